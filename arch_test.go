@@ -212,7 +212,8 @@ func (s source) imports(yield func(path, name string) bool) {
 }
 
 // otherTrees are directories without packages of the program.
-var otherTrees = []string{".git", "bench", "bin", "dist", "docs", "examples", "internal/fakes/clients", "packaging", "scripts"}
+var otherTrees = []string{".git", "bench", "bin", "dist", "docs", "examples", "internal/fakes/clients", "packaging",
+	"scripts"}
 
 func sources(t *testing.T) []source {
 	t.Helper()
@@ -334,14 +335,16 @@ func reaches(from, to string) bool {
 // TestLlmshIsSmall checks that the shell that is started for every line of a script
 // links nothing that it does not use: no doors, no models, no servers.
 func TestLlmshIsSmall(t *testing.T) {
-	for _, far := range []string{"internal/app", "internal/web/api", "internal/worker", "agent", "llm", "host", "container", "cmd/hako"} {
+	for _, far := range []string{"internal/app", "internal/web/api", "internal/worker", "agent", "llm", "host",
+		"container", "cmd/hako"} {
 		if reaches("cmd/llmsh", far) {
 			t.Errorf("llmsh must not reach %s", far)
 		}
 	}
 	for _, s := range sources(t) {
 		for path := range s.imports {
-			if reaches("cmd/llmsh", s.pkg) && holds("net net/http crypto/tls database/sql os/exec github.com/spf13/cobra", path) {
+			if reaches("cmd/llmsh", s.pkg) && holds("net net/http crypto/tls database/sql os/exec github.com/spf13/cobra",
+				path) {
 				t.Errorf("%s: llmsh must not link %s", s.name, path)
 			}
 		}

@@ -100,7 +100,8 @@ func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelF
 	if !ok {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, end, &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "the time of the budget is up",
+	return context.WithDeadlineCause(ctx, end, &fault.Error{Kind: fault.Exhausted, Op: "work",
+		Why:  "the time of the budget is up",
 		Hint: "raise quota.wall, or split the task"})
 }
 
@@ -311,7 +312,8 @@ func (l *loop) overrun(calls []llm.Call) error {
 		turns = "1 turn"
 	}
 	hint, flagHint := l.moreTurns()
-	return &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "after " + turns + " the model still calls tools instead of answering", Hint: hint, FlagHint: flagHint}
+	return &fault.Error{Kind: fault.Exhausted, Op: "work",
+		Why: "after " + turns + " the model still calls tools instead of answering", Hint: hint, FlagHint: flagHint}
 }
 
 // moreTurns tells how to allow more. The budget comes first: where it is spent,
@@ -325,7 +327,8 @@ func (l *loop) moreTurns() (hint, flagHint string) {
 
 func (l *loop) refuseAll(calls []llm.Call, why string) {
 	for _, c := range calls {
-		l.add(llm.Item{Role: llm.Result, CallID: c.ID, Name: c.Name, Text: failureText(&fault.Error{Kind: fault.Exhausted, Op: "call " + c.Name, Why: why})})
+		l.add(llm.Item{Role: llm.Result, CallID: c.ID, Name: c.Name,
+			Text: failureText(&fault.Error{Kind: fault.Exhausted, Op: "call " + c.Name, Why: why})})
 	}
 }
 

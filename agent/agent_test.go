@@ -91,7 +91,10 @@ func tools(ran *atomic.Int64) []tool.Tool {
 		make("refuse", func(said) (string, error) {
 			return "", &fault.Error{Kind: fault.Denied, Op: "do", Why: "not here", Hint: "elsewhere"}
 		}),
-		make("flaky", func(said) (string, error) { return "", &fault.Error{Kind: fault.Unavailable, Op: "do", Why: "asleep"} }),
+		make("flaky", func(said) (string, error) {
+			return "", &fault.Error{Kind: fault.Unavailable, Op: "do",
+				Why: "asleep"}
+		}),
 		make("spend", func(said) (string, error) {
 			return "", &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: "used 2 of 1 scripts"}
 		}),
@@ -143,7 +146,8 @@ func results(d *llm.Dialog) map[string]string {
 
 func TestEveryCallGetsOneResult(t *testing.T) {
 	a, p, log, _ := newAgent(
-		calls("Let me see.", `1 echo {"say":"日本語"}`, `2 nope {}`, `3 echo {"sya":"x"}`, `4 echo {"say":`, `5 refuse {"say":"a"}`, `6 flaky {"say":"a"}`, `7 echo {}`),
+		calls("Let me see.", `1 echo {"say":"日本語"}`, `2 nope {}`, `3 echo {"sya":"x"}`, `4 echo {"say":`,
+			`5 refuse {"say":"a"}`, `6 flaky {"say":"a"}`, `7 echo {}`),
 		&llm.Turn{Text: "That is all.", Usage: quota.Usage{Input: 10, Output: 5}},
 	)
 	d := new(llm.Dialog)
@@ -225,7 +229,8 @@ func TestMoreTurns(t *testing.T) {
 		a.Turns, a.Budget = tt.turns, quota.New(quota.Limits{Calls: tt.calls})
 		a.Model = &ChargedModel{Model: p, Budget: a.Budget, Log: log}
 		_, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"})
-		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.FlagHint(err), tt.hint) || strings.Contains(fault.Hint(err), "--") {
+		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.FlagHint(err), tt.hint) ||
+			strings.Contains(fault.Hint(err), "--") {
 			t.Errorf("%d turns, %d calls: %v, %s", tt.turns, tt.calls, err, fault.Hint(err))
 		}
 	}
@@ -325,7 +330,8 @@ func TestWhatIsLeftIsTold(t *testing.T) {
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"[turn 1 of 4; 50 calls left; 1000000 tokens left]", "[turn 2 of 4; 49 calls left; 1000000 tokens left]"} {
+	for i, want := range []string{"[turn 1 of 4; 50 calls left; 1000000 tokens left]",
+		"[turn 2 of 4; 49 calls left; 1000000 tokens left]"} {
 		items := p.asked[i].Items
 		if last := items[len(items)-1].Text; !strings.Contains(last, want) {
 			t.Errorf("turn %d: %q lacks %q", i+1, last, want)
@@ -334,7 +340,8 @@ func TestWhatIsLeftIsTold(t *testing.T) {
 }
 
 func TestRepeatedFailuresAreNoticed(t *testing.T) {
-	a, _, _, ran := newAgent(calls("", `1 refuse {"say":"a"}`), calls("", `2 refuse { "say": "a" }`), calls("", `3 refuse {"say":"b"}`))
+	a, _, _, ran := newAgent(calls("", `1 refuse {"say":"a"}`), calls("", `2 refuse { "say": "a" }`),
+		calls("", `3 refuse {"say":"b"}`))
 	d := new(llm.Dialog)
 	if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
 		t.Fatal(err)
@@ -342,7 +349,8 @@ func TestRepeatedFailuresAreNoticed(t *testing.T) {
 	if ran.Load() != 2 {
 		t.Errorf("ran %d times, want 2: the repetition not", ran.Load())
 	}
-	if got := results(d)["2"]; !strings.Contains(got, "failed before and was not tried again") || !strings.Contains(got, "elsewhere") || !strings.Contains(got, "2 times") {
+	if got := results(d)["2"]; !strings.Contains(got, "failed before and was not tried again") ||
+		!strings.Contains(got, "elsewhere") || !strings.Contains(got, "2 times") {
 		t.Errorf("the model is told %q", got)
 	}
 	if got := results(d)["3"]; strings.Contains(got, "before") {
@@ -351,12 +359,14 @@ func TestRepeatedFailuresAreNoticed(t *testing.T) {
 }
 
 func TestTheSameAnswerAgainIsNoticed(t *testing.T) {
-	a, _, _, ran := newAgent(calls("", `1 flaky {"say":"a"}`), calls("", `2 flaky {"say":"a"}`), calls("", `3 echo {"say":"a"}`))
+	a, _, _, ran := newAgent(calls("", `1 flaky {"say":"a"}`), calls("", `2 flaky {"say":"a"}`),
+		calls("", `3 echo {"say":"a"}`))
 	d := new(llm.Dialog)
 	if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if ran.Load() != 3 || !strings.Contains(results(d)["2"], "came to the same 2 times") || strings.Contains(results(d)["1"], "same") {
+	if ran.Load() != 3 || !strings.Contains(results(d)["2"], "came to the same 2 times") ||
+		strings.Contains(results(d)["1"], "same") {
 		t.Errorf("ran %d times: %v", ran.Load(), results(d))
 	}
 }
@@ -424,7 +434,8 @@ func TestSecretsInJSON(t *testing.T) {
 
 func TestNotesOutliveASecret(t *testing.T) {
 	a, p, _, _ := newAgent()
-	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "find password='", Files: []llm.File{{Name: "a.txt", Bytes: 1}}}); err != nil {
+	if _, err := a.Run(t.Context(), new(llm.Dialog),
+		Request{Text: "find password='", Files: []llm.File{{Name: "a.txt", Bytes: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, files := llm.Plain(p.asked[0].Items[0].Text); len(files) != 1 {
@@ -446,7 +457,8 @@ func TestABrokenToolIsAFailedCall(t *testing.T) {
 }
 
 func TestWhatIsTurnedDownIsOnRecord(t *testing.T) {
-	a, _, log, _ := newAgent(calls("", `1 echo {"say":"a"}`, `2 echo {"say":"b"}`), calls("", `3 refuse {"say":"a"}`), calls("", `4 refuse {"say":"a"}`))
+	a, _, log, _ := newAgent(calls("", `1 echo {"say":"a"}`, `2 echo {"say":"b"}`), calls("", `3 refuse {"say":"a"}`),
+		calls("", `4 refuse {"say":"a"}`))
 	a.Calls = 1
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil {
 		t.Fatal(err)
@@ -535,7 +547,8 @@ func TestACutTurnRunsNothing(t *testing.T) {
 // TestTheDialogOnlyGrows is what lets providers find the beginning of a request
 // in their caches.
 func TestTheDialogOnlyGrows(t *testing.T) {
-	a, p, _, _ := newAgent(calls("a", `1 echo {"say":"a"}`), calls("", `2 refuse {"say":"a"}`, `3 nope {}`), calls("", `4 echo {"say":"a"}`))
+	a, p, _, _ := newAgent(calls("a", `1 echo {"say":"a"}`), calls("", `2 refuse {"say":"a"}`, `3 nope {}`),
+		calls("", `4 echo {"say":"a"}`))
 	d := &llm.Dialog{System: "be brief"}
 	for range 2 {
 		if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
@@ -594,7 +607,8 @@ func TestCompaction(t *testing.T) {
 func TestOverflowIsTriedOnceMore(t *testing.T) {
 	overflow := llm.Refuse("m", "too long", "", &llm.Refusal{Status: 400, Code: llm.ContextOverflow})
 	long := strings.Repeat("word ", 2000)
-	a, p, _, _ := newAgent(calls("", `1 echo {"say":"`+long+`"}`), calls("", `2 echo {"say":"b"}`), overflow, &llm.Turn{Text: "fits"})
+	a, p, _, _ := newAgent(calls("", `1 echo {"say":"`+long+`"}`), calls("", `2 echo {"say":"b"}`), overflow,
+		&llm.Turn{Text: "fits"})
 	got, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"})
 	if err != nil || got.Text != "fits" || len(p.asked) != 4 {
 		t.Errorf("%+v, %v after %d requests", got, err, len(p.asked))
@@ -614,7 +628,8 @@ func TestLedger(t *testing.T) {
 	refused := llm.Refuse("m", "busy", "", &llm.Refusal{Status: 500, Retry: true})
 	p := &player{turns: []any{refused, &llm.Turn{Text: "x", Usage: quota.Usage{Input: 60, Cached: 40, Output: 10}}}}
 	log, meter := new(notebook), quota.New(quota.Limits{Tokens: 200})
-	l := &ChargedModel{Model: p, Name: "m", Budget: meter, Log: log, Price: func(string, quota.Usage) (float64, bool) { return 0.5, true }}
+	l := &ChargedModel{Model: p, Name: "m", Budget: meter, Log: log,
+		Price: func(string, quota.Usage) (float64, bool) { return 0.5, true }}
 	m := &llm.Retry{Model: l, Sleep: func(context.Context, time.Duration) error { return nil }}
 	if _, err := m.Next(t.Context(), new(llm.Dialog)); err != nil {
 		t.Fatal(err)
@@ -623,7 +638,8 @@ func TestLedger(t *testing.T) {
 	if got.Tries != 2 || got.Cost != 0.5 || got.Unpriced || got.Input != 60 || got.Cached != 40 || got.Output != 10 {
 		t.Errorf("%+v", got)
 	}
-	if len(log.events) != 4 || log.events[1].Kind != "unavailable" || log.events[3].Tokens != 110 || log.events[3].Cost != 0.5 {
+	if len(log.events) != 4 || log.events[1].Kind != "unavailable" || log.events[3].Tokens != 110 ||
+		log.events[3].Cost != 0.5 {
 		t.Errorf("on record: %+v", log.events)
 	}
 	p.turns = []any{&llm.Turn{Text: "x", Usage: quota.Usage{Input: 100}}}

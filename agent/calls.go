@@ -147,13 +147,15 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 		return outcome{err: err}
 	}
 	l.observeCall(c)
-	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: cleanJSON(l.Secrets, c.Arguments)}
+	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name,
+		Script: cleanJSON(l.Secrets, c.Arguments)}
 	if err := l.Log.Append(event); err != nil {
 		return outcome{err: recordError{err}}
 	}
 	began := time.Now()
 	o.text, o.err = l.try(ctx, c)
-	event.What, event.Script, event.Micros, event.Bytes = audit.Answered, "", time.Since(began).Microseconds(), int64(len(o.text))
+	event.What, event.Script, event.Micros, event.Bytes = audit.Answered, "", time.Since(began).Microseconds(),
+		int64(len(o.text))
 	if o.err != nil {
 		event.Error, event.Kind = o.err.Error(), fault.KindOf(o.err).String()
 	}
@@ -181,7 +183,8 @@ func (l *loop) try(ctx context.Context, c llm.Call) (string, error) {
 func (l *loop) invoke(ctx context.Context, c llm.Call) (text string, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = &fault.Error{Op: "call " + c.Name, Why: fmt.Sprintf("the tool broke: %v", broken), Hint: "use another tool, or answer without it"}
+			err = &fault.Error{Op: "call " + c.Name, Why: fmt.Sprintf("the tool broke: %v", broken),
+				Hint: "use another tool, or answer without it"}
 		}
 	}()
 	t, err := l.find(c.Name)
@@ -204,7 +207,8 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 		}
 		names = append(names, l.Tools[i].Name)
 	}
-	e := &fault.Error{Kind: fault.NotFound, Op: "call", Subject: name, Why: "there is no such tool", Hint: "the tools are " + strings.Join(names, ", ")}
+	e := &fault.Error{Kind: fault.NotFound, Op: "call", Subject: name, Why: "there is no such tool",
+		Hint: "the tools are " + strings.Join(names, ", ")}
 	if near, ok := fault.Nearest(name, names); ok {
 		e.Hint = "did you mean " + near + "? " + e.Hint
 	}
@@ -215,8 +219,9 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 // error if the loop has to end for it.
 func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	if o.skipped {
-		e := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: cleanJSON(l.Secrets, c.Arguments),
-			Kind: fault.KindOf(o.err).String(), Error: o.err.Error()}
+		e := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name,
+			Script: cleanJSON(l.Secrets, c.Arguments),
+			Kind:   fault.KindOf(o.err).String(), Error: o.err.Error()}
 		if err := l.Log.Append(e); err != nil {
 			return failureText(o.err), err
 		}
@@ -274,7 +279,8 @@ func worthRepeating(err error) bool {
 
 // again is the answer to a call that was refused before in just this form.
 func again(c llm.Call, before error) error {
-	e := &fault.Error{Kind: fault.KindOf(before), Op: "call " + c.Name, Why: "this very call failed before and was not tried again: " + before.Error(), Hint: fault.Hint(before)}
+	e := &fault.Error{Kind: fault.KindOf(before), Op: "call " + c.Name,
+		Why: "this very call failed before and was not tried again: " + before.Error(), Hint: fault.Hint(before)}
 	if e.Hint == "" {
 		e.Hint = "change the arguments, use another tool, or answer without it"
 	}

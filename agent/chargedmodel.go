@@ -62,7 +62,8 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	if err != nil {
 		return nil, err // unreserved means unasked
 	}
-	if err := l.Log.Append(audit.Event{What: audit.Asked, ID: l.ID, Actor: l.Actor, Provider: l.Name, Mode: "model"}); err != nil {
+	if err := l.Log.Append(audit.Event{What: audit.Asked, ID: l.ID, Actor: l.Actor, Provider: l.Name,
+		Mode: "model"}); err != nil {
 		return nil, errors.Join(err, reserved.Settle(quota.Usage{})) // unrecorded means unasked
 	}
 	began := time.Now()

@@ -37,10 +37,12 @@ func (l *loop) fit(limit int64) error {
 		}
 	}
 	if l.weight > limit {
-		return &fault.Error{Kind: fault.TooLarge, Op: "ask model", Why: fmt.Sprintf("the request alone is about %d tokens, over the %d that fit", l.weight, limit),
+		return &fault.Error{Kind: fault.TooLarge, Op: "ask model",
+			Why:  fmt.Sprintf("the request alone is about %d tokens, over the %d that fit", l.weight, limit),
 			Hint: "shorten the request, or set model.context if the model can hold more"}
 	}
-	l.observe(Event{Type: "compacted", Text: fmt.Sprintf("the conversation was shortened from about %d to %d tokens", before, l.weight)})
+	l.observe(Event{Type: "compacted", Text: fmt.Sprintf("the conversation was shortened from about %d to %d tokens",
+		before, l.weight)})
 	return nil
 }
 

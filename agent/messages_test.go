@@ -40,7 +40,8 @@ func TestAskedAgain(t *testing.T) {
 	}{
 		{"goes on", []any{words, calls("", `1 exit {"say":""}`)}, 2, "Let me look first."},
 		{"thrice", []any{words, words, words, calls("", `1 exit {"say":""}`)}, 3, "Let me look first."},
-		{"in a row only", []any{words, words, calls("", `1 write {"say":""}`), words, words, calls("", `2 exit {"say":""}`)}, 6, "Let me look first."},
+		{"in a row only", []any{words, words, calls("", `1 write {"say":""}`), words, words, calls("", `2 exit {"say":""}`)},
+			6, "Let me look first."},
 		{"forgotten", []any{words, calls("", `1 write {"say":""}`), calls("", `2 exit {"say":""}`)}, 3, ""},
 		{"beside exit", []any{calls("Two.", `1 exit {"say":""}`)}, 1, "Two."},
 		{"beside other calls", []any{calls("I write.", `1 write {"say":""}`), calls("", `2 exit {"say":""}`)}, 2, ""},
@@ -55,7 +56,10 @@ func TestAskedAgain(t *testing.T) {
 				t.Errorf("asked %d times, words %q, %v", len(p.asked), answer.Words, err)
 			}
 			whole(t, d.Items)
-			if slices.ContainsFunc(d.Items, func(it llm.Item) bool { return it.Role == llm.Assistant && it.Text == "" && len(it.Calls) == 0 }) {
+			if slices.ContainsFunc(d.Items, func(it llm.Item) bool {
+				return it.Role == llm.Assistant && it.Text == "" &&
+					len(it.Calls) == 0
+			}) {
 				t.Error("an empty turn was kept")
 			}
 		})
@@ -88,14 +92,17 @@ func TestWordsKept(t *testing.T) {
 // and not at all if that is refused.
 func TestExitLast(t *testing.T) {
 	a, _, order := worker(calls("", `1 exit {"say":""}`, `2 write {"say":""}`, `3 write {"say":""}`))
-	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "x"}); err != nil || !slices.Equal(*order, []string{"write", "write", "exit"}) {
+	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "x"}); err != nil ||
+		!slices.Equal(*order, []string{"write", "write", "exit"}) {
 		t.Error(*order, err)
 	}
 
-	a, p, order := worker(calls("", `1 exit {"say":""}`, `2 write {"say":""}`, `3 refuse {"say":""}`), calls("", `4 exit {"say":""}`))
+	a, p, order := worker(calls("", `1 exit {"say":""}`, `2 write {"say":""}`, `3 refuse {"say":""}`),
+		calls("", `4 exit {"say":""}`))
 	a.Leaving = func(_ llm.Call, failed error) error { return failed }
 	d := new(llm.Dialog)
-	if _, err := a.Run(t.Context(), d, Request{Text: "x"}); err != nil || len(p.asked) != 2 || !slices.Equal(*order, []string{"write", "exit"}) {
+	if _, err := a.Run(t.Context(), d, Request{Text: "x"}); err != nil || len(p.asked) != 2 ||
+		!slices.Equal(*order, []string{"write", "exit"}) {
 		t.Error(*order, err)
 	}
 	whole(t, d.Items)

@@ -25,7 +25,8 @@ func (l *ChargedModel) reserve(ctx context.Context, d *llm.Dialog) (*quota.Reser
 	}
 	if l.Ahead != nil {
 		u := l.Ahead()
-		return l.Cap.Reserve(ctx, quota.Need{Model: l.Name, Input: u.Input, Cached: u.Cached, Output: u.Output, Least: u.Output})
+		return l.Cap.Reserve(ctx, quota.Need{Model: l.Name, Input: u.Input, Cached: u.Cached, Output: u.Output,
+			Least: u.Output})
 	}
 	n := quota.Need{Model: l.Name, Input: mostInput(d), Output: cmp.Or(d.MaxOutput, usualAnswer), Least: leastAnswer}
 	r, err := l.Cap.Reserve(ctx, n)

@@ -19,7 +19,8 @@ type Decision struct {
 	Query string `json:"query"`
 }
 
-var decisionSchema = json.RawMessage(`{"type":"object","properties":{"need_search":{"type":"boolean"},"query":{"type":"string"}},"required":["need_search","query"],"additionalProperties":false}`)
+var decisionSchema = json.RawMessage(
+	`{"type":"object","properties":{"need_search":{"type":"boolean"},"query":{"type":"string"}},"required":["need_search","query"],"additionalProperties":false}`)
 
 // Decide asks the model whether a request needs a search, and for what. An
 // answer that cannot be read is a no; clear is then false.

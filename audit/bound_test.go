@@ -18,8 +18,10 @@ func TestBounded(t *testing.T) {
 	long := strings.Repeat("語", 1<<20)
 	atTheCut := strings.Repeat("x", longest-10) + "hunter2-hunter2-hunter2" + strings.Repeat("y", 1<<20)
 	for name, e := range map[string]Event{
-		"script": {What: Asked, Script: long}, "secret": {What: Asked, Script: atTheCut}, "short": {What: Asked, Script: "echo [cut: x"},
-		"word": {What: Allowed, Argv: []string{long, "b"}}, "words": {What: Allowed, Argv: strings.Fields(strings.Repeat("word ", 100000))},
+		"script": {What: Asked, Script: long}, "secret": {What: Asked, Script: atTheCut},
+		"short": {What: Asked, Script: "echo [cut: x"},
+		"word":  {What: Allowed, Argv: []string{long, "b"}},
+		"words": {What: Allowed, Argv: strings.Fields(strings.Repeat("word ", 100000))},
 		"error": {What: Ended, Error: long, Commands: map[string]int{"echo": 2, "cat": 1}},
 	} {
 		short := e.Bounded()

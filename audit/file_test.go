@@ -28,7 +28,8 @@ func fill(t testing.TB, path string, n int) {
 	t.Helper()
 	l := open(t, path)
 	for i := range n {
-		if err := l.Append(Event{ID: fmt.Sprint("r", i), Actor: "user", What: Asked, Script: "echo 日本語 \"x\"\n\t\x01\xff"}); err != nil {
+		if err := l.Append(Event{ID: fmt.Sprint("r", i), Actor: "user", What: Asked,
+			Script: "echo 日本語 \"x\"\n\t\x01\xff"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,15 +56,19 @@ func TestAppend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Event{ID: "a/1", Actor: "agent:coder", What: Ended, Script: "echo 'a\nb' 日本語 \u2028", Argv: []string{"grep", "a|b", ""},
-		Effect: "allow", Rule: "hako.policy:7", Reason: "why not", Exit: 3, Error: "e", Kind: "denied", Micros: 12, Path: "/box/a", Mode: "read",
-		Bytes: 7, Count: 2, Provider: "m", Input: 1, Cached: 2, Output: 3, Tokens: 4, Cost: 0.25, Commands: map[string]int{"wc": 1, "cat": 2}}
+	want := Event{ID: "a/1", Actor: "agent:coder", What: Ended, Script: "echo 'a\nb' 日本語 \u2028",
+		Argv:   []string{"grep", "a|b", ""},
+		Effect: "allow", Rule: "hako.policy:7", Reason: "why not", Exit: 3, Error: "e", Kind: "denied", Micros: 12,
+		Path: "/box/a", Mode: "read",
+		Bytes: 7, Count: 2, Provider: "m", Input: 1, Cached: 2, Output: 3, Tokens: 4, Cost: 0.25,
+		Commands: map[string]int{"wc": 1, "cat": 2}}
 	for range 2 {
 		if err := l.Append(want); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.Append(Event{What: Asked, Script: "echo my own secret ghp_0123456789abcdef0123", Argv: []string{"x", "--password", "hunter2"}})
+	l.Append(Event{What: Asked, Script: "echo my own secret ghp_0123456789abcdef0123",
+		Argv: []string{"x", "--password", "hunter2"}})
 	l.Close()
 
 	text, _ := os.ReadFile(path)
@@ -187,7 +192,8 @@ func TestChangedHeadIsKept(t *testing.T) {
 	whole, _ := os.ReadFile(path)
 	good, _ := os.ReadFile(HeadPath(path))
 	lines := bytes.SplitAfter(whole, []byte("\n"))
-	for _, head := range []string{"", "nonsense", string(good[:20]), string(good) + "x", "-" + string(good[1:]), strings.Repeat("0", 300)} {
+	for _, head := range []string{"", "nonsense", string(good[:20]), string(good) + "x", "-" + string(good[1:]),
+		strings.Repeat("0", 300)} {
 		os.WriteFile(path, bytes.Join(lines[:2], nil), 0o600)
 		os.WriteFile(HeadPath(path), []byte(head), 0o600)
 		for range 2 {
@@ -251,7 +257,8 @@ func BenchmarkAppend(b *testing.B) {
 	defer l.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		l.Append(Event{ID: "r1", Actor: "user", What: Allowed, Argv: []string{"grep", "-n", "x", "file.txt"}, Effect: "allow", Rule: "default:12"})
+		l.Append(Event{ID: "r1", Actor: "user", What: Allowed, Argv: []string{"grep", "-n", "x", "file.txt"}, Effect: "allow",
+			Rule: "default:12"})
 	}
 }
 
@@ -261,6 +268,7 @@ func BenchmarkEncode(b *testing.B) {
 	now := time.Now()
 	for b.Loop() {
 		enc.buf = enc.buf[:0]
-		enc.line(&Event{Time: now, Prev: start.hash, ID: "r1", Actor: "user", What: Allowed, Argv: []string{"grep", "-n", "x", "file.txt"}, Effect: "allow", Rule: "default:12"})
+		enc.line(&Event{Time: now, Prev: start.hash, ID: "r1", Actor: "user", What: Allowed,
+			Argv: []string{"grep", "-n", "x", "file.txt"}, Effect: "allow", Rule: "default:12"})
 	}
 }

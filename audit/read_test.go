@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // sample writes a small day of work, an hour between events, and returns its path.
@@ -100,7 +102,7 @@ func TestTailAndScan(t *testing.T) {
 func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(10*time.Second))
 	defer cancel()
 	seen := make(chan int64, 10)
 	done := make(chan error)

@@ -89,7 +89,8 @@ func TestOverlongLine(t *testing.T) {
 		}
 		frugal(t, "verify", func() {
 			r, err := Verify(log())
-			if err != nil || r.Events != 2 || r.Bad == nil || r.Bad.Line != 3 || r.Bad.Why != "the line is longer than any event" {
+			if err != nil || r.Events != 2 || r.Bad == nil || r.Bad.Line != 3 ||
+				r.Bad.Why != "the line is longer than any event" {
 				t.Errorf("end %.5q: %v, %v", end, r, err)
 			}
 		})

@@ -48,5 +48,6 @@ func (l *Writer) Append(e Event) error {
 }
 
 func (l *Writer) lost(err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "write audit log", Err: err, Hint: "what cannot be recorded is not run"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "write audit log", Err: err,
+		Hint: "what cannot be recorded is not run"}
 }

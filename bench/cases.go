@@ -33,5 +33,6 @@ var cases = []workload{
 	{"loop: while [ ]", `i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo $i`, 1.5, false},
 	{"loop: for (( ))", `s=0; for ((i=0;i<100000;i++)); do s=$((s+i)); done; echo $s`, 1.5, false},
 	{"loop: case and expansion", `for ((i=0;i<100000;i++)); do case $i in *7) x=${i#1};; esac; done; echo $x`, 1.5, false},
-	{"2000 x $(a | b | c)", `for ((i=0;i<2000;i++)); do x=$(echo abc:$i | tr a b | cut -d: -f1); done; echo $x`, 0.2, false},
+	{"2000 x $(a | b | c)", `for ((i=0;i<2000;i++)); do x=$(echo abc:$i | tr a b | cut -d: -f1); done; echo $x`, 0.2,
+		false},
 }

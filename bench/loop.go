@@ -36,7 +36,8 @@ func loopFigures(dir string) ([]figure, error) {
 	return []figure{
 		{name: "one turn of the loop beside the model: time", got: cost.time / loopTurns, target: 2 * time.Millisecond},
 		{name: "one turn of the loop: allocations, payload included", count: float64(cost.allocs) / loopTurns, limit: 100},
-		{name: "memory after 1000 turns, as a multiple of their text", count: float64(cost.heap) / float64(textOf(d)), limit: 2, unit: "×"},
+		{name: "memory after 1000 turns, as a multiple of their text", count: float64(cost.heap) / float64(textOf(d)),
+			limit: 2, unit: "×"},
 	}, nil
 }
 
@@ -138,8 +139,10 @@ func oneRun(hako, dir string) (asked, passed time.Duration, err error) {
 	})}
 	go srv.Serve(ln)
 	defer srv.Close()
-	cmd := exec.Command(hako, "run", "--no-config", "--audit", filepath.Join(dir, "audit-wire.jsonl"), "--model", "chat:m", "hello")
-	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://"+ln.Addr().String()+"/v1", "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+	cmd := exec.Command(hako, "run", "--no-config", "--audit", filepath.Join(dir, "audit-wire.jsonl"), "--model", "chat:m",
+		"hello")
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=bench", "OPENAI_BASE_URL=http://"+ln.Addr().String()+"/v1",
+		"XDG_STATE_HOME="+filepath.Join(dir, "state"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -22,7 +22,8 @@ type peer struct {
 func shellsFor(hako, dir string) []peer {
 	list := []peer{
 		{name: "bash", words: []string{"bash", "-c", "{S}"}, env: []string{"LC_ALL=C"}},
-		{name: "hako", words: []string{hako, "sh", "--rw", dir, "--limit", "time=120s", "--audit", filepath.Join(dir, "audit.jsonl"), "-c", "{S}"}},
+		{name: "hako", words: []string{hako, "sh", "--rw", dir, "--limit", "time=120s", "--audit",
+			filepath.Join(dir, "audit.jsonl"), "-c", "{S}"}},
 	}
 	if _, err := exec.LookPath("busybox"); err == nil {
 		list = append(list, peer{name: "busybox", words: []string{"busybox", "sh", "-c", "{S}"}, env: []string{"LC_ALL=C"}})
@@ -135,11 +136,14 @@ func makeLog(dir string, mb int) (string, error) {
 		return int(rnd % uint64(n))
 	}
 	levels := []string{"INFO", "INFO", "INFO", "INFO", "INFO", "DEBUG", "DEBUG", "WARN", "ERROR"}
-	words := []string{"connection accepted", "cache miss", "request done", "upstream timeout 30", "connection refused", "user denied", "retry scheduled", "flush finished"}
+	words := []string{"connection accepted", "cache miss", "request done", "upstream timeout 30", "connection refused",
+		"user denied", "retry scheduled", "flush finished"}
 	for n := 0; n < mb<<20; {
 		m, _ := fmt.Fprintf(b, "2026-03-%02dT%02d:%02d:%02d %s host%02d svc-%s status=%d latency=%d.%03d %s id=%08x %d\n",
-			1+next(28), next(24), next(60), next(60), levels[next(len(levels))], next(40), []string{"api", "web", "auth", "db"}[next(4)],
-			[]int{200, 200, 200, 204, 301, 404, 500, 503}[next(8)], next(900), next(1000), words[next(len(words))], next(1<<31), next(10000))
+			1+next(28), next(24), next(60), next(60), levels[next(len(levels))], next(40),
+			[]string{"api", "web", "auth", "db"}[next(4)],
+			[]int{200, 200, 200, 204, 301, 404, 500, 503}[next(8)], next(900), next(1000), words[next(len(words))], next(1<<31),
+			next(10000))
 		n += m
 	}
 	if err := b.Flush(); err != nil {

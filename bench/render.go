@@ -18,7 +18,8 @@ func (r row) line(shells []peer) string {
 			fmt.Fprintf(&b, "  %s -", shells[i].name)
 			continue
 		}
-		fmt.Fprintf(&b, "  %s %8s %5.2fx (cpu %.2fx, %d MB)", shells[i].name, round(m.wall), ratio(m.wall, r.median[0].wall), ratio(m.cpu, r.median[0].cpu), m.peak>>20)
+		fmt.Fprintf(&b, "  %s %8s %5.2fx (cpu %.2fx, %d MB)", shells[i].name, round(m.wall), ratio(m.wall, r.median[0].wall),
+			ratio(m.cpu, r.median[0].cpu), m.peak>>20)
 	}
 	return b.String()
 }
@@ -36,7 +37,8 @@ func ratio(a, b time.Duration) float64 { return float64(a) / math.Max(float64(b)
 func render(rows []row, inside []figure, shells []peer, size, runs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Benchmark results\n\nWritten by `make bench`: a %d MB log, the median of %d runs, shells interleaved in the same run, %d cores, %s.\n"+
-		"Ratios are against bash with the GNU tools (`LC_ALL=C`); lower is better. Only ratios of one run mean anything.\n\n", size, runs, runtime.NumCPU(), runtime.Version())
+		"Ratios are against bash with the GNU tools (`LC_ALL=C`); lower is better. Only ratios of one run mean anything.\n\n",
+		size, runs, runtime.NumCPU(), runtime.Version())
 	b.WriteString("| work | bash | hako | wall | target | | CPU | peak memory |")
 	for _, sh := range shells[2:] {
 		fmt.Fprintf(&b, " %s |", sh.name)

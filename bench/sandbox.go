@@ -66,7 +66,8 @@ func newYard(dir string) (*sandboxStarter, error) {
 	if y.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if y.cage, err = sandbox.New(context.Background(), sandbox.Plan{Root: y.root, Temp: temp}, sandbox.LandlockOnly); err != nil {
+	if y.cage, err = sandbox.New(context.Background(), sandbox.Plan{Root: y.root, Temp: temp},
+		sandbox.LandlockOnly); err != nil {
 		return nil, err
 	}
 	if y.runner, err = host.New(context.Background(), host.Options{Root: y.root}); err != nil {
@@ -98,7 +99,8 @@ func (y *sandboxStarter) ways() []start {
 }
 
 func (y *sandboxStarter) bare() error {
-	p, err := y.cage.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null, Stdout: y.null, Stderr: y.null})
+	p, err := y.cage.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null,
+		Stdout: y.null, Stderr: y.null})
 	if err != nil {
 		return err
 	}
@@ -180,7 +182,8 @@ func renderStarts(starts []start, build time.Duration) string {
 		case strings.HasPrefix(s.name, "`bwrap"):
 			fmt.Fprintf(&b, "| %s | %s | %s | | |\n", s.name, round(s.median), round(over))
 		default:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name, round(s.median), round(over), overPlain, mark(over <= overPlain))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name, round(s.median), round(over), overPlain,
+				mark(over <= overPlain))
 		}
 	}
 	return b.String()

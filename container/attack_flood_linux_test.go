@@ -18,7 +18,8 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 var floods = map[string]verdict{
 	"T3-308": memoryBomb,
 	"T3-309": and(diskFill, then(`rm -f /workspace/tmp/x`), alive),
-	"T3-311": and(fails(`No space left on device`), then(`test $(stat -c %s /dev/shm/x) -le 67108864; s=$?; rm -f /dev/shm/x; exit $s`), alive),
+	"T3-311": and(fails(`No space left on device`),
+		then(`test $(stat -c %s /dev/shm/x) -le 67108864; s=$?; rm -f /dev/shm/x; exit $s`), alive),
 	"T3-312": outputFlood,
 	"T3-314": daemon,
 	"T3-315": and(descriptors, alive),
@@ -49,7 +50,8 @@ func outputFlood(t *testing.T, j *jail, a attack) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	res, err := j.dock.ExecuteIn(t.Context(), j.task, &run.Request{Actor: "agent", Script: a.Command, Timeout: 5 * time.Second})
+	res, err := j.dock.ExecuteIn(t.Context(), j.task, &run.Request{Actor: "agent", Script: a.Command,
+		Timeout: 5 * time.Second})
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if err != nil || len(res.Stdout) > j.dock.Output+1000 || len(res.Stdout) < 1000 {
@@ -78,7 +80,8 @@ func daemon(t *testing.T, j *jail, a attack) {
 
 func descriptors(t *testing.T, j *jail, a attack) {
 	o := j.command(t, guest.Command{Script: a.Command + `; ls /proc/self/fd | wc -l`, Timeout: time.Minute})
-	if o.err != nil || o.TimedOut || !strings.Contains(o.stderr, "Too many open files") && !strings.Contains(o.stderr, "Bad file descriptor") && o.Exit == 0 {
+	if o.err != nil || o.TimedOut || !strings.Contains(o.stderr, "Too many open files") &&
+		!strings.Contains(o.stderr, "Bad file descriptor") && o.Exit == 0 {
 		t.Errorf("exit %d, %v: %.300s", o.Exit, o.err, o.all())
 	}
 }

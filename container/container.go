@@ -125,7 +125,8 @@ type Manager struct {
 
 // New returns a dock. Nothing is started and nobody is contacted.
 func New(o Options) (*Manager, error) {
-	d := &Manager{Options: o, lines: make(map[string]*guestConn), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
+	d := &Manager{Options: o, lines: make(map[string]*guestConn), held: make(map[string]*os.File),
+		kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}

@@ -83,7 +83,8 @@ func tagged(image string) string {
 // in each stage. It refuses what would reach beyond the build.
 func rewrite(text string, bases []string, label string) (string, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+	if !utf8.ValidString(text) ||
+		strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 		return "", refuseFile(0, "it is not plain text", "write it in UTF-8")
 	}
 	c := dockerfileWriter{bases: bases, label: label}
@@ -129,14 +130,17 @@ type dockerfileWriter struct {
 
 // instructions are those that may be there, with the options they may have.
 var instructions = map[string][]string{
-	"FROM": {"platform"}, "COPY": {"from", "chown", "chmod"}, "HEALTHCHECK": {"interval", "timeout", "start-period", "start-interval", "retries"},
-	"ARG": nil, "CMD": nil, "ENTRYPOINT": nil, "ENV": nil, "EXPOSE": nil, "LABEL": nil, "MAINTAINER": nil, "RUN": nil, "SHELL": nil, "STOPSIGNAL": nil,
+	"FROM": {"platform"}, "COPY": {"from", "chown", "chmod"}, "HEALTHCHECK": {"interval", "timeout", "start-period",
+		"start-interval", "retries"},
+	"ARG": nil, "CMD": nil, "ENTRYPOINT": nil, "ENV": nil, "EXPOSE": nil, "LABEL": nil, "MAINTAINER": nil, "RUN": nil,
+	"SHELL": nil, "STOPSIGNAL": nil,
 	"USER": nil, "WORKDIR": nil,
 }
 
 // banned are instructions that may not be there, and why.
 var banned = map[string][2]string{
-	"ADD":     {"what ADD names the engine itself fetches, from wherever it likes", "COPY what lies beside the Dockerfile; let a RUN step unpack it"},
+	"ADD": {"what ADD names the engine itself fetches, from wherever it likes",
+		"COPY what lies beside the Dockerfile; let a RUN step unpack it"},
 	"VOLUME":  {"a volume could be written without limit", "leave it out: everything in " + Workspace + " can be written"},
 	"ONBUILD": {"ONBUILD keeps an instruction for later, when nobody looks at it", "write the instruction itself"},
 }

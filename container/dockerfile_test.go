@@ -20,7 +20,8 @@ func TestRewrite(t *testing.T) {
 		"FROM env AS a\nFROM a AS b\nCOPY --from=A --chown=1:1 x y\nCOPY --from=0 x y\nCOPY --from=env x y":  "FROM env AS a\nLABEL l=1\nFROM a AS b\nLABEL l=1\nCOPY --from=A --chown=1:1 x y\nCOPY --from=0 x y\nCOPY --from=env x y\n",
 		"FROM env\nRUN a \\\n": "FROM env\nLABEL l=1\nRUN a \n",
 	} {
-		if got, err := rewrite(text, testBases, "l=1"); err != nil || strings.ReplaceAll(got, " \n", "\n") != strings.ReplaceAll(want, " \n", "\n") {
+		if got, err := rewrite(text, testBases, "l=1"); err != nil ||
+			strings.ReplaceAll(got, " \n", "\n") != strings.ReplaceAll(want, " \n", "\n") {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
@@ -112,7 +113,8 @@ func TestJudged(t *testing.T) {
 	r := tar.NewReader(bytes.NewReader(out))
 	for h, err := r.Next(); err == nil; h, err = r.Next() {
 		names = append(names, h.Name)
-		if text, _ := io.ReadAll(r); h.Name == "Dockerfile" && !strings.HasPrefix(string(text), "FROM env\nLABEL hako.project=") {
+		if text, _ := io.ReadAll(r); h.Name == "Dockerfile" &&
+			!strings.HasPrefix(string(text), "FROM env\nLABEL hako.project=") {
 			t.Errorf("it says %q", text)
 		}
 	}

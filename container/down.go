@@ -115,7 +115,8 @@ func (d *Manager) remove(ctx context.Context, b *box) error {
 	}
 	b.Warnings = []string{"it could not be removed: " + shown(err.Error())}
 	_ = b.save()
-	return &fault.Error{Kind: fault.KindOf(err), Op: "remove", Subject: b.Name, Err: err, Hint: "it stays on record; hako env prune tries again"}
+	return &fault.Error{Kind: fault.KindOf(err), Op: "remove", Subject: b.Name, Err: err,
+		Hint: "it stays on record; hako env prune tries again"}
 }
 
 // removeEach removes what was made for a box. The engine may still be busy with

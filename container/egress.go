@@ -64,7 +64,8 @@ func (d *Manager) openEgress(ctx context.Context, b *box, t Task) error {
 // code that runs while dependencies are installed shall not push.
 func (d *Manager) pushLater(b *box, list []egress.Credential) error {
 	if len(list) == 0 {
-		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: b.TaskUUID, Why: "there is no token for its repository",
+		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: b.TaskUUID,
+			Why:      "there is no token for its repository",
 			Hint:     "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN",
 			FlagHint: "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN, or leave out --push"}
 	}
@@ -87,7 +88,8 @@ func (d *Manager) permitPush(ctx context.Context, b *box) error {
 		return err
 	}
 	// The kernel ends all processes of the user at once, but for the one that asks.
-	if _, err := h.Exec(ctx, guest.Command{Script: "kill -KILL -1; exit 0", Dir: Workspace, Timeout: 10 * time.Second}); err != nil {
+	if _, err := h.Exec(ctx, guest.Command{Script: "kill -KILL -1; exit 0", Dir: Workspace,
+		Timeout: 10 * time.Second}); err != nil {
 		return err
 	}
 	if err := b.push.Give(); err != nil {
@@ -105,5 +107,6 @@ func gitEnviron(repository string) []string {
 		return nil
 	}
 	name, value := clone.Rewrite(u)
-	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=" + name, "GIT_CONFIG_VALUE_1=" + value}
+	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+		"GIT_CONFIG_KEY_1=" + name, "GIT_CONFIG_VALUE_1=" + value}
 }

@@ -37,7 +37,8 @@ func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, 
 	}
 	began := time.Now()
 	exit, err := b.engine.Exec(ctx, b.container, engine.Exec{
-		Argv: argv, Env: cmd.Env, Dir: dir, User: fmt.Sprintf("%d:%d", user(), user()), Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+		Argv: argv, Env: cmd.Env, Dir: dir, User: fmt.Sprintf("%d:%d", user(), user()), Stdin: cmd.Stdin, Stdout: cmd.Stdout,
+		Stderr: cmd.Stderr,
 	})
 	r := guest.Result{Exit: exit, Duration: time.Since(began)}
 	if cmd.Timeout > 0 && (exit == 137 || exit == 124) && r.Duration >= cmd.Timeout {
@@ -51,8 +52,10 @@ func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, 
 func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	s.User = fmt.Sprintf("%d:%d", user(), user())
 	s.CapAdd = nil
-	s.Entrypoint = []string{"/bin/sh", "-c", "mkdir -p " + Project + " " + scratch + " " + home + " && exec sleep infinity"}
-	s.Tmpfs[Workspace] = "size=" + strconv.FormatInt(d.Resources.Disk, 10) + ",mode=755,exec,nosuid,nodev,uid=" + strconv.Itoa(user()) + ",gid=" + strconv.Itoa(user())
+	s.Entrypoint = []string{"/bin/sh", "-c", "mkdir -p " + Project + " " + scratch + " " + home +
+		" && exec sleep infinity"}
+	s.Tmpfs[Workspace] = "size=" + strconv.FormatInt(d.Resources.Disk, 10) + ",mode=755,exec,nosuid,nodev,uid=" +
+		strconv.Itoa(user()) + ",gid=" + strconv.Itoa(user())
 	return s
 }
 
@@ -61,7 +64,8 @@ func (d *Manager) settleIn(ctx context.Context, b *box) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		exit, err := d.Engine.Exec(ctx, b.ContainerID, engine.Exec{Argv: []string{"test", "-d", home}, Dir: "/", User: fmt.Sprintf("%d:%d", user(), user())})
+		exit, err := d.Engine.Exec(ctx, b.ContainerID, engine.Exec{Argv: []string{"test", "-d", home}, Dir: "/",
+			User: fmt.Sprintf("%d:%d", user(), user())})
 		if err == nil && exit == 0 {
 			return nil
 		}
@@ -70,7 +74,8 @@ func (d *Manager) settleIn(ctx context.Context, b *box) error {
 		}
 		select {
 		case <-ctx.Done():
-			return &fault.Error{Kind: fault.Timeout, Op: "start " + b.Environment + " environment", Why: "its workspace is not there", Err: err, Hint: "docker logs " + b.ContainerID}
+			return &fault.Error{Kind: fault.Timeout, Op: "start " + b.Environment + " environment",
+				Why: "its workspace is not there", Err: err, Hint: "docker logs " + b.ContainerID}
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -87,7 +87,9 @@ func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 	if d.outlives(context.WithoutCancel(ctx), b) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID, Why: "its container ended while a command was running", Err: err, Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
+	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID,
+		Why: "its container ended while a command was running", Err: err, Hint: "make a new one",
+		FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }
 
 // outlives reports whether the container of a box still runs. The engine learns
@@ -116,7 +118,8 @@ func (d *Manager) readyBox(task string) (*box, error) {
 		return nil, err
 	}
 	if b.Status != Ready && !b.Doomed {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is not ready, it is " + string(b.Status), Hint: "wait until hako env up has ended, or run it again"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task,
+			Why: "it is not ready, it is " + string(b.Status), Hint: "wait until hako env up has ended, or run it again"}
 	}
 	return b, nil
 }
@@ -178,14 +181,16 @@ func (d *Manager) ExecuteIn(ctx context.Context, task string, req *run.Request) 
 	own := *req
 	own.Stdout, own.Stderr = log.stdout, log.stderr
 	res, err := d.Runner(task).Run(ctx, &own)
-	out := Result{ExitCode: res.Exit, Stdout: log.stdout.text(), Stderr: log.stderr.text(), Duration: res.Duration.Milliseconds(), Log: log.name()}
+	out := Result{ExitCode: res.Exit, Stdout: log.stdout.text(), Stderr: log.stderr.text(),
+		Duration: res.Duration.Milliseconds(), Log: log.name()}
 	if res.TimedOut {
 		limit := own.Timeout
 		if limit == 0 {
 			limit = d.Timeout
 		}
 		out.ExitCode, err = -1, nil
-		out.Stderr = strings.TrimPrefix(out.Stderr+"\nCommand timeout after "+strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)+" seconds", "\n")
+		out.Stderr = strings.TrimPrefix(out.Stderr+"\nCommand timeout after "+strconv.FormatFloat(limit.Seconds(), 'f', -1,
+			64)+" seconds", "\n")
 	}
 	return out, err
 }
@@ -205,7 +210,8 @@ type outputLog struct {
 }
 
 func newLog(b *box, keep int) *outputLog {
-	base := filepath.Join(b.dir, "logs", time.Now().UTC().Format("20060102-150405.000000")+"-"+strings.ToLower(rand.Text()[:6]))
+	base := filepath.Join(b.dir, "logs", time.Now().UTC().Format("20060102-150405.000000")+"-"+
+		strings.ToLower(rand.Text()[:6]))
 	return &outputLog{
 		stdout: &capturedStream{path: base + ".stdout", tail: text.HeadTail{Head: -1, Tail: keep}},
 		stderr: &capturedStream{path: base + ".stderr", tail: text.HeadTail{Head: -1, Tail: keep}},
@@ -274,7 +280,8 @@ func (c *capturedStream) text() string {
 	if cut == 0 {
 		return strings.ToValidUTF8(string(all), "\uFFFD")
 	}
-	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", cut, c.total, strings.ToValidUTF8(string(tail), "\uFFFD"))
+	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", cut, c.total,
+		strings.ToValidUTF8(string(tail), "\uFFFD"))
 }
 
 // prune removes the files of a directory that were written to least recently,
@@ -305,11 +312,14 @@ func (d *Manager) Log(task, name, stream string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if stream != "stdout" && stream != "stderr" { // or it could lead to any file
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: shown(stream), Why: "there is no such stream", Hint: "say stdout or stderr"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: shown(stream), Why: "there is no such stream",
+			Hint: "say stdout or stderr"}
 	}
 	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name), Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) + " are kept, of 256 MB together at most"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name),
+			Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) +
+				" are kept, of 256 MB together at most"}
 	}
 	return f, err
 }

@@ -14,6 +14,7 @@ import (
 	"hako/container/egress"
 	"hako/container/engine"
 	"hako/container/guest"
+	"hako/internal/testload"
 	"hako/run"
 )
 
@@ -54,7 +55,8 @@ func openEngine(t *testing.T, image string) *engine.Engine {
 func newDock(t *testing.T, image string, change func(*Options)) *Manager {
 	t.Helper()
 	o := Options{
-		Enabled: true, State: newState(t), Engine: openEngine(t, image), Binary: guestBinary(t), Images: map[string]string{"python": image},
+		Enabled: true, State: newState(t), Engine: openEngine(t, image), Binary: guestBinary(t),
+		Images: map[string]string{"python": image},
 		Gate:   func(_ string, r run.Runner) run.Runner { return r },
 		Record: func(string, string) (func(error), error) { return func(error) {}, nil },
 	}
@@ -140,7 +142,8 @@ func (c *cell) must(t *testing.T, script string) string {
 // put writes a file.
 func (c *cell) put(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if o := c.command(t, guest.Command{Script: `cat > "$1" && chmod 755 "$1"`, Args: []string{path}, Stdin: bytes.NewReader(data)}); o.err != nil || o.Exit != 0 {
+	if o := c.command(t, guest.Command{Script: `cat > "$1" && chmod 755 "$1"`, Args: []string{path},
+		Stdin: bytes.NewReader(data)}); o.err != nil || o.Exit != 0 {
 		t.Fatalf("put %s: exit %d, %v: %s", path, o.Exit, o.err, o.all())
 	}
 }
@@ -182,7 +185,7 @@ func (c *cell) probe(t *testing.T, program []byte, group string) map[string]stri
 // answers checks that the guest is well.
 func (c *cell) answers(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(10*time.Second))
 	defer cancel()
 	if err := c.Ping(ctx); err != nil {
 		t.Error("the guest does not answer:", err)

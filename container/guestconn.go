@@ -94,6 +94,7 @@ func (d *Manager) client(ctx context.Context, b *box) (*guest.Client, error) {
 	if err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Denied {
 		return c, err
 	}
-	return nil, &fault.Error{Kind: fault.Unavailable, Op: "reach environment of task", Subject: b.TaskUUID, Why: "its container is not running any more", Err: err,
+	return nil, &fault.Error{Kind: fault.Unavailable, Op: "reach environment of task", Subject: b.TaskUUID,
+		Why: "its container is not running any more", Err: err,
 		Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }

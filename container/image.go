@@ -48,7 +48,8 @@ func (d *Manager) known(name string) (lang.Language, bool) {
 }
 
 func (d *Manager) unknown(name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: shown(name), Why: "there is none of this name", Hint: "hako env list shows which there are"}
+	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: shown(name),
+		Why: "there is none of this name", Hint: "hako env list shows which there are"}
 	if near, ok := fault.Nearest(name, d.names()); ok {
 		e.Hint = "did you mean " + near + "?"
 	} else if _, set := d.Images[name]; set {
@@ -115,7 +116,8 @@ func (d *Manager) buildContext() (io.Reader, error) {
 }
 
 func packFile(w *tar.Writer, name string, data []byte) error {
-	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)),
+		Typeflag: tar.TypeReg}); err != nil {
 		return err
 	}
 	_, err := w.Write(data)

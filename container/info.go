@@ -139,7 +139,8 @@ func (d *Manager) Desk(ctx context.Context, task string) (JobClient, error) {
 	}
 	defer done()
 	if b.Bare {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "list jobs", Subject: task, Why: "there are none on an engine that is another machine", Hint: "use a local engine"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "list jobs", Subject: task,
+			Why: "there are none on an engine that is another machine", Hint: "use a local engine"}
 	}
 	return d.client(ctx, b)
 }
@@ -161,7 +162,8 @@ func (d *Manager) Edit(ctx context.Context, task string, call json.RawMessage) (
 	}
 	defer finish()
 	if b.Bare {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task, Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task,
+			Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
 	}
 	done, err := d.recordEdit(task, call)
 	if err != nil {

@@ -65,7 +65,8 @@ func (b *box) hold(task string) (done func(), err error) {
 		return nil, err
 	}
 	if now.Doomed {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is being removed", Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + task}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task,
+			Why: "it is being removed", Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + task}
 	}
 	f, err := b.lock()
 	if err != nil {

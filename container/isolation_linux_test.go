@@ -84,14 +84,18 @@ func authority(t *testing.T, names ...string) ([]byte, tls.Certificate) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"}, DNSNames: names,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"},
+		DNSNames:  names,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // proxy is the way out, into a world of our own.
@@ -103,7 +107,8 @@ func (j *jail) proxy(t *testing.T, cert tls.Certificate) *egress.Proxy {
 	secure.StartTLS()
 	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
-	servers := map[string]string{allowedAddr + ":80": plain.Listener.Addr().String(), allowedAddr + ":443": secure.Listener.Addr().String()}
+	servers := map[string]string{allowedAddr + ":80": plain.Listener.Addr().String(),
+		allowedAddr + ":443": secure.Listener.Addr().String()}
 	return &egress.Proxy{
 		Allow: []string{"allowed.example", "*.allowed.example"},
 		Log:   func(egress.Event) error { return nil },

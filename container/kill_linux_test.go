@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run"
 )
 
@@ -76,7 +77,10 @@ func killLoop(t *testing.T, sameTask bool, kills int, whole time.Duration) {
 	if reached[allTheWay] < 2 {
 		t.Error("that is not all of the way up")
 	}
-	d := dockAt(t, state, func(o *Options) { o.Stale = time.Nanosecond }) // some got ready and were not to end with their maker
+	d := dockAt(t, state, func(
+		o *Options) {
+		o.Stale = time.Nanosecond
+	}) // some got ready and were not to end with their maker
 	sweepAll(t, d)
 	checkNothingLeft(t, state)
 	if err := roundTrip(t.Context(), d, task); err != nil {
@@ -91,7 +95,8 @@ func howFar(state string) string {
 	var last *box
 	entries, _ := os.ReadDir(filepath.Join(state, "boxes"))
 	for _, e := range entries {
-		if b, err := load(filepath.Join(state, "boxes", e.Name())); err == nil && (last == nil || b.Created.After(last.Created)) {
+		if b, err := load(filepath.Join(state, "boxes", e.Name())); err == nil &&
+			(last == nil || b.Created.After(last.Created)) {
 			last = b
 		}
 	}
@@ -142,7 +147,7 @@ func TestKilledPool(t *testing.T) {
 // waitWarm waits until somebody has a container warm.
 func waitWarm(t *testing.T, state string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(30 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if marks, _ := filepath.Glob(filepath.Join(state, "boxes", "*", poolMark)); len(marks) > 0 {
 			return
 		}
@@ -154,7 +159,8 @@ func waitWarm(t *testing.T, state string) {
 func waitOnlyWarm(t *testing.T, d *Manager) {
 	t.Helper()
 	var all []*box
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(15 * time.Second)); time.Now().Before(end); time.Sleep(
+		50 * time.Millisecond) {
 		sweepAll(t, d)
 		all, _ = d.boxes()
 		all = slices.DeleteFunc(all, func(b *box) bool { return b.warm("python", b.Fit) })
@@ -169,7 +175,8 @@ func waitOnlyWarm(t *testing.T, d *Manager) {
 func waitGone(t *testing.T, d *Manager, want int) {
 	t.Helper()
 	var n int
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(15 * time.Second)); time.Now().Before(end); time.Sleep(
+		100 * time.Millisecond) {
 		sweepAll(t, d)
 		all, err := d.Engine.List(t.Context(), map[string]string{labelState: d.id})
 		if n = len(all); err == nil && n <= want {
@@ -231,7 +238,8 @@ func TestSameTask(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Errorf("%d containers: %+v, %v", len(all), all, err)
 	}
-	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo well"}); err != nil || res.Stdout != "well\n" {
+	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo well"}); err != nil ||
+		res.Stdout != "well\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if err := d.Cleanup(t.Context(), task); err != nil {
@@ -271,7 +279,8 @@ func TestStale(t *testing.T) {
 	if n, err := d.CleanupStale(t.Context()); n != 1 || err != nil {
 		t.Errorf("removed %d of the one that was killed, %v", n, err)
 	}
-	if res, err := d.ExecuteIn(t.Context(), young, &run.Request{Script: "echo well"}); err != nil || res.Stdout != "well\n" {
+	if res, err := d.ExecuteIn(t.Context(), young, &run.Request{Script: "echo well"}); err != nil ||
+		res.Stdout != "well\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if err := d.Cleanup(t.Context(), young); err != nil {
@@ -483,7 +492,8 @@ func TestTurn(t *testing.T) {
 // TestRecordRoundTrip checks that what is saved is what is loaded.
 func TestRecordRoundTrip(t *testing.T) {
 	d := plainDock(t, t.TempDir())
-	b, err := d.newBox(record{Info: Info{TaskUUID: "x", Status: Created, Created: time.Now().UTC()}, Env: []string{"A=b"}, Fit: "f"})
+	b, err := d.newBox(record{Info: Info{TaskUUID: "x", Status: Created, Created: time.Now().UTC()}, Env: []string{"A=b"},
+		Fit: "f"})
 	if err != nil {
 		t.Fatal(err)
 	}

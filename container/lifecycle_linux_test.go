@@ -12,6 +12,7 @@ import (
 
 	"hako/audit"
 	"hako/gate"
+	"hako/internal/testload"
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
@@ -46,7 +47,8 @@ func TestGated(t *testing.T) {
 	var log logbook
 	d := ownDock(t, func(o *Options) {
 		o.Gate = func(_ string, r run.Runner) run.Runner {
-			return gate.New(r, gate.Options{Policy: policy.Container(policy.Options{Root: Project}), Budget: quota.New(quota.Unlimited()), Log: &log, Dir: Project})
+			return gate.New(r, gate.Options{Policy: policy.Container(policy.Options{Root: Project}),
+				Budget: quota.New(quota.Unlimited()), Log: &log, Dir: Project})
 		}
 	})
 	task := unique("gated")
@@ -57,10 +59,14 @@ func TestGated(t *testing.T) {
 	}
 	_, err = d.ExecuteIn(t.Context(), task, &run.Request{Actor: "agent", Script: "touch ran; sudo id"})
 	wantFault(t, err, fault.Denied, "sudo")
-	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Actor: "agent", Script: "ls"}); err != nil || res.Stdout != "a\n" {
+	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Actor: "agent", Script: "ls"}); err != nil ||
+		res.Stdout != "a\n" {
 		t.Errorf("a script with a part that is denied ran: %+v, %v", res, err)
 	}
-	if !slices.ContainsFunc(log.events, func(e audit.Event) bool { return e.What == audit.Asked && strings.Contains(e.Script, "sudo") }) {
+	if !slices.ContainsFunc(log.events, func(e audit.Event) bool {
+		return e.What == audit.Asked &&
+			strings.Contains(e.Script, "sudo")
+	}) {
 		t.Errorf("not on record: %+v", log.events)
 	}
 }
@@ -87,7 +93,8 @@ func TestLife(t *testing.T) {
 	if !slices.Equal(seen, []State{Initializing, Ready}) {
 		t.Errorf("states %q", seen)
 	}
-	if info.ContainerID == "" || info.TaskUUID != task || info.Environment != "python" || info.Workspace != Project || info.Name != Name(task) || info.Image != pythonImage || time.Since(info.Created) > time.Minute {
+	if info.ContainerID == "" || info.TaskUUID != task || info.Environment != "python" || info.Workspace != Project ||
+		info.Name != Name(task) || info.Image != pythonImage || time.Since(info.Created) > time.Minute {
 		t.Errorf("%+v", info)
 	}
 	checkRunning(t, d, task)
@@ -157,7 +164,7 @@ func checkStatus(t *testing.T, d *Manager, task string, want State) {
 	t.Helper()
 	var x Details
 	var err error
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(5 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if x, err = d.Look(t.Context(), task); err == nil && x.Status == want {
 			return
 		}
@@ -221,7 +228,8 @@ func TestLog(t *testing.T) {
 	d, task := ownDock(t, func(o *Options) { o.Output = 10 }), unique("log")
 	prepare(t, d, task)
 	res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo 0123456789abcdef; echo short >&2"})
-	if err != nil || !strings.HasSuffix(res.Stdout, "7 of 17 bytes are not shown: this is the end]\n789abcdef\n") || res.Stderr != "short\n" || res.Log == "" {
+	if err != nil || !strings.HasSuffix(res.Stdout, "7 of 17 bytes are not shown: this is the end]\n789abcdef\n") ||
+		res.Stderr != "short\n" || res.Log == "" {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	f, err := d.Log(task, res.Log, "stdout")
@@ -237,7 +245,8 @@ func TestLog(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.State, "secret"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range [][2]string{{res.Log, "stderr"}, {"nothing", "stdout"}, {res.Log, "/../../../../secret"}, {"../../../secret", ""}, {"..", "stdout"}, {"", ""}} {
+	for _, c := range [][2]string{{res.Log, "stderr"}, {"nothing", "stdout"}, {res.Log, "/../../../../secret"},
+		{"../../../secret", ""}, {"..", "stdout"}, {"", ""}} {
 		if f, err := d.Log(task, c[0], c[1]); err == nil {
 			f.Close()
 			t.Errorf("%q opens something", c)
@@ -246,7 +255,8 @@ func TestLog(t *testing.T) {
 		}
 	}
 	for range 2 * logs {
-		if _, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo 0123456789abcdef; echo 0123456789abcdef >&2"}); err != nil {
+		if _, err := d.ExecuteIn(t.Context(), task,
+			&run.Request{Script: "echo 0123456789abcdef; echo 0123456789abcdef >&2"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +279,7 @@ func TestCleanupWhileRunning(t *testing.T) {
 		_, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "trap 'seq 1 10000' TERM; echo up; sleep 600 & wait"})
 		done <- err
 	}()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(10 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if x, err := d.Look(t.Context(), task); err == nil && x.Status == Running {
 			break
 		}

@@ -21,6 +21,7 @@ import (
 	"hako/container/engine"
 	"hako/container/guest/server"
 	"hako/container/proxyproc"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -128,7 +129,8 @@ type wish struct {
 // options are those of a dock of tests, in this process or another.
 func (w wish) options(e *engine.Engine) Options {
 	o := Options{
-		Enabled: true, State: w.State, Engine: e, Binary: w.Binary, Images: map[string]string{"python": pythonImage, "other": tinyImage}, Detached: w.Detached,
+		Enabled: true, State: w.State, Engine: e, Binary: w.Binary, Images: map[string]string{"python": pythonImage,
+			"other": tinyImage}, Detached: w.Detached,
 		Resources: Resources{CPUs: 1, Memory: 128 << 20, Disk: 32 << 20, Pids: 300},
 		Gate:      func(_ string, r run.Runner) run.Runner { return r },
 		Record:    func(string, string) (func(error), error) { return func(error) {}, nil },
@@ -140,7 +142,8 @@ func (w wish) options(e *engine.Engine) Options {
 			if err != nil {
 				return err
 			}
-			return proxyproc.Start(self, []string{keeperName, w.State}, proxyproc.Settings{Task: way.Task, Guest: way.Guest, Open: true}, way.Listener)
+			return proxyproc.Start(self, []string{keeperName, w.State}, proxyproc.Settings{Task: way.Task, Guest: way.Guest,
+				Open: true}, way.Listener)
 		}
 	}
 	return o
@@ -356,7 +359,7 @@ func checkNothingLeft(t *testing.T, state string) {
 	}
 	defer e.Close()
 	var left []string
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(10 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
 		if left = leftovers(e, state); len(left) == 0 {
 			return
 		}
@@ -422,7 +425,8 @@ func keepersOf(state string) (list []string) {
 		if err != nil {
 			continue
 		}
-		if words, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")); string(words) == keeperName+"\x00"+state+"\x00" {
+		if words, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")); string(words) == keeperName+"\x00"+state+
+			"\x00" {
 			list = append(list, fmt.Sprint("keeper ", pid))
 		}
 	}

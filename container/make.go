@@ -53,10 +53,12 @@ const (
 func (d *Manager) image(ctx context.Context, environment, name string) (engine.Image, error) {
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
-		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: obtain(environment, name)}
+		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment",
+			Why: "docker has no image " + name, Hint: obtain(environment, name)}
 	}
 	if err == nil && len(img.Volumes) > 0 {
-		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name + " wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
+		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name +
+			" wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
 			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
 	}
 	return img, err
@@ -68,7 +70,8 @@ func obtain(environment, image string) string {
 	if _, ok := lang.Find(environment); ok {
 		return "hako env build " + environment
 	}
-	return "docker pull " + image + ", or name an image that is there for " + environment + " in command_executor.environments"
+	return "docker pull " + image + ", or name an image that is there for " + environment +
+		" in command_executor.environments"
 }
 
 // make makes a container and waits until its guest answers. It is that of its
@@ -79,8 +82,9 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 		name = Name(t.ID)
 	}
 	b, err := d.newBox(record{
-		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created, Name: name, Image: l.Image, Network: d.networkOf(t)},
-		Fit:  d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
+		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created,
+			Name: name, Image: l.Image, Network: d.networkOf(t)},
+		Fit: d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
 	})
 	if err != nil {
 		return b, err
@@ -162,10 +166,12 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
 		Labels: map[string]string{labelState: d.id, labelBox: b.Box, labelOwner: self().String(), labelEnv: l.Name},
 		CapAdd: []string{"SETUID", "SETGID", "KILL"}, Seccomp: seccomp.Profile(),
-		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
+		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8),
+		Grace:   10 * time.Second,
 		Tmpfs:   d.inMemory(),
 		Ulimits: []engine.Ulimit{{Name: "core"}, {Name: "nofile", Soft: openFiles, Hard: openFiles}},
-		Env:     l.Environ(lang.ContainerSettings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
+		Env: l.Environ(lang.ContainerSettings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare,
+			Path: path}),
 	}
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
@@ -173,7 +179,8 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 	if err := d.furnish(b, l, &s); err != nil {
 		return s, nil, err
 	}
-	work := engine.Mount{Kind: engine.Volume, Target: Workspace, Labels: map[string]string{labelState: d.id, labelBox: b.Box}}
+	work := engine.Mount{Kind: engine.Volume, Target: Workspace,
+		Labels: map[string]string{labelState: d.id, labelBox: b.Box}}
 	var vol *disk.Disk
 	if disk.Possible() == nil {
 		var err error
@@ -211,7 +218,8 @@ func (d *Manager) inMemory() map[string]string {
 func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: home, Spool: "/run", Within: Workspace,
-		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk, Log: 8 << 20,
+		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk,
+		Log: 8 << 20,
 	}
 	for _, folder := range l.Folders {
 		o.Make = append(o.Make, Workspace+"/"+folder)
@@ -245,7 +253,8 @@ func (d *Manager) trust(s *engine.Spec) error {
 	}
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: lang.CABundle, ReadOnly: true},
-		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: "/etc/ssl/certs/ca-certificates.crt", ReadOnly: true}, // what reads no variable reads this
+		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: "/etc/ssl/certs/ca-certificates.crt",
+			ReadOnly: true}, // what reads no variable reads this
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.jks"), Target: lang.TrustStore, ReadOnly: true})
 	return nil
 }
@@ -273,7 +282,8 @@ func keepFile(path string, data []byte) error {
 // systemRoots returns the certificates that this machine trusts, where they are
 // kept in one file; else nothing.
 func systemRoots() []byte {
-	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
+	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+		"/etc/ssl/cert.pem"} {
 		if data, err := os.ReadFile(path); err == nil {
 			return data
 		}
@@ -311,7 +321,8 @@ func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, &fault.Error{Kind: fault.Timeout, Op: "start " + b.Environment + " environment", Why: "its guest does not answer", Err: err, Hint: "docker logs " + b.ContainerID}
+			return nil, &fault.Error{Kind: fault.Timeout, Op: "start " + b.Environment + " environment",
+				Why: "its guest does not answer", Err: err, Hint: "docker logs " + b.ContainerID}
 		case <-time.After(pause):
 			pause = min(2*pause, 20*time.Millisecond)
 		}
@@ -328,5 +339,7 @@ func (d *Manager) whyDead(ctx context.Context, b *box) error {
 		return nil
 	}
 	said, _ := d.Engine.Logs(context.WithoutCancel(ctx), b.ContainerID, 20)
-	return &fault.Error{Kind: fault.Unavailable, Op: "start " + b.Environment + " environment", Why: "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + shown(said), Hint: "rebuild the image: hako env build " + b.Environment}
+	return &fault.Error{Kind: fault.Unavailable, Op: "start " + b.Environment + " environment",
+		Why:  "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + shown(said),
+		Hint: "rebuild the image: hako env build " + b.Environment}
 }

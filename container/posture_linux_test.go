@@ -34,7 +34,8 @@ func TestPosture(t *testing.T) {
 	t.Run("environment", func(t *testing.T) { checkEnvironment(t, c) })
 	c.answers(t)
 	for name, check := range map[string]func(*testing.T, *cell, *cell){
-		"fork bomb": checkForkBomb, "left behind": checkLeftBehind, "disk fill": checkDiskFill, "memory fill": checkMemoryFill, "memory bomb": checkMemoryBomb,
+		"fork bomb": checkForkBomb, "left behind": checkLeftBehind, "disk fill": checkDiskFill,
+		"memory fill": checkMemoryFill, "memory bomb": checkMemoryBomb,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, newCell(t, tinyImage, small), c) })
 	}
@@ -57,7 +58,8 @@ func checkFilter(t *testing.T, said map[string]string) {
 		t.Errorf("only %d tries", len(said))
 	}
 	for name, word := range said {
-		if want := map[bool]string{true: "ENOSYS", false: "EPERM"}[name == "clone3" || strings.HasPrefix(name, "aio ")]; word != want {
+		if want := map[bool]string{true: "ENOSYS", false: "EPERM"}[name == "clone3" ||
+			strings.HasPrefix(name, "aio ")]; word != want {
 			t.Errorf("%s: %s, want %s", name, word, want)
 		}
 	}
@@ -71,14 +73,16 @@ func checkWalls(t *testing.T, said map[string]string) {
 	}
 	exact := map[string]string{
 		"interfaces": "lo", "entries of /proc/net/route": "", "entries of /proc/net/arp": "",
-		"trace 1": "EPERM", "seize 1": "EPERM", "signal 1": "EPERM", "become root": "EPERM", "become another": "EPERM", "join group 0": "EPERM",
-		"groups": "EPERM", "raise hard limit": "EPERM", "lower niceness": "EACCES", "real time": "EPERM",
+		"trace 1": "EPERM", "seize 1": "EPERM", "signal 1": "EPERM", "become root": "EPERM", "become another": "EPERM",
+		"join group 0": "EPERM",
+		"groups":       "EPERM", "raise hard limit": "EPERM", "lower niceness": "EACCES", "real time": "EPERM",
 		"connect 192.0.2.1:80": "network is unreachable", "connect 169.254.169.254:80": "network is unreachable",
 	}
 	for name, word := range said {
 		want, is := exact[name]
 		switch {
-		case strings.Contains(name, "192.0.2.1") || strings.HasPrefix(name, "connect 169.") || strings.HasPrefix(name, "connect 172.") || strings.HasPrefix(name, "connect [2001"):
+		case strings.Contains(name, "192.0.2.1") || strings.HasPrefix(name, "connect 169.") ||
+			strings.HasPrefix(name, "connect 172.") || strings.HasPrefix(name, "connect [2001"):
 			if word != "ENETUNREACH" && word != "EADDRNOTAVAIL" {
 				t.Errorf("%s: %s", name, word)
 			}
@@ -116,7 +120,8 @@ func checkIdentity(t *testing.T, c *cell) {
 		}
 	}
 	first := status(c.must(t, "cat /proc/1/status"))
-	for name, want := range map[string]string{"CapEff": guestCaps, "CapBnd": guestCaps, "NoNewPrivs": "1", "Seccomp": "2", "Uid": "0 0 0 0"} {
+	for name, want := range map[string]string{"CapEff": guestCaps, "CapBnd": guestCaps, "NoNewPrivs": "1", "Seccomp": "2",
+		"Uid": "0 0 0 0"} {
 		if first[name] != want {
 			t.Errorf("first process: %s: %q, want %q", name, first[name], want)
 		}
@@ -256,7 +261,8 @@ func (c *cell) crowd(t *testing.T, long time.Duration) (most int) {
 	for range 8 {
 		busy.Go(func() {
 			for time.Now().Before(over) {
-				c.Exec(t.Context(), guest.Command{Argv: []string{"/bin/busybox", "true"}}) // for which there is no room, most of the time
+				c.Exec(t.Context(), guest.Command{Argv: []string{"/bin/busybox",
+					"true"}}) // for which there is no room, most of the time
 			}
 		})
 	}
@@ -321,7 +327,8 @@ func hostFree(t *testing.T) int64 {
 // must leave the guest enough to live.
 func checkMemoryFill(t *testing.T, c, _ *cell) {
 	for _, place := range []string{"/dev/shm", "/tmp", "/var/tmp"} {
-		o := c.command(t, guest.Command{Script: `dd if=/dev/zero of=$1/x bs=1M count=2048 2>&1; ls -l $1/x`, Args: []string{place}, Timeout: time.Minute})
+		o := c.command(t, guest.Command{Script: `dd if=/dev/zero of=$1/x bs=1M count=2048 2>&1; ls -l $1/x`,
+			Args: []string{place}, Timeout: time.Minute})
 		if o.err != nil || !strings.Contains(o.all(), "No space left on device") {
 			t.Errorf("no end of %s: exit %d %v: %s", place, o.Exit, o.err, o.all())
 		}

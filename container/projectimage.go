@@ -68,14 +68,16 @@ func (d *Manager) ownSource(t Task) (src clone.Source, ours bool) {
 const notOurs = "an image in " + ownFolder + " is not built for what is not a branch of the repository itself"
 
 // pastTheProxy says what the network of a build is.
-const pastTheProxy = "the steps of " + ownFolder + "/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
+const pastTheProxy = "the steps of " + ownFolder +
+	"/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
 
 // buildOwn builds the image of a repository, unless these very files were built
 // before. Its steps have a network only if the task's is open: there is no proxy
 // for them, so no list of hosts would hold.
 func (d *Manager) buildOwn(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
 	b := engine.Build{
-		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none", CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
+		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none",
+		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
 	}
 	tag := files.ID
 	if p.network == Open {

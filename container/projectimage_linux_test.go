@@ -48,7 +48,8 @@ func TestOwnImage(t *testing.T) {
 		o.Resources = Resources{Memory: 64 << 20, CPUs: 0.5}
 		o.Progress = func(line string) { told = append(told, line) }
 	})
-	p, err := brought(t, d, "FROM "+tinyImage+" AS one\nRUN [\"/bin/sh\", \"-c\", \"echo > /mark\"]\nFROM "+tinyImage+"\nCOPY --from=one /mark /mark\n"+
+	p, err := brought(t, d, "FROM "+tinyImage+" AS one\nRUN [\"/bin/sh\", \"-c\", \"echo > /mark\"]\nFROM "+tinyImage+
+		"\nCOPY --from=one /mark /mark\n"+
 		`RUN ["/bin/busybox", "cat", "/proc/net/dev", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]`)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +182,8 @@ func TestImageVariables(t *testing.T) {
 	tag := "hako-test-variables:" + unique("v")
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	_ = packFile(w, "Dockerfile", []byte("FROM "+tinyImage+"\nENV GODEBUG=gctrace=1 GOGC=1 GOMEMLIMIT=1 GOTRACEBACK=crash OTHER=kept\n"))
+	_ = packFile(w, "Dockerfile",
+		[]byte("FROM "+tinyImage+"\nENV GODEBUG=gctrace=1 GOGC=1 GOMEMLIMIT=1 GOTRACEBACK=crash OTHER=kept\n"))
 	w.Close()
 	if err := e.Build(t.Context(), engine.Build{Context: &b, Tags: []string{tag}, Network: "none"}, nil); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,9 @@ func TestNobodyPushes(t *testing.T) {
 	if s.refs() != "refs/heads/main" {
 		t.Errorf("the repository has %s", s.refs())
 	}
-	if why := c.must(t, "curl -s --proxy http://127.0.0.1:3128 'http://git.hako.internal/"+smithyHost+"/"+smithyRepo+".git/info/refs?service=git-receive-pack'"); !strings.Contains(why, "not push") || !strings.Contains(why, "hako env up") {
+	if why := c.must(t, "curl -s --proxy http://127.0.0.1:3128 'http://git.hako.internal/"+smithyHost+"/"+smithyRepo+
+		".git/info/refs?service=git-receive-pack'"); !strings.Contains(why, "not push") || !strings.Contains(why,
+		"hako env up") {
 		t.Errorf("the answer does not explain itself: %s", why)
 	}
 }
@@ -68,7 +70,8 @@ func TestNobodyPushes(t *testing.T) {
 // pushing is an environment whose installation pushes, at once and later.
 func pushing(t *testing.T) lang.Language {
 	return lang.Language{Name: "python", Image: pythonImage, Install: []lang.Step{{
-		Name: "evil", When: []string{"lock"}, Key: []string{"lock"}, Keep: []string{".home/libs"}, Command: `mkdir -p ../.home/libs
+		Name: "evil", When: []string{"lock"}, Key: []string{"lock"}, Keep: []string{".home/libs"},
+		Command: `mkdir -p ../.home/libs
 git push -q origin HEAD:refs/heads/during; echo "status $?" >/workspace/tmp/during
 setsid sh -c 'while sleep 0.1; do git push -q origin HEAD:refs/heads/later; echo tried >>/workspace/tmp/later; done' >/dev/null 2>&1 &
 while ! test -s /workspace/tmp/later; do sleep 0.1; done`,
@@ -110,7 +113,8 @@ func TestPushNeeds(t *testing.T) {
 func TestTaskNetwork(t *testing.T) {
 	s := newSmithy(t) // allow-list
 	none := s.begin(Task{Network: None})
-	if o := none.sh(t, "test -S /run/hako/egress.sock || curl -sS -m 5 --proxy http://127.0.0.1:3128 http://"+smithyHost+"/ 2>&1"); none.box.Network != None || strings.Contains(o.stdout, "403") {
+	if o := none.sh(t, "test -S /run/hako/egress.sock || curl -sS -m 5 --proxy http://127.0.0.1:3128 http://"+smithyHost+
+		"/ 2>&1"); none.box.Network != None || strings.Contains(o.stdout, "403") {
 		t.Errorf("%s: %d %s", none.box.Network, o.Exit, o.stdout)
 	}
 	if o := none.sh(t, "git fetch -q origin main"); o.Exit == 0 {
@@ -126,7 +130,8 @@ func TestCovers(t *testing.T) {
 	for _, c := range []struct {
 		have, want Network
 		ok         bool
-	}{{Open, None, true}, {Open, AllowList, true}, {Open, Open, true}, {AllowList, Open, false}, {AllowList, None, true}, {None, None, true},
+	}{{Open, None, true}, {Open, AllowList, true}, {Open, Open, true}, {AllowList, Open, false}, {AllowList, None, true},
+		{None, None, true},
 		{None, AllowList, false}, {Open, "", false}, {"", None, false}, {Open, "Open", false}} {
 		if c.have.Covers(c.want) != c.ok {
 			t.Errorf("%q covers %q: %v", c.have, c.want, !c.ok)

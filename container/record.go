@@ -97,7 +97,8 @@ func (d *Manager) newBox(r record) (*box, error) {
 	r.Box = hex.EncodeToString(id[:])
 	b := &box{record: r, dir: filepath.Join(d.State, "boxes", r.Box), unmade: true}
 	if len(b.socket()) > 100 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "make box", Subject: d.State, Why: "its name is too long for the sockets in it", Hint: "set XDG_STATE_HOME to a shorter one"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "make box", Subject: d.State,
+			Why: "its name is too long for the sockets in it", Hint: "set XDG_STATE_HOME to a shorter one"}
 	}
 	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -141,7 +142,8 @@ const lookTime = 5 * time.Second
 // lock takes a lock of a box, which goes with this process, however it ends.
 // There may be several; who holds one is interested in the box.
 func (b *box) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(b.dir, lockMark+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(b.dir, lockMark+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR,
+		0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +152,8 @@ func (b *box) lock() (*os.File, error) {
 			continue // somebody looks whether it is taken, see taken
 		}
 		f.Close()
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: f.Name(), Why: "the file system has no locks", Hint: "set XDG_STATE_HOME to a directory on a local disk"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: f.Name(), Why: "the file system has no locks",
+			Hint: "set XDG_STATE_HOME to a directory on a local disk"}
 	}
 	return f, nil
 }
@@ -255,7 +258,8 @@ func (d *Manager) find(task string) (*box, error) {
 			return b, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "find environment of task", Subject: task, Why: "there is none", Hint: "make one first", FlagHint: "hako env up --task " + task}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find environment of task", Subject: task, Why: "there is none",
+		Hint: "make one first", FlagHint: "hako env up --task " + task}
 }
 
 // enter makes a task lead to its box.

@@ -38,7 +38,8 @@ func (d *Manager) Save(ctx context.Context, task string, s Save) (commit string,
 
 func (d *Manager) save(ctx context.Context, b *box, s Save) (string, error) {
 	if b.Source.URL == "" || d.Clones == nil {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "save task", Subject: b.TaskUUID, Why: "no repository was cloned for it", Hint: "name one when the task is prepared"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "save task", Subject: b.TaskUUID,
+			Why: "no repository was cloned for it", Hint: "name one when the task is prepared"}
 	}
 	h, err := d.hands(ctx, b)
 	if err != nil {

@@ -47,7 +47,8 @@ func newSmithyWith(t *testing.T, files map[string]string, change func(*Options))
 		t.Fatal(err)
 	}
 	keys, err := clone.FromEnviron(func(name string) string {
-		return map[string]string{"GITHUB_PERSONAL_ACCESS_TOKEN": s.token, "GITHUB_API_URL": "http://" + smithyHost + "/api/v3"}[name]
+		return map[string]string{"GITHUB_PERSONAL_ACCESS_TOKEN": s.token, "GITHUB_API_URL": "http://" + smithyHost +
+			"/api/v3"}[name]
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,8 @@ func (s *smithy) refs() string {
 func (s *smithy) tokenless(c *cell, more ...string) {
 	s.t.Helper()
 	for _, secret := range s.dock.Clones.Keys.Secrets() {
-		if o := c.sh(s.t, "grep -rlF -e '"+secret+"' /workspace /tmp /run 2>/dev/null; env | grep -F -e '"+secret+"'"); o.stdout != "" {
+		if o := c.sh(s.t, "grep -rlF -e '"+secret+"' /workspace /tmp /run 2>/dev/null; env | grep -F -e '"+secret+
+			"'"); o.stdout != "" {
 			s.t.Errorf("the token is in the container: %s", o.stdout)
 		}
 		if all := strings.Join(append(s.record, more...), "\n"); strings.Contains(all, secret) {
@@ -136,11 +138,13 @@ func TestSave(t *testing.T) {
 	}
 	first.must(t, "echo 'x = 2' >src/a.py; echo new >new; mkdir -p __pycache__; echo x >__pycache__/a.pyc")
 	kept := s.save(first, Save{Ref: "refs/hako/issue-1-a", Mine: true})
-	if got := first.must(t, "git rev-parse HEAD; git status --porcelain; ls /workspace/tmp /tmp"); kept == "" || strings.Contains(got, "A  new") || !strings.HasPrefix(got, base+"\n") || strings.Contains(got, "tmp.") {
+	if got := first.must(t, "git rev-parse HEAD; git status --porcelain; ls /workspace/tmp /tmp"); kept == "" ||
+		strings.Contains(got, "A  new") || !strings.HasPrefix(got, base+"\n") || strings.Contains(got, "tmp.") {
 		t.Errorf("the container was changed: %s", got)
 	}
 	asked := len(s.forge.Requests())
-	if again := s.save(first, Save{Ref: "refs/hako/issue-1-a", Mine: true}); again != kept || len(s.forge.Requests()) != asked {
+	if again := s.save(first, Save{Ref: "refs/hako/issue-1-a", Mine: true}); again != kept ||
+		len(s.forge.Requests()) != asked {
 		t.Errorf("the forge was asked for nothing: %s", again)
 	}
 	s.tokenless(first)
@@ -149,7 +153,8 @@ func TestSave(t *testing.T) {
 	}
 
 	second := s.begin(Task{Branch: "hako/issue-1-a", Start: "refs/heads/main", Target: "main", Commit: kept})
-	if got := second.must(t, "cat src/a.py new; git rev-parse HEAD; git branch --show-current; ls -a"); !strings.HasPrefix(got, "x = 2\nnew\n"+base+"\nhako/issue-1-a\n") || strings.Contains(got, "__pycache__") {
+	if got := second.must(t, "cat src/a.py new; git rev-parse HEAD; git branch --show-current; ls -a"); !strings.HasPrefix(
+		got, "x = 2\nnew\n"+base+"\nhako/issue-1-a\n") || strings.Contains(got, "__pycache__") {
 		t.Errorf("%s", got)
 	}
 	second.must(t, "git commit -q -a -m 'by hand'; echo more >>new")
@@ -157,13 +162,17 @@ func TestSave(t *testing.T) {
 	if s.refs() != "refs/heads/hako/issue-1-a refs/heads/main" || s.forge.Head(smithyRepo, "hako/issue-1-a") != done {
 		t.Errorf("%s: %s", done, s.refs())
 	}
-	if diff, err := s.forge.Diff(smithyRepo, "main", "hako/issue-1-a"); err != nil || !strings.Contains(diff, "hako: keep it\n\nHako-Task: issue-1-a") || strings.Contains(diff, "by hand") || !strings.Contains(diff, "+more") {
+	if diff, err := s.forge.Diff(smithyRepo, "main", "hako/issue-1-a"); err != nil ||
+		!strings.Contains(diff, "hako: keep it\n\nHako-Task: issue-1-a") || strings.Contains(diff, "by hand") ||
+		!strings.Contains(diff, "+more") {
 		t.Errorf("%v: %s", err, diff)
 	}
 	second.must(t, "mkdir -p .github/workflows; echo 'on: push' >.github/workflows/x.yml")
-	_, err := s.dock.Save(t.Context(), second.task, Save{Message: "m", Key: "k", Ref: "refs/heads/other", Guard: []string{".github/workflows/"}})
+	_, err := s.dock.Save(t.Context(), second.task, Save{Message: "m", Key: "k", Ref: "refs/heads/other",
+		Guard: []string{".github/workflows/"}})
 	wantFault(t, err, fault.Denied, ".github/workflows/x.yml", "agent.ci_files")
-	if on := strings.Join(s.record, "\n"); !strings.Contains(on, "keep refs/heads/hako/issue-1-a: done") || !strings.Contains(on, "refs/heads/main "+kept) {
+	if on := strings.Join(s.record, "\n"); !strings.Contains(on, "keep refs/heads/hako/issue-1-a: done") ||
+		!strings.Contains(on, "refs/heads/main "+kept) {
 		t.Errorf("on record: %s", on)
 	}
 }
@@ -184,7 +193,8 @@ printf '[core]\n\tfsmonitor = touch `+owned+`\n' >~/.gitconfig; echo 'touch `+ow
 		t.Error("something was run")
 	}
 	push := c.sh(t, `unset GIT_TRACE; /usr/bin/git -c core.fsmonitor= -c core.hooksPath=/dev/null push -q origin HEAD:refs/heads/stolen 2>&1; /usr/bin/git fetch -q origin main && echo fetched`)
-	if !strings.Contains(push.stdout, "403") || !strings.HasSuffix(push.stdout, "fetched\n") || s.refs() != "refs/heads/hostile refs/heads/main" {
+	if !strings.Contains(push.stdout, "403") || !strings.HasSuffix(push.stdout, "fetched\n") ||
+		s.refs() != "refs/heads/hostile refs/heads/main" {
 		t.Errorf("%s%s: %s", push.stdout, push.stderr, s.refs())
 	}
 	c.must(t, `/usr/bin/git -c core.fsmonitor= -c core.hooksPath=/dev/null -c user.name=x -c user.email=x@y commit -q --amend --allow-empty -m rewritten`)
@@ -247,7 +257,8 @@ func TestSalt(t *testing.T) {
 	if with(func(b *box) { b.Branch, b.Source.Start = "hako/issue-1-a", "refs/heads/main" }) != main {
 		t.Error("the same branch under another name is not the same")
 	}
-	if with(func(b *box) { b.Source.Start = "refs/pull/7/head" }) == main || with(func(b *box) { b.Source.Commit = strings.Repeat("1", 40) }) == main {
+	if with(func(b *box) { b.Source.Start = "refs/pull/7/head" }) == main ||
+		with(func(b *box) { b.Source.Commit = strings.Repeat("1", 40) }) == main {
 		t.Error("what strangers install is shared")
 	}
 }
@@ -256,10 +267,12 @@ func TestSalt(t *testing.T) {
 func TestOwnSource(t *testing.T) {
 	d := &Manager{Options: Options{Clones: &clone.Store{}}}
 	var p containerPlan
-	if err := d.ownImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"}, &p); err != nil || len(p.warnings) != 1 {
+	if err := d.ownImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"},
+		&p); err != nil || len(p.warnings) != 1 {
 		t.Errorf("%v, %q", err, p.warnings)
 	}
-	if src, ours := d.ownSource(Task{Branch: "x", Start: "refs/heads/main", Commit: strings.Repeat("1", 40)}); !ours || src.Commit != "" || src.Start != "refs/heads/main" {
+	if src, ours := d.ownSource(Task{Branch: "x", Start: "refs/heads/main", Commit: strings.Repeat("1", 40)}); !ours ||
+		src.Commit != "" || src.Start != "refs/heads/main" {
 		t.Errorf("%+v, %v", src, ours)
 	}
 }

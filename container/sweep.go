@@ -76,7 +76,8 @@ func (d *Manager) homeless(id string) bool {
 // sweepOrphans removes containers of ours without a record, if the process that
 // made them has ended, or is this one: the engine may have made what nobody
 // waited for any more.
-func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int, err error) {
+func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int,
+	err error) {
 	for _, c := range listed {
 		id := c.Labels[labelBox]
 		if known[id] || !d.homeless(id) {

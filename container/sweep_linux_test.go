@@ -25,7 +25,8 @@ func TestSweepAge(t *testing.T) {
 	d, task := ownDock(t, func(o *Options) { o.Detached = true }), unique("age")
 	prepare(t, d, task)
 	used(t, d, task, 48*time.Hour)
-	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo used"}); err != nil || res.Stdout != "used\n" {
+	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo used"}); err != nil ||
+		res.Stdout != "used\n" {
 		t.Fatal(res, err)
 	}
 	sweeps(t, d, 0, "it was made two days ago, and just used")
@@ -42,7 +43,8 @@ func TestSweepWhileRunning(t *testing.T) {
 	prepare(t, d, task)
 	done := make(chan error, 1)
 	go func() {
-		res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "while ! test -e /workspace/tmp/end; do sleep 0.05; done; echo ended"})
+		res, err := d.ExecuteIn(t.Context(), task,
+			&run.Request{Script: "while ! test -e /workspace/tmp/end; do sleep 0.05; done; echo ended"})
 		if err == nil && res.Stdout != "ended\n" {
 			err = errors.New("it was ended: " + res.Stdout + res.Stderr)
 		}
@@ -54,7 +56,8 @@ func TestSweepWhileRunning(t *testing.T) {
 
 	other := dockAt(t, d.State, func(o *Options) { o.Detached = true }) // as another process has
 	sweeps(t, other, 0, "a command of another process runs")
-	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "touch /workspace/tmp/end"}); err != nil || res.ExitCode != 0 {
+	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "touch /workspace/tmp/end"}); err != nil ||
+		res.ExitCode != 0 {
 		t.Fatal(res, err)
 	}
 	if err := <-done; err != nil {

@@ -31,14 +31,16 @@ const taskLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 // a container and of a file.
 func CheckTask(id string) error {
 	refuse := func(why string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: shown(id), Why: why, Hint: "use letters, digits, - and _, as in fix-42 or a UUID"}
+		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: shown(id), Why: why,
+			Hint: "use letters, digits, - and _, as in fix-42 or a UUID"}
 	}
 	switch {
 	case id == "":
 		return refuse("it is empty")
 	case len(id) > 64:
 		return refuse("it is longer than 64 characters")
-	case strings.Trim(id, taskLetters) != "" || strings.ContainsFunc(id, func(r rune) bool { return !strings.ContainsRune(taskLetters, r) }):
+	case strings.Trim(id, taskLetters) != "" ||
+		strings.ContainsFunc(id, func(r rune) bool { return !strings.ContainsRune(taskLetters, r) }):
 		return refuse("it has other characters than letters, digits, '.', '-' and '_'")
 	case strings.Trim(id[:1], ".-_") == "":
 		return refuse("it does not begin with a letter or digit")

@@ -47,7 +47,8 @@ func lockWithin(ctx context.Context, f *os.File) error {
 			<-locked
 			f.Close()
 		}()
-		return &fault.Error{Kind: fault.Timeout, Op: "wait for task", Subject: filepath.Base(f.Name()), Why: "somebody else is preparing or removing its environment", Err: ctx.Err(), Hint: "try again when that is done"}
+		return &fault.Error{Kind: fault.Timeout, Op: "wait for task", Subject: filepath.Base(f.Name()),
+			Why: "somebody else is preparing or removing its environment", Err: ctx.Err(), Hint: "try again when that is done"}
 	}
 }
 

@@ -24,7 +24,9 @@ func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
-	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+text.RecordLine(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
+	done, err := d.record(t.ID,
+		strings.TrimSpace("environment up "+shown(environment)+" "+
+			text.RecordLine(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
 	if err != nil {
 		return Info{}, err
 	}
@@ -71,11 +73,15 @@ func (d *Manager) check(t Task) error {
 		return err
 	}
 	if t.Network != "" && !d.Network.Covers(t.Network) {
-		return &fault.Error{Kind: fault.Denied, Op: "start environment of task", Subject: t.ID, Why: "network " + shown(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
+		return &fault.Error{Kind: fault.Denied, Op: "start environment of task", Subject: t.ID,
+			Why:  "network " + shown(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
 			Hint: "use " + string(d.Network) + " or less; there are none, allow-list and open"}
 	}
 	if d.Push && (t.Repository == "" || d.networkOf(t) == None || d.bare) {
-		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID, Why: "there is no repository, or no network by which it could be reached", Hint: "name a repository and permit a network, or do not permit pushes", FlagHint: "add --repo URL and a network, or leave out --push"}
+		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID,
+			Why:      "there is no repository, or no network by which it could be reached",
+			Hint:     "name a repository and permit a network, or do not permit pushes",
+			FlagHint: "add --repo URL and a network, or leave out --push"}
 	}
 	if t.Repository == "" {
 		return nil
@@ -87,7 +93,8 @@ func (d *Manager) check(t Task) error {
 }
 
 func (d *Manager) source(t Task) clone.Source {
-	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target, Full: d.Full, Depth: d.Depth}
+	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target,
+		Full: d.Full, Depth: d.Depth}
 }
 
 // A containerPlan is what a container is going to be.
@@ -155,7 +162,8 @@ func nameTaken(err error, task string) error {
 	if !errors.Is(err, engine.ErrConflict) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "start environment of task", Subject: task, Why: "there is a container " + Name(task) + " that was not made here",
+	return &fault.Error{Kind: fault.Invalid, Op: "start environment of task", Subject: task, Why: "there is a container " +
+		Name(task) + " that was not made here",
 		Hint: "choose another task id, or remove it: docker rm -f " + Name(task)}
 }
 
@@ -180,7 +188,8 @@ func (d *Manager) equip(ctx context.Context, b *box, t Task, l lang.Language) er
 
 func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	if d.Clones == nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository), Why: "there is no place for clones"}
+		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository),
+			Why: "there is no place for clones"}
 	}
 	h, err := d.hands(ctx, b)
 	if err != nil {

@@ -95,7 +95,8 @@ func (p *gateRun) approvedBefore(what approvalKey, v policy.Verdict) (bool, erro
 		return false, nil
 	}
 	p.approve(what, Once)
-	return true, p.append(audit.Event{What: audit.Approved, Argv: v.Argv, Rule: v.Where, Reason: "approved earlier in this session"})
+	return true, p.append(audit.Event{What: audit.Approved, Argv: v.Argv, Rule: v.Where,
+		Reason: "approved earlier in this session"})
 }
 
 // isApproved reports whether a matter was approved for this request.
@@ -103,7 +104,8 @@ func (p *gateRun) isApproved(what approvalKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	here := !p.stood || what.dir == p.began
-	return p.approved[what] != No || p.approved[approvalKey{anywhere, what.words}] != No || here && p.approved[approvalKey{atStart, what.words}] != No
+	return p.approved[what] != No || p.approved[approvalKey{anywhere, what.words}] != No || here &&
+		p.approved[approvalKey{atStart, what.words}] != No
 }
 
 // approve writes an approval down. One that was given before anybody knew where the

@@ -52,13 +52,18 @@ func TestApprovalStaysInItsDirectory(t *testing.T) {
 		scripts []run.Request
 		want    string // where somebody was asked about
 	}{
-		"same":       {[]run.Request{{Script: "push"}, {Script: "push"}}, "/w"},
-		"elsewhere":  {[]run.Request{{Script: "push"}, {Script: "cd /w/evil"}, {Script: "push"}, {Script: "push"}}, "/w /w/evil"},
-		"and back":   {[]run.Request{{Script: "push"}, {Script: "cd /w/a"}, {Script: "push"}, {Script: "cd /w"}, {Script: "push"}}, "/w /w/a"},
+		"same": {[]run.Request{{Script: "push"}, {Script: "push"}}, "/w"},
+		"elsewhere": {[]run.Request{{Script: "push"}, {Script: "cd /w/evil"}, {Script: "push"}, {Script: "push"}},
+			"/w /w/evil"},
+		"and back": {[]run.Request{{Script: "push"}, {Script: "cd /w/a"}, {Script: "push"}, {Script: "cd /w"},
+			{Script: "push"}}, "/w /w/a"},
 		"in between": {[]run.Request{{Script: "push; cd /w/evil; push"}, {Script: "push"}}, "/w /w/evil"},
-		"given":      {[]run.Request{{Script: "push", Dir: "/w/a"}, {Script: "push", Dir: "/w/b"}, {Script: "push", Dir: "/w/a"}}, "/w/a /w/b"},
-		"script":     {[]run.Request{{Script: "echo", Confirm: true}, {Script: "echo", Confirm: true}, {Script: "echo", Confirm: true, Dir: "/w/a"}}, "/w /w/a"},
-		"moved":      {[]run.Request{{Script: "echo", Confirm: true}, {Script: "cd /w/evil"}, {Script: "echo", Confirm: true}}, "/w /w/evil"},
+		"given": {[]run.Request{{Script: "push", Dir: "/w/a"}, {Script: "push", Dir: "/w/b"},
+			{Script: "push", Dir: "/w/a"}}, "/w/a /w/b"},
+		"script": {[]run.Request{{Script: "echo", Confirm: true}, {Script: "echo", Confirm: true},
+			{Script: "echo", Confirm: true, Dir: "/w/a"}}, "/w /w/a"},
+		"moved": {[]run.Request{{Script: "echo", Confirm: true}, {Script: "cd /w/evil"},
+			{Script: "echo", Confirm: true}}, "/w /w/evil"},
 	} {
 		g, dirs := asked(&walker{dir: "/w"}, Session)
 		g.dir = "/w"
@@ -82,7 +87,8 @@ func TestApprovalBeforeTheDirectoryIsKnown(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := g.Run(t.Context(), &run.Request{Script: "push", Confirm: confirm, Dir: "/w/b"}); err != nil || len(*dirs) != 2 || (*dirs)[0] != "" || (*dirs)[1] != "/w/b" {
+		if _, err := g.Run(t.Context(), &run.Request{Script: "push", Confirm: confirm, Dir: "/w/b"}); err != nil ||
+			len(*dirs) != 2 || (*dirs)[0] != "" || (*dirs)[1] != "/w/b" {
 			t.Errorf("%v: asked about %q", err, *dirs)
 		}
 	}
@@ -93,7 +99,8 @@ func TestOnceIsForThePlaceShown(t *testing.T) {
 	w := &walker{dir: "/w/evil"}
 	g, dirs := asked(w, Once)
 	g.dir = "/w" // which is not true
-	if _, err := g.Run(t.Context(), &run.Request{Script: "push; push"}); err != nil || strings.Join(*dirs, " ") != "/w /w/evil" {
+	if _, err := g.Run(t.Context(), &run.Request{Script: "push; push"}); err != nil ||
+		strings.Join(*dirs, " ") != "/w /w/evil" {
 		t.Errorf("%v: asked about %q", err, *dirs)
 	}
 }
@@ -101,7 +108,8 @@ func TestOnceIsForThePlaceShown(t *testing.T) {
 // An approver of a whole script has seen where it goes.
 func TestConfirmedScriptsMayMove(t *testing.T) {
 	g, dirs := asked(&walker{dir: "/w"}, Once)
-	if _, err := g.Run(t.Context(), &run.Request{Script: "push; cd /w/a; push", Confirm: true}); err != nil || len(*dirs) != 1 {
+	if _, err := g.Run(t.Context(), &run.Request{Script: "push; cd /w/a; push", Confirm: true}); err != nil ||
+		len(*dirs) != 1 {
 		t.Errorf("%v: asked about %q", err, *dirs)
 	}
 }
@@ -130,7 +138,8 @@ func TestQuestionShowsTheWholeCommand(t *testing.T) {
 			g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
 			g.Run(t.Context(), &run.Request{Script: "push " + c.argv, Confirm: confirm})
 			text := strings.ReplaceAll(got.Command, "\n    ", `\n`)
-			if !strings.Contains(text, c.want) && !(confirm && strings.Contains(text, strings.Trim(c.argv, "'"))) || strings.ContainsAny(text, "\n\x1b\u202e\u2066\u200b\ufeff\u3164\u2800\ufe0f\u034f") {
+			if !strings.Contains(text, c.want) && !(confirm && strings.Contains(text, strings.Trim(c.argv, "'"))) ||
+				strings.ContainsAny(text, "\n\x1b\u202e\u2066\u200b\ufeff\u3164\u2800\ufe0f\u034f") {
 				t.Errorf("%s, confirm %v: %.200q", name, confirm, got.Command)
 			}
 		}
@@ -140,7 +149,8 @@ func TestQuestionShowsTheWholeCommand(t *testing.T) {
 // unquoting judges words as a shell would read them.
 type unquoting struct{ judge }
 
-func (u unquoting) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged, error) {
+func (u unquoting) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged,
+	error) {
 	return judged(script, program, reprinted, u.program)
 }
 
@@ -180,7 +190,8 @@ func TestTooLongToBeApproved(t *testing.T) {
 		if next.ran != c.fits || (questions > 0) != c.fits {
 			t.Errorf("%s: ran %v, %d questions, %v", name, next.ran, questions, err)
 		}
-		if !c.fits && (fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "too long") || !strings.Contains(fault.Hint(err), "4000") || log.story() != "asked judged refused ended") {
+		if !c.fits && (fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "too long") ||
+			!strings.Contains(fault.Hint(err), "4000") || log.story() != "asked judged refused ended") {
 			t.Errorf("%s: %v, hint %q, %s", name, err, fault.Hint(err), log.story())
 		}
 	}

@@ -63,7 +63,8 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 	if done || err != nil {
 		return err
 	}
-	if err := p.append(audit.Event{What: audit.Judged, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
+	if err := p.append(audit.Event{What: audit.Judged, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where,
+		Reason: v.Why}); err != nil {
 		return err
 	}
 	q := p.describe(dir, v)
@@ -90,7 +91,8 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: visibleName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(),
+		Dir: visibleName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
 		Reason: g.opts.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }
@@ -99,7 +101,8 @@ func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 func (p *gateRun) afterNo(v policy.Verdict) string {
 	switch {
 	case !p.readable(v):
-		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
+		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize,
+			lineSize)
 	case p.gate.opts.Ask != nil:
 		return "do it another way"
 	case whole(v):

@@ -20,17 +20,22 @@ func TestAsk(t *testing.T) {
 		why   string // empty if it may run
 		story string
 	}{
-		"once":    {func(context.Context, Question) (Answer, error) { return Once, nil }, "", "asked judged approved started allowed ended"},
-		"no":      {func(context.Context, Question) (Answer, error) { return No, nil }, "a person said no", "asked judged refused ended"},
-		"strange": {func(context.Context, Question) (Answer, error) { return 9, nil }, "a person said no", "asked judged refused ended"},
-		"error":   {func(context.Context, Question) (Answer, error) { return Once, errors.New("gone") }, "nobody could be asked: gone", "asked judged refused ended"},
-		"nobody":  {nil, "nobody is there", "asked judged refused ended"},
+		"once": {func(context.Context, Question) (Answer, error) { return Once, nil }, "",
+			"asked judged approved started allowed ended"},
+		"no": {func(context.Context, Question) (Answer, error) { return No, nil }, "a person said no",
+			"asked judged refused ended"},
+		"strange": {func(context.Context, Question) (Answer, error) { return 9, nil }, "a person said no",
+			"asked judged refused ended"},
+		"error": {func(context.Context, Question) (Answer, error) { return Once, errors.New("gone") },
+			"nobody could be asked: gone", "asked judged refused ended"},
+		"nobody": {nil, "nobody is there", "asked judged refused ended"},
 	} {
 		next := &fake{}
 		g, log := newGate(judge{"push": policy.Ask}, next)
 		g.opts.Ask = c.ask
 		_, err := g.Run(t.Context(), &run.Request{Script: "push it"})
-		if next.ran != (c.why == "") || (err == nil) != (c.why == "") || !strings.Contains(fmt.Sprint(err), c.why) && err != nil {
+		if next.ran != (c.why == "") || (err == nil) != (c.why == "") || !strings.Contains(fmt.Sprint(err), c.why) &&
+			err != nil {
 			t.Errorf("%s: ran %v, %v", name, next.ran, err)
 		}
 		if err != nil && fault.KindOf(err) != fault.Denied {
@@ -46,9 +51,12 @@ func TestQuestionShowsEverything(t *testing.T) {
 	g, _ := newGate(judge{"push": policy.Ask}, &fake{})
 	var got Question
 	g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
-	g.Run(t.Context(), &run.Request{ID: "r/1", Actor: "agent:x", Reason: "to share it, password=hunter2", Script: `push --token ghp_0123456789abcdef PASSWORD=1\;rm`})
+	g.Run(t.Context(), &run.Request{ID: "r/1", Actor: "agent:x", Reason: "to share it, password=hunter2",
+		Script: `push --token ghp_0123456789abcdef PASSWORD=1\;rm`})
 	// What only a name makes a secret is shown: a command could hide behind it.
-	want := Question{ID: "r/1", Actor: "agent:x", Command: "push --token [redacted] 'PASSWORD=1\\;rm'", Script: `push --token [redacted] PASSWORD=1\;rm`, Reason: "to share it, password=[redacted]", Why: "because", Rule: "test.policy:1"}
+	want := Question{ID: "r/1", Actor: "agent:x", Command: "push --token [redacted] 'PASSWORD=1\\;rm'",
+		Script: `push --token [redacted] PASSWORD=1\;rm`, Reason: "to share it, password=[redacted]", Why: "because",
+		Rule: "test.policy:1"}
 	got.Argv = nil
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v", got)
@@ -88,7 +96,8 @@ func TestSilenceIsNo(t *testing.T) {
 		g.opts.Ask = func(context.Context, Question) (Answer, error) { <-release; return Once, nil } // deaf to its context
 		began := time.Now()
 		_, err := g.Run(t.Context(), &run.Request{Script: "push"})
-		if fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "within 5m0s") || next.ran || time.Since(began) != 300*time.Second {
+		if fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "within 5m0s") || next.ran ||
+			time.Since(began) != 300*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		close(release)
@@ -101,7 +110,8 @@ func TestPauseWhileAsking(t *testing.T) {
 	g, _ := newGate(judge{"echo": policy.Allow, "push": policy.Ask}, next)
 	g.opts.Pause = func() func() { story = append(story, "pause"); return func() { story = append(story, "resume") } }
 	g.opts.Ask = func(context.Context, Question) (Answer, error) { story = append(story, "ask"); return Once, nil }
-	if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); err != nil || strings.Join(story, " ") != "pause ask resume" {
+	if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); err != nil ||
+		strings.Join(story, " ") != "pause ask resume" {
 		t.Errorf("%v, %v", story, err)
 	}
 }

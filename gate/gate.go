@@ -100,7 +100,8 @@ func New(next run.Runner, opts Options) *Gate {
 // Run implements [run.Runner].
 func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if g.opts.Policy == nil || g.opts.Budget == nil || g.opts.Log == nil || g.next == nil {
-		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script",
+			Why: "the gate lacks a policy, budget, log or runner"}
 	}
 	p := g.enter(req)
 	if err := p.append(audit.Event{What: audit.Asked, Script: p.req.Script, Reason: req.Reason}); err != nil {
@@ -141,7 +142,8 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 		return run.Result{}, err
 	}
 	if judged.Program == nil && !p.opaque {
-		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "it was judged elsewhere, and this runner needs the tree that was judged"}
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script",
+			Why: "it was judged elsewhere, and this runner needs the tree that was judged"}
 	}
 	if err := p.permit(ctx, judged.Verdicts); err != nil {
 		return run.Result{}, err
@@ -251,7 +253,8 @@ func (p *gateRun) leave(res run.Result, err error) error {
 	if lerr := p.summarize(); lerr != nil {
 		return lerr
 	}
-	e := audit.Event{What: audit.Ended, Exit: res.Exit, Micros: res.Duration.Microseconds(), Bytes: res.Bytes, Commands: p.counts}
+	e := audit.Event{What: audit.Ended, Exit: res.Exit, Micros: res.Duration.Microseconds(), Bytes: res.Bytes,
+		Commands: p.counts}
 	switch {
 	case err != nil:
 		e.Error, e.Kind = err.Error(), fault.KindOf(err).String()

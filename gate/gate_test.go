@@ -26,12 +26,14 @@ var _ Policy = (*policy.Policy)(nil)
 // judge decides by the first word of a command: what is not here is denied.
 type judge map[string]policy.Effect
 
-func (j judge) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged, error) {
+func (j judge) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged,
+	error) {
 	return judged(script, program, reprinted, j.program)
 }
 
 // judged parses a script and has its verdicts made.
-func judged(script string, file *syntax.File, reprinted bool, verdicts func(*syntax.File) []policy.Verdict) (policy.Judged, error) {
+func judged(script string, file *syntax.File, reprinted bool, verdicts func(*syntax.File) []policy.Verdict) (
+	policy.Judged, error) {
 	if file == nil {
 		parsed, err := policy.ParseScript(script)
 		if err != nil {
@@ -152,7 +154,8 @@ func TestWalk(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	end := log.last()
-	if end.Exit != 2 || end.Commands["echo"] != 3 || end.ID != "r" || end.Actor != "user" || log.events[0].Reason != "fun" {
+	if end.Exit != 2 || end.Commands["echo"] != 3 || end.ID != "r" || end.Actor != "user" ||
+		log.events[0].Reason != "fun" {
 		t.Errorf("%+v", end)
 	}
 	if used := g.opts.Budget.(*quota.Budget).Used(); used.Scripts != 1 {
@@ -181,7 +184,8 @@ func TestDenied(t *testing.T) {
 	next := &fake{}
 	g, log := newGate(judge{"echo": policy.Allow}, next)
 	_, err := g.Run(t.Context(), &run.Request{Script: "echo a; rm -rf x --token abc"})
-	if got := fmt.Sprint(err); fault.KindOf(err) != fault.Denied || got != "denied rm -rf x --token [redacted]: because (test.policy:1)" {
+	if got := fmt.Sprint(err); fault.KindOf(err) != fault.Denied ||
+		got != "denied rm -rf x --token [redacted]: because (test.policy:1)" {
 		t.Errorf("got %s", got)
 	}
 	if next.ran || log.story() != "asked denied ended" || fault.Hint(err) != "do not" || log.last().Kind != "denied" {
@@ -257,7 +261,8 @@ func TestOpaqueRunners(t *testing.T) {
 		switch {
 		case want == "" && (err != nil || log.story() != "asked started ended"):
 			t.Errorf("%s: %v, %s", script, err, log.story())
-		case want != "" && (fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), want) || fault.Hint(err) == ""):
+		case want != "" && (fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), want) ||
+			fault.Hint(err) == ""):
 			t.Errorf("%s: %v", script, err)
 		}
 	}
@@ -277,7 +282,8 @@ func (opaque) Run(context.Context, *run.Request) (run.Result, error) { return ru
 func TestBadSyntax(t *testing.T) {
 	next := &fake{}
 	g, log := newGate(judge{"echo": policy.Allow}, next)
-	if _, err := g.Run(t.Context(), &run.Request{Script: "echo ("}); fault.KindOf(err) != fault.Invalid || next.ran || log.story() != "asked ended" {
+	if _, err := g.Run(t.Context(), &run.Request{Script: "echo ("}); fault.KindOf(err) != fault.Invalid || next.ran ||
+		log.story() != "asked ended" {
 		t.Errorf("%v, %s", err, log.story())
 	}
 }
@@ -305,7 +311,8 @@ func TestIncompleteGateLetsNothingThrough(t *testing.T) {
 	if _, err := New(&fake{}, whole).Run(t.Context(), &run.Request{Script: "echo"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range []*Gate{{}, New(nil, whole), New(next, Options{}), New(next, noPolicy), New(next, noLog), New(next, noBudget)} {
+	for _, g := range []*Gate{{}, New(nil, whole), New(next, Options{}), New(next, noPolicy), New(next, noLog),
+		New(next, noBudget)} {
 		if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); fault.KindOf(err) != fault.Denied || next.ran {
 			t.Errorf("%+v: %v", g, err)
 		}
@@ -377,8 +384,10 @@ func TestEffects(t *testing.T) {
 			closed += max(1, e.Count)
 		}
 	}
-	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct || g.opts.Budget.(*quota.Budget).Used().Read != want {
-		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed, g.opts.Budget.(*quota.Budget).Used().Read, want)
+	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct ||
+		g.opts.Budget.(*quota.Budget).Used().Read != want {
+		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed,
+			g.opts.Budget.(*quota.Budget).Used().Read, want)
 	}
 	if len(log.events) > distinct+10 {
 		t.Errorf("%d events", len(log.events))
@@ -405,14 +414,15 @@ func TestConcurrentRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	g, _ := newGate(judge{"echo": policy.Allow, "ask": policy.Ask}, run.Runner(runnerFunc(func(ctx context.Context, req *run.Request) (run.Result, error) {
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() { req.Check(ctx, "", []string{"ask", "x"}); req.Stdout.Write([]byte("x")) })
-		}
-		wg.Wait()
-		return run.Result{}, nil
-	})))
+	g, _ := newGate(judge{"echo": policy.Allow, "ask": policy.Ask},
+		run.Runner(runnerFunc(func(ctx context.Context, req *run.Request) (run.Result, error) {
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() { req.Check(ctx, "", []string{"ask", "x"}); req.Stdout.Write([]byte("x")) })
+			}
+			wg.Wait()
+			return run.Result{}, nil
+		})))
 	g.opts.Log = log
 	g.opts.Ask = func(context.Context, Question) (Answer, error) { return Session, nil }
 	var wg sync.WaitGroup
@@ -525,7 +535,8 @@ func TestOpaqueRunnersGetWhatWasJudged(t *testing.T) {
 	}
 	next := &listener{}
 	g, _ := newGate(policy.Container(policy.Options{}), next)
-	if _, err := g.Run(t.Context(), &run.Request{Script: "((1 + 1))"}); err != nil || !strings.Contains(next.script, "BASH_VERSION") {
+	if _, err := g.Run(t.Context(), &run.Request{Script: "((1 + 1))"}); err != nil ||
+		!strings.Contains(next.script, "BASH_VERSION") {
 		t.Errorf("a sh that is not bash would run commands: %q, %v", next.script, err)
 	}
 }

@@ -74,7 +74,8 @@ func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
 	if !p.countCommand(argv) {
 		return nil
 	}
-	if err := p.append(audit.Event{What: audit.Allowed, Argv: argv, Effect: policy.Allow.String(), Rule: v.Where}); err != nil {
+	if err := p.append(audit.Event{What: audit.Allowed, Argv: argv, Effect: policy.Allow.String(),
+		Rule: v.Where}); err != nil {
 		return p.stop(err)
 	}
 	return nil
@@ -139,7 +140,8 @@ func (p *gateRun) settle(ctx context.Context, dir string, v policy.Verdict) erro
 	case policy.Ask:
 		return p.ask(ctx, dir, v)
 	}
-	if err := p.append(audit.Event{What: audit.Denied, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
+	if err := p.append(audit.Event{What: audit.Denied, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where,
+		Reason: v.Why}); err != nil {
 		return err
 	}
 	why, cause := v.Reason()
@@ -147,7 +149,8 @@ func (p *gateRun) settle(ctx context.Context, dir string, v policy.Verdict) erro
 }
 
 func (p *gateRun) refusal(v policy.Verdict, why string, cause error) error {
-	return &fault.Error{Kind: fault.Denied, Op: "denied", Subject: p.subject(v), Why: why, Rule: v.Where, Hint: v.Hint, Err: cause}
+	return &fault.Error{Kind: fault.Denied, Op: "denied", Subject: p.subject(v), Why: why, Rule: v.Where, Hint: v.Hint,
+		Err: cause}
 }
 
 // shown is how much of a command a message shows.

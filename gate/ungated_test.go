@@ -89,7 +89,8 @@ func TestNoUngatedPath(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && file != root && (d.Name() == "testdata" || d.Name() == "examples" || strings.HasPrefix(d.Name(), ".")) {
+		if d.IsDir() && file != root && (d.Name() == "testdata" || d.Name() == "examples" ||
+			strings.HasPrefix(d.Name(), ".")) {
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {

@@ -120,7 +120,8 @@ func messageQueue(t *testing.T, name string) (remove func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(text)), unix.O_CREAT|unix.O_RDWR, 0o666, 0, 0, 0)
+	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(text)), unix.O_CREAT|unix.O_RDWR, 0o666, 0, 0,
+		0)
 	if errno != 0 {
 		t.Logf("there are no message queues here: %v", errno)
 		return func() {}

@@ -161,9 +161,12 @@ func TestAttacks(t *testing.T) {
 // them, and then are no attack in this shell and scene. The policy refuses their
 // source where it cannot wait for the words; here it waits, and nothing happens.
 var defused = map[string]string{
-	"O-553": "seq takes no such format and prints nothing", "O-885": "what is read is not the name of a variable", "O-889": "what is read is not the name of a variable",
-	"O-917": "there is a directory d, so the path stays in the root", "O-918": "there is a directory d, so the path stays in the root",
-	"O-927": "the variable is bash's own", "O-928": "the variable is bash's own", "O-929": "the variable is bash's own", "O-930": "the variable is bash's own",
+	"O-553": "seq takes no such format and prints nothing", "O-885": "what is read is not the name of a variable",
+	"O-889": "what is read is not the name of a variable",
+	"O-917": "there is a directory d, so the path stays in the root",
+	"O-918": "there is a directory d, so the path stays in the root",
+	"O-927": "the variable is bash's own", "O-928": "the variable is bash's own", "O-929": "the variable is bash's own",
+	"O-930": "the variable is bash's own",
 	"O-946": "the variable is bash's own", "O-971": "it never calls its function",
 }
 
@@ -222,8 +225,9 @@ func (s *scene) judge(t *testing.T, r *Runner, script string) error {
 // risky tells what could harm the machine, not only the scene, if a sandbox
 // failed. It is run only where the processes and devices of the machine are out
 // of sight.
-var risky = regexp.MustCompile(`\b(reboot|shutdown|halt|poweroff|kill|killall|pkill|mkfs|hwclock|u?mount|insmod|modprobe|sysctl|systemctl|swapoff|fdisk|crontab|chroot|unshare|docker|screen|tmux)\b` +
-	`|\bat now|\bdate\b.*(-s|--set|[0-9]{8})|of=/dev/|/dev/(mem|sd)|\brm\b.* /$|--global|--system|:\(\)`)
+var risky = regexp.MustCompile(
+	`\b(reboot|shutdown|halt|poweroff|kill|killall|pkill|mkfs|hwclock|u?mount|insmod|modprobe|sysctl|systemctl|swapoff|fdisk|crontab|chroot|unshare|docker|screen|tmux)\b` +
+		`|\bat now|\bdate\b.*(-s|--set|[0-9]{8})|of=/dev/|/dev/(mem|sd)|\brm\b.* /$|--global|--system|:\(\)`)
 
 // bomb tells what starts ever more processes.
 var bomb = regexp.MustCompile(`:\(\)|f & `)
@@ -266,7 +270,8 @@ func held(t *testing.T, list []corpusCase, level sandbox.Level) string {
 
 // plain are commands that leave nothing to a shell. Names of shells' own commands
 // are left to both of them.
-var plain = regexp.MustCompile(`^(npm|npx|pip|pip3|python3|go|java|javac|cargo|cmake|pytest|git|curl|wget|make|tar|rg|jq|node|mvn|gradle|mypy|gcc) [\w ./=:,+@#-]*$`)
+var plain = regexp.MustCompile(
+	`^(npm|npx|pip|pip3|python3|go|java|javac|cargo|cmake|pytest|git|curl|wget|make|tar|rg|jq|node|mvn|gradle|mypy|gcc) [\w ./=:,+@#-]*$`)
 
 // A stage is where attacks are run one after the other. Each finds it as if it
 // were the first.
@@ -346,7 +351,8 @@ func (st *stage) set(setup string) (err error) {
 // emptyTemp empties the temporary directory but for what the root is mounted on,
 // if that lies there too.
 func (st *stage) emptyTemp() error {
-	return empty(tempOf(st.runner.temp), func(name string) bool { return strings.HasPrefix(st.scene.root, "/tmp/"+name+"/") })
+	return empty(tempOf(st.runner.temp),
+		func(name string) bool { return strings.HasPrefix(st.scene.root, "/tmp/"+name+"/") })
 }
 
 func (st *stage) build(setup string) (err error) {

@@ -83,34 +83,58 @@ func TestNothingIsDoneThroughLinks(t *testing.T) {
 // outside of the sandbox.
 func TestGitIsNotLedAstray(t *testing.T) {
 	files := map[string]string{
-		"wt/.git": "gitdir: /somewhere\n", "sub/.git/config": "[core]\n", "sub/.git/HEAD": "ref: x\n", ".envrc": "old", "bare/HEAD": "ref: x\n", "bare/config": "[core]\n", "bare/refs/x": "", "bare/objects/x": "",
+		"wt/.git": "gitdir: /somewhere\n", "sub/.git/config": "[core]\n", "sub/.git/HEAD": "ref: x\n", ".envrc": "old",
+		"bare/HEAD": "ref: x\n", "bare/config": "[core]\n", "bare/refs/x": "", "bare/objects/x": "",
 	}
-	dir := map[string]string{".git/config": "[core]\n\tbare = false\n", ".git/HEAD": "ref: x\n", ".git/hooks/x.sample": "", ".git/modules/m/HEAD": "ref: x", ".git/modules/m/config": "[core]\n", ".git/modules/m/objects/x": "", ".git/modules/m/refs/x": ""}
+	dir := map[string]string{".git/config": "[core]\n\tbare = false\n", ".git/HEAD": "ref: x\n", ".git/hooks/x.sample": "",
+		".git/modules/m/HEAD": "ref: x", ".git/modules/m/config": "[core]\n", ".git/modules/m/objects/x": "",
+		".git/modules/m/refs/x": ""}
 	linked := map[string]string{".git": "gitdir: /somewhere\n"}
 	for name, c := range map[string]struct {
 		more   map[string]string
 		script string
 		want   map[string]string // what has to be there; empty means nothing
 	}{
-		"a linked worktree":          {linked, "echo 'gitdir: evil' >.git", map[string]string{".git": "gitdir: /somewhere\n"}},
-		"in place":                   {linked, "python3 -c 'open(\".git\",\"r+\").write(\"gitdir: evil\")'", map[string]string{".git": "gitdir: /somewhere\n"}},
-		"moved over":                 {linked, "echo 'gitdir: evil' >x; mv -f x .git", map[string]string{".git": "gitdir: /somewhere\n"}},
-		"replaced by a directory":    {linked, "rm -f .git; mkdir .git; printf '[core]\\nfsmonitor = x\\n' >.git/config", map[string]string{".git": "gitdir: /somewhere\n"}},
-		"replaced by a link":         {linked, "rm -f .git; ln -s wt .git", map[string]string{".git": "gitdir: /somewhere\n"}},
-		"a worktree below":           {nil, "echo 'gitdir: evil' >wt/.git", map[string]string{"wt/.git": "gitdir: /somewhere\n"}},
-		"a worktree below, moved":    {nil, "mv wt w2; mkdir wt; echo 'gitdir: evil' >wt/.git", map[string]string{"wt/.git": "gitdir: /somewhere\n"}},
-		"a repository below":         {nil, "printf '[core]\\nfsmonitor = x\\n' >sub/.git/config", map[string]string{"sub/.git/config": "[core]\n"}},
-		"a hook below":               {nil, "mkdir -p sub/.git/hooks; echo evil >sub/.git/hooks/post-commit", map[string]string{"sub/.git/hooks/post-commit": ""}},
-		"a repository without files": {nil, "printf '[core]\\nfsmonitor = x\\n' >bare/config; mkdir bare/hooks; echo x >bare/hooks/update", map[string]string{"bare/config": "[core]\n", "bare/hooks/update": ""}},
-		"a submodule":                {dir, "printf '[core]\\nfsmonitor = x\\n' >.git/modules/m/config; mkdir .git/modules/m/hooks; echo x >.git/modules/m/hooks/y", map[string]string{".git/modules/m/config": "[core]\n", ".git/modules/m/hooks/y": ""}},
-		"settings":                   {dir, "printf '[core]\\nfsmonitor = x\\n' >.git/config", map[string]string{".git/config": "[core]\n\tbare = false\n"}},
-		"a hook":                     {dir, "echo x >.git/hooks/pre-commit; echo x >.git/hooks/x.sample", map[string]string{".git/hooks/pre-commit": ""}},
-		"a hook among many":          {dir, "for i in $(seq 1500); do : >.git/hooks/$i.sample; done; echo x >.git/hooks/update", map[string]string{".git/hooks/update": ""}},
-		"settings of a worktree":     {dir, "echo x >.git/config.worktree; echo x >.git/commondir", map[string]string{".git/config.worktree": "", ".git/commondir": ""}},
-		"a new repository":           {nil, "mkdir .git .git/hooks; printf '[core]\\nfsmonitor = x\\n' >.git/config; echo x >.git/hooks/post-checkout", map[string]string{".git/config": "", ".git/hooks/post-checkout": ""}},
-		"a new file":                 {nil, "echo 'gitdir: evil' >.git", map[string]string{".git": ""}},
-		"an editor":                  {nil, "mkdir .vscode; echo x >.vscode/tasks.json", map[string]string{".vscode": "", ".vscode/tasks.json": ""}},
-		"hako":                       {nil, "echo x >hako.yaml; echo x >.aicli.json; echo x >>.envrc", map[string]string{"hako.yaml": "", ".aicli.json": "", ".envrc": "old"}},
+		"a linked worktree": {linked, "echo 'gitdir: evil' >.git",
+			map[string]string{".git": "gitdir: /somewhere\n"}},
+		"in place": {linked, "python3 -c 'open(\".git\",\"r+\").write(\"gitdir: evil\")'",
+			map[string]string{".git": "gitdir: /somewhere\n"}},
+		"moved over": {linked, "echo 'gitdir: evil' >x; mv -f x .git",
+			map[string]string{".git": "gitdir: /somewhere\n"}},
+		"replaced by a directory": {linked, "rm -f .git; mkdir .git; printf '[core]\\nfsmonitor = x\\n' >.git/config",
+			map[string]string{".git": "gitdir: /somewhere\n"}},
+		"replaced by a link": {linked, "rm -f .git; ln -s wt .git",
+			map[string]string{".git": "gitdir: /somewhere\n"}},
+		"a worktree below": {nil, "echo 'gitdir: evil' >wt/.git",
+			map[string]string{"wt/.git": "gitdir: /somewhere\n"}},
+		"a worktree below, moved": {nil, "mv wt w2; mkdir wt; echo 'gitdir: evil' >wt/.git",
+			map[string]string{"wt/.git": "gitdir: /somewhere\n"}},
+		"a repository below": {nil, "printf '[core]\\nfsmonitor = x\\n' >sub/.git/config",
+			map[string]string{"sub/.git/config": "[core]\n"}},
+		"a hook below": {nil, "mkdir -p sub/.git/hooks; echo evil >sub/.git/hooks/post-commit",
+			map[string]string{"sub/.git/hooks/post-commit": ""}},
+		"a repository without files": {nil,
+			"printf '[core]\\nfsmonitor = x\\n' >bare/config; mkdir bare/hooks; echo x >bare/hooks/update",
+			map[string]string{"bare/config": "[core]\n", "bare/hooks/update": ""}},
+		"a submodule": {dir,
+			"printf '[core]\\nfsmonitor = x\\n' >.git/modules/m/config; mkdir .git/modules/m/hooks; echo x >.git/modules/m/hooks/y", map[string]string{".git/modules/m/config": "[core]\n", ".git/modules/m/hooks/y": ""}},
+		"settings": {dir, "printf '[core]\\nfsmonitor = x\\n' >.git/config",
+			map[string]string{".git/config": "[core]\n\tbare = false\n"}},
+		"a hook": {dir, "echo x >.git/hooks/pre-commit; echo x >.git/hooks/x.sample",
+			map[string]string{".git/hooks/pre-commit": ""}},
+		"a hook among many": {dir,
+			"for i in $(seq 1500); do : >.git/hooks/$i.sample; done; echo x >.git/hooks/update",
+			map[string]string{".git/hooks/update": ""}},
+		"settings of a worktree": {dir, "echo x >.git/config.worktree; echo x >.git/commondir",
+			map[string]string{".git/config.worktree": "", ".git/commondir": ""}},
+		"a new repository": {nil,
+			"mkdir .git .git/hooks; printf '[core]\\nfsmonitor = x\\n' >.git/config; echo x >.git/hooks/post-checkout",
+			map[string]string{".git/config": "", ".git/hooks/post-checkout": ""}},
+		"a new file": {nil, "echo 'gitdir: evil' >.git", map[string]string{".git": ""}},
+		"an editor": {nil, "mkdir .vscode; echo x >.vscode/tasks.json",
+			map[string]string{".vscode": "", ".vscode/tasks.json": ""}},
+		"hako": {nil, "echo x >hako.yaml; echo x >.aicli.json; echo x >>.envrc",
+			map[string]string{"hako.yaml": "", ".aicli.json": "", ".envrc": "old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{}
@@ -141,9 +165,11 @@ func TestGitIsNotLedAstray(t *testing.T) {
 func TestGitStillWorks(t *testing.T) {
 	s, r := fullScene(t, func(*scene) (Options, error) { return Options{Env: committer}, nil })
 	for _, script := range []string{
-		"git init -q -b main . && echo 1 >a && git add a && git commit -qm one", "git checkout -q -b other && echo 2 >a && git commit -qam two && git checkout -q main && git merge -q other",
+		"git init -q -b main . && echo 1 >a && git add a && git commit -qm one",
+		"git checkout -q -b other && echo 2 >a && git commit -qam two && git checkout -q main && git merge -q other",
 		"git stash list; git tag v1; git worktree add -q ../root/wt other; cd wt; git status --short; git log --oneline | head -n 1",
-		"git init -q sub && cd sub && echo 1 >b && git add b && git commit -qm sub && git config user.name x", "rm -r -f sub/.git; git status --short",
+		"git init -q sub && cd sub && echo 1 >b && git add b && git commit -qm sub && git config user.name x",
+		"rm -r -f sub/.git; git status --short",
 	} {
 		o := attempt(t, r, run.Request{Script: script}, 10*time.Second)
 		if o.res.Exit != 0 || o.fault != nil || strings.Contains(o.text, "hako: ") {

@@ -16,15 +16,24 @@ import (
 func (s *scene) props() map[string]string {
 	pwn := s.outside + "/pwn"
 	return map[string]string{
-		"f.txt": "a\nb\n", "f": "../outside/secret.txt\n", "x": "x\n", "x.txt": "hello\n", "a.txt": "1\n2\n", "b.txt": "hello\n", "names": s.outside + "/secret.txt\n", "pid": "1\n",
-		"list": s.outside + "/secret.txt\n", "list.txt": s.outside + "/secret.txt\n", "g": "a[$(touch ../outside/pwn)]\n", "d.json": "{}\n", "x.json": "{}\n",
-		"src/main.go": "package main\nfunc main() {}\n", "d/f": "a\n", "sub/f": "a\n", "a/b/c": "a\n", "go.mod": "module x\ngo 1.24\n",
-		"p.sh": "#!/bin/sh\ntouch " + pwn + "\ncat " + s.outside + "/secret.txt\n", "evil": "#!/bin/sh\ntouch " + pwn + "\n", "payload.sh": "touch " + pwn + "\n", "f.sh": "touch " + pwn + "\n",
-		"evil.sed": "1e touch " + pwn + "\n", "evil.awk": "BEGIN { system(\"touch " + pwn + "\") }\n", "evil.magic": "0 string a b\n",
-		"Makefile": "all:\n\ttouch " + pwn + "\n\tcat " + s.outside + "/secret.txt\n", "sub/Makefile": "all:\n\ttouch " + pwn + "\n",
+		"f.txt": "a\nb\n", "f": "../outside/secret.txt\n", "x": "x\n", "x.txt": "hello\n", "a.txt": "1\n2\n",
+		"b.txt": "hello\n", "names": s.outside + "/secret.txt\n", "pid": "1\n",
+		"list": s.outside + "/secret.txt\n", "list.txt": s.outside + "/secret.txt\n", "g": "a[$(touch ../outside/pwn)]\n",
+		"d.json": "{}\n", "x.json": "{}\n",
+		"src/main.go": "package main\nfunc main() {}\n", "d/f": "a\n", "sub/f": "a\n", "a/b/c": "a\n",
+		"go.mod": "module x\ngo 1.24\n",
+		"p.sh":   "#!/bin/sh\ntouch " + pwn + "\ncat " + s.outside + "/secret.txt\n", "evil": "#!/bin/sh\ntouch " + pwn +
+			"\n",
+		"payload.sh": "touch " + pwn + "\n", "f.sh": "touch " + pwn + "\n",
+		"evil.sed": "1e touch " + pwn + "\n", "evil.awk": "BEGIN { system(\"touch " + pwn + "\") }\n",
+		"evil.magic": "0 string a b\n",
+		"Makefile":   "all:\n\ttouch " + pwn + "\n\tcat " + s.outside + "/secret.txt\n", "sub/Makefile": "all:\n\ttouch " +
+			pwn + "\n",
 		"rc": "url=\"file://" + s.outside + "/secret.txt\"\n", "p": "--- /dev/null\n+++ ../outside/pwn\n@@ -0,0 +1 @@\n+x\n",
-		"x.py": "open('" + pwn + "','w')\nprint(open('" + s.outside + "/secret.txt').read())\n", "x.js": "require('fs').writeFileSync('" + pwn + "','')\n",
-		"package.json": `{"name":"x","version":"1.0.0","scripts":{"test":"touch ` + pwn + `","build":"cat ` + s.outside + `/secret.txt"}}`,
+		"x.py": "open('" + pwn + "','w')\nprint(open('" + s.outside + "/secret.txt').read())\n",
+		"x.js": "require('fs').writeFileSync('" + pwn + "','')\n",
+		"package.json": `{"name":"x","version":"1.0.0","scripts":{"test":"touch ` + pwn + `","build":"cat ` + s.outside +
+			`/secret.txt"}}`,
 	}
 }
 
@@ -87,7 +96,8 @@ func furnishRepository(s *scene) error {
 	err = errors.Join(err, os.MkdirAll(s.root+"/.git/refs/tags", 0o755), os.MkdirAll(s.root+"/.git/hooks", 0o755),
 		os.WriteFile(s.root+"/.git/config", []byte(strings.ReplaceAll(hostileConfig, "@P@", evil)), 0o644),
 		os.WriteFile(s.root+"/.gitattributes", []byte("*.txt diff=d filter=d\n"), 0o644))
-	for _, hook := range []string{"pre-commit", "post-commit", "post-checkout", "reference-transaction", "fsmonitor-watchman"} {
+	for _, hook := range []string{"pre-commit", "post-commit", "post-checkout", "reference-transaction",
+		"fsmonitor-watchman"} {
 		err = errors.Join(err, os.Symlink(evil, s.root+"/.git/hooks/"+hook))
 	}
 	return err

@@ -61,7 +61,8 @@ func newScene(dir string, furnish func(*scene) error) (*scene, error) {
 		err = errors.Join(err, os.Mkdir(name, 0o777), os.Chmod(name, 0o777))
 	}
 	for _, name := range []string{"secret.txt", "secret", "victim.txt", "x", "f", "x.py", "Makefile"} {
-		err = errors.Join(err, os.WriteFile(s.outside+"/"+name, []byte(secretText+"\n"), 0o666), os.Chmod(s.outside+"/"+name, 0o666))
+		err = errors.Join(err, os.WriteFile(s.outside+"/"+name, []byte(secretText+"\n"), 0o666),
+			os.Chmod(s.outside+"/"+name, 0o666))
 	}
 	if err = errors.Join(err, furnish(s)); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func (s *scene) close() {
 // replace puts the scene's places where the corpus has marks, or the places
 // that the tests of the policy have.
 func (s *scene) replace(text string) string {
-	return strings.NewReplacer("@ROOT@", s.root, "@PWN@", s.outside+"/pwn", "@SECRET@", s.outside+"/secret.txt", "@OUT@", s.outside, "/srv/box", s.top).Replace(text)
+	return strings.NewReplacer("@ROOT@", s.root, "@PWN@", s.outside+"/pwn", "@SECRET@", s.outside+"/secret.txt", "@OUT@",
+		s.outside, "/srv/box", s.top).Replace(text)
 }
 
 // alarming is what rings. Closing does not: a process that is just being started
@@ -183,7 +185,8 @@ func (s *scene) breach(o runnerOutcome) string {
 
 // elsewhere finds names in a set-up that lead out of the scene. Set-ups run
 // without a sandbox.
-var elsewhere = regexp.MustCompile(`(^|[\s"'=<>|;:])(/[^\s"';|]*|~[^\s]*)|\.\./|\$HOME|\b(sudo|rm|dd|kill|curl|wget|ssh)\b`)
+var elsewhere = regexp.MustCompile(
+	`(^|[\s"'=<>|;:])(/[^\s"';|]*|~[^\s]*)|\.\./|\$HOME|\b(sudo|rm|dd|kill|curl|wget|ssh)\b`)
 
 // prepare runs the set-up of an attack. It refuses what names anything but the
 // scene.
@@ -194,13 +197,15 @@ func (s *scene) prepare(setup string) error {
 	setup = s.replace(setup)
 	for _, m := range elsewhere.FindAllStringSubmatch(setup, -1) {
 		path := m[2]
-		if path != "/dev/null" && path != "/bin/sh" && !strings.HasPrefix(strings.TrimPrefix(path, "//"), s.top+"/") && !strings.HasPrefix(m[0], "!/bin/sh") {
+		if path != "/dev/null" && path != "/bin/sh" && !strings.HasPrefix(strings.TrimPrefix(path, "//"), s.top+"/") &&
+			!strings.HasPrefix(m[0], "!/bin/sh") {
 			return fmt.Errorf("the set-up %q leads out of the scene: %q", setup, m[0])
 		}
 	}
 	cmd := exec.Command("bash", "-c", setup)
 	cmd.Dir = s.root
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.root, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + s.root, "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_CONFIG_NOSYSTEM=1"}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("set-up %q: %w\n%s", setup, err, out)
 	}
@@ -214,7 +219,12 @@ const nowhere = "/nowhere/this/does/not/exist"
 // runnerAt makes a runner with a sandbox of exactly this level.
 func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 	o.Parse = policy.ParseScript
-	o.Limiter = quota.NewLimiter(func() quota.ScriptLimits { l := quota.Lenient(); l.Time, l.Output = time.Hour, 1<<40; return l }())
+	o.Limiter = quota.NewLimiter(func() quota.ScriptLimits {
+		l := quota.Lenient()
+		l.Time, l.Output = time.Hour,
+			1<<40
+		return l
+	}())
 	if err := o.settle(); err != nil {
 		return nil, err
 	}
@@ -286,7 +296,8 @@ func provenLevel(t *testing.T, level sandbox.Level) bool {
 	}
 	defer r.Close()
 	for _, harmless := range []string{
-		"env touch " + s.outside + "/pwn out/pwn", "env cat " + s.outside + "/secret.txt out/secret.txt", "env sh -c 'echo x >>out/victim.txt'", "env printenv HAKO_ATTACK",
+		"env touch " + s.outside + "/pwn out/pwn", "env cat " + s.outside + "/secret.txt out/secret.txt",
+		"env sh -c 'echo x >>out/victim.txt'", "env printenv HAKO_ATTACK",
 	} {
 		o := attempt(t, r, run.Request{Script: harmless}, 5*time.Second)
 		if why := s.breach(o); why != "" || o.fault != nil || o.res.Exit == 0 {

@@ -27,27 +27,47 @@ type try struct {
 func bash(script string) string { return "env bash <<'EOF'\n" + script + "\nEOF\n" }
 
 var tries = []try{
-	{"its own copy of a program", "cp /bin/cat mine; env ./mine @SECRET@; env sh -c './mine link; ./mine out/secret'; echo end", "", "end\n"},
-	{"a program without a file", `python3 -c 'import os; fd = os.memfd_create("x"); os.write(fd, open("/bin/cat", "rb").read()); os.execve(fd, ["cat", "@SECRET@"], {})'; echo end`, "python3", "end\n"},
-	{"calls of another architecture", "echo 'int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0 ? 0 : 1; }' >i.c; gcc -o i i.c && env sh -c './i && echo ESCAPED'; echo end", "gcc", "end\n"},
-	{"loading a library into a program", "echo 'void __attribute__((constructor)) f(void) {}' >x.c; gcc -shared -fPIC -o x.so x.c; env LD_PRELOAD=./x.so cat @SECRET@; echo end", "gcc", "end\n"},
-	{"links that change while they are followed", bash(`for i in $(seq 300); do ln -sfn @OUT@ l; ln -sfn sub l; done & for i in $(seq 300); do cat l/secret.txt; echo x >l/pwn; done 2>/dev/null; wait; echo end`), "", "end\n"},
-	{"a hard link to what is outside", bash("ln @SECRET@ hard; ln link hard2; ln -L link hard3; ln /etc/passwd hard4 && echo ESCAPED; cat hard hard2 hard3; cp -l @SECRET@ h5; echo end"), "", "end\n"},
-	{"moving the root away", bash("mv @ROOT@ @OUT@/; mv . ../x; mv ../root ../r2; rmdir @ROOT@; rm -rf @ROOT@/../outside; echo end"), "", "end\n"},
-	{"moving what the root lies in", bash("for d in /tmp/*; do mv $d /tmp/elsewhere; done 2>/dev/null; ls -d /tmp/* >/dev/null; for d in /tmp/elsewhere/*; do mv /tmp/elsewhere $d/.. ; done 2>/dev/null; echo end"), "", "end\n"},
-	{"the way back through /proc", bash("cat /proc/self/root@SECRET@ /proc/self/cwd/../outside/secret /proc/1/root@SECRET@ /proc/1/cwd@SECRET@ /proc/$PPID/root@SECRET@ /proc/self/task/1/root@SECRET@ /proc/thread-self/root@SECRET@; cd /proc/1/root && cat .@SECRET@; echo end"), "", "end\n"},
-	{"settings of the kernel", bash("for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches /proc/sysrq-trigger /sys/kernel/uevent_helper /proc/self/oom_score_adj /proc/1/oom_score_adj /proc/self/uid_map; do (: >>$f) 2>/dev/null && echo ESCAPED $f; done; echo end"), "", "end\n"},
-	{"control groups", bash("ls /sys/fs/cgroup/* >/dev/null 2>&1 && mkdir /sys/fs/cgroup/pids/x 2>/dev/null && echo ESCAPED; echo 1 >/sys/fs/cgroup/pids/cgroup.procs && echo ESCAPED; echo end"), "", "end\n"},
-	{"programs with rights of their own", bash("find /usr/bin -perm -4000 | while read -r p; do timeout 1 $p --help; done >/dev/null 2>&1 </dev/null; cp /bin/sh s; chmod u+s s; ./s -pc 'cat @SECRET@'; su -c 'cat @SECRET@' </dev/null; echo end"), "", "end\n"},
+	{"its own copy of a program",
+		"cp /bin/cat mine; env ./mine @SECRET@; env sh -c './mine link; ./mine out/secret'; echo end", "", "end\n"},
+	{"a program without a file",
+		`python3 -c 'import os; fd = os.memfd_create("x"); os.write(fd, open("/bin/cat", "rb").read()); os.execve(fd, ["cat", "@SECRET@"], {})'; echo end`, "python3", "end\n"},
+	{"calls of another architecture",
+		"echo 'int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return r > 0 ? 0 : 1; }' >i.c; gcc -o i i.c && env sh -c './i && echo ESCAPED'; echo end", "gcc", "end\n"},
+	{"loading a library into a program",
+		"echo 'void __attribute__((constructor)) f(void) {}' >x.c; gcc -shared -fPIC -o x.so x.c; env LD_PRELOAD=./x.so cat @SECRET@; echo end", "gcc", "end\n"},
+	{"links that change while they are followed",
+		bash(`for i in $(seq 300); do ln -sfn @OUT@ l; ln -sfn sub l; done & for i in $(seq 300); do cat l/secret.txt; echo x >l/pwn; done 2>/dev/null; wait; echo end`), "", "end\n"},
+	{"a hard link to what is outside",
+		bash("ln @SECRET@ hard; ln link hard2; ln -L link hard3; ln /etc/passwd hard4 && echo ESCAPED; cat hard hard2 hard3; cp -l @SECRET@ h5; echo end"), "", "end\n"},
+	{"moving the root away",
+		bash("mv @ROOT@ @OUT@/; mv . ../x; mv ../root ../r2; rmdir @ROOT@; rm -rf @ROOT@/../outside; echo end"), "", "end\n"},
+	{"moving what the root lies in",
+		bash("for d in /tmp/*; do mv $d /tmp/elsewhere; done 2>/dev/null; ls -d /tmp/* >/dev/null; for d in /tmp/elsewhere/*; do mv /tmp/elsewhere $d/.. ; done 2>/dev/null; echo end"), "", "end\n"},
+	{"the way back through /proc",
+		bash("cat /proc/self/root@SECRET@ /proc/self/cwd/../outside/secret /proc/1/root@SECRET@ /proc/1/cwd@SECRET@ /proc/$PPID/root@SECRET@ /proc/self/task/1/root@SECRET@ /proc/thread-self/root@SECRET@; cd /proc/1/root && cat .@SECRET@; echo end"), "", "end\n"},
+	{"settings of the kernel",
+		bash("for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches /proc/sysrq-trigger /sys/kernel/uevent_helper /proc/self/oom_score_adj /proc/1/oom_score_adj /proc/self/uid_map; do (: >>$f) 2>/dev/null && echo ESCAPED $f; done; echo end"), "", "end\n"},
+	{"control groups", bash(
+		"ls /sys/fs/cgroup/* >/dev/null 2>&1 && mkdir /sys/fs/cgroup/pids/x 2>/dev/null && echo ESCAPED; echo 1 >/sys/fs/cgroup/pids/cgroup.procs && echo ESCAPED; echo end"), "", "end\n"},
+	{"programs with rights of their own",
+		bash("find /usr/bin -perm -4000 | while read -r p; do timeout 1 $p --help; done >/dev/null 2>&1 </dev/null; cp /bin/sh s; chmod u+s s; ./s -pc 'cat @SECRET@'; su -c 'cat @SECRET@' </dev/null; echo end"), "", "end\n"},
 	{"the terminal", bash("exec 3<>/dev/tty && echo ESCAPED; cat /dev/tty; echo x >/dev/console && echo ESCAPED; ls /dev/pts /dev/ptmx && echo x >/dev/pts/0 && echo ESCAPED; echo end"), "", "end\n"},
-	{"disks and memory", bash("for d in /dev/sd* /dev/vd* /dev/nvme* /dev/mem /dev/kmem /dev/kmsg /dev/loop-control /dev/fuse /dev/kvm /dev/net/tun; do head -c1 $d >/dev/null 2>&1 && echo ESCAPED $d; done; echo end"), "", "end\n"},
-	{"its standard files", bash("ls -l /proc/self/fd >/dev/null; cat <&3 2>/dev/null && echo ESCAPED; : 2>/dev/null >/proc/self/fd/9 && echo ESCAPED; echo end"), "", "end\n"},
-	{"closing its output and going on", "env sh -c 'exec >&- 2>&-; sleep 0.2; echo x >done'; cat done; echo end", "", "x\nend\n"},
-	{"very many short programs", "env sh -c 'i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done'; echo end", "", "end\n"},
+	{"disks and memory", bash(
+		"for d in /dev/sd* /dev/vd* /dev/nvme* /dev/mem /dev/kmem /dev/kmsg /dev/loop-control /dev/fuse /dev/kvm /dev/net/tun; do head -c1 $d >/dev/null 2>&1 && echo ESCAPED $d; done; echo end"), "", "end\n"},
+	{"its standard files", bash(
+		"ls -l /proc/self/fd >/dev/null; cat <&3 2>/dev/null && echo ESCAPED; : 2>/dev/null >/proc/self/fd/9 && echo ESCAPED; echo end"), "", "end\n"},
+	{"closing its output and going on", "env sh -c 'exec >&- 2>&-; sleep 0.2; echo x >done'; cat done; echo end", "",
+		"x\nend\n"},
+	{"very many short programs", "env sh -c 'i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done'; echo end", "",
+		"end\n"},
 	{"very many programs at once", bash("for i in $(seq 60); do sleep 0.2 & done; wait; echo end"), "", "end\n"},
-	{"a file that is too big", "env sh -c 'head -c 100M /dev/zero >big; truncate -s 1G big2; head -c 100M /dev/zero >$TMPDIR/big; wc -c <big' 2>/dev/null; echo end", "", "33554432\nend\n"},
-	{"one program with too much memory", `python3 -c 'x = bytearray(3 << 30); print("ESCAPED")'; echo end`, "python3", "end\n"},
-	{"more processes with too much memory", bash(`for i in 1 2 3; do python3 -c 'x = bytearray(2 << 30); print("ESCAPED")' & done; wait; echo end`), "python3", "end\n"},
+	{"a file that is too big",
+		"env sh -c 'head -c 100M /dev/zero >big; truncate -s 1G big2; head -c 100M /dev/zero >$TMPDIR/big; wc -c <big' 2>/dev/null; echo end", "", "33554432\nend\n"},
+	{"one program with too much memory", `python3 -c 'x = bytearray(3 << 30); print("ESCAPED")'; echo end`, "python3",
+		"end\n"},
+	{"more processes with too much memory",
+		bash(`for i in 1 2 3; do python3 -c 'x = bytearray(2 << 30); print("ESCAPED")' & done; wait; echo end`), "python3",
+		"end\n"},
 	{"a fork bomb", bash(":(){ :|:& };:; sleep 100"), "", ""},
 	{"a flood of output", "yes", "", ""},
 	{"a flood of errors", "env sh -c 'yes >&2'", "", ""},
@@ -119,7 +139,8 @@ func TestInheritedFiles(t *testing.T) {
 	defer unix.Close(inherited)
 	unix.Close(fd)
 	atLevels(t, Options{}, func(t *testing.T, s *scene, r *Runner) {
-		o := attempt(t, r, run.Request{Script: bash("cat <&77 && echo ESCAPED; cat /proc/self/fd/77 && echo ESCAPED; echo end")}, 5*time.Second)
+		o := attempt(t, r, run.Request{Script: bash(
+			"cat <&77 && echo ESCAPED; cat /proc/self/fd/77 && echo ESCAPED; echo end")}, 5*time.Second)
 		if tells(o.text) || strings.Contains(o.text, "ESCAPED") || !strings.HasSuffix(o.text, "end\n") {
 			t.Errorf("%+v", o)
 		}
@@ -227,14 +248,16 @@ func TestHiddenNamesStayHidden(t *testing.T) {
 		write(t, s.root, "dotfiles/ssh/id", secretText)
 		write(t, s.root, "dotfiles/netrc", secretText)
 		write(t, s.root, "dotfiles/config/gh/token", secretText)
-		for name, to := range map[string]string{".ssh": "dotfiles/ssh", ".netrc": "dotfiles/netrc", ".config": "dotfiles/config"} {
+		for name, to := range map[string]string{".ssh": "dotfiles/ssh", ".netrc": "dotfiles/netrc",
+			".config": "dotfiles/config"} {
 			if err := os.Symlink(to, s.root+"/"+name); err != nil {
 				return Options{}, err
 			}
 		}
 		return Options{Hide: []string{s.root + "/.ssh", s.root + "/.netrc", s.root + "/.config/gh", s.root + "/none"}}, nil
 	})
-	o := attempt(t, r, run.Request{Script: "while read -r l; do echo $l; done <dotfiles/ssh/id <dotfiles/netrc; " + bash("cat .ssh/id .netrc .config/gh/token; mv dotfiles d2; cat d2/ssh/id d2/netrc d2/config/gh/token; cp -r d2 d3; cat d3/*/*; echo end")}, 5*time.Second)
+	o := attempt(t, r, run.Request{Script: "while read -r l; do echo $l; done <dotfiles/ssh/id <dotfiles/netrc; " +
+		bash("cat .ssh/id .netrc .config/gh/token; mv dotfiles d2; cat d2/ssh/id d2/netrc d2/config/gh/token; cp -r d2 d3; cat d3/*/*; echo end")}, 5*time.Second)
 	if tells(o.text) || !strings.HasSuffix(o.text, "end\n") {
 		t.Errorf("%+v", o)
 	}
@@ -268,7 +291,8 @@ func TestNothingInTheRootWeakensTheSandbox(t *testing.T) {
 				}
 				return o, set(s.root)
 			})
-			if o := attempt(t, r, run.Request{Script: "env sh -c 'ls /usr/bin/env; echo x >f; cat f'"}, 5*time.Second); o.text != "/usr/bin/env\nx\n" {
+			if o := attempt(t, r, run.Request{Script: "env sh -c 'ls /usr/bin/env; echo x >f; cat f'"},
+				5*time.Second); o.text != "/usr/bin/env\nx\n" {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -288,7 +312,8 @@ func TestOddRoots(t *testing.T) {
 					t.Skip(err)
 				}
 				defer r.Close()
-				if o := attempt(t, r, run.Request{Script: "echo x >a; env sh -c 'cat a; echo y >b; pwd'; cat b"}, 5*time.Second); o.text != "x\n"+root+"\ny\n" {
+				if o := attempt(t, r, run.Request{Script: "echo x >a; env sh -c 'cat a; echo y >b; pwd'; cat b"},
+					5*time.Second); o.text != "x\n"+root+"\ny\n" {
 					t.Errorf("%+v", o)
 				}
 			})
@@ -329,14 +354,16 @@ func TestRootGoesAway(t *testing.T) {
 		if err := os.Mkdir(s.root, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		o := attempt(t, r, run.Request{Script: "env sh -c 'echo x >new; cat ../outside/secret.txt'; echo y >new2"}, 5*time.Second)
+		o := attempt(t, r, run.Request{Script: "env sh -c 'echo x >new; cat ../outside/secret.txt'; echo y >new2"},
+			5*time.Second)
 		if tells(o.text) || s.heard() {
 			t.Errorf("%+v", o)
 		}
 		if err := os.RemoveAll(away); err != nil {
 			t.Fatal(err)
 		}
-		o = attempt(t, r, run.Request{Script: "env sh -c 'echo x >new'; echo y >new2; cat ../outside/secret.txt"}, 5*time.Second)
+		o = attempt(t, r, run.Request{Script: "env sh -c 'echo x >new'; echo y >new2; cat ../outside/secret.txt"},
+			5*time.Second)
 		if tells(o.text) || s.heard() {
 			t.Errorf("%+v", o)
 		}
@@ -356,7 +383,8 @@ func TestSignalsFromInside(t *testing.T) {
 			t.Skip("this kernel does not keep signals in")
 		}
 		for _, sig := range []string{"QUIT", "TERM", "KILL", "STOP", "USR1"} {
-			attempt(t, r, run.Request{Script: bash("trap '' TERM; kill -" + sig + " 1 $PPID " + strconv.Itoa(os.Getpid()) + "; kill -" + sig + " -- -1")}, 2*time.Second)
+			attempt(t, r, run.Request{Script: bash("trap '' TERM; kill -" + sig + " 1 $PPID " + strconv.Itoa(os.Getpid()) +
+				"; kill -" + sig + " -- -1")}, 2*time.Second)
 		}
 	})
 }

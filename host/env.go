@@ -29,7 +29,8 @@ func (r *Runner) environment() []string {
 }
 
 // offline tells package managers what they would find out slowly and say badly.
-var offline = []string{"GOPROXY=off", "GOTOOLCHAIN=local", "CARGO_NET_OFFLINE=true", "npm_config_offline=true", "PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
+var offline = []string{"GOPROXY=off", "GOTOOLCHAIN=local", "CARGO_NET_OFFLINE=true", "npm_config_offline=true",
+	"PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 
 func userName() string {
 	if os.Getuid() == 0 {
@@ -57,19 +58,24 @@ func commands(name string) bool {
 		}
 	}
 	switch name {
-	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF":
+	case "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "GCONV_PATH", "LOCPATH", "NLSPATH",
+		"HOSTALIASES", "RESOLV_HOST_CONF":
 		return true
 	}
-	return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_AUTHOR_") && !strings.HasPrefix(name, "GIT_COMMITTER_")
+	return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_AUTHOR_") &&
+		!strings.HasPrefix(name, "GIT_COMMITTER_")
 }
 
 // gitSettings stand over whatever a repository says about itself: a repository
 // can come from anywhere, and its settings name programs to run.
 var gitSettings = [][2]string{
-	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"core.editor", "true"}, {"sequence.editor", "true"},
-	{"core.askPass", "false"}, {"core.sshCommand", "false"}, {"core.attributesFile", "/dev/null"}, {"credential.helper", ""},
+	{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"core.editor", "true"},
+	{"sequence.editor", "true"},
+	{"core.askPass", "false"}, {"core.sshCommand", "false"}, {"core.attributesFile", "/dev/null"},
+	{"credential.helper", ""},
 	{"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}, {"log.showSignature", "false"}, {"gpg.program", "false"},
-	{"protocol.ext.allow", "never"}, {"safe.bareRepository", "explicit"}, {"submodule.recurse", "false"}, {"uploadpack.packObjectsHook", ""},
+	{"protocol.ext.allow", "never"}, {"safe.bareRepository", "explicit"}, {"submodule.recurse", "false"},
+	{"uploadpack.packObjectsHook", ""},
 }
 
 // gitEnv is for git, whoever starts it.
@@ -123,7 +129,8 @@ func Identity(home string) []string {
 	if name == "" || email == "" {
 		return nil
 	}
-	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + email, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email}
+	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + email, "GIT_COMMITTER_NAME=" + name,
+		"GIT_COMMITTER_EMAIL=" + email}
 }
 
 // gitUser reads name and email out of the section [user].

@@ -11,7 +11,8 @@ import (
 // everyday work and that make it run nothing. The list names what is harmless
 // rather than what is not: every version of git knows more that is not.
 var harmlessKeys = map[string][]string{
-	"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "worktree", "sparsecheckout", "sparsecheckoutcone"},
+	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
+		"symlinks", "autocrlf", "eol", "worktree", "sparsecheckout", "sparsecheckoutcone"},
 	"remote":     {"url", "pushurl", "fetch", "tagopt", "prune", "promisor", "partialclonefilter"},
 	"branch":     {"remote", "merge", "rebase", "pushremote"},
 	"submodule":  {"active", "url", "branch"},

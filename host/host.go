@@ -117,10 +117,12 @@ func (o *Options) settle() error {
 	}
 	root, err := realPath(o.Root)
 	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
+		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err,
+			Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
 	}
 	if info, err := os.Stat(root); err == nil && !info.IsDir() {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory",
+			Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
 	}
 	o.Root = root
 	if err := Usable(root); err != nil {
@@ -140,13 +142,18 @@ func (o *Options) settle() error {
 // is true of them. The path is free of symbolic links.
 func Usable(root string) error {
 	if tooWide(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system",
+			Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
 	}
 	if slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool { return protect.SameName(part, ".git") }) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "it is what git keeps for itself, and runs", Hint: "name the directory of the project", FlagHint: "name the directory of the project: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root,
+			Why: "it is what git keeps for itself, and runs", Hint: "name the directory of the project",
+			FlagHint: "name the directory of the project: --root DIR"}
 	}
 	if holdsHome(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root,
+			Why:  "keys lie in a home directory, and what is written there runs at the next login",
+			Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
 	}
 	return nil
 }
@@ -158,7 +165,8 @@ func newTemp() (*ownerfile.Dir, error) {
 		err = os.MkdirAll(filepath.Join(tempOf(d), "home"), 0o700)
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "make temporary directory", Err: err, Hint: "make room in " + os.TempDir() + ", or set TMPDIR"}
+		return nil, &fault.Error{Op: "make temporary directory", Err: err, Hint: "make room in " + os.TempDir() +
+			", or set TMPDIR"}
 	}
 	return d, nil
 }
@@ -210,7 +218,8 @@ func tooWide(dir string) bool {
 	case "/", "/var", "/run", "/home", "/tmp", "/opt", "/srv", "/mnt", "/media", "/var/tmp":
 		return true
 	}
-	system := []string{"/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/var/lib", "/var/log", "/var/spool"}
+	system := []string{"/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+		"/var/lib", "/var/log", "/var/spool"}
 	return slices.ContainsFunc(system, func(top string) bool { return below(top, dir) })
 }
 
@@ -253,7 +262,8 @@ func (r *Runner) ready(ctx context.Context) (*sandbox.Sandbox, error) {
 
 // plan is what the cage is told.
 func (o *Options) plan(temp string) sandbox.Plan {
-	return sandbox.Plan{Root: o.Root, Temp: temp, Readable: o.Readable, Protect: o.Protect, Hide: o.Hide, Network: o.Network, Limits: o.Limits}
+	return sandbox.Plan{Root: o.Root, Temp: temp, Readable: o.Readable, Protect: o.Protect, Hide: o.Hide,
+		Network: o.Network, Limits: o.Limits}
 }
 
 // mount has the shell see the directories as programs do: a redirection must
@@ -282,7 +292,8 @@ func (o *Options) exposed(level sandbox.Level) error {
 	}
 	for _, path := range o.Hide {
 		if _, err := os.Lstat(path); err == nil && below(o.Root, path) {
-			return &fault.Error{Kind: fault.Denied, Op: "open root", Subject: o.Root, Why: path + " lies in it and cannot be hidden at the level " + level.String(),
+			return &fault.Error{Kind: fault.Denied, Op: "open root", Subject: o.Root,
+				Why:  path + " lies in it and cannot be hidden at the level " + level.String(),
 				Hint: "work in another directory", FlagHint: "work in another directory: --root DIR"}
 		}
 	}

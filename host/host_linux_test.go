@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hako/host/sandbox"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 	"hako/run/runtest"
@@ -134,7 +135,8 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s is in the environment:\n%s", bad, got.out)
 		}
 	}
-	for _, good := range []string{"ok=1\n", "GIT_AUTHOR_NAME=me\n", "LANG=C.UTF-8\n", "HOME=/tmp/home\n", "GIT_CONFIG_NOSYSTEM=1\n"} {
+	for _, good := range []string{"ok=1\n", "GIT_AUTHOR_NAME=me\n", "LANG=C.UTF-8\n", "HOME=/tmp/home\n",
+		"GIT_CONFIG_NOSYSTEM=1\n"} {
 		if !strings.Contains(got.out, good) {
 			t.Errorf("%s is missing:\n%s", good, got.out)
 		}
@@ -174,7 +176,8 @@ func TestTimeout(t *testing.T) {
 	} {
 		began := time.Now()
 		got := do(t, r, run.Request{Script: script, Timeout: time.Second})
-		if took := time.Since(began); took > 1500*time.Millisecond || !got.res.TimedOut || got.res.Exit != 124 || got.out != "so far\n" {
+		if took := time.Since(began); took > testload.Bound(1500*time.Millisecond) || !got.res.TimedOut ||
+			got.res.Exit != 124 || got.out != "so far\n" {
 			t.Errorf("%s: took %v, %+v", script, took, got)
 		}
 		if now := running(t); now > before {
@@ -195,7 +198,7 @@ func TestDaemonEndsWithTheRequest(t *testing.T) {
 	} {
 		began := time.Now()
 		says(t, r, script, "started\n")
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > testload.Bound(2*time.Second) {
 			t.Errorf("%s: took %v", script, took)
 		}
 		if now := running(t); now > before {
@@ -209,7 +212,8 @@ func TestUnknownPrograms(t *testing.T) {
 	write(t, root, "tool", "#!/bin/sh\necho ran\n")
 	os.Chmod(filepath.Join(root, "tool"), 0o755)
 	r := newRunner(t, Options{Root: root, Path: []string{root}})
-	for script, want := range map[string]string{"no-such-program": "hint: ", "./tool": "hint: ", "tool": "not found", root + "/tool": "hint: "} {
+	for script, want := range map[string]string{"no-such-program": "hint: ", "./tool": "hint: ", "tool": "not found",
+		root + "/tool": "hint: "} {
 		got := do(t, r, run.Request{Script: script})
 		if got.res.Exit != 127 && got.res.Exit != 126 || !strings.Contains(got.err, want) || got.out != "" {
 			t.Errorf("%s: %+v", script, got)
@@ -219,7 +223,8 @@ func TestUnknownPrograms(t *testing.T) {
 }
 
 func TestRootMustBeNarrow(t *testing.T) {
-	for _, root := range []string{"/", "/etc", "/home", "/no/such/dir", "/proc/self", "/usr", "/usr/local", "/var/lib", "/tmp"} {
+	for _, root := range []string{"/", "/etc", "/home", "/no/such/dir", "/proc/self", "/usr", "/usr/local", "/var/lib",
+		"/tmp"} {
 		if r, err := New(t.Context(), Options{Root: root}); err == nil {
 			r.Close()
 			t.Errorf("%s was taken", root)
@@ -251,17 +256,21 @@ func TestGitIsHarmless(t *testing.T) {
 	write(t, root, "a.txt", "2\n")
 	write(t, root, ".gitattributes", "*.txt diff=evil\n")
 	trap := "sh -c 'touch " + root + "/pwned; cat'"
-	for _, s := range [][2]string{{"core.fsmonitor", trap}, {"core.pager", trap}, {"diff.external", trap}, {"diff.evil.textconv", trap}, {"diff.evil.command", trap}, {"core.editor", trap}, {"core.sshCommand", trap}} {
+	for _, s := range [][2]string{{"core.fsmonitor", trap}, {"core.pager", trap}, {"diff.external", trap},
+		{"diff.evil.textconv", trap}, {"diff.evil.command", trap}, {"core.editor", trap}, {"core.sshCommand", trap}} {
 		git(t, root, "config", s[0], s[1])
 	}
 	for _, hook := range []string{"pre-commit", "post-commit", "post-checkout", "reference-transaction"} {
 		write(t, root, ".git/hooks/"+hook, "#!/bin/sh\ntouch "+root+"/pwned\n")
 		os.Chmod(root+"/.git/hooks/"+hook, 0o755)
 	}
-	r := newRunner(t, Options{Root: root, Env: []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}})
+	r := newRunner(t, Options{Root: root, Env: []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b"}})
 	for _, c := range [][2]string{
-		{"git status --short", "a.txt"}, {"git diff", "+2"}, {"git log -p", "first"}, {"git log -1 --oneline", "first"}, {"git blame a.txt", "2"},
-		{"git add -A; git commit -m second", "second"}, {"git show", "second"}, {"git checkout -q -b other; git branch", "other"},
+		{"git status --short", "a.txt"}, {"git diff", "+2"}, {"git log -p", "first"}, {"git log -1 --oneline", "first"},
+		{"git blame a.txt", "2"},
+		{"git add -A; git commit -m second", "second"}, {"git show", "second"},
+		{"git checkout -q -b other; git branch", "other"},
 	} {
 		script, want := c[0], c[1]
 		got := do(t, r, run.Request{Script: script})
@@ -357,7 +366,8 @@ func TestShellSeesWhatProgramsSee(t *testing.T) {
 	write(t, root, ".envrc", "old\n")
 	write(t, root, "free", "")
 	os.Symlink(".git", root+"/gg")
-	r := newRunner(t, Options{Root: root, Hide: []string{root + "/state", root + "/token"}, Protect: []string{".git/config", ".envrc"}})
+	r := newRunner(t, Options{Root: root, Hide: []string{root + "/state", root + "/token"},
+		Protect: []string{".git/config", ".envrc"}})
 	if got := r.Status(); got.Level != sandbox.Full {
 		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
 			t.Fatalf("%+v", got)
@@ -365,8 +375,10 @@ func TestShellSeesWhatProgramsSee(t *testing.T) {
 		t.Skip("nothing can be hidden at this level")
 	}
 	for _, script := range []string{
-		"cat <token", "cat token", "read x <state/key; echo $x", "echo state/*", "echo $(<token)", ". ./token", "cat <state/../token", "mapfile x <token; echo ${x[@]}",
-		"echo evil >>gg/config", "echo evil >.git/config", "echo evil >.envrc", "env cp free .envrc", "mv free .git/config", "exec 3>>gg/config; echo evil >&3",
+		"cat <token", "cat token", "read x <state/key; echo $x", "echo state/*", "echo $(<token)", ". ./token",
+		"cat <state/../token", "mapfile x <token; echo ${x[@]}",
+		"echo evil >>gg/config", "echo evil >.git/config", "echo evil >.envrc", "env cp free .envrc", "mv free .git/config",
+		"exec 3>>gg/config; echo evil >&3",
 		"python3 -c 'import os; os.rename(\"gg\", \"hh\")'; echo evil >>hh/config",
 		"mkdir sub; cd sub; env sh -c 'cd ..; mv sub old; ln -s .git sub'; echo evil >>config; cd " + root,
 	} {
@@ -421,7 +433,8 @@ func TestCommondir(t *testing.T) {
 	write(t, root, ".git/config", "")
 	r := newRunner(t, Options{Root: root})
 	got := do(t, r, run.Request{Script: "env cp .git/config .git/commondir; echo done"})
-	if _, err := os.Lstat(root + "/.git/commondir"); err == nil || got.out != "done\n" || !strings.Contains(got.err, "commondir") {
+	if _, err := os.Lstat(root + "/.git/commondir"); err == nil || got.out != "done\n" ||
+		!strings.Contains(got.err, "commondir") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	write(t, root, ".git/commondir", "../other\n")

@@ -21,9 +21,10 @@ func (r *Runner) find(name string) (shell.Command, bool) {
 	if path == "" {
 		return shell.Command{}, false
 	}
-	return shell.Command{Name: name, Usage: "[word...]", Summary: "the program " + path, Run: func(ctx context.Context, c *shell.Call) error {
-		return r.program(ctx, path, c)
-	}}, true
+	return shell.Command{Name: name, Usage: "[word...]", Summary: "the program " + path,
+		Run: func(ctx context.Context, c *shell.Call) error {
+			return r.program(ctx, path, c)
+		}}, true
 }
 
 // program runs a program to its end with the streams of the call.
@@ -45,7 +46,8 @@ func (r *Runner) program(ctx context.Context, path string, c *shell.Call) error 
 		argv = gitWords(argv)
 	}
 	r.begin()
-	l.proc, err = box.Start(sandbox.Program{Path: path, Argv: argv, Env: r.programEnv(c.Environ(), c.Dir), Dir: c.Dir, Stdin: l.child[0], Stdout: l.child[1], Stderr: l.child[2]})
+	l.proc, err = box.Start(sandbox.Program{Path: path, Argv: argv, Env: r.programEnv(c.Environ(), c.Dir), Dir: c.Dir,
+		Stdin: l.child[0], Stdout: l.child[1], Stderr: l.child[2]})
 	if err != nil {
 		return notRun(c, err)
 	}

@@ -10,7 +10,8 @@ import (
 
 // systemPath is where programs are looked for. It never holds the root: a
 // program that a model wrote is not run by its name.
-var systemPath = []string{"/usr/local/go/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+var systemPath = []string{"/usr/local/go/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
+	"/bin"}
 
 // A programSearch finds programs.
 type programSearch struct {
@@ -82,7 +83,8 @@ func (s *programSearch) list() []string {
 // hint says what to do about a name that is no program.
 func (s *programSearch) hint(name string) string {
 	if strings.Contains(name, "/") {
-		return "programs of the workspace are not run by name; give a script to its interpreter, as in: sh " + name + ", or python3 " + name
+		return "programs of the workspace are not run by name; give a script to its interpreter, as in: sh " + name +
+			", or python3 " + name
 	}
 	return "it is not installed in " + strings.Join(s.path, ":")
 }

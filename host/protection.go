@@ -77,7 +77,8 @@ func deep(name string) bool { return !protect.SameName(path.Base(name), ".git") 
 // itself makes in everyday work.
 func acceptable(name string, now, was savedFile) bool {
 	switch base := path.Base(name); {
-	case now.what == was.what && now.perm == was.perm && now.target == was.target && now.whole && was.whole && now.text == was.text:
+	case now.what == was.what && now.perm == was.perm && now.target == was.target && now.whole && was.whole &&
+		now.text == was.text:
 		return true
 	case now.what != aFile:
 		return false

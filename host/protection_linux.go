@@ -131,7 +131,8 @@ func (p *protection) mendAll(top *dirs, name string, changed []string, complain 
 		}
 		now, there := top.look(at)
 		was := p.kept[at]
-		if !there || now.what == aDir && (was.what == aDir || was.what == 0 && (at != name || isGit(at))) || acceptable(at, now, was) {
+		if !there || now.what == aDir && (was.what == aDir || was.what == 0 && (at != name || isGit(at))) ||
+			acceptable(at, now, was) {
 			continue
 		}
 		moved, err := top.moveAside(at)
@@ -164,7 +165,8 @@ func openRoot(root string) (*dirs, error) {
 func (d *dirs) close() { unix.Close(d.fd) }
 
 func (d *dirs) open(at string, flags uint64) (int, error) {
-	return unix.Openat2(d.fd, at, &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	return unix.Openat2(d.fd, at,
+		&unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 }
 
 // in opens the directory that a path lies in and does something there.
@@ -191,7 +193,10 @@ func (d *dirs) list(at string) []os.DirEntry {
 // each calls f for what is at a path, and for what lies in it.
 func (d *dirs) each(at string, f func(at string, s stamp)) {
 	var st unix.Stat_t
-	if d.in(at, func(dir int, name string) error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) }) != nil {
+	if d.in(at, func(dir int, name string) error {
+		return unix.Fstatat(dir, name, &st,
+			unix.AT_SYMLINK_NOFOLLOW)
+	}) != nil {
 		return
 	}
 	f(at, stampOf(&st))

@@ -12,7 +12,8 @@ import (
 // A dialog goes in, the next turn comes out. Here the model is a recorded one; package openai, ollama and rules make
 // others.
 func Example() {
-	model, err := replay.Parse(strings.NewReader(`{"text": "Two errors.", "usage": {"input_tokens": 40, "output_tokens": 4}}`))
+	model, err := replay.Parse(
+		strings.NewReader(`{"text": "Two errors.", "usage": {"input_tokens": 40, "output_tokens": 4}}`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -68,8 +68,10 @@ func TestRetry(t *testing.T) {
 	}{
 		{"at once", nil, "", 1, nil, false},
 		{"after two", []error{again, again}, "", 3, []time.Duration{time.Second, 2 * time.Second}, false},
-		{"four tries at most", []error{again, again, again, again, again}, "", 4, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, true},
-		{"as told", []error{busy(Refusal{Status: 429, Retry: true, After: 7 * time.Second})}, "", 2, []time.Duration{7 * time.Second}, false},
+		{"four tries at most", []error{again, again, again, again, again}, "", 4,
+			[]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, true},
+		{"as told", []error{busy(Refusal{Status: 429, Retry: true, After: 7 * time.Second})}, "", 2,
+			[]time.Duration{7 * time.Second}, false},
 		{"not that long", []error{busy(Refusal{Status: 429, Retry: true, After: time.Hour})}, "", 1, nil, true},
 		{"not for 401", []error{busy(Refusal{Status: 401})}, "", 1, nil, true},
 		{"not for faults of ours", []error{errors.New("x")}, "", 1, nil, true},
@@ -101,7 +103,8 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	err := Refuse("gpt-x", "openai is busy", "wait", &Refusal{Status: 429, Code: "rate_limit_exceeded", Message: "try later"})
+	err := Refuse("gpt-x", "openai is busy", "wait", &Refusal{Status: 429, Code: "rate_limit_exceeded",
+		Message: "try later"})
 	if got := err.Error(); got != "ask model gpt-x: openai is busy: rate_limit_exceeded: try later" {
 		t.Error(got)
 	}

@@ -78,7 +78,8 @@ func (r *Retry) again(err error, tried int) (time.Duration, bool) {
 
 // tooLong tells how long the provider wants to be left alone.
 func tooLong(err error, wait time.Duration) error {
-	return &fault.Error{Kind: fault.KindOf(err), Op: "wait for the provider", Why: fmt.Sprintf("it asks for %v, which is not worth waiting for", wait.Round(time.Second)),
+	return &fault.Error{Kind: fault.KindOf(err), Op: "wait for the provider",
+		Why: fmt.Sprintf("it asks for %v, which is not worth waiting for", wait.Round(time.Second)),
 		Err: err, Hint: fmt.Sprintf("try again in %v", wait.Round(time.Second))}
 }
 

@@ -15,7 +15,8 @@ import (
 // TestInstall checks that what is installed is taken away again, and nothing else.
 func TestInstall(t *testing.T) {
 	built, dest := t.TempDir(), t.TempDir()
-	for _, name := range []string{"hako", "llmsh", "share/man/man1/hako.1", "share/man/man1/hako-env-up.1", "share/man/man1/llmsh.1",
+	for _, name := range []string{"hako", "llmsh", "share/man/man1/hako.1", "share/man/man1/hako-env-up.1",
+		"share/man/man1/llmsh.1",
 		"share/completions/hako.bash", "share/completions/hako.zsh", "share/completions/hako.fish"} {
 		put(t, filepath.Join(built, name), name)
 	}
@@ -25,8 +26,10 @@ func TestInstall(t *testing.T) {
 
 	script(t, built, dest, "install")
 	for name, mode := range map[string]fs.FileMode{
-		"bin/hako": 0o755, "bin/llmsh": 0o755, "share/man/man1/hako-env-up.1": 0o644, "share/bash-completion/completions/hako": 0o644, "share/zsh/site-functions/_hako": 0o644,
-		"share/fish/vendor_completions.d/hako.fish": 0o644, "share/doc/hako/LICENSE": 0o644, "share/doc/hako/hako.yaml.example": 0o644,
+		"bin/hako": 0o755, "bin/llmsh": 0o755, "share/man/man1/hako-env-up.1": 0o644,
+		"share/bash-completion/completions/hako": 0o644, "share/zsh/site-functions/_hako": 0o644,
+		"share/fish/vendor_completions.d/hako.fish": 0o644, "share/doc/hako/LICENSE": 0o644,
+		"share/doc/hako/hako.yaml.example": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(dest, "opt/x", name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
@@ -113,14 +116,16 @@ func TestImage(t *testing.T) {
 
 // inImage runs hako in a container whose root cannot be written.
 func inImage(words ...string) (string, error) {
-	run := append([]string{"run", "--rm", "--read-only", "--tmpfs", "/tmp", "--network", "none", "--cap-drop", "ALL", testImage}, words...)
+	run := append([]string{"run", "--rm", "--read-only", "--tmpfs", "/tmp", "--network", "none", "--cap-drop", "ALL",
+		testImage}, words...)
 	out, err := exec.Command("docker", run...).CombinedOutput()
 	return string(out), err
 }
 
 func notRoot(t *testing.T) {
 	t.Helper()
-	out, err := exec.Command("docker", "image", "inspect", "--format", "{{.Config.User}} {{len .RootFS.Layers}}", testImage).Output()
+	out, err := exec.Command("docker", "image", "inspect", "--format", "{{.Config.User}} {{len .RootFS.Layers}}",
+		testImage).Output()
 	if err != nil || !strings.HasPrefix(string(out), "65532:65532 ") {
 		t.Errorf("the user is %s (%v)", out, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -98,8 +99,10 @@ func TestTooMuchIsDenied(t *testing.T) {
 // What is parsed without recursion must not become a tree that is too deep to walk.
 func TestTreesAreShallow(t *testing.T) {
 	for name, src := range map[string]string{
-		"elifs": "if a; then :" + strings.Repeat("; elif a; then :", 20000) + "; fi", "sum": "echo $((1" + strings.Repeat("+1", 20000) + "))",
-		"list": "a" + strings.Repeat(" && a", 20000), "pipe": "a" + strings.Repeat(" | a", 20000), "tests": "[[ a" + strings.Repeat(" && a", 20000) + " ]]",
+		"elifs": "if a; then :" + strings.Repeat("; elif a; then :", 20000) + "; fi",
+		"sum":   "echo $((1" + strings.Repeat("+1", 20000) + "))",
+		"list":  "a" + strings.Repeat(" && a", 20000), "pipe": "a" + strings.Repeat(" | a", 20000),
+		"tests": "[[ a" + strings.Repeat(" && a", 20000) + " ]]",
 	} {
 		if _, err := ParseScript(src); fault.KindOf(err) != fault.TooLarge {
 			t.Errorf("%s: %v", name, err)
@@ -130,7 +133,8 @@ func TestValuesThatReferToThemselves(t *testing.T) {
 			t.Errorf("%s: %v %v", src, err, vs)
 		}
 	}
-	for _, src := range []string{"n=3; m=n+n+n+n; echo $((m+m+m+n))", "a=b; b=3; ((a+a+b)); echo $((a))", "n=1; n=$((n+1)); echo $((n))"} {
+	for _, src := range []string{"n=3; m=n+n+n+n; echo $((m+m+m+n))", "a=b; b=3; ((a+a+b)); echo $((a))",
+		"n=1; n=$((n+1)); echo $((n))"} {
 		vs, err := judgedWithin(t, src, src, p)
 		if err != nil || Strictest(vs) != Allow {
 			t.Errorf("%s: %v %v", src, err, vs)
@@ -148,7 +152,8 @@ func TestFollowedToTheEnd(t *testing.T) {
 	for _, profile := range []string{"host", "container"} {
 		p := Default(profile, Options{Root: testRoot})
 		for _, src := range []string{
-			chain + "v20=x; ((v0))", chain + "v20=x; ((v0+v19))", chain + "v20=x; s=v0+v20; ((s))", "a=b+c; b=c; c=x; x='y[$(rm z)]'; ((a))",
+			chain + "v20=x; ((v0))", chain + "v20=x; ((v0+v19))", chain + "v20=x; s=v0+v20; ((s))",
+			"a=b+c; b=c; c=x; x='y[$(rm z)]'; ((a))",
 		} {
 			if vs, err := p.Script(src); err != nil || Strictest(vs) != Deny {
 				t.Errorf("%s: %s: %v %v", profile, src, err, vs)
@@ -160,8 +165,9 @@ func TestFollowedToTheEnd(t *testing.T) {
 // Ordinary scripts are judged, however long.
 func TestLongScriptsAreJudged(t *testing.T) {
 	for name, src := range map[string]string{
-		"lines":         strings.Repeat("echo some ordinary words of a line in a script\n", 20000),
-		"commands":      strings.Repeat("cp source.txt target.txt\ngrep -n x src/a.go\nmkdir -p out/dir\necho one two three\n", 4500),
+		"lines": strings.Repeat("echo some ordinary words of a line in a script\n", 20000),
+		"commands": strings.Repeat(
+			"cp source.txt target.txt\ngrep -n x src/a.go\nmkdir -p out/dir\necho one two three\n", 4500),
 		"heredoc":       "cat <<'E' > a.txt\n" + fill("some ordinary words of a text, and more\n", MaxScript-100) + "E\n",
 		"open heredoc":  "cat <<E > a.txt\n" + fill("some ordinary words of a text, and $more\n", MaxScript/2) + "E\n",
 		"quoted":        "printf '%s' '" + fill("some ordinary words of a text, and more\n", MaxScript-100) + "' > a.txt",
@@ -184,12 +190,18 @@ func TestLateJudgingIsBounded(t *testing.T) {
 	for _, p := range boundedPolicies() {
 		for _, argv := range [][]string{
 			append([]string{"find", "."}, strings.Fields(fill("-exec find . ", MaxScript))...),
-			append([]string{"find", "."}, strings.Fields(strings.Repeat("-exec find . ", 14)+strings.Repeat("-o -regex (((a{9}){9}){9}) ", 100))...),
-			{"ls", "-" + fill("a", MaxScript)}, {"cat", long}, {"cat", fill("../", MaxScript)}, {"awk", fill("/[[:", MaxScript)}, {"sed", "s/" + fill("[[.", MaxScript)},
-			{"sh", "-c", fill("n=n+n+n; echo $((n));", MaxScript)}, {"sh", "-c", fill("a;", MaxScript)}, {"eval", "n=n+n+n+n+n+n+n+n; echo $((n))"},
-			append([]string{"env"}, strings.Fields(fill("A=b ", MaxScript))...), append([]string{"git"}, strings.Fields(fill("-C a ", MaxScript))...),
-			append([]string{"cp"}, strings.Fields(fill("-r a ", MaxScript))...), append([]string{"sed"}, strings.Fields(fill("-e p ", MaxScript))...),
-			append([]string{"chmod"}, strings.Fields(fill("-v ", MaxScript))...), append([]string{"make"}, strings.Fields(fill("CC=ls ", MaxScript))...),
+			append([]string{"find", "."},
+				strings.Fields(strings.Repeat("-exec find . ", 14)+strings.Repeat("-o -regex (((a{9}){9}){9}) ", 100))...),
+			{"ls", "-" + fill("a", MaxScript)}, {"cat", long}, {"cat", fill("../", MaxScript)}, {"awk", fill("/[[:", MaxScript)},
+			{"sed", "s/" + fill("[[.", MaxScript)},
+			{"sh", "-c", fill("n=n+n+n; echo $((n));", MaxScript)}, {"sh", "-c", fill("a;", MaxScript)},
+			{"eval", "n=n+n+n+n+n+n+n+n; echo $((n))"},
+			append([]string{"env"}, strings.Fields(fill("A=b ", MaxScript))...),
+			append([]string{"git"}, strings.Fields(fill("-C a ", MaxScript))...),
+			append([]string{"cp"}, strings.Fields(fill("-r a ", MaxScript))...),
+			append([]string{"sed"}, strings.Fields(fill("-e p ", MaxScript))...),
+			append([]string{"chmod"}, strings.Fields(fill("-v ", MaxScript))...),
+			append([]string{"make"}, strings.Fields(fill("CC=ls ", MaxScript))...),
 			append(strings.Fields(fill("xargs -I{} ", MaxScript)), "ls"),
 		} {
 			start := time.Now()
@@ -229,7 +241,7 @@ func FuzzBounds(f *testing.F) {
 		if err == nil {
 			policies[int(times)%len(policies)].Program(file)
 		}
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > testload.Bound(2*time.Second) {
 			t.Fatalf("%q %q %q, %d times, took %v", open, core, end, n, d)
 		}
 		if spent := totalAllocated() - before; spent > 400<<20 {

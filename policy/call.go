@@ -64,7 +64,8 @@ func (w *walker) judge(words []word) {
 	if !w.p.checks.strict {
 		return // paths are not judged
 	}
-	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" && hasLetter(words[1:], "s")
+	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" &&
+		hasLetter(words[1:], "s")
 	w.moved = w.moved || words[0].text == "mv"
 	w.wrote = w.wrote || !w.looks(words)
 }
@@ -91,7 +92,8 @@ func onlyLooks(name string) bool {
 
 // newCommand is a command with what the walk knows around it.
 func (w *walker) newCommand(words []word) command {
-	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, input: w.sc.input, depth: w.wrapped, wrote: w.wrote, linked: w.linked, nested: w.nested}
+	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, input: w.sc.input, depth: w.wrapped,
+		wrote: w.wrote, linked: w.linked, nested: w.nested}
 }
 
 // dynamic records the verdict on a command whose name is not known yet. Where it
@@ -101,7 +103,8 @@ func (w *walker) dynamic(words []word) {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
 	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
-		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where, lateSettled: w.p.checks.opaque}
+		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where,
+			lateSettled: w.p.checks.opaque}
 	}
 	w.add(&f, words)
 	if last := &w.out[len(w.out)-1]; w.p.checks.strict && w.sc.input.kind == inputUnknown {
@@ -336,7 +339,8 @@ func (w *walker) mark(set *map[string]bool, name string) {
 func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
 	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
-		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") && strings.HasPrefix(a.Value.Lit(), "-") {
+		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") &&
+			strings.HasPrefix(a.Value.Lit(), "-") {
 			w.evaluates(v, cmd.Variant.Value+" -i", 0)
 		}
 	}
@@ -397,7 +401,8 @@ func (w *walker) inputText(v value) {
 
 func (w *walker) procSubst(part *syntax.ProcSubst) {
 	if w.p.checks.foreground {
-		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it", "use a pipe, or write to a file first"))
+		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it",
+			"use a pipe, or write to a file first"))
 	}
 	w.apart(func() { w.stmts(part.Stmts) })
 }
@@ -474,7 +479,8 @@ func (w *walker) testPath(x syntax.TestExpr) {
 	}
 	v := w.again(src)
 	c := w.newCommand(nil)
-	w.refuse([]word{{text: "[["}, {text: v.text, late: v.late, loose: v.loose, src: src}}, c.path(word{text: v.text, late: v.late, loose: v.loose, src: src}))
+	w.refuse([]word{{text: "[["}, {text: v.text, late: v.late, loose: v.loose, src: src}},
+		c.path(word{text: v.text, late: v.late, loose: v.loose, src: src}))
 }
 
 // again evaluates a word whose insides were judged before.

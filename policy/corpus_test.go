@@ -22,7 +22,8 @@ const (
 	testOut  = "/srv/box/outside"
 )
 
-var places = strings.NewReplacer("@ROOT@", testRoot, "@PWN@", testOut+"/pwn", "@SECRET@", testOut+"/secret.txt", "@OUT@", testOut)
+var places = strings.NewReplacer("@ROOT@", testRoot, "@PWN@", testOut+"/pwn", "@SECRET@", testOut+"/secret.txt",
+	"@OUT@", testOut)
 
 func hostPolicy() *Policy {
 	return Default("host", Options{Root: testRoot, Home: "/home/someone"})

@@ -101,7 +101,8 @@ func (b *costMeter) keep(bytes int) {
 func (b *costMeter) enter() {
 	b.levels++
 	if b.levels > maxLevels {
-		panic(overrun{fmt.Sprintf("it is nested more than %d levels deep, through functions and scripts in strings", maxLevels)})
+		panic(overrun{fmt.Sprintf("it is nested more than %d levels deep, through functions and scripts in strings",
+			maxLevels)})
 	}
 }
 
@@ -146,7 +147,8 @@ func overran(thrown any) *finding {
 	if !ok {
 		panic(thrown)
 	}
-	f := refusal("too much to judge", over.why, "write it more simply, or split it into several scripts that run one after the other")
+	f := refusal("too much to judge", over.why,
+		"write it more simply, or split it into several scripts that run one after the other")
 	f.final = true
 	return f
 }

@@ -213,7 +213,8 @@ func (w *walker) output(words []word) pipeInput {
 		}
 	case "wc", "nproc", "id":
 		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true, number: operands(args) == 0 && (words[0].text != "id" || hasAny(args, "-u", "-g"))}
+			return pipeInput{kind: inputConfined, sure: true, number: operands(args) == 0 &&
+				(words[0].text != "id" || hasAny(args, "-u", "-g"))}
 		}
 	case "tr":
 		if w.sc.input.number && hasAny(args, "-d") {
@@ -221,7 +222,8 @@ func (w *walker) output(words []word) pipeInput {
 		}
 	case "date":
 		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") && strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
+			return pipeInput{kind: inputConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") &&
+				strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
 		}
 	case "mktemp":
 		if name := madeTemp(args); w.p.checks.opaque && name != "" {
@@ -276,7 +278,8 @@ func (w *walker) output(words []word) pipeInput {
 // names is the output of a program that lists files. A script that made files
 // may have made 'a /etc/passwd', which is two names to xargs.
 func (w *walker) names(args []word) pipeInput {
-	return pipeInput{kind: inputConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"), dashes: w.wrote}
+	return pipeInput{kind: inputConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"),
+		dashes: w.wrote}
 }
 
 // onlyNames reports whether a listing shows names and numbers alone: --time-style
@@ -286,7 +289,8 @@ func onlyNames(name string, args []word) bool {
 		switch t := a.text; {
 		case name == "ls" && strings.HasPrefix(t, "--"):
 			key, _, _ := strings.Cut(t[2:], "=")
-			if !inList(" all almost-all directory recursive reverse sort time zero group-directories-first color ", key) && t != "--" {
+			if !inList(" all almost-all directory recursive reverse sort time zero group-directories-first color ", key) &&
+				t != "--" {
 				return false
 			}
 		case name == "ls" && len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "1aArRtSdUhcuXvp") != "":
@@ -369,7 +373,8 @@ func (w *walker) staysInside(args []word) bool {
 		if a.loose || c.path(word{text: t}) != nil || goesUp(t) {
 			return false
 		}
-		if strings.Contains(t, "/") && (strings.ContainsAny(t, " \t\n\\") || strings.Contains(t, "%n") || strings.Contains(t, "%t")) {
+		if strings.Contains(t, "/") && (strings.ContainsAny(t, " \t\n\\") || strings.Contains(t, "%n") ||
+			strings.Contains(t, "%t")) {
 			return false
 		}
 	}
@@ -428,7 +433,8 @@ func (w *walker) grepOutput(args []word) pipeInput {
 		t := a.text
 		if t == "--files" || t == "--files-with-matches" || t == "--count" || t == "-c" ||
 			len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t, "lL") && !strings.ContainsAny(t, "ef") {
-			return pipeInput{kind: inputConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 && !hasLetter(args, "rRHlL")}
+			return pipeInput{kind: inputConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 &&
+				!hasLetter(args, "rRHlL")}
 		}
 	}
 	if operands(args) <= 1 && !hasLetter(args, "orRhn") {

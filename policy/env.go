@@ -11,7 +11,8 @@ func judgeVariable(name string, exported bool) *finding {
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
 	if exported {
-		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported", hint)
+		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported",
+			hint)
 	}
 	if inList(listed("special-variables"), name) || specialPrefix(name) {
 		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
@@ -29,7 +30,8 @@ func harmlessPrefix(name string) bool {
 }
 
 func specialPrefix(name string) bool {
-	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL5", "PERLLIB", "RUBY", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "MALLOC_", "GLIBC_"} {
+	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL5", "PERLLIB", "RUBY", "BASH_FUNC_",
+		"npm_config_", "NPM_CONFIG_", "PIP_", "MALLOC_", "GLIBC_"} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
@@ -63,11 +65,13 @@ const makes = " make gmake cmake ctest "
 // makeReads refuses VERSION='1; touch x' make, for in a Makefile $(VERSION) is what
 // a shell reads. Those of a single letter often stand before each command there.
 func makeReads(name, text string) *finding {
-	runs := strings.ContainsAny(text, ";|`\n") || strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "& ") || strings.Contains(text, "&&")
+	runs := strings.ContainsAny(text, ";|`\n") || strings.Contains(text, "$(") || strings.Contains(text, "${") ||
+		strings.Contains(text, "& ") || strings.Contains(text, "&&")
 	if !runs && (len(name) > 1 || !strings.ContainsAny(text, " \t/#$&<>")) {
 		return nil
 	}
-	return refusal("environment "+name, "make gives what "+name+" holds to a shell", "use a plain value, or set it in the Makefile")
+	return refusal("environment "+name, "make gives what "+name+" holds to a shell",
+		"use a plain value, or set it in the Makefile")
 }
 
 // inList looks name up in a list of words with a space before and after each.
@@ -118,5 +122,6 @@ func judgeDeclared(builtin string, w word) *finding {
 	if f := makeReads(name, text); f != nil && builtin == "export" && given && !w.late {
 		return f
 	}
-	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" || builtin == "typeset")
+	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" ||
+		builtin == "typeset")
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // FuzzScript holds two promises: no source panics, and whatever Script allows
@@ -22,7 +24,7 @@ func FuzzScript(f *testing.F) {
 		}
 		start := time.Now()
 		defer func() {
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > testload.Bound(5*time.Second) {
 				t.Fatalf("%q took %v", src, d)
 			}
 		}()
@@ -30,7 +32,8 @@ func FuzzScript(f *testing.F) {
 			for _, v := range p.Program(file) {
 				if v.Effect == Allow && !v.Late && !movesAbout(src) {
 					if got := p.Call(v.Argv); got.Effect != Allow && v.Where != "redirection" {
-						t.Fatalf("%s: script allows %q in %q, call says %s: %s (%s)", p.Profile(), v.Argv, src, got.Effect, got.Why, got.Where)
+						t.Fatalf("%s: script allows %q in %q, call says %s: %s (%s)", p.Profile(), v.Argv, src, got.Effect, got.Why,
+							got.Where)
 					}
 				}
 				if v.Effect == Deny && (v.Why == "" || v.Where == "" || v.Hint == "") {

@@ -38,7 +38,8 @@ func guardedPath(text string) *finding {
 	parts := pathParts(text)
 	for i, part := range parts {
 		if inList(guardedDirs, part) || i == len(parts)-1 && inList(guardedFiles, unpacked(part)) {
-			return refusal("path", "programs outside of the sandbox believe or run what is in "+part+" later", "write to another name, and let a person put it there")
+			return refusal("path", "programs outside of the sandbox believe or run what is in "+part+" later",
+				"write to another name, and let a person put it there")
 		}
 	}
 	return nil
@@ -50,7 +51,8 @@ func namesGuarded(text string) bool {
 		return true
 	}
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(strings.Fields(".git"+guardedFiles+guardedDirs), func(name string) bool { return strings.Contains(text, name) })
+	return slices.ContainsFunc(strings.Fields(".git"+guardedFiles+guardedDirs),
+		func(name string) bool { return strings.Contains(text, name) })
 }
 
 // Besides what is git's: the settings of hako and the programs it replaces, what
@@ -66,7 +68,8 @@ func gitPath(text string) *finding {
 	last := unpacked(parts[len(parts)-1]) // gunzip .git.gz makes .git
 	if last == "head" && strings.HasPrefix(path.Base(path.Clean(text)), "HEAD") {
 		// With HEAD any directory can be made a repository, config and all.
-		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says", "use another name, or git init")
+		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says",
+			"use another name, or git init")
 	}
 	if slices.ContainsFunc(append(parts, last), couldBeGit) {
 		return refusal("path", "git runs what is written into .git", "use git commands to change the repository")

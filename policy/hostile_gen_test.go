@@ -47,12 +47,15 @@ type generated struct {
 func nestedScripts(mega int) (out []generated) {
 	for _, n := range nestings {
 		for _, depth := range []int{2, 10, 15, 20, 50, 200, 450, 1000, 20000, MaxScript} {
-			out = append(out, generated{fmt.Sprintf("nested %s %d", n.name, depth), func() string { return n.nested(depth, mega) }})
+			out = append(out, generated{fmt.Sprintf("nested %s %d", n.name, depth),
+				func() string { return n.nested(depth, mega) }})
 		}
 	}
-	for _, command := range []string{"eval", "sh -c", "bash -c", "trap", "env sh -c", "xargs sh -c", "find . -exec sh -c", "timeout 5 bash -c"} {
+	for _, command := range []string{"eval", "sh -c", "bash -c", "trap", "env sh -c", "xargs sh -c", "find . -exec sh -c",
+		"timeout 5 bash -c"} {
 		for _, depth := range []int{2, 5, 8, 12, 16, 20} {
-			out = append(out, generated{fmt.Sprintf("nested %s %d", command, depth), func() string { return quotedIn(command, "ls", depth, mega) }})
+			out = append(out, generated{fmt.Sprintf("nested %s %d", command, depth),
+				func() string { return quotedIn(command, "ls", depth, mega) }})
 		}
 	}
 	return out
@@ -83,7 +86,10 @@ func wideScripts(mega int) []generated {
 		{"self", func() string { return "n=n+n+n+n+n+n+n+n+3; echo $((n))" }},
 		{"self two", func() string { return "n=n+n; echo $((n))" }},
 		{"self wide", func() string { return "n=" + many + "; echo $((n))" }},
-		{"self wide twice", func() string { return "n=" + many + "; m=" + strings.ReplaceAll(many, "n", "m+n") + "; echo $((m))" }},
+		{"self wide twice", func() string {
+			return "n=" + many + "; m=" + strings.ReplaceAll(many, "n", "m+n") +
+				"; echo $((m))"
+		}},
 		{"self in words", func() string { return "n=n+n+n+n+n+n+n+n+3; echo " + fill("$((n)) ", mega-100) }},
 		{"self sum", func() string { return "n=n+n+n+n+n+n+n+n+3; echo $((" + fill("n+", mega-100) + "1))" }},
 		{"self let", func() string { return "n=n+n+n+n+n+n+n+n+3; let " + fill("n=n+n ", mega-100) }},
@@ -92,7 +98,10 @@ func wideScripts(mega int) []generated {
 			return "n=n+n+n+n+n+n+n+n+3; a=(" + fill("n ", mega*4/10) + "); echo " + fill("$((a[0])) ", mega*4/10)
 		}},
 		{"self declare", func() string { return "n=n+n+n+n+n+n+n+n+3; " + fill("declare -i m=n; ", mega-100) }},
-		{"self integer", func() string { return "declare -i n; n=n+n+n+n+n+n+n+n+3; " + fill("n=n+n+n+n+n+n+n+n+3; ", mega-100) }},
+		{"self integer", func() string {
+			return "declare -i n; n=n+n+n+n+n+n+n+n+3; " + fill("n=n+n+n+n+n+n+n+n+3; ",
+				mega-100)
+		}},
 		{"self test", func() string { return "n=n+n+n+n+n+n+n+n+3; " + fill("[[ n -eq n ]]; ", mega-100) }},
 		{"self indirect", func() string { return "n=n+n+n+n+n+n+n+n+3; echo " + fill("${!n} ", mega-100) }},
 		{"self refused", func() string { return "n='n+n+n+n+n+a[$(x)]'; echo $((n))" }},
@@ -119,7 +128,10 @@ func wideScripts(mega int) []generated {
 		{"cutting big replace", func() string { return "x=" + fill("a", 2000) + "; y=${x//a/" + fill("b", mega-3000) + "}" }},
 		{"case change", func() string { return "x=" + fill("a", 2000) + "; " + fill("y=${x^^}; ", mega-3000) }},
 		{"array words", func() string { return "a=(" + fill("x ", mega*4/10) + "); echo " + fill(`"${a[@]}" `, mega*4/10) }},
-		{"array commands", func() string { return "a=(" + fill("x ", mega*4/10) + "); " + fill(`echo "${a[@]}"; `, mega*4/10) }},
+		{"array commands", func() string {
+			return "a=(" + fill("x ", mega*4/10) + "); " + fill(`echo "${a[@]}"; `,
+				mega*4/10)
+		}},
 		{"array assigns", func() string { return fill("a=(b c d e f g h); ", mega) }},
 		{"array self", func() string { return "a=(b c); " + fill(`a=("${a[@]}" "${a[@]}"); `, mega-100) }},
 		{"array numbers", func() string { return "a=(" + fill("1 ", mega*4/10) + "); " + fill("((a[1])); ", mega*4/10) }},
@@ -132,7 +144,10 @@ func wideScripts(mega int) []generated {
 		}},
 		{"function arguments", func() string { return "f() { f \"$@\" \"$@\"; }; f " + fill("a ", mega/2) }},
 		{"function calls", func() string { return "f() { echo $1; }; " + fill("f a; ", mega-100) }},
-		{"function calls wide", func() string { return "f() { echo \"$@\"; }; " + fill("f "+fill("a ", 500)+"; ", mega-100) }},
+		{"function calls wide", func() string {
+			return "f() { echo \"$@\"; }; " + fill("f "+fill("a ", 500)+"; ",
+				mega-100)
+		}},
 		{"functions many", func() string { return numbered("f%d() { echo a; }; ", mega) }},
 		{"functions many called", func() string { return numbered("f%[1]d() { echo a; }; f%[1]d; ", mega) }},
 		{"functions mutual", func() string { return calls(3) }},
@@ -140,18 +155,25 @@ func wideScripts(mega int) []generated {
 		{"functions mutual more", func() string { return calls(20000) }},
 		{"function fib", func() string { return "f() { f $1 a; f $1 b; f $1 c; }; f x" }},
 		{"function counts", func() string { return "f() { f $(($1-1)); f $(($1-2)); }; f 9" }},
-		{"function locals", func() string { return "f() { " + numbered("local v%d=1; ", mega/2) + "}; " + fill("f; ", mega/2-100) }},
+		{"function locals", func() string {
+			return "f() { " + numbered("local v%d=1; ", mega/2) + "}; " +
+				fill("f; ", mega/2-100)
+		}},
 		{"function redefined", func() string { return fill("f() { f; }; f; ", mega) }},
 		{"function background", func() string { return "f() { f & f & }; f" }},
 		{"variables", func() string { return numbered("v%d=x; true | true && true\n", mega) }},
 		{"variables loop", func() string { return "for i in a b c; do " + numbered("v%d=x; ", mega-100) + "done" }},
-		{"variables branches", func() string { return numbered("v%d=x; ", 2000) + fill("if a; then v1=y; else v2=z; fi; ", mega-3000) }},
+		{"variables branches", func() string {
+			return numbered("v%d=x; ", 2000) + fill("if a; then v1=y; else v2=z; fi; ",
+				mega-3000)
+		}},
 		{"variables subshells", func() string { return numbered("v%d=x; ", 2000) + fill("(v1=y); ", mega-3000) }},
 		{"variables pipes", func() string { return numbered("v%d=x; ", 2000) + fill("v1=y | v2=z; ", mega-3000) }},
 		{"variables cases", func() string {
 			return numbered("v%d=x; ", 2000) + "case x in " + fill("a) v1=y;; ", mega-3000) + "esac"
 		}},
-		{"variables substitutions", func() string { return numbered("v%d=x; ", 2000) + "echo " + fill("$(v1=y)", mega-3000) }},
+		{"variables substitutions",
+			func() string { return numbered("v%d=x; ", 2000) + "echo " + fill("$(v1=y)", mega-3000) }},
 		{"variables redirects", func() string { return numbered("v%d=x; ", 2000) + fill("v1=y > a; ", mega-3000) }},
 		{"variables jobs", func() string { return numbered("v%d=x; ", 2000) + fill("v1=y & ", mega-3000) }},
 		{"assignments", func() string { return fill("x=1; ", mega) }},
@@ -159,11 +181,17 @@ func wideScripts(mega int) []generated {
 		{"assignments prefix", func() string { return fill("x=1 ", mega-10) + "ls" }},
 		{"assignments loop", func() string { return "while a; do " + fill("x=1; ", mega-100) + "done" }},
 		{"loops nested", func() string { return wrap("for i in 1 2 3 4 5 6 7 8; do ", "echo $i", "; done", 40) }},
-		{"loops nested body", func() string { return wrap("for i in 1 2 3 4 5 6 7 8; do ", fill("echo $i; ", mega/2), "done; ", 5) }},
+		{"loops nested body", func() string {
+			return wrap("for i in 1 2 3 4 5 6 7 8; do ", fill("echo $i; ", mega/2),
+				"done; ", 5)
+		}},
 		{"loops nested while", func() string { return wrap("while a; do x=$x$y; ", "y=$x", "; done", 300) }},
 		{"loops many", func() string { return fill("for i in a b c; do echo $i; done; ", mega) }},
 		{"loops many items", func() string { return "for i in " + fill("a ", mega-100) + "; do echo $i; done" }},
-		{"loops items body", func() string { return "for i in 1 2 3 4 5 6 7 8 9; do " + fill("echo $i; ", mega-100) + "done" }},
+		{"loops items body", func() string {
+			return "for i in 1 2 3 4 5 6 7 8 9; do " + fill("echo $i; ", mega-100) +
+				"done"
+		}},
 		{"plain lines", func() string { return fill("echo one two three; cp source.txt target.txt # x\n", mega) }},
 		{"array elements", func() string { return "a=(" + fill("x ", mega-20) + "); ${a[@]}" }},
 		{"plain short", func() string { return fill("a;", mega) }},
@@ -223,19 +251,31 @@ func wideScripts(mega int) []generated {
 		{"heredoc", func() string {
 			return "cat <<'E'\n" + fill("some ordinary words of a text, and more\n", mega-20) + "E\n"
 		}},
-		{"heredoc open", func() string { return "cat <<E\n" + fill("some ordinary words of a text, and more\n", mega-20) + "E\n" }},
+		{"heredoc open", func() string {
+			return "cat <<E\n" + fill("some ordinary words of a text, and more\n", mega-20) +
+				"E\n"
+		}},
 		{"heredoc lines", func() string { return "cat <<E\n" + fill("a\n", mega-20) + "E\n" }},
 		{"heredocs", func() string { return fill("cat <<E\na\nE\n", mega) }},
 		{"heredocs one line", func() string { return fill("cat <<E;", mega/2) + "\n" + fill("E\n", mega/2) }},
-		{"heredoc to commands", func() string { return "{ " + fill("xargs ls; ", mega/2) + "} <<E\n" + fill("a\n", mega/2-100) + "E\n" }},
-		{"heredoc read", func() string { return "{ " + fill("read x; ", mega/2) + "} <<E\n" + fill("1\n", mega/2-100) + "E\n" }},
+		{"heredoc to commands", func() string {
+			return "{ " + fill("xargs ls; ", mega/2) + "} <<E\n" +
+				fill("a\n", mega/2-100) + "E\n"
+		}},
+		{"heredoc read", func() string {
+			return "{ " + fill("read x; ", mega/2) + "} <<E\n" + fill("1\n", mega/2-100) +
+				"E\n"
+		}},
 		{"heredoc filters", func() string {
 			return "cat <<E | sort" + fill(" | sort", mega/2) + "\n" + fill("a\n", mega/2-100) + "E\n"
 		}},
 		{"heredoc grep", func() string {
 			return "cat <<E | grep a" + fill(" | grep a", mega/2) + "\n" + fill("a\n", mega/2-100) + "E\n"
 		}},
-		{"heredoc xargs -I", func() string { return "xargs -I{} ls " + fill("{} ", mega*8/10) + "<<E\n" + fill("a\n", 100) + "E\n" }},
+		{"heredoc xargs -I", func() string {
+			return "xargs -I{} ls " + fill("{} ", mega*8/10) + "<<E\n" + fill("a\n", 100) +
+				"E\n"
+		}},
 		{"heredoc xargs -I long", func() string {
 			return "xargs -I{} ls " + fill("{}", mega*8/10) + "<<E\n" + fill(fill("b", 500)+"\n", 30000) + "E\n"
 		}},
@@ -295,7 +335,10 @@ func wideScripts(mega int) []generated {
 		{"find nested", func() string { return "find . " + fill("-exec find . ", mega-30) + `\;` }},
 		{"find nested exec", func() string { return "find . -exec find . " + strings.Repeat("-exec ls {} ", 150) + `\;` }},
 		{"find names", func() string { return "find . " + fill("-name a ", mega-20) }},
-		{"find names some", func() string { return fill("find . "+strings.Repeat("-o -name a ", 150)+"-exec ls {} +\n", mega) }},
+		{"find names some", func() string {
+			return fill("find . "+strings.Repeat("-o -name a ", 150)+"-exec ls {} +\n",
+				mega)
+		}},
 		{"find pattern", func() string { return "find . -name '" + fill("*a", mega-30) + "'" }},
 		{"find patterns", func() string {
 			return "find . " + strings.Repeat("-path '"+fill("*a", 2000)+"b' ", 200) + "-exec ls {} +"
@@ -342,7 +385,10 @@ func wideScripts(mega int) []generated {
 		{"printf empty", func() string { return "x=$(printf '%s' " + fill("'' ", mega-30) + ")" }},
 		{"echo", func() string { return "x=$(echo " + fill("a ", mega-30) + ")" }},
 		{"echo feed", func() string { return fill("echo a b c | xargs ls;", mega) }},
-		{"echo feed -I", func() string { return "echo " + strings.Repeat("a ", 64) + "| xargs -I{} " + fill("ls {} ", mega*5/10) }},
+		{"echo feed -I", func() string {
+			return "echo " + strings.Repeat("a ", 64) + "| xargs -I{} " +
+				fill("ls {} ", mega*5/10)
+		}},
 		{"xargs -I nested", func() string {
 			return strings.Repeat("echo a b c d e f g h | xargs -I{} ", 1) + strings.Repeat("xargs -I{} ", 14) + "ls {}"
 		}},
@@ -364,7 +410,8 @@ func wideScripts(mega int) []generated {
 		{"eval loops", func() string { return "for i in 1 2 3 4 5 6 7 8; do eval '" + fill("echo a;", mega-90) + "'; done" }},
 		{"eval value", func() string { return "x='" + fill("echo a; ", 2000) + "'; " + fill(`eval "$x"; `, mega-3000) }},
 		{"eval value nested", func() string {
-			return "x='" + fill("echo a; ", 2000) + `'; y='eval "$x"; eval "$x"'; ` + fill(`eval "$x$x$x$x$x$x$x$x"; `, mega-3000)
+			return "x='" + fill("echo a; ", 2000) + `'; y='eval "$x"; eval "$x"'; ` + fill(`eval "$x$x$x$x$x$x$x$x"; `,
+				mega-3000)
 		}},
 		{"eval function", func() string { return "f() { eval 'eval \"eval ls\"'; }; " + fill("f; ", mega-100) }},
 		{"sh many", func() string { return fill("sh -c 'echo a';", mega) }},
@@ -401,12 +448,16 @@ func wideScripts(mega int) []generated {
 		{"evaluated long", func() string { return "x='" + fill("a+", 2000) + "1'; " + fill("((x)); ", mega-3000) }},
 		{"evaluated refused", func() string { return "x='" + fill("a", 2000) + "$(ls)'; " + fill("((x)); ", mega-3000) }},
 		{"evaluated refused loops", func() string {
-			return "x='" + fill("a", 2000) + "$(ls)'; " + wrap("for i in 1 2 3 4 5 6 7 8; do ", fill("((x)); ", mega*5/10), "done;", 3)
+			return "x='" + fill("a", 2000) + "$(ls)'; " + wrap("for i in 1 2 3 4 5 6 7 8; do ", fill("((x)); ", mega*5/10),
+				"done;", 3)
 		}},
 		{"denied loops", func() string {
 			return wrap("for i in 1 2 3 4 5 6 7 8; do ", "nonesuch "+fill("a ", mega*5/10)+";", "done;", 3)
 		}},
-		{"denied functions", func() string { return "f() { nonesuch " + fill("a ", 2000) + "; }; " + fill("f; ", mega-3000) }},
+		{"denied functions", func() string {
+			return "f() { nonesuch " + fill("a ", 2000) + "; }; " +
+				fill("f; ", mega-3000)
+		}},
 		{"denied long", func() string { return fill("nonesuch "+fill("a", 2000)+";", mega) }},
 		{"late printed", func() string { return fill("ls $x"+fill("$y", 1000)+";", mega) }},
 		{"late printed loops", func() string {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -35,7 +36,7 @@ func TestHostileSource(t *testing.T) {
 		if k := fault.KindOf(err); k != fault.TooLarge && k != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > testload.Bound(2*time.Second) {
 			t.Errorf("%s took %v", name, d)
 		}
 	}
@@ -80,9 +81,9 @@ func TestHostileWalk(t *testing.T) {
 		for _, p := range []*Policy{hostPolicy(), Default("virtual", Options{})} {
 			start := time.Now()
 			_, err := p.Script(src)
-			if d := time.Since(start); d > 10*time.Second {
+			if d := time.Since(start); d > testload.Bound(10*time.Second) {
 				t.Errorf("%s under %s took %v (%v)", name, p.Profile(), d, err)
-			} else if d > time.Second {
+			} else if d > testload.Bound(time.Second) {
 				t.Logf("%s under %s took %v (%v)", name, p.Profile(), d, err)
 			}
 		}

@@ -31,10 +31,12 @@ func (c *command) judge() finding {
 	}
 	name := c.words[0]
 	if name.late {
-		return finding{effect: Deny, late: true, why: "the command's name is only known at run time", where: "command name", hint: "write the name out"}
+		return finding{effect: Deny, late: true, why: "the command's name is only known at run time", where: "command name",
+			hint: "write the name out"}
 	}
 	if c.depth > maxWrapped {
-		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text, hint: "run the inner command itself"}
+		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text,
+			hint: "run the inner command itself"}
 	}
 	c.cost.spend(c.work())
 	r := c.findRule()
@@ -141,7 +143,8 @@ func (c *command) texts() []string { return textsOf(c.words) }
 // is a path: a file ./ls in the workspace is not the ls a rule speaks of.
 func (c *command) byRule(r *rule, name string) *finding {
 	if c.p.checks.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
-		return refusal("path as name", "programs are run by name, not by path", "use the name of an installed program, without a slash")
+		return refusal("path as name", "programs are run by name, not by path",
+			"use the name of an installed program, without a slash")
 	}
 	switch {
 	case r == nil && c.p.checks.strict && name == "git" && c.gitOption() != nil:
@@ -291,7 +294,8 @@ func (c *command) inner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, nested: c.nested, expanded: c.expanded}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, depth: c.depth + 1, wrote: c.wrote,
+		linked: c.linked, nested: c.nested, expanded: c.expanded}
 	f := in.judge()
 	if f.effect == Allow {
 		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
@@ -302,10 +306,12 @@ func (c *command) inner(words []word) *finding {
 // innerScript judges shell source that this command would run.
 func (c *command) innerScript(src word) *finding {
 	if src.late {
-		return &finding{effect: Deny, late: true, why: "the script it runs is only known at run time", where: c.words[0].text, hint: "write the commands into the script itself"}
+		return &finding{effect: Deny, late: true, why: "the script it runs is only known at run time", where: c.words[0].text,
+			hint: "write the commands into the script itself"}
 	}
 	if c.depth+1 > maxWrapped {
-		return refusal(c.words[0].text, "scripts are wrapped in one another too deeply", "write the commands into the script itself")
+		return refusal(c.words[0].text, "scripts are wrapped in one another too deeply",
+			"write the commands into the script itself")
 	}
 	c.cost.spend(costScript + costParse*len(src.text))
 	f, err := ParseScript(src.text)
@@ -318,13 +324,15 @@ func (c *command) innerScript(src word) *finding {
 			return bad
 		}
 	}
-	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, input: c.input}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, nested: c.nested}
+	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, input: c.input}, wrapped: c.depth + 1,
+		wrote: c.wrote, linked: c.linked, nested: c.nested}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	worst := finding{effect: Allow}
 	for _, v := range w.out {
 		if v.Effect < worst.effect {
-			worst = finding{effect: v.Effect, why: v.Why, where: v.Where, hint: v.Hint, late: v.Late, ruled: true, unlisted: v.Name}
+			worst = finding{effect: v.Effect, why: v.Why, where: v.Where, hint: v.Hint, late: v.Late, ruled: true,
+				unlisted: v.Name}
 		}
 	}
 	if worst.effect == Allow {

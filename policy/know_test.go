@@ -61,8 +61,10 @@ func TestListsAreThere(t *testing.T) {
 			t.Errorf("the list %s is empty", name)
 		}
 	}
-	for _, name := range []string{"harmless-variables", "special-variables", "command-variables", "forbidden-variables", "exclude-options",
-		"tool-value-options", "tool-flags", "value-options", "show-words", "unsteady-programs", "cmake-checkers", "order-prefixes",
+	for _, name := range []string{"harmless-variables", "special-variables", "command-variables", "forbidden-variables",
+		"exclude-options",
+		"tool-value-options", "tool-flags", "value-options", "show-words", "unsteady-programs", "cmake-checkers",
+		"order-prefixes",
 		"compiler-loads", "compiler-files", "packed-suffixes", "git-paths", "git-hooks", "other-paths", "declaring-commands",
 		"reading-commands", "checked-commands"} {
 		if listed(name) == "" {

@@ -211,7 +211,8 @@ func textsOf(words []word) []string {
 // only more specific commands are allowed than what is known of this one.
 func (c *command) mayBecome(r *rule, late *word) *finding {
 	name := c.words[0].text
-	f := &finding{effect: Deny, late: true, where: name + " " + late.String(), hint: "write out what stands for " + late.String()}
+	f := &finding{effect: Deny, late: true, where: name + " " + late.String(), hint: "write out what stands for " +
+		late.String()}
 	switch {
 	case r == nil:
 		f.why = late.String() + " is only known at run time, and not everything of " + name + " is allowed"
@@ -261,7 +262,8 @@ func (c *command) judgeLateFind(args []word) *finding {
 		switch {
 		case w.late && w.splits:
 			return unsettled("find", w, "put it in double quotes")
-		case w.open() && i+1 < len(args) && !isOption(args[i+1]), w.late && w.head != "" && strings.Trim(w.head, ";+{}") == "":
+		case w.open() && i+1 < len(args) && !isOption(args[i+1]), w.late && w.head != "" &&
+			strings.Trim(w.head, ";+{}") == "":
 			return unsettled("find", w, "put ./ before it, or write it out")
 		case w.open():
 			adrift = true

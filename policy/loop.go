@@ -180,7 +180,8 @@ func later(a *syntax.Assign) value {
 // forgetCallVariables forgets what builtins that set variables by name may set.
 func (w *walker) forgetCallVariables(call *syntax.CallExpr) {
 	switch call.Args[0].Lit() {
-	case "read", "mapfile", "readarray", "printf", "getopts", "unset", "export", "declare", "local", "typeset", "readonly", "let":
+	case "read", "mapfile", "readarray", "printf", "getopts", "unset", "export", "declare", "local", "typeset", "readonly",
+		"let":
 		w.cost.spend(costWord * len(call.Args))
 		for _, a := range call.Args[1:] {
 			if v, ok := w.sc.vars[a.Lit()]; ok && a.Lit() != "" {

@@ -153,7 +153,8 @@ func looseShort(prog *program, w word, options []option) (_ []option, given bool
 	t := w.text
 	for i := 1; i < len(t); i++ {
 		o := option{name: "-" + t[i:i+1]}
-		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
+		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) &&
+			strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
 			o.kind = prog.short[at+1]
 			o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
 			return append(options, o), i+1 < len(t) || w.late

@@ -15,7 +15,8 @@ func (c *command) orders(name string, v value) *finding {
 	case inList(listed("forbidden-variables"), name), strings.HasPrefix(name, "BASH_FUNC_"),
 		name == "PS4" && (v.late || runsWhenEvaluated(v.text)), // set -x runs what is in it
 		name == "ENV" && strings.ContainsAny(v.text, "/$`"):    // ENV=test is no file
-		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged", "leave "+name+" as it is")
+		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged",
+			"leave "+name+" as it is")
 	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
 		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
 	case name == "TAR_OPTIONS":
@@ -97,7 +98,8 @@ func (c *command) evaluating(name string, args []word) *finding {
 		}
 	case "mapfile", "readarray":
 		if letterBefore(args, 'C') {
-			return c.refused("-C", "it runs text as a command for the lines it reads", "read the lines first, then loop over them")
+			return c.refused("-C", "it runs text as a command for the lines it reads",
+				"read the lines first, then loop over them")
 		}
 		return c.evaluatedWords(args)
 	case "printf":
@@ -109,8 +111,10 @@ func (c *command) evaluating(name string, args []word) *finding {
 	case "export", "declare", "typeset", "local", "readonly":
 		for _, w := range args {
 			_, text, _ := strings.Cut(w.text, "=")
-			if list := strings.TrimSpace(text); (strings.HasPrefix(list, "(") || strings.HasPrefix(w.text, "(")) && runsWhenEvaluated(w.text) {
-				return refusal(name, "evaluating "+shown(w.text)+" runs the command inside it", "write the list without quotes: a=(…)")
+			if list := strings.TrimSpace(text); (strings.HasPrefix(list, "(") || strings.HasPrefix(w.text, "(")) &&
+				runsWhenEvaluated(w.text) {
+				return refusal(name, "evaluating "+shown(w.text)+" runs the command inside it",
+					"write the list without quotes: a=(…)")
 			}
 		}
 		return c.evaluatedWords(args)

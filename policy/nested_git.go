@@ -107,20 +107,23 @@ func (c *command) gitSetting(w word) *finding {
 
 // gitCommands are the settings whose value is a command.
 var gitCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
-		`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
-		`gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack)|uploadpack\.packobjectshook|interactive\.difffilter|trailer\..*\.(cmd|command)|` +
-		`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
+	return regexp.MustCompile(
+		`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
+			`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
+			`gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack)|uploadpack\.packobjectshook|interactive\.difffilter|trailer\..*\.(cmd|command)|` +
+			`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
 })
 
 // gitValue judges the value of one setting.
 func (c *command) gitValue(key string, val word) *finding {
 	key = strings.ToLower(key)
-	if !gitCommands().MatchString(key) || !val.late && inList(" true false never auto checkout rebase merge none ", val.text) {
+	if !gitCommands().MatchString(key) || !val.late && inList(" true false never auto checkout rebase merge none ",
+		val.text) {
 		return nil
 	}
 	if strings.Contains(key, "ext::") || key == "protocol.ext.allow" {
-		return refusal("git: "+key, "it lets an address name a program to run", "use an https address or the name of a remote")
+		return refusal("git: "+key, "it lets an address name a program to run",
+			"use an https address or the name of a remote")
 	}
 	text, script := strings.CutPrefix(val.text, "!")
 	var f *finding

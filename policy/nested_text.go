@@ -91,7 +91,8 @@ func (c *command) awkText(text string) *finding {
 // awkRuns judges a command that an awk program holds as one plain string.
 func (c *command) awkRuns(how, text string, plain bool) *finding {
 	if !plain {
-		return refusal("awk: "+how, "the command it runs is put together at run time", "write the command as one string, or use a pipe of the shell")
+		return refusal("awk: "+how, "the command it runs is put together at run time",
+			"write the command as one string, or use a pipe of the shell")
 	}
 	f := c.nestedScript(word{text: ansiC(strings.ReplaceAll(text, `\/`, "/"))})
 	if f != nil {

@@ -81,7 +81,8 @@ func (c *command) nestedBehindOptions(name string, args []word) *finding {
 			return c.nestedWords(args[i+1:])
 		case !strings.HasPrefix(t, "-"):
 			f := c.nestedWords(args[i:])
-			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(listed("tool-flags"), args[i-1].text) || i > 1 && inList(listed("tool-value-options"), args[i-2].text) {
+			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(listed("tool-flags"), args[i-1].text) ||
+				i > 1 && inList(listed("tool-value-options"), args[i-2].text) {
 				return f
 			}
 			if i+1 < len(args) && !args[i+1].late {

@@ -76,11 +76,15 @@ var nestings = []nesting{
 
 // around says what has to stand around a nesting for the shell to read it.
 var around = map[string][2]string{
-	"parentheses in arithmetic": {"echo $((", "))"}, "unary minus": {"echo $((", "))"}, "ternaries": {"echo $((", "))"}, "subscripts": {"echo $((", "))"},
-	"defaults": {"echo ", ""}, "quoted defaults": {"echo ", ""}, "cuts": {"echo ", ""}, "replacements": {"echo ", ""}, "slices": {"echo ", ""},
-	"indices": {"echo ", ""}, "array defaults": {"echo ", ""}, "braces": {"echo ", ""}, "brace pairs": {"echo ", ""}, "extended globs": {"echo ", ""},
-	"tests": {"[[ ", " ]]"}, "negated tests": {"[[ ", " ]]"}, "test lists": {"[[ ", " ]]"},
-	"find parentheses": {"find . '", "'"}, "find nots": {"find . '", "'"}, "regexp groups": {"find . -regex '", "'"}, "regexp repeats": {"find . -regextype egrep -regex '", "'"},
+	"parentheses in arithmetic": {"echo $((", "))"}, "unary minus": {"echo $((", "))"}, "ternaries": {"echo $((", "))"},
+	"subscripts": {"echo $((", "))"},
+	"defaults":   {"echo ", ""}, "quoted defaults": {"echo ", ""}, "cuts": {"echo ", ""}, "replacements": {"echo ", ""},
+	"slices":  {"echo ", ""},
+	"indices": {"echo ", ""}, "array defaults": {"echo ", ""}, "braces": {"echo ", ""}, "brace pairs": {"echo ", ""},
+	"extended globs": {"echo ", ""},
+	"tests":          {"[[ ", " ]]"}, "negated tests": {"[[ ", " ]]"}, "test lists": {"[[ ", " ]]"},
+	"find parentheses": {"find . '", "'"}, "find nots": {"find . '", "'"}, "regexp groups": {"find . -regex '", "'"},
+	"regexp repeats": {"find . -regextype egrep -regex '", "'"},
 }
 
 // nested is a nesting, depth levels deep and at most limit bytes long.

@@ -12,18 +12,22 @@ import (
 func printsNumber(name string, args []word) bool {
 	switch name {
 	case "stat":
-		return len(args) > 1 && args[0].text == "-c" && inList(" %s %Y %X %Z %W %b %h %i %u %g ", args[1].text) && plainOperands(args[2:])
+		return len(args) > 1 && args[0].text == "-c" && inList(" %s %Y %X %Z %W %b %h %i %u %g ", args[1].text) &&
+			plainOperands(args[2:])
 	case "jq":
 		for len(args) > 0 && inList(" -r -s -c -e ", args[0].text) {
 			args = args[1:]
 		}
-		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength().MatchString(args[0].text) && plainOperands(args[1:])
+		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength().MatchString(args[0].text) &&
+			plainOperands(args[1:])
 	case "seq":
 		return len(args) > 0 && !slices.ContainsFunc(args, func(w word) bool { return !isNumber(w) })
 	case "expr":
-		return len(args) == 3 && isNumber(args[0]) && isNumber(args[2]) && !args[1].late && inList(" + - * / % ", args[1].text)
+		return len(args) == 3 && isNumber(args[0]) && isNumber(args[2]) && !args[1].late &&
+			inList(" + - * / % ", args[1].text)
 	case "awk":
-		return len(args) > 0 && !args[0].late && strings.ReplaceAll(args[0].text, " ", "") == "END{printNR}" && plainOperands(args[1:])
+		return len(args) > 0 && !args[0].late && strings.ReplaceAll(args[0].text, " ", "") == "END{printNR}" &&
+			plainOperands(args[1:])
 	case "git":
 		return len(args) > 1 && args[0].text == "rev-list" && args[1].text == "--count" && plainOperands(args[2:])
 	}

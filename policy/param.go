@@ -82,7 +82,8 @@ func (w *walker) lookup(name string) (value, bool) {
 		return value{text: insideName, late: true}, true
 	case "IFS":
 		return value{text: " \t\n"}, true // cat x${IFS}../y has three words
-	case "OLDPWD", "PATH", "SHELL", "0", "REPLY", "TMPDIR", "OPTARG", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "MAPFILE", "COPROC":
+	case "OLDPWD", "PATH", "SHELL", "0", "REPLY", "TMPDIR", "OPTARG", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE",
+		"MAPFILE", "COPROC":
 		return anything, true
 	case "!":
 		return value{text: ownJob, late: true}, true
@@ -102,7 +103,8 @@ func setByShell(name string) bool {
 	case "_", "DIRSTACK", "FUNCNAME", "GROUPS", "-":
 		return true
 	}
-	return strings.HasPrefix(name, "BASH") && name != "BASHPID" || strings.HasPrefix(name, "COMP_") || strings.HasPrefix(name, "READLINE_")
+	return strings.HasPrefix(name, "BASH") && name != "BASHPID" || strings.HasPrefix(name, "COMP_") ||
+		strings.HasPrefix(name, "READLINE_")
 }
 
 // positional returns $1, $@ and $*. Those of the script itself come from
@@ -197,7 +199,8 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 		return v
 	case syntax.OtherParamOps:
 		if (w.p.checks.strict || w.p.checks.opaque) && strings.Contains(arg.text, "P") {
-			w.refuse(nil, refusal("${x@P}", "prompt expansion runs the substitutions inside the value", "use $"+name+" as it is"))
+			w.refuse(nil, refusal("${x@P}", "prompt expansion runs the substitutions inside the value",
+				"use $"+name+" as it is"))
 		}
 		return anything
 	}
@@ -322,7 +325,8 @@ func element(word *syntax.Word) (string, syntax.ArithmExpr) {
 		return "", nil
 	}
 	p, ok := word.Parts[0].(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Index == nil || !p.Short || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil {
+	if !ok || p.Param == nil || p.Index == nil || !p.Short || p.Excl || p.Length || p.Slice != nil || p.Repl != nil ||
+		p.Exp != nil {
 		return "", nil
 	}
 	return p.Param.Value, p.Index
@@ -368,12 +372,14 @@ func (w *walker) arithmTarget(x syntax.ArithmExpr) {
 	}
 	name := word.Lit()
 	if len(word.Parts) == 1 && name == "" {
-		if p, ok := word.Parts[0].(*syntax.ParamExp); ok && p.Param != nil && p.Short && p.Index != nil && !p.Dollar.IsValid() {
+		if p, ok := word.Parts[0].(*syntax.ParamExp); ok && p.Param != nil && p.Short && p.Index != nil &&
+			!p.Dollar.IsValid() {
 			name = p.Param.Value
 		}
 	}
 	if name == "" {
-		w.refuse(nil, refusal("arithmetic", "which variable is set is only known at run time", "write the variable's name out"))
+		w.refuse(nil, refusal("arithmetic", "which variable is set is only known at run time",
+			"write the variable's name out"))
 		return
 	}
 	w.refuse(nil, judgeVariable(name, false))
@@ -417,7 +423,9 @@ func (w *walker) evaluates(v value, where string, depth int) {
 		return
 	}
 	if v.loose || v.late && v.text == insideName || depth > maxNames {
-		w.refuse(nil, refusal(where, "the shell would evaluate a value that is only known at run time, and run a command inside it", "compare with [ … ] instead, or take the number from wc, grep -c or seq"))
+		w.refuse(nil, refusal(where,
+			"the shell would evaluate a value that is only known at run time, and run a command inside it",
+			"compare with [ … ] instead, or take the number from wc, grep -c or seq"))
 		return
 	}
 	w.evaluatesText(v.text, where, depth)
@@ -452,7 +460,8 @@ func (w *walker) follow(name, where string, depth int) {
 	active, seen := w.followed[name]
 	switch {
 	case active && w.p.checks.strict:
-		w.refuse(nil, refusal(where, "the value of "+name+" refers to "+name+" itself, which never comes to a number", "calculate with the number: "+name+"=$(("+name+" + 1))"))
+		w.refuse(nil, refusal(where, "the value of "+name+" refers to "+name+" itself, which never comes to a number",
+			"calculate with the number: "+name+"=$(("+name+" + 1))"))
 		return
 	case seen:
 		return

@@ -18,7 +18,8 @@ func (c *command) path(w word) *finding {
 		return nil
 	}
 	if w.loose {
-		return &finding{effect: Deny, late: true, where: "path", why: "which file is meant is only known at run time", hint: "write the path out, or take it from a glob or from find"}
+		return &finding{effect: Deny, late: true, where: "path", why: "which file is meant is only known at run time",
+			hint: "write the path out, or take it from a glob or from find"}
 	}
 	text := w.text
 	if text == "" || harmlessDevice(text) {
@@ -29,7 +30,8 @@ func (c *command) path(w word) *finding {
 	}
 	c.cost.spend((1 + len(c.dirs)) * (costPath + costText*len(text)))
 	if c.linked && goesUp(text) || upAfterName(text, w.late || c.wrote) {
-		return refusal("path", "where .. leads to in "+text+" depends on links and names that are only known at run time", "write the path without ..")
+		return refusal("path", "where .. leads to in "+text+" depends on links and names that are only known at run time",
+			"write the path without ..")
 	}
 	if c.leavesRoot(text) {
 		return refusal("path", text+" is outside of the root", "use a path inside "+c.p.opts.Root)
@@ -173,5 +175,6 @@ func (c *command) judgeRedirect(op string, target word) finding {
 
 // isDescriptor knows 2>&1 and <&-, which open no file.
 func isDescriptor(op string, target word) bool {
-	return (op == ">&" || op == "<&") && !target.late && target.text != "" && strings.Trim(target.text, "0123456789-") == ""
+	return (op == ">&" || op == "<&") && !target.late && target.text != "" &&
+		strings.Trim(target.text, "0123456789-") == ""
 }

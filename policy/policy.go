@@ -143,7 +143,8 @@ func (p *Policy) Root() string {
 // whatever Script could only judge in part.
 func (p *Policy) Call(argv []string) Verdict {
 	if p == nil {
-		return Verdict{Argv: argv, Why: "there is no policy", Hint: "start with a profile: virtual, host, container or outside"}
+		return Verdict{Argv: argv, Why: "there is no policy",
+			Hint: "start with a profile: virtual, host, container or outside"}
 	}
 	if p.rules.everything != nil && len(argv) > 0 {
 		r := p.rules.everything
@@ -209,7 +210,8 @@ type finding struct {
 }
 
 func (f finding) verdict(words []word) Verdict {
-	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.lateSettled && f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
+	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.lateSettled &&
+		f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
 	v.Argv = make([]string, len(words))
 	for i, w := range words {
 		v.Argv[i] = w.String()

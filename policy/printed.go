@@ -27,7 +27,8 @@ func echoed(args []word) pipeInput {
 // endsText reports whether escapes may spell a zero byte, which ends a text here
 // but not on a pipe.
 func endsText(text string) bool {
-	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) || strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
+	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) ||
+		strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
 }
 
 func echoedEscapes(args []word) pipeInput {

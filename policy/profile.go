@@ -57,7 +57,8 @@ func unknownProfile(profile string) error {
 	if near := nearest(profile, Profiles()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "choose profile", Subject: profile, Why: "there is no such profile", Hint: hint}
+	return &fault.Error{Kind: fault.Invalid, Op: "choose profile", Subject: profile, Why: "there is no such profile",
+		Hint: hint}
 }
 
 // For returns the same rules, applied in the manner of a profile.

@@ -99,7 +99,8 @@ func (c *command) byProgram(name string, prog *program, args []word) *finding {
 func (c *command) byOperands(name string, prog *program, a *arguments) *finding {
 	ops := a.operands
 	if prog.most > 0 && len(ops) > prog.most || prog.args == nothing && len(ops) > 0 {
-		return refusal(name+": operands", "it is given more operands than are allowed", "give it fewer; write to a file with a redirection")
+		return refusal(name+": operands", "it is given more operands than are allowed",
+			"give it fewer; write to a file with a redirection")
 	}
 	switch prog.args {
 	case texts:
@@ -303,7 +304,8 @@ func (c *command) unlisted(name, option string, prog *program) *finding {
 func (c *command) anyProgram(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
-		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 && inList(listed("exclude-options"), args[i-1].text)) {
+		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 &&
+			inList(listed("exclude-options"), args[i-1].text)) {
 			continue
 		}
 		if f := c.anyWord(w); f != nil {
@@ -330,7 +332,8 @@ func (c *command) anyWord(w word) *finding {
 		return r == '=' || r == ':' || r == ',' || r == '@' || json && strings.ContainsRune("{}[]\" ", r)
 	}) {
 		if c.p.opts.Root != "" && belowGit(piece) {
-			return refusal(c.words[0].text+": path", "git runs what is written into .git", "use git commands to look at the repository and to change it")
+			return refusal(c.words[0].text+": path", "git runs what is written into .git",
+				"use git commands to look at the repository and to change it")
 		}
 		if piece[0] != '/' && piece[0] != '.' && !strings.Contains(piece, "../") {
 			continue
@@ -355,5 +358,6 @@ func (c *command) url(w word) *finding {
 	if scheme == "http" || scheme == "https" || c.p.opts.Root == "" {
 		return nil
 	}
-	return refusal(c.words[0].text+": "+scheme+"://", "only http and https addresses are allowed", "use an http or https address, or a path inside the root")
+	return refusal(c.words[0].text+": "+scheme+"://", "only http and https addresses are allowed",
+		"use an http or https address, or a path inside the root")
 }

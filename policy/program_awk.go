@@ -10,7 +10,8 @@ import (
 // string from a regular expression is where readers of awk disagree. (Compiled on
 // first use: most runs never see awk.)
 var awkNever = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
+	return regexp.MustCompile(
+		`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 })
 
 // awk judges awk: the program may not run commands nor open files by itself.
@@ -21,13 +22,16 @@ func (c *command) awk(a *arguments) *finding {
 	prog := a.operands[0]
 	a.operands = a.operands[1:]
 	if prog.loose {
-		return &finding{effect: Deny, late: true, where: "awk: program", why: "part of the program is only known at run time, and a program can run commands", hint: "write the program out; pass values with -v"}
+		return &finding{effect: Deny, late: true, where: "awk: program",
+			why:  "part of the program is only known at run time, and a program can run commands",
+			hint: "write the program out; pass values with -v"}
 	}
 	c.cost.spend(costAwk * len(prog.text))
 	// awk joins lines before it reads words: system\<newline>("x") is a call.
 	prog.text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(prog.text)
 	if m := awkNever().FindString(prog.text); m != "" {
-		return refusal("awk: "+strings.TrimRight(m, "( "), "it runs commands or opens files from inside the program", "name the files as arguments and use pipes of the shell")
+		return refusal("awk: "+strings.TrimRight(m, "( "), "it runs commands or opens files from inside the program",
+			"name the files as arguments and use pipes of the shell")
 	}
 	for _, r := range [...]awkReader{{}, {parenRule: true}, {brackets: true}, {parenRule: true, brackets: true}} {
 		r.s = prog.text
@@ -210,5 +214,6 @@ func (r *awkReader) output(c *command) *finding {
 			return nil
 		}
 	}
-	return refusal("awk: >", "the program writes a file whose name is not plain", `write to a plain name in quotes, or use a redirection of the shell`)
+	return refusal("awk: >", "the program writes a file whose name is not plain",
+		`write to a plain name in quotes, or use a redirection of the shell`)
 }

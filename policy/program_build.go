@@ -32,7 +32,8 @@ func beginsWithAny(text, list string) bool {
 func (c *command) makeVariable(name string, val word) *finding {
 	runs := strings.HasSuffix(name, "!") // X!=id runs id
 	name = strings.TrimRight(name, ":?+")
-	if runs || !isName(name) || takesOrders(name) || name == "ENV" && strings.Contains(val.text, "/") || strings.ContainsAny(val.text, "$`;|&<>\n") {
+	if runs || !isName(name) || takesOrders(name) || name == "ENV" && strings.Contains(val.text, "/") ||
+		strings.ContainsAny(val.text, "$`;|&<>\n") {
 		return refusal("make: "+name+"=", "the variable could run another program", "set it in the Makefile")
 	}
 	fields := fieldsOf(val.text)
@@ -42,7 +43,8 @@ func (c *command) makeVariable(name string, val word) *finding {
 		}
 	}
 	for _, w := range fields {
-		if strings.HasPrefix(w.text, "-wrapper") || strings.HasPrefix(w.text, "-fplugin=") || strings.HasPrefix(w.text, "-specs=") {
+		if strings.HasPrefix(w.text, "-wrapper") || strings.HasPrefix(w.text, "-fplugin=") ||
+			strings.HasPrefix(w.text, "-specs=") {
 			return refusal("make: "+name+"=", "the compiler would run or load what "+w.text+" names", "leave it out")
 		}
 		if f := c.anyWord(word{text: w.text, late: val.late}); f != nil {
@@ -58,12 +60,14 @@ func (c *command) makeVariable(name string, val word) *finding {
 // namesTool reports whether a variable holds a program by custom.
 func namesTool(name string) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
-	return inList(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"}, ends)
+	return inList(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"},
+		ends)
 }
 
 // tellsCompiler reports whether a variable goes to a compiler or linker by custom.
 func tellsCompiler(name string) bool {
-	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) || inList(makeTools(), name)
+	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) ||
+		inList(makeTools(), name)
 }
 
 // looksLikeCommand reports whether a value is a command that runs another, or git
@@ -98,7 +102,8 @@ func (c *command) compilerFlags(where string, flags []word, late bool) *finding 
 // spells it.
 func loadsCode(flag string) bool {
 	flag = strings.TrimPrefix(strings.TrimPrefix(flag, "-Xlinker "), "-Xlinker=")
-	if inList(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") || strings.HasPrefix(flag, "-Bdynamic") || strings.HasPrefix(flag, "-Bsymbolic") {
+	if inList(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") ||
+		strings.HasPrefix(flag, "-Bdynamic") || strings.HasPrefix(flag, "-Bsymbolic") {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(flag, "-Wl,"); ok {
@@ -106,7 +111,9 @@ func loadsCode(flag string) bool {
 	}
 	for _, codegen := range [...]string{"-C ", "-C", "--codegen ", "--codegen="} {
 		rest, ok := strings.CutPrefix(flag, codegen)
-		if key, value, _ := strings.Cut(rest, "="); ok && (key == "linker" || key == "linker-plugin-lto" && strings.Contains(value, "/") || strings.HasPrefix(key, "link-arg") && slices.ContainsFunc(strings.Fields(value), loadsCode)) {
+		if key, value, _ := strings.Cut(rest, "="); ok && (key == "linker" || key == "linker-plugin-lto" &&
+			strings.Contains(value, "/") || strings.HasPrefix(key, "link-arg") &&
+			slices.ContainsFunc(strings.Fields(value), loadsCode)) {
 			return true
 		}
 	}
@@ -124,7 +131,8 @@ func behindFlag(flag string) string {
 }
 
 var buildToolName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
+	return regexp.MustCompile(
+		`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
 })
 
 // buildTool judges the program that a build is told to use. Behind ccache and
@@ -168,7 +176,8 @@ func (c *command) cmake(args []word) *finding {
 }
 
 var cmakeTool = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
+	return regexp.MustCompile(
+		`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 })
 
 // cmakeVariable judges -DNAME=value where the value is a program, or what a
@@ -186,12 +195,15 @@ func (c *command) cmakeVariable(name string, words []word, late bool) *finding {
 
 // cargo refuses a linker, and a toolchain, that is a program of the caller's choice.
 func (c *command) cargo(args []word) *finding {
-	if len(args) > 0 && args[0].text == "watch" && (hasAny(args, "-s", "--shell") || slices.ContainsFunc(args, func(w word) bool { return strings.HasPrefix(w.text, "--shell=") })) {
+	if len(args) > 0 && args[0].text == "watch" &&
+		(hasAny(args, "-s", "--shell") ||
+			slices.ContainsFunc(args, func(w word) bool { return strings.HasPrefix(w.text, "--shell=") })) {
 		return c.refused("watch -s", "what it gives to a shell is never judged", "use cargo watch -x")
 	}
 	for i, w := range args {
 		joined := i > 0 && inList(" -C --codegen ", args[i-1].text) && loadsCode(args[i-1].text+" "+w.text)
-		if strings.Contains(w.text, "linker=") || joined || strings.HasPrefix(w.text, "-C") && loadsCode(w.text) || i == 0 && strings.HasPrefix(w.text, "+") && strings.Contains(w.text, "/") {
+		if strings.Contains(w.text, "linker=") || joined || strings.HasPrefix(w.text, "-C") && loadsCode(w.text) || i == 0 &&
+			strings.HasPrefix(w.text, "+") && strings.Contains(w.text, "/") {
 			return c.refused(w.text, "it can make another program run", "leave it out")
 		}
 	}
@@ -232,7 +244,8 @@ func mavenReaches(goal string) bool {
 
 func gradleReaches(path string) bool {
 	task := path[strings.LastIndexByte(path, ':')+1:]
-	return task == "publish" || task == "uploadArchives" || strings.HasPrefix(task, "publish") && strings.HasSuffix(task, "Repository")
+	return task == "publish" || task == "uploadArchives" || strings.HasPrefix(task, "publish") &&
+		strings.HasSuffix(task, "Repository")
 }
 
 // ctest refuses what is sent elsewhere, and judges the command that it is told
@@ -268,7 +281,8 @@ func (c *command) makeVariables(args []word) *finding {
 }
 
 func (c *command) cmakeTool(args []word) *finding {
-	if len(args) == 0 || inList(" capabilities echo true false sleep make_directory touch compare_files environment ", args[0].text) {
+	if len(args) == 0 || inList(" capabilities echo true false sleep make_directory touch compare_files environment ",
+		args[0].text) {
 		return nil
 	}
 	rest := args[1:]
@@ -277,12 +291,14 @@ func (c *command) cmakeTool(args []word) *finding {
 		return c.inner(rest)
 	case "env":
 		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
-			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict && judgeVariable(name, true) != nil {
+			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict &&
+				judgeVariable(name, true) != nil {
 				return c.refused("-E env", "programs take orders from the environment", "leave the environment as it is")
 			}
 			rest = rest[1:]
 		}
 		return c.inner(rest)
 	}
-	return refusal("cmake: -E "+args[0].text, "it is one of cmake's own commands, whose words are not known", "use the command of that name, such as cp or rm")
+	return refusal("cmake: -E "+args[0].text, "it is one of cmake's own commands, whose words are not known",
+		"use the command of that name, such as cp or rm")
 }

@@ -140,7 +140,8 @@ func (c *command) testWords(args []word) *finding {
 	}
 	for i, w := range args {
 		if (w.text == "-v" || w.text == "-R") && i+1 < len(args) && args[i+1].loose {
-			return refusal(c.words[0].text+": "+w.text, "the shell would evaluate a name that is only known at run time", "write the variable's name out")
+			return refusal(c.words[0].text+": "+w.text, "the shell would evaluate a name that is only known at run time",
+				"write the variable's name out")
 		}
 		fileTest := len(w.text) == 2 && w.text[0] == '-' && strings.IndexByte("bcdefghkLpOGrSsuwxN", w.text[1]) >= 0
 		pair := w.text == "-nt" || w.text == "-ot" || w.text == "-ef"
@@ -169,7 +170,8 @@ func (c *command) evaluatedWords(args []word) *finding {
 	return nil
 }
 
-var elementName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
+var elementName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
 
 func (c *command) plainNames(args []word) *finding {
 	for _, w := range args {
@@ -281,7 +283,8 @@ func (c *command) mode(args []word) *finding {
 }
 
 var jqLoads = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`) // .include is a key
+	return regexp.MustCompile(
+		`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`) // .include is a key
 })
 
 // jq judges jq: its filter may not load modules, and its files are files.
@@ -333,7 +336,8 @@ func (c *command) jqOption(t string) *finding {
 		return nil
 	}
 	if bad := strings.Trim(t[1:], "nRscrjaSCMeh"); bad != "" {
-		return c.refused("-"+bad[:1], "the option is not on the list of options known to be safe", "leave it out, and write the filter as an argument")
+		return c.refused("-"+bad[:1], "the option is not on the list of options known to be safe",
+			"leave it out, and write the filter as an argument")
 	}
 	return nil
 }
@@ -345,7 +349,8 @@ var yqLoads = sync.OnceValue(func() *regexp.Regexp {
 func (c *command) yq(args []word) *finding {
 	inPlace := hasAny(args, "--inplace", "--in-place") || hasLetter(args, "i")
 	for _, w := range args {
-		if strings.HasPrefix(w.text, "-") && (strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp") || w.text == "-s") {
+		if strings.HasPrefix(w.text, "-") &&
+			(strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp") || w.text == "-s") {
 			return c.refused(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
 		}
 		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
@@ -434,7 +439,8 @@ func (c *command) shellOptions(name string, a *arguments) *finding {
 		}
 	}
 	for _, w := range names {
-		if w.late || w.text != "" && !inList(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
+		if w.late || w.text != "" &&
+			!inList(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
 			return refusal(name+": "+w.text, "this switch changes how the script is read", "leave it as it is")
 		}
 	}
@@ -445,7 +451,8 @@ func (c *command) shellOptions(name string, a *arguments) *finding {
 func (c *command) date(args []word) *finding {
 	for _, w := range args {
 		if !strings.HasPrefix(w.text, "+") {
-			return refusal("date: "+w.text, "an operand without + sets the clock", "write the format with a plus, such as date +%F")
+			return refusal("date: "+w.text, "an operand without + sets the clock",
+				"write the format with a plus, such as date +%F")
 		}
 	}
 	return nil
@@ -476,7 +483,8 @@ func (c *command) patch(a *arguments) *finding {
 	if !input && c.input.kind == inputKnown && !namesGuarded(c.input.text) {
 		return nil
 	}
-	return refusal("patch: input", "the patch may name files in .git, which git runs", "name the file to patch as an operand, or use git apply")
+	return refusal("patch: input", "the patch may name files in .git, which git runs",
+		"name the file to patch as an operand, or use git apply")
 }
 
 // elsewhere judges files and operands from the directory an option goes to as

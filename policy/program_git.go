@@ -29,7 +29,8 @@ func (c *command) git(args []word) *finding {
 func (c *command) gitGlobal(args []word) ([]word, *finding) {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		switch args[0].text {
-		case "--no-pager", "--version", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--help", "-P", "-v":
+		case "--no-pager", "--version", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--help", "-P",
+			"-v":
 			args = args[1:]
 		case "-C":
 			if len(args) < 2 {
@@ -71,7 +72,8 @@ func (c *command) goTo(w word) {
 func (c *command) gitWords(sub string, a *arguments) *finding {
 	for _, w := range a.operands {
 		if strings.Contains(w.text, "::") && sub != "grep" && sub != "commit" && sub != "log" {
-			return refusal("git: transport", "an address with :: names a program to run", "use an https address or the name of a remote")
+			return refusal("git: transport", "an address with :: names a program to run",
+				"use an https address or the name of a remote")
 		}
 		if strings.Contains(w.text, "://") {
 			if f := c.url(w); f != nil {
@@ -79,7 +81,8 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 			}
 		}
 	}
-	if s, ok := a.get("-s", "--strategy"); ok && (sub == "merge" || sub == "rebase" || sub == "cherry-pick") && !inList(" ort recursive resolve octopus ours subtree ", s.text) {
+	if s, ok := a.get("-s", "--strategy"); ok && (sub == "merge" || sub == "rebase" || sub == "cherry-pick") &&
+		!inList(" ort recursive resolve octopus ours subtree ", s.text) {
 		return c.refused("--strategy", "a strategy of another name is a program", "use one of git's own, such as ort or ours")
 	}
 	first := ""
@@ -151,7 +154,8 @@ func (c *command) gitConfig(a *arguments) *finding {
 		return nil
 	}
 	if len(ops) > 0 && (ops[0].text == "edit" || ops[0].text == "unset") {
-		return refusal("git config: "+ops[0].text, "settings of git can name programs that run later", "only read the settings")
+		return refusal("git config: "+ops[0].text, "settings of git can name programs that run later",
+			"only read the settings")
 	}
 	if len(ops) > 0 && ops[0].text == "set" {
 		ops = ops[1:]
@@ -160,10 +164,12 @@ func (c *command) gitConfig(a *arguments) *finding {
 		return nil
 	}
 	switch strings.ToLower(ops[0].text) {
-	case "user.name", "user.email", "init.defaultbranch", "pull.rebase", "core.autocrlf", "core.filemode", "commit.gpgsign", "color.ui", "advice.detachedhead":
+	case "user.name", "user.email", "init.defaultbranch", "pull.rebase", "core.autocrlf", "core.filemode",
+		"commit.gpgsign", "color.ui", "advice.detachedhead":
 		return nil
 	}
-	return refusal("git config: "+ops[0].text, "settings of git can name programs that run later", "only user.name, user.email and a few plain settings can be set")
+	return refusal("git config: "+ops[0].text, "settings of git can name programs that run later",
+		"only user.name, user.email and a few plain settings can be set")
 }
 
 // gitAddress judges where git would talk to.

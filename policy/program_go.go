@@ -93,7 +93,8 @@ func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding
 	}
 	switch {
 	case (name == "ldflags" || name == "gcflags") && !harmlessToolFlags(name, val):
-		return took, c.refused("-"+name, "the compiler or linker could run another program or write a file", "use -s, -w and -X, or -N, -l and -m only")
+		return took, c.refused("-"+name, "the compiler or linker could run another program or write a file",
+			"use -s, -w and -X, or -N, -l and -m only")
 	case kind == '@' && given:
 		return took, c.file(val, true)
 	case name == "replace":

@@ -33,7 +33,8 @@ func showsHidden(name string, a *arguments) bool {
 	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
 	switch name {
 	case "ls":
-		return has("-a", "-A", "-f", "--all", "--almost-all") || slices.ContainsFunc(a.operands, func(w word) bool { return strings.HasPrefix(w.text, ".") })
+		return has("-a", "-A", "-f", "--all", "--almost-all") ||
+			slices.ContainsFunc(a.operands, func(w word) bool { return strings.HasPrefix(w.text, ".") })
 	case "fd":
 		return has("-H", "-u", "--hidden", "--unrestricted")
 	case "rg":

@@ -48,7 +48,8 @@ func (c *command) pieces(prefix word) *finding {
 	}
 	for _, name := range strings.Fields(".git head" + guardedFiles) {
 		if base != "" && strings.HasPrefix(name, base) {
-			return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+" makes names that git and others take orders from", "use another prefix, such as part-")
+			return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+
+				" makes names that git and others take orders from", "use another prefix, such as part-")
 		}
 	}
 	return nil
@@ -77,7 +78,8 @@ func (c *command) zipped() (files []word) {
 		case w.text == "@":
 			pattern = false // the end of the patterns
 		case option:
-			pattern = strings.HasSuffix(w.text, "x") || strings.HasSuffix(w.text, "i") || w.text == "--exclude" || w.text == "--include"
+			pattern = strings.HasSuffix(w.text, "x") || strings.HasSuffix(w.text, "i") || w.text == "--exclude" ||
+				w.text == "--include"
 		case !pattern || w.loose:
 			files = append(files, w)
 		}

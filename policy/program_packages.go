@@ -175,7 +175,8 @@ func (c *command) reachesOut(name string, args []word) *finding {
 	list := c.p.find(name).words("forbidden-subcommands")
 	for _, i := range openings(args) {
 		if i < len(args) && inList(list, args[i].text) && !looksOnly(args[i+1:]) {
-			return c.refused(args[i].text, "it changes the user's settings, publishes, or runs a program of the caller's choice", "change the files of the project instead")
+			return c.refused(args[i].text, "it changes the user's settings, publishes, or runs a program of the caller's choice",
+				"change the files of the project instead")
 		}
 	}
 	return nil
@@ -187,9 +188,11 @@ func looksOnly(args []word) bool { return len(args) > 0 && inList(listed("show-w
 // the whole, by a beginning of its name.
 func (c *command) optionBeyond(name, key string) *finding {
 	list := c.p.find(name).words("forbidden-options")
-	short := len(key) > 4 && (name == "npm" || name == "npx" || name == "pip" || name == "pip3") && strings.HasPrefix(key, "--")
+	short := len(key) > 4 && (name == "npm" || name == "npx" || name == "pip" || name == "pip3") &&
+		strings.HasPrefix(key, "--")
 	for _, option := range strings.Fields(list) {
-		joined := len(option) == 2 && option[1] >= 'A' && option[1] <= 'Z' && strings.HasPrefix(key, option) // gradle -Ix.gradle
+		joined := len(option) == 2 && option[1] >= 'A' && option[1] <= 'Z' &&
+			strings.HasPrefix(key, option) // gradle -Ix.gradle
 		if option == key || joined || short && strings.HasPrefix(option, key) {
 			return c.refused(key, "it reaches beyond the project, or makes another program run", "leave it out")
 		}
@@ -205,7 +208,8 @@ func (c *command) creates(name string, args []word) *finding {
 		}
 		for _, w := range args[i+1:] {
 			if !strings.HasPrefix(w.text, "-") {
-				return refusal(name+": "+args[i].text, "it fetches a program and runs it", "write the files of the project, or use "+name+" init without a name")
+				return refusal(name+": "+args[i].text, "it fetches a program and runs it",
+					"write the files of the project, or use "+name+" init without a name")
 			}
 		}
 	}

@@ -281,7 +281,8 @@ func (s *search) primary(name string, value word, on truth) truth {
 	case "-print", "-print0", "-printf", "-ls", "-delete":
 		s.acts, s.shown = true, s.shown || on != no
 		return yes
-	case "-true", "-maxdepth", "-mindepth", "-depth", "-d", "-mount", "-xdev", "-noleaf", "-daystart", "-regextype", "-follow", "-warn", "-nowarn":
+	case "-true", "-maxdepth", "-mindepth", "-depth", "-d", "-mount", "-xdev", "-noleaf", "-daystart", "-regextype",
+		"-follow", "-warn", "-nowarn":
 		return yes
 	case "-false":
 		return no
@@ -389,9 +390,11 @@ func plainRegexp(text string, basic, fold bool) *regexp.Regexp {
 		return nil
 	}
 	if basic {
-		text = strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+", `\?`, "?", "(", `\(`, ")", `\)`, "|", `\|`, "{", `\{`).Replace(text)
+		text = strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+", `\?`, "?", "(", `\(`, ")", `\)`, "|", `\|`,
+			"{", `\{`).Replace(text)
 	}
-	rest := strings.NewReplacer(`\.`, "", `\(`, "", `\)`, "", `\|`, "", `\{`, "", `\/`, "", `\-`, "", `\$`, "").Replace(text)
+	rest := strings.NewReplacer(`\.`, "", `\(`, "", `\)`, "", `\|`, "", `\{`, "", `\/`, "", `\-`, "", `\$`, "").Replace(
+		text)
 	if strings.Contains(rest, `\`) || strings.Contains(rest, "(?") || strings.Contains(rest, "[:") {
 		return nil
 	}

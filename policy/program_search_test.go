@@ -97,7 +97,8 @@ func TestSearchesStartSomewhere(t *testing.T) {
 func TestSearchesMayLook(t *testing.T) {
 	p := hostPolicy()
 	for _, does := range []string{"grep -l x", "wc -l", "cat", "head -1", "ls -l", "sha256sum", "du -h", "stat"} {
-		for _, src := range []string{"find . -type f -exec " + does + " {} +", "find . -type f | xargs " + does, "grep -rl x . | xargs " + does} {
+		for _, src := range []string{"find . -type f -exec " + does + " {} +", "find . -type f | xargs " + does,
+			"grep -rl x . | xargs " + does} {
 			if got := verdictOn(t, p, src); got != Allow {
 				t.Errorf("%s: %v", src, got)
 			}
@@ -106,7 +107,8 @@ func TestSearchesMayLook(t *testing.T) {
 }
 
 func TestSearchRefusalsSayWhatWasFound(t *testing.T) {
-	for _, src := range []string{"find . -name config -exec sed -i s/a/b/ {} +", "find . -name config | xargs sed -i s/a/b/"} {
+	for _, src := range []string{"find . -name config -exec sed -i s/a/b/ {} +",
+		"find . -name config | xargs sed -i s/a/b/"} {
 		vs, err := hostPolicy().Script(src)
 		if err != nil {
 			t.Fatal(err)
@@ -129,13 +131,19 @@ func TestLongSearches(t *testing.T) {
 func TestListingsOfGit(t *testing.T) {
 	p := hostPolicy()
 	for list, want := range map[string]Effect{
-		"grep -rl x .": Deny, "grep -rl x": Deny, "grep -Rl x ./": Deny, "grep -l -d recurse x .": Deny, "grep -rl --include=config x .": Deny,
-		"grep -rl x src": Allow, "grep -rl --include='*.go' x .": Allow, "grep -rl --exclude-dir=.git x .": Allow, "grep -rl --exclude-dir=vendor x .": Deny, "grep -l x *.go": Allow,
-		"rg -l x": Allow, "rg -u -l x": Allow, "rg -uu -l x": Deny, "rg --hidden -l x": Deny, "rg --hidden -l x src": Allow, "rg --hidden -g '!.git' -l x": Allow, "rg --hidden -g '!*.md' -l x": Deny, "rg --hidden -t go -l x": Allow,
+		"grep -rl x .": Deny, "grep -rl x": Deny, "grep -Rl x ./": Deny, "grep -l -d recurse x .": Deny,
+		"grep -rl --include=config x .": Deny,
+		"grep -rl x src":                Allow, "grep -rl --include='*.go' x .": Allow,
+		"grep -rl --exclude-dir=.git x .":   Allow,
+		"grep -rl --exclude-dir=vendor x .": Deny, "grep -l x *.go": Allow,
+		"rg -l x": Allow, "rg -u -l x": Allow, "rg -uu -l x": Deny, "rg --hidden -l x": Deny, "rg --hidden -l x src": Allow,
+		"rg --hidden -g '!.git' -l x": Allow, "rg --hidden -g '!*.md' -l x": Deny, "rg --hidden -t go -l x": Allow,
 		"fd": Allow, "fd -H": Deny, "fd -H -E .git": Allow, "fd -H -e go": Allow, "fd -u conf": Deny, "fd -H '\\.go$'": Allow,
 		"ls": Allow, "ls -A": Deny, "ls -a": Deny, "ls -A src": Allow, "ls -d .g*": Deny, "ls *.go": Allow,
-		"find . -type f | grep -v '\\.git/'": Allow, "find . -type f | grep -v vendor": Deny, "find . -type f | grep '\\.go$'": Allow, "find . -type f | grep -F config": Deny,
-		"find . -type f | grep -E '\\.(js|ts)$'": Allow, "find . -type f | sort | head": Deny, "find . -type f | xargs grep -l x": Deny,
+		"find . -type f | grep -v '\\.git/'": Allow, "find . -type f | grep -v vendor": Deny,
+		"find . -type f | grep '\\.go$'": Allow, "find . -type f | grep -F config": Deny,
+		"find . -type f | grep -E '\\.(js|ts)$'": Allow, "find . -type f | sort | head": Deny,
+		"find . -type f | xargs grep -l x": Deny,
 	} {
 		if got := verdictOn(t, p, list+" | xargs rm -r --"); got != want {
 			t.Errorf("%s: %v, want %v", list, got, want)
@@ -147,8 +155,10 @@ func TestListingsOfGit(t *testing.T) {
 func TestNamesFromSearchesWaitForCall(t *testing.T) {
 	p := hostPolicy()
 	for _, src := range []string{
-		"sed -i s/a/b/ $(find . -name config)", "for f in $(find . -name config); do cp x \"$f\"; done", "find . -name config | while read -r f; do tee \"$f\"; done",
-		"find . -name config | while read -r f; do echo x >> \"$f\"; done", "f=$(find . -name config | head -1); perl -pi -e 1 \"$f\"",
+		"sed -i s/a/b/ $(find . -name config)", "for f in $(find . -name config); do cp x \"$f\"; done",
+		"find . -name config | while read -r f; do tee \"$f\"; done",
+		"find . -name config | while read -r f; do echo x >> \"$f\"; done",
+		"f=$(find . -name config | head -1); perl -pi -e 1 \"$f\"",
 	} {
 		vs, err := p.Script(src)
 		if err != nil {
@@ -158,7 +168,8 @@ func TestNamesFromSearchesWaitForCall(t *testing.T) {
 			t.Errorf("%s: nothing waits for its words: %+v", src, vs)
 		}
 	}
-	for _, argv := range [][]string{{"sed", "-i", "s/a/b/", "./.git/config"}, {"cp", "x", "./.git/config"}, {"tee", "./.git/hooks/x"}, {"perl", "-pi", "-e", "1", "./.git/config"}} {
+	for _, argv := range [][]string{{"sed", "-i", "s/a/b/", "./.git/config"}, {"cp", "x", "./.git/config"},
+		{"tee", "./.git/hooks/x"}, {"perl", "-pi", "-e", "1", "./.git/config"}} {
 		if v := p.Call(argv); v.Effect != Deny {
 			t.Errorf("%q: %v", argv, v)
 		}

@@ -20,7 +20,8 @@ func (c *command) sed(a *arguments) *finding {
 		return f
 	}
 	if script.loose {
-		return &finding{effect: Deny, late: true, where: "sed: script", why: "part of the script is only known at run time, and a script can run commands", hint: "write the script out"}
+		return &finding{effect: Deny, late: true, where: "sed: script",
+			why: "part of the script is only known at run time, and a script can run commands", hint: "write the script out"}
 	}
 	// GNU sed and older ones disagree on a delimiter inside brackets, so the
 	// script has to be harmless in both readings.

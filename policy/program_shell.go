@@ -70,5 +70,6 @@ func (c *command) shellScript(operands []word, inline bool) *finding {
 
 // standsForInput knows the files that are what a process reads already.
 func standsForInput(file string) bool {
-	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/fd/")
+	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") &&
+		strings.Contains(file, "/fd/")
 }

@@ -50,7 +50,8 @@ func (c *command) interpreter(name string, args []word) *finding {
 		return nil
 	}
 	if module, _ := pythonModule(args); module == "pty" {
-		return c.refused("-m pty", "it starts a shell, and what the shell reads is never judged", "write the commands into the script itself")
+		return c.refused("-m pty", "it starts a shell, and what the shell reads is never judged",
+			"write the commands into the script itself")
 	}
 	if rest, ok := afterPip(args); ok {
 		return c.reachesOut("pip", rest)
@@ -137,7 +138,8 @@ func (c *command) tox(args []word) *finding {
 func (c *command) dotnetProperties(args []word) *finding {
 	for _, w := range args {
 		low := strings.ToLower(w.text)
-		if strings.Contains(low, "buildevent=") || strings.Contains(low, "customcommands=") || strings.Contains(low, "csctoolexe=") || strings.Contains(low, "csctoolpath=") {
+		if strings.Contains(low, "buildevent=") || strings.Contains(low, "customcommands=") ||
+			strings.Contains(low, "csctoolexe=") || strings.Contains(low, "csctoolpath=") {
 			return c.refused(w.text, "the property is a command that the build runs", "set it in the project file")
 		}
 	}

@@ -30,7 +30,8 @@ func judgeUv(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if v, ok := own.get("-p", "--python"); ok && (v.loose || strings.Trim(strings.TrimPrefix(v.text, "python"), ".0123456789") != "") {
+	if v, ok := own.get("-p", "--python"); ok &&
+		(v.loose || strings.Trim(strings.TrimPrefix(v.text, "python"), ".0123456789") != "") {
 		return c.refused("--python", "it could name any program", "give a version, such as 3.12")
 	}
 	for _, o := range own.options {
@@ -57,7 +58,8 @@ func (c *command) uvRuns(words []word, module bool) *finding {
 	case name == "-" || strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw"):
 		words = append([]word{{text: "python"}}, words...)
 	}
-	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1,
+		wrote: c.wrote, linked: c.linked}
 	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
 		return c.inner(words)
 	}

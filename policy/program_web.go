@@ -66,7 +66,8 @@ func (c *command) addresses(args []word) *finding {
 			return f
 		}
 		if c.p.opts.Root != "" && !webAddress(w.text) {
-			return refusal(c.words[0].text+": address", "only http and https addresses are allowed", "write the address with https://")
+			return refusal(c.words[0].text+": address", "only http and https addresses are allowed",
+				"write the address with https://")
 		}
 	}
 	return nil
@@ -83,10 +84,12 @@ func webAddress(text string) bool {
 	switch strings.ToLower(scheme) {
 	case "http", "https":
 		return strings.HasPrefix(rest, "//")
-	case "file", "ftp", "ftps", "scp", "sftp", "smb", "smbs", "telnet", "dict", "gopher", "gophers", "ldap", "ldaps", "tftp", "imap", "pop3", "smtp", "rtsp", "mqtt", "ws", "wss":
+	case "file", "ftp", "ftps", "scp", "sftp", "smb", "smbs", "telnet", "dict", "gopher", "gophers", "ldap", "ldaps",
+		"tftp", "imap", "pop3", "smtp", "rtsp", "mqtt", "ws", "wss":
 		return false
 	}
-	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") || portThenPath(scheme, rest)
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") ||
+		portThenPath(scheme, rest)
 }
 
 // portThenPath knows localhost:8080/index.html.

@@ -99,7 +99,8 @@ func judgeEnv(c *command, args []word) *finding {
 			if f := zoneFile(text, args[0].loose); f != nil && name == "TZ" {
 				return f
 			}
-			if f := makeReads(name, text); f != nil && !args[0].late && slices.ContainsFunc(args, func(w word) bool { return inList(makes, w.text) }) {
+			if f := makeReads(name, text); f != nil && !args[0].late &&
+				slices.ContainsFunc(args, func(w word) bool { return inList(makes, w.text) }) {
 				return f
 			}
 		}
@@ -155,7 +156,8 @@ func judgeShell(c *command, args []word) *finding {
 		return c.shellFile(args)
 	}
 	for i, w := range args {
-		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") && i+1 < len(args) {
+		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") &&
+			i+1 < len(args) {
 			return c.innerScript(args[i+1])
 		}
 	}
@@ -183,9 +185,11 @@ func judgeXargs(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" && (c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" &&
+		(c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
 		// touch -- -rf; ls | xargs -d'\n' rm
-		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
+		return refusal("xargs: options", "a name that the script made may be taken for an option",
+			"put -- before the names, or feed xargs from find")
 	}
 	mark := replaceMark(own)
 	read := c.readWords(own, mark != "")
@@ -228,7 +232,8 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 	unknown := []word{{late: true, loose: true, splits: !lines}}
 	_, zero := own.get("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
-	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero && !lines {
+	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero &&
+		!lines {
 		return unknown // cut elsewhere than at lines, a name becomes others
 	}
 	c.cost.spend(costText * len(c.input.text))
@@ -238,7 +243,10 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 			return unknown
 		}
 		var out []word
-		for s := range strings.FieldsFuncSeq(c.input.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
+		for s := range strings.FieldsFuncSeq(c.input.text, func(r rune) bool {
+			return r == ' ' || r == '\n' || r == '\t' ||
+				r == 0
+		}) {
 			out = append(out, word{text: s})
 			if len(out) > 64 {
 				return unknown
@@ -345,7 +353,8 @@ func judgeFind(c *command, args []word) *finding {
 			i += n
 			continue
 		case "-delete":
-			if f := c.refused("-delete", "it removes everything it finds without asking", "list the files first, then remove them by name with rm"); f != nil && strict {
+			if f := c.refused("-delete", "it removes everything it finds without asking",
+				"list the files first, then remove them by name with rm"); f != nil && strict {
 				return f
 			}
 			continue
@@ -405,7 +414,8 @@ func (c *command) findTest(test string, rest []word) (int, *finding) {
 // as good, or as bad, as the name found.
 func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 	if c.p.checks.strict && action != "-exec" {
-		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there", "use -exec, or pipe the names to xargs"); f != nil {
+		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there",
+			"use -exec, or pipe the names to xargs"); f != nil {
 			return 0, f
 		}
 	}

@@ -157,7 +157,8 @@ func (c *command) bySubcommand(name string, prog *program, args []word) *finding
 	sub := name + " " + args[n].text
 	inner := c.p.find(sub)
 	if inner == nil {
-		return refusal(name+": "+args[n].text, "nothing is known about this subcommand", "describe it in the file of policy.programs, or use another")
+		return refusal(name+": "+args[n].text, "nothing is known about this subcommand",
+			"describe it in the file of policy.programs, or use another")
 	}
 	if f := c.taughtCommands(prog, args[:n]); f != nil {
 		return f

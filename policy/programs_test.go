@@ -42,7 +42,8 @@ func taughtPolicy(t *testing.T) *Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := Parse("mine.policy", strings.NewReader("allow terraform # x\nallow retry # x\nallow deployer # x\nallow anything # x\n"))
+	rules, err := Parse("mine.policy",
+		strings.NewReader("allow terraform # x\nallow retry # x\nallow deployer # x\nallow anything # x\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,10 @@ type reader struct {
 func (r *reader) node(n syntax.Node) {
 	ok := false
 	switch n := n.(type) {
-	case nil, *syntax.File, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ExtGlob,
-		*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.Assign:
+	case nil, *syntax.File, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst,
+		*syntax.ExtGlob,
+		*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.CaseClause, *syntax.CaseItem,
+		*syntax.Assign:
 		ok = true
 	case *syntax.Word:
 		ok = !goesHome(n)
@@ -98,7 +100,8 @@ func (r *reader) call(n *syntax.CallExpr) bool {
 		return false // x=1 stays in the session
 	}
 	for _, a := range n.Assigns {
-		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(listed("harmless-variables"), a.Name.Value) && !harmlessPrefix(a.Name.Value) {
+		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(listed("harmless-variables"), a.Name.Value) &&
+			!harmlessPrefix(a.Name.Value) {
 			return false
 		}
 	}

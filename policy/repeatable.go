@@ -23,7 +23,8 @@ func varies(name string, args []word) bool {
 	case "awk", "gawk", "mawk", "nawk":
 		return anyMatch(awkUnsteady(), args)
 	case "jq":
-		return anyMatch(jqUnsteady(), args) || slices.ContainsFunc(args, func(w word) bool { return substitutes(w.src) }) // "$(cat filter)"
+		return anyMatch(jqUnsteady(), args) ||
+			slices.ContainsFunc(args, func(w word) bool { return substitutes(w.src) }) // "$(cat filter)"
 	case "git":
 		return anyMatch(gitUnsteady(), args)
 	case "find", "fd":
@@ -56,9 +57,11 @@ var (
 	awkUnsteady = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
 	})
-	jqUnsteady  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(now|env|ENV|localtime|strflocaltime)\b`) })
+	jqUnsteady = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`\b(now|env|ENV|localtime|strflocaltime)\b`) })
 	gitUnsteady = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
+		return regexp.MustCompile(
+			`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
 	})
 	xargsUnsteady = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--max-procs`) })
 	findUnsteady  = sync.OnceValue(func() *regexp.Regexp {
@@ -123,7 +126,8 @@ func declares(n syntax.Node) bool {
 	case *syntax.WordIter:
 		return lookedAt(n.Name.Value)
 	case *syntax.ParamExp: // ${X:=y}
-		return n.Param != nil && lookedAt(n.Param.Value) && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+		return n.Param != nil && lookedAt(n.Param.Value) && n.Exp != nil &&
+			(n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 	case *syntax.BinaryArithm:
 		return calculates(n.X)
 	case *syntax.UnaryArithm:

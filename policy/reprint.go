@@ -27,7 +27,8 @@ func Reprint(f *syntax.File) (string, Verdict) {
 	}
 	text, ok := spelled(f)
 	if !ok {
-		bad := refusal("syntax", "it can not be spelled so that every shell reads the same", "write it more simply, one command a line")
+		bad := refusal("syntax", "it can not be spelled so that every shell reads the same",
+			"write it more simply, one command a line")
 		return "", bad.verdict([]word{{text: "script"}})
 	}
 	if !portable(f, text) {
@@ -100,13 +101,15 @@ func (e *treeVisitor) visit(n syntax.Node) bool {
 	case *syntax.SglQuoted:
 		// "${x:-'$(rm y)'}": to most shells these quotes are text.
 		if here.param && strings.ContainsAny(n.Value, "$`}\"\\\n") {
-			e.bad = refusal("quotes in ${…}", "shells do not agree on what single quotes mean there", "set the variable on a line of its own first")
+			e.bad = refusal("quotes in ${…}", "shells do not agree on what single quotes mean there",
+				"set the variable on a line of its own first")
 		}
 	case *syntax.ExtGlob:
 		// Unless it was told otherwise, !(rm x) is a command to bash. In [[ ]] it
 		// is a pattern, but what is inside is mere text to the parser.
 		if !here.test || strings.ContainsAny(n.Pattern.Value, "$`<>\"'\\&;") {
-			e.bad = refusal("extended glob", "a shell may take "+n.Op.String()+"…) for a command", "use find, a loop with case, or a plain pattern")
+			e.bad = refusal("extended glob", "a shell may take "+n.Op.String()+"…) for a command",
+				"use find, a loop with case, or a plain pattern")
 		}
 	}
 	e.around = append(e.around, here)
@@ -122,11 +125,14 @@ func readAsJudged(name, src string, f *syntax.File, plain bool) *finding {
 	}
 	switch {
 	case strings.ContainsAny(src, "\r\x00"):
-		return refusal(name, "the script inside holds carriage returns, which shells read differently", "end its lines with a newline alone")
+		return refusal(name, "the script inside holds carriage returns, which shells read differently",
+			"end its lines with a newline alone")
 	case continuesComment(src):
-		return refusal(name, "the script inside has a comment that ends with a backslash, which shells read differently", "leave the comment out")
+		return refusal(name, "the script inside has a comment that ends with a backslash, which shells read differently",
+			"leave the comment out")
 	case plain && !portable(f, src):
-		return refusal(name, "a plain shell and bash read the script inside differently", "write the commands into the script itself, or use bash -c")
+		return refusal(name, "a plain shell and bash read the script inside differently",
+			"write the commands into the script itself, or use bash -c")
 	}
 	return nil
 }
@@ -205,7 +211,8 @@ func (s *shapePrinter) fields(v reflect.Value) {
 	for i := range v.NumField() {
 		field := t.Field(i)
 		switch {
-		case field.Type == reflect.TypeFor[syntax.Pos](), field.Type == reflect.TypeFor[[]syntax.Comment](), !field.IsExported(),
+		case field.Type == reflect.TypeFor[syntax.Pos](), field.Type == reflect.TypeFor[[]syntax.Comment](),
+			!field.IsExported(),
 			field.Name == "Backquotes", field.Name == "Bracket":
 		default:
 			s.node(v.Field(i))

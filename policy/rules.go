@@ -92,7 +92,8 @@ func readRules(name string, r io.Reader) ([]rule, error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(), "a rule is one line of at most 64 KB")
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(),
+			"a rule is one line of at most 64 KB")
 	}
 	return rules, nil
 }

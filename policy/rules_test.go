@@ -119,8 +119,10 @@ func TestMalformedRules(t *testing.T) {
 		{"allow ls\n  match", "t:2", "the example names no command", "write the command after match"},
 		{"allow ls\n  mach ls", "t:2", `"mach" is not an effect`, "did you mean match?"},
 		{"  allow ls", "t:1", "a rule is not indented", "indent only the match and nomatch lines below a rule"},
-		{"deny git push\n  match git pull", "t:2", `the rule "deny git push" does not match the example "git pull"`, "change the rule or the example"},
-		{"deny git push\n  nomatch git push x", "t:2", `the rule "deny git push" matches the example "git push x"`, "change the rule or the example"},
+		{"deny git push\n  match git pull", "t:2", `the rule "deny git push" does not match the example "git pull"`,
+			"change the rule or the example"},
+		{"deny git push\n  nomatch git push x", "t:2", `the rule "deny git push" matches the example "git push x"`,
+			"change the rule or the example"},
 	}
 	for _, c := range cases {
 		_, err := Parse("t", strings.NewReader(c.text))
@@ -129,7 +131,8 @@ func TestMalformedRules(t *testing.T) {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		if fe.Kind != fault.Invalid || fe.Op != "read policy" || fe.Subject != c.subject || fe.Why != c.why || fe.Hint != c.hint {
+		if fe.Kind != fault.Invalid || fe.Op != "read policy" || fe.Subject != c.subject || fe.Why != c.why ||
+			fe.Hint != c.hint {
 			t.Errorf("%q: %+v", c.text, fe)
 		}
 	}
@@ -152,7 +155,8 @@ func TestWhitelist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cmd, want := range map[string]Effect{"ls -l": Allow, "grep x y": Allow, "git status": Allow, "git push": Deny, "rm x": Deny} {
+	for cmd, want := range map[string]Effect{"ls -l": Allow, "grep x y": Allow, "git status": Allow, "git push": Deny,
+		"rm x": Deny} {
 		if vs, _ := p.Script(cmd); Strictest(vs) != want {
 			t.Errorf("%s: %v", cmd, vs)
 		}
@@ -167,21 +171,31 @@ func TestWhitelist(t *testing.T) {
 
 func TestWhitelistLines(t *testing.T) {
 	for line, hint := range map[string]string{
-		"|| rm": "one command name per line", "rm;ls": "one command name per line", "ls > x": "--rules", "$(id)": "one command name per line", "../evil": "write evil", "ls,cat": "one command name per line",
-		"allow cd": "--rules", "deny": "--rules", "ask git push": "--rules", "*": "name the commands", "l\xffs": "UTF-8", "ls # \xff": "UTF-8", "\x7fELF\x00\x01": "UTF-8", "/sbin/mkfs.ext4": "write mkfs.ext4", "/usr/bin/../x": "write x", "./sh": "write sh",
-		"/bin/": "one command name per line", "..": "one command name per line", "''": "one command name per line", "A=b ls": "one command name per line", "'mk* x'": "one command name per line", "git *": "--rules", "git 'a b'": "--rules", "git ''": "--rules", "ls & rm": "--rules", "ls \x1b": "--rules",
-		"you may run the program ls": "one command name per line", "'ls": "close the quote", "-x": "one command name per line", "ls\u202e": "one command name per line", strings.Repeat("x", 70000): "one command name per line",
+		"|| rm": "one command name per line", "rm;ls": "one command name per line", "ls > x": "--rules",
+		"$(id)": "one command name per line", "../evil": "write evil", "ls,cat": "one command name per line",
+		"allow cd": "--rules", "deny": "--rules", "ask git push": "--rules", "*": "name the commands", "l\xffs": "UTF-8",
+		"ls # \xff": "UTF-8", "\x7fELF\x00\x01": "UTF-8", "/sbin/mkfs.ext4": "write mkfs.ext4", "/usr/bin/../x": "write x",
+		"./sh":  "write sh",
+		"/bin/": "one command name per line", "..": "one command name per line", "''": "one command name per line",
+		"A=b ls": "one command name per line", "'mk* x'": "one command name per line", "git *": "--rules",
+		"git 'a b'": "--rules", "git ''": "--rules", "ls & rm": "--rules", "ls \x1b": "--rules",
+		"you may run the program ls": "one command name per line", "'ls": "close the quote",
+		"-x": "one command name per line", "ls\u202e": "one command name per line",
+		strings.Repeat("x", 70000): "one command name per line",
 	} {
 		_, err := Whitelist("w.txt", strings.NewReader("ls\n\n"+line+"\n"))
-		if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(err.Error(), "read policy w.txt:3: ") || !strings.Contains(fault.Hint(err), hint) || len(err.Error()) > 200 {
+		if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(err.Error(), "read policy w.txt:3: ") ||
+			!strings.Contains(fault.Hint(err), hint) || len(err.Error()) > 200 {
 			t.Errorf("%.40q: %.200v, hint %q", line, err, fault.Hint(err))
 		}
 	}
-	p, err := Whitelist("w.txt", strings.NewReader("\ufeff/usr/bin/git status\r\n/bin/ls\n/usr/local/bin/x.y\n[\n.\n:\ng++\nuv run --extra=a pytest\n表示プログラム\npython3.12 # が\n"))
+	p, err := Whitelist("w.txt",
+		strings.NewReader("\ufeff/usr/bin/git status\r\n/bin/ls\n/usr/local/bin/x.y\n[\n.\n:\ng++\nuv run --extra=a pytest\n表示プログラム\npython3.12 # が\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, p, []string{"git status", "ls -l", "x.y", "[ a ]", ":", "g++ a.c", "uv run --extra=a pytest", "表示プログラム a", "python3.12 x"}, Allow)
+	check(t, p, []string{"git status", "ls -l", "x.y", "[ a ]", ":", "g++ a.c", "uv run --extra=a pytest", "表示プログラム a",
+		"python3.12 x"}, Allow)
 	check(t, p, []string{"git push", "cat x"}, Deny)
 }
 
@@ -192,10 +206,14 @@ func TestAllowedCommands(t *testing.T) {
 		setting AllowedCommands
 		want    map[string]Effect
 	}{
-		{"default", AllowedCommands{UseDefault: true}, map[string]Effect{"ls": Allow, "curl https://x.example": Allow, "custom": Deny, "sudo ls": Deny}},
-		{"more and less", AllowedCommands{UseDefault: true, Additional: []string{"custom-build-tool", "sudo"}, Exclude: []string{"curl", "git"}},
-			map[string]Effect{"ls": Allow, "custom-build-tool x": Allow, "curl https://x.example": Deny, "git status": Deny, "sudo ls": Deny}},
-		{"custom", AllowedCommands{CustomList: []string{"npm", "python", "grep"}}, map[string]Effect{"npm test": Allow, "grep x y": Allow, "ls": Deny, "rm -rf x": Deny}},
+		{"default", AllowedCommands{UseDefault: true}, map[string]Effect{"ls": Allow, "curl https://x.example": Allow,
+			"custom": Deny, "sudo ls": Deny}},
+		{"more and less", AllowedCommands{UseDefault: true, Additional: []string{"custom-build-tool", "sudo"},
+			Exclude: []string{"curl", "git"}},
+			map[string]Effect{"ls": Allow, "custom-build-tool x": Allow, "curl https://x.example": Deny, "git status": Deny,
+				"sudo ls": Deny}},
+		{"custom", AllowedCommands{CustomList: []string{"npm", "python", "grep"}},
+			map[string]Effect{"npm test": Allow, "grep x y": Allow, "ls": Deny, "rm -rf x": Deny}},
 		{"nothing", AllowedCommands{}, map[string]Effect{"ls": Deny}},
 	}
 	for _, c := range cases {
@@ -219,7 +237,8 @@ func TestAllowedCommands(t *testing.T) {
 
 func TestCategories(t *testing.T) {
 	cats := Default("host", Options{}).Categories()
-	want := []string{"Build and package management", "Tests", "Linters and formatters", "Files and searching", "Version control", "Utilities"}
+	want := []string{"Build and package management", "Tests", "Linters and formatters", "Files and searching",
+		"Version control", "Utilities"}
 	for i, title := range want {
 		if i >= len(cats) || cats[i].Title != title || len(cats[i].Commands) == 0 {
 			t.Fatalf("category %d is not %q: %+v", i, title, cats)

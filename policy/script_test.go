@@ -127,17 +127,21 @@ func TestFunctions(t *testing.T) {
 
 func TestProfiles(t *testing.T) {
 	virtual := Default("virtual", Options{})
-	check(t, virtual, []string{"curl x", "rm -rf /", "cat /etc/passwd > /x", "eval ls", "$x y", "LD_PRELOAD=x ls", "echo {a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}{q,r}",
+	check(t, virtual, []string{"curl x", "rm -rf /", "cat /etc/passwd > /x", "eval ls", "$x y", "LD_PRELOAD=x ls",
+		"echo {a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}{q,r}",
 		"x='a[$(ls)]'; echo $((x))", "cd / && ls ..", "f() { f; }; f", "declare -n r=x; export -n r; declare -f"}, Allow)
 	check(t, virtual, []string{"ls &", "coproc ls", "cat <(ls)", "tee >(cat)", "x=$(ls &)"}, Deny)
 	container := Default("container", Options{Root: "/workspace"})
-	check(t, container, []string{"npm test", "cat /etc/os-release", "find / -name x", "FOO=1 make", "git commit", "env A=1 pytest", "find . -delete", "make > /tmp/log 2>&1"}, Allow)
-	check(t, container, []string{"sudo ls", "rm -rf /", "env rm -r -f x", "find . -exec rm -rf {} +", "sh -c 'sudo ls'", "xargs ssh", "ssh x", "$x", "time dd"}, Deny)
+	check(t, container, []string{"npm test", "cat /etc/os-release", "find / -name x", "FOO=1 make", "git commit",
+		"env A=1 pytest", "find . -delete", "make > /tmp/log 2>&1"}, Allow)
+	check(t, container, []string{"sudo ls", "rm -rf /", "env rm -r -f x", "find . -exec rm -rf {} +", "sh -c 'sudo ls'",
+		"xargs ssh", "ssh x", "$x", "time dd"}, Deny)
 	if virtual.Profile() != "virtual" || container.Root() != "" || hostPolicy().Root() != testRoot {
 		t.Error("a profile does not know itself")
 	}
 	deny := mustParse(t, "deny curl # not here")
-	check(t, virtual.With(deny), []string{"curl x", "env curl x", "command curl x", "eval 'curl x'", "sh -c 'curl x'", "ls | xargs curl"}, Deny)
+	check(t, virtual.With(deny), []string{"curl x", "env curl x", "command curl x", "eval 'curl x'", "sh -c 'curl x'",
+		"ls | xargs curl"}, Deny)
 	check(t, virtual.With(deny), []string{"ls", "wget x", "env ls"}, Allow)
 }
 
@@ -147,8 +151,10 @@ func TestRedirect(t *testing.T) {
 		op, path string
 		want     Effect
 	}{
-		{">", "out.txt", Allow}, {">>", "a/b", Allow}, {"<", "in", Allow}, {">", "/dev/null", Allow}, {">&", "2", Allow}, {"<&", "-", Allow},
-		{">", testRoot + "/x", Allow}, {">", "/etc/x", Deny}, {"<", "../x", Deny}, {">", "/dev/tcp/h/1", Deny}, {">&", "../x", Deny},
+		{">", "out.txt", Allow}, {">>", "a/b", Allow}, {"<", "in", Allow}, {">", "/dev/null", Allow}, {">&", "2", Allow},
+		{"<&", "-", Allow},
+		{">", testRoot + "/x", Allow}, {">", "/etc/x", Deny}, {"<", "../x", Deny}, {">", "/dev/tcp/h/1", Deny},
+		{">&", "../x", Deny},
 		{"<", "/proc/self/environ", Deny}, {">", ".git/hooks/x", Deny}, {"<", ".git/config", Allow}, {">", "", Deny},
 	}
 	for _, c := range cases {
@@ -191,8 +197,10 @@ func TestClimbingBehindALink(t *testing.T) {
 		dir, file string
 		want      Effect
 	}{
-		{"", "self/x", Allow}, {"", "deep/../x", Allow}, {"", "a/../x", Allow}, {"", testRoot + "/deep/../x", Allow}, {"/deep", "../x", Allow},
-		{"", "self/../x", Deny}, {"", "deep/../../x", Deny}, {"", "./self/../x", Deny}, {"", testRoot + "/self/../root/x", Allow}, {"", testRoot + "/self/../x", Deny}, {"", "deep/../../../../x", Deny},
+		{"", "self/x", Allow}, {"", "deep/../x", Allow}, {"", "a/../x", Allow}, {"", testRoot + "/deep/../x", Allow},
+		{"/deep", "../x", Allow},
+		{"", "self/../x", Deny}, {"", "deep/../../x", Deny}, {"", "./self/../x", Deny},
+		{"", testRoot + "/self/../root/x", Allow}, {"", testRoot + "/self/../x", Deny}, {"", "deep/../../../../x", Deny},
 		{"", "a/../self/../x", Deny}, {"/self", "../x", Deny}, {"/self", "x/../../y", Deny}, {"/deep", "../../../../x", Deny},
 	} {
 		q := p.At(testRoot + c.dir)
@@ -222,10 +230,13 @@ func TestHints(t *testing.T) {
 		{"nonesuch", "no rule allows it", "no rule", "to permit it, add a rule: allow nonesuch"},
 		{"grpe x", "no rule allows it", "no rule", "did you mean grep? to permit it, add a rule: allow grpe"},
 		{"cat /etc/passwd", "/etc/passwd is outside of the root", "cat: path", "use a path inside " + testRoot},
-		{"sort --compress-pr=x f", "the option --compress-pr is not on the list of options known to be safe", "sort: --compress-pr", "leave --compress-pr out"},
+		{"sort --compress-pr=x f", "the option --compress-pr is not on the list of options known to be safe",
+			"sort: --compress-pr", "leave --compress-pr out"},
 		{"sort --uniq f", "abbreviated options are refused", "sort: --uniq", "write --unique in full"},
-		{"./ls", "programs are run by name, not by path", "path as name", "use the name of an installed program, without a slash"},
-		{"GIT_PAGER=x git log", "programs take orders from GIT_PAGER; only harmless variables may be exported", "environment GIT_PAGER", "leave GIT_PAGER as it is, or pass the value as an argument"},
+		{"./ls", "programs are run by name, not by path", "path as name",
+			"use the name of an installed program, without a slash"},
+		{"GIT_PAGER=x git log", "programs take orders from GIT_PAGER; only harmless variables may be exported",
+			"environment GIT_PAGER", "leave GIT_PAGER as it is, or pass the value as an argument"},
 		{"$x", "the command's name is only known at run time", "command name", "write the name out"},
 		{"sudo ls", "raises privileges", "", "do it without more rights, or ask a person"},
 		{"git -c alias.x='!id' x", "", "", ""},
@@ -236,7 +247,8 @@ func TestHints(t *testing.T) {
 			t.Fatal(c.cmd, err)
 		}
 		v := vs[0]
-		if v.Effect != Deny || c.why != "" && v.Why != c.why || c.where != "" && v.Where != c.where || c.hint != "" && v.Hint != c.hint {
+		if v.Effect != Deny || c.why != "" && v.Why != c.why || c.where != "" && v.Where != c.where || c.hint != "" &&
+			v.Hint != c.hint {
 			t.Errorf("%s: %+v", c.cmd, v)
 		}
 	}
@@ -247,7 +259,8 @@ func TestHints(t *testing.T) {
 func TestRuleNamesAnOption(t *testing.T) {
 	p := hostPolicy().With(mustParse(t, "allow find -delete # we mean it\nallow custom"))
 	check(t, p, []string{"find . -name '*.o' -delete", "custom --any -x y"}, Allow)
-	check(t, p, []string{"find .. -delete", "find . -fprint x", "custom /etc/passwd", "custom --out=../x", "custom -o/etc/x"}, Deny)
+	check(t, p, []string{"find .. -delete", "find . -fprint x", "custom /etc/passwd", "custom --out=../x",
+		"custom -o/etc/x"}, Deny)
 }
 
 // A tree that was judged is executed, perhaps by several at once: judging

@@ -34,7 +34,8 @@ var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant
 func ParseScript(src string) (*syntax.File, error) {
 	if len(src) > MaxScript {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
-			Why: fmt.Sprintf("it has %d bytes, at most %d are read", len(src), MaxScript), Hint: "put the data into a file and the commands into the script"}
+			Why:  fmt.Sprintf("it has %d bytes, at most %d are read", len(src), MaxScript),
+			Hint: "put the data into a file and the commands into the script"}
 	}
 	size := treeSize(src)
 	if size > maxTree {
@@ -86,7 +87,8 @@ func parseFault(err error) error {
 		return &fault.Error{Kind: fault.TooLarge, Op: "parse script",
 			Why: fmt.Sprintf("it is nested more than about 500 levels deep, joins too many commands in one list, or has %d lines of comment in a row", maxComments), Hint: "split it into several scripts or functions"}
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: "parse script", Why: err.Error(), Hint: "quote text that is not meant as shell syntax"}
+	e := &fault.Error{Kind: fault.Invalid, Op: "parse script", Why: err.Error(),
+		Hint: "quote text that is not meant as shell syntax"}
 	if syntax.IsIncomplete(err) {
 		e.Hint = "close what is still open: a quote, a bracket, or an if, for, while or case without its end"
 	}
@@ -94,7 +96,8 @@ func parseFault(err error) error {
 	var le syntax.LangError
 	switch {
 	case errors.As(err, &pe):
-		e.Subject, e.Why = fmt.Sprintf("%d:%d", pe.Pos.Line(), pe.Pos.Col()), strings.ReplaceAll(pe.Text, "foo(", "NAME(") // a function, as the parser imagines one
+		e.Subject, e.Why = fmt.Sprintf("%d:%d", pe.Pos.Line(), pe.Pos.Col()),
+			strings.ReplaceAll(pe.Text, "foo(", "NAME(") // a function, as the parser imagines one
 	case errors.As(err, &le):
 		e.Subject = fmt.Sprintf("%d:%d", le.Pos.Line(), le.Pos.Col())
 		e.Why = strings.TrimPrefix(e.Why, e.Subject+": ")

@@ -30,7 +30,8 @@ const (
 )
 
 // nodeSizes says what each byte may add by itself.
-var nodeSizes = sizesOf(";&|\n", stmtSize, "(", stmtSize/2, "$`", paramSize, `"'`, quoteSize, "<>", redirSize, "=", assignSize)
+var nodeSizes = sizesOf(";&|\n", stmtSize, "(", stmtSize/2, "$`", paramSize, `"'`, quoteSize, "<>", redirSize, "=",
+	assignSize)
 
 // arithSizes says what each byte may add where there is arithmetic.
 var arithSizes = sizesOf("+-*/%,?:=^!~&|<>", arithSize)

@@ -177,7 +177,8 @@ func (w *walker) stmt(s *syntax.Stmt) {
 		w.job(s)
 		return
 	case (s.Background || s.Coprocess || s.Disown) && w.p.checks.foreground:
-		w.refuse(nil, refusal("background &", "nothing may outlive the script in the background", "run it in the foreground, one command after the other"))
+		w.refuse(nil, refusal("background &", "nothing may outlive the script in the background",
+			"run it in the foreground, one command after the other"))
 	}
 	w.statement(s)
 }
@@ -213,7 +214,8 @@ func mayNotOpen(redirs []*syntax.Redirect) bool {
 		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 			continue
 		}
-		if r.Word == nil || !harmlessDevice(r.Word.Lit()) && strings.Trim(r.Word.Lit(), "0123456789") != "" || r.Word.Lit() == "" {
+		if r.Word == nil || !harmlessDevice(r.Word.Lit()) && strings.Trim(r.Word.Lit(), "0123456789") != "" ||
+			r.Word.Lit() == "" {
 			return true
 		}
 	}
@@ -374,7 +376,8 @@ func spine(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd)
 	for {
 		rest = append(rest, cmd)
 		left, ok := cmd.X.Cmd.(*syntax.BinaryCmd)
-		if !ok || left.Op == syntax.Pipe || left.Op == syntax.PipeAll || len(cmd.X.Redirs) > 0 || cmd.X.Negated || cmd.X.Background {
+		if !ok || left.Op == syntax.Pipe || left.Op == syntax.PipeAll || len(cmd.X.Redirs) > 0 || cmd.X.Negated ||
+			cmd.X.Background {
 			break
 		}
 		cmd = left

@@ -55,9 +55,11 @@ func listLine(line, where string) (words []string, why string, err error) {
 	case len(words) == 0:
 		return nil, "", nil
 	case slices.Contains(effectNames[:], words[0]):
-		return nil, "", malformed(where, fmt.Sprintf("%q is the beginning of a rule, and this file has names only", words[0]), "write the name alone, or put the rule into a file for --rules")
+		return nil, "", malformed(where, fmt.Sprintf("%q is the beginning of a rule, and this file has names only", words[0]),
+			"write the name alone, or put the rule into a file for --rules")
 	case len(words) > mostListWords:
-		return nil, "", malformed(where, fmt.Sprintf("the line has %d words, and a name has at most %d", len(words), mostListWords), onePerLine)
+		return nil, "", malformed(where, fmt.Sprintf("the line has %d words, and a name has at most %d", len(words),
+			mostListWords), onePerLine)
 	}
 	words[0] = withoutBin(words[0])
 	if !isCommandName(words[0]) {
@@ -65,7 +67,8 @@ func listLine(line, where string) (words []string, why string, err error) {
 	}
 	for _, w := range words[1:] {
 		if w == "" || strings.ContainsFunc(w, isMeta) {
-			return nil, "", malformed(where, fmt.Sprintf("%.80q is not a plain word", w), "leave it out: a name allows the command with all its arguments; what is more than names goes into a file for --rules")
+			return nil, "", malformed(where, fmt.Sprintf("%.80q is not a plain word", w),
+				"leave it out: a name allows the command with all its arguments; what is more than names goes into a file for --rules")
 		}
 	}
 	return words, why, nil
@@ -146,7 +149,8 @@ func (p *Policy) against(deny *rule) error {
 		argv := append(slices.Clone(r.words), r.flags...)
 		argv[0] = path.Base(argv[0])
 		if deny.matches(argv) && (r.beats(deny) || argv[0] != r.words[0]) {
-			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where), "take the line out")
+			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where),
+				"take the line out")
 		}
 	}
 	return nil
@@ -197,7 +201,8 @@ func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) 
 		words, _, err := splitLine(line)
 		where := fmt.Sprintf("allowed_commands:%d", i+1)
 		if err != nil || len(words) == 0 {
-			return nil, malformed(where, fmt.Sprintf("%q is not a command", line), "write a command name, such as npm or git status")
+			return nil, malformed(where, fmt.Sprintf("%q is not a command", line),
+				"write a command name, such as npm or git status")
 		}
 		kept = append(kept, allowRule(words, "", where))
 	}
@@ -230,7 +235,8 @@ func (a AllowedCommands) exclusions() []rule {
 		if len(words) == 0 {
 			continue
 		}
-		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d", i+1), listed: true}
+		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d",
+			i+1), listed: true}
 		r.setWords(words)
 		out = append(out, r)
 	}

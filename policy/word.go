@@ -54,7 +54,8 @@ type fieldList struct {
 func (f *fieldList) end() {
 	if f.open || len(f.cur) > 0 || f.part.late {
 		f.w.cost.spend(2 * costWord)
-		f.out = append(f.out, word{text: string(f.cur), late: f.part.late, loose: f.part.loose, src: f.src, head: f.part.head, splits: f.part.splits})
+		f.out = append(f.out, word{text: string(f.cur), late: f.part.late, loose: f.part.loose, src: f.src, head: f.part.head,
+			splits: f.part.splits})
 	}
 	f.cur, f.part, f.open = nil, word{}, false
 }
@@ -105,7 +106,8 @@ func (w *walker) fields(src *syntax.Word) []word {
 	w.cost.spend(costWord)
 	words := []*syntax.Word{src}
 	if n := braces(src); n > maxBraces {
-		w.refuseStrict(refusal("brace expansion", "it has more than "+strconv.Itoa(maxBraces)+" braces", "write the words out, or use a loop"))
+		w.refuseStrict(refusal("brace expansion", "it has more than "+strconv.Itoa(maxBraces)+" braces",
+			"write the words out, or use a loop"))
 	} else if n > 0 {
 		w.cost.spend(costWord*n + 10*n*n)
 		cp := *src
@@ -198,7 +200,8 @@ func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 					next = append(next, w.joinWords(head, tail))
 				}
 				if len(next) > maxFields {
-					w.refuseStrict(refusal("brace expansion", "it makes more than "+strconv.Itoa(maxFields)+" words", "write fewer alternatives, or use a loop"))
+					w.refuseStrict(refusal("brace expansion", "it makes more than "+strconv.Itoa(maxFields)+" words",
+						"write fewer alternatives, or use a loop"))
 					return next[:maxFields]
 				}
 			}

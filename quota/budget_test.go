@@ -18,7 +18,8 @@ func TestWeightedTokens(t *testing.T) {
 		u    Usage
 		want int64
 	}{
-		{Usage{Input: 10}, 10}, {Usage{Cached: 4}, 1}, {Usage{Cached: 1}, 1}, {Usage{Output: 3}, 12}, {Usage{Input: 1, Cached: 5, Output: 1}, 7},
+		{Usage{Input: 10}, 10}, {Usage{Cached: 4}, 1}, {Usage{Cached: 1}, 1}, {Usage{Output: 3}, 12},
+		{Usage{Input: 1, Cached: 5, Output: 1}, 7},
 	} {
 		if got := c.u.Tokens(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.u, got, c.want)
@@ -36,7 +37,8 @@ func TestOverBudget(t *testing.T) {
 		fault.Hint(err) != "raise quota.tokens, or split the task" {
 		t.Errorf("%v / %s", err, fault.Hint(err))
 	}
-	for name, u := range map[string]Usage{"calls": {Calls: 51}, "bytes read": {Read: 1 << 40}, "bytes written": {Written: 1 << 40}, "scripts": {Scripts: 1 << 20}} {
+	for name, u := range map[string]Usage{"calls": {Calls: 51}, "bytes read": {Read: 1 << 40},
+		"bytes written": {Written: 1 << 40}, "scripts": {Scripts: 1 << 20}} {
 		if err := New(Limits{}).Charge(u); err == nil || !strings.HasSuffix(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -44,7 +46,8 @@ func TestOverBudget(t *testing.T) {
 }
 
 func TestNothingIsNothing(t *testing.T) {
-	for name, m := range map[string]*Budget{"nil": nil, "zero": {}, "negative": New(Limits{Calls: -1}), "child of nil": (*Budget)(nil).Child(Limits{Calls: 5})} {
+	for name, m := range map[string]*Budget{"nil": nil, "zero": {}, "negative": New(Limits{Calls: -1}),
+		"child of nil": (*Budget)(nil).Child(Limits{Calls: 5})} {
 		if err := m.Charge(Usage{Calls: 1}); fault.KindOf(err) != fault.Exhausted {
 			t.Errorf("%s meter: %v", name, err)
 		}
@@ -149,7 +152,8 @@ func TestLeft(t *testing.T) {
 	if got, want := m.Left().String(), "38 of 50 calls left, 1MB of 1MB bytes read left"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got, _ := json.Marshal(m.Left()); string(got) != `{"calls":{"left":38,"of":50},"read":{"left":1048576,"of":1048576}}` {
+	if got, _ := json.Marshal(m.Left()); string(
+		got) != `{"calls":{"left":38,"of":50},"read":{"left":1048576,"of":1048576}}` {
 		t.Errorf("got %s", got)
 	}
 	if got := New(Unlimited()).Left().String(); got != "no limits" {
@@ -162,12 +166,14 @@ func TestLeft(t *testing.T) {
 
 func TestBudgetSet(t *testing.T) {
 	var b Limits
-	for name, value := range map[string]string{"calls": "7", "tokens": "none", "read": "10MB", "written": "1KB", "scripts": "3", "wall": "2m"} {
+	for name, value := range map[string]string{"calls": "7", "tokens": "none", "read": "10MB", "written": "1KB",
+		"scripts": "3", "wall": "2m"} {
 		if err := b.Set(name, value); err != nil {
 			t.Error(err)
 		}
 	}
-	if b.Calls != 7 || b.Tokens != NoLimit || b.Read != 10<<20 || b.Written != 1024 || b.Scripts != 3 || b.Wall != 2*time.Minute {
+	if b.Calls != 7 || b.Tokens != NoLimit || b.Read != 10<<20 || b.Written != 1024 || b.Scripts != 3 ||
+		b.Wall != 2*time.Minute {
 		t.Errorf("%+v", b)
 	}
 	for name, value := range map[string]string{"calls": "-1", "read": "x", "nope": "1"} {
@@ -204,7 +210,8 @@ func TestAmountsDoNotWrap(t *testing.T) {
 
 func TestAbout(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		time.Hour - 2*time.Second: "1h", 90 * time.Minute: "1h30m", 599 * time.Second: "9m59s", 5 * time.Minute: "5m", 10 * time.Second: "10s", 0: "0s",
+		time.Hour - 2*time.Second: "1h", 90 * time.Minute: "1h30m", 599 * time.Second: "9m59s", 5 * time.Minute: "5m",
+		10 * time.Second: "10s", 0: "0s",
 	} {
 		if got := about(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)

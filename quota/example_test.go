@@ -9,7 +9,8 @@ import (
 
 // A part of a task gets a part of its budget, and what it uses counts for both.
 func Example() {
-	task := quota.New(quota.Limits{Scripts: 3, Calls: 10, Tokens: quota.NoLimit, Read: quota.NoLimit, Written: quota.NoLimit, Wall: quota.NoLimit})
+	task := quota.New(quota.Limits{Scripts: 3, Calls: 10, Tokens: quota.NoLimit, Read: quota.NoLimit,
+		Written: quota.NoLimit, Wall: quota.NoLimit})
 	part := task.Child(quota.Limits{Scripts: 2})
 	for range 3 {
 		if err := part.Charge(quota.Usage{Scripts: 1}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -32,10 +33,12 @@ func TestGaugeTrips(t *testing.T) {
 			return g.Err()
 		},
 	} {
-		g := NewLimiter(ScriptLimits{Memory: 1 << 20, Output: 1 << 20, Files: 10, Depth: 10, Stages: 10, Loops: 10, Time: 20 * time.Millisecond})
+		g := NewLimiter(ScriptLimits{Memory: 1 << 20, Output: 1 << 20, Files: 10, Depth: 10, Stages: 10, Loops: 10,
+			Time: 20 * time.Millisecond})
 		ctx, stop := g.Start(t.Context())
 		err := charge(g)
-		if err == nil || !strings.Contains(err.Error(), "limit "+name+"=") || !strings.Contains(fault.FlagHint(err), "--limit "+name+"=") || !strings.Contains(fault.Hint(err), "limits."+name) {
+		if err == nil || !strings.Contains(err.Error(), "limit "+name+"=") ||
+			!strings.Contains(fault.FlagHint(err), "--limit "+name+"=") || !strings.Contains(fault.Hint(err), "limits."+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if ctx.Err() == nil || !errors.Is(context.Cause(ctx), err) {
@@ -68,7 +71,7 @@ func TestGaugePause(t *testing.T) {
 	resume()
 	select {
 	case <-ctx.Done():
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Error("the clock never went on")
 	}
 }

@@ -114,13 +114,15 @@ func (t *SharedBudget) tooLittle(spent, need, reserved int64) error {
 	if reserved > 0 {
 		why += fmt.Sprintf(" while others have reserved %d", reserved)
 	}
-	return &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: why, Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
+	return &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: why,
+		Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
 }
 
 // set writes the reservation down. The caller holds the lock of the state.
 func (t *SharedBudget) set(n Need) (*Reservation, error) {
 	r := &Reservation{Output: n.Output, total: t}
-	r.note = reservationFile{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached, Output: n.Output, Calls: 1}}
+	r.note = reservationFile{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached,
+		Output: n.Output, Calls: 1}}
 	text, err := json.Marshal(r.note)
 	if err != nil {
 		return nil, err
@@ -238,7 +240,8 @@ func look(name string) (n reservationFile, dead bool, err error) {
 	if json.Unmarshal(text, &n) != nil {
 		n = reservationFile{}
 		if !dead {
-			err = &fault.Error{Kind: fault.Invalid, Op: "read reservation", Subject: name, Why: "it is not whole", Hint: "remove the file if no hako runs"}
+			err = &fault.Error{Kind: fault.Invalid, Op: "read reservation", Subject: name, Why: "it is not whole",
+				Hint: "remove the file if no hako runs"}
 		}
 	}
 	return n, dead, err

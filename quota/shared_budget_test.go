@@ -63,10 +63,12 @@ func TestReserve(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	_, err = total.Reserve(t.Context(), Need{Input: 100, Output: 100, Least: 50})
-	if fault.KindOf(err) != fault.Exhausted || !strings.Contains(err.Error(), "used 0 of 1000 tokens, and this call may use 300 while others have reserved 1000") {
+	if fault.KindOf(err) != fault.Exhausted ||
+		!strings.Contains(err.Error(), "used 0 of 1000 tokens, and this call may use 300 while others have reserved 1000") {
 		t.Errorf("all was reserved: %v", err)
 	}
-	if _, err := total.Reserve(t.Context(), Need{Input: 1001}); err == nil || !strings.Contains(err.Error(), "may use 1001") {
+	if _, err := total.Reserve(t.Context(), Need{Input: 1001}); err == nil ||
+		!strings.Contains(err.Error(), "may use 1001") {
 		t.Errorf("more than there is: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -100,7 +100,8 @@ func (s UsageFile) Within(total int64, b Limits) (Limits, error) {
 		return b, err
 	}
 	if spent >= total {
-		return b, &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: fmt.Sprintf("all runs together used %d of %d tokens", spent, total),
+		return b, &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: fmt.Sprintf("all runs together used %d of %d tokens",
+			spent, total),
 			Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
 	}
 	if b.Tokens == 0 {

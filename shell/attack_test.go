@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"hako/internal/testload"
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
@@ -96,13 +97,13 @@ func (h *host) attack(t testing.TB, setup, script string) {
 	}
 	s := shell.New(shell.Options{Commands: command.All(), Limiter: g, FS: tree, Dir: h.box, Parse: policy.ParseScript})
 	var out bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(10*time.Second))
 	defer cancel()
 	began := time.Now()
 	for _, src := range []string{setup, script} {
 		_, _ = s.Run(ctx, &run.Request{Script: src, Stdout: &out, Stderr: &out})
 	}
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > testload.Bound(8*time.Second) {
 		t.Errorf("%q took %v", script, took)
 	}
 	// The shell may echo the name of the secret, but never what it holds.
@@ -123,7 +124,8 @@ func TestAttacks(t *testing.T) {
 		}
 		t.Run(file, func(t *testing.T) {
 			h := newHost(t)
-			places := strings.NewReplacer("@PWN@", h.outside+"/pwn", "@SECRET@", h.outside+"/secret.txt", "@OUT@", h.outside, "@ROOT@", h.box)
+			places := strings.NewReplacer("@PWN@", h.outside+"/pwn", "@SECRET@", h.outside+"/secret.txt", "@OUT@", h.outside,
+				"@ROOT@", h.box)
 			for line := range bytes.Lines(src) {
 				var a struct{ Setup, Command string }
 				if err := json.Unmarshal(line, &a); err != nil {
@@ -137,18 +139,25 @@ func TestAttacks(t *testing.T) {
 
 // ways are scripts that look for a hole in this shell in particular.
 var ways = []string{
-	`cat link`, `cat out/secret.txt`, `cat < link`, `cat < out/../outside/secret.txt`, `cat "$OLDPWD/../outside/secret.txt"`,
-	`cd out && cat secret.txt`, `cd .. && cd outside && cat *`, `find / -name 'secret*' -exec cat {} +`, `find -L . -type f | xargs cat`,
-	`ln -s / root; cat root@SECRET@`, `ln link hard; cat hard`, `cp -L link copy; cat copy`, `cp -rL out copies; cat copies/*`, `tar chf - . | tar xf - -O`, `zip -r - . | funzip`,
-	`mv out/secret.txt .; cat secret.txt`, `rm -rf out/ out/* link ../outside`, `echo x > out/new`, `echo x > link`, `echo x >> link`, `tee link out/pwn < f.txt`, `> @PWN@`,
+	`cat link`, `cat out/secret.txt`, `cat < link`, `cat < out/../outside/secret.txt`,
+	`cat "$OLDPWD/../outside/secret.txt"`,
+	`cd out && cat secret.txt`, `cd .. && cd outside && cat *`, `find / -name 'secret*' -exec cat {} +`,
+	`find -L . -type f | xargs cat`,
+	`ln -s / root; cat root@SECRET@`, `ln link hard; cat hard`, `cp -L link copy; cat copy`,
+	`cp -rL out copies; cat copies/*`, `tar chf - . | tar xf - -O`, `zip -r - . | funzip`,
+	`mv out/secret.txt .; cat secret.txt`, `rm -rf out/ out/* link ../outside`, `echo x > out/new`, `echo x > link`,
+	`echo x >> link`, `tee link out/pwn < f.txt`, `> @PWN@`,
 	`touch out/pwn; mkdir out/d; ln -s x out/l; mv f.txt out/; cp f.txt out/; truncate -s 0 link; sed -i s/a/b/ link; sort -o link f.txt; split -b 1 f.txt out/x`,
-	`grep -r canary / ../outside out/ link`, `grep -R canary .`, `ls -laR / out/ | cat; stat -L link; file -L link; du -L .; tree -l; realpath link; readlink -f link | xargs cat`,
+	`grep -r canary / ../outside out/ link`, `grep -R canary .`,
+	`ls -laR / out/ | cat; stat -L link; file -L link; du -L .; tree -l; realpath link; readlink -f link | xargs cat`,
 	`echo "$HAKO_TEST_SECRET"; env; printenv HAKO_TEST_SECRET; export -p; declare -p; set; awk 'BEGIN{for(k in ENVIRON) print k, ENVIRON[k]}'; jq -n 'env, $ENV'; echo ${!H*} ${!HAKO*}; bash -c 'env'; sh -c 'echo $HAKO_TEST_SECRET'`,
-	`cat /proc/self/environ /proc/1/environ /proc/self/cmdline /proc/self/fd/* /dev/fd/9 /dev/mem /etc/passwd`, `exec 3< /proc/self/environ; cat <&3; read x < /dev/tcp/127.0.0.1/80; exec 4<> /dev/udp/127.0.0.1/53`,
+	`cat /proc/self/environ /proc/1/environ /proc/self/cmdline /proc/self/fd/* /dev/fd/9 /dev/mem /etc/passwd`,
+	`exec 3< /proc/self/environ; cat <&3; read x < /dev/tcp/127.0.0.1/80; exec 4<> /dev/udp/127.0.0.1/53`,
 	`awk 'BEGIN{while((getline l < "@SECRET@")>0) print l; system("cat @SECRET@"); "cat link" | getline x; print x; print "x" > "@PWN@"; print "x" | "cat > @PWN@"}'`,
 	`sed 'r @SECRET@' f.txt; sed 'w @PWN@' f.txt; sed '1e cat @SECRET@' f.txt; sed -n 's/a/cat link/ep' f.txt; sed -f @SECRET@ f.txt; sed 'R link' f.txt`,
 	`jq -n 'input_filename, $__prog_args' --rawfile x @SECRET@; jq -n --slurpfile x link '$x'; jq -f @SECRET@; jq -L @OUT@ 'include "secret"; .'; jq -n 'include "@OUT@/secret"; .'; jq -n 'import "../outside/secret" as $x; $x'`,
-	`. @SECRET@; source link; bash link; sh < link; . /dev/stdin < out/secret.txt`, `mapfile -t x < link; echo "${x[@]}"; read y < @SECRET@; echo "$y"; x=$(<link); echo "$x"; x=$(< @SECRET@); echo "$x"`,
+	`. @SECRET@; source link; bash link; sh < link; . /dev/stdin < out/secret.txt`,
+	`mapfile -t x < link; echo "${x[@]}"; read y < @SECRET@; echo "$y"; x=$(<link); echo "$x"; x=$(< @SECRET@); echo "$x"`,
 	`wc --files0-from=@SECRET@; sort --files0-from=@SECRET@; date -f @SECRET@; grep -f @SECRET@ f.txt -v; xargs -a @SECRET@ echo; diff link f.txt; comm link f.txt; join link f.txt; paste link; od -c link; xxd link; base64 link; uuencode link x; patch -i link; bc link; dc -f link; cksum link | cat; tail -n 1 link; head -c 9 link; tac link; rev link; nl link; fold link; cut -c1- link; tr a b < link; column link; expand link; fmt link; strings link; tsort link`,
 	`gzip -c link | gzip -dc; bzip2 -dc link; xz -dc link; tar cf - link out/ | tar xOf -; tar cf x.tar -C @OUT@ secret.txt; tar xOf x.tar; zip x.zip link; unzip -p x.zip; tar xf x.tar -C ..; tar --absolute-names -cf y.tar @SECRET@; tar xOf y.tar`,
 	`printf 'a\n' > ../outside/pwn; printf 'x' > $PWD/../outside/pwn; cd /; cat .@SECRET@ ./..@SECRET@`,

@@ -25,5 +25,6 @@ type bug struct{ error }
 func (b bug) Unwrap() error { return b.error }
 
 func broken(what string, why any) error {
-	return &fault.Error{Op: "run", Subject: what, Why: fmt.Sprintf("it broke: %v", why), Hint: "this is a bug in hako; please report the command"}
+	return &fault.Error{Op: "run", Subject: what, Why: fmt.Sprintf("it broke: %v", why),
+		Hint: "this is a bug in hako; please report the command"}
 }

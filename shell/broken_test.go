@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 	"hako/shell"
@@ -64,7 +65,8 @@ func TestOpenFilesOfAllSubshells(t *testing.T) {
 	var out bytes.Buffer
 	script := `exec 3>errors; many() { for j in {1..200}; do true {x}>f; done 2>&3; : ready; cat; }
 many | many | many; exec 3>&-; grep -c 'f: Too many open files' errors`
-	_, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: in, Stdout: &out, Stderr: &out, Check: check, Timeout: 10 * time.Second})
+	_, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: in, Stdout: &out, Stderr: &out, Check: check,
+		Timeout: 10 * time.Second})
 	if err != nil || out.String() != "89\n" { // 600 and the errors are 89 more than there may be
 		t.Errorf("%v, %q", err, &out)
 	}
@@ -76,14 +78,15 @@ many | many | many; exec 3>&-; grep -c 'f: Too many open files' errors`
 // TestExecLetsGo knows that exec >f closes what was there: whoever reads from
 // it must not wait for more.
 func TestExecLetsGo(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(5*time.Second))
 	defer cancel()
 	for script, want := range map[string]string{
 		"(exec >f; echo a) | cat; cat f":              "a\n",
 		"x=$(echo a; exec >f; echo b); echo $x; rm f": "a\n",
 	} {
 		var out bytes.Buffer
-		if _, err := withJobs(nil).Run(ctx, &run.Request{Script: script, Stdout: &out, Stderr: &out}); err != nil || out.String() != want {
+		if _, err := withJobs(nil).Run(ctx, &run.Request{Script: script, Stdout: &out, Stderr: &out}); err != nil ||
+			out.String() != want {
 			t.Errorf("%s: %v, %q, want %q", script, err, &out, want)
 		}
 	}
@@ -98,17 +101,22 @@ func TestBrokenInterpreter(t *testing.T) {
 		commands["boom"] = shell.Command{Name: "boom", Run: func(context.Context, *shell.Call) error { return nil }}
 		s := shell.New(shell.Options{Commands: commands, Jobs: jobs})
 		scripts := []string{
-			"boom", "f() { local v=in; shift; boom; }; v=out; f a b", "(boom)", "x=$(boom)", "echo a | boom", "boom | cat", "{ { boom; } >f; } | cat", "echo a | (boom) | cat",
-			"{ boom; } 3>f", "cat <<E\n$(boom)\nE", "echo a >f$(boom)", "cat 4</dev/null 3<f$(boom) | cat", "echo a | xargs boom", "sh -c boom", "sh -c 'boom | cat'", "eval boom", "trap boom EXIT", "(trap boom EXIT)", "(trap boom EXIT) | cat",
+			"boom", "f() { local v=in; shift; boom; }; v=out; f a b", "(boom)", "x=$(boom)", "echo a | boom", "boom | cat",
+			"{ { boom; } >f; } | cat", "echo a | (boom) | cat",
+			"{ boom; } 3>f", "cat <<E\n$(boom)\nE", "echo a >f$(boom)", "cat 4</dev/null 3<f$(boom) | cat",
+			"echo a | xargs boom", "sh -c boom", "sh -c 'boom | cat'", "eval boom", "trap boom EXIT", "(trap boom EXIT)",
+			"(trap boom EXIT) | cat",
 			"(trap boom DEBUG; echo a)", "while boom; do :; done", "find . -exec boom \\;", "env x=1 boom",
 		}
 		if jobs {
-			scripts = append(scripts, "boom & wait", "boom & sleep 5", "(boom & wait) | cat", "{ trap boom EXIT; } & wait", "x=$(boom & echo a); sleep 5", "echo a | { boom & cat; } | cat; sleep 5")
+			scripts = append(scripts, "boom & wait", "boom & sleep 5", "(boom & wait) | cat", "{ trap boom EXIT; } & wait",
+				"x=$(boom & echo a); sleep 5", "echo a | { boom & cat; } | cat; sleep 5")
 		}
 		for _, script := range scripts {
 			breaks(t, s, script)
 		}
-		if got := say(t, s, "echo $v $# $BASH_SUBSHELL; trap -p; ls /dev/fd/3 2>/dev/null; echo on"); !strings.HasPrefix(got, "out 0 0\n") || !strings.HasSuffix(got, "on\n") {
+		if got := say(t, s, "echo $v $# $BASH_SUBSHELL; trap -p; ls /dev/fd/3 2>/dev/null; echo on"); !strings.HasPrefix(got,
+			"out 0 0\n") || !strings.HasSuffix(got, "on\n") {
 			t.Errorf("the session afterwards: %q", got)
 		}
 	}
@@ -118,7 +126,8 @@ func TestBrokenInterpreter(t *testing.T) {
 func breaks(t *testing.T, s *shell.Session, script string) {
 	t.Helper()
 	var out bytes.Buffer
-	res, err := s.Run(t.Context(), &run.Request{Script: script + "\necho after", Timeout: 3 * time.Second, Stdout: &out, Stderr: &out,
+	res, err := s.Run(t.Context(), &run.Request{Script: script + "\necho after", Timeout: 3 * time.Second, Stdout: &out,
+		Stderr: &out,
 		Check: func(_ context.Context, _ string, argv []string) error {
 			if argv[0] == "boom" {
 				var none []int
@@ -127,7 +136,8 @@ func breaks(t *testing.T, s *shell.Session, script string) {
 			return nil
 		}})
 	var f *fault.Error
-	if !errors.As(err, &f) || fault.KindOf(err) != fault.Other || !strings.Contains(err.Error(), "index out of range") || !strings.Contains(f.Hint, "a bug in hako") || res.Exit == 0 {
+	if !errors.As(err, &f) || fault.KindOf(err) != fault.Other || !strings.Contains(err.Error(), "index out of range") ||
+		!strings.Contains(f.Hint, "a bug in hako") || res.Exit == 0 {
 		t.Errorf("%s: %d, %v", script, res.Exit, err)
 	}
 	if strings.Contains(out.String(), "after") && !strings.Contains(script, "EXIT") {

@@ -185,7 +185,8 @@ func (e *expander) part(part syntax.WordPart, quoted bool) {
 	case *syntax.ExtGlob:
 		e.group(part)
 	case *syntax.ProcSubst:
-		e.p.refuse("<(…)", "process substitution does not exist in this shell", "write to a file first, or use a pipe or a here-string")
+		e.p.refuse("<(…)", "process substitution does not exist in this shell",
+			"write to a file first, or use a pipe or a here-string")
 		e.p.fail("process substitution refused")
 	}
 }
@@ -409,7 +410,8 @@ func (e *expander) source() string {
 
 // cmdSubst runs $(…). $(<file) reads the file.
 func (p *proc) cmdSubst(c *syntax.CmdSubst) string {
-	if len(c.Stmts) == 1 && c.Stmts[0].Cmd == nil && len(c.Stmts[0].Redirs) == 1 && c.Stmts[0].Redirs[0].Op == syntax.RdrIn {
+	if len(c.Stmts) == 1 && c.Stmts[0].Cmd == nil && len(c.Stmts[0].Redirs) == 1 &&
+		c.Stmts[0].Redirs[0].Op == syntax.RdrIn {
 		return p.slurp(c.Stmts[0].Redirs[0])
 	}
 	if len(c.Stmts) == 0 {

@@ -102,7 +102,8 @@ func TestUnknown(t *testing.T) {
 func TestEnvWins(t *testing.T) {
 	env := []string{"HOME=/w", "PATH=/opt/bin", "USER=me", "TMPDIR=/w/tmp", "LANG=ja_JP.UTF-8", "SHELL=/bin/hako"}
 	s := hosted(shell.Options{Env: env})
-	if got, want := say(t, s, `echo $HOME ~ $PATH $USER $TMPDIR $LANG $SHELL; env | grep -c -e ^HOME=/w -e ^SHELL= -e ^TMPDIR=/w/tmp`),
+	if got, want := say(t, s,
+		`echo $HOME ~ $PATH $USER $TMPDIR $LANG $SHELL; env | grep -c -e ^HOME=/w -e ^SHELL= -e ^TMPDIR=/w/tmp`),
 		"/w /w /opt/bin me /w/tmp ja_JP.UTF-8 /bin/hako\n3\n"; got != want {
 		t.Errorf("got %q", got)
 	}
@@ -147,13 +148,18 @@ func TestMerged(t *testing.T) {
 		first, second string
 	}{
 		{"streams", two, false, "124", "3"}, {"streams 2>&1", two, true, "1234", ""}, {"streams", one, true, "1234", ""},
-		{"streams &>f; cat f", two, true, "1234", ""}, {"streams |& cat", two, true, "1234", ""}, {"streams >f 2>g; cat f", two, false, "124", ""},
+		{"streams &>f; cat f", two, true, "1234", ""}, {"streams |& cat", two, true, "1234", ""},
+		{"streams >f 2>g; cat f", two, false, "124", ""},
 		{"streams 3>&1 1>&2 2>&3", two, false, "3", "124"}, {"x=$(streams 2>&1); echo -n $x", two, true, "1234", ""},
-		{"streams >&-", two, false, "", "3streams: Write error: Bad file descriptor\n"}, {"streams 2>&-", two, false, "124", ""},
+		{"streams >&-", two, false, "", "3streams: Write error: Bad file descriptor\n"},
+		{"streams 2>&-", two, false, "124", ""},
 	} {
 		one.Reset()
 		two.Reset()
-		s := shell.New(shell.Options{Commands: command.All(), Find: func(name string) (shell.Command, bool) { return cmd, name == "streams" }})
+		s := shell.New(shell.Options{Commands: command.All(), Find: func(name string) (shell.Command, bool) {
+			return cmd,
+				name == "streams"
+		}})
 		if _, err := s.Run(t.Context(), &run.Request{Script: c.script, Stdout: one, Stderr: c.err}); err != nil {
 			t.Error(err)
 		}

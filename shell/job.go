@@ -76,7 +76,8 @@ func (w *jobTable) add(j *job, parent int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.running) >= maxJobs {
-		return &fault.Error{Kind: fault.Exhausted, Op: "run", Subject: "&", Why: fmt.Sprintf("%d jobs are running already", maxJobs), Hint: "wait for some of them first"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "run", Subject: "&", Why: fmt.Sprintf("%d jobs are running already",
+			maxJobs), Hint: "wait for some of them first"}
 	}
 	w.pids++
 	j.pid = firstPid + w.pids
@@ -152,7 +153,8 @@ func (p *proc) dismiss() {
 // background starts a statement that ends with &.
 func (p *proc) background(st *syntax.Stmt) {
 	if !p.ses.Jobs || st.Coprocess || st.Disown {
-		p.refuse("&", "background jobs do not exist in this shell", "run the commands one after the other, or join them with a pipe")
+		p.refuse("&", "background jobs do not exist in this shell",
+			"run the commands one after the other, or join them with a pipe")
 		return
 	}
 	if err := p.tooDeep(); err != nil {
@@ -161,7 +163,8 @@ func (p *proc) background(st *syntax.Stmt) {
 	}
 	front := *st
 	front.Background = false
-	j := &job{owner: p, number: p.nextJob(), line: p.line, text: strings.TrimSpace(printNode(&front)), done: make(chan struct{})}
+	j := &job{owner: p, number: p.nextJob(), line: p.line, text: strings.TrimSpace(printNode(&front)),
+		done: make(chan struct{})}
 	c, err := p.detach()
 	c.ctx, j.cancel = context.WithCancelCause(p.ctx)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
@@ -22,41 +23,44 @@ const grow = `g() { x=$1; while (( ${#x} < 1000000 )); do x=$x$x; done; }; `
 
 // endless are scripts that would work for minutes if nothing looked at the clock.
 var endless = map[string]string{
-	"variable of itself":      `n=n+n; echo $((n))`,
-	"two variables":           `a=b+b b=a+a; echo $((a))`,
-	"chain of variables":      `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; echo $((a60))`,
-	"chain with ternaries":    `a0=1; for i in {1..60}; do declare a$i="a$((i-1))?a$((i-1)):0"; done; echo $((a60))`,
-	"chain of subscripts":     `a0=0; for i in {1..60}; do declare a$i="q[a$((i-1))]+q[a$((i-1))]"; done; echo $((a60))`,
-	"chain in test":           `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; [[ a60 -eq 1 ]]`,
-	"chain in a slice":        `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; x=abc; echo ${x:a60}`,
-	"brackets as a pattern":   grow + `g '['; while :; do [[ $x == $x ]]; done`,
-	"classes as a pattern":    grow + `g '[[:alpha:]'; while :; do [[ $x == $x ]]; done`,
-	"stars":                   grow + `g a; y=${x//a/*a}; y=${y//b/*[ab]}; while :; do [[ $x == *[a]*[a]*[a]*b ]]; [[ $x == ${y:0:9999}b ]]; done`,
+	"variable of itself":    `n=n+n; echo $((n))`,
+	"two variables":         `a=b+b b=a+a; echo $((a))`,
+	"chain of variables":    `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; echo $((a60))`,
+	"chain with ternaries":  `a0=1; for i in {1..60}; do declare a$i="a$((i-1))?a$((i-1)):0"; done; echo $((a60))`,
+	"chain of subscripts":   `a0=0; for i in {1..60}; do declare a$i="q[a$((i-1))]+q[a$((i-1))]"; done; echo $((a60))`,
+	"chain in test":         `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; [[ a60 -eq 1 ]]`,
+	"chain in a slice":      `a0=1; for i in {1..60}; do declare a$i="a$((i-1))+a$((i-1))"; done; x=abc; echo ${x:a60}`,
+	"brackets as a pattern": grow + `g '['; while :; do [[ $x == $x ]]; done`,
+	"classes as a pattern":  grow + `g '[[:alpha:]'; while :; do [[ $x == $x ]]; done`,
+	"stars": grow +
+		`g a; y=${x//a/*a}; y=${y//b/*[ab]}; while :; do [[ $x == *[a]*[a]*[a]*b ]]; [[ $x == ${y:0:9999}b ]]; done`,
 	"groups":                  grow + `g a; while :; do [[ $x == *(a|aa|aaa)*(a|b)*(*(a)|c)d ]]; done`,
 	"negated groups":          grow + `g ab; while :; do [[ $x == *!(*a*)!(b*)!(*c)?d ]]; done`,
 	"groups that never close": grow + `g '*(+('; while :; do [[ $x == $x ]]; done`,
-	"groups in groups":        grow + `g a; q=a; for i in {1..200}; do q="*($q|b)"; done; while :; do [[ $x == ${q}c ]]; done`,
-	"case":                    grow + `g a; while :; do case $x in *(a|aa)b|*[a]*[b]*c|+(?|??)!(a)) : ;; esac; done`,
-	"prefix":                  grow + `g ab; while :; do y=${x##*([ab]|ba)c} y=${x#*[b]*[b]*c}; done`,
-	"suffix":                  grow + `g ab; while :; do y=${x%%c*([ab]|ba)} y=${x%c*[b]*[b]*}; done`,
-	"replace":                 grow + `g ab; while :; do y=${x//a*c/d} y=${x//+(ab|b)/c} y=${x//?/zz}; done`,
-	"upper case":              grow + `g ab; while :; do y=${x^^} y=${x^^[a-z]} y=${x@U} y=${x@u}; done`,
-	"quotes":                  grow + `g $'\'\001'; while :; do y=${x@Q} y=${x@A} y=${x@E}; printf -v y %q "$x"; done`,
-	"words":                   grow + `g 'a '; while :; do y=($x); done`,
-	"words by letters":        grow + `g 'ab'; IFS=b; while :; do y=($x); set -- $x; done`,
-	"read into an array":      grow + `g 'a '; while :; do read -a y <<< "$x"; read -r y z <<< "$x"; done`,
-	"mapfile":                 grow + `g $'a\n'; while :; do mapfile -t y <<< "$x"; done`,
-	"here-documents":          grow + "g 'a$'; while :; do cat > /dev/null <<E\n$x$x\nE\ndone",
-	"braces":                  `while :; do : {1..300000} {a,b}{c,d}{e,f}{1..9}{1..9}{1..9}{1..9}; done`,
-	"names of files":          grow + `g './'; while :; do : $x* ; done`,
-	"format":                  grow + `g '%s'; while :; do printf -v y "$x" {1..1000}; done`,
-	"slices":                  grow + `g é; while :; do y=${x:5:99999} y=${x: -5:3} y=${#x}; done`,
-	"comparing":               grow + `g a; while :; do [[ $x < $x ]]; [ "$x" = "$x" ]; [ "$x" -eq 1 ]; done 2> /dev/null`,
-	"arrays":                  `for i in {1..200000}; do a[200000-i]=$i; done; while :; do b=("${a[@]}"); b=("${!a[@]}"); c="${a[*]}"; done`,
-	"tables":                  `declare -A m; for i in {1..100000}; do m[$i]=$i; done; while :; do b=("${!m[@]}"); c=${m[@]@A}; done`,
-	"commands joined":         `x=$(printf ':&&%.0s' {1..50000}); while :; do eval "$x:"; done`,
-	"regular expressions":     grow + `g a; while :; do [[ $x =~ ^(a|aa)+b$ ]]; done`,
-	"pipeline":                grow + `g a; while :; do [[ $x == *(a|aa)b ]]; done | while :; do [[ $x == *(a|aa)b ]]; done`,
+	"groups in groups": grow +
+		`g a; q=a; for i in {1..200}; do q="*($q|b)"; done; while :; do [[ $x == ${q}c ]]; done`,
+	"case":                grow + `g a; while :; do case $x in *(a|aa)b|*[a]*[b]*c|+(?|??)!(a)) : ;; esac; done`,
+	"prefix":              grow + `g ab; while :; do y=${x##*([ab]|ba)c} y=${x#*[b]*[b]*c}; done`,
+	"suffix":              grow + `g ab; while :; do y=${x%%c*([ab]|ba)} y=${x%c*[b]*[b]*}; done`,
+	"replace":             grow + `g ab; while :; do y=${x//a*c/d} y=${x//+(ab|b)/c} y=${x//?/zz}; done`,
+	"upper case":          grow + `g ab; while :; do y=${x^^} y=${x^^[a-z]} y=${x@U} y=${x@u}; done`,
+	"quotes":              grow + `g $'\'\001'; while :; do y=${x@Q} y=${x@A} y=${x@E}; printf -v y %q "$x"; done`,
+	"words":               grow + `g 'a '; while :; do y=($x); done`,
+	"words by letters":    grow + `g 'ab'; IFS=b; while :; do y=($x); set -- $x; done`,
+	"read into an array":  grow + `g 'a '; while :; do read -a y <<< "$x"; read -r y z <<< "$x"; done`,
+	"mapfile":             grow + `g $'a\n'; while :; do mapfile -t y <<< "$x"; done`,
+	"here-documents":      grow + "g 'a$'; while :; do cat > /dev/null <<E\n$x$x\nE\ndone",
+	"braces":              `while :; do : {1..300000} {a,b}{c,d}{e,f}{1..9}{1..9}{1..9}{1..9}; done`,
+	"names of files":      grow + `g './'; while :; do : $x* ; done`,
+	"format":              grow + `g '%s'; while :; do printf -v y "$x" {1..1000}; done`,
+	"slices":              grow + `g é; while :; do y=${x:5:99999} y=${x: -5:3} y=${#x}; done`,
+	"comparing":           grow + `g a; while :; do [[ $x < $x ]]; [ "$x" = "$x" ]; [ "$x" -eq 1 ]; done 2> /dev/null`,
+	"arrays":              `for i in {1..200000}; do a[200000-i]=$i; done; while :; do b=("${a[@]}"); b=("${!a[@]}"); c="${a[*]}"; done`,
+	"tables":              `declare -A m; for i in {1..100000}; do m[$i]=$i; done; while :; do b=("${!m[@]}"); c=${m[@]@A}; done`,
+	"commands joined":     `x=$(printf ':&&%.0s' {1..50000}); while :; do eval "$x:"; done`,
+	"regular expressions": grow + `g a; while :; do [[ $x =~ ^(a|aa)+b$ ]]; done`,
+	"pipeline": grow +
+		`g a; while :; do [[ $x == *(a|aa)b ]]; done | while :; do [[ $x == *(a|aa)b ]]; done`,
 }
 
 func limited(memory int64, depth int64) *shell.Session {
@@ -68,7 +72,8 @@ func limited(memory int64, depth int64) *shell.Session {
 	if depth > 0 {
 		l.Depth = depth
 	}
-	return shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript, Jobs: true})
+	return shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript,
+		Jobs: true})
 }
 
 // late is how much longer than allowed a script may take on a busy machine.
@@ -121,16 +126,19 @@ var hungry = map[string]string{
 	"replacement by matches":   grow + `g '&'; y=${x/*/$x}`,
 	"replacement at the start": grow + `g '&'; z=$x; g a; y=${x/#*/$z}`,
 	"replacement at the end":   grow + `g '&'; z=$x; g a; y=${x/%*/$z}`,
-	"traps":                    grow + `g :; for s in {1..31} DEBUG ERR RETURN; do trap "#$s$x$x" $s; done; y=$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x`,
-	"functions":                grow + `g 'a '; for i in {1..5000}; do eval "f$i() { : ${x:0:20000}; }"; done`,
-	"positional parameters":    grow + `g a; f() { set -- "$x" "$x" "$@"; f; }; for i in {1..1000}; do set -- "$@" "$x$i"; done`,
-	"nested loops":             grow + `g 'a '; s='for i in $x; do break; done'; for n in {1..100}; do s="for i in \$x; do $s; break; done"; done; eval "$s"`,
-	"nested cases":             grow + `g a; s=:; for n in {1..200}; do s="case \$x in *) $s;; esac"; done; eval "$s"`,
-	"widths":                   `printf -v x '%*s%*s%*s' 90000000 a 90000000 a 90000000 a`,
-	"joined elements":          grow + `g 'a '; a=($x); while :; do b+=("${a[*]}"); done`,
-	"keys":                     grow + `g a; declare -A m; while :; do m[$x$((i++))]=1; done`,
-	"output of a command":      `x=$(while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done)`,
-	"patterns":                 grow + `g '[a-z]?[^b]'; [[ a == $x$x$x$x$x$x$x$x ]]`,
+	"traps": grow +
+		`g :; for s in {1..31} DEBUG ERR RETURN; do trap "#$s$x$x" $s; done; y=$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x`,
+	"functions": grow + `g 'a '; for i in {1..5000}; do eval "f$i() { : ${x:0:20000}; }"; done`,
+	"positional parameters": grow +
+		`g a; f() { set -- "$x" "$x" "$@"; f; }; for i in {1..1000}; do set -- "$@" "$x$i"; done`,
+	"nested loops": grow +
+		`g 'a '; s='for i in $x; do break; done'; for n in {1..100}; do s="for i in \$x; do $s; break; done"; done; eval "$s"`,
+	"nested cases":        grow + `g a; s=:; for n in {1..200}; do s="case \$x in *) $s;; esac"; done; eval "$s"`,
+	"widths":              `printf -v x '%*s%*s%*s' 90000000 a 90000000 a 90000000 a`,
+	"joined elements":     grow + `g 'a '; a=($x); while :; do b+=("${a[*]}"); done`,
+	"keys":                grow + `g a; declare -A m; while :; do m[$x$((i++))]=1; done`,
+	"output of a command": `x=$(while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done)`,
+	"patterns":            grow + `g '[a-z]?[^b]'; [[ a == $x$x$x$x$x$x$x$x ]]`,
 }
 
 // TestMemory runs scripts that grow. What is in use is looked at while they run.
@@ -142,7 +150,7 @@ func TestMemory(t *testing.T) {
 			var before runtime.MemStats
 			runtime.ReadMemStats(&before)
 			peak, stop := watchHeap()
-			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(60*time.Second))
 			defer cancel()
 			_, err := limited(limit, 0).Run(ctx, &run.Request{Script: script})
 			stop()

@@ -144,7 +144,8 @@ func (p *proc) await(j *job) error {
 func (p *proc) waitNext(args []string) error {
 	var list []*job
 	for _, j := range p.listed() {
-		if j.owner == p && (len(args) == 0 || slices.Contains(args, strconv.Itoa(j.pid)) || slices.Contains(args, "%"+strconv.Itoa(j.number))) {
+		if j.owner == p && (len(args) == 0 || slices.Contains(args, strconv.Itoa(j.pid)) ||
+			slices.Contains(args, "%"+strconv.Itoa(j.number))) {
 			list = append(list, j)
 		}
 	}

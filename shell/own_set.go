@@ -9,7 +9,8 @@ import (
 
 // letterOptions maps the letters of set to option names.
 var letterOptions = map[rune]string{
-	'e': "errexit", 'u': "nounset", 'x': "xtrace", 'f': "noglob", 'a': "allexport", 'C': "noclobber", 'n': "noexec", 'v': "verbose", 'E': "errtrace", 'T': "functrace",
+	'e': "errexit", 'u': "nounset", 'x': "xtrace", 'f': "noglob", 'a': "allexport", 'C': "noclobber", 'n': "noexec",
+	'v': "verbose", 'E': "errtrace", 'T': "functrace",
 }
 
 // harmless are options that exist in bash and change nothing here.
@@ -23,9 +24,12 @@ func (p *proc) option(name string) (*bool, bool) {
 	o := &p.opts
 	m := map[string]*bool{
 		"errexit": &o.errexit, "nounset": &o.nounset, "pipefail": &o.pipefail, "noglob": &o.noglob, "xtrace": &o.xtrace,
-		"allexport": &o.allexport, "noclobber": &o.noclobber, "noexec": &o.noexec, "verbose": &o.verbose, "errtrace": &o.errtrace, "functrace": &o.functrace,
-		"nullglob": &o.nullglob, "failglob": &o.failglob, "extglob": &o.extglob, "globstar": &o.globstar, "dotglob": &o.dotglob,
-		"nocaseglob": &o.nocaseglob, "nocasematch": &o.nocasematch, "lastpipe": &o.lastpipe, "inherit_errexit": &o.inheritErrexit,
+		"allexport": &o.allexport, "noclobber": &o.noclobber, "noexec": &o.noexec, "verbose": &o.verbose,
+		"errtrace": &o.errtrace, "functrace": &o.functrace,
+		"nullglob": &o.nullglob, "failglob": &o.failglob, "extglob": &o.extglob, "globstar": &o.globstar,
+		"dotglob":    &o.dotglob,
+		"nocaseglob": &o.nocaseglob, "nocasematch": &o.nocasematch, "lastpipe": &o.lastpipe,
+		"inherit_errexit": &o.inheritErrexit,
 	}
 	if b, ok := m[name]; ok {
 		return b, true
@@ -34,14 +38,16 @@ func (p *proc) option(name string) (*bool, bool) {
 }
 
 // setNames are the options that set -o lists.
-var setNames = strings.Fields("allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor " +
-	"noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace")
+var setNames = strings.Fields(
+	"allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor " +
+		"noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace")
 
 // alwaysOn are the options without a switch here that bash has on.
 const alwaysOn = " braceexpand hashall interactive-comments "
 
 // shoptNames are the options that shopt lists.
-var shoptNames = []string{"dotglob", "extglob", "failglob", "globstar", "inherit_errexit", "lastpipe", "nocaseglob", "nocasematch", "nullglob"}
+var shoptNames = []string{"dotglob", "extglob", "failglob", "globstar", "inherit_errexit", "lastpipe", "nocaseglob",
+	"nocasematch", "nullglob"}
 
 // flags returns the value of $-.
 func (p *proc) flags() string {
@@ -227,7 +233,10 @@ func (p *proc) showOption(name string, on bool, mode string) {
 
 // cd changes the directory.
 func (p *proc) cd(args []string) error {
-	args = slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "-L" || s == "-P" || s == "--" || s == "-e" })
+	args = slices.DeleteFunc(slices.Clone(args), func(s string) bool {
+		return s == "-L" || s == "-P" || s == "--" ||
+			s == "-e"
+	})
 	dir, show := "", false
 	switch {
 	case len(args) > 1:

@@ -244,7 +244,8 @@ func (p *proc) declareAssign(d *declaration, item declItem) {
 		if a.Append {
 			item.text = p.appended(ref, item.text)
 		}
-		if d.hasKind && d.kind == indexed && a.Index == nil && strings.HasPrefix(item.text, "(") && strings.HasSuffix(item.text, ")") {
+		if d.hasKind && d.kind == indexed && a.Index == nil && strings.HasPrefix(item.text, "(") &&
+			strings.HasSuffix(item.text, ")") {
 			p.declareLiteral(d, name+"="+item.text)
 			return
 		}
@@ -267,7 +268,8 @@ func (p *proc) declare(d *declaration, name string, hasValue bool, set func()) {
 		d.status = 1
 		return
 	}
-	if len(p.frames) > 0 && !d.global && (d.variant == "local" || d.variant == "declare" || d.variant == "typeset") && !p.makeLocal(name) {
+	if len(p.frames) > 0 && !d.global && (d.variant == "local" || d.variant == "declare" || d.variant == "typeset") &&
+		!p.makeLocal(name) {
 		d.refuse(p, "%s: readonly variable", name)
 		return
 	}
@@ -475,7 +477,8 @@ func (p *proc) literalOf(v *variable) string {
 		if !p.spend(64) {
 			break
 		}
-		if v.kind == assoc && !isName(k) && strings.IndexFunc(k, func(r rune) bool { return !strings.ContainsRune("0123456789.-/", r) }) >= 0 {
+		if v.kind == assoc && !isName(k) &&
+			strings.IndexFunc(k, func(r rune) bool { return !strings.ContainsRune("0123456789.-/", r) }) >= 0 {
 			k = p.doubleQuote(k)
 		}
 		if i > 0 && v.kind == indexed {

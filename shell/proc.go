@@ -111,7 +111,8 @@ type options struct {
 }
 
 func newProc(s *Session) *proc {
-	p := &proc{ses: s, vars: newScope(nil, s.Limiter), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako", top: true, mask: 0o022}
+	p := &proc{ses: s, vars: newScope(nil, s.Limiter), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(),
+		argv0: "hako", top: true, mask: 0o022}
 	if p.dir == "" {
 		p.dir = "/box"
 	}
@@ -121,10 +122,13 @@ func newProc(s *Session) *proc {
 		seed = rand.Uint64()
 	}
 	p.random = rand.New(rand.NewPCG(seed, 1))
-	for name, value := range map[string]string{"PWD": p.dir, "HOME": "/box", "PATH": "/usr/bin:/bin", "USER": "user", "LANG": "C.UTF-8", "SHLVL": "1", "TMPDIR": "/tmp"} {
+	for name, value := range map[string]string{"PWD": p.dir, "HOME": "/box", "PATH": "/usr/bin:/bin", "USER": "user",
+		"LANG": "C.UTF-8", "SHLVL": "1", "TMPDIR": "/tmp"} {
 		p.export(name + "=" + value)
 	}
-	for name, value := range map[string]string{"IFS": " \t\n", "OPTIND": "1", "PS4": "+ ", "BASH_VERSION": "5.2.15(1)-release", "HOSTNAME": "hako", "HOSTTYPE": "x86_64", "OSTYPE": "linux-gnu", "MACHTYPE": "x86_64-pc-linux-gnu"} {
+	for name, value := range map[string]string{"IFS": " \t\n", "OPTIND": "1", "PS4": "+ ",
+		"BASH_VERSION": "5.2.15(1)-release", "HOSTNAME": "hako", "HOSTTYPE": "x86_64", "OSTYPE": "linux-gnu",
+		"MACHTYPE": "x86_64-pc-linux-gnu"} {
 		v := p.vars.own(name)
 		v.str, v.set = value, true
 	}
@@ -238,7 +242,8 @@ func stops(err error) bool {
 	}
 	var lost lostOutput
 	var ours bug
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &lost) || errors.As(err, &ours)
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &lost) ||
+		errors.As(err, &ours)
 }
 
 // errorf prints a message of the shell itself.
@@ -345,7 +350,8 @@ func (p *proc) dynamic(name string) (string, bool) {
 	case "SHELLOPTS":
 		return p.optionList(setNames), true
 	case "BASHOPTS":
-		return p.optionList(shoptNames, "cmdhist", "complete_fullquote", "extquote", "force_fignore", "globasciiranges", "globskipdots", "patsub_replacement", "promptvars", "sourcepath"), true
+		return p.optionList(shoptNames, "cmdhist", "complete_fullquote", "extquote", "force_fignore", "globasciiranges",
+			"globskipdots", "patsub_replacement", "promptvars", "sourcepath"), true
 	}
 	return "", false
 }

@@ -398,7 +398,8 @@ func syntaxFault(err error) error {
 	if errors.As(err, &f) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read script", Err: err, Hint: "check quotes, brackets and keywords around that place"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read script", Err: err,
+		Hint: "check quotes, brackets and keywords around that place"}
 }
 
 func timeoutFault(d time.Duration) error {

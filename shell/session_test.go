@@ -121,7 +121,8 @@ func TestForkAndCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := say(t, b, "f; pwd; cat ../same; echo $-"); !strings.HasPrefix(got, "f1\n/box/d\none\n") || !strings.Contains(got, "u") {
+	if got := say(t, b, "f; pwd; cat ../same; echo $-"); !strings.HasPrefix(got, "f1\n/box/d\none\n") ||
+		!strings.Contains(got, "u") {
 		t.Errorf("the fork knows %q", got)
 	}
 	if diff := shell.Compare(a, b); len(diff) != 0 {
@@ -157,8 +158,10 @@ func TestForkKeepsLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, script := range map[string]string{"memory": "a=$x$x; b=$a$a; c=$b$b", "files": "touch a b c d e f g h i j k l m"} {
-		if _, err := f.Run(t.Context(), &run.Request{Script: script}); fault.KindOf(err) != fault.Exhausted || !strings.Contains(err.Error(), name) {
+	for name, script := range map[string]string{"memory": "a=$x$x; b=$a$a; c=$b$b",
+		"files": "touch a b c d e f g h i j k l m"} {
+		if _, err := f.Run(t.Context(), &run.Request{Script: script}); fault.KindOf(err) != fault.Exhausted ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", script, err)
 		}
 	}
@@ -193,7 +196,8 @@ func TestEffects(t *testing.T) {
 	for _, e := range res.Effects {
 		got[e.What+" "+e.Path] = e.Bytes
 	}
-	for want, bytes := range map[string]int64{"read /real/in": -1, "written /real/out": 10, "removed /real/in": -1, "written /box/mem": 2} {
+	for want, bytes := range map[string]int64{"read /real/in": -1, "written /real/out": 10, "removed /real/in": -1,
+		"written /box/mem": 2} {
 		if n, ok := got[want]; !ok || bytes >= 0 && n != bytes {
 			t.Errorf("%s: %d bytes, %v; have %v", want, n, ok, got)
 		}
@@ -222,7 +226,8 @@ func TestDeterminism(t *testing.T) {
 	play := func(seed uint64) string {
 		g := quota.NewLimiter(quota.Lenient())
 		return say(t, shell.New(shell.Options{
-			Commands: command.All(), Limiter: g, Now: now, Seed: seed, FS: vfs.New(vfs.Options{Limiter: g, Now: now, Seed: seed}),
+			Commands: command.All(), Limiter: g, Now: now, Seed: seed,
+			FS: vfs.New(vfs.Options{Limiter: g, Now: now, Seed: seed}),
 		}), script)
 	}
 	first := play(7)
@@ -266,8 +271,10 @@ func TestNothingLeaks(t *testing.T) {
 	scripts := []string{
 		"yes | head -n 1", "seq 100000 | head -n 1 | cat | wc -l", "while :; do echo x; done | cat > /dev/null",
 		"sleep 10 | sleep 10", "f() { f | f; }; f", "x=$(yes | head -n 10); echo $x | tr y n | tee a b c | wc",
-		"cat", "nope | nope", "yes | sort | uniq | (exit 3)", "exec 5< /dev/zero; head -c 10 <&5", "cat < nofile | wc", "yes | while read x; do exit; done",
-		"seq 100 | xargs -n 1 echo | tail -n 1", "grep -r x / | head -n 1", "cat <<< hi | (read x; echo $x)", "awk 'BEGIN{while(1);}' | cat", "read -t 0.01 x", "timeout 0.01 sleep 1",
+		"cat", "nope | nope", "yes | sort | uniq | (exit 3)", "exec 5< /dev/zero; head -c 10 <&5", "cat < nofile | wc",
+		"yes | while read x; do exit; done",
+		"seq 100 | xargs -n 1 echo | tail -n 1", "grep -r x / | head -n 1", "cat <<< hi | (read x; echo $x)",
+		"awk 'BEGIN{while(1);}' | cat", "read -t 0.01 x", "timeout 0.01 sleep 1",
 	}
 	for i := range 200 {
 		s := shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(limits)})

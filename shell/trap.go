@@ -8,7 +8,8 @@ import (
 
 // signals are the conditions that trap knows, in the order it lists them; the
 // place of the real ones is their number.
-var signals = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS DEBUG ERR RETURN")
+var signals = strings.Fields(
+	"EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS DEBUG ERR RETURN")
 
 // signalName returns the name of a condition without SIG.
 func signalName(s string) (string, error) {

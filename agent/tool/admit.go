@@ -35,7 +35,8 @@ func (e *Executor) check(in Input) (program, error) {
 // unread is the refusal of a command that would read nothing: the file beside it
 // only tells what it is about.
 func unread(in Input) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command), Why: "the command names no file, so that " + brief(in.File) + " would not be read",
+	return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command),
+		Why:  "the command names no file, so that " + brief(in.File) + " would not be read",
 		Hint: "name the file in the command, as in: cat " + quote(in.File)}
 }
 
@@ -80,7 +81,8 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 		}
 	}
 	if most := r.mostFiles(); most > 0 && len(a.operands) > most {
-		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], most), "a further one could be written to; the output comes back by itself"}
+		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], most),
+			"a further one could be written to; the output comes back by itself"}
 	}
 	for _, s := range named {
 		name, err := e.granted(s.value)

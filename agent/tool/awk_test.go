@@ -93,14 +93,21 @@ func TestAwkRefused(t *testing.T) {
 func TestAwkAttacks(t *testing.T) {
 	e, _ := newExecutor(t, map[string]string{"a.txt": "secret.txt\n"}, nil)
 	for _, program := range []string{
-		`BEGIN{print "on"; system("id")}`, `BEGIN{print "on"; system ( "id" )}`, `BEGIN{print "on"; if (0) system("")}`, "BEGIN{print \"on\"; system\\\n(\"id\")}",
-		`{print "on" > "x"}`, `{print "on" >> "a.txt"}`, `{print "on" > $1}`, `{print("on")>"/box/a.txt"}`, `{printf "on" > "/dev/stderr"}`, `{print "on" > ("x" NR)}`,
+		`BEGIN{print "on"; system("id")}`, `BEGIN{print "on"; system ( "id" )}`, `BEGIN{print "on"; if (0) system("")}`,
+		"BEGIN{print \"on\"; system\\\n(\"id\")}",
+		`{print "on" > "x"}`, `{print "on" >> "a.txt"}`, `{print "on" > $1}`, `{print("on")>"/box/a.txt"}`,
+		`{printf "on" > "/dev/stderr"}`, `{print "on" > ("x" NR)}`,
 		`{print "on" | "sh"}`, `{printf("%s", "on") | "cat"}`, `{print "on" |& "cat"}`, `{print | $0}`,
-		`BEGIN{"id" | getline; print "on"}`, `BEGIN{"id" |& getline x; print "on"}`, `BEGIN{c = "id"; while ((c | getline x) > 0) print "on"}`,
-		`BEGIN{getline < "/etc/passwd"; print "on"}`, `BEGIN{getline x < "a.txt"; print "on"}`, `BEGIN{while ((getline l < ARGV[1]) > 0) print "on"}`, `{getline y < $1; print "on"}`,
-		`BEGIN{ARGV[1] = "/etc/passwd"} {print "on"}`, `BEGIN{ARGV[1] = ""; ARGV[ARGC++] = "/etc/passwd"} {print "on"}`, `function f(v) {v[1] = "b.txt"} BEGIN{f(ARGV)} {print "on"}`,
-		`BEGIN{ARGV[1] = "/proc/self/environ"} {print "on"}`, `BEGIN{delete ARGV; ARGC = 2; ARGV[1] = "/dev/stdin"} {print "on"}`,
-		`@load "filefuncs"; BEGIN{print "on"}`, `@include "inplace"; {print "on"}`, `BEGIN{f = "system"; @f("id"); print "on"}`, `BEGIN{SYMTAB["x"] = 1; print "on" > "x"}`,
+		`BEGIN{"id" | getline; print "on"}`, `BEGIN{"id" |& getline x; print "on"}`,
+		`BEGIN{c = "id"; while ((c | getline x) > 0) print "on"}`,
+		`BEGIN{getline < "/etc/passwd"; print "on"}`, `BEGIN{getline x < "a.txt"; print "on"}`,
+		`BEGIN{while ((getline l < ARGV[1]) > 0) print "on"}`, `{getline y < $1; print "on"}`,
+		`BEGIN{ARGV[1] = "/etc/passwd"} {print "on"}`, `BEGIN{ARGV[1] = ""; ARGV[ARGC++] = "/etc/passwd"} {print "on"}`,
+		`function f(v) {v[1] = "b.txt"} BEGIN{f(ARGV)} {print "on"}`,
+		`BEGIN{ARGV[1] = "/proc/self/environ"} {print "on"}`,
+		`BEGIN{delete ARGV; ARGC = 2; ARGV[1] = "/dev/stdin"} {print "on"}`,
+		`@load "filefuncs"; BEGIN{print "on"}`, `@include "inplace"; {print "on"}`,
+		`BEGIN{f = "system"; @f("id"); print "on"}`, `BEGIN{SYMTAB["x"] = 1; print "on" > "x"}`,
 		`BEGIN{print "on" > "/inet/tcp/0/127.0.0.1/80"}`, `BEGIN{"/inet/tcp/0/h/80" |& getline; print "on"}`,
 	} {
 		out := e.Call(t.Context(), Input{Command: "awk '" + program + "' a.txt"})
@@ -111,7 +118,8 @@ func TestAwkAttacks(t *testing.T) {
 	if out := e.Call(t.Context(), Input{Command: "cat a.txt"}); out.StdoutText != "secret.txt\n" {
 		t.Errorf("the file became %q", out.StdoutText)
 	}
-	if out := e.Call(t.Context(), Input{Command: `awk 'BEGIN {for (k in ENVIRON) print k; print ENVIRON["PATH"] "."}'`}); out.StdoutText != ".\n" {
+	if out := e.Call(t.Context(),
+		Input{Command: `awk 'BEGIN {for (k in ENVIRON) print k; print ENVIRON["PATH"] "."}'`}); out.StdoutText != ".\n" {
 		t.Errorf("the environment is seen: %+v", out)
 	}
 }

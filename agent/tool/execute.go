@@ -190,9 +190,11 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 	case size > MaxPage:
 		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), "ask for the rest with start=next_start")
 	case size < 1:
-		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), fmt.Sprintf("leave it out to get %d bytes", MaxPage))
+		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage),
+			fmt.Sprintf("leave it out to get %d bytes", MaxPage))
 	case in.Start < 0:
-		return 0, bad(fmt.Sprintf("start is %d, below 0", in.Start), "start is a byte of the output: 0, or the next_start of the page before")
+		return 0, bad(fmt.Sprintf("start is %d, below 0", in.Start),
+			"start is a byte of the output: 0, or the next_start of the page before")
 	}
 	if in.File != "" {
 		_, err = e.granted(in.File)
@@ -211,7 +213,8 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 	}
 	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
 	stderr := newWindow(0, MaxPage-noteSpace)
-	req := &run.Request{Actor: e.Actor, Script: prog.script, Program: prog.file, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
+	req := &run.Request{Actor: e.Actor, Script: prog.script, Program: prog.file, Stdin: e.Stdin, Stdout: stdout,
+		Stderr: stderr}
 	var clean [2]*redact.Writer
 	redacted := 0
 	if !e.Verbatim {
@@ -287,7 +290,8 @@ func asFault(command string, err error) *fault.Error {
 	var r *refused
 	switch {
 	case errors.As(err, &r):
-		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule, Hint: r.hint}
+		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule,
+			Hint: r.hint}
 	case errors.As(err, &e):
 		return e
 	}

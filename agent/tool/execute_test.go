@@ -64,7 +64,8 @@ func newExecutor(t testing.TB, files map[string]string, web *websearch.Fetcher) 
 const log = "INFO start\nERROR disk\nINFO 日本語の行\nERROR net\n"
 
 func TestExecute(t *testing.T) {
-	e, _ := newExecutor(t, map[string]string{"app.log": log, "a b.txt": "x\n", "d.json": `{"a":[1,2]}`, "dir/n.csv": "b,2\na,1\n"}, nil)
+	e, _ := newExecutor(t, map[string]string{"app.log": log, "a b.txt": "x\n", "d.json": `{"a":[1,2]}`,
+		"dir/n.csv": "b,2\na,1\n"}, nil)
 	tests := []struct{ command, want string }{
 		{"cat app.log", log},
 		{"cat ./app.log | wc -l", "4\n"},
@@ -287,7 +288,8 @@ func TestExecutePaging(t *testing.T) {
 	if all.String() != long || pages < len(long)/MaxPage {
 		t.Errorf("%d pages of %d bytes, want %d", pages, all.Len(), len(long))
 	}
-	if out := e.Call(t.Context(), Input{Command: "cat a.txt", Start: int64(len(long))}); out.StdoutText != "" || out.NextStart != nil || !out.OK {
+	if out := e.Call(t.Context(), Input{Command: "cat a.txt", Start: int64(len(long))}); out.StdoutText != "" ||
+		out.NextStart != nil || !out.OK {
 		t.Errorf("beyond the end: %+v", out)
 	}
 }
@@ -299,7 +301,8 @@ func TestExecuteCache(t *testing.T) {
 		return e.Call(t.Context(), in)
 	}
 	five := int64(5)
-	for i, in := range []Input{{Idempotency: "k"}, {Idempotency: "j"}, {Idempotency: "k", Start: 1}, {Idempotency: "k", Size: &five}, {}, {}} {
+	for i, in := range []Input{{Idempotency: "k"}, {Idempotency: "j"}, {Idempotency: "k", Start: 1},
+		{Idempotency: "k", Size: &five}, {}, {}} {
 		if out := ask(in); out.CacheHit || len(ran.scripts) != i+1 {
 			t.Errorf("%d: hit %v, ran %d", i, out.CacheHit, len(ran.scripts))
 		}
@@ -379,12 +382,14 @@ func TestExecuteTool(t *testing.T) {
 		t.Errorf("got  %s %v\nwant %s", got, err, want)
 	}
 	got, err = call(t.Context(), `{"command":"rm -rf x"}`)
-	for _, part := range []string{`"ok":false`, `"error":{"kind":"denied","command":"rm -rf x"`, `"retryable":false`, `cat, column`} {
+	for _, part := range []string{`"ok":false`, `"error":{"kind":"denied","command":"rm -rf x"`, `"retryable":false`,
+		`cat, column`} {
 		if !strings.Contains(got, part) || fault.KindOf(err) != fault.Denied {
 			t.Errorf("%s lacks %s, %v", got, part, err)
 		}
 	}
-	for _, bad := range []string{`{"cmd":"x"}`, `{"command":1}`, `[`, `{}`, `{"command":"cat","size":1.5}`, `{"command":"cat","size":-1}`, `{"command":"cat","size":5000}`} {
+	for _, bad := range []string{`{"cmd":"x"}`, `{"command":1}`, `[`, `{}`, `{"command":"cat","size":1.5}`,
+		`{"command":"cat","size":-1}`, `{"command":"cat","size":5000}`} {
 		if _, err := call(t.Context(), bad); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -436,7 +441,8 @@ func TestTextNamesEveryCommand(t *testing.T) {
 // FuzzCheck makes sure that nothing panics, and that the tree of what is let
 // through is the one that the parser makes of its text.
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"cat a.txt | head -n 3", `grep "a b" a.txt`, "sed -n '1,2p' a.txt", "tr $'\\n' \\;", "sort -t'\xff' a.txt", "jq --arg a b .x a.txt", "awk -F, '$2 > 1' x=1 a.txt", "diff -U 3 -C 2 -- a.txt -"} {
+	for _, s := range []string{"cat a.txt | head -n 3", `grep "a b" a.txt`, "sed -n '1,2p' a.txt", "tr $'\\n' \\;",
+		"sort -t'\xff' a.txt", "jq --arg a b .x a.txt", "awk -F, '$2 > 1' x=1 a.txt", "diff -U 3 -C 2 -- a.txt -"} {
 		f.Add(s)
 	}
 	e := &Executor{Files: []string{"a.txt"}}

@@ -39,7 +39,8 @@ func TestPagesFromMemory(t *testing.T) {
 		func() { e.State = nil },
 	} {
 		change()
-		if out := e.Call(t.Context(), Input{Command: "cat a.txt", Start: int64(min(i, 1) * 4095)}); out.CacheHit || len(ran.scripts) != i+2 {
+		if out := e.Call(t.Context(), Input{Command: "cat a.txt", Start: int64(min(i, 1) * 4095)}); out.CacheHit ||
+			len(ran.scripts) != i+2 {
 			t.Errorf("%d: hit %v, ran %d", i, out.CacheHit, len(ran.scripts))
 		}
 	}
@@ -50,7 +51,8 @@ func TestOtherPagesAreRun(t *testing.T) {
 	big := strings.Repeat("0123456789abcde\n", maxOutput/16+1)
 	e, ran := newExecutor(t, map[string]string{"big.txt": big, "a.txt": "1\n"}, nil)
 	e.State = func() string { return "" }
-	for _, in := range []Input{{Command: "cat big.txt"}, {Command: "cat big.txt", Start: 4096}, {Command: "cat a.txt"}, {Command: "cat a.txt", Start: 1}, {Command: "cat  a.txt big.txt", Start: 1}} {
+	for _, in := range []Input{{Command: "cat big.txt"}, {Command: "cat big.txt", Start: 4096}, {Command: "cat a.txt"},
+		{Command: "cat a.txt", Start: 1}, {Command: "cat  a.txt big.txt", Start: 1}} {
 		before := len(ran.scripts)
 		if out := e.Call(t.Context(), in); out.CacheHit || len(ran.scripts) != before+1 {
 			t.Errorf("%+v: %+v", in, out)
@@ -59,7 +61,8 @@ func TestOtherPagesAreRun(t *testing.T) {
 }
 
 func TestKeptOutputIsTheSame(t *testing.T) {
-	e := &Executor{Runner: talker{out: strings.Repeat("x", 5000), err: "warned\n"}, Cache: NewCache(), State: func() string { return "" }}
+	e := &Executor{Runner: talker{out: strings.Repeat("x", 5000), err: "warned\n"}, Cache: NewCache(),
+		State: func() string { return "" }}
 	five := int64(5)
 	e.Call(t.Context(), Input{Command: "cat"})
 	hit := e.Call(t.Context(), Input{Command: "cat", Start: 4998, Size: &five})
@@ -100,7 +103,8 @@ func TestSecretsAcrossPages(t *testing.T) {
 			if first.StdoutText+second.StdoutText != want || first.TotalBytes != int64(len(want)) || second.NextStart != nil {
 				t.Fatalf("%d bytes before %s: …%q + %q", before, secret, first.StdoutText[MaxPage-40:], second.StdoutText)
 			}
-			if first.Redacted != 2 || second.Redacted != 2 || !strings.HasPrefix(first.Note, "2 secrets were redacted from the output") {
+			if first.Redacted != 2 || second.Redacted != 2 ||
+				!strings.HasPrefix(first.Note, "2 secrets were redacted from the output") {
 				t.Fatalf("%d and %d places, %q", first.Redacted, second.Redacted, first.Note)
 			}
 			if !strings.Contains(first.StderrText, redact.Mark) {
@@ -118,17 +122,20 @@ func TestVerbatim(t *testing.T) {
 }
 
 func TestMemoryHasNoSecrets(t *testing.T) {
-	e := &Executor{Runner: talker{out: strings.Repeat(token+"\n", 1000)}, Cache: NewCache(), State: func() string { return "" }}
+	e := &Executor{Runner: talker{out: strings.Repeat(token+"\n", 1000)}, Cache: NewCache(),
+		State: func() string { return "" }}
 	e.Call(t.Context(), Input{Command: "cat", Idempotency: "k"})
 	for _, in := range []Input{{Command: "cat", Start: 4096}, {Command: "cat", Idempotency: "k"}} {
-		if out := e.Call(t.Context(), in); !out.CacheHit || strings.Contains(out.StdoutText, "0123456789") || !strings.Contains(out.StdoutText, redact.Mark) {
+		if out := e.Call(t.Context(), in); !out.CacheHit || strings.Contains(out.StdoutText, "0123456789") ||
+			!strings.Contains(out.StdoutText, redact.Mark) {
 			t.Errorf("%+v", out)
 		}
 	}
 }
 
 func TestExecuteConcurrently(t *testing.T) {
-	e := &Executor{Runner: talker{out: strings.Repeat(token+"\n", 500)}, Cache: NewCache(), State: func() string { return "" }}
+	e := &Executor{Runner: talker{out: strings.Repeat(token+"\n", 500)}, Cache: NewCache(),
+		State: func() string { return "" }}
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {

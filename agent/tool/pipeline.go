@@ -36,7 +36,8 @@ func parse(command string) ([][]string, error) {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "execute", Subject: brief(command),
 			Why: "the command is longer than 8192 bytes", Hint: "do less in one command"}
 	case strings.ContainsRune(command, 0):
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command contains a NUL byte", Hint: "leave it out"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command),
+			Why: "the command contains a NUL byte", Hint: "leave it out"}
 	}
 	file, err := policy.ParseScript(command)
 	if err != nil {
@@ -44,7 +45,8 @@ func parse(command string) ([][]string, error) {
 	}
 	switch len(file.Stmts) {
 	case 0:
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command is empty", Hint: allowed()}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command is empty",
+			Hint: allowed()}
 	case 1:
 		return stages(nil, file.Stmts[0])
 	}
@@ -53,7 +55,8 @@ func parse(command string) ([][]string, error) {
 
 // invalid keeps the parser's reason and adds what would be right.
 func invalid(command string, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command can not be read", Err: err, Hint: allowed()}
+	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command can not be read",
+		Err: err, Hint: allowed()}
 	var cause *fault.Error
 	if errors.As(err, &cause) {
 		e.Kind, e.Err, e.Why = cause.Kind, nil, strings.TrimPrefix(cause.Error(), "parse script ")
@@ -69,9 +72,11 @@ func only(what string) error {
 func stages(list [][]string, st *syntax.Stmt) ([][]string, error) {
 	switch {
 	case len(st.Redirs) > 0:
-		return nil, &refused{syntaxRule, "redirections can not be used here", "the output comes back by itself, standard error too; read files by naming them. A literal > or < must be quoted"}
+		return nil, &refused{syntaxRule, "redirections can not be used here",
+			"the output comes back by itself, standard error too; read files by naming them. A literal > or < must be quoted"}
 	case st.Background || st.Coprocess || st.Disown:
-		return nil, &refused{syntaxRule, "background commands (&) can not be used here", "run one command at a time. A literal & must be quoted"}
+		return nil, &refused{syntaxRule, "background commands (&) can not be used here",
+			"run one command at a time. A literal & must be quoted"}
 	case st.Negated:
 		return nil, only("negation (!)")
 	case st.Semicolon.IsValid():
@@ -157,7 +162,8 @@ func addPart(b *strings.Builder, part syntax.WordPart, first bool) error {
 		}
 		return addQuoted(b, x.Parts)
 	}
-	return &refused{syntaxRule, substitution(part) + " can not be used here", "write the words out. A literal $ or ` must stand in single quotes"}
+	return &refused{syntaxRule, substitution(part) + " can not be used here",
+		"write the words out. A literal $ or ` must stand in single quotes"}
 }
 
 func substitution(part syntax.WordPart) string {
@@ -186,9 +192,11 @@ func addBare(b *strings.Builder, s string) error {
 				b.WriteByte(s[i])
 			}
 		case strings.IndexByte("*?[", c) >= 0:
-			return &refused{syntaxRule, "patterns of file names (* ? [ ]) are not expanded here", "name the files, or put the word in single quotes if the character is meant"}
+			return &refused{syntaxRule, "patterns of file names (* ? [ ]) are not expanded here",
+				"name the files, or put the word in single quotes if the character is meant"}
 		case c == '{' && (strings.Contains(s[i:], ",") || strings.Contains(s[i:], "..")):
-			return &refused{syntaxRule, "braces ({a,b}) are not expanded here", "write the words out, or put the word in single quotes if the braces are meant"}
+			return &refused{syntaxRule, "braces ({a,b}) are not expanded here",
+				"write the words out, or put the word in single quotes if the braces are meant"}
 		default:
 			b.WriteByte(c)
 		}
@@ -228,7 +236,8 @@ func addEscaped(b *strings.Builder, s string) error {
 				at = strings.IndexByte(`ntr\'"`, s[i])
 			}
 			if at < 0 {
-				return &refused{syntaxRule, `of the escapes in $'…' only \n \t \r \\ \' \" can be used here`, "write the character itself in single quotes"}
+				return &refused{syntaxRule, `of the escapes in $'…' only \n \t \r \\ \' \" can be used here`,
+					"write the character itself in single quotes"}
 			}
 			c = "\n\t\r\\'\""[at]
 		}

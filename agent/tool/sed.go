@@ -16,7 +16,8 @@ func sedReads(script string) error {
 			return err
 		}
 		if r.lost {
-			return &refused{sedRule, "the sed script is not understood here", "write it more simply: addresses, then p, d, q, = or s/…/…/"}
+			return &refused{sedRule, "the sed script is not understood here",
+				"write it more simply: addresses, then p, d, q, = or s/…/…/"}
 		}
 	}
 }
@@ -60,8 +61,10 @@ func (r *sedText) command() error {
 }
 
 func sedRefused(command string) error {
-	what := map[string]string{"w": "writes a file", "W": "writes a file", "r": "reads a file", "R": "reads a file", "e": "runs a program"}[command]
-	return &refused{sedRule, "the sed command " + command + " can not be used here: it " + what, "use sed to select and change lines: p, d, q, =, s/…/…/, y/…/…/"}
+	what := map[string]string{"w": "writes a file", "W": "writes a file", "r": "reads a file", "R": "reads a file",
+		"e": "runs a program"}[command]
+	return &refused{sedRule, "the sed command " + command + " can not be used here: it " + what,
+		"use sed to select and change lines: p, d, q, =, s/…/…/, y/…/…/"}
 }
 
 // addresses skips what stands before a command.

@@ -101,7 +101,8 @@ func plain(err error) string {
 }
 
 // kinds are the words of encoding/json for values, with their articles.
-var kinds = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+var kinds = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list",
+	"object": "an object"}
 
 // kindOf names the kind of value that a field takes.
 func kindOf(t reflect.Type) string {

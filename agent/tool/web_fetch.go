@@ -41,7 +41,8 @@ func WebFetch(r *websearch.Reader) Tool {
 		if err != nil {
 			return "", err
 		}
-		out := webFetchOutput{OK: true, URL: p.URL, Text: p.Text, TotalBytes: p.TotalBytes, NextStart: p.NextStart, Truncated: p.NextStart != nil}
+		out := webFetchOutput{OK: true, URL: p.URL, Text: p.Text, TotalBytes: p.TotalBytes, NextStart: p.NextStart,
+			Truncated: p.NextStart != nil}
 		if in.Start == 0 {
 			out.Title = p.Title
 		}

@@ -24,10 +24,12 @@ func work(t testing.TB, path, actor string, n int) {
 	}
 	defer l.Close()
 	for i := range n {
-		e := audit.Event{ID: fmt.Sprint(i), Actor: actor, What: audit.Ended, Micros: int64(i + 1), Bytes: 10, Commands: map[string]int{"cat": 2, "wc": 1}}
+		e := audit.Event{ID: fmt.Sprint(i), Actor: actor, What: audit.Ended, Micros: int64(i + 1), Bytes: 10,
+			Commands: map[string]int{"cat": 2, "wc": 1}}
 		if i%5 == 4 {
 			e.Exit, e.Kind, e.Error = 1, "denied", "no"
-			l.Append(audit.Event{Actor: actor, What: audit.Denied, Argv: []string{"rm"}, Rule: "default:7", Reason: "day " + now.Format("2")})
+			l.Append(audit.Event{Actor: actor, What: audit.Denied, Argv: []string{"rm"}, Rule: "default:7",
+				Reason: "day " + now.Format("2")})
 		}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)
@@ -66,7 +68,8 @@ func TestStats(t *testing.T) {
 	work(t, log, "agent:coder", 10)
 	x := index(t, dir)
 	got := stats(t, x, log, Scope{})
-	if g := got.Total; g.Requests != 110 || g.Failed != 22 || g.Rate != 0.2 || g.Denied != 22 || g.Bytes != 1100 || g.Tokens != 330 || g.Cost != 55 {
+	if g := got.Total; g.Requests != 110 || g.Failed != 22 || g.Rate != 0.2 || g.Denied != 22 || g.Bytes != 1100 ||
+		g.Tokens != 330 || g.Cost != 55 {
 		t.Errorf("total %+v", g)
 	}
 	if fmt.Sprint(got.Denials, got.DeniedCommands, got.Errors) != "[{default:7 22 day 10}] [{rm 22}] [{denied 22}]" {
@@ -115,7 +118,8 @@ func TestCommands(t *testing.T) {
 		ended(7, 0, map[string]int{"cat": 30, "sort": 20}),
 		ended(9, 1, map[string]int{"sort": 1}),
 		audit.Event{Actor: "user", What: audit.Denied, Argv: []string{"git", "push"}, Rule: "r:1", Reason: "not yet"},
-		audit.Event{Actor: "user", What: audit.Refused, Argv: []string{"git", "push"}, Rule: "r:2", Reason: "a person said no"},
+		audit.Event{Actor: "user", What: audit.Refused, Argv: []string{"git", "push"}, Rule: "r:2",
+			Reason: "a person said no"},
 		audit.Event{Actor: "user", What: audit.Denied, Argv: []string{"rm"}, Reason: "no rule allows it"},
 		audit.Event{Actor: "user", What: audit.Denied, Script: "curl http://x", Reason: "no rule allows it"},
 		audit.Event{Actor: "other", What: audit.Denied, Argv: []string{"dd"}, Reason: "no rule allows it"},
@@ -133,10 +137,12 @@ func TestCommands(t *testing.T) {
 	if fmt.Sprint(got.DeniedCommands) != "[{git 2} {curl 1} {rm 1}]" {
 		t.Errorf("denied %+v", got.DeniedCommands)
 	}
-	if want := []Denial{{"no rule allows it", 2, ""}, {"r:1", 1, "not yet"}, {"r:2", 1, "a person said no"}}; !slices.Equal(got.Denials, want) {
+	if want := []Denial{{"no rule allows it", 2, ""}, {"r:1", 1, "not yet"},
+		{"r:2", 1, "a person said no"}}; !slices.Equal(got.Denials, want) {
 		t.Errorf("denials %+v", got.Denials)
 	}
-	if got := stats(t, x, log, Scope{Top: 1}); len(got.Commands) != 1 || len(got.DeniedCommands) != 1 || len(got.Denials) != 1 {
+	if got := stats(t, x, log, Scope{Top: 1}); len(got.Commands) != 1 || len(got.DeniedCommands) != 1 ||
+		len(got.Denials) != 1 {
 		t.Errorf("the first of each: %+v", got)
 	}
 }
@@ -148,7 +154,8 @@ func TestDenialsCountForSeveral(t *testing.T) {
 		audit.Event{Actor: "a", What: audit.Denied, Argv: []string{"curl"}, Rule: "r:1", Reason: "not now"},
 		audit.Event{Actor: "a", What: audit.Ended, Commands: map[string]int{"curl": 1}})
 	got := stats(t, x, log, Scope{})
-	if fmt.Sprint(got.Denials, got.DeniedCommands) != "[{r:1 41 not now}] [{curl 41}]" || got.Total.Denied != 41 || got.Actors[0].Denied != 41 || got.Commands[0].Denied != 41 {
+	if fmt.Sprint(got.Denials, got.DeniedCommands) != "[{r:1 41 not now}] [{curl 41}]" || got.Total.Denied != 41 ||
+		got.Actors[0].Denied != 41 || got.Commands[0].Denied != 41 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -120,7 +120,8 @@ func (s *search) rows() (query string, args []any) {
 		table, from = "named", "named cross join event using (seq)" // in this order
 	}
 	args, cond := []any{s.from, s.before}, " where seq >= ? and seq < ?"
-	for _, c := range []struct{ column, value string }{{"event.actor", s.Actor}, {table + ".what", s.What}, {"named.name", s.name()}} {
+	for _, c := range []struct{ column, value string }{{"event.actor", s.Actor}, {table + ".what", s.What},
+		{"named.name", s.name()}} {
 		if c.value != "" {
 			cond += " and " + c.column + " = ?"
 			args = append(args, c.value)
@@ -152,7 +153,8 @@ func (s *search) index() string {
 
 // texts looks through those blocks that may hold the text, from the newest on.
 func (s *search) texts() error {
-	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`, s.from/blockSize, (s.before-1)/blockSize)
+	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`,
+		s.from/blockSize, (s.before-1)/blockSize)
 	if err != nil {
 		return err
 	}
@@ -192,6 +194,8 @@ func (s *search) block(id int64) error {
 // span returns where the events of a block are in the log.
 func (s *search) span(id int64) (from, to int64, err error) {
 	first, last := max(s.from, id*blockSize), min(s.before, (id+1)*blockSize)
-	err = s.tx.QueryRowContext(s.ctx, `select coalesce(min(offset), 0), coalesce(max(offset + size), 0) from event where seq >= ? and seq < ?`, first, last).Scan(&from, &to)
+	err = s.tx.QueryRowContext(s.ctx,
+		`select coalesce(min(offset), 0), coalesce(max(offset + size), 0) from event where seq >= ? and seq < ?`, first,
+		last).Scan(&from, &to)
 	return from, to, err
 }

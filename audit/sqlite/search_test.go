@@ -33,12 +33,15 @@ func many(t testing.TB, path string, n int) {
 		script := fmt.Sprintf("%s internal/part%d/file%d.go | head -n %d", name, i%97, i, i%50)
 		events := []audit.Event{
 			{ID: id, Actor: actor, What: audit.Asked, Script: script, Reason: "to see what is there"},
-			{ID: id, Actor: actor, What: audit.Allowed, Argv: []string{name, fmt.Sprintf("internal/part%d/file%d.go", i%97, i)}, Effect: "allow", Rule: "default:40"},
+			{ID: id, Actor: actor, What: audit.Allowed, Argv: []string{name, fmt.Sprintf("internal/part%d/file%d.go", i%97, i)},
+				Effect: "allow", Rule: "default:40"},
 			{ID: id, Actor: actor, What: audit.Closed, Mode: "read", Path: fmt.Sprintf("/project/file%d.go", i), Bytes: 4000},
-			{ID: id, Actor: actor, What: audit.Ended, Micros: int64(i%9000 + 500), Exit: i / 4 % 10 / 9, Bytes: 300, Commands: map[string]int{name: 1, "head": 1}},
+			{ID: id, Actor: actor, What: audit.Ended, Micros: int64(i%9000 + 500), Exit: i / 4 % 10 / 9, Bytes: 300,
+				Commands: map[string]int{name: 1, "head": 1}},
 		}
 		if i == n/10/4*4 {
-			events[1] = audit.Event{ID: id, Actor: "rare", What: audit.Denied, Argv: []string{"/usr/bin/xyzzy", "ひみつ"}, Reason: "Plugh is not allowed", Rule: "x:1"}
+			events[1] = audit.Event{ID: id, Actor: "rare", What: audit.Denied, Argv: []string{"/usr/bin/xyzzy", "ひみつ"},
+				Reason: "Plugh is not allowed", Rule: "x:1"}
 		}
 		for _, e := range events {
 			if err := l.Append(e); err != nil {
@@ -52,11 +55,16 @@ func many(t testing.TB, path string, n int) {
 func filters() (all []audit.Filter) {
 	at := func(m int) time.Time { return time.Date(2024, 1, 1, 0, m, 0, 0, time.UTC) }
 	for _, f := range []audit.Filter{
-		{}, {What: audit.Ended}, {What: audit.Denied}, {What: "nothing"}, {Actor: "agent:3"}, {Actor: "rare"}, {Actor: "nobody"},
-		{Actor: "agent:3", What: audit.Asked}, {Command: "git"}, {Command: "head"}, {Command: "xyzzy"}, {Command: "/usr/bin/xyzzy"}, {Command: "/bin/xyzzy"},
-		{Command: "git", What: audit.Allowed}, {Command: "git", What: audit.Ended, Actor: "agent:2"}, {Command: "go", Text: "part12"},
-		{Text: "part17/"}, {Text: "PLUGH IS"}, {Text: "ひみつ"}, {Text: "-N 1"}, {Text: "a"}, {Text: "go"}, {Text: "default:40"}, {Text: "xyzzy ひ"},
-		{Text: "no such thing"}, {Text: "\"quoted"}, {Text: "Plugh", Actor: "rare"}, {Text: "plugh", What: audit.Ended}, {ID: "r8"},
+		{}, {What: audit.Ended}, {What: audit.Denied}, {What: "nothing"}, {Actor: "agent:3"}, {Actor: "rare"},
+		{Actor: "nobody"},
+		{Actor: "agent:3", What: audit.Asked}, {Command: "git"}, {Command: "head"}, {Command: "xyzzy"},
+		{Command: "/usr/bin/xyzzy"}, {Command: "/bin/xyzzy"},
+		{Command: "git", What: audit.Allowed}, {Command: "git", What: audit.Ended, Actor: "agent:2"},
+		{Command: "go", Text: "part12"},
+		{Text: "part17/"}, {Text: "PLUGH IS"}, {Text: "ひみつ"}, {Text: "-N 1"}, {Text: "a"}, {Text: "go"}, {Text: "default:40"},
+		{Text: "xyzzy ひ"},
+		{Text: "no such thing"}, {Text: "\"quoted"}, {Text: "Plugh", Actor: "rare"}, {Text: "plugh", What: audit.Ended},
+		{ID: "r8"},
 	} {
 		for _, span := range [][2]time.Time{{}, {at(2), {}}, {{}, at(50)}, {at(30), at(31)}, {at(9000), {}}, {{}, at(0)}} {
 			for _, before := range []int64{0, 1, 700} {
@@ -158,7 +166,8 @@ func TestSearchIsStopped(t *testing.T) {
 	log, _ := os.ReadFile(path)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := index(t, dir).Search(ctx, bytes.NewReader(log), int64(len(log)), audit.Filter{}); !errors.Is(err, context.Canceled) {
+	if _, err := index(t, dir).Search(ctx, bytes.NewReader(log), int64(len(log)), audit.Filter{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -196,7 +205,8 @@ func TestLocked(t *testing.T) {
 	}
 	began := time.Now()
 	err = x.Update(t.Context(), log)
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Hint(err), "again") || time.Since(began) < time.Second {
+	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Hint(err), "again") ||
+		time.Since(began) < time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	time.AfterFunc(300*time.Millisecond, func() { other.Rollback() })
@@ -218,7 +228,8 @@ func TestFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := about.Total, exact.Total
-	if a.Requests != b.Requests || a.Failed != b.Failed || a.Denied != b.Denied || !near(a.P50, b.P50) || !near(a.P95, b.P95) {
+	if a.Requests != b.Requests || a.Failed != b.Failed || a.Denied != b.Denied || !near(a.P50, b.P50) ||
+		!near(a.P95, b.P95) {
 		t.Errorf("got  %+v\nwant %+v", a, b)
 	}
 	for i, c := range exact.Commands {
@@ -226,7 +237,8 @@ func TestFigures(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, c)
 		}
 	}
-	if !slices.Equal(about.DeniedCommands, exact.DeniedCommands) || len(about.Actors) != len(exact.Actors) || about.Actors[0].Requests != exact.Actors[0].Requests || about.Days[0].Requests != exact.Days[0].Requests {
+	if !slices.Equal(about.DeniedCommands, exact.DeniedCommands) || len(about.Actors) != len(exact.Actors) ||
+		about.Actors[0].Requests != exact.Actors[0].Requests || about.Days[0].Requests != exact.Days[0].Requests {
 		t.Errorf("got  %+v\nwant %+v", about, exact)
 	}
 	since := time.Date(2024, 1, 1, 1, 0, 0, 0, time.UTC) // few events follow: they are counted one by one
@@ -309,7 +321,8 @@ func BenchmarkSearch(b *testing.B) {
 			}
 		}
 	})
-	for name, since := range map[string]time.Time{"stats of all": {}, "stats of a day": time.Date(2024, 1, 23, 0, 0, 0, 0, time.UTC)} {
+	for name, since := range map[string]time.Time{"stats of all": {}, "stats of a day": time.Date(2024, 1, 23, 0, 0, 0, 0,
+		time.UTC)} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := x.Stats(b.Context(), Scope{Since: since, Top: 31}); err != nil {

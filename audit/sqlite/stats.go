@@ -153,7 +153,8 @@ func denials(tx *sql.Tx, s span, out *Stats) error {
 }
 
 func failures(tx *sql.Tx, s span, out *Stats) (err error) {
-	out.Errors, err = counts(tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+`group by kind`)
+	out.Errors, err = counts(tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+
+		`group by kind`)
 	return err
 }
 

@@ -124,7 +124,8 @@ func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats
 	if !since.IsZero() {
 		from = since.Unix() / 3600
 	}
-	rows, err := tx.QueryContext(ctx, `select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
+	rows, err := tx.QueryContext(ctx,
+		`select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
 		from tally where hour >= ? group by day, kind, name`, from)
 	if err != nil {
 		return err

@@ -120,7 +120,8 @@ func (b *bench) execs(ctx context.Context) error {
 		return err
 	}
 	p50, p99 := at(more[0], 50), at(more[0], 99)
-	beside := fmt.Sprintf("Docker API exec %s, docker exec %s (medians of 10, in turn with %s of ours)", ms(at(times[1], 50)), ms(at(times[2], 50)), ms(at(times[0], 50)))
+	beside := fmt.Sprintf("Docker API exec %s, docker exec %s (medians of 10, in turn with %s of ours)",
+		ms(at(times[1], 50)), ms(at(times[2], 50)), ms(at(times[0], 50)))
 	b.add("exec `true` in a ready container, p50 of 500", ms(p50), "3 ms", beside, p50 <= 3*time.Millisecond)
 	b.add("the same, p99", ms(p99), "10 ms", "", p99 <= 10*time.Millisecond)
 	return nil
@@ -177,7 +178,8 @@ func (b *bench) memory(ctx context.Context) error {
 			fmt.Sscan(rest, &kb)
 		}
 	}
-	b.add("memory of the guest, two seconds after them", fmt.Sprintf("%.1f MB", float64(kb)/1024), "15 MB", "", kb > 0 && kb <= 15<<10)
+	b.add("memory of the guest, two seconds after them", fmt.Sprintf("%.1f MB", float64(kb)/1024), "15 MB", "", kb > 0 &&
+		kb <= 15<<10)
 	return nil
 }
 
@@ -215,7 +217,9 @@ func (b *bench) cold(ctx context.Context) error {
 		return err
 	}
 	own, plain, whole := at(times[0], 50), at(times[1], 50), at(times[2], 50)
-	b.add("`up` without the pool, to its first command", ms(own), "Docker's create+start + 40 ms", fmt.Sprintf("create+start %s, docker run %s (medians of 7, in turn)", ms(plain), ms(whole)), own <= plain+40*time.Millisecond)
+	b.add("`up` without the pool, to its first command", ms(own), "Docker's create+start + 40 ms",
+		fmt.Sprintf("create+start %s, docker run %s (medians of 7, in turn)", ms(plain), ms(whole)),
+		own <= plain+40*time.Millisecond)
 	return nil
 }
 
@@ -243,7 +247,8 @@ func (b *bench) pooled(ctx context.Context) error {
 	}
 	b.dock.Rest()
 	slices.Sort(times)
-	b.add("`up` from the pool to the first command, median of 7", ms(at(times, 50)), "50 ms", "", at(times, 50) <= 50*time.Millisecond)
+	b.add("`up` from the pool to the first command, median of 7", ms(at(times, 50)), "50 ms", "",
+		at(times, 50) <= 50*time.Millisecond)
 	return nil
 }
 

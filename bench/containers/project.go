@@ -114,7 +114,9 @@ func (b *bench) clones(ctx context.Context) error {
 	}
 	second, err := b.up(ctx, "clone-2", address+"/big.git")
 	first, second = first-bare, second-bare
-	b.add("clone of a 50 MB repository, second time", fmt.Sprintf("%.2f× (%s, first %s; without the %s of an empty `up`)", second.Seconds()/first.Seconds(), ms(second), ms(first), ms(bare)), "0.5× the first", "", second.Seconds() <= 0.5*first.Seconds())
+	b.add("clone of a 50 MB repository, second time", fmt.Sprintf("%.2f× (%s, first %s; without the %s of an empty `up`)",
+		second.Seconds()/first.Seconds(), ms(second), ms(first), ms(bare)), "0.5× the first", "",
+		second.Seconds() <= 0.5*first.Seconds())
 	return err
 }
 
@@ -136,7 +138,8 @@ func (b *bench) bareUp(ctx context.Context) (time.Duration, error) {
 // packages measures the installation of dependencies from the registry, twice.
 func (b *bench) packages(ctx context.Context) error {
 	dir := filepath.Join(b.dir, "repos")
-	if err := repository(ctx, filepath.Join(dir, "small.git"), map[string][]byte{"requirements.txt": []byte("requests==2.32.3\nPyYAML==6.0.2\n")}); err != nil {
+	if err := repository(ctx, filepath.Join(dir, "small.git"),
+		map[string][]byte{"requirements.txt": []byte("requests==2.32.3\nPyYAML==6.0.2\n")}); err != nil {
 		return err
 	}
 	address, stop, err := serve(dir)
@@ -157,6 +160,8 @@ func (b *bench) packages(ctx context.Context) error {
 	}
 	second, err := b.up(ctx, "deps-2", address+"/small.git")
 	first, second = first-without, second-without
-	b.add("dependency install (pip, two packages), unchanged files", fmt.Sprintf("%.2f× (%s, first %s; without the %s of the rest of `up`)", second.Seconds()/first.Seconds(), ms(second), ms(first), ms(without)), "0.2× the first", "", second.Seconds() <= 0.2*first.Seconds())
+	b.add("dependency install (pip, two packages), unchanged files",
+		fmt.Sprintf("%.2f× (%s, first %s; without the %s of the rest of `up`)", second.Seconds()/first.Seconds(), ms(second),
+			ms(first), ms(without)), "0.2× the first", "", second.Seconds() <= 0.2*first.Seconds())
 	return err
 }

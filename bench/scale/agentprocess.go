@@ -138,7 +138,8 @@ func (h *agentProcess) open() (err error) {
 	if h.log, err = audit.Open(filepath.Join(h.Dir, "audit.jsonl"), audit.Options{}); err != nil {
 		return err
 	}
-	h.queue, err = queue.Open(context.Background(), queue.Options{URL: h.URL, Replicas: h.Replicas, Dir: filepath.Join(h.Dir, "q"), MaxDeliver: 25, AckWait: 30 * time.Second})
+	h.queue, err = queue.Open(context.Background(), queue.Options{URL: h.URL, Replicas: h.Replicas,
+		Dir: filepath.Join(h.Dir, "q"), MaxDeliver: 25, AckWait: 30 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,8 @@ func (h *agentProcess) open() (err error) {
 	if err != nil {
 		return err
 	}
-	h.office = &dispatch.ForgeClient{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub, Bot: bot, Repos: []string{repository}}}}
+	h.office = &dispatch.ForgeClient{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub,
+		Bot: bot, Repos: []string{repository}}}}
 	return nil
 }
 
@@ -205,25 +207,28 @@ func (h *agentProcess) look(ctx context.Context) (err error) {
 }
 
 func (h *agentProcess) worker() *dispatch.Worker {
-	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe, Coordinator: &coder.Coordinator{
-		Workspaces: fakeContainers{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
-		Execute: llm.Tool{Name: execute, Text: "Run a command.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},
-		Edit:    llm.Tool{Name: edit, Text: "Change a file.", Schema: json.RawMessage(`{"type":"object"}`)},
-		Tools: func(_ context.Context, t coder.Task) (list []tool.Tool, err error) {
-			all, err := h.office.Tools(t, nil)
-			for _, one := range all {
-				list = append(list, one.Tool)
-			}
-			return list, err
-		},
-	}}
+	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe,
+		Coordinator: &coder.Coordinator{
+			Workspaces: fakeContainers{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
+			Execute: llm.Tool{Name: execute, Text: "Run a command.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},
+			Edit: llm.Tool{Name: edit, Text: "Change a file.", Schema: json.RawMessage(`{"type":"object"}`)},
+			Tools: func(_ context.Context, t coder.Task) (list []tool.Tool, err error) {
+				all, err := h.office.Tools(t, nil)
+				for _, one := range all {
+					list = append(list, one.Tool)
+				}
+				return list, err
+			},
+		}}
 }
 
 // model is one for a task, with what counts and records before it as in hako
 // agent.
 func (h *agentProcess) model(t coder.Task, m *quota.Budget) llm.Model {
 	own := &scriptedModel{task: t, desk: h.Forge.Desk, clock: h.clocks.of(t.Number), pace: h.Pace}
-	return &llm.Retry{Model: &agent.ChargedModel{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID, Budget: m, Log: h.log}}
+	return &llm.Retry{Model: &agent.ChargedModel{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID,
+		Budget: m, Log: h.log}}
 }
 
 // observe keeps what the report needs.
@@ -237,7 +242,8 @@ func (h *agentProcess) observe(e dispatch.Event) {
 	case "polled":
 		h.report.Polls = append(h.report.Polls, poll{At: now, Took: e.Duration, New: e.New})
 	case "ended":
-		h.report.Endings = append(h.report.Endings, ending{At: now, State: e.State, Waited: h.waited[e.Task], Took: e.Duration})
+		h.report.Endings = append(h.report.Endings, ending{At: now, State: e.State, Waited: h.waited[e.Task],
+			Took: e.Duration})
 		delete(h.waited, e.Task)
 	}
 	if e.Err != nil || e.State == coder.Failed {

@@ -41,7 +41,8 @@ func (c *clock) asked() {
 		return
 	}
 	now := time.Now()
-	c.gaps = append(c.gaps, gap{now, now.Sub(c.said) - c.away[inHands] - c.away[atForge], c.away[inHands], c.away[atForge], len(c.gaps) == 0})
+	c.gaps = append(c.gaps, gap{now, now.Sub(c.said) - c.away[inHands] - c.away[atForge], c.away[inHands], c.away[atForge],
+		len(c.gaps) == 0})
 }
 
 // answered is when it has answered.
@@ -106,7 +107,8 @@ func (f *timed) Comment(ctx context.Context, ref forge.Ref, mark forge.Mark, tex
 }
 
 // Edit implements [forge.Forge].
-func (f *timed) Edit(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment, error) {
+func (f *timed) Edit(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
+	error) {
 	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
 	return f.Forge.Edit(ctx, ref, id, mark, text)
 }

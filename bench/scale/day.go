@@ -26,10 +26,12 @@ const day = 24 * 60 * 60
 
 // usual is the pace of a model and of containers as they are; nothing is
 // shortened.
-var usual = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second, Keep: 500 * time.Millisecond}
+var usual = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second,
+	Keep: 500 * time.Millisecond}
 
 func (b *bench) dayPlan() dayPlan {
-	p := dayPlan{rate: 100_000. / day, warm: 4 * time.Minute, window: 3 * time.Minute, workers: 5, parallel: 64, every: time.Minute, pace: usual}
+	p := dayPlan{rate: 100_000. / day, warm: 4 * time.Minute, window: 3 * time.Minute, workers: 5, parallel: 64,
+		every: time.Minute, pace: usual}
 	if b.short {
 		p.warm, p.window, p.every = p.warm/20, p.window/8, p.every/12
 		p.pace = pace{usual.Model / 20, usual.Command / 20, usual.Prepare / 20, usual.Keep / 20}
@@ -118,7 +120,8 @@ func (w *simulation) live(r *dayResult) (err error) {
 func (w *simulation) arrive(r *dayResult, books jetstream.JetStream) error {
 	look := time.NewTicker(max(r.window/50, time.Second))
 	defer look.Stop()
-	for next := time.Now(); next.Before(r.to); next = next.Add(time.Duration(rand.ExpFloat64() / r.rate * float64(time.Second))) {
+	for next := time.Now(); next.Before(r.to); next = next.Add(
+		time.Duration(rand.ExpFloat64() / r.rate * float64(time.Second))) {
 		for time.Now().Before(next) {
 			select {
 			case <-w.b.ctx.Done():

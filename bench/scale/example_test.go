@@ -75,11 +75,13 @@ func newSite(t *testing.T) *site {
 
 // place puts what is true here into a file of the example.
 func (s *site) place(text string, node int) string {
-	pairs := []string{"/etc/nats/", s.dir + "/", "/etc/hako/", s.dir + "/", "/var/lib/nats", fmt.Sprintf("%s/store-%d", s.dir, node),
+	pairs := []string{"/etc/nats/", s.dir + "/", "/etc/hako/", s.dir + "/", "/var/lib/nats",
+		fmt.Sprintf("%s/store-%d", s.dir, node),
 		"server_name: nats-1", fmt.Sprint("server_name: nats-", node+1),
 		"0.0.0.0:4222", fmt.Sprint("127.0.0.1:", s.clients[node]), "0.0.0.0:6222", fmt.Sprint("127.0.0.1:", s.routes[node])}
 	for i := range 3 {
-		pairs = append(pairs, fmt.Sprintf("nats-%d:4222", i+1), fmt.Sprint("127.0.0.1:", s.clients[i]), fmt.Sprintf("nats-%d:6222", i+1), fmt.Sprint("127.0.0.1:", s.routes[i]))
+		pairs = append(pairs, fmt.Sprintf("nats-%d:4222", i+1), fmt.Sprint("127.0.0.1:", s.clients[i]),
+			fmt.Sprintf("nats-%d:6222", i+1), fmt.Sprint("127.0.0.1:", s.routes[i]))
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
@@ -107,8 +109,11 @@ func (s *site) up(config string) {
 func (s *site) certificates() {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(s.T, err)
-	own := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nats"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	own := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nats"},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, own, own, &key.PublicKey, key)
 	must(s.T, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
@@ -140,7 +145,8 @@ func (s *site) works(config string, o queue.Options) {
 	q, err := queue.Open(s.Context(), o)
 	must(s.T, err)
 	defer q.Close()
-	_, err = q.Put(s.Context(), queue.Item{ID: "github/owner/project/issue/12", Payload: []byte(`{"id":"issue-12-abc","repo":"owner/project","number":12}`)})
+	_, err = q.Put(s.Context(), queue.Item{ID: "github/owner/project/issue/12",
+		Payload: []byte(`{"id":"issue-12-abc","repo":"owner/project","number":12}`)})
 	must(s.T, err)
 	l, err := q.Take(s.Context())
 	must(s.T, err)
@@ -152,7 +158,8 @@ func (s *site) works(config string, o queue.Options) {
 	must(s.T, l.Save(s.Context(), []byte(`"`+strings.Repeat("x", 40<<10)+`"`)))
 	must(s.T, q.KeyValue("store").Change(s.Context(), "a", func([]byte) ([]byte, error) { return []byte("b"), nil }))
 	must(s.T, l.Beat(s.Context()))
-	if seen := s.hako(config, "status", "--json"); !strings.Contains(seen, "issue-12-abc") || !strings.Contains(seen, "processing") {
+	if seen := s.hako(config, "status", "--json"); !strings.Contains(seen, "issue-12-abc") ||
+		!strings.Contains(seen, "processing") {
 		s.Error(seen)
 	}
 	must(s.T, l.Done(s.Context(), nil))
@@ -198,7 +205,8 @@ func TestExampleOfTheDocuments(t *testing.T) {
 		config := s.place(example(t, "hako.yaml"), 0)
 		_, url, _ := strings.Cut(config, "url: ")
 		url, _, _ = strings.Cut(url, "\n")
-		s.works(s.write("hako.yaml", config), queue.Options{URL: strings.TrimSpace(url), Credentials: filepath.Join(s.dir, "hako.creds")})
+		s.works(s.write("hako.yaml", config),
+			queue.Options{URL: strings.TrimSpace(url), Credentials: filepath.Join(s.dir, "hako.creds")})
 	})
 }
 
@@ -247,6 +255,7 @@ func (s *site) accounts() string {
 	creds, err := jwt.FormatUserConfig(signed(jwt.NewUserClaims(userID), account), seed)
 	must(s.T, err)
 	s.write("hako.creds", string(creds))
-	return fmt.Sprintf("operator: %q\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %q\n  %s: %q\n}\n", s.write("operator.jwt", signed(chief, operator)), systemID,
+	return fmt.Sprintf("operator: %q\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %q\n  %s: %q\n}\n",
+		s.write("operator.jwt", signed(chief, operator)), systemID,
 		systemID, signed(jwt.NewAccountClaims(systemID), operator), accountID, signed(own, operator))
 }

@@ -66,7 +66,8 @@ type forgeControl struct {
 
 func (d *forgeControl) routes() http.Handler {
 	mux := http.NewServeMux()
-	for path, do := range map[string]func(*http.Request) any{"/add": d.add, "/say": d.say, "/tally": d.tally, "/ended": d.ended} {
+	for path, do := range map[string]func(*http.Request) any{"/add": d.add, "/say": d.say, "/tally": d.tally,
+		"/ended": d.ended} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode(do(r))
 		})
@@ -81,7 +82,8 @@ func (d *forgeControl) add(r *http.Request) any {
 	n, _ := strconv.Atoi(r.FormValue("n"))
 	for range n {
 		d.n++
-		d.forge.Add(repository, fake.Item{Kind: fake.Issue, Title: fmt.Sprint("The report is wrong, case ", d.n), Author: person(d.n), Labels: []string{"coding agent"},
+		d.forge.Add(repository, fake.Item{Kind: fake.Issue, Title: fmt.Sprint("The report is wrong, case ", d.n),
+			Author: person(d.n), Labels: []string{"coding agent"},
 			Body: strings.Repeat("What I did, what I saw and what I had expected. ", 20)})
 	}
 	return d.n
@@ -90,7 +92,9 @@ func (d *forgeControl) add(r *http.Request) any {
 // say has somebody comment: /say?number=12
 func (d *forgeControl) say(r *http.Request) any {
 	number, _ := strconv.Atoi(r.FormValue("number"))
-	return d.forge.Say(repository, fake.Issue, number, fake.Comment{Author: person(number), Body: "Mind the old format too, please. " + strings.Repeat("It is used by others. ", 5)})
+	return d.forge.Say(repository, fake.Issue, number,
+		fake.Comment{Author: person(number), Body: "Mind the old format too, please. " +
+			strings.Repeat("It is used by others. ", 5)})
 }
 
 // A requestCounts counts requests by what they were, such as "GET 304 /issues/N".

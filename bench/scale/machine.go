@@ -19,7 +19,8 @@ type machine struct {
 func look() machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	info, _ := os.ReadFile("/proc/meminfo")
-	return machine{model: processor(), kernel: strings.TrimSpace(string(kernel)), cores: runtime.NumCPU(), memory: kilobytes(string(info), "MemTotal:")}
+	return machine{model: processor(), kernel: strings.TrimSpace(string(kernel)), cores: runtime.NumCPU(),
+		memory: kilobytes(string(info), "MemTotal:")}
 }
 
 func processor() string {

@@ -20,7 +20,8 @@ import (
 )
 
 // parts are what this program is when its first word says so.
-var parts = map[string]func(words string) error{"forge": playForge, "nats": playNATS, "crew": playCrew, "queue": playQueue}
+var parts = map[string]func(words string) error{"forge": playForge, "nats": playNATS, "crew": playCrew,
+	"queue": playQueue}
 
 func main() {
 	if len(os.Args) == 3 && parts[os.Args[1]] != nil {
@@ -49,12 +50,14 @@ type options struct {
 
 func measure() error {
 	var o options
-	flag.BoolVar(&o.short, "short", false, "a look in a minute, with times a twentieth as long; writes nothing unless -out says so")
+	flag.BoolVar(&o.short, "short", false,
+		"a look in a minute, with times a twentieth as long; writes nothing unless -out says so")
 	flag.StringVar(&o.out, "out", "", "where to write; bench/SCALE.md without -short and -only")
 	flag.StringVar(&o.profile, "profile", "", "a `DIR` for profiles of hako and the NATS servers")
 	flag.StringVar(&o.only, "only", "", "measure only this: turns, queue, poll or day")
 	flag.IntVar(&o.runs, "runs", 3, "how often what is short is measured")
-	flag.Float64Var(&o.calm, "calm", 2, "the load of the machine below which a step begins, if it comes to that within five minutes")
+	flag.Float64Var(&o.calm, "calm", 2,
+		"the load of the machine below which a step begins, if it comes to that within five minutes")
 	flag.Parse()
 	if o.out == "" && !o.short && o.only == "" {
 		o.out = filepath.Join("..", "SCALE.md")
@@ -179,7 +182,8 @@ func (b *bench) measureQueue(dir string) error {
 			return err
 		}
 		r := queueResult{setting: s, tasks: tasks}
-		c, err := start("queue", queueSettings{Dir: filepath.Join(dir, fmt.Sprint("q", i)), URL: servers.address(), Replicas: s.replicas, Tasks: tasks, Rounds: b.runs}, &struct{}{})
+		c, err := start("queue", queueSettings{Dir: filepath.Join(dir, fmt.Sprint("q", i)), URL: servers.address(),
+			Replicas: s.replicas, Tasks: tasks, Rounds: b.runs}, &struct{}{})
 		if err == nil {
 			err = c.end(&r.queueReport)
 		}
@@ -258,7 +262,8 @@ func (b *bench) measureTurns(dir string) error {
 }
 
 // quick is the pace where only the time between is of interest.
-var quick = pace{Model: 100 * time.Millisecond, Command: 5 * time.Millisecond, Prepare: 20 * time.Millisecond, Keep: 5 * time.Millisecond}
+var quick = pace{Model: 100 * time.Millisecond, Command: 5 * time.Millisecond, Prepare: 20 * time.Millisecond,
+	Keep: 5 * time.Millisecond}
 
 func (b *bench) fewTurns(dir string, s setting, tasks int) ([]gap, error) {
 	w, err := b.world(dir, s)

@@ -57,7 +57,8 @@ func playNATS(words string) error {
 }
 
 func (s natsSettings) options() *server.Options {
-	o := &server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: s.Dir, SyncInterval: time.Second}
+	o := &server.Options{ServerName: s.Name, Host: "127.0.0.1", Port: s.Port, NoSigs: true, NoLog: true, JetStream: true,
+		StoreDir: s.Dir, SyncInterval: time.Second}
 	if s.Others == nil {
 		return o
 	}

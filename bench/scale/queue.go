@@ -39,7 +39,8 @@ func playQueue(words string) error {
 	if err != nil {
 		return err
 	}
-	q, err := queue.Open(context.Background(), queue.Options{URL: s.URL, Replicas: s.Replicas, Dir: filepath.Join(s.Dir, "q")})
+	q, err := queue.Open(context.Background(), queue.Options{URL: s.URL, Replicas: s.Replicas,
+		Dir: filepath.Join(s.Dir, "q")})
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,8 @@ func playQueue(words string) error {
 		rate, e := through(q, round, s.Tasks)
 		report.Rates, err = append(report.Rates, rate), errors.Join(err, e)
 	}
-	for name, st := range map[string]*store.Store{"shelf": {Dir: s.Dir, KeyValue: q.KeyValue("store")}, "file": {Dir: s.Dir}} {
+	for name, st := range map[string]*store.Store{"shelf": {Dir: s.Dir, KeyValue: q.KeyValue("store")},
+		"file": {Dir: s.Dir}} {
 		for _, size := range []int{100, 1000} {
 			took, e := charged(st, size)
 			report.Accounts[fmt.Sprintf("%s %d", name, size)], err = took, errors.Join(err, e)
@@ -78,7 +80,8 @@ func through(q *queue.Queue, round, tasks int) (rate float64, err error) {
 	for range producers {
 		all.Go(func() {
 			for n := made.Add(1); n <= int64(tasks) && ctx.Err() == nil; n = made.Add(1) {
-				if _, err := q.Put(ctx, queue.Item{ID: fmt.Sprintf("github/owner/project-%d/issue/%d", round, n), Payload: payload}); err != nil {
+				if _, err := q.Put(ctx, queue.Item{ID: fmt.Sprintf("github/owner/project-%d/issue/%d", round, n),
+					Payload: payload}); err != nil {
 					stop(err)
 				}
 			}

@@ -34,7 +34,8 @@ func (p *page) line(format string, args ...any) {
 }
 
 func (p *page) table(head string, rows ...[]string) {
-	fmt.Fprintf(p, "| %s |\n|%s\n", strings.ReplaceAll(head, "|", " | "), strings.Repeat("---|", strings.Count(head, "|")+1))
+	fmt.Fprintf(p, "| %s |\n|%s\n", strings.ReplaceAll(head, "|", " | "),
+		strings.Repeat("---|", strings.Count(head, "|")+1))
 	for _, r := range rows {
 		fmt.Fprintf(p, "| %s |\n", strings.Join(r, " | "))
 	}
@@ -50,7 +51,8 @@ func (b *bench) renderTurns(p *page) {
 	var rows [][]string
 	for _, r := range b.turns {
 		own, first := sorted(pick(r.run(), ownOf)), sorted(pick(r.run(), firstOf))
-		rows = append(rows, []string{r.name, ms(at(own, 50)), ms(at(own, 99)), "5 ms", kept(at(own, 50) < 5*time.Millisecond) + " / " + kept(at(own, 99) < 5*time.Millisecond), r.all(),
+		rows = append(rows, []string{r.name, ms(at(own, 50)), ms(at(own, 99)), "5 ms",
+			kept(at(own, 50) < 5*time.Millisecond) + " / " + kept(at(own, 99) < 5*time.Millisecond), r.all(),
 			ms(at(first, 50)), ms(at(sorted(pick(r.run(), forgeOf)), 50))})
 	}
 	p.table("queue|p50|p99|less than|kept (p50 / p99)|p50 / p99 of each run|the first, p50|forge, p50", rows...)
@@ -90,12 +92,15 @@ func (b *bench) renderQueue(p *page) {
 		if i == 0 {
 			least, ok = "5 000/s or more", kept(middle >= 5000)
 		}
-		rows = append(rows, []string{r.name, fmt.Sprint(r.tasks), fmt.Sprintf("%.0f/s", middle), least, ok, fmt.Sprintf("%.0f", rates)})
-		charges = append(charges, []string{r.name, ms(r.Saves["4 KB"]), ms(r.Saves["40 KB"]), ms(r.Accounts["shelf 100"]), ms(r.Accounts["shelf 1000"])})
+		rows = append(rows, []string{r.name, fmt.Sprint(r.tasks), fmt.Sprintf("%.0f/s", middle), least, ok,
+			fmt.Sprintf("%.0f", rates)})
+		charges = append(charges, []string{r.name, ms(r.Saves["4 KB"]), ms(r.Saves["40 KB"]), ms(r.Accounts["shelf 100"]),
+			ms(r.Accounts["shelf 1000"])})
 	}
 	p.table("queue|tasks|middle run|at least|kept|all runs", rows...)
 	p.line("What a turn consists of, p50, one after the other: two steps of the journal, which are beside their record from 8 KB on, and one charge to the account of whoever wrote the issue, which holds the tasks of the last day. Without `queue.url` the account is a file.")
-	charges = append(charges, []string{"a file", "–", "–", ms(b.queue[0].Accounts["file 100"]), ms(b.queue[0].Accounts["file 1000"])})
+	charges = append(charges, []string{"a file", "–", "–", ms(b.queue[0].Accounts["file 100"]),
+		ms(b.queue[0].Accounts["file 1000"])})
 	p.table("kept in|step of 4 KB|step of 40 KB|charge, 100 tasks of that person|charge, 1 000 tasks", charges...)
 }
 
@@ -111,7 +116,9 @@ func (b *bench) renderPolls(p *page) {
 		if i == 0 {
 			name = "first poll, everything is queued"
 		}
-		rows = append(rows, []string{name, fmt.Sprint(poll.New), poll.Took.Round(time.Millisecond).String(), fmt.Sprint(poll.Asked.sum()), fmt.Sprint(poll.Asked.sum(" 304 ")), "5 s, 110 requests", kept(poll.Took <= 5*time.Second && poll.Asked.sum() <= 110)})
+		rows = append(rows, []string{name, fmt.Sprint(poll.New), poll.Took.Round(time.Millisecond).String(),
+			fmt.Sprint(poll.Asked.sum()), fmt.Sprint(poll.Asked.sum(" 304 ")), "5 s, 110 requests",
+			kept(poll.Took <= 5*time.Second && poll.Asked.sum() <= 110)})
 	}
 	p.table("poll|queued|time|requests|of them 304|at most|kept", rows...)
 }
@@ -121,21 +128,29 @@ func (r *dayResult) render(p *page, load string) {
 	waits, took = sorted(waits), sorted(took)
 	p.line("## At the rate of 100 000 tasks a day (measured)")
 	p.line("%.2f issues come in a second, at random moments. %s: the model takes %v for an answer, a command %v, the container %v, keeping the work %v, each half to one and a half of it. One producer that polls each %v, %d workers with `agent.parallel: %d`, three NATS servers with `queue.replicas: 3`, the forge: all processes of this one machine. %v to warm up, then %v that are measured; %d tasks in all, each ended once and as done. Load when it began: %s.",
-		r.rate, map[bool]string{true: "Nothing is shortened", false: "Times are a twentieth of what they are"}[r.pace == usual], r.pace.Model, r.pace.Command, r.pace.Prepare, r.pace.Keep, r.every, r.workers, r.parallel, r.warm, r.window, r.tasks, load)
+		r.rate, map[bool]string{true: "Nothing is shortened",
+			false: "Times are a twentieth of what they are"}[r.pace == usual], r.pace.Model, r.pace.Command, r.pace.Prepare,
+		r.pace.Keep, r.every, r.workers, r.parallel, r.warm, r.window, r.tasks, load)
 	own := sorted(pick(r.gaps(), ownOf))
 	gaps, moments := r.stalls()
 	producer, workers, nats := r.cores("producer"), r.cores("worker"), r.cores("nats")
 	p.table("in the window|measured",
 		[]string{"tasks that ended", fmt.Sprintf("%d (%.2f/s)", len(took), float64(len(took))/r.window.Seconds())},
 		[]string{"tasks at the same time, mean", fmt.Sprintf("%.0f", r.running())},
-		[]string{"a task takes, p50 / p99", fmt.Sprintf("%v / %v", at(took, 50).Round(time.Second), at(took, 99).Round(time.Second))},
+		[]string{"a task takes, p50 / p99", fmt.Sprintf("%v / %v", at(took, 50).Round(time.Second),
+			at(took, 99).Round(time.Second))},
 		[]string{"waits in the queue, p50 / p99 (before: up to one poll)", ms(at(waits, 50)) + " / " + ms(at(waits, 99))},
 		[]string{"between two turns, p50 / p99", ms(at(own, 50)) + " / " + ms(at(own, 99))},
-		[]string{"of these longer than a second", fmt.Sprintf("%d of %d, which ended in %d different seconds", gaps, len(own), moments)},
-		[]string{"processor, in cores: producer, workers, NATS servers", fmt.Sprintf("%.2f, %.2f, %.2f", producer, workers, nats)},
-		[]string{"resident memory: producer, workers together, NATS servers together", fmt.Sprintf("%s, %s, %s", mb(r.resident("producer")), mb(r.resident("worker")), mb(r.resident("nats")))},
-		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentOf))), mb(float64(r.idle.sum("worker", residentOf))), mb(float64(r.idle.sum("nats", residentOf))))},
-		[]string{"requests to the forge in an hour, that count / 304", fmt.Sprintf("%.0f / %.0f", r.hourly(r.asked.sum()-r.asked.sum(" 304 ")), r.hourly(r.asked.sum(" 304 ")))},
+		[]string{"of these longer than a second", fmt.Sprintf("%d of %d, which ended in %d different seconds", gaps, len(own),
+			moments)},
+		[]string{"processor, in cores: producer, workers, NATS servers", fmt.Sprintf("%.2f, %.2f, %.2f", producer, workers,
+			nats)},
+		[]string{"resident memory: producer, workers together, NATS servers together",
+			fmt.Sprintf("%s, %s, %s", mb(r.resident("producer")), mb(r.resident("worker")), mb(r.resident("nats")))},
+		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentOf))),
+			mb(float64(r.idle.sum("worker", residentOf))), mb(float64(r.idle.sum("nats", residentOf))))},
+		[]string{"requests to the forge in an hour, that count / 304",
+			fmt.Sprintf("%.0f / %.0f", r.hourly(r.asked.sum()-r.asked.sum(" 304 ")), r.hourly(r.asked.sum(" 304 ")))},
 	)
 }
 
@@ -153,24 +168,29 @@ func (r *dayResult) renderTask(p *page) {
 	p.line("## One task (from the same run, all %d tasks)", r.tasks)
 	p.table("for one task|measured",
 		[]string{"requests to the forge that count", fmt.Sprintf("%.1f", r.counting())},
-		[]string{"requests answered with 304, which GitHub does not count", fmt.Sprintf("%.1f", r.perTask(int64(r.asked.sum(" 304 "))))},
+		[]string{"requests answered with 304, which GitHub does not count",
+			fmt.Sprintf("%.1f", r.perTask(int64(r.asked.sum(" 304 "))))},
 		[]string{"of those that count: GET, POST, PATCH, PUT, DELETE", r.methods()},
 		[]string{"messages to NATS from hako", fmt.Sprintf("%.0f", r.perTask(r.traffic.Messages))},
 		[]string{"bytes to NATS from hako", kb(r.perTask(r.traffic.Bytes))},
 		[]string{"bytes between the three servers", kb(r.perTask(r.traffic.Between))},
 		[]string{"bytes kept in the queue after the end, one copy", kb(r.perTask(r.storedInAll()))},
 		[]string{"of these, by stream", r.streams()},
-		[]string{"bytes on the machine of the worker: record, context of the task", kb(r.perTask(r.total(func(c agentReport) int64 { return c.Record }))) + ", " + kb(r.perTask(r.total(func(c agentReport) int64 { return c.Contexts })))},
+		[]string{"bytes on the machine of the worker: record, context of the task",
+			kb(r.perTask(r.total(func(c agentReport) int64 { return c.Record }))) + ", " +
+				kb(r.perTask(r.total(func(c agentReport) int64 { return c.Contexts })))},
 		[]string{"processor time of hako (producer and workers)", seconds(r.usedBy("worker") + r.usedBy("producer"))},
 		[]string{"processor time of the NATS servers together", seconds(r.usedBy("nats"))},
-		[]string{"memory allocated by hako, in all", mb(r.perTask(r.total(func(c agentReport) int64 { return int64(c.Allocated) })))},
+		[]string{"memory allocated by hako, in all",
+			mb(r.perTask(r.total(func(c agentReport) int64 { return int64(c.Allocated) })))},
 		[]string{"resident memory of a worker for each task at the same time", mb(r.grown())},
 	)
 }
 
 // counting is how many requests of a task GitHub counts, without the polls.
 func (r *dayResult) counting() float64 {
-	return r.perTask(int64(r.asked.sum() - r.asked.sum(" 304 ") - r.asked.sum("?labels") + r.asked.sum(" 304 ", "?labels")))
+	return r.perTask(int64(r.asked.sum() - r.asked.sum(" 304 ") - r.asked.sum("?labels") + r.asked.sum(" 304 ",
+		"?labels")))
 }
 
 // streams says where the queue keeps what it keeps of a task.
@@ -211,8 +231,10 @@ func (r *dayResult) renderComputed(p *page) {
 	var rows [][]string
 	for _, n := range []float64{10, 1000, 100_000} {
 		hour := n / 24 * r.counting()
-		rows = append(rows, []string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.0f", hour), fmt.Sprintf("%d", int((hour+githubHour-1)/githubHour)), fmt.Sprintf("%.2f", n/day*r.typical().Seconds()),
-			fmt.Sprintf("%.4f", n/day*(r.usedBy("worker")+r.usedBy("producer")).Seconds()), fmt.Sprintf("%.4f", n/day*r.usedBy("nats").Seconds()), mb(n * 30 * 3 * r.perTask(r.storedInAll()))})
+		rows = append(rows, []string{fmt.Sprintf("%.0f", n), fmt.Sprintf("%.0f", hour),
+			fmt.Sprintf("%d", int((hour+githubHour-1)/githubHour)), fmt.Sprintf("%.2f", n/day*r.typical().Seconds()),
+			fmt.Sprintf("%.4f", n/day*(r.usedBy("worker")+r.usedBy("producer")).Seconds()),
+			fmt.Sprintf("%.4f", n/day*r.usedBy("nats").Seconds()), mb(n * 30 * 3 * r.perTask(r.storedInAll()))})
 	}
 	p.table("tasks a day|requests in an hour|tokens|tasks at the same time|cores for hako|cores for three NATS servers|queue on disk", rows...)
 }

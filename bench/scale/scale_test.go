@@ -34,7 +34,8 @@ func TestTypicalTask(t *testing.T) {
 	if _, err := ask[int](w.forge.Desk, fmt.Sprint("/add?n=", tasks)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.hire("hako", agentSettings{Every: time.Second, Parallel: 2, Pace: pace{Model: time.Millisecond}}); err != nil {
+	if err := w.hire("hako", agentSettings{Every: time.Second, Parallel: 2,
+		Pace: pace{Model: time.Millisecond}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.wait(tasks, time.Minute); err != nil {

@@ -104,11 +104,15 @@ func (m *scriptedModel) turn(d *llm.Dialog, done int) *llm.Turn {
 // calls are two in most turns, one in every third.
 func calls(done int) (list []llm.Call) {
 	id := func() string { return fmt.Sprintf("call-%d-%d", done, len(list)) }
-	list = append(list, llm.Call{ID: id(), Name: execute, Arguments: fmt.Sprintf(`{"command":"sed -n '%d,+60p' report/sum.py && python -m pytest -q -k part_%d"}`, 60*done, done)})
+	list = append(list, llm.Call{ID: id(), Name: execute,
+		Arguments: fmt.Sprintf(`{"command":"sed -n '%d,+60p' report/sum.py && python -m pytest -q -k part_%d"}`, 60*done,
+			done)})
 	if done%3 == 2 {
 		return list
 	}
-	change, _ := json.Marshal(map[string]any{"command": "str_replace", "path": "report/sum.py", "old_str": fmt.Sprint("column ", done), "new_str": strings.Repeat(fmt.Sprintf("column_%d = rows[%d]\n", done, done), 20)})
+	change, _ := json.Marshal(map[string]any{"command": "str_replace", "path": "report/sum.py",
+		"old_str": fmt.Sprint("column ", done), "new_str": strings.Repeat(fmt.Sprintf("column_%d = rows[%d]\n", done, done),
+			20)})
 	return append(list, llm.Call{ID: id(), Name: edit, Arguments: string(change)})
 }
 

@@ -25,7 +25,8 @@ type simulation struct {
 }
 
 func (b *bench) world(dir string, s setting) (w *simulation, err error) {
-	w = &simulation{b: b, dir: dir, setting: s, hakos: map[string]*child{}, reports: map[string]agentReport{}, used: map[string]time.Duration{}}
+	w = &simulation{b: b, dir: dir, setting: s, hakos: map[string]*child{}, reports: map[string]agentReport{},
+		used: map[string]time.Duration{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,8 @@ share a queue. docs/agent.md says how to set it up.`,
 	_ = f.MarkHidden("limit") // tasks have limits of their own: planning.*
 	f.StringVar(&o.model, "model", "", "the `MODEL` to ask, as in hako run")
 	f.BoolVar(&o.json, "json", false, "print JSON: events as lines, lists as one")
-	cmd.AddCommand(o.once(s), o.produce(s), o.work(s), o.status(s), o.order(s, queue.Pause), o.order(s, queue.Resume), o.order(s, queue.Stop))
+	cmd.AddCommand(o.once(s), o.produce(s), o.work(s), o.status(s), o.order(s, queue.Pause), o.order(s, queue.Resume),
+		o.order(s, queue.Stop))
 	return cmd
 }
 
@@ -174,9 +175,10 @@ var orderTexts = map[queue.Command][2]string{
 func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 	name := string(what)
 	return &cobra.Command{
-		Use:     name + " TASK",
-		Short:   orderTexts[what][0],
-		Long:    orderTexts[what][0] + ".\nTASK is an issue as owner/project#12, its address, or a name that hako agent status shows.",
+		Use:   name + " TASK",
+		Short: orderTexts[what][0],
+		Long: orderTexts[what][0] +
+			".\nTASK is an issue as owner/project#12, its address, or a name that hako agent status shows.",
 		Example: fmt.Sprintf("  hako agent %s owner/project#12\n  hako agent %s issue-12-k3j9x2ab4q", name, name),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -186,7 +188,8 @@ func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 			if len(args) > 1 {
 				why = "there are several; one can be told at a time"
 			}
-			return &fault.Error{Kind: fault.Invalid, Op: "agent " + name, Why: why, Hint: "name one: hako agent " + name + " owner/project#12; hako agent status lists them"}
+			return &fault.Error{Kind: fault.Invalid, Op: "agent " + name, Why: why, Hint: "name one: hako agent " + name +
+				" owner/project#12; hako agent status lists them"}
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.give(cmd.Context(), s, args[0], what)

@@ -29,7 +29,8 @@ func TestAgent(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "agent"), Setup: setupAgent, RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"forge": startForge, "issue": addIssue, "say": sayAs, "label": setLabels, "look": lookAround, "spoil": spoilRequests, "until": until, "erase": eraseIssue,
+			"forge": startForge, "issue": addIssue, "say": sayAs, "label": setLabels, "look": lookAround, "spoil": spoilRequests,
+			"until": until, "erase": eraseIssue,
 			"app": becomeApp, "freeport": freePort, "fetch": fetch,
 			"status": expectStatus, "nowhere": nowhere,
 		},
@@ -151,12 +152,14 @@ func addIssue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(labels) == 0 {
 		labels = []string{"coding agent"}
 	}
-	forgeOf(ts).Add(agentRepo, forge.Item{Kind: forge.Issue, Title: title, Body: strings.TrimSpace(body), Author: args[0], Labels: labels})
+	forgeOf(ts).Add(agentRepo, forge.Item{Kind: forge.Issue, Title: title, Body: strings.TrimSpace(body), Author: args[0],
+		Labels: labels})
 }
 
 // sayAs lets somebody comment: say mallory 1 comment.md
 func sayAs(ts *testscript.TestScript, neg bool, args []string) {
-	forgeOf(ts).Say(agentRepo, forge.Issue, number(ts, args[1]), forge.Comment{Author: args[0], Body: strings.TrimSpace(ts.ReadFile(args[2]))})
+	forgeOf(ts).Say(agentRepo, forge.Issue, number(ts, args[1]),
+		forge.Comment{Author: args[0], Body: strings.TrimSpace(ts.ReadFile(args[2]))})
 }
 
 // setLabels lets a person set the labels of an issue: label 1 'coding agent'

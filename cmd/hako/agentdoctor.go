@@ -17,7 +17,8 @@ import (
 func checkForges(ctx context.Context, at app.ModelSource) finding {
 	list, err := app.Forges(at.Conf, new(redact.Set))
 	if len(list) == 0 && !app.AnyForge(at.Conf) {
-		return off("no token of GitHub or GitLab", "export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=… to use hako agent; docs/agent.md says how")
+		return off("no token of GitHub or GitLab",
+			"export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=… to use hako agent; docs/agent.md says how")
 	}
 	if err != nil {
 		return bad("", err)
@@ -70,7 +71,8 @@ func checkQueue(ctx context.Context, at app.ModelSource) finding {
 	q, err := queue.Open(ctx, o)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return bad("", &fault.Error{Kind: fault.Unavailable, Op: "ask queue", Subject: o.URL, Why: "nobody answers", Hint: "start the NATS server there, or change queue.url"})
+		return bad("", &fault.Error{Kind: fault.Unavailable, Op: "ask queue", Subject: o.URL, Why: "nobody answers",
+			Hint: "start the NATS server there, or change queue.url"})
 	case err != nil:
 		return bad("", err)
 	}

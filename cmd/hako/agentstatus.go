@@ -50,7 +50,8 @@ func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) erro
 		if t.State.Final() || t.State == coder.Pending {
 			phase = ""
 		}
-		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.Worker(t)})
+		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase,
+			fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.Worker(t)})
 	}
 	return table(s.out, rows)
 }
@@ -65,8 +66,10 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name 
 	}
 	rows := [][]string{}
 	for _, r := range [][]string{
-		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", l.Worker(t)}, {"order:", t.Order},
-		{"environment:", t.Environment}, {"goal:", t.Objective}, {"tokens:", fmt.Sprint(t.Tokens)}, {"why:", t.Why}, {"hint:", t.Hint}, {"summary:", t.Summary}, {"commit:", t.Commit}, {"proposed:", t.Proposal},
+		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)},
+		{"phase:", string(t.Phase)}, {"worker:", l.Worker(t)}, {"order:", t.Order},
+		{"environment:", t.Environment}, {"goal:", t.Objective}, {"tokens:", fmt.Sprint(t.Tokens)}, {"why:", t.Why},
+		{"hint:", t.Hint}, {"summary:", t.Summary}, {"commit:", t.Commit}, {"proposed:", t.Proposal},
 	} {
 		if r[1] = shortLine(r[1], 400); r[1] != "" {
 			rows = append(rows, []string{r[0], visible(r[1])})

@@ -76,7 +76,8 @@ func (v *view) health(ctx context.Context) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
-	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.Conf).V, Ready: v.Ready, Metrics: v.metrics.Handler(), Secrets: v.Secrets, Log: v.log}
+	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.Conf).V, Ready: v.Ready,
+		Metrics: v.metrics.Handler(), Secrets: v.Secrets, Log: v.log}
 	at, end, err := server.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -171,8 +172,10 @@ type agentEvent struct {
 }
 
 func crewLine(e dispatch.Event) agentEvent {
-	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task, State: string(e.State), Phase: string(e.Phase),
-		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Wait: e.Wait.Seconds(), Worker: e.Worker, Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
+	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task,
+		State: string(e.State), Phase: string(e.Phase),
+		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(),
+		Wait: e.Wait.Seconds(), Worker: e.Worker, Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
 	if w := e.Work; w != nil {
 		line.Type, line.Phase, line.Name, line.Text, line.OK = w.Type, string(w.Phase), w.Name, w.Text, w.OK
 	}
@@ -194,8 +197,10 @@ func (v *view) write(e dispatch.Event) {
 		}
 	}
 	var attrs []slog.Attr
-	for _, a := range []slog.Attr{slog.String("thread", line.Thread), slog.String("task", line.Task), slog.String("provider", line.Provider), slog.String("state", line.State),
-		slog.String("phase", line.Phase), slog.String("name", line.Name), slog.String("text", shortLine(line.Text, 500)), slog.String("hint", shortLine(line.Hint, 500))} {
+	for _, a := range []slog.Attr{slog.String("thread", line.Thread), slog.String("task", line.Task),
+		slog.String("provider", line.Provider), slog.String("state", line.State),
+		slog.String("phase", line.Phase), slog.String("name", line.Name), slog.String("text", shortLine(line.Text, 500)),
+		slog.String("hint", shortLine(line.Hint, 500))} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}
@@ -265,7 +270,8 @@ func waitedFor(e dispatch.Event) string {
 }
 
 func (v *view) endLine(e dispatch.Event) string {
-	line := fmt.Sprintf("%s: %s in %v, %d tokens", e.Thread, e.State, e.Duration.Round(100*time.Millisecond), e.Spent.Tokens())
+	line := fmt.Sprintf("%s: %s in %v, %d tokens", e.Thread, e.State, e.Duration.Round(100*time.Millisecond),
+		e.Spent.Tokens())
 	for _, more := range []string{e.Proposal, shortLine(e.Why, 500)} {
 		if more != "" {
 			line += ": " + more
@@ -357,7 +363,8 @@ func (v *view) begun(produce, labour bool) {
 	for _, f := range v.Client.Forges {
 		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.Filled().Ready))
 	}
-	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds", config.AgentPoll.Of(v.Conf).V)
+	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds",
+		config.AgentPoll.Of(v.Conf).V)
 }
 
 // stopped says goodbye.

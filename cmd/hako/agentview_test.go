@@ -26,7 +26,8 @@ func TestAgentSaysWhatFollows(t *testing.T) {
 		want  string
 	}{
 		{dispatch.Event{Try: 1, Wait: time.Second}, "try 1 came to nothing, it is tried again in 1s: it is away"},
-		{dispatch.Event{Try: 3, Wait: 30 * time.Second}, "try 3 came to nothing; it stays in the queue, and try 4 may come in 30s: it is away"},
+		{dispatch.Event{Try: 3, Wait: 30 * time.Second},
+			"try 3 came to nothing; it stays in the queue, and try 4 may come in 30s: it is away"},
 		{dispatch.Event{Try: 25}, "try 25 came to nothing: it is away"},
 	} {
 		var messages strings.Builder
@@ -45,9 +46,11 @@ func TestAgentSaysUntilWhenItWaits(t *testing.T) {
 		event dispatch.Event
 		want  string
 	}{
-		{dispatch.Event{Worker: "vm/12", Wait: 20 * time.Second}, `until \d\d:\d\d:\d\d for a sign of vm/12, which has the task; if none comes, it is taken over`},
+		{dispatch.Event{Worker: "vm/12", Wait: 20 * time.Second},
+			`until \d\d:\d\d:\d\d for a sign of vm/12, which has the task; if none comes, it is taken over`},
 		{dispatch.Event{Worker: "vm/12"}, `for a sign of vm/12, which has the task; if none comes, it is taken over`},
-		{dispatch.Event{Try: 4, Wait: time.Minute, Why: "it is away"}, `until \d\d:\d\d:\d\d for try 4; the last came to nothing: it is away`},
+		{dispatch.Event{Try: 4, Wait: time.Minute, Why: "it is away"},
+			`until \d\d:\d\d:\d\d for try 4; the last came to nothing: it is away`},
 	} {
 		var messages strings.Builder
 		v := &view{s: streams{err: &messages}}

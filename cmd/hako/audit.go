@@ -83,7 +83,8 @@ func newAuditTail(s streams) *cobra.Command {
 		Example: "  hako audit tail -n 20\n  hako audit tail -f",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.n < 0 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0", Hint: "write how many events you want: -n 20"}
+				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0",
+					Hint: "write how many events you want: -n 20"}
 			}
 			return o.tail(cmd.Context(), s.out)
 		},
@@ -157,13 +158,16 @@ func newAuditQuery(s streams) *cobra.Command {
 }
 
 // kinds are what --what can ask for.
-var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered, audit.Ended}
+var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
+	audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered,
+	audit.Ended}
 
 func knownWhat(what string) error {
 	if what == "" || slices.Contains(kinds, what) {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events", Hint: "they are " + strings.Join(kinds, ", ")}
+	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events",
+		Hint: "they are " + strings.Join(kinds, ", ")}
 }
 
 // times reads --since and --until.
@@ -194,7 +198,8 @@ func parseWhen(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, &fault.Error{Kind: fault.Invalid, Op: "read time", Subject: text, Why: "it is not a time", Hint: "write 24h, 2026-01-31 or 2026-01-31T15:04:05Z"}
+	return time.Time{}, &fault.Error{Kind: fault.Invalid, Op: "read time", Subject: text, Why: "it is not a time",
+		Hint: "write 24h, 2026-01-31 or 2026-01-31T15:04:05Z"}
 }
 
 func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {

@@ -25,9 +25,11 @@ func newAuditStats(s streams) *cobra.Command {
 				return err
 			}
 			if top < 1 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1", Hint: "write how many of each you want: --top 10"}
+				return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1",
+					Hint: "write how many of each you want: --top 10"}
 			}
-			st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until, Top: top})
+			st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until,
+				Top: top})
 			if err != nil {
 				return err
 			}
@@ -94,7 +96,8 @@ func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 func commandTable(commands []sqlite.Command) string {
 	rows := [][]string{{"command", "runs", "requests", "failed", "rate", "denied", "p50", "p95"}}
 	for _, c := range commands {
-		rows = append(rows, statsRow(c.Name, c.Count, c.Requests, c.Failed, percent(c.Rate), c.Denied, micros(c.P50), micros(c.P95)))
+		rows = append(rows, statsRow(c.Name, c.Count, c.Requests, c.Failed, percent(c.Rate), c.Denied, micros(c.P50),
+			micros(c.P95)))
 	}
 	return statsTable("most used commands (failures and durations of the requests they ran in)", rows)
 }

@@ -51,7 +51,8 @@ func TestChaos(t *testing.T) {
 	}
 	began := time.Now()
 	c.rage()
-	t.Logf("%d tasks, %d workers killed, %d servers cut off, in %v", chaosTasks, c.killed, c.cut, time.Since(began).Round(time.Second))
+	t.Logf("%d tasks, %d workers killed, %d servers cut off, in %v", chaosTasks, c.killed, c.cut,
+		time.Since(began).Round(time.Second))
 	c.judge()
 }
 
@@ -88,10 +89,14 @@ func newChaos(t *testing.T) *chaosWorld {
 	model := httptest.NewServer(http.HandlerFunc(chaosModel))
 	t.Cleanup(model.Close)
 	c.cluster()
-	c.env = append(os.Environ(), asHako+"=1", "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir,
-		"GITHUB_API_URL="+c.forge.API(), "GITHUB_PERSONAL_ACCESS_TOKEN="+token, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=sk-chaos",
-		"HAKO_QUEUE_URL="+c.urls(), "HAKO_QUEUE_REPLICAS=3", "HAKO_QUEUE_LEASE_SECONDS=3", "HAKO_QUEUE_TRIES=100", "HAKO_AGENT_POLL_SECONDS=5", "EXECUTOR_EXTERNAL_ACCESS=false")
-	c.queue, err = queue.Open(t.Context(), queue.Options{URL: c.urls(), Replicas: 3, AckWait: 3 * time.Second, MaxDeliver: 105, Patience: 60 * time.Second})
+	c.env = append(os.Environ(), asHako+"=1", "HOME="+dir, "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir,
+		"XDG_CACHE_HOME="+dir,
+		"GITHUB_API_URL="+c.forge.API(), "GITHUB_PERSONAL_ACCESS_TOKEN="+token, "OPENAI_BASE_URL="+model.URL+"/v1",
+		"OPENAI_API_KEY=sk-chaos",
+		"HAKO_QUEUE_URL="+c.urls(), "HAKO_QUEUE_REPLICAS=3", "HAKO_QUEUE_LEASE_SECONDS=3", "HAKO_QUEUE_TRIES=100",
+		"HAKO_AGENT_POLL_SECONDS=5", "EXECUTOR_EXTERNAL_ACCESS=false")
+	c.queue, err = queue.Open(t.Context(), queue.Options{URL: c.urls(), Replicas: 3, AckWait: 3 * time.Second,
+		MaxDeliver: 105, Patience: 60 * time.Second})
 	c.must(err)
 	t.Cleanup(func() { c.queue.Close() })
 	return c
@@ -118,7 +123,8 @@ func (c *chaosWorld) cluster() {
 		}
 	}
 	for i := range c.nodes {
-		c.options[i] = &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: ports[3+i], NoSigs: true, NoLog: true, JetStream: true, StoreDir: c.TempDir(), Routes: routes,
+		c.options[i] = &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: ports[3+i], NoSigs: true,
+			NoLog: true, JetStream: true, StoreDir: c.TempDir(), Routes: routes,
 			Cluster: server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: ports[i]}}
 	}
 	c.Cleanup(func() {
@@ -288,7 +294,8 @@ func (c *chaosWorld) judgeIssue(job coder.Task, rec coder.Record, pulls map[stri
 	}
 	if want == coder.Done {
 		text, err := c.forge.File(agentRepo, "hako/"+job.ID, "made.txt")
-		if log, _ := c.forge.Diff(agentRepo, "main", "hako/"+job.ID); err != nil || !strings.Contains(text, "line 2") || strings.Count(log, "Hako-Task: ") != 1 {
+		if log, _ := c.forge.Diff(agentRepo, "main", "hako/"+job.ID); err != nil || !strings.Contains(text, "line 2") ||
+			strings.Count(log, "Hako-Task: ") != 1 {
 			c.Errorf("issue %d: made.txt is %q (%v), log %s", job.Number, text, err, log)
 		}
 	}
@@ -363,7 +370,8 @@ func chaosModel(w http.ResponseWriter, r *http.Request) {
 	case 0:
 		callTool(w, "text_editor", `{"command":"create","path":"/workspace/project/made.txt","file_text":"line 1\n"}`)
 	case 1:
-		callTool(w, "command-executor_execute_command", `{"command":"python -c \"import time; time.sleep(0.3); open('made.txt','a').write('line 2\\n')\""}`)
+		callTool(w, "command-executor_execute_command",
+			`{"command":"python -c \"import time; time.sleep(0.3); open('made.txt','a').write('line 2\\n')\""}`)
 	case 2:
 		callTool(w, "forge_add_comment", `{"text":"half way"}`)
 	default:

@@ -157,7 +157,8 @@ func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPa
 
 // flagError turns cobra's complaint about a flag into one of ours.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() +
+		" --help"}
 	if near, ok := nearestFlag(cmd, err.Error()); ok {
 		e.Hint = "did you mean --" + near + "? " + e.Hint
 	} else if strings.HasPrefix(err.Error(), "unknown shorthand") && strings.HasSuffix(cmd.Use, "COMMAND") {

@@ -54,7 +54,8 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.config, "config", "c", "", "read the settings from `FILE`")
 	o.registerRest(f)
 	f.StringVarP(&o.Prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
-	f.StringVarP(&o.Preset, "preset", "r", "", "put the preset `NAME` before the instructions; auto picks one by the input")
+	f.StringVarP(&o.Preset, "preset", "r", "",
+		"put the preset `NAME` before the instructions; auto picks one by the input")
 	f.BoolVar(&o.list, "list-presets", false, "list the presets")
 	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
 	f.StringVarP(&o.Output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
@@ -88,7 +89,8 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 		return listPresets(s.out, conf)
 	}
 	if o.stats != "" && o.stats != "text" && o.stats != "json" {
-		return &fault.Error{Kind: fault.Invalid, Op: "cmd", Why: fmt.Sprintf("--stats is %q", o.stats), Hint: "it is text or json: --stats=json"}
+		return &fault.Error{Kind: fault.Invalid, Op: "cmd", Why: fmt.Sprintf("--stats is %q", o.stats),
+			Hint: "it is text or json: --stats=json"}
 	}
 	if err := o.Check(args); err != nil {
 		return err

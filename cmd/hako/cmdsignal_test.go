@@ -110,7 +110,8 @@ func TestEndOfInputWithSignal(t *testing.T) {
 		c.Wait()
 		text, err := os.ReadFile(out)
 		after, serr := os.Stat(out)
-		if err != nil || serr != nil || string(text) != "old\n" || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) {
+		if err != nil || serr != nil || string(text) != "old\n" || !os.SameFile(before, after) ||
+			!after.ModTime().Equal(before.ModTime()) {
 			t.Fatalf("try %d, %v: the file has %q, %v", i, sig, text, err)
 		}
 		if code := c.ProcessState.ExitCode(); code != 130 {
@@ -134,7 +135,8 @@ func TestCtrlCInPipeline(t *testing.T) {
 	}
 	for i := range tries {
 		// The writer prints slowly, so that it is found waiting rather than writing.
-		cmd := exec.Command("sh", "-c", `{ echo line; exec sleep 60; } | `+asHako+`=1 "$0" cmd --model script:turns.jsonl -o out.txt copy`, os.Args[0])
+		cmd := exec.Command("sh", "-c", `{ echo line; exec sleep 60; } | `+asHako+
+			`=1 "$0" cmd --model script:turns.jsonl -o out.txt copy`, os.Args[0])
 		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home)
 		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {

@@ -20,7 +20,8 @@ import (
 func completion(t *testing.T, words ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if got := Main(append([]string{"hako", cobra.ShellCompNoDescRequestCmd}, words...), strings.NewReader(""), &out, new(bytes.Buffer)); got != 0 {
+	if got := Main(append([]string{"hako", cobra.ShellCompNoDescRequestCmd}, words...), strings.NewReader(""), &out,
+		new(bytes.Buffer)); got != 0 {
 		t.Fatalf("%q: status %d", words, got)
 	}
 	return out.String()
@@ -39,7 +40,8 @@ func TestValuesAreOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory.Close()
-	if got := Main([]string{"hako", "serve", "token", "add", "mika"}, strings.NewReader(""), io.Discard, io.Discard); got != 0 {
+	if got := Main([]string{"hako", "serve", "token", "add", "mika"}, strings.NewReader(""), io.Discard,
+		io.Discard); got != 0 {
 		t.Fatalf("add token: status %d", got)
 	}
 	for words, want := range map[string]string{
@@ -75,7 +77,8 @@ func TestValuesAreOffered(t *testing.T) {
 // Looking for words makes nothing: who presses a key wants no files.
 func TestCompletingLeavesNothing(t *testing.T) {
 	home := atHome(t)
-	for _, words := range []string{"secretary --session ", "todo get ", "agent stop ", "serve token remove ", "env down --task ", "run --continue="} {
+	for _, words := range []string{"secretary --session ", "todo get ", "agent stop ", "serve token remove ",
+		"env down --task ", "run --continue="} {
 		completion(t, strings.Split(words, " ")...)
 	}
 	if left, _ := os.ReadDir(home); len(left) > 0 {
@@ -163,7 +166,9 @@ func TestTasksAreOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Put(t.Context(), queue.Item{ID: "github/acme/hello/issue/12", Payload: []byte(`{"repo":"acme/hello","number":12,"kind":"issue","title":"a bug"}`)}); err != nil {
+	if _, err := q.Put(t.Context(),
+		queue.Item{ID: "github/acme/hello/issue/12",
+			Payload: []byte(`{"repo":"acme/hello","number":12,"kind":"issue","title":"a bug"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	q.Close()

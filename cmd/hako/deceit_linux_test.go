@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // A tmux is a hako in a terminal emulator: what a person would see, not which
@@ -84,7 +86,8 @@ func (m *tmux) shown() string {
 func (m *tmux) waitFor(what string, good func(screen string) bool) string {
 	m.t.Helper()
 	screen := ""
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(60 * time.Second)); time.Now().Before(end); time.Sleep(
+		50 * time.Millisecond) {
 		if screen = m.shown(); good(screen) {
 			return screen
 		}

@@ -58,7 +58,8 @@ const demoMakefile = `escape:
 
 // demoFiles are what the demo works on.
 func demoFiles() map[string]string {
-	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless, "Makefile": demoMakefile}
+	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless,
+		"Makefile": demoMakefile}
 }
 
 // demoFlags are the flags of hako demo.
@@ -110,7 +111,8 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
 	}
-	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language, common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
+	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language,
+		common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
 	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
 		d.pause = demoPause
 	}
@@ -196,7 +198,8 @@ func (d *demonstration) ask(model, question string) error {
 }
 
 func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
-	o := runOptions{common: d.common, modelFlags: modelFlags{model: model}, Options: ask.Options{Request: question, Turns: 4, Calls: 8, Threads: 4}}
+	o := runOptions{common: d.common, modelFlags: modelFlags{model: model},
+		Options: ask.Options{Request: question, Turns: 4, Calls: 8, Threads: 4}}
 	o.Files = []string{"app.log"}
 	conf, err := o.load()
 	if err != nil {
@@ -243,7 +246,8 @@ func (d *demonstration) inShell(scripts ...string) (err error) {
 
 // verdicts shows what the policy says of commands, without running them.
 func (d *demonstration) verdicts() error {
-	return d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5")
+	return d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'",
+		"git log --oneline | head -n 5")
 }
 
 // budget shows what a session may use, and what becomes of those who want more.
@@ -253,7 +257,8 @@ func (d *demonstration) budget() error {
 		return err
 	}
 	fmt.Fprintln(d.s.out, "  $ HAKO_QUOTA_SCRIPTS=2 hako run --model script:endless.jsonl --file app.log …")
-	err := d.request("script:endless.jsonl", "go on", func(c *config.Config) error { return c.Set("quota.scripts", "HAKO_QUOTA_SCRIPTS", "2") })
+	err := d.request("script:endless.jsonl", "go on",
+		func(c *config.Config) error { return c.Set("quota.scripts", "HAKO_QUOTA_SCRIPTS", "2") })
 	if d.ctx.Err() != nil {
 		return err
 	}
@@ -299,7 +304,8 @@ func (d *demonstration) container() error {
 	}
 	defer b.Close()
 	task := fmt.Sprintf("demo-%d", os.Getpid())
-	if _, err := b.Prepare(d.ctx, container.Task{ID: task}, b.DefaultEnvironment()); err != nil { // the rest of the demo works
+	if _, err := b.Prepare(d.ctx, container.Task{ID: task},
+		b.DefaultEnvironment()); err != nil { // the rest of the demo works
 		report(err, d.s.out)
 		return nil
 	}

@@ -15,7 +15,8 @@ func onTerminal(t *testing.T, environ []string, words ...string) *screen {
 	master, slave := openPty(t)
 	home := t.TempDir()
 	s := &screen{t: t, keys: master, cmd: exec.Command(os.Args[0], words...)}
-	s.cmd.Dir, s.cmd.Env = home, append(os.Environ(), asHako+"=1", "TERM=xterm", "LC_ALL=C.UTF-8", "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"))
+	s.cmd.Dir, s.cmd.Env = home, append(os.Environ(), asHako+"=1", "TERM=xterm", "LC_ALL=C.UTF-8", "HOME="+home,
+		"XDG_STATE_HOME="+filepath.Join(home, "state"))
 	s.cmd.Env = append(s.cmd.Env, environ...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

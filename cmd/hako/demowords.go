@@ -31,7 +31,8 @@ func spoken(asked string) (string, error) {
 		}
 		return "en", nil
 	}
-	return "", &fault.Error{Kind: fault.Invalid, Op: "demo", Subject: "--lang " + asked, Why: "it is not spoken here", Hint: "en and ja are"}
+	return "", &fault.Error{Kind: fault.Invalid, Op: "demo", Subject: "--lang " + asked, Why: "it is not spoken here",
+		Hint: "en and ja are"}
 }
 
 var (

@@ -125,7 +125,8 @@ func knownParts(_ *cobra.Command, parts []string) error {
 		if slices.Contains(names, p) {
 			continue
 		}
-		e := &fault.Error{Kind: fault.Invalid, Op: "doctor", Subject: p, Why: "there is no such part", Hint: "the parts are " + strings.Join(names, ", ")}
+		e := &fault.Error{Kind: fault.Invalid, Op: "doctor", Subject: p, Why: "there is no such part",
+			Hint: "the parts are " + strings.Join(names, ", ")}
 		if near, ok := fault.Nearest(p, names); ok {
 			e.Hint = "did you mean " + near + "? " + e.Hint
 		}
@@ -194,7 +195,8 @@ func (c checkup) await(over context.Context, answer <-chan finding) finding {
 	if c.late != "" {
 		return warned(late, c.late)
 	}
-	return finding{State: broken, What: late, Hint: "it waits for something that hangs: see what else fails here, and whether other programs use the same files"}
+	return finding{State: broken, What: late,
+		Hint: "it waits for something that hangs: see what else fails here, and whether other programs use the same files"}
 }
 
 func good(format string, args ...any) finding {
@@ -224,7 +226,8 @@ func checkModel(ctx context.Context, at app.ModelSource) finding {
 		return bad("", err)
 	}
 	if c.Provider == "builtin" {
-		return off("the built-in rules answer simple questions about files, offline", "for a real model: export OPENAI_API_KEY=…, or start Ollama and ollama pull qwen3")
+		return off("the built-in rules answer simple questions about files, offline",
+			"for a real model: export OPENAI_API_KEY=…, or start Ollama and ollama pull qwen3")
 	}
 	return good("%s is asked unless --model says otherwise", c)
 }
@@ -265,7 +268,8 @@ func checkSearch(_ context.Context, at app.ModelSource) finding {
 	case err != nil:
 		return bad("", err)
 	case name == "google_cse":
-		return warned("google_cse", "Google closes this service on 2027-01-01; brave (BRAVE_API_KEY) and searxng (SEARXNG_URL) go on")
+		return warned("google_cse",
+			"Google closes this service on 2027-01-01; brave (BRAVE_API_KEY) and searxng (SEARXNG_URL) go on")
 	}
 	return good("%s", name)
 }
@@ -338,9 +342,11 @@ func checkFiles(_ context.Context, at app.ModelSource) finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return off("nothing is kept yet", "it will be in "+dir)
 	case err != nil:
-		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: setup.ReasonOf(err), Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
+		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: setup.ReasonOf(err),
+			Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return finding{State: broken, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()), Hint: "chmod 700 " + dir}
+		return finding{State: broken, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()),
+			Hint: "chmod 700 " + dir}
 	}
 	for _, name := range keptFiles(at.Conf) {
 		if info, err := os.Lstat(name); err == nil {
@@ -353,7 +359,8 @@ func checkFiles(_ context.Context, at app.ModelSource) finding {
 }
 
 func keptFiles(conf *config.Config) []string {
-	return []string{config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V, conf.StateFile("usage.json"), app.TokenStore(conf).Path}
+	return []string{config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V, conf.StateFile("usage.json"),
+		app.TokenStore(conf).Path}
 }
 
 // checkSecretary looks into her memory.
@@ -390,7 +397,8 @@ func checkServe(ctx context.Context, at app.ModelSource) finding {
 	}
 	_, stop, err := (&api.Server{Addr: usualAddress}).Start(ctx)
 	if err != nil {
-		return finding{State: fine, What: fmt.Sprintf("tokens: %d; %s is taken, perhaps by hako serve", len(tokens), usualAddress), Hint: "if by another program: hako serve --addr 127.0.0.1:0 takes a free port"}
+		return finding{State: fine, What: fmt.Sprintf("tokens: %d; %s is taken, perhaps by hako serve", len(tokens),
+			usualAddress), Hint: "if by another program: hako serve --addr 127.0.0.1:0 takes a free port"}
 	}
 	if err := stop(ctx); err != nil {
 		return bad("", err)
@@ -410,7 +418,8 @@ func checkSandbox(ctx context.Context, at app.ModelSource) finding {
 	case err != nil:
 		return bad("", err)
 	case !st.Enough:
-		return finding{State: broken, What: "programs cannot be confined as required: " + st.Level.String() + " of " + st.Required.String(), Hint: "hako host status says what is missing"}
+		return finding{State: broken, What: "programs cannot be confined as required: " + st.Level.String() + " of " +
+			st.Required.String(), Hint: "hako host status says what is missing"}
 	case len(st.Missing) > 0:
 		return warned(st.Level.String()+"; missing: "+strings.Join(st.Missing, "; "), "hako host status says more")
 	}
@@ -451,13 +460,15 @@ func checkSpeech(ctx context.Context, at app.ModelSource) finding {
 	if !config.SpeechEnabled.Of(at.Conf).V {
 		return off("switched off by speech.enabled", "")
 	}
-	engine, err := speech.New(speech.Options{URL: config.SpeechURL.Of(at.Conf).V, Remote: config.SpeechURL.Of(at.Conf).From != "default"})
+	engine, err := speech.New(speech.Options{URL: config.SpeechURL.Of(at.Conf).V,
+		Remote: config.SpeechURL.Of(at.Conf).From != "default"})
 	if err != nil {
 		return bad("", err)
 	}
 	info, err := engine.Info(ctx)
 	if err != nil {
-		return off("no COEIROINK at "+config.SpeechURL.Of(at.Conf).V+"; the secretary is silent", "start COEIROINK to hear her; everything else works without it")
+		return off("no COEIROINK at "+config.SpeechURL.Of(at.Conf).V+"; the secretary is silent",
+			"start COEIROINK to hear her; everything else works without it")
 	}
 	return good("COEIROINK %s", info.Version)
 }

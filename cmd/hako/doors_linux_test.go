@@ -113,9 +113,11 @@ type doorReport struct {
 func (r doorReport) String() string {
 	polite := "-"
 	if r.polite > 0 {
-		polite = fmt.Sprintf("%d calls, %d wrong, %d over 1 s, slowest %v", r.polite, r.wrong, r.slow, r.worstPolite.Round(time.Millisecond))
+		polite = fmt.Sprintf("%d calls, %d wrong, %d over 1 s, slowest %v", r.polite, r.wrong, r.slow,
+			r.worstPolite.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("| %s | %d | %d | %v | %d MB | %s |", r.door, r.scripts, r.late, r.worst.Round(time.Millisecond), r.peak>>20, polite)
+	return fmt.Sprintf("| %s | %d | %d | %v | %d MB | %s |", r.door, r.scripts, r.late, r.worst.Round(time.Millisecond),
+		r.peak>>20, polite)
 }
 
 // TestDoors sends hostile scripts through every door. Each must end within its
@@ -262,7 +264,9 @@ func attackServer(t *testing.T, pid, n int, client func() mcpClient) doorReport 
 func runPolite(ctx context.Context, c mcpClient, id, want string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	res, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute", Arguments: map[string]any{"sandbox_id": id, "command": "echo " + want + " | tr a-z A-Z; n=$((n+1))"}})
+	res, err := c.CallTool(ctx,
+		&sdk.CallToolParams{Name: "execute", Arguments: map[string]any{"sandbox_id": id, "command": "echo " + want +
+			" | tr a-z A-Z; n=$((n+1))"}})
 	if err != nil || res.IsError || len(res.Content) == 0 {
 		c.Logf("a polite call: %v %+v", err, res)
 		return false
@@ -273,7 +277,8 @@ func runPolite(ctx context.Context, c mcpClient, id, want string) bool {
 
 // runHostile runs a script in a sandbox of its own and returns how long it took.
 func runHostile(t *testing.T, c mcpClient, script string) time.Duration {
-	made, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "sandbox_create", Arguments: map[string]any{"kind": "virtual"}})
+	made, err := c.CallTool(t.Context(),
+		&sdk.CallToolParams{Name: "sandbox_create", Arguments: map[string]any{"kind": "virtual"}})
 	if err != nil || made.IsError {
 		t.Errorf("sandbox_create: %v %+v", err, made)
 		return 0
@@ -282,11 +287,13 @@ func runHostile(t *testing.T, c mcpClient, script string) time.Duration {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began := time.Now()
-	if _, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute", Arguments: map[string]any{"sandbox_id": id, "command": script}}); err != nil {
+	if _, err := c.CallTool(ctx,
+		&sdk.CallToolParams{Name: "execute", Arguments: map[string]any{"sandbox_id": id, "command": script}}); err != nil {
 		t.Errorf("%s: %v", headline(script), err)
 	}
 	took := time.Since(began)
-	if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "sandbox_destroy", Arguments: map[string]any{"sandbox_id": id}}); err != nil {
+	if _, err := c.CallTool(t.Context(),
+		&sdk.CallToolParams{Name: "sandbox_destroy", Arguments: map[string]any{"sandbox_id": id}}); err != nil {
 		t.Errorf("sandbox_destroy: %v", err)
 	}
 	return took
@@ -432,11 +439,13 @@ func TestLostSandbox(t *testing.T) {
 		return strings.Contains(fmt.Sprint(out["words"]), "worker process")
 	})
 	out := c.call("execute", map[string]any{"sandbox_id": first, "command": "cat f"})
-	if words := fmt.Sprint(out["words"]); !strings.Contains(words, "files in memory are gone") || strings.Contains(words, "kept") {
+	if words := fmt.Sprint(out["words"]); !strings.Contains(words, "files in memory are gone") ||
+		strings.Contains(words, "kept") {
 		t.Errorf("%v", out)
 	}
 	waitFor(t, func() bool { // its worker may have been the spare one; then it starts again
-		return c.call("execute", map[string]any{"sandbox_id": host, "command": "echo still here"})["stdout_text"] == "still here\n"
+		return c.call("execute",
+			map[string]any{"sandbox_id": host, "command": "echo still here"})["stdout_text"] == "still here\n"
 	})
 	c.wants(c.make(map[string]any{"kind": "virtual"}), "echo new", "new")
 	c.call("sandbox_destroy", map[string]any{"sandbox_id": first})

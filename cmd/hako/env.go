@@ -28,7 +28,8 @@ a proxy, and without anything of this machine inside. docs/environments.md says 
 		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
 	}
 	for _, sub := range []func(streams) *cobra.Command{
-		newEnvList, newEnvBuild, newEnvUp, newEnvExec, newEnvEdit, newEnvJobs, newEnvInfo, newEnvDown, newEnvPrune, newEnvPool, newEnvPrompt, newEnvKeep,
+		newEnvList, newEnvBuild, newEnvUp, newEnvExec, newEnvEdit, newEnvJobs, newEnvInfo, newEnvDown, newEnvPrune,
+		newEnvPool, newEnvPrompt, newEnvKeep,
 	} {
 		cmd.AddCommand(sub(s))
 	}
@@ -55,7 +56,8 @@ func (o *envFlags) ofTask(cmd *cobra.Command) {
 		if o.task != "" {
 			return nil
 		}
-		e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it is not said for which task", Hint: "add --task ID: one that hako env list shows, or a new one for hako env up"}
+		e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it is not said for which task",
+			Hint: "add --task ID: one that hako env list shows, or a new one for hako env up"}
 		if len(args) == 1 && container.CheckTask(args[0]) == nil {
 			e.Hint = "add --task: " + cmd.CommandPath() + " --task " + args[0]
 		}

@@ -23,6 +23,7 @@ import (
 	"hako/container"
 	"hako/container/engine"
 	"hako/container/lang"
+	"hako/internal/testload"
 )
 
 // envToken is what the git server of the scripts wants; nothing but the server
@@ -34,7 +35,8 @@ func TestEnvironments(t *testing.T) {
 	needContainers(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "env"), Setup: setupContainers, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus, "nowhere": nowhere, "warmed": warmed, "builder": builder},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus,
+			"nowhere": nowhere, "warmed": warmed, "builder": builder},
 	})
 }
 
@@ -65,7 +67,7 @@ var withoutContainers = sync.OnceValue(func() string {
 		return err.Error()
 	}
 	defer e.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testload.Bound(10*time.Second))
 	defer cancel()
 	all, err := lang.All()
 	if err != nil {
@@ -160,7 +162,8 @@ func serveGit(root string) (*httptest.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
+	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"),
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != envToken {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
@@ -176,7 +179,8 @@ func serveGit(root string) (*httptest.Server, error) {
 func gitServer(ts *testscript.TestScript, neg bool, args []string) {
 	root := ts.MkAbs(".git-served")
 	for _, name := range args {
-		cmd := exec.Command("sh", "-c", `git init -q -b main . && git add -A . && git -c user.name=t -c user.email=t@example.com commit -q -m one && git clone -q --bare . "$0" && git -C "$0" config http.receivepack true`, filepath.Join(root, name+".git"))
+		cmd := exec.Command("sh", "-c",
+			`git init -q -b main . && git add -A . && git -c user.name=t -c user.email=t@example.com commit -q -m one && git clone -q --bare . "$0" && git -C "$0" config http.receivepack true`, filepath.Join(root, name+".git"))
 		cmd.Dir = ts.MkAbs(name)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			ts.Fatalf("%s: %v: %s", name, err, out)

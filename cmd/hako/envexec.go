@@ -49,7 +49,8 @@ has exit_code -1, and of a long output the end is shown.`,
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
-	f.Var((*span)(&o.timeout), "timeout", "stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
+	f.Var((*span)(&o.timeout), "timeout",
+		"stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
 	f.Lookup("timeout").DefValue = "" // 0s means the setting, which the text tells
 	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
 	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
@@ -91,7 +92,8 @@ func scriptOf(cmd *cobra.Command, words []string) (string, error) {
 	for i, w := range words {
 		q, err := syntax.Quote(w, syntax.LangBash)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.Invalid, Op: "read command", Why: "a word of it cannot be written in a shell", Err: err, Hint: quoteHint(cmd)}
+			return "", &fault.Error{Kind: fault.Invalid, Op: "read command", Why: "a word of it cannot be written in a shell",
+				Err: err, Hint: quoteHint(cmd)}
 		}
 		quoted[i] = q
 	}
@@ -206,7 +208,8 @@ func (o *envFlags) edit(ctx context.Context, s streams) error {
 		return err
 	}
 	if len(call) > maxCall {
-		return &fault.Error{Kind: fault.TooLarge, Op: "edit", Why: "the call is larger than 32 MB", Hint: "make smaller edits"}
+		return &fault.Error{Kind: fault.TooLarge, Op: "edit", Why: "the call is larger than 32 MB",
+			Hint: "make smaller edits"}
 	}
 	b, err := o.berth(s, nil)
 	if err != nil {
@@ -262,7 +265,8 @@ func newEnvJobs(s streams) *cobra.Command {
 
 func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.stream != "stdout" && o.stream != "stderr" {
-		return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Subject: "--stream " + o.stream, Why: "there is no such output", Hint: "use stdout or stderr"}
+		return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Subject: "--stream " + o.stream,
+			Why: "there is no such output", Hint: "use stdout or stderr"}
 	}
 	b, err := o.berth(s, nil)
 	if err != nil {
@@ -278,7 +282,8 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	}
 	if len(args) == 0 {
 		if o.output || o.wait || o.kill {
-			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job", Hint: "name it: hako env jobs --task " + o.task + " job-a76fd033 --output"}
+			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job",
+				Hint: "name it: hako env jobs --task " + o.task + " job-a76fd033 --output"}
 		}
 		list, err := desk.Jobs(ctx)
 		if err != nil {
@@ -343,7 +348,8 @@ func (o *envJobsOptions) printJobs(s streams, list []run.Job) error {
 		if j.State != run.JobRunning {
 			exit = fmt.Sprint(j.Exit)
 		}
-		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), inOneLine(j.Command)})
+		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit,
+			j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), inOneLine(j.Command)})
 	}
 	return table(s.out, rows)
 }
@@ -372,7 +378,8 @@ func environmentByFlag(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return cobra.NoArgs(cmd, args)
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]), Hint: "name the environment with the flag: " + cmd.CommandPath() + " --environment " + visible(args[0])}
+	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]),
+		Hint: "name the environment with the flag: " + cmd.CommandPath() + " --environment " + visible(args[0])}
 }
 
 func newEnvPrompt(s streams) *cobra.Command {

@@ -34,7 +34,8 @@ works until it is interrupted, and removes those that were not used.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("size") && (size < 1 || size > 100) {
-				return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size), Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
+				return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size),
+					Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
 			}
 			b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
 				c.Detached, c.Warm = false, app.Warmth(conf, size)
@@ -109,7 +110,8 @@ func connections(task string, log audit.Log) func(egress.Event) error {
 		}
 		return log.Append(audit.Event{
 			What: what[e.What], ID: task + "/net-" + strconv.FormatInt(e.ID, 10), Actor: "task:" + task, Mode: "network",
-			Path: path + e.Path, Argv: methodOf(e), Reason: e.Why, Count: e.Count, Bytes: e.Sent + e.Received, Micros: e.Duration.Microseconds(),
+			Path: path + e.Path, Argv: methodOf(e), Reason: e.Why, Count: e.Count, Bytes: e.Sent + e.Received,
+			Micros: e.Duration.Microseconds(),
 		})
 	}
 }

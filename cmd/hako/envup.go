@@ -77,7 +77,8 @@ func inventory(ctx context.Context, b *app.Containers) (environmentList, error) 
 	}
 	warm := b.WarmCount()
 	for _, l := range b.EnvironmentList() {
-		line := environmentLine{Name: l.Name, Image: l.Image, Description: l.Description, Use: l.Use, Default: l.Name == b.DefaultEnvironment(), Warm: warm[l.Name]}
+		line := environmentLine{Name: l.Name, Image: l.Image, Description: l.Description, Use: l.Use,
+			Default: l.Name == b.DefaultEnvironment(), Warm: warm[l.Name]}
 		if list.Engine == "" {
 			if line.Built, err = b.HasImage(ctx, l); err != nil {
 				list.Engine = err.Error()
@@ -109,7 +110,8 @@ func (l environmentList) print(s streams) error {
 		return err
 	}
 	if l.Engine != "" {
-		fmt.Fprintln(s.err, "hako: "+l.Engine+"\nhako: hint: start Docker, join its group, or set DOCKER_HOST; hako doctor says more")
+		fmt.Fprintln(s.err, "hako: "+l.Engine+
+			"\nhako: hint: start Docker, join its group, or set DOCKER_HOST; hako doctor says more")
 	}
 	if len(l.Tasks) == 0 {
 		return nil
@@ -117,7 +119,8 @@ func (l environmentList) print(s streams) error {
 	fmt.Fprintln(s.out)
 	rows = [][]string{{"TASK", "ENVIRONMENT", "STATE", "NETWORK", "SINCE"}}
 	for _, t := range l.Tasks {
-		rows = append(rows, []string{t.TaskUUID, t.Environment, string(t.Status), string(t.Network), t.Created.Local().Format("2006-01-02 15:04")})
+		rows = append(rows, []string{t.TaskUUID, t.Environment, string(t.Status), string(t.Network),
+			t.Created.Local().Format("2006-01-02 15:04")})
 	}
 	return table(s.out, rows)
 }
@@ -155,7 +158,8 @@ type imageBuilt struct {
 
 func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) error {
 	if o.base != "" && len(names) != 1 {
-		return &fault.Error{Kind: fault.Invalid, Op: "build environments", Subject: "--base " + o.base, Why: "each environment has a base of its own", Hint: "name one environment"}
+		return &fault.Error{Kind: fault.Invalid, Op: "build environments", Subject: "--base " + o.base,
+			Why: "each environment has a base of its own", Hint: "name one environment"}
 	}
 	b, err := o.berth(s, nil)
 	if err != nil {
@@ -228,7 +232,8 @@ also push, after the dependencies are installed: so can whatever runs in it.`,
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.environment), "environment", "the `NAME` of the environment; hako env list shows which there are")
-	f.Var((*filled)(&o.network), "network", "let it out as `MODE` says: none, open or allow-list (default by the settings, open)")
+	f.Var((*filled)(&o.network), "network",
+		"let it out as `MODE` says: none, open or allow-list (default by the settings, open)")
 	f.Var((*filled)(&o.repo), "repo", "clone the repository at `URL`")
 	f.Var((*filled)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
 	f.Var((*filled)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
@@ -240,13 +245,15 @@ also push, after the dependencies are installed: so can whatever runs in it.`,
 }
 
 // networks are what --network may say.
-var networks = map[string]container.Network{"none": container.None, "open": container.Open, "allow-list": container.AllowList}
+var networks = map[string]container.Network{"none": container.None, "open": container.Open,
+	"allow-list": container.AllowList}
 
 func (o *envUpOptions) apply(_ *config.Config, c *container.Options) error {
 	if o.network != "" {
 		n, ok := networks[o.network]
 		if !ok {
-			return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--network " + o.network, Why: "there is no such network", Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(networks)), ", ")}
+			return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--network " + o.network,
+				Why: "there is no such network", Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(networks)), ", ")}
 		}
 		c.Network = n
 	}
@@ -258,10 +265,12 @@ func (o *envUpOptions) apply(_ *config.Config, c *container.Options) error {
 
 func (o *envUpOptions) run(ctx context.Context, s streams) error {
 	if o.repo == "" && (o.branch != "" || o.target != "") {
-		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Why: "there is a branch, but no repository", Hint: "add --repo URL"}
+		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Why: "there is a branch, but no repository",
+			Hint: "add --repo URL"}
 	}
 	if o.push && o.repo == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--push", Why: "there is no repository to push to", Hint: "add --repo URL"}
+		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--push",
+			Why: "there is no repository to push to", Hint: "add --repo URL"}
 	}
 	say, end := telling(s, o.json)
 	defer end()
@@ -277,7 +286,8 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	info, err := b.Prepare(ctx, container.Task{ID: o.task, Repository: o.repo, Branch: o.branch, Target: o.target}, environment)
+	info, err := b.Prepare(ctx, container.Task{ID: o.task, Repository: o.repo, Branch: o.branch, Target: o.target},
+		environment)
 	if err != nil {
 		return err
 	}
@@ -302,7 +312,9 @@ func environmentNamed(b *app.Containers, op, name string) (string, error) {
 	if slices.Contains(names, name) {
 		return name, nil
 	}
-	e := &fault.Error{Kind: fault.NotFound, Op: op, Subject: visible(name), Why: "there is no such environment; there are " + strings.Join(names, ", "), Hint: "hako env list shows what each is for"}
+	e := &fault.Error{Kind: fault.NotFound, Op: op, Subject: visible(name),
+		Why:  "there is no such environment; there are " + strings.Join(names, ", "),
+		Hint: "hako env list shows what each is for"}
 	if near, ok := fault.Nearest(name, names); ok {
 		e.Hint = "did you mean " + near + "?"
 	}
@@ -356,8 +368,10 @@ func (o *envFlags) info(ctx context.Context, s streams) error {
 
 func printInfo(w io.Writer, x container.Details) error {
 	rows := [][]string{
-		{"task:", x.TaskUUID}, {"state:", string(x.Status)}, {"environment:", x.Environment + " (" + x.Image + ")"}, {"network:", string(x.Network)},
-		{"container:", x.Name + " " + x.ContainerID[:min(12, len(x.ContainerID))]}, {"workspace:", x.Workspace}, {"since:", x.Created.Local().Format("2006-01-02 15:04:05")},
+		{"task:", x.TaskUUID}, {"state:", string(x.Status)}, {"environment:", x.Environment + " (" + x.Image + ")"},
+		{"network:", string(x.Network)},
+		{"container:", x.Name + " " + x.ContainerID[:min(12, len(x.ContainerID))]}, {"workspace:", x.Workspace},
+		{"since:", x.Created.Local().Format("2006-01-02 15:04:05")},
 	}
 	if x.Repository != "" {
 		rows = append(rows, []string{"repository:", visible(x.Repository + " " + x.Branch + " " + x.Commit)})

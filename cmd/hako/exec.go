@@ -75,7 +75,8 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	}
 	_, _ = io.WriteString(s.err, out.StderrText)
 	if out.NextStart != nil {
-		fmt.Fprintf(s.err, "hako: %d of %d bytes; the next page: --start %d\n", *out.NextStart, out.TotalBytes, *out.NextStart)
+		fmt.Fprintf(s.err, "hako: %d of %d bytes; the next page: --start %d\n", *out.NextStart, out.TotalBytes,
+			*out.NextStart)
 	}
 	return answerStatus(out)
 }

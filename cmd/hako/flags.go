@@ -36,7 +36,8 @@ func (o *common) registerRest(f *pflag.FlagSet) {
 
 // load reads the settings and takes in the flags.
 func (o *common) load() (*config.Config, error) {
-	return setup.Settings{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd, Audit: o.audit, Rules: o.rules, Limits: o.limits}.Load()
+	return setup.Settings{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd, Audit: o.audit, Rules: o.rules,
+		Limits: o.limits}.Load()
 }
 
 // boxFlags are the flags of commands with a virtual shell.

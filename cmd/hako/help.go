@@ -135,12 +135,14 @@ func explainWords(c *cobra.Command) {
 		if len(args) > 0 {
 			why = fmt.Sprintf("%q is one word too many", args[len(args)-1])
 		}
-		return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: "write " + cmd.UseLine() + "; see " + cmd.CommandPath() + " --help"}
+		return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: "write " + cmd.UseLine() + "; see " +
+			cmd.CommandPath() + " --help"}
 	}
 }
 
 func noHelp(cmd *cobra.Command, word string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "find help", Subject: word, Why: cmd.CommandPath() + " has no such command or topic", Hint: cmd.CommandPath() + " --help lists them"}
+	e := &fault.Error{Kind: fault.Invalid, Op: "find help", Subject: word,
+		Why: cmd.CommandPath() + " has no such command or topic", Hint: cmd.CommandPath() + " --help lists them"}
 	if near, ok := fault.Nearest(word, commandNames(cmd)); ok {
 		e.Hint = "did you mean " + near + "? " + e.Hint
 	}
@@ -218,7 +220,8 @@ func helpOf(tree func() *cobra.Command) func(topic string) (string, error) {
 		root := whole()
 		cmd, err := findHelp(root, strings.Fields(strings.TrimPrefix(topic, "hako")))
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "find help", Subject: topic, Why: "there is no such command", Hint: "the commands are " + strings.Join(commandNames(root), ", ")}
+			return "", &fault.Error{Kind: fault.NotFound, Op: "find help", Subject: topic, Why: "there is no such command",
+				Hint: "the commands are " + strings.Join(commandNames(root), ", ")}
 		}
 		switch {
 		case cmd.Name() == environmentTopic:

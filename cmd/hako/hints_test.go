@@ -17,7 +17,8 @@ import (
 
 // startOnly are packages and files whose errors are only met by whoever starts hako
 // with flags, never by a client of something that runs.
-var startOnly = []string{"internal/app/ask/", "internal/app/llmcmd/", "internal/app/mcpaccess.go", "internal/config/", "llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
+var startOnly = []string{"internal/app/ask/", "internal/app/llmcmd/", "internal/app/mcpaccess.go", "internal/config/",
+	"llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
 
 // reachedByClients are the files of this package whose errors others meet.
 var reachedByClients = []string{"cmd/hako/secretary.go"}
@@ -30,7 +31,8 @@ func TestHintsHaveNoFlags(t *testing.T) {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(name, "internal/fakes/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(name, "internal/fakes/") {
 			return err
 		}
 		if begins(name, startOnly) && !begins(name, reachedByClients) {

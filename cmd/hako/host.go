@@ -57,14 +57,16 @@ func (v *filled) Type() string { return "string" }
 // load takes in the flags.
 func (o *hostFlags) load() (*config.Config, error) {
 	if len(o.limits) > 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0], Why: "it is for the closed shell; programs have limits of their own",
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0],
+			Why:  "it is for the closed shell; programs have limits of their own",
 			Hint: "use --timeout, or bash_executor.memory, .processes, .files and .file_size in hako.yaml"}
 	}
 	conf, err := o.common.load()
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range []struct{ key, flag, value string }{{"bash_executor.root", "root", o.root}, {"bash_executor.timeout", "timeout", o.timeout}} {
+	for _, f := range []struct{ key, flag, value string }{{"bash_executor.root", "root", o.root},
+		{"bash_executor.timeout", "timeout", o.timeout}} {
 		if f.value == "" {
 			continue
 		}
@@ -176,7 +178,8 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 	_, _, lost := stderr.Bytes()
 	out := hostResult{
 		Stdout: strings.ToValidUTF8(stdout.String(), "\uFFFD"), Stderr: strings.ToValidUTF8(stderr.String(), "\uFFFD"),
-		ExitCode: res.Exit, Cwd: res.Dir, TimedOut: res.TimedOut, Truncated: cut+lost > 0, Duration: res.Duration.Milliseconds(),
+		ExitCode: res.Exit, Cwd: res.Dir, TimedOut: res.TimedOut, Truncated: cut+lost > 0,
+		Duration: res.Duration.Milliseconds(),
 	}
 	if err != nil && !errors.As(err, &out.Error) {
 		return err

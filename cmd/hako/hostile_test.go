@@ -118,7 +118,8 @@ var hostileScripts = map[string][]hostile{
 		{`x=$(yes 'İßǅﬃ' | head -n 100000 | tr -d '\n'); y=${x^^}${x,,}; echo ${#y}; echo "$x" | tr a-z A-Z | wc -c`, ""},
 		{`x=$(head -c 100000 /dev/zero | tr '\0' a); for i in 1 2 3 4; do cat <<< "$x$x$x$x" | wc -c; done; while :; do x=$(cat <<< "$x$x"); done`, "memory"},
 		{"x=$(head -c 1000000 /dev/zero | tr '\\0' a)\nwhile :; do x=$(cat <<E\n$x$x$x$x\nE\n); done", "memory"},
-		{`x=$(head -c 1000000 /dev/zero | tr '\0' a); while :; do echo "$x$x$x$x" > f; mapfile -t y < f; x=${y[0]}; done`, "memory file_size"},
+		{`x=$(head -c 1000000 /dev/zero | tr '\0' a); while :; do echo "$x$x$x$x" > f; mapfile -t y < f; x=${y[0]}; done`,
+			"memory file_size"},
 		{`awk 'BEGIN{x="a";while(1)x=x x}'`, "memory"},
 		{`awk 'BEGIN{while(1)a[i++]=i}'`, "memory"},
 		{`awk 'BEGIN{printf "%2000000000d",1}'`, ""},
@@ -146,7 +147,8 @@ var hostileScripts = map[string][]hostile{
 		{`bc <<< 'scale=100000000; 1/3'`, ""},
 		{`bc -l <<< 'scale=1000000; e(1)'`, ""},
 		{`expr 99999999999999999999 '*' 99999999999999999999; echo $((9**9**9**9)) $((1<<9999)) $((-9223372036854775808/-1)) $((2**63%-1))`, ""},
-		{`x=9; for i in $(seq 60); do x=$((x*x*x)); done; echo $((x)); y=9; while :; do y=$(expr $y '*' $y) || break; done`, ""},
+		{`x=9; for i in $(seq 60); do x=$((x*x*x)); done; echo $((x)); y=9; while :; do y=$(expr $y '*' $y) || break; done`,
+			""},
 		{`set -- $(seq 1 10000000); echo $#`, "memory"},
 		{`eval "$(yes 'echo hi;' | head -100000)"`, ""},
 		{`eval "$(yes 'x+=$x$x;' | head -100000)"`, ""},
@@ -213,7 +215,8 @@ var hostileScripts = map[string][]hostile{
 		{`yes > f`, "memory file_size"},
 		{`while :; do cat f f >> g; cat g >> f; echo a >> f; done`, "memory file_size loops"},
 		{`echo a > f; cat f f f f > g; while cat g g g g > h; do cat h h h h > g || break; done`, "memory file_size loops"},
-		{`truncate -s 100T f; dd if=/dev/zero of=f bs=1000000000000 count=1; dd if=/dev/zero of=f seek=1000000000000 count=1`, ""},
+		{`truncate -s 100T f; dd if=/dev/zero of=f bs=1000000000000 count=1; dd if=/dev/zero of=f seek=1000000000000 count=1`,
+			""},
 		{`ln -s a b; ln -s b a; cat a; find . -follow; ls -R; cp -rL . ../c; cd a; rm -r a; stat a; echo x > b; realpath a; du -L .; tar cf x.tar -h .; ls -L a`, ""},
 		{`ln -s . d; find -L . | head -c 100; ls -RL . | head -c 1000; cat d/d/d/d/d/d/d/d/x; grep -r x . ; grep -R x .; du -L .; cp -rL d e; tree -l | head -n 5; echo d/*/*/*/*/*/*`, ""},
 		{`i=0; while [ $i -lt 5000 ]; do ln -s l$((i+1)) l$i; i=$((i+1)); done; cat l0`, ""},
@@ -226,7 +229,8 @@ var hostileScripts = map[string][]hostile{
 		{`head -c 200000000 /dev/zero | gzip > z.gz; zcat z.gz | wc -c; gzip -dk z.gz; zcat z.gz > y; x=$(zcat z.gz | tr '\0' a)`, "memory file_size"},
 		{`head -c 100000000 /dev/zero | gzip | gzip | gzip > z.gz; zcat z.gz | zcat | zcat | tr -d x | sort`, ""},
 		{`head -c 9000000 /dev/zero > f; for i in 1 2 3 4 5; do tar czf t.tgz f; rm f; mkdir -p d$i; (cd d$i; tar xzf ../t.tgz); cp d$i/f f; done; tar czf all.tgz d*; for i in $(seq 99); do mkdir e$i; tar xzf all.tgz -C e$i; done`, "memory file_size"},
-		{`head -c 9000000 /dev/zero > f; zip z.zip f; for i in $(seq 99); do mkdir d$i; unzip -q z.zip -d d$i; done`, "memory file_size"},
+		{`head -c 9000000 /dev/zero > f; zip z.zip f; for i in $(seq 99); do mkdir d$i; unzip -q z.zip -d d$i; done`,
+			"memory file_size"},
 		{`exec 3<&0; for i in $(seq 1 100000); do exec {x}< /dev/null; done`, ""},
 		{`for i in $(seq 1 250); do eval "exec $i<>f$i"; done; for i in $(seq 1 100); do (cat f1 | cat | cat | cat) ; done; echo ok`, ""},
 		{`exec 999999999< /dev/null; exec 99999999999999999999> f; echo a >&99999; cat <&77`, ""},
@@ -248,8 +252,10 @@ var hostileScripts = map[string][]hostile{
 		{`x=$(printf '%03000d' 0); case $x in *0*0*0*0*0*0*0*0*0*0*0*0*0*0*0*1) ;; esac; [[ $x == *(*(*(0)))1 ]]; [[ $x == +(+(+(0|00)))1 ]]; echo $?`, ""},
 		{`x=$(printf '%03000d' 0); [[ $x == !(!(!(0))) ]]; [[ $x == !(!(!(*0*0*))) ]]; y=${x//!(!(!(0)))/}; y=${x//@(0|00|*(0))/}; echo ${#y}`, ""},
 		{`x=$(printf '%020000d' 0); y=${x//+(0)1/}; y=${x//*(0|+(0))1/}; y=${x//?(*0)1/}; echo ${#y}`, ""},
-		{"x=aaaaaaaaaaaaaaaaaaaaaaaa; case $x in " + strings.Repeat("!(", 2000) + "a" + strings.Repeat(")", 2000) + ") ;; esac", ""},
-		{"x=aaaaaaaaaaaaaaaaaaaaaaaa; case $x in " + strings.Repeat("*(", 2000) + "a" + strings.Repeat(")", 2000) + "b) ;; esac", ""},
+		{"x=aaaaaaaaaaaaaaaaaaaaaaaa; case $x in " + strings.Repeat("!(", 2000) + "a" + strings.Repeat(")", 2000) +
+			") ;; esac", ""},
+		{"x=aaaaaaaaaaaaaaaaaaaaaaaa; case $x in " + strings.Repeat("*(", 2000) + "a" + strings.Repeat(")", 2000) +
+			"b) ;; esac", ""},
 		{"echo aaaa | grep -E '" + strings.Repeat("(", 20000) + "a" + strings.Repeat(")", 20000) + "'", ""},
 		{"echo aaaa | grep -E '" + strings.Repeat("(a|", 20000) + "a" + strings.Repeat(")", 20000) + "'", ""},
 		{"echo aaaa | grep -E '" + strings.Repeat("a?", 5000) + strings.Repeat("a", 5000) + "'", ""},
@@ -261,7 +267,8 @@ var hostileScripts = map[string][]hostile{
 		{`jq -n '"\("a"*50000)" | test("(a*)*b"), test("(a|aa)+$b")'`, ""},
 		{`jq -n '("a"*30000) | [match("a*?"; "g")] | length'`, ""},
 		{`find / -regex '.*.*.*.*.*.*.*.*.*x' -o -name '*a*a*a*a*a*a*a*b'`, ""},
-		{`x=$(printf '%0200000d' 0); IFS=0; set -- $x; echo $# ; read -a y <<< "$x"; echo ${#y[@]}; echo "${y[*]}" | wc -c`, ""},
+		{`x=$(printf '%0200000d' 0); IFS=0; set -- $x; echo $# ; read -a y <<< "$x"; echo ${#y[@]}; echo "${y[*]}" | wc -c`,
+			""},
 		{`diff <(seq 100000) <(seq 100000 -1 1)`, ""},
 		{`seq 100000 > a; seq 100000 -1 1 > b; diff a b | wc -l; comm a b | wc -l; shuf a > c; diff a c | wc -l`, ""},
 	},
@@ -271,7 +278,8 @@ var hostileScripts = map[string][]hostile{
 		{`a[9223372036854775807]=1; a[1000000000000]=2; echo ${#a[@]} "${!a[@]}"; a+=(3)`, ""},
 		{`a=([2000000000]=x); b=("${a[@]}"); echo ${a[-1]} ${#a[@]}; echo "${a[@]:0:1}" "${a[@]: -1}"`, ""},
 		{`a=(1 2 3); while :; do a=("${a[@]}" "${a[@]}"); done`, "memory"},
-		{`a=({1..100000}); b="${a[*]}"; for i in 1 2 3 4 5; do a+=("${a[@]}"); done; echo "${#a[@]}" "${a[*]/1/2}" | wc -c`, ""},
+		{`a=({1..100000}); b="${a[*]}"; for i in 1 2 3 4 5; do a+=("${a[@]}"); done; echo "${#a[@]}" "${a[*]/1/2}" | wc -c`,
+			""},
 		{`set -- a b c; while :; do set -- "$@" "$@"; done`, "memory"},
 		{`mapfile a < <(yes)`, ""},
 		{`yes | mapfile a`, "memory"},
@@ -387,7 +395,8 @@ func hakoChild(t *testing.T, script string) (string, *os.ProcessState) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*mostTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "sh", "--no-config", "--audit", filepath.Join(dir, "audit.jsonl"), "--limit", "time=1500ms", file)
+	cmd := exec.CommandContext(ctx, os.Args[0], "sh", "--no-config", "--audit", filepath.Join(dir, "audit.jsonl"),
+		"--limit", "time=1500ms", file)
 	cmd.Env = append(os.Environ(), asHako+"=1")
 	cmd.Dir = dir
 	var stderr bytes.Buffer

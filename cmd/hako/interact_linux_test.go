@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hako/internal/testload"
 )
 
 // openPty returns the two sides of a new terminal.
@@ -82,7 +84,7 @@ func (s *screen) watch() {
 // waitFor waits until text is shown, and forgets all that came up to it.
 func (s *screen) waitFor(text string) {
 	s.t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(15 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		_, rest, ok := strings.Cut(s.seen.String(), text)
 		if ok {
@@ -113,7 +115,7 @@ func (s *screen) leave(status int) {
 	go func() { done <- s.cmd.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(15 * time.Second):
+	case <-time.After(testload.Bound(15 * time.Second)):
 		s.t.Fatal("it does not end")
 	}
 	if got := s.cmd.ProcessState.ExitCode(); got != status {

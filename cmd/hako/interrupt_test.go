@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hako/internal/fakes"
+	"hako/internal/testload"
 )
 
 const slowScenario = `
@@ -56,7 +57,7 @@ func TestCtrlC(t *testing.T) {
 	cmd.Process.Signal(os.Interrupt)
 	rest, _ := io.ReadAll(out)
 	cmd.Wait()
-	if took := time.Since(began); took > 1*time.Second {
+	if took := time.Since(began); took > testload.Bound(1*time.Second) {
 		t.Errorf("it took %v to end", took)
 	}
 	if got := first + string(rest); !strings.HasPrefix(got, "The first half") || !strings.HasSuffix(got, "\n") {

@@ -18,7 +18,8 @@ func TestManPages(t *testing.T) {
 	if err := man.Write(Tree(), dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"hako", "hako-run", "hako-env-up", "hako-agent-pause", "hako-completion-bash", "hako-exit-status", "hako-environment", "llmsh", "llmcmd", "aicli"} {
+	for _, name := range []string{"hako", "hako-run", "hako-env-up", "hako-agent-pause", "hako-completion-bash",
+		"hako-exit-status", "hako-environment", "llmsh", "llmcmd", "aicli"} {
 		if _, err := os.Stat(filepath.Join(dir, name+".1")); err != nil {
 			t.Error(err)
 		}

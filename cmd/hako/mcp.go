@@ -44,7 +44,8 @@ docs/mcp.md has recipes for clients.`,
 	f.Var((*filled)(&o.http), "http", "listen on `ADDRESS`, as 127.0.0.1:7420, instead of standard streams; loopback only")
 	f.Var((*filled)(&o.tokenFile), "token-file", "with --http: the token is in `FILE`, which is made if there is none")
 	f.BoolVar(&o.noToken, "no-token", false, "with --http: let in every user and program of this machine")
-	f.StringArrayVar(&o.readable, "read", nil, "grant the real `DIR` for reading to virtual sandboxes, which start in the first")
+	f.StringArrayVar(&o.readable, "read", nil,
+		"grant the real `DIR` for reading to virtual sandboxes, which start in the first")
 	f.StringArrayVar(&o.writable, "write", nil, "grant the real `DIR` for reading and writing to virtual sandboxes")
 	return cmd
 }
@@ -54,7 +55,8 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	guard, err := app.MCPAccessOptions{HTTP: o.http != "", TokenFile: o.tokenFile, NoToken: o.noToken}.Access(app.TokenStore(conf))
+	guard, err := app.MCPAccessOptions{HTTP: o.http != "", TokenFile: o.tokenFile, NoToken: o.noToken}.Access(
+		app.TokenStore(conf))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/app/access"
+	"hako/internal/testload"
 	"hako/internal/web/auth"
 )
 
@@ -29,7 +30,8 @@ func hakoCommand(t *testing.T, words ...string) *exec.Cmd {
 	t.Cleanup(func() { os.RemoveAll(state) })
 	cmd := exec.Command(os.Args[0], words...)
 	cmd.Args[0], cmd.Dir = "hako", t.TempDir()
-	cmd.Env = append(os.Environ(), asHako+"=1", "HOME="+state, "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state, "EXECUTOR_EXTERNAL_ACCESS=false")
+	cmd.Env = append(os.Environ(), asHako+"=1", "HOME="+state, "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state,
+		"EXECUTOR_EXTERNAL_ACCESS=false")
 	return cmd
 }
 
@@ -69,14 +71,16 @@ func (c mcpClient) make(arguments map[string]any) string {
 // wants runs a command and wants a text in what it printed.
 func (c mcpClient) wants(id, command, want string) {
 	c.Helper()
-	if out := c.call("execute", map[string]any{"sandbox_id": id, "command": command}); !strings.Contains(out["words"].(string), want) {
+	if out := c.call("execute", map[string]any{"sandbox_id": id, "command": command}); !strings.Contains(
+		out["words"].(string), want) {
 		c.Errorf("%s: %v", command, out)
 	}
 }
 
 func connect(t *testing.T, transport sdk.Transport) mcpClient {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport,
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +96,8 @@ func TestMCP(t *testing.T) {
 	c.wants(virtual, "cat a.txt", "こんにちは")
 	other := c.make(map[string]any{"kind": "virtual"})
 	c.wants(other, "cat a.txt", "No such file")
-	if out := c.call("policy_check", map[string]any{"command": "sudo id"}); !strings.Contains(out["words"].(string), "deny") {
+	if out := c.call("policy_check", map[string]any{"command": "sudo id"}); !strings.Contains(out["words"].(string),
+		"deny") {
 		t.Errorf("policy_check: %v", out)
 	}
 	host := c.make(map[string]any{"kind": "host"})
@@ -102,7 +107,8 @@ func TestMCP(t *testing.T) {
 	needContainers(t)
 	inside := c.make(map[string]any{"kind": "container", "environment": "python"})
 	c.wants(inside, "python3 -c 'print(6*7)' && id -u", `"42\n1000\n"`)
-	if out := c.call("text_editor", map[string]any{"sandbox_id": inside, "command": "create", "path": "/workspace/project/x.py", "file_text": "print('はい')\n"}); out["error"] == true {
+	if out := c.call("text_editor", map[string]any{"sandbox_id": inside, "command": "create",
+		"path": "/workspace/project/x.py", "file_text": "print('はい')\n"}); out["error"] == true {
 		t.Errorf("text_editor: %v", out)
 	}
 	c.wants(inside, "python3 x.py", "はい")
@@ -127,7 +133,8 @@ func TestMCPWithoutContainers(t *testing.T) {
 	cmd := hakoCommand(t, "mcp")
 	cmd.Env = append(cmd.Env, "COMMAND_EXECUTOR_ENABLED=false", "DOCKER_HOST=unix:///nowhere/docker.sock")
 	c := connect(t, &sdk.CommandTransport{Command: cmd})
-	if out := c.call("sandbox_create", map[string]any{"kind": "container"}); !strings.Contains(fmt.Sprint(out["words"]), "command_executor.enabled is false") {
+	if out := c.call("sandbox_create", map[string]any{"kind": "container"}); !strings.Contains(fmt.Sprint(out["words"]),
+		"command_executor.enabled is false") {
 		t.Errorf("sandbox_create: %v", out)
 	}
 	c.make(map[string]any{"kind": "virtual"})
@@ -138,7 +145,8 @@ func TestMCPWithoutContainers(t *testing.T) {
 func TestMCPEditorAndJobs(t *testing.T) {
 	cmd := hakoCommand(t, "mcp")
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := errors.Join(os.WriteFile(secret, []byte("hush\n"), 0o644), os.Symlink(secret, filepath.Join(cmd.Dir, "out")), os.WriteFile(filepath.Join(cmd.Dir, "run.sh"), []byte("echo a\n"), 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(secret, []byte("hush\n"), 0o644), os.Symlink(secret, filepath.Join(cmd.Dir, "out")),
+		os.WriteFile(filepath.Join(cmd.Dir, "run.sh"), []byte("echo a\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	c := connect(t, &sdk.CommandTransport{Command: cmd})
@@ -148,16 +156,20 @@ func TestMCPEditorAndJobs(t *testing.T) {
 		c.works(id)
 	}
 	host := c.make(map[string]any{"kind": "host"})
-	for _, command := range []map[string]any{{"command": "view", "path": "out"}, {"command": "str_replace", "path": "out", "old_str": "hush", "new_str": "x"}, {"command": "view", "path": secret}, {"command": "create", "path": filepath.Join(filepath.Dir(secret), "new"), "file_text": "x"}} {
+	for _, command := range []map[string]any{{"command": "view", "path": "out"},
+		{"command": "str_replace", "path": "out", "old_str": "hush", "new_str": "x"}, {"command": "view", "path": secret},
+		{"command": "create", "path": filepath.Join(filepath.Dir(secret), "new"), "file_text": "x"}} {
 		command["sandbox_id"] = host
-		if out := c.call("text_editor", command); !strings.Contains(fmt.Sprint(out["error"]), "denied") || strings.Contains(fmt.Sprint(out["words"]), "hush") {
+		if out := c.call("text_editor", command); !strings.Contains(fmt.Sprint(out["error"]), "denied") ||
+			strings.Contains(fmt.Sprint(out["words"]), "hush") {
 			t.Errorf("%v got out of the directory: %v", command, out)
 		}
 	}
 	if text, err := os.ReadFile(secret); string(text) != "hush\n" || err != nil {
 		t.Errorf("%q %v", text, err)
 	}
-	c.call("text_editor", map[string]any{"sandbox_id": host, "command": "str_replace", "path": "run.sh", "old_str": "a", "new_str": "b"})
+	c.call("text_editor", map[string]any{"sandbox_id": host, "command": "str_replace", "path": "run.sh", "old_str": "a",
+		"new_str": "b"})
 	if info, err := os.Stat(filepath.Join(cmd.Dir, "run.sh")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the mode is lost: %v %v", info, err)
 	}
@@ -198,7 +210,8 @@ func (c mcpClient) edits(id string) {
 // works uses jobs in a sandbox.
 func (c mcpClient) works(id string) {
 	c.Helper()
-	job, _ := c.call("job_start", map[string]any{"sandbox_id": id, "command": "sleep 0.2; echo later", "reason": "a test"})["job_id"].(string)
+	job, _ := c.call("job_start", map[string]any{"sandbox_id": id, "command": "sleep 0.2; echo later",
+		"reason": "a test"})["job_id"].(string)
 	c.wants(id, "echo meanwhile", "meanwhile")
 	if out := c.ended(id, job); out["text"] != "later\n" || out["exit_code"] != 0.0 {
 		c.Errorf("job_output: %v", out)
@@ -211,7 +224,8 @@ func (c mcpClient) works(id string) {
 	if job, ok := out["job_id"].(string); ok { // it took a while to find out
 		out = c.ended(id, job)
 	}
-	if words := fmt.Sprint(out["words"]); !strings.Contains(words, "denied") && !strings.Contains(words, "command not found") {
+	if words := fmt.Sprint(out["words"]); !strings.Contains(words, "denied") &&
+		!strings.Contains(words, "command not found") {
 		c.Errorf("job_start sudo: %v", out)
 	}
 }
@@ -291,7 +305,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func over(address, token string) sdk.Transport {
-	return &sdk.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true}
+	return &sdk.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: bearer(token)},
+		DisableStandaloneSSE: true}
 }
 
 // stays checks that a token does not let in.
@@ -370,7 +385,8 @@ func TestMCPTokens(t *testing.T) {
 	connect(t, &sdk.CommandTransport{Command: piped})
 	short := filepath.Join(t.TempDir(), "short")
 	open := filepath.Join(t.TempDir(), "open")
-	if err := errors.Join(os.WriteFile(short, []byte("abc"), 0o600), os.WriteFile(open, []byte(fixed), 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(short, []byte("abc"), 0o600),
+		os.WriteFile(open, []byte(fixed), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for want, words := range map[string][]string{
@@ -379,7 +395,8 @@ func TestMCPTokens(t *testing.T) {
 		"says otherwise": {"--http", "127.0.0.1:0", "--token-file", file, "--no-token"},
 		"for --http":     {"--no-token"},
 	} {
-		if out, err := hakoCommand(t, append([]string{"mcp"}, words...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+		if out, err := hakoCommand(t, append([]string{"mcp"}, words...)...).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), want) {
 			t.Errorf("%v: %v %s", words, err, out)
 		}
 	}
@@ -399,7 +416,8 @@ func TestMCPKilled(t *testing.T) {
 	inside := c.make(map[string]any{"kind": "container"})
 	host := c.make(map[string]any{"kind": "host"})
 	c.call("job_start", map[string]any{"sandbox_id": host, "command": "sleep 98765"})
-	name := strings.TrimSpace(fmt.Sprint(c.call("execute", map[string]any{"sandbox_id": inside, "command": "hostname"})["stdout_text"]))
+	name := strings.TrimSpace(
+		fmt.Sprint(c.call("execute", map[string]any{"sandbox_id": inside, "command": "hostname"})["stdout_text"]))
 	_ = cmd.Process.Kill()
 	_ = c.Close()
 	if boxes() == 0 {
@@ -408,7 +426,8 @@ func TestMCPKilled(t *testing.T) {
 	next := hakoCommand(t, "mcp")
 	next.Env = cmd.Env
 	d := connect(t, &sdk.CommandTransport{Command: next})
-	for end := time.Now().Add(30 * time.Second); boxes() > 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(30 * time.Second)); boxes() > 0 &&
+		time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 	}
 	if left := boxes(); left > 0 {
 		t.Errorf("%d containers are left", left)

@@ -17,6 +17,7 @@ import (
 
 	"hako/audit"
 	"hako/internal/app/access"
+	"hako/internal/testload"
 	"hako/internal/web/auth"
 )
 
@@ -59,7 +60,8 @@ func TestMCPFetchesAreOnRecord(t *testing.T) {
 	}
 	cmd := hakoCommand(t, "mcp", "--config", settings)
 	c := connect(t, &sdk.CommandTransport{Command: cmd})
-	for url, refused := range map[string]bool{web.URL + "/page": false, web.URL + "/none": true, "http://169.254.169.254/keys": true} {
+	for url, refused := range map[string]bool{web.URL + "/page": false, web.URL + "/none": true,
+		"http://169.254.169.254/keys": true} {
 		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "web_fetch", Arguments: map[string]any{"url": url}})
 		if err != nil || res.IsError != refused {
 			t.Errorf("%s: %+v %v", url, res, err)
@@ -88,7 +90,8 @@ func TestMCPFetchesAreOnRecord(t *testing.T) {
 // fill writes a file of so many bytes in a sandbox, and returns why it could not.
 func (c mcpClient) fill(id, name string, bytes int) string {
 	c.Helper()
-	out := c.call("execute", map[string]any{"sandbox_id": id, "command": fmt.Sprintf("head -c %d /dev/zero > %s", bytes, name)})
+	out := c.call("execute", map[string]any{"sandbox_id": id, "command": fmt.Sprintf("head -c %d /dev/zero > %s", bytes,
+		name)})
 	if out["error"] == nil || out["error"] == false {
 		return ""
 	}
@@ -114,7 +117,8 @@ func TestMCPMemoryOfACaller(t *testing.T) {
 		ids = append(ids, c.make(map[string]any{"kind": "virtual"}))
 		why = c.fill(ids[len(ids)-1], "f", each)
 	}
-	if len(ids) < 4 || len(ids) > 6 || !strings.Contains(why, "exhausted") || !strings.Contains(why, "sandbox_destroy") || !strings.Contains(why, "16 MB") {
+	if len(ids) < 4 || len(ids) > 6 || !strings.Contains(why, "exhausted") || !strings.Contains(why, "sandbox_destroy") ||
+		!strings.Contains(why, "16 MB") {
 		t.Errorf("%d sandboxes: %s", len(ids), why)
 	}
 	c.wants(ids[0], "wc -c < f", fmt.Sprint(each)) // who wrote before keeps it
@@ -140,7 +144,9 @@ func TestMCPMemoryOfShells(t *testing.T) {
 	n := 0
 	for ; why == "" && n < 20; n++ {
 		id := c.make(map[string]any{"kind": "host"})
-		if out := c.call("execute", map[string]any{"sandbox_id": id, "command": "x=$(yes | head -c 3000000); echo ${#x}"}); out["error"] != nil && out["error"] != false {
+		if out := c.call("execute",
+			map[string]any{"sandbox_id": id, "command": "x=$(yes | head -c 3000000); echo ${#x}"}); out["error"] != nil &&
+			out["error"] != false {
 			why = fmt.Sprint(out["error"])
 		}
 	}
@@ -162,7 +168,8 @@ func TestMCPMemoryOfEdits(t *testing.T) {
 		if i%2 == 1 {
 			old, new = new, old
 		}
-		if out := c.call("text_editor", map[string]any{"sandbox_id": id, "command": "str_replace", "path": "f", "old_str": old, "new_str": new}); out["error"] != nil && out["error"] != false {
+		if out := c.call("text_editor", map[string]any{"sandbox_id": id, "command": "str_replace", "path": "f",
+			"old_str": old, "new_str": new}); out["error"] != nil && out["error"] != false {
 			why = fmt.Sprint(out["error"])
 		}
 	}
@@ -191,9 +198,10 @@ func TestMCPRemovedToken(t *testing.T) {
 	}
 	job := func(c mcpClient, kind, name string) {
 		id := c.make(map[string]any{"kind": kind})
-		c.call("job_start", map[string]any{"sandbox_id": id, "command": "while :; do echo x >> " + name + "; sleep 0.05; done"})
+		c.call("job_start", map[string]any{"sandbox_id": id, "command": "while :; do echo x >> " + name +
+			"; sleep 0.05; done"})
 		for began := time.Now(); size(name) == 0; time.Sleep(20 * time.Millisecond) {
-			if time.Since(began) > 20*time.Second {
+			if time.Since(began) > testload.Bound(20*time.Second) {
 				t.Fatalf("the job of %s does not begin", name)
 			}
 		}
@@ -207,7 +215,8 @@ func TestMCPRemovedToken(t *testing.T) {
 	closed := func() (n int) {
 		created := map[string]bool{}
 		for _, e := range recordOf(t, cmd) {
-			if e.What == audit.Asked && strings.HasPrefix(e.Script, "sandbox_create") && strings.HasPrefix(e.Actor, "mcp:mika#") {
+			if e.What == audit.Asked && strings.HasPrefix(e.Script, "sandbox_create") &&
+				strings.HasPrefix(e.Actor, "mcp:mika#") {
 				created[e.ID] = true
 			}
 			if e.What == audit.Ended && created[e.ID] {
@@ -218,7 +227,7 @@ func TestMCPRemovedToken(t *testing.T) {
 	}
 	began := time.Now()
 	for closed() < 2 {
-		if time.Sleep(20 * time.Millisecond); time.Since(began) > 5*time.Second {
+		if time.Sleep(20 * time.Millisecond); time.Since(began) > testload.Bound(5*time.Second) {
 			t.Fatalf("%d of 2 sandboxes are closed", closed())
 		}
 	}
@@ -226,7 +235,8 @@ func TestMCPRemovedToken(t *testing.T) {
 	virtual, host, going := size("virtual"), size("host"), size("other")
 	time.Sleep(500 * time.Millisecond)
 	if size("virtual") != virtual || size("host") != host || size("other") == going {
-		t.Errorf("virtual wrote %d bytes, host %d, another caller %d", size("virtual")-virtual, size("host")-host, size("other")-going)
+		t.Errorf("virtual wrote %d bytes, host %d, another caller %d", size("virtual")-virtual, size("host")-host,
+			size("other")-going)
 	}
 }
 
@@ -248,7 +258,7 @@ func TestServeRemovedToken(t *testing.T) {
 		if !strings.Contains(text, "mcp:mika#") {
 			break
 		}
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > testload.Bound(5*time.Second) {
 			t.Fatalf("it is still there: %s", text)
 		}
 	}

@@ -38,10 +38,12 @@ func TestMCPRepositories(t *testing.T) {
 	needContainers(t)
 	at, root := servedRepositories(t, "team/open", "team/secret")
 	cmd := hakoCommand(t, "mcp")
-	cmd.Env = append(cmd.Env, "EXECUTOR_EXTERNAL_ACCESS=true", "GITLAB_API_URL="+at+"/api/v4", "GITLAB_PERSONAL_ACCESS_TOKEN="+envToken,
+	cmd.Env = append(cmd.Env, "EXECUTOR_EXTERNAL_ACCESS=true", "GITLAB_API_URL="+at+"/api/v4",
+		"GITLAB_PERSONAL_ACCESS_TOKEN="+envToken,
 		"HAKO_MCP_REPOSITORIES="+at+"/team/open")
 	c := connect(t, &sdk.CommandTransport{Command: cmd})
-	for _, name := range []string{"team/secret.git", "team/secret", "team/open2", "team/open/../secret.git", "Team/Secret"} {
+	for _, name := range []string{"team/secret.git", "team/secret", "team/open2", "team/open/../secret.git",
+		"Team/Secret"} {
 		out := c.call("sandbox_create", map[string]any{"kind": "container", "repository": at + "/" + name})
 		if out["sandbox_id"] != nil || strings.Contains(fmt.Sprint(out), envToken) {
 			t.Errorf("%s: %v", name, out)
@@ -53,7 +55,8 @@ func TestMCPRepositories(t *testing.T) {
 	inside := c.make(map[string]any{"kind": "container", "repository": at + "/team/open.git"})
 	c.wants(inside, "git fetch -q origin main && git log --oneline | wc -l", `"1\n"`)
 	c.wants(inside, "python3 -c 'import subprocess; print(subprocess.run([\"git\", \"push\", \"origin\", \"HEAD:refs/heads/x\"], stderr=subprocess.STDOUT).returncode)'", "403")
-	if refs, _ := exec.Command("git", "--git-dir", filepath.Join(root, "team/open.git"), "for-each-ref", "--format=%(refname)").Output(); string(refs) != "refs/heads/main\n" {
+	if refs, _ := exec.Command("git", "--git-dir", filepath.Join(root, "team/open.git"), "for-each-ref",
+		"--format=%(refname)").Output(); string(refs) != "refs/heads/main\n" {
 		t.Errorf("the repository has %s", refs)
 	}
 }
@@ -75,7 +78,8 @@ func TestMCPLessNetwork(t *testing.T) {
 	host := c.make(map[string]any{"kind": "host", "network": "none"})
 	interfaces := `python3 -c 'import socket; print([n for _, n in socket.if_nameindex() if n != "lo"])'`
 	c.wants(host, interfaces, `"[]\n"`)
-	if out := c.call("execute", map[string]any{"sandbox_id": c.make(map[string]any{"kind": "host"}), "command": interfaces}); out["exit_code"] != 0.0 || out["stdout_text"] == "[]\n" {
+	if out := c.call("execute", map[string]any{"sandbox_id": c.make(map[string]any{"kind": "host"}),
+		"command": interfaces}); out["exit_code"] != 0.0 || out["stdout_text"] == "[]\n" {
 		t.Logf("this machine has no network itself: %v", out)
 	}
 	needContainers(t)

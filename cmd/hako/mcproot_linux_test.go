@@ -29,17 +29,26 @@ func TestMCPOutside(t *testing.T) {
 		tool, want, not string
 		in              map[string]any
 	}{
-		{"text_editor", `"command":"text_editor view /etc/passwd"`, "realpath", map[string]any{"command": "view", "path": "/etc/passwd"}},
-		{"text_editor", `"command":"text_editor create ../x"`, "realpath", map[string]any{"command": "create", "path": "../x", "file_text": "x"}},
-		{"command-executor_execute_command", `"kind":"denied","command":"working_directory /etc","reason":"/etc is outside of the root","hint":"use a path inside `, "No such", map[string]any{"command": "pwd", "working_directory": "/etc"}},
-		{"command-executor_execute_command", `"reason":"../.. is outside of the root"`, "exit_code\":0", map[string]any{"command": "pwd", "working_directory": "../.."}},
-		{"command-executor_execute_command", "is outside of the root", "exit_code\":0", map[string]any{"command": "pwd", "working_directory": cmd.Dir + "/link/../../.."}},
-		{"command-executor_execute_command", `/inside\n"`, "denied", map[string]any{"command": "pwd", "working_directory": "inside"}},
-		{"command-executor_execute_command", `"exit_code":0`, "denied", map[string]any{"command": "pwd", "working_directory": ".."}},
-		{"command-executor_execute_command", "not_found", "denied", map[string]any{"command": "pwd", "working_directory": "none"}},
+		{"text_editor", `"command":"text_editor view /etc/passwd"`, "realpath",
+			map[string]any{"command": "view", "path": "/etc/passwd"}},
+		{"text_editor", `"command":"text_editor create ../x"`, "realpath", map[string]any{"command": "create", "path": "../x",
+			"file_text": "x"}},
+		{"command-executor_execute_command",
+			`"kind":"denied","command":"working_directory /etc","reason":"/etc is outside of the root","hint":"use a path inside `, "No such", map[string]any{"command": "pwd", "working_directory": "/etc"}},
+		{"command-executor_execute_command", `"reason":"../.. is outside of the root"`, "exit_code\":0",
+			map[string]any{"command": "pwd", "working_directory": "../.."}},
+		{"command-executor_execute_command", "is outside of the root", "exit_code\":0",
+			map[string]any{"command": "pwd", "working_directory": cmd.Dir + "/link/../../.."}},
+		{"command-executor_execute_command", `/inside\n"`, "denied",
+			map[string]any{"command": "pwd", "working_directory": "inside"}},
+		{"command-executor_execute_command", `"exit_code":0`, "denied",
+			map[string]any{"command": "pwd", "working_directory": ".."}},
+		{"command-executor_execute_command", "not_found", "denied",
+			map[string]any{"command": "pwd", "working_directory": "none"}},
 	} {
 		x.in["sandbox_id"] = host
-		if words := fmt.Sprint(c.call(x.tool, x.in)["words"]); !strings.Contains(words, x.want) || strings.Contains(words, x.not) {
+		if words := fmt.Sprint(c.call(x.tool, x.in)["words"]); !strings.Contains(words, x.want) ||
+			strings.Contains(words, x.not) {
 			t.Errorf("%v: %s", x.in, words)
 		}
 	}
@@ -61,7 +70,8 @@ func TestMCPFetchHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Args = append(cmd.Args, "--config", settings)
-		words := fmt.Sprint(connect(t, &sdk.CommandTransport{Command: cmd}).call("web_fetch", map[string]any{"url": "https://example.com/"})["words"])
+		words := fmt.Sprint(connect(t, &sdk.CommandTransport{Command: cmd}).call("web_fetch",
+			map[string]any{"url": "https://example.com/"})["words"])
 		if !strings.Contains(words, "web.url_prefixes in hako.yaml") || strings.Contains(words, "--allow-url") {
 			t.Errorf("%s: %s", prefixes, words)
 		}

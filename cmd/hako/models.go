@@ -78,7 +78,8 @@ func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, pro
 		problems = append(problems, err)
 	}
 	for _, m := range local {
-		lines = append(lines, modelLine{Model: "ollama:" + m.Name, Provider: "ollama", Note: fmt.Sprintf("%.1f GB", float64(m.Bytes)/1e9)})
+		lines = append(lines, modelLine{Model: "ollama:" + m.Name, Provider: "ollama",
+			Note: fmt.Sprintf("%.1f GB", float64(m.Bytes)/1e9)})
 	}
 	lines = append(lines, modelLine{Model: "builtin", Provider: "builtin", Note: "rules, no network"})
 	markUsed(conf, lines)

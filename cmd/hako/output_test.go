@@ -28,9 +28,11 @@ func TestUnwrittenAnswers(t *testing.T) {
 		{"exec", "--no-config", "--file", turns, "cat " + turns},
 	} {
 		var stderr bytes.Buffer
-		root := newRoot(newStreams(strings.NewReader(""), full{}, &stderr)) // not Main, which changes the signals of the process
+		root := newRoot(newStreams(strings.NewReader(""), full{},
+			&stderr)) // not Main, which changes the signals of the process
 		root.SetArgs(args)
-		if status := report(root.ExecuteContext(t.Context()), &stderr); status == 0 || !strings.Contains(stderr.String(), "no space left") {
+		if status := report(root.ExecuteContext(t.Context()), &stderr); status == 0 ||
+			!strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%v: status %d, %s", args, status, &stderr)
 		}
 	}

@@ -37,7 +37,8 @@ func newReader(t *testing.T) *pageReader {
 	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	return &pageReader{dir, recipeEnv(filepath.Join(at, "home")), strings.NewReplacer("/tmp/", at+"/", "/home/me/hako", dir)}
+	return &pageReader{dir, recipeEnv(filepath.Join(at, "home")), strings.NewReplacer("/tmp/", at+"/", "/home/me/hako",
+		dir)}
 }
 
 // mark is printed after each command; the status stays for the next one to see.
@@ -50,7 +51,8 @@ func (r *pageReader) follow(t *testing.T, page string, c []session) {
 		script.WriteString(s.command + mark)
 	}
 	line := r.place.Replace(script.String())
-	if strings.Contains(line, "hako host exec") && !strings.HasPrefix(typeIn(t, r.dir, r.env, "hako host status"), "sandbox:     full") {
+	if strings.Contains(line, "hako host exec") && !strings.HasPrefix(typeIn(t, r.dir, r.env, "hako host status"),
+		"sandbox:     full") {
 		missing(t, "programs cannot be confined here as the page has it")
 	}
 	printed := strings.Split(typeIn(t, r.dir, r.env, line), "\x01")
@@ -58,7 +60,8 @@ func (r *pageReader) follow(t *testing.T, page string, c []session) {
 		t.Fatalf("%s:%d: %d of %d commands came to an end", page, c[0].line, len(printed)-1, len(c))
 	}
 	for i, s := range c {
-		if got, want := ruleLine.ReplaceAllString(printed[i], "$1"), ruleLine.ReplaceAllString(r.place.Replace(s.print), "$1"); got != want {
+		if got, want := ruleLine.ReplaceAllString(printed[i], "$1"), ruleLine.ReplaceAllString(r.place.Replace(s.print),
+			"$1"); got != want {
 			t.Errorf("%s:%d: %sprints\n%s\nthe page says\n%s", page, s.line, s.command, got, want)
 		}
 	}

@@ -49,7 +49,8 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "), Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "),
+		Hint: "see " + cmd.CommandPath() + " --help"}
 	if len(args) > 0 {
 		e.Why = fmt.Sprintf("there is no %q, only %s", args[0], strings.Join(names, ", "))
 		if near, ok := fault.Nearest(args[0], names); ok {
@@ -61,7 +62,8 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 
 func (o *policyOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "", "judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
+	f.StringVar(&o.profile, "profile", "",
+		"judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
 	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
 	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
 	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
@@ -226,7 +228,8 @@ func judgeLine(p *policy.Policy, line []byte) judgement {
 		Command *string         `json:"command"`
 	}
 	if err := json.Unmarshal(line, &q); err != nil || q.Command == nil {
-		return judgement{ID: q.ID, Verdicts: []policy.Verdict{{Why: `the line is not an object with "id" and "command"`, Where: "input"}}}
+		return judgement{ID: q.ID,
+			Verdicts: []policy.Verdict{{Why: `the line is not an object with "id" and "command"`, Where: "input"}}}
 	}
 	j := judge(p, *q.Command)
 	j.ID = q.ID

@@ -17,6 +17,7 @@ import (
 
 	"hako/gate"
 	"hako/internal/app/questions"
+	"hako/internal/testload"
 )
 
 // A neighbour is another hako of the same user.
@@ -58,7 +59,7 @@ func (n *neighbour) ends(t *testing.T, status int, words ...string) {
 	t.Helper()
 	select {
 	case <-n.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testload.Bound(20 * time.Second)):
 		t.Fatal("does not end")
 	}
 	if got := n.ProcessState.ExitCode(); got != status {
@@ -85,7 +86,8 @@ func (h *served) asked() questions.Question {
 
 func (h *served) answer(id string, a gate.Answer) {
 	h.t.Helper()
-	if status, text := h.ask("POST", "/api/v1/approvals/"+id+"/answer", fmt.Sprintf(`{"answer":%q}`, a.String())); status >= 300 {
+	if status, text := h.ask("POST", "/api/v1/approvals/"+id+"/answer",
+		fmt.Sprintf(`{"answer":%q}`, a.String())); status >= 300 {
 		h.t.Errorf("answer: %d %s", status, text)
 	}
 }
@@ -136,7 +138,8 @@ func TestAskedElsewhere(t *testing.T) {
 	touch := []string{"host", "exec", "--root", "proj", "--rules", "rules", "--", "touch made && ls"}
 	n := h.beside(touch...)
 	q := h.asked()
-	if who := fmt.Sprintf("user (process %d)", n.Process.Pid); q.Actor != who || q.Command != "touch made" || q.Session != "" || q.Dir != filepath.Join(h.dir, "proj") || q.Why != "it makes files" {
+	if who := fmt.Sprintf("user (process %d)", n.Process.Pid); q.Actor != who || q.Command != "touch made" ||
+		q.Session != "" || q.Dir != filepath.Join(h.dir, "proj") || q.Why != "it makes files" {
 		t.Errorf("the page shows %+v", q)
 	}
 	h.answer(q.ID, gate.Once)
@@ -159,7 +162,8 @@ func TestAskedElsewhere(t *testing.T) {
 	n.ends(t, 5) // which never was a matter for a person
 	h.unasked()
 	h.stop()
-	h.beside(touch...).ends(t, 5, "a person must approve it, and nobody is there to ask", "hint: run it where a person can answer, or change the rule")
+	h.beside(touch...).ends(t, 5, "a person must approve it, and nobody is there to ask",
+		"hint: run it where a person can answer, or change the rule")
 }
 
 // TestAskedForAModel: what a model wants in hako run is asked at the page.
@@ -209,12 +213,14 @@ func TestAskedForClients(t *testing.T) {
 	began := time.Now()
 	_ = h.cmd.Process.Kill()
 	out := <-done
-	if took := time.Since(began); took > time.Second || !strings.Contains(out["words"].(string), "it ended before anybody had answered") {
+	if took := time.Since(began); took > testload.Bound(time.Second) ||
+		!strings.Contains(out["words"].(string), "it ended before anybody had answered") {
 		t.Errorf("the page is gone: after %v: %v", took, out)
 	}
 	_ = h.cmd.Wait() // its socket is closed, too
 	run("touch third")
-	if out := <-done; !strings.Contains(out["words"].(string), "this client cannot put questions to a person") || !strings.Contains(out["words"].(string), "use a client that can ask a person (elicitation)") {
+	if out := <-done; !strings.Contains(out["words"].(string), "this client cannot put questions to a person") ||
+		!strings.Contains(out["words"].(string), "use a client that can ask a person (elicitation)") {
 		t.Errorf("nobody is there: %v", out)
 	}
 }
@@ -226,7 +232,8 @@ func TestAskerDies(t *testing.T) {
 	q := h.asked()
 	_ = n.Process.Signal(syscall.SIGKILL)
 	h.unasked()
-	if status, text := h.ask("POST", "/api/v1/approvals/"+q.ID+"/answer", `{"answer":"once"}`); status != 404 || !strings.Contains(text, "who asked has gone") {
+	if status, text := h.ask("POST", "/api/v1/approvals/"+q.ID+"/answer", `{"answer":"once"}`); status != 404 ||
+		!strings.Contains(text, "who asked has gone") {
 		t.Errorf("answered late: %d %s", status, text)
 	}
 	h.recorded(`"answered"`, "who asked has gone", q.Actor)
@@ -254,10 +261,12 @@ func TestHatchIsOutOfReach(t *testing.T) {
 	h.cmd.Env = append(h.cmd.Env, "HOME="+t.TempDir()) // no home may be a root
 	socket := filepath.Join(h.dir, "hako", "hatch", "ask")
 	perl := []byte(strings.ReplaceAll(knockPerl, "SOCKET", socket))
-	if err := errors.Join(os.WriteFile(filepath.Join(h.dir, "knock.pl"), perl, 0o600), os.WriteFile(filepath.Join(h.dir, "proj", "knock.pl"), perl, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(h.dir, "knock.pl"), perl, 0o600),
+		os.WriteFile(filepath.Join(h.dir, "proj", "knock.pl"), perl, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("perl", filepath.Join(h.dir, "knock.pl")).CombinedOutput(); err != nil || string(out) != "reached\nseen\n" {
+	if out, err := exec.Command("perl", filepath.Join(h.dir, "knock.pl")).CombinedOutput(); err != nil ||
+		string(out) != "reached\nseen\n" {
 		t.Fatalf("it cannot be reached at all: %v\n%s", err, out)
 	}
 	t.Run("host", func(t *testing.T) {
@@ -266,14 +275,16 @@ func TestHatchIsOutOfReach(t *testing.T) {
 		if strings.Contains(n.said.String(), "seen") {
 			t.Error("it can be seen")
 		}
-		h.beside("host", "exec", "--root", ".", "--rules", "rules", "--", "perl knock.pl").ends(t, 2, "hako keeps its own record or state there")
+		h.beside("host", "exec", "--root", ".", "--rules", "rules", "--", "perl knock.pl").ends(t, 2,
+			"hako keeps its own record or state there")
 	})
 	t.Run("landlock only", h.knockWithoutNamespaces)
 	t.Run("container", func(t *testing.T) {
 		needContainers(t)
 		c := connect(t, &sdk.CommandTransport{Command: hakoCommand(t, "mcp", "--rules", filepath.Join(h.dir, "rules"))})
 		id := c.make(map[string]any{"kind": "container", "environment": "python"})
-		c.call("text_editor", map[string]any{"sandbox_id": id, "command": "create", "path": "/workspace/project/knock.py", "file_text": strings.ReplaceAll(knockPython, "SOCKET", socket)})
+		c.call("text_editor", map[string]any{"sandbox_id": id, "command": "create", "path": "/workspace/project/knock.py",
+			"file_text": strings.ReplaceAll(knockPython, "SOCKET", socket)})
 		c.wants(id, "python3 knock.py", `No such file or directory\n","stderr_text":""`) // and not a word more
 	})
 	h.unasked()
@@ -287,7 +298,8 @@ func (h *served) knockWithoutNamespaces(t *testing.T) {
 		missing(t, "namespaces cannot be taken away here")
 	}
 	for root, want := range map[string]string{".": "hako keeps its own record or state there", "proj": "out of reach: "} {
-		cmd := exec.Command("unshare", "-Ur", "sh", "-c", without, "sh", os.Args[0], "host", "exec", "--root", root, "--rules", "rules", "--", "perl knock.pl")
+		cmd := exec.Command("unshare", "-Ur", "sh", "-c", without, "sh", os.Args[0], "host", "exec", "--root", root,
+			"--rules", "rules", "--", "perl knock.pl")
 		cmd.Env, cmd.Dir = h.cmd.Env, h.dir
 		if out, _ := cmd.CombinedOutput(); !bytes.Contains(out, []byte(want)) || bytes.Contains(out, []byte("reached")) {
 			t.Errorf("%s: %s", root, out)

@@ -49,7 +49,8 @@ func newQuota(s streams) *cobra.Command {
 		c.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	}
-	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Example: "  hako quota show --json", Args: cobra.NoArgs, RunE: show}
+	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Example: "  hako quota show --json",
+		Args: cobra.NoArgs, RunE: show}
 	flags(cmd)
 	flags(showCmd)
 	cmd.AddCommand(showCmd, newQuotaReset(s, &o))
@@ -72,7 +73,8 @@ func newQuotaReset(s streams, o *common) *cobra.Command {
 				if used, err := state.Show(); err != nil {
 					return err
 				} else if _, ok := used[day]; !ok {
-					return &fault.Error{Kind: fault.NotFound, Op: "reset usage", Subject: day, Why: "nothing is recorded for that day", Hint: "hako quota lists the days"}
+					return &fault.Error{Kind: fault.NotFound, Op: "reset usage", Subject: day, Why: "nothing is recorded for that day",
+						Hint: "hako quota lists the days"}
 				}
 			}
 			return state.Reset(day)

@@ -106,7 +106,8 @@ func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
-		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none", Hint: "write it as the last argument, or pipe it in"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none",
+			Hint: "write it as the last argument, or pipe it in"}
 	case len(text) > largestInput:
 		return "", tooMuchInput("read request")
 	}
@@ -117,7 +118,8 @@ func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 const largestInput = 10 << 20
 
 func tooMuchInput(op string) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: "standard input", Why: "it is larger than 10 MB", Hint: "save it to a file, cut it there, and grant that with --file"}
+	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: "standard input", Why: "it is larger than 10 MB",
+		Hint: "save it to a file, cut it there, and grant that with --file"}
 }
 
 func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err error) {
@@ -170,7 +172,8 @@ func (o *runOptions) takeStdin(s streams) ([]byte, error) {
 		return nil, nil
 	}
 	if isTerminal(s.in) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read standard input", Why: "it is the terminal", Hint: "pipe something in: git log | hako run --stdin …"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read standard input", Why: "it is the terminal",
+			Hint: "pipe something in: git log | hako run --stdin …"}
 	}
 	b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
 	if len(b) > largestInput {
@@ -188,7 +191,8 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	if o.json {
 		return encode(w, d)
 	}
-	fmt.Fprintf(w, "model:    %s\nlimits:   %d turns, %d calls a turn, %d at a time\n", session.Model, o.Turns, o.Calls, o.Threads)
+	fmt.Fprintf(w, "model:    %s\nlimits:   %d turns, %d calls a turn, %d at a time\n", session.Model, o.Turns, o.Calls,
+		o.Threads)
 	fmt.Fprintf(w, "budget:   %s\n", d.Left)
 	for _, f := range d.Files {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)

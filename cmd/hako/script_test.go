@@ -18,11 +18,13 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, area := range areas {
-		if !area.IsDir() || area.Name() == "fuzz" || area.Name() == "env" || area.Name() == "agent" { // TestEnvironments, TestAgent
+		if !area.IsDir() || area.Name() == "fuzz" || area.Name() == "env" ||
+			area.Name() == "agent" { // TestEnvironments, TestAgent
 			continue
 		}
 		t.Run(area.Name(), func(t *testing.T) {
-			testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", area.Name()), Setup: prepare, Cmds: scriptCommands, RequireExplicitExec: true})
+			testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", area.Name()), Setup: prepare,
+				Cmds: scriptCommands, RequireExplicitExec: true})
 		})
 	}
 }
@@ -37,7 +39,8 @@ func prepare(env *testscript.Env) error {
 	env.Setenv("TZ", "UTC")
 	env.Setenv(raceSetting, raceValue)
 	env.Setenv("OLLAMA_HOST", "127.0.0.1:1") // nobody is there
-	for _, name := range []string{"OPENAI_API_KEY", "AICLI_OPENAI_API_KEY", "OPENAI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CSE_CX", "BRAVE_API_KEY", "SEARXNG_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+	for _, name := range []string{"OPENAI_API_KEY", "AICLI_OPENAI_API_KEY", "OPENAI_BASE_URL", "GOOGLE_API_KEY",
+		"GOOGLE_CSE_CX", "BRAVE_API_KEY", "SEARXNG_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		env.Setenv(name, "")
 	}
 	return os.Mkdir(home, 0o700)

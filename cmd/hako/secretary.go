@@ -54,7 +54,8 @@ Ollama is used if it is there; --model chooses another.`,
 	f.Var((*filled)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
 	f.Var((*filled)(&o.once), "once", "say `TEXT`, print the answer and leave")
 	f.Var((*filled)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
-	f.BoolVar(&o.requery, "requery", false, "ask the model again with what came of its commands (bash_executor.requery_on_result)")
+	f.BoolVar(&o.requery, "requery", false,
+		"ask the model again with what came of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
 	f.Var((*filled)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
 	return cmd
@@ -126,10 +127,13 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 		}
 	}
 	if o.noAudio && o.speechFile != "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", FlagHint: "leave --no-audio out: with --speech-file nothing is played"}
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other",
+			FlagHint: "leave --no-audio out: with --speech-file nothing is played"}
 	}
 	if o.speechFile != "" && !config.SpeechEnabled.Of(conf).V {
-		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--speech-file needs the voice, and speech.enabled is false", Hint: "set speech.enabled to true, for one run with HAKO_SPEECH_ENABLED=true"}
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary",
+			Why:  "--speech-file needs the voice, and speech.enabled is false",
+			Hint: "set speech.enabled to true, for one run with HAKO_SPEECH_ENABLED=true"}
 	}
 	return nil
 }
@@ -149,7 +153,8 @@ func searchHistory(s streams, conf *config.Config, words string, asJSON bool) er
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so", Hint: "try fewer or other words"}
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so",
+			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {
 		if _, err := fmt.Fprintln(s.out, h.Line()); err != nil {

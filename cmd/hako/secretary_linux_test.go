@@ -16,6 +16,7 @@ import (
 	"hako/gate"
 	"hako/internal/app/secretary"
 	"hako/internal/fakes"
+	"hako/internal/testload"
 	"hako/llm"
 	"hako/run"
 )
@@ -37,7 +38,8 @@ func office(t *testing.T, scenario string, args ...string) (*screen, *fakes.Serv
 	master, slave := openPty(t)
 	s := &screen{t: t, keys: master}
 	s.cmd = exec.Command(os.Args[0], append([]string{"secretary", "--no-config", "--root", root}, args...)...)
-	s.cmd.Env = append([]string{asHako + "=1", raceSetting + "=" + raceValue, "TERM=xterm", "NO_COLOR=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir}, server.Env()...)
+	s.cmd.Env = append([]string{asHako + "=1", raceSetting + "=" + raceValue, "TERM=xterm", "NO_COLOR=1",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir}, server.Env()...)
 	s.cmd.Dir = dir
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -227,7 +229,7 @@ func TestSecretaryTerminated(t *testing.T) {
 	go func() { ended <- s.cmd.Wait() }()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testload.Bound(10 * time.Second)):
 		t.Fatal("it talks on")
 	}
 	if got := s.cmd.ProcessState.ExitCode(); got != 130 {
@@ -240,7 +242,8 @@ func TestSecretaryTerminated(t *testing.T) {
 // line that is typed, and stops as soon as somebody else speaks.
 func TestSecretarySpeaksUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &thinker{text: `{"text": "牛乳の期限は今日です。", "bashActions": [{"command": "ls", "reason": ""}]}`, asked: make(chan *llm.Dialog), speak: make(chan struct{})}
+		m := &thinker{text: `{"text": "牛乳の期限は今日です。", "bashActions": [{"command": "ls", "reason": ""}]}`,
+			asked: make(chan *llm.Dialog), speak: make(chan struct{})}
 		f := newSecretaryTerminal(streams{err: io.Discard}, nil, false)
 		f.Conversation = secretary.NewConversation(f.event)
 		f.Use(&secretary.Secretary{Model: m, Jobs: board{}, Runner: noHands{t}})
@@ -255,7 +258,8 @@ func TestSecretarySpeaksUp(t *testing.T) {
 		if waited := time.Since(began); waited != 10*time.Minute {
 			t.Errorf("she spoke after %v", waited)
 		}
-		if last := d.Items[len(d.Items)-1].Text; !strings.Contains(last, "しばらく誰も話していません") || !strings.Contains(last, "list: job-1 done") {
+		if last := d.Items[len(d.Items)-1].Text; !strings.Contains(last, "しばらく誰も話していません") ||
+			!strings.Contains(last, "list: job-1 done") {
 			t.Errorf("she was told %q", last)
 		}
 		if answer, err := f.Attended(agree)(t.Context(), gate.Question{}); answer != gate.No || err != nil {

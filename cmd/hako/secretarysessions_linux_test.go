@@ -19,6 +19,7 @@ import (
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/internal/fakes"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -147,7 +148,8 @@ steps:
 	s.hears("/history", "user: 作って\n")
 	s.hears("/help", "/todo")
 	for line, says := range map[string]string{"/reset": "begin another conversation", "/hlp": "did you mean /help?"} {
-		if _, err := s.talk(t.Context(), line); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), says) {
+		if _, err := s.talk(t.Context(), line); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(fault.Hint(err), says) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -211,7 +213,7 @@ steps:
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testload.Bound(10 * time.Second)):
 		t.Error("she does not leave")
 	}
 	wentAsWritten(t, s.server)
@@ -240,7 +242,7 @@ steps:
 	s.hears("一", "done: 一。")
 	speak(true)
 	s.hears("二", "done: 二。")
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testload.Bound(5 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
 		if b, err := os.ReadFile(sound); err == nil && bytes.HasPrefix(b, []byte("RIFF")) {
 			break
 		}
@@ -285,7 +287,9 @@ func TestVoiceless(t *testing.T) {
 			t.Errorf("%v: %s", settings, got)
 		}
 	}
-	if err := app.SecretarySessions(settingsFor(t, nil, "speech.player=afplay"), app.SecretaryOptions{}, nil).Silent; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no program here that plays sound") {
+	if err := app.SecretarySessions(settingsFor(t, nil, "speech.player=afplay"), app.SecretaryOptions{},
+		nil).Silent; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(),
+		"no program here that plays sound") {
 		t.Error(err)
 	}
 }

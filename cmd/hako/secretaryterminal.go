@@ -210,7 +210,8 @@ func (t *secretaryTerminal) carryOut(ctx context.Context, line string) error {
 // once has one exchange and ends.
 func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	if strings.HasPrefix(line, "@bg") {
-		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Subject: line, Why: "a job ends with the conversation, and this one ends at once",
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Subject: line,
+			Why:  "a job ends with the conversation, and this one ends at once",
 			Hint: "run it in a conversation: hako secretary"}
 	}
 	if secretary.IsCommand(line) {
@@ -324,7 +325,8 @@ func (t *secretaryTerminal) listen(ctx context.Context, screen *term.Editor) (st
 
 // await waits for a line. In a long silence she may speak up herself; zero means
 // that she never does.
-func (t *secretaryTerminal) await(ctx context.Context, lines <-chan typed, silence time.Duration, screen io.Writer) (string, error) {
+func (t *secretaryTerminal) await(ctx context.Context, lines <-chan typed, silence time.Duration, screen io.Writer) (
+	string, error) {
 	var over <-chan time.Time
 	if silence > 0 {
 		timer := time.NewTicker(silence)

@@ -181,8 +181,10 @@ func (h *webServer) openAgent(ctx context.Context) (err error) {
 func (h *webServer) serve(ctx context.Context) error {
 	tokens, alias := app.TokenStore(h.Conf), alias()
 	web := &api.Server{
-		Addr: h.addr, TLS: api.Certificate{Cert: h.cert, Key: h.key}, Public: h.public, Names: append(slices.Clone(h.names), alias),
-		Sources: h.sources, Tokens: tokens, Record: h.RecordOrder, MCP: h.MCP.Handler(), Metrics: h.metrics.Handler(), Log: h.log,
+		Addr: h.addr, TLS: api.Certificate{Cert: h.cert, Key: h.key}, Public: h.public,
+		Names:   append(slices.Clone(h.names), alias),
+		Sources: h.sources, Tokens: tokens, Record: h.RecordOrder, MCP: h.MCP.Handler(), Metrics: h.metrics.Handler(),
+		Log: h.log,
 	}
 	web.Pages = console.New(console.Options{Sources: h.sources, Session: web.Session, Profiles: otherProfiles})
 	addr, stop, err := web.Start(ctx)

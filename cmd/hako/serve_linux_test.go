@@ -32,6 +32,7 @@ import (
 	"hako/internal/app/questions"
 	"hako/internal/fakes"
 	"hako/internal/fakes/browser"
+	"hako/internal/testload"
 )
 
 // A served house is hako serve as a process.
@@ -64,8 +65,10 @@ func serveHako(t *testing.T, scenario string, args ...string) *served {
 
 func (h *served) start(env []string, args ...string) {
 	h.t.Helper()
-	h.cmd = exec.Command(os.Args[0], append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--root", filepath.Join(h.dir, "proj")}, args...)...)
-	h.cmd.Env = append([]string{asHako + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "XDG_STATE_HOME=" + h.dir}, env...)
+	h.cmd = exec.Command(os.Args[0],
+		append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--root", filepath.Join(h.dir, "proj")}, args...)...)
+	h.cmd.Env = append([]string{asHako + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "XDG_STATE_HOME=" + h.dir},
+		env...)
 	h.cmd.Dir, h.cmd.Stderr = h.dir, h.errs
 	if h.logTo != nil {
 		h.cmd.Stderr = h.logTo
@@ -99,7 +102,7 @@ func (h *served) stop() {
 		if err != nil {
 			h.t.Errorf("ended with %v\n%s", err, h.errs)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(testload.Bound(20 * time.Second)):
 		h.t.Error("does not end")
 	}
 	if strings.Contains(h.errs.String(), h.Token) {
@@ -193,7 +196,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	talk.Insist("document.querySelector('.lane-done #todo-1')", chromedp.Focus("#todo-1 .grip"), chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
+	talk.Insist("document.querySelector('.lane-done #todo-1')", chromedp.Focus("#todo-1 .grip"), chromedp.KeyEvent(" "),
+		chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
 
 	h.watchTask(desk)
 
@@ -204,7 +208,8 @@ func TestServe(t *testing.T) {
 	desk.Visit("/prefer?lang=ja&back=/now")
 	desk.Until("document.documentElement.lang === 'ja' && document.querySelector('main').textContent.includes('touch made.txt')")
 	desk.Do(chromedp.EmulateViewport(360, 740))
-	for _, page := range []string{"/now", "/approvals", "/secretary", "/tasks", "/sandboxes", "/budget", "/audit", "/policy"} {
+	for _, page := range []string{"/now", "/approvals", "/secretary", "/tasks", "/sandboxes", "/budget", "/audit",
+		"/policy"} {
 		desk.Visit(page)
 		desk.Until("document.documentElement.scrollWidth <= 360")
 	}
@@ -221,7 +226,8 @@ func (h *served) watchTask(b *browser.Tab) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	task := coder.Task{ID: "issue-12-k3j9x2ab", Provider: "github", Repo: "acme/shop", Kind: coder.Issue, Number: 12, Title: "The sum is wrong"}
+	task := coder.Task{ID: "issue-12-k3j9x2ab", Provider: "github", Repo: "acme/shop", Kind: coder.Issue, Number: 12,
+		Title: "The sum is wrong"}
 	payload, _ := json.Marshal(task)
 	if _, err := q.Put(ctx, queue.Item{ID: task.Thread(), Payload: payload}); err != nil {
 		t.Fatal(err)
@@ -261,7 +267,8 @@ func (h *served) as(token string) *served {
 // client connects a client of the official SDK to /mcp.
 func (h *served) client(t *testing.T) mcpClient {
 	t.Helper()
-	return connect(t, &sdk.StreamableClientTransport{Endpoint: h.URL + "mcp", HTTPClient: &http.Client{Transport: bearer(h.Token)}})
+	return connect(t, &sdk.StreamableClientTransport{Endpoint: h.URL + "mcp",
+		HTTPClient: &http.Client{Transport: bearer(h.Token)}})
 }
 
 // addToken makes a token for good.
@@ -279,7 +286,8 @@ func (h *served) addToken(name, role string) string {
 // question waits for one at the API, and returns its id.
 func (h *served) question() string {
 	h.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); time.Now().Before(end); time.Sleep(
+		20 * time.Millisecond) {
 		var list struct{ Questions []questions.Question }
 		_, text := h.ask("GET", "/api/v1/approvals", "")
 		if json.Unmarshal([]byte(text), &list) == nil && len(list.Questions) > 0 {
@@ -301,13 +309,15 @@ func TestServeSandboxes(t *testing.T) {
 	kai, mika := h.as(h.addToken("kai", "operator")), h.as(h.addToken("mika", "reader"))
 	c := h.client(t)
 	id := c.make(map[string]any{"kind": "host"})
-	if out := kai.client(t).call("execute", map[string]any{"sandbox_id": id, "command": "echo hi"}); out["error"] == false {
+	if out := kai.client(t).call("execute",
+		map[string]any{"sandbox_id": id, "command": "echo hi"}); out["error"] == false {
 		t.Errorf("somebody else's sandbox: %v", out)
 	}
 	if status, text := mika.ask("POST", "/mcp", "{}"); status != http.StatusForbidden {
 		t.Errorf("a reader at /mcp: %d %s", status, text)
 	}
-	if status, text := mika.ask("GET", "/api/v1/boxes", ""); status != http.StatusOK || !strings.Contains(text, `"host"`) || strings.Contains(text, id) {
+	if status, text := mika.ask("GET", "/api/v1/boxes", ""); status != http.StatusOK ||
+		!strings.Contains(text, `"host"`) || strings.Contains(text, id) {
 		t.Errorf("boxes: %d %s", status, text)
 	}
 
@@ -316,23 +326,28 @@ func TestServeSandboxes(t *testing.T) {
 		done <- c.call("execute", map[string]any{"sandbox_id": id, "command": "touch made && ls"})
 	}()
 	q := h.question()
-	if status, text := mika.ask("POST", "/api/v1/approvals/"+q+"/answer", `{"answer":"once"}`); status != http.StatusForbidden {
+	if status, text := mika.ask("POST", "/api/v1/approvals/"+q+"/answer",
+		`{"answer":"once"}`); status != http.StatusForbidden {
 		t.Errorf("a reader decides: %d %s", status, text)
 	}
 	if status, text := kai.ask("POST", "/api/v1/approvals/"+q+"/answer", `{"answer":"once"}`); status >= 300 {
 		t.Errorf("answer: %d %s", status, text)
 	}
-	if status, text := h.ask("POST", "/api/bash/approve/"+q+"?approved=false", ""); status != http.StatusBadRequest || !strings.Contains(text, "answered it already") {
+	if status, text := h.ask("POST", "/api/bash/approve/"+q+"?approved=false", ""); status != http.StatusBadRequest ||
+		!strings.Contains(text, "answered it already") {
 		t.Errorf("answered twice: %d %s", status, text)
 	}
 	if out := <-done; !strings.Contains(out["words"].(string), "made") {
 		t.Errorf("approved: %v", out)
 	}
-	if _, text := h.ask("GET", "/api/v1/audit?text=answer+question", ""); !strings.Contains(text, `"serve:kai"`) || !strings.Contains(text, "touch made") {
+	if _, text := h.ask("GET", "/api/v1/audit?text=answer+question", ""); !strings.Contains(text, `"serve:kai"`) ||
+		!strings.Contains(text, "touch made") {
 		t.Errorf("the record does not say who answered what: %s", text)
 	}
 
-	if _, text := mika.ask("GET", "/metrics", ""); !strings.Contains(text, `hako_sandboxes{kind="host"} 1`) || !strings.Contains(text, "hako_approvals_waiting 0") || !strings.Contains(text, `hako_requests_last_day{which="denied"} 0`) {
+	if _, text := mika.ask("GET", "/metrics", ""); !strings.Contains(text, `hako_sandboxes{kind="host"} 1`) ||
+		!strings.Contains(text, "hako_approvals_waiting 0") ||
+		!strings.Contains(text, `hako_requests_last_day{which="denied"} 0`) {
 		t.Errorf("metrics: %s", text)
 	}
 	if _, text := h.ask("GET", "/api/v1/audit?text=sandbox_create", ""); !strings.Contains(text, `"mcp:operator`) {
@@ -347,7 +362,7 @@ func TestServeSandboxes(t *testing.T) {
 // waitFor waits for something to become true.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("never came to be")
 		}
@@ -371,13 +386,16 @@ func running(words string) (list []string) {
 func TestServeFaults(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "rules")
 	settings := filepath.Join(t.TempDir(), "hako.yaml")
-	if err := errors.Join(os.WriteFile(rules, []byte("ask touch # it makes files\n"), 0o600), os.WriteFile(settings, []byte("approval:\n  timeout: 1s\n"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(rules, []byte("ask touch # it makes files\n"), 0o600),
+		os.WriteFile(settings, []byte("approval:\n  timeout: 1s\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	h := serveHako(t, "steps: []", "--rules", rules)
-	again := exec.Command(os.Args[0], "serve", "--no-config", "--addr", strings.TrimSuffix(strings.TrimPrefix(h.URL, "http://"), "/"))
+	again := exec.Command(os.Args[0], "serve", "--no-config", "--addr",
+		strings.TrimSuffix(strings.TrimPrefix(h.URL, "http://"), "/"))
 	again.Env = h.cmd.Env
-	if out, err := again.CombinedOutput(); again.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "hint: another program may hold the port") {
+	if out, err := again.CombinedOutput(); again.ProcessState.ExitCode() != 3 ||
+		!strings.Contains(string(out), "hint: another program may hold the port") {
 		t.Errorf("port in use: %v\n%s", err, out)
 	}
 
@@ -390,7 +408,8 @@ func TestServeFaults(t *testing.T) {
 	if out := <-done; !strings.Contains(out["words"].(string), "nobody answered") {
 		t.Errorf("silence: %v", out)
 	}
-	if status, text := impatient.ask("POST", "/api/v1/approvals/"+q+"/answer", `{"answer":"once"}`); status != http.StatusNotFound || !strings.Contains(text, "nobody answered in time") {
+	if status, text := impatient.ask("POST", "/api/v1/approvals/"+q+"/answer",
+		`{"answer":"once"}`); status != http.StatusNotFound || !strings.Contains(text, "nobody answered in time") {
 		t.Errorf("answered late: %d %s", status, text)
 	}
 	if _, err := os.Stat(filepath.Join(impatient.dir, "proj", "made")); err == nil {
@@ -406,15 +425,19 @@ func TestServeTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
 	pool := selfSigned(t, cert, key)
-	h := serveHako(t, "steps: []", "--addr", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--name", "box.example.com")
+	h := serveHako(t, "steps: []", "--addr", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--name",
+		"box.example.com")
 	port := h.URL[strings.LastIndex(h.URL, ":"):]
 	if h.URL != "https://box.example.com"+port {
 		t.Errorf("it is at %s", h.URL)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "box.example.com"}},
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+		ServerName: "box.example.com"}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for host, want := range map[string]int{"box.example.com": http.StatusSeeOther, "evil.example.com": http.StatusMisdirectedRequest} {
-		req, _ := http.NewRequest("POST", "https://127.0.0.1"+port+"login", strings.NewReader(url.Values{"token": {h.Token}}.Encode()))
+	for host, want := range map[string]int{"box.example.com": http.StatusSeeOther,
+		"evil.example.com": http.StatusMisdirectedRequest} {
+		req, _ := http.NewRequest("POST", "https://127.0.0.1"+port+"login",
+			strings.NewReader(url.Values{"token": {h.Token}}.Encode()))
 		req.Host = host
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		resp, err := client.Do(req)
@@ -423,7 +446,9 @@ func TestServeTLS(t *testing.T) {
 		}
 		resp.Body.Close()
 		cookie := resp.Header.Get("Set-Cookie")
-		if resp.StatusCode != want || want == http.StatusSeeOther && !(strings.HasPrefix(cookie, "__Host-") && strings.Contains(cookie, "HttpOnly") && strings.Contains(cookie, "Secure") && strings.Contains(cookie, "SameSite=Strict")) {
+		if resp.StatusCode != want || want == http.StatusSeeOther &&
+			!(strings.HasPrefix(cookie, "__Host-") && strings.Contains(cookie, "HttpOnly") &&
+				strings.Contains(cookie, "Secure") && strings.Contains(cookie, "SameSite=Strict")) {
 			t.Errorf("%s: %d %q", host, resp.StatusCode, cookie)
 		}
 	}
@@ -437,7 +462,8 @@ func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"box.example.com"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"box.example.com"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -447,7 +473,8 @@ func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
 		t.Fatal(err)
 	}
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := errors.Join(os.WriteFile(certFile, certPEM, 0o600), os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(certFile, certPEM, 0o600),
+		os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
@@ -481,7 +508,8 @@ func TestServeSaysItsModel(t *testing.T) {
 		log.Close()
 		late := time.AfterFunc(20*time.Second, func() { out.Close() })
 		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil || !strings.Contains(line, want) || strings.Contains(want, "WARN") && !strings.Contains(line, `error_hint="start Ollama`) {
+		if err != nil || !strings.Contains(line, want) || strings.Contains(want, "WARN") &&
+			!strings.Contains(line, `error_hint="start Ollama`) {
 			t.Errorf("said %q, %v, want %q", line, err, want)
 		}
 		if status, text := h.ask("GET", "/api/v1/todos", ""); status != http.StatusOK {

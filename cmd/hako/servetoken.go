@@ -57,7 +57,8 @@ func (o *tokenFlags) add(s streams) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if strings.EqualFold(args[0], printedName) {
-				return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0], Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
+				return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0],
+					Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
 			}
 			return o.change("add token "+args[0]+" "+role, func(t *auth.Store) error {
 				secret, err := t.Add(args[0], access.Role(role))

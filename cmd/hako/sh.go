@@ -59,7 +59,8 @@ at the end. Granted files are $1, $2… in the order given.`,
   hako sh                                          # interactive, with history and completion`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !virtual {
-				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
+				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way",
+					Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 			}
 			o.Ask, o.Hint = askAt(s), fault.FlagHint
 			o.llmcmd, o.show = true, newShow(s, false, false)

@@ -185,7 +185,8 @@ func (w *show) close(err error) {
 	w.spinner.Stop()
 	if w.json {
 		if err != nil {
-			_ = encode(w.s.out, agent.Event{Type: "error", Text: err.Error(), Kind: fault.KindOf(err).String(), Hint: fault.Hint(err)})
+			_ = encode(w.s.out, agent.Event{Type: "error", Text: err.Error(), Kind: fault.KindOf(err).String(),
+				Hint: fault.Hint(err)})
 		}
 		return
 	}

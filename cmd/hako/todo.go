@@ -36,7 +36,8 @@ func newTodo(s streams) *cobra.Command {
   hako todo list --all --json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
 	}
-	cmd.AddCommand(newTodoList(s), newTodoAdd(s), newTodoUpdate(s), newTodoEach(s, "complete"), newTodoEach(s, "delete"), newTodoGet(s))
+	cmd.AddCommand(newTodoList(s), newTodoAdd(s), newTodoUpdate(s), newTodoEach(s, "complete"), newTodoEach(s, "delete"),
+		newTodoGet(s))
 	return cmd
 }
 
@@ -112,7 +113,8 @@ func newTodoList(s streams) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) },
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list what is done")
-	cmd.Flags().StringVar(&o.due, "due", "", "only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
+	cmd.Flags().StringVar(&o.due, "due", "",
+		"only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
 	return o.register(cmd)
 }
 
@@ -153,7 +155,8 @@ func (o *todoOptions) list(s streams, query string) error {
 func todoTable(todos []store.Todo, status bool, now time.Time, columns int) string {
 	rows := [][]string{{"STATUS", "ID", "PRIORITY", "DUE", "TITLE"}}
 	for _, t := range todos {
-		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now), text.ForTerminal(t.Title)})
+		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now),
+			text.ForTerminal(t.Title)})
 	}
 	var b strings.Builder
 	for _, row := range rows {
@@ -269,7 +272,8 @@ func (o *todoOptions) given(cmd *cobra.Command) store.Change {
 // newTodoEach makes the commands that do one thing to each of some to-dos.
 func newTodoEach(s streams, action string) *cobra.Command {
 	var o todoOptions
-	short := map[string]string{"complete": "Mark to-dos as done", "delete": "Remove to-dos for good, and say what they were"}
+	short := map[string]string{"complete": "Mark to-dos as done",
+		"delete": "Remove to-dos for good, and say what they were"}
 	return o.registerAudit(&cobra.Command{
 		Use: action + " ID...", Short: short[action],
 		Example: "  hako todo " + action + " 3\n  hako todo " + action + " 3 4 5 --json",
@@ -286,7 +290,8 @@ func newTodoEach(s streams, action string) *cobra.Command {
 }
 
 // each does it to all, or to none if one does not exist.
-func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string) error, action string, ids []int64) error {
+func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string) error, action string,
+	ids []int64) error {
 	for _, id := range ids {
 		if _, err := list.Get(id); err != nil {
 			return err
@@ -336,8 +341,10 @@ func newTodoGet(s streams) *cobra.Command {
 
 // todoText shows all of a to-do.
 func todoText(t store.Todo, now time.Time) string {
-	lines := [][2]string{{"id", strconv.FormatInt(t.ID, 10)}, {"title", t.Title}, {"status", t.Status}, {"priority", t.Priority},
-		{"due", dueText(t, now)}, {"created", shortTime(t.Created)}, {"updated", shortTime(t.Updated)}, {"completed", shortTime(t.Completed)},
+	lines := [][2]string{{"id", strconv.FormatInt(t.ID, 10)}, {"title", t.Title}, {"status", t.Status},
+		{"priority", t.Priority},
+		{"due", dueText(t, now)}, {"created", shortTime(t.Created)}, {"updated", shortTime(t.Updated)},
+		{"completed", shortTime(t.Completed)},
 		{"note", strings.ReplaceAll(t.Note, "\n", "\n"+strings.Repeat(" ", 11))}}
 	var b strings.Builder
 	for _, line := range lines {

@@ -22,7 +22,8 @@ func TestTodoTable(t *testing.T) {
 			t.Errorf("%d columns: got\n%swant\n%s", columns, got, want)
 		}
 	}
-	if got := todoTable(todos[1:], true, now, 0); got != "STATUS  ID  PRIORITY  DUE  TITLE\ndone    3   low            evil\n" {
+	if got := todoTable(todos[1:], true, now,
+		0); got != "STATUS  ID  PRIORITY  DUE  TITLE\ndone    3   low            evil\n" {
 		t.Errorf("got\n%s", got)
 	}
 }

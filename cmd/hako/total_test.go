@@ -19,7 +19,8 @@ import (
 // capped is hako with a total of 1000 tokens for all runs in one home.
 func capped(home string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asHako+"=1", "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home, "HAKO_QUOTA_TOTAL_TOKENS=1000")
+	cmd.Env = append(os.Environ(), asHako+"=1", "HOME="+home, "XDG_STATE_HOME="+home, "XDG_CONFIG_HOME="+home,
+		"HAKO_QUOTA_TOTAL_TOKENS=1000")
 	cmd.Dir = home
 	stderr := new(bytes.Buffer)
 	cmd.Stderr = stderr
@@ -45,7 +46,8 @@ func TestTotalOfManyRuns(t *testing.T) {
 	for range 7 {
 		wg.Go(func() {
 			cmd, stderr := capped(home, "cmd", "--model", "script:short.jsonl", "x")
-			if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 7 || !strings.Contains(stderr.String(), "all runs together used") {
+			if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 7 ||
+				!strings.Contains(stderr.String(), "all runs together used") {
 				t.Errorf("%v: %s", err, stderr)
 			}
 		})

@@ -19,7 +19,8 @@ func newVersion(s streams) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			commit := revision()
 			if asJSON {
-				return encode(s.out, map[string]string{"version": version, "commit": commit, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return encode(s.out, map[string]string{"version": version, "commit": commit, "go": runtime.Version(),
+					"platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			fmt.Fprintf(s.out, "hako %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

@@ -32,7 +32,8 @@ func TestWaitingAlone(t *testing.T) {
 		if errors.As(err, &exit) {
 			out = append(out, exit.Stderr...)
 		}
-		if got := errorText(err); got != want || want == "" && string(out) != "Late\n" || want != "" && !strings.Contains(string(out), "time=1s") {
+		if got := errorText(err); got != want || want == "" && string(out) != "Late\n" || want != "" &&
+			!strings.Contains(string(out), "time=1s") {
 			t.Errorf("%s: %v, %s", script, err, out)
 		}
 	}

@@ -63,7 +63,8 @@ func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw,
 		return err
 	}
 	if q.Count < 1 || q.Count > 20 {
-		return &fault.Error{Kind: fault.Invalid, Op: "web search", Why: fmt.Sprintf("--count is %d, outside 1 to 20", q.Count)}
+		return &fault.Error{Kind: fault.Invalid, Op: "web search", Why: fmt.Sprintf("--count is %d, outside 1 to 20",
+			q.Count)}
 	}
 	e, name, err := app.SearchEngine(conf)
 	if err != nil {
@@ -126,7 +127,8 @@ web.url_prefixes: scheme, host and port must be equal and the path below it.`,
   hako web fetch --all --allow-url https://example.com/ https://example.com/a.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &fault.Error{Kind: fault.Invalid, Op: "web fetch", Why: fmt.Sprintf("there are %d addresses where one is wanted", len(args)),
+				return &fault.Error{Kind: fault.Invalid, Op: "web fetch",
+					Why:  fmt.Sprintf("there are %d addresses where one is wanted", len(args)),
 					Hint: "hako web fetch --allow-url https://example.com/docs/ https://example.com/docs/a.html"}
 			}
 			return o.run(cmd, s, args[0])

@@ -101,7 +101,8 @@ func parse(words []string) (*options, error) {
 	f.BoolVar(&o.NoFile, "no-config", false, "read no settings file")
 	f.StringVar(&o.Audit, "audit", "", "write the record to `FILE`")
 	f.StringVar(&o.Rules, "rules", "", "add the rules of `FILE`")
-	f.StringArrayVar(&o.Settings.Limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.ScriptLimitNames, ", "))
+	f.StringArrayVar(&o.Settings.Limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.ScriptLimitNames,
+		", "))
 	f.BoolVar(&o.virtual, "virtual", true, "paths that are not granted are private files in memory (always so)")
 	f.BoolVarP(&o.help, "help", "h", false, "describe llmsh")
 	f.BoolVar(&o.version, "version", false, "print the version")

@@ -165,7 +165,8 @@ func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, er
 		return have, nil
 	}
 	c.progress("fetching from " + c.url.Host)
-	args := []string{"fetch", "--progress", "--force", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc"}
+	args := []string{"fetch", "--progress", "--force", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"--no-auto-gc"}
 	if n := c.depth(); n > 0 {
 		args = append(args, "--depth="+strconv.Itoa(n))
 	}
@@ -267,7 +268,8 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 }
 
 func (j *cloneJob) tooLarge(most int64) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " + bytesText(most),
+	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " +
+		bytesText(most),
 		Hint: "raise the size of a repository, or clone only its last commit"}
 }
 

@@ -31,13 +31,15 @@ func parseURL(text string) (*url.URL, error) {
 	case err != nil:
 		return nil, refused("", "the address cannot be read", writeURL)
 	case u.User != nil || strings.Contains(u.Host, "@"):
-		return nil, refused("", "there is a user or a password in the address", "leave it out and set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN")
+		return nil, refused("", "there is a user or a password in the address",
+			"leave it out and set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, refusedScheme(u)
 	case u.Hostname() == "" || strings.HasPrefix(u.Host, "-") || strings.ContainsFunc(u.Host, notOfHost):
 		return nil, refused("", "the address names no server", writeURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):
-		return nil, refused(u.Scheme+"://"+u.Host+u.Path, "it is followed by ? or #", "leave that out: a branch is named apart from the address")
+		return nil, refused(u.Scheme+"://"+u.Host+u.Path, "it is followed by ? or #",
+			"leave that out: a branch is named apart from the address")
 	case !plainPath(u.EscapedPath()):
 		return nil, refused(u.Scheme+"://"+u.Host, "its path is not that of a repository", writeURL)
 	}
@@ -63,7 +65,8 @@ func checkSpelling(text string) error {
 	case len(text) > longestURL:
 		return refused("", "the address is too long", writeURL)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return refused("", "there are blanks, control or unusual characters in the address", "write unusual letters as %E3%81%82")
+		return refused("", "there are blanks, control or unusual characters in the address",
+			"write unusual letters as %E3%81%82")
 	case strings.HasPrefix(text[len(scheme):], "::"):
 		return refused("", "the address names a program that git would run ("+shown(scheme)+"::)", writeURL)
 	case !strings.Contains(text, "://") && strings.Contains(text, ":"):
@@ -77,7 +80,8 @@ func checkSpelling(text string) error {
 func refusedScheme(u *url.URL) error {
 	switch u.Scheme {
 	case "ssh", "git+ssh", "ssh+git":
-		return refused("", "ssh is not supported: there is no key to lend", "use the https address of the same repository, and a token")
+		return refused("", "ssh is not supported: there is no key to lend",
+			"use the https address of the same repository, and a token")
 	case "file":
 		return refused("", "files of this machine are not cloned", writeURL)
 	}
@@ -123,7 +127,10 @@ func oddBranch(name string) string {
 		return "it is not UTF-8"
 	case name == "HEAD" || name == "@":
 		return "it is what git calls the commit that is checked out"
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(" ~^:?*[\\", r) }):
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsControl(r) ||
+			strings.ContainsRune(" ~^:?*[\\", r)
+	}):
 		return `there is a control character, a blank or one of ~^:?*[\ in it`
 	case strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, "."):
 		return "there is .. or @{ in it, or a dot at its end"
@@ -141,11 +148,14 @@ func oddBranch(name string) string {
 func checkStart(src Source) error {
 	switch why := oddReference(src.Start); {
 	case src.Start != "" && why != "":
-		return &fault.Error{Kind: fault.Invalid, Op: "clone reference", Subject: shown(src.Start), Why: why, Hint: "write it in full, like refs/pull/7/head"}
+		return &fault.Error{Kind: fault.Invalid, Op: "clone reference", Subject: shown(src.Start), Why: why,
+			Hint: "write it in full, like refs/pull/7/head"}
 	case src.Commit != "" && !isHash(src.Commit):
-		return &fault.Error{Kind: fault.Invalid, Op: "clone commit", Subject: shown(src.Commit), Why: "it is not the hash of a commit", Hint: "write all of its 40 or 64 digits"}
+		return &fault.Error{Kind: fault.Invalid, Op: "clone commit", Subject: shown(src.Commit),
+			Why: "it is not the hash of a commit", Hint: "write all of its 40 or 64 digits"}
 	case (src.Start != "" || src.Commit != "") && src.Target != "" && src.Branch == src.Target:
-		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: shown(src.Branch), Why: "it is to be the name of two things, the start and the target", Hint: "give it a name of its own"}
+		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: shown(src.Branch),
+			Why: "it is to be the name of two things, the start and the target", Hint: "give it a name of its own"}
 	}
 	return nil
 }

@@ -118,7 +118,8 @@ func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, prog
 
 // ask asks the server for a source, and does something with what there is; all
 // that within the time for a clone.
-func (s *Store) ask(ctx context.Context, src Source, progress func(string), do func(context.Context, *cloneJob, remoteRefs) error) error {
+func (s *Store) ask(ctx context.Context, src Source, progress func(string),
+	do func(context.Context, *cloneJob, remoteRefs) error) error {
 	if err := s.Check(src); err != nil {
 		return err
 	}
@@ -149,10 +150,12 @@ func (s *Store) Check(src Source) error {
 		return err
 	}
 	if u.Scheme == "http" && s.Keys.withheld(u) {
-		return refused(u.Redacted(), "http is not encrypted, and the repository is not listed in "+s.Keys.setting, "use https, or have the user list it there")
+		return refused(u.Redacted(), "http is not encrypted, and the repository is not listed in "+s.Keys.setting,
+			"use https, or have the user list it there")
 	}
 	if u.Scheme == "http" && s.Keys.find(u) == nil && !s.PlainHTTP {
-		return refused(u.Redacted(), "http is not encrypted", "use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
+		return refused(u.Redacted(), "http is not encrypted",
+			"use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
 	}
 	return nil
 }

@@ -206,7 +206,8 @@ func TestWaiting(t *testing.T) {
 	steps := make(chan string, 100)
 	done := make(chan error, 1)
 	go func() {
-		_, err := w.store.Clone(t.Context(), Source{URL: w.address()}, &fakeGuest{home: w.dir}, filepath.Join(w.dir, "late"), func(s string) { steps <- s })
+		_, err := w.store.Clone(t.Context(), Source{URL: w.address()}, &fakeGuest{home: w.dir}, filepath.Join(w.dir, "late"),
+			func(s string) { steps <- s })
 		done <- err
 	}()
 	for step := range steps {
@@ -230,7 +231,8 @@ func TestEndpoint(t *testing.T) {
 	}
 	name, value := Rewrite(u)
 	host := strings.TrimPrefix(w.server.URL, "http://")
-	if got := l.git("-c", name+"="+value, "remote", "get-url", "origin"); got != "http://git.hako.internal/"+host+"/group/project.git" {
+	if got := l.git("-c", name+"="+value, "remote", "get-url", "origin"); got != "http://git.hako.internal/"+host+
+		"/group/project.git" {
 		t.Error(got)
 	}
 	if got := l.git("config", "remote.origin.url"); got != w.address() {

@@ -38,8 +38,10 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g Guest, dir string
 		out.CloseWithError(j.archive(l, out))
 	}()
 	said := &gitOutput{clean: j.git.secrets.Text}
-	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
-		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
+	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)},
+		Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
+		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+			"LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
 	<-sent
 	if cause := context.Cause(ctx); cause != nil {
@@ -61,7 +63,8 @@ func (j *cloneJob) undo(l *transfer) string {
 }
 
 func notUnpacked(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: spoken(said), Hint: "see what the container says"}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: spoken(said),
+		Hint: "see what the container says"}
 	switch exit {
 	case 0:
 		return nil
@@ -71,7 +74,8 @@ func notUnpacked(exit int, dir, said string) error {
 		e.Kind, e.Why, e.Hint = fault.Invalid, "there is something in the directory already", "clone into an empty one"
 		e.Err = nil
 	case 33, 34:
-		e.Why, e.Hint = "the image of the container lacks "+map[int]string{33: "tar", 34: "git"}[exit], "build an image that has it: hako env build"
+		e.Why, e.Hint = "the image of the container lacks "+map[int]string{33: "tar", 34: "git"}[exit],
+			"build an image that has it: hako env build"
 	case 35:
 		e.Why, e.Hint = "the objects could not be written in the container", "see that its disk has room"
 	case 36:
@@ -96,7 +100,8 @@ func spoken(said string) error {
 // archive writes a repository as tar: what git needs, and settings of our own.
 func (j *cloneJob) archive(l *transfer, to io.Writer) error {
 	t := &tarball{tar.NewWriter(to), time.Now(), nil}
-	for _, dir := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs", ".git/refs/heads", ".git/refs/tags", ".git/info"} {
+	for _, dir := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs",
+		".git/refs/heads", ".git/refs/tags", ".git/info"} {
 		t.header(tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755})
 	}
 	t.text(".git/HEAD", "ref: "+heads+l.branch+"\n")
@@ -132,7 +137,8 @@ func (l *transfer) tracked() []string {
 // is from the repository, and no credential is among them.
 func (j *cloneJob) config(l *transfer) string {
 	var b strings.Builder
-	b.WriteString("[core]\n\trepositoryformatversion = " + map[int]string{40: "0", 64: "1"}[len(l.Commit)] + "\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n")
+	b.WriteString("[core]\n\trepositoryformatversion = " + map[int]string{40: "0", 64: "1"}[len(l.Commit)] +
+		"\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n")
 	if len(l.Commit) == 64 {
 		b.WriteString("[extensions]\n\tobjectFormat = sha256\n")
 	}

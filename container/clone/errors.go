@@ -31,7 +31,8 @@ func (j *cloneJob) explain(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: j.op, Subject: j.shown, Why: "git could not " + j.verb("fetch it", "push it"), Err: f,
+	return &fault.Error{Kind: fault.Unavailable, Op: j.op, Subject: j.shown,
+		Why: "git could not " + j.verb("fetch it", "push it"), Err: f,
 		Hint: "see what git says; git ls-remote " + j.shown + " asks the same server by hand"}
 }
 
@@ -55,12 +56,15 @@ func (j *cloneJob) known(err error) error {
 	}
 	e := &fault.Error{Op: j.op, Subject: j.shown}
 	switch {
-	case status == "401" || status == "403" || says("could not read Username", "could not read Password", "Authentication failed"):
+	case status == "401" || status == "403" || says("could not read Username", "could not read Password",
+		"Authentication failed"):
 		j.locked(e, cmp.Or(status, "401"))
 	case status == "404" || status == "410" || says("' not found"):
-		e.Kind, e.Why, e.Hint = fault.NotFound, "there is no such repository, or it is not shown to us", "check the address; "+j.tokenHint()
+		e.Kind, e.Why, e.Hint = fault.NotFound, "there is no such repository, or it is not shown to us",
+			"check the address; "+j.tokenHint()
 	case strings.HasPrefix(status, "3"):
-		e.Kind, e.Why, e.Hint = fault.Invalid, "the server sends git to another address ("+status+"), which is not followed", "use the address where the repository is now"
+		e.Kind, e.Why, e.Hint = fault.Invalid, "the server sends git to another address ("+status+"), which is not followed",
+			"use the address where the repository is now"
 		return &movedError{e}
 	case status == "429" || strings.HasPrefix(status, "5"):
 		e.Kind, e.Why, e.Hint = fault.Unavailable, "the server cannot answer now ("+status+")", "try again later"
@@ -76,9 +80,12 @@ func (j *cloneJob) offline(e *fault.Error, says func(...string) bool) bool {
 	e.Kind = fault.Unavailable
 	switch {
 	case says("Could not resolve host", "Could not resolve proxy", "Name or service not known"):
-		e.Why, e.Hint = "the name "+j.url.Hostname()+" is unknown, or there is no network", "check the address and the network of this machine"
-	case says("Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out", "Network is unreachable", "No route to host"):
-		e.Why, e.Hint = "nobody answers at "+j.url.Host, "check the address and the network of this machine; behind a proxy set HTTPS_PROXY"
+		e.Why, e.Hint = "the name "+j.url.Hostname()+" is unknown, or there is no network",
+			"check the address and the network of this machine"
+	case says("Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out",
+		"Network is unreachable", "No route to host"):
+		e.Why, e.Hint = "nobody answers at "+j.url.Host,
+			"check the address and the network of this machine; behind a proxy set HTTPS_PROXY"
 	case says("certificate", "SSL", "TLS", "gnutls"):
 		e.Why, e.Hint = "it is not certain that the server is "+j.url.Host+" (TLS)", "name its authority in ca_certificates"
 	case says("dumb http transport", "does not support shallow"):
@@ -86,9 +93,12 @@ func (j *cloneJob) offline(e *fault.Error, says func(...string) bool) bool {
 	case says("not valid: is this a git repository", "invalid server response", "not a git repository"):
 		e.Kind, e.Why, e.Hint = fault.Invalid, "there is a server, but no git repository", "check the address: "+writeURL
 	case says("fsck error", "in malformed", "error: object "):
-		e.Kind, e.Why, e.Hint = fault.Denied, "there are objects in the repository that are not as git makes them, which could be an attack", "ask for its last commit only, or have its owner mend it (git fsck names them)"
+		e.Kind, e.Why, e.Hint = fault.Denied,
+			"there are objects in the repository that are not as git makes them, which could be an attack",
+			"ask for its last commit only, or have its owner mend it (git fsck names them)"
 	case says("not our ref", "unadvertised object"):
-		e.Kind, e.Why, e.Hint = fault.NotFound, "the server has no commit "+j.src.Commit+" any more, or does not give it", "begin from a branch"
+		e.Kind, e.Why, e.Hint = fault.NotFound, "the server has no commit "+j.src.Commit+" any more, or does not give it",
+			"begin from a branch"
 	case says("couldn't find remote ref"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the branch vanished while it was fetched", "name a branch that exists"
 	case says("early EOF", "RPC failed", "unexpected disconnect", "hung up"):
@@ -122,7 +132,8 @@ func (j *cloneJob) tokenHint() string {
 		return "see that " + j.key.token + " may " + j.verb("read", "push to") + " it"
 	}
 	if j.Keys.withheld(j.url) {
-		return "if it is private, the user must list it: " + j.Keys.setting + ": [" + j.url.Host + strings.TrimSuffix(j.url.Path, ".git") + "]"
+		return "if it is private, the user must list it: " + j.Keys.setting + ": [" + j.url.Host +
+			strings.TrimSuffix(j.url.Path, ".git") + "]"
 	}
 	for _, f := range forges() {
 		if j.url.Hostname() == f.host {
@@ -130,7 +141,8 @@ func (j *cloneJob) tokenHint() string {
 		}
 	}
 	origin := j.url.Scheme + "://" + j.url.Host
-	return "if it is private, set GITLAB_API_URL=" + origin + "/api/v4 with GITLAB_PERSONAL_ACCESS_TOKEN, or GITHUB_API_URL=" + origin + "/api/v3 with GITHUB_PERSONAL_ACCESS_TOKEN"
+	return "if it is private, set GITLAB_API_URL=" + origin +
+		"/api/v4 with GITLAB_PERSONAL_ACCESS_TOKEN, or GITHUB_API_URL=" + origin + "/api/v3 with GITHUB_PERSONAL_ACCESS_TOKEN"
 }
 
 // interrupted reports whether an error only says that somebody stopped waiting.

@@ -199,7 +199,8 @@ func TestInterrupted(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	if _, err := w.store.Clone(ctx, Source{URL: w.address()}, &fakeGuest{home: w.dir}, filepath.Join(w.dir, "p"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := w.store.Clone(ctx, Source{URL: w.address()}, &fakeGuest{home: w.dir}, filepath.Join(w.dir, "p"),
+		nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	w.behave(nil)
@@ -236,10 +237,12 @@ func TestContainerSaysNo(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	lost := &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "gone"}
-	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, &fakeGuest{fails: func(guest.Command) error { return lost }}, "/x", nil); !errors.Is(err, lost) {
+	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()},
+		&fakeGuest{fails: func(guest.Command) error { return lost }}, "/x", nil); !errors.Is(err, lost) {
 		t.Errorf("a guest that is gone: %v", err)
 	}
-	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, l.guest, "/proc/nowhere/project", nil); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
+	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, l.guest, "/proc/nowhere/project", nil); fault.KindOf(
+		err) != fault.Unavailable || fault.Hint(err) == "" {
 		t.Errorf("nowhere to write: %v", err)
 	}
 }

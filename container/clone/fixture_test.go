@@ -195,8 +195,10 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	(&cgi.Handler{Path: "/bin/sh", Args: []string{"-c", "exec git http-backend"}, Logger: log.New(io.Discard, "", 0), Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(w.dir, "srv"), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=" + w.dir,
+	(&cgi.Handler{Path: "/bin/sh", Args: []string{"-c", "exec git http-backend"}, Logger: log.New(io.Discard, "", 0),
+		Stderr: io.Discard,
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(w.dir, "srv"), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1",
+			"HOME=" + w.dir,
 			"GIT_PROTOCOL=" + r.Header.Get("Git-Protocol")}}).ServeHTTP(rw, r)
 }
 

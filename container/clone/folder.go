@@ -79,7 +79,8 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	// Files were counted, directories were not: one chain of them in many places
 	// makes an archive of any size.
 	out := &limitedBuffer{most: 2 * mostFolder}
-	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock, stdout: out})
+	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock,
+		stdout: out})
 	if out.full {
 		return Folder{}, folderTooLarge(name)
 	}
@@ -87,5 +88,6 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 }
 
 func folderTooLarge(name string) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: "read folder", Subject: name, Why: "it is larger than 32 MB, or has more than 1000 files", Hint: "keep only what its Dockerfile needs in it"}
+	return &fault.Error{Kind: fault.TooLarge, Op: "read folder", Subject: name,
+		Why: "it is larger than 32 MB, or has more than 1000 files", Hint: "keep only what its Dockerfile needs in it"}
 }

@@ -71,7 +71,8 @@ func TestFolder(t *testing.T) {
 	w.push("main")
 	f := w.mustFolder(Source{}, ".hako")
 	got := listing(t, f.Tar)
-	for name, want := range map[string]string{"Dockerfile": "0 0 FROM x\n", "sub/run.sh": "0 100 echo\n", "link": "2 100 /etc/passwd"} {
+	for name, want := range map[string]string{"Dockerfile": "0 0 FROM x\n", "sub/run.sh": "0 100 echo\n",
+		"link": "2 100 /etc/passwd"} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}
@@ -103,7 +104,8 @@ func TestFolderID(t *testing.T) {
 	}
 	w.commit(".hako/Dockerfile", "FROM y\n")
 	w.push("other")
-	if third := w.mustFolder(Source{Branch: "other"}, ".hako"); third.ID == first.ID || !strings.Contains(listing(t, third.Tar)["Dockerfile"], "FROM y") {
+	if third := w.mustFolder(Source{Branch: "other"}, ".hako"); third.ID == first.ID ||
+		!strings.Contains(listing(t, third.Tar)["Dockerfile"], "FROM y") {
 		t.Errorf("it did not change: %s", third.ID)
 	}
 	if again := w.mustFolder(Source{}, ".hako"); again.ID != first.ID {
@@ -135,7 +137,8 @@ func TestFolderTooLarge(t *testing.T) {
 		t.Helper()
 		w.forged("040000 tree " + tree + "\t.hako\x00")
 		f, err := w.folder(Source{}, ".hako")
-		if fault.KindOf(err) != fault.TooLarge || !strings.Contains(err.Error(), ".hako") || fault.Hint(err) == "" || f.Tar != nil {
+		if fault.KindOf(err) != fault.TooLarge || !strings.Contains(err.Error(), ".hako") || fault.Hint(err) == "" ||
+			f.Tar != nil {
 			t.Errorf("%s: %d bytes, %v", name, len(f.Tar), err)
 		}
 	}
@@ -173,7 +176,8 @@ func TestFolderAndClone(t *testing.T) {
 		t.Errorf("%+v", l.Checkout)
 	}
 	w.remove("*/git/objects/pack/*")
-	if again := w.mustFolder(Source{}, ".hako"); again.ID != first.ID || !maps.Equal(listing(t, again.Tar), listing(t, first.Tar)) {
+	if again := w.mustFolder(Source{}, ".hako"); again.ID != first.ID ||
+		!maps.Equal(listing(t, again.Tar), listing(t, first.Tar)) {
 		t.Errorf("from a damaged cache: %s %q", again.ID, listing(t, again.Tar))
 	}
 }
@@ -215,7 +219,8 @@ func TestReach(t *testing.T) {
 		"address":    {Source{URL: "ext::sh -c id"}, right, fault.Invalid, "blanks"},
 	} {
 		w.store.Keys = c.keys
-		if err := reach(c.src); fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.word) || fault.Hint(err) == "" {
+		if err := reach(c.src); fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.word) ||
+			fault.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

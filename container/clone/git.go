@@ -62,7 +62,8 @@ func leniency() []setting {
 // What git calls them.
 var (
 	mistakes = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
-		"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry", "multipleAuthors",
+		"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry",
+		"multipleAuthors",
 		"zeroPaddedDate", "zeroPaddedFilemode", "nulInCommit"}
 	attacks = []string{"hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName"}
 )
@@ -73,12 +74,14 @@ var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROX
 func (s *Store) git(home string, progress func(string)) (*git, error) {
 	program, err := exec.LookPath(cmp.Or(s.Git, "git"))
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git is not installed on this machine", Hint: "install it, for example with apt install git"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git is not installed on this machine",
+			Hint: "install it, for example with apt install git"}
 	}
 	g := &git{program: program, home: home, secrets: &redact.Set{}, progress: progress}
 	g.secrets.Add(s.Keys.Secrets()...)
 	g.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "LC_ALL=C", "TZ=UTC",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=", "SSH_ASKPASS=",
 		"GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(home)}
 	for _, pair := range s.Environ {
@@ -104,7 +107,8 @@ func (g *git) checkVersion(ctx context.Context) error {
 	if major > oldestMajor || major == oldestMajor && minor >= oldestMinor {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git on this machine is too old (" + shown(strings.TrimSpace(out.String())) + ")",
+	return &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git on this machine is too old (" +
+		shown(strings.TrimSpace(out.String())) + ")",
 		Hint: "install git 2.31 or later"}
 }
 

@@ -19,13 +19,15 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 		return err
 	}
 	out := &limitedBuffer{most: mostRefs}
-	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree, "--"}, tops(paths)...)
+	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree,
+		"--"}, tops(paths)...)
 	if err := b.git.run(ctx, call{args: args, dir: b.repository(), stdout: out}); err != nil {
 		return err
 	}
 	for name := range strings.SplitSeq(out.String(), "\x00") {
 		if guarded(name, paths) {
-			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "it changes " + shown(name) + ", which runs with the rights of the project",
+			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "it changes " + shown(name) +
+				", which runs with the rights of the project",
 				Hint: "make that change yourself, or set agent.ci_files: true"}
 		}
 	}

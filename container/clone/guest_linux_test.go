@@ -11,6 +11,7 @@ import (
 
 	"hako/container/guest"
 	"hako/container/guest/server"
+	"hako/internal/testload"
 )
 
 // TestMain is the guest where a test starts it, and the tests otherwise.
@@ -35,7 +36,8 @@ func startGuest(t *testing.T) (*guest.Client, string) {
 	}
 	writeFile(t, root, guest.Name, text)
 	writeFile(t, root, "work/home/x", nil)
-	o := guest.Options{Socket: filepath.Join(root, "guest.sock"), Dir: work, Home: filepath.Join(work, "home"), Spool: filepath.Join(root, "home")}
+	o := guest.Options{Socket: filepath.Join(root, "guest.sock"), Dir: work, Home: filepath.Join(work, "home"),
+		Spool: filepath.Join(root, "home")}
 	for _, name := range []string{root, filepath.Join(root, guest.Name)} {
 		if err := os.Chmod(name, 0o755); err != nil {
 			t.Fatal(err)
@@ -58,7 +60,7 @@ func startGuest(t *testing.T) (*guest.Client, string) {
 
 func dial(t *testing.T, socket string) *guest.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(20*time.Second))
 	defer cancel()
 	for {
 		c, err := guest.Dial(ctx, socket)
@@ -83,14 +85,17 @@ func TestRealGuest(t *testing.T) {
 	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, c, dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	res, err := c.Exec(t.Context(), guest.Command{Script: `test "$(sh run.sh)" = hello && test -O .git/config && test -z "$(git status --porcelain)"`, Dir: dir, Stderr: os.Stderr})
+	res, err := c.Exec(t.Context(),
+		guest.Command{Script: `test "$(sh run.sh)" = hello && test -O .git/config && test -z "$(git status --porcelain)"`,
+			Dir: dir, Stderr: os.Stderr})
 	if err != nil || res.Exit != 0 {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if found := contains(t, work, w.store.Keys.Secrets()...); found != nil {
 		t.Errorf("the token is in %q", found)
 	}
-	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, c, "/nowhere/project", nil); os.Getuid() == 0 && err == nil {
+	if _, err := w.store.Clone(t.Context(), Source{URL: w.address()}, c, "/nowhere/project", nil); os.Getuid() == 0 &&
+		err == nil {
 		t.Error("it was written to where the user may not write")
 	}
 }

@@ -138,8 +138,9 @@ func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g Guest, dir string
 	if parent := j.undo(load); parent != "" {
 		load.Commit, load.Key = parent, ""
 	}
-	return Checkout{Commit: load.Commit, Key: load.Key, Branch: load.branch, Default: at.standard, URL: j.url.String(), Cached: load.cached,
-		Bytes: load.Bytes, Warnings: j.warnings(load)}, nil
+	return Checkout{Commit: load.Commit, Key: load.Key, Branch: load.branch, Default: at.standard, URL: j.url.String(),
+		Cached: load.cached,
+		Bytes:  load.Bytes, Warnings: j.warnings(load)}, nil
 }
 
 func (j *cloneJob) warnings(l *transfer) []string {
@@ -194,7 +195,8 @@ func (j *cloneJob) online(ctx context.Context) ([]setting, error) {
 		return nil, err
 	}
 	j.git.secrets.Add(c.secrets()...)
-	return append(j.tls[:len(j.tls):len(j.tls)], setting{"http." + j.url.String() + ".extraHeader", "Authorization: " + c.basic()}), nil
+	return append(j.tls[:len(j.tls):len(j.tls)], setting{"http." + j.url.String() + ".extraHeader",
+		"Authorization: " + c.basic()}), nil
 }
 
 // runOnline runs a git that asks the server.

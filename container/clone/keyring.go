@@ -54,7 +54,8 @@ func (c Credential) fingerprint() string {
 
 // secrets are all spellings that must not be seen.
 func (c Credential) secrets() []string {
-	all := []string{c.Token, c.pair(base64.StdEncoding), c.pair(base64.RawURLEncoding), base64.StdEncoding.EncodeToString([]byte(c.Token))}
+	all := []string{c.Token, c.pair(base64.StdEncoding), c.pair(base64.RawURLEncoding),
+		base64.StdEncoding.EncodeToString([]byte(c.Token))}
 	for _, escaped := range []string{url.QueryEscape(c.Token), url.PathEscape(c.Token)} {
 		if !slices.Contains(all, escaped) {
 			all = append(all, escaped)
@@ -123,7 +124,8 @@ func FromEnviron(getenv func(string) string) (*Keyring, error) {
 			continue
 		}
 		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, badVariable(f.token, "it is not a token: there are blanks or unusual characters in it", "set it to the token and nothing else")
+			return nil, badVariable(f.token, "it is not a token: there are blanks or unusual characters in it",
+				"set it to the token and nothing else")
 		}
 		scheme, host, err := f.server(getenv(f.api))
 		if err != nil {
@@ -145,7 +147,8 @@ func (f credentialSource) server(api string) (scheme, host string, err error) {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
 		return "", "", badVariable(f.api, "it is not the address of a server", "write it as https://"+f.host+"/api")
 	case u.User != nil:
-		return "", "", badVariable(f.api, "there is a user or a password in it", "leave them out; the token belongs into "+f.token)
+		return "", "", badVariable(f.api, "there is a user or a password in it", "leave them out; the token belongs into "+
+			f.token)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", "", badVariable(f.api, "it begins with neither https:// nor http://", "write it as https://"+f.host+"/api")
 	}

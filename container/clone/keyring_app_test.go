@@ -41,7 +41,8 @@ func newAppWorld(t *testing.T) (*world, *fake.Server, work.Forge) {
 	f.App(12, 34, &key.PublicKey, "robot[bot]")
 	f.Member("acme/app", "robot[bot]", "write")
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	hub, err := work.New(work.Config{Provider: work.GitHub, APIURL: f.API(), App: &work.App{ID: 12, Installation: 34, Key: text}, Pause: time.Millisecond})
+	hub, err := work.New(work.Config{Provider: work.GitHub, APIURL: f.API(),
+		App: &work.App{ID: 12, Installation: 34, Key: text}, Pause: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,16 +94,19 @@ func TestAppRefused(t *testing.T) {
 	w, f, _ := newAppWorld(t)
 	src := Source{URL: f.URL + "/acme/app.git"}
 	f.Spoil(fake.Fault{Path: "/access_tokens", Status: 404, Message: "Not Found"})
-	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "installation 34") || fault.Hint(err) == "" {
+	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "installation 34") ||
+		fault.Hint(err) == "" {
 		t.Errorf("got %v", err)
 	}
 	here := w.mustClone(src)
 	f.EndTokens() // before its time: it was taken from the App
-	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "the token of GitHub App 12") {
+	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied ||
+		!strings.Contains(err.Error(), "the token of GitHub App 12") {
 		t.Errorf("got %v", err)
 	}
 	here.write("README", "second\n")
-	if _, err := w.save(here.origin(src), Save{Ref: branchRef}); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "the token of GitHub App 12") {
+	if _, err := w.save(here.origin(src), Save{Ref: branchRef}); fault.KindOf(err) != fault.Denied ||
+		!strings.Contains(err.Error(), "the token of GitHub App 12") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -119,7 +123,8 @@ func TestAppIsHidden(t *testing.T) {
 	here := w.mustClone(src)
 	hook := "#!/bin/sh\necho '" + strings.Join(c.secrets(), " ") + "' >&2; exit 1\n"
 	hooks := filepath.Join(w.dir, "hub", "acme", "app.git", "hooks")
-	if err := errors.Join(os.MkdirAll(hooks, 0o700), os.WriteFile(filepath.Join(hooks, "pre-receive"), []byte(hook), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(hooks, 0o700), os.WriteFile(filepath.Join(hooks, "pre-receive"), []byte(hook),
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	here.write("README", "second\n")

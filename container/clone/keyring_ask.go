@@ -28,7 +28,8 @@ func (k *Keyring) Add(a Account) error {
 	}
 	for _, other := range k.keys {
 		if other.scheme == scheme && other.host == host {
-			return &fault.Error{Kind: fault.Invalid, Op: "log in to", Subject: host, Why: "there are both " + other.token + " and " + a.Name, Hint: "leave out one of them"}
+			return &fault.Error{Kind: fault.Invalid, Op: "log in to", Subject: host, Why: "there are both " + other.token +
+				" and " + a.Name, Hint: "leave out one of them"}
 		}
 	}
 	if k.out == nil {
@@ -36,7 +37,8 @@ func (k *Keyring) Add(a Account) error {
 	}
 	sum := sha256.Sum256([]byte("hako clone account\x00" + a.Name))
 	out := k.out
-	k.keys = append(k.keys, key{scheme: scheme, host: host, token: "the token of " + a.Name, owner: hex.EncodeToString(sum[:]), asked: true,
+	k.keys = append(k.keys, key{scheme: scheme, host: host, token: "the token of " + a.Name,
+		owner: hex.EncodeToString(sum[:]), asked: true,
 		credential: func(ctx context.Context) (Credential, error) { return a.ask(ctx, f.user, out) }})
 	return nil
 }
@@ -48,7 +50,8 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 		return Credential{}, err
 	}
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Credential{}, &fault.Error{Kind: fault.Unavailable, Op: "log in", Subject: "as " + a.Name, Why: "what came is no token", Hint: "see the settings of the account"}
+		return Credential{}, &fault.Error{Kind: fault.Unavailable, Op: "log in", Subject: "as " + a.Name,
+			Why: "what came is no token", Hint: "see the settings of the account"}
 	}
 	c := Credential{user, token}
 	out.note(c)

@@ -95,7 +95,8 @@ func TestAskedFails(t *testing.T) {
 	}
 	for _, raw := range []string{" ", "sEcret\r\nHost: x"} {
 		source.raw = raw
-		if _, _, err := k.For(t.Context(), hubURL); err == nil || strings.Contains(err.Error(), "sEcret") || fault.Hint(err) == "" {
+		if _, _, err := k.For(t.Context(), hubURL); err == nil || strings.Contains(err.Error(), "sEcret") ||
+			fault.Hint(err) == "" {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
@@ -103,14 +104,16 @@ func TestAskedFails(t *testing.T) {
 
 func TestAskedOnce(t *testing.T) {
 	source := &till{}
-	if err := ring(t).Add(Account{Name: "GitHub App 12", Token: source.Token}); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "GITHUB_PERSONAL_ACCESS_TOKEN and GitHub App 12") {
+	if err := ring(t).Add(Account{Name: "GitHub App 12", Token: source.Token}); fault.KindOf(err) != fault.Invalid ||
+		!strings.Contains(err.Error(), "GITHUB_PERSONAL_ACCESS_TOKEN and GitHub App 12") {
 		t.Errorf("two for one server: %v", err)
 	}
 	if err := (&Keyring{}).Add(Account{API: "ftp://x", Token: source.Token}); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("got %v", err)
 	}
 	k := ring(t)
-	if err := k.Add(Account{API: "https://ghe.corp.example/api/v3", Name: "GitHub App 12", Token: source.Token}); err != nil || !slices.Contains(k.Hosts(), "ghe.corp.example") {
+	if err := k.Add(Account{API: "https://ghe.corp.example/api/v3", Name: "GitHub App 12",
+		Token: source.Token}); err != nil || !slices.Contains(k.Hosts(), "ghe.corp.example") {
 		t.Errorf("%q, %v", k.Hosts(), err)
 	}
 }
@@ -125,7 +128,8 @@ func TestAskedLends(t *testing.T) {
 	}
 	_, value, _ := lent[0].Header()
 	again, _, _ := lent[0].Header()
-	if pair, _ := strings.CutPrefix(value, "Basic "); !slices.Contains(k.Secrets(), pair) || again != "Authorization" || source.n != 1 {
+	if pair, _ := strings.CutPrefix(value, "Basic "); !slices.Contains(k.Secrets(), pair) || again != "Authorization" ||
+		source.n != 1 {
 		t.Errorf("%q is not among %q, of %d tokens", value, k.Secrets(), source.n)
 	}
 }
@@ -154,7 +158,10 @@ func (h *issuedCredentials) copy() *struct{ last []func() Credential } {
 
 func TestAskedTogether(t *testing.T) {
 	k := &Keyring{}
-	if err := k.Add(Account{Name: "x", Token: func(context.Context) (string, error) { return "ghs_same", nil }}); err != nil {
+	if err := k.Add(Account{Name: "x", Token: func(context.Context) (string, error) {
+		return "ghs_same",
+			nil
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup

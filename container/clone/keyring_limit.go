@@ -25,7 +25,8 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	for _, text := range list {
 		g, err := parseGrant(text)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: plainly(text), Why: "it is neither a repository nor all of an owner",
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: plainly(text),
+				Why:  "it is neither a repository nor all of an owner",
 				Hint: "write github.com/owner/project or github.com/owner/*"}
 		}
 		limited.grants = append(limited.grants, g)

@@ -16,14 +16,21 @@ func TestLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, listed := range map[string]bool{
-		"https://github.com/owner/project": true, "https://github.com/owner/project.git": true, "https://GitHub.com:443/Owner/Project": true,
-		"https://github.com/team/x": true, "https://github.com/team/x.git": true, "http://git.corp.example:8080/a/b/c": true,
+		"https://github.com/owner/project": true, "https://github.com/owner/project.git": true,
+		"https://GitHub.com:443/Owner/Project": true,
+		"https://github.com/team/x":            true, "https://github.com/team/x.git": true,
+		"http://git.corp.example:8080/a/b/c": true,
 
-		"https://github.com/owner/project2": false, "https://github.com/owner/project.git2": false, "https://github.com/owner/projec": false, "https://github.com/owner": false,
-		"https://github.com/owner/project/wiki": false, "https://github.com/owner/project.git.git": false, "https://github.com/team": false, "https://github.com/team/": false,
-		"https://github.com/team2/x": false, "https://github.com/team/x/y": false, "https://github.com/x/team/y": false, "http://github.com/team/x": false,
-		"https://github.com:444/team/x": false, "https://github.com.evil.example/team/x": false, "https://evil.example/github.com/team/x": false,
-		"https://evil.example/team/x": false, "http://git.corp.example:8080/a/b": false, "http://git.corp.example:8080/a/c/x": false, "http://git.corp.example/a/b/c": false,
+		"https://github.com/owner/project2": false, "https://github.com/owner/project.git2": false,
+		"https://github.com/owner/projec": false, "https://github.com/owner": false,
+		"https://github.com/owner/project/wiki": false, "https://github.com/owner/project.git.git": false,
+		"https://github.com/team": false, "https://github.com/team/": false,
+		"https://github.com/team2/x": false, "https://github.com/team/x/y": false, "https://github.com/x/team/y": false,
+		"http://github.com/team/x":      false,
+		"https://github.com:444/team/x": false, "https://github.com.evil.example/team/x": false,
+		"https://evil.example/github.com/team/x": false,
+		"https://evil.example/team/x":            false, "http://git.corp.example:8080/a/b": false,
+		"http://git.corp.example:8080/a/c/x": false, "http://git.corp.example/a/b/c": false,
 	} {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -55,10 +62,13 @@ func TestLimit(t *testing.T) {
 }
 
 func TestLimitRefuses(t *testing.T) {
-	for _, text := range []string{"", "*", "github.com", "github.com/*", "github.com/owner", "owner/project", "github.com/*/x", "github.com/ow*/x", "https://me:pw@github.com/a/b",
-		"ssh://github.com/a/b", "github.com/a/../b", "github.com/a/b?c", "github.com/a/b#c", "github.com/a%2fb/c", "github.com/a/.git", "github.com//a/b", "-x/a/b", "github.com/a/b\n"} {
+	for _, text := range []string{"", "*", "github.com", "github.com/*", "github.com/owner", "owner/project",
+		"github.com/*/x", "github.com/ow*/x", "https://me:pw@github.com/a/b",
+		"ssh://github.com/a/b", "github.com/a/../b", "github.com/a/b?c", "github.com/a/b#c", "github.com/a%2fb/c",
+		"github.com/a/.git", "github.com//a/b", "-x/a/b", "github.com/a/b\n"} {
 		_, err := ring(t).Limit("mcp.repositories", []string{text})
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), "owner/*") || strings.Contains(err.Error(), "pw") {
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), "owner/*") ||
+			strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

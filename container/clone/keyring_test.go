@@ -36,7 +36,8 @@ func environment(pairs ...string) func(string) string {
 
 func ring(t *testing.T, pairs ...string) *Keyring {
 	t.Helper()
-	k, err := FromEnviron(environment(append(pairs, "GITHUB_PERSONAL_ACCESS_TOKEN", hubToken, "GITLAB_PERSONAL_ACCESS_TOKEN", labToken)...))
+	k, err := FromEnviron(environment(append(pairs, "GITHUB_PERSONAL_ACCESS_TOKEN", hubToken,
+		"GITLAB_PERSONAL_ACCESS_TOKEN", labToken)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,8 @@ func ring(t *testing.T, pairs ...string) *Keyring {
 
 func TestFor(t *testing.T) {
 	usual := ring(t)
-	own := ring(t, "GITHUB_API_URL", "https://ghe.corp.example:8443/api/v3", "GITLAB_API_URL", "http://Git.Corp.example/api/v4/")
+	own := ring(t, "GITHUB_API_URL", "https://ghe.corp.example:8443/api/v3", "GITLAB_API_URL",
+		"http://Git.Corp.example/api/v4/")
 	cloud := ring(t, "GITHUB_API_URL", "https://api.acme.ghe.com")
 	for _, c := range []struct {
 		k    *Keyring
@@ -87,7 +89,8 @@ func TestFor(t *testing.T) {
 	if got := own.Hosts(); !slices.Equal(got, []string{"ghe.corp.example:8443", "git.corp.example"}) {
 		t.Errorf("hosts %q", got)
 	}
-	if k, err := FromEnviron(environment("GITHUB_PERSONAL_ACCESS_TOKEN", "  ")); err != nil || len(k.Hosts()) > 0 || len(k.Secrets()) > 0 {
+	if k, err := FromEnviron(environment("GITHUB_PERSONAL_ACCESS_TOKEN", "  ")); err != nil || len(k.Hosts()) > 0 ||
+		len(k.Secrets()) > 0 {
 		t.Errorf("%v, %v", k, err)
 	}
 }
@@ -99,7 +102,8 @@ func TestBadEnviron(t *testing.T) {
 		"GITHUB_API_URL":               "ftp://sEcret.example",
 		"GITLAB_API_URL":               "https://me:sEcret@git.example/api/v4",
 	} {
-		_, err := FromEnviron(environment(name, value, "GITHUB_PERSONAL_ACCESS_TOKEN", hubToken, "GITLAB_PERSONAL_ACCESS_TOKEN", labToken))
+		_, err := FromEnviron(environment(name, value, "GITHUB_PERSONAL_ACCESS_TOKEN", hubToken,
+			"GITLAB_PERSONAL_ACCESS_TOKEN", labToken))
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Subject != name || e.Hint == "" || strings.Contains(err.Error()+e.Hint, "sEcret") {
 			t.Errorf("%s: %v", name, err)
@@ -117,7 +121,8 @@ func TestNothingShows(t *testing.T) {
 	k := ring(t)
 	c, _, _ := k.For(t.Context(), &url.URL{Scheme: "https", Host: "github.com"})
 	var out bytes.Buffer
-	for _, v := range []any{c, &c, k, *k, []Credential{c}, map[string]any{"c": c}, struct{ C Credential }{c}, struct{ c Credential }{Credential{}},
+	for _, v := range []any{c, &c, k, *k, []Credential{c}, map[string]any{"c": c}, struct{ C Credential }{c},
+		struct{ c Credential }{Credential{}},
 		Store{Keys: k}, &Store{Keys: k}, &cloneJob{Store: &Store{Keys: k}, key: &k.keys[0]}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb+"\n", v)
@@ -136,7 +141,9 @@ func TestNothingShows(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	all := ring(t).Secrets()
-	for _, want := range []string{hubToken, labToken, base64.StdEncoding.EncodeToString([]byte("x-access-token:" + hubToken)), base64.StdEncoding.EncodeToString([]byte("oauth2:" + labToken))} {
+	for _, want := range []string{hubToken, labToken,
+		base64.StdEncoding.EncodeToString([]byte("x-access-token:" + hubToken)),
+		base64.StdEncoding.EncodeToString([]byte("oauth2:" + labToken))} {
 		if !slices.Contains(all, want) {
 			t.Errorf("%s is missing in %q", want, all)
 		}
@@ -166,7 +173,8 @@ func TestLend(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, err := k.Lend(t.Context(), &url.URL{Scheme: "https", Host: "example.com", Path: "/a/b"}); got != nil || err != nil {
+	if got, err := k.Lend(t.Context(), &url.URL{Scheme: "https", Host: "example.com", Path: "/a/b"}); got != nil ||
+		err != nil {
 		t.Errorf("there is something for a stranger: %v, %v", got, err)
 	}
 }
@@ -174,13 +182,15 @@ func TestLend(t *testing.T) {
 func TestStoreLend(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	s := &Store{Keys: ring(t), CAFile: file, InsecureTLS: true}
-	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); fault.KindOf(err) != fault.Invalid ||
+		fault.Hint(err) == "" {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); err == nil || !strings.Contains(err.Error(), "no certificate") {
+	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); err == nil ||
+		!strings.Contains(err.Error(), "no certificate") {
 		t.Errorf("a file without certificates: %v", err)
 	}
 	s.CAFile = ""

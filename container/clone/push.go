@@ -61,7 +61,8 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 		}
 	}
 	out := &limitedBuffer{most: 64 << 10}
-	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(), stdout: out})
+	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(),
+		stdout: out})
 	var f *failure
 	if !errors.As(err, &f) {
 		return err
@@ -84,14 +85,16 @@ func (b *saveRepo) refusal(report string, f *failure) error {
 	case strings.HasPrefix(reason, "[rejected]") || isRace(reason):
 		return errBehind
 	}
-	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "the server refused the push", Err: spoken(b.quoted(reason, f)),
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "the server refused the push",
+		Err:  spoken(b.quoted(reason, f)),
 		Hint: "see that the token may push there and that the branch is not protected"}
 }
 
 // isRace reports whether a server refused because of what somebody else did at
 // the same time.
 func isRace(reason string) bool {
-	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"} {
+	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref",
+		"incorrect old value", "reference already exists"} {
 		if strings.Contains(reason, words) {
 			return true
 		}
@@ -117,7 +120,8 @@ const found = "refs/hako/found"
 // history.
 func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
-		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
+		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
 }
 
 // have brings a commit that is not there.
@@ -149,7 +153,8 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 		return tip, nil
 	}
 	name := strings.TrimPrefix(s.Ref, heads)
-	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "the branch " + shown(name) + " was changed by somebody else meanwhile",
+	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "the branch " + shown(name) +
+		" was changed by somebody else meanwhile",
 		Hint: "look at what is there now, and begin anew from it"}
 }
 

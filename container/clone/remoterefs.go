@@ -69,7 +69,8 @@ func (j *cloneJob) start() string {
 // choose finds what is wanted in what the server has.
 func (j *cloneJob) choose(ctx context.Context, text string) (remoteRefs, error) {
 	all, standard := parseRefs(text)
-	at := remoteRefs{standard: standard, branch: cmp.Or(j.src.Branch, standard), commits: map[string]string{}, from: map[string]string{}}
+	at := remoteRefs{standard: standard, branch: cmp.Or(j.src.Branch, standard), commits: map[string]string{},
+		from: map[string]string{}}
 	if at.branch == "" {
 		return remoteRefs{}, j.noDefault(ctx)
 	}
@@ -97,7 +98,8 @@ func (j *cloneJob) missing(ctx context.Context, ref string) error {
 	if branch, ok := strings.CutPrefix(ref, heads); ok {
 		return j.noBranch(ctx, branch)
 	}
-	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no " + shown(ref), Hint: "see whether it was closed or removed, and whether the token may see it"}
+	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no " + shown(ref),
+		Hint: "see whether it was closed or removed, and whether the token may see it"}
 }
 
 // mostRefs bounds how much a server may list.
@@ -108,7 +110,8 @@ func (j *cloneJob) list(ctx context.Context, patterns ...string) (string, error)
 	args := append([]string{"ls-remote", "--symref", j.url.String()}, patterns...)
 	err := j.runOnline(ctx, call{args: args, stdout: out})
 	if out.full {
-		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the server lists more branches than can be read", Hint: "check the address"}
+		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown,
+			Why: "the server lists more branches than can be read", Hint: "check the address"}
 	}
 	return out.String(), j.explain(err)
 }
@@ -140,7 +143,8 @@ func isHash(text string) bool {
 
 // noBranch explains what there is instead.
 func (j *cloneJob) noBranch(ctx context.Context, name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no branch " + shown(name), Hint: "name a branch that exists"}
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no branch " + shown(name),
+		Hint: "name a branch that exists"}
 	if some := j.someBranches(ctx, name); len(some) > 0 {
 		e.Hint = "there are " + strings.Join(some, ", ")
 	}
@@ -148,7 +152,8 @@ func (j *cloneJob) noBranch(ctx context.Context, name string) error {
 }
 
 func (j *cloneJob) noDefault(ctx context.Context) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "the repository is empty", Hint: "push a first commit to it"}
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "the repository is empty",
+		Hint: "push a first commit to it"}
 	if some := j.someBranches(ctx, "main"); len(some) > 0 {
 		e.Why, e.Hint = "it has no default branch", "name a branch: there are "+strings.Join(some, ", ")
 	}

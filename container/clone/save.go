@@ -74,7 +74,8 @@ func (s *Store) Save(ctx context.Context, o Origin, save Save, progress func(str
 	j.op = opSave
 	kept, err := j.save(ctx, o, save)
 	if err != nil && (errors.Is(err, errOverdue) || errors.Is(context.Cause(ctx), errOverdue)) {
-		err = &fault.Error{Kind: fault.Timeout, Op: opSave, Subject: j.shown, Why: "it took longer than " + timeout.String(), Hint: "raise the time for a clone, or check the connection to the server"}
+		err = &fault.Error{Kind: fault.Timeout, Op: opSave, Subject: j.shown, Why: "it took longer than " + timeout.String(),
+			Hint: "raise the time for a clone, or check the connection to the server"}
 	}
 	return kept, err
 }
@@ -84,7 +85,8 @@ func (s *Store) checkSave(o Origin, save Save) error {
 		return err
 	}
 	if !isHash(o.Commit) {
-		return &fault.Error{Kind: fault.Invalid, Op: opSave, Why: "nothing was cloned into the container", Hint: "name a repository when it is made"}
+		return &fault.Error{Kind: fault.Invalid, Op: opSave, Why: "nothing was cloned into the container",
+			Hint: "name a repository when it is made"}
 	}
 	return save.Check()
 }
@@ -109,7 +111,8 @@ func (s Save) Check() error {
 		return refuse(s.Drop, "it cannot be kept and removed", "name another one")
 	case s.Key == "" || len(s.Key) > 200 || strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return refuse(s.Key, "it is not a key", "use letters, digits and signs, without blanks")
-	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) || strings.Contains(s.Message, "\x00"):
+	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) ||
+		strings.Contains(s.Message, "\x00"):
 		return refuse("", "the message of the commit is empty, too long or not text", "say what changed")
 	case !authorForm.Get().MatchString(cmp.Or(s.Author, usualAuthor)):
 		return refuse(s.Author, "it is not an author", "write it as name <address>")
@@ -232,7 +235,8 @@ func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save
 // written is a commit of ours.
 func (b *saveRepo) written(s Save, tree, parent, trailers string) commitText {
 	who := cmp.Or(s.Author, usualAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
-	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" + withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
+	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" +
+		withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
 }
 
 // base returns the commit that the work began from. In a container that began

@@ -99,17 +99,18 @@ func TestSaveOfLiars(t *testing.T) {
 		kind  fault.Kind
 		words string
 	}{
-		"nothing":        {says(), fault.Denied, "nothing came"},
-		"no line":        {says(strings.Repeat("x", 5000)), fault.Denied, "nothing came"},
-		"words":          {says("a b c\n"), fault.Denied, "not what was asked for"},
-		"an option":      {says("--upload-pack=x "+tree+" "+tree+"\n", fine), fault.Denied, "not what was asked for"},
-		"garbage":        {says(header, "PACK", strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
-		"half":           {says(header, fine[:len(fine)/2]), fault.Denied, "not what was asked for"},
-		"more":           {says(header, fine, strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
-		"a wrong sum":    {says(header, fine[:len(fine)-20], strings.Repeat("x", 20)), fault.Denied, "not as git makes them"},
-		"another commit": {says(strings.Repeat("1", 40)+" "+tree+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
-		"no commit":      {says(tree+" "+tree+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
-		"no tree":        {says(tip+" "+tip+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
+		"nothing":     {says(), fault.Denied, "nothing came"},
+		"no line":     {says(strings.Repeat("x", 5000)), fault.Denied, "nothing came"},
+		"words":       {says("a b c\n"), fault.Denied, "not what was asked for"},
+		"an option":   {says("--upload-pack=x "+tree+" "+tree+"\n", fine), fault.Denied, "not what was asked for"},
+		"garbage":     {says(header, "PACK", strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
+		"half":        {says(header, fine[:len(fine)/2]), fault.Denied, "not what was asked for"},
+		"more":        {says(header, fine, strings.Repeat("x", 100)), fault.Denied, "not what was asked for"},
+		"a wrong sum": {says(header, fine[:len(fine)-20], strings.Repeat("x", 20)), fault.Denied, "not as git makes them"},
+		"another commit": {says(strings.Repeat("1", 40)+" "+tree+" "+tree+"\n", fine), fault.Denied,
+			"does not have what it says"},
+		"no commit": {says(tree+" "+tree+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
+		"no tree":   {says(tip+" "+tip+" "+tree+"\n", fine), fault.Denied, "does not have what it says"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -142,7 +143,8 @@ func TestSaveForgedObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(inner)
 			}
-			tree, err := w.tryGit(w.work, entries(w.blob("[submodule \"x\"]\n\tpath = x\n\turl = --upload-pack=touch\n"), strings.TrimSpace(inner)), "mktree", "-z", "--missing")
+			tree, err := w.tryGit(w.work, entries(w.blob("[submodule \"x\"]\n\tpath = x\n\turl = --upload-pack=touch\n"),
+				strings.TrimSpace(inner)), "mktree", "-z", "--missing")
 			if err != nil {
 				t.Fatal(tree)
 			}
@@ -166,7 +168,8 @@ func TestSaveMissingObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(pack)
 	}
-	w.refuses(l, says(l.Commit+" "+tree+" "+w.git(w.work, "rev-parse", l.Commit+"^{tree}")+"\n", pack), fault.Denied, "could be an attack")
+	w.refuses(l, says(l.Commit+" "+tree+" "+w.git(w.work, "rev-parse", l.Commit+"^{tree}")+"\n", pack), fault.Denied,
+		"could be an attack")
 }
 
 // TestSaveOfAnotherHistory is one that would put somebody else's in its place.
@@ -185,7 +188,8 @@ func TestSaveOfAnotherHistory(t *testing.T) {
 		"git -c user.name=a -c user.email=a@b commit -q --amend -m x README; git reflog expire --all; git gc": "does not go on from",
 	} {
 		l := w.mustClone(Source{})
-		if res, err := l.guest.Exec(t.Context(), guest.Command{Script: damage, Dir: l.dir, Stdin: strings.NewReader("")}); err != nil || res.Exit != 0 {
+		if res, err := l.guest.Exec(t.Context(),
+			guest.Command{Script: damage, Dir: l.dir, Stdin: strings.NewReader("")}); err != nil || res.Exit != 0 {
 			t.Fatal(damage, res, err)
 		}
 		w.refuses(l, l.guest, fault.Invalid, words)
@@ -283,15 +287,21 @@ func TestSaveRunsNothing(t *testing.T) {
 	owned := filepath.Join(w.dir, "owned")
 	run := "touch " + owned + "; cat"
 	for name, value := range map[string]string{
-		"core.fsmonitor": run, "filter.evil.clean": run, "filter.evil.smudge": run, "filter.evil.process": run, "filter.evil.required": "true",
-		"diff.evil.textconv": run, "diff.external": run, "core.sshCommand": run, "core.editor": run, "core.pager": run, "core.alternateRefsCommand": run,
-		"gpg.program": run, "commit.gpgSign": "true", "core.hooksPath": filepath.Join(l.dir, "hooks"), "protocol.ext.allow": "always",
-		"remote.evil.url": "ext::sh -c touch% " + owned, "remote.evil.promisor": "true", "extensions.partialClone": "evil", "core.repositoryFormatVersion": "1",
-		"uploadpack.packObjectsHook": run, "credential.helper": "!" + run, "alias.write-tree": "!" + run, "core.gitProxy": run,
+		"core.fsmonitor": run, "filter.evil.clean": run, "filter.evil.smudge": run, "filter.evil.process": run,
+		"filter.evil.required": "true",
+		"diff.evil.textconv":   run, "diff.external": run, "core.sshCommand": run, "core.editor": run, "core.pager": run,
+		"core.alternateRefsCommand": run,
+		"gpg.program":               run, "commit.gpgSign": "true", "core.hooksPath": filepath.Join(l.dir, "hooks"),
+		"protocol.ext.allow": "always",
+		"remote.evil.url":    "ext::sh -c touch% " + owned, "remote.evil.promisor": "true", "extensions.partialClone": "evil",
+		"core.repositoryFormatVersion": "1",
+		"uploadpack.packObjectsHook":   run, "credential.helper": "!" + run, "alias.write-tree": "!" + run,
+		"core.gitProxy": run,
 	} {
 		l.git("config", name, value)
 	}
-	for _, hook := range []string{"pre-commit", "post-index-change", "reference-transaction", "pre-push", "post-checkout", "fsmonitor-watchman"} {
+	for _, hook := range []string{"pre-commit", "post-index-change", "reference-transaction", "pre-push", "post-checkout",
+		"fsmonitor-watchman"} {
 		for _, dir := range []string{"hooks", ".git/hooks"} {
 			l.write(dir+"/"+hook, "#!/bin/sh\n"+run+"\n")
 			if err := os.Chmod(filepath.Join(l.dir, dir, hook), 0o755); err != nil {
@@ -352,12 +362,14 @@ func TestSaveSaysNo(t *testing.T) {
 			return true
 		}
 	}
-	for code, want := range map[int]fault.Kind{401: fault.Denied, 403: fault.Denied, 404: fault.NotFound, 500: fault.Unavailable, 503: fault.Unavailable} {
+	for code, want := range map[int]fault.Kind{401: fault.Denied, 403: fault.Denied, 404: fault.NotFound,
+		500: fault.Unavailable, 503: fault.Unavailable} {
 		w.behave(receive(code))
 		w.refuses(l, l.guest, want)
 	}
 	w.behave(nil)
-	writeFile(t, w.bare(), "hooks/pre-receive", []byte("#!/bin/sh\nyes | head -c 100000 >&2\necho 'GH006: Protected branch update failed "+token+"' >&2\nexit 1\n"))
+	writeFile(t, w.bare(), "hooks/pre-receive",
+		[]byte("#!/bin/sh\nyes | head -c 100000 >&2\necho 'GH006: Protected branch update failed "+token+"' >&2\nexit 1\n"))
 	if err := os.Chmod(filepath.Join(w.bare(), "hooks/pre-receive"), 0o755); err != nil {
 		t.Fatal(err)
 	}

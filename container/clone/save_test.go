@@ -93,11 +93,14 @@ func TestSaveRoundTrip(t *testing.T) {
 	first.write("turned/inside", "a directory now\n")
 	first.write("folder", "a file now\n")
 	before := first.git("status", "--porcelain")
-	kept := w.mustSave(first.origin(Source{}), Save{Message: "half of it", Author: "Some Body <some@body>", Ref: hiddenRef, Mine: true})
-	if w.at(hiddenRef) != kept || w.files(kept) != "README folder new/file turned/inside" || w.git(w.bare(), "rev-parse", kept+"^") != base {
+	kept := w.mustSave(first.origin(Source{}), Save{Message: "half of it", Author: "Some Body <some@body>", Ref: hiddenRef,
+		Mine: true})
+	if w.at(hiddenRef) != kept || w.files(kept) != "README folder new/file turned/inside" ||
+		w.git(w.bare(), "rev-parse", kept+"^") != base {
 		t.Errorf("%s: %q", w.at(hiddenRef), w.files(kept))
 	}
-	if got := w.git(w.bare(), "log", "-1", "--format=%an <%ae> %cn%n%B", kept); got != "Some Body <some@body> Some Body\nhalf of it\n\nHako-Task: issue-1-a\nHako-Base: "+base {
+	if got := w.git(w.bare(), "log", "-1", "--format=%an <%ae> %cn%n%B",
+		kept); got != "Some Body <some@body> Some Body\nhalf of it\n\nHako-Task: issue-1-a\nHako-Base: "+base {
 		t.Errorf("%q", got)
 	}
 	if first.git("rev-parse", "HEAD") != base || first.git("status", "--porcelain") != before {
@@ -106,15 +109,18 @@ func TestSaveRoundTrip(t *testing.T) {
 
 	src := Source{Branch: "hako/issue-1-a", Commit: kept}
 	second := w.mustClone(src)
-	if second.Commit != base || second.git("rev-parse", "HEAD") != base || second.read("new/file") != "new\n" || second.read("folder") != "a file now\n" {
+	if second.Commit != base || second.git("rev-parse", "HEAD") != base || second.read("new/file") != "new\n" ||
+		second.read("folder") != "a file now\n" {
 		t.Errorf("%+v", second.Checkout)
 	}
-	if got := second.git("symbolic-ref", "--short", "HEAD"); got != "hako/issue-1-a" || second.git("log", "--format=%s") != "change folder/file" {
+	if got := second.git("symbolic-ref", "--short", "HEAD"); got != "hako/issue-1-a" ||
+		second.git("log", "--format=%s") != "change folder/file" {
 		t.Errorf("%s: %s", got, second.git("log", "--format=%s"))
 	}
 	o := second.origin(src)
 	again := w.mustSave(o, Save{Ref: hiddenRef, Mine: true})
-	if w.git(w.bare(), "rev-parse", again+"^") != base || w.git(w.bare(), "rev-parse", again+"^{tree}") != w.git(w.bare(), "rev-parse", kept+"^{tree}") {
+	if w.git(w.bare(), "rev-parse", again+"^") != base || w.git(w.bare(), "rev-parse", again+"^{tree}") != w.git(w.bare(),
+		"rev-parse", kept+"^{tree}") {
 		t.Error("snapshots pile up, or changes get lost")
 	}
 	second.write("README", "done\n")
@@ -131,7 +137,8 @@ func TestSaveNothing(t *testing.T) {
 	l := w.mustClone(Source{})
 	o := l.origin(Source{})
 	asked := w.count("")
-	for _, name := range []string{"__pycache__/a.pyc", "node_modules/x/y.js", "deep/.venv/bin/python", ".DS_Store", "x.egg-info/PKG-INFO"} {
+	for _, name := range []string{"__pycache__/a.pyc", "node_modules/x/y.js", "deep/.venv/bin/python", ".DS_Store",
+		"x.egg-info/PKG-INFO"} {
 		l.write(name, "litter\n")
 	}
 	if got := w.mustSave(o, Save{Ref: branchRef}); got != "" || w.count("") != asked {
@@ -144,10 +151,12 @@ func TestSaveNothing(t *testing.T) {
 		t.Errorf("%q, asked %d times", got, w.count("")-asked)
 	}
 	l.git("checkout", "-q", "README")
-	if got := w.mustSave(o, Save{Ref: hiddenRef, Mine: true}); got == kept || w.at(hiddenRef) != got || w.git(w.bare(), "diff", "--name-only", l.Commit, got) != "" {
+	if got := w.mustSave(o, Save{Ref: hiddenRef, Mine: true}); got == kept || w.at(hiddenRef) != got ||
+		w.git(w.bare(), "diff", "--name-only", l.Commit, got) != "" {
 		t.Errorf("what is kept is not what there is: %q", got)
 	}
-	if got := w.mustSave(o, Save{Ref: branchRef, Drop: hiddenRef}); got != "" || w.at(hiddenRef) != "" || w.at(branchRef) != "" {
+	if got := w.mustSave(o, Save{Ref: branchRef, Drop: hiddenRef}); got != "" || w.at(hiddenRef) != "" ||
+		w.at(branchRef) != "" {
 		t.Errorf("%q, %q", got, w.at(hiddenRef))
 	}
 }
@@ -167,7 +176,8 @@ func TestSaveIgnored(t *testing.T) {
 	l.write("forced.log", "3\n")
 	l.git("add", "-f", "forced.log")
 	kept := w.mustSave(l.origin(Source{}), Save{Ref: hiddenRef, Mine: true})
-	if got := w.git(w.bare(), "diff", "--name-only", l.Commit, kept); got != "build/tracked\nforced.log\nlib.pyc\nnode_modules/wanted" {
+	if got := w.git(w.bare(), "diff", "--name-only", l.Commit,
+		kept); got != "build/tracked\nforced.log\nlib.pyc\nnode_modules/wanted" {
 		t.Errorf("%q", got)
 	}
 	src := Source{Commit: kept}
@@ -182,7 +192,8 @@ func TestSaveIgnored(t *testing.T) {
 // began from.
 func (w *world) oneCommit(commit, base string) {
 	w.t.Helper()
-	if got := w.git(w.bare(), "log", "--format=%an <%ae> %cn <%ce>%n%B", base+".."+commit); got != "hako <hako@localhost> hako <hako@localhost>\nkeep it\n\nHako-Task: issue-1-a" {
+	if got := w.git(w.bare(), "log", "--format=%an <%ae> %cn <%ce>%n%B",
+		base+".."+commit); got != "hako <hako@localhost> hako <hako@localhost>\nkeep it\n\nHako-Task: issue-1-a" {
 		w.t.Errorf("%q", got)
 	}
 	if w.git(w.bare(), "rev-parse", commit+"^") != base {
@@ -215,7 +226,8 @@ func TestSaveCommits(t *testing.T) {
 	if w.git(w.bare(), "rev-parse", done+"^{tree}") != w.git(l.dir, "rev-parse", two+"^{tree}") || w.at(hiddenRef) != "" {
 		t.Error("it has other files")
 	}
-	if got, err := w.tryGit(w.bare(), "", "cat-file", "-e", one); err == nil && w.git(w.bare(), "branch", "--contains", one) != "" {
+	if got, err := w.tryGit(w.bare(), "", "cat-file", "-e", one); err == nil &&
+		w.git(w.bare(), "branch", "--contains", one) != "" {
 		t.Errorf("what was made inside is on a branch: %s", got)
 	}
 }
@@ -225,7 +237,8 @@ func TestSaveCommits(t *testing.T) {
 func TestSaveBegunFromCommit(t *testing.T) {
 	w := newSaveWorld(t)
 	w.push("feature")
-	for name, src := range map[string]Source{"alone": {}, "branch": {Branch: "feature", Target: "main"}, "issue": {Branch: "hako/issue-1-a", Start: "refs/heads/main", Target: "main"}} {
+	for name, src := range map[string]Source{"alone": {}, "branch": {Branch: "feature", Target: "main"},
+		"issue": {Branch: "hako/issue-1-a", Start: "refs/heads/main", Target: "main"}} {
 		w.git(w.bare(), "update-ref", "refs/heads/feature", "refs/heads/main")
 		l := w.mustClone(src)
 		for i := range 3 {
@@ -290,7 +303,8 @@ func TestSaveUndone(t *testing.T) {
 	next := w.mustClone(src)
 	next.write("README", "first\n")
 	next.git("commit", "-q", "-a", "-m", "and back")
-	if got := w.mustSave(next.origin(src), Save{Ref: branchRef, Drop: hiddenRef}); got != "" || w.at(branchRef) != "" || w.at(hiddenRef) != "" {
+	if got := w.mustSave(next.origin(src), Save{Ref: branchRef, Drop: hiddenRef}); got != "" || w.at(branchRef) != "" ||
+		w.at(hiddenRef) != "" {
 		t.Errorf("%q: %s, %s", got, w.at(branchRef), w.at(hiddenRef))
 	}
 }
@@ -322,7 +336,8 @@ func TestSaveGuard(t *testing.T) {
 		".gitlab-ci.yml":            "echo x >.gitlab-ci.yml",
 	} {
 		l := w.mustClone(Source{})
-		if res, err := l.guest.Exec(t.Context(), guest.Command{Script: "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; " + script, Dir: l.dir, Stdin: strings.NewReader("")}); err != nil || res.Exit != 0 {
+		if res, err := l.guest.Exec(t.Context(),
+			guest.Command{Script: "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; " + script, Dir: l.dir, Stdin: strings.NewReader("")}); err != nil || res.Exit != 0 {
 			t.Fatal(script, res, err)
 		}
 		w.denies(l, Source{}, file)
@@ -389,7 +404,8 @@ func TestSaveChangedMeanwhile(t *testing.T) {
 	w.push("feature")
 	l.write("README", "ours\n")
 	_, err := w.save(l.origin(Source{Branch: "feature"}), Save{Ref: "refs/heads/feature"})
-	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "the branch feature was changed by somebody else meanwhile") || fault.Hint(err) == "" {
+	if fault.KindOf(err) != fault.Invalid ||
+		!strings.Contains(err.Error(), "the branch feature was changed by somebody else meanwhile") || fault.Hint(err) == "" {
 		t.Error(err)
 	}
 	if w.at("refs/heads/feature") != theirs {
@@ -407,7 +423,8 @@ func TestSaveAgain(t *testing.T) {
 	second.write("README", "ours as well\n")
 	pushed := w.mustSave(first.origin(src), Save{Ref: "refs/heads/feature"})
 	w.git(w.bare(), "update-ref", hiddenRef, pushed)
-	if got := w.mustSave(second.origin(src), Save{Ref: "refs/heads/feature", Drop: hiddenRef}); got != pushed || w.at("refs/heads/feature") != pushed || w.at(hiddenRef) != "" {
+	if got := w.mustSave(second.origin(src), Save{Ref: "refs/heads/feature", Drop: hiddenRef}); got != pushed ||
+		w.at("refs/heads/feature") != pushed || w.at(hiddenRef) != "" {
 		t.Errorf("%s, want %s; %s", got, pushed, w.at(hiddenRef))
 	}
 	if got := w.mustSave(first.origin(src), Save{Ref: "refs/heads/feature"}); got != pushed {
@@ -418,7 +435,8 @@ func TestSaveAgain(t *testing.T) {
 		t.Errorf("begun from what was kept: %s", got)
 	}
 	third.write("README", "more\n")
-	if got := w.mustSave(third.origin(src), Save{Ref: "refs/heads/feature", Key: "issue-2-b"}); got == pushed || w.git(w.bare(), "rev-parse", got+"^") != pushed {
+	if got := w.mustSave(third.origin(src), Save{Ref: "refs/heads/feature", Key: "issue-2-b"}); got == pushed ||
+		w.git(w.bare(), "rev-parse", got+"^") != pushed {
 		t.Errorf("the next task does not go on from it: %s", got)
 	}
 }
@@ -476,7 +494,8 @@ func TestSaveOddNames(t *testing.T) {
 	}
 	kept := w.mustSave(l.origin(Source{}), Save{Ref: branchRef})
 	next := w.mustClone(Source{Branch: "hako/issue-1-a"})
-	if target, _ := os.Readlink(filepath.Join(next.dir, "link")); next.Commit != kept || next.read(name) != "odd\n" || target != "/etc/passwd" {
+	if target, _ := os.Readlink(filepath.Join(next.dir, "link")); next.Commit != kept || next.read(name) != "odd\n" ||
+		target != "/etc/passwd" {
 		t.Errorf("%s: %q", target, w.files(kept))
 	}
 	if info, err := os.Stat(filepath.Join(next.dir, "run.sh")); err != nil || info.Mode()&0o100 == 0 {
@@ -490,7 +509,8 @@ func TestSaveSHA256(t *testing.T) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		w.git(w.dir, "init", "-q", "-b", "main", "--object-format=sha256", map[bool]string{true: "--bare", false: "--quiet"}[dir == w.bare()], dir)
+		w.git(w.dir, "init", "-q", "-b", "main", "--object-format=sha256",
+			map[bool]string{true: "--bare", false: "--quiet"}[dir == w.bare()], dir)
 	}
 	w.git(w.bare(), "config", "http.receivepack", "true")
 	w.commit("README", "long\n")
@@ -510,14 +530,17 @@ func TestStart(t *testing.T) {
 	w.git(w.work, "push", "-q", w.bare(), "HEAD:refs/pull/7/head")
 	src := Source{Branch: "hako/pull-7-a", Start: "refs/pull/7/head", Target: "main"}
 	l := w.mustClone(src)
-	if l.Commit != fork || l.Branch != "hako/pull-7-a" || l.git("rev-parse", "origin/main") != main || l.git("symbolic-ref", "--short", "HEAD") != "hako/pull-7-a" {
+	if l.Commit != fork || l.Branch != "hako/pull-7-a" || l.git("rev-parse", "origin/main") != main ||
+		l.git("symbolic-ref", "--short", "HEAD") != "hako/pull-7-a" {
 		t.Errorf("%+v", l.Checkout)
 	}
-	if got := l.git("config", "--get", "remote.origin.fetch", "pull"); got != "+refs/pull/7/head:refs/remotes/origin/hako/pull-7-a" {
+	if got := l.git("config", "--get", "remote.origin.fetch",
+		"pull"); got != "+refs/pull/7/head:refs/remotes/origin/hako/pull-7-a" {
 		t.Error(got)
 	}
 	l.write("README", "mended\n")
-	if kept := w.mustSave(l.origin(src), Save{Ref: "refs/heads/hako/pull-7-a"}); w.git(w.bare(), "rev-parse", kept+"^") != fork || w.at("refs/pull/7/head") != fork {
+	if kept := w.mustSave(l.origin(src), Save{Ref: "refs/heads/hako/pull-7-a"}); w.git(w.bare(), "rev-parse",
+		kept+"^") != fork || w.at("refs/pull/7/head") != fork {
 		t.Error("it does not go on from the fork")
 	}
 	w.expect(Source{Branch: "x", Start: "refs/pull/8/head"}, fault.NotFound, "no refs/pull/8/head")
@@ -532,7 +555,8 @@ func TestCommitThatIsNotThere(t *testing.T) {
 	w.expect(Source{Commit: strings.Repeat("1", 40)}, fault.NotFound, "no commit 1111")
 	w.mustClone(Source{Full: true})
 	w.expect(Source{Commit: strings.Repeat("1", 40), Full: true}, fault.NotFound, "no commit 1111")
-	for _, odd := range []string{"main", "--upload-pack=x", strings.Repeat("1", 39), strings.Repeat("G", 40), strings.Repeat("1", 40) + ":refs/heads/x"} {
+	for _, odd := range []string{"main", "--upload-pack=x", strings.Repeat("1", 39), strings.Repeat("G", 40),
+		strings.Repeat("1", 40) + ":refs/heads/x"} {
 		w.expect(Source{Commit: odd}, fault.Invalid, "hash")
 	}
 }

@@ -127,7 +127,8 @@ func place(from, to string) error {
 func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	most := cmp.Or(b.MaxBytes, usualBytes)
 	if err := weigh(p.pack, most); errors.Is(err, errHuge) {
-		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " + bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " +
+			bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	} else if err != nil {
 		return oddParcel("what came is not what was asked for", err)
 	}
@@ -159,11 +160,13 @@ func strictness() string {
 // and is no larger than it may be: a tree can stand for any number of files.
 func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) error {
 	var kinds bytes.Buffer
-	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil || kinds.String() != "commit\ntree\n" {
+	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil ||
+		kinds.String() != "commit\ntree\n" {
 		return oddParcel("it does not have what it says", err)
 	}
 	if p.head != base && b.local(ctx, "", nil, "merge-base", "--is-ancestor", base, p.head) != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "what is checked out in the container does not go on from the commit that was cloned, " + base,
+		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown,
+			Why:  "what is checked out in the container does not go on from the commit that was cloned, " + base,
 			Hint: "git rebase or git merge " + base + " in the container: commits that others have are not rewritten"}
 	}
 	_, err := b.count(ctx, p.tree)

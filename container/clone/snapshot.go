@@ -84,9 +84,11 @@ const insidePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 // insideEnviron are the settings of git inside.
 func insideEnviron() []string {
-	return append([]string{"PATH=" + insidePath, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+	return append([]string{"PATH=" + insidePath, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1"},
-		environ([]setting{{"core.hooksPath", "/dev/null"}, {"core.attributesFile", "/dev/null"}, {"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
+		environ([]setting{{"core.hooksPath", "/dev/null"}, {"core.attributesFile", "/dev/null"},
+			{"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
 }
 
 // A incomingPack is what comes out of a container: one line about it, and a pack.
@@ -137,7 +139,8 @@ func (p *incomingPack) store(data []byte) (err error) {
 		return nil
 	}
 	if p.bytes += int64(len(data)); p.bytes > p.most {
-		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.most),
+			Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	}
 	if p.pack == nil {
 		if err = p.open(); err != nil {
@@ -177,15 +180,19 @@ func (p *incomingPack) close() {
 }
 
 func oddParcel(why string, err error) error {
-	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err, Hint: "the container may be hostile or broken: begin anew in a new one"}
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err,
+		Hint: "the container may be hostile or broken: begin anew in a new one"}
 }
 
 // take has a container hand out what changed.
 func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
 	p := &incomingPack{most: cmp.Or(j.MaxBytes, usualBytes), in: j.Dir}
 	said := &gitOutput{clean: j.git.secrets.Text}
-	res, err := o.Guest.Exec(ctx, guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit), litter},
-		Dir: o.Dir, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said, Env: insideEnviron()})
+	res, err := o.Guest.Exec(ctx,
+		guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit),
+			litter},
+			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said,
+			Env: insideEnviron()})
 	if err == nil && res.TimedOut {
 		err = errOverdue
 	}
@@ -217,24 +224,29 @@ func insideConfig(commit string) string {
 }
 
 func notTaken(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: spoken(said), Hint: "begin anew in a new container"}
+	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: spoken(said),
+		Hint: "begin anew in a new container"}
 	switch exit {
 	case 0:
 		return nil
 	case 34:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "the image of the container lacks git", "build an image that has it: hako env build"
+		e.Kind, e.Why, e.Hint = fault.Unavailable, "the image of the container lacks git",
+			"build an image that has it: hako env build"
 	case 41:
 		e.Why = "there is no repository in it any more"
 	case 42:
-		e.Kind, e.Why, e.Hint = fault.Unavailable, "there is no room in the container for a snapshot", "see that its disk has room"
+		e.Kind, e.Why, e.Hint = fault.Unavailable, "there is no room in the container for a snapshot",
+			"see that its disk has room"
 	case 43:
 		e.Why = "its repository has no commit checked out"
 	case 44:
 		e.Why = "the commit that was cloned, or the one that is checked out, is not in it any more"
 	case 45:
-		e.Why, e.Hint = "git in the container could not read the files", "see that they can be read, and that the disk has room"
+		e.Why, e.Hint = "git in the container could not read the files",
+			"see that they can be read, and that the disk has room"
 	case 46:
-		e.Why, e.Hint = "git in the container could not pack what changed", "see that its disk has room and its repository is whole: git fsck"
+		e.Why, e.Hint = "git in the container could not pack what changed",
+			"see that its disk has room and its repository is whole: git fsck"
 	default:
 		e.Kind, e.Why = fault.Unavailable, "the container could not make a snapshot"
 	}

@@ -22,7 +22,8 @@ const mostCommit = 1 << 20
 // commitText reads a commit of the repository.
 func (c *cache) commitText(ctx context.Context, commit string) (commitText, error) {
 	out := &limitedBuffer{most: mostCommit}
-	err := c.git.run(ctx, call{args: []string{"cat-file", "commit", commit}, dir: c.repository(), lock: c.lock, stdout: out})
+	err := c.git.run(ctx, call{args: []string{"cat-file", "commit", commit}, dir: c.repository(), lock: c.lock,
+		stdout: out})
 	if out.full { // whatever it is, Save did not make it
 		return "", nil
 	}

@@ -97,7 +97,8 @@ func (c *cache) find(l *transfer) (bool, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil || json.Unmarshal(text, &l.manifest) != nil || l.Commit != l.commits[l.branch] || filepath.Base(l.Pack) != l.Pack {
+	if err != nil || json.Unmarshal(text, &l.manifest) != nil || l.Commit != l.commits[l.branch] ||
+		filepath.Base(l.Pack) != l.Pack {
 		return false, errStale
 	}
 	l.pack, err = os.Open(filepath.Join(l.dir, l.Pack+".pack"))
@@ -166,7 +167,8 @@ func (c *cache) link(to string) error {
 func (c *cache) repack(ctx context.Context, l *transfer, to string) error {
 	c.progress("packing the branch")
 	commits := strings.Join(slices.Collect(maps.Values(l.commits)), "\n") + "\n"
-	return c.local(ctx, commits, nil, "pack-objects", "--revs", "--quiet", "--delta-base-offset", filepath.Join(to, "pack"))
+	return c.local(ctx, commits, nil, "pack-objects", "--revs", "--quiet", "--delta-base-offset",
+		filepath.Join(to, "pack"))
 }
 
 // describe completes a manifest, and writes it.
@@ -220,7 +222,8 @@ func (c *cache) suspect(ctx context.Context, l *transfer, err error) error {
 		return err
 	}
 	var said bytes.Buffer
-	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &said}) == nil || ctx.Err() != nil {
+	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &said}) == nil ||
+		ctx.Err() != nil {
 		return err
 	}
 	if err := waitFor(ctx, c.lock, c.progress); err != nil {

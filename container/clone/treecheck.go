@@ -27,13 +27,16 @@ func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
 		return err
 	}
 	if files.submodules {
-		m.Warnings = append(m.Warnings, "the repository has submodules, which are not fetched: git submodule update --init fetches those that may be reached")
+		m.Warnings = append(m.Warnings,
+			"the repository has submodules, which are not fetched: git submodule update --init fetches those that may be reached")
 	}
 	if files.attributes && c.usesLFS(ctx, m.Commit) {
-		m.Warnings = append(m.Warnings, "large files are kept apart (Git LFS) and are not fetched: their places are held by small text files")
+		m.Warnings = append(m.Warnings,
+			"large files are kept apart (Git LFS) and are not fetched: their places are held by small text files")
 	}
 	if target, ok := l.commits[c.src.Target]; ok && target != m.Commit && !c.related(ctx, target, m.Commit) {
-		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+shown(l.branch)+" and "+shown(c.src.Target)+
+		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+shown(l.branch)+" and "+
+			shown(c.src.Target)+
 			" parted: git diff origin/"+shown(c.src.Target)+" HEAD compares them as they are; for more ask for a full clone")
 	}
 	return nil
@@ -71,7 +74,8 @@ func (c *cache) border(ctx context.Context, l *transfer) ([]string, error) {
 		return nil, err
 	}
 	ends := strings.Fields(out.String())
-	return slices.DeleteFunc(strings.Fields(string(text)), func(commit string) bool { return !slices.Contains(ends, commit) }), nil
+	return slices.DeleteFunc(strings.Fields(string(text)),
+		func(commit string) bool { return !slices.Contains(ends, commit) }), nil
 }
 
 func (c *cache) related(ctx context.Context, a, b string) bool {
@@ -83,7 +87,8 @@ func (c *cache) usesLFS(ctx context.Context, commit string) bool {
 	const enough = 64 << 10
 	out := &limitedBuffer{most: enough}
 	// One that is too long for a look is taken for one without.
-	err := c.git.run(ctx, call{args: []string{"cat-file", "blob", commit + ":.gitattributes"}, dir: c.repository(), lock: c.lock, stdout: out})
+	err := c.git.run(ctx, call{args: []string{"cat-file", "blob", commit + ":.gitattributes"}, dir: c.repository(),
+		lock: c.lock, stdout: out})
 	return err == nil && strings.Contains(out.String(), "filter=lfs")
 }
 
@@ -94,13 +99,16 @@ func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.stop = cancel
-	err := c.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.repository(), lock: c.lock, stdout: t})
+	err := c.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.repository(),
+		lock: c.lock, stdout: t})
 	switch {
 	case t.files > t.mostFiles:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "there are more than " + strconv.Itoa(t.mostFiles) + " files in it",
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "there are more than " +
+			strconv.Itoa(t.mostFiles) + " files in it",
 			Hint: "raise the number of files of a repository"}
 	case t.bytes > t.mostBytes:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "its files are larger than " + bytesText(t.mostBytes) + " together",
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "its files are larger than " +
+			bytesText(t.mostBytes) + " together",
 			Hint: "raise the size of a repository"}
 	}
 	return t, err

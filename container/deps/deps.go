@@ -153,7 +153,8 @@ func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) 
 	say := each(j.options.Progress)
 	out, errs := &lines{say: say}, &lines{say: say}
 	limit := j.timeout(s)
-	res, err := j.guest.Exec(ctx, guest.Command{Script: s.Command, Dir: j.options.Workspace + "/project", Env: j.options.Env, Timeout: limit, Stdout: out, Stderr: errs})
+	res, err := j.guest.Exec(ctx, guest.Command{Script: s.Command, Dir: j.options.Workspace + "/project",
+		Env: j.options.Env, Timeout: limit, Stdout: out, Stderr: errs})
 	out.flush()
 	errs.flush()
 	switch {

@@ -26,7 +26,8 @@ func TestInstallThenRestore(t *testing.T) {
 	o := first.options()
 	o.Progress = told.say
 	r := only(t, first.install(s, fetching, o))
-	if r.Name != "lock" || r.Command != fetch || r.Restored || !r.Kept || r.Warning+r.Skipped+r.Unkept != "" || r.Duration <= 0 {
+	if r.Name != "lock" || r.Command != fetch || r.Restored || !r.Kept || r.Warning+r.Skipped+r.Unkept != "" ||
+		r.Duration <= 0 {
 		t.Errorf("first: %+v", r)
 	}
 	if !told.has("lock: "+fetch) || !told.has("fetched libs") {
@@ -115,7 +116,8 @@ func TestKeyOfFiles(t *testing.T) {
 	if keyOf("b", "2", "a", "1") != same {
 		t.Error("the order matters")
 	}
-	for _, files := range [][]string{{"a", "2", "b", "1"}, {"a", "12"}, {"ab", "12"}, {"a", "1", "b", "2", "c", ""}, {"a", "1", "b", ""}, {"a", "1"}, {}} {
+	for _, files := range [][]string{{"a", "2", "b", "1"}, {"a", "12"}, {"ab", "12"}, {"a", "1", "b", "2", "c", ""},
+		{"a", "1", "b", ""}, {"a", "1"}, {}} {
 		if keyOf(files...) == same {
 			t.Errorf("%q is the same", files)
 		}
@@ -149,7 +151,8 @@ func TestKeyOfHardLinks(t *testing.T) {
 func TestLargeKeyIsNotRead(t *testing.T) {
 	s, d := &Store{Dir: t.TempDir()}, newDen(t)
 	d.write("project/lock", strings.Repeat("x", mostKey))
-	if r := only(t, d.install(s, fetching, d.options())); r.Kept || !strings.Contains(r.Unkept, "10 MB") || r.Warning != "" || !d.has(".home/libs/link") {
+	if r := only(t, d.install(s, fetching, d.options())); r.Kept || !strings.Contains(r.Unkept, "10 MB") ||
+		r.Warning != "" || !d.has(".home/libs/link") {
 		t.Errorf("got %+v", r)
 	}
 	if left := archives(t, s); len(left) != 0 {
@@ -170,7 +173,8 @@ func TestFailingInstallIsAWarning(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	w := r.Steps[0].Warning
-	if !strings.HasPrefix(w, "it ended with status 7; its last words:\n…\n") || !strings.HasSuffix(w, "\nE: no such library 箱") || len(w) > 2*tailSize+200 || r.Steps[0].Kept {
+	if !strings.HasPrefix(w, "it ended with status 7; its last words:\n…\n") ||
+		!strings.HasSuffix(w, "\nE: no such library 箱") || len(w) > 2*tailSize+200 || r.Steps[0].Kept {
 		t.Errorf("the warning is %q", w)
 	}
 	if !r.Steps[1].Kept || r.Steps[1].Warning != "" {
@@ -271,7 +275,8 @@ func TestWithoutStore(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(d.root, ".home/libs")); err != nil {
 			t.Fatal(err)
 		}
-		if r := only(t, d.install(&Store{}, fetching, d.options())); r.Restored || r.Kept || r.Warning != "" || !d.has(".home/libs/link") {
+		if r := only(t, d.install(&Store{}, fetching, d.options())); r.Restored || r.Kept || r.Warning != "" ||
+			!d.has(".home/libs/link") {
 			t.Errorf("got %+v", r)
 		}
 	}
@@ -299,14 +304,23 @@ func TestOnlyFilesOfTheProjectCount(t *testing.T) {
 		make func(d *den, name string) error
 		want bool
 	}{
-		"directory":        {func(_ *den, name string) error { return os.Mkdir(name, 0o755) }, false},
-		"pipe":             {func(_ *den, name string) error { return exec.Command("mkfifo", name).Run() }, false},
-		"link outside":     {func(_ *den, name string) error { return os.Symlink("/etc/hostname", name) }, false},
-		"link upwards":     {func(d *den, name string) error { d.write("secret", "x"); return os.Symlink("../secret", name) }, false},
-		"link to nothing":  {func(_ *den, name string) error { return os.Symlink("nowhere", name) }, false},
-		"link to itself":   {func(_ *den, name string) error { return os.Symlink("lock", name) }, false},
-		"link to the like": {func(d *den, name string) error { d.write("project2/x", "x"); return os.Symlink("../project2/x", name) }, false},
-		"link inside":      {func(d *den, name string) error { d.write("project/real", "x"); return os.Symlink("real", name) }, true},
+		"directory":    {func(_ *den, name string) error { return os.Mkdir(name, 0o755) }, false},
+		"pipe":         {func(_ *den, name string) error { return exec.Command("mkfifo", name).Run() }, false},
+		"link outside": {func(_ *den, name string) error { return os.Symlink("/etc/hostname", name) }, false},
+		"link upwards": {func(d *den, name string) error { d.write("secret", "x"); return os.Symlink("../secret", name) },
+			false},
+		"link to nothing": {func(_ *den, name string) error { return os.Symlink("nowhere", name) }, false},
+		"link to itself":  {func(_ *den, name string) error { return os.Symlink("lock", name) }, false},
+		"link to the like": {func(d *den, name string) error {
+			d.write("project2/x", "x")
+			return os.Symlink("../project2/x",
+				name)
+		}, false},
+		"link inside": {func(d *den, name string) error {
+			d.write("project/real", "x")
+			return os.Symlink("real",
+				name)
+		}, true},
 	} {
 		d := newDen(t)
 		if err := c.make(d, filepath.Join(d.root, "project/lock")); err != nil {
@@ -338,8 +352,10 @@ func TestChooseOfGroups(t *testing.T) {
 	step := func(name, group, when, needs string) lang.Step {
 		return lang.Step{Name: name, Group: group, When: strings.Fields(when), Needs: strings.Fields(needs)}
 	}
-	steps := []lang.Step{step("pnpm", "node", "package.json pnpm-lock", "pnpm"), step("yarn", "node", "package.json yarn.lock", "yarn"),
-		step("npm", "node", "package.json", "npm"), step("pip", "python", "requirements.txt", "pip"), step("own", "", "x", ""), step("own2", "", "x", "")}
+	steps := []lang.Step{step("pnpm", "node", "package.json pnpm-lock", "pnpm"),
+		step("yarn", "node", "package.json yarn.lock", "yarn"),
+		step("npm", "node", "package.json", "npm"), step("pip", "python", "requirements.txt", "pip"),
+		step("own", "", "x", ""), step("own2", "", "x", "")}
 	for _, c := range []struct{ files, programs, want string }{
 		{"package.json", "npm yarn pnpm", "npm"},
 		{"package.json yarn.lock", "npm yarn pnpm", "yarn"},
@@ -374,7 +390,8 @@ func TestChooseOfGroups(t *testing.T) {
 func TestMissingProgramIsNoWarning(t *testing.T) {
 	d := newDen(t)
 	d.write("project/lock", "x")
-	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"}, Needs: []string{"sh", "no-such-program"}, Command: fetch}}}
+	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"}, Needs: []string{"sh", "no-such-program"},
+		Command: fetch}}}
 	r := only(t, d.install(&Store{}, l, d.options()))
 	if r.Skipped != "there is no no-such-program in this environment" || r.Warning != "" || d.ran(fetch) != 0 {
 		t.Errorf("got %+v", r)
@@ -384,7 +401,8 @@ func TestMissingProgramIsNoWarning(t *testing.T) {
 func TestStepsSeeTheirEnvironment(t *testing.T) {
 	d := newDen(t)
 	d.write("project/lock", "x")
-	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"}, Command: `echo "$COLOUR in $(pwd)" >../.home/said`}}}
+	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"},
+		Command: `echo "$COLOUR in $(pwd)" >../.home/said`}}}
 	o := d.options()
 	o.Env = []string{"COLOUR=blue"}
 	d.install(&Store{}, l, o)
@@ -423,7 +441,8 @@ func TestTogether(t *testing.T) {
 		all.Go(func() {
 			for range 3 {
 				r, err := (&Store{Dir: dir}).Install(t.Context(), d, fetching, d.options())
-				if err != nil || len(r.Steps) != 1 || r.Steps[0].Warning != "" || d.read(".home/libs/sub/installed") != fmt.Sprint("libs ", i%2) {
+				if err != nil || len(r.Steps) != 1 || r.Steps[0].Warning != "" ||
+					d.read(".home/libs/sub/installed") != fmt.Sprint("libs ", i%2) {
 					t.Errorf("%d: %+v, %v", i, r, err)
 				}
 				os.RemoveAll(filepath.Join(d.root, ".home/libs"))

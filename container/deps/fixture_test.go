@@ -146,7 +146,8 @@ func (d *den) ran(command string) (n int) {
 const fetch = `mkdir -p ../.home/libs/sub && cp lock ../.home/libs/sub/installed && ln -s sub/installed ../.home/libs/link && chmod 750 ../.home/libs/sub && echo "fetched libs"`
 
 var fetching = lang.Language{Name: "test", Install: []lang.Step{
-	{Name: "lock", When: []string{"lock"}, Key: []string{"lock", "*.cfg", "sub/*.cfg"}, Keep: []string{".home/libs"}, Command: fetch},
+	{Name: "lock", When: []string{"lock"}, Key: []string{"lock", "*.cfg", "sub/*.cfg"}, Keep: []string{".home/libs"},
+		Command: fetch},
 }}
 
 func (d *den) options() Options { return Options{Workspace: d.root, Salt: "image\nrepository"} }

@@ -12,6 +12,7 @@ import (
 	"hako/container/guest"
 	"hako/container/guest/server"
 	"hako/container/lang"
+	"hako/internal/testload"
 )
 
 // TestMain is the guest where a test starts it, and the tests otherwise.
@@ -36,7 +37,8 @@ func realGuest(t *testing.T, root string) (*guest.Client, *exec.Cmd) {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	o := guest.Options{Socket: filepath.Join(den, "guest.sock"), Dir: root, Within: root, Spool: den, Home: filepath.Join(root, ".home")}
+	o := guest.Options{Socket: filepath.Join(den, "guest.sock"), Dir: root, Within: root, Spool: den,
+		Home: filepath.Join(root, ".home")}
 	cmd := exec.Command(program, o.Args()...)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
@@ -45,7 +47,7 @@ func realGuest(t *testing.T, root string) (*guest.Client, *exec.Cmd) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); ; {
 		c, err := guest.Dial(t.Context(), o.Socket)
 		if err == nil {
 			t.Cleanup(func() { c.Close() })
@@ -60,8 +62,10 @@ func realGuest(t *testing.T, root string) (*guest.Client, *exec.Cmd) {
 
 // The same with the guest that is in containers, and a result of some size.
 func TestRealGuest(t *testing.T) {
-	l := lang.Language{Name: "test", Install: []lang.Step{{Name: "lock", When: []string{"lock"}, Needs: []string{"sh"}, Key: []string{"lock"}, Keep: []string{".home/libs"},
-		Command: "mkdir ../.home/libs && head -c 20000000 /dev/urandom >../.home/libs/large && echo done"}}}
+	l := lang.Language{Name: "test",
+		Install: []lang.Step{{Name: "lock", When: []string{"lock"}, Needs: []string{"sh"}, Key: []string{"lock"},
+			Keep:    []string{".home/libs"},
+			Command: "mkdir ../.home/libs && head -c 20000000 /dev/urandom >../.home/libs/large && echo done"}}}
 	s := &Store{Dir: t.TempDir()}
 	first, second := newDen(t), newDen(t)
 	for i, d := range []*den{first, second} {

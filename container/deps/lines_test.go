@@ -11,7 +11,8 @@ import (
 func TestLines(t *testing.T) {
 	var told []string
 	l := &lines{say: func(line string) { told = append(told, line) }}
-	for _, p := range []string{"one\ntw", "o\r\n\n 50%\r100%\r\n", "\x1b[1;32mgreen\x1b[0m\tand\x07 箱\x1b]0;title\n", "end"} {
+	for _, p := range []string{"one\ntw", "o\r\n\n 50%\r100%\r\n", "\x1b[1;32mgreen\x1b[0m\tand\x07 箱\x1b]0;title\n",
+		"end"} {
 		fmt.Fprint(l, p)
 	}
 	l.flush()
@@ -59,7 +60,8 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("\x1b[\x80\xff\n"), 1)
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
 		l := &lines{say: func(line string) {
-			if !utf8.ValidString(line) || len(line) > 4*longLine+10 || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			if !utf8.ValidString(line) || len(line) > 4*longLine+10 ||
+				strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Errorf("told %q", line)
 			}
 		}}

@@ -65,9 +65,11 @@ const nothingThere = 3 // the status of keepScript
 const quick = time.Minute
 
 // run runs one of the scripts in the workspace.
-func (j *job) run(ctx context.Context, limit time.Duration, script string, args []string, in io.Reader, out io.Writer) (guest.Result, *lines, error) {
+func (j *job) run(ctx context.Context, limit time.Duration, script string, args []string, in io.Reader, out io.Writer) (
+	guest.Result, *lines, error) {
 	said := &lines{}
-	res, err := j.guest.Exec(ctx, guest.Command{Script: script, Args: args, Dir: j.options.Workspace, Env: j.options.Env, Timeout: limit, Stdin: in, Stdout: out, Stderr: said})
+	res, err := j.guest.Exec(ctx, guest.Command{Script: script, Args: args, Dir: j.options.Workspace, Env: j.options.Env,
+		Timeout: limit, Stdin: in, Stdout: out, Stderr: said})
 	return res, said, err
 }
 

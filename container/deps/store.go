@@ -212,7 +212,8 @@ func whole(f *os.File) (size int64, made time.Time, ok bool) {
 	}
 	seal = seal[len(sealMagic):]
 	made = time.UnixMilli(int64(binary.BigEndian.Uint64(seal)))
-	return size, made, binary.BigEndian.Uint64(seal[8:]) == uint64(size) && binary.BigEndian.Uint32(seal[16:]) == sum.Sum32()
+	return size, made, binary.BigEndian.Uint64(seal[8:]) == uint64(size) &&
+		binary.BigEndian.Uint32(seal[16:]) == sum.Sum32()
 }
 
 // shrink removes what was not used for longest until the rest is small enough,

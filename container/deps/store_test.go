@@ -133,8 +133,10 @@ func TestForgedArchives(t *testing.T) {
 // A second step that keeps the same directory adds to what the first left.
 func TestStepsShareADirectory(t *testing.T) {
 	l := lang.Language{Install: []lang.Step{
-		{Name: "a", When: []string{"a"}, Key: []string{"a"}, Keep: []string{".home/libs"}, Command: "mkdir -p ../.home/libs && echo a >../.home/libs/a"},
-		{Name: "b", When: []string{"b"}, Key: []string{"b"}, Keep: []string{".home/libs"}, Command: "mkdir -p ../.home/libs && echo b >../.home/libs/b && echo other >../.home/libs/a"},
+		{Name: "a", When: []string{"a"}, Key: []string{"a"}, Keep: []string{".home/libs"},
+			Command: "mkdir -p ../.home/libs && echo a >../.home/libs/a"},
+		{Name: "b", When: []string{"b"}, Key: []string{"b"}, Keep: []string{".home/libs"},
+			Command: "mkdir -p ../.home/libs && echo b >../.home/libs/b && echo other >../.home/libs/a"},
 	}}
 	s := &Store{Dir: t.TempDir()}
 	for i := range 2 {
@@ -165,7 +167,8 @@ func TestPatternsOfDirectories(t *testing.T) {
 		if r := only(t, d.install(s, l, d.options())); r.Restored != (i == 1) || r.Warning+r.Unkept != "" {
 			t.Fatalf("%d: %+v", i, r)
 		}
-		if a, c := d.read("project/packages/a b/libs/from"), d.read("project/packages/c/libs/from"); a != "packages/a b\n" || c != "packages/c\n" || !d.has("project/libs/from") {
+		if a, c := d.read("project/packages/a b/libs/from"), d.read("project/packages/c/libs/from"); a != "packages/a b\n" ||
+			c != "packages/c\n" || !d.has("project/libs/from") {
 			t.Errorf("%d: %q and %q are there", i, a, c)
 		}
 		if kept := d.has("project/.hidden"); kept != (i == 0) {
@@ -190,7 +193,8 @@ func TestOldResultsAreMadeAnew(t *testing.T) {
 func TestLargeResultsAreNotKept(t *testing.T) {
 	s, d := &Store{Dir: t.TempDir(), MaxOne: 8 << 10}, newDen(t)
 	d.write("project/lock", strings.Repeat("x", 64<<10))
-	if r := only(t, d.install(s, fetching, d.options())); r.Kept || r.Unkept != "it is larger than 0 MB" || r.Warning != "" || !d.has(".home/libs/link") {
+	if r := only(t, d.install(s, fetching, d.options())); r.Kept || r.Unkept != "it is larger than 0 MB" ||
+		r.Warning != "" || !d.has(".home/libs/link") {
 		t.Errorf("got %+v", r)
 	}
 	if left := archives(t, s); len(left) != 0 {
@@ -202,7 +206,8 @@ func TestUsualSizes(t *testing.T) {
 	for _, c := range []struct {
 		s        Store
 		all, one int64
-	}{{Store{}, 5 << 30, 2 << 30}, {Store{MaxBytes: 1 << 20}, 1 << 20, 1 << 20}, {Store{MaxBytes: 1 << 20, MaxOne: 1 << 30}, 1 << 20, 1 << 20}, {Store{MaxOne: 5}, 5 << 30, 5}} {
+	}{{Store{}, 5 << 30, 2 << 30}, {Store{MaxBytes: 1 << 20}, 1 << 20, 1 << 20},
+		{Store{MaxBytes: 1 << 20, MaxOne: 1 << 30}, 1 << 20, 1 << 20}, {Store{MaxOne: 5}, 5 << 30, 5}} {
 		if c.s.maxBytes() != c.all || c.s.maxOne() != c.one {
 			t.Errorf("%+v: %d and %d", c.s, c.s.maxBytes(), c.s.maxOne())
 		}
@@ -278,7 +283,8 @@ func TestStoreThatCannotBeWritten(t *testing.T) {
 	}
 	s, d := &Store{Dir: filepath.Join(file, "store")}, newDen(t)
 	d.write("project/lock", "x")
-	if r := only(t, d.install(s, fetching, d.options())); r.Kept || !strings.HasPrefix(r.Unkept, "it could not be written: ") || r.Warning != "" {
+	if r := only(t, d.install(s, fetching, d.options())); r.Kept ||
+		!strings.HasPrefix(r.Unkept, "it could not be written: ") || r.Warning != "" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -302,7 +308,8 @@ func TestFullDiskOfTheStore(t *testing.T) {
 }
 
 func TestNothingLeftToKeep(t *testing.T) {
-	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"}, Key: []string{"lock"}, Keep: []string{".home/libs", ".home/link"},
+	l := lang.Language{Install: []lang.Step{{Name: "s", When: []string{"lock"}, Key: []string{"lock"},
+		Keep:    []string{".home/libs", ".home/link"},
 		Command: "ln -s ../project ../.home/link"}}}
 	s, d := &Store{Dir: t.TempDir()}, newDen(t)
 	d.write("project/lock", "x")
@@ -320,7 +327,8 @@ func TestPackingThatFails(t *testing.T) {
 			c.Script = "echo half; echo 'tar: file changed as we read it' >&2; exit 1"
 		}
 	}
-	if r := only(t, d.install(s, fetching, d.options())); r.Kept || r.Unkept != "packing it did not work; its last words:\ntar: file changed as we read it" || r.Warning != "" {
+	if r := only(t, d.install(s, fetching, d.options())); r.Kept ||
+		r.Unkept != "packing it did not work; its last words:\ntar: file changed as we read it" || r.Warning != "" {
 		t.Errorf("got %+v", r)
 	}
 	if left := archives(t, s); len(left) != 0 {

@@ -56,7 +56,8 @@ func (d *Disk) Ready(ctx context.Context) error {
 	case <-d.done:
 		return d.err
 	case <-ctx.Done():
-		return &fault.Error{Kind: fault.Timeout, Op: "make disk", Subject: d.Device(), Why: "making the file system took too long", Err: ctx.Err()}
+		return &fault.Error{Kind: fault.Timeout, Op: "make disk", Subject: d.Device(),
+			Why: "making the file system took too long", Err: ctx.Err()}
 	}
 }
 

@@ -27,7 +27,8 @@ func Possible() error {
 	}
 	c, err := os.OpenFile(control, os.O_RDWR, 0)
 	if err != nil {
-		return impossible("there are no loop devices", plainVolumes+"load the kernel module loop, or let hako have "+control, err)
+		return impossible("there are no loop devices", plainVolumes+"load the kernel module loop, or let hako have "+control,
+			err)
 	}
 	c.Close()
 	_, err = formatter()
@@ -101,7 +102,8 @@ func unlinked(dir string) (*os.File, error) {
 }
 
 func noFile(dir string, err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: "in " + filepath.Clean(dir), Err: err, Hint: "the directory must exist on a disk that has room"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: "in " + filepath.Clean(dir), Err: err,
+		Hint: "the directory must exist on a disk that has room"}
 }
 
 // attempts is how often we ask for a free device. Others may take it between
@@ -164,7 +166,8 @@ func format(ctx context.Context, program, device string) error {
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(said.String()), Err: err,
+		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(said.String()),
+			Err:  err,
 			Hint: "the disk of the host may be full"}
 	}
 	return nil

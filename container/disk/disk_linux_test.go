@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -80,7 +81,8 @@ func behind(device string) string {
 // moment after the last user.
 func gone(t testing.TB, device, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); strings.HasPrefix(behind(device), dir); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testload.Bound(10 * time.Second)); strings.HasPrefix(behind(device), dir); time.Sleep(
+		5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s still has %s", device, behind(device))
 		}
@@ -109,7 +111,8 @@ func TestDisk(t *testing.T) {
 	if unix.Stat(dir, &st) != nil || st.Uid != 1000 || st.Gid != 1000 {
 		t.Errorf("it belongs to %d:%d", st.Uid, st.Gid)
 	}
-	if unix.Statfs(dir, &fs) != nil || fs.Files < 8000 || fs.Blocks*uint64(fs.Bsize) > 64<<20 || fs.Bavail*uint64(fs.Bsize) < 55<<20 {
+	if unix.Statfs(dir, &fs) != nil || fs.Files < 8000 || fs.Blocks*uint64(fs.Bsize) > 64<<20 ||
+		fs.Bavail*uint64(fs.Bsize) < 55<<20 {
 		t.Errorf("%d inodes, %d of %d blocks of %d", fs.Files, fs.Bavail, fs.Blocks, fs.Bsize)
 	}
 	dev, home := d.Device(), behind(d.Device())
@@ -143,7 +146,8 @@ func TestSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &Disk{device: device}
-	if d.Options()["o"] != "nosuid,nodev,noinit_itable" || d.Options()["type"] != "ext4" || d.Options()["device"] != device.Name() {
+	if d.Options()["o"] != "nosuid,nodev,noinit_itable" || d.Options()["type"] != "ext4" ||
+		d.Options()["device"] != device.Name() {
 		t.Error(d.Options())
 	}
 	dir := mounted(t, d)
@@ -221,7 +225,8 @@ func TestRefused(t *testing.T) {
 		t.Error(err)
 	}
 	needDisks(t)
-	if _, err := New(t.Context(), filepath.Join(t.TempDir(), "none"), Smallest); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
+	if _, err := New(t.Context(), filepath.Join(t.TempDir(), "none"), Smallest); fault.KindOf(err) != fault.Unavailable ||
+		fault.Hint(err) == "" {
 		t.Error(err)
 	}
 	over, cancel := context.WithCancel(t.Context())
@@ -229,7 +234,8 @@ func TestRefused(t *testing.T) {
 	if _, err := New(over, t.TempDir(), Smallest); err == nil {
 		t.Error("nobody waits for it")
 	}
-	if err := format(t.Context(), "/usr/sbin/mkfs.ext4", "/dev/null"); fault.Hint(err) == "" || !strings.Contains(err.Error(), "/dev/null") {
+	if err := format(t.Context(), "/usr/sbin/mkfs.ext4", "/dev/null"); fault.Hint(err) == "" ||
+		!strings.Contains(err.Error(), "/dev/null") {
 		t.Error(err)
 	}
 }
@@ -285,18 +291,20 @@ func TestVolume(t *testing.T) {
 	d := newDisk(t, 32<<20)
 	name := fmt.Sprintf("hako-test-disk-%d", os.Getpid())
 	o := d.Options()
-	docker(t, "volume", "create", "--driver", "local", "--label", "hako-test=disk", "--opt", "type="+o["type"], "--opt", "device="+o["device"], "--opt", "o="+o["o"], name)
+	docker(t, "volume", "create", "--driver", "local", "--label", "hako-test=disk", "--opt", "type="+o["type"], "--opt",
+		"device="+o["device"], "--opt", "o="+o["o"], name)
 	t.Cleanup(func() {
 		exec.Command("docker", "rm", "-f", name).Run()
 		exec.Command("docker", "volume", "rm", "-f", name).Run()
 	})
-	docker(t, "create", "--name", name, "--network", "none", "--user", "1000:1000", "--mount", "type=volume,source="+name+",target=/workspace,volume-nocopy",
+	docker(t, "create", "--name", name, "--network", "none", "--user", "1000:1000", "--mount", "type=volume,source="+name+
+		",target=/workspace,volume-nocopy",
 		"hako-tiny:1", "/bin/sh", "-c", "/bin/busybox dd if=/dev/zero of=/workspace/x bs=1M count=64; /bin/sleep 60")
 	ready(t, d)
 	docker(t, "start", name)
 	dev, home := d.Device(), behind(d.Device())
 	d.Close()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testload.Bound(20 * time.Second)); ; time.Sleep(20 * time.Millisecond) {
 		if strings.Contains(docker(t, "logs", name), "No space left on device") {
 			break
 		}

@@ -89,7 +89,8 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 	defer cancel()
 	found, err := s.lookUp(ctx, at.host)
 	if err != nil || len(found) == 0 {
-		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(), Why: "the name could not be looked up", Hint: "check the name"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(),
+			Why: "the name could not be looked up", Hint: "check the name"}
 	}
 	own, err := s.own()
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 		return !(trusted && tolerable(a)) && (slices.Contains(own, plain(a)) || !s.rules.harmless(a))
 	}) {
 		// The address is not told: names would map the network outside.
-		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: "the name leads to an address that is not public",
+		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(),
+			Why:  "the name leads to an address that is not public",
 			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
 	}
 	return nil
@@ -116,7 +118,8 @@ func (s *service) own() (all []netip.Addr, err error) {
 	}
 	found, err := ask()
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "it is not known which addresses are the machine's own", Hint: "try again later"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "connect",
+			Why: "it is not known which addresses are the machine's own", Hint: "try again later"}
 	}
 	for _, a := range found {
 		var ip net.IP

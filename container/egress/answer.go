@@ -20,7 +20,8 @@ func refusal(err error) *fault.Error {
 	if errors.As(err, &e) {
 		return e
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the server could not be asked", Hint: "check the address, or try again later"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the server could not be asked",
+		Hint: "check the address, or try again later"}
 }
 
 func statusOf(kind fault.Kind) int {
@@ -48,7 +49,8 @@ func writeRefusal(out *bufio.Writer, e *fault.Error) {
 	}
 	status := statusOf(e.Kind)
 	fmt.Fprintf(out, "HTTP/1.1 %d %s: %s\r\n", status, http.StatusText(status), shown(e.Why))
-	fmt.Fprintf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(text), text)
+	fmt.Fprintf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		len(text), text)
 }
 
 // framing is how a client is told where an answer ends.
@@ -61,7 +63,8 @@ type framing struct {
 
 func frame(h *head, resp *http.Response, closes bool) framing {
 	f := framing{length: resp.ContentLength, closes: closes}
-	f.empty = h.method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
+	f.empty = h.method == http.MethodHead || resp.StatusCode == http.StatusNoContent ||
+		resp.StatusCode == http.StatusNotModified
 	if f.length < 0 && !f.empty {
 		f.chunked = h.minor == 1
 		f.closes = f.closes || !f.chunked

@@ -12,7 +12,8 @@ import (
 // attackWorld has a listed host, one that is not, and names that lead astray.
 func attackWorld(t *testing.T) *world {
 	t.Helper()
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "reached ", r.Host) }))
+	site := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "reached ", r.Host) }))
 	t.Cleanup(site.Close)
 	w := newWorld()
 	w.host("ok.example", "93.184.215.14", "80", site.URL)
@@ -28,21 +29,29 @@ func attackWorld(t *testing.T) *world {
 
 // badAddresses are all that no name may lead to.
 var badAddresses = []string{
-	"127.0.0.1", "127.255.255.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.0.1", "169.254.169.254", "169.254.170.2",
-	"100.64.0.1", "100.127.255.255", "100.100.100.200", "168.63.129.16", "0.0.0.0", "0.1.2.3", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
+	"127.0.0.1", "127.255.255.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.0.1",
+	"169.254.169.254", "169.254.170.2",
+	"100.64.0.1", "100.127.255.255", "100.100.100.200", "168.63.129.16", "0.0.0.0", "0.1.2.3", "224.0.0.1",
+	"239.255.255.250", "240.0.0.1", "255.255.255.255",
 	"192.0.0.192", "192.0.2.1", "198.51.100.7", "203.0.113.9", "198.18.0.1", "192.88.99.1",
-	"::", "::1", "fe80::1", "fec0::1", "fd00::1", "fc00::1", "fd00:ec2::254", "fd20:ce::254", "ff02::1", "2001:db8::1", "3fff::1", "100::1",
-	"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1",
+	"::", "::1", "fe80::1", "fec0::1", "fd00::1", "fc00::1", "fd00:ec2::254", "fd20:ce::254", "ff02::1", "2001:db8::1",
+	"3fff::1", "100::1",
+	"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1",
+	"64:ff9b::a9fe:a9fe", "64:ff9b:1::1",
 	"2002:7f00:1::1", "2002:a00:1::", "2001::1", "4000::1",
 }
 
 // oddHosts are spellings of a host that are refused as such. Most are 127.0.0.1 to
 // somebody.
 var oddHosts = []string{
-	"0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.1", "127.0.1", "127.0.0.01", "127.0.0.1.", "0", "1", "0.0.0.0.", "256.256.256.256",
-	"1.2.3.4.5", "ok.example.0x1", "ok.example.1", "ok.example..", "..", ".", ".ok.example", "ok..example", "ok.example%00.evil.example", "ok.example%2eevil",
-	"ok.example\\@evil.example", "ok.example;evil.example", "evil_\x80.example", "ok.example,evil.example", "[::ffff:127.0.0.1]", "[fe80::1%25eth0]", "[::1", "::1",
-	"[127.0.0.1]", "[::1]x", "\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "\u2460.0.0.1", "xn--a", "\xfa", "ok\xff.example", "xn--\u00fc", strings.Repeat("a", 64) + ".example",
+	"0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.1", "127.0.1", "127.0.0.01", "127.0.0.1.",
+	"0", "1", "0.0.0.0.", "256.256.256.256",
+	"1.2.3.4.5", "ok.example.0x1", "ok.example.1", "ok.example..", "..", ".", ".ok.example", "ok..example",
+	"ok.example%00.evil.example", "ok.example%2eevil",
+	"ok.example\\@evil.example", "ok.example;evil.example", "evil_\x80.example", "ok.example,evil.example",
+	"[::ffff:127.0.0.1]", "[fe80::1%25eth0]", "[::1", "::1",
+	"[127.0.0.1]", "[::1]x", "\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "\u2460.0.0.1", "xn--a", "\xfa",
+	"ok\xff.example", "xn--\u00fc", strings.Repeat("a", 64) + ".example",
 	strings.Repeat("a.", 130) + "example", "ok.\u00a0example", "-\u200b.example\u2028",
 }
 
@@ -195,9 +204,12 @@ func TestAttackRequests(t *testing.T) {
 // as a whole, and nothing after it is taken for a request.
 func TestAttackChunks(t *testing.T) {
 	for _, body := range []string{
-		"5\nhello\r\n0\r\n\r\n", "5;x=y\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n", "+5\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
-		"5\r\nhello!\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r\n0\r\nHost: evil\r\n\r\n", "5\r\nhello\r\n0\r\n\n", "\r\nhello\r\n0\r\n\r\n",
-		"FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n", "ffffffffffffffff\r\nhello\r\n0\r\n\r\n", "5_0\r\nhello\r\n0\r\n\r\n", "00000000000000000000005\r\nhello\r\n0\r\n\r\n",
+		"5\nhello\r\n0\r\n\r\n", "5;x=y\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
+		"+5\r\nhello\r\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
+		"5\r\nhello!\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r\n0\r\nHost: evil\r\n\r\n", "5\r\nhello\r\n0\r\n\n",
+		"\r\nhello\r\n0\r\n\r\n",
+		"FFFFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n", "ffffffffffffffff\r\nhello\r\n0\r\n\r\n", "5_0\r\nhello\r\n0\r\n\r\n",
+		"00000000000000000000005\r\nhello\r\n0\r\n\r\n",
 	} {
 		t.Run(fmt.Sprintf("%.20q", body), func(t *testing.T) {
 			bodies := make(chan error, 2)

@@ -38,7 +38,8 @@ func Bridge(ctx context.Context, l net.Listener, dial func() (net.Conn, error)) 
 		count.Add(1)
 		other, err := dial()
 		if err != nil {
-			sorry(conn, &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the proxy outside the container does not answer", Hint: "start the environment again"})
+			sorry(conn, &fault.Error{Kind: fault.Unavailable, Op: "connect",
+				Why: "the proxy outside the container does not answer", Hint: "start the environment again"})
 			return
 		}
 		defer context.AfterFunc(ctx, func() {
@@ -47,7 +48,8 @@ func Bridge(ctx context.Context, l net.Listener, dial func() (net.Conn, error)) 
 		})()
 		join(conn, other, &sent, &received)
 	}, func(conn net.Conn) {
-		sorry(conn, &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open", Hint: "use fewer at a time"})
+		sorry(conn, &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open",
+			Hint: "use fewer at a time"})
 	})
 	return Traffic{count.Load(), sent.Load(), received.Load()}, err
 }

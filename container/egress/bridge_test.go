@@ -75,7 +75,8 @@ func TestBridgeHalfCloses(t *testing.T) {
 
 func TestBridgeToNowhere(t *testing.T) {
 	b := startBridge(t, func() (net.Conn, error) { return nil, errors.New("no such file: /secret") })
-	if resp, text := open(t, b.dial).answer("GET"); resp.StatusCode != 502 || !strings.Contains(text, "does not answer") || strings.Contains(text, "/secret") {
+	if resp, text := open(t, b.dial).answer("GET"); resp.StatusCode != 502 || !strings.Contains(text, "does not answer") ||
+		strings.Contains(text, "/secret") {
 		t.Errorf("%s %s", resp.Status, text)
 	}
 	b.stop(t)

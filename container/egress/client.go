@@ -87,7 +87,8 @@ func (c *client) broken(err error) {
 	case errors.As(err, &e):
 		c.refuse(c.visit(), e)
 	case errors.As(err, &late) && late.Timeout():
-		c.refuse(c.visit(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time", Hint: "send it at once"})
+		c.refuse(c.visit(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time",
+			Hint: "send it at once"})
 	}
 }
 
@@ -256,7 +257,8 @@ func (c *client) transport(lent *repository) *http.Transport {
 		MaxIdleConns: 8, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: c.limits.Dial,
 	}
 	if lent != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: lent.Roots, InsecureSkipVerify: lent.InsecureTLS, MinVersion: tls.VersionTLS12}
+		t.TLSClientConfig = &tls.Config{RootCAs: lent.Roots, InsecureSkipVerify: lent.InsecureTLS,
+			MinVersion: tls.VersionTLS12}
 	}
 	c.transports[lent] = t
 	return t
@@ -307,7 +309,8 @@ func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	if r.lent != nil && !r.lent.PlainHTTP {
 		u.Scheme, host = "https", r.hostPort.without(443)
 	}
-	req := (&http.Request{Method: h.method, URL: u, Host: host, Header: r.header, ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}).WithContext(ctx)
+	req := (&http.Request{Method: h.method, URL: u, Host: host, Header: r.header, ProtoMajor: 1, ProtoMinor: 1,
+		Body: http.NoBody}).WithContext(ctx)
 	if b.over.Load() {
 		return req
 	}
@@ -346,4 +349,5 @@ func (c *client) answer(h *head, r *route, b *body, resp *http.Response, receive
 }
 
 // errUpgrade is the answer to a server that changes the protocol unasked.
-var errUpgrade = &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the server wants to change the protocol", Hint: "use https for it"}
+var errUpgrade = &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the server wants to change the protocol",
+	Hint: "use https for it"}

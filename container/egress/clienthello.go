@@ -182,5 +182,6 @@ func wantsRetry(message []byte) (retry, known bool) {
 }
 
 // errNotTLS is the refusal of a tunnel in which something else is spoken.
-var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect", Why: "what is sent through the tunnel is not TLS as it should be",
+var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect",
+	Why:  "what is sent through the tunnel is not TLS as it should be",
 	Hint: "use tunnels for https only"}

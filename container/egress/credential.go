@@ -61,7 +61,8 @@ type repository struct {
 
 func (c Credential) compile() (*repository, error) {
 	refuse := func(why, hint string) (*repository, error) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: shown(c.Host + c.Repository), Why: why, Hint: hint}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: shown(c.Host + c.Repository),
+			Why: why, Hint: hint}
 	}
 	at, err := parsePlace(c.Host, c.standardPort())
 	switch {
@@ -90,7 +91,10 @@ func (c Credential) standardPort() int {
 // plainPath reports whether all servers read a path the same way.
 func plainPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/")
-	if !ok || strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`%?#\;`, r) }) {
+	if !ok || strings.ContainsFunc(rest, func(r rune) bool {
+		return r <= ' ' || r > '~' ||
+			strings.ContainsRune(`%?#\;`, r)
+	}) {
 		return false
 	}
 	for segment := range strings.SplitSeq(rest, "/") {
@@ -135,7 +139,8 @@ func parseWant(method, path, query string) (gitRequest, error) {
 		w.service = w.suffix[1:]
 		return w, nil
 	}
-	return gitRequest{}, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Why: "it is not a request that git makes for a repository",
+	return gitRequest{}, &fault.Error{Kind: fault.Denied, Op: "lend git credential",
+		Why:  "it is not a request that git makes for a repository",
 		Hint: "use git with the address http://" + Endpoint + "/HOST/REPOSITORY"}
 }
 
@@ -144,7 +149,8 @@ func parseWant(method, path, query string) (gitRequest, error) {
 // encoded slashes does not matter then.
 func (r *rules) find(w gitRequest) (*repository, error) {
 	refuse := func(why, hint string) error {
-		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path), Why: why, Hint: hint}
+		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path), Why: why,
+			Hint: hint}
 	}
 	why, hint := "there is no credential for this repository", "set one for it, or clone it by https if it is public"
 	for _, repo := range r.repositories {
@@ -155,9 +161,11 @@ func (r *rules) find(w gitRequest) (*repository, error) {
 		if slices.Contains(repo.Services, w.service) || w.service == ReceivePack && repo.Push.Given() {
 			return repo, nil
 		}
-		why, hint = "the credential of this repository is not for "+w.service, "let the credential permit "+w.service+", if that is meant"
+		why, hint = "the credential of this repository is not for "+w.service, "let the credential permit "+w.service+
+			", if that is meant"
 		if w.service == ReceivePack {
-			why, hint = "containers may fetch from this repository, not push to it", "only a container that a person has made for pushing may push (hako env up has a flag for it)"
+			why, hint = "containers may fetch from this repository, not push to it",
+				"only a container that a person has made for pushing may push (hako env up has a flag for it)"
 		}
 	}
 	return nil, refuse(why, hint)

@@ -157,7 +157,8 @@ func (p *Proxy) begin(s *service) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.service != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "it was closed, or serves already", Hint: "make another one"}
+		return &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "it was closed, or serves already",
+			Hint: "make another one"}
 	}
 	p.service = s
 	return nil

@@ -55,7 +55,8 @@ func TestLedgerFolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScribe()
 		for i := range 10_000 {
-			s.deny(Event{ID: int64(i + 1), What: Denied, Method: "GET", Host: "evil.example", Port: 80 + i%2, Path: "/a", Why: "no", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}})
+			s.deny(Event{ID: int64(i + 1), What: Denied, Method: "GET", Host: "evil.example", Port: 80 + i%2, Path: "/a",
+				Why: "no", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}})
 			time.Sleep(time.Millisecond)
 		}
 		s.close()
@@ -65,7 +66,8 @@ func TestLedgerFolds(t *testing.T) {
 		if first := s.events[0]; first.ID != 1 || first.Count != 0 || first.Port != 80 {
 			t.Errorf("the first: %+v", first)
 		}
-		if e := s.events[1]; e.ID != 2 || e.Host != "evil.example" || e.Why != "no" || e.Path != "/a" || e.Method != "GET" || len(e.Addresses) != 1 || e.Port != 0 {
+		if e := s.events[1]; e.ID != 2 || e.Host != "evil.example" || e.Why != "no" || e.Path != "/a" || e.Method != "GET" ||
+			len(e.Addresses) != 1 || e.Port != 0 {
 			t.Errorf("those that follow: %+v", e)
 		}
 	})
@@ -88,7 +90,8 @@ func TestLedgerHoldsBackAFlood(t *testing.T) {
 		if weight(s.events) != seconds*each {
 			t.Errorf("%d denials on record, want %d", weight(s.events), seconds*each)
 		}
-		before := slices.DeleteFunc(slices.Clone(s.times), func(at time.Time) bool { return at.Equal(time.Now()) }) // the end tells the rest at once
+		before := slices.DeleteFunc(slices.Clone(s.times),
+			func(at time.Time) bool { return at.Equal(time.Now()) }) // the end tells the rest at once
 		if n := len(before); n > mostSaved+seconds+1 {
 			t.Errorf("%d events in %d seconds", n, seconds)
 		}
@@ -96,7 +99,10 @@ func TestLedgerHoldsBackAFlood(t *testing.T) {
 		if n := s.busiest(); n > 2*mostDenials { // of two periods
 			t.Errorf("%d events in a second", n)
 		}
-		if !slices.ContainsFunc(s.events, func(e Event) bool { return e.Host == "" && e.Count > each && e.Why == unnamed.why }) {
+		if !slices.ContainsFunc(s.events, func(e Event) bool {
+			return e.Host == "" && e.Count > each &&
+				e.Why == unnamed.why
+		}) {
 			t.Error("those without a name are nowhere counted")
 		}
 	})

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"hako/internal/testload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,7 +94,7 @@ func (w *world) dials() []string {
 func (w *world) told(t *testing.T, what string, wanted int) []Event {
 	t.Helper()
 	var found []Event
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testload.Bound(5 * time.Second)); ; time.Sleep(time.Millisecond) {
 		w.mu.Lock()
 		found = slices.DeleteFunc(slices.Clone(w.events), func(e Event) bool { return e.What != what })
 		w.mu.Unlock()

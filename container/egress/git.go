@@ -16,7 +16,8 @@ import (
 var (
 	gitAsks = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
 		"Git-Protocol", "Pragma", "User-Agent"}
-	gitHears = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma", "Retry-After", "Vary"}
+	gitHears = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma",
+		"Retry-After", "Vary"}
 )
 
 // lend returns the route of a request for the endpoint, with its credential.
@@ -29,7 +30,8 @@ func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.method == http.MethodPost && !slices.Equal(h.values("Content-Type"), []string{"application/x-" + w.service + "-request"}) {
+	if h.method == http.MethodPost &&
+		!slices.Equal(h.values("Content-Type"), []string{"application/x-" + w.service + "-request"}) {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path),
 			Why: "it is not what git sends for " + w.service, Hint: "use git itself"}
 	}
@@ -54,7 +56,8 @@ func only(header http.Header, names []string) http.Header {
 func (r *route) add() error {
 	name, value, err := r.lent.Header()
 	if err != nil || !isToken(name) || value == "" || hasControl(value) {
-		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host, Why: "the credential could not be had",
+		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host,
+			Why:  "the credential could not be had",
 			Hint: "check the token outside the container"}
 	}
 	r.header[http.CanonicalHeaderKey(name)] = []string{value}
@@ -90,7 +93,8 @@ func (r *rules) tame(to *route, resp *http.Response) error {
 // endpoint again, and the request is checked like any other.
 func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
-		Why: "the server redirects to a place that the credential is not for", Hint: "use the present address of the repository"}
+		Why:  "the server redirects to a place that the credential is not for",
+		Hint: "use the present address of the repository"}
 	base := &url.URL{Scheme: "https", Host: to.hostPort.without(443), Path: to.path}
 	if to.lent.PlainHTTP {
 		base.Scheme, base.Host = "http", to.hostPort.without(80)

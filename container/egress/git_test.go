@@ -37,7 +37,8 @@ func authorization() (string, string, error) {
 
 // lending is a proxy that lends the token to one repository of example.com.
 func lending(roots *x509.CertPool, services ...string) *Proxy {
-	return &Proxy{Credentials: []Credential{{Host: "example.com", Repository: "/group/project", Services: services, Header: authorization, Roots: roots}}}
+	return &Proxy{Credentials: []Credential{{Host: "example.com", Repository: "/group/project", Services: services,
+		Header: authorization, Roots: roots}}}
 }
 
 // secureSite serves https as example.com.
@@ -78,10 +79,13 @@ func TestLend(t *testing.T) {
 	const mine = "Authorization: Basic bWluZTptaW5l\r\nCookie: a=b\r\nX-HTTP-Method-Override: DELETE\r\nAccept-Encoding: gzip\r\nGit-Protocol: version=2\r\n"
 	for request, want := range map[string]string{
 		endpoint("GET", refs, mine): "GET example.com /group/project.git/info/refs?service=git-upload-pack true ",
-		endpoint("GET", "/EXAMPLE.com:443/group/project/info/refs?service=git-receive-pack", ""):   "GET example.com /group/project/info/refs?service=git-receive-pack true ",
-		endpoint("POST", "/example.com/group/project.git/git-upload-pack", asksFetch) + "0000":     "POST example.com /group/project.git/git-upload-pack true 0000",
-		"GET " + refs + " HTTP/1.1\r\nHost: git.hako.internal\r\n\r\n":                             "GET example.com /group/project.git/info/refs?service=git-upload-pack true ",
-		"GET http://GIT.HAKO.INTERNAL:80" + refs + " HTTP/1.1\r\nHost: Git.hako.internal.\r\n\r\n": "GET example.com /group/project.git/info/refs?service=git-upload-pack true ",
+		endpoint("GET", "/EXAMPLE.com:443/group/project/info/refs?service=git-receive-pack",
+			""): "GET example.com /group/project/info/refs?service=git-receive-pack true ",
+		endpoint("POST", "/example.com/group/project.git/git-upload-pack", asksFetch) +
+			"0000": "POST example.com /group/project.git/git-upload-pack true 0000",
+		"GET " + refs + " HTTP/1.1\r\nHost: git.hako.internal\r\n\r\n": "GET example.com /group/project.git/info/refs?service=git-upload-pack true ",
+		"GET http://GIT.HAKO.INTERNAL:80" + refs +
+			" HTTP/1.1\r\nHost: Git.hako.internal.\r\n\r\n": "GET example.com /group/project.git/info/refs?service=git-upload-pack true ",
 	} {
 		if resp, text := ask(t, dial, request); resp.StatusCode != 200 || text != want {
 			t.Errorf("%q: %s %q", request, resp.Status, text)
@@ -97,7 +101,8 @@ func TestLend(t *testing.T) {
 // TestLendAttacks asks for what the credential is not for. No request leaves.
 func TestLendAttacks(t *testing.T) {
 	w := newWorld()
-	roots := secureSite(t, w, func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s %s", r.Method, r.RequestURI) })
+	roots := secureSite(t, w,
+		func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s %s", r.Method, r.RequestURI) })
 	dial := w.serve(t, lending(roots, UploadPack))
 	w.names["evil.example"] = "93.184.215.14"
 	const pack = "/example.com/group/project.git/git-upload-pack"
@@ -132,12 +137,15 @@ func TestLendAttacks(t *testing.T) {
 		endpoint("GET", "/example.com/group/project.git", ""),
 		endpoint("GET", "/example.com/api/v4/user", ""),
 		endpoint("GET", "/example.com/group/project/-/settings", ""),
-		endpoint("GET", "/", ""), endpoint("GET", "", ""), endpoint("GET", "/example.com", ""), endpoint("GET", "/info/refs?service=git-upload-pack", ""),
-		endpoint("HEAD", refs, ""), endpoint("DELETE", refs, ""), endpoint("get", refs, ""), endpoint("POST", refs, asksFetch) + "0000",
+		endpoint("GET", "/", ""), endpoint("GET", "", ""), endpoint("GET", "/example.com", ""),
+		endpoint("GET", "/info/refs?service=git-upload-pack", ""),
+		endpoint("HEAD", refs, ""), endpoint("DELETE", refs, ""), endpoint("get", refs, ""),
+		endpoint("POST", refs, asksFetch) + "0000",
 		endpoint("GET", pack, ""), endpoint("PUT", pack, asksFetch) + "0000", endpoint("POST", pack+"?x", asksFetch) + "0000",
 		endpoint("POST", pack, "Content-Length: 4\r\n") + "0000",
 		endpoint("POST", pack, "Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 4\r\n") + "0000",
-		endpoint("POST", "/example.com/group/project.git/git-receive-pack", "Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 4\r\n") + "0000",
+		endpoint("POST", "/example.com/group/project.git/git-receive-pack",
+			"Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 4\r\n") + "0000",
 		"GET http://git.hako.internal:8080" + refs + " HTTP/1.1\r\nHost: git.hako.internal:8080\r\n\r\n",
 		"GET http://evil.example" + refs + " HTTP/1.1\r\nHost: git.hako.internal\r\n\r\n",
 		"GET http://git.hako.internal" + refs + " HTTP/1.1\r\nHost: evil.example\r\n\r\n",
@@ -145,7 +153,8 @@ func TestLendAttacks(t *testing.T) {
 		"CONNECT git.hako.internal:443 HTTP/1.1\r\nHost: git.hako.internal:443\r\n\r\n",
 	} {
 		resp, text := ask(t, dial, request)
-		if resp.StatusCode != 403 || strings.Contains(text, token) || resp.Request.Method != "HEAD" && !strings.Contains(text, "hint: ") {
+		if resp.StatusCode != 403 || strings.Contains(text, token) || resp.Request.Method != "HEAD" &&
+			!strings.Contains(text, "hint: ") {
 			t.Errorf("%q: %s %q", request, resp.Status, text)
 		}
 	}
@@ -179,9 +188,12 @@ func TestPlainHTTP(t *testing.T) {
 	}))
 	defer site.Close()
 	w.host("git.corp.example", "10.0.0.7", "8080", site.URL)
-	p := &Proxy{Private: []string{"git.corp.example"}, Credentials: []Credential{{Host: "git.corp.example:8080", Repository: "/a", Services: []string{UploadPack}, Header: authorization, PlainHTTP: true}}}
+	p := &Proxy{Private: []string{"git.corp.example"},
+		Credentials: []Credential{{Host: "git.corp.example:8080", Repository: "/a", Services: []string{UploadPack},
+			Header: authorization, PlainHTTP: true}}}
 	dial := w.serve(t, p)
-	if resp, text := ask(t, dial, endpoint("GET", "/git.corp.example:8080/a/info/refs?service=git-upload-pack", "")); text != "git.corp.example:8080true" {
+	if resp, text := ask(t, dial, endpoint("GET", "/git.corp.example:8080/a/info/refs?service=git-upload-pack",
+		"")); text != "git.corp.example:8080true" {
 		t.Errorf("%s %s", resp.Status, text)
 	}
 }
@@ -222,7 +234,8 @@ func TestEchoes(t *testing.T) {
 		}
 	})
 	dial := w.serve(t, lending(roots, UploadPack))
-	for kind = range map[string]int{"header": 0, "redirect": 0, "redirect here": 0, "body": 0, "token": 0, "refusal": 0, "error": 0, "packed": 0} {
+	for kind = range map[string]int{"header": 0, "redirect": 0, "redirect here": 0, "body": 0, "token": 0, "refusal": 0,
+		"error": 0, "packed": 0} {
 		c := open(t, dial)
 		c.send(endpoint("GET", refs, "Connection: close\r\nAccept-Encoding: gzip\r\n"))
 		all, _ := io.ReadAll(c.in)
@@ -252,7 +265,8 @@ func TestRedirects(t *testing.T) {
 		w.WriteHeader(http.StatusMovedPermanently)
 	})
 	p := lending(roots, UploadPack)
-	p.Credentials = append(p.Credentials, Credential{Host: "example.com", Repository: "/new/home", Services: []string{UploadPack}, Header: authorization, Roots: roots})
+	p.Credentials = append(p.Credentials, Credential{Host: "example.com", Repository: "/new/home",
+		Services: []string{UploadPack}, Header: authorization, Roots: roots})
 	dial := w.serve(t, p)
 	for to, want := range map[string]string{
 		"https://example.com/new/home.git/info/refs?service=git-upload-pack":   "http://git.hako.internal/example.com/new/home.git/info/refs?service=git-upload-pack",
@@ -266,7 +280,8 @@ func TestRedirects(t *testing.T) {
 	} {
 		location = to
 		resp, text := ask(t, dial, endpoint("GET", refs, ""))
-		if got := resp.Header.Get("Location"); got != want || want == "" && (resp.StatusCode != 403 || !strings.Contains(text, "redirects")) {
+		if got := resp.Header.Get("Location"); got != want || want == "" &&
+			(resp.StatusCode != 403 || !strings.Contains(text, "redirects")) {
 			t.Errorf("%s: %s %q %s", to, resp.Status, got, text)
 		}
 	}
@@ -307,7 +322,8 @@ func TestStreams(t *testing.T) {
 	})
 	dial := w.serve(t, lending(roots, UploadPack))
 	c := open(t, dial)
-	c.send(endpoint("POST", "/example.com/group/project.git/git-upload-pack", "Content-Type: application/x-git-upload-pack-request\r\nTransfer-Encoding: chunked\r\n"))
+	c.send(endpoint("POST", "/example.com/group/project.git/git-upload-pack",
+		"Content-Type: application/x-git-upload-pack-request\r\nTransfer-Encoding: chunked\r\n"))
 	c.send("4\r\nabcd\r\n")
 	resp, err := http.ReadResponse(c.in, &http.Request{Method: "POST"})
 	if err != nil {
@@ -331,14 +347,16 @@ func TestGuard(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "plain": "plain", "tok-tok-toke": "tok-tok-toke", "tok-tok-tok-tok-toke!": "tok-tok-tok-tok-toke!",
 	} {
-		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
+		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
+			iotest.DataErrReader(strings.NewReader(text))} {
 			if got, err := io.ReadAll(newGuard(from, []string{secret})); err != nil || string(got) != want {
 				t.Errorf("%q: %q %v", text, got, err)
 			}
 		}
 	}
 	for _, text := range []string{secret, "a" + secret + "b", "tok-" + secret, strings.Repeat("x", 32<<10-5) + secret} {
-		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.HalfReader(strings.NewReader(text))} {
+		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
+			iotest.HalfReader(strings.NewReader(text))} {
 			got, err := io.ReadAll(newGuard(from, []string{"other-secret", secret}))
 			if !errors.Is(err, errLeak) || bytes.Contains(got, []byte("tok-tok-")) && text != "tok-"+secret {
 				t.Errorf("%.30q: %.30q %v", text, got, err)
@@ -375,7 +393,8 @@ func forge(t *testing.T, root string) http.HandlerFunc {
 		t.Fatal(err)
 	}
 	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=oauth2", "HOME=" + root, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}}
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=oauth2", "HOME=" + root,
+			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != token {
 			w.Header().Set("Www-Authenticate", `Basic realm="forge"`)
@@ -398,8 +417,10 @@ func (h *hand) git(dir string, args ...string) (string, error) {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), "git", args...)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}, h.env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"},
+		h.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -435,7 +456,8 @@ func TestGit(t *testing.T) {
 	w := newWorld()
 	roots := secureSite(t, w, forge(t, root))
 	bridge := startBridge(t, w.serve(t, lending(roots, UploadPack, ReceivePack)))
-	h.env = []string{"http_proxy=http://" + bridge.address, "https_proxy=http://" + bridge.address, "GIT_TRACE_CURL=" + filepath.Join(inside, "trace")}
+	h.env = []string{"http_proxy=http://" + bridge.address, "https_proxy=http://" + bridge.address,
+		"GIT_TRACE_CURL=" + filepath.Join(inside, "trace")}
 	h.must(inside, "config", "--global", "url.http://git.hako.internal/example.com/.insteadOf", "https://example.com/")
 
 	h.must(inside, "clone", "-q", "https://example.com/group/project.git", "one")
@@ -453,7 +475,8 @@ func TestGit(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	h.must(filepath.Join(inside, "two"), "fetch", "-q", "origin")
-	if out, err := h.git(inside, "clone", "https://example.com/group/other.git"); err == nil || !strings.Contains(out, "403") {
+	if out, err := h.git(inside, "clone", "https://example.com/group/other.git"); err == nil ||
+		!strings.Contains(out, "403") {
 		t.Errorf("another repository: %v %s", err, out)
 	}
 	if traffic := bridge.stop(t); traffic.Sent < 6<<20 || traffic.Received < 6<<20 {
@@ -536,7 +559,8 @@ func TestManyAtOnce(t *testing.T) {
 				Proxy: http.ProxyURL(mustURL("http://proxy"))}
 			defer transport.CloseIdleConnections()
 			for range 5 {
-				resp, err := (&http.Client{Transport: transport}).Post("http://ok.example/echo", "text/plain", strings.NewReader(strings.Repeat("x", 1000*i)))
+				resp, err := (&http.Client{Transport: transport}).Post("http://ok.example/echo", "text/plain",
+					strings.NewReader(strings.Repeat("x", 1000*i)))
 				if err != nil {
 					errs <- err
 					return

@@ -85,7 +85,8 @@ func normalHost(text string) (string, netip.Addr, error) {
 func bracketed(text, inner string) (string, netip.Addr, error) {
 	a, err := netip.ParseAddr(inner)
 	if err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" || len(text) != len(inner)+2 {
-		return "", netip.Addr{}, oddHost(text, "it is not a plain IPv6 address", "write it as [2001:db8::1], without zone or IPv4 part")
+		return "", netip.Addr{}, oddHost(text, "it is not a plain IPv6 address",
+			"write it as [2001:db8::1], without zone or IPv4 part")
 	}
 	return a.String(), a, nil
 }

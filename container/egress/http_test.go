@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -95,7 +96,8 @@ func TestForward(t *testing.T) {
 		{"GET http://ok.example/echo?a=b%20c" + okHost + "\r\n", "GET ok.example /echo?a=b%20c 0 [] "},
 		{"GET HTTP://OK.EXAMPLE:80/echo" + okHost + "\r\n", "GET ok.example /echo 0 [] "},
 		{"POST http://ok.example/echo" + okHost + "Content-Length: 5\r\n\r\nhello", "POST ok.example /echo 5 [] hello"},
-		{"POST http://ok.example/echo" + okHost + "Transfer-Encoding: Chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", "POST ok.example /echo -1 [chunked] hello"},
+		{"POST http://ok.example/echo" + okHost + "Transfer-Encoding: Chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
+			"POST ok.example /echo -1 [chunked] hello"},
 		{"PATCH http://ok.example/echo" + okHost + "Content-Length: 0\r\n\r\n", "PATCH ok.example /echo 0 [] "},
 		{"GET http://ok.example/chunks" + okHost + "\r\n", "piece piece piece "},
 		{"GET http://ok.example/chunks HTTP/1.0\r\n\r\n", "piece piece piece "},
@@ -106,26 +108,31 @@ func TestForward(t *testing.T) {
 			t.Errorf("%.40q: %s %q, want %q", tt.request, resp.Status, text, tt.want)
 		}
 	}
-	if got := w.dials(); len(got) != 8 || slices.ContainsFunc(got, func(a string) bool { return a != "93.184.215.14:80" }) {
+	if got := w.dials(); len(got) != 8 ||
+		slices.ContainsFunc(got, func(a string) bool { return a != "93.184.215.14:80" }) {
 		t.Errorf("dialled %v", got)
 	}
 	events := w.told(t, Closed, 8)
-	if e := events[2]; e.Method != "POST" || e.Host != "ok.example" || e.Port != 80 || e.Path != "/echo" || e.Sent != 5 || e.Received != 32 || e.Why != "" || e.Duration == 0 {
+	if e := events[2]; e.Method != "POST" || e.Host != "ok.example" || e.Port != 80 || e.Path != "/echo" || e.Sent != 5 ||
+		e.Received != 32 || e.Why != "" || e.Duration == 0 {
 		t.Errorf("on record: %+v", e)
 	}
-	if e := w.told(t, Opened, 8)[0]; !slices.Equal(e.Addresses, []netip.Addr{netip.MustParseAddr("93.184.215.14")}) || e.Path != "/echo" {
+	if e := w.told(t, Opened, 8)[0]; !slices.Equal(e.Addresses, []netip.Addr{netip.MustParseAddr("93.184.215.14")}) ||
+		e.Path != "/echo" {
 		t.Errorf("on record: %+v", e)
 	}
 }
 
 func TestHeadersOfTheHop(t *testing.T) {
 	_, dial := siteWorld(t, &Proxy{})
-	resp, text := ask(t, dial, "GET http://ok.example/header"+okHost+"Connection: keep-alive, X-Mine\r\nX-Mine: 1\r\nX-Yours: 2\r\nProxy-Authorization: Basic eDp5\r\n"+
+	resp, text := ask(t, dial, "GET http://ok.example/header"+okHost+
+		"Connection: keep-alive, X-Mine\r\nX-Mine: 1\r\nX-Yours: 2\r\nProxy-Authorization: Basic eDp5\r\n"+
 		"Proxy-Connection: keep-alive\r\nTE: trailers\r\nUpgrade: websocket\r\nKeep-Alive: 5\r\nCookie: c=d\r\n\r\n")
 	if text != "Cookie: c=d\r\nX-Yours: 2\r\n" {
 		t.Errorf("the server got %q", text)
 	}
-	if resp.Header.Get("Keep-Alive") != "" || resp.Header.Get("Upgrade") != "" || resp.Header.Get("X-Near") != "" || resp.Header.Get("X-Passed") != "yes" || resp.Header.Get("Set-Cookie") != "a=b" {
+	if resp.Header.Get("Keep-Alive") != "" || resp.Header.Get("Upgrade") != "" || resp.Header.Get("X-Near") != "" ||
+		resp.Header.Get("X-Passed") != "yes" || resp.Header.Get("Set-Cookie") != "a=b" {
 		t.Errorf("the client got %v", resp.Header)
 	}
 }
@@ -134,7 +141,8 @@ func TestHeadersOfTheHop(t *testing.T) {
 func TestKeepAlive(t *testing.T) {
 	w, dial := siteWorld(t, &Proxy{})
 	c := open(t, dial)
-	for i, request := range []string{"GET http://ok.example/echo", "HEAD http://ok.example/echo", "GET http://ok.example/empty", "GET http://ok.example/chunks", "GET http://ok.example/to"} {
+	for i, request := range []string{"GET http://ok.example/echo", "HEAD http://ok.example/echo",
+		"GET http://ok.example/empty", "GET http://ok.example/chunks", "GET http://ok.example/to"} {
 		c.send(request + okHost + "\r\n")
 		method, _, _ := strings.Cut(request, " ")
 		if resp, _ := c.answer(method); resp.StatusCode >= 400 || resp.Close {
@@ -142,7 +150,9 @@ func TestKeepAlive(t *testing.T) {
 		}
 	}
 	c.send("GET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n")
-	if resp, text := c.answer("GET"); resp.StatusCode != 403 || !strings.Contains(text, "add other.example to allowed_domains") || !strings.Contains(resp.Status, "not in allowed_domains") {
+	if resp, text := c.answer("GET"); resp.StatusCode != 403 ||
+		!strings.Contains(text, "add other.example to allowed_domains") ||
+		!strings.Contains(resp.Status, "not in allowed_domains") {
 		t.Errorf("%s %s", resp.Status, text)
 	}
 	if _, err := c.in.ReadByte(); err != io.EOF {
@@ -160,7 +170,8 @@ func TestKeepAlive(t *testing.T) {
 func TestPipelined(t *testing.T) {
 	_, dial := siteWorld(t, &Proxy{})
 	c := open(t, dial)
-	c.send("POST http://ok.example/echo" + okHost + "Content-Length: 3\r\n\r\noneGET http://ok.example/echo" + okHost + "Connection: close\r\n\r\n")
+	c.send("POST http://ok.example/echo" + okHost + "Content-Length: 3\r\n\r\noneGET http://ok.example/echo" + okHost +
+		"Connection: close\r\n\r\n")
 	if _, text := c.answer("POST"); !strings.HasSuffix(text, "one") {
 		t.Error(text)
 	}
@@ -221,7 +232,8 @@ func TestTorn(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	w, dial := siteWorld(t, &Proxy{Allow: []string{"gone.example", "unknown.example"}})
 	w.names["gone.example"] = "93.184.215.20"
-	for _, request := range []string{"GET http://gone.example/ HTTP/1.0\r\n\r\n", "CONNECT gone.example:443 HTTP/1.1\r\n\r\n", "CONNECT unknown.example:443 HTTP/1.1\r\n\r\n"} {
+	for _, request := range []string{"GET http://gone.example/ HTTP/1.0\r\n\r\n",
+		"CONNECT gone.example:443 HTTP/1.1\r\n\r\n", "CONNECT unknown.example:443 HTTP/1.1\r\n\r\n"} {
 		resp, text := ask(t, dial, request)
 		if resp.StatusCode != 502 || !strings.Contains(text, "hint: ") || strings.Contains(text, "secret-of") {
 			t.Errorf("%q: %s %s", request, resp.Status, text)
@@ -261,7 +273,8 @@ func TestSecondAddress(t *testing.T) {
 }
 
 func TestPrivate(t *testing.T) {
-	w, dial := siteWorld(t, &Proxy{Allow: []string{"git.corp.example", "www.corp.example", "10.0.0.9:3000", "[fd12:0::1]", "meta.corp.example"}, Private: []string{"git.corp.example", "meta.corp.example"}})
+	w, dial := siteWorld(t, &Proxy{Allow: []string{"git.corp.example", "www.corp.example", "10.0.0.9:3000", "[fd12:0::1]",
+		"meta.corp.example"}, Private: []string{"git.corp.example", "meta.corp.example"}})
 	site := w.servers["93.184.215.14:80"]
 	w.host("git.corp.example", "10.0.0.7", "80", site)
 	w.host("www.corp.example", "10.0.0.8", "80", site)
@@ -269,10 +282,12 @@ func TestPrivate(t *testing.T) {
 	w.servers["10.0.0.9:3000"], w.servers["[fd12::1]:80"] = site, site
 	for address, want := range map[string]int{
 		"http://git.corp.example/echo": 200, "http://10.0.0.9:3000/echo": 200, "http://[fd12::0:1]/echo": 200,
-		"http://www.corp.example/echo": 403, "http://meta.corp.example/echo": 403, "http://10.0.0.9/echo": 403, "http://10.0.0.7/echo": 403,
+		"http://www.corp.example/echo": 403, "http://meta.corp.example/echo": 403, "http://10.0.0.9/echo": 403,
+		"http://10.0.0.7/echo": 403,
 	} {
 		resp, text := get(t, dial, address)
-		if resp.StatusCode != want || strings.Contains(text, "10.0.0.8") || strings.Contains(address, "[") && !strings.HasPrefix(text, "GET [fd12::1] /echo") {
+		if resp.StatusCode != want || strings.Contains(text, "10.0.0.8") || strings.Contains(address, "[") &&
+			!strings.HasPrefix(text, "GET [fd12::1] /echo") {
 			t.Errorf("%s: %s %s", address, resp.Status, text)
 		}
 	}
@@ -284,7 +299,8 @@ func TestUnrecorded(t *testing.T) {
 	w.mu.Lock()
 	w.refuse = true
 	w.mu.Unlock()
-	for _, request := range []string{"GET http://ok.example/echo" + okHost + "\r\n", "CONNECT ok.example:443 HTTP/1.1\r\n\r\n", "CONNECT no.example:443 HTTP/1.1\r\n\r\n"} {
+	for _, request := range []string{"GET http://ok.example/echo" + okHost + "\r\n",
+		"CONNECT ok.example:443 HTTP/1.1\r\n\r\n", "CONNECT no.example:443 HTTP/1.1\r\n\r\n"} {
 		if resp, text := ask(t, dial, request); resp.StatusCode < 400 || strings.Contains(text, "disk full") {
 			t.Errorf("%s %s", resp.Status, text)
 		}
@@ -315,10 +331,12 @@ func TestSlowHead(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	w, dial := siteWorld(t, &Proxy{Limits: Limits{Idle: 50 * time.Millisecond}})
-	for i, request := range []string{"GET http://ok.example/slow" + okHost + "\r\n", "POST http://ok.example/echo" + okHost + "Content-Length: 5\r\n\r\nhel"} {
+	for i, request := range []string{"GET http://ok.example/slow" + okHost + "\r\n", "POST http://ok.example/echo" +
+		okHost + "Content-Length: 5\r\n\r\nhel"} {
 		c := open(t, dial)
 		c.send(request)
-		if text, err := io.ReadAll(c.in); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") || bytes.HasSuffix(text, []byte("0\r\n\r\n")) {
+		if text, err := io.ReadAll(c.in); err != nil && !errors.Is(err, net.ErrClosed) &&
+			!strings.Contains(err.Error(), "reset") || bytes.HasSuffix(text, []byte("0\r\n\r\n")) {
 			t.Errorf("%q %v", text, err)
 		}
 		w.told(t, Closed, i+1)
@@ -339,7 +357,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	w.told(t, Denied, 1)
 	held[0].Close()
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	for deadline := time.Now().Add(testload.Bound(5 * time.Second)); ; {
 		if resp, _ := get(t, dial, "http://ok.example/echo"); resp.StatusCode == 200 {
 			return
 		}
@@ -445,7 +463,8 @@ func TestProtocolChange(t *testing.T) {
 		io.Copy(io.Discard, conn)
 	}))
 	dial := w.serve(t, &Proxy{Open: true})
-	if resp, text := get(t, dial, "http://ok.example/"); resp.StatusCode != 502 || !strings.Contains(text, "change the protocol") {
+	if resp, text := get(t, dial, "http://ok.example/"); resp.StatusCode != 502 ||
+		!strings.Contains(text, "change the protocol") {
 		t.Errorf("%s %s", resp.Status, text)
 	}
 }
@@ -495,7 +514,8 @@ func TestOrdinaryClient(t *testing.T) {
 	bridge := startBridge(t, dial)
 	via, _ := url.Parse("http://" + bridge.address)
 	transport := &http.Transport{Proxy: http.ProxyURL(via)}
-	resp, err := (&http.Client{Transport: transport}).Post("http://ok.example/echo", "text/plain", strings.NewReader(strings.Repeat("x", 100_000)))
+	resp, err := (&http.Client{Transport: transport}).Post("http://ok.example/echo", "text/plain",
+		strings.NewReader(strings.Repeat("x", 100_000)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func (h *head) keepsAlive() bool {
 }
 
 // hopByHop are the fields that are between two neighbours only.
-var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Http2-Settings", "Expect", "Host", "Content-Length"}
 
 // header returns what is passed on. Host, length and chunks are spelled anew.
@@ -212,11 +213,13 @@ func (h *head) address() (address, error) {
 	switch hosts := h.values("Host"); {
 	case ok:
 	case secure:
-		return address{}, refusedTarget("https is passed on in tunnels only", "ask the proxy with CONNECT, as with https_proxy")
+		return address{}, refusedTarget("https is passed on in tunnels only",
+			"ask the proxy with CONNECT, as with https_proxy")
 	case h.target[0] == '/' && len(hosts) == 1 && hosts[0] == Endpoint:
 		host, rest = Endpoint, h.target
 	default:
-		return address{}, refusedTarget("the request does not say whom to ask", "use this as a proxy: http://host/path, or CONNECT host:443")
+		return address{}, refusedTarget("the request does not say whom to ask",
+			"use this as a proxy: http://host/path, or CONNECT host:443")
 	}
 	if strings.Contains(host, "@") {
 		return address{}, refusedTarget("the address carries a user name or password", "leave out what stands before @")
@@ -227,7 +230,8 @@ func (h *head) address() (address, error) {
 	}
 	a := address{hostPort: p}
 	a.path, a.query, _ = strings.Cut(rest, "?")
-	if _, err := url.PathUnescape(a.path); err != nil || strings.ContainsFunc(rest, func(r rune) bool { return r > '~' || r == '#' }) {
+	if _, err := url.PathUnescape(a.path); err != nil ||
+		strings.ContainsFunc(rest, func(r rune) bool { return r > '~' || r == '#' }) {
 		return address{}, malformed("the path has odd characters")
 	}
 	return a, h.agrees(p, 80)
@@ -288,5 +292,6 @@ func malformed(why string) error {
 }
 
 func tooLong() error {
-	return &fault.Error{Kind: fault.TooLarge, Op: "read request", Why: "its header is too long", Hint: "send a shorter header"}
+	return &fault.Error{Kind: fault.TooLarge, Op: "read request", Why: "its header is too long",
+		Hint: "send a shorter header"}
 }

@@ -35,8 +35,10 @@ func FuzzRequest(f *testing.F) {
 	for _, text := range []string{
 		"GET http://ok.example/ HTTP/1.1\r\nHost: ok.example\r\n\r\nGET /second HTTP/1.1\r\n\r\n",
 		line + "Content-Length: 5\r\n\r\nhelloGET", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nGET",
-		line + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", line + "X: a\r\n b\r\n\r\n", line + "Transfer-Encoding: chunked\r\n\r\nA;x\r\n",
-		line + "Transfer-Encoding: chunked\r\n\r\n", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+		line + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", line + "X: a\r\n b\r\n\r\n",
+		line + "Transfer-Encoding: chunked\r\n\r\nA;x\r\n",
+		line + "Transfer-Encoding: chunked\r\n\r\n", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello",
+		line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
 		"CONNECT ok.example:443 HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
 	} {
 		f.Add([]byte(text))
@@ -57,7 +59,8 @@ func FuzzRequest(f *testing.F) {
 		}
 		body, err := io.ReadAll(req.Body)
 		left, _ := io.ReadAll(in)
-		if err != nil || req.Method != h.method || req.RequestURI != h.target || !bytes.Equal(body, content) || !bytes.Equal(left, rest) {
+		if err != nil || req.Method != h.method || req.RequestURI != h.target || !bytes.Equal(body, content) ||
+			!bytes.Equal(left, rest) {
 			t.Errorf("%q:\n%q %q %q\n%q %q %q %v", text, h.target, content, rest, req.RequestURI, body, left, err)
 		}
 	})

@@ -68,7 +68,8 @@ func parseNetworks(list []string) (hosts []string, networks []netip.Prefix, err 
 
 func parseNetwork(text string) (netip.Prefix, error) {
 	refuse := func(why, hint string) (netip.Prefix, error) {
-		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: shown(text), Why: why, Hint: hint}
+		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: shown(text), Why: why,
+			Hint: hint}
 	}
 	n, err := netip.ParsePrefix(text)
 	switch {
@@ -77,7 +78,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	case n.Addr().Is4In6() || n.Overlaps(nat64):
 		return refuse("it is an IPv4 network in the clothes of an IPv6 one", "write it as 10.1.0.0/16")
 	case n != n.Masked():
-		return refuse("it is an address in a network, not a network", "write "+n.Masked().String()+" for the network, or the address alone")
+		return refuse("it is an address in a network, not a network", "write "+n.Masked().String()+
+			" for the network, or the address alone")
 	case n.Bits() == 0:
 		return refuse("it is every network there is", "name those that are meant")
 	}
@@ -146,11 +148,13 @@ func (r *rules) permit(at hostPort) error {
 	case slices.ContainsFunc(r.allow, func(p pattern) bool { return p.covers(at) }):
 		return nil
 	case at.addr.IsValid():
-		return refuse("addresses are not allowed, only names", "use the name of the host, or add "+at.String()+" to allowed_domains")
+		return refuse("addresses are not allowed, only names", "use the name of the host, or add "+at.String()+
+			" to allowed_domains")
 	case r.open && webPort(at.port):
 		return nil
 	case r.open || known:
-		return refuse("port "+strconv.Itoa(at.port)+" is not allowed for this host", "use port 80 or 443, or add "+at.String()+" to allowed_domains")
+		return refuse("port "+strconv.Itoa(at.port)+" is not allowed for this host", "use port 80 or 443, or add "+
+			at.String()+" to allowed_domains")
 	}
 	return refuse("the host is not in allowed_domains", "to permit it, add "+at.host+" to allowed_domains")
 }
@@ -172,5 +176,8 @@ func (r *rules) inNetworks(a netip.Addr) bool {
 
 // mayBePrivate reports whether a place is trusted with private addresses.
 func (r *rules) mayBePrivate(at hostPort) bool {
-	return slices.ContainsFunc(r.private, func(p pattern) bool { return p.names(at.host) && (p.port == 0 || p.port == at.port) })
+	return slices.ContainsFunc(r.private, func(p pattern) bool {
+		return p.names(at.host) &&
+			(p.port == 0 || p.port == at.port)
+	})
 }

@@ -106,4 +106,5 @@ func (g *secretReader) suspect(text []byte) int {
 	return most
 }
 
-var errLeak = &fault.Error{Kind: fault.Denied, Op: "lend git credential", Why: "the server sent the credential back, so the answer was cut off"}
+var errLeak = &fault.Error{Kind: fault.Denied, Op: "lend git credential",
+	Why: "the server sent the credential back, so the answer was cut off"}

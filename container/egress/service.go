@@ -77,7 +77,8 @@ func (s *service) cut() {
 // turnAway answers a connection that is one too many.
 func (s *service) turnAway(conn net.Conn) {
 	defer conn.Close()
-	err := &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open", Hint: "use fewer at a time"}
+	err := &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open",
+		Hint: "use fewer at a time"}
 	s.visit().deny(err)
 	conn.SetDeadline(time.Now().Add(time.Second))
 	out := bufio.NewWriter(conn)
@@ -137,7 +138,8 @@ func (v *logEntry) open() error {
 	e := v.Event
 	e.What = Opened
 	if err := v.ledger.log(e); err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host, Why: "the connection could not be put on record, so it is not made",
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host,
+			Why:  "the connection could not be put on record, so it is not made",
 			Hint: "see to the audit log on the machine outside"}
 	}
 	return nil

@@ -37,7 +37,8 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 	}
 	up, addr, err := c.dial(ctx, v.Addresses, to.port)
 	if err != nil {
-		err = &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: to.String(), Why: "the server does not answer", Hint: "try again later"}
+		err = &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: to.String(), Why: "the server does not answer",
+			Hint: "try again later"}
 		c.tell(err)
 		v.end(err)
 		return

@@ -41,7 +41,8 @@ func serverName(names ...string) []byte {
 
 // helloMessage is a ClientHello with these extensions.
 func helloMessage(extensions ...[]byte) []byte {
-	content := slices.Concat([]byte{3, 3}, make([]byte, 32), sized(1), sized(2, []byte{0x13, 1}), sized(1, []byte{0}), sized(2, extensions...))
+	content := slices.Concat([]byte{3, 3}, make([]byte, 32), sized(1), sized(2, []byte{0x13, 1}), sized(1, []byte{0}),
+		sized(2, extensions...))
 	return append([]byte{typeClientHello}, sized(3, content)...)
 }
 
@@ -71,33 +72,42 @@ func TestReadHello(t *testing.T) {
 		hidden bool
 		ok     bool
 	}{
-		"good":                  {record(recordHandshake, good), "ok.example", false, true},
-		"in single bytes":       {pieces(good, 1), "ok.example", false, true},
-		"in two records":        {pieces(good, 40), "ok.example", false, true},
-		"large":                 {pieces(padded, 16_000), "ok.example", false, true},
-		"no name":               {record(recordHandshake, helloMessage(extension(10, nil))), "", false, true},
-		"no extensions":         {record(recordHandshake, append([]byte{1}, sized(3, slices.Concat([]byte{3, 3}, make([]byte, 32), sized(1), sized(2), sized(1)))...)), "", false, true},
-		"ECH":                   {record(recordHandshake, helloMessage(serverName("ok.example"), extension(extECH, []byte{0}))), "ok.example", true, true},
-		"ESNI":                  {record(recordHandshake, helloMessage(extension(extOldESNI, nil))), "", true, true},
-		"two names":             {record(recordHandshake, helloMessage(serverName("ok.example", "evil.example"))), "", false, false},
-		"two lists":             {record(recordHandshake, helloMessage(serverName("ok.example"), serverName("evil.example"))), "", false, false},
-		"empty name":            {record(recordHandshake, helloMessage(serverName(""))), "", false, false},
-		"empty list":            {record(recordHandshake, helloMessage(serverName())), "", false, false},
-		"another kind of name":  {record(recordHandshake, helloMessage(extension(extServerName, sized(2, []byte{1}, sized(2, []byte("x")))))), "", false, false},
-		"something after names": {record(recordHandshake, helloMessage(extension(extServerName, append(sized(2, []byte{0}, sized(2, []byte("x"))), 0)))), "", false, false},
+		"good":            {record(recordHandshake, good), "ok.example", false, true},
+		"in single bytes": {pieces(good, 1), "ok.example", false, true},
+		"in two records":  {pieces(good, 40), "ok.example", false, true},
+		"large":           {pieces(padded, 16_000), "ok.example", false, true},
+		"no name":         {record(recordHandshake, helloMessage(extension(10, nil))), "", false, true},
+		"no extensions": {record(recordHandshake,
+			append([]byte{1}, sized(3, slices.Concat([]byte{3, 3}, make([]byte, 32), sized(1), sized(2), sized(1)))...)), "",
+			false, true},
+		"ECH": {record(recordHandshake,
+			helloMessage(serverName("ok.example"), extension(extECH, []byte{0}))), "ok.example", true, true},
+		"ESNI": {record(recordHandshake, helloMessage(extension(extOldESNI, nil))), "", true, true},
+		"two names": {record(recordHandshake, helloMessage(serverName("ok.example", "evil.example"))), "", false,
+			false},
+		"two lists": {record(recordHandshake, helloMessage(serverName("ok.example"), serverName("evil.example"))),
+			"", false, false},
+		"empty name": {record(recordHandshake, helloMessage(serverName(""))), "", false, false},
+		"empty list": {record(recordHandshake, helloMessage(serverName())), "", false, false},
+		"another kind of name": {record(recordHandshake,
+			helloMessage(extension(extServerName, sized(2, []byte{1}, sized(2, []byte("x")))))), "", false, false},
+		"something after names": {record(recordHandshake,
+			helloMessage(extension(extServerName, append(sized(2, []byte{0}, sized(2, []byte("x"))), 0)))), "", false, false},
 		"something after hello": {record(recordHandshake, trailing), "", false, false},
 		"two hellos":            {record(recordHandshake, twice), "", false, false},
 		"length too small":      {record(recordHandshake, short), "", false, false},
 		"a server's hello":      {record(recordHandshake, append([]byte{2}, good[1:]...)), "", false, false},
-		"a cipher change first": {append(record(recordCipherChange, []byte{1}), record(recordHandshake, good)...), "", false, false},
-		"an alert":              {record(recordAlert, []byte{1, 0}), "", false, false},
-		"data":                  {record(recordData, good), "", false, false},
-		"an empty record":       {append(record(recordHandshake, nil), record(recordHandshake, good)...), "", false, false},
-		"SSL 2":                 {append([]byte{0x80, 0x2e, 1, 3, 1, 0, 0x15}, make([]byte, 60)...), "", false, false},
-		"HTTP":                  {[]byte("GET / HTTP/1.1\r\nHost: ok.example\r\n\r\n"), "", false, false},
-		"SSH":                   {[]byte("SSH-2.0-OpenSSH_9.2p1 Debian\r\n"), "", false, false},
-		"endless":               {pieces(append([]byte{1, 0xff, 0xff, 0xff}, make([]byte, 50_000)...), 16_000), "", false, false},
-		"a record too long":     {append([]byte{22, 3, 1, 0xff, 0xff}, make([]byte, 0xffff)...), "", false, false},
+		"a cipher change first": {append(record(recordCipherChange, []byte{1}), record(recordHandshake, good)...), "", false,
+			false},
+		"an alert":        {record(recordAlert, []byte{1, 0}), "", false, false},
+		"data":            {record(recordData, good), "", false, false},
+		"an empty record": {append(record(recordHandshake, nil), record(recordHandshake, good)...), "", false, false},
+		"SSL 2":           {append([]byte{0x80, 0x2e, 1, 3, 1, 0, 0x15}, make([]byte, 60)...), "", false, false},
+		"HTTP":            {[]byte("GET / HTTP/1.1\r\nHost: ok.example\r\n\r\n"), "", false, false},
+		"SSH":             {[]byte("SSH-2.0-OpenSSH_9.2p1 Debian\r\n"), "", false, false},
+		"endless": {pieces(append([]byte{1, 0xff, 0xff, 0xff}, make([]byte, 50_000)...), 16_000), "", false,
+			false},
+		"a record too long": {append([]byte{22, 3, 1, 0xff, 0xff}, make([]byte, 0xffff)...), "", false, false},
 	} {
 		raw, h, err := readHello(bytes.NewReader(tt.bytes), false)
 		if tt.ok && (err != nil || h != clientHello{tt.name, tt.hidden} || !bytes.Equal(raw, tt.bytes)) {
@@ -144,10 +154,11 @@ func realHello(name string) []byte {
 
 // heardByGo returns the name that Go's own server reads out of a hello.
 func heardByGo(raw []byte) (name string, ok bool) {
-	tls.Server(halfConn{r: bytes.NewReader(raw), w: io.Discard}, &tls.Config{GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
-		name, ok = i.ServerName, true
-		return nil, errors.New("enough")
-	}}).Handshake()
+	tls.Server(halfConn{r: bytes.NewReader(raw), w: io.Discard},
+		&tls.Config{GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+			name, ok = i.ServerName, true
+			return nil, errors.New("enough")
+		}}).Handshake()
 	return name, ok
 }
 
@@ -208,7 +219,8 @@ func TestTunnel(t *testing.T) {
 	bridge := startBridge(t, dial)
 	via, _ := url.Parse("http://" + bridge.address)
 	transport := &http.Transport{Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: roots}}
-	resp, err := (&http.Client{Transport: transport}).Post("https://EXAMPLE.com/", "text/plain", strings.NewReader(strings.Repeat("x", 1<<20)))
+	resp, err := (&http.Client{Transport: transport}).Post("https://EXAMPLE.com/", "text/plain",
+		strings.NewReader(strings.Repeat("x", 1<<20)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +232,8 @@ func TestTunnel(t *testing.T) {
 	}
 	bridge.stop(t)
 	e := w.told(t, Closed, 1)[0]
-	if e.Method != "CONNECT" || e.Host != "example.com" || e.Port != 443 || e.Sent < 1<<20 || e.Received < 100 || e.Why != "" {
+	if e.Method != "CONNECT" || e.Host != "example.com" || e.Port != 443 || e.Sent < 1<<20 || e.Received < 100 ||
+		e.Why != "" {
 		t.Errorf("on record: %+v", e)
 	}
 	if got := w.dials(); !slices.Equal(got, []string{"93.184.215.14:443"}) {
@@ -236,16 +249,20 @@ func TestTunnelToAnAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if _, err := connect(t, dial, "10.0.0.9:443", &tls.Config{ServerName: "example.com", InsecureSkipVerify: true}); err == nil {
+	if _, err := connect(t, dial, "10.0.0.9:443",
+		&tls.Config{ServerName: "example.com", InsecureSkipVerify: true}); err == nil {
 		t.Error("a name for an address")
 	}
 }
 
 func TestTunnelNames(t *testing.T) {
 	w, dial, _ := secureWorld(t, &Proxy{}, nil)
-	names := []string{"evil.example", "sub.example.com", "example.com.evil.example", "xn--exmple-cua.com", "example.co", "1.2.3.4"}
+	names := []string{"evil.example", "sub.example.com", "example.com.evil.example", "xn--exmple-cua.com", "example.co",
+		"1.2.3.4"}
 	for _, name := range names {
-		if _, err := connect(t, dial, "example.com:443", &tls.Config{ServerName: name, InsecureSkipVerify: true}); err == nil || !strings.Contains(err.Error(), "access denied") {
+		if _, err := connect(t, dial, "example.com:443",
+			&tls.Config{ServerName: name, InsecureSkipVerify: true}); err == nil || !strings.Contains(err.Error(),
+			"access denied") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -271,12 +288,14 @@ func TestTunnelAttacks(t *testing.T) {
 	})
 	good := helloMessage(serverName("ok.example"))
 	for name, text := range map[string][]byte{
-		"HTTP":             []byte("GET / HTTP/1.1\r\nHost: ok.example\r\n\r\n"),
-		"SSH":              []byte("SSH-2.0-OpenSSH_9.2p1\r\n"),
-		"no name":          record(recordHandshake, helloMessage()),
-		"two names":        record(recordHandshake, helloMessage(serverName("ok.example", "evil.example"))),
-		"ECH":              record(recordHandshake, helloMessage(serverName("ok.example"), extension(extECH, []byte{0, 0, 1}))),
-		"ECH elsewhere":    record(recordHandshake, helloMessage(serverName("public.example"), extension(extECH, []byte{0, 0, 1}))),
+		"HTTP":      []byte("GET / HTTP/1.1\r\nHost: ok.example\r\n\r\n"),
+		"SSH":       []byte("SSH-2.0-OpenSSH_9.2p1\r\n"),
+		"no name":   record(recordHandshake, helloMessage()),
+		"two names": record(recordHandshake, helloMessage(serverName("ok.example", "evil.example"))),
+		"ECH": record(recordHandshake,
+			helloMessage(serverName("ok.example"), extension(extECH, []byte{0, 0, 1}))),
+		"ECH elsewhere": record(recordHandshake,
+			helloMessage(serverName("public.example"), extension(extECH, []byte{0, 0, 1}))),
 		"NUL in the name":  record(recordHandshake, helloMessage(serverName("ok.example\x00.evil.example"))),
 		"port in the name": record(recordHandshake, helloMessage(serverName("ok.example:8443"))),
 		"blank before":     record(recordHandshake, helloMessage(serverName(" ok.example"))),
@@ -358,12 +377,15 @@ func TestRetry(t *testing.T) {
 		second []byte
 		passes bool
 	}{
-		"the same":            {record(recordHandshake, retry), append(slices.Clone(before), first...), true},
-		"another":             {record(recordHandshake, retry), record(recordHandshake, helloMessage(serverName("evil.example"))), false},
-		"another after noise": {record(recordHandshake, retry), append(slices.Clone(before), record(recordHandshake, helloMessage(serverName("evil.example")))...), false},
-		"none":                {record(recordHandshake, retry), record(recordHandshake, helloMessage()), false},
-		"in small pieces":     {pieces(retry, 9), record(recordHandshake, helloMessage(serverName("evil.example"))), false},
-		"after a warning":     {append(record(recordAlert, []byte{1, 112}), record(recordHandshake, retry)...), record(recordHandshake, helloMessage(serverName("evil.example"))), false},
+		"the same": {record(recordHandshake, retry), append(slices.Clone(before), first...), true},
+		"another": {record(recordHandshake, retry),
+			record(recordHandshake, helloMessage(serverName("evil.example"))), false},
+		"another after noise": {record(recordHandshake, retry),
+			append(slices.Clone(before), record(recordHandshake, helloMessage(serverName("evil.example")))...), false},
+		"none":            {record(recordHandshake, retry), record(recordHandshake, helloMessage()), false},
+		"in small pieces": {pieces(retry, 9), record(recordHandshake, helloMessage(serverName("evil.example"))), false},
+		"after a warning": {append(record(recordAlert, []byte{1, 112}), record(recordHandshake, retry)...),
+			record(recordHandshake, helloMessage(serverName("evil.example"))), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			heard := make(chan []byte, 1)
@@ -393,7 +415,8 @@ func TestRetry(t *testing.T) {
 // TestRealRetry has Go's own client and server disagree about curves at first.
 func TestRealRetry(t *testing.T) {
 	_, dial, roots := secureWorld(t, &Proxy{}, &tls.Config{CurvePreferences: []tls.CurveID{tls.CurveP384}})
-	conn, err := connect(t, dial, "example.com:443", &tls.Config{ServerName: "example.com", RootCAs: roots, CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP384}})
+	conn, err := connect(t, dial, "example.com:443", &tls.Config{ServerName: "example.com", RootCAs: roots,
+		CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP384}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +453,8 @@ func TestSilentTunnels(t *testing.T) {
 		conn.Write(record(recordHandshake, append([]byte{serverHello}, make([]byte, 80)...)))
 		io.Copy(io.Discard, conn)
 	}))
-	dial := w.serve(t, &Proxy{Allow: []string{"ok.example"}, Limits: Limits{HeadTime: 50 * time.Millisecond, Idle: 50 * time.Millisecond}})
+	dial := w.serve(t, &Proxy{Allow: []string{"ok.example"}, Limits: Limits{HeadTime: 50 * time.Millisecond,
+		Idle: 50 * time.Millisecond}})
 	for i, said := range []string{"", string(first[:20]), string(first)} {
 		c := open(t, dial)
 		c.send("CONNECT ok.example:443 HTTP/1.1\r\n\r\n")
@@ -459,7 +483,8 @@ func TestTunnelEndsWithContext(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- p.Serve(ctx, l) }()
 	c := open(t, func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) })
-	c.send("CONNECT ok.example:443 HTTP/1.1\r\n\r\n" + string(record(recordHandshake, helloMessage(serverName("ok.example")))))
+	c.send("CONNECT ok.example:443 HTTP/1.1\r\n\r\n" +
+		string(record(recordHandshake, helloMessage(serverName("ok.example")))))
 	<-arrived
 	cancel()
 	if err := <-ended; err != nil {

@@ -57,7 +57,8 @@ func resolve(host string) (address, error) {
 
 // misspelt refuses a host without repeating it: an ssh address may hold a password.
 func misspelt(scheme string, found bool) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_HOST", Why: "it is not an address of docker", Hint: "write it like " + usualSocket + " or tcp://127.0.0.1:2376"}
+	e := &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_HOST", Why: "it is not an address of docker",
+		Hint: "write it like " + usualSocket + " or tcp://127.0.0.1:2376"}
 	switch {
 	case found && scheme == "ssh":
 		e.Why = "docker over ssh is not spoken here"
@@ -105,11 +106,13 @@ func trust(folder, host string) (*tls.Config, error) {
 	if err != nil {
 		return nil, distrust(folder, err)
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: pool, Certificates: []tls.Certificate{own}}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: pool,
+		Certificates: []tls.Certificate{own}}, nil
 }
 
 func distrust(subject string, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "read docker's certificates", Subject: subject, Err: err, Hint: "DOCKER_CERT_PATH must name a folder with ca.pem, cert.pem and key.pem"}
+	e := &fault.Error{Kind: fault.Invalid, Op: "read docker's certificates", Subject: subject, Err: err,
+		Hint: "DOCKER_CERT_PATH must name a folder with ca.pem, cert.pem and key.pem"}
 	if err == nil {
 		e.Why = "there is no certificate in it"
 	}

@@ -42,10 +42,12 @@ func TestHosts(t *testing.T) {
 		e.Close()
 	}
 	for host, hint := range map[string]string{
-		"ssh://me:secret@host": "ssh -nNT -L", "npipe:////./pipe/docker_engine": "WSL", "unix://": "unix:///", "tcp://host": "tcp://127.0.0.1:2376",
+		"ssh://me:secret@host": "ssh -nNT -L", "npipe:////./pipe/docker_engine": "WSL", "unix://": "unix:///",
+		"tcp://host":  "tcp://127.0.0.1:2376",
 		"tcp://:2375": "tcp://", "/var/run/docker.sock": "unix:///", "http://x": "tcp://", "fd://": "unix:///",
 	} {
-		if _, err := Open(host); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), hint) || strings.Contains(err.Error(), "secret") {
+		if _, err := Open(host); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), hint) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -62,7 +64,8 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 	for _, where := range []string{folder, ""} {
 		t.Setenv("DOCKER_CERT_PATH", where)
 		t.Setenv("DOCKER_TLS_VERIFY", "1")
-		if _, err := Open("tcp://127.0.0.1:9"); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), "ca.pem") {
+		if _, err := Open("tcp://127.0.0.1:9"); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(fault.Hint(err), "ca.pem") {
 			t.Errorf("%q: %v", where, err)
 		}
 	}
@@ -82,7 +85,9 @@ func certify(t *testing.T) (folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "engine"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "engine"},
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +96,8 @@ func certify(t *testing.T) (folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: der}, "cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+	for name, block := range map[string]*pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: der},
+		"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +113,8 @@ func TestExecOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAnyClientCert})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{own},
+		ClientAuth: tls.RequireAnyClientCert})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +129,8 @@ func TestExecOverTLS(t *testing.T) {
 	}
 	defer e.Close()
 	var out bytes.Buffer
-	exit, err := e.Exec(t.Context(), "x", Exec{Argv: []string{"cat"}, Stdin: strings.NewReader("through and back"), Stdout: &out})
+	exit, err := e.Exec(t.Context(), "x", Exec{Argv: []string{"cat"}, Stdin: strings.NewReader("through and back"),
+		Stdout: &out})
 	if exit != 4 || err != nil || out.String() != "through and back" || e.Local() {
 		t.Errorf("%d, %v, %q", exit, err, out.String())
 	}
@@ -133,7 +141,8 @@ func TestExecOverTLS(t *testing.T) {
 	}
 	defer e.Close()
 	e.pauses = nil
-	if _, err := e.List(t.Context(), nil); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "certificate") {
+	if _, err := e.List(t.Context(), nil); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an engine that nobody vouches for: %v", err)
 	}
 }

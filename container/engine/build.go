@@ -38,7 +38,8 @@ func (e *Engine) Build(ctx context.Context, b Build, progress func(line string))
 	ctx, cancel := e.during(ctx, 0)
 	defer cancel()
 	in := &errorReader{from: b.Context}
-	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build", query: b.query(), raw: in}
+	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build",
+		query: b.query(), raw: in}
 	res, err := e.ask(ctx, r)
 	if err == nil {
 		defer discard(res.Body)
@@ -49,7 +50,8 @@ func (e *Engine) Build(ctx context.Context, b Build, progress func(line string))
 		}
 	}
 	if wrong := in.wrong(); wrong != nil && err != nil {
-		return &fault.Error{Kind: fault.KindOf(wrong), Op: r.op, Subject: r.subject, Why: "its files cannot be read", Err: wrong}
+		return &fault.Error{Kind: fault.KindOf(wrong), Op: r.op, Subject: r.subject, Why: "its files cannot be read",
+			Err: wrong}
 	}
 	return err
 }

@@ -143,7 +143,8 @@ func (e *Engine) read(ctx context.Context, r request, body io.Reader, out any) e
 }
 
 func garbled(r request) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: r.op, Subject: r.subject, Why: "docker's answer makes no sense", Hint: "is it a docker engine that listens at DOCKER_HOST?"}
+	return &fault.Error{Kind: fault.Unavailable, Op: r.op, Subject: r.subject, Why: "docker's answer makes no sense",
+		Hint: "is it a docker engine that listens at DOCKER_HOST?"}
 }
 
 // during bounds a call by the engine's life and, unless patience is zero, by a time.

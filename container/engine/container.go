@@ -63,7 +63,8 @@ func (e *Engine) Rename(ctx context.Context, id, name string) error {
 	if err != nil {
 		return err
 	}
-	r := request{op: "rename container", subject: id, method: http.MethodPost, path: path, query: url.Values{"name": {name}}}
+	r := request{op: "rename container", subject: id, method: http.MethodPost, path: path,
+		query: url.Values{"name": {name}}}
 	return e.call(ctx, r, nil)
 }
 
@@ -74,7 +75,8 @@ func (e *Engine) Kill(ctx context.Context, id, signal string) error {
 	if err != nil {
 		return err
 	}
-	r := request{op: "kill container", subject: id, method: http.MethodPost, path: path, query: url.Values{"signal": {signal}}}
+	r := request{op: "kill container", subject: id, method: http.MethodPost, path: path,
+		query: url.Values{"signal": {signal}}}
 	return e.call(ctx, r, nil)
 }
 
@@ -87,7 +89,8 @@ func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error
 		return err
 	}
 	seconds := wholeSeconds(grace)
-	r := request{op: op, subject: id, method: http.MethodPost, path: path, query: url.Values{"t": {strconv.Itoa(seconds)}}, extra: time.Duration(seconds) * time.Second, repeatable: true}
+	r := request{op: op, subject: id, method: http.MethodPost, path: path, query: url.Values{"t": {strconv.Itoa(seconds)}},
+		extra: time.Duration(seconds) * time.Second, repeatable: true}
 	return e.call(ctx, r, nil)
 }
 
@@ -107,7 +110,8 @@ func (e *Engine) await(ctx context.Context, id, condition string) (int, error) {
 		StatusCode *int
 		Error      *struct{ Message string }
 	}
-	r := request{op: op, subject: id, method: http.MethodPost, path: path, query: url.Values{"condition": {condition}}, endless: true, repeatable: true}
+	r := request{op: op, subject: id, method: http.MethodPost, path: path, query: url.Values{"condition": {condition}},
+		endless: true, repeatable: true}
 	switch err := e.call(ctx, r, &out); {
 	case err != nil:
 		return 0, err
@@ -127,7 +131,8 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = e.call(ctx, request{op: op, subject: id, method: http.MethodDelete, path: path, query: url.Values{"force": {"1"}, "v": {"1"}}, repeatable: true}, nil)
+	err = e.call(ctx, request{op: op, subject: id, method: http.MethodDelete, path: path,
+		query: url.Values{"force": {"1"}, "v": {"1"}}, repeatable: true}, nil)
 	if errors.Is(err, ErrConflict) && strings.Contains(err.Error(), "already in progress") {
 		ctx, cancel := e.during(ctx, e.patience)
 		defer cancel()
@@ -143,7 +148,8 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 // is let through: anything else could reach another call.
 func containerPath(op, id, verb string) (string, error) {
 	if !nameLike(id) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(id), Why: "this is neither a container's name nor its id"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(id),
+			Why: "this is neither a container's name nor its id"}
 	}
 	return "/containers/" + id + verb, nil
 }

@@ -52,7 +52,8 @@ func Open(host string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{at: at, patience: time.Minute, pauses: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}, asking: make(chan struct{}, 1), api: api}
+	e := &Engine{at: at, patience: time.Minute, pauses: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond},
+		asking: make(chan struct{}, 1), api: api}
 	e.asking <- struct{}{}
 	e.life, e.end = context.WithCancel(context.Background())
 	e.http = &http.Client{

@@ -53,7 +53,8 @@ func refuse(r request, res *http.Response) error {
 	e := &fault.Error{Kind: kindOf(res.StatusCode), Op: r.op, Subject: r.subject, Why: text}
 	low := strings.ToLower(text)
 	switch {
-	case res.StatusCode == http.StatusNotFound && (strings.Contains(low, "no such container") || strings.Contains(low, "no such exec")):
+	case res.StatusCode == http.StatusNotFound && (strings.Contains(low, "no such container") ||
+		strings.Contains(low, "no such exec")):
 		e.Why, e.Err = "", ErrGone
 	case res.StatusCode == http.StatusNotFound && strings.Contains(low, "no such image"):
 		e.Why, e.Err = "", ErrNoImage
@@ -102,7 +103,8 @@ func (e *Engine) lost(ctx context.Context, op string, err error) error {
 	case cause == errClosed:
 		return closed(op)
 	case cause == errSilent:
-		out.Why, out.Hint = "docker at "+e.Host()+" did not answer within "+e.patience.String(), "see whether it still works: docker info"
+		out.Why, out.Hint = "docker at "+e.Host()+" did not answer within "+e.patience.String(),
+			"see whether it still works: docker info"
 	case ctx.Err() == context.Canceled:
 		out.Kind, out.Why, out.Err = fault.Other, "it was given up", ctx.Err()
 	case ctx.Err() != nil:
@@ -120,9 +122,11 @@ func (e *Engine) absence(err error) (why, hint string) {
 	var dial interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "docker at " + e.Host() + " may not be used by you", "add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to a rootless engine"
+		return "docker at " + e.Host() + " may not be used by you",
+			"add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to a rootless engine"
 	case dialing(err):
-		return "docker is not there: nobody listens at " + e.Host(), "start it (sudo systemctl start docker), or set DOCKER_HOST to where it listens"
+		return "docker is not there: nobody listens at " + e.Host(),
+			"start it (sudo systemctl start docker), or set DOCKER_HOST to where it listens"
 	case errors.As(err, &dial) && dial.Timeout():
 		return "docker at " + e.Host() + " did not answer in time", hint
 	}

@@ -101,7 +101,8 @@ func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error)
 func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) {
 	asking, cancel := e.during(ctx, e.patience)
 	defer cancel()
-	r := request{op: execOp, method: http.MethodPost, path: "/exec/" + run + "/start", body: map[string]bool{"Detach": false, "Tty": false}, upgrade: true}
+	r := request{op: execOp, method: http.MethodPost, path: "/exec/" + run + "/start",
+		body: map[string]bool{"Detach": false, "Tty": false}, upgrade: true}
 	res, err := e.ask(asking, r)
 	if err != nil {
 		return nil, err

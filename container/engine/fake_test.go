@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -106,7 +107,10 @@ var everyCall = map[string]struct {
 	"networks":       {func(c context.Context, e *Engine) error { return second(e.Networks(c, nil)) }, 3},
 	"remove network": {func(c context.Context, e *Engine) error { return e.RemoveNetwork(c, "x") }, 3},
 	"logs":           {func(c context.Context, e *Engine) error { return second(e.Logs(c, "x", 1)) }, 1},
-	"exec":           {func(c context.Context, e *Engine) error { return second(e.Exec(c, "x", Exec{Argv: []string{"a"}})) }, 1},
+	"exec": {func(c context.Context,
+		e *Engine) error {
+		return second(e.Exec(c, "x", Exec{Argv: []string{"a"}}))
+	}, 1},
 	"build": {func(c context.Context, e *Engine) error {
 		return e.Build(c, Build{Context: strings.NewReader("")}, nil)
 	}, 1},
@@ -114,7 +118,8 @@ var everyCall = map[string]struct {
 }
 
 // tellsNothing are the calls that heed no answer.
-var tellsNothing = map[string]bool{"start": true, "rename": true, "kill": true, "stop": true, "remove": true, "remove image": true, "remove volume": true, "remove network": true}
+var tellsNothing = map[string]bool{"start": true, "rename": true, "kill": true, "stop": true, "remove": true,
+	"remove image": true, "remove volume": true, "remove network": true}
 
 func TestEngineThatHangsUp(t *testing.T) {
 	for name, c := range everyCall {
@@ -148,13 +153,15 @@ func TestAnswersCutShort(t *testing.T) {
 }
 
 func TestAnswersThatMakeNoSense(t *testing.T) {
-	for _, body := range []string{"<html>", "[[1]]", `"x"`, "\x00\xff", `{"Id": 5}`, `{"Id": "../../x", "ExitCode": "a", "Volumes": 3, "cpu_stats": 1, "Version": []}`} {
+	for _, body := range []string{"<html>", "[[1]]", `"x"`, "\x00\xff", `{"Id": 5}`,
+		`{"Id": "../../x", "ExitCode": "a", "Volumes": 3, "cpu_stats": 1, "Version": []}`} {
 		for name, c := range everyCall {
 			if tellsNothing[name] {
 				continue
 			}
 			f := serve(t, answer(200, body))
-			if err := c.call(t.Context(), f.Engine); err == nil && !harmless(name, body) || err != nil && fault.KindOf(err) == fault.Other {
+			if err := c.call(t.Context(), f.Engine); err == nil && !harmless(name, body) || err != nil &&
+				fault.KindOf(err) == fault.Other {
 				t.Errorf("%s of %q: %v", name, body, err)
 			}
 			f.Close()
@@ -184,7 +191,8 @@ func TestEngineThatHangs(t *testing.T) {
 			if endless && (fault.KindOf(err) != fault.Timeout || !errors.Is(err, context.DeadlineExceeded)) {
 				t.Errorf("endless: %v", err)
 			}
-			if !endless && (fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "did not answer within 20ms")) {
+			if !endless && (fault.KindOf(err) != fault.Unavailable ||
+				!strings.Contains(err.Error(), "did not answer within 20ms")) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -215,20 +223,26 @@ func TestRefusals(t *testing.T) {
 		is     error
 		want   string
 	}{
-		{500, `{"message":"No space left\non device\u001b[31m"}`, fault.Unavailable, nil, "start container x: no space left on device"},
+		{500, `{"message":"No space left\non device\u001b[31m"}`, fault.Unavailable, nil,
+			"start container x: no space left on device"},
 		{500, "<h1>oops</h1>", fault.Unavailable, nil, "start container x: docker answered 500: <h1>oops</h1>"},
 		{500, "", fault.Unavailable, nil, "start container x: docker answered 500 Internal Server Error"},
 		{400, `{"message":"OCI runtime create failed"}`, fault.Invalid, nil, "start container x: OCI runtime create failed"},
-		{403, `{"message":"authorization denied by plugin"}`, fault.Denied, nil, "start container x: authorization denied by plugin"},
-		{404, `{"message":"No such container: x"}`, fault.NotFound, ErrGone, "start container x: docker has no such container"},
+		{403, `{"message":"authorization denied by plugin"}`, fault.Denied, nil,
+			"start container x: authorization denied by plugin"},
+		{404, `{"message":"No such container: x"}`, fault.NotFound, ErrGone,
+			"start container x: docker has no such container"},
 		{404, `{"message":"page not found"}`, fault.NotFound, nil, "start container x: page not found"},
-		{409, `{"message":"Conflict. The name is in use"}`, fault.Invalid, ErrConflict, "start container x: conflict. The name is in use"},
-		{409, `{"message":"Container x is not running"}`, fault.Invalid, ErrStopped, "start container x: the container is not running"},
+		{409, `{"message":"Conflict. The name is in use"}`, fault.Invalid, ErrConflict,
+			"start container x: conflict. The name is in use"},
+		{409, `{"message":"Container x is not running"}`, fault.Invalid, ErrStopped,
+			"start container x: the container is not running"},
 		{301, "", fault.Unavailable, nil, "start container x: docker answered 301 Moved Permanently"},
 	} {
 		f := serve(t, answer(c.status, c.body))
 		err := f.Start(t.Context(), "x")
-		if err == nil || err.Error() != c.want || fault.KindOf(err) != c.kind || c.is != nil && !errors.Is(err, c.is) || f.calls.Load() != 1 {
+		if err == nil || err.Error() != c.want || fault.KindOf(err) != c.kind || c.is != nil && !errors.Is(err, c.is) ||
+			f.calls.Load() != 1 {
 			t.Errorf("%d %s: %s %v", c.status, c.body, fault.KindOf(err), err)
 		}
 	}
@@ -321,7 +335,8 @@ func TestVersionIsAskedForOnce(t *testing.T) {
 }
 
 func TestVersionsThatEnginesOffer(t *testing.T) {
-	for offered, want := range map[string]string{"1.41": "1.41", "1.48": "1.48", "1.99": "1.51", "1.40": "too old", "2.0": "not a docker engine", "": "not a docker engine", "1.x": "not a docker engine"} {
+	for offered, want := range map[string]string{"1.41": "1.41", "1.48": "1.48", "1.99": "1.51", "1.40": "too old",
+		"2.0": "not a docker engine", "": "not a docker engine", "1.x": "not a docker engine"} {
 		f := serveAll(t, func(w http.ResponseWriter, r *http.Request, f *fake) {
 			w.Header()["Api-Version"] = []string{offered}
 			io.WriteString(w, "[]")
@@ -386,11 +401,12 @@ func TestNobodyThere(t *testing.T) {
 		began := time.Now()
 		for name, c := range everyCall {
 			err := c.call(t.Context(), e)
-			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nobody listens at unix://"+socket) || !strings.Contains(fault.Hint(err), "DOCKER_HOST") {
+			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nobody listens at unix://"+socket) ||
+				!strings.Contains(fault.Hint(err), "DOCKER_HOST") {
 				t.Errorf("%s, %s: %v", what, name, err)
 			}
 		}
-		if what == "no socket" && time.Since(began) > 5*time.Second {
+		if what == "no socket" && time.Since(began) > testload.Bound(5*time.Second) {
 			t.Errorf("%s: asked again and again for %s", what, time.Since(began))
 		}
 	}

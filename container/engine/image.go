@@ -56,7 +56,8 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 	}
 	return Image{
 		ID: clean(i.ID), Tags: cleanAll(i.RepoTags), Created: moment(i.Created), Size: i.Size, Labels: i.Config.Labels,
-		OS: clean(i.Os), Arch: clean(i.Architecture), User: i.Config.User, Env: i.Config.Env, Volumes: cleanAll(slices.Sorted(maps.Keys(i.Config.Volumes))),
+		OS: clean(i.Os), Arch: clean(i.Architecture), User: i.Config.User, Env: i.Config.Env,
+		Volumes: cleanAll(slices.Sorted(maps.Keys(i.Config.Volumes))),
 	}, nil
 }
 
@@ -74,7 +75,8 @@ func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image,
 	}
 	var out []Image
 	for _, i := range all {
-		out = append(out, Image{ID: clean(i.ID), Tags: tags(i.RepoTags), Created: time.Unix(i.Created, 0), Size: i.Size, Labels: i.Labels})
+		out = append(out, Image{ID: clean(i.ID), Tags: tags(i.RepoTags), Created: time.Unix(i.Created, 0), Size: i.Size,
+			Labels: i.Labels})
 	}
 	return out, nil
 }
@@ -105,7 +107,8 @@ func (e *Engine) RemoveImage(ctx context.Context, name string) error {
 // imagePath is where an image's calls go.
 func imagePath(op, name, verb string) (string, error) {
 	if !imageLike(name) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(name), Why: "this is not the name of an image", Hint: "write it like python:3.11"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(name), Why: "this is not the name of an image",
+			Hint: "write it like python:3.11"}
 	}
 	return "/images/" + name + verb, nil
 }

@@ -65,7 +65,8 @@ func (e *Engine) removeLeftover(ctx context.Context, op, folder, name string) er
 	if !nameLike(name) {
 		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(name), Why: "this is not a name that docker gives"}
 	}
-	err := e.call(ctx, request{op: op, subject: name, method: http.MethodDelete, path: folder + name, repeatable: true}, nil)
+	err := e.call(ctx, request{op: op, subject: name, method: http.MethodDelete, path: folder + name, repeatable: true},
+		nil)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}

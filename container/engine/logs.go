@@ -21,7 +21,8 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 	}
 	ctx, cancel := e.during(ctx, e.patience)
 	defer cancel()
-	r := request{op: op, subject: id, path: path, query: url.Values{"stdout": {"1"}, "stderr": {"1"}, "tail": {strconv.Itoa(tail)}}}
+	r := request{op: op, subject: id, path: path, query: url.Values{"stdout": {"1"}, "stderr": {"1"},
+		"tail": {strconv.Itoa(tail)}}}
 	res, err := e.ask(ctx, r)
 	if err != nil {
 		return "", err
@@ -39,7 +40,8 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 
 // unlessNothingKept forgives an engine whose log driver cannot be read.
 func unlessNothingKept(err error, status int) error {
-	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable && strings.Contains(err.Error(), "does not support reading") {
+	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable &&
+		strings.Contains(err.Error(), "does not support reading") {
 		return nil
 	}
 	return err

@@ -32,7 +32,8 @@ func TestBuild(t *testing.T) {
 	e := docker(t)
 	tag := named(t, ":1")
 	var lines []string
-	b := Build{Tags: []string{tag}, Dockerfile: "docker/Dockerfile-x", Args: map[string]string{"WORD": "hello"}, Labels: map[string]string{"hako.test": mark}, NoCache: true, Network: "none",
+	b := Build{Tags: []string{tag}, Dockerfile: "docker/Dockerfile-x", Args: map[string]string{"WORD": "hello"},
+		Labels: map[string]string{"hako.test": mark}, NoCache: true, Network: "none",
 		Context: archive(t, map[string]string{"docker/Dockerfile-x": "FROM hako-tiny:1\nARG WORD\nCOPY a /a\nRUN [\"/bin/sh\", \"-c\", \"printf \\\"$WORD \\\\033[31mworld\\\\n\\\"\"]\n", "a": "text"})}
 	if err := e.Build(t.Context(), b, func(line string) { lines = append(lines, line) }); err != nil {
 		t.Fatal(err)
@@ -70,8 +71,11 @@ func TestFailingBuildNamesItsStep(t *testing.T) {
 		"FROM hako-tiny:1\nCOPY none /\n":                           "step 2/2, COPY none /: ",
 		"FROM hako-tiny:1\nNONSENSE\n":                              "NONSENSE",
 	} {
-		err := e.Build(t.Context(), Build{Tags: []string{named(t, ":1")}, Context: archive(t, map[string]string{"Dockerfile": file}), Network: "none"}, nil)
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "build image "+named(t, ":1")) {
+		err := e.Build(t.Context(),
+			Build{Tags: []string{named(t, ":1")}, Context: archive(t, map[string]string{"Dockerfile": file}), Network: "none"},
+			nil)
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "build image "+named(t, ":1")) {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -80,7 +84,9 @@ func TestFailingBuildNamesItsStep(t *testing.T) {
 func TestBuildWhoseFilesCannotBeRead(t *testing.T) {
 	e := docker(t)
 	torn := errors.New("torn")
-	err := e.Build(t.Context(), Build{Context: io.MultiReader(archive(t, map[string]string{"a": "b"}), readerFunc(func([]byte) (int, error) { return 0, torn }))}, nil)
+	err := e.Build(t.Context(),
+		Build{Context: io.MultiReader(archive(t, map[string]string{"a": "b"}),
+			readerFunc(func([]byte) (int, error) { return 0, torn }))}, nil)
 	if !errors.Is(err, torn) {
 		t.Errorf("%v", err)
 	}

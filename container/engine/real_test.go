@@ -82,7 +82,8 @@ func started(t testing.TB, e *Engine, s Spec) string {
 func shell(t *testing.T, e *Engine, id, script string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
-	exit, err := e.Exec(t.Context(), id, Exec{Argv: []string{"/bin/sh", "-c", "exec 2>&1; " + script}, Stdout: &out, Stderr: &out})
+	exit, err := e.Exec(t.Context(), id, Exec{Argv: []string{"/bin/sh", "-c", "exec 2>&1; " + script}, Stdout: &out,
+		Stderr: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,8 @@ func TestPingDescribesTheEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if minor, ok := minorOf(v.API); !ok || minor < oldestAPI || v.Server == "" || v.OS != "linux" || v.Arch == "" || !strings.HasPrefix(v.Root, "/") || v.CPUs < 1 || v.Memory < 1 {
+	if minor, ok := minorOf(v.API); !ok || minor < oldestAPI || v.Server == "" || v.OS != "linux" || v.Arch == "" ||
+		!strings.HasPrefix(v.Root, "/") || v.CPUs < 1 || v.Memory < 1 {
 		t.Errorf("ping: %+v", v)
 	}
 }
@@ -103,7 +105,8 @@ func TestLifeOfAContainer(t *testing.T) {
 	e := docker(t)
 	ctx := t.Context()
 	id := create(t, e, Spec{})
-	if c := inspect(t, e, id); c.State != "created" || c.Running || !c.Started.IsZero() || c.Image != tiny || c.Name != named(t, "") || c.Labels["hako.test"] != mark {
+	if c := inspect(t, e, id); c.State != "created" || c.Running || !c.Started.IsZero() || c.Image != tiny ||
+		c.Name != named(t, "") || c.Labels["hako.test"] != mark {
 		t.Errorf("created: %+v", c)
 	}
 	for range 2 { // the second time it runs already
@@ -111,7 +114,8 @@ func TestLifeOfAContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := inspect(t, e, id); c.State != "running" || !c.Running || c.PID == 0 || c.Started.IsZero() || time.Since(c.Created) > time.Minute {
+	if c := inspect(t, e, id); c.State != "running" || !c.Running || c.PID == 0 || c.Started.IsZero() ||
+		time.Since(c.Created) > time.Minute {
 		t.Errorf("started: %+v", c)
 	}
 	if err := e.Rename(ctx, id, named(t, "-renamed")); err != nil {
@@ -183,7 +187,8 @@ func TestListByLabel(t *testing.T) {
 	if len(all) != 2 || states[runs] != "running "+named(t, "-1") || states[waits] != "created "+named(t, "-2") {
 		t.Errorf("%v", states)
 	}
-	if all, err := e.List(t.Context(), map[string]string{"hako.test": mark, "no.such.label": ""}); err != nil || len(all) != 0 {
+	if all, err := e.List(t.Context(), map[string]string{"hako.test": mark, "no.such.label": ""}); err != nil ||
+		len(all) != 0 {
 		t.Errorf("a label that none has: %v, %v", all, err)
 	}
 	all, err = e.List(t.Context(), map[string]string{"hako.test": ""})
@@ -199,8 +204,10 @@ func TestNamesAndImagesThatAreTakenOrMissing(t *testing.T) {
 	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "already in use") {
 		t.Errorf("a name in use: %v", err)
 	}
-	for _, err := range []error{second(e.Create(t.Context(), Spec{Image: "no-such-image:9", Cmd: []string{"/bin/sh"}})), second(e.Image(t.Context(), "no-such-image:9"))} {
-		if !errors.Is(err, ErrNoImage) || fault.KindOf(err) != fault.NotFound || !strings.HasSuffix(err.Error(), ": docker has no image no-such-image:9") {
+	for _, err := range []error{second(e.Create(t.Context(), Spec{Image: "no-such-image:9", Cmd: []string{"/bin/sh"}})),
+		second(e.Image(t.Context(), "no-such-image:9"))} {
+		if !errors.Is(err, ErrNoImage) || fault.KindOf(err) != fault.NotFound ||
+			!strings.HasSuffix(err.Error(), ": docker has no image no-such-image:9") {
 			t.Errorf("a missing image: %v", err)
 		}
 	}
@@ -210,7 +217,8 @@ func second[T any](_ T, err error) error { return err }
 
 func TestContainersAreConfined(t *testing.T) {
 	e := docker(t)
-	id := started(t, e, Spec{ReadOnly: true, Tmpfs: map[string]string{"/tmp": "size=1m,mode=1777"}, CapAdd: []string{"KILL"}, Hostname: "box", Dir: "/tmp", Ulimits: []Ulimit{{"nofile", 99, 99}},
+	id := started(t, e, Spec{ReadOnly: true, Tmpfs: map[string]string{"/tmp": "size=1m,mode=1777"},
+		CapAdd: []string{"KILL"}, Hostname: "box", Dir: "/tmp", Ulimits: []Ulimit{{"nofile", 99, 99}},
 		Memory: 64 << 20, Pids: 50, CPUs: 1.5, Shm: 2 << 20, User: "0:0"})
 	for script, want := range map[string]string{
 		"busybox ls /sys/class/net":                             "lo\n",
@@ -234,14 +242,16 @@ func TestSeccompProfile(t *testing.T) {
 	e := docker(t)
 	profile := `{"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["mkdir","mkdirat"],"action":"SCMP_ACT_ERRNO"}]}`
 	id := started(t, e, Spec{Seccomp: profile})
-	if got, exit := shell(t, e, id, "busybox mkdir /tmp/x"); exit == 0 || !strings.Contains(got, "Operation not permitted") {
+	if got, exit := shell(t, e, id, "busybox mkdir /tmp/x"); exit == 0 ||
+		!strings.Contains(got, "Operation not permitted") {
 		t.Errorf("%d %q", exit, got)
 	}
 }
 
 func TestTooMuchMemoryIsSeen(t *testing.T) {
 	e := docker(t)
-	id := started(t, e, Spec{Memory: 16 << 20, Entrypoint: []string{"/bin/busybox", "sh", "-c", "busybox tail /dev/zero; exit $?"}})
+	id := started(t, e, Spec{Memory: 16 << 20, Entrypoint: []string{"/bin/busybox", "sh", "-c",
+		"busybox tail /dev/zero; exit $?"}})
 	if _, err := e.Wait(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -261,9 +271,11 @@ func TestMounts(t *testing.T) {
 	}
 	id := started(t, e, Spec{Mounts: []Mount{
 		{Kind: Bind, Source: folder, Target: "/in", ReadOnly: true},
-		{Kind: Volume, Target: "/kept", Options: map[string]string{"type": "tmpfs", "device": "tmpfs", "o": "size=1m"}, Labels: map[string]string{"hako.test": mark}},
+		{Kind: Volume, Target: "/kept", Options: map[string]string{"type": "tmpfs", "device": "tmpfs", "o": "size=1m"},
+			Labels: map[string]string{"hako.test": mark}},
 	}})
-	if got, _ := shell(t, e, id, "busybox cat /in/a; echo x >/in/b; busybox df -k /kept | busybox awk 'NR==2 { print $2 }'"); got != "outside/bin/sh: can't create /in/b: Read-only file system\n1024\n" {
+	if got, _ := shell(t, e, id,
+		"busybox cat /in/a; echo x >/in/b; busybox df -k /kept | busybox awk 'NR==2 { print $2 }'"); got != "outside/bin/sh: can't create /in/b: Read-only file system\n1024\n" {
 		t.Errorf("inside: %q", got)
 	}
 	points := map[string]MountPoint{}
@@ -303,7 +315,9 @@ func TestMounts(t *testing.T) {
 func TestNetworksAreListedAndRemoved(t *testing.T) {
 	e := docker(t)
 	var made struct{ ID string }
-	err := e.call(t.Context(), request{op: "create network", method: "POST", path: "/networks/create", body: map[string]any{"Name": named(t, ""), "Internal": true, "Driver": "null", "Labels": map[string]string{"hako.test": mark}}}, &made)
+	err := e.call(t.Context(), request{op: "create network", method: "POST", path: "/networks/create",
+		body: map[string]any{"Name": named(t, ""), "Internal": true, "Driver": "null",
+			"Labels": map[string]string{"hako.test": mark}}}, &made)
 	if err != nil {
 		t.Skip("no network can be made here: ", err)
 	}
@@ -320,7 +334,8 @@ func TestNetworksAreListedAndRemoved(t *testing.T) {
 
 func TestLogs(t *testing.T) {
 	e := docker(t)
-	id := started(t, e, Spec{Entrypoint: []string{"/bin/busybox", "sh", "-c", `echo one; echo two; printf 'red \033[31m\n'`}})
+	id := started(t, e, Spec{Entrypoint: []string{"/bin/busybox", "sh", "-c",
+		`echo one; echo two; printf 'red \033[31m\n'`}})
 	if _, err := e.Wait(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,8 @@ func (s Spec) mounts() ([]wireMount, error) {
 				w.VolumeOptions.DriverConfig = &wireDriver{"local", m.Options}
 			}
 		default:
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "create container", Subject: s.Name, Why: "the mount at " + m.Target + " is neither bind nor volume"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "create container", Subject: s.Name,
+				Why: "the mount at " + m.Target + " is neither bind nor volume"}
 		}
 		all = append(all, w)
 	}

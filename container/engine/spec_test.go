@@ -14,13 +14,16 @@ import (
 )
 
 func TestEveryContainerIsConfined(t *testing.T) {
-	for _, s := range []Spec{{Image: "i"}, {Image: "i", CapAdd: []string{"KILL"}, Seccomp: "{}", Memory: 5, CPUs: 0.1, Grace: 1500 * time.Millisecond}} {
+	for _, s := range []Spec{{Image: "i"}, {Image: "i", CapAdd: []string{"KILL"}, Seccomp: "{}", Memory: 5, CPUs: 0.1,
+		Grace: 1500 * time.Millisecond}} {
 		w, err := s.wire()
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, _ := json.Marshal(w)
-		for _, want := range []string{`"NetworkMode":"none"`, `"IpcMode":"private"`, `"RestartPolicy":{"Name":"no"}`, `"CapDrop":["ALL"]`, `"no-new-privileges:true"`, `"Type":"local"`, `"Init":false`, `"OomKillDisable":false`, `"Healthcheck":{"Test":["NONE"]}`} {
+		for _, want := range []string{`"NetworkMode":"none"`, `"IpcMode":"private"`, `"RestartPolicy":{"Name":"no"}`,
+			`"CapDrop":["ALL"]`, `"no-new-privileges:true"`, `"Type":"local"`, `"Init":false`, `"OomKillDisable":false`,
+			`"Healthcheck":{"Test":["NONE"]}`} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("no %s in %s", want, text)
 			}
@@ -31,7 +34,8 @@ func TestEveryContainerIsConfined(t *testing.T) {
 			}
 		}
 		if s.Memory > 0 {
-			for _, want := range []string{`"Memory":5,"MemorySwap":5`, `"NanoCpus":100000000`, `"StopTimeout":2`, `"seccomp={}"`, `"CapAdd":["KILL"]`} {
+			for _, want := range []string{`"Memory":5,"MemorySwap":5`, `"NanoCpus":100000000`, `"StopTimeout":2`, `"seccomp={}"`,
+				`"CapAdd":["KILL"]`} {
 				if !strings.Contains(string(text), want) {
 					t.Errorf("no %s in %s", want, text)
 				}
@@ -41,7 +45,9 @@ func TestEveryContainerIsConfined(t *testing.T) {
 }
 
 func TestMountsAsTheEngineWantsThem(t *testing.T) {
-	w, err := Spec{Image: "i", Mounts: []Mount{{Kind: Bind, Source: "/a", Target: "/b", ReadOnly: true}, {Kind: Volume, Target: "/c", Options: map[string]string{"type": "ext4"}}, {Kind: Volume, Source: "v", Target: "/d"}}}.wire()
+	w, err := Spec{Image: "i", Mounts: []Mount{{Kind: Bind, Source: "/a", Target: "/b", ReadOnly: true},
+		{Kind: Volume, Target: "/c", Options: map[string]string{"type": "ext4"}},
+		{Kind: Volume, Source: "v", Target: "/d"}}}.wire()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +64,8 @@ func TestBuildAsTheEngineWantsIt(t *testing.T) {
 	for want, b := range map[string]Build{
 		"forcerm=1&rm=1": {},
 		"buildargs=%7B%22A%22%3A%221%22%7D&dockerfile=d%2FD&forcerm=1&labels=%7B%22l%22%3A%22%22%7D&networkmode=none&nocache=1&pull=1&rm=1&t=a&t=b": {
-			Dockerfile: "d/D", Tags: []string{"a", "b"}, Args: map[string]string{"A": "1"}, Labels: map[string]string{"l": ""}, NoCache: true, Pull: true, Network: "none"},
+			Dockerfile: "d/D", Tags: []string{"a", "b"}, Args: map[string]string{"A": "1"}, Labels: map[string]string{"l": ""},
+			NoCache: true, Pull: true, Network: "none"},
 	} {
 		if got := b.query().Encode(); got != want {
 			t.Errorf("%s", got)
@@ -68,7 +75,8 @@ func TestBuildAsTheEngineWantsIt(t *testing.T) {
 
 func TestSpecsThatAreRefused(t *testing.T) {
 	f := serve(t, answer(500, ""))
-	for _, s := range []Spec{{Name: "x"}, {Image: "i", Mounts: []Mount{{Target: "/a"}}}, {Image: "i", Mounts: []Mount{{Kind: "npipe", Target: "/a"}}}} {
+	for _, s := range []Spec{{Name: "x"}, {Image: "i", Mounts: []Mount{{Target: "/a"}}},
+		{Image: "i", Mounts: []Mount{{Kind: "npipe", Target: "/a"}}}} {
 		if _, err := f.Create(t.Context(), s); fault.KindOf(err) != fault.Invalid || f.calls.Load() != 0 {
 			t.Errorf("%+v: %v", s, err)
 		}
@@ -78,11 +86,15 @@ func TestSpecsThatAreRefused(t *testing.T) {
 // Names from elsewhere must not become another call: "x/kill?" or "../images/x".
 func TestNamesThatReachElsewhere(t *testing.T) {
 	f := serve(t, answer(200, "{}"))
-	for _, bad := range []string{"", ".", "..", "../x", "x/json", "x?force=1", "x#", "x y", "-x", "x\n", "é", strings.Repeat("x", 256)} {
+	for _, bad := range []string{"", ".", "..", "../x", "x/json", "x?force=1", "x#", "x y", "-x", "x\n", "é",
+		strings.Repeat("x", 256)} {
 		for name, err := range map[string]error{
-			"inspect": second(f.Inspect(t.Context(), bad)), "remove": f.Remove(t.Context(), bad), "start": f.Start(t.Context(), bad), "kill": f.Kill(t.Context(), bad, "KILL"),
-			"stop": f.Stop(t.Context(), bad, 0), "rename": f.Rename(t.Context(), bad, "x"), "wait": second(f.Wait(t.Context(), bad)), "logs": second(f.Logs(t.Context(), bad, 1)),
-			"usage": second(f.Usage(t.Context(), bad)), "exec": second(f.Exec(t.Context(), bad, Exec{})), "volume": f.RemoveVolume(t.Context(), bad), "network": f.RemoveNetwork(t.Context(), bad),
+			"inspect": second(f.Inspect(t.Context(), bad)), "remove": f.Remove(t.Context(), bad),
+			"start": f.Start(t.Context(), bad), "kill": f.Kill(t.Context(), bad, "KILL"),
+			"stop": f.Stop(t.Context(), bad, 0), "rename": f.Rename(t.Context(), bad, "x"),
+			"wait": second(f.Wait(t.Context(), bad)), "logs": second(f.Logs(t.Context(), bad, 1)),
+			"usage": second(f.Usage(t.Context(), bad)), "exec": second(f.Exec(t.Context(), bad, Exec{})),
+			"volume": f.RemoveVolume(t.Context(), bad), "network": f.RemoveNetwork(t.Context(), bad),
 		} {
 			if fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s %q: %v", name, bad, err)

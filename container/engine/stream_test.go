@@ -33,7 +33,8 @@ func TestDemux(t *testing.T) {
 		frame(0, "a") + frame(3, "trouble"):          "a trouble",
 		frame(1, long):                               long + " ",
 	} {
-		for _, reader := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)), iotest.DataErrReader(strings.NewReader(in))} {
+		for _, reader := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)),
+			iotest.DataErrReader(strings.NewReader(in))} {
 			var out, err strings.Builder
 			if wrong := demux(reader, &out, &err); wrong != nil || out.String()+" "+err.String() != want {
 				t.Errorf("%.40q: %.40q, %.40q, %v", in, out.String(), err.String(), wrong)
@@ -106,7 +107,8 @@ func TestExecWhoseEngineFails(t *testing.T) {
 		ends   []string
 		want   string
 	}{
-		"reset while it runs": {func(c net.Conn) { io.ReadFull(c, make([]byte, 1)) }, []string{`{"Running":true}`}, "hung up"},
+		"reset while it runs": {func(c net.Conn) { io.ReadFull(c, make([]byte, 1)) }, []string{`{"Running":true}`},
+			"hung up"},
 		"cut in a frame":      {say(frame(1, "hello")[:10]), nil, "hung up: it ended in the middle"},
 		"cut in a head":       {say("\x01\x00"), nil, "hung up"},
 		"garbage":             {say("garbage garbage"), nil, "makes no sense"},
@@ -130,7 +132,8 @@ func TestExecWhoseEngineFails(t *testing.T) {
 }
 
 func TestExecThatEndsAfterItsStreams(t *testing.T) {
-	f := execing(t, func(net.Conn) {}, `{"Running":true}`, `{"Running":true,"ExitCode":0}`, `{"Running":false,"ExitCode":5}`)
+	f := execing(t, func(net.Conn) {}, `{"Running":true}`, `{"Running":true,"ExitCode":0}`,
+		`{"Running":false,"ExitCode":5}`)
 	if exit, err := f.Exec(t.Context(), "x", Exec{Argv: []string{"a"}}); exit != 5 || err != nil {
 		t.Errorf("%d, %v", exit, err)
 	}
@@ -152,12 +155,14 @@ func TestExecWithoutUpgrade(t *testing.T) {
 }
 
 func TestLogsThatAreNotKept(t *testing.T) {
-	for _, h := range []http.HandlerFunc{answer(501, ""), answer(500, `{"message":"configured logging driver does not support reading"}`)} {
+	for _, h := range []http.HandlerFunc{answer(501, ""),
+		answer(500, `{"message":"configured logging driver does not support reading"}`)} {
 		if got, err := serve(t, h).Logs(t.Context(), "x", 5); got != "" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if _, err := serve(t, answer(500, `{"message":"disk"}`)).Logs(t.Context(), "x", 5); fault.KindOf(err) != fault.Unavailable {
+	if _, err := serve(t, answer(500, `{"message":"disk"}`)).Logs(t.Context(), "x", 5); fault.KindOf(
+		err) != fault.Unavailable {
 		t.Errorf("another fault: %v", err)
 	}
 }
@@ -173,7 +178,8 @@ func TestLogsAreBounded(t *testing.T) {
 // building reads a build's messages.
 func building(t *testing.T, body string) ([]string, error) {
 	var lines []string
-	err := serve(t, answer(200, body)).Build(t.Context(), Build{Tags: []string{"x"}, Context: strings.NewReader("")}, func(line string) { lines = append(lines, line) })
+	err := serve(t, answer(200, body)).Build(t.Context(), Build{Tags: []string{"x"}, Context: strings.NewReader("")},
+		func(line string) { lines = append(lines, line) })
 	return lines, err
 }
 
@@ -189,7 +195,8 @@ func TestBuildProgress(t *testing.T) {
 		`{"stream":"rest"}`,
 		`{"aux":{"ID":"sha256:abc"}}`, ``,
 	}, "\r\n"))
-	want := []string{"Step 1/2 : FROM x", "latest: Pulling from library/x", "a: Pull complete", "one two", "three", "100%", "red bell", "rest"}
+	want := []string{"Step 1/2 : FROM x", "latest: Pulling from library/x", "a: Pull complete", "one two", "three", "100%",
+		"red bell", "rest"}
 	if err != nil || !slices.Equal(lines, want) {
 		t.Errorf("%q, %v", lines, err)
 	}
@@ -197,7 +204,8 @@ func TestBuildProgress(t *testing.T) {
 
 func TestBuildLimits(t *testing.T) {
 	q := Build{Memory: 1 << 20, CPUs: 1.5, Network: "none"}.query()
-	for key, want := range map[string]string{"memory": "1048576", "memswap": "1048576", "cpuperiod": "100000", "cpuquota": "150000", "networkmode": "none"} {
+	for key, want := range map[string]string{"memory": "1048576", "memswap": "1048576", "cpuperiod": "100000",
+		"cpuquota": "150000", "networkmode": "none"} {
 		if q.Get(key) != want {
 			t.Errorf("%s is %q, want %s", key, q.Get(key), want)
 		}
@@ -209,20 +217,25 @@ func TestBuildLimits(t *testing.T) {
 
 func TestBuildsThatFail(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"stream":"Step 2/3 : RUN make\n"}` + "\n" + `{"errorDetail":{"code":2,"message":"x"},"error":"The command returned 2"}`: "build image x: step 2/3, RUN make: the command returned 2",
-		`{"stream":"STEP 2: RUN make\n"}` + "\n" + `{"error":"building"}`:                                                         "build image x: step 2: RUN make: building",
-		`{"errorDetail":{"message":"pull access\ndenied"}}`:                                                                       "build image x: pull access denied",
-		`{"stream":"Step 1/3 : FROM x\n"}`:                                                                                        "build image: docker at ",
-		"":                                                                                                                        "build image: docker at ",
-		"garbage":                                                                                                                 "build image x: docker's answer makes no sense",
-		`{"stream":` + strings.Repeat("a", maxMessage):                                                                            "build image x: docker's answer makes no sense",
+		`{"stream":"Step 2/3 : RUN make\n"}` + "\n" +
+			`{"errorDetail":{"code":2,"message":"x"},"error":"The command returned 2"}`: "build image x: step 2/3, RUN make: the command returned 2",
+		`{"stream":"STEP 2: RUN make\n"}` + "\n" +
+			`{"error":"building"}`: "build image x: step 2: RUN make: building",
+		`{"errorDetail":{"message":"pull access\ndenied"}}`: "build image x: pull access denied",
+		`{"stream":"Step 1/3 : FROM x\n"}`:                  "build image: docker at ",
+		"":                                                  "build image: docker at ",
+		"garbage":                                           "build image x: docker's answer makes no sense",
+		`{"stream":` + strings.Repeat("a",
+			maxMessage): "build image x: docker's answer makes no sense",
 	} {
-		if _, err := building(t, body); err == nil || !strings.HasPrefix(err.Error(), want) || fault.KindOf(err) == fault.Other {
+		if _, err := building(t, body); err == nil || !strings.HasPrefix(err.Error(), want) ||
+			fault.KindOf(err) == fault.Other {
 			t.Errorf("%.80s: %v", body, err)
 		}
 	}
 	f := serve(t, answer(500, `{"message":"dockerfile parse error line 2"}`))
-	if err := f.Build(t.Context(), Build{Tags: []string{"x"}, Context: strings.NewReader("")}, nil); err == nil || err.Error() != "build image x: dockerfile parse error line 2" {
+	if err := f.Build(t.Context(), Build{Tags: []string{"x"}, Context: strings.NewReader("")}, nil); err == nil ||
+		err.Error() != "build image x: dockerfile parse error line 2" {
 		t.Errorf("%v", err)
 	}
 }

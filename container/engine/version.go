@@ -24,7 +24,9 @@ func wantedAPI() (string, error) {
 	}
 	minor, ok := minorOf(text)
 	if !ok || minor < oldestAPI {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_API_VERSION", Why: "it must be 1." + strconv.Itoa(oldestAPI) + " or newer", Hint: "leave it empty: the engine is asked what it speaks"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_API_VERSION",
+			Why:  "it must be 1." + strconv.Itoa(oldestAPI) + " or newer",
+			Hint: "leave it empty: the engine is asked what it speaks"}
 	}
 	return spelt(minor), nil
 }
@@ -87,9 +89,11 @@ func (e *Engine) hello(ctx context.Context, op string) (string, error) {
 	case res.StatusCode >= 500:
 		return "", refuse(r, res)
 	case !ok:
-		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(), Why: "what answers there is not a docker engine", Hint: "set DOCKER_HOST to where docker listens"}
+		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(),
+			Why: "what answers there is not a docker engine", Hint: "set DOCKER_HOST to where docker listens"}
 	case minor < oldestAPI:
-		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(), Why: "the engine is too old: it speaks API " + clean(offered), Hint: "update docker to 20.10 or newer"}
+		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(),
+			Why: "the engine is too old: it speaks API " + clean(offered), Hint: "update docker to 20.10 or newer"}
 	}
 	return spelt(minor), nil
 }

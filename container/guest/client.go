@@ -54,7 +54,8 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	return connect(ctx, socket, dialSocket)
 }
 
-func connect(ctx context.Context, socket string, dial func(context.Context, string) (net.Conn, error)) (*Client, error) {
+func connect(ctx context.Context, socket string, dial func(context.Context, string) (net.Conn, error)) (*Client,
+	error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, unanswered("connect to guest"))
 	defer cancel()
 	conn, err := dial(ctx, socket)
@@ -93,7 +94,8 @@ func notThere(ctx context.Context, socket string, err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err, Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err,
+		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
 	switch {
 	case errors.As(context.Cause(ctx), &f):
 		return f
@@ -107,7 +109,8 @@ func notThere(ctx context.Context, socket string, err error) error {
 
 // notSocket is for a file that somebody put where the socket should be.
 func notSocket(socket string) error {
-	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Subject: socket, Why: "it is no socket: something in the container has put another file in its place",
+	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Subject: socket,
+		Why:  "it is no socket: something in the container has put another file in its place",
 		Hint: "end the environment", FlagHint: "end the environment with hako env down --task ID"}
 }
 
@@ -130,7 +133,8 @@ func (c *Client) write(f wire.Frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.buf = f.AppendTo(c.buf[:0])
-	_ = c.conn.SetWriteDeadline(time.Now().Add(answerTime)) // a guest always reads: who gets more than there is room for is told so
+	_ = c.conn.SetWriteDeadline(
+		time.Now().Add(answerTime)) // a guest always reads: who gets more than there is room for is told so
 	_, err := c.conn.Write(c.buf)
 	if cap(c.buf) > wire.KeptBuffer {
 		c.buf = nil
@@ -202,9 +206,11 @@ func lost(err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
-		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense", Err: err, Hint: "end the environment with hako env down and start it again"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense",
+			Err: err, Hint: "end the environment with hako env down and start it again"}
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err), Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err),
+		Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
 }
 
 func unlessEOF(err error) error {

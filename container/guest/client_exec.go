@@ -74,7 +74,8 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 func (r *Run) Signal(s os.Signal) error {
 	number, ok := s.(syscall.Signal)
 	if !ok || !wire.SignalAllowed(uint64(number)) {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal command", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
+		return &fault.Error{Kind: fault.Invalid, Op: "signal command", Subject: s.String(),
+			Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
 	}
 	return r.c.send(wire.Frame{Op: wire.OpSignal, ID: r.id, N: uint64(number)})
 }
@@ -133,7 +134,8 @@ func (r *Run) mute() {
 // cancel has the command ended, and waits for that no longer than it can take.
 func (r *Run) cancel() {
 	time.AfterFunc(lingering, func() {
-		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
+		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command",
+			Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
 	})
 	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 }

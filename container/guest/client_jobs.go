@@ -18,13 +18,15 @@ import (
 func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
 	var j run.Job
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
-		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own", Hint: "leave them empty and read the output by handle"}
+		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own",
+			Hint: "leave them empty and read the output by handle"}
 	}
 	o := cmd.Order()
 	if err := o.Check(); err != nil {
 		return j, err
 	}
-	words, err := c.ask(ctx, wire.CallStart, func(id uint64) wire.Frame { return o.Frame(wire.OpCall, id, wire.CallStart) })
+	words, err := c.ask(ctx, wire.CallStart,
+		func(id uint64) wire.Frame { return o.Frame(wire.OpCall, id, wire.CallStart) })
 	if err != nil {
 		return j, err
 	}
@@ -99,7 +101,8 @@ func (c *Client) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 func (c *Client) Signal(ctx context.Context, h run.JobHandle, s os.Signal) error {
 	number, ok := s.(syscall.Signal)
 	if !ok {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
+		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(),
+			Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
 	}
 	_, err := c.question(ctx, wire.CallSignal, wire.Parameters{Handle: string(h), Signal: int(number)}, nil)
 	return err
@@ -123,8 +126,10 @@ const (
 // Output returns a page of what a job printed: at most limit bytes from offset
 // on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB. Beyond what was printed so far there is an empty page.
-func (c *Client) Output(ctx context.Context, h run.JobHandle, from Stream, offset int64, limit int) (p run.JobPage, err error) {
-	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Stream: string(from), Offset: offset, Limit: limit}, &p)
+func (c *Client) Output(ctx context.Context, h run.JobHandle, from Stream, offset int64, limit int) (p run.JobPage,
+	err error) {
+	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Stream: string(from), Offset: offset,
+		Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
 		p.Data = words[1]
 	}

@@ -30,22 +30,25 @@ func TestBadGuest(t *testing.T) {
 		says []wire.Frame
 		want string
 	}{
-		"other version":    {[]wire.Frame{wire.Handshake{Version: 7}.Frame()}, "speaks version 7"},
-		"no greeting":      {[]wire.Frame{{Op: wire.OpExited}}, "does not speak as hako does"},
-		"refuses":          {[]wire.Frame{wire.ErrorFrame(0, refusal("you are inside"))}, "you are inside"},
-		"nonsense":         {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "makes no sense"},
-		"about nothing":    {[]wire.Frame{hello, {Op: wire.OpStdout}}, "makes no sense"},
-		"says why":         {[]wire.Frame{hello, wire.ErrorFrame(0, refusal("enough"))}, "enough"},
-		"too much output":  {[]wire.Frame{hello, {Op: wire.OpStdout, ID: 1, Words: [][]byte{make([]byte, 3*wire.OutputWindow)}}}, "makes no sense"},
+		"other version": {[]wire.Frame{wire.Handshake{Version: 7}.Frame()}, "speaks version 7"},
+		"no greeting":   {[]wire.Frame{{Op: wire.OpExited}}, "does not speak as hako does"},
+		"refuses":       {[]wire.Frame{wire.ErrorFrame(0, refusal("you are inside"))}, "you are inside"},
+		"nonsense":      {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "makes no sense"},
+		"about nothing": {[]wire.Frame{hello, {Op: wire.OpStdout}}, "makes no sense"},
+		"says why":      {[]wire.Frame{hello, wire.ErrorFrame(0, refusal("enough"))}, "enough"},
+		"too much output": {[]wire.Frame{hello,
+			{Op: wire.OpStdout, ID: 1, Words: [][]byte{make([]byte, 3*wire.OutputWindow)}}}, "makes no sense"},
 		"took no input":    {[]wire.Frame{hello, {Op: wire.OpStdinTaken, ID: 1, N: 5}}, "makes no sense"},
 		"a strange ending": {[]wire.Frame{hello, {Op: wire.OpExited, ID: 1, Words: [][]byte{[]byte("?")}}}, "makes no sense"},
-		"answers it":       {[]wire.Frame{hello, {Op: wire.OpAnswer, ID: 1, Words: [][]byte{[]byte("{}")}}}, "makes no sense"},
-		"says too much":    {[]wire.Frame{hello, {Op: wire.OpExited, ID: 1, Words: [][]byte{make([]byte, 2*wire.OutputWindow+2*lastWords)}}}, "makes no sense"},
-		"exit 256":         {[]wire.Frame{hello, ending(`{"exit":256}`)}, "makes no sense"},
-		"exit 2^32":        {[]wire.Frame{hello, ending(`{"exit":4294967296}`)}, "makes no sense"},
-		"exit -7":          {[]wire.Frame{hello, ending(`{"exit":-7}`)}, "makes no sense"},
-		"before it began":  {[]wire.Frame{hello, ending(`{"exit":0,"duration":-5}`)}, "makes no sense"},
-		"hangs up":         {[]wire.Frame{hello}, "connection is lost"},
+		"answers it": {[]wire.Frame{hello, {Op: wire.OpAnswer, ID: 1, Words: [][]byte{[]byte("{}")}}},
+			"makes no sense"},
+		"says too much": {[]wire.Frame{hello,
+			{Op: wire.OpExited, ID: 1, Words: [][]byte{make([]byte, 2*wire.OutputWindow+2*lastWords)}}}, "makes no sense"},
+		"exit 256":        {[]wire.Frame{hello, ending(`{"exit":256}`)}, "makes no sense"},
+		"exit 2^32":       {[]wire.Frame{hello, ending(`{"exit":4294967296}`)}, "makes no sense"},
+		"exit -7":         {[]wire.Frame{hello, ending(`{"exit":-7}`)}, "makes no sense"},
+		"before it began": {[]wire.Frame{hello, ending(`{"exit":0,"duration":-5}`)}, "makes no sense"},
+		"hangs up":        {[]wire.Frame{hello}, "connection is lost"},
 	} {
 		socket := filepath.Join(t.TempDir(), "s")
 		l, err := net.Listen("unix", socket)
@@ -167,7 +170,8 @@ func TestDialLink(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := Dial(t.Context(), filepath.Join(dir, "none")); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nobody listens there") {
+	if _, err := Dial(t.Context(), filepath.Join(dir, "none")); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "nobody listens there") {
 		t.Error(err)
 	}
 	c, err := Dial(t.Context(), filepath.Join(dir, "other"))

@@ -43,7 +43,8 @@ type Result struct {
 
 // CommandRequest is the command as it travels.
 func (c Command) Order() wire.CommandRequest {
-	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout, Limits: c.Limits}, Dir: c.Dir, Words: c.Argv, Env: c.Env}
+	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout, Limits: c.Limits},
+		Dir: c.Dir, Words: c.Argv, Env: c.Env}
 	if len(c.Argv) == 0 {
 		o.IsScript, o.Script, o.Words = true, c.Script, c.Args
 	}

@@ -17,7 +17,8 @@ func TestOrders(t *testing.T) {
 		want := c.Order()
 		f := want.Frame(wire.OpExec, 1)
 		got, err := wire.ReadOrder(f.Words, f.N)
-		if err != nil || got.Details != want.Details || got.Dir != want.Dir || got.Script != want.Script || !slices.Equal(got.Words, want.Words) || !slices.Equal(got.Env, want.Env) {
+		if err != nil || got.Details != want.Details || got.Dir != want.Dir || got.Script != want.Script ||
+			!slices.Equal(got.Words, want.Words) || !slices.Equal(got.Env, want.Env) {
 			t.Errorf("%+v, want %+v, %v", got, want, err)
 		}
 	}

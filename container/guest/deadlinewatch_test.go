@@ -50,7 +50,9 @@ func silent(in *wire.Scanner, _ func(wire.Frame)) {
 // isMute checks what is said about a guest that says nothing.
 func isMute(t *testing.T, what string, err error) {
 	t.Helper()
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "the guest of the container does not answer") || !strings.Contains(fault.FlagHint(err), "hako env down --task") {
+	if fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "the guest of the container does not answer") ||
+		!strings.Contains(fault.FlagHint(err), "hako env down --task") {
 		t.Errorf("%s: %v", what, err)
 	}
 }

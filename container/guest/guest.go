@@ -139,5 +139,6 @@ func (o Options) check() error {
 }
 
 func badArgs(why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "start guest", Why: why, Hint: "this is a part of hako that is not for use by hand; it is started by hako env up"}
+	return &fault.Error{Kind: fault.Invalid, Op: "start guest", Why: why,
+		Hint: "this is a part of hako that is not for use by hand; it is started by hako env up"}
 }

@@ -36,10 +36,12 @@ func (r Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 		Stdin: req.Stdin, Stdout: req.Stdout, Stderr: req.Stderr})
 	if res.TimedOut && err == nil {
 		res.Exit = 124 // as the other runners have it
-		err = &fault.Error{Kind: fault.Timeout, Op: "run script", Why: "it took longer than " + limit.String(), Hint: "give it more time, or run it as a job"}
+		err = &fault.Error{Kind: fault.Timeout, Op: "run script", Why: "it took longer than " + limit.String(),
+			Hint: "give it more time, or run it as a job"}
 	}
 	if err == nil && (res.DiskFull || res.OutOfMemory && res.Exit != 0) {
-		err = &fault.Error{Kind: fault.Exhausted, Op: "run script", Why: res.Note, Hint: "do less at a time, or have the limit raised"}
+		err = &fault.Error{Kind: fault.Exhausted, Op: "run script", Why: res.Note,
+			Hint: "do less at a time, or have the limit raised"}
 	}
 	return run.Result{Exit: res.Exit, TimedOut: res.TimedOut, Bytes: res.Bytes, Duration: res.Duration, Dir: req.Dir}, err
 }

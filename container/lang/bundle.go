@@ -46,7 +46,8 @@ func certificates(text []byte) ([]*x509.Certificate, error) {
 			break
 		}
 		if strings.Contains(block.Type, "PRIVATE KEY") {
-			return nil, unusable(len(list), "there is a private key in the file", "give certificates only: they are mounted into containers")
+			return nil, unusable(len(list), "there is a private key in the file",
+				"give certificates only: they are mounted into containers")
 		}
 		if block.Type != "CERTIFICATE" {
 			return nil, unusable(len(list), fmt.Sprintf("%.40q is not a certificate", block.Type), "give certificates only")
@@ -67,7 +68,8 @@ func certificates(text []byte) ([]*x509.Certificate, error) {
 }
 
 func unusable(before int, why, hint string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: fmt.Sprintf("number %d", before+1), Why: why, Hint: hint}
+	return &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: fmt.Sprintf("number %d", before+1), Why: why,
+		Hint: hint}
 }
 
 // readable returns the certificates that can be read.

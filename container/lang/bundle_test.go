@@ -26,8 +26,10 @@ func authority(t testing.TB, name string) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), NotAfter: time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC),
+		NotAfter:              time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &k.PublicKey, k)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +38,8 @@ func authority(t testing.TB, name string) (cert, key []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, []byte("# a remark\n")) }
@@ -76,7 +79,8 @@ func TestBundleRefuses(t *testing.T) {
 		"key in no PEM": {key[:len(key)/2], "cut off"},
 	} {
 		bundle, store, err := Bundle(c.text, nil)
-		if err == nil || !strings.Contains(err.Error(), c.why) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), c.why) || fault.KindOf(err) != fault.Invalid ||
+			fault.Hint(err) == "" {
 			t.Errorf("%s: got %v, want something about %q", what, err, c.why)
 		}
 		if bundle != nil || store != nil {
@@ -105,12 +109,14 @@ func TestTrustStoreIsReadByJava(t *testing.T) {
 		if err := os.WriteFile(file, store, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(keytool, "-J-Duser.language=en", "-list", "-v", "-keystore", file, "-storetype", "JKS", "-storepass", storePassword)
+		cmd := exec.Command(keytool, "-J-Duser.language=en", "-list", "-v", "-keystore", file, "-storetype", "JKS",
+			"-storepass", storePassword)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	out, err := list(store)
-	for _, want := range []string{"contains 2 entries", "Alias name: hako-0001", "Owner: CN=Company A", "Owner: CN=System B", "Entry type: trustedCertEntry", "Creation date: Jan 2, 2020"} {
+	for _, want := range []string{"contains 2 entries", "Alias name: hako-0001", "Owner: CN=Company A",
+		"Owner: CN=System B", "Entry type: trustedCertEntry", "Creation date: Jan 2, 2020"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("there is no %q (%v) in\n%s", want, err, out)
 		}

@@ -68,7 +68,8 @@ func (l Language) path(image string) string {
 func proxies() map[string]string {
 	const url, none = "http://" + ProxyHost + ":" + ProxyPort, "localhost,127.0.0.1,::1"
 	env := map[string]string{"NO_PROXY": none, "no_proxy": none}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy", "npm_config_https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy", "npm_config_https_proxy",
+		"YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
 		env[name] = url
 	}
 	env["http_proxy"], env["https_proxy"] = url, url // curl takes no other spelling for http
@@ -79,7 +80,8 @@ func proxies() map[string]string {
 // authorities are the names under which programs look for certificates.
 func authorities() map[string]string {
 	env := map[string]string{}
-	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS",
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT",
+		"NODE_EXTRA_CA_CERTS",
 		"GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO", "CONDA_SSL_VERIFY", "MAMBA_SSL_VERIFY"} {
 		env[name] = CABundle
 	}
@@ -96,7 +98,8 @@ func addJava(env map[string]string, o ContainerSettings) {
 		}
 	}
 	if o.CA {
-		options = append(options, "-Djavax.net.ssl.trustStore="+TrustStore, "-Djavax.net.ssl.trustStoreType=JKS", "-Djavax.net.ssl.trustStorePassword="+storePassword)
+		options = append(options, "-Djavax.net.ssl.trustStore="+TrustStore, "-Djavax.net.ssl.trustStoreType=JKS",
+			"-Djavax.net.ssl.trustStorePassword="+storePassword)
 	}
 	if len(options) == 0 {
 		return

@@ -37,7 +37,8 @@ func TestEnvironWithoutAnything(t *testing.T) {
 		}
 	}
 	for name := range env {
-		if strings.Contains(strings.ToLower(name), "proxy") || strings.Contains(name, "CERT") || strings.HasSuffix(name, "_OPTS") {
+		if strings.Contains(strings.ToLower(name), "proxy") || strings.Contains(name, "CERT") ||
+			strings.HasSuffix(name, "_OPTS") {
 			t.Errorf("%s is set although there is neither proxy nor certificate", name)
 		}
 	}
@@ -47,7 +48,8 @@ func TestEnvironOfAnImageOfOnesOwn(t *testing.T) {
 	if path, set := environ(t, Language{Name: "own"}, ContainerSettings{})["PATH"]; set {
 		t.Errorf("PATH of the image is overridden with %q", path)
 	}
-	if path := environ(t, Language{Name: "own", Path: []string{"/a"}}, ContainerSettings{Path: "/opt/b:/bin"})["PATH"]; path != "/a:/opt/b:/bin" {
+	if path := environ(t, Language{Name: "own", Path: []string{"/a"}},
+		ContainerSettings{Path: "/opt/b:/bin"})["PATH"]; path != "/a:/opt/b:/bin" {
 		t.Errorf("PATH is %q", path)
 	}
 }
@@ -55,7 +57,8 @@ func TestEnvironOfAnImageOfOnesOwn(t *testing.T) {
 func TestEnvironWithProxyAndCertificates(t *testing.T) {
 	l := Language{Env: map[string]string{"MAVEN_OPTS": "-Xmx1g"}}
 	env := environ(t, l, ContainerSettings{Proxy: true, CA: true})
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "npm_config_proxy", "npm_config_https_proxy"} {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "npm_config_proxy",
+		"npm_config_https_proxy"} {
 		if env[name] != "http://127.0.0.1:3128" {
 			t.Errorf("%s is %q", name, env[name])
 		}
@@ -65,13 +68,15 @@ func TestEnvironWithProxyAndCertificates(t *testing.T) {
 			t.Errorf("%s is %q", name, env[name])
 		}
 	}
-	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"} {
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT",
+		"NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"} {
 		if env[name] != CABundle {
 			t.Errorf("%s is %q", name, env[name])
 		}
 	}
 	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS"} {
-		for _, part := range []string{"-Dhttp.proxyHost=127.0.0.1", "-Dhttps.proxyHost=127.0.0.1", "-Dhttps.proxyPort=3128", "-Djavax.net.ssl.trustStore=" + TrustStore} {
+		for _, part := range []string{"-Dhttp.proxyHost=127.0.0.1", "-Dhttps.proxyHost=127.0.0.1", "-Dhttps.proxyPort=3128",
+			"-Djavax.net.ssl.trustStore=" + TrustStore} {
 			if !slices.Contains(strings.Fields(env[name]), part) {
 				t.Errorf("%s has no %s: %q", name, part, env[name])
 			}

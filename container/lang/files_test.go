@@ -49,7 +49,8 @@ func TestComposeBuildsTheEnvironments(t *testing.T) {
 			continue
 		}
 		if s.Image != l.Image || s.Build.Dockerfile != l.Dockerfile || filepath.Clean(s.Build.Context) != "docker" {
-			t.Errorf("executor-%s builds %s from %s in %s, not %s from %s in docker", l.Name, s.Image, s.Build.Dockerfile, s.Build.Context, l.Image, l.Dockerfile)
+			t.Errorf("executor-%s builds %s from %s in %s, not %s from %s in docker", l.Name, s.Image, s.Build.Dockerfile,
+				s.Build.Context, l.Image, l.Dockerfile)
 		}
 	}
 	if len(c.Services) != len(everything(t)) {

@@ -122,7 +122,8 @@ func borrow(steps []Step, from []Language) []Step {
 // own, with the steps of all languages.
 func Unlisted(name, image string) (Language, error) {
 	own, err := described()
-	l := Language{Name: name, Image: image, Description: "an image of your own", Use: []string{"what the image " + image + " was made for"},
+	l := Language{Name: name, Image: image, Description: "an image of your own",
+		Use:      []string{"what the image " + image + " was made for"},
 		Packages: "with the package managers that are installed in the image", Install: borrow(nil, own)}
 	return l, err
 }

@@ -83,7 +83,8 @@ func TestStepsAreBorrowed(t *testing.T) {
 		return list
 	}
 	python, _ := Find("python")
-	if got := names(python); got[0] == "package.json" || !slices.Contains(got, "package.json") || !slices.Contains(got, "go.mod") || slices.Contains(got, "environment.yml") {
+	if got := names(python); got[0] == "package.json" || !slices.Contains(got, "package.json") ||
+		!slices.Contains(got, "go.mod") || slices.Contains(got, "environment.yml") {
 		t.Errorf("python has %q", got)
 	}
 	miniforge, _ := Find("miniforge")
@@ -100,7 +101,8 @@ func TestStepsAreBorrowed(t *testing.T) {
 }
 
 func TestStepsWithoutGroupAreBorrowedByName(t *testing.T) {
-	from := []Language{{Install: []Step{{Name: "a"}, {Name: "b", Group: "g"}}}, {Install: []Step{{Name: "c"}, {Name: "d", Group: "g"}}}}
+	from := []Language{{Install: []Step{{Name: "a"}, {Name: "b", Group: "g"}}},
+		{Install: []Step{{Name: "c"}, {Name: "d", Group: "g"}}}}
 	var got []string
 	for _, s := range borrow([]Step{{Name: "a", Command: "own"}}, from) {
 		got = append(got, s.Name+s.Command)
@@ -120,7 +122,8 @@ func TestDependencyFilesAreKnown(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []string{"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "requirements.txt", "pyproject.toml",
+	for _, f := range []string{"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "requirements.txt",
+		"pyproject.toml",
 		"environment.yml", "condaenv.yaml", "Gemfile", "pom.xml", "build.gradle", "go.mod"} {
 		if !known[f] {
 			t.Errorf("nothing is done about %s", f)
@@ -166,7 +169,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := l.Install[0]
-	if !slices.Equal(l.Use, []string{"Zig programs"}) || !slices.Equal(s.Needs, []string{"zig"}) || s.Timeout.Seconds() != 90 || len(s.Key) != 2 {
+	if !slices.Equal(l.Use, []string{"Zig programs"}) || !slices.Equal(s.Needs, []string{"zig"}) ||
+		s.Timeout.Seconds() != 90 || len(s.Key) != 2 {
 		t.Errorf("got %+v", l)
 	}
 }
@@ -215,7 +219,8 @@ func TestReadRefuses(t *testing.T) {
 			t.Fatalf("%s: the case changes nothing", what)
 		}
 		_, err := read("zig.yaml", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), c.why) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), c.why) || fault.KindOf(err) != fault.Invalid ||
+			fault.Hint(err) == "" {
 			t.Errorf("%s: got %v, want something about %q", what, err, c.why)
 		}
 	}

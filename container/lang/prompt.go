@@ -50,7 +50,8 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 	if asked == "" {
 		return name, "no execution environment was selected; " + name + " is used"
 	}
-	return name, fmt.Sprintf("there is no execution environment %.40q (there are: %s); %s is used", asked, strings.Join(names, ", "), name)
+	return name, fmt.Sprintf("there is no execution environment %.40q (there are: %s); %s is used", asked,
+		strings.Join(names, ", "), name)
 }
 
 // usual returns the fallback, or where there is no such environment the first of

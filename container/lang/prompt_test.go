@@ -18,18 +18,21 @@ func TestPromptIsTheSameInTheRoot(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	for name, tip := range map[string]string{
-		"python": "pip install -r requirements.txt", "miniforge": "mamba env update -f environment.yml", "node": "npm install <package>",
+		"python": "pip install -r requirements.txt", "miniforge": "mamba env update -f environment.yml",
+		"node": "npm install <package>",
 		"java": "mvn dependency:resolve", "go": "go get <package>",
 	} {
 		l, _ := Find(name)
 		text := Prompt("Tests: pytest {package_instructions}\n", l)
-		for _, want := range []string{"## Command Execution Feature\n", "`command-executor_execute_command`", "`/workspace/project/`",
+		for _, want := range []string{"## Command Execution Feature\n", "`command-executor_execute_command`",
+			"`/workspace/project/`",
 			"\n\nTests: pytest {package_instructions}\n\n", tip, name + " (" + l.Description + ")", "### Recommended Usage\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: there is no %q in it", name, want)
 			}
 		}
-		if strings.Contains(text, "{allowed_commands_list}") || strings.Contains(text, "{environment}") || strings.Count(text, "{package_instructions}") != 1 {
+		if strings.Contains(text, "{allowed_commands_list}") || strings.Contains(text, "{environment}") ||
+			strings.Count(text, "{package_instructions}") != 1 {
 			t.Errorf("%s: something is not filled in, or filled in twice:\n%s", name, text)
 		}
 	}
@@ -62,10 +65,12 @@ func TestChoose(t *testing.T) {
 		{"", "python", "python", "no execution environment was selected; python is used"},
 		{"ruby", "python", "python", `there is no execution environment "ruby" (there are: node, python); python is used`},
 		{"ruby", "perl", "python", `there is no execution environment "ruby" (there are: node, python); python is used`},
-		{"node\n", "python", "python", `there is no execution environment "node\n" (there are: node, python); python is used`},
+		{"node\n", "python", "python",
+			`there is no execution environment "node\n" (there are: node, python); python is used`},
 		{"--rm", "python", "python", `there is no execution environment "--rm" (there are: node, python); python is used`},
 		{"a\nb", "--rm", "python", `there is no execution environment "a\nb" (there are: node, python); python is used`},
-		{"node python", "python", "python", `there is no execution environment "node python" (there are: node, python); python is used`},
+		{"node python", "python", "python",
+			`there is no execution environment "node python" (there are: node, python); python is used`},
 	} {
 		if name, warning := Choose(c.asked, images, c.fallback); name != c.name || warning != c.warning {
 			t.Errorf("Choose(%q, …, %q): %q, %q", c.asked, c.fallback, name, warning)

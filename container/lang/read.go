@@ -83,22 +83,26 @@ func read(file string, text []byte) (Language, error) {
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func bad(file, why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why, Hint: "docs/environments.md has the form of the file"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why,
+		Hint: "docs/environments.md has the form of the file"}
 }
 
 func (f languageFile) language() Language {
-	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile, Description: f.Description,
-		Use: f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
+	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile,
+		Description: f.Description,
+		Use:         f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
 	for _, s := range f.Install {
-		l.Install = append(l.Install, Step{Name: s.Name, Group: s.Group, When: s.When, Needs: s.Needs, Key: s.Key, Keep: s.Keep,
+		l.Install = append(l.Install, Step{Name: s.Name, Group: s.Group, When: s.When, Needs: s.Needs, Key: s.Key,
+			Keep:    s.Keep,
 			Command: strings.TrimSpace(s.Command), Timeout: s.Timeout})
 	}
 	return l
 }
 
 var (
-	nameForm    = lazyregexp.New(`^[a-z][a-z0-9-]{0,31}$`)
-	imageForm   = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
+	nameForm  = lazyregexp.New(`^[a-z][a-z0-9-]{0,31}$`)
+	imageForm = lazyregexp.New(
+		`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
 	varForm     = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	programForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 	stepForms   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)

@@ -67,7 +67,8 @@ func (s *Settings) Lend(list []egress.Credential) error {
 		if err != nil {
 			return err
 		}
-		s.Lent = append(s.Lent, GitCredential{c.Host, c.Repository, c.Services, name, value, c.InsecureTLS, c.PlainHTTP, c.Push != nil})
+		s.Lent = append(s.Lent, GitCredential{c.Host, c.Repository, c.Services, name, value, c.InsecureTLS, c.PlainHTTP,
+			c.Push != nil})
 		if c.Push != nil {
 			s.push = c.Push
 		}
@@ -84,8 +85,9 @@ func (s *Settings) credentials() (list []egress.Credential) {
 		}
 		list = append(list, egress.Credential{
 			Push: push,
-			Host: l.Host, Repository: l.Repository, Services: l.Services, Roots: roots, InsecureTLS: l.InsecureTLS, PlainHTTP: l.PlainHTTP,
-			Header: func() (string, string, error) { return l.Name, l.Value, nil },
+			Host: l.Host, Repository: l.Repository, Services: l.Services, Roots: roots, InsecureTLS: l.InsecureTLS,
+			PlainHTTP: l.PlainHTTP,
+			Header:    func() (string, string, error) { return l.Name, l.Value, nil },
 		})
 	}
 	return list
@@ -139,7 +141,8 @@ func Read() (s Settings, l net.Listener, err error) {
 	return s, l, err
 }
 
-var alone = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which", Hint: "hako starts this by itself; use hako env up"}
+var alone = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
+	Hint: "hako starts this by itself; use hako env up"}
 
 // Serve serves the proxy until the container has ended.
 func Serve(ctx context.Context, s Settings, l net.Listener, log func(egress.Event) error) error {

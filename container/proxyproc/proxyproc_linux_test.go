@@ -19,6 +19,7 @@ import (
 	"hako/container/egress"
 	"hako/container/guest"
 	"hako/container/guest/server"
+	"hako/internal/testload"
 )
 
 // asKeeper makes the test binary be a keeper that notes down what it sees.
@@ -73,7 +74,8 @@ func newWorld(t *testing.T) *world {
 	w.settings = Settings{Task: "t", Guest: filepath.Join(dir, "g.sock")}
 	o := guest.Options{Socket: w.settings.Guest, UID: 65534, GID: 65534, Dir: "/", Spool: dir}
 	exe, _ := os.Executable()
-	w.guest, err = os.StartProcess(exe, append([]string{guest.Name}, o.Args()...), &os.ProcAttr{Files: []*os.File{nil, nil, os.Stderr}})
+	w.guest, err = os.StartProcess(exe, append([]string{guest.Name}, o.Args()...),
+		&os.ProcAttr{Files: []*os.File{nil, nil, os.Stderr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,8 @@ func newWorld(t *testing.T) *world {
 
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(10 * time.Second)); time.Now().Before(end); time.Sleep(
+		10 * time.Millisecond) {
 		if done() {
 			return
 		}
@@ -131,7 +134,8 @@ func (w *world) ask(t *testing.T, url string) int {
 func TestStart(t *testing.T) {
 	w := newWorld(t)
 	t.Setenv("KEEPER_TEST_TOKEN", "never-to-be-inherited")
-	w.settings.Lent = []GitCredential{{Host: "git.example.com", Repository: "/a/b", Services: []string{egress.UploadPack}, Name: "Authorization", Value: "Basic very-secret-value"}}
+	w.settings.Lent = []GitCredential{{Host: "git.example.com", Repository: "/a/b", Services: []string{egress.UploadPack},
+		Name: "Authorization", Value: "Basic very-secret-value"}}
 	exe, _ := os.Executable()
 	if err := Start(exe, []string{"hako", asKeeper, w.note}, w.settings, w.listener); err != nil {
 		t.Fatal(err)
@@ -169,7 +173,8 @@ func (w *world) git(t *testing.T, service string) int {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(20 * time.Second))
-	io.WriteString(c, "GET http://"+egress.Endpoint+"/"+w.settings.Lent[0].Host+"/a/b/info/refs?service="+service+" HTTP/1.1\r\nHost: "+egress.Endpoint+"\r\nConnection: close\r\n\r\n")
+	io.WriteString(c, "GET http://"+egress.Endpoint+"/"+w.settings.Lent[0].Host+"/a/b/info/refs?service="+service+
+		" HTTP/1.1\r\nHost: "+egress.Endpoint+"\r\nConnection: close\r\n\r\n")
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +189,8 @@ func pushWorld(t *testing.T) (*world, *egress.Permission) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	push := new(egress.Permission)
-	err := w.settings.Lend([]egress.Credential{{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "/a/b", Services: []string{egress.UploadPack}, Push: push, PlainHTTP: true,
+	err := w.settings.Lend([]egress.Credential{{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "/a/b",
+		Services: []string{egress.UploadPack}, Push: push, PlainHTTP: true,
 		Header: func() (string, string, error) { return "Authorization", "Basic very-secret-value", nil }}})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +222,8 @@ func TestPermission(t *testing.T) {
 
 // Nothing but the permission is one: whoever was to send it may have been killed.
 func TestNoPermission(t *testing.T) {
-	for text, given := range map[string]bool{"": false, "{}": false, `{"push":false}`: false, `{"push":tr`: false, "nonsense": false, `{"push":true}`: true} {
+	for text, given := range map[string]bool{"": false, "{}": false, `{"push":false}`: false, `{"push":tr`: false,
+		"nonsense": false, `{"push":true}`: true} {
 		s := Settings{later: json.NewDecoder(strings.NewReader(text)), push: new(egress.Permission)}
 		if s.awaitPush(); s.push.Given() != given {
 			t.Errorf("%q: given is %v", text, !given)
@@ -242,7 +249,8 @@ func TestServeWithoutGuest(t *testing.T) {
 func TestLend(t *testing.T) {
 	var s Settings
 	header := func() (string, string, error) { return "Authorization", "Basic x", nil }
-	if err := s.Lend([]egress.Credential{{Host: "git.example.com", Repository: "/a/b", Services: []string{egress.UploadPack}, Header: header, PlainHTTP: true}}); err != nil {
+	if err := s.Lend([]egress.Credential{{Host: "git.example.com", Repository: "/a/b",
+		Services: []string{egress.UploadPack}, Header: header, PlainHTTP: true}}); err != nil {
 		t.Fatal(err)
 	}
 	got := s.credentials()
@@ -263,12 +271,14 @@ func TestLend(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	for _, s := range []Settings{{Allow: []string{"*"}}, {Allow: []string{"https://example.com/"}}, {Private: []string{"10.0.0.0/99"}}} {
+	for _, s := range []Settings{{Allow: []string{"*"}}, {Allow: []string{"https://example.com/"}},
+		{Private: []string{"10.0.0.0/99"}}} {
 		if s.Check() == nil {
 			t.Errorf("%+v makes no sense and passes", s)
 		}
 	}
-	if err := (&Settings{Open: true, Allow: []string{"example.com"}, Private: []string{"10.0.0.0/8"}}).Check(); err != nil {
+	if err := (&Settings{Open: true, Allow: []string{"example.com"},
+		Private: []string{"10.0.0.0/8"}}).Check(); err != nil {
 		t.Error(err)
 	}
 }

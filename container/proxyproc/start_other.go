@@ -10,5 +10,6 @@ import (
 
 // Start says that there are no such processes here.
 func Start(string, []string, Settings, *os.File) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "open the way out of a container", Why: "this system has no sockets that containers reach", Hint: "set external_access to false"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "open the way out of a container",
+		Why: "this system has no sockets that containers reach", Hint: "set external_access to false"}
 }

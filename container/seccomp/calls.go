@@ -28,7 +28,8 @@ var (
 		"creat", "open", "openat", "openat2", "close", "close_range", "dup", "dup2", "dup3", "fcntl", "flock", "ioctl",
 		"read", "readv", "pread64", "preadv", "preadv2", "readahead",
 		"write", "writev", "pwrite64", "pwritev", "pwritev2",
-		"lseek", "truncate", "ftruncate", "fallocate", "fadvise64", "copy_file_range", "sendfile", "splice", "tee", "vmsplice",
+		"lseek", "truncate", "ftruncate", "fallocate", "fadvise64", "copy_file_range", "sendfile", "splice", "tee",
+		"vmsplice",
 		"fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "cachestat",
 		"stat", "fstat", "lstat", "newfstatat", "statx", "statfs", "fstatfs",
 		"getdents", "getdents64", "mkdir", "mkdirat", "rmdir", "rename", "renameat", "renameat2",
@@ -43,7 +44,8 @@ var (
 		"mlock", "mlock2", "munlock", "mlockall", "munlockall", "mseal", "map_shadow_stack",
 		"pkey_alloc", "pkey_free", "pkey_mprotect", // compilers that run what they make
 		"memfd_create", "membarrier",
-		"shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
+		"shmget", "shmat", "shmdt", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
+		"msgctl",
 		"mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr",
 	}
 	// Tracing is allowed: debuggers are what one works with, and a process can
@@ -52,12 +54,15 @@ var (
 	processes = []string{
 		"fork", "vfork", "execve", "execveat", "exit", "exit_group", "wait4", "waitid",
 		"getpid", "getppid", "gettid", "getpgid", "getpgrp", "setpgid", "getsid", "setsid",
-		"set_tid_address", "set_robust_list", "get_robust_list", "rseq", "restart_syscall", "arch_prctl", "prctl", "ptrace", "seccomp",
+		"set_tid_address", "set_robust_list", "get_robust_list", "rseq", "restart_syscall", "arch_prctl", "prctl", "ptrace",
+		"seccomp",
 		"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
 		"futex", "futex_waitv", "futex_wake", "futex_wait", "futex_requeue",
 		"getrlimit", "setrlimit", "prlimit64", "getrusage", "getpriority", "setpriority", "ioprio_get", "ioprio_set",
-		"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getattr", "sched_setattr", "sched_getparam", "sched_setparam",
-		"sched_getscheduler", "sched_setscheduler", "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval",
+		"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getattr", "sched_setattr", "sched_getparam",
+		"sched_setparam",
+		"sched_getscheduler", "sched_setscheduler", "sched_get_priority_max", "sched_get_priority_min",
+		"sched_rr_get_interval",
 		"getcpu", "getrandom", "sysinfo", "uname", "times", "capget", "capset", "pidfd_open",
 	}
 	signals = []string{
@@ -67,13 +72,15 @@ var (
 	}
 	clocks = []string{
 		"time", "gettimeofday", "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep",
-		"alarm", "getitimer", "setitimer", "timer_create", "timer_delete", "timer_settime", "timer_gettime", "timer_getoverrun",
+		"alarm", "getitimer", "setitimer", "timer_create", "timer_delete", "timer_settime", "timer_gettime",
+		"timer_getoverrun",
 		"timerfd_create", "timerfd_settime", "timerfd_gettime",
 	}
 	talk = []string{
 		"pipe", "pipe2", "eventfd", "eventfd2", "poll", "ppoll", "select", "pselect6",
 		"epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-		"bind", "listen", "accept", "accept4", "connect", "shutdown", "getsockname", "getpeername", "getsockopt", "setsockopt",
+		"bind", "listen", "accept", "accept4", "connect", "shutdown", "getsockname", "getpeername", "getsockopt",
+		"setsockopt",
 		"sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg", "recvmmsg",
 	}
 	// Changing users takes capabilities that only the guest has.

@@ -44,7 +44,8 @@ func inside(t *testing.T, profile, image string, options []string, argv ...strin
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("hako-test-seccomp-%d", os.Getpid())
-	args := append([]string{"run", "--rm", "--name", name, "--label", "hako-test=seccomp", "--network", "none", "--tmpfs", "/tmp:exec",
+	args := append([]string{"run", "--rm", "--name", name, "--label", "hako-test=seccomp", "--network", "none", "--tmpfs",
+		"/tmp:exec",
 		"--security-opt", "seccomp=" + file}, options...)
 	out, err := exec.Command("docker", append(append(args, image), argv...)...).CombinedOutput()
 	if err != nil {
@@ -56,7 +57,8 @@ func inside(t *testing.T, profile, image string, options []string, argv ...strin
 // much gives a container the capabilities with which the kernel itself would not
 // refuse, so that what is refused is refused by the profile.
 func much() (options []string) {
-	for _, name := range []string{"SYS_ADMIN", "SYS_MODULE", "SYS_TIME", "SYS_BOOT", "SYS_PTRACE", "SYS_PACCT", "SYSLOG", "NET_ADMIN", "NET_RAW", "DAC_READ_SEARCH"} {
+	for _, name := range []string{"SYS_ADMIN", "SYS_MODULE", "SYS_TIME", "SYS_BOOT", "SYS_PTRACE", "SYS_PACCT", "SYSLOG",
+		"NET_ADMIN", "NET_RAW", "DAC_READ_SEARCH"} {
 		options = append(options, "--cap-add", name)
 	}
 	return options
@@ -82,7 +84,8 @@ func TestEngine(t *testing.T) {
 		t.Errorf("only %d tries: %s", tried, refused)
 	}
 	t.Logf("%d calls refused", tried)
-	open := inside(t, Profile(), "hako-tiny:1", []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt", "no-new-privileges", "-v", file + ":/probe:ro"}, "/probe", "open")
+	open := inside(t, Profile(), "hako-tiny:1", []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt",
+		"no-new-privileges", "-v", file + ":/probe:ro"}, "/probe", "open")
 	for line := range strings.Lines(open) {
 		if !strings.HasSuffix(strings.TrimSpace(line), ": ok") {
 			t.Error(line)
@@ -133,7 +136,8 @@ git add .; git commit -q -m x; git gc -q; git status --short; tar -cf - . | tar 
 python3 -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 &
 until curl -sf http://127.0.0.1:8765/Makefile > /dev/null; do sleep 0.05; done; kill %1
 python3 -m venv --without-pip v; v/bin/python -c 'print("all", "well")'`
-	out := inside(t, Profile(), image, []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt", "no-new-privileges", "--entrypoint", "bash"}, "-c", script)
+	out := inside(t, Profile(), image, []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt",
+		"no-new-privileges", "--entrypoint", "bash"}, "-c", script)
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); !slices.Contains(lines, "all well") {
 		t.Error(out)
 	}

@@ -156,7 +156,8 @@ func bounded() []rule {
 		rules = append(rules, rule{"personality", []condition{is(0, value)}})
 	}
 	for _, kind := range []uint64{kindNone, kindFIFO, kindPlain, kindSocket} { // no devices
-		rules = append(rules, rule{"mknod", []condition{bits(1, kindMask, kind)}}, rule{"mknodat", []condition{bits(2, kindMask, kind)}})
+		rules = append(rules, rule{"mknod", []condition{bits(1, kindMask, kind)}},
+			rule{"mknodat", []condition{bits(2, kindMask, kind)}})
 	}
 	return rules
 }

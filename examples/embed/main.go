@@ -69,8 +69,9 @@ func closedShell(ctx context.Context, record audit.Log) error {
 		return err
 	}
 	g := gate.New(session, gate.Options{
-		Policy: rules, Log: record, Budget: quota.New(quota.Limits{Scripts: 6, Read: 1 << 20, Written: 1 << 20, Wall: time.Minute}),
-		Ask: approve, Pause: limiter.Pause,
+		Policy: rules, Log: record,
+		Budget: quota.New(quota.Limits{Scripts: 6, Read: 1 << 20, Written: 1 << 20, Wall: time.Minute}),
+		Ask:    approve, Pause: limiter.Pause,
 	})
 	for _, script := range []string{
 		`grep -c ERROR app.log`,
@@ -90,7 +91,8 @@ func closedShell(ctx context.Context, record audit.Log) error {
 // ownRules adds two rules to those for the closed shell, which allow everything:
 // nothing outside can be touched from there.
 func ownRules() (*policy.Policy, error) {
-	more, err := policy.Parse("own.policy", strings.NewReader("ask mv # renaming needs approval\ndeny rm -r # remove files by name\n"))
+	more, err := policy.Parse("own.policy",
+		strings.NewReader("ask mv # renaming needs approval\ndeny rm -r # remove files by name\n"))
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ func TestOldLandlock(t *testing.T) {
 // out, and that they cannot change it.
 func TestFirstToGo(t *testing.T) {
 	p := newPen(t, Plan{}, Full)
-	if out, _ := p.sh(t, "echo 0 2>/dev/null >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj"); !strings.HasSuffix(out, "1000\n") {
+	if out, _ := p.sh(t, "echo 0 2>/dev/null >/proc/self/oom_score_adj; cat /proc/self/oom_score_adj"); !strings.HasSuffix(
+		out, "1000\n") {
 		t.Error(out)
 	}
 }
@@ -53,7 +54,8 @@ func TestFirstToGo(t *testing.T) {
 // TestFilterIsSound runs the filter's own arithmetic: every jump lands inside of
 // the program, and the last word is an answer.
 func TestFilterIsSound(t *testing.T) {
-	for _, o := range []setup{{Apart: true}, {}, {Plan: Plan{Network: true, Readable: []string{"/x"}}}, {Plan: Plan{Network: true}, Apart: true}} {
+	for _, o := range []setup{{Apart: true}, {}, {Plan: Plan{Network: true, Readable: []string{"/x"}}},
+		{Plan: Plan{Network: true}, Apart: true}} {
 		p := o.program()
 		for i, step := range p {
 			if i+1+int(max(step.Jt, step.Jf)) >= len(p) && step.Jt|step.Jf != 0 {

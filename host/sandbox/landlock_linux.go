@@ -52,7 +52,8 @@ type rulesetAttr struct{ files, network, scoped uint64 }
 // confine lets this thread, and whatever it starts, reach only what was granted.
 func (o *setup) confine(r *Report) error {
 	if o.Network && o.ABI < 6 {
-		r.Missing = append(r.Missing, "abstract sockets: this kernel lets programs with a network reach those of other programs")
+		r.Missing = append(r.Missing,
+			"abstract sockets: this kernel lets programs with a network reach those of other programs")
 	}
 	if !o.Apart && o.ABI < 6 {
 		r.Missing = append(r.Missing, "signals: this kernel lets programs end other processes of the user")
@@ -138,7 +139,8 @@ func (g grant) add(ruleset int, known uint64) error {
 		rights &= onFiles
 	}
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&beneath)), 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}

@@ -264,7 +264,8 @@ func (o *setup) own(t *mountTree) func() error {
 }
 
 func (t *mountTree) devices() error {
-	for at, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"} {
+	for at, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0",
+		"/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"} {
 		if err := t.link(target, at); err != nil {
 			return err
 		}
@@ -278,7 +279,8 @@ func (t *mountTree) devices() error {
 
 // masked are the files of /proc that tell, or do, too much when the cage
 // belongs to the superuser.
-var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug", "config.gz", "kpagecount", "kpageflags"}
+var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug",
+	"config.gz", "kpagecount", "kpageflags"}
 
 // processes shows the processes of the cage, and no others. Inside of some
 // containers that is not permitted; there is no /proc then.

@@ -12,14 +12,19 @@ var programDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", 
 // settings are the parts of /etc that programs need. The list names what is
 // harmless rather than what is not: keys and passwords lie in /etc too.
 var settings = []string{
-	"alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "environment-modules", "fonts", "group",
-	"inputrc", "java*", "jvm*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl*", "locale.alias", "locale.conf", "localtime",
-	"magic", "magic.mime", "maven", "mime.types", "nsswitch.conf", "os-release", "passwd", "perl", "pki/ca-trust/extracted", "pki/java", "pki/tls/cert.pem",
-	"pki/tls/certs", "protocols", "python*", "R", "services", "shells", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "php",
+	"alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "environment-modules",
+	"fonts", "group",
+	"inputrc", "java*", "jvm*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl*", "locale.alias", "locale.conf",
+	"localtime",
+	"magic", "magic.mime", "maven", "mime.types", "nsswitch.conf", "os-release", "passwd", "perl",
+	"pki/ca-trust/extracted", "pki/java", "pki/tls/cert.pem",
+	"pki/tls/certs", "protocols", "python*", "R", "services", "shells", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf",
+	"terminfo", "timezone", "php",
 }
 
 // networkSettings are needed besides where programs may use the network.
-var networkSettings = []string{"/etc/hosts", "/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf"}
+var networkSettings = []string{"/etc/hosts", "/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf",
+	"/run/systemd/resolve/resolv.conf"}
 
 // made are the files of /etc that a cage with mounts has of its own.
 var made = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts"}
@@ -28,9 +33,12 @@ var made = []string{"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hos
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // harmlessProc is what may be read of /proc where it is that of the machine.
-var harmlessProc = []string{"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems",
-	"/proc/sys/kernel/osrelease", "/proc/sys/kernel/ostype", "/proc/sys/kernel/ngroups_max", "/proc/sys/kernel/cap_last_cap",
-	"/proc/sys/vm/overcommit_memory", "/proc/sys/vm/max_map_count", "/proc/sys/kernel/random", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage"}
+var harmlessProc = []string{"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime",
+	"/proc/version", "/proc/filesystems",
+	"/proc/sys/kernel/osrelease", "/proc/sys/kernel/ostype", "/proc/sys/kernel/ngroups_max",
+	"/proc/sys/kernel/cap_last_cap",
+	"/proc/sys/vm/overcommit_memory", "/proc/sys/vm/max_map_count", "/proc/sys/kernel/random", "/sys/devices/system/cpu",
+	"/sys/kernel/mm/transparent_hugepage"}
 
 // systemPaths lists what of the system may be read, as far as it exists.
 func systemPaths() []string {

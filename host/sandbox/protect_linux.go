@@ -55,7 +55,8 @@ func pin(root int, name string, held map[string]bool) (err error) {
 // a directory is expected, as .git is in a linked worktree, says where that lies
 // and stays as it is.
 func cover(root int, name string, attr uint64) error {
-	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return nil // it is not there, or not as it should be
 	}
@@ -105,5 +106,6 @@ func (o *setup) hide() error {
 
 // grantedHere reports whether a path lies in, but is not, what the plan grants.
 func (o *setup) grantedHere(path string) bool {
-	return slices.ContainsFunc(append(o.Readable, o.Root), func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+	return slices.ContainsFunc(append(o.Readable, o.Root),
+		func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 }

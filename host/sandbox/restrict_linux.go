@@ -147,7 +147,8 @@ func (o *setup) renounce(*Report) error {
 		return err
 	}
 	for c := range uintptr(lastCap + 1) {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL && !(err == unix.EPERM && os.Geteuid() != 0) {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL &&
+			!(err == unix.EPERM && os.Geteuid() != 0) {
 			return err
 		}
 	}

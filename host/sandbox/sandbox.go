@@ -54,7 +54,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "choose sandbox level", Subject: string(text), Why: "there is no such level", Hint: "use full, namespaces-only or landlock-only"}
+	return &fault.Error{Kind: fault.Invalid, Op: "choose sandbox level", Subject: string(text),
+		Why: "there is no such level", Hint: "use full, namespaces-only or landlock-only"}
 }
 
 // A Plan says what a cage holds. All paths are absolute, exist, and are free of

@@ -42,7 +42,8 @@ type Sandbox struct {
 // allows. It is given up by Close.
 func New(ctx context.Context, plan Plan, least Level) (*Sandbox, error) {
 	if least == None {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "nothing is started without one", Hint: "set bash_executor.sandbox to full or landlock-only"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "nothing is started without one",
+			Hint: "set bash_executor.sandbox to full or landlock-only"}
 	}
 	c, missing := best(ctx, plan)
 	switch {
@@ -143,13 +144,15 @@ func hire(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 	}
 	defer null.Close()
 	helper, err := os.StartProcess("/proc/self/exe", []string{name}, &os.ProcAttr{
-		Dir: "/", Env: append([]string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=64MiB"}, detector...), Files: []*os.File{null, null, null, theirs}, Sys: attr,
+		Dir: "/", Env: append([]string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=64MiB"}, detector...),
+		Files: []*os.File{null, null, null, theirs}, Sys: attr,
 	})
 	if err != nil {
 		ours.Close()
 		return nil, errors.Unwrap(err)
 	}
-	return &Sandbox{helper: helper, line: ours, fence: newFence(helper.Pid, plan.Limits), gone: make(chan struct{}), waiting: map[int64]*Process{}}, nil
+	return &Sandbox{helper: helper, line: ours, fence: newFence(helper.Pid, plan.Limits), gone: make(chan struct{}),
+		waiting: map[int64]*Process{}}, nil
 }
 
 // socketpair returns our end, which waits in the poller, and the helper's,
@@ -206,7 +209,8 @@ func (c *Sandbox) instruct(ctx context.Context, o setup) error {
 	}
 	c.Report.Counting = c.fence.kinds()
 	if len(c.Report.Counting) == 0 && o.Limits.Processes > 0 {
-		c.Report.Missing = append(c.Report.Missing, "process limit: for the superuser it takes a control group for pids, which cannot be made here")
+		c.Report.Missing = append(c.Report.Missing,
+			"process limit: for the superuser it takes a control group for pids, which cannot be made here")
 	}
 	go c.listen(bufio.NewReader(c.line))
 	return nil
@@ -324,7 +328,8 @@ func (c *Sandbox) take(f frame) {
 	}
 }
 
-var errGone = &fault.Error{Op: "run program", Why: "the sandbox was ended from outside", Hint: "run the command again; a new one is built"}
+var errGone = &fault.Error{Op: "run program", Why: "the sandbox was ended from outside",
+	Hint: "run the command again; a new one is built"}
 
 // Sweep ends every process that is still in the cage and returns when none is left.
 func (c *Sandbox) Sweep() error {

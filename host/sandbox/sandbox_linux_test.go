@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 func TestMain(m *testing.M) {
@@ -83,7 +85,9 @@ func (p pen) sh(t *testing.T, script string) (out string, status int) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	proc, err := p.Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "OUT=" + p.outside}, Dir: p.root, Stdin: null, Stdout: w, Stderr: w})
+	proc, err := p.Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", script},
+		Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "OUT=" + p.outside}, Dir: p.root, Stdin: null, Stdout: w,
+		Stderr: w})
 	w.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +134,8 @@ func TestMissingProgram(t *testing.T) {
 	levels(t, Plan{}, func(t *testing.T, p pen) {
 		null, _ := os.Open(os.DevNull)
 		defer null.Close()
-		_, err := p.Start(Program{Path: "/usr/bin/no-such-program", Argv: []string{"x"}, Dir: p.root, Stdin: null, Stdout: null, Stderr: null})
+		_, err := p.Start(Program{Path: "/usr/bin/no-such-program", Argv: []string{"x"}, Dir: p.root, Stdin: null,
+			Stdout: null, Stderr: null})
 		if !errors.Is(err, syscall.ENOENT) {
 			t.Error(err)
 		}
@@ -146,10 +151,14 @@ func TestWalls(t *testing.T) {
 		}
 		os.Symlink(p.outside, filepath.Join(p.root, "link"))
 		for _, script := range []string{
-			"cat $OUT/secret", "cat link/secret", "echo x >$OUT/new", "echo x >>link/secret", "rm -f $OUT/secret", "mv $OUT/secret .",
-			"ln $OUT/secret here; cat here", "cp $OUT/secret .; cat secret", "chmod 0600 $OUT/secret", "touch -d 2001-01-01 $OUT/secret",
-			"mkdir $OUT/d", "truncate -s 0 $OUT/secret", "cat /proc/1/environ", "cat /proc/$PPID/root$OUT/secret", "cat /etc/shadow", "ls -la /root/ /home/*/.ssh",
-			"mount -t tmpfs x /tmp", "unshare -Ur cat $OUT/secret", "unshare -r true && echo ESCAPED", "chroot . /bin/true && echo ESCAPED",
+			"cat $OUT/secret", "cat link/secret", "echo x >$OUT/new", "echo x >>link/secret", "rm -f $OUT/secret",
+			"mv $OUT/secret .",
+			"ln $OUT/secret here; cat here", "cp $OUT/secret .; cat secret", "chmod 0600 $OUT/secret",
+			"touch -d 2001-01-01 $OUT/secret",
+			"mkdir $OUT/d", "truncate -s 0 $OUT/secret", "cat /proc/1/environ", "cat /proc/$PPID/root$OUT/secret",
+			"cat /etc/shadow", "ls -la /root/ /home/*/.ssh",
+			"mount -t tmpfs x /tmp", "unshare -Ur cat $OUT/secret", "unshare -r true && echo ESCAPED",
+			"chroot . /bin/true && echo ESCAPED",
 			"echo x >/proc/sys/kernel/core_pattern && echo ESCAPED", "echo h >/proc/sysrq-trigger && echo ESCAPED",
 			"mknod null c 1 3 && echo ESCAPED", "kill -9 1; kill -9 $PPID; kill -9 -1", "echo x >/usr/bin/x", "echo x >/etc/x",
 		} {
@@ -184,7 +193,7 @@ func TestNothingIsLeft(t *testing.T) {
 			if err := p.Sweep(); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(began); took > time.Second {
+			if took := time.Since(began); took > testload.Bound(time.Second) {
 				t.Errorf("%s: sweeping took %v", script, took)
 			}
 			if left := descendants(p.helper.Pid); len(left) != 0 {
@@ -198,14 +207,15 @@ func TestKill(t *testing.T) {
 	levels(t, Plan{}, func(t *testing.T, p pen) {
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		defer null.Close()
-		proc, err := p.Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 1000 & sleep 1000"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: p.root, Stdin: null, Stdout: null, Stderr: null})
+		proc, err := p.Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 1000 & sleep 1000"},
+			Env: []string{"PATH=/usr/bin:/bin"}, Dir: p.root, Stdin: null, Stdout: null, Stderr: null})
 		if err != nil {
 			t.Fatal(err)
 		}
 		proc.Kill()
 		select {
 		case <-proc.Done():
-		case <-time.After(5 * time.Second):
+		case <-time.After(testload.Bound(5 * time.Second)):
 			t.Fatal("it lives")
 		}
 		if status, err := proc.Status(); status != 128+9 || err != nil {
@@ -218,7 +228,8 @@ func TestHelperDies(t *testing.T) {
 	levels(t, Plan{}, func(t *testing.T, p pen) {
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		defer null.Close()
-		prog := Program{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}, Dir: p.root, Stdin: null, Stdout: null, Stderr: null}
+		prog := Program{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}, Dir: p.root, Stdin: null, Stdout: null,
+			Stderr: null}
 		proc, err := p.Start(prog)
 		if err != nil {
 			t.Fatal(err)
@@ -257,8 +268,9 @@ func TestProtectAndHide(t *testing.T) {
 	os.WriteFile(p.root+"/.ssh/id", []byte("KEY"), 0o600)
 	os.WriteFile(p.root+"/token", []byte("KEY"), 0o600)
 	os.Symlink("/etc", p.root+"/hooks")
-	c, err := build(t.Context(), Plan{Root: p.root, Temp: realDir(t), Protect: []string{".git/hooks", ".git/config", "missing", "hooks", "../x"},
-		Hide: []string{p.root + "/.ssh", p.root + "/token", p.root + "/none"}}, true, landlockABI())
+	c, err := build(t.Context(),
+		Plan{Root: p.root, Temp: realDir(t), Protect: []string{".git/hooks", ".git/config", "missing", "hooks", "../x"},
+			Hide: []string{p.root + "/.ssh", p.root + "/token", p.root + "/none"}}, true, landlockABI())
 	if err != nil {
 		lacking(t, err)
 	}
@@ -274,20 +286,22 @@ func TestProtectAndHide(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	levels(t, Plan{Limits: Limits{Memory: 512 << 20, Processes: 64, Files: 100, FileSize: 1 << 20}}, func(t *testing.T, p pen) {
-		if out, status := p.sh(t, "head -c 2000000 /dev/zero >big"); status == 0 {
-			t.Error("wrote a big file", out)
-		}
-		if out, _ := p.sh(t, "ulimit -n"); out != "100\n" {
-			t.Error(out)
-		}
-		if out, status := p.sh(t, `awk 'BEGIN { s = "x"; while (length(s) < 600000000) s = s s; print length(s) }'`); status == 0 {
-			t.Error("took 600 MB:", out)
-		}
-		out, _ := p.sh(t, "i=0; while [ $i -lt 300 ]; do sleep 5 & i=$((i+1)); done 2>&1 | head -3; ps -e 2>/dev/null | wc -l")
-		t.Log(out)
-		p.Sweep()
-	})
+	levels(t, Plan{Limits: Limits{Memory: 512 << 20, Processes: 64, Files: 100, FileSize: 1 << 20}},
+		func(t *testing.T, p pen) {
+			if out, status := p.sh(t, "head -c 2000000 /dev/zero >big"); status == 0 {
+				t.Error("wrote a big file", out)
+			}
+			if out, _ := p.sh(t, "ulimit -n"); out != "100\n" {
+				t.Error(out)
+			}
+			if out, status := p.sh(t,
+				`awk 'BEGIN { s = "x"; while (length(s) < 600000000) s = s s; print length(s) }'`); status == 0 {
+				t.Error("took 600 MB:", out)
+			}
+			out, _ := p.sh(t, "i=0; while [ $i -lt 300 ]; do sleep 5 & i=$((i+1)); done 2>&1 | head -3; ps -e 2>/dev/null | wc -l")
+			t.Log(out)
+			p.Sweep()
+		})
 }
 
 func TestTooWeak(t *testing.T) {
@@ -327,7 +341,8 @@ func FuzzFrame(f *testing.F) {
 			return
 		}
 		again, err := readFrame(bytes.NewReader(got.encode()))
-		if err != nil || again.op != got.op || again.id != got.id || again.n != got.n || strings.Join(again.words, "\x00") != strings.Join(got.words, "\x00") {
+		if err != nil || again.op != got.op || again.id != got.id || again.n != got.n ||
+			strings.Join(again.words, "\x00") != strings.Join(got.words, "\x00") {
 			t.Fatalf("%+v, %+v, %v", got, again, err)
 		}
 	})
@@ -343,7 +358,8 @@ func BenchmarkTrue(b *testing.B) {
 	null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	defer null.Close()
 	for b.Loop() {
-		p, err := c.Start(Program{Path: "/bin/true", Argv: []string{"true"}, Dir: root, Stdin: null, Stdout: null, Stderr: null})
+		p, err := c.Start(Program{Path: "/bin/true", Argv: []string{"true"}, Dir: root, Stdin: null, Stdout: null,
+			Stderr: null})
 		if err != nil {
 			b.Fatal(err)
 		}

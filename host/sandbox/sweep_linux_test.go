@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hako/internal/testload"
 )
 
 // frozenGroup is a control group whose processes do not even die.
@@ -48,7 +50,8 @@ func TestSweepDoesNotGiveUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer null.Close()
-		if _, err := p.Start(Program{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}, Dir: p.root, Stdin: null, Stdout: null, Stderr: null}); err != nil {
+		if _, err := p.Start(Program{Path: "/bin/sleep", Argv: []string{"sleep", "1000"}, Dir: p.root, Stdin: null,
+			Stdout: null, Stderr: null}); err != nil {
 			t.Fatal(err)
 		}
 		below := descendants(p.helper.Pid)
@@ -69,7 +72,7 @@ func TestSweepDoesNotGiveUp(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(testload.Bound(30 * time.Second)):
 			t.Error("it does not come back")
 		}
 		if unix.Kill(below[0], 0) == nil {

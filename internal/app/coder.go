@@ -81,7 +81,8 @@ func (w *Coder) Close() {
 // NewCoder puts a coder together over a queue, which it closes. Settings are
 // validated before anything is picked up.
 func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err error) {
-	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.ForgeClient{Record: q.RecordTask}, tasks: make(map[string]*taskResources)}
+	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.ForgeClient{Record: q.RecordTask},
+		tasks: make(map[string]*taskResources)}
 	defer func() {
 		if err != nil {
 			w.Close()
@@ -101,7 +102,8 @@ func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err 
 		}
 	}
 	if o.Produce {
-		w.producer = &dispatch.Producer{ForgeClient: w.Client, Queue: w.Queue, Every: time.Duration(config.AgentPoll.Of(w.Conf).V) * time.Second, Secrets: w.Secrets, Observe: o.Observe}
+		w.producer = &dispatch.Producer{ForgeClient: w.Client, Queue: w.Queue,
+			Every: time.Duration(config.AgentPoll.Of(w.Conf).V) * time.Second, Secrets: w.Secrets, Observe: o.Observe}
 	}
 	return w, nil
 }
@@ -120,7 +122,8 @@ func (w *Coder) addWorker(ctx context.Context) (err error) {
 	if w.outside, err = OutsidePolicy(w.Conf); err != nil {
 		return err
 	}
-	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(), Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
+	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(),
+		Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
 	return nil
 }
 
@@ -131,7 +134,10 @@ func (w *Coder) chooseModel(ctx context.Context, spec string) (err error) {
 		return withoutBuiltin(err)
 	}
 	if w.model.Provider == "builtin" {
-		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin", Why: "the built-in rules cannot write programs", Hint: "export OPENAI_API_KEY=…, or set model.name to ollama:NAME; hako models lists what can be used", FlagHint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin",
+			Why:      "the built-in rules cannot write programs",
+			Hint:     "export OPENAI_API_KEY=…, or set model.name to ollama:NAME; hako models lists what can be used",
+			FlagHint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
 	}
 	table, err := Prices(w.Conf)
 	m := &MeteredModel{Model: w.model, Prices: table}
@@ -183,7 +189,8 @@ func (w *Coder) coordinator() *coder.Coordinator {
 		st.KeyValue = w.Queue.KeyValue("store") // accounts and what is inherited are those of all workers
 	}
 	return &coder.Coordinator{
-		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)}, Log: w.Log, Model: w.ask, Price: w.prices,
+		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)},
+		Log:        w.Log, Model: w.ask, Price: w.prices,
 		Environments: coder.Environments{Table: w.manager.SelectionPrompt, Choose: w.choose, Prompt: w.manager.SystemPrompt},
 		Execute:      functionOf(w.manager.Functions()), Edit: functionOf(w.manager.TextEditorFunctions()), Tools: w.tools,
 		Archive: st, Accounts: st, Verify: config.PlanningVerify.Of(w.Conf).V, Limits: planningLimits(w.Conf),
@@ -216,9 +223,11 @@ func planningLimits(conf *config.Config) coder.Limits {
 		return n
 	}
 	return coder.Limits{
-		Turns: config.PlanningTurns.Of(conf).V, Actions: config.PlanningActions.Of(conf).V, Tokens: config.PlanningTokens.Of(conf).V, Cost: config.PlanningCost.Of(conf).V,
-		Same: config.PlanningSame.Of(conf).V, Replans: never(config.PlanningReplans.Of(conf).V), ReflectEvery: never(config.PlanningReflect.Of(conf).V),
-		UserTokens: config.PlanningUserTokens.Of(conf).V, UserCost: config.PlanningUserCost.Of(conf).V,
+		Turns: config.PlanningTurns.Of(conf).V, Actions: config.PlanningActions.Of(conf).V,
+		Tokens: config.PlanningTokens.Of(conf).V, Cost: config.PlanningCost.Of(conf).V,
+		Same: config.PlanningSame.Of(conf).V, Replans: never(config.PlanningReplans.Of(conf).V),
+		ReflectEvery: never(config.PlanningReflect.Of(conf).V),
+		UserTokens:   config.PlanningUserTokens.Of(conf).V, UserCost: config.PlanningUserCost.Of(conf).V,
 	}
 }
 
@@ -240,7 +249,8 @@ func (w *Coder) author(t coder.Task) string {
 // ask returns the model for a task, with what counts, records and retries before
 // it.
 func (w *Coder) ask(t coder.Task, meter *quota.Budget) llm.Model {
-	bill := &agent.ChargedModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
+	bill := &agent.ChargedModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter,
+		Log: w.Log, Price: w.prices,
 		Cap: TotalBudget(w.Conf), Ahead: w.model.ExpectedUsage()}
 	e := &taskResources{bill: bill}
 	w.mu.Lock()
@@ -291,7 +301,9 @@ func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Servers
 		return e.parties()
 	}
 	for _, s := range w.servers {
-		party, err := mcpclient.Open(ctx, []mcpclient.Server{s}, mcpclient.Options{Log: func(server, line string) { w.note(task, server+": "+line) }, Secrets: w.Secrets, Version: w.o.Version})
+		party, err := mcpclient.Open(ctx, []mcpclient.Server{s},
+			mcpclient.Options{Log: func(server, line string) { w.note(task, server+": "+line) }, Secrets: w.Secrets,
+				Version: w.o.Version})
 		if err != nil {
 			w.note(task, "the tools of "+s.Name+" are missing: "+err.Error())
 			continue

@@ -24,15 +24,17 @@ func TestApproverOfTasks(t *testing.T) {
 	if w.approver("t") != nil {
 		t.Error("somebody is there")
 	}
-	shut, err := (&asksocket.Server{Dir: AskSocketDir(conf), Ask: agree, Record: func(string, string) (func(string, error) error, error) {
-		return func(string, error) error { return nil }, nil
-	}}).Open()
+	shut, err := (&asksocket.Server{Dir: AskSocketDir(conf), Ask: agree,
+		Record: func(string, string) (func(string, error) error, error) {
+			return func(string, error) error { return nil }, nil
+		}}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ask := w.approver("t"); ask == nil {
 		t.Error("nobody is there")
-	} else if a, err := ask(t.Context(), gate.Question{Actor: "agent:t", Command: "git push"}); a != gate.Once || err != nil {
+	} else if a, err := ask(t.Context(), gate.Question{Actor: "agent:t", Command: "git push"}); a != gate.Once ||
+		err != nil {
 		t.Errorf("%v, %v", a, err)
 	}
 	shut()

@@ -54,7 +54,8 @@ func (w *Coder) Once(ctx context.Context) ([]dispatch.Ending, error) {
 func unfinished(endings []dispatch.Ending) error {
 	for _, e := range endings {
 		if e.Err != nil && !errors.Is(e.Err, coder.ErrLost) {
-			return &fault.Error{Kind: fault.Unavailable, Op: "work on", Subject: e.Task.Thread(), Why: "it could not be brought to an end now", Err: e.Err,
+			return &fault.Error{Kind: fault.Unavailable, Op: "work on", Subject: e.Task.Thread(),
+				Why: "it could not be brought to an end now", Err: e.Err,
 				Hint: "it stays in the queue; hako agent once goes on with it"}
 		}
 	}
@@ -118,7 +119,8 @@ func (w *Coder) Containers(ctx context.Context) (int, error) {
 
 // note reports something about a task.
 func (w *Coder) note(task, text string) {
-	w.o.Observe(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: w.Secrets.Text(text)}})
+	w.o.Observe(dispatch.Event{Type: "work", Task: task,
+		Work: &coder.Event{Task: task, Type: "note", Text: w.Secrets.Text(text)}})
 }
 
 // countedModel reports the turns of a model.

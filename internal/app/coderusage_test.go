@@ -18,10 +18,12 @@ import (
 func TestTotalOfTasks(t *testing.T) {
 	w, lock := coderWithTotal(t, "1000")
 	costly := &costlyModel{}
-	m := &agent.ChargedModel{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: TotalBudget(w.Conf)}
+	m := &agent.ChargedModel{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{},
+		Cap: TotalBudget(w.Conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
-		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil && fault.KindOf(err) != want || costly.asked != asked {
+		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil &&
+			fault.KindOf(err) != want || costly.asked != asked {
 			t.Errorf("%v, asked %d times, want %v, %d", err, costly.asked, want, asked)
 		}
 	}
@@ -46,11 +48,13 @@ func TestTotalOfTasks(t *testing.T) {
 func coderWithTotal(t *testing.T, total string) (w *Coder, lock string) {
 	t.Helper()
 	set := map[string]string{"HOME": t.TempDir(), "XDG_STATE_HOME": t.TempDir(), "HAKO_QUOTA_TOTAL_TOKENS": total}
-	conf, err := config.Load(config.Source{NoFile: true, Getenv: func(name string) (string, bool) { v, ok := set[name]; return v, ok }})
+	conf, err := config.Load(
+		config.Source{NoFile: true, Getenv: func(name string) (string, bool) { v, ok := set[name]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &Coder{TaskQueue: &TaskQueue{App: new(App), Conf: conf}, o: CoderOptions{Trouble: func(err error) { t.Error(err) }}}
+	w = &Coder{TaskQueue: &TaskQueue{App: new(App), Conf: conf},
+		o: CoderOptions{Trouble: func(err error) { t.Error(err) }}}
 	return w, conf.StateFile("usage.json") + ".lock"
 }
 

@@ -22,8 +22,10 @@ type containerWorkspaces struct {
 }
 
 // Prepare implements [coder.Workspaces].
-func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environment, kept string) (coder.Workspace, error) {
-	from := container.Task{ID: t.ID, Repository: t.CloneURL, Branch: t.Branch, Target: t.Target, Start: t.Start, Commit: cmp.Or(kept, t.Head)}
+func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environment, kept string) (coder.Workspace,
+	error) {
+	from := container.Task{ID: t.ID, Repository: t.CloneURL, Branch: t.Branch, Target: t.Target, Start: t.Start,
+		Commit: cmp.Or(kept, t.Head)}
 	if t.Kind == coder.Issue {
 		from.Start = "refs/heads/" + t.Target // its own branch is yet to be
 	}
@@ -60,7 +62,8 @@ func (p *taskContainer) Warnings() []string { return p.warnings }
 
 // Execute implements [coder.Workspace].
 func (p *taskContainer) Execute(ctx context.Context, command, dir string) (coder.Outcome, error) {
-	res, err := p.manager.ExecuteIn(ctx, p.task.ID, &run.Request{ID: p.task.ID + "/" + agent.NewID(), Actor: "agent:" + p.task.ID, Script: command, Dir: dir})
+	res, err := p.manager.ExecuteIn(ctx, p.task.ID, &run.Request{ID: p.task.ID + "/" + agent.NewID(),
+		Actor: "agent:" + p.task.ID, Script: command, Dir: dir})
 	return coder.Outcome(res), err
 }
 

@@ -28,11 +28,14 @@ func GithubApp(conf *config.Config) (*forge.App, error) {
 		return nil, nil
 	}
 	if id == 0 || file == "" || config.GitHubAppInstallation.Of(conf).V == 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read github.app", Why: "id, installation_id and private_key_file belong together, and one is not set", Hint: "set all three, or none and a token"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read github.app",
+			Why:  "id, installation_id and private_key_file belong together, and one is not set",
+			Hint: "set all three, or none and a token"}
 	}
 	key, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file, Err: setup.ReasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file,
+			Err: setup.ReasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
 	}
 	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
@@ -92,19 +95,22 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 		return o, err
 	}
 	o = container.Options{
-		Enabled: config.ContainerEnabled.Of(conf).V, State: conf.StateFile("env"), Engine: e, Images: images, Default: config.ContainerDefault.Of(conf).V,
+		Enabled: config.ContainerEnabled.Of(conf).V, State: conf.StateFile("env"), Engine: e, Images: images,
+		Default: config.ContainerDefault.Of(conf).V,
 		Resources: container.Resources{
 			CPUs: config.DockerCPU.Of(conf).V, Memory: int64(config.DockerMemory.Of(conf).V),
 			Disk: int64(config.DockerDisk.Of(conf).V), Pids: int64(config.DockerPids.Of(conf).V),
 		},
 		Network: networkOf(conf), Depth: depthOf(conf), Full: !config.CloneShallow.Of(conf).V,
 		Install: config.CloneInstall.Of(conf).V, ProjectImages: config.CloneOwnImage.Of(conf).V,
-		Timeout: time.Duration(config.ContainerTimeout.Of(conf).V) * time.Second, Output: int(config.ContainerOutput.Of(conf).V),
-		Stale: time.Duration(config.CleanupStale.Of(conf).V) * time.Hour, Detached: true,
+		Timeout: time.Duration(config.ContainerTimeout.Of(conf).V) * time.Second,
+		Output:  int(config.ContainerOutput.Of(conf).V),
+		Stale:   time.Duration(config.CleanupStale.Of(conf).V) * time.Hour, Detached: true,
 	}
 	if path := config.DockerCA.Of(conf).V; path != "" {
 		if o.CA, err = os.ReadFile(path); err != nil {
-			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: setup.ReasonOf(err), Hint: "name a file of certificates in PEM form"}
+			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: setup.ReasonOf(err),
+				Hint: "name a file of certificates in PEM form"}
 		}
 	}
 	st := egressSettings(conf)
@@ -128,7 +134,8 @@ func stores(conf *config.Config, o *container.Options) error {
 		base = conf.StateFile("cache")
 	}
 	o.Clones = &clone.Store{
-		Dir: filepath.Join(base, "hako", "git"), Keys: keys, CAFile: config.DockerCA.Of(conf).V, InsecureTLS: config.CloneInsecure.Of(conf).V, Environ: os.Environ(),
+		Dir: filepath.Join(base, "hako", "git"), Keys: keys, CAFile: config.DockerCA.Of(conf).V,
+		InsecureTLS: config.CloneInsecure.Of(conf).V, Environ: os.Environ(),
 	}
 	o.Packages = &deps.Store{Dir: filepath.Join(base, "hako", "deps")}
 	return nil
@@ -141,11 +148,13 @@ func addAppToken(conf *config.Config, keys *clone.Keyring) error {
 		return err
 	}
 	at := config.GitHub.APIURL.Of(conf).V
-	f, err := forge.New(forge.Config{Provider: forge.GitHub, APIURL: at, App: app, CAFile: cmp.Or(config.GitHub.CA.Of(conf).V, config.DockerCA.Of(conf).V)})
+	f, err := forge.New(forge.Config{Provider: forge.GitHub, APIURL: at, App: app,
+		CAFile: cmp.Or(config.GitHub.CA.Of(conf).V, config.DockerCA.Of(conf).V)})
 	if err != nil {
 		return err
 	}
-	return keys.Add(clone.Account{API: at, Name: fmt.Sprintf("GitHub App %d installation %d", app.ID, app.Installation), Token: f.(forge.Tokens).Token})
+	return keys.Add(clone.Account{API: at, Name: fmt.Sprintf("GitHub App %d installation %d", app.ID, app.Installation),
+		Token: f.(forge.Tokens).Token})
 }
 
 // forgeSetting returns a variable about a forge, which the settings may have in
@@ -180,7 +189,8 @@ func EnvironmentImages(conf *config.Config) (map[string]string, error) {
 			image = config.DockerBaseImage.Of(conf).V
 		}
 		if image == "" {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read environments", Subject: name, Why: "it has no image", Hint: "give it one, or set command_executor.docker.base_image"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read environments", Subject: name, Why: "it has no image",
+				Hint: "give it one, or set command_executor.docker.base_image"}
 		}
 		images[name] = image
 	}
@@ -231,7 +241,8 @@ func StartProxy(conf *config.Config) func(context.Context, container.Egress) err
 
 // egressSettings is what the settings say about the way out of containers.
 func egressSettings(conf *config.Config) proxyproc.Settings {
-	return proxyproc.Settings{Allow: config.DockerDomains.Of(conf).V, Private: config.DockerPrivate.Of(conf).V, CA: config.DockerCA.Of(conf).V}
+	return proxyproc.Settings{Allow: config.DockerDomains.Of(conf).V, Private: config.DockerPrivate.Of(conf).V,
+		CA: config.DockerCA.Of(conf).V}
 }
 
 // Warmth is how many containers of each environment are kept warm.

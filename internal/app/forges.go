@@ -25,19 +25,23 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 		}
 		c := forge.Config{
 			Provider: p.name, APIURL: k.APIURL.Of(conf).V, Token: k.Token.Of(conf).V, BotName: k.BotName.Of(conf).V,
-			CAFile: cmp.Or(k.CA.Of(conf).V, config.DockerCA.Of(conf).V), Labels: labelsOf(conf, k), Hide: func(token string) { secrets.Add(token) },
+			CAFile: cmp.Or(k.CA.Of(conf).V, config.DockerCA.Of(conf).V), Labels: labelsOf(conf, k),
+			Hide: func(token string) { secrets.Add(token) },
 		}
 		f, err := openForge(conf, c)
 		if err != nil {
 			return list, err
 		}
-		list = append(list, dispatch.Forge{Forge: f, Provider: p.name, Labels: c.Labels, Bot: c.BotName, NeedAssignee: k.NeedAssignee.Of(conf).V, Repos: k.Repositories.Of(conf).V})
+		list = append(list, dispatch.Forge{Forge: f, Provider: p.name, Labels: c.Labels, Bot: c.BotName,
+			NeedAssignee: k.NeedAssignee.Of(conf).V, Repos: k.Repositories.Of(conf).V})
 	}
 	if name := switchedOff(conf); len(list) == 0 && name != "" {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "find forge", Why: name + ".enabled is false", Hint: "set it to true, or set up the other forge"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "find forge", Why: name + ".enabled is false",
+			Hint: "set it to true, or set up the other forge"}
 	}
 	if len(list) == 0 {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "find forge", Why: "there is neither a token of GitHub nor one of GitLab",
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "find forge",
+			Why:  "there is neither a token of GitHub nor one of GitLab",
 			Hint: "export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=…, or set github.app; docs/agent.md says what it has to be good for"}
 	}
 	return list, nil

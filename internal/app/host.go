@@ -132,9 +132,11 @@ func CheckRoot(conf *config.Config) error {
 	info, err := os.Stat(o.Root)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: setup.ReasonOf(err), Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: setup.ReasonOf(err),
+			Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory",
+			Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	}
 	return checkRoot(conf, o.Root)
 }

@@ -51,7 +51,8 @@ func (r *rootedRunner) outside(dir string) bool {
 
 // enter has the gate judge a command that goes there, so that it is on record.
 func (r *rootedRunner) enter(ctx context.Context, req *run.Request) error {
-	outside := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "working_directory " + strings.ToValidUTF8(req.Dir, "\uFFFD"), Why: req.Dir + " is outside of the root", Hint: "use a path inside " + r.root}
+	outside := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "working_directory " + strings.ToValidUTF8(req.Dir,
+		"\uFFFD"), Why: req.Dir + " is outside of the root", Hint: "use a path inside " + r.root}
 	word, err := syntax.Quote(req.Dir, syntax.LangBash)
 	if err != nil {
 		return outside
@@ -60,7 +61,8 @@ func (r *rootedRunner) enter(ctx context.Context, req *run.Request) error {
 	if id != "" {
 		id += "/directory"
 	}
-	_, err = r.Runner.Run(ctx, &run.Request{ID: id, Actor: req.Actor, Reason: "working_directory", Script: "(cd -- " + word + ")"})
+	_, err = r.Runner.Run(ctx, &run.Request{ID: id, Actor: req.Actor, Reason: "working_directory",
+		Script: "(cd -- " + word + ")"})
 	if fault.KindOf(err) == fault.Denied {
 		return outside
 	}

@@ -80,11 +80,14 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 	var err error
 	switch own := os.Getenv(tokenVariable); {
 	case !o.HTTP && (o.TokenFile != "" || o.NoToken):
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Why: "tokens are for --http; over standard streams nobody else can come in", Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp",
+			Why:  "tokens are for --http; over standard streams nobody else can come in",
+			Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
 	case !o.HTTP:
 		return g, nil
 	case o.NoToken && o.TokenFile != "":
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token", Why: "--token-file says otherwise", Hint: "leave one of them out"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token",
+			Why: "--token-file says otherwise", Hint: "leave one of them out"}
 	case o.NoToken:
 		g.Note = "no token is asked for: every user and program of this machine may come in"
 		return g, nil
@@ -107,9 +110,12 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 func checkToken(token, from string) error {
 	switch {
 	case len(token) < shortestToken:
-		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: fmt.Sprintf("it has fewer than %d characters and can be guessed", shortestToken), Hint: "make one with: openssl rand -hex 32; where --token-file names no file yet, hako makes one"}
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from,
+			Why:  fmt.Sprintf("it has fewer than %d characters and can be guessed", shortestToken),
+			Hint: "make one with: openssl rand -hex 32; where --token-file names no file yet, hako makes one"}
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: "it has characters that no header can carry", Hint: "make one with: openssl rand -hex 32"}
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from,
+			Why: "it has characters that no header can carry", Hint: "make one with: openssl rand -hex 32"}
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 // TestMCPHolders: clients and operators of hako serve come in, each token as a
 // caller of its own, whatever its name is and whoever had that before.
 func TestMCPHolders(t *testing.T) {
-	g := &MCPAccess{Token: "the token of this server", store: &auth.Store{Path: filepath.Join(t.TempDir(), "d", "tokens.json")}}
+	g := &MCPAccess{Token: "the token of this server",
+		store: &auth.Store{Path: filepath.Join(t.TempDir(), "d", "tokens.json")}}
 	add := func(name string, role access.Role) string {
 		t.Helper()
 		secret, err := g.store.Add(name, role)
@@ -24,7 +25,8 @@ func TestMCPHolders(t *testing.T) {
 	}
 	client := add("claude", access.Client)
 	before := g.Holder(client)
-	for secret, want := range map[string]string{client: "claude#", add("mika", access.Operator): "mika#", add(localCaller, access.Client): localCaller + "#", g.Token: localCaller} {
+	for secret, want := range map[string]string{client: "claude#", add("mika", access.Operator): "mika#",
+		add(localCaller, access.Client): localCaller + "#", g.Token: localCaller} {
 		if got := g.Holder(secret); !strings.HasPrefix(got, want) || (secret == g.Token) != (got == localCaller) {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -70,7 +70,8 @@ func (l *memoryPool) full() error {
 	if held < most {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Exhausted, Op: "use sandbox", Why: fmt.Sprintf("the sandboxes of this server hold %d MB, and %d are allowed", held>>20, most>>20),
+	return &fault.Error{Kind: fault.Exhausted, Op: "use sandbox",
+		Why:  fmt.Sprintf("the sandboxes of this server hold %d MB, and %d are allowed", held>>20, most>>20),
 		Hint: "destroy sandboxes you no longer need (sandbox_destroy), or try again later"}
 }
 
@@ -124,7 +125,8 @@ func (s *memoryShare) explained(err error) error {
 	own := *e
 	own.Hint = "do less at once, or remove files"
 	if s.several() {
-		own.Hint += fmt.Sprintf("; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.pool.limits.Memory>>20, s.pool.limits.Files)
+		own.Hint += fmt.Sprintf(
+			"; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.pool.limits.Memory>>20, s.pool.limits.Files)
 	}
 	return &own
 }

@@ -30,7 +30,8 @@ func TestMemoryPool(t *testing.T) {
 		t.Errorf("what was given back: %v", err)
 	}
 	_, err := l.open("one more")
-	if _, rerr := (pooledRunner{Runner: nil, share: shares[1]}).Run(t.Context(), nil); fault.KindOf(err) != fault.Exhausted || fault.KindOf(rerr) != fault.Exhausted || fault.Hint(err) == "" {
+	if _, rerr := (pooledRunner{Runner: nil, share: shares[1]}).Run(t.Context(), nil); fault.KindOf(
+		err) != fault.Exhausted || fault.KindOf(rerr) != fault.Exhausted || fault.Hint(err) == "" {
 		t.Errorf("%v, %v", err, rerr)
 	}
 	l.release(shares[0])

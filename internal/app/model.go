@@ -124,7 +124,8 @@ func modelNamed(ctx context.Context, at ModelSource, name string) (Model, error)
 		}
 	}
 	if err == nil {
-		return Model{}, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key for OpenAI, and the local Ollama has no such model",
+		return Model{}, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name,
+			Why:  "there is no key for OpenAI, and the local Ollama has no such model",
 			Hint: "export OPENAI_API_KEY=…, or ollama pull " + name + "; hako models lists what can be used"}
 	}
 	return Model{}, noKey(name)
@@ -189,7 +190,8 @@ func chatModel(ctx context.Context, at ModelSource, name string) (Model, error) 
 	return openaiCompatible(ctx, at, name, "chat", openai.Chat)
 }
 
-func openaiCompatible(ctx context.Context, at ModelSource, name, provider string, make func(string, openai.Options) llm.Model) (Model, error) {
+func openaiCompatible(ctx context.Context, at ModelSource, name, provider string,
+	make func(string, openai.Options) llm.Model) (Model, error) {
 	o := OpenaiOptions(at.Conf)
 	if o.Key == "" && !CustomOpenAI(at.Conf) {
 		return Model{}, noKey(name)
@@ -211,25 +213,29 @@ func openaiCompatible(ctx context.Context, at ModelSource, name, provider string
 
 func OpenaiOptions(conf *config.Config) openai.Options {
 	key := config.OpenAIKey.Of(conf)
-	return openai.Options{Key: key.V, KeyFrom: strings.TrimPrefix(key.From, "env "), BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+	return openai.Options{Key: key.V, KeyFrom: strings.TrimPrefix(key.From, "env "),
+		BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
 }
 
 func OllamaModel(_ context.Context, at ModelSource, name string) (Model, error) {
 	if name == "" {
-		return Model{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing", Hint: "write it as ollama:qwen3; hako models lists them"}
+		return Model{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing",
+			Hint: "write it as ollama:qwen3; hako models lists them"}
 	}
 	o := ollamaOptions(at.Conf)
 	return Model{Provider: "ollama", Name: name, Model: ollama.New(name, o), Context: int64(o.NumCtx), free: true}, nil
 }
 
 func ollamaOptions(conf *config.Config) ollama.Options {
-	return ollama.Options{URL: config.OllamaURL.Of(conf).V, NumCtx: config.OllamaNumCtx.Of(conf).V, KeepAlive: config.OllamaKeepAlive.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+	return ollama.Options{URL: config.OllamaURL.Of(conf).V, NumCtx: config.OllamaNumCtx.Of(conf).V,
+		KeepAlive: config.OllamaKeepAlive.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
 }
 
 func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: setup.ReasonOf(err), Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
+		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: setup.ReasonOf(err),
+			Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
 	}
 	defer f.Close()
 	m, err := replay.Parse(f)
@@ -296,7 +302,8 @@ func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o Model
 	if o.Recorder != nil {
 		inner = &replay.Recorder{Model: inner, W: o.Recorder.clean}
 	}
-	m.Ledger = &agent.ChargedModel{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
+	m.Ledger = &agent.ChargedModel{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log,
+		Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
 	m.Front = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
 	return m, nil
 }
@@ -337,7 +344,8 @@ func (m *MeteredModel) Stats() string {
 	if t.Tries == 1 {
 		calls = "call"
 	}
-	line := fmt.Sprintf("%s: %d %s in %v, %d tokens in (%d cached), %d out", m.Model, t.Tries, calls, t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
+	line := fmt.Sprintf("%s: %d %s in %v, %d tokens in (%d cached), %d out", m.Model, t.Tries, calls,
+		t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
 	switch {
 	case m.free:
 		return line + ", free"

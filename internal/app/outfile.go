@@ -37,7 +37,8 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 	real := setup.Resolve(name) // a link stays one; what it leads to is replaced
 	info, err := os.Stat(real)
 	if err == nil && !info.Mode().IsRegular() || isSpecial(real) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave it out and redirect standard output"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file",
+			Hint: "name a file, or leave it out and redirect standard output"}
 	}
 	if err == nil && !isWritable(real, info) {
 		return nil, readOnly(name)
@@ -45,14 +46,16 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 	sweepParts(filepath.Dir(real))
 	temp, cerr := newPart(filepath.Dir(real), mode)
 	if cerr != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: setup.ReasonOf(cerr), Hint: "see that its folder is there and can be written"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: setup.ReasonOf(cerr),
+			Hint: "see that its folder is there and can be written"}
 	}
 	o := &OutFile{Name: real, temp: temp}
 	if err == nil && mode != ownerOnly {
 		keepOwner(temp, info)
 		if err := temp.Chmod(info.Mode().Perm()); err != nil {
 			o.Discard()
-			return nil, &fault.Error{Op: "write output", Subject: name, Err: setup.ReasonOf(err), Hint: "the permissions it has cannot be kept"}
+			return nil, &fault.Error{Op: "write output", Subject: name, Err: setup.ReasonOf(err),
+				Hint: "the permissions it has cannot be kept"}
 		}
 	}
 	return o, nil
@@ -99,13 +102,15 @@ func isWritable(path string, info os.FileInfo) bool {
 }
 
 func readOnly(name string) error {
-	return &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Why: "it is read-only", Hint: "name another file, or allow writing first: chmod u+w"}
+	return &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Why: "it is read-only",
+		Hint: "name another file, or allow writing first: chmod u+w"}
 }
 
 // isSpecial tells whether a path leads to what only looks like a file.
 func isSpecial(path string) bool {
 	path, err := filepath.Abs(path)
-	return err != nil || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
+	return err != nil || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") ||
+		strings.HasPrefix(path, "/sys/")
 }
 
 func (o *OutFile) Write(p []byte) (int, error) {
@@ -124,7 +129,8 @@ func (o *OutFile) Commit() error {
 	o.temp = nil
 	if err := install(temp, o.Name); err != nil {
 		os.Remove(temp.Name())
-		return &fault.Error{Op: "write output", Subject: o.Name, Err: setup.ReasonOf(err), Hint: "what was there before is still there"}
+		return &fault.Error{Op: "write output", Subject: o.Name, Err: setup.ReasonOf(err),
+			Hint: "what was there before is still there"}
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func ContainerPolicy(conf *config.Config) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.For("container", policy.Options{Root: container.Workspace, Dir: container.Project, Home: container.Workspace + "/.home"}), nil
+	return p.For("container", policy.Options{Root: container.Workspace, Dir: container.Project, Home: container.Workspace +
+		"/.home"}), nil
 }
 
 // AllowedCommands lists what the rules allow, for prompts.

@@ -19,7 +19,8 @@ func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	if err == nil && !slices.ContainsFunc(b.Policy.ProgramAt(dir, file), mayRefuse) {
 		return nil
 	}
-	g := gate.New(passRunner{}, gate.Options{Policy: b.Policy, Budget: quota.New(quota.Unlimited()), Log: b.Log, Secrets: b.Secrets})
+	g := gate.New(passRunner{}, gate.Options{Policy: b.Policy, Budget: quota.New(quota.Unlimited()), Log: b.Log,
+		Secrets: b.Secrets})
 	_, err = g.Run(ctx, &run.Request{Actor: "llmcmd", Script: script})
 	if errors.Is(err, errPassed) {
 		return nil

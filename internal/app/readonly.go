@@ -116,7 +116,8 @@ func (o *ReadOnlyOptions) Fetcher(conf *config.Config) *websearch.Fetcher {
 // recordRefused puts on record what execute refused before it came to the gate.
 func (b *App) recordRefused(actor, command string, why *fault.Error) {
 	_ = b.Log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
-	_ = b.Log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Rule: why.Rule, Kind: why.Kind.String()})
+	_ = b.Log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Rule: why.Rule,
+		Kind: why.Kind.String()})
 }
 
 // recordCached puts on record what was answered from memory.

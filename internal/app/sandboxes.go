@@ -34,7 +34,8 @@ import (
 // said anything is no refusal: whoever starts an agent wants it to work.
 func ContainersAllowed(conf *config.Config) error {
 	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
-		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" + e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
+		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" +
+			e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
 	}
 	return nil
 }
@@ -62,7 +63,9 @@ func AskPage(o *mcpserver.Options, conf *config.Config) {
 
 // Options are what a door is made of that has m's sandboxes.
 func (m *Sandboxes) Options(version string) mcpserver.Options {
-	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets, Egress: networkOf(m.conf) != "none"}
+	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record,
+		Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets,
+		Egress: networkOf(m.conf) != "none"}
 }
 
 // CloseMCP closes all sandboxes. What cannot be closed is removed by the next who
@@ -87,8 +90,10 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 		return nil, err
 	}
 	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
-	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker), memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
-	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker),
+		memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
+	if _, err = setup.LoadPolicy(conf,
+		"virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
 		m.Workers, err = StartWorkers(conf, m.memory.kept)
 	}
 	if err != nil {
@@ -101,7 +106,8 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 
 // webTools are those for the web, as far as they are set up.
 func (m *Sandboxes) webTools() []tool.Tool {
-	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V}, Fetched: m.fetchedBy}
+	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V},
+		Fetched: m.fetchedBy}
 	tools := []tool.Tool{tool.WebFetch(pages)}
 	if engine, _, err := SearchEngine(m.conf); err == nil {
 		tools = append(tools, tool.WebSearch(engine))
@@ -155,9 +161,11 @@ func directoryThere(op, name, flag string) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: setup.ReasonOf(err), Hint: "name a directory with " + flag}
+		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: setup.ReasonOf(err),
+			Hint: "name a directory with " + flag}
 	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory", Hint: "name a directory with " + flag}
+		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory",
+			Hint: "name a directory with " + flag}
 	}
 	return nil
 }
@@ -176,7 +184,8 @@ func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.Sandbox
 	return box, err
 }
 
-func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
+func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (
+	mcpserver.Sandbox, error) {
 	switch w.Kind {
 	case mcpserver.Host:
 		return m.hostSandbox(ctx, caller, w, closed)
@@ -185,10 +194,12 @@ func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.Sandbox
 	case mcpserver.Virtual, "":
 		return m.virtualSandbox(ctx, caller, w, closed)
 	}
-	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: "there is no such kind", Hint: "use virtual, host or container"}
+	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind),
+		Why: "there is no such kind", Hint: "use virtual, host or container"}
 }
 
-func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
+func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (
+	mcpserver.Sandbox, error) {
 	share, err := m.memory.open(caller)
 	if err != nil {
 		return nil, err
@@ -203,18 +214,21 @@ func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserv
 		m.memory.release(share)
 		return nil, err
 	}
-	info := mcpserver.Info{Directory: inside.Directory, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
+	info := mcpserver.Info{Directory: inside.Directory, Network: "none",
+		Note: "every command is built in; files are in memory but for those that were granted"}
 	return m.remoteShell(r, share, m.sandboxWanted(spec, 0, 0), info, closed), nil
 }
 
-func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
+func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (
+	mcpserver.Sandbox, error) {
 	options, err := hostOptions(m.conf)
 	if err != nil {
 		return nil, err
 	}
 	options.Network = options.Network && w.Network != string(container.None)
 	if w.Root != "" && setup.Resolve(w.Root) != options.Root {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out: the directory was chosen when the server was started"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " +
+			options.Root + " and nowhere else", Hint: "leave root out: the directory was chosen when the server was started"}
 	}
 	share, err := m.memory.open(caller)
 	if err != nil {
@@ -226,17 +240,20 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 		m.memory.release(share)
 		return nil, err
 	}
-	return m.remoteShell(r, share, m.sandboxWanted(spec, jobTime, hostStopTime), mcpserver.Info{Directory: options.Root}, closed), nil
+	return m.remoteShell(r, share, m.sandboxWanted(spec, jobTime, hostStopTime), mcpserver.Info{Directory: options.Root},
+		closed), nil
 }
 
 // remoteShell is a box of a worker with an editor and jobs; each job has a box
 // beside it.
-func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.OpenOptions, info mcpserver.Info, closed func()) *shellSandbox {
+func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.OpenOptions, info mcpserver.Info,
+	closed func()) *shellSandbox {
 	more := func(ctx context.Context) (run.Runner, func(), error) {
 		h, err := r.More(ctx, job)
 		return pooledRunner{remoteSandbox{h, m.Secrets}, share}, h.Close, redactError(err, m.Secrets)
 	}
-	b := m.newShellSandbox(pooledRunner{r, share}, then(then(r.Close, func() { m.memory.release(share) }), closed), more, info)
+	b := m.newShellSandbox(pooledRunner{r, share}, then(then(r.Close, func() { m.memory.release(share) }), closed), more,
+		info)
 	b.editor.Hold = share.hold
 	return b
 }
@@ -265,7 +282,8 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 		return nil, err
 	}
 	options.Clones.Keys.Hide(m.Secrets.Add)
-	if options.Clones.Keys, err = options.Clones.Keys.Limit(config.MCPRepositories.Name, config.MCPRepositories.Of(m.conf).V); err != nil {
+	if options.Clones.Keys, err = options.Clones.Keys.Limit(config.MCPRepositories.Name,
+		config.MCPRepositories.Of(m.conf).V); err != nil {
 		return nil, err
 	}
 	options.Enabled, options.Detached, options.Push = true, false, false // a client never pushes with the user's token
@@ -296,7 +314,8 @@ func (m *Sandboxes) asker(task string) Asker {
 	return m.asks[task]
 }
 
-func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
+func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox,
+	error) {
 	if err := ContainersAllowed(m.conf); err != nil {
 		return nil, err
 	}
@@ -306,7 +325,8 @@ func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOpt
 	}
 	network := container.Network(w.Network)
 	if network != "" && !d.Network.Covers(network) {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + strconv.Quote(w.Network), Why: "the settings allow " + string(d.Network) + " at most", Hint: "leave network out, or set it to none"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + strconv.Quote(w.Network),
+			Why: "the settings allow " + string(d.Network) + " at most", Hint: "leave network out, or set it to none"}
 	}
 	task := "mcp-" + strings.ToLower(rand.Text()[:12])
 	m.mu.Lock()
@@ -317,14 +337,17 @@ func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOpt
 		environment = d.DefaultEnvironment()
 	}
 	w.Tell("starting the " + environment + " environment")
-	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch, Network: network}, environment)
+	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch, Network: network},
+		environment)
 	if err != nil {
 		m.forget(task)
 		return nil, err
 	}
-	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task, left: then(func() { m.forget(task) }, closed), info: mcpserver.Info{
-		Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch, Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),
-	}}, nil
+	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task, left: then(func() { m.forget(task) }, closed),
+		info: mcpserver.Info{
+			Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch,
+			Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),
+		}}, nil
 }
 
 func (m *Sandboxes) forget(task string) {
@@ -383,7 +406,8 @@ func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (stri
 }
 
 // JobOutput implements [mcpserver.Jobs].
-func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (j run.Job, p run.JobPage, err error) {
+func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (j run.Job, p run.JobPage,
+	err error) {
 	desk, err := b.manager.Desk(ctx, b.task)
 	if err != nil {
 		return j, p, err
@@ -424,7 +448,8 @@ func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err erro
 			end.Exit, end.Error, end.Kind = 1, err.Error(), fault.KindOf(err).String()
 		}
 		if fault.KindOf(err) == fault.Denied {
-			_ = m.Log.Append(audit.Event{What: audit.Denied, ID: deed.ID, Actor: deed.Actor, Script: deed.What, Effect: "deny", Reason: err.Error(), Kind: end.Kind})
+			_ = m.Log.Append(audit.Event{What: audit.Denied, ID: deed.ID, Actor: deed.Actor, Script: deed.What, Effect: "deny",
+				Reason: err.Error(), Kind: end.Kind})
 		}
 		_ = m.Log.Append(end) // it is done; that it was asked is on record
 	}, m.Log.Append(audit.Event{What: audit.Asked, ID: deed.ID, Actor: deed.Actor, Script: deed.What})
@@ -433,7 +458,8 @@ func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err erro
 // fetchedBy puts on record which page was fetched for which client.
 func (m *Sandboxes) fetchedBy(ctx context.Context, url string, bytes int64) {
 	deed := mcpserver.OperationOf(ctx)
-	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url, Bytes: bytes})
+	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url,
+		Bytes: bytes})
 }
 
 // removedFrom tells of tokens of the store whether they were removed since. All

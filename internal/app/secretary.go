@@ -55,7 +55,8 @@ type secretaryBuilder struct {
 }
 
 // OpenSecretary puts a conversation together. The caller closes it.
-func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions) (_ *secretary.Conversation, err error) {
+func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions) (_ *secretary.Conversation,
+	err error) {
 	b := &secretaryBuilder{SecretaryOptions: o, conf: conf, Conversation: secretary.NewConversation(o.Report)}
 	defer func() {
 		if err != nil {
@@ -75,7 +76,8 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 	b.Use(b.settings())
 	b.ModelName, b.Deadline = b.model.String(), b.Budget.Deadline
 	if err := b.openStore(); err != nil {
-		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err, Hint: fault.Hint(err)})
+		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err,
+			Hint: fault.Hint(err)})
 	}
 	if err := b.addRunners(ctx); err != nil && o.NeedRoot && mistaken(err) {
 		return nil, err
@@ -104,7 +106,8 @@ func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return n
 
 // chooseModel chooses the model and puts before it what counts, records and retries.
 func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
-	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")}, b.SecretaryOptions.Model)
+	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")},
+		b.SecretaryOptions.Model)
 	if err != nil {
 		return err
 	}
@@ -151,8 +154,10 @@ func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Mod
 	c, err := ChooseModel(ctx, at, spec)
 	if err == nil && c.Provider == "builtin" {
 		const hint = "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model"
-		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
-			Hint: hint + " in secretary.model; hako doctor says more", FlagHint: hint + ": --model ollama:qwen3; hako doctor says more"}
+		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model",
+			Why:      "the secretary needs a model, and the built-in rules cannot talk",
+			Hint:     hint + " in secretary.model; hako doctor says more",
+			FlagHint: hint + ": --model ollama:qwen3; hako doctor says more"}
 	}
 	return c, err
 }
@@ -161,7 +166,8 @@ func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Mod
 func (b *secretaryBuilder) settings() *secretary.Secretary {
 	conf := b.conf
 	return &secretary.Secretary{
-		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V, Extra: b.extra(),
+		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V,
+		Extra:  b.extra(),
 		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.App.ID,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V,
 		ThreeStep: config.SecretaryThreeStep.Of(conf).V, Actions: config.BashMaxActions.Of(conf).V,
@@ -212,7 +218,8 @@ func (b *secretaryBuilder) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: setup.ReasonOf(err), Hint: "secretary.system names a text file"})
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: setup.ReasonOf(err),
+			Hint: "secretary.system names a text file"})
 		return ""
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD")
@@ -302,8 +309,10 @@ func (b *secretaryBuilder) rules() string {
 func speechOf(conf *config.Config) secretary.Speech {
 	return secretary.Speech{
 		SpeakerUUID: config.SpeechSpeaker.Of(conf).V, StyleID: config.SpeechStyle.Of(conf).V,
-		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V, PitchScale: config.SpeechPitch.Of(conf).V,
-		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V, PostPhonemeLength: config.SpeechPost.Of(conf).V,
+		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V,
+		PitchScale:      config.SpeechPitch.Of(conf).V,
+		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V,
+		PostPhonemeLength:  config.SpeechPost.Of(conf).V,
 		OutputSamplingRate: config.SpeechRate.Of(conf).V, ProsodyDetail: [][]secretary.Mora{},
 	}
 }
@@ -321,7 +330,8 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &secretary.Speaker{Engine: engine, File: config.SpeechFile.Of(conf).V, Warn: b.Warn, Speaks: b.SecretaryOptions.Speaks}
+	s := &secretary.Speaker{Engine: engine, File: config.SpeechFile.Of(conf).V, Warn: b.Warn,
+		Speaks: b.SecretaryOptions.Speaks}
 	if s.File != "" {
 		if err := speech.CheckFile(s.File); err != nil {
 			return err
@@ -387,7 +397,8 @@ func voiceless(conf *config.Config) error {
 		return nil
 	}
 	if _, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(conf).V}); !ok {
-		e.Why, e.Hint = "there is no program here that plays sound", "install pw-play, paplay or aplay, or name a file with speech.file"
+		e.Why, e.Hint = "there is no program here that plays sound",
+			"install pw-play, paplay or aplay, or name a file with speech.file"
 		return e
 	}
 	return nil

@@ -176,21 +176,25 @@ func (s *Server) Tasks(q *queue.Queue) *tasks.Service {
 // says of the last day.
 func (s *Server) Figures() []health.Figure {
 	return []health.Figure{
-		{Name: "hako_approvals_waiting", About: "Questions that wait for a person.", Ask: func(ctx context.Context) (map[string]int, error) {
-			all, err := s.Questions.Pending(ctx)
-			return map[string]int{"": len(all)}, err
-		}},
-		{Name: "hako_sandboxes", About: "Sandboxes of MCP clients, by kind.", Label: "kind", Ask: func(context.Context) (map[string]int, error) {
-			kinds := map[string]int{"virtual": 0, "host": 0, "container": 0}
-			for _, b := range s.MCP.Sandboxes() {
-				kinds[b.Kind]++
-			}
-			return kinds, nil
-		}},
-		{Name: "hako_requests_last_day", About: "Requests on record in the last 24 hours, and how many failed or had a command denied.", Label: "which", Ask: func(ctx context.Context) (map[string]int, error) {
-			st, err := s.Records.Stats(ctx, time.Now().Add(-24*time.Hour))
-			return map[string]int{"all": int(st.Requests), "failed": int(st.Failed), "denied": int(st.Denied)}, err
-		}},
+		{Name: "hako_approvals_waiting", About: "Questions that wait for a person.",
+			Ask: func(ctx context.Context) (map[string]int, error) {
+				all, err := s.Questions.Pending(ctx)
+				return map[string]int{"": len(all)}, err
+			}},
+		{Name: "hako_sandboxes", About: "Sandboxes of MCP clients, by kind.", Label: "kind",
+			Ask: func(context.Context) (map[string]int, error) {
+				kinds := map[string]int{"virtual": 0, "host": 0, "container": 0}
+				for _, b := range s.MCP.Sandboxes() {
+					kinds[b.Kind]++
+				}
+				return kinds, nil
+			}},
+		{Name: "hako_requests_last_day",
+			About: "Requests on record in the last 24 hours, and how many failed or had a command denied.", Label: "which",
+			Ask: func(ctx context.Context) (map[string]int, error) {
+				st, err := s.Records.Stats(ctx, time.Now().Add(-24*time.Hour))
+				return map[string]int{"all": int(st.Requests), "failed": int(st.Failed), "denied": int(st.Denied)}, err
+			}},
 	}
 }
 
@@ -211,7 +215,8 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 	e := audit.Event{What: audit.Ordered, ID: agent.NewID(), Actor: actor, Script: what}
 	began := time.Now()
 	return func(words string, err error) error {
-		end := audit.Event{What: audit.Answered, ID: e.ID, Actor: e.Actor, Path: what, Reason: words, Micros: time.Since(began).Microseconds()}
+		end := audit.Event{What: audit.Answered, ID: e.ID, Actor: e.Actor, Path: what, Reason: words,
+			Micros: time.Since(began).Microseconds()}
 		if err != nil {
 			end.Error, end.Kind = err.Error(), fault.KindOf(err).String()
 		}
@@ -223,7 +228,8 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 // works without.
 func (s *Server) OpenAskSocket() (closeIt func()) {
 	warn := func(err error) { s.o.Warn("other processes cannot ask at the page", err) }
-	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked, Complain: warn}).Open()
+	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked,
+		Complain: warn}).Open()
 	if err != nil {
 		warn(err)
 		return func() {}

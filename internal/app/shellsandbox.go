@@ -31,7 +31,8 @@ type shellSandbox struct {
 }
 
 // newShellSandbox makes one. More makes a runner for each job.
-func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcpserver.Info) *shellSandbox {
+func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error),
+	info mcpserver.Info) *shellSandbox {
 	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Editor{Runner: r}, options: jobs.Options{
 		New:   more,
 		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.Secrets) },
@@ -116,7 +117,8 @@ func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error
 }
 
 // JobOutput implements [mcpserver.Jobs].
-func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (j run.Job, p run.JobPage, err error) {
+func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (j run.Job, p run.JobPage,
+	err error) {
 	list, err := b.open()
 	if err != nil {
 		return j, p, err

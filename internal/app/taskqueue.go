@@ -58,8 +58,9 @@ const spare = 5
 // QueueOptions are those of the settings.
 func QueueOptions(conf *config.Config) queue.Options {
 	return queue.Options{
-		URL: string(config.QueueURL.Of(conf).V), Credentials: config.QueueCredentials.Of(conf).V, RootCA: config.QueueCA.Of(conf).V,
-		Dir: conf.StateFile("queue"), Name: config.QueueName.Of(conf).V, Replicas: config.QueueReplicas.Of(conf).V,
+		URL: string(config.QueueURL.Of(conf).V), Credentials: config.QueueCredentials.Of(conf).V,
+		RootCA: config.QueueCA.Of(conf).V,
+		Dir:    conf.StateFile("queue"), Name: config.QueueName.Of(conf).V, Replicas: config.QueueReplicas.Of(conf).V,
 		MaxDeliver: config.QueueTries.Of(conf).V + spare, AckWait: time.Duration(config.QueueLease.Of(conf).V) * time.Second,
 	}
 }

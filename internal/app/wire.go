@@ -64,7 +64,8 @@ func OpenShell(o *setup.ShellOptions, conf *config.Config) (*Shell, error) {
 		return nil, err
 	}
 	return &Shell{
-		App:    &App{Log: s.Log, Budget: s.Budget, Secrets: s.Secrets, AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()},
+		App: &App{Log: s.Log, Budget: s.Budget, Secrets: s.Secrets, AskTimeout: config.ApprovalTimeout.Of(conf).V,
+			ID: agent.NewID()},
 		Runner: s.Runner, Session: s.Session, Limiter: s.Limiter, Policy: s.Policy, Granted: s.Granted,
 	}, nil
 }
@@ -82,11 +83,13 @@ func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell
 	b.Limiter.Reset() // what one script went over is not the fault of the next
 	gauge := b.Limiter.Fork()
 	session := shell.New(shell.Options{
-		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed, Parse: policy.ParseScript,
+		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed,
+		Parse: policy.ParseScript,
 	})
 	return descriptors.Worker{
-		Runner: gate.New(session, gate.Options{Policy: b.Policy, Budget: meter, Log: b.Log, Pause: gauge.Pause, Secrets: b.Secrets}),
-		Pause:  gauge.Pause, Close: session.Close,
+		Runner: gate.New(session, gate.Options{Policy: b.Policy, Budget: meter, Log: b.Log, Pause: gauge.Pause,
+			Secrets: b.Secrets}),
+		Pause: gauge.Pause, Close: session.Close,
 		Check: func(ctx context.Context, script string) error { return b.Precheck(ctx, dir, script) },
 	}
 }
@@ -104,7 +107,8 @@ func (b *App) gateParts() gateParts { return gateParts{b.Log, b.Budget, b.AskTim
 // gate is one before a runner that begins in dir.
 func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask Asker, pause func() func()) *gate.Gate {
 	return gate.New(next, gate.Options{
-		Policy: judge, Budget: g.budget, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.askTimeout, Pause: pause, Secrets: g.secrets,
+		Policy: judge, Budget: g.budget, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.askTimeout, Pause: pause,
+		Secrets: g.secrets,
 	})
 }
 
@@ -119,7 +123,8 @@ type gatedShell struct {
 }
 
 // shell makes a virtual room.
-func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell, error) {
+func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell,
+	error) {
 	session, err := o.NewSession(gauge)
 	if err != nil {
 		return gatedShell{}, err
@@ -131,7 +136,8 @@ func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *pol
 			more := session.Options
 			more.FS, more.Limiter, more.Dir = session.FS.View(), gauge, o.Dir
 			session := shell.New(more)
-			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), limiter: gauge, close: session.Close}
+			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), limiter: gauge,
+				close: session.Close}
 		},
 	}, nil
 }
@@ -146,7 +152,8 @@ func (b *App) HostRunner(ctx context.Context, o host.Options, judge *policy.Poli
 	return b.gateParts().hostRunner(ctx, o, judge, ask)
 }
 
-func (g gateParts) hostRunner(ctx context.Context, o host.Options, judge *policy.Policy, ask Asker) (HostRunner, error) {
+func (g gateParts) hostRunner(ctx context.Context, o host.Options, judge *policy.Policy, ask Asker) (HostRunner,
+	error) {
 	if o.Limiter == nil {
 		o.Limiter = quota.NewLimiter(host.ShellLimits())
 	}
@@ -154,7 +161,8 @@ func (g gateParts) hostRunner(ctx context.Context, o host.Options, judge *policy
 	if err != nil {
 		return HostRunner{}, err
 	}
-	return HostRunner{Runner: g.gate(judge, runner, o.Root, ask, o.Limiter.Pause), Close: runner.Close, status: runner.Status}, nil
+	return HostRunner{Runner: g.gate(judge, runner, o.Root, ask, o.Limiter.Pause), Close: runner.Close,
+		status: runner.Status}, nil
 }
 
 // Manager is where containers lie: everything that runs in one passes a gate of its
@@ -164,7 +172,8 @@ func (b *App) Manager(o container.Options, judge *policy.Policy, ask Asker) (*co
 }
 
 // ManagerAsking is a container manager in which each task has its own person to ask.
-func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(task string) Asker) (*container.Manager, error) {
+func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(task string) Asker) (*container.Manager,
+	error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
 		return b.gateParts().gate(b.judge("container", judge), r, container.Project, ask(task), nil)
 	}

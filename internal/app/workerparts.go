@@ -135,7 +135,8 @@ func (w *workerParts) openHost(s SandboxSpec, d worker.Services) (worker.Sandbox
 	if err != nil {
 		return worker.Sandbox{}, err
 	}
-	made := worker.Sandbox{Runner: h.Runner, Close: h.Close, Info: h.status(), More: func(spec json.RawMessage, d worker.Services) (worker.Sandbox, error) { return w.Open(spec, d) }}
+	made := worker.Sandbox{Runner: h.Runner, Close: h.Close, Info: h.status(),
+		More: func(spec json.RawMessage, d worker.Services) (worker.Sandbox, error) { return w.Open(spec, d) }}
 	if s.Rooted {
 		made.Runner = &rootedRunner{Runner: h.Runner, root: options.Root, judge: judge, dir: options.Root}
 	}
@@ -171,7 +172,8 @@ func (w *workerParts) Held() worker.Held {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := w.others
-	return worker.Held{Virtual: w.virtual.Held() - o.Virtual, Host: w.host.Held() - o.Host, Files: w.virtual.Files() - o.Files}
+	return worker.Held{Virtual: w.virtual.Held() - o.Virtual, Host: w.host.Held() - o.Host,
+		Files: w.virtual.Files() - o.Files}
 }
 
 // Share implements [worker.Parts]. As much of what others hold is charged here as
@@ -213,7 +215,8 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	a := JudgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program), Declares: policy.Declares(judged.Program)}
+	a := JudgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program),
+		Declares: policy.Declares(judged.Program)}
 	for _, v := range judged.Verdicts {
 		a.Verdicts = append(a.Verdicts, plainVerdict(v))
 	}

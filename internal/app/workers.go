@@ -55,15 +55,18 @@ func redactError(err error, secrets *redact.Set) error {
 
 // sandboxWanted completes what is wanted of a box with how its questions are shown.
 func (b *App) sandboxWanted(spec SandboxSpec, limit, stop time.Duration) worker.OpenOptions {
-	return worker.OpenOptions{Spec: spec, Limit: limit, Stop: stop, Reopen: spec.Host, Clean: func(q gate.Question) gate.Question {
-		q.Command, q.Script, q.Dir, q.Reason = b.Secrets.Text(q.Command), b.Secrets.Text(q.Script), b.Secrets.Text(q.Dir), b.Secrets.Text(q.Reason)
-		q.Argv = b.Secrets.Argv(q.Argv)
-		return q
-	}}
+	return worker.OpenOptions{Spec: spec, Limit: limit, Stop: stop, Reopen: spec.Host,
+		Clean: func(q gate.Question) gate.Question {
+			q.Command, q.Script, q.Dir, q.Reason = b.Secrets.Text(q.Command), b.Secrets.Text(q.Script), b.Secrets.Text(q.Dir),
+				b.Secrets.Text(q.Reason)
+			q.Argv = b.Secrets.Argv(q.Argv)
+			return q
+		}}
 }
 
 // remoteSandbox opens a box in a worker of a caller.
-func (b *App) remoteSandbox(ctx context.Context, caller string, want worker.OpenOptions, ask Asker) (remoteSandbox, error) {
+func (b *App) remoteSandbox(ctx context.Context, caller string, want worker.OpenOptions, ask Asker) (remoteSandbox,
+	error) {
 	h, err := b.Workers.Open(ctx, caller, want, worker.Services{Log: b.Log, Budget: b.Budget, Ask: ask})
 	return remoteSandbox{h, b.Secrets}, redactError(err, b.Secrets)
 }
@@ -103,9 +106,11 @@ type remoteJudge struct {
 
 // ScriptAt implements [gate.Policy]. A tree stays here: the worker parses the
 // script itself.
-func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax.File, reprinted bool) (policy.Judged, error) {
+func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax.File, reprinted bool) (policy.Judged,
+	error) {
 	var a JudgeResult
-	if err := j.pool.Judge(ctx, JudgeRequest{Profile: j.profile, Dir: dir, Script: script, Reprinted: reprinted}, &a); err != nil {
+	if err := j.pool.Judge(ctx, JudgeRequest{Profile: j.profile, Dir: dir, Script: script, Reprinted: reprinted},
+		&a); err != nil {
 		return policy.Judged{}, err
 	}
 	return policy.Judged{Verdicts: a.verdicts(), Text: a.Text, Printed: policy.Verdict(a.Printed)}, nil

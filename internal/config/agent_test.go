@@ -15,12 +15,18 @@ import (
 func TestAgentDefaults(t *testing.T) {
 	c := mustLoad(t, newWorld(t, "").source())
 	for got, want := range map[string]string{
-		fmt.Sprintln(AgentPoll.Of(c).V, AgentParallel.Of(c).V, AgentHealth.Of(c).V, AgentHealthPublic.Of(c).V, AgentLogFormat.Of(c), AgentAuthor.Of(c).V): "60 1  false {text default}",
-		fmt.Sprintln(PlanningEnabled.Of(c).V, PlanningTurns.Of(c).V, PlanningActions.Of(c).V, PlanningTokens.Of(c).V, PlanningCost.Of(c).V):               "true 100 200 2000000 0",
-		fmt.Sprintln(PlanningUserTokens.Of(c).V, PlanningUserCost.Of(c).V, PlanningReplans.Of(c).V, PlanningReflect.Of(c).V, PlanningSame.Of(c).V):        "0 0 2 15 5",
-		fmt.Sprintln(len(PlanningVerify.Of(c).V), QueueName.Of(c).V, QueueReplicas.Of(c).V, QueueTries.Of(c).V, QueueLease.Of(c).V):                       "0 hako 1 20 30",
-		fmt.Sprintln("q", QueueURL.Of(c).V, QueueCredentials.Of(c).V, QueueCA.Of(c).V):                                                                    "q",
-		fmt.Sprintln(GitHubAppID.Of(c).V, GitHubAppInstallation.Of(c).V, GitHubAppKey.Of(c).V):                                                            "0 0",
+		fmt.Sprintln(AgentPoll.Of(c).V, AgentParallel.Of(c).V, AgentHealth.Of(c).V, AgentHealthPublic.Of(c).V,
+			AgentLogFormat.Of(c), AgentAuthor.Of(c).V): "60 1  false {text default}",
+		fmt.Sprintln(PlanningEnabled.Of(c).V, PlanningTurns.Of(c).V, PlanningActions.Of(c).V, PlanningTokens.Of(c).V,
+			PlanningCost.Of(c).V): "true 100 200 2000000 0",
+		fmt.Sprintln(PlanningUserTokens.Of(c).V, PlanningUserCost.Of(c).V, PlanningReplans.Of(c).V, PlanningReflect.Of(c).V,
+			PlanningSame.Of(c).V): "0 0 2 15 5",
+		fmt.Sprintln(len(PlanningVerify.Of(c).V), QueueName.Of(c).V, QueueReplicas.Of(c).V, QueueTries.Of(c).V,
+			QueueLease.Of(c).V): "0 hako 1 20 30",
+		fmt.Sprintln("q", QueueURL.Of(c).V, QueueCredentials.Of(c).V,
+			QueueCA.Of(c).V): "q",
+		fmt.Sprintln(GitHubAppID.Of(c).V, GitHubAppInstallation.Of(c).V,
+			GitHubAppKey.Of(c).V): "0 0",
 	} {
 		if strings.TrimSpace(got) != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -31,11 +37,13 @@ func TestAgentDefaults(t *testing.T) {
 		for _, k := range forge.labels() {
 			labels = append(labels, k.Of(c).V)
 		}
-		want := []string{"coding agent", "coding agent processing", "coding agent done", "coding agent failed", "coding agent paused", "coding agent stopped"}
+		want := []string{"coding agent", "coding agent processing", "coding agent done", "coding agent failed",
+			"coding agent paused", "coding agent stopped"}
 		if !slices.Equal(labels, want) {
 			t.Errorf("%q", labels)
 		}
-		if forge.Enabled.Of(c).V || forge.NeedAssignee.Of(c).V || len(forge.Repositories.Of(c).V) > 0 || forge.APIURL.Of(c).V+forge.CA.Of(c).V+forge.BotName.Of(c).V+forge.Token.Of(c).V != "" {
+		if forge.Enabled.Of(c).V || forge.NeedAssignee.Of(c).V || len(forge.Repositories.Of(c).V) > 0 ||
+			forge.APIURL.Of(c).V+forge.CA.Of(c).V+forge.BotName.Of(c).V+forge.Token.Of(c).V != "" {
 			t.Errorf("%s is not empty", forge.Token.Name)
 		}
 	}
@@ -103,8 +111,9 @@ agent: {health: ":9464", health_public: true, log_format: json, author: "箱 <bo
 func TestAgentRanges(t *testing.T) {
 	long := strings.Repeat("字", 50)
 	for name, tt := range map[string]struct{ good, bad string }{
-		"github.enabled":              {"true|no", "maybe"},
-		"github.api_url":              {"https://ghe.example|http://127.0.0.1:1/api/v3/|", "ghe.example|ftp://x|https://x/?a=b|https://a:b@c"},
+		"github.enabled": {"true|no", "maybe"},
+		"github.api_url": {"https://ghe.example|http://127.0.0.1:1/api/v3/|",
+			"ghe.example|ftp://x|https://x/?a=b|https://a:b@c"},
 		"github.bot_name":             {"hako-bot|hako[bot]|", "@hako|a b|a/b|[bot]"},
 		"github.bot_label":            {"x|" + long, "|a,b|" + long + "字| "},
 		"gitlab.stopped_label":        {"x", "a,b"},
@@ -132,11 +141,12 @@ func TestAgentRanges(t *testing.T) {
 		"queue.lease_seconds":         {"1|3600", "0|3601"},
 		"agent.poll_seconds":          {"5|86400", "4|86401"},
 		"agent.parallel":              {"1|64", "0|65"},
-		"agent.health":                {"127.0.0.1:9464|:1|[::1]:0|localhost:65535|", "9464|127.0.0.1|a:65536|a:-1|a:+1|a:b|http://a:1|a/b:1|a@b:1|::1:1"},
-		"agent.health_public":         {"true", "x"},
-		"agent.log_format":            {"text|json", "xml|JSON"},
-		"agent.ci_files":              {"true|false", "x"},
-		"agent.author":                {"A B <a@b>|箱 <x>|", "A|<a@b>|A <a b>|A <a@b> x|A<a@b>|A <a><b>"},
+		"agent.health": {"127.0.0.1:9464|:1|[::1]:0|localhost:65535|",
+			"9464|127.0.0.1|a:65536|a:-1|a:+1|a:b|http://a:1|a/b:1|a@b:1|::1:1"},
+		"agent.health_public": {"true", "x"},
+		"agent.log_format":    {"text|json", "xml|JSON"},
+		"agent.ci_files":      {"true|false", "x"},
+		"agent.author":        {"A B <a@b>|箱 <x>|", "A|<a@b>|A <a b>|A <a@b> x|A<a@b>|A <a><b>"},
 	} {
 		for word := range strings.SplitSeq(tt.good, "|") {
 			mustLoad(t, newWorld(t, yamlOf(name, `"`+word+`"`)).named())
@@ -158,13 +168,16 @@ func TestAgentRanges(t *testing.T) {
 func TestAgentEnvironment(t *testing.T) {
 	w := newWorld(t, "github: {bot_label: file}\nqueue: {name: file}")
 	for name, value := range map[string]string{
-		"GITHUB_API_URL": "https://ghe.example/", "GITLAB_API_URL": "http://git.example/api/v4", "HAKO_GITHUB_BOT_LABEL": "env", "HAKO_GITLAB_REPOSITORIES": "a/b, c/d",
-		"HAKO_PLANNING_MAX_TURNS": "9", "HAKO_QUEUE_URL": "a:1,b:2", "HAKO_AGENT_PARALLEL": "3", "HAKO_GITHUB_REQUIRE_ASSIGNEE": "1",
+		"GITHUB_API_URL": "https://ghe.example/", "GITLAB_API_URL": "http://git.example/api/v4",
+		"HAKO_GITHUB_BOT_LABEL": "env", "HAKO_GITLAB_REPOSITORIES": "a/b, c/d",
+		"HAKO_PLANNING_MAX_TURNS": "9", "HAKO_QUEUE_URL": "a:1,b:2", "HAKO_AGENT_PARALLEL": "3",
+		"HAKO_GITHUB_REQUIRE_ASSIGNEE": "1",
 	} {
 		w.env[name] = value
 	}
 	c := mustLoad(t, w.named())
-	got := fmt.Sprint(GitHub.APIURL.Of(c), GitLab.APIURL.Of(c), GitHub.Ready.Of(c), GitLab.Repositories.Of(c).V, PlanningTurns.Of(c), string(QueueURL.Of(c).V), AgentParallel.Of(c), GitHub.NeedAssignee.Of(c).V, QueueName.Of(c).V)
+	got := fmt.Sprint(GitHub.APIURL.Of(c), GitLab.APIURL.Of(c), GitHub.Ready.Of(c), GitLab.Repositories.Of(c).V,
+		PlanningTurns.Of(c), string(QueueURL.Of(c).V), AgentParallel.Of(c), GitHub.NeedAssignee.Of(c).V, QueueName.Of(c).V)
 	want := "{https://ghe.example env GITHUB_API_URL} {http://git.example/api/v4 env GITLAB_API_URL} {env env HAKO_GITHUB_BOT_LABEL} [a/b c/d] {9 env HAKO_PLANNING_MAX_TURNS}a:1,b:2{3 env HAKO_AGENT_PARALLEL} truefile"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -199,7 +212,8 @@ func TestLabelsDiffer(t *testing.T) {
 		"github: {bot_label: x, done_label: coding agent}": "",
 	} {
 		_, err := Load(newWorld(t, file).named())
-		if want == "" && err != nil || want != "" && (!strings.Contains(fmt.Sprint(err), want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "") {
+		if want == "" && err != nil || want != "" &&
+			(!strings.Contains(fmt.Sprint(err), want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "") {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -227,7 +241,8 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	w.env["GITLAB_PERSONAL_ACCESS_TOKEN"] = "glpat-one two"
-	if _, err := Load(w.named()); fault.KindOf(err) != fault.Invalid || strings.Contains(fmt.Sprint(err, fault.Hint(err)), "glpat-one") {
+	if _, err := Load(w.named()); fault.KindOf(err) != fault.Invalid || strings.Contains(fmt.Sprint(err, fault.Hint(err)),
+		"glpat-one") {
 		t.Error(err)
 	}
 	if runtime.GOOS == "windows" {
@@ -250,7 +265,8 @@ func TestQueuePasswords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	k, _ := c.find("queue.url", "")
-	if got := k.show(c).Value; got != "nats://[redacted]@a:1, tls://[redacted]@b:2, c:3" || string(QueueURL.Of(c).V) != url {
+	if got := k.show(c).Value; got != "nats://[redacted]@a:1, tls://[redacted]@b:2, c:3" ||
+		string(QueueURL.Of(c).V) != url {
 		t.Error(got)
 	}
 	w.env["HAKO_QUEUE_URL"] = "nats://me:pw123456@"
@@ -285,7 +301,8 @@ func TestAgentNearest(t *testing.T) {
 		"github: {token: [a]}":          "github.token must be a single value",
 	} {
 		_, err := Load(newWorld(t, file).named())
-		if got := fmt.Sprint(err, " | ", fault.Hint(err)); fault.KindOf(err) != fault.Invalid || !strings.Contains(got, want) {
+		if got := fmt.Sprint(err, " | ", fault.Hint(err)); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s\n got %s\nwant %s", file, got, want)
 		}
 	}

@@ -143,7 +143,8 @@ func TestCompatPermissions(t *testing.T) {
 		w := newWorld(t, "")
 		path := w.write(t, name, `{"openai_api_key":"sk-pw123"}`)
 		_, err := Load(w.source())
-		if fault.Hint(err) != "chmod 600 "+path || !strings.Contains(fmt.Sprint(err), "others may read") || strings.Contains(fmt.Sprint(err), "pw123") {
+		if fault.Hint(err) != "chmod 600 "+path || !strings.Contains(fmt.Sprint(err), "others may read") ||
+			strings.Contains(fmt.Sprint(err), "pw123") {
 			t.Errorf("%v: %v | %s", name, err, fault.Hint(err))
 		}
 		os.Chmod(path, 0o600)
@@ -175,26 +176,36 @@ func TestKeysStayAtHome(t *testing.T) {
 		dir    string
 		denied string // which setting; empty means that it is fine
 	}{
-		"key in the environment": {files: map[string]string{FileName: port}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"the other variable":     {files: map[string]string{FileName: port}, env: "AICLI_OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"key in the home":        {files: map[string]string{FileName: port, "home/.aicli.json": `{"openai_api_key":"sk-1"}`}, denied: "openai.base_url"},
-		"address in .aicli.json": {files: map[string]string{compatName: `{"openai_base_url":"http://localhost:9"}`}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
+		"key in the environment": {files: map[string]string{FileName: port}, env: "OPENAI_API_KEY=sk-1",
+			denied: "openai.base_url"},
+		"the other variable": {files: map[string]string{FileName: port}, env: "AICLI_OPENAI_API_KEY=sk-1",
+			denied: "openai.base_url"},
+		"key in the home": {files: map[string]string{FileName: port, "home/.aicli.json": `{"openai_api_key":"sk-1"}`},
+			denied: "openai.base_url"},
+		"address in .aicli.json": {files: map[string]string{compatName: `{"openai_base_url":"http://localhost:9"}`},
+			env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
 		"key in our own file": {files: map[string]string{compatName: `{"openai_base_url":"http://localhost:9"}`,
 			"home/.config/hako/hako.yaml": "openai: {api_key: sk-1}"}, denied: "openai.base_url"},
-		"a key that is overruled": {files: map[string]string{FileName: "openai: " + ownKey}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
+		"a key that is overruled": {files: map[string]string{FileName: "openai: " + ownKey}, env: "OPENAI_API_KEY=sk-1",
+			denied: "openai.base_url"},
 
-		"no key":             {files: map[string]string{FileName: port}},
-		"another key":        {files: map[string]string{FileName: port}, env: "BRAVE_API_KEY=k GOOGLE_API_KEY=k"},
-		"a key of its own":   {files: map[string]string{FileName: "openai: " + ownKey}},
-		"in two files":       {files: map[string]string{FileName: port, compatName: `{"openai_api_key":"sk-theirs"}`}},
-		"address overruled":  {files: map[string]string{FileName: port}, env: "OPENAI_API_KEY=sk-1 OPENAI_BASE_URL=https://mine.example"},
-		"named":              {files: map[string]string{FileName: yaml}, env: "OPENAI_API_KEY=sk-1", named: FileName},
-		"named by variable":  {files: map[string]string{"x.yaml": yaml}, env: "OPENAI_API_KEY=sk-1 HAKO_CONFIG=DIR/x.yaml"},
-		"the user's file":    {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1"},
-		"the user's .json":   {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`}, env: "OPENAI_API_KEY=sk-1"},
-		"at home":            {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`}, env: "OPENAI_API_KEY=sk-1", dir: "home"},
-		"among the settings": {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1", dir: "home/.config/hako"},
-		"searxng has no key": {files: map[string]string{FileName: "search: {searxng_url: 'http://127.0.0.1:8888'}"}, env: "BRAVE_API_KEY=k"},
+		"no key":           {files: map[string]string{FileName: port}},
+		"another key":      {files: map[string]string{FileName: port}, env: "BRAVE_API_KEY=k GOOGLE_API_KEY=k"},
+		"a key of its own": {files: map[string]string{FileName: "openai: " + ownKey}},
+		"in two files":     {files: map[string]string{FileName: port, compatName: `{"openai_api_key":"sk-theirs"}`}},
+		"address overruled": {files: map[string]string{FileName: port},
+			env: "OPENAI_API_KEY=sk-1 OPENAI_BASE_URL=https://mine.example"},
+		"named":             {files: map[string]string{FileName: yaml}, env: "OPENAI_API_KEY=sk-1", named: FileName},
+		"named by variable": {files: map[string]string{"x.yaml": yaml}, env: "OPENAI_API_KEY=sk-1 HAKO_CONFIG=DIR/x.yaml"},
+		"the user's file":   {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1"},
+		"the user's .json": {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`},
+			env: "OPENAI_API_KEY=sk-1"},
+		"at home": {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`},
+			env: "OPENAI_API_KEY=sk-1", dir: "home"},
+		"among the settings": {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1",
+			dir: "home/.config/hako"},
+		"searxng has no key": {files: map[string]string{FileName: "search: {searxng_url: 'http://127.0.0.1:8888'}"},
+			env: "BRAVE_API_KEY=k"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "")
@@ -218,7 +229,8 @@ func TestKeysStayAtHome(t *testing.T) {
 				return
 			}
 			got := fmt.Sprint(err, " | ", fault.Hint(err))
-			if fault.KindOf(err) != fault.Denied || !strings.HasPrefix(got, "set "+tt.denied+": a file in the current directory may not say where your key (") ||
+			if fault.KindOf(err) != fault.Denied ||
+				!strings.HasPrefix(got, "set "+tt.denied+": a file in the current directory may not say where your key (") ||
 				!strings.Contains(got, "move it to "+filepath.Join(w.dir, "home")) || strings.Contains(got, "sk-1") {
 				t.Errorf("%s", got)
 			}
@@ -272,7 +284,8 @@ func FuzzCompat(f *testing.F) {
 			t.Errorf("%q: a key went unnoticed", text)
 		}
 		for name, s := range c.set {
-			if !s.local || len(s.words) != 1 || s.words[0] == "" || name == OpenAIBaseURL.Name && !loopback(s) || name == ModelName.Name && !bare(s) {
+			if !s.local || len(s.words) != 1 || s.words[0] == "" || name == OpenAIBaseURL.Name && !loopback(s) ||
+				name == ModelName.Name && !bare(s) {
 				t.Errorf("%q: %s is %+v", text, name, s)
 			}
 		}

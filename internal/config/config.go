@@ -238,7 +238,8 @@ func (c *Config) find(name, from string) (key, error) {
 }
 
 func unknown(name, from string, names []string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: from, Why: fmt.Sprintf("there is no setting %q", name)}
+	e := &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: from,
+		Why: fmt.Sprintf("there is no setting %q", name)}
 	if near, ok := fault.Nearest(name, names); ok {
 		e.Hint = fmt.Sprintf("did you mean %s?", near)
 	} else {

@@ -55,10 +55,12 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := AuditPath.Of(c); v.V != filepath.Join(w.dir, "home", ".local", "state", "hako", "audit.jsonl") || v.From != "default" {
+	if v := AuditPath.Of(c); v.V != filepath.Join(w.dir, "home", ".local", "state", "hako", "audit.jsonl") ||
+		v.From != "default" {
 		t.Errorf("%+v", v)
 	}
-	if c.File != "" || ExecuteSize.Of(c).V != 4096 || ApprovalTimeout.Of(c).V != 5*time.Minute || !AllowedUseDefault.Of(c).V || PolicyRules.Of(c).V != "" {
+	if c.File != "" || ExecuteSize.Of(c).V != 4096 || ApprovalTimeout.Of(c).V != 5*time.Minute ||
+		!AllowedUseDefault.Of(c).V || PolicyRules.Of(c).V != "" {
 		t.Errorf("%+v", c.Show())
 	}
 	if l := c.Limits(quota.Strict()); l != quota.Strict() {
@@ -135,7 +137,8 @@ func TestPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := AuditPath.Of(c); v != (Value[string]{"/from/env", "env HAKO_AUDIT"}) || c.Limits(quota.Strict()).Time != 2*time.Second {
+	if v := AuditPath.Of(c); v != (Value[string]{"/from/env", "env HAKO_AUDIT"}) ||
+		c.Limits(quota.Strict()).Time != 2*time.Second {
 		t.Errorf("%+v", v)
 	}
 	if err := c.Set("audit.path", "--audit", "/from/flag"); err != nil {
@@ -229,7 +232,8 @@ func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits here")
 	}
-	keys := []key{Key[[]string]{Name: "api.key", Env: "X_KEY", Parse: words, Many: true, Secret: true, Local: harmless}, ExecuteSize}
+	keys := []key{Key[[]string]{Name: "api.key", Env: "X_KEY", Parse: words, Many: true, Secret: true, Local: harmless},
+		ExecuteSize}
 	w := newWorld(t, "api: {key: hunter2}")
 	file := filepath.Join(w.dir, FileName)
 	if _, err := load(w.source(), keys); !strings.Contains(fault.Hint(err), "chmod 600 "+file) {

@@ -20,20 +20,27 @@ var (
 	BashEnabled = Key[bool]{Name: "bash_executor.enabled", Env: "HAKO_BASH_ENABLED", Parse: truth, Default: constant(true),
 		Local: only("false"), Decides: mayRun,
 		Help: "true or false: whether the secretary may run commands"}
-	BashRequery = Key[bool]{Name: "bash_executor.requery_on_result", Env: "HAKO_BASH_REQUERY_ON_RESULT", Parse: truth, Decides: whatCosts,
-		Help: "true or false: whether the model is asked again with what came of its commands"}
-	BashLogCommands = Key[bool]{Name: "bash_executor.log_commands", Env: "HAKO_BASH_LOG_COMMANDS", Parse: truth, Default: constant(true),
-		Local: only("true"), Decides: "what you are shown",
+	BashRequery = Key[bool]{Name: "bash_executor.requery_on_result", Env: "HAKO_BASH_REQUERY_ON_RESULT", Parse: truth,
+		Decides: whatCosts,
+		Help:    "true or false: whether the model is asked again with what came of its commands"}
+	BashLogCommands = Key[bool]{Name: "bash_executor.log_commands", Env: "HAKO_BASH_LOG_COMMANDS", Parse: truth,
+		Default: constant(true),
+		Local:   only("true"), Decides: "what you are shown",
 		Help: "true or false: whether each command is shown as it runs; the audit log has it in any case"}
-	BashMaxActions = Key[int]{Name: "bash_executor.max_actions_per_request", Env: "HAKO_BASH_MAX_ACTIONS_PER_REQUEST", Parse: between(1, 20), Default: constant(5), Decides: mayRun,
+	BashMaxActions = Key[int]{Name: "bash_executor.max_actions_per_request", Env: "HAKO_BASH_MAX_ACTIONS_PER_REQUEST",
+		Parse: between(1, 20), Default: constant(5), Decides: mayRun,
 		Help: "how many commands one answer of the model may have, from 1 to 20"}
-	BashMaxRounds = Key[int]{Name: "bash_executor.max_rounds", Env: "HAKO_BASH_MAX_ROUNDS", Parse: between(1, 10), Default: constant(3), Decides: whatCosts,
+	BashMaxRounds = Key[int]{Name: "bash_executor.max_rounds", Env: "HAKO_BASH_MAX_ROUNDS", Parse: between(1, 10),
+		Default: constant(3), Decides: whatCosts,
 		Help: "how often the model is asked again for one message, from 1 to 10"}
-	BashParallel = Key[int]{Name: "bash_executor.parallel", Env: "HAKO_BASH_PARALLEL", Parse: between(1, 16), Default: constant(4), Decides: mayUse,
+	BashParallel = Key[int]{Name: "bash_executor.parallel", Env: "HAKO_BASH_PARALLEL", Parse: between(1, 16),
+		Default: constant(4), Decides: mayUse,
 		Help: "how many commands that only read run at the same time, from 1 to 16"}
-	BashRateLimit = Key[int]{Name: "bash_executor.rate_limit", Env: "HAKO_BASH_RATE_LIMIT", Parse: between(0, 10000), Default: constant(30), Decides: mayUse,
+	BashRateLimit = Key[int]{Name: "bash_executor.rate_limit", Env: "HAKO_BASH_RATE_LIMIT", Parse: between(0, 10000),
+		Default: constant(30), Decides: mayUse,
 		Help: "how many commands may begin in a minute, from 0 to 10000; 0 means any number"}
-	BashCacheTTL = Key[time.Duration]{Name: "bash_executor.cache_ttl", Env: "HAKO_BASH_CACHE_TTL", Parse: timeOrNone(0, 24*time.Hour), Default: constant(10 * time.Second), Decides: "how old a result may be",
+	BashCacheTTL = Key[time.Duration]{Name: "bash_executor.cache_ttl", Env: "HAKO_BASH_CACHE_TTL",
+		Parse: timeOrNone(0, 24*time.Hour), Default: constant(10 * time.Second), Decides: "how old a result may be",
 		Help: "how long the result of a command that only reads is used again, from 0s to 24h; 0 means never"}
 )
 
@@ -41,34 +48,46 @@ var (
 var (
 	BashRoot = Key[string]{Name: "bash_executor.root", Env: "HAKO_BASH_ROOT", Parse: orEmpty(file), Decides: whichFile,
 		Help: "the directory that commands are kept in; empty means the current one"}
-	BashWhitelist = Key[string]{Name: "bash_executor.whitelist", Env: "HAKO_BASH_WHITELIST", Parse: orEmpty(file), Decides: mayRun,
-		Help: "a file of command names, one a line, that are allowed instead of the default rules; empty means those"}
-	BashNetwork = Key[bool]{Name: "bash_executor.network", Env: "HAKO_BASH_NETWORK", Parse: truth, Local: only("false"), Decides: whereData,
-		Help: "true or false: whether commands reach the network"}
-	BashSandbox = Key[string]{Name: "bash_executor.sandbox", Env: "HAKO_BASH_SANDBOX", Parse: oneOf("full", "landlock-only", "namespaces-only"), Default: constant("landlock-only"),
+	BashWhitelist = Key[string]{Name: "bash_executor.whitelist", Env: "HAKO_BASH_WHITELIST", Parse: orEmpty(file),
+		Decides: mayRun,
+		Help:    "a file of command names, one a line, that are allowed instead of the default rules; empty means those"}
+	BashNetwork = Key[bool]{Name: "bash_executor.network", Env: "HAKO_BASH_NETWORK", Parse: truth, Local: only("false"),
+		Decides: whereData,
+		Help:    "true or false: whether commands reach the network"}
+	BashSandbox = Key[string]{Name: "bash_executor.sandbox", Env: "HAKO_BASH_SANDBOX",
+		Parse: oneOf("full", "landlock-only", "namespaces-only"), Default: constant("landlock-only"),
 		Local: only("full"), Decides: mayRun,
 		Help: "the least sandbox that commands run in, full, landlock-only or namespaces-only; with less nothing runs"}
-	BashPath = Key[[]string]{Name: "bash_executor.path", Env: "HAKO_BASH_PATH", Parse: directories, Many: true, Decides: mayRun,
-		Help: "a list of full paths, of more directories that have programs"}
-	BashReadable = Key[[]string]{Name: "bash_executor.readable", Env: "HAKO_BASH_READABLE", Parse: directories, Many: true, Decides: whichFile,
-		Help: "a list of full paths, of more directories that commands may read"}
-	BashProtect = Key[[]string]{Name: "bash_executor.protect", Env: "HAKO_BASH_PROTECT", Parse: inside, Many: true, Default: protected, Decides: "which of your files are changed",
+	BashPath = Key[[]string]{Name: "bash_executor.path", Env: "HAKO_BASH_PATH", Parse: directories, Many: true,
+		Decides: mayRun,
+		Help:    "a list of full paths, of more directories that have programs"}
+	BashReadable = Key[[]string]{Name: "bash_executor.readable", Env: "HAKO_BASH_READABLE", Parse: directories, Many: true,
+		Decides: whichFile,
+		Help:    "a list of full paths, of more directories that commands may read"}
+	BashProtect = Key[[]string]{Name: "bash_executor.protect", Env: "HAKO_BASH_PROTECT", Parse: inside, Many: true,
+		Default: protected, Decides: "which of your files are changed",
 		Help: "a list of names in the root that commands cannot change, as .git/hooks"}
 )
 
 // What one of them may use.
 var (
-	BashTimeout = Key[time.Duration]{Name: "bash_executor.timeout", Env: "HAKO_BASH_TIMEOUT", Parse: timeFrom(time.Second, time.Hour), Default: constant(30 * time.Second), Decides: mayUse,
+	BashTimeout = Key[time.Duration]{Name: "bash_executor.timeout", Env: "HAKO_BASH_TIMEOUT",
+		Parse: timeFrom(time.Second, time.Hour), Default: constant(30 * time.Second), Decides: mayUse,
 		Help: "how long a command may run, from 1s to 1h; a bare number means seconds"}
-	BashMemory = Key[Size]{Name: "bash_executor.memory", Env: "HAKO_BASH_MEMORY", Parse: sizeFrom(16<<20, 1<<40), Default: constant(Size(2 << 30)), Decides: mayUse,
+	BashMemory = Key[Size]{Name: "bash_executor.memory", Env: "HAKO_BASH_MEMORY", Parse: sizeFrom(16<<20, 1<<40),
+		Default: constant(Size(2 << 30)), Decides: mayUse,
 		Help: "what memory one process may take, from 16MB to 1TB"}
-	BashProcesses = Key[int]{Name: "bash_executor.processes", Env: "HAKO_BASH_PROCESSES", Parse: between(1, 100_000), Default: constant(256), Decides: mayUse,
+	BashProcesses = Key[int]{Name: "bash_executor.processes", Env: "HAKO_BASH_PROCESSES", Parse: between(1, 100_000),
+		Default: constant(256), Decides: mayUse,
 		Help: "how many processes there may be at once, from 1 to 100000"}
-	BashFiles = Key[int]{Name: "bash_executor.files", Env: "HAKO_BASH_FILES", Parse: between(16, 1_000_000), Default: constant(1024), Decides: mayUse,
+	BashFiles = Key[int]{Name: "bash_executor.files", Env: "HAKO_BASH_FILES", Parse: between(16, 1_000_000),
+		Default: constant(1024), Decides: mayUse,
 		Help: "how many files one process may have open, from 16 to 1000000"}
-	BashFileSize = Key[Size]{Name: "bash_executor.file_size", Env: "HAKO_BASH_FILE_SIZE", Parse: sizeFrom(1, 1<<40), Default: constant(Size(1 << 30)), Decides: mayUse,
+	BashFileSize = Key[Size]{Name: "bash_executor.file_size", Env: "HAKO_BASH_FILE_SIZE", Parse: sizeFrom(1, 1<<40),
+		Default: constant(Size(1 << 30)), Decides: mayUse,
 		Help: "how large a file may become, from 1 to 1TB"}
-	BashOutput = Key[Size]{Name: "bash_executor.output", Env: "HAKO_BASH_OUTPUT", Parse: sizeFrom(1<<10, 1<<30), Default: constant(Size(1 << 20)), Decides: mayUse,
+	BashOutput = Key[Size]{Name: "bash_executor.output", Env: "HAKO_BASH_OUTPUT", Parse: sizeFrom(1<<10, 1<<30),
+		Default: constant(Size(1 << 20)), Decides: mayUse,
 		Help: "how much is kept of stdout, and of stderr, from 1KB to 1GB"}
 )
 

@@ -15,7 +15,8 @@ import (
 func (c *Config) parse(path string, local bool, text []byte) (secret bool, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return false, &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: path, Err: errors.New(strings.TrimPrefix(err.Error(), "yaml: ")),
+		return false, &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: path,
+			Err:  errors.New(strings.TrimPrefix(err.Error(), "yaml: ")),
 			Hint: "mend that line: YAML is indented with blanks, not with tabs, and what is opened has to be closed"}
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {

@@ -143,7 +143,8 @@ func readTrusted(path string) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, &fault.Error{Op: "read settings", Subject: path, Err: reason(err)}
 	case len(text) > largest:
-		return nil, nil, &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path, Why: "the file is larger than 1 MB"}
+		return nil, nil, &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path,
+			Why: "the file is larger than 1 MB"}
 	}
 	return text, info, nil
 }
@@ -161,7 +162,8 @@ func openPlain(path string) (*os.File, error) {
 			return f, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err), Hint: "name a file that you can read; hako config init FILE makes one"}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err),
+		Hint: "name a file that you can read; hako config init FILE makes one"}
 }
 
 // usersOwn tells whether a directory is the user's home or where their settings

@@ -28,21 +28,25 @@ type ForgeKeys struct {
 // GitLab can be as deep as twenty groups.
 var (
 	GitHub = forgeKeys("github", "GitHub", 2, "empty means all that the account takes part in")
-	GitLab = forgeKeys("gitlab", "GitLab", 21, "they must be named, because whoever adds the account to a project could give it work")
+	GitLab = forgeKeys("gitlab", "GitLab", 21,
+		"they must be named, because whoever adds the account to a project could give it work")
 )
 
 // Who the agent is at GitHub if it is an App, which has no token that lasts.
 var (
 	GitHubAppID = Key[int64]{Name: "github.app.id", Env: "HAKO_GITHUB_APP_ID", Parse: count(0, 1<<62), Decides: whoseName,
 		Help: "the number of your GitHub App; 0 means that there is a token instead"}
-	GitHubAppInstallation = Key[int64]{Name: "github.app.installation_id", Env: "HAKO_GITHUB_APP_INSTALLATION_ID", Parse: count(0, 1<<62), Decides: whoseName,
+	GitHubAppInstallation = Key[int64]{Name: "github.app.installation_id", Env: "HAKO_GITHUB_APP_INSTALLATION_ID",
+		Parse: count(0, 1<<62), Decides: whoseName,
 		Help: "the number of its installation, the last part of the address of its settings"}
-	GitHubAppKey = Key[string]{Name: "github.app.private_key_file", Env: "HAKO_GITHUB_APP_PRIVATE_KEY_FILE", Parse: orEmpty(file), Decides: whichFile,
+	GitHubAppKey = Key[string]{Name: "github.app.private_key_file", Env: "HAKO_GITHUB_APP_PRIVATE_KEY_FILE",
+		Parse: orEmpty(file), Decides: whichFile,
 		Help: "the file with its private key (PEM)"}
 )
 
 func (k ForgeKeys) all() []key {
-	return []key{k.Enabled, k.Token, k.APIURL, k.CA, k.BotName, k.Ready, k.Processing, k.Done, k.Failed, k.Paused, k.Stopped, k.Repositories, k.NeedAssignee}
+	return []key{k.Enabled, k.Token, k.APIURL, k.CA, k.BotName, k.Ready, k.Processing, k.Done, k.Failed, k.Paused,
+		k.Stopped, k.Repositories, k.NeedAssignee}
 }
 
 func (k ForgeKeys) labels() []Key[string] {
@@ -59,24 +63,32 @@ func forgeKeys(name, people string, deepest int, unnamed string) ForgeKeys {
 	upper := strings.ToUpper(name)
 	env := "HAKO_" + upper + "_"
 	label := func(state, usual, what string) Key[string] {
-		return Key[string]{Name: name + "." + state + "_label", Env: env + strings.ToUpper(state) + "_LABEL", Parse: labelName,
-			Default: constant(usual), Decides: whatTaken, Help: "the label of a task that " + what + ", at most 50 characters without a comma"}
+		return Key[string]{Name: name + "." + state + "_label", Env: env + strings.ToUpper(state) + "_LABEL",
+			Parse:   labelName,
+			Default: constant(usual), Decides: whatTaken, Help: "the label of a task that " + what +
+				", at most 50 characters without a comma"}
 	}
 	return ForgeKeys{
-		Enabled: Key[bool]{Name: name + ".enabled", Env: env + "ENABLED", Parse: truth, Default: hasAccount(name), Decides: whatTaken,
-			Help: "true or false: whether the agent works for " + people + "; the default is true if there is a token"},
-		Token: Key[string]{Name: name + ".token", Env: upper + "_PERSONAL_ACCESS_TOKEN", Parse: secret, Secret: true, Decides: whoseName,
-			Help: "the token of the agent's account; a file that has it must be its owner's alone"},
-		APIURL: Key[string]{Name: name + ".api_url", Env: upper + "_API_URL", Parse: orEmpty(address), Carries: name + ".token", Decides: whereData,
+		Enabled: Key[bool]{Name: name + ".enabled", Env: env + "ENABLED", Parse: truth, Default: hasAccount(name),
+			Decides: whatTaken,
+			Help:    "true or false: whether the agent works for " + people + "; the default is true if there is a token"},
+		Token: Key[string]{Name: name + ".token", Env: upper + "_PERSONAL_ACCESS_TOKEN", Parse: secret, Secret: true,
+			Decides: whoseName,
+			Help:    "the token of the agent's account; a file that has it must be its owner's alone"},
+		APIURL: Key[string]{Name: name + ".api_url", Env: upper + "_API_URL", Parse: orEmpty(address),
+			Carries: name + ".token", Decides: whereData,
 			Help: "where your own " + people + " is, as https://" + name + ".example.com; empty means the public one"},
-		CA: Key[string]{Name: name + ".ca_certificates", Env: env + "CA_CERTIFICATES", Parse: orEmpty(file), Decides: whomTrusted,
-			Help: "a file of certificates (PEM) to trust there besides the usual; empty means that of command_executor.docker.ca_certificates"},
+		CA: Key[string]{Name: name + ".ca_certificates", Env: env + "CA_CERTIFICATES", Parse: orEmpty(file),
+			Decides: whomTrusted,
+			Help:    "a file of certificates (PEM) to trust there besides the usual; empty means that of command_executor.docker.ca_certificates"},
 		BotName: Key[string]{Name: name + ".bot_name", Env: env + "BOT_NAME", Parse: orEmpty(accountName), Decides: whoseName,
 			Help: "the name of the agent's account; empty means that " + people + " is asked"},
-		Repositories: Key[[]string]{Name: name + ".repositories", Env: env + "REPOSITORIES", Parse: repositories(deepest), Many: true, Decides: whatTaken,
+		Repositories: Key[[]string]{Name: name + ".repositories", Env: env + "REPOSITORIES", Parse: repositories(deepest),
+			Many: true, Decides: whatTaken,
 			Help: "a list of repositories to work on, as owner/name; " + unnamed},
-		NeedAssignee: Key[bool]{Name: name + ".require_assignee", Env: env + "REQUIRE_ASSIGNEE", Parse: truth, Decides: whatTaken,
-			Help: "true or false: whether a task must be assigned to the agent's account, besides its label"},
+		NeedAssignee: Key[bool]{Name: name + ".require_assignee", Env: env + "REQUIRE_ASSIGNEE", Parse: truth,
+			Decides: whatTaken,
+			Help:    "true or false: whether a task must be assigned to the agent's account, besides its label"},
 		Ready:      label("bot", "coding agent", "the agent may begin"),
 		Processing: label("processing", "coding agent processing", "is worked on"),
 		Done:       label("done", "coding agent done", "was done"),
@@ -104,7 +116,8 @@ func (c *Config) distinct() error {
 			v := k.Of(c)
 			label := strings.ToLower(v.V) // forges don't mind the case
 			if other, twice := meaning[label]; twice {
-				return &fault.Error{Kind: fault.Invalid, Op: "set " + k.Name, Why: fmt.Sprintf("%s: %q is also %s", v.From, v.V, other), Hint: "each label must be another one"}
+				return &fault.Error{Kind: fault.Invalid, Op: "set " + k.Name, Why: fmt.Sprintf("%s: %q is also %s", v.From, v.V,
+					other), Hint: "each label must be another one"}
 			}
 			meaning[label] = k.Name
 		}

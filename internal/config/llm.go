@@ -26,18 +26,22 @@ const (
 
 // Which part of the section counts.
 var (
-	LLMProvider = Key[string]{Name: "llm.provider", Parse: oneOf("openai", "ollama", "lmstudio"), Default: providerWithModel, Decides: whichModel,
+	LLMProvider = Key[string]{Name: "llm.provider", Parse: oneOf("openai", "ollama", "lmstudio"),
+		Default: providerWithModel, Decides: whichModel,
 		Help: "whose model to ask, openai, ollama or lmstudio; empty means the first of them that has a model below"}
-	LLMFunctions = Key[bool]{Name: "llm.function_calling", Parse: truth, Default: constant(true), Decides: "what a model may do",
-		Help: "understood for the sake of files written for others; hako always offers its tools as functions"}
+	LLMFunctions = Key[bool]{Name: "llm.function_calling", Parse: truth, Default: constant(true),
+		Decides: "what a model may do",
+		Help:    "understood for the sake of files written for others; hako always offers its tools as functions"}
 )
 
 // OpenAI, or who else speaks its language.
 var (
-	LLMOpenAIURL = Key[string]{Name: "llm.openai.base_url", Parse: orEmpty(address), Carries: "llm.openai.api_key", Decides: whereData,
-		Help: forOthers + "openai.base_url"}
-	LLMOpenAIKey = Key[string]{Name: "llm.openai.api_key", Parse: orEmpty(secret), Secret: true, Hidden: realKey, Decides: "in whose account your data is",
-		Help: forOthers + "openai.api_key"}
+	LLMOpenAIURL = Key[string]{Name: "llm.openai.base_url", Parse: orEmpty(address), Carries: "llm.openai.api_key",
+		Decides: whereData,
+		Help:    forOthers + "openai.base_url"}
+	LLMOpenAIKey = Key[string]{Name: "llm.openai.api_key", Parse: orEmpty(secret), Secret: true, Hidden: realKey,
+		Decides: "in whose account your data is",
+		Help:    forOthers + "openai.api_key"}
 	LLMOpenAIModel = Key[string]{Name: "llm.openai.model", Parse: orEmpty(text), Decides: whichModel,
 		Help: forOthers + "model.name, for openai"}
 	LLMOpenAIContext = Key[int]{Name: "llm.openai.context_length", Parse: between(0, 100_000_000), Decides: whatCosts,

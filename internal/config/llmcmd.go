@@ -24,14 +24,16 @@ var (
 		Help: "presets of your own, as haiku: {about: a poem, text: Write a haiku.}; one with a name that there is takes its place"}
 	LlmcmdSystemPrompt = Key[string]{Name: "llmcmd.system_prompt", Parse: prose, Decides: whatTold,
 		Help: "instructions that take the place of hako's own before every request; empty means hako's own"}
-	LlmcmdSystemPrompts = Key[map[string]string]{Name: "llmcmd.system_prompts", Fields: "text", Parse: prompts, Decides: whatTold,
-		Help: "the same for single models, as gpt-4o: You work over file descriptors.; it counts if llmcmd.system_prompt is not set"}
+	LlmcmdSystemPrompts = Key[map[string]string]{Name: "llmcmd.system_prompts", Fields: "text", Parse: prompts,
+		Decides: whatTold,
+		Help:    "the same for single models, as gpt-4o: You work over file descriptors.; it counts if llmcmd.system_prompt is not set"}
 )
 
 // How llmcmd asks.
 var (
-	LlmcmdInternalModel = Key[string]{Name: "llmcmd.internal_model", Parse: text, Decides: whereData + " and what it costs",
-		Help: "which model llmcmd asks when a script calls it; empty means the same"}
+	LlmcmdInternalModel = Key[string]{Name: "llmcmd.internal_model", Parse: text,
+		Decides: whereData + " and what it costs",
+		Help:    "which model llmcmd asks when a script calls it; empty means the same"}
 	LlmcmdTemperature = Key[Maybe]{Name: "llmcmd.temperature", Parse: temperature, Local: harmless,
 		Help: "how freely a model words its answer, from 0 to 2; empty means as the provider likes"}
 	LlmcmdReadSize = Key[int]{Name: "llmcmd.read_size", Parse: readSize, Default: constant(mostRead), Local: harmless,
@@ -40,8 +42,9 @@ var (
 		Help: "true or false: whether a model gets no tools and answers at once"}
 	LlmcmdRetries = Key[int]{Name: "llmcmd.retries", Parse: between(0, 10), Default: constant(3), Local: harmless,
 		Help: "how often a busy provider is asked again, from 0 to 10"}
-	LlmcmdRetryDelay = Key[time.Duration]{Name: "llmcmd.retry_delay", Parse: pause, Default: constant(time.Second), Local: harmless,
-		Help: "how long to wait before that, from 0s to 60s; doubled each time"}
+	LlmcmdRetryDelay = Key[time.Duration]{Name: "llmcmd.retry_delay", Parse: pause, Default: constant(time.Second),
+		Local: harmless,
+		Help:  "how long to wait before that, from 0s to 60s; doubled each time"}
 )
 
 // A UserPreset is a set of instructions that the user wrote.

@@ -76,7 +76,8 @@ func (c *Config) admit(k key, s setting) error {
 	case g.local == nil || !g.local(s):
 		return c.deny(name, s, "a file in the current directory cannot set it: it decides "+g.decides)
 	case g.with != "" && set && !before.local:
-		return c.deny(name, s, "a file in the current directory cannot take the place of yours ("+before.from+"): it decides "+g.decides)
+		return c.deny(name, s, "a file in the current directory cannot take the place of yours ("+before.from+
+			"): it decides "+g.decides)
 	}
 	return nil
 }
@@ -95,7 +96,8 @@ func (c *Config) guard() error {
 			return c.deny(name, s, "a file in the current directory may not say where your key ("+carried.from+") is sent")
 		}
 		if g.with != "" && !c.anyLocal(g.with) {
-			return c.deny(name, s, "a file in the current directory cannot set it without a key of its own: it decides "+g.decides)
+			return c.deny(name, s, "a file in the current directory cannot set it without a key of its own: it decides "+
+				g.decides)
 		}
 	}
 	return nil

@@ -32,12 +32,14 @@ var mcpKeys = []key{mcpList, MCPRepositories}
 // MCPRepositories are the repositories that MCP clients may have cloned with the
 // user's token.
 var MCPRepositories = Key[[]string]{
-	Name: "mcp.repositories", Env: "HAKO_MCP_REPOSITORIES", Many: true, Parse: grantedRepositories, Decides: whichRepository,
-	Help: "a list of repositories that sandboxes of MCP clients clone and fetch with your token, as github.com/owner/project or github.com/owner/*; others are cloned without a token, as anybody could",
+	Name: "mcp.repositories", Env: "HAKO_MCP_REPOSITORIES", Many: true, Parse: grantedRepositories,
+	Decides: whichRepository,
+	Help:    "a list of repositories that sandboxes of MCP clients clone and fetch with your token, as github.com/owner/project or github.com/owner/*; others are cloned without a token, as anybody could",
 }
 
 // repositoryForm is a host with a path of at least two names; the last may be *.
-var repositoryForm = lazyregexp.New(`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
+var repositoryForm = lazyregexp.New(
+	`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
 
 func grantedRepositories(s setting) ([]string, error) {
 	for _, word := range s.words {
@@ -74,7 +76,8 @@ func (c *Config) MCPServers() ([]MCPServer, error) {
 	for i, m := range list.V {
 		filled, err := m.filled(c.getenv)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + mcpList.Name, Why: list.From, Err: fmt.Errorf("%s: %w", m.Name, err),
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + mcpList.Name, Why: list.From,
+				Err:  fmt.Errorf("%s: %w", m.Name, err),
 				Hint: "set the variable, or take the server out of the file"}
 		}
 		all[i] = filled

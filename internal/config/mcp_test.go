@@ -55,10 +55,12 @@ func TestMCPForms(t *testing.T) {
 		c := mustLoad(t, w.named())
 		got, err := c.MCPServers()
 		want := []MCPServer{
-			{Name: "github", Command: []string{"github-mcp-server", "stdio"}, Env: map[string]string{"GITHUB_TOKEN": "ghp_token", "GITHUB_TOOLSETS": "all"},
+			{Name: "github", Command: []string{"github-mcp-server", "stdio"}, Env: map[string]string{"GITHUB_TOKEN": "ghp_token",
+				"GITHUB_TOOLSETS": "all"},
 				Tools: []string{"create_issue", "get_issue"}, Timeout: 90 * time.Second},
 			{Name: "local", Command: []string{filepath.Join(w.dir, "bin", "server"), "--fast", "7"}},
-			{Name: "wiki", URL: "https://mcp.example.com/mcp", Header: map[string]string{"Authorization": "Bearer w-key", "X-Team": "blue"}},
+			{Name: "wiki", URL: "https://mcp.example.com/mcp", Header: map[string]string{"Authorization": "Bearer w-key",
+				"X-Team": "blue"}},
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			type open MCPServer // prints all of it
@@ -83,12 +85,14 @@ func TestMCPForms(t *testing.T) {
 // Nothing that is printed of a server shows its keys.
 func TestMCPSecrets(t *testing.T) {
 	w := newWorld(t, "")
-	path := w.private(t, FileName, `mcp_servers: {a: {command: x, env: {A: literal-key, B: "pre-${VAR}", C: "", D: "on"}}, b: {url: "https://h/", headers: {Authorization: Bearer header-key, X-One: "Bearer ${NONE}", X-Two: "Bearer ${PART}-${NONE}"}}}`)
+	path := w.private(t, FileName,
+		`mcp_servers: {a: {command: x, env: {A: literal-key, B: "pre-${VAR}", C: "", D: "on"}}, b: {url: "https://h/", headers: {Authorization: Bearer header-key, X-One: "Bearer ${NONE}", X-Two: "Bearer ${PART}-${NONE}"}}}`)
 	w.env["VAR"], w.env["PART"] = "from-env", "part-of-it"
 	c := mustLoad(t, w.named())
 	got := c.Secrets()
 	slices.Sort(got)
-	if want := []string{"Bearer header-key", "from-env", "header-key", "literal-key", "part-of-it", "pre-from-env"}; !slices.Equal(got, want) {
+	if want := []string{"Bearer header-key", "from-env", "header-key", "literal-key", "part-of-it",
+		"pre-from-env"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	w.env["NONE"] = "none-of-it"
@@ -122,7 +126,8 @@ func TestMCPVariables(t *testing.T) {
 		w.env["DOCS_KEY"] = value
 		c := mustLoad(t, w.named())
 		_, err := c.MCPServers()
-		if got := fmt.Sprint(err); fault.KindOf(err) != fault.Invalid || !strings.Contains(got, want) || fault.Hint(err) == "" || strings.Contains(got, "key-1") {
+		if got := fmt.Sprint(err); fault.KindOf(err) != fault.Invalid || !strings.Contains(got, want) ||
+			fault.Hint(err) == "" || strings.Contains(got, "key-1") {
 			t.Errorf("%q: %v | %s", value, err, fault.Hint(err))
 		}
 	}
@@ -183,7 +188,8 @@ func TestMCPMistakes(t *testing.T) {
 	} {
 		_, err := Load(newWorld(t, "mcp_servers: "+servers).named())
 		got := fmt.Sprint(err)
-		if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(got, "set mcp_servers: ") || !strings.Contains(got, want) || fault.Hint(err) == "" {
+		if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(got, "set mcp_servers: ") ||
+			!strings.Contains(got, want) || fault.Hint(err) == "" {
 			t.Errorf("%s\n got %s\nwant %s", servers, got, want)
 		}
 		if strings.Contains(got, "pw123456") {
@@ -194,9 +200,13 @@ func TestMCPMistakes(t *testing.T) {
 
 func TestMCPRepositories(t *testing.T) {
 	for word, good := range map[string]bool{
-		"github.com/owner/project": true, "https://github.com/owner/project.git": true, "github.com/owner/*": true, "http://git.corp.example:8080/a/b/*": true,
-		"owner/project": false, "owner/*": false, "*": false, "github.com/*": false, "github.com/*/project": false, "github.com/owner/pro*": false, "*/owner/project": false,
-		"github.com/owner/**": false, "https://me:pw@github.com/a/b": false, "ssh://github.com/a/b": false, "github.com/a/b?x": false, "github.com/a/b#x": false,
+		"github.com/owner/project": true, "https://github.com/owner/project.git": true, "github.com/owner/*": true,
+		"http://git.corp.example:8080/a/b/*": true,
+		"owner/project":                      false, "owner/*": false, "*": false, "github.com/*": false,
+		"github.com/*/project":  false,
+		"github.com/owner/pro*": false, "*/owner/project": false,
+		"github.com/owner/**": false, "https://me:pw@github.com/a/b": false, "ssh://github.com/a/b": false,
+		"github.com/a/b?x": false, "github.com/a/b#x": false,
 		"github.com/a%2fb/c": false, "": false, "github.com//a/b": false, "github.com/a/b c": false,
 	} {
 		_, err := Load(newWorld(t, "mcp: {repositories: ['"+word+"']}").named())

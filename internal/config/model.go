@@ -19,8 +19,9 @@ var (
 		Help: "how many tokens an answer may have, from 0 to 100000000; 0 means the provider's own limit"}
 	ModelPrices = Key[string]{Name: "model.prices", Parse: file, Decides: whichFile,
 		Help: "a file of prices that go before those hako knows, as llm/price/prices.json"}
-	ModelTimeout = Key[time.Duration]{Name: "model.timeout", Parse: duration, Default: constant(120 * time.Second), Local: harmless,
-		Help: "how long a model may be silent, as 120s or 2m"}
+	ModelTimeout = Key[time.Duration]{Name: "model.timeout", Parse: duration, Default: constant(120 * time.Second),
+		Local: harmless,
+		Help:  "how long a model may be silent, as 120s or 2m"}
 )
 
 var openaiKeys = []key{OpenAIKey, OpenAIBaseURL, OpenAIAPI}
@@ -64,11 +65,13 @@ const ollamaMemory = "what memory Ollama takes"
 
 // The local models of Ollama.
 var (
-	OllamaURL = Key[string]{Name: "ollama.url", Env: "OLLAMA_HOST", Parse: hostAddress, Default: constant("http://127.0.0.1:11434"),
-		Local: loopback, Decides: whereData,
+	OllamaURL = Key[string]{Name: "ollama.url", Env: "OLLAMA_HOST", Parse: hostAddress,
+		Default: constant("http://127.0.0.1:11434"),
+		Local:   loopback, Decides: whereData,
 		Help: "where Ollama is, as http://127.0.0.1:11434 or host:port"}
-	OllamaNumCtx = Key[int]{Name: "ollama.num_ctx", Parse: between(256, 10_000_000), Default: constant(16384), Decides: ollamaMemory,
-		Help: "how many tokens Ollama keeps room for, from 256 to 10000000; more takes more memory"}
+	OllamaNumCtx = Key[int]{Name: "ollama.num_ctx", Parse: between(256, 10_000_000), Default: constant(16384),
+		Decides: ollamaMemory,
+		Help:    "how many tokens Ollama keeps room for, from 256 to 10000000; more takes more memory"}
 	OllamaKeepAlive = Key[string]{Name: "ollama.keep_alive", Parse: keepAlive, Decides: ollamaMemory,
 		Help: "how long Ollama keeps a model in memory, as 10m, or -1 for ever; empty means as it likes"}
 )

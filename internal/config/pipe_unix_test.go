@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // An unpacked archive may hold a pipe: opening it would wait for its writer.
@@ -23,7 +25,7 @@ func TestPipeForAFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "not a plain file") {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Error("it waits for ever")
 	}
 }

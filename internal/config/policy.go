@@ -31,12 +31,16 @@ var executorKeys = []key{AllowedUseDefault, AllowedAdditional, AllowedExclude, A
 
 // The compatible spelling of rules: which commands an executor allows.
 var (
-	AllowedUseDefault = Key[bool]{Name: "command_executor.allowed_commands.use_default", Parse: truth, Default: constant(true), Decides: mayRun,
+	AllowedUseDefault = Key[bool]{Name: "command_executor.allowed_commands.use_default", Parse: truth,
+		Default: constant(true), Decides: mayRun,
 		Help: "true or false: whether to start from the default list of commands"}
-	AllowedAdditional = Key[[]string]{Name: "command_executor.allowed_commands.additional", Parse: words, Many: true, Decides: mayRun,
-		Help: "a list of commands to allow beside the default ones"}
-	AllowedExclude = Key[[]string]{Name: "command_executor.allowed_commands.exclude", Parse: words, Many: true, Decides: mayRun,
-		Help: "a list of default commands not to allow"}
-	AllowedCustom = Key[[]string]{Name: "command_executor.allowed_commands.custom_list", Parse: words, Many: true, Decides: mayRun,
-		Help: "a list of commands to allow instead of the default ones"}
+	AllowedAdditional = Key[[]string]{Name: "command_executor.allowed_commands.additional", Parse: words, Many: true,
+		Decides: mayRun,
+		Help:    "a list of commands to allow beside the default ones"}
+	AllowedExclude = Key[[]string]{Name: "command_executor.allowed_commands.exclude", Parse: words, Many: true,
+		Decides: mayRun,
+		Help:    "a list of default commands not to allow"}
+	AllowedCustom = Key[[]string]{Name: "command_executor.allowed_commands.custom_list", Parse: words, Many: true,
+		Decides: mayRun,
+		Help:    "a list of commands to allow instead of the default ones"}
 )

@@ -14,7 +14,8 @@ type Plain struct {
 }
 
 // public are the sections that a process needs that judges and runs scripts.
-var public = []string{"policy", "limits", "bash_executor", "approval", "audit", "secretary", "command_executor", "execute"}
+var public = []string{"policy", "limits", "bash_executor", "approval", "audit", "secretary", "command_executor",
+	"execute"}
 
 // Public returns what was set in these sections, without secrets, tables and what
 // has parts of its own.
@@ -23,7 +24,8 @@ func (c *Config) Public() (all []Plain) {
 		name, _ := k.names()
 		s, set := c.set[name]
 		section, _, _ := strings.Cut(name, ".")
-		if !set || !slices.Contains(public, section) || k.secret() || len(k.hidden(s)) > 0 || len(k.fields()) > 0 || k.tree() {
+		if !set || !slices.Contains(public, section) || k.secret() || len(k.hidden(s)) > 0 || len(k.fields()) > 0 ||
+			k.tree() {
 			continue
 		}
 		all = append(all, Plain{name, s.words, s.from, s.base})

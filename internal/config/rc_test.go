@@ -63,7 +63,8 @@ max_tokens=32768
 
 func TestRCForms(t *testing.T) {
 	for form, text := range map[string]string{"JSON": rcJSONText, "JSON with a mark": "\ufeff \n" + rcJSONText,
-		"lines": strings.ReplaceAll(rcLinesText, "俳句#1", "俳句"), "lines with CRLF": strings.ReplaceAll(strings.ReplaceAll(rcLinesText, "俳句#1", "俳句"), "\n", "\r\n")} {
+		"lines":           strings.ReplaceAll(rcLinesText, "俳句#1", "俳句"),
+		"lines with CRLF": strings.ReplaceAll(strings.ReplaceAll(rcLinesText, "俳句#1", "俳句"), "\n", "\r\n")} {
 		w := newWorld(t, "")
 		path := w.private(t, rcHome, text)
 		c := mustLoad(t, w.llmcmd())
@@ -101,7 +102,8 @@ func TestRCTables(t *testing.T) {
 	w := newWorld(t, "")
 	w.private(t, rcHome, rcJSONText)
 	c := mustLoad(t, w.llmcmd())
-	if got := c.Presets(); !slices.Equal(got, []UserPreset{{"general", "", "Do it."}, {"俳句", "a poem", "Write\na haiku."}}) {
+	if got := c.Presets(); !slices.Equal(got,
+		[]UserPreset{{"general", "", "Do it."}, {"俳句", "a poem", "Write\na haiku."}}) {
 		t.Errorf("%q", got)
 	}
 	usual, perModel := c.Weights()
@@ -116,7 +118,8 @@ func TestRCTables(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	for _, s := range c.Show() {
-		if s.Name == "llmcmd.presets" && s.Value != "general, 俳句" || s.Name == "model.name" && s.Env != "LLMCMD_MODEL HAKO_MODEL AICLI_MODEL" {
+		if s.Name == "llmcmd.presets" && s.Value != "general, 俳句" || s.Name == "model.name" &&
+			s.Env != "LLMCMD_MODEL HAKO_MODEL AICLI_MODEL" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -125,7 +128,8 @@ func TestRCTables(t *testing.T) {
 // What the original writes itself can be read: nothing set at all, and lists that
 // are not there.
 func TestRCEmpty(t *testing.T) {
-	for _, text := range []string{"", "\n# nothing\n", "{}", `{"prompt_presets":null,"quota_weights":{},"model_quota_weights":null,"model_system_prompts":{},"quota_usage":null,"model":"","openai_api_key":"","max_tokens":null}`,
+	for _, text := range []string{"", "\n# nothing\n", "{}",
+		`{"prompt_presets":null,"quota_weights":{},"model_quota_weights":null,"model_system_prompts":{},"quota_usage":null,"model":"","openai_api_key":"","max_tokens":null}`,
 		"model=\nopenai_api_key=\"\"\nmax_tokens= # none"} {
 		w := newWorld(t, "")
 		w.write(t, rcHome, text) // others may read it, there is no key in it
@@ -135,8 +139,10 @@ func TestRCEmpty(t *testing.T) {
 	}
 	c := mustLoad(t, newWorld(t, "").llmcmd())
 	usual, perModel := c.Weights()
-	if usual != quota.DefaultWeights() || perModel != nil || c.Presets() != nil || c.SystemPrompt("x") != "" || LlmcmdPreset.Of(c).V != "general" ||
-		LlmcmdTemperature.Of(c).V.Set || LlmcmdRetries.Of(c).V != 3 || LlmcmdRetryDelay.Of(c).V != time.Second || LlmcmdReadSize.Of(c).V != 4096 || len(c.Notes()) != 0 {
+	if usual != quota.DefaultWeights() || perModel != nil || c.Presets() != nil || c.SystemPrompt("x") != "" ||
+		LlmcmdPreset.Of(c).V != "general" ||
+		LlmcmdTemperature.Of(c).V.Set || LlmcmdRetries.Of(c).V != 3 || LlmcmdRetryDelay.Of(c).V != time.Second ||
+		LlmcmdReadSize.Of(c).V != 4096 || len(c.Notes()) != 0 {
 		t.Errorf("%+v", c.Show())
 	}
 	w := newWorld(t, "")
@@ -166,7 +172,8 @@ func TestRCOrder(t *testing.T) {
 	check("for others", w.source(), "yaml ["+compat+" "+yaml+"]")
 	check("for llmcmd", w.llmcmd(), "rc ["+compat+" "+yaml+" home/.llmcmdrc]")
 	c := mustLoad(t, w.llmcmd())
-	if _, perModel := c.Weights(); perModel["a"].Input != 8 || perModel["b"] != (quota.Weights{Input: 4, Cached: 1, Output: 32}) {
+	if _, perModel := c.Weights(); perModel["a"].Input != 8 ||
+		perModel["b"] != (quota.Weights{Input: 4, Cached: 1, Output: 32}) {
 		t.Errorf("a row of the rc takes the place of one in the yaml: %v", perModel)
 	}
 	if got := fmt.Sprint(c.Presets()); got != "[{p  yaml} {q  rc}]" {
@@ -178,7 +185,8 @@ func TestRCOrder(t *testing.T) {
 	check("its own variable is over that", w.llmcmd(), "own ["+compat+" "+yaml+" home/.llmcmdrc]")
 	check("which is nothing to others", w.source(), "env ["+compat+" "+yaml+"]")
 	c = mustLoad(t, w.llmcmd())
-	if err := c.Set("model.name", "--model", "flag"); err != nil || ModelName.Of(c) != (Value[string]{"flag", "flag --model"}) {
+	if err := c.Set("model.name", "--model", "flag"); err != nil ||
+		ModelName.Of(c) != (Value[string]{"flag", "flag --model"}) {
 		t.Errorf("a flag: %v", err)
 	}
 	delete(w.env, "AICLI_MODEL")
@@ -187,7 +195,8 @@ func TestRCOrder(t *testing.T) {
 	src := w.llmcmd()
 	src.NoFile = true
 	check("none wanted", src, " []")
-	for name, text := range map[string]string{"mine.json": `{"model":"mine","max_retries":1}`, "mine.conf": "model=mine\nmax_retries=1", "mine.yaml": "model: {name: mine}"} {
+	for name, text := range map[string]string{"mine.json": `{"model":"mine","max_retries":1}`,
+		"mine.conf": "model=mine\nmax_retries=1", "mine.yaml": "model: {name: mine}"} {
 		src := w.llmcmd()
 		src.File = w.write(t, name, text)
 		check("by name", src, "mine ["+name+"]")
@@ -210,17 +219,20 @@ func TestRCOrder(t *testing.T) {
 
 func TestRCEnvironment(t *testing.T) {
 	w := newWorld(t, "")
-	w.env = map[string]string{"LLMCMD_MODEL": "m", "LLMCMD_MAX_TOKENS": "100", "LLMCMD_TEMPERATURE": "2", "LLMCMD_MAX_API_CALLS": " 7 ", "LLMCMD_TIMEOUT": "30", "LLMCMD_MAX_FILE_SIZE": "1MB",
+	w.env = map[string]string{"LLMCMD_MODEL": "m", "LLMCMD_MAX_TOKENS": "100", "LLMCMD_TEMPERATURE": "2",
+		"LLMCMD_MAX_API_CALLS": " 7 ", "LLMCMD_TIMEOUT": "30", "LLMCMD_MAX_FILE_SIZE": "1MB",
 		"LLMCMD_READ_BUFFER_SIZE": "512", "LLMCMD_MAX_RETRIES": "1", "LLMCMD_RETRY_DELAY": "0", "HAKO_QUOTA_CALLS": "9"}
 	c := mustLoad(t, w.llmcmd())
-	got := fmt.Sprint(ModelName.Of(c), ModelMaxOutput.Of(c).V, LlmcmdTemperature.Of(c).V, c.Budget(quota.Limits{}).Calls, ModelTimeout.Of(c).V,
+	got := fmt.Sprint(ModelName.Of(c), ModelMaxOutput.Of(c).V, LlmcmdTemperature.Of(c).V, c.Budget(quota.Limits{}).Calls,
+		ModelTimeout.Of(c).V,
 		c.Limits(quota.ScriptLimits{}).FileSize, LlmcmdReadSize.Of(c).V, LlmcmdRetries.Of(c).V, LlmcmdRetryDelay.Of(c))
 	if want := "{m env LLMCMD_MODEL} 100 2 7 30s 1048576 512 1 {0s env LLMCMD_RETRY_DELAY}"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	w.env["LLMCMD_MAX_TOKENS"] = "32769"
 	_, err := Load(w.llmcmd())
-	if fault.KindOf(err) != fault.Invalid || fmt.Sprint(err) != `set max_tokens: env LLMCMD_MAX_TOKENS: "32769" is not a whole number from 1 to 32768` {
+	if fault.KindOf(err) != fault.Invalid ||
+		fmt.Sprint(err) != `set max_tokens: env LLMCMD_MAX_TOKENS: "32769" is not a whole number from 1 to 32768` {
 		t.Error(err)
 	}
 	if c, err := Load(w.source()); err != nil || c.Budget(quota.Limits{}).Calls != 9 {
@@ -286,10 +298,11 @@ func TestRCMistakes(t *testing.T) {
 		"system_prompt=\xff\xfe":             "not UTF-8",
 
 		// JSON
-		"{":                                                  "the file breaks off",
-		`{"model":"x",}`:                                     "it is not JSON",
-		`{"model":"x"} y`:                                    "something after the closing brace",
-		"{\n\"modle\":\"x\"}":                                rcName + `:2: there is no setting "modle" | did you mean model?`,
+		"{":               "the file breaks off",
+		`{"model":"x",}`:  "it is not JSON",
+		`{"model":"x"} y`: "something after the closing brace",
+		"{\n\"modle\":\"x\"}": rcName +
+			`:2: there is no setting "modle" | did you mean model?`,
 		`{"model":"x","model":"x"}`:                          "model is set twice",
 		`{"model":5}`:                                        "model must be a text in quotes",
 		`{"max_tokens":"5"}`:                                 "max_tokens must be a number without quotes",
@@ -322,7 +335,8 @@ func TestRCMistakes(t *testing.T) {
 		w.private(t, rcHome, text)
 		_, err := Load(w.llmcmd())
 		got := fmt.Sprint(err, " | ", fault.Hint(err))
-		if err == nil || !strings.Contains(got, strings.ReplaceAll(want, "DIR", w.dir)) || fault.KindOf(err) != fault.Invalid || strings.Contains(got, "pw123") {
+		if err == nil || !strings.Contains(got, strings.ReplaceAll(want, "DIR", w.dir)) ||
+			fault.KindOf(err) != fault.Invalid || strings.Contains(got, "pw123") {
 			t.Errorf("%q\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -345,7 +359,8 @@ func TestRCQuotes(t *testing.T) {
 	}
 	w := newWorld(t, "")
 	w.write(t, rcHome, `{"prompt_presets":{"a":{"key":"b","content":"x"}}}`)
-	if notes := mustLoad(t, w.llmcmd()).Notes(); len(notes) != 1 || !strings.Contains(notes[0], `the preset is called "a"`) {
+	if notes := mustLoad(t, w.llmcmd()).Notes(); len(notes) != 1 ||
+		!strings.Contains(notes[0], `the preset is called "a"`) {
 		t.Errorf("%q", notes)
 	}
 }
@@ -358,7 +373,8 @@ func TestRCPermissions(t *testing.T) {
 		w := newWorld(t, "")
 		path := w.write(t, rcHome, text)
 		_, err := Load(w.llmcmd())
-		if got := fmt.Sprint(err); fault.Hint(err) != "chmod 600 "+path || !strings.Contains(got, "others may read") || strings.Contains(got, "pw123") {
+		if got := fmt.Sprint(err); fault.Hint(err) != "chmod 600 "+path || !strings.Contains(got, "others may read") ||
+			strings.Contains(got, "pw123") {
 			t.Errorf("%v | %s", err, fault.Hint(err))
 		}
 		src := w.llmcmd()
@@ -407,10 +423,12 @@ func TestTablesInYAML(t *testing.T) {
 		"llmcmd:\n  temperature: 0\n  retry_delay: 0\n  system_prompt: |\n    One.\n    Two.\n  presets:\n    p: {text: T, about: }\n  system_prompts: {'qwen3:8b': Be kind.}\n")
 	c := mustLoad(t, w.named())
 	usual, perModel := c.Weights()
-	if usual != (quota.Weights{Input: 8, Cached: 2, Output: 16}) || perModel["gpt-4.1-mini"] != (quota.Weights{Input: 8, Cached: 2, Output: 7}) || perModel["none"] != usual {
+	if usual != (quota.Weights{Input: 8, Cached: 2, Output: 16}) ||
+		perModel["gpt-4.1-mini"] != (quota.Weights{Input: 8, Cached: 2, Output: 7}) || perModel["none"] != usual {
 		t.Errorf("%v, %v", usual, perModel)
 	}
-	if c.SystemPrompt("qwen3:8b") != "One.\nTwo." || LlmcmdTemperature.Of(c).V != (Maybe{0, true}) || LlmcmdRetryDelay.Of(c).V != 0 || fmt.Sprint(c.Presets()) != "[{p  T}]" {
+	if c.SystemPrompt("qwen3:8b") != "One.\nTwo." || LlmcmdTemperature.Of(c).V != (Maybe{0, true}) ||
+		LlmcmdRetryDelay.Of(c).V != 0 || fmt.Sprint(c.Presets()) != "[{p  T}]" {
 		t.Errorf("%+v", c.Show())
 	}
 	for _, s := range c.Show() {
@@ -451,7 +469,8 @@ func TestTablesInYAML(t *testing.T) {
 // FuzzRC: whatever the file holds, it sets something sensible or is refused, and
 // no key goes unnoticed.
 func FuzzRC(f *testing.F) {
-	for _, text := range []string{rcJSONText, rcLinesText, "model = 'x' # y", `{"model_quota_weights":{"a":{"input_weight":1}}`, "openai_api_key=\"a\"b\""} {
+	for _, text := range []string{rcJSONText, rcLinesText, "model = 'x' # y",
+		`{"model_quota_weights":{"a":{"input_weight":1}}`, "openai_api_key=\"a\"b\""} {
 		f.Add([]byte(text))
 	}
 	keys := slices.Concat(sections()...)

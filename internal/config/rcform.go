@@ -50,7 +50,8 @@ func (r *rcReader) line(line, where string, seen map[string]string) error {
 	k, known := findRC(name)
 	switch {
 	case !ok:
-		return refuse("it is not name=value", "write model=gpt-4o-mini, or all of the file in JSON; the form of hako.yaml needs a name that ends in .yaml")
+		return refuse("it is not name=value",
+			"write model=gpt-4o-mini, or all of the file in JSON; the form of hako.yaml needs a name that ends in .yaml")
 	case strings.HasPrefix(name, "export "):
 		return refuse("this is not a shell script", "write it without export")
 	case slices.Contains(rcTables, name):
@@ -130,13 +131,17 @@ func (r *rcJSON) entry(name string) error {
 	case "prompt_presets":
 		return r.presets(name)
 	case "quota_weights":
-		return r.weights(name, func(field, word string) error { return r.config.putWord("quota.weights."+field, word, r.here()) })
+		return r.weights(name, func(field, word string) error {
+			return r.config.putWord("quota.weights."+field, word,
+				r.here())
+		})
 	case "model_quota_weights":
 		return r.modelWeights(name)
 	case "model_system_prompts":
 		return r.prompts(name)
 	case "quota_usage":
-		r.config.notes = append(r.config.notes, r.where()+": quota_usage is not read; hako counts for itself, see hako quota show")
+		r.config.notes = append(r.config.notes,
+			r.where()+": quota_usage is not read; hako counts for itself, see hako quota show")
 		var skipped json.RawMessage
 		if r.d.Decode(&skipped) != nil {
 			return r.refuse("it is not JSON", "")
@@ -236,7 +241,8 @@ func (r *rcJSON) presets(what string) error {
 			if name != "key" {
 				fields[ours[name]] = value
 			} else if value != preset {
-				r.config.notes = append(r.config.notes, fmt.Sprintf("%s: the preset is called %q; its key is not read", r.where(), preset))
+				r.config.notes = append(r.config.notes, fmt.Sprintf("%s: the preset is called %q; its key is not read", r.where(),
+					preset))
 			}
 			return nil
 		})
@@ -247,9 +253,10 @@ func (r *rcJSON) presets(what string) error {
 // weights reads one set of weights, with our names for them.
 func (r *rcJSON) weights(what string, take func(field, word string) error) error {
 	ours := map[string]string{"input_weight": "input", "input_cached_weight": "cached", "output_weight": "output"}
-	return r.fields(what, rcNumber, []string{"input_weight", "input_cached_weight", "output_weight"}, func(name, value string) error {
-		return take(ours[name], value)
-	})
+	return r.fields(what, rcNumber, []string{"input_weight", "input_cached_weight", "output_weight"},
+		func(name, value string) error {
+			return take(ours[name], value)
+		})
 }
 
 func (r *rcJSON) modelWeights(what string) error {

@@ -6,8 +6,9 @@ var searchKeys = []key{
 
 // SearchProvider names the search engine.
 var SearchProvider = Key[string]{
-	Name: "search.provider", Env: "AICLI_SEARCH_PROVIDER", Parse: oneOf("google_cse", "google", "brave", "searxng"), Default: constant("google_cse"),
-	Local: harmless, With: "search.google_api_key search.brave_api_key", Decides: whereData,
+	Name: "search.provider", Env: "AICLI_SEARCH_PROVIDER", Parse: oneOf("google_cse", "google", "brave", "searxng"),
+	Default: constant("google_cse"),
+	Local:   harmless, With: "search.google_api_key search.brave_api_key", Decides: whereData,
 	Help: "google_cse (or google), brave or searxng",
 }
 
@@ -26,8 +27,9 @@ var (
 
 // Where the search engines are. The last two are for proxies and tests.
 var (
-	SearchSearxngURL = Key[string]{Name: "search.searxng_url", Env: "SEARXNG_URL", Parse: address, Local: loopback, Decides: whereData,
-		Help: "where your SearXNG is, as https://searx.example.com"}
+	SearchSearxngURL = Key[string]{Name: "search.searxng_url", Env: "SEARXNG_URL", Parse: address, Local: loopback,
+		Decides: whereData,
+		Help:    "where your SearXNG is, as https://searx.example.com"}
 	SearchGoogleURL = Key[string]{Name: "search.google_url", Env: "HAKO_GOOGLE_URL", Parse: address,
 		Default: constant("https://www.googleapis.com/customsearch/v1"), Carries: SearchGoogleKey.Name, Decides: whereData,
 		Help: "where to ask Google, as https://www.googleapis.com/customsearch/v1"}

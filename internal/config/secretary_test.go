@@ -33,15 +33,23 @@ func TestSecretaryDefaults(t *testing.T) {
 	w := newWorld(t, "")
 	c := mustLoad(t, w.source())
 	for got, want := range map[string]string{
-		fmt.Sprintln(BashEnabled.Of(c).V, BashRequery.Of(c).V, BashLogCommands.Of(c).V, BashMaxActions.Of(c).V, BashMaxRounds.Of(c).V): "true false true 5 3",
-		fmt.Sprintln(BashRoot.Of(c).V, BashWhitelist.Of(c).V, BashNetwork.Of(c).V, BashSandbox.Of(c).V, len(BashPath.Of(c).V)):         "false landlock-only 0",
-		fmt.Sprintln(BashTimeout.Of(c).V, BashRateLimit.Of(c).V, BashCacheTTL.Of(c).V, BashParallel.Of(c).V):                           "30s 30 10s 4",
-		fmt.Sprintln(BashMemory.Of(c).V, BashProcesses.Of(c).V, BashFiles.Of(c).V, BashFileSize.Of(c).V, BashOutput.Of(c).V):           "2GB 256 1024 1GB 1MB",
-		fmt.Sprintln(BashProtect.Of(c).V): "[.git/hooks .git/config .git/config.worktree .git/commondir .vscode .idea .envrc hako.yaml .aicli.json .llmcmdrc]",
-		fmt.Sprintln(SecretaryLanguage.Of(c), SecretaryProactive.Of(c).V, SecretaryContext.Of(c).V, SecretaryCommands.Of(c).V): "{ja default} 0s 8192 map[]",
+		fmt.Sprintln(BashEnabled.Of(c).V, BashRequery.Of(c).V, BashLogCommands.Of(c).V, BashMaxActions.Of(c).V,
+			BashMaxRounds.Of(c).V): "true false true 5 3",
+		fmt.Sprintln(BashRoot.Of(c).V, BashWhitelist.Of(c).V, BashNetwork.Of(c).V, BashSandbox.Of(c).V,
+			len(BashPath.Of(c).V)): "false landlock-only 0",
+		fmt.Sprintln(BashTimeout.Of(c).V, BashRateLimit.Of(c).V, BashCacheTTL.Of(c).V,
+			BashParallel.Of(c).V): "30s 30 10s 4",
+		fmt.Sprintln(BashMemory.Of(c).V, BashProcesses.Of(c).V, BashFiles.Of(c).V, BashFileSize.Of(c).V,
+			BashOutput.Of(c).V): "2GB 256 1024 1GB 1MB",
+		fmt.Sprintln(BashProtect.Of(
+			c).V): "[.git/hooks .git/config .git/config.worktree .git/commondir .vscode .idea .envrc hako.yaml .aicli.json .llmcmdrc]",
+		fmt.Sprintln(SecretaryLanguage.Of(c), SecretaryProactive.Of(c).V, SecretaryContext.Of(c).V,
+			SecretaryCommands.Of(c).V): "{ja default} 0s 8192 map[]",
 		SecretaryDatabase.Of(c).V: filepath.Join(w.dir, "home", ".local", "state", "hako", "secretary.db"),
-		fmt.Sprintln(SpeechEnabled.Of(c).V, SpeechURL.Of(c).V, SpeechSpeaker.Of(c).V, SpeechStyle.Of(c).V):                                                                "true http://127.0.0.1:50032 3c37646f-3881-5374-2a83-149267990abc 0",
-		fmt.Sprintln(SpeechSpeed.Of(c).V, SpeechVolume.Of(c).V, SpeechPitch.Of(c).V, SpeechIntonation.Of(c).V, SpeechPre.Of(c).V, SpeechPost.Of(c).V, SpeechRate.Of(c).V): "1 1 0 1 0.1 0.1 24000",
+		fmt.Sprintln(SpeechEnabled.Of(c).V, SpeechURL.Of(c).V, SpeechSpeaker.Of(c).V,
+			SpeechStyle.Of(c).V): "true http://127.0.0.1:50032 3c37646f-3881-5374-2a83-149267990abc 0",
+		fmt.Sprintln(SpeechSpeed.Of(c).V, SpeechVolume.Of(c).V, SpeechPitch.Of(c).V, SpeechIntonation.Of(c).V,
+			SpeechPre.Of(c).V, SpeechPost.Of(c).V, SpeechRate.Of(c).V): "1 1 0 1 0.1 0.1 24000",
 	} {
 		if strings.TrimSpace(got) != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -71,17 +79,19 @@ func TestSecretaryRanges(t *testing.T) {
 		"secretary.language":                    {"ja en", "fr JA"},
 		"secretary.proactive":                   {"0 60 1m 24h", "59s 25h -1m"},
 		"secretary.context_tokens":              {"1024 10000000", "1023 10000001"},
-		"speech.url":                            {"http://127.0.0.1:1 https://voice.example/", "127.0.0.1:1 ftp://x http://a:b@c"},
-		"speech.speaker":                        {"3c37646f-3881-5374-2a83-149267990abc", "1 3c37646f38815374-2a83-149267990abc3c 3c37646f-3881-5374-2a83-149267990abg"},
-		"speech.style":                          {"0 2147483647", "-1 2147483648"},
-		"speech.speed":                          {"0.5 2 1e0", "0.49 2.01 NaN Inf fast"},
-		"speech.volume":                         {"0 2", "-0.1 2.1"},
-		"speech.pitch":                          {"-0.15 0.15", "-0.16 0.16"},
-		"speech.intonation":                     {"0 2", "-1 3"},
-		"speech.pre":                            {"0 1.5", "-1 1.6"},
-		"speech.post":                           {"0 1.5", "-1 1.6"},
-		"speech.rate":                           {"16000 24000 44100 48000", "8000 24001 96000"},
-		"speech.player":                         {"pw-play paplay aplay afplay", "mpv sh /bin/aplay"},
+		"speech.url": {"http://127.0.0.1:1 https://voice.example/",
+			"127.0.0.1:1 ftp://x http://a:b@c"},
+		"speech.speaker": {"3c37646f-3881-5374-2a83-149267990abc",
+			"1 3c37646f38815374-2a83-149267990abc3c 3c37646f-3881-5374-2a83-149267990abg"},
+		"speech.style":      {"0 2147483647", "-1 2147483648"},
+		"speech.speed":      {"0.5 2 1e0", "0.49 2.01 NaN Inf fast"},
+		"speech.volume":     {"0 2", "-0.1 2.1"},
+		"speech.pitch":      {"-0.15 0.15", "-0.16 0.16"},
+		"speech.intonation": {"0 2", "-1 3"},
+		"speech.pre":        {"0 1.5", "-1 1.6"},
+		"speech.post":       {"0 1.5", "-1 1.6"},
+		"speech.rate":       {"16000 24000 44100 48000", "8000 24001 96000"},
+		"speech.player":     {"pw-play paplay aplay afplay", "mpv sh /bin/aplay"},
 	} {
 		for word := range strings.FieldsSeq(tt.good) {
 			mustLoad(t, newWorld(t, yamlOf(name, "'"+word+"'")).named())
@@ -89,7 +99,8 @@ func TestSecretaryRanges(t *testing.T) {
 		for word := range strings.FieldsSeq(tt.bad) {
 			w := newWorld(t, yamlOf(name, "'"+word+"'"))
 			_, err := Load(w.named())
-			if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fmt.Sprint(err), "set "+name+": "+w.named().File+":2") || fault.Hint(err) == "" {
+			if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(fmt.Sprint(err), "set "+name+": "+w.named().File+":2") ||
+				fault.Hint(err) == "" {
 				t.Errorf("%s: %s: %v | %s", name, word, err, fault.Hint(err))
 			}
 		}
@@ -98,7 +109,8 @@ func TestSecretaryRanges(t *testing.T) {
 
 // What has no value by default can be set to none, over a file that sets one.
 func TestSecretaryEmpty(t *testing.T) {
-	for _, name := range []string{"bash_executor.root", "bash_executor.whitelist", "secretary.model", "secretary.name", "secretary.system", "speech.player", "speech.file"} {
+	for _, name := range []string{"bash_executor.root", "bash_executor.whitelist", "secretary.model", "secretary.name",
+		"secretary.system", "speech.player", "speech.file"} {
 		c := mustLoad(t, newWorld(t, yamlOf(name, "''")).named())
 		if k, _ := c.find(name, ""); k.show(c).Value != "" || k.show(c).From == "default" {
 			t.Errorf("%+v", k.show(c))
@@ -122,7 +134,8 @@ func TestSecretaryEnvironment(t *testing.T) {
 func TestSecretaryCommands(t *testing.T) {
 	w := newWorld(t, "secretary:\n  commands:\n    standup: git log --oneline -5\n    朝会: |\n      date\n      git status\n")
 	c := mustLoad(t, w.named())
-	if v := SecretaryCommands.Of(c).V; len(v) != 2 || v["standup"] != "git log --oneline -5" || v["朝会"] != "date\ngit status" {
+	if v := SecretaryCommands.Of(c).V; len(v) != 2 || v["standup"] != "git log --oneline -5" ||
+		v["朝会"] != "date\ngit status" {
 		t.Errorf("%q", v)
 	}
 	for text, want := range map[string]string{
@@ -145,7 +158,8 @@ func TestSecretaryCommands(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for n, want := range map[Size]string{0: "0", 1023: "1023", 1024: "1KB", 1536: "1536", 1536 << 10: "1536KB", 2 << 30: "2GB", 1 << 40: "1TB", 1 << 50: "1024TB"} {
+	for n, want := range map[Size]string{0: "0", 1023: "1023", 1024: "1KB", 1536: "1536", 1536 << 10: "1536KB",
+		2 << 30: "2GB", 1 << 40: "1TB", 1 << 50: "1024TB"} {
 		if got := n.String(); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
@@ -153,7 +167,8 @@ func TestSize(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", time.Second: "1s", 30 * time.Second: "30s", time.Minute: "1m", 20 * time.Minute: "20m", time.Hour: "1h", 10 * time.Hour: "10h", 90 * time.Minute: "1h30m"} {
+	for d, want := range map[time.Duration]string{0: "0s", time.Second: "1s", 30 * time.Second: "30s", time.Minute: "1m",
+		20 * time.Minute: "20m", time.Hour: "1h", 10 * time.Hour: "10h", 90 * time.Minute: "1h30m"} {
 		if got := brief(d); got != want {
 			t.Errorf("%v: %s", d, got)
 		}

@@ -17,7 +17,8 @@ const (
 // scripts read.
 var otherVariables = []string{
 	FileVariable, TokenVariable, "HAKO_COMMAND",
-	"HAKO_REQUIRE_TOOLS", "HAKO_BENCH", "HAKO_ATTACK", "HAKO_ATTACK_TABLE", "HAKO_SCREENSHOTS", "HAKO_PULL", "HAKO_MCP_TOOLS",
+	"HAKO_REQUIRE_TOOLS", "HAKO_BENCH", "HAKO_ATTACK", "HAKO_ATTACK_TABLE", "HAKO_SCREENSHOTS", "HAKO_PULL",
+	"HAKO_MCP_TOOLS",
 }
 
 // testVariables begin the names of variables that tests set.

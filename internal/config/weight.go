@@ -17,14 +17,18 @@ var weightKeys = []key{WeightInput, WeightCached, WeightOutput, ModelWeights}
 
 // What a token counts for in quota.tokens.
 var (
-	WeightInput = Key[Weight]{Name: "quota.weights.input", Decides: whatCosts, Parse: weight, Default: constant(Weight(quota.DefaultWeights().Input)),
-		Help: "what a token of input counts for, " + weightHelp}
-	WeightCached = Key[Weight]{Name: "quota.weights.cached", Decides: whatCosts, Parse: weight, Default: constant(Weight(quota.DefaultWeights().Cached)),
-		Help: "what a token of input counts for that the provider had in its cache, " + weightHelp}
-	WeightOutput = Key[Weight]{Name: "quota.weights.output", Decides: whatCosts, Parse: weight, Default: constant(Weight(quota.DefaultWeights().Output)),
-		Help: "what a token of output counts for, " + weightHelp}
-	ModelWeights = Key[map[string]map[string]Weight]{Name: "quota.model_weights", Decides: whatCosts, Fields: weightFields, Parse: modelWeights,
-		Help: "the same for single models, as gpt-4o: {input: 16.75, cached: 8.5, output: 66.75}; each " + weightHelp}
+	WeightInput = Key[Weight]{Name: "quota.weights.input", Decides: whatCosts, Parse: weight,
+		Default: constant(Weight(quota.DefaultWeights().Input)),
+		Help:    "what a token of input counts for, " + weightHelp}
+	WeightCached = Key[Weight]{Name: "quota.weights.cached", Decides: whatCosts, Parse: weight,
+		Default: constant(Weight(quota.DefaultWeights().Cached)),
+		Help:    "what a token of input counts for that the provider had in its cache, " + weightHelp}
+	WeightOutput = Key[Weight]{Name: "quota.weights.output", Decides: whatCosts, Parse: weight,
+		Default: constant(Weight(quota.DefaultWeights().Output)),
+		Help:    "what a token of output counts for, " + weightHelp}
+	ModelWeights = Key[map[string]map[string]Weight]{Name: "quota.model_weights", Decides: whatCosts, Fields: weightFields,
+		Parse: modelWeights,
+		Help:  "the same for single models, as gpt-4o: {input: 16.75, cached: 8.5, output: 66.75}; each " + weightHelp}
 )
 
 // A Weight is what a token counts for, in quarters.

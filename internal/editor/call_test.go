@@ -13,28 +13,36 @@ import (
 func TestStrictCalls(t *testing.T) {
 	e := &Editor{}
 	for raw, want := range map[string]string{
-		``:                                 "call text_editor: the call is not a JSON object\n" + `it looks like {"command": "view", "path": "/…"}`,
-		`[]`:                               "call text_editor: the call is not a JSON object\n" + `it looks like {"command": "view", "path": "/…"}`,
-		`{"command":"view"`:                "call text_editor: the call breaks off",
-		`{"command":"vi`:                   "call text_editor: the call breaks off",
-		`{"command":"view"} {}`:            "call text_editor: there is something after the object\nsend one call at a time",
-		`{"path":"/a","path":1}`:           "call text_editor: path is given twice\ngive it once",
-		`{"Path":"/a"}`:                    `call text_editor: there is no argument "Path"` + "\ndid you mean path? " + argumentNames,
-		`{"old_string":"/a"}`:              `call text_editor: there is no argument "old_string"` + "\ndid you mean old_str? " + argumentNames,
-		`{"sudo":true}`:                    `call text_editor: there is no argument "sudo"` + "\n" + argumentNames,
-		`{"insert_line":"3"}`:              "call text_editor: insert_line must be a whole number",
-		`{"insert_line":1.5}`:              "call text_editor: insert_line must be a whole number",
-		`{"view_range":"1,2"}`:             "call text_editor: view_range must be a list of two whole numbers",
-		`{"path":["/a"]}`:                  "call text_editor: path must be a text",
-		"{\"path\":\"\xff\"}":              "call text_editor: the call is not UTF-8",
-		`{"path":"\ud83d"}`:                `call text_editor: a \u escape is half of a character` + "\nwrite characters as they are, or both halves of the pair",
-		`{"path":"\ude00\ud83d"}`:          `call text_editor: a \u escape is half of a character` + "\nwrite characters as they are, or both halves of the pair",
-		`{"path":"\\\ud83d"}`:              `call text_editor: a \u escape is half of a character` + "\nwrite characters as they are, or both halves of the pair",
-		`{}`:                               "call text_editor: command is missing\n" + commandNames,
-		`{"command":null}`:                 "call text_editor: command is missing\n" + commandNames,
-		`{"command":"veiw"}`:               `call text_editor: there is no command "veiw"` + "\ndid you mean view? " + commandNames,
-		`{"command":"view"}`:               "call text_editor: path is missing\nname a file or a directory by its absolute path",
-		`{"command":"create","path":"/a"}`: "create /a: file_text is missing\nit must be a text",
+		``: "call text_editor: the call is not a JSON object\n" +
+			`it looks like {"command": "view", "path": "/…"}`,
+		`[]`: "call text_editor: the call is not a JSON object\n" +
+			`it looks like {"command": "view", "path": "/…"}`,
+		`{"command":"view"`:      "call text_editor: the call breaks off",
+		`{"command":"vi`:         "call text_editor: the call breaks off",
+		`{"command":"view"} {}`:  "call text_editor: there is something after the object\nsend one call at a time",
+		`{"path":"/a","path":1}`: "call text_editor: path is given twice\ngive it once",
+		`{"Path":"/a"}`: `call text_editor: there is no argument "Path"` + "\ndid you mean path? " +
+			argumentNames,
+		`{"old_string":"/a"}`: `call text_editor: there is no argument "old_string"` +
+			"\ndid you mean old_str? " + argumentNames,
+		`{"sudo":true}`:        `call text_editor: there is no argument "sudo"` + "\n" + argumentNames,
+		`{"insert_line":"3"}`:  "call text_editor: insert_line must be a whole number",
+		`{"insert_line":1.5}`:  "call text_editor: insert_line must be a whole number",
+		`{"view_range":"1,2"}`: "call text_editor: view_range must be a list of two whole numbers",
+		`{"path":["/a"]}`:      "call text_editor: path must be a text",
+		"{\"path\":\"\xff\"}":  "call text_editor: the call is not UTF-8",
+		`{"path":"\ud83d"}`: `call text_editor: a \u escape is half of a character` +
+			"\nwrite characters as they are, or both halves of the pair",
+		`{"path":"\ude00\ud83d"}`: `call text_editor: a \u escape is half of a character` +
+			"\nwrite characters as they are, or both halves of the pair",
+		`{"path":"\\\ud83d"}`: `call text_editor: a \u escape is half of a character` +
+			"\nwrite characters as they are, or both halves of the pair",
+		`{}`:               "call text_editor: command is missing\n" + commandNames,
+		`{"command":null}`: "call text_editor: command is missing\n" + commandNames,
+		`{"command":"veiw"}`: `call text_editor: there is no command "veiw"` + "\ndid you mean view? " +
+			commandNames,
+		`{"command":"view"}`:                                                               "call text_editor: path is missing\nname a file or a directory by its absolute path",
+		`{"command":"create","path":"/a"}`:                                                 "create /a: file_text is missing\nit must be a text",
 		`{"command":"create","path":"/a","file_text":null}`:                                "create /a: file_text is missing\nit must be a text",
 		`{"command":"str_replace","path":"/a","new_str":"x"}`:                              "str_replace /a: old_str is missing\nit must be a text",
 		`{"command":"insert","path":"/a","insert_text":"x"}`:                               "insert /a: insert_line is missing\nit must be a whole number",
@@ -58,7 +66,8 @@ const (
 func TestEmptyArguments(t *testing.T) {
 	b := newBench(t)
 	b.write("a.txt", "x\n")
-	fill := []any{"view_range", []int{}, "file_text", "", "old_str", "", "new_str", nil, "insert_line", 0, "insert_text", nil, "match", 0}
+	fill := []any{"view_range", []int{}, "file_text", "", "old_str", "", "new_str", nil, "insert_line", 0, "insert_text",
+		nil, "match", 0}
 	if got := b.ok("view", "a.txt", fill...); got != "     1\tx\n" {
 		t.Errorf("got %q", got)
 	}

@@ -19,7 +19,8 @@ func nobody(t *testing.T, dir string) {
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
 		must(t, os.Chmod(d, 0o755))
 	}
-	must(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, _ error) error { return os.Lchown(name, 65534, 65534) }))
+	must(t, filepath.WalkDir(dir,
+		func(name string, _ os.DirEntry, _ error) error { return os.Lchown(name, 65534, 65534) }))
 	runtime.LockOSThread()
 	must(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() {
@@ -44,15 +45,20 @@ func TestPermissions(t *testing.T) {
 	hint := ": permission denied\nchoose a file that may be changed, or have its permissions changed first"
 	b.ok("view", "readonly")
 	// The directory would let us exchange the file, but its owner said no.
-	b.no(fault.Denied, "insert "+at+"/readonly: it cannot be opened"+hint, "insert", "readonly", "insert_line", 0, "insert_text", "y")
+	b.no(fault.Denied, "insert "+at+"/readonly: it cannot be opened"+hint, "insert", "readonly", "insert_line", 0,
+		"insert_text", "y")
 	b.no(fault.Denied, "view "+at+"/secret: it cannot be opened"+hint, "view", "secret")
 	b.ok("view", "closed/f")
-	b.no(fault.Denied, "insert "+at+"/closed/f: its directory cannot be written"+hint, "insert", "closed/f", "insert_line", 0, "insert_text", "y")
-	b.no(fault.Denied, "create "+at+"/closed/g: its directory cannot be written"+hint, "create", "closed/g", "file_text", "y")
-	b.no(fault.Denied, "create "+at+"/closed/d/g: its directory cannot be made"+hint, "create", "closed/d/g", "file_text", "y")
+	b.no(fault.Denied, "insert "+at+"/closed/f: its directory cannot be written"+hint, "insert", "closed/f", "insert_line",
+		0, "insert_text", "y")
+	b.no(fault.Denied, "create "+at+"/closed/g: its directory cannot be written"+hint, "create", "closed/g", "file_text",
+		"y")
+	b.no(fault.Denied, "create "+at+"/closed/d/g: its directory cannot be made"+hint, "create", "closed/d/g", "file_text",
+		"y")
 	b.no(fault.Denied, "view "+at+"/hidden/f"+hint, "view", "hidden/f")
 	b.no(fault.Denied, "view "+at+"/hidden: it cannot be opened"+hint, "view", "hidden")
-	want := at + "\n" + at + "/closed\n" + at + "/closed/f\n" + at + "/hidden\n[" + at + "/hidden cannot be read: permission denied]\n" + at + "/readonly\n" + at + "/secret\n"
+	want := at + "\n" + at + "/closed\n" + at + "/closed/f\n" + at + "/hidden\n[" + at +
+		"/hidden cannot be read: permission denied]\n" + at + "/readonly\n" + at + "/secret\n"
 	if got := b.ok("view", at); got != want {
 		t.Errorf("got\n%s", got)
 	}

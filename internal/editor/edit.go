@@ -102,7 +102,8 @@ func (e *Editor) replace(ctx context.Context, c *Call, p filePath) (string, erro
 	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
 		old := d.own(*c.OldStr)
 		if d.set.codec != nil && !utf8.ValidString(old) { // it could be found inside of a character
-			return 0, 0, "", c.refuse(fault.Invalid, "old_str is not UTF-8, and the file has another encoding", "give whole characters")
+			return 0, 0, "", c.refuse(fault.Invalid, "old_str is not UTF-8, and the file has another encoding",
+				"give whole characters")
 		}
 		from, err = e.choose(c, p, d, old)
 		return from, from + len(old), d.own(text), err
@@ -134,7 +135,8 @@ func asLines(text string, afterOpen bool) string {
 }
 
 // change edits a file: how returns which part of the text becomes what.
-func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*document) (from, to int, added string, err error)) (string, error) {
+func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*document) (from, to int, added string,
+	err error)) (string, error) {
 	if err := c.editable(p); err != nil {
 		return "", err
 	}
@@ -156,7 +158,8 @@ func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*docu
 	}
 	part, err := d.splice(from, to, added)
 	if err != nil {
-		return "", c.refuse(fault.Invalid, err.Error(), "use characters that the encoding of the file has, or convert the file first")
+		return "", c.refuse(fault.Invalid, err.Error(),
+			"use characters that the encoding of the file has, or convert the file first")
 	}
 	after, err := s.write(d, part)
 	if err != nil {
@@ -176,7 +179,8 @@ func (s *openFile) write(d *document, part splice) (*document, error) {
 	}
 	after := parse(part.apply(d.raw), d.set)
 	if after.binary() {
-		return nil, s.c.refuse(fault.Invalid, "the file would no longer be text", "leave out NUL and other control characters")
+		return nil, s.c.refuse(fault.Invalid, "the file would no longer be text",
+			"leave out NUL and other control characters")
 	}
 	return after, s.replace(after.raw)
 }
@@ -218,7 +222,8 @@ func (e *Editor) undo(ctx context.Context, c *Call, p filePath) (string, error) 
 	case p.info == nil && ok:
 		return "", c.changedSince()
 	case p.info != nil && p.info.Mode().IsRegular() && !ok:
-		return "", c.known(fault.NotFound, "only edits by this editor can be undone, the last ones of each file", "No edit history found for %s.", c.shown())
+		return "", c.known(fault.NotFound, "only edits by this editor can be undone, the last ones of each file",
+			"No edit history found for %s.", c.shown())
 	}
 	if err := c.editable(p); err != nil {
 		return "", err

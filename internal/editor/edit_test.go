@@ -38,7 +38,8 @@ func TestReplaceBytes(t *testing.T) {
 		"euc-jp three bytes":       {"\x8f\xb0\xa1" + euc("漢字ｶﾅ\n"), "字", "文", "\x8f\xb0\xa1" + euc("漢文ｶﾅ\n")},
 		"latin-1":                  {"caf\xe9\nx\n", "x", "y", "caf\xe9\ny\n"},
 		"broken utf-8":             {"日本語\xe3\x81 です\n", "です", "だ", "日本語\xe3\x81 だ\n"},
-		"nul far away":             {strings.Repeat("text\n", 200) + "\x00 end\n", "end", "END", strings.Repeat("text\n", 200) + "\x00 END\n"},
+		"nul far away": {strings.Repeat("text\n", 200) + "\x00 end\n", "end", "END",
+			strings.Repeat("text\n", 200) + "\x00 END\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -73,7 +74,8 @@ func TestCharactersTheFileCannotHold(t *testing.T) {
 		{"e", "日本é😀", "EUC-JP has no '😀' (U+1F600)"},
 		{"l", "日", "the encoding of the file is unknown, and '日' (U+65E5) is not ASCII"},
 	} {
-		b.no(fault.Invalid, "insert "+at+"/"+c.file+": "+c.why+hint, "insert", c.file, "insert_line", 1, "insert_text", c.text)
+		b.no(fault.Invalid, "insert "+at+"/"+c.file+": "+c.why+hint, "insert", c.file, "insert_line", 1, "insert_text",
+			c.text)
 	}
 }
 
@@ -124,10 +126,12 @@ func TestMatches(t *testing.T) {
 	}
 	b.write("many", strings.Repeat("x\n", 1000))
 	r := b.call("str_replace", "many", "old_str", "x")
-	if !strings.Contains(r.Error, "19, 20, …]. Please") || !strings.Contains(r.Error, "\nThere are more; these are the first 20.\n") || strings.Contains(r.Error, "match 21") {
+	if !strings.Contains(r.Error, "19, 20, …]. Please") ||
+		!strings.Contains(r.Error, "\nThere are more; these are the first 20.\n") || strings.Contains(r.Error, "match 21") {
 		t.Errorf("got %s", r.Error)
 	}
-	b.no(fault.Invalid, "str_replace "+at+"/many: there is no match 21\nchoose one from 1 to 20", "str_replace", "many", "old_str", "x", "match", 21)
+	b.no(fault.Invalid, "str_replace "+at+"/many: there is no match 21\nchoose one from 1 to 20", "str_replace", "many",
+		"old_str", "x", "match", 21)
 }
 
 // The number of a match means nothing in a file that changed since.
@@ -142,7 +146,8 @@ func TestMatchOfAnotherFile(t *testing.T) {
 }
 
 func changedText(command, file string) string {
-	return command + " " + at + "/" + file + ": the file changed since it was last viewed or edited here\nview it again, then repeat the edit if it still makes sense"
+	return command + " " + at + "/" + file +
+		": the file changed since it was last viewed or edited here\nview it again, then repeat the edit if it still makes sense"
 }
 
 func TestInsert(t *testing.T) {
@@ -219,7 +224,8 @@ func TestClaim(t *testing.T) {
 	must(t, claim())
 	b.wantFile("f", "text")
 	before := tree(t, b.dir)
-	if err := claim(); result("", err).Error != "File already exists at: "+at+"/f. Cannot overwrite files using command `create`." {
+	if err := claim(); result("", err).Error != "File already exists at: "+at+
+		"/f. Cannot overwrite files using command `create`." {
 		t.Errorf("got %v", err)
 	}
 	if after := tree(t, b.dir); after != before {
@@ -316,7 +322,8 @@ func TestSnippet(t *testing.T) {
 		t.Errorf("got %d bytes: %s", len(got), got[len(got)-100:])
 	}
 	b.write("g", "a\nb\n")
-	if got := b.ok("str_replace", "g", "old_str", "b\n"); got != "The file "+at+"/g has been edited. Lines 1 to 1 are now:\n     1\ta\n" {
+	if got := b.ok("str_replace", "g", "old_str", "b\n"); got != "The file "+at+
+		"/g has been edited. Lines 1 to 1 are now:\n     1\ta\n" {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -325,7 +332,8 @@ func TestResultTooLarge(t *testing.T) {
 	b := newBench(t)
 	b.MaxFile = 100
 	b.write("f", strings.Repeat("x", 95)+"\n")
-	b.no(fault.TooLarge, "insert "+at+"/f: 101 bytes are more than the 100 that can be edited\n"+parts, "insert", "f", "insert_line", 1, "insert_text", "1234")
+	b.no(fault.TooLarge, "insert "+at+"/f: 101 bytes are more than the 100 that can be edited\n"+parts, "insert", "f",
+		"insert_line", 1, "insert_text", "1234")
 	b.ok("insert", "f", "insert_line", 1, "insert_text", "123")
 }
 
@@ -363,7 +371,8 @@ func TestCreatedInTheMiddle(t *testing.T) {
 	defer s.close()
 	b.write("f", "theirs\n")
 	before := tree(t, b.dir)
-	if got := result("", s.create([]byte("ours"))).Error; got != "File already exists at: "+at+"/f. Cannot overwrite files using command `create`." {
+	if got := result("", s.create([]byte("ours"))).Error; got != "File already exists at: "+at+
+		"/f. Cannot overwrite files using command `create`." {
 		t.Errorf("got %s", got)
 	}
 	if after := tree(t, b.dir); after != before {

@@ -79,7 +79,8 @@ func (e *Editor) do(ctx context.Context, c *Call) (string, error) {
 		return "", err
 	}
 	if err := ctx.Err(); err != nil {
-		return "", &fault.Error{Kind: fault.Timeout, Op: c.Command, Subject: c.shown(), Why: "the call was given up before it began", Err: err}
+		return "", &fault.Error{Kind: fault.Timeout, Op: c.Command, Subject: c.shown(),
+			Why: "the call was given up before it began", Err: err}
 	}
 	p, err := e.find(c)
 	if err != nil {

@@ -151,45 +151,76 @@ func TestMessages(t *testing.T) {
 		more    []any
 	}{
 		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "view", "no", nil},
-		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "str_replace", "no", []any{"old_str", "x"}},
-		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "insert", "no", []any{"insert_line", 0, "insert_text", "x"}},
+		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "str_replace", "no",
+			[]any{"old_str", "x"}},
+		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "insert", "no",
+			[]any{"insert_line", 0, "insert_text", "x"}},
 		{fault.NotFound, "The path " + at + "/no does not exist. Please provide a valid path.", "undo_edit", "no", nil},
 		{fault.NotFound, "The path " + at + "/a.txt/b does not exist. Please provide a valid path.", "view", "a.txt/b", nil},
-		{fault.NotFound, "The path " + at + "/no/../a.txt does not exist. Please provide a valid path.", "view", "no/../a.txt", nil},
-		{fault.Invalid, "File already exists at: " + a + ". Cannot overwrite files using command `create`.", "create", "a.txt", []any{"file_text", "x"}},
-		{fault.Invalid, "File already exists at: " + at + "/dir. Cannot overwrite files using command `create`.", "create", "dir", []any{"file_text", "x"}},
-		{fault.Invalid, "No replacement was performed, old_str `three` did not appear verbatim in " + a + ".", "str_replace", "a.txt", []any{"old_str", "three", "new_str", "x"}},
+		{fault.NotFound, "The path " + at + "/no/../a.txt does not exist. Please provide a valid path.", "view",
+			"no/../a.txt", nil},
+		{fault.Invalid, "File already exists at: " + a + ". Cannot overwrite files using command `create`.", "create",
+			"a.txt", []any{"file_text", "x"}},
+		{fault.Invalid, "File already exists at: " + at + "/dir. Cannot overwrite files using command `create`.", "create",
+			"dir", []any{"file_text", "x"}},
+		{fault.Invalid, "No replacement was performed, old_str `three` did not appear verbatim in " + a + ".", "str_replace",
+			"a.txt", []any{"old_str", "three", "new_str", "x"}},
 		{fault.Invalid, "No replacement was performed. Multiple occurrences of old_str `one` in lines [1, 3]. Please ensure it is unique\n" +
 			"match 1: line 1: one\nmatch 2: line 3: one two\nGive more of the text around it, or \"match\": N for one of these.",
 			"str_replace", "a.txt", []any{"old_str", "one", "new_str", "x"}},
-		{fault.Invalid, "Invalid `insert_line` parameter: 4. It should be within the range of lines of the file: [0, 3]", "insert", "a.txt", []any{"insert_line", 4, "insert_text", "x"}},
-		{fault.Invalid, "Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 3]", "insert", "a.txt", []any{"insert_line", -1, "insert_text", "x"}},
-		{fault.Invalid, "Invalid `insert_line` parameter: 1. It should be within the range of lines of the file: [0, 0]", "insert", "empty.txt", []any{"insert_line", 1, "new_str", "x"}},
+		{fault.Invalid, "Invalid `insert_line` parameter: 4. It should be within the range of lines of the file: [0, 3]",
+			"insert", "a.txt", []any{"insert_line", 4, "insert_text", "x"}},
+		{fault.Invalid, "Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 3]",
+			"insert", "a.txt", []any{"insert_line", -1, "insert_text", "x"}},
+		{fault.Invalid, "Invalid `insert_line` parameter: 1. It should be within the range of lines of the file: [0, 0]",
+			"insert", "empty.txt", []any{"insert_line", 1, "new_str", "x"}},
 		{fault.NotFound, "No edit history found for " + a + ".", "undo_edit", "a.txt", nil},
 
-		{fault.Denied, "view /etc/passwd: the path leads out of " + at + "\nname a file below " + at, "view", "/etc/passwd", nil},
-		{fault.Invalid, "create " + at + "/a.txt/b: a.txt is a file, not a directory\nchoose another path", "create", "a.txt/b", []any{"file_text", ""}},
-		{fault.Invalid, "create " + at + "/new/: the path ends in a slash\nname a file; its directories are made with it", "create", "new/", []any{"file_text", ""}},
-		{fault.Invalid, "create " + at + "/n: file_text is not text\nleave out NUL and other control characters", "create", "n", []any{"file_text", "a\x00"}},
-		{fault.TooLarge, "create " + at + "/d/n: 10485761 bytes are more than the 10485760 that can be edited\n" + parts, "create", "d/n", []any{"file_text", strings.Repeat("x", 10<<20+1)}},
-		{fault.Invalid, "str_replace " + a + ": old_str is empty\nuse insert to add text without replacing any", "str_replace", "a.txt", []any{"old_str", "", "new_str", "x"}},
-		{fault.Invalid, "str_replace " + a + ": old_str and new_str are the same\ngive the text as it should become", "str_replace", "a.txt", []any{"old_str", "two\n", "new_str", "two\n"}},
-		{fault.Invalid, "str_replace " + a + ": there is no match 3\nchoose one from 1 to 2", "str_replace", "a.txt", []any{"old_str", "two", "match", 3}},
-		{fault.Invalid, "str_replace " + a + ": there is no match -1\nchoose one from 1 to 2", "str_replace", "a.txt", []any{"old_str", "two", "match", -1}},
-		{fault.Invalid, "str_replace " + a + ": the file would no longer be text\nleave out NUL and other control characters", "str_replace", "a.txt", []any{"old_str", "one\n", "new_str", "\x00"}},
-		{fault.Invalid, "str_replace " + at + "/dir: it is a directory, and those can only be viewed\nname a file in it", "str_replace", "dir", []any{"old_str", "x"}},
-		{fault.Invalid, "undo_edit " + at + "/dir: it is a directory, and those can only be viewed\nname a file in it", "undo_edit", "dir", nil},
-		{fault.Invalid, "view " + at + "/nul.bin: the file is not text\nconvert it first, or look at it with xxd or od", "view", "nul.bin", nil},
-		{fault.Invalid, "insert " + at + "/noise.bin: the file is not text\nconvert it first, or look at it with xxd or od", "insert", "noise.bin", []any{"insert_line", 0, "insert_text", "x"}},
-		{fault.TooLarge, "view " + at + "/large.txt: 10485761 bytes are more than the 10485760 that can be edited\n" + parts, "view", "large.txt", nil},
-		{fault.Invalid, "view " + at + "/dir: view_range is for files, and this is a directory\nleave it out", "view", "dir", []any{"view_range", []int{1, 2}}},
+		{fault.Denied, "view /etc/passwd: the path leads out of " + at + "\nname a file below " + at, "view", "/etc/passwd",
+			nil},
+		{fault.Invalid, "create " + at + "/a.txt/b: a.txt is a file, not a directory\nchoose another path", "create",
+			"a.txt/b", []any{"file_text", ""}},
+		{fault.Invalid, "create " + at + "/new/: the path ends in a slash\nname a file; its directories are made with it",
+			"create", "new/", []any{"file_text", ""}},
+		{fault.Invalid, "create " + at + "/n: file_text is not text\nleave out NUL and other control characters", "create",
+			"n", []any{"file_text", "a\x00"}},
+		{fault.TooLarge, "create " + at + "/d/n: 10485761 bytes are more than the 10485760 that can be edited\n" + parts,
+			"create", "d/n", []any{"file_text", strings.Repeat("x", 10<<20+1)}},
+		{fault.Invalid, "str_replace " + a + ": old_str is empty\nuse insert to add text without replacing any",
+			"str_replace", "a.txt", []any{"old_str", "", "new_str", "x"}},
+		{fault.Invalid, "str_replace " + a + ": old_str and new_str are the same\ngive the text as it should become",
+			"str_replace", "a.txt", []any{"old_str", "two\n", "new_str", "two\n"}},
+		{fault.Invalid, "str_replace " + a + ": there is no match 3\nchoose one from 1 to 2", "str_replace", "a.txt",
+			[]any{"old_str", "two", "match", 3}},
+		{fault.Invalid, "str_replace " + a + ": there is no match -1\nchoose one from 1 to 2", "str_replace", "a.txt",
+			[]any{"old_str", "two", "match", -1}},
+		{fault.Invalid, "str_replace " + a + ": the file would no longer be text\nleave out NUL and other control characters",
+			"str_replace", "a.txt", []any{"old_str", "one\n", "new_str", "\x00"}},
+		{fault.Invalid, "str_replace " + at + "/dir: it is a directory, and those can only be viewed\nname a file in it",
+			"str_replace", "dir", []any{"old_str", "x"}},
+		{fault.Invalid, "undo_edit " + at + "/dir: it is a directory, and those can only be viewed\nname a file in it",
+			"undo_edit", "dir", nil},
+		{fault.Invalid, "view " + at + "/nul.bin: the file is not text\nconvert it first, or look at it with xxd or od",
+			"view", "nul.bin", nil},
+		{fault.Invalid, "insert " + at + "/noise.bin: the file is not text\nconvert it first, or look at it with xxd or od",
+			"insert", "noise.bin", []any{"insert_line", 0, "insert_text", "x"}},
+		{fault.TooLarge, "view " + at + "/large.txt: 10485761 bytes are more than the 10485760 that can be edited\n" + parts,
+			"view", "large.txt", nil},
+		{fault.Invalid, "view " + at + "/dir: view_range is for files, and this is a directory\nleave it out", "view", "dir",
+			[]any{"view_range", []int{1, 2}}},
 		{fault.Invalid, badRange("[1]", "it must be two whole numbers"), "view", "a.txt", []any{"view_range", []int{1}}},
-		{fault.Invalid, badRange("[0 2]", "the first line must be from 1 to 3, as the file has 3"), "view", "a.txt", []any{"view_range", []int{0, 2}}},
-		{fault.Invalid, badRange("[4 -1]", "the first line must be from 1 to 3, as the file has 3"), "view", "a.txt", []any{"view_range", []int{4, -1}}},
-		{fault.Invalid, badRange("[3 2]", "the last line must be from 3 to 3, as the file has 3"), "view", "a.txt", []any{"view_range", []int{3, 2}}},
-		{fault.Invalid, badRange("[2 4]", "the last line must be from 2 to 3, as the file has 3"), "view", "a.txt", []any{"view_range", []int{2, 4}}},
-		{fault.Invalid, badRange("[1 -2]", "the last line must be from 1 to 3, as the file has 3"), "view", "a.txt", []any{"view_range", []int{1, -2}}},
-		{fault.Invalid, strings.Replace(badRange("[1 -1]", "the file is empty"), "a.txt", "empty.txt", 1), "view", "empty.txt", []any{"view_range", []int{1, -1}}},
+		{fault.Invalid, badRange("[0 2]", "the first line must be from 1 to 3, as the file has 3"), "view", "a.txt",
+			[]any{"view_range", []int{0, 2}}},
+		{fault.Invalid, badRange("[4 -1]", "the first line must be from 1 to 3, as the file has 3"), "view", "a.txt",
+			[]any{"view_range", []int{4, -1}}},
+		{fault.Invalid, badRange("[3 2]", "the last line must be from 3 to 3, as the file has 3"), "view", "a.txt",
+			[]any{"view_range", []int{3, 2}}},
+		{fault.Invalid, badRange("[2 4]", "the last line must be from 2 to 3, as the file has 3"), "view", "a.txt",
+			[]any{"view_range", []int{2, 4}}},
+		{fault.Invalid, badRange("[1 -2]", "the last line must be from 1 to 3, as the file has 3"), "view", "a.txt",
+			[]any{"view_range", []int{1, -2}}},
+		{fault.Invalid, strings.Replace(badRange("[1 -1]", "the file is empty"), "a.txt", "empty.txt", 1), "view",
+			"empty.txt", []any{"view_range", []int{1, -1}}},
 	} {
 		b.no(c.kind, c.want, c.command, c.path, c.more...)
 	}
@@ -206,7 +237,8 @@ func TestLongTextsAreNotEchoed(t *testing.T) {
 	b := newBench(t)
 	b.write("a.txt", "x\n")
 	r := b.call("str_replace", "a.txt", "old_str", strings.Repeat("語", 5000))
-	if want := strings.Repeat("語", mostQuoted-1) + "…`"; !strings.Contains(r.Error, want) || len(r.Error) > 3*mostQuoted+200 {
+	if want := strings.Repeat("語", mostQuoted-1) + "…`"; !strings.Contains(r.Error, want) || len(r.Error) > 3*mostQuoted+
+		200 {
 		t.Errorf("%d bytes: %s", len(r.Error), r.Error)
 	}
 }
@@ -220,7 +252,8 @@ func TestResultOnTheWire(t *testing.T) {
 	}
 	raw, err = json.Marshal(b.call("view", "b"))
 	must(t, err)
-	if want := `{"success":false,"content":"","error":"The path ` + at + `/b does not exist. Please provide a valid path."}`; string(raw) != want {
+	if want := `{"success":false,"content":"","error":"The path ` + at +
+		`/b does not exist. Please provide a valid path."}`; string(raw) != want {
 		t.Errorf("got %s", raw)
 	}
 }
@@ -252,7 +285,8 @@ func TestOtherRoots(t *testing.T) {
 		at, path string
 		relative bool
 	}{
-		{"", "/a.txt", false}, {"/", "//./a.txt", false}, {"/w/", "/w//a.txt", false}, {at, "a.txt", true}, {at, "./a.txt", true}, {at, at + "/a.txt", true},
+		{"", "/a.txt", false}, {"/", "//./a.txt", false}, {"/w/", "/w//a.txt", false}, {at, "a.txt", true},
+		{at, "./a.txt", true}, {at, at + "/a.txt", true},
 	} {
 		e := &Editor{Root: b.Root, At: c.at, Relative: c.relative}
 		if r := e.Do(context.Background(), Call{Command: "view", Path: c.path}); r.Content != "     1\tx\n" {
@@ -268,7 +302,8 @@ func TestOtherRoots(t *testing.T) {
 		t.Errorf("got %s", r.Error)
 	}
 	e := &Editor{Root: b.Root, At: at, Relative: true}
-	if r := e.Do(context.Background(), Call{Command: "view", Path: "../project/a.txt"}); fault.KindOf(r.Fault) != fault.Denied {
+	if r := e.Do(context.Background(), Call{Command: "view", Path: "../project/a.txt"}); fault.KindOf(
+		r.Fault) != fault.Denied {
 		t.Errorf("left the root: %+v", r)
 	}
 }

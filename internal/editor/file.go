@@ -54,7 +54,8 @@ func (e *Editor) enterAlone(ctx context.Context, c *Call, p filePath) (*openFile
 	}
 	s.close()
 	if errors.Is(err, errBusy) {
-		return nil, c.refuse(fault.Unavailable, "another editor has been at work in this directory for some time", "try again")
+		return nil, c.refuse(fault.Unavailable, "another editor has been at work in this directory for some time",
+			"try again")
 	}
 	return nil, e.failed(c, "its directory cannot be opened", err)
 }

@@ -13,7 +13,8 @@ import (
 // FuzzDo sends two edits to a file of any contents by any path. Nothing outside
 // is touched, what is refused changes nothing, and undoing brings back every byte.
 func FuzzDo(f *testing.F) {
-	for _, file := range []string{"a\nb\n", "a\r\nb", "\ufeffa\n", shiftJISBytes("表\\示\r\nソ\n"), eucJPBytes("日本語です\n"), "caf\xe9\n", "\x00", "", "日本\xff語"} {
+	for _, file := range []string{"a\nb\n", "a\r\nb", "\ufeffa\n", shiftJISBytes("表\\示\r\nソ\n"), eucJPBytes("日本語です\n"),
+		"caf\xe9\n", "\x00", "", "日本\xff語"} {
 		f.Add([]byte(file), "f", byte(2), "a", "b", 1)
 		f.Add([]byte(file), "link", byte(3), "示", "能\n", 2)
 		f.Add([]byte(file), "../secret", byte(1), "日", "x", -1)
@@ -30,7 +31,8 @@ func FuzzDo(f *testing.F) {
 		b.link("../secret", "out")
 		must(t, os.WriteFile(filepath.Join(outer, "secret"), []byte("canary 5f1c"), 0o600))
 		before := tree(t, outer)
-		calls := []Call{call(names[int(command)%len(names)], at+"/"+path, old, new, n), call(strReplace, at+"/f", old, new, n), call(insert, at+"/f", old, new, n)}
+		calls := []Call{call(names[int(command)%len(names)], at+"/"+path, old, new, n),
+			call(strReplace, at+"/f", old, new, n), call(insert, at+"/f", old, new, n)}
 		var done []Call
 		for _, c := range calls {
 			was := tree(t, outer)
@@ -41,12 +43,14 @@ func FuzzDo(f *testing.F) {
 				}
 				done = append(done, c)
 			}
-			if !utf8.ValidString(r.Content) || strings.Contains(r.Content, "\x1b") || strings.Contains(r.Content, "canary 5f1c") {
+			if !utf8.ValidString(r.Content) || strings.Contains(r.Content, "\x1b") ||
+				strings.Contains(r.Content, "canary 5f1c") {
 				t.Fatalf("content %q", r.Content)
 			}
 		}
 		for i := len(done) - 1; i >= 0; i-- {
-			if r := b.Do(context.Background(), Call{Command: undoEdit, Path: done[i].Path}); !r.Success && done[i].Command != undoEdit {
+			if r := b.Do(context.Background(), Call{Command: undoEdit, Path: done[i].Path}); !r.Success &&
+				done[i].Command != undoEdit {
 				t.Fatalf("undo %+v: %s", done[i], r.Error)
 			}
 		}
@@ -74,7 +78,8 @@ func call(command, path, old, new string, n int) Call {
 
 // FuzzAnswer sends anything for a call.
 func FuzzAnswer(f *testing.F) {
-	for _, raw := range []string{`{"command":"view","path":"/workspace/project/f"}`, `{"command":"insert","path":"/","insert_line":0,"insert_text":"\ud83d\ude00"}`,
+	for _, raw := range []string{`{"command":"view","path":"/workspace/project/f"}`,
+		`{"command":"insert","path":"/","insert_line":0,"insert_text":"\ud83d\ude00"}`,
 		`{"view_range":[1,-1]`, `[]`, `{"command":"create","path":"a","file_text":"\u00"}`, `{"a":{"b":[1]}}`} {
 		f.Add([]byte(raw))
 	}
@@ -88,7 +93,8 @@ func FuzzAnswer(f *testing.F) {
 
 // FuzzCharset checks that every place in the text is found in the file.
 func FuzzCharset(f *testing.F) {
-	for _, s := range []string{shiftJISBytes("表示ｶﾅabc"), eucJPBytes("日本語ｶﾅabc"), "\x87\x90\x81\xe0", "\x8f\xb0\xa1", "caf\xe9", "日本\xff"} {
+	for _, s := range []string{shiftJISBytes("表示ｶﾅabc"), eucJPBytes("日本語ｶﾅabc"), "\x87\x90\x81\xe0", "\x8f\xb0\xa1",
+		"caf\xe9", "日本\xff"} {
 		f.Add([]byte(s), 2, 3)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, from, to int) {

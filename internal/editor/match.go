@@ -48,7 +48,8 @@ func matches(text, old []byte) (all []int) {
 func (c *Call) chosen(all []int) (int, error) {
 	n := min(len(all), mostMatches)
 	if *c.Match < 1 || *c.Match > n {
-		return 0, c.refuse(fault.Invalid, fmt.Sprintf("there is no match %d", *c.Match), fmt.Sprintf("choose one from 1 to %d", n))
+		return 0, c.refuse(fault.Invalid, fmt.Sprintf("there is no match %d", *c.Match),
+			fmt.Sprintf("choose one from 1 to %d", n))
 	}
 	return all[*c.Match-1], nil
 }
@@ -72,8 +73,10 @@ func (c *Call) several(d *document, all []int, old string) error {
 		places = append(places, "…")
 		fmt.Fprintf(&list, "\nThere are more; these are the first %d.", mostMatches)
 	}
-	return c.known(fault.Invalid, "", "No replacement was performed. Multiple occurrences of old_str `%s` in lines [%s]. Please ensure it is unique%s\n"+
-		"Give more of the text around it, or \"match\": N for one of these.", quoted(*c.OldStr), strings.Join(places, ", "), list.String())
+	return c.known(fault.Invalid, "",
+		"No replacement was performed. Multiple occurrences of old_str `%s` in lines [%s]. Please ensure it is unique%s\n"+
+			"Give more of the text around it, or \"match\": N for one of these.", quoted(*c.OldStr), strings.Join(places, ", "),
+		list.String())
 }
 
 // excerpt returns the beginning of the line that an offset lies in.

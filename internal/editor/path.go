@@ -46,7 +46,8 @@ func (e *Editor) below(c *Call) ([]string, error) {
 	case e.Relative:
 		return split(c.Path), nil
 	default:
-		return nil, c.refuse(fault.Invalid, "the path is not absolute", "did you mean "+path.Join(e.at(), path.Clean("/"+c.shown()))+"?")
+		return nil, c.refuse(fault.Invalid, "the path is not absolute",
+			"did you mean "+path.Join(e.at(), path.Clean("/"+c.shown()))+"?")
 	}
 	names, ok := cut(split(c.Path), split(e.at()))
 	if !ok {

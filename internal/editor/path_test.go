@@ -38,9 +38,11 @@ func TestConfined(t *testing.T) {
 		at + "/absolute", at + "/relative", at + "/roundabout", at + "/up", at + "/up/secret.txt", at + "/up/project/d/f",
 		at + "/above/project/d/f", at + "/dangling", at + "/twice/x", at + "/d/../up/secret.txt",
 	} {
-		for _, call := range [][]any{{"view"}, {"create", "file_text", "x"}, {"str_replace", "old_str", "secret"}, {"insert", "insert_line", 0, "insert_text", "x"}, {"undo_edit"}} {
+		for _, call := range [][]any{{"view"}, {"create", "file_text", "x"}, {"str_replace", "old_str", "secret"},
+			{"insert", "insert_line", 0, "insert_text", "x"}, {"undo_edit"}} {
 			r := b.call(call[0].(string), path, call[1:]...)
-			if r.Success || fault.KindOf(r.Fault) != fault.Denied || !strings.Contains(r.Error, "leads out of "+at+"\nname a file below") {
+			if r.Success || fault.KindOf(r.Fault) != fault.Denied ||
+				!strings.Contains(r.Error, "leads out of "+at+"\nname a file below") {
 				t.Errorf("%v %s: %+v", call, path, r)
 			}
 			if strings.Contains(strings.ReplaceAll(r.Error, path, ""), outer) {
@@ -74,10 +76,12 @@ func TestLinksInside(t *testing.T) {
 		b.ok("undo_edit", "short")
 	}
 	b.wantFile("real/dir/f", "a\n")
-	b.no(fault.Invalid, "File already exists at: "+at+"/short. Cannot overwrite files using command `create`.", "create", "short", "file_text", "x")
+	b.no(fault.Invalid, "File already exists at: "+at+"/short. Cannot overwrite files using command `create`.", "create",
+		"short", "file_text", "x")
 	b.ok("create", "fresh", "file_text", "n\n")
 	b.wantFile("real/new", "n\n")
-	b.no(fault.Invalid, "view "+at+"/loop: the path goes through too many symbolic links\nname the file itself", "view", "loop")
+	b.no(fault.Invalid, "view "+at+"/loop: the path goes through too many symbolic links\nname the file itself", "view",
+		"loop")
 	if got := b.ok("view", "d"); got != at+"/d\n"+at+"/d/f\n" {
 		t.Errorf("got %s", got)
 	}
@@ -95,5 +99,6 @@ func TestOddNames(t *testing.T) {
 	if got := b.ok("create", "\x1b[31m", "file_text", ""); got != "File created successfully at: "+at+"/␛[31m" {
 		t.Errorf("got %q", got)
 	}
-	b.no(fault.Invalid, "create "+at+"/"+strings.Repeat("n", 300)+"/f: file name too long\nchoose a shorter name", "create", strings.Repeat("n", 300)+"/f", "file_text", "")
+	b.no(fault.Invalid, "create "+at+"/"+strings.Repeat("n", 300)+"/f: file name too long\nchoose a shorter name",
+		"create", strings.Repeat("n", 300)+"/f", "file_text", "")
 }

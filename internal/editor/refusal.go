@@ -20,7 +20,8 @@ type message string
 func (m message) Error() string { return string(m) }
 
 func (c *Call) known(kind fault.Kind, hint, format string, args ...any) error {
-	return &fault.Error{Kind: kind, Op: c.Command, Subject: c.shown(), Hint: hint, Err: message(fmt.Sprintf(format, args...))}
+	return &fault.Error{Kind: kind, Op: c.Command, Subject: c.shown(), Hint: hint,
+		Err: message(fmt.Sprintf(format, args...))}
 }
 
 func (c *Call) refuse(kind fault.Kind, why, hint string) error {

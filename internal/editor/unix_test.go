@@ -23,14 +23,17 @@ func TestSpecialFiles(t *testing.T) {
 	must(t, err)
 	defer l.Close()
 	for name, what := range map[string]string{"fifo": "a named pipe", "sock": "a socket"} {
-		why := " " + at + "/" + name + ": it is " + what + ", not a regular file\ncopy what it gives into a regular file first"
+		why := " " + at + "/" + name + ": it is " + what +
+			", not a regular file\ncopy what it gives into a regular file first"
 		b.no(fault.Invalid, "view"+why, "view", name)
 		b.no(fault.Invalid, "insert"+why, "insert", name, "insert_line", 0, "insert_text", "x")
-		b.no(fault.Invalid, "File already exists at: "+at+"/"+name+". Cannot overwrite files using command `create`.", "create", name, "file_text", "x")
+		b.no(fault.Invalid, "File already exists at: "+at+"/"+name+". Cannot overwrite files using command `create`.",
+			"create", name, "file_text", "x")
 	}
 	b.ok("view", at) // lists them without opening
 	devices := &bench{open(t, "/dev"), t, b.dir}
-	devices.no(fault.Invalid, "view "+at+"/zero: it is a device, not a regular file\ncopy what it gives into a regular file first", "view", "zero")
+	devices.no(fault.Invalid,
+		"view "+at+"/zero: it is a device, not a regular file\ncopy what it gives into a regular file first", "view", "zero")
 }
 
 func TestModeIsKept(t *testing.T) {
@@ -184,7 +187,8 @@ func TestSomebodyHoldsTheLock(t *testing.T) {
 	line, text := 0, "y"
 	c := Call{Command: "insert", Path: at + "/f", InsertLine: &line, InsertText: &text}
 	r := b.Do(ctx, c)
-	if fault.KindOf(r.Fault) != fault.Unavailable || !strings.Contains(r.Error, "another editor has been at work in this directory") {
+	if fault.KindOf(r.Fault) != fault.Unavailable ||
+		!strings.Contains(r.Error, "another editor has been at work in this directory") {
 		t.Errorf("got %+v", r)
 	}
 	b.ok("view", "f") // looking needs no lock

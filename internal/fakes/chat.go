@@ -180,7 +180,8 @@ func (c *completion) remember() {
 
 // whole is the answer in one piece.
 func (c *completion) whole() json.RawMessage {
-	message := []any{"role", "assistant", "content", orNull(c.step.text()), "refusal", orNull(c.step.Refusal), "annotations", []any{}}
+	message := []any{"role", "assistant", "content", orNull(c.step.text()), "refusal", orNull(c.step.Refusal),
+		"annotations", []any{}}
 	var calls []json.RawMessage
 	for i, call := range c.step.Calls {
 		calls = append(calls, object("id", c.callID(i), "type", "function",

@@ -156,7 +156,8 @@ func (s *Step) checkNumbers() error {
 	if s.Refused != 0 && (s.Refused < 400 || s.Refused > 499) {
 		return fmt.Errorf("the server refuses nothing with %d", s.Refused)
 	}
-	if u := s.Usage; u != nil && (u.Cached > u.Input || u.Reasoning > u.Output || min(u.Input, u.Output, u.Cached, u.Reasoning) < 0) {
+	if u := s.Usage; u != nil && (u.Cached > u.Input || u.Reasoning > u.Output ||
+		min(u.Input, u.Output, u.Cached, u.Reasoning) < 0) {
 		return fmt.Errorf("the usage does not add up: cached is a part of input, reasoning of output")
 	}
 	return nil

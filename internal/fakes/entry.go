@@ -145,7 +145,8 @@ func orphan(on string, e entry) string {
 	if on == onResponses {
 		return fmt.Sprintf("No tool call found for function call output with call_id %s.", e.id)
 	}
-	return fmt.Sprintf("messages with role 'tool' must be a response to a preceding message with 'tool_calls': %q is not", e.id+e.name)
+	return fmt.Sprintf("messages with role 'tool' must be a response to a preceding message with 'tool_calls': %q is not",
+		e.id+e.name)
 }
 
 func unanswered(on string, waiting map[string]bool) string {

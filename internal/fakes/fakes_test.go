@@ -48,7 +48,8 @@ func ask(t *testing.T, s *Server, what, body string, headers ...string) got {
 		name, v, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, v)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
 	if err != nil {
 		return got{err: err}
@@ -127,7 +128,8 @@ func TestExamples(t *testing.T) {
 	s := read("count-responses.yaml")
 	body := `{"model":"gpt-4.1-mini","store":false,"stream":true,"input":[{"role":"user","content":"count the lines"}`
 	id := responsesCall(t, must(t, ask(t, s, toResponses, body+end, key)))
-	body += `,{"type":"function_call","call_id":"` + id + `","name":"execute","arguments":"{\"command\":\"wc -l a.txt\"}"}` +
+	body += `,{"type":"function_call","call_id":"` + id +
+		`","name":"execute","arguments":"{\"command\":\"wc -l a.txt\"}"}` +
 		`,{"type":"function_call_output","call_id":"` + id + `","output":"3 a.txt"}`
 	if out := must(t, ask(t, s, toResponses, body+end, key)); !strings.Contains(out, `"text":"a.txt has three lines."`) {
 		t.Error(out)
@@ -138,7 +140,8 @@ func TestExamples(t *testing.T) {
 	body = `{"model":"gpt-4.1-mini","stream":true,"messages":[{"role":"user","content":"count the lines"}`
 	out := must(t, ask(t, s, toChat, body+end, key))
 	id = digText(any(objects(t, out)[1]), "choices.0.delta.tool_calls.0.id")
-	body += `,{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"execute","arguments":"{\"command\":\"wc -l a.txt\"}"}}]}` +
+	body += `,{"role":"assistant","content":null,"tool_calls":[{"id":"` + id +
+		`","type":"function","function":{"name":"execute","arguments":"{\"command\":\"wc -l a.txt\"}"}}]}` +
 		`,{"role":"tool","tool_call_id":"` + id + `","content":"3 a.txt"}`
 	must(t, ask(t, s, toChat, body+end, key))
 	finish(t, s)
@@ -154,10 +157,12 @@ func TestExamples(t *testing.T) {
 
 	s = read("search-brave.yaml")
 	token := "X-Subscription-Token: brave-key-0123456789abcdef"
-	if g := ask(t, s, "GET /res/v1/web/search?q=landlock+kernel&search_lang=jp", "", token); g.status != 429 || g.header.Get("X-RateLimit-Reset") != "1, 1419704" {
+	if g := ask(t, s, "GET /res/v1/web/search?q=landlock+kernel&search_lang=jp", "", token); g.status != 429 ||
+		g.header.Get("X-RateLimit-Reset") != "1, 1419704" {
 		t.Errorf("%+v", g)
 	}
-	if out := must(t, ask(t, s, "GET /res/v1/web/search?q=landlock+kernel", "", token)); !strings.Contains(out, s.URL()+"/pages/landlock.html") {
+	if out := must(t, ask(t, s, "GET /res/v1/web/search?q=landlock+kernel", "", token)); !strings.Contains(out,
+		s.URL()+"/pages/landlock.html") {
 		t.Error(out)
 	}
 	must(t, ask(t, s, "GET /pages/landlock.html", ""))
@@ -179,8 +184,9 @@ func responsesCall(t *testing.T, stream string) string {
 // TestResponsesStream checks the order and the fields of the events.
 func TestResponsesStream(t *testing.T) {
 	s := play(t, `{steps: [{on: responses, reasoning: "think hard", text: "two words", calls: [{name: f, arguments: {a: 日本}}], usage: {input: 9, cached: 4, output: 5, reasoning: 2}}]}`)
-	g := ask(t, s, toResponses, `{"model":"m","store":false,"stream":true,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low","summary":"auto"},`+
-		`"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}}}],"input":[{"role":"user","content":"hi"}]}`)
+	g := ask(t, s, toResponses,
+		`{"model":"m","store":false,"stream":true,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low","summary":"auto"},`+
+			`"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}}}],"input":[{"role":"user","content":"hi"}]}`)
 	events := objects(t, must(t, g))
 	var kinds []string
 	for i, e := range events {
@@ -207,9 +213,12 @@ func TestResponsesStream(t *testing.T) {
 	}
 	first, last := events[0]["response"], events[len(events)-1]["response"]
 	checks := map[string]string{
-		"status": `"completed"`, "usage.input_tokens_details.cached_tokens": "4", "usage.total_tokens": "14", "usage.output_tokens_details.reasoning_tokens": "2",
-		"tools.0.strict": "true", "tools.0.parameters.additionalProperties": "false", "output.0.type": `"reasoning"`, "output.1.phase": `"commentary"`,
-		"output.2.arguments": `"{\"a\":\"日本\"}"`, "store": "false", "model": `"m-2025-04-14"`, "error": "null", "service_tier": `"default"`,
+		"status": `"completed"`, "usage.input_tokens_details.cached_tokens": "4", "usage.total_tokens": "14",
+		"usage.output_tokens_details.reasoning_tokens": "2",
+		"tools.0.strict": "true", "tools.0.parameters.additionalProperties": "false", "output.0.type": `"reasoning"`,
+		"output.1.phase":     `"commentary"`,
+		"output.2.arguments": `"{\"a\":\"日本\"}"`, "store": "false", "model": `"m-2025-04-14"`, "error": "null",
+		"service_tier": `"default"`,
 	}
 	for path, want := range checks {
 		if got, _ := dig(last, path); canonical(got) != want {
@@ -219,7 +228,8 @@ func TestResponsesStream(t *testing.T) {
 	if usage, there := dig(first, "usage"); !there || usage != nil {
 		t.Errorf("usage is %v at first", usage)
 	}
-	for name, want := range map[string]string{"Content-Type": eventStream, "Openai-Version": "2020-10-01", "X-Ratelimit-Reset-Requests": "6ms"} {
+	for name, want := range map[string]string{"Content-Type": eventStream, "Openai-Version": "2020-10-01",
+		"X-Ratelimit-Reset-Requests": "6ms"} {
 		if got := g.header.Get(name); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -243,7 +253,8 @@ func TestPieces(t *testing.T) {
 		t.Error(got)
 	}
 	out := must(t, ask(t, s, toChat, chatStart+end))
-	if got := join(out, "choices.0.delta.content"); got != "x y" || strings.Count(out, "\n") != strings.Count(out, "\r\n") {
+	if got := join(out, "choices.0.delta.content"); got != "x y" || strings.Count(out, "\n") != strings.Count(out,
+		"\r\n") {
 		t.Error(out)
 	}
 	out = must(t, ask(t, s, toOllama, ollamaStart+end))
@@ -258,13 +269,15 @@ func TestWhole(t *testing.T) {
 	s := play(t, `{steps: [{on: responses, text: hello, incomplete: length}, {on: chat, text: hello, calls: [{id: c1, name: f}]}, {on: ollama, text: hello, calls: [{name: f}]}]}`)
 	tests := []struct{ what, body, path, want string }{
 		{toResponses, `{"model":"m","input":"hi"}`, "incomplete_details.reason", "max_output_tokens"},
-		{toChat, strings.Replace(chatStart, `"stream":true,"stream_options":{"include_usage":true},`, "", 1) + end, "choices.0.finish_reason", "tool_calls"},
+		{toChat, strings.Replace(chatStart, `"stream":true,"stream_options":{"include_usage":true},`, "", 1) + end,
+			"choices.0.finish_reason", "tool_calls"},
 		{toOllama, strings.Replace(ollamaStart, `{`, `{"stream":false,`, 1) + end, "message.tool_calls.0.function.name", "f"},
 	}
 	for _, tt := range tests {
 		out := must(t, ask(t, s, tt.what, tt.body))
 		var v any
-		if err := json.Unmarshal([]byte(out), &v); err != nil || digText(v, tt.path) != tt.want || !strings.Contains(out, "hello") {
+		if err := json.Unmarshal([]byte(out), &v); err != nil || digText(v, tt.path) != tt.want ||
+			!strings.Contains(out, "hello") {
 			t.Errorf("%s: %v: %s", tt.what, err, out)
 		}
 	}
@@ -275,10 +288,12 @@ func TestWhole(t *testing.T) {
 // streams are not.
 func TestGzip(t *testing.T) {
 	s := play(t, `{steps: [{on: responses, text: hello}, {on: responses, new_dialog: true, text: hello}]}`)
-	if g := ask(t, s, toResponses, `{"model":"m","input":"hi"}`, "Accept-Encoding: gzip"); g.header.Get("Content-Encoding") != "gzip" || !bytes.HasPrefix([]byte(g.body), []byte{0x1f, 0x8b}) {
+	if g := ask(t, s, toResponses, `{"model":"m","input":"hi"}`, "Accept-Encoding: gzip"); g.header.Get(
+		"Content-Encoding") != "gzip" || !bytes.HasPrefix([]byte(g.body), []byte{0x1f, 0x8b}) {
 		t.Errorf("%+v", g)
 	}
-	if g := ask(t, s, toResponses, responsesStart+end, "Accept-Encoding: gzip"); g.header.Get("Content-Encoding") != "" || !strings.Contains(g.body, "hello") {
+	if g := ask(t, s, toResponses, responsesStart+end, "Accept-Encoding: gzip"); g.header.Get("Content-Encoding") != "" ||
+		!strings.Contains(g.body, "hello") {
 		t.Errorf("%+v", g)
 	}
 	finish(t, s)
@@ -341,11 +356,13 @@ func TestPreviousResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := `{"model":"m","previous_response_id":"` + digText(v, "id") + `","input":[`
-	if g := ask(t, s, toResponses, start+`{"role":"user","content":"and?"}]}`); g.status != 400 || !strings.Contains(g.body, "No tool output found for function call c1") {
+	if g := ask(t, s, toResponses, start+`{"role":"user","content":"and?"}]}`); g.status != 400 ||
+		!strings.Contains(g.body, "No tool output found for function call c1") {
 		t.Errorf("%+v", g)
 	}
 	must(t, ask(t, s, toResponses, start+`{"type":"function_call_output","call_id":"c1","output":"x"}]}`))
-	if g := ask(t, s, toResponses, `{"model":"m","previous_response_id":"resp_none","input":"hi"}`); !strings.Contains(g.body, "previous_response_not_found") {
+	if g := ask(t, s, toResponses, `{"model":"m","previous_response_id":"resp_none","input":"hi"}`); !strings.Contains(
+		g.body, "previous_response_not_found") {
 		t.Errorf("%+v", g)
 	}
 	finish(t, s)

@@ -163,7 +163,8 @@ const digest = "500a1f067a9f782620b40bee6f7b0c89e17ae61f686b92c24933e4ca4b2b8b41
 func answerTags(x *exchange) *reply {
 	var all []json.RawMessage
 	for _, name := range x.sc.Models {
-		all = append(all, object("name", name, "model", name, "modified_at", birth.Format(time.RFC3339Nano), "size", 5225388164,
+		all = append(all, object("name", name, "model", name, "modified_at", birth.Format(time.RFC3339Nano), "size",
+			5225388164,
 			"digest", digest, "details", details(), "capabilities", x.sc.capabilities()))
 	}
 	return &reply{mime: "application/json; charset=utf-8", body: object("models", array(all))}
@@ -177,9 +178,11 @@ func checkShow(x *exchange) *refusal {
 }
 
 func answerShow(x *exchange) *reply {
-	info := object("general.architecture", "qwen3", "general.parameter_count", 8190735360, "qwen3.context_length", x.sc.context(),
+	info := object("general.architecture", "qwen3", "general.parameter_count", 8190735360, "qwen3.context_length",
+		x.sc.context(),
 		"qwen3.embedding_length", 4096)
-	return &reply{mime: "application/json; charset=utf-8", body: object("modelfile", "FROM "+digText(x.fields, "model"), "parameters", "",
+	return &reply{mime: "application/json; charset=utf-8", body: object("modelfile", "FROM "+digText(x.fields, "model"),
+		"parameters", "",
 		"template", "{{ .Prompt }}", "details", details(), "model_info", info, "capabilities", x.sc.capabilities(),
 		"modified_at", birth.Format(time.RFC3339Nano))}
 }

@@ -56,7 +56,8 @@ var usualErrors = map[int][2]string{
 // errorObject spells an error of OpenAI.
 func (r *refusal) errorObject() json.RawMessage {
 	usual := usualErrors[r.status]
-	return object("message", r.message, "type", orNull(cmp.Or(r.kind, usual[1])), "param", orNull(r.param), "code", orNull(cmp.Or(r.code, usual[0])))
+	return object("message", r.message, "type", orNull(cmp.Or(r.kind, usual[1])), "param", orNull(r.param), "code",
+		orNull(cmp.Or(r.code, usual[0])))
 }
 
 func refuseOpenAI(x *exchange, r *refusal) *reply {
@@ -84,7 +85,8 @@ func checkKey(x *exchange) *refusal {
 		return &refusal{status: http.StatusUnauthorized, code: "missing_api_key",
 			message: "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth."}
 	}
-	return &refusal{status: http.StatusUnauthorized, message: "Incorrect API key provided: " + masked(strings.TrimPrefix(given, "Bearer ")) + "."}
+	return &refusal{status: http.StatusUnauthorized, message: "Incorrect API key provided: " +
+		masked(strings.TrimPrefix(given, "Bearer ")) + "."}
 }
 
 // masked shows as much of a key as OpenAI does.
@@ -132,7 +134,8 @@ func (x *exchange) checkOpenAI(of record) *refusal {
 		return bad("%s", why)
 	}
 	if model := digText(x.fields, "model"); !x.sc.knows(model) {
-		return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model)}
+		return &refusal{status: http.StatusNotFound,
+			message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model)}
 	}
 	return nil
 }

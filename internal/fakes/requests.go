@@ -17,11 +17,12 @@ const (
 )
 
 var responsesRequest = record{
-	"model!":               text,
-	"input!":               either(text, list(inputItem)),
-	"instructions":         text,
-	"tools":                list(responsesTool.shape),
-	"tool_choice":          either(word("auto none required"), record{"type!": word(functions), "name!": matching(toolName)}.shape),
+	"model!":       text,
+	"input!":       either(text, list(inputItem)),
+	"instructions": text,
+	"tools":        list(responsesTool.shape),
+	"tool_choice": either(word("auto none required"),
+		record{"type!": word(functions), "name!": matching(toolName)}.shape),
 	"parallel_tool_calls":  boolean,
 	"previous_response_id": matching(`^resp_`),
 	"store":                boolean,
@@ -47,7 +48,8 @@ var responsesTool = record{
 var responsesFormat = byMember("type", "", map[string]shape{
 	"text":        record{"type!": text}.shape,
 	"json_object": record{"type!": text}.shape,
-	"json_schema": record{"type!": text, "name!": matching(toolName), "schema!": anything, "strict": boolean, "description": text}.shape,
+	"json_schema": record{"type!": text, "name!": matching(toolName), "schema!": anything, "strict": boolean,
+		"description": text}.shape,
 })
 
 // inputItem is an entry of the input of a Responses request.
@@ -61,7 +63,8 @@ var inputItem = byMember("type", "message", map[string]shape{
 		"id": matching(`^fc_`), "status": itemStatus,
 	}.shape,
 	"function_call_output": record{
-		"type!": text, "call_id!": text, "output!": either(text, list(contentPart)), "id": matching(`^fc_`), "status": itemStatus,
+		"type!": text, "call_id!": text, "output!": either(text, list(contentPart)), "id": matching(`^fc_`),
+		"status": itemStatus,
 	}.shape,
 	"reasoning": record{
 		"type!": text, "id!": matching(`^rs_`), "encrypted_content": text, "status": itemStatus, "content": list(anything),
@@ -78,10 +81,11 @@ var contentPart = byMember("type", "", map[string]shape{
 })
 
 var chatRequest = record{
-	"model!":                text,
-	"messages!":             list(chatMessage),
-	"tools":                 list(chatTool.shape),
-	"tool_choice":           either(word("auto none required"), record{"type!": word(functions), "function!": record{"name!": matching(toolName)}.shape}.shape),
+	"model!":    text,
+	"messages!": list(chatMessage),
+	"tools":     list(chatTool.shape),
+	"tool_choice": either(word("auto none required"),
+		record{"type!": word(functions), "function!": record{"name!": matching(toolName)}.shape}.shape),
 	"stream":                boolean,
 	"stream_options":        record{"include_usage": boolean, "include_obfuscation": boolean}.shape,
 	"response_format":       chatFormat,
@@ -101,8 +105,9 @@ var chatFormat = byMember("type", "", map[string]shape{
 	"text":        record{"type!": text}.shape,
 	"json_object": record{"type!": text}.shape,
 	"json_schema": record{
-		"type!":        text,
-		"json_schema!": record{"name!": matching(toolName), "schema!": anything, "strict": boolean, "description": text}.shape,
+		"type!": text,
+		"json_schema!": record{"name!": matching(toolName), "schema!": anything, "strict": boolean,
+			"description": text}.shape,
 	}.shape,
 })
 
@@ -196,7 +201,8 @@ func suitsModel(fields map[string]any) string {
 	switch {
 	case strings.HasPrefix(model, "gpt-4") || strings.HasPrefix(model, "gpt-3"):
 		foreign = []string{"reasoning", "include"}
-	case strings.HasPrefix(model, "gpt-5") || strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") || strings.HasPrefix(model, "o4"):
+	case strings.HasPrefix(model, "gpt-5") || strings.HasPrefix(model, "o1") || strings.HasPrefix(model, "o3") ||
+		strings.HasPrefix(model, "o4"):
 		foreign = []string{"temperature", "top_p", "max_tokens"}
 	}
 	for _, name := range foreign {

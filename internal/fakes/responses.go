@@ -94,7 +94,8 @@ func (t *turn) think() {
 		}
 		return object(append(kv, "summary", array(summary))...)
 	}
-	t.event("response.output_item.added", "item", item(sealed[:len(sealed)/2]), "output_index", index) // not all of it is there yet
+	t.event("response.output_item.added", "item", item(sealed[:len(sealed)/2]), "output_index",
+		index) // not all of it is there yet
 	if digText(t.fields, "reasoning.summary") == "" {
 		t.done(item(sealed), entry{kind: reasoning, id: id, text: sealed})
 		return
@@ -162,7 +163,8 @@ func (t *turn) message(id, status string, parts ...json.RawMessage) json.RawMess
 	if len(t.step.Calls) > 0 {
 		phase = "commentary"
 	}
-	return object("id", id, "type", "message", "status", status, "content", array(parts), "phase", phase, "role", "assistant")
+	return object("id", id, "type", "message", "status", status, "content", array(parts), "phase", phase, "role",
+		"assistant")
 }
 
 // call adds a function call.
@@ -171,7 +173,8 @@ func (t *turn) call(i int) {
 	id, index, callID := t.exchange.id("fc_", i), len(t.output), cmp.Or(c.ID, t.exchange.id("call_", i))
 	arguments := c.arguments()
 	item := func(status, arguments string) json.RawMessage {
-		return object("id", id, "type", "function_call", "status", status, "arguments", arguments, "call_id", callID, "name", c.Name)
+		return object("id", id, "type", "function_call", "status", status, "arguments", arguments, "call_id", callID, "name",
+			c.Name)
 	}
 	t.event("response.output_item.added", "item", item("in_progress", ""), "output_index", index)
 	pieces := crumbs(arguments)
@@ -278,7 +281,8 @@ func (t *turn) tools() []json.RawMessage {
 			parameters = schema
 		}
 		description, _ := dig(tool, "description")
-		all = append(all, object("type", "function", "description", description, "name", digText(tool, "name"), "parameters", parameters, "strict", strict))
+		all = append(all, object("type", "function", "description", description, "name", digText(tool, "name"), "parameters",
+			parameters, "strict", strict))
 	}
 	return all
 }
@@ -286,5 +290,6 @@ func (t *turn) tools() []json.RawMessage {
 func (t *turn) bill() json.RawMessage {
 	u := t.usage()
 	return object("input_tokens", u.Input, "input_tokens_details", object("cached_tokens", u.Cached),
-		"output_tokens", u.Output, "output_tokens_details", object("reasoning_tokens", u.Reasoning), "total_tokens", u.Input+u.Output)
+		"output_tokens", u.Output, "output_tokens_details", object("reasoning_tokens", u.Reasoning), "total_tokens",
+		u.Input+u.Output)
 }

@@ -21,17 +21,21 @@ var (
 	query       = matching(`\S`)
 	googleQuery = record{
 		"q!": query, "key": text, "cx!": text, "num": digits(1, 10), "start": digits(1, 100),
-		"lr": matching(`^lang_[a-z]{2}(-[A-Z]{2})?$`), "gl": matching(`^[a-z]{2}$`), "hl": matching(`^[a-z]{2}(-[A-Za-z]{2,4})?$`),
+		"lr": matching(`^lang_[a-z]{2}(-[A-Z]{2})?$`), "gl": matching(`^[a-z]{2}$`),
+		"hl":           matching(`^[a-z]{2}(-[A-Za-z]{2,4})?$`),
 		"dateRestrict": matching(`^[dwmy]\d+$`), "safe": word("active off"),
 	}
 	braveQuery = record{
 		"q!": query, "count": digits(1, 20), "offset": digits(0, 9), "country": matching(`^([A-Z]{2}|ALL)$`),
-		"search_lang": word(braveLanguages), "ui_lang": matching(`^[a-z]{2,3}-[A-Z]{2}$`), "safesearch": word("off moderate strict"),
+		"search_lang": word(braveLanguages), "ui_lang": matching(`^[a-z]{2,3}-[A-Z]{2}$`),
+		"safesearch":       word("off moderate strict"),
 		"freshness":        matching(`^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$`),
-		"text_decorations": word("true false 1 0"), "extra_snippets": word("true false 1 0"), "result_filter": matching(`^[a-z]+(,[a-z]+)*$`),
+		"text_decorations": word("true false 1 0"), "extra_snippets": word("true false 1 0"),
+		"result_filter": matching(`^[a-z]+(,[a-z]+)*$`),
 	}
 	searxngQuery = record{
-		"q!": query, "format!": word("json"), "language": matching(`^(all|auto|[a-z]{2,3}(-[A-Z]{2})?)$`), "pageno": digits(1, 1000),
+		"q!": query, "format!": word("json"), "language": matching(`^(all|auto|[a-z]{2,3}(-[A-Z]{2})?)$`),
+		"pageno":     digits(1, 1000),
 		"time_range": word("day week month year"), "safesearch": digits(0, 2), "categories": text, "engines": text,
 	}
 )
@@ -80,7 +84,8 @@ func checkGoogle(x *exchange) *refusal {
 	why := checkQuery(googleQuery, x.query)
 	switch {
 	case key == "":
-		return &refusal{status: http.StatusForbidden, code: "forbidden", message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
+		return &refusal{status: http.StatusForbidden, code: "forbidden",
+			message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
 	case key != x.sc.googleKey():
 		return bad("API key not valid. Please pass a valid API key.")
 	case why != "":
@@ -96,37 +101,46 @@ func checkGoogle(x *exchange) *refusal {
 // googleStatuses are the words for a status.
 var googleStatuses = map[int]string{
 	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
-	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusInternalServerError: "INTERNAL", http.StatusServiceUnavailable: "UNAVAILABLE",
+	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusInternalServerError: "INTERNAL",
+	http.StatusServiceUnavailable: "UNAVAILABLE",
 }
 
 // googleReasons are the words that stand in the list of errors.
 var googleReasons = map[int]string{
-	http.StatusBadRequest: "badRequest", http.StatusForbidden: "forbidden", http.StatusTooManyRequests: "rateLimitExceeded",
+	http.StatusBadRequest: "badRequest", http.StatusForbidden: "forbidden",
+	http.StatusTooManyRequests:     "rateLimitExceeded",
 	http.StatusInternalServerError: "backendError", http.StatusServiceUnavailable: "backendError",
 }
 
 func refuseGoogle(_ *exchange, r *refusal) *reply {
 	reason := cmp.Or(r.code, googleReasons[r.status])
 	one := object("message", r.message, "domain", "global", "reason", reason)
-	return &reply{status: r.status, mime: "application/json; charset=UTF-8", body: object("error", object("code", r.status, "message", r.message,
-		"errors", []json.RawMessage{one}, "status", cmp.Or(r.kind, googleStatuses[r.status])))}
+	return &reply{status: r.status, mime: "application/json; charset=UTF-8",
+		body: object("error", object("code", r.status, "message", r.message,
+			"errors", []json.RawMessage{one}, "status", cmp.Or(r.kind, googleStatuses[r.status])))}
 }
 
 func answerGoogle(x *exchange) *reply {
 	q, hits := x.query.Get("q"), x.hits(x.asked("num", 10))
 	total := fmt.Sprint(len(x.step.Hits))
 	request := object("title", "Google Custom Search - "+q, "totalResults", total, "searchTerms", q, "count", len(hits),
-		"startIndex", x.asked("start", 1), "inputEncoding", "utf8", "outputEncoding", "utf8", "safe", "off", "cx", x.sc.googleCX())
-	kv := []any{"kind", "customsearch#search", "url", object("type", "application/json", "template", "https://www.googleapis.com/customsearch/v1?q={searchTerms}"),
+		"startIndex", x.asked("start", 1), "inputEncoding", "utf8", "outputEncoding", "utf8", "safe", "off", "cx",
+		x.sc.googleCX())
+	kv := []any{"kind", "customsearch#search", "url", object("type", "application/json", "template",
+		"https://www.googleapis.com/customsearch/v1?q={searchTerms}"),
 		"queries", object("request", []json.RawMessage{request}), "context", object("title", "fake"),
-		"searchInformation", object("searchTime", 0.25, "formattedSearchTime", "0.25", "totalResults", total, "formattedTotalResults", total)}
+		"searchInformation", object("searchTime", 0.25, "formattedSearchTime", "0.25", "totalResults", total,
+			"formattedTotalResults", total)}
 	if x.step.Altered != "" {
-		kv = append(kv, "spelling", object("correctedQuery", x.step.Altered, "htmlCorrectedQuery", "<b><i>"+x.step.Altered+"</i></b>"))
+		kv = append(kv, "spelling", object("correctedQuery", x.step.Altered, "htmlCorrectedQuery",
+			"<b><i>"+x.step.Altered+"</i></b>"))
 	}
 	var items []json.RawMessage
 	for _, h := range hits {
-		items = append(items, object("kind", "customsearch#result", "title", h.Title, "htmlTitle", "<b>"+h.Title+"</b>", "link", h.URL,
-			"displayLink", host(h.URL), "snippet", h.Snippet, "htmlSnippet", h.Snippet, "formattedUrl", h.URL, "htmlFormattedUrl", h.URL))
+		items = append(items, object("kind", "customsearch#result", "title", h.Title, "htmlTitle", "<b>"+h.Title+"</b>",
+			"link", h.URL,
+			"displayLink", host(h.URL), "snippet", h.Snippet, "htmlSnippet", h.Snippet, "formattedUrl", h.URL,
+			"htmlFormattedUrl", h.URL))
 	}
 	if items != nil {
 		kv = append(kv, "items", items) // absent when there are none
@@ -148,7 +162,8 @@ func checkBrave(x *exchange) *refusal {
 	accept := x.r.Header.Get("Accept")
 	switch {
 	case x.r.Header.Get("X-Subscription-Token") != x.sc.braveKey():
-		return &refusal{status: http.StatusUnprocessableEntity, code: "SUBSCRIPTION_TOKEN_INVALID", message: "The provided subscription token is invalid."}
+		return &refusal{status: http.StatusUnprocessableEntity, code: "SUBSCRIPTION_TOKEN_INVALID",
+			message: "The provided subscription token is invalid."}
 	case why == "" && (utf8.RuneCountInString(q) > 400 || len(strings.Fields(q)) > 50):
 		why = "q: is over 400 characters or 50 words"
 	case why == "" && accept != "" && accept != "*/*" && accept != "application/json":
@@ -171,16 +186,19 @@ func braveHeaders() map[string]string {
 
 // braveCodes are the usual ones for a status.
 var braveCodes = map[int]string{
-	http.StatusTooManyRequests: "RATE_LIMITED", http.StatusNotFound: "SUBSCRIPTION_NOT_FOUND", http.StatusUnprocessableEntity: "VALIDATION",
+	http.StatusTooManyRequests: "RATE_LIMITED", http.StatusNotFound: "SUBSCRIPTION_NOT_FOUND",
+	http.StatusUnprocessableEntity: "VALIDATION",
 	http.StatusInternalServerError: "INTERNAL",
 }
 
 func refuseBrave(x *exchange, r *refusal) *reply {
 	meta := object("component", "authentication")
 	if r.param != "" {
-		meta = object("errors", []json.RawMessage{object("type", "value_error", "loc", []string{"query", r.param}, "msg", r.message)})
+		meta = object("errors", []json.RawMessage{object("type", "value_error", "loc", []string{"query", r.param}, "msg",
+			r.message)})
 	}
-	one := object("id", x.id("", 0), "status", r.status, "code", cmp.Or(r.code, braveCodes[r.status]), "detail", r.message, "meta", meta)
+	one := object("id", x.id("", 0), "status", r.status, "code", cmp.Or(r.code, braveCodes[r.status]), "detail", r.message,
+		"meta", meta)
 	body := object("type", "ErrorResponse", "error", one, "time", birth.Unix())
 	if x.step != nil && x.step.Variant == "errors_list" {
 		body = object("type", "ErrorResponse", "errors", []json.RawMessage{one}, "time", birth.Unix())
@@ -190,7 +208,8 @@ func refuseBrave(x *exchange, r *refusal) *reply {
 
 func answerBrave(x *exchange) *reply {
 	useless := x.step.Variant == "bad_results"
-	q := object("original", x.query.Get("q"), "altered", orNull(x.step.Altered), "show_strict_warning", false, "is_navigational", false,
+	q := object("original", x.query.Get("q"), "altered", orNull(x.step.Altered), "show_strict_warning", false,
+		"is_navigational", false,
 		"is_news_breaking", false, "spellcheck_off", false, "country", "us", "bad_results", useless, "should_fallback", false,
 		"more_results_available", len(x.step.Hits) > x.asked("count", 20))
 	var results, order []json.RawMessage
@@ -201,11 +220,13 @@ func answerBrave(x *exchange) *reply {
 		}
 		results = append(results, object("title", h.Title, "url", h.URL, "is_source_local", false, "is_source_both", false,
 			"description", h.Snippet, "page_age", orNull(h.Age), "age", orNull(h.Age), "language", "en", "family_friendly", true,
-			"profile", object("name", u.Host, "url", h.URL, "long_name", u.Host, "img", ""), "type", "search_result", "subtype", "generic",
+			"profile", object("name", u.Host, "url", h.URL, "long_name", u.Host, "img", ""), "type", "search_result", "subtype",
+			"generic",
 			"meta_url", object("scheme", u.Scheme, "netloc", u.Host, "hostname", u.Hostname(), "favicon", "", "path", u.Path)))
 		order = append(order, object("type", "web", "index", i, "all", false))
 	}
-	kv := []any{"query", q, "mixed", object("type", "mixed", "main", array(order), "top", []any{}, "side", []any{}), "type", "search"}
+	kv := []any{"query", q, "mixed", object("type", "mixed", "main", array(order), "top", []any{}, "side", []any{}),
+		"type", "search"}
 	if !useless && len(results) > 0 {
 		kv = append(kv, "web", object("type", "search", "results", results, "family_friendly", true))
 	}
@@ -222,7 +243,8 @@ func checkSearxng(x *exchange) *refusal {
 // refuseSearxng spells an error as SearXNG does: a page.
 func refuseSearxng(_ *exchange, r *refusal) *reply {
 	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil,
-		"<!doctype html>\n<html lang=en>\n<title>%d %s</title>\n<h1>%[2]s</h1>\n<p>%s</p>\n", r.status, http.StatusText(r.status), r.message)}
+		"<!doctype html>\n<html lang=en>\n<title>%d %s</title>\n<h1>%[2]s</h1>\n<p>%s</p>\n", r.status,
+		http.StatusText(r.status), r.message)}
 }
 
 func answerSearxng(x *exchange) *reply {
@@ -232,15 +254,18 @@ func answerSearxng(x *exchange) *reply {
 		if u == nil {
 			u = &url.URL{}
 		}
-		results = append(results, object("url", h.URL, "title", h.Title, "content", h.Snippet, "publishedDate", orNull(h.Age), "thumbnail", "",
-			"engine", "duckduckgo", "template", "default.html", "parsed_url", []string{u.Scheme, u.Host, u.Path, "", u.RawQuery, u.Fragment},
+		results = append(results, object("url", h.URL, "title", h.Title, "content", h.Snippet, "publishedDate", orNull(h.Age),
+			"thumbnail", "",
+			"engine", "duckduckgo", "template", "default.html", "parsed_url", []string{u.Scheme, u.Host, u.Path, "", u.RawQuery,
+				u.Fragment},
 			"engines", []string{"duckduckgo"}, "positions", []int{i + 1}, "score", 1/float64(i+1), "category", "general"))
 	}
 	corrections := []string{}
 	if x.step.Altered != "" {
 		corrections = append(corrections, x.step.Altered)
 	}
-	return &reply{body: object("query", x.query.Get("q"), "number_of_results", 0, "results", array(results), "answers", []any{},
+	return &reply{body: object("query", x.query.Get("q"), "number_of_results", 0, "results", array(results), "answers",
+		[]any{},
 		"corrections", corrections, "infoboxes", []any{}, "suggestions", []any{}, "unresponsive_engines", []any{})}
 }
 
@@ -249,5 +274,6 @@ func answerPage(x *exchange) *reply {
 }
 
 func refusePage(_ *exchange, r *refusal) *reply {
-	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil, "<h1>%d %s</h1>\n", r.status, r.message)}
+	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil, "<h1>%d %s</h1>\n", r.status,
+		r.message)}
 }

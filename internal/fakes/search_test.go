@@ -21,13 +21,15 @@ func TestSearch(t *testing.T) {
 		{onSearxng, searxngAsk, "results.0.title", "results.0.url", "results.0.content"},
 	}
 	for _, tt := range tests {
-		s := play(t, `{steps: [{on: `+tt.on+`, want: {query: {q: 箱}}, altered: 箱庭, hits: [{title: A <b>, url: "https://a.example/x?y", snippet: S}, {title: B, url: "::"}]}, {on: `+tt.on+`}]}`)
+		s := play(t, `{steps: [{on: `+tt.on+
+			`, want: {query: {q: 箱}}, altered: 箱庭, hits: [{title: A <b>, url: "https://a.example/x?y", snippet: S}, {title: B, url: "::"}]}, {on: `+tt.on+`}]}`)
 		g := ask(t, s, tt.what+"%E7%AE%B1", "", braveToken)
 		var v any
 		if err := json.Unmarshal([]byte(must(t, g)), &v); err != nil {
 			t.Fatal(err)
 		}
-		if digText(v, tt.title) != "A <b>" || digText(v, tt.url) != "https://a.example/x?y" || digText(v, tt.snippet) != "S" || !strings.Contains(g.body, "箱庭") {
+		if digText(v, tt.title) != "A <b>" || digText(v, tt.url) != "https://a.example/x?y" ||
+			digText(v, tt.snippet) != "S" || !strings.Contains(g.body, "箱庭") {
 			t.Errorf("%s: %s", tt.on, g.body)
 		}
 		out := must(t, ask(t, s, tt.what+"x", "", braveToken))
@@ -77,7 +79,8 @@ func TestSearchRefusals(t *testing.T) {
 			path = ", path: /pages/x"
 		}
 		s := play(t, "{steps: [{on: "+tt.on+", refused: "+json.Number(spell(tt.status)).String()+path+"}]}")
-		if g := ask(t, s, tt.what, "", tt.headers...); g.status != tt.status || !strings.Contains(strings.ReplaceAll(g.body, "&#39;", "'"), tt.has) {
+		if g := ask(t, s, tt.what, "", tt.headers...); g.status != tt.status ||
+			!strings.Contains(strings.ReplaceAll(g.body, "&#39;", "'"), tt.has) {
 			t.Errorf("%s: %d %s", tt.what, g.status, g.body)
 		}
 		finish(t, s)
@@ -87,8 +90,10 @@ func TestSearchRefusals(t *testing.T) {
 // TestSearchFailures checks how each engine spells an error.
 func TestSearchFailures(t *testing.T) {
 	tests := []struct{ step, what, has string }{
-		{`on: google, status: 429, error: {message: "Queries per day"}`, googleAsk + "x", `{"error":{"code":429,"message":"Queries per day","errors":[{"message":"Queries per day","domain":"global","reason":"rateLimitExceeded"}],"status":"RESOURCE_EXHAUSTED"}}`},
-		{`on: brave, status: 429, error: {code: QUOTA_LIMITED, message: no more}`, braveAsk + "x", `"status":429,"code":"QUOTA_LIMITED","detail":"no more"`},
+		{`on: google, status: 429, error: {message: "Queries per day"}`, googleAsk + "x",
+			`{"error":{"code":429,"message":"Queries per day","errors":[{"message":"Queries per day","domain":"global","reason":"rateLimitExceeded"}],"status":"RESOURCE_EXHAUSTED"}}`},
+		{`on: brave, status: 429, error: {code: QUOTA_LIMITED, message: no more}`, braveAsk + "x",
+			`"status":429,"code":"QUOTA_LIMITED","detail":"no more"`},
 		{`on: brave, status: 429, variant: errors_list`, braveAsk + "x", `"errors":[{"id"`},
 		{`on: brave, variant: bad_results, hits: [{title: x}]`, braveAsk + "x", `"bad_results":true`},
 		{`on: searxng, status: 403`, searxngAsk + "x", "<h1>Forbidden</h1>"},
@@ -109,7 +114,8 @@ func TestSearchFailures(t *testing.T) {
 // TestPages checks that a page is what the step says.
 func TestPages(t *testing.T) {
 	s := play(t, `{steps: [{on: page, path: "/pages/日本?a=b", type: text/plain, body: x, headers: {ETag: y}}, {on: page, path: /pages/old, status: 302, headers: {Location: $FAKE_URL/pages/new}}, {on: page, path: /pages/none, status: 404}]}`)
-	if g := ask(t, s, "GET /pages/日本?a=b", ""); g.body != "x" || g.header.Get("Content-Type") != "text/plain" || g.header.Get("ETag") != "y" {
+	if g := ask(t, s, "GET /pages/日本?a=b", ""); g.body != "x" || g.header.Get("Content-Type") != "text/plain" ||
+		g.header.Get("ETag") != "y" {
 		t.Errorf("%+v", g)
 	}
 	if g := ask(t, s, "GET /pages/old", ""); g.status != 302 || g.header.Get("Location") != s.URL()+"/pages/new" {

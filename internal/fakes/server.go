@@ -47,10 +47,12 @@ func Start(sc *Scenario) *Server {
 		panic(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{url: "http://" + listener.Addr().String(), stop: stop, dialogs: map[string]*dialog{}, responses: map[string][]entry{}}
+	s := &Server{url: "http://" + listener.Addr().String(), stop: stop, dialogs: map[string]*dialog{},
+		responses: map[string][]entry{}}
 	s.sc = sc.expanded(s.url)
 	s.used = make([]bool, len(s.sc.Steps))
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	go s.http.Serve(listener)
 	return s
 }
@@ -91,7 +93,8 @@ const closedPort = "http://127.0.0.1:1"
 // Names are the environment variables that [Server.Env] may set. The ones it
 // does not set should be unset, or the real services would be asked.
 func Names() []string {
-	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HAKO_OPENAI_API", "OLLAMA_HOST", "HAKO_GOOGLE_URL", "GOOGLE_API_KEY",
+	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HAKO_OPENAI_API", "OLLAMA_HOST", "HAKO_GOOGLE_URL",
+		"GOOGLE_API_KEY",
 		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL", "HAKO_SPEECH_URL"}
 }
 
@@ -111,7 +114,8 @@ func (s *Server) Env() []string {
 		env = append(env, "OLLAMA_HOST="+closedPort)
 	}
 	if s.plays(onGoogle) {
-		env = append(env, "HAKO_GOOGLE_URL="+s.url+googlePath, "GOOGLE_API_KEY="+s.sc.googleKey(), "GOOGLE_CSE_CX="+s.sc.googleCX())
+		env = append(env, "HAKO_GOOGLE_URL="+s.url+googlePath, "GOOGLE_API_KEY="+s.sc.googleKey(),
+			"GOOGLE_CSE_CX="+s.sc.googleCX())
 	}
 	if s.plays(onBrave) {
 		env = append(env, "HAKO_BRAVE_URL="+s.url+bravePath, "BRAVE_API_KEY="+s.sc.braveKey())
@@ -242,10 +246,12 @@ func (x *exchange) respond() *reply {
 		return x.answer(x)
 	case x.step == nil:
 		x.violate("nobody expected a request now; %s", x.expected())
-		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "unexpected_request", message: "the scenario has no step for this request"})
+		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "unexpected_request",
+			message: "the scenario has no step for this request"})
 	case x.step.Refused != 0:
 		x.violate("it should have been refused with %d, but nothing is wrong with it", x.step.Refused)
-		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "not_refused", message: "the request should have been refused"})
+		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "not_refused",
+			message: "the request should have been refused"})
 	}
 	return x.play()
 }

@@ -113,7 +113,8 @@ var aMora = record{"phoneme!": text, "hira!": text, "accent!": integer(0)}.shape
 
 // aVoice adds what all requests for sound have.
 func aVoice(more record) record {
-	all := record{"speakerUuid!": text, "styleId!": integer(0), "text!": matching(`\S`), "prosodyDetail": list(list(aMora)), "speedScale!": number(0.5, 2)}
+	all := record{"speakerUuid!": text, "styleId!": integer(0), "text!": matching(`\S`),
+		"prosodyDetail": list(list(aMora)), "speedScale!": number(0.5, 2)}
 	for name, of := range more {
 		all[name] = of
 	}
@@ -206,7 +207,8 @@ func (x *exchange) sound(of record) *reply {
 func (x *exchange) spoken() *reply {
 	rate := int(or0(x.amount("outputSamplingRate"), 44100))
 	said := fmt.Sprint(x.fields["text"])
-	seconds := 0.1*float64(utf8.RuneCountInString(said))/x.amount("speedScale") + x.amount("prePhonemeLength") + x.amount("postPhonemeLength")
+	seconds := 0.1*float64(utf8.RuneCountInString(said))/x.amount("speedScale") + x.amount("prePhonemeLength") +
+		x.amount("postPhonemeLength")
 	return &reply{mime: "audio/wav", body: wave(rate, int(math.Round(seconds*float64(rate))))}
 }
 
@@ -241,7 +243,8 @@ func (x *exchange) extreme() bool {
 }
 
 func broken() *reply {
-	return &reply{status: http.StatusInternalServerError, mime: "text/plain; charset=utf-8", body: []byte("Internal Server Error")}
+	return &reply{status: http.StatusInternalServerError, mime: "text/plain; charset=utf-8",
+		body: []byte("Internal Server Error")}
 }
 
 // garble makes a sound go wrong as the scenario says.

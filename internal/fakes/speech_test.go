@@ -15,7 +15,8 @@ const (
 	toPredict   = "POST /v1/predict"
 	acceptWAV   = "Accept: audio/wav"
 	predictBody = `{"speakerUuid":"` + firstSpeaker + `","styleId":0,"text":"はい。","speedScale":1`
-	fullBody    = predictBody + `,"prosodyDetail":[],"volumeScale":1,"pitchScale":0,"intonationScale":1,"prePhonemeLength":0.1,"postPhonemeLength":0.1,"outputSamplingRate":24000}`
+	fullBody    = predictBody +
+		`,"prosodyDetail":[],"volumeScale":1,"pitchScale":0,"intonationScale":1,"prePhonemeLength":0.1,"postPhonemeLength":0.1,"outputSamplingRate":24000}`
 )
 
 func sayBody(old, new string) string { return strings.Replace(fullBody, old, new, 1) }
@@ -55,13 +56,15 @@ func TestSpeechLists(t *testing.T) {
 	if body := must(t, ask(t, s, "GET /v1/engine_info", "")); body != `{"device":"cpu","version":"2.3.0"}` {
 		t.Error(body)
 	}
-	if body := must(t, ask(t, s, "GET /v1/speakers_path_variant", "")); len(body) > 10_000 || !strings.Contains(body, firstSpeaker) {
+	if body := must(t, ask(t, s, "GET /v1/speakers_path_variant", "")); len(body) > 10_000 ||
+		!strings.Contains(body, firstSpeaker) {
 		t.Error(body)
 	}
 	if body := must(t, ask(t, s, "GET /v1/speakers", "")); len(body) < 1<<20 || !strings.Contains(body, `"base64Icon"`) {
 		t.Error(len(body))
 	}
-	if body := must(t, ask(t, s, "POST /v1/estimate_prosody", `{"text":"は"}`)); body != `{"plain":["は"],"detail":[[{"phoneme":"a","hira":"は","accent":0}]]}` {
+	if body := must(t, ask(t, s, "POST /v1/estimate_prosody",
+		`{"text":"は"}`)); body != `{"plain":["は"],"detail":[[{"phoneme":"a","hira":"は","accent":0}]]}` {
 		t.Error(body)
 	}
 	finish(t, s)
@@ -80,13 +83,17 @@ func TestSpeechViolations(t *testing.T) {
 		status             int
 		answer, want       string
 	}{
-		{"missing", sayBody(`"pitchScale":0,`, ""), acceptWAV, 422, `{"detail":[{"loc":["body","pitchScale"],"msg":"field required","type":"value_error.missing"}]}`, "missing required parameter: 'pitchScale'"},
+		{"missing", sayBody(`"pitchScale":0,`, ""), acceptWAV, 422,
+			`{"detail":[{"loc":["body","pitchScale"],"msg":"field required","type":"value_error.missing"}]}`,
+			"missing required parameter: 'pitchScale'"},
 		{"unknown", sayBody(`"text"`, `"emotion":1,"text"`), acceptWAV, 422, "emotion", "unknown parameter: 'emotion'"},
-		{"range", sayBody(`speedScale":1`, `speedScale":2.5`), acceptWAV, 422, `"loc":["body","speedScale"]`, "speedScale: must be a number from 0.5 to 2"},
+		{"range", sayBody(`speedScale":1`, `speedScale":2.5`), acceptWAV, 422, `"loc":["body","speedScale"]`,
+			"speedScale: must be a number from 0.5 to 2"},
 		{"rate", sayBody("24000", "8000"), acceptWAV, 422, "outputSamplingRate", "must be 16000"},
 		{"empty", sayBody("はい。", " "), acceptWAV, 422, "text", "text: must match"},
 		{"style", sayBody(`styleId":0`, `styleId":1`), acceptWAV, 500, "Internal", "there is no such voice"},
-		{"accents", sayBody("[]", `[[{"phoneme":"a"}]]`), acceptWAV, 422, "field required", "missing required parameter: 'prosodyDetail[0][0].accent'"},
+		{"accents", sayBody("[]", `[[{"phoneme":"a"}]]`), acceptWAV, 422, "field required",
+			"missing required parameter: 'prosodyDetail[0][0].accent'"},
 		{"accept", fullBody, "Accept: */*", 200, "RIFF", "not audio/wav"},
 		{"no JSON", "{", acceptWAV, 422, "detail", "not JSON"},
 	}
@@ -132,7 +139,8 @@ func TestSpeechFaults(t *testing.T) {
 	for range 2 {
 		must(t, say())
 	}
-	extreme := strings.NewReplacer(`speedScale":1`, `speedScale":1.3`, `pitchScale":0`, `pitchScale":0.1`, `intonationScale":1`, `intonationScale":1.5`).Replace(fullBody)
+	extreme := strings.NewReplacer(`speedScale":1`, `speedScale":1.3`, `pitchScale":0`, `pitchScale":0.1`,
+		`intonationScale":1`, `intonationScale":1.5`).Replace(fullBody)
 	if g := ask(t, s, toSynthesis, extreme, acceptWAV); g.status != 500 {
 		t.Errorf("%+v", g)
 	}

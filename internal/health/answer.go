@@ -34,7 +34,8 @@ const (
 func (s *Server) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", s.probe("alive", newQuestion(questionTime, s.live), func(error) {}))
-	mux.Handle("GET /readyz", s.probe("ready", newQuestion(questionTime, s.ready), onChange(log, "not ready", "ready again")))
+	mux.Handle("GET /readyz", s.probe("ready", newQuestion(questionTime, s.ready),
+		onChange(log, "not ready", "ready again")))
 	if s.Metrics != nil {
 		mux.Handle("GET /metrics", s.Metrics)
 	}

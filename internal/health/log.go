@@ -163,7 +163,8 @@ func spell(v any) string {
 		return fmt.Sprint(v)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		return string(reflect.ValueOf(v).Bytes())
-	case simple(t), t.Kind() == reflect.Slice && simple(t.Elem()), t.Kind() == reflect.Map && simple(t.Key()) && simple(t.Elem()):
+	case simple(t), t.Kind() == reflect.Slice && simple(t.Elem()), t.Kind() == reflect.Map && simple(t.Key()) &&
+		simple(t.Elem()):
 		return fmt.Sprint(v)
 	}
 	return fmt.Sprintf("(%T)", v)

@@ -105,7 +105,8 @@ func TestNamedSecret(t *testing.T) {
 
 func TestOrdinaryAttributes(t *testing.T) {
 	use := func(l *slog.Logger) {
-		l.With("worker", "w-1").WithGroup("task").Info("task ended", "id", "issue-12-k3j9x2ab", "took", 90*time.Second, "turns", 7,
+		l.With("worker", "w-1").WithGroup("task").Info("task ended", "id", "issue-12-k3j9x2ab", "took", 90*time.Second,
+			"turns", 7,
 			"ok", true, "url", "https://github.com/a/b/issues/12", "cost", 0.25, "argv", []string{"go", "test"}, "nothing", nil,
 			slog.Group("tokens", "input", 3))
 	}
@@ -117,7 +118,8 @@ func TestOrdinaryAttributes(t *testing.T) {
 	}
 	all := object(t, logged(JSON, use))
 	task := all["task"].(map[string]any)
-	if all["worker"] != "w-1" || task["turns"] != 7.0 || task["ok"] != true || fmt.Sprint(task["argv"]) != "[go test]" || task["nothing"] != nil {
+	if all["worker"] != "w-1" || task["turns"] != 7.0 || task["ok"] != true || fmt.Sprint(task["argv"]) != "[go test]" ||
+		task["nothing"] != nil {
 		t.Errorf("%v", all)
 	}
 }
@@ -128,8 +130,10 @@ func TestStructures(t *testing.T) {
 	pin := secretive{"a", []byte(told)}
 	for want, v := range map[string]any{
 		"(health.secretive)": pin, "(*health.secretive)": &pin, "([]health.secretive)": []secretive{pin},
-		"(map[string][]uint8)": map[string][]byte{"a": pin.Pin}, "([21]uint8)": [21]byte(pin.Pin), "([]interface {})": []any{pin.Pin},
-		"done": state("done"), "[1 2]": []int{1, 2}, "map[done:1]": map[state]int{"done": 1}, "(func())": func() {},
+		"(map[string][]uint8)": map[string][]byte{"a": pin.Pin}, "([21]uint8)": [21]byte(pin.Pin),
+		"([]interface {})": []any{pin.Pin},
+		"done":             state("done"), "[1 2]": []int{1, 2}, "map[done:1]": map[state]int{"done": 1},
+		"(func())": func() {},
 	} {
 		all := object(t, logged(JSON, func(l *slog.Logger) { l.Info("m", "v", v) }))
 		if all["v"] != want {
@@ -142,12 +146,14 @@ func TestFaultInLog(t *testing.T) {
 	cause := &fault.Error{Kind: fault.Unavailable, Op: "ask docker", Why: "no answer", Hint: "start docker"}
 	for _, err := range []error{cause, fmt.Errorf("begin: %w", cause), errors.Join(errors.New("x"), cause)} {
 		all := object(t, logged(JSON, func(l *slog.Logger) { l.Error("stuck", "error", err, "n", 1) }))
-		if all["error"] != err.Error() || all["error_kind"] != "unavailable" || all["error_op"] != "ask docker" || all["error_hint"] != "start docker" || all["n"] != 1.0 {
+		if all["error"] != err.Error() || all["error_kind"] != "unavailable" || all["error_op"] != "ask docker" ||
+			all["error_hint"] != "start docker" || all["n"] != 1.0 {
 			t.Errorf("%v", all)
 		}
 	}
 	out := logged(Text, func(l *slog.Logger) { l.Error("stuck", "error", cause) })
-	if !strings.HasSuffix(out, `error="ask docker: no answer" error_kind=unavailable error_op="ask docker" error_hint="start docker"`+"\n") {
+	if !strings.HasSuffix(out,
+		`error="ask docker: no answer" error_kind=unavailable error_op="ask docker" error_hint="start docker"`+"\n") {
 		t.Errorf("%s", out)
 	}
 	out = logged(Text, func(l *slog.Logger) { l.Error("stuck", "error", errors.New("plain")) })
@@ -177,7 +183,10 @@ func TestLoggingNeverPanics(t *testing.T) {
 func TestControlCharacters(t *testing.T) {
 	evil := "a\nlevel=ERROR msg=forged\r\x1b[2J\x1b]0;t\x07\x00\x7f\u009b2J\u0085\u2028\u202e\u2066\u200b\U000e0001\xff\t=\"b"
 	for _, format := range []string{Text, JSON} {
-		out := logged(format, func(l *slog.Logger) { l.Info(evil, "key", evil, "error", errors.New(evil), "list", []string{evil}) })
+		out := logged(format, func(l *slog.Logger) {
+			l.Info(evil, "key", evil, "error", errors.New(evil), "list",
+				[]string{evil})
+		})
 		if bad := strings.IndexFunc(strings.TrimSuffix(out, "\n"), dangerous); bad >= 0 {
 			t.Errorf("%s: %q", format, out[bad:])
 		}
@@ -232,7 +241,8 @@ func TestLongText(t *testing.T) {
 }
 
 func TestLevel(t *testing.T) {
-	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn, "error": slog.LevelError} {
+	for name, want := range map[string]slog.Level{"": slog.LevelInfo, "debug": slog.LevelDebug, "WARN": slog.LevelWarn,
+		"error": slog.LevelError} {
 		if got, err := Level(name); got != want || err != nil {
 			t.Errorf("Level(%q) = %v, %v", name, got, err)
 		}
@@ -291,7 +301,8 @@ func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
 // Whatever is logged is one line, harmless, and in JSON what it was.
 func FuzzLogger(f *testing.F) {
-	for _, seed := range []string{"", "a b", "箱\u3000\\u3000\"", "\x1b[0m\r\n", "\\", "\"", "\u009b\U000e0001", "password=x", "\xff\\\u3000"} {
+	for _, seed := range []string{"", "a b", "箱\u3000\\u3000\"", "\x1b[0m\r\n", "\\", "\"", "\u009b\U000e0001",
+		"password=x", "\xff\\\u3000"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -71,9 +71,11 @@ func (m *Metrics) open(b *promtext.Registry) {
 	m.calls = b.Counter("hako_agent_tool_calls_total", "Calls of tools by models.", "ok", "tool")
 	m.errors = b.Counter("hako_agent_errors_total", "Errors, by kind.", "kind")
 	m.polls = b.Counter("hako_forge_polls_total", "Times a forge was asked for tasks.", "provider", "result")
-	m.pollSeconds = b.Histogram("hako_forge_poll_seconds", "How long asking a forge for tasks took.", pollBounds(), "provider")
+	m.pollSeconds = b.Histogram("hako_forge_poll_seconds", "How long asking a forge for tasks took.", pollBounds(),
+		"provider")
 	m.found = b.Gauge("hako_forge_tasks_found", "Tasks the last successful poll found.", "provider")
-	m.missed = b.Counter("hako_scrape_failures_total", "Times a figure was missing because its source gave no answer.", "source")
+	m.missed = b.Counter("hako_scrape_failures_total", "Times a figure was missing because its source gave no answer.",
+		"source")
 }
 
 func taskBounds() []float64 {

@@ -263,15 +263,17 @@ func TestManyToolNames(t *testing.T) {
 			count++
 		}
 	}
-	if count != 101 || got["hako_agent_tool_calls_total{ok=true,tool=other}"] != 400 || got["hako_agent_tool_calls_total{ok=true,tool=tool_3}"] != 2 {
+	if count != 101 || got["hako_agent_tool_calls_total{ok=true,tool=other}"] != 400 ||
+		got["hako_agent_tool_calls_total{ok=true,tool=tool_3}"] != 2 {
 		t.Errorf("%d series: %v", count, got)
 	}
 }
 
 func TestLabel(t *testing.T) {
 	for word, want := range map[string]string{
-		"mcp_github_create-issue": "mcp_github_create-issue", "qwen3:30b-a3b": "qwen3:30b-a3b", "openai/gpt-4.1": "openai/gpt-4.1",
-		"": other, "\xff": other, "a b": other, "a\nb": other, `a"b`: other, "箱": other, "other": other,
+		"mcp_github_create-issue": "mcp_github_create-issue", "qwen3:30b-a3b": "qwen3:30b-a3b",
+		"openai/gpt-4.1": "openai/gpt-4.1",
+		"":               other, "\xff": other, "a b": other, "a\nb": other, `a"b`: other, "箱": other, "other": other,
 		strings.Repeat("a", longestLabel+1):        other,
 		"ghp_0123456789abcdefghijABCDEFGHIJ012345": other,
 	} {
@@ -366,7 +368,8 @@ func TestManyQueueStates(t *testing.T) {
 		return all, nil
 	}})
 	got := page(t, m)
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(n string) bool { return !strings.HasPrefix(n, "hako_queue_tasks{") })
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(got)),
+		func(n string) bool { return !strings.HasPrefix(n, "hako_queue_tasks{") })
 	if len(names) != 21 || got["hako_queue_tasks{state=other}"] != 30 {
 		t.Errorf("%d series: %v", len(names), ours(got))
 	}
@@ -382,12 +385,15 @@ func BenchmarkTaskEnded(b *testing.B) {
 // TestShow: whoever serves the page adds figures of its own.
 func TestShow(t *testing.T) {
 	m := NewMetrics(Sources{})
-	m.Show(Figure{Name: "hako_sandboxes", About: "Sandboxes.", Label: "kind", Ask: func(context.Context) (map[string]int, error) {
-		return map[string]int{"virtual": 2, "host": 1}, nil
-	}})
-	m.Show(Figure{Name: "hako_approvals_waiting", About: "Questions.", Ask: func(context.Context) (map[string]int, error) { return nil, errors.New("no") }})
+	m.Show(Figure{Name: "hako_sandboxes", About: "Sandboxes.", Label: "kind",
+		Ask: func(context.Context) (map[string]int, error) {
+			return map[string]int{"virtual": 2, "host": 1}, nil
+		}})
+	m.Show(Figure{Name: "hako_approvals_waiting", About: "Questions.",
+		Ask: func(context.Context) (map[string]int, error) { return nil, errors.New("no") }})
 	got := page(t, m)
-	if got["hako_sandboxes{kind=virtual}"] != 2 || got["hako_scrape_failures_total{source=hako_approvals_waiting}"] < 1 && page(t, m)["hako_scrape_failures_total{source=hako_approvals_waiting}"] < 1 {
+	if got["hako_sandboxes{kind=virtual}"] != 2 || got["hako_scrape_failures_total{source=hako_approvals_waiting}"] < 1 &&
+		page(t, m)["hako_scrape_failures_total{source=hako_approvals_waiting}"] < 1 {
 		t.Errorf("got %v", ours(got))
 	}
 }

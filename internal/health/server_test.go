@@ -135,9 +135,11 @@ func TestReasons(t *testing.T) {
 	secrets := new(redact.Set)
 	secrets.Add("correct horse")
 	docker := &fault.Error{Kind: fault.Unavailable, Op: "ask docker", Why: "it said correct horse", Hint: "start docker"}
-	queue := fmt.Errorf("queue: %w", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "token=ghp_0123456789abcdefghijABCDEFGHIJ012345"})
+	queue := fmt.Errorf("queue: %w",
+		&fault.Error{Kind: fault.Timeout, Op: "ask", Why: "token=ghp_0123456789abcdefghijABCDEFGHIJ012345"})
 	long := errors.New(strings.Repeat("箱", 4000))
-	s := &Server{Secrets: secrets, Ready: func(context.Context) error { return errors.Join(docker, errors.Join(queue, long)) }}
+	s := &Server{Secrets: secrets,
+		Ready: func(context.Context) error { return errors.Join(docker, errors.Join(queue, long)) }}
 	code, a := probeOf(s, "/readyz")
 	if code != 503 || a.Status != "not ready" || len(a.Reasons) != 3 {
 		t.Fatalf("%d %+v", code, a)
@@ -176,7 +178,8 @@ func TestHangingReady(t *testing.T) {
 		for range 3 {
 			began, w := time.Now(), httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
-			if took := time.Since(began); w.Code != 503 || took != questionTime || !strings.Contains(w.Body.String(), `"kind":"timeout"`) {
+			if took := time.Since(began); w.Code != 503 || took != questionTime ||
+				!strings.Contains(w.Body.String(), `"kind":"timeout"`) {
 				t.Errorf("%d %s after %v", w.Code, w.Body, took)
 			}
 		}
@@ -202,7 +205,8 @@ func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
 	cancel()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, "GET", "http://localhost/readyz", nil))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], `msg="not ready" error="no queue"`) || !strings.Contains(lines[1], `msg="ready again"`) {
+	if len(lines) != 2 || !strings.Contains(lines[0], `msg="not ready" error="no queue"`) ||
+		!strings.Contains(lines[1], `msg="ready again"`) {
 		t.Errorf("log:\n%s", log.String())
 	}
 }
@@ -357,7 +361,8 @@ func TestGracefulStop(t *testing.T) {
 
 func TestStopDoesNotWaitForEver(t *testing.T) {
 	asked := make(chan struct{})
-	s := &Server{Metrics: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { close(asked); <-r.Context().Done() })}
+	s := &Server{Metrics: http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { close(asked); <-r.Context().Done() })}
 	addr, stop, err := s.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)

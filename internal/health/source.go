@@ -43,7 +43,8 @@ func (m *Metrics) Show(f Figure) {
 }
 
 func queueFigure(from Sources) Figure {
-	return Figure{Name: "hako_queue_tasks", About: "Tasks in the queue, by state.", Label: "state", Ask: from.Queue, short: "queue"}
+	return Figure{Name: "hako_queue_tasks", About: "Tasks in the queue, by state.", Label: "state", Ask: from.Queue,
+		short: "queue"}
 }
 
 func containersFigure(from Sources) Figure {

@@ -38,11 +38,13 @@ func FindAmong(text string, names []string, members ...string) (Value, error) {
 }
 
 func nothing(members []string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "there is no JSON object with " + strings.Join(members, ", ") + " in it"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "there is no JSON object with " +
+		strings.Join(members, ", ") + " in it"}
 }
 
 func doubt() error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "it cannot be told which of its objects is the answer", Hint: "answer with one JSON object and nothing else"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read answer",
+		Why: "it cannot be told which of its objects is the answer", Hint: "answer with one JSON object and nothing else"}
 }
 
 // proper reads a text that is JSON and nothing else, but for a fence around it.

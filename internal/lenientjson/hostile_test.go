@@ -63,7 +63,8 @@ func TestQuotationsAreNoAnswers(t *testing.T) {
 
 // What can be told apart is told apart; only the rest has to be asked for again.
 func TestMostQuotationsAreRead(t *testing.T) {
-	unclear := map[string]bool{"only in a string": true, "only in a string, broken": true, "only in a string, cut": true, "only in a name": true,
+	unclear := map[string]bool{"only in a string": true, "only in a string, broken": true, "only in a string, cut": true,
+		"only in a name":            true,
 		"a string and nothing else": true, "in thoughts, never ending": true, "in thoughts, broken after": true}
 	for name, in := range quotations {
 		if _, err := Find(in, "text"); (err != nil) != unclear[name] {
@@ -87,7 +88,8 @@ func TestListenerAndQuotations(t *testing.T) {
 }
 
 func TestBracesInProse(t *testing.T) {
-	for _, in := range []string{"use { to open: {\"text\":\"a\"}", "awk '{print $1}' prints; {\"text\":\"a\"}", "a {b} {{c}} ${d} {e, f} {\"text\":\"a\"}", "{ {\"text\":\"a\"} }", "[1] yes {\"text\":\"a\"}",
+	for _, in := range []string{"use { to open: {\"text\":\"a\"}", "awk '{print $1}' prints; {\"text\":\"a\"}",
+		"a {b} {{c}} ${d} {e, f} {\"text\":\"a\"}", "{ {\"text\":\"a\"} }", "[1] yes {\"text\":\"a\"}",
 		"{\"text\":\"a\"} </think>", "{\"text\":\"a\"} and {\"text\":\"b\"}"} {
 		v, err := Find(in, "text")
 		if text, _ := v.Get("text"); err != nil || text.Text != "a" {

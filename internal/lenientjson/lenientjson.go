@@ -257,7 +257,8 @@ func (r *reader) bare() Value {
 	from := r.at
 	for r.at < len(r.text) {
 		c, n := r.peek()
-		if c == '\n' || c == ',' || c == '}' || c == ']' || strings.HasPrefix(r.text[r.at:], "//") || strings.HasPrefix(r.text[r.at:], "/*") {
+		if c == '\n' || c == ',' || c == '}' || c == ']' || strings.HasPrefix(r.text[r.at:], "//") ||
+			strings.HasPrefix(r.text[r.at:], "/*") {
 			break
 		}
 		r.at += n

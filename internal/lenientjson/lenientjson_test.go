@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -53,19 +54,21 @@ func TestFind(t *testing.T) {
 		"bare names":         {`{text: "a", ok: True, no: None}`, `{"text":"a","ok":true,"no":null}`},
 		"bare text":          {"{text: こんにちは、世界\n}", `{"text":"こんにちは","世界":null}`},
 		"quotes inside":      {`{"text":"彼は"はい"と言った","b":1}`, `{"text":"彼は\"はい\"と言った","b":1}`},
-		"quotes in command":  {`{"text":"a","c":"grep "x, y" f | awk '{print $1}'"}`, `{"text":"a","c":"grep \"x, y\" f | awk '{print $1}'"}`},
-		"missing comma":      {"{\"text\":\"a\"\n\"b\":\"c\" \"d\": 1}", `{"text":"a","b":"c","d":1}`},
-		"raw newline":        {"{\"text\":\"a\nb\"}", `{"text":"a\nb"}`},
-		"backslashes":        {`{"text":"\d+ \u3042 \ud83d\ude00 \ud83d x \uZZ \/"}`, `{"text":"\\d+ あ 😀 ` + "\ufffd" + ` x \\uZZ /"}`},
-		"two objects":        {`{"text":"first"}{"text":"second"}`, `{"text":"first"}`},
-		"others before":      {`use ${x} or {"a":1}: {"text":"a"}`, `{"text":"a"}`},
-		"wrapped":            {`{"answer":{"text":"a"}}`, `{"text":"a"}`},
-		"in a list":          {`[{"text":"a"}]`, `{"text":"a"}`},
-		"brace for bracket":  {`{"text":"a","l":[{"c":1}}`, `{"text":"a","l":[{"c":1}]}`},
-		"bracket for brace":  {`{"text":"a","l":[{"c":1]}`, `{"text":"a","l":[{"c":1}]}`},
-		"stray bracket":      {`{"text":"a"],"b":1}`, `{"text":"a","b":1}`},
-		"name alone":         {`{"text":"a","b",}`, `{"text":"a","b":null}`},
-		"twice":              {`{"text":"a","text":"b"}`, `{"text":"b"}`},
+		"quotes in command": {`{"text":"a","c":"grep "x, y" f | awk '{print $1}'"}`,
+			`{"text":"a","c":"grep \"x, y\" f | awk '{print $1}'"}`},
+		"missing comma": {"{\"text\":\"a\"\n\"b\":\"c\" \"d\": 1}", `{"text":"a","b":"c","d":1}`},
+		"raw newline":   {"{\"text\":\"a\nb\"}", `{"text":"a\nb"}`},
+		"backslashes": {`{"text":"\d+ \u3042 \ud83d\ude00 \ud83d x \uZZ \/"}`, `{"text":"\\d+ あ 😀 ` + "\ufffd" +
+			` x \\uZZ /"}`},
+		"two objects":       {`{"text":"first"}{"text":"second"}`, `{"text":"first"}`},
+		"others before":     {`use ${x} or {"a":1}: {"text":"a"}`, `{"text":"a"}`},
+		"wrapped":           {`{"answer":{"text":"a"}}`, `{"text":"a"}`},
+		"in a list":         {`[{"text":"a"}]`, `{"text":"a"}`},
+		"brace for bracket": {`{"text":"a","l":[{"c":1}}`, `{"text":"a","l":[{"c":1}]}`},
+		"bracket for brace": {`{"text":"a","l":[{"c":1]}`, `{"text":"a","l":[{"c":1}]}`},
+		"stray bracket":     {`{"text":"a"],"b":1}`, `{"text":"a","b":1}`},
+		"name alone":        {`{"text":"a","b",}`, `{"text":"a","b":null}`},
+		"twice":             {`{"text":"a","text":"b"}`, `{"text":"b"}`},
 	} {
 		v, err := Find(c.in, "text")
 		if err != nil {
@@ -85,7 +88,8 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	for _, in := range []string{"", "こんにちは。", "{}", `{"a":1}`, "<think>{\"text\":\"a\"}", "{{{{", strings.Repeat("[", 1000) + `"text"`,
+	for _, in := range []string{"", "こんにちは。", "{}", `{"a":1}`, "<think>{\"text\":\"a\"}", "{{{{",
+		strings.Repeat("[", 1000) + `"text"`,
 		strings.Repeat(`{"a":`, 1000)} {
 		if v, err := Find(in, "text"); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%.20q: %+v, %v", in, v, err)
@@ -122,7 +126,9 @@ func TestCut(t *testing.T) {
 
 func TestHostileTextsTakeNoTime(t *testing.T) {
 	began := time.Now()
-	for _, piece := range []string{`{`, `[`, `"`, `" `, `","`, `"a":`, `{"a":`, `\`, `\u`, `'`, `“`, `/*`, `//`, `#`, `"text":`, `{"text":"`, `"a" `, "\n", ":", `x" y`, `</think>`, "\x00", `</think>{"`, `["</think>[",`, `{a `, `{/*`, `｛`, "`"} {
+	for _, piece := range []string{`{`, `[`, `"`, `" `, `","`, `"a":`, `{"a":`, `\`, `\u`, `'`, `“`, `/*`, `//`, `#`,
+		`"text":`, `{"text":"`, `"a" `, "\n", ":", `x" y`, `</think>`, "\x00", `</think>{"`, `["</think>[",`, `{a `, `{/*`,
+		`｛`, "`"} {
 		text := `{"x":` + strings.Repeat(piece, (Largest-10)/len(piece))
 		Find(text, "text")
 		var l MemberStream
@@ -130,7 +136,7 @@ func TestHostileTextsTakeNoTime(t *testing.T) {
 			l.Hear(text[i:min(len(text), i+1000)])
 		}
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > testload.Bound(20*time.Second) {
 		t.Errorf("took %v", took)
 	}
 }
@@ -251,8 +257,10 @@ func TestListenerDoesNotWait(t *testing.T) {
 	}
 }
 
-var seeds = []string{`{"text":"a"}`, "```json\n{\"text\":\"a\",}\n```", `{'text':'it's'}`, `{"text":"\ud83d\ude00 \u`, `{"bashActions":[{"command":"ls"`, `｛“text”：“a”，｝`,
-	"<think>x</think>{text: a}", `{"text":"</think>{'text':'b'}"}`, `{"a":"{'text':'b'}"}`, `{"a":{"text":1},"text":"b"}`, `{"text":"x" "y"}`, "{\"text\":\"\xe3\x81"}
+var seeds = []string{`{"text":"a"}`, "```json\n{\"text\":\"a\",}\n```", `{'text':'it's'}`, `{"text":"\ud83d\ude00 \u`,
+	`{"bashActions":[{"command":"ls"`, `｛“text”：“a”，｝`,
+	"<think>x</think>{text: a}", `{"text":"</think>{'text':'b'}"}`, `{"a":"{'text':'b'}"}`, `{"a":{"text":1},"text":"b"}`,
+	`{"text":"x" "y"}`, "{\"text\":\"\xe3\x81"}
 
 // FuzzFind checks that nothing panics, and that what is JSON is read as such.
 func FuzzFind(f *testing.F) {
@@ -262,7 +270,8 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := Find(s, "text")
 		trimmed := strings.TrimSpace(s)
-		if !utf8.ValidString(s) || !strings.HasPrefix(trimmed, "{") || strings.Contains(s, "</think") && !json.Valid([]byte(trimmed)) {
+		if !utf8.ValidString(s) || !strings.HasPrefix(trimmed, "{") || strings.Contains(s, "</think") &&
+			!json.Valid([]byte(trimmed)) {
 			return
 		}
 		var want map[string]any
@@ -296,7 +305,8 @@ func FuzzListener(f *testing.F) {
 		}
 		got := hear(pieces...)
 		var want struct{ Text *string }
-		if strings.HasPrefix(s, `{"text":`) && json.Unmarshal([]byte(s), &want) == nil && strings.Count(s, `text`) == 1 && strings.Count(strings.ToLower(s), `text`) == 1 && want.Text != nil &&
+		if strings.HasPrefix(s, `{"text":`) && json.Unmarshal([]byte(s), &want) == nil && strings.Count(s, `text`) == 1 &&
+			strings.Count(strings.ToLower(s), `text`) == 1 && want.Text != nil &&
 			utf8.ValidString(s) && !strings.Contains(s, "</think") && got != *want.Text {
 			t.Errorf("heard %q of %q", got, *want.Text)
 		}
@@ -308,7 +318,9 @@ var member = regexp.MustCompile(`(?i)"bashActions"?[ \n\t]*[:=]`)
 // FuzzListenerShowsNoMembers checks that what nobody escaped is never shown with
 // the members behind it, and that what is heard is what is read in the end.
 func FuzzListenerShowsNoMembers(f *testing.F) {
-	for i, s := range []string{`はい、"bashActions": [{"command": "ls"`, `It's "quoted" text", "bashActions": []}`, `a" x "bashActions" : []}`, `a" bashActions= 1`, `""bashActions":`, "a\" \n \"bashActions\":", `a", b", "bashActions": []}`, `"、0`} {
+	for i, s := range []string{`はい、"bashActions": [{"command": "ls"`, `It's "quoted" text", "bashActions": []}`,
+		`a" x "bashActions" : []}`, `a" bashActions= 1`, `""bashActions":`, "a\" \n \"bashActions\":",
+		`a", b", "bashActions": []}`, `"、0`} {
 		f.Add(s, i+1)
 	}
 	f.Fuzz(func(t *testing.T, s string, size int) {

@@ -155,7 +155,8 @@ func (r *reader) goesOn() (yes, known bool) {
 	if n == 0 {
 		return true, false
 	}
-	return isQuote(c) || c < utf8.RuneSelf && (strings.ContainsRune("{}[]/#-_", c) || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'), true
+	return isQuote(c) || c < utf8.RuneSelf && (strings.ContainsRune("{}[]/#-_", c) || c >= '0' && c <= '9' ||
+		c|0x20 >= 'a' && c|0x20 <= 'z'), true
 }
 
 // longestName is how far is looked for the end of a name.
@@ -193,11 +194,16 @@ const mostBlanks = 32
 func (r *reader) comesTo(names []string) (yes, known bool) {
 	r.pass()
 	from := r.at
-	for c, n := r.peek(); n > 0 && (c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z') && r.at-from <= longestName; c, n = r.peek() {
+	for c, n := r.peek(); n > 0 && (c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z') && r.at-from <= longestName; c,
+		n = r.peek() {
 		r.at += n
 	}
 	word := r.text[from:r.at]
-	if r.at == len(r.text) && slices.ContainsFunc(names, func(name string) bool { return len(word) < len(name) && strings.EqualFold(name[:len(word)], word) }) {
+	if r.at == len(r.text) &&
+		slices.ContainsFunc(names, func(name string) bool {
+			return len(word) < len(name) &&
+				strings.EqualFold(name[:len(word)], word)
+		}) {
 		return true, false
 	}
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, word) }) {
@@ -216,7 +222,8 @@ func (r *reader) comesTo(names []string) (yes, known bool) {
 }
 
 // escapes are the letters that stand for something else after a backslash.
-var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/', '\'': '\''}
+var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
+	'\'': '\''}
 
 // escape reads what a backslash begins. One that JSON does not know is kept as it
 // stands: models forget to double those of regular expressions.

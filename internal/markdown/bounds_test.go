@@ -13,15 +13,18 @@ func TestHoldsLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
-	for _, piece := range []string{"*a ", "**a", "_ a_", "[", "![", "[]", "]", "`", "`` ` ", "<", "<a:", "&", "\\", "#", "# #", "|", "|a\n", "|-\n", "- ", ">", " ", "\t",
-		"\n", "-", "=", "~", "~~a", "1. ", "http://", "[a](", "[a](b", "[a](<b", "[a](b \"", "*a [b_ ", "e\u0301", "\u0301", "日", "、", "「", "\u200d", "a*_~`[", "```\n", "```",
+	for _, piece := range []string{"*a ", "**a", "_ a_", "[", "![", "[]", "]", "`", "`` ` ", "<", "<a:", "&", "\\", "#",
+		"# #", "|", "|a\n", "|-\n", "- ", ">", " ", "\t",
+		"\n", "-", "=", "~", "~~a", "1. ", "http://", "[a](", "[a](b", "[a](<b", "[a](b \"", "*a [b_ ", "e\u0301", "\u0301",
+		"日", "、", "「", "\u200d", "a*_~`[", "```\n", "```",
 		"(\\", "| a |\n|---|\n", "a_ []", "a[b](http://c)", "- [ ] ", "\r", "\x1b", "\xe6", "    a\n\n", "> |a\n"} {
 		for _, width := range []int{0, 30} {
 			w := NewWriter(io.Discard, Options{Width: width, Color: true, Links: true})
 			most := 0
 			for i := range 8_000 {
 				w.Write([]byte{piece[i%len(piece)]})
-				most = max(most, len(w.in)+len(w.inline.buf)+len(w.inline.held)+40*len(w.inline.nodes)+len(w.flow.unit)+len(w.out.urls)*20)
+				most = max(most, len(w.in)+len(w.inline.buf)+len(w.inline.held)+40*len(w.inline.nodes)+len(w.flow.unit)+
+					len(w.out.urls)*20)
 			}
 			if w.Close(); most > 30_000 {
 				t.Errorf("%q: holds %d bytes", piece, most)
@@ -49,7 +52,8 @@ func TestTableBounds(t *testing.T) {
 }
 
 func TestColumns(t *testing.T) {
-	tests := map[rune]int{'a': 1, 'é': 1, 'あ': 2, '箱': 2, '한': 2, '、': 2, 'Ａ': 2, 'ｱ': 1, '\u0301': 0, '\u200d': 0, '\u3099': 0, '😀': 2, '…': 1, '│': 1, '\ufe0f': 0, '\u1161': 0, 'ё': 1}
+	tests := map[rune]int{'a': 1, 'é': 1, 'あ': 2, '箱': 2, '한': 2, '、': 2, 'Ａ': 2, 'ｱ': 1, '\u0301': 0, '\u200d': 0,
+		'\u3099': 0, '😀': 2, '…': 1, '│': 1, '\ufe0f': 0, '\u1161': 0, 'ё': 1}
 	for r, want := range tests {
 		if got := columns(r); got != want {
 			t.Errorf("%q: %d columns, want %d", r, got, want)
@@ -81,12 +85,14 @@ func TestSafeURL(t *testing.T) {
 }
 
 func TestPieces(t *testing.T) {
-	for in, want := range map[string]string{"a": "a", `a\*b`: "a*b", `a\b`: `a\b`, "&amp;&x;&#27;": "&&x;␛", `\`: `\`, "&": "&"} {
+	for in, want := range map[string]string{"a": "a", `a\*b`: "a*b", `a\b`: `a\b`, "&amp;&x;&#27;": "&&x;␛", `\`: `\`,
+		"&": "&"} {
 		if got := unescape([]byte(in)); got != want {
 			t.Errorf("unescape %q: got %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"|a|b|": "a,b", "| a | b": " a , b", `|a\|b|`: "a|b", "|": "", "||": "", "|a||b|": "a,,b"} {
+	for in, want := range map[string]string{"|a|b|": "a,b", "| a | b": " a , b", `|a\|b|`: "a|b", "|": "", "||": "",
+		"|a||b|": "a,,b"} {
 		if got := strings.Join(cells([]byte(in)), ","); got != want {
 			t.Errorf("cells %q: got %q, want %q", in, got, want)
 		}

@@ -38,9 +38,10 @@ func check(t *testing.T, in string, seed uint64, o markdown.Options) {
 }
 
 // scraps are what markdown is made of, and what it must survive.
-var scraps = strings.Split("a|b |word |the |*|**|_|__|~~|`|``|```|\n|\n\n|\n|  \n|\\|\\\\\n|[|]|](|)|!|<|>|&|&amp;|&#27;|;|#|## | |  |    |\t|- |-|--|---|1. |23) |> |"+
-	"=|===|·|·-·\n|· a · b ·\n|·---·:-:·\n|http://|https://x.y/z|<a@b>|](http://x)|日|本|、|「|」|é|e\u0301|👍🏽|❤️|\u200d|\x1b|\x1b[31m|\r|\r\n|\u202e|\xff|\xe6\x97|"+
-	"- [ ] |- [x] |+ |h|ht|0|9|.|,|(|'|\"|"+strings.Repeat("x", 300)+"|"+strings.Repeat("ab ", 200), "|")
+var scraps = strings.Split(
+	"a|b |word |the |*|**|_|__|~~|`|``|```|\n|\n\n|\n|  \n|\\|\\\\\n|[|]|](|)|!|<|>|&|&amp;|&#27;|;|#|## | |  |    |\t|- |-|--|---|1. |23) |> |"+
+		"=|===|·|·-·\n|· a · b ·\n|·---·:-:·\n|http://|https://x.y/z|<a@b>|](http://x)|日|本|、|「|」|é|e\u0301|👍🏽|❤️|\u200d|\x1b|\x1b[31m|\r|\r\n|\u202e|\xff|\xe6\x97|"+
+		"- [ ] |- [x] |+ |h|ht|0|9|.|,|(|'|\"|"+strings.Repeat("x", 300)+"|"+strings.Repeat("ab ", 200), "|")
 
 // TestScraps is the fuzz target's blunter brother: it needs no luck to hit upon
 // a marker.

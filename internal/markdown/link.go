@@ -115,7 +115,8 @@ func pretends(shown, url string) bool {
 		return false
 	}
 	rest, same := strings.CutPrefix(withoutScheme(strings.ToLower(url)), withoutScheme(shown))
-	return !same || rest != "" && !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "?") && !strings.HasPrefix(rest, "#")
+	return !same || rest != "" && !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "?") &&
+		!strings.HasPrefix(rest, "#")
 }
 
 // likeAddress reports whether s has something of an address or a host's name.
@@ -262,7 +263,8 @@ func maybeAddress(s []byte) bool {
 
 func hasScheme(url string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
-	return ok && rest != "" && len(scheme) > 1 && strings.IndexFunc(scheme, func(r rune) bool { return !isAlnum(r) && r != '+' && r != '-' && r != '.' }) < 0
+	return ok && rest != "" && len(scheme) > 1 &&
+		strings.IndexFunc(scheme, func(r rune) bool { return !isAlnum(r) && r != '+' && r != '-' && r != '.' }) < 0
 }
 
 // address shows an address that is its own text.

@@ -151,7 +151,8 @@ func rewrite(t *testing.T) {
 // pieces does not show.
 func TestCutAnywhere(t *testing.T) {
 	for _, g := range goldens(t) {
-		for _, o := range []markdown.Options{g.options, {}, {Width: 7, Color: true, Links: true}, {Width: 20}, {Width: 80, Color: true}} {
+		for _, o := range []markdown.Options{g.options, {}, {Width: 7, Color: true, Links: true}, {Width: 20},
+			{Width: 80, Color: true}} {
 			want := render(t, o, g.in, whole)
 			if got := render(t, o, g.in, single); got != want {
 				t.Errorf("%s %+v, byte by byte:\n%s\nat once:\n%s", g.name, o, visible(got), visible(want))
@@ -200,13 +201,15 @@ func unsafe(s string, o markdown.Options) string {
 }
 
 func forbidden(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 &&
+		r <= 0x2069
 }
 
 // sequence returns the length of one of our own escape sequences.
 func sequence(s string, o markdown.Options) int {
 	if rest, ok := strings.CutPrefix(s, "\x1b["); ok && o.Color {
-		if n := strings.IndexFunc(rest, func(r rune) bool { return r != ';' && (r < '0' || r > '9') }); n >= 0 && rest[n] == 'm' {
+		if n := strings.IndexFunc(rest, func(r rune) bool { return r != ';' && (r < '0' || r > '9') }); n >= 0 &&
+			rest[n] == 'm' {
 			return 2 + n + 1
 		}
 	}

@@ -55,7 +55,8 @@ func TestAtOnce(t *testing.T) {
 
 // TestHeldBack says what must not be shown before it is known what it is.
 func TestHeldBack(t *testing.T) {
-	for _, in := range []string{"*", "**bold", "`code", "[text](http", "-", "1", "1.", "#", "##", "```", "```go", "|", "| a |\n", "&am", "\\", "<http", "\xe6\x97", "---"} {
+	for _, in := range []string{"*", "**bold", "`code", "[text](http", "-", "1", "1.", "#", "##", "```", "```go", "|",
+		"| a |\n", "&am", "\\", "<http", "\xe6\x97", "---"} {
 		var out bytes.Buffer
 		w := markdown.NewWriter(&out, markdown.Options{Width: 40})
 		io.WriteString(w, in)
@@ -71,7 +72,8 @@ func TestHeldBack(t *testing.T) {
 
 // TestNobodyWaitsLong writes a marker that is never closed.
 func TestNobodyWaitsLong(t *testing.T) {
-	for _, start := range []string{"*", "**", "~~", "`", "[", "![", "[a](", "<http://", "&", "| ", "a http://x/", "\n```", "- [a](b "} {
+	for _, start := range []string{"*", "**", "~~", "`", "[", "![", "[a](", "<http://", "&", "| ", "a http://x/", "\n```",
+		"- [a](b "} {
 		var out bytes.Buffer
 		w := markdown.NewWriter(&out, markdown.Options{Width: 40})
 		io.WriteString(w, start)

@@ -39,7 +39,8 @@ func (p Address) Address() (string, error) {
 		return "", p.invalid("the address is not host:port", "write it as "+p.Usual)
 	}
 	if !isPort(port) {
-		return "", p.invalid("there is no port "+port, "ports go from 1 to 65535, and 0 means any that is free; write it as "+p.Usual)
+		return "", p.invalid("there is no port "+port, "ports go from 1 to 65535, and 0 means any that is free; write it as "+
+			p.Usual)
 	}
 	host = p.host(host)
 	if !p.Public && !p.Sealed && !Loopback(host) {

@@ -28,10 +28,11 @@ func TestOwnDir(t *testing.T) {
 		spoil     func(path string) error
 		why, hint string
 	}{
-		"entered":   {func(p string) error { return os.Chmod(p, 0o711) }, "others may enter it (mode 0711)", "chmod 700 "},
-		"exchanged": {func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, "others may change its directory", "chmod go-w "},
-		"file":      {func(p string) error { return os.WriteFile(p+"2", nil, 0o600) }, "it cannot be made", ""},
-		"link":      {func(p string) error { return os.Symlink(p, p+"2") }, "it is not a directory", "move it away"},
+		"entered": {func(p string) error { return os.Chmod(p, 0o711) }, "others may enter it (mode 0711)", "chmod 700 "},
+		"exchanged": {func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, "others may change its directory",
+			"chmod go-w "},
+		"file": {func(p string) error { return os.WriteFile(p+"2", nil, 0o600) }, "it cannot be made", ""},
+		"link": {func(p string) error { return os.Symlink(p, p+"2") }, "it is not a directory", "move it away"},
 	} {
 		dir := filepath.Join(in, name, "own")
 		if err := OwnDir(dir); err != nil {

@@ -21,7 +21,8 @@ func OwnDir(path string) error {
 	case !ours(info):
 		return refuse(path, "it belongs to somebody else", "move it away", nil)
 	case shared(info.Mode(), 0o077):
-		return refuse(path, fmt.Sprintf("others may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 "+shellWord(path), nil)
+		return refuse(path, fmt.Sprintf("others may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 "+shellWord(path),
+			nil)
 	}
 	above, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 func Open(path string, flag int) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, refuse(path, "its directory cannot be made", "have HOME or XDG_STATE_HOME name a directory that you can write to", err)
+			return nil, refuse(path, "its directory cannot be made",
+				"have HOME or XDG_STATE_HOME name a directory that you can write to", err)
 		}
 	}
 	// Looked at before it is opened: opening a pipe would wait for its writer.
@@ -59,7 +60,8 @@ func Check(path string, info fs.FileInfo) error {
 	case !ours(info):
 		return refuse(path, "it belongs to somebody else", "name another file", nil)
 	case shared(info.Mode(), 0o077):
-		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()), "chmod 600 "+shellWord(path), nil)
+		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()),
+			"chmod 600 "+shellWord(path), nil)
 	}
 	return nil
 }
@@ -110,7 +112,8 @@ func trustedDir(dir, path string, info fs.FileInfo) error {
 	case !ours(info) && !root(info):
 		return refuse(path, "its directory belongs to somebody else", "name a file in a directory of your own", nil)
 	case shared(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0:
-		return refuse(path, fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir, nil)
+		return refuse(path, fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir,
+			nil)
 	}
 	return nil
 }

@@ -18,11 +18,12 @@ func TestOpen(t *testing.T) {
 		make      func(path string)
 		why, hint string
 	}{
-		"new":          {func(string) {}, "", ""},
-		"own":          {func(p string) { os.WriteFile(p, nil, 0o600) }, "", ""},
-		"world":        {func(p string) { os.WriteFile(p, nil, 0o644) }, "mode 0644", "chmod 600 "},
-		"group":        {func(p string) { os.WriteFile(p, nil, 0o600); os.Chmod(p, 0o620) }, "mode 0620", "chmod 600 "},
-		"link":         {func(p string) { os.WriteFile(p+"x", nil, 0o600); os.Symlink(p+"x", p) }, "symbolic link", "points to"},
+		"new":   {func(string) {}, "", ""},
+		"own":   {func(p string) { os.WriteFile(p, nil, 0o600) }, "", ""},
+		"world": {func(p string) { os.WriteFile(p, nil, 0o644) }, "mode 0644", "chmod 600 "},
+		"group": {func(p string) { os.WriteFile(p, nil, 0o600); os.Chmod(p, 0o620) }, "mode 0620", "chmod 600 "},
+		"link": {func(p string) { os.WriteFile(p+"x", nil, 0o600); os.Symlink(p+"x", p) }, "symbolic link",
+			"points to"},
 		"directory":    {func(p string) { os.Mkdir(p, 0o700) }, "not a plain file", "another"},
 		"open to all":  {func(p string) { os.Chmod(filepath.Dir(p), 0o777) }, "mode 0777", "chmod go-w "},
 		"like /tmp":    {func(p string) { os.Chmod(filepath.Dir(p), 0o777|os.ModeSticky) }, "", ""},
@@ -56,7 +57,8 @@ func TestHintOfOddNames(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]string{
 		"plain-1.json": dir + "/plain-1.json", "鍵.json": dir + "/鍵.json",
-		"my key": "'" + dir + "/my key'", "it's": "'" + dir + `/it'\''s'`, "a;b$c": "'" + dir + "/a;b$c'", "a b;": "'" + dir + "/a b;'", ";x": "'" + dir + "/;x'",
+		"my key": "'" + dir + "/my key'", "it's": "'" + dir + `/it'\''s'`, "a;b$c": "'" + dir + "/a;b$c'",
+		"a b;": "'" + dir + "/a b;'", ";x": "'" + dir + "/;x'",
 	} {
 		path := filepath.Join(dir, name)
 		os.WriteFile(path, nil, 0o666)
@@ -82,7 +84,8 @@ func TestDirectoryOfAnother(t *testing.T) {
 			t.Skip(err)
 		}
 		f, err := Open(filepath.Join(dir, "file"), os.O_CREATE|os.O_RDWR)
-		if f != nil || err == nil || !strings.Contains(err.Error(), "directory belongs to somebody else") || fault.Hint(err) == "" {
+		if f != nil || err == nil || !strings.Contains(err.Error(), "directory belongs to somebody else") ||
+			fault.Hint(err) == "" {
 			t.Errorf("mode %v: %v", mode, err)
 		}
 	}

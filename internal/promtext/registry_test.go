@@ -61,11 +61,13 @@ func ourBook() *Registry {
 func official(t *testing.T) string {
 	counts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "counted_total", Help: "Counted."}, []string{"a", "b"})
 	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gauge", Help: "Up and down."}, []string{"a"})
-	histogram := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "took_seconds", Help: "Took.", Buckets: []float64{0.1, 0.5, 1, 10}}, []string{"a"})
+	histogram := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "took_seconds", Help: "Took.",
+		Buckets: []float64{0.1, 0.5, 1, 10}}, []string{"a"})
 	plain := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "plain_seconds", Help: "Took.", Buckets: []float64{1}})
 	summary := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "sum_seconds", Help: "Summed."}, []string{"a"})
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "z_nothing_total", Help: "Counted \\ by nothing.\nTwo lines."}),
+	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "z_nothing_total",
+		Help: "Counted \\ by nothing.\nTwo lines."}),
 		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "never_total", Help: "Nobody counted."}, []string{"label"}),
 		counts, gauge, histogram, plain, summary)
 	for i, word := range odd {
@@ -136,7 +138,8 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, want := range []string{`counted_total{who="0"} 400`, `counted_total{who="1"} 400`, `took_seconds_bucket{le="1"} 800`, "took_seconds_sum 800"} {
+	for _, want := range []string{`counted_total{who="0"} 400`, `counted_total{who="1"} 400`,
+		`took_seconds_bucket{le="1"} 800`, "took_seconds_sum 800"} {
 		if got := text(t, b); !strings.Contains(got, want+"\n") {
 			t.Errorf("no %s in\n%s", want, got)
 		}

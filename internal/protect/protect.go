@@ -112,7 +112,10 @@ func (s *Set) Holds(path string) bool {
 		return false
 	}
 	parts := fold(path)
-	if slices.ContainsFunc(s.rooted, func(name []string) bool { return len(parts) < len(name) && hasPrefix(name, parts) && len(parts) > 0 }) {
+	if slices.ContainsFunc(s.rooted, func(name []string) bool {
+		return len(parts) < len(name) && hasPrefix(name, parts) &&
+			len(parts) > 0
+	}) {
 		return true
 	}
 	return slices.ContainsFunc(s.deep, func(name []string) bool {

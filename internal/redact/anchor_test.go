@@ -10,8 +10,12 @@ import (
 // TestAnchors makes sure that no place is passed over at which something would
 // be found.
 func TestAnchors(t *testing.T) {
-	words := []string{"sk-", "abcdefghijklmnop1234", "ghp_", "SG.", "ya29.", "AKIA", "IOSFODNN7EXAMPLE", "AIza", "eyJ", ".ey", "Bearer ", "basic ", "password", "token", "=", ":",
-		"://u:p@h", "-----BEGIN RSA PRIVATE KEY", "--password ", "x", " ", "\n", "'", `"`, `\`, "[", "]", "+", "!", "-", "\x00", "日", "curl -u a:b", "Cookie: a=", "; b=c", `Cookie":`, "curl -b ", "sshpass -p", "mysql -p", "htpasswd -b a b c", " -passin pass:", "://discord.com/webhooks/1/abcdefgh", "_", "b", "B", "I", "z", "J", ".", `\n`, `\u000a`, "pass"}
+	words := []string{"sk-", "abcdefghijklmnop1234", "ghp_", "SG.", "ya29.", "AKIA", "IOSFODNN7EXAMPLE", "AIza", "eyJ",
+		".ey", "Bearer ", "basic ", "password", "token", "=", ":",
+		"://u:p@h", "-----BEGIN RSA PRIVATE KEY", "--password ", "x", " ", "\n", "'", `"`, `\`, "[", "]", "+", "!", "-",
+		"\x00", "日", "curl -u a:b", "Cookie: a=", "; b=c", `Cookie":`, "curl -b ", "sshpass -p", "mysql -p",
+		"htpasswd -b a b c", " -passin pass:", "://discord.com/webhooks/1/abcdefgh", "_", "b", "B", "I", "z", "J", ".", `\n`,
+		`\u000a`, "pass"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60_000 {
 		var b strings.Builder

@@ -11,7 +11,8 @@ import (
 func TestEscapesAreBorders(t *testing.T) {
 	jwt := "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"
 	for _, token := range []string{
-		"sk-abcdefghijklmnop1234", someToken, "AKIAIOSFODNN7EXAMPLE", jwt, "xoxb-123456789012-abcdef", "glpat-ABCDEFGHIJKLMNOPQRST", "SG.abcdefghijklmnop1234567",
+		"sk-abcdefghijklmnop1234", someToken, "AKIAIOSFODNN7EXAMPLE", jwt, "xoxb-123456789012-abcdef",
+		"glpat-ABCDEFGHIJKLMNOPQRST", "SG.abcdefghijklmnop1234567",
 		"Bearer abc123def456ghi789", "--password hunter22", "pass=hunter22", "token=hunter22", "curl -u a:hunter22",
 	} {
 		secret := token[strings.LastIndexAny(token, " =:")+1:]
@@ -34,7 +35,8 @@ func TestEscapesAreBorders(t *testing.T) {
 
 func TestLettersAreNoBorders(t *testing.T) {
 	for _, text := range []string{
-		"task-management-system-of-the-house", `a\n\task-management-system-of`, `\u00task-management-system-of-it`, "xAKIAIOSFODNN7EXAMPLE", `C:\new-file-of-mine`, "non--password",
+		"task-management-system-of-the-house", `a\n\task-management-system-of`, `\u00task-management-system-of-it`,
+		"xAKIAIOSFODNN7EXAMPLE", `C:\new-file-of-mine`, "non--password",
 		"compass=north", `\npassed: 12`, `u000ask-abcdefghijklmnop1234`,
 	} {
 		if got := Text(text); got != text {
@@ -52,7 +54,8 @@ func TestFarAway(t *testing.T) {
 		"token=" + long + " end":                                  "token=" + Mark + " end",
 		"x " + somePEM[:40] + key + somePEM[40:] + " end":         "x " + Mark + " end",
 		"PRIVATE_KEY=" + somePEM[:40] + key + somePEM[40:] + " x": "PRIVATE_KEY=" + Mark + " x",
-		`curl ` + strings.Repeat("-H x ", 90) + "-u a:hunter22 x": `curl ` + strings.Repeat("-H x ", 90) + "-u a:" + Mark + " x",
+		`curl ` + strings.Repeat("-H x ", 90) + "-u a:hunter22 x": `curl ` + strings.Repeat("-H x ", 90) + "-u a:" + Mark +
+			" x",
 	} {
 		if got := Text(in); got != want {
 			t.Errorf("%s became %s", short(in), short(got))

@@ -131,19 +131,34 @@ func TestManyCookies(t *testing.T) {
 
 func TestOrdinaryOptions(t *testing.T) {
 	for _, text := range []string{
-		"docker run -p 8080:80 x", "docker run --name login -p 8080:80 x", "docker run -d --name mysql -p3306:3306 mysql:8", "docker run --name mysql -p 127.0.0.1:3306:3306/tcp mysql",
-		"mkdir -p a/b", "cp -p a b", "cp -pr a b", "curl -b cookies.txt x", "curl -b /tmp/a=b x", "curl -c jar -b jar x?a=b", `curl -b "$JAR" x`, "curl --cookie-jar a=b x", "ssh -p 22 h", "mysql -p mydb", "mysql -p -u root mydb", "mysql -uroot -p", `mysql -p"$P" x`, `mysql "-p" db`,
-		"use `mysql -p` or `x`", "find / -name mysql -print", "find mysql -prune", "find /var/lib/mysql -perm 600", "ls /var/lib/mysql -pa", "sshpass -e ssh -p 22 h", "sshpass -f file ssh -p 22 h", "sshpass -e ./run.sh -p 22", "sshpass -p $P ssh h",
-		"docker login -u me --password-stdin h", "docker login h; mkdir -p a/b", `"docker login h\nmkdir -p a/b"`, "docker login h && ssh -p 22 x", "redis-cli -h h -p 6379 ping", "redis-cli ping | grep -a x", "ls -a x", "grep -w word file", "ldapsearch -x -W -b dc=b",
-		"smbclient //h/s -U me", "smbclient -L h -N", "date -u +%H:%M", "openssl rsa -passin env:P -in x", "openssl rsa -passin file:p", "htpasswd -c file me", "htpasswd -b file", "htpasswd -nb me", "sort -b file name word", "tar -b 20 -cf a b c",
-		"the cookie: a biscuit", "Cookie: none", "cookie := http.Cookie{Name: x}", "cookies: a=b", `{"cookie": true, "a=b": 1}`, "Set-Cookie: sid=; Max-Age=0", "Cookie: $COOKIE", "Cookie policy: see x=y",
-		"https://hooks.slack.com/services/", "https://hooks.slack.com/services/T…/B…/…", "https://api.slack.com/messaging/webhooks", "https://discord.com/api/webhooks/1234567890", "https://discord.com/developers/docs/resources/webhook", "https://notdiscord.com/api/webhooks/1234567890/abcdefgh",
-		"https://api.telegram.org/bot$TOKEN/getMe", "https://api.telegram.org/bot<token>/getMe", "https://core.telegram.org/bots/api", "https://x.logic.azure.com/workflows/a?b=c", "https://hooks.zapier.com/", "https://discord.com.example.org/api/webhooks/1/abcdefgh",
+		"docker run -p 8080:80 x", "docker run --name login -p 8080:80 x", "docker run -d --name mysql -p3306:3306 mysql:8",
+		"docker run --name mysql -p 127.0.0.1:3306:3306/tcp mysql",
+		"mkdir -p a/b", "cp -p a b", "cp -pr a b", "curl -b cookies.txt x", "curl -b /tmp/a=b x", "curl -c jar -b jar x?a=b",
+		`curl -b "$JAR" x`, "curl --cookie-jar a=b x", "ssh -p 22 h", "mysql -p mydb", "mysql -p -u root mydb",
+		"mysql -uroot -p", `mysql -p"$P" x`, `mysql "-p" db`,
+		"use `mysql -p` or `x`", "find / -name mysql -print", "find mysql -prune", "find /var/lib/mysql -perm 600",
+		"ls /var/lib/mysql -pa", "sshpass -e ssh -p 22 h", "sshpass -f file ssh -p 22 h", "sshpass -e ./run.sh -p 22",
+		"sshpass -p $P ssh h",
+		"docker login -u me --password-stdin h", "docker login h; mkdir -p a/b", `"docker login h\nmkdir -p a/b"`,
+		"docker login h && ssh -p 22 x", "redis-cli -h h -p 6379 ping", "redis-cli ping | grep -a x", "ls -a x",
+		"grep -w word file", "ldapsearch -x -W -b dc=b",
+		"smbclient //h/s -U me", "smbclient -L h -N", "date -u +%H:%M", "openssl rsa -passin env:P -in x",
+		"openssl rsa -passin file:p", "htpasswd -c file me", "htpasswd -b file", "htpasswd -nb me", "sort -b file name word",
+		"tar -b 20 -cf a b c",
+		"the cookie: a biscuit", "Cookie: none", "cookie := http.Cookie{Name: x}", "cookies: a=b",
+		`{"cookie": true, "a=b": 1}`, "Set-Cookie: sid=; Max-Age=0", "Cookie: $COOKIE", "Cookie policy: see x=y",
+		"https://hooks.slack.com/services/", "https://hooks.slack.com/services/T…/B…/…",
+		"https://api.slack.com/messaging/webhooks", "https://discord.com/api/webhooks/1234567890",
+		"https://discord.com/developers/docs/resources/webhook", "https://notdiscord.com/api/webhooks/1234567890/abcdefgh",
+		"https://api.telegram.org/bot$TOKEN/getMe", "https://api.telegram.org/bot<token>/getMe",
+		"https://core.telegram.org/bots/api", "https://x.logic.azure.com/workflows/a?b=c", "https://hooks.zapier.com/",
+		"https://discord.com.example.org/api/webhooks/1/abcdefgh",
 	} {
 		if got := Text(text); got != text {
 			t.Errorf("%s became %s", text, got)
 		}
-		if got := Argv(strings.Fields(text)); !slices.Equal(got, strings.Fields(text)) && !strings.ContainsAny(text, "\";|&`$") {
+		if got := Argv(strings.Fields(text)); !slices.Equal(got, strings.Fields(text)) &&
+			!strings.ContainsAny(text, "\";|&`$") {
 			t.Errorf("the words of %s became %q", text, got)
 		}
 	}

@@ -6,7 +6,8 @@ import "strings"
 // nothing else; those of the second also occur in prose, and those of the third
 // count only as a word of their own: compass and OLDPWD are none.
 var (
-	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret", "authtoken", "accesstoken", "refreshtoken",
+	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret",
+		"authtoken", "accesstoken", "refreshtoken",
 		"secretkeybase", "encryptionkey", "signingkey", "passcode", "accountkey", "sshpass", "dbpass", "userpass", "rootpass"}
 	maybe = []string{"token", "secret", "credential", "credentials"}
 	words = []string{"pass", "pwd"}

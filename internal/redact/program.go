@@ -24,15 +24,22 @@ var programs = []program{
 	{name: "curl", user: ':', cookies: true},
 	{name: "smbclient", user: '%'}, {name: "rpcclient", user: '%'}, {name: "smbget", user: '%'},
 	{name: "sshpass", flag: 'p', leads: true},
-	{name: "docker", flag: 'p', login: true}, {name: "podman", flag: 'p', login: true}, {name: "nerdctl", flag: 'p', login: true},
-	{name: "buildah", flag: 'p', login: true}, {name: "skopeo", flag: 'p', login: true}, {name: "oras", flag: 'p', login: true},
-	{name: "mysql", flag: 'p', attached: true}, {name: "mysqldump", flag: 'p', attached: true}, {name: "mysqladmin", flag: 'p', attached: true},
-	{name: "mysqlimport", flag: 'p', attached: true}, {name: "mysqlcheck", flag: 'p', attached: true}, {name: "mysqlshow", flag: 'p', attached: true},
-	{name: "mysqlbinlog", flag: 'p', attached: true}, {name: "mariadb", flag: 'p', attached: true}, {name: "mariadb-dump", flag: 'p', attached: true},
+	{name: "docker", flag: 'p', login: true}, {name: "podman", flag: 'p', login: true},
+	{name: "nerdctl", flag: 'p', login: true},
+	{name: "buildah", flag: 'p', login: true}, {name: "skopeo", flag: 'p', login: true},
+	{name: "oras", flag: 'p', login: true},
+	{name: "mysql", flag: 'p', attached: true}, {name: "mysqldump", flag: 'p', attached: true},
+	{name: "mysqladmin", flag: 'p', attached: true},
+	{name: "mysqlimport", flag: 'p', attached: true}, {name: "mysqlcheck", flag: 'p', attached: true},
+	{name: "mysqlshow", flag: 'p', attached: true},
+	{name: "mysqlbinlog", flag: 'p', attached: true}, {name: "mariadb", flag: 'p', attached: true},
+	{name: "mariadb-dump", flag: 'p', attached: true},
 	{name: "mariadb-admin", flag: 'p', attached: true}, {name: "mariadb-import", flag: 'p', attached: true},
 	{name: "redis-cli", flag: 'a'}, {name: "valkey-cli", flag: 'a'},
-	{name: "ldapsearch", flag: 'w'}, {name: "ldapadd", flag: 'w'}, {name: "ldapmodify", flag: 'w'}, {name: "ldapdelete", flag: 'w'},
-	{name: "ldappasswd", flag: 'w'}, {name: "ldapwhoami", flag: 'w'}, {name: "ldapcompare", flag: 'w'}, {name: "ldapmodrdn", flag: 'w'},
+	{name: "ldapsearch", flag: 'w'}, {name: "ldapadd", flag: 'w'}, {name: "ldapmodify", flag: 'w'},
+	{name: "ldapdelete", flag: 'w'},
+	{name: "ldappasswd", flag: 'w'}, {name: "ldapwhoami", flag: 'w'}, {name: "ldapcompare", flag: 'w'},
+	{name: "ldapmodrdn", flag: 'w'},
 	{name: "htpasswd", last: true},
 	{name: "find", alone: true},
 }
@@ -120,7 +127,8 @@ func programPlace(s string, i, end int) bool {
 	if end < len(s) && s[end] > ' ' && !quoting(s[end]) {
 		return false
 	}
-	return i == 0 || s[i-1] <= ' ' || quote(s[i-1]) || s[i-1] == '`' || commandEnds(s[i-1]) || escapedBefore(s, i) || strings.HasSuffix(s[:i], "bin/")
+	return i == 0 || s[i-1] <= ' ' || quote(s[i-1]) || s[i-1] == '`' || commandEnds(s[i-1]) || escapedBefore(s, i) ||
+		strings.HasSuffix(s[:i], "bin/")
 }
 
 // programOption reports whether an option is worth the search for its program.
@@ -133,7 +141,8 @@ func programOption(option string) bool {
 		return name == "cookie" || strings.HasSuffix(name, "user")
 	}
 	last := name[len(name)-1]
-	return strings.IndexByte("uUpawb", name[0]) >= 0 || last|0x20 == 'u' || last == 'b' || len(name) < 6 && strings.IndexByte(name, 'b') > 0
+	return strings.IndexByte("uUpawb", name[0]) >= 0 || last|0x20 == 'u' || last == 'b' || len(name) < 6 &&
+		strings.IndexByte(name, 'b') > 0
 }
 
 // programSecret finds the secret in or after the option s[i:end] of a program.
@@ -190,7 +199,8 @@ func (sc *scanner) attached(s string, i int, opened bool) (from, to int) {
 // portMapping reports whether a word is like 127.0.0.1:80:80/tcp.
 func portMapping(word string) bool {
 	word, _, _ = strings.Cut(word, "/")
-	return strings.Contains(word, ":") && span(word, func(c byte) bool { return digit(c) || c == '.' || c == ':' || c == '-' }) == len(word)
+	return strings.Contains(word, ":") &&
+		span(word, func(c byte) bool { return digit(c) || c == '.' || c == ':' || c == '-' }) == len(word)
 }
 
 // lastWord finds the password of htpasswd -b file name password, and of

@@ -94,8 +94,10 @@ func jsonStrings(b *bytes.Buffer, r *rand.Rand) {
 	sizes := []int{8, 12, 16, 20, 24, 32, 48, 64}
 	for stop := b.Len() + randomPiece; b.Len() < stop; {
 		data := randomBytes(r, sizes[r.IntN(len(sizes))])
-		fmt.Fprintf(b, `{"id":"%s","digest":"%x","blob":"%s","cursor":"%s","n":%d}`+"\n", base64.RawURLEncoding.EncodeToString(data), randomBytes(r, 32),
-			base64.StdEncoding.EncodeToString(randomBytes(r, 10+r.IntN(90))), base64.URLEncoding.EncodeToString(randomBytes(r, sizes[r.IntN(len(sizes))])), r.Uint64())
+		fmt.Fprintf(b, `{"id":"%s","digest":"%x","blob":"%s","cursor":"%s","n":%d}`+"\n",
+			base64.RawURLEncoding.EncodeToString(data), randomBytes(r, 32),
+			base64.StdEncoding.EncodeToString(randomBytes(r, 10+r.IntN(90))),
+			base64.URLEncoding.EncodeToString(randomBytes(r, sizes[r.IntN(len(sizes))])), r.Uint64())
 	}
 }
 
@@ -125,15 +127,21 @@ func TestRandomDataStaysWhole(t *testing.T) {
 // the same letters in the middle of one, which are something else.
 func TestTokensAtTheEdgeOfAWord(t *testing.T) {
 	for _, token := range []string{
-		"AIza01234567890123456789", "AIzaSyA1234567890abcdefghijklmnopqrstuv", "AKIAIOSFODNN7EXAMPLE", "ghp_0123456789abcdefghijABCDEFGHIJ012345", "sk-abcdefghijklmnop1234",
-		"sk-proj-aB3" + strings.Repeat("xY_z", 10), "sk-ant-api03-" + strings.Repeat("xY-z", 20) + "AA", "sk-" + strings.Repeat("aB3d", 12), "xoxb-123456789012-123456789012-aBcDeFgHiJkLmNoPqRsTuVwX",
-		"glpat-aBcDeFgHiJ_kLmNoPqRs", "npm_" + strings.Repeat("aB3d", 9), "hf_" + strings.Repeat("aB", 17), "hako_yK-v4w-0UA6MiGuC6egRo3aZ72ZyjocwYh4rkAqUSQ0", "gsk_" + strings.Repeat("aB3d", 13),
-		"xai-" + strings.Repeat("aB3d", 20), "pypi-AgEIcHlwaS5vcmc" + strings.Repeat("aB3d", 20), "glc_eyJ" + strings.Repeat("aB3d", 20), "glrt-aBcDeFgHiJ_kLmNoPqRs", "r8_" + strings.Repeat("aB3d", 9) + "Z",
+		"AIza01234567890123456789", "AIzaSyA1234567890abcdefghijklmnopqrstuv", "AKIAIOSFODNN7EXAMPLE",
+		"ghp_0123456789abcdefghijABCDEFGHIJ012345", "sk-abcdefghijklmnop1234",
+		"sk-proj-aB3" + strings.Repeat("xY_z", 10), "sk-ant-api03-" + strings.Repeat("xY-z", 20) + "AA",
+		"sk-" + strings.Repeat("aB3d", 12), "xoxb-123456789012-123456789012-aBcDeFgHiJkLmNoPqRsTuVwX",
+		"glpat-aBcDeFgHiJ_kLmNoPqRs", "npm_" + strings.Repeat("aB3d", 9), "hf_" + strings.Repeat("aB", 17),
+		"hako_yK-v4w-0UA6MiGuC6egRo3aZ72ZyjocwYh4rkAqUSQ0", "gsk_" + strings.Repeat("aB3d", 13),
+		"xai-" + strings.Repeat("aB3d", 20), "pypi-AgEIcHlwaS5vcmc" + strings.Repeat("aB3d", 20),
+		"glc_eyJ" + strings.Repeat("aB3d", 20), "glrt-aBcDeFgHiJ_kLmNoPqRs", "r8_" + strings.Repeat("aB3d", 9) + "Z",
 	} {
-		for _, around := range [][2]string{{"", ""}, {" ", " "}, {"key=", "&x"}, {`"`, `"`}, {"a: ", "\n"}, {"<", ">"}, {"(", ")."}, {"日", "本"}, {"/", "/x"}, {`\n`, `\n`}, {"_", " "}, {"`", "`"}} {
+		for _, around := range [][2]string{{"", ""}, {" ", " "}, {"key=", "&x"}, {`"`, `"`}, {"a: ", "\n"}, {"<", ">"},
+			{"(", ")."}, {"日", "本"}, {"/", "/x"}, {`\n`, `\n`}, {"_", " "}, {"`", "`"}} {
 			text := around[0] + token + around[1]
 			got, places := new(Set).Count(text)
-			if strings.Contains(got, token) && (around[0] != "/" || token != "AIza01234567890123456789") || strings.Contains(got, Mark) != (places == 1) {
+			if strings.Contains(got, token) && (around[0] != "/" || token != "AIza01234567890123456789") ||
+				strings.Contains(got, Mark) != (places == 1) {
 				t.Errorf("%q became %q, %d places", text, got, places)
 			}
 		}
@@ -148,14 +156,17 @@ func TestTokensAtTheEdgeOfAWord(t *testing.T) {
 // TestNamesAreNoTokens has names that begin as some tokens do.
 func TestNamesAreNoTokens(t *testing.T) {
 	for _, text := range []string{
-		"npm_config_globalignorefile=x", "npm_package_dependencies_typescript", "hf_hub_download_with_progress_bar", ".sk-toggleable__content-arrow {", "sk-container-id-1", "ops_" + strings.Repeat("a_b", 30),
-		"zzzzAIza01234567890123456789", "r8_configuration_of_the_shrinker_for_tests", `{"data":"aGVsbG8gd29ybGQ5OTk5OWFhpassword=","next":"value"}`, `["QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0/pWd==", "x"]`,
+		"npm_config_globalignorefile=x", "npm_package_dependencies_typescript", "hf_hub_download_with_progress_bar",
+		".sk-toggleable__content-arrow {", "sk-container-id-1", "ops_" + strings.Repeat("a_b", 30),
+		"zzzzAIza01234567890123456789", "r8_configuration_of_the_shrinker_for_tests",
+		`{"data":"aGVsbG8gd29ybGQ5OTk5OWFhpassword=","next":"value"}`, `["QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0/pWd==", "x"]`,
 	} {
 		if got := Text(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
-	for _, text := range []string{`MY_VERY_LONG_NAME_OF_A_DATABASE_PASSWORD="hunter22"`, "theVeryLongNameOfADatabase2Password=hunter22", `{"theVeryLongNameOfADatabase2Password":"hunter22"}`} {
+	for _, text := range []string{`MY_VERY_LONG_NAME_OF_A_DATABASE_PASSWORD="hunter22"`,
+		"theVeryLongNameOfADatabase2Password=hunter22", `{"theVeryLongNameOfADatabase2Password":"hunter22"}`} {
 		if got := Text(text); strings.Contains(got, "hunter22") {
 			t.Errorf("%q became %q", text, got)
 		}
@@ -167,8 +178,11 @@ func TestCount(t *testing.T) {
 	var set Set
 	set.Add("correct horse", "hunter22")
 	for text, want := range map[string]int{
-		"": 0, "nothing": 0, "[redacted] before": 0, someToken: 1, "a " + someToken + " b " + someToken: 2, "correct horse, correct horse": 2,
-		"password=hunter22": 1, "password='a hunter22 b hunter22 c'": 1, "Bearer abc123def456ghi789 hunter22\n" + somePEM: 3, "Cookie: a=hunter22; b=xyzxyz": 2,
+		"": 0, "nothing": 0, "[redacted] before": 0, someToken: 1, "a " + someToken + " b " + someToken: 2,
+		"correct horse, correct horse": 2,
+		"password=hunter22":            1, "password='a hunter22 b hunter22 c'": 1, "Bearer abc123def456ghi789 hunter22\n" +
+			somePEM: 3,
+		"Cookie: a=hunter22; b=xyzxyz": 2,
 	} {
 		clean, got := set.Count(text)
 		if got != want || strings.Count(clean, Mark)-strings.Count(text, Mark) != want {

@@ -194,7 +194,8 @@ func userPart(option, word string, parts byte) int {
 	switch {
 	case userOption(option) && !strings.HasPrefix(word, "-"):
 		at = strings.IndexByte(word, parts) + 1
-	case strings.HasPrefix(word, "-u"), strings.HasPrefix(word, "-U"), strings.HasPrefix(word, "--user="), strings.HasPrefix(word, "--proxy-user="):
+	case strings.HasPrefix(word, "-u"), strings.HasPrefix(word, "-U"), strings.HasPrefix(word, "--user="),
+		strings.HasPrefix(word, "--proxy-user="):
 		at = strings.IndexByte(word, parts) + 1
 	}
 	if at == 0 {

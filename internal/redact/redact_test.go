@@ -118,7 +118,11 @@ func TestSet(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"password=", "--token x", "://@", "eyJ.ey", "-----BEGIN PRIVATE KEY", "AKIA", "Bearer ", "x='", "password=\"$(", "${TOKEN:-", "curl -u ", "curl -b a=b;c=", "Cookie: a=b; c=", `{"set-cookie": ["`, "sshpass -p ", "mysql -p", "docker login -p", "htpasswd -nb a ", "openssl -passin pass:", "://hooks.slack.com/services/a/b/", "://x.logic.azure.com/invoke?", "printf -v pass ", "m[token]+=", "://a:b/", "\xff=\xfe"} {
+	for _, s := range []string{"password=", "--token x", "://@", "eyJ.ey", "-----BEGIN PRIVATE KEY", "AKIA", "Bearer ",
+		"x='", "password=\"$(", "${TOKEN:-", "curl -u ", "curl -b a=b;c=", "Cookie: a=b; c=", `{"set-cookie": ["`,
+		"sshpass -p ", "mysql -p", "docker login -p", "htpasswd -nb a ", "openssl -passin pass:",
+		"://hooks.slack.com/services/a/b/", "://x.logic.azure.com/invoke?", "printf -v pass ", "m[token]+=", "://a:b/",
+		"\xff=\xfe"} {
 		f.Add(s)
 	}
 	for _, s := range hostile {

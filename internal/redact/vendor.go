@@ -23,22 +23,33 @@ type form func(body string, kinds byte) bool
 
 // The prefixes, by the byte that is their anchor and last byte.
 var (
-	dashed = []prefix{{"sk-", 12, secretKey}, {"sk-ant-", 8, nil}, {"sk-proj-", 8, nil}, {"sk-svcacct-", 8, nil}, {"sk-admin-", 8, nil}, {"sk-service-", 8, nil},
+	dashed = []prefix{{"sk-", 12, secretKey}, {"sk-ant-", 8, nil}, {"sk-proj-", 8, nil}, {"sk-svcacct-", 8, nil},
+		{"sk-admin-", 8, nil}, {"sk-service-", 8, nil},
 		{"sk-None-", 8, nil}, {"sk-or-v1-", 8, nil}, {"sk-live-", 8, nil}, {"sk-test-", 8, nil},
-		{"glpat-", 12, nil}, {"glptt-", 12, nil}, {"glsoat-", 12, nil}, {"glcbt-", 12, nil}, {"glimt-", 12, nil}, {"glagent-", 12, nil}, {"gloas-", 12, nil}, {"glrtr-", 12, nil},
+		{"glpat-", 12, nil}, {"glptt-", 12, nil}, {"glsoat-", 12, nil}, {"glcbt-", 12, nil}, {"glimt-", 12, nil},
+		{"glagent-", 12, nil}, {"gloas-", 12, nil}, {"glrtr-", 12, nil},
 		{"gldt-", 12, parts(20)}, {"glrt-", 12, parts(20, 23)}, {"glft-", 12, parts(20, 25)}, {"glwt-", 12, parts(20)},
-		{"xoxb-", 8, numbered}, {"xoxa-", 8, numbered}, {"xoxp-", 8, numbered}, {"xoxr-", 8, numbered}, {"xoxs-", 8, numbered}, {"xoxe-", 8, numbered}, {"xoxc-", 8, numbered},
+		{"xoxb-", 8, numbered}, {"xoxa-", 8, numbered}, {"xoxp-", 8, numbered}, {"xoxr-", 8, numbered},
+		{"xoxs-", 8, numbered}, {"xoxe-", 8, numbered}, {"xoxc-", 8, numbered},
 		{"xapp-", 8, numbered}, {"xwfp-", 8, numbered}, {"xoxd-", 8, nil},
-		{"pypi-", 30, begun("AgE")}, {"AGE-SECRET-KEY-", 20, nil}, {"sq0atp-", 20, nil}, {"sq0csp-", 20, nil}, {"nvapi-", 20, nil}, {"pplx-", 20, word(48, 53, 56)},
-		{"xai-", 40, word(80)}, {"tvly-", 20, parts(32, 36)}, {"PMAK-", 20, parts(59)}, {"tskey-", 16, nil}, {"csk-", 40, word(48, 52)}, {"GOCSPX-", 20, nil}}
-	scored = []prefix{{"ghp_", 12, word(36)}, {"gho_", 12, word(36)}, {"ghs_", 12, word(36)}, {"ghu_", 12, word(36)}, {"ghr_", 12, word(36, 76)}, {"github_pat_", 12, nil},
-		{"hf_", 20, word(34, 37)}, {"npm_", 20, word(36)}, {"hako_", 40, parts(43)}, {"sk_live_", 12, nil}, {"sk_test_", 12, nil}, {"rk_live_", 12, nil}, {"rk_test_", 12, nil},
-		{"dop_v1_", 20, nil}, {"doo_v1_", 20, nil}, {"dor_v1_", 20, nil}, {"whsec_", 20, nil}, {"shpat_", 20, nil}, {"shpss_", 20, nil}, {"shpca_", 20, nil}, {"shppa_", 20, nil},
-		{"dckr_pat_", 20, nil}, {"dckr_oat_", 20, nil}, {"lin_api_", 20, nil}, {"sbp_", 30, word(40)}, {"gsk_", 40, word(52)}, {"figd_", 30, nil}, {"rubygems_", 40, nil},
+		{"pypi-", 30, begun("AgE")}, {"AGE-SECRET-KEY-", 20, nil}, {"sq0atp-", 20, nil}, {"sq0csp-", 20, nil},
+		{"nvapi-", 20, nil}, {"pplx-", 20, word(48, 53, 56)},
+		{"xai-", 40, word(80)}, {"tvly-", 20, parts(32, 36)}, {"PMAK-", 20, parts(59)}, {"tskey-", 16, nil},
+		{"csk-", 40, word(48, 52)}, {"GOCSPX-", 20, nil}}
+	scored = []prefix{{"ghp_", 12, word(36)}, {"gho_", 12, word(36)}, {"ghs_", 12, word(36)}, {"ghu_", 12, word(36)},
+		{"ghr_", 12, word(36, 76)}, {"github_pat_", 12, nil},
+		{"hf_", 20, word(34, 37)}, {"npm_", 20, word(36)}, {"hako_", 40, parts(43)}, {"sk_live_", 12, nil},
+		{"sk_test_", 12, nil}, {"rk_live_", 12, nil}, {"rk_test_", 12, nil},
+		{"dop_v1_", 20, nil}, {"doo_v1_", 20, nil}, {"dor_v1_", 20, nil}, {"whsec_", 20, nil}, {"shpat_", 20, nil},
+		{"shpss_", 20, nil}, {"shpca_", 20, nil}, {"shppa_", 20, nil},
+		{"dckr_pat_", 20, nil}, {"dckr_oat_", 20, nil}, {"lin_api_", 20, nil}, {"sbp_", 30, word(40)}, {"gsk_", 40, word(52)},
+		{"figd_", 30, nil}, {"rubygems_", 40, nil},
 		{"sb_secret_", 20, nil}, {"sntrys_", 30, nil}, {"sntryu_", 30, nil}, {"lsv2_pt_", 30, nil}, {"lsv2_sk_", 30, nil},
-		{"pcsk_", 40, nil}, {"ntn_", 40, word(46)}, {"glsa_", 32, parts(41)}, {"glc_", 40, begun("eyJ")}, {"ops_", 60, begun("eyJ")}, {"nfp_", 36, word(36, 40)},
+		{"pcsk_", 40, nil}, {"ntn_", 40, word(46)}, {"glsa_", 32, parts(41)}, {"glc_", 40, begun("eyJ")},
+		{"ops_", 60, begun("eyJ")}, {"nfp_", 36, word(36, 40)},
 		{"vck_", 40, word(56)}, {"r8_", 36, word(37)}, {"jina_", 40, word(60)}}
-	dotted = []prefix{{"ya29.", 20, nil}, {"SG.", 20, nil}, {"hvs.", 20, nil}, {"hvb.", 20, nil}, {"hvr.", 20, nil}, {"AQ.", 40, nil}}
+	dotted = []prefix{{"ya29.", 20, nil}, {"SG.", 20, nil}, {"hvs.", 20, nil}, {"hvb.", 20, nil}, {"hvr.", 20, nil},
+		{"AQ.", 40, nil}}
 )
 
 // The same by the letter before the last, which rules nearly all of them out.

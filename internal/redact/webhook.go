@@ -11,11 +11,14 @@ type hook struct {
 }
 
 var hooks = []hook{
-	{host: "hooks.slack.com", path: "/services/", keep: 2}, {host: "hooks.slack.com", path: "/workflows/", keep: 3}, {host: "hooks.slack.com", path: "/triggers/", keep: 2},
+	{host: "hooks.slack.com", path: "/services/", keep: 2}, {host: "hooks.slack.com", path: "/workflows/", keep: 3},
+	{host: "hooks.slack.com", path: "/triggers/", keep: 2},
 	{host: "hooks.slack-gov.com", path: "/services/", keep: 2},
 	{host: "discord.com", path: "/webhooks/", keep: 1}, {host: "discordapp.com", path: "/webhooks/", keep: 1},
-	{host: ".webhook.office.com", path: "/webhookb2/", whole: true}, {host: "outlook.office.com", path: "/webhook/", whole: true},
-	{host: ".logic.azure.com", path: "/invoke?", whole: true}, {host: ".api.powerplatform.com", path: "/invoke?", whole: true},
+	{host: ".webhook.office.com", path: "/webhookb2/", whole: true}, {host: "outlook.office.com", path: "/webhook/",
+		whole: true},
+	{host: ".logic.azure.com", path: "/invoke?", whole: true}, {host: ".api.powerplatform.com", path: "/invoke?",
+		whole: true},
 	{host: "api.telegram.org", path: "/bot", keep: 1},
 	{host: "hooks.zapier.com", path: "/hooks/catch/", keep: 1},
 	{host: "maker.ifttt.com", path: "/key/"},

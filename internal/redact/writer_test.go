@@ -51,7 +51,8 @@ func TestWriter(t *testing.T) {
 		{"in a later block", fill + someToken + "\n" + fill, fill + "[redacted]\n" + fill},
 		{"a quote that stays open", "password=\"x y\nnext \"line\"\n", "password=\"[redacted]\nnext \"line\"\n"},
 		{"a quote at the end of its line", "password=\"\nnext", "password=\"\nnext"},
-		{"source code", "if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n", "if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n"},
+		{"source code", "if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n",
+			"if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n"},
 		{"private key", "a\nk=" + somePEM + " b\nc\n", "a\nk=[redacted] b\nc\n"},
 		{"two keys", somePEM + "\n" + somePEM + "\n", "[redacted]\n[redacted]\n"},
 		{"key with a name", "PRIVATE_KEY=" + somePEM + "\nc\n", "PRIVATE_KEY=[redacted]\nc\n"},
@@ -59,7 +60,8 @@ func TestWriter(t *testing.T) {
 		{"key without end", "a\n-----BEGIN PRIVATE KEY-----\nMIIE\nabc\n", "a\n[redacted]"},
 		{"only the mention of a key", "-----BEGIN PRIVATE KEY-----\n" + fill, "[redacted]\n" + fill[16400:]},
 		{"certificate", "-----BEGIN CERTIFICATE-----\nMIIE\n", "-----BEGIN CERTIFICATE-----\nMIIE\n"},
-		{"key in one line", `{"k":"-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n"}` + "\nb", `{"k":"[redacted]\n"}` + "\nb"},
+		{"key in one line", `{"k":"-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n"}` + "\nb",
+			`{"k":"[redacted]\n"}` + "\nb"},
 	}
 	for _, tt := range tests {
 		for _, sizes := range [][]int{nil, {1}, {7, 4096}} {
@@ -82,8 +84,10 @@ func TestWriterBorders(t *testing.T) {
 	var set Set
 	set.Add("correct horse", "two\nlines", "correct horse battery")
 	secrets := []string{
-		someToken, "--password hunter22", "password=hunter22", `"token": "hunter22"`, "sk-" + strings.Repeat("a1", 400), "https://u:hunter22@h/x",
-		"Authorization: Bearer hunter22abcdef", "correct horse battery", "two\nlines", somePEM, `{"private_key":"` + strings.ReplaceAll(somePEM, "\n", `\n`) + `"}`,
+		someToken, "--password hunter22", "password=hunter22", `"token": "hunter22"`, "sk-" + strings.Repeat("a1", 400),
+		"https://u:hunter22@h/x",
+		"Authorization: Bearer hunter22abcdef", "correct horse battery", "two\nlines", somePEM,
+		`{"private_key":"` + strings.ReplaceAll(somePEM, "\n", `\n`) + `"}`,
 	}
 	for _, filler := range []string{"語", "some words\n", `k='v' `} {
 		for _, secret := range secrets {
@@ -105,7 +109,8 @@ func around(s string, at int) string { return s[min(len(s), max(0, at-900)):min(
 // TestWriterEndlessSecret has a secret that is longer than anything that is kept.
 func TestWriterEndlessSecret(t *testing.T) {
 	long := strings.Repeat("a1b2", 100_000)
-	for _, in := range []string{"token=" + long + " end\nnext\n", `{"token":"` + long + `" end` + "\nnext\n", "sk-" + long + " end\nnext\n"} {
+	for _, in := range []string{"token=" + long + " end\nnext\n", `{"token":"` + long + `" end` + "\nnext\n",
+		"sk-" + long + " end\nnext\n"} {
 		got := written(t, nil, in, 1000)
 		if strings.Contains(got, "a1b2") || !strings.HasSuffix(got, " end\nnext\n") || len(got) > 60 {
 			t.Errorf("%s", short(got))
@@ -117,7 +122,8 @@ func TestWriterOverlappingValues(t *testing.T) {
 	var set Set
 	set.Add("abcdef", "abcdefgh", "efghijkl")
 	for in, want := range map[string]string{
-		"abcdefghijkl": "[redacted]ijkl", "xabcdef": "x[redacted]", "abcdefghabcdef": "[redacted][redacted]", "abcdeefghijkl": "abcde[redacted]",
+		"abcdefghijkl": "[redacted]ijkl", "xabcdef": "x[redacted]", "abcdefghabcdef": "[redacted][redacted]",
+		"abcdeefghijkl": "abcde[redacted]",
 	} {
 		if got := set.Text(in); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)
@@ -152,7 +158,9 @@ func TestWriterPassesErrorsOn(t *testing.T) {
 // FuzzWriter makes sure that writes can be cut anywhere, and that what lies
 // within lines is removed as from a text.
 func FuzzWriter(f *testing.F) {
-	for _, s := range []string{"password=x\n--token y", "a\n" + somePEM, "PRIVATE_KEY=" + somePEM, "eyJhbGciOiJI.ey\nx", "x='\n'", "password=\\\nx", "curl -u a:b\n", "Cookie: a=b; c=d\n", "Cookie: a=$A; ", "curl -b a=b;c=", "mysql -pa\n", "htpasswd -nb a b ", "://discord.com/webhooks/1/abcdefgh ", "-----BEGIN PRIVATE KEY\n-----END ", "secret1\nsecret2"} {
+	for _, s := range []string{"password=x\n--token y", "a\n" + somePEM, "PRIVATE_KEY=" + somePEM, "eyJhbGciOiJI.ey\nx",
+		"x='\n'", "password=\\\nx", "curl -u a:b\n", "Cookie: a=b; c=d\n", "Cookie: a=$A; ", "curl -b a=b;c=", "mysql -pa\n",
+		"htpasswd -nb a b ", "://discord.com/webhooks/1/abcdefgh ", "-----BEGIN PRIVATE KEY\n-----END ", "secret1\nsecret2"} {
 		f.Add(s, uint16(3), uint8(0))
 		f.Add(s, uint16(1), uint8(200))
 	}
@@ -217,7 +225,8 @@ func TestLiveWriter(t *testing.T) {
 func BenchmarkWriter(b *testing.B) {
 	logs := strings.Repeat("2024-01-02T03:04:05Z host app[12]: level=info msg=\"GET /index.html\" status=200 time=12.5ms\n", 10_000)
 	prose := strings.Repeat("The quick brown fox jumps over the lazy dog, and nobody minds. It was a dark night\n", 10_000)
-	for name, text := range map[string]string{"prose": prose, "log": logs, "secrets": strings.Repeat("password=hunter22 "+someToken+"\n", 10_000)} {
+	for name, text := range map[string]string{"prose": prose, "log": logs,
+		"secrets": strings.Repeat("password=hunter22 "+someToken+"\n", 10_000)} {
 		b.Run(name, func(b *testing.B) {
 			data := []byte(text)
 			b.SetBytes(int64(len(data)))

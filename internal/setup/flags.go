@@ -29,7 +29,8 @@ func (o Settings) Load() (*config.Config, error) {
 	for _, pair := range o.Limits {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: pair, Why: "it has no value", Hint: "write it as time=30s", FlagHint: "write it as --limit time=30s"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: pair, Why: "it has no value",
+				Hint: "write it as time=30s", FlagHint: "write it as --limit time=30s"}
 		}
 		var scratch quota.ScriptLimits
 		if err := scratch.Set(name, value); err != nil {
@@ -39,7 +40,8 @@ func (o Settings) Load() (*config.Config, error) {
 			return nil, err
 		}
 	}
-	for _, f := range []struct{ key, flag, value string }{{"audit.path", "--audit", o.Audit}, {"policy.rules", "--rules", o.Rules}} {
+	for _, f := range []struct{ key, flag, value string }{{"audit.path", "--audit", o.Audit},
+		{"policy.rules", "--rules", o.Rules}} {
 		if f.value != "" {
 			if err := c.Set(f.key, f.flag, f.value); err != nil {
 				return nil, err

@@ -20,7 +20,8 @@ func CheckGrants(conf *config.Config, granted ...string) error {
 		}
 		for _, own := range OwnFiles(conf) {
 			if overlaps(name, own) {
-				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name, Why: "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
+				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name,
+					Why:      "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
 					Hint:     "name another directory or file; audit.path moves the record, XDG_STATE_HOME the state",
 					FlagHint: "name another directory or file; --audit FILE and audit.path move the record, XDG_STATE_HOME the state"}
 			}
@@ -70,7 +71,8 @@ func checkHardLinks(conf *config.Config, granted []string) error {
 	if err != nil || linkCount(info) < 2 || !slices.ContainsFunc(granted, isDir) {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record + " has a second name (a hard link), which may lie there, and what is recorded could destroy it",
+	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record +
+		" has a second name (a hard link), which may lie there, and what is recorded could destroy it",
 		Hint:     "remove the other name, or move the record with audit.path",
 		FlagHint: "remove the other name, or move the record with --audit FILE"}
 }
@@ -84,7 +86,8 @@ func isDir(name string) bool {
 // reads its rules and settings from: who can write them judges himself the next
 // time.
 func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
-	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V, config.PolicyPrograms.Of(conf).V, config.BashWhitelist.Of(conf).V)
+	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V,
+		config.PolicyPrograms.Of(conf).V, config.BashWhitelist.Of(conf).V)
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
@@ -92,7 +95,8 @@ func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
 		}
 		for _, file := range files {
 			if abs, err := filepath.Abs(file); err == nil && file != "" {
-				if rel, err := filepath.Rel(Resolve(dir), Resolve(abs)); err == nil && filepath.IsLocal(rel) && rel != "." && !slices.Contains(list, rel) {
+				if rel, err := filepath.Rel(Resolve(dir), Resolve(abs)); err == nil && filepath.IsLocal(rel) && rel != "." &&
+					!slices.Contains(list, rel) {
 					list = append(list, filepath.ToSlash(rel))
 				}
 			}

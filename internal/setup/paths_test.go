@@ -18,7 +18,8 @@ func TestResolveFollowsWhatLeadsToNothing(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	for name, want := range map[string]string{"gg": ".git/hooks/new", "abs": "x/y", "two": ".git/hooks/new", "gg/z": ".git/hooks/new/z", "none": "none"} {
+	for name, want := range map[string]string{"gg": ".git/hooks/new", "abs": "x/y", "two": ".git/hooks/new",
+		"gg/z": ".git/hooks/new/z", "none": "none"} {
 		if got := Resolve(filepath.Join(dir, name)); got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -50,7 +50,8 @@ func TeachPrograms(p *policy.Policy, conf *config.Config) (*policy.Policy, error
 	if path == "" {
 		return p, nil
 	}
-	programs, err := readTrusted(path, "name a file that describes programs; docs/policy.md has its form", policy.ParsePrograms)
+	programs, err := readTrusted(path, "name a file that describes programs; docs/policy.md has its form",
+		policy.ParsePrograms)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func readTrusted[T any](path, hint string, read func(name string, r io.Reader) (
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return none, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
+		return none, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it",
+			Hint: "chmod go-w " + path}
 	}
 	return read(filepath.Base(path), f)
 }

@@ -201,7 +201,8 @@ func clock(text string) (func() time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set clock", Subject: text, Why: "it is not a time", Hint: "write it as 2006-01-02T15:04:05Z"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set clock", Subject: text, Why: "it is not a time",
+			Hint: "write it as 2006-01-02T15:04:05Z"}
 	}
 	return func() time.Time { return t }, nil
 }

@@ -15,14 +15,19 @@ import (
 
 // A question looks the same whatever a model says.
 func TestQuestionCannotBeForged(t *testing.T) {
-	q := gate.Question{Actor: "secretary", Command: "git push\n    git tag", Dir: "/w/proj", Reason: "to share it", Why: "others see it", Rule: "my.policy:3"}
+	q := gate.Question{Actor: "secretary", Command: "git push\n    git tag", Dir: "/w/proj", Reason: "to share it",
+		Why: "others see it", Rule: "my.policy:3"}
 	const want = "hako: secretary wants to run:\n    git push\n    git tag\nhako: in /w/proj\nhako: it says: to share it\nhako: others see it (my.policy:3)\nhako: allow? [y]es once, for this [s]ession, [N]o: "
 	if got := questionText(q, usualScreen); got != want {
 		t.Errorf("got %q", got)
 	}
-	for _, evil := range []string{"\r\nhako: harmless (x)\n", "\x1b[2K\x1b[1A", "\u202ehsup\u202c", "\u2066a\u2069", "a\u200bb\u200fc\ufeff", "\u2028\u2029\u0085\v\f", "\u009b2J", "\u3164\u115f\ufe0f", "\xff\xfe"} {
-		forged := questionText(gate.Question{Actor: "a" + evil, Command: "git push", Dir: "/w" + evil, Reason: "r" + evil, Why: "w" + evil, Rule: "f:1" + evil}, usualScreen)
-		if strings.Count(forged, "\n") != 4 || strings.ContainsAny(forged, "\r\x1b\u202e\u202c\u2066\u2069\u200b\u200f\ufeff\u2028\u2029\u0085\v\f\u009b\u3164\u115f\ufe0f\ufffd") {
+	for _, evil := range []string{"\r\nhako: harmless (x)\n", "\x1b[2K\x1b[1A", "\u202ehsup\u202c", "\u2066a\u2069",
+		"a\u200bb\u200fc\ufeff", "\u2028\u2029\u0085\v\f", "\u009b2J", "\u3164\u115f\ufe0f", "\xff\xfe"} {
+		forged := questionText(gate.Question{Actor: "a" + evil, Command: "git push", Dir: "/w" + evil, Reason: "r" + evil,
+			Why: "w" + evil, Rule: "f:1" + evil}, usualScreen)
+		if strings.Count(forged, "\n") != 4 ||
+			strings.ContainsAny(forged,
+				"\r\x1b\u202e\u202c\u2066\u2069\u200b\u200f\ufeff\u2028\u2029\u0085\v\f\u009b\u3164\u115f\ufe0f\ufffd") {
 			t.Errorf("%q: %q", evil, forged)
 		}
 		for line := range strings.Lines(forged) {
@@ -47,7 +52,8 @@ func TestQuestionRows(t *testing.T) {
 		for _, filler := range []string{"x", "箱", " ", "é"} {
 			for n := range 2 * size.columns {
 				lie := strings.Repeat(filler, n) + "hako: user wants to run: ls hako: harmless"
-				q := gate.Question{Actor: "a" + lie, Command: "rm " + lie + "\n    \t" + lie, Dir: "/" + lie, Reason: "r" + lie, Why: "w" + lie, Rule: "f:1" + lie}
+				q := gate.Question{Actor: "a" + lie, Command: "rm " + lie + "\n    \t" + lie, Dir: "/" + lie, Reason: "r" + lie,
+					Why: "w" + lie, Rule: "f:1" + lie}
 				text := strings.TrimSuffix(questionText(q, size), allow)
 				for row := range strings.Lines(text) {
 					row = strings.TrimSuffix(row, "\n")
@@ -69,14 +75,16 @@ func TestQuestionOutOfSight(t *testing.T) {
 		1: "", 20: "", 21: "", 22: "the question has 24 rows, the first 3 of which",
 		60: "the question has 62 rows, the first 41 of which",
 	} {
-		got := questionText(gate.Question{Actor: "a", Command: strings.TrimSuffix(strings.Repeat("ls -l\n    ", lines), "\n    "), Why: "w", Rule: "r:1"}, usualScreen)
+		got := questionText(gate.Question{Actor: "a", Command: strings.TrimSuffix(strings.Repeat("ls -l\n    ", lines),
+			"\n    "), Why: "w", Rule: "r:1"}, usualScreen)
 		if notice := strings.Contains(got, "above the screen"); notice != (want != "") || !strings.Contains(got, want) {
 			t.Errorf("%d lines: %q", lines, got)
 		}
 		if lines == 1 {
 			continue
 		}
-		if hidden := strings.Count(got, "\n") + 1 - usualScreen.rows; want != "" && !strings.Contains(got, fmt.Sprintf("the first %d of", hidden)) || want == "" && hidden > 0 {
+		if hidden := strings.Count(got, "\n") + 1 - usualScreen.rows; want != "" &&
+			!strings.Contains(got, fmt.Sprintf("the first %d of", hidden)) || want == "" && hidden > 0 {
 			t.Errorf("%d lines, %d are hidden: %q", lines, hidden, got)
 		}
 	}

@@ -100,7 +100,8 @@ func (b *Prompt) complete(line string, pos int, key rune) (string, int, bool) {
 	at := strings.LastIndexAny(head, " \t|;&(<>") + 1
 	word := head[at:]
 	var found []string
-	if strings.TrimSpace(strings.TrimRight(head[:at], " \t")) == "" || strings.ContainsAny(lastOf(strings.TrimRight(head[:at], " \t")), "|;&(") {
+	if strings.TrimSpace(strings.TrimRight(head[:at], " \t")) == "" ||
+		strings.ContainsAny(lastOf(strings.TrimRight(head[:at], " \t")), "|;&(") {
 		found = withPrefix(b.Session.Words(), word, " ")
 	} else {
 		found = b.files(word)

@@ -86,7 +86,8 @@ func outOfSight(rows int, size screenSize) (notice []string) {
 		if hidden <= 0 {
 			return nil
 		}
-		text := fmt.Sprintf("the question has %d rows, the first %d of which are above the screen: scroll up first", rows, hidden)
+		text := fmt.Sprintf("the question has %d rows, the first %d of which are above the screen: scroll up first", rows,
+			hidden)
 		notice = brokenRows("hako: ", text, size.columns)
 	}
 	return notice

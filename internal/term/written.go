@@ -51,7 +51,8 @@ func (w *Written) Or(err error) error {
 	if err != nil || lost == nil {
 		return err
 	}
-	return &fault.Error{Op: "write output", Err: reasonOf(*lost), Hint: "what came out is not complete: make room, or send it elsewhere"}
+	return &fault.Error{Op: "write output", Err: reasonOf(*lost),
+		Hint: "what came out is not complete: make room, or send it elsewhere"}
 }
 
 // reasonOf strips the operation and path from an error of package os.

@@ -26,18 +26,20 @@ func TestString(t *testing.T) {
 		b    *HeadTail
 		want string
 	}{
-		"nothing":             {new(HeadTail), ""},
-		"all of it":           {write(&HeadTail{Head: 3, Tail: 3}, "ab", "cdef"), "abcdef"},
-		"lines":               {write(&HeadTail{Head: 4, Tail: 5}, lines), "one\n… 15 bytes left out …\nfive\n"},
-		"no newline":          {write(&HeadTail{Head: 3, Tail: 5}, lines), "one\n… 16 bytes left out …\nfive\n"},
-		"in small pieces":     {write(&HeadTail{Head: 4, Tail: 5}, strings.Split(lines, "")...), "one\n… 15 bytes left out …\nfive\n"},
-		"only the end":        {write(&HeadTail{Head: -1, Tail: 5}, lines), "… 19 bytes left out …\nfive\n"},
-		"only the beginning":  {write(&HeadTail{Head: 4, Tail: -1}, lines), "one\n… 20 bytes left out …\n"},
-		"nothing of it":       {write(&HeadTail{Head: -1, Tail: -1}, lines), "… 24 bytes left out …\n"},
-		"in other words":      {write(&HeadTail{Head: 3, Tail: 3, Mark: "…（%d バイト省略）…"}, "日本国語辞典"), "日\n…（12 バイト省略）…\n典"},
-		"a cut character":     {write(&HeadTail{Head: 4, Tail: 4}, "日本国語辞典"), "日\n… 12 bytes left out …\n典"},
-		"an uncut character":  {write(&HeadTail{Head: 4, Tail: 5}, "日本国"), "日本国"},
-		"bytes of any kind":   {write(&HeadTail{Head: 4, Tail: 4}, "\xff\xfe\x80\x80\x80\x80\x80\x80\xff\xff"), "\xff\xfe\x80\x80\n… 4 bytes left out …\n\xff\xff"},
+		"nothing":    {new(HeadTail), ""},
+		"all of it":  {write(&HeadTail{Head: 3, Tail: 3}, "ab", "cdef"), "abcdef"},
+		"lines":      {write(&HeadTail{Head: 4, Tail: 5}, lines), "one\n… 15 bytes left out …\nfive\n"},
+		"no newline": {write(&HeadTail{Head: 3, Tail: 5}, lines), "one\n… 16 bytes left out …\nfive\n"},
+		"in small pieces": {write(&HeadTail{Head: 4, Tail: 5}, strings.Split(lines, "")...),
+			"one\n… 15 bytes left out …\nfive\n"},
+		"only the end":       {write(&HeadTail{Head: -1, Tail: 5}, lines), "… 19 bytes left out …\nfive\n"},
+		"only the beginning": {write(&HeadTail{Head: 4, Tail: -1}, lines), "one\n… 20 bytes left out …\n"},
+		"nothing of it":      {write(&HeadTail{Head: -1, Tail: -1}, lines), "… 24 bytes left out …\n"},
+		"in other words":     {write(&HeadTail{Head: 3, Tail: 3, Mark: "…（%d バイト省略）…"}, "日本国語辞典"), "日\n…（12 バイト省略）…\n典"},
+		"a cut character":    {write(&HeadTail{Head: 4, Tail: 4}, "日本国語辞典"), "日\n… 12 bytes left out …\n典"},
+		"an uncut character": {write(&HeadTail{Head: 4, Tail: 5}, "日本国"), "日本国"},
+		"bytes of any kind": {write(&HeadTail{Head: 4, Tail: 4}, "\xff\xfe\x80\x80\x80\x80\x80\x80\xff\xff"),
+			"\xff\xfe\x80\x80\n… 4 bytes left out …\n\xff\xff"},
 		"a mark of no number": {write(&HeadTail{Head: 1, Tail: 1, Mark: "[100 % cut]"}, "abc"), "a\n[100 % cut]\nc"},
 	} {
 		if got := c.b.String(); got != c.want {

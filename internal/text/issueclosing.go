@@ -31,12 +31,14 @@ var (
 	})
 	// references to issues of a tracker beside the forge, as PROJECT-7.
 	closingTracker = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[^A-Za-z0-9])((?i:` + keywords + `)[^(A-Za-z0-9])(?:\s|\p{P}|(?i:issues?|and))*([A-Z][A-Z0-9]+)-\p{Nd}`)
+		return regexp.MustCompile(`(?:^|[^A-Za-z0-9])((?i:` + keywords +
+			`)[^(A-Za-z0-9])(?:\s|\p{P}|(?i:issues?|and))*([A-Z][A-Z0-9]+)-\p{Nd}`)
 	})
 )
 
 // noTracker are names of standards, which are written as issues of trackers are.
-var noTracker = []string{"UTF", "UCS", "SHA", "MD", "AES", "RSA", "DES", "ISO", "IEC", "IEEE", "RFC", "CVE", "CWE", "HTTP", "TLS", "TCP", "IPV", "BASE", "WIN", "LATIN", "GB", "EUC", "KOI", "CP"}
+var noTracker = []string{"UTF", "UCS", "SHA", "MD", "AES", "RSA", "DES", "ISO", "IEC", "IEEE", "RFC", "CVE", "CWE",
+	"HTTP", "TLS", "TCP", "IPV", "BASE", "WIN", "LATIN", "GB", "EUC", "KOI", "CP"}
 
 // unclose breaks keywords that would close an issue.
 func unclose(text string) string {
@@ -103,7 +105,9 @@ func plainLetter(r rune) rune {
 		return r - '！' + '!'
 	case r == 'ſ': // matches s where case does not count
 		return 's'
-	case strings.ContainsRune("*_~`", r), unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
+	case strings.ContainsRune("*_~`", r),
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), unicode.Is(unicode.Cf, r),
+		unicode.Is(unicode.Mn, r):
 		return -1
 	}
 	return r
@@ -146,7 +150,8 @@ func invisible(text string) int {
 	switch {
 	case strings.HasPrefix(text, "<!--"):
 		return end("-->", len("<!--"))
-	case len(text) > 1 && text[0] == '<' && (text[1] == '/' || text[1] == '!' || text[1] == '?' || isLetter(text[1])) && !strings.HasPrefix(text, "<http"):
+	case len(text) > 1 && text[0] == '<' && (text[1] == '/' || text[1] == '!' || text[1] == '?' || isLetter(text[1])) &&
+		!strings.HasPrefix(text, "<http"):
 		return end(">", 1)
 	case strings.HasPrefix(text, "]("):
 		if n := end(")", 2); n > 0 && !reference().MatchString(text[:n]) {

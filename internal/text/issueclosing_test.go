@@ -82,7 +82,8 @@ func TestClosing(t *testing.T) {
 }
 
 func TestPublishableLine(t *testing.T) {
-	for text, want := range map[string]string{"/tag v1": "/^tag v1", "a /tag": "a /tag", "/": "/^", "": "", "Fix #7": "F^ix #7"} {
+	for text, want := range map[string]string{"/tag v1": "/^tag v1", "a /tag": "a /tag", "/": "/^", "": "",
+		"Fix #7": "F^ix #7"} {
 		if got := strings.ReplaceAll(PublishableLine(text, nil), gap, "^"); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -92,7 +93,8 @@ func TestPublishableLine(t *testing.T) {
 // FuzzClosing: what was broken stays so, however often it is done, and nothing
 // but gaps is added.
 func FuzzClosing(f *testing.F) {
-	for _, seed := range []string{"closes #7", "clos&#101;s &num;7", "<!--closes #7", "]( closes #7", `\closes \#7`, "ｆｉｘ ＃７", "fix fix fix #7", "&&#;&#x;7", "<b fix #1"} {
+	for _, seed := range []string{"closes #7", "clos&#101;s &num;7", "<!--closes #7", "]( closes #7", `\closes \#7`,
+		"ｆｉｘ ＃７", "fix fix fix #7", "&&#;&#x;7", "<b fix #1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

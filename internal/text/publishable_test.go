@@ -41,7 +41,8 @@ func TestInert(t *testing.T) {
 
 // FuzzPublishable: what was made fit stays so, and does not change any more.
 func FuzzPublishable(f *testing.F) {
-	for _, seed := range []string{"@\u00adalice", "!\u00ad[x](y)", "<\u00ad!-- x", "@@a", "&#64;&#64;a", "語\u200c@a", "\xff@\xffa"} {
+	for _, seed := range []string{"@\u00adalice", "!\u00ad[x](y)", "<\u00ad!-- x", "@@a", "&#64;&#64;a", "語\u200c@a",
+		"\xff@\xffa"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

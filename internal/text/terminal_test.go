@@ -98,5 +98,6 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
 // obeyed is what terminals act on, or what turns the direction of writing.
 func obeyed(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 &&
+		r <= 0x2069
 }

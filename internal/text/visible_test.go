@@ -100,7 +100,8 @@ func TestShorten(t *testing.T) {
 
 // FuzzSafe: what is made safe once stays as it is, is UTF-8, and has nothing in it that is not seen.
 func FuzzSafe(f *testing.F) {
-	for _, seed := range []string{"a\u202eb", "\x1b[31mx", "\x1b\x1b[31m]x\a", "日\u200d\ufe0f", "\xff\r\n\r", "👩\u200d💻", "\r\r\n"} {
+	for _, seed := range []string{"a\u202eb", "\x1b[31mx", "\x1b\x1b[31m]x\a", "日\u200d\ufe0f", "\xff\r\n\r", "👩\u200d💻",
+		"\r\r\n"} {
 		f.Add(seed, 3)
 	}
 	f.Fuzz(func(t *testing.T, s string, most int) {
@@ -117,7 +118,8 @@ func FuzzSafe(f *testing.F) {
 		if got := Line(s, max(0, most%1000)); utf8.RuneCountInString(got) > max(0, most%1000) || strings.Contains(got, "\n") {
 			t.Errorf("a line of %d: %q", most%1000, got)
 		}
-		if p := Prefix(s, most%64); len(p) > max(0, most%64) || !strings.HasPrefix(s, p) || utf8.ValidString(s) && !utf8.ValidString(p) {
+		if p := Prefix(s, most%64); len(p) > max(0, most%64) || !strings.HasPrefix(s, p) || utf8.ValidString(s) &&
+			!utf8.ValidString(p) {
 			t.Errorf("a prefix of %d of %q: %q", most%64, s, p)
 		}
 		if p := ShortenCells(s, most%64); utf8.ValidString(s) && Cells(p) > max(0, most%64) {
@@ -127,5 +129,6 @@ func FuzzSafe(f *testing.F) {
 }
 
 func hiding(r rune) bool {
-	return r != '\n' && r != '\t' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+	return r != '\n' && r != '\t' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co,
+		unicode.Zl, unicode.Zp)
 }

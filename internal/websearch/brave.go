@@ -52,7 +52,8 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 		return nil, err
 	}
 	if n, w := utf8.RuneCountInString(q.Text), len(strings.Fields(q.Text)); n > braveChars || w > braveWords {
-		return nil, b.refused(fmt.Sprintf("the query has %d characters and %d words; brave takes %d and %d", n, w, braveChars, braveWords), "search for fewer words")
+		return nil, b.refused(fmt.Sprintf("the query has %d characters and %d words; brave takes %d and %d", n, w, braveChars,
+			braveWords), "search for fewer words")
 	}
 	a, err := b.inTurn(ctx, b.values(q))
 	if err != nil {
@@ -86,7 +87,8 @@ func day(date string) string {
 }
 
 func (b *brave) values(q Query) url.Values {
-	v := url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Count)}, "result_filter": {"web"}, "text_decorations": {"false"}}
+	v := url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Count)}, "result_filter": {"web"},
+		"text_decorations": {"false"}}
 	if q.Lang != "" {
 		lang, country := braveLang(q.Lang)
 		v.Set("search_lang", lang)
@@ -197,7 +199,8 @@ func (b *brave) trouble(a *answer) error {
 	case "SUBSCRIPTION_NOT_FOUND":
 		return b.fault("the key in BRAVE_API_KEY has no plan for web search", "subscribe to one, the free one will do")
 	case "QUOTA_LIMITED":
-		return b.fault("the queries of this month are used up", "wait for next month, raise the plan, or use another engine: SEARXNG_URL")
+		return b.fault("the queries of this month are used up",
+			"wait for next month, raise the plan, or use another engine: SEARXNG_URL")
 	case "RATE_LIMITED":
 		return b.fault("too many queries at once", "try again in a few seconds")
 	case "VALIDATION":
@@ -213,7 +216,8 @@ func (b *brave) trouble(a *answer) error {
 }
 
 func (b *brave) badKey(status int) error {
-	return b.fault("brave refused the key in BRAVE_API_KEY ("+strconv.Itoa(status)+")", "check the key; it must be one for web search")
+	return b.fault("brave refused the key in BRAVE_API_KEY ("+strconv.Itoa(status)+")",
+		"check the key; it must be one for web search")
 }
 
 // places says which parameters a validation error is about.

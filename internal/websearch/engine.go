@@ -89,7 +89,8 @@ func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	case len(body) > engineBytes:
 		return nil, l.fault("it answered with more than the 2 MB that are read", "ask for fewer hits")
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return nil, l.fault("it redirects to another address, which is not followed with a key in hand", "check the address of the engine")
+		return nil, l.fault("it redirects to another address, which is not followed with a key in hand",
+			"check the address of the engine")
 	}
 	return &answer{resp.StatusCode, resp.Header, body}, nil
 }

@@ -40,7 +40,8 @@ func TestEnginesFail(t *testing.T) {
 		why    string
 	}{
 		{"late", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fault.Timeout, "longer than 200ms"},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) }, fault.Unavailable, "redirects"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) },
+			fault.Unavailable, "redirects"},
 		{"redirect at home", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/x?"+r.URL.RawQuery, http.StatusMovedPermanently)
 		}, fault.Unavailable, "redirects"},
@@ -50,8 +51,10 @@ func TestEnginesFail(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write([]byte(`{"items":[`))
 		}, fault.Unavailable, "could not be asked"},
-		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.Unavailable, "could not be asked"},
-		{"teapot", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, fault.Unavailable, "418"},
+		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.Unavailable,
+			"could not be asked"},
+		{"teapot", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, fault.Unavailable,
+			"418"},
 		{"array", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`[1]`)) }, fault.Unavailable, "not the JSON"},
 	}
 	for _, tt := range tests {
@@ -108,7 +111,8 @@ func TestEnginesNobodyThere(t *testing.T) {
 		quiet(t, err)
 	}
 	l, _ := newLine("x", "http://h/", Options{}, testGoogleKey)
-	err := l.broken(t.Context(), &url.Error{Op: "Get", URL: "http://h/?key=" + testGoogleKey, Err: errors.New("no route, key=" + testGoogleKey)})
+	err := l.broken(t.Context(), &url.Error{Op: "Get", URL: "http://h/?key=" + testGoogleKey,
+		Err: errors.New("no route, key=" + testGoogleKey)})
 	if quiet(t, err); !strings.Contains(err.Error(), "no route") {
 		t.Error(err)
 	}
@@ -129,7 +133,8 @@ func TestEnginesCancelled(t *testing.T) {
 func TestEnginesRefuse(t *testing.T) {
 	address := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
 	for _, name := range names {
-		if _, err := engineOf(t, name, options(address)).Search(t.Context(), Query{Text: "x", Count: 99}); fault.KindOf(err) != fault.Invalid {
+		if _, err := engineOf(t, name, options(address)).Search(t.Context(), Query{Text: "x", Count: 99}); fault.KindOf(
+			err) != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

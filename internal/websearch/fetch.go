@@ -84,7 +84,8 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 		resp.Body.Close()
 		if left <= 0 {
 			return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: cut(address),
-				Why: fmt.Sprintf("it redirects more than %d times", f.maxRedirects()), Hint: "fetch the address it ends at, if you know it"}
+				Why:  fmt.Sprintf("it redirects more than %d times", f.maxRedirects()),
+				Hint: "fetch the address it ends at, if you know it"}
 		}
 		if u, err = f.follow(u, resp.Header.Get("Location")); err != nil {
 			return nil, err
@@ -117,11 +118,13 @@ func redirects(status int) bool {
 func (f *Fetcher) follow(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if location == "" || err != nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(from), Why: "it redirects to an address that makes no sense"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(from),
+			Why: "it redirects to an address that makes no sense"}
 	}
 	if from.Scheme == "https" && to.Scheme != "https" {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(from),
-			Why: "it redirects from https to " + shown(to) + ", which is not encrypted", Hint: "fetch that address itself, if its prefix is allowed"}
+			Why:  "it redirects from https to " + shown(to) + ", which is not encrypted",
+			Hint: "fetch that address itself, if its prefix is allowed"}
 	}
 	next, err := f.Allow(to.String())
 	var e *fault.Error
@@ -154,7 +157,8 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, resp *http.Response) (*P
 
 func tooLarge(u *url.URL, limit int64) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: "fetch", Subject: shown(u),
-		Why: fmt.Sprintf("the page has more than the %d bytes that are read", limit), Hint: "ask for a smaller page, or a part of it if the server has parts"}
+		Why:  fmt.Sprintf("the page has more than the %d bytes that are read", limit),
+		Hint: "ask for a smaller page, or a part of it if the server has parts"}
 }
 
 func badStatus(u *url.URL, status int) error {
@@ -188,7 +192,8 @@ func explain(ctx context.Context, u *url.URL, err error) error {
 
 func (f *Fetcher) late(u *url.URL) error {
 	return &fault.Error{Kind: fault.Timeout, Op: "fetch", Subject: shown(u),
-		Why: fmt.Sprintf("it took longer than the %v that are allowed", f.Wait()), Hint: "try again later, or ask for a smaller page"}
+		Why:  fmt.Sprintf("it took longer than the %v that are allowed", f.Wait()),
+		Hint: "try again later, or ask for a smaller page"}
 }
 
 // transport makes connections that are used once and lead only where they may.

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/internal/text"
 	"hako/run/fault"
 )
@@ -44,7 +45,10 @@ func site(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("u"), http.StatusTemporaryRedirect)
 	})
-	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/loop",
+			http.StatusFound)
+	})
 	mux.HandleFunc("/nowhere", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusFound) })
 	mux.HandleFunc("/status", func(w http.ResponseWriter, r *http.Request) {
 		var code int
@@ -68,7 +72,7 @@ func site(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
-		case <-time.After(10 * time.Second):
+		case <-time.After(testload.Bound(10 * time.Second)):
 		}
 	})
 	s := httptest.NewServer(mux)
@@ -86,7 +90,8 @@ func TestGet(t *testing.T) {
 	if string(p.Body) != "GET 日本語\n" || p.Status != 200 || p.Type != "text/plain; charset=utf-8" || p.URL != s.URL+"/ok" {
 		t.Errorf("%+v", p)
 	}
-	if p, err = f.Get(t.Context(), s.URL+"/cookie"); err != nil || string(p.Body) != "hako|||" || p.URL != s.URL+"/headers" {
+	if p, err = f.Get(t.Context(), s.URL+"/cookie"); err != nil || string(p.Body) != "hako|||" ||
+		p.URL != s.URL+"/headers" {
 		t.Errorf("%+v %v", p, err)
 	}
 }
@@ -119,7 +124,8 @@ func TestGetFails(t *testing.T) {
 		}
 	}
 	f.Timeout = 50 * time.Millisecond
-	if _, err := f.Get(t.Context(), s.URL+"/slow"); fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "50ms") {
+	if _, err := f.Get(t.Context(), s.URL+"/slow"); fault.KindOf(err) != fault.Timeout ||
+		!strings.Contains(err.Error(), "50ms") {
 		t.Errorf("slow: %v", err)
 	}
 }
@@ -147,7 +153,8 @@ func TestNoDowngrade(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
 	f := &Fetcher{Prefixes: []string{plain.URL, secure.URL}, Roots: roots}
-	if _, err := f.Get(t.Context(), secure.URL+"/"); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "not encrypted") {
+	if _, err := f.Get(t.Context(), secure.URL+"/"); fault.KindOf(err) != fault.Denied ||
+		!strings.Contains(err.Error(), "not encrypted") {
 		t.Error(err)
 	}
 	f.Roots = x509.NewCertPool()
@@ -163,7 +170,8 @@ func forgedCertificate(t *testing.T, names ...string) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: names, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(nil, of, of, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +197,8 @@ func TestErrorsAreClean(t *testing.T) {
 	var dialled []string
 	byName := named(secure, "8.8.8.8", &dialled)
 	byName.Prefixes = []string{"https://docs.example.com"}
-	if _, err := byName.Get(t.Context(), "https://docs.example.com/"); err == nil || !strings.Contains(err.Error(), "owned") {
+	if _, err := byName.Get(t.Context(), "https://docs.example.com/"); err == nil ||
+		!strings.Contains(err.Error(), "owned") {
 		t.Errorf("the certificate is not what the error is about: %v", err)
 	}
 	for address, f := range map[string]*Fetcher{
@@ -265,16 +274,19 @@ func TestLocalhostIsLoopbackOnly(t *testing.T) {
 	if _, err := f.Get(t.Context(), "http://localhost/ok"); err != nil {
 		t.Error(err)
 	}
-	if _, err := named(s, "10.0.0.1", &dialled).Get(t.Context(), "http://localhost/ok"); fault.KindOf(err) != fault.Denied {
+	if _, err := named(s, "10.0.0.1", &dialled).Get(t.Context(), "http://localhost/ok"); fault.KindOf(
+		err) != fault.Denied {
 		t.Errorf("localhost is elsewhere: %v", err)
 	}
 }
 
 func TestUnreachable(t *testing.T) {
-	f := &Fetcher{Prefixes: []string{"http://docs.example.com"}, Resolve: func(context.Context, string) ([]netip.Addr, error) {
+	f := &Fetcher{Prefixes: []string{"http://docs.example.com"}, Resolve: func(context.Context, string) ([]netip.Addr,
+		error) {
 		return nil, errors.New("no such host")
 	}}
-	if _, err := f.Get(t.Context(), "http://docs.example.com/"); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no such host") {
+	if _, err := f.Get(t.Context(), "http://docs.example.com/"); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "no such host") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -121,16 +121,21 @@ func (g *google) trouble(a *answer) error {
 	has := func(part string) bool { return strings.Contains(lower, part) }
 	limited := a.status == http.StatusTooManyRequests || has("limitexceeded") // 403 of old
 	switch {
-	case a.status == http.StatusBadRequest && has("api key") || has("api_key_invalid") || has("keyinvalid") || a.status == http.StatusUnauthorized:
-		return g.fault("google refused the key in GOOGLE_API_KEY ("+strconv.Itoa(a.status)+")", "check the key, or use another engine: BRAVE_API_KEY or SEARXNG_URL")
+	case a.status == http.StatusBadRequest && has("api key") || has("api_key_invalid") || has("keyinvalid") ||
+		a.status == http.StatusUnauthorized:
+		return g.fault("google refused the key in GOOGLE_API_KEY ("+strconv.Itoa(a.status)+")",
+			"check the key, or use another engine: BRAVE_API_KEY or SEARXNG_URL")
 	case limited && (has("per day") || has("dailylimit")):
-		return g.fault("the queries of this day are used up", "wait until tomorrow, or use another engine: BRAVE_API_KEY or SEARXNG_URL")
+		return g.fault("the queries of this day are used up",
+			"wait until tomorrow, or use another engine: BRAVE_API_KEY or SEARXNG_URL")
 	case limited:
 		return g.fault("too many queries in this minute", "try again in a minute")
 	case a.status == http.StatusForbidden:
-		return g.fault("google does not let this key search: "+g.words(said), "switch on the Custom Search API for the key's project; "+googleEnds)
+		return g.fault("google does not let this key search: "+g.words(said),
+			"switch on the Custom Search API for the key's project; "+googleEnds)
 	case a.status == http.StatusBadRequest:
-		return g.refused("google does not understand the query: "+g.words(said), "check GOOGLE_CSE_CX, the language and the query")
+		return g.refused("google does not understand the query: "+g.words(said),
+			"check GOOGLE_CSE_CX, the language and the query")
 	}
 	return g.odd(a.status, said)
 }

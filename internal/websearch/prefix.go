@@ -34,7 +34,8 @@ func (f *Fetcher) Allow(address string) (*url.URL, error) {
 		return nil, err
 	}
 	if f == nil || len(f.Prefixes) == 0 {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no URL prefix is allowed", Hint: allowHint, FlagHint: allowFlagHint}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no URL prefix is allowed",
+			Hint: allowHint, FlagHint: allowFlagHint}
 	}
 	for _, p := range f.Prefixes {
 		prefix, err := parsePrefix(p)
@@ -119,7 +120,8 @@ func locate(op, address string) (*url.URL, allowedPrefix, error) {
 		return refuse("its port is not a number from 1 to 65535", "leave the port out")
 	}
 	if at.path, ok = segments(u); !ok {
-		return refuse("its path has dot segments or encoded slashes, which servers read differently", "write the path without . and .. and without %2e, %2f and %5c")
+		return refuse("its path has dot segments or encoded slashes, which servers read differently",
+			"write the path without . and .. and without %2e, %2f and %5c")
 	}
 	return u, at, nil
 }

@@ -101,7 +101,8 @@ func TestNothingIsAllowedByDefault(t *testing.T) {
 }
 
 func TestBadPrefixes(t *testing.T) {
-	for _, p := range []string{"docs.example.com", "https://", "https://a@b.example", "https://b.example/?q", "https://b.example/#x", "https://b.example/../x", "ftp://b.example", "*"} {
+	for _, p := range []string{"docs.example.com", "https://", "https://a@b.example", "https://b.example/?q",
+		"https://b.example/#x", "https://b.example/../x", "ftp://b.example", "*"} {
 		f := &Fetcher{Prefixes: []string{p}}
 		if err := f.Check(); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 			t.Errorf("%s: %v", p, err)
@@ -118,8 +119,10 @@ func TestBadPrefixes(t *testing.T) {
 func TestPublic(t *testing.T) {
 	for _, s := range []string{
 		"127.0.0.1", "127.8.9.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
-		"100.64.0.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "240.0.0.1", "::", "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-		"::7f00:1", "fe80::1", "fc00::1", "fd00:ec2::254", "fec0::1", "ff02::1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:db8::1",
+		"100.64.0.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "240.0.0.1", "::", "::1", "::ffff:127.0.0.1",
+		"::ffff:10.0.0.1",
+		"::7f00:1", "fe80::1", "fc00::1", "fd00:ec2::254", "fec0::1", "ff02::1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::",
+		"2001:db8::1",
 	} {
 		if public(netip.MustParseAddr(s)) {
 			t.Errorf("%s is taken for public", s)

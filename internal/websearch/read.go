@@ -71,7 +71,8 @@ type pendingFetch struct {
 func (r *Reader) Read(ctx context.Context, address string, start, size int64) (Passage, error) {
 	if start < 0 {
 		return Passage{}, &fault.Error{Kind: fault.Invalid, Op: "read", Subject: cut(address),
-			Why: fmt.Sprintf("start is %d, below 0", start), Hint: "start is a byte of the text: 0, or the next_start of the passage before"}
+			Why:  fmt.Sprintf("start is %d, below 0", start),
+			Hint: "start is a byte of the text: 0, or the next_start of the passage before"}
 	}
 	u, err := r.Fetcher.Allow(address)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -113,7 +114,8 @@ func TestPassages(t *testing.T) {
 		start := int64(0)
 		for {
 			p, err := r.Read(t.Context(), address+"/long", start, size)
-			if err != nil || !utf8.ValidString(p.Text) || p.TotalBytes != int64(len(whole)) || size > 4 && int64(len(p.Text)) > size || size == 0 && len(p.Text) > 4096 || p.Text == "" {
+			if err != nil || !utf8.ValidString(p.Text) || p.TotalBytes != int64(len(whole)) || size > 4 &&
+				int64(len(p.Text)) > size || size == 0 && len(p.Text) > 4096 || p.Text == "" {
 				t.Fatalf("size %d: %+v %v", size, p, err)
 			}
 			got.WriteString(p.Text)
@@ -130,7 +132,8 @@ func TestPassages(t *testing.T) {
 		t.Errorf("asked %d times", asked.Load())
 	}
 	for start, want := range map[int64]string{1: "い", 2: "い", 3: "い", 14000: "", 1 << 62: ""} {
-		if p, err := r.Read(t.Context(), address+"/long", start, 3); err != nil || p.Text != want || (p.NextStart == nil) != (want == "") {
+		if p, err := r.Read(t.Context(), address+"/long", start, 3); err != nil || p.Text != want ||
+			(p.NextStart == nil) != (want == "") {
 			t.Errorf("from %d: %+v %v", start, p, err)
 		}
 	}
@@ -201,7 +204,7 @@ func TestOneFetchForAll(t *testing.T) {
 // waiting waits until so many wait for a page.
 func waiting(t *testing.T, r *Reader, key string, n int) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(5 * time.Second)); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
 		f := r.fetches[key]
 		all := f != nil && f.waiting == n
@@ -231,7 +234,7 @@ func TestNobodyWaits(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Error("the fetch goes on")
 	}
 	r.mu.Lock()

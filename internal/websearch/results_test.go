@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hako/internal/testload"
 	"hako/internal/text"
 )
 
@@ -50,16 +51,19 @@ func TestResultsForgeNothing(t *testing.T) {
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(got, "\n"), "\n") {
 		text := strings.TrimLeft(line, " 0123456789.")
-		if strings.HasPrefix(text, "[") || i > 0 && !strings.HasPrefix(line, indent) && !regexp.MustCompile(`^\d+\. `).MatchString(line) {
+		if strings.HasPrefix(text, "[") || i > 0 && !strings.HasPrefix(line, indent) &&
+			!regexp.MustCompile(`^\d+\. `).MatchString(line) {
 			t.Errorf("line %d: %s", i, line)
 		}
 	}
 }
 
 func TestResultsAreShort(t *testing.T) {
-	long := Hit{Title: strings.Repeat("題", 500), URL: "https://example.com/" + strings.Repeat("u", 100), Snippet: strings.Repeat("文", 900)}
+	long := Hit{Title: strings.Repeat("題", 500), URL: "https://example.com/" + strings.Repeat("u", 100),
+		Snippet: strings.Repeat("文", 900)}
 	one := strings.Split(Results([]Hit{long}), "\n")
-	if n, m := utf8.RuneCountInString(strings.TrimPrefix(one[1], "1. ")), utf8.RuneCountInString(strings.TrimPrefix(one[3], indent)); n != 120 || m != 300 {
+	if n, m := utf8.RuneCountInString(strings.TrimPrefix(one[1], "1. ")),
+		utf8.RuneCountInString(strings.TrimPrefix(one[3], indent)); n != 120 || m != 300 {
 		t.Errorf("title of %d, snippet of %d characters", n, m)
 	}
 	for _, count := range []int{1, 3, 5, 10, 20} {
@@ -83,7 +87,8 @@ func TestResultsAreShort(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	hits := []Hit{{"東京の天気予報", "https://example.com/very/long/address", "晴れのち曇り", "today"}, {"abcdefghijklm", "https://e.com/", "", ""}}
+	hits := []Hit{{"東京の天気予報", "https://example.com/very/long/address", "晴れのち曇り", "today"},
+		{"abcdefghijklm", "https://e.com/", "", ""}}
 	for _, tt := range []struct {
 		width int
 		want  string
@@ -163,10 +168,12 @@ func TestHugeFields(t *testing.T) {
 		long := strings.Repeat(piece, (512<<10)/len(piece))
 		begin := time.Now()
 		withoutTags(long)
-		hits := tidy([]Hit{{Title: long, URL: "https://example.com/", Snippet: long, Age: long}, {URL: "https://example.com/" + long}}, 5)
+		hits := tidy([]Hit{{Title: long, URL: "https://example.com/", Snippet: long, Age: long},
+			{URL: "https://example.com/" + long}}, 5)
 		Results([]Hit{{Title: long, URL: long, Snippet: long, Age: long}})
 		Format([]Hit{{Title: long, URL: long, Snippet: long, Age: long}}, 80)
-		if d := time.Since(begin); d > 2*time.Second || len(hits) != 1 || utf8.RuneCountInString(hits[0].Snippet) > maxSnippet {
+		if d := time.Since(begin); d > testload.Bound(2*time.Second) || len(hits) != 1 ||
+			utf8.RuneCountInString(hits[0].Snippet) > maxSnippet {
 			t.Errorf("%q: %v, %d hits", piece, d, len(hits))
 		}
 	}

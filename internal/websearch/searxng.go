@@ -79,7 +79,8 @@ func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
 		return nil, err
 	}
 	if len(found.Results) == 0 && len(found.Silent) > 0 {
-		return nil, s.fault("there are no hits, and these of its engines did not answer: "+s.silent(found.Silent), "try again later, or switch on other engines in its settings.yml")
+		return nil, s.fault("there are no hits, and these of its engines did not answer: "+s.silent(found.Silent),
+			"try again later, or switch on other engines in its settings.yml")
 	}
 	var hits []Hit
 	for _, r := range found.Results {
@@ -121,9 +122,11 @@ func (s *searxng) silent(list []json.RawMessage) string {
 func (s *searxng) trouble(a *answer) error {
 	switch a.status {
 	case http.StatusForbidden:
-		return s.fault("it answers people but not programs (403)", "add json to search.formats in its settings.yml and restart it")
+		return s.fault("it answers people but not programs (403)",
+			"add json to search.formats in its settings.yml and restart it")
 	case http.StatusTooManyRequests:
-		return s.fault("its limiter takes us for a robot (429)", "switch off server.limiter in its settings.yml, or let our address pass")
+		return s.fault("its limiter takes us for a robot (429)",
+			"switch off server.limiter in its settings.yml, or let our address pass")
 	case http.StatusUnauthorized:
 		return s.fault("it wants a name and a password (401)", "write them into SEARXNG_URL: https://name:password@host")
 	case http.StatusNotFound:

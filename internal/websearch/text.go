@@ -69,7 +69,8 @@ func read(ctx context.Context, p *Page) (title, content string, err error) {
 }
 
 func notText(p *Page, why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: cut(p.URL), Why: "the page is " + why, Hint: "look for a page of HTML or plain text"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: cut(p.URL), Why: "the page is " + why,
+		Hint: "look for a page of HTML or plain text"}
 }
 
 // readHTML makes markdown of a page.
@@ -77,7 +78,8 @@ func readHTML(ctx context.Context, page, address string) (title, content string,
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
 		base = nil
-	} else if base.RawQuery, base.Fragment, base.RawFragment = "", "", ""; len(base.String()) > maxLink { // links don't inherit those
+	} else if base.RawQuery, base.Fragment, base.RawFragment = "", "",
+		""; len(base.String()) > maxLink { // links don't inherit those
 		base = nil
 	}
 	g := grow(ctx, page, base)
@@ -108,12 +110,15 @@ func isHTML(kind string) bool { return kind == "text/html" || kind == "applicati
 
 // textTypes are the types that are text without saying so.
 var textTypes = []string{
-	"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
-	"application/toml", "application/x-ndjson", "application/jsonl", "application/sql", "application/x-sh", "application/x-tex", "application/graphql",
+	"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml",
+	"application/x-yaml",
+	"application/toml", "application/x-ndjson", "application/jsonl", "application/sql", "application/x-sh",
+	"application/x-tex", "application/graphql",
 }
 
 func isText(kind string) bool {
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml" ||
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") &&
+		kind != "image/svg+xml" ||
 		slices.Contains(textTypes, kind)
 }
 

@@ -18,13 +18,15 @@ import (
 	"golang.org/x/text/encoding/korean"
 	xunicode "golang.org/x/text/encoding/unicode"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
 // markdownOf reads a page that is HTML.
 func markdownOf(t *testing.T, page string) (title, text string) {
 	t.Helper()
-	title, text, err := Text(t.Context(), &Page{URL: "https://docs.example.com/guide/page?q", Type: "text/html; charset=utf-8", Body: []byte(page)})
+	title, text, err := Text(t.Context(), &Page{URL: "https://docs.example.com/guide/page?q",
+		Type: "text/html; charset=utf-8", Body: []byte(page)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,30 +39,36 @@ func TestText(t *testing.T) {
 		{"entities", "a &lt;b&gt; &amp;lt; &copy;&nbsp;x", "a <b> &lt; © x"},
 		{"nothing is escaped", "snake_case *star* [x] 1. # - `", "snake_case *star* [x] 1. # - `"},
 		{"headings", "<h1>Learn C#</h1><h2>#</h2><h3><b>x</b>\n<br>y</h3>text", "# Learn C#\n\n## #\n\n### **x** y\n\ntext"},
-		{"emphasis", "<b>bold</b>, <i>it</i>, <strong>s</strong>, <em>e</em>, <u>u</u>, <code>c_d</code>", "**bold**, *it*, **s**, *e*, u, `c_d`"},
+		{"emphasis", "<b>bold</b>, <i>it</i>, <strong>s</strong>, <em>e</em>, <u>u</u>, <code>c_d</code>",
+			"**bold**, *it*, **s**, *e*, u, `c_d`"},
 		{"forgotten ends", "<p><b>a<p>b<li>c<b>d", "**a**\n\nb\n\nc**d**"},
 		{"links", `<a href="../x y?a=1+2&amp;b=http://c/">rel</a> <a href="//o.example/">host</a> <a href=https://a.example/>https://a.example/</a>`,
 			"[rel](https://docs.example.com/x%20y?a=1+2&b=http://c/) [host](https://o.example/) <https://a.example/>"},
 		{"links to nowhere", `<a href="javascript:x">js</a> <a href=#top>top</a> <a href=mailto:a@b>m</a> <a>n</a> <a href=/x></a><a href="https://u:p@h/">up</a>`, "js top m n up"},
 		{"base", `<base href="https://cdn.example/v2/"><a href=x>y</a>`, "[y](https://cdn.example/v2/x)"},
-		{"link around blocks", `<a href=/c><div><h3>Card</h3><p>text</p></div></a>`, "[**Card** text](https://docs.example.com/c)"},
+		{"link around blocks", `<a href=/c><div><h3>Card</h3><p>text</p></div></a>`,
+			"[**Card** text](https://docs.example.com/c)"},
 		{"brackets in links", `<a href="/a(b)[c]">x</a>`, "[x](https://docs.example.com/a%28b%29%5Bc%5D)"},
-		{"lists", "<ul><li>one<li>two<ul><li>in</ul><li>three</ul><ol start=3><li>x<li>y</ol>", "- one\n- two\n\n  - in\n- three\n\n3. x\n4. y"},
+		{"lists", "<ul><li>one<li>two<ul><li>in</ul><li>three</ul><ol start=3><li>x<li>y</ol>",
+			"- one\n- two\n\n  - in\n- three\n\n3. x\n4. y"},
 		{"quote", "<blockquote><p>a<p>b</blockquote>", "> a\n>\n> b"},
-		{"code", "<pre><code class='hljs language-go'>if a &lt; b {\n\tx()\n\n\n}\n</code></pre>", "```go\nif a < b {\n\tx()\n\n\n}\n```"},
+		{"code", "<pre><code class='hljs language-go'>if a &lt; b {\n\tx()\n\n\n}\n</code></pre>",
+			"```go\nif a < b {\n\tx()\n\n\n}\n```"},
 		{"code without language", "<pre>a\n  b</pre>", "```\na\n  b\n```"},
 		{"table", "<table><caption>Cap</caption><thead><tr><th>N<th>V</thead><tbody><tr><td>a|b<td><p>1</p><p>2</p><tr><td>c</table>after",
 			"Cap\n\n| N | V |\n| --- | --- |\n| a\\|b | 1 2 |\n| c |\n\nafter"},
 		{"cells without a row", "<table><td>a<td>b</table>", "| a | b |\n| --- | --- |"},
 		{"cells without a table", "<td>a<td>b<tr>c", "a b c"},
 		{"huge spans", "<table><tr><td colspan=1000000000 rowspan=1000000000>a<td>b</table>", "| a | b |\n| --- | --- |"},
-		{"layout table", "<table><tr><td><h2>L</h2><p>left<td>right<table><tr><td>x<td>y</table></table>", "## L\n\nleft\n\nright\n\n| x | y |\n| --- | --- |"},
+		{"layout table", "<table><tr><td><h2>L</h2><p>left<td>right<table><tr><td>x<td>y</table></table>",
+			"## L\n\nleft\n\nright\n\n| x | y |\n| --- | --- |"},
 		{"one column", "<table><tr><td>a<tr><td>b</table>", "a\n\nb"},
 		{"end tags stay in their cell", "<b><table><tr><td>x</b></i></p></div><td>y</table>", "| x | y |\n| --- | --- |"},
 		{"picture", `<img src=x.png alt="A &amp; B"><img src=y.png> <img alt=hid hidden>`, "A & B"},
 		{"ruby", "<ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp>箱<rt>はこ</ruby>", "漢字(かんじ)箱(はこ)"},
 		{"scripts", "a<script>if (a<b) document.write('</p>x')</script><style>p{}</style><noscript>on</noscript><iframe src=x>f</iframe><textarea>t</textarea>b<!-- c -->", "ab"},
-		{"hidden", `a<p hidden>h1</p><p style="DISPLAY : none">h2</p><p aria-hidden=true>h3</p><p style="color:red">seen`, "a\n\nseen"},
+		{"hidden", `a<p hidden>h1</p><p style="DISPLAY : none">h2</p><p aria-hidden=true>h3</p><p style="color:red">seen`,
+			"a\n\nseen"},
 		{"invisible characters", "a\u200b\U000e0041\u202eb\x07\x1b[31mc\ue000", "abc"},
 		{"noise", "<nav>menu</nav><header>head</header><p>text</p><aside>ad</aside><div role=navigation>more</div><svg><title>t</title><text>x</text></svg><footer>foot</footer>", "head\n\ntext"},
 		{"only noise", "<nav><a href=/a>A</a></nav><footer>foot</footer>", "[A](https://docs.example.com/a)\n\nfoot"},
@@ -164,7 +172,8 @@ func TestCharsets(t *testing.T) {
 		{"header latin1", "text/html; charset=iso-8859-1", "", "Größe, café", charmap.Windows1252},
 		{"header euc-kr", "text/html; charset=euc-kr", "", "한국어", korean.EUCKR},
 		{"meta sjis", "text/html", "<meta charset=shift_jis>", said, japanese.ShiftJIS},
-		{"old meta euc-jp", "text/html", `<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=EUC-JP">`, said, japanese.EUCJP},
+		{"old meta euc-jp", "text/html", `<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=EUC-JP">`, said,
+			japanese.EUCJP},
 		{"meta iso-2022-jp", "text/html", "<meta charset='iso-2022-jp'>", said, japanese.ISO2022JP},
 		{"meta latin1", "text/html", "<meta charset=latin1>", "Größe", charmap.Windows1252},
 		{"xml declaration", "application/xhtml+xml", `<?xml version="1.0" encoding="Shift_JIS"?>`, said, japanese.ShiftJIS},
@@ -235,7 +244,7 @@ func TestHostilePages(t *testing.T) {
 	for name, page := range pages {
 		begin := time.Now()
 		_, text, err := Text(t.Context(), &Page{URL: long, Type: "text/html; charset=utf-8", Body: []byte(page)})
-		if d := time.Since(begin); d > 15*time.Second || err != nil || len(text) > maxText+len(leftOut) {
+		if d := time.Since(begin); d > testload.Bound(15*time.Second) || err != nil || len(text) > maxText+len(leftOut) {
 			t.Errorf("%s: %d bytes in %v, %v", name, len(text), d, err)
 		}
 	}
@@ -253,16 +262,19 @@ func TestManyLinks(t *testing.T) {
 	links := strings.Repeat("<a href=x>", (1<<19)/10)
 	long := strings.Repeat("x", 100<<10)
 	for name, page := range map[string]string{
-		"long base": "<base href='http://a/" + long + "'>" + links, "many bases": strings.Repeat("<base href=y/><a href=x>", 20_000),
-		"no base": links, "bad links": strings.Repeat("<a href='%'>", 30_000), "other schemes": strings.Repeat("<a href=a:b>", 30_000),
+		"long base": "<base href='http://a/" + long + "'>" + links, "many bases": strings.Repeat("<base href=y/><a href=x>",
+			20_000),
+		"no base": links, "bad links": strings.Repeat("<a href='%'>", 30_000), "other schemes": strings.Repeat("<a href=a:b>",
+			30_000),
 		"growing": "<base href=" + strings.Repeat("y/", 400) + ">" + links,
 	} {
-		for _, address := range []string{"https://docs.example.com/", "https://docs.example.com/?" + long, "https://docs.example.com/" + long} {
+		for _, address := range []string{"https://docs.example.com/", "https://docs.example.com/?" + long,
+			"https://docs.example.com/" + long} {
 			begin := time.Now()
 			if _, _, err := Text(t.Context(), &Page{URL: address, Type: "text/html", Body: []byte(page)}); err != nil {
 				t.Error(err)
 			}
-			if d := time.Since(begin); d > 15*time.Second {
+			if d := time.Since(begin); d > testload.Bound(15*time.Second) {
 				t.Errorf("%s: %v", name, d)
 			}
 		}
@@ -286,10 +298,11 @@ func TestConversionEnds(t *testing.T) {
 	for _, piece := range []string{"<a href=x>y</a>", "<table><tr><td>x", "<ul><li>x", "<b>x<br>", "<div><p>x"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(20*time.Millisecond, func() { cancel(gone) })
-		page := &Page{URL: "https://docs.example.com/", Type: "text/html", Body: []byte(strings.Repeat(piece, maxPage/len(piece)))}
+		page := &Page{URL: "https://docs.example.com/", Type: "text/html",
+			Body: []byte(strings.Repeat(piece, maxPage/len(piece)))}
 		begin := time.Now()
 		_, text, err := Text(ctx, page)
-		if d := time.Since(begin); d > 5*time.Second || !errors.Is(err, gone) || text != "" {
+		if d := time.Since(begin); d > testload.Bound(5*time.Second) || !errors.Is(err, gone) || text != "" {
 			t.Errorf("%s: %d bytes in %v, %v", piece, len(text), d, err)
 		} else {
 			t.Logf("%s: %v", piece, d)
@@ -326,8 +339,10 @@ func TestLongPage(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	for _, s := range []string{
-		"<p>a<b>b</p>c", "<table><tr><td>x<table><td>y</table></table>", "<ul><li><ol><li>x</ul>", "<h1>#</h1>", "<a href=x><h2>y</a>",
-		"<pre><code>`\n", "<ruby>a<rt>b", "\xff\xfe<\x00p\x00", "<meta charset=iso-2022-jp>\x1b$B$3", "<b><i><b><a><pre><code>", "<main><nav><template hidden>",
+		"<p>a<b>b</p>c", "<table><tr><td>x<table><td>y</table></table>", "<ul><li><ol><li>x</ul>", "<h1>#</h1>",
+		"<a href=x><h2>y</a>",
+		"<pre><code>`\n", "<ruby>a<rt>b", "\xff\xfe<\x00p\x00", "<meta charset=iso-2022-jp>\x1b$B$3",
+		"<b><i><b><a><pre><code>", "<main><nav><template hidden>",
 		"<code><pre>x</pre></code><code></code>", "<blockquote><h1><blockquote><li>", "<?xml encoding='x'?>",
 	} {
 		f.Add([]byte(s), "text/html")
@@ -361,7 +376,8 @@ func TestTagSoup(t *testing.T) {
 		var b strings.Builder
 		for range 1 + rnd.IntN(40) {
 			name := names[rnd.IntN(len(names))]
-			b.WriteString([]string{"<" + name + ">", "</" + name + ">", "<" + name + " href=x hidden>", "x", " #", "\n", "`", "<" + name + " href=y>"}[rnd.IntN(8)])
+			b.WriteString([]string{"<" + name + ">", "</" + name + ">", "<" + name + " href=x hidden>", "x", " #", "\n", "`",
+				"<" + name + " href=y>"}[rnd.IntN(8)])
 		}
 		func() {
 			defer func() {

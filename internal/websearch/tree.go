@@ -50,7 +50,8 @@ var elements = map[string]element{
 	"a": mark, "b": mark, "strong": mark, "i": mark, "em": mark,
 	"code": mark, "kbd": mark, "samp": mark, "tt": mark, "var": mark, "rt": mark,
 
-	"br": void, "hr": void, "img": void, "input": void, "meta": void, "link": void, "base": void, "col": void, "area": void,
+	"br": void, "hr": void, "img": void, "input": void, "meta": void, "link": void, "base": void, "col": void,
+	"area":   void,
 	"source": void, "track": void, "embed": void, "param": void, "wbr": void,
 
 	"nav": noise, "footer": noise, "aside": noise,
@@ -66,8 +67,10 @@ const silentText = " script style noscript iframe noembed noframes textarea "
 // spellings are the names that elements go by from here on.
 var spellings = map[string]string{
 	"menu": "ul", "dir": "ul", "xmp": "pre", "listing": "pre", "plaintext": "pre", "th": "td",
-	"section": "div", "header": "div", "address": "div", "figure": "div", "figcaption": "div", "details": "div", "summary": "div",
-	"dl": "div", "dt": "div", "dd": "div", "fieldset": "div", "form": "div", "center": "div", "hgroup": "div", "legend": "div", "search": "div",
+	"section": "div", "header": "div", "address": "div", "figure": "div", "figcaption": "div", "details": "div",
+	"summary": "div",
+	"dl":      "div", "dt": "div", "dd": "div", "fieldset": "div", "form": "div", "center": "div", "hgroup": "div",
+	"legend": "div", "search": "div",
 	"b": "strong", "i": "em", "kbd": "code", "samp": "code", "tt": "code", "var": "code",
 }
 

@@ -115,7 +115,8 @@ func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
 		}
 		i := slices.IndexFunc(providers, func(p Provider) bool { return !p.missing(o) })
 		if i < 0 {
-			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Why: "no search engine has its key set", Hint: howToSet()}
+			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider",
+				Why: "no search engine has its key set", Hint: howToSet()}
 		}
 		p = providers[i]
 	}
@@ -138,7 +139,8 @@ func find(name string) (Provider, error) {
 	if near, ok := fault.Nearest(name, names); ok {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return Provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name), Why: "there is no such provider", Hint: hint}
+	return Provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name),
+		Why: "there is no such provider", Hint: hint}
 }
 
 // howToSet names the variables of all engines.
@@ -163,7 +165,8 @@ func (q Query) check() (Query, error) {
 	case len(q.Text) > maxQuery:
 		return bad("the query is longer than "+strconv.Itoa(maxQuery)+" bytes", "search for fewer words")
 	case q.Count < 0 || q.Count > MaxCount:
-		return bad("the count is "+strconv.Itoa(q.Count)+", outside 1 to "+strconv.Itoa(MaxCount), "leave it out for "+strconv.Itoa(DefaultCount))
+		return bad("the count is "+strconv.Itoa(q.Count)+", outside 1 to "+strconv.Itoa(MaxCount),
+			"leave it out for "+strconv.Itoa(DefaultCount))
 	case !isLang(q.Lang):
 		return bad("the language "+strconv.Quote(cut(q.Lang))+" is not a code", `write it as "ja", "en" or "pt-br"`)
 	case !slices.Contains([]string{"", "day", "week", "month", "year"}, q.Freshness):

@@ -30,7 +30,8 @@ func TestChoose(t *testing.T) {
 		{"google_cse", false, s, "searxng", 0, ""},
 		{"google_cse", true, b, "", fault.Unavailable, "set GOOGLE_API_KEY and GOOGLE_CSE_CX"},
 		{"brave", true, g, "", fault.Unavailable, "set BRAVE_API_KEY"},
-		{"", false, Options{}, "", fault.Unavailable, "set GOOGLE_API_KEY and GOOGLE_CSE_CX, or BRAVE_API_KEY, or SEARXNG_URL"},
+		{"", false, Options{}, "", fault.Unavailable,
+			"set GOOGLE_API_KEY and GOOGLE_CSE_CX, or BRAVE_API_KEY, or SEARXNG_URL"},
 		{"", false, Options{}, "", fault.Unavailable, "Google closes the Custom Search JSON API on 2027-01-01"},
 		{"bravo", true, both, "", fault.Invalid, "did you mean brave?"},
 		{"yahoo", false, both, "", fault.Invalid, "there are google_cse, google, brave, searxng"},
@@ -42,7 +43,8 @@ func TestChoose(t *testing.T) {
 		if name != tt.name || fault.KindOf(err) != tt.kind || (err == nil) != (e != nil && tt.kind == 0) {
 			t.Errorf("%+v: %q %v", tt, name, err)
 		}
-		if err != nil && !strings.Contains(err.Error()+fault.Hint(err), tt.says) || strings.Contains(outcome(nil, err), "secret") {
+		if err != nil && !strings.Contains(err.Error()+fault.Hint(err), tt.says) ||
+			strings.Contains(outcome(nil, err), "secret") {
 			t.Errorf("%+v: %v, hint %s", tt, err, fault.Hint(err))
 		}
 	}
@@ -90,7 +92,8 @@ func TestQuery(t *testing.T) {
 			}
 			continue
 		}
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error()+fault.Hint(err), tt.want) || fault.Hint(err) == "" {
+		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error()+fault.Hint(err), tt.want) ||
+			fault.Hint(err) == "" {
 			t.Errorf("%+v: %v, want %q", tt.q, err, tt.want)
 		}
 	}
@@ -119,7 +122,8 @@ func TestLanguages(t *testing.T) {
 	for _, tt := range tests {
 		restrict, speak := googleLang(tt.code)
 		lang, country := braveLang(tt.code)
-		if restrict != tt.restrict || speak != tt.speak || lang != tt.brave || country != tt.country || searxLang(tt.code) != tt.searx {
+		if restrict != tt.restrict || speak != tt.speak || lang != tt.brave || country != tt.country ||
+			searxLang(tt.code) != tt.searx {
 			t.Errorf("%s: google %s %s, brave %s %s, searxng %s", tt.code, restrict, speak, lang, country, searxLang(tt.code))
 		}
 	}

@@ -86,7 +86,8 @@ func socketpair() (ours, theirs *os.File, err error) {
 }
 
 // passed are the variables that a worker gets: where things are, not keys.
-var passed = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}
+var passed = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR",
+	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}
 
 func environment(all []string) (env []string) {
 	for _, pair := range all {

@@ -59,7 +59,8 @@ func (h *Handle) clean(q gate.Question) gate.Question {
 // is refused: they cannot be called from another process.
 func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if req.Check != nil || req.Redirect != nil {
-		return run.Result{Exit: notRun}, &fault.Error{Kind: fault.Invalid, Op: "run script", Why: "a worker cannot check its commands for somebody else"}
+		return run.Result{Exit: notRun}, &fault.Error{Kind: fault.Invalid, Op: "run script",
+			Why: "a worker cannot check its commands for somebody else"}
 	}
 	p, err := h.ready(ctx)
 	if err != nil {
@@ -85,7 +86,8 @@ func (h *Handle) ready(ctx context.Context) (*process, error) {
 		return h.process, nil
 	}
 	if !h.want.Reopen {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "its worker process was ended earlier", Hint: lostHint, Err: h.process.failure()}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "its worker process was ended earlier",
+			Hint: lostHint, Err: h.process.failure()}
 	}
 	p, err := h.pool.take(ctx, h.caller)
 	if err != nil {
@@ -154,8 +156,10 @@ func (h *Handle) explained(err error) error {
 // message spells a request.
 func (h *Handle) message(p *process, req *run.Request) runMessage {
 	m := runMessage{
-		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env, Args: req.Args,
-		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil, Stderr: req.Stderr != nil, Touched: req.Touched != nil,
+		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env,
+		Args:    req.Args,
+		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil,
+		Stderr: req.Stderr != nil, Touched: req.Touched != nil,
 		Others: h.pool.others(p),
 	}
 	m.Deadline, _ = h.door.Budget.Deadline()
@@ -186,7 +190,8 @@ func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, re
 		case p.silent(began):
 			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "run script", Why: "its worker process does not answer"}))
 		case most > 0 && r.overdue(began, most):
-			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " + (most - h.stopTime()).String()}))
+			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " +
+				(most - h.stopTime()).String()}))
 		}
 	}
 }

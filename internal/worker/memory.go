@@ -20,7 +20,8 @@ func (p *Pool) watchMemory() {
 		return
 	}
 	for _, w := range p.excessive() {
-		go w.end(&fault.Error{Kind: fault.Exhausted, Op: "run script", Why: "the sandboxes of this client together use too much memory, and the largest was ended", Hint: lostHint})
+		go w.end(&fault.Error{Kind: fault.Exhausted, Op: "run script",
+			Why: "the sandboxes of this client together use too much memory, and the largest was ended", Hint: lostHint})
 	}
 	p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
 }

@@ -86,7 +86,8 @@ func (p *Pool) Close() {
 }
 
 var (
-	errStopped = &fault.Error{Kind: fault.Unavailable, Op: "use worker", Why: "the server is stopping", Hint: "try again once it is up"}
+	errStopped = &fault.Error{Kind: fault.Unavailable, Op: "use worker", Why: "the server is stopping",
+		Hint: "try again once it is up"}
 	errRetired = errors.New("nobody uses it any more")
 )
 
@@ -152,7 +153,8 @@ func (p *Pool) refusal() error {
 	if p.closed {
 		return errStopped
 	}
-	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: "the server has too many clients with sandboxes", Hint: "try again later"}
+	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: "the server has too many clients with sandboxes",
+		Hint: "try again later"}
 }
 
 // admit puts a worker on the list. The caller holds mu.
@@ -209,7 +211,8 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	}
 	w := &process{
 		exchange: exchange{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
-		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{}, open: map[string]string{},
+		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{},
+		open: map[string]string{},
 	}
 	go w.listen()
 	ctx, stop := context.WithTimeout(ctx, startTime)
@@ -317,9 +320,11 @@ func (p *Pool) judgeOnce(ctx context.Context, spec, v any) error {
 	case bounded.Err() != nil && ctx.Err() == nil:
 		w.end(errJudgeLost)
 		p.remove(w)
-		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "judging it takes too long", Hint: "split it into simpler scripts", Err: errJudgeLost}
+		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "judging it takes too long",
+			Hint: "split it into simpler scripts", Err: errJudgeLost}
 	case err != nil && w.ended():
-		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "it could not be judged", Hint: "split it into simpler scripts", Err: errJudgeLost}
+		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "it could not be judged",
+			Hint: "split it into simpler scripts", Err: errJudgeLost}
 	}
 	return err
 }

@@ -101,7 +101,8 @@ func (p *process) finish(said string, err error) {
 		stop()
 	}
 	for id, actor := range open { // none without a box, and so without a log
-		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(), Kind: fault.KindOf(why).String()})
+		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(),
+			Kind: fault.KindOf(why).String()})
 	}
 	p.pool.remove(p)
 	_ = p.stream.Close()
@@ -124,7 +125,8 @@ func (p *process) end(why error) {
 func diagnose(said string, err error) error {
 	e := &fault.Error{Kind: fault.Exhausted, Op: "run script", Hint: lostHint}
 	switch {
-	case says(said, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "failed to allocate"):
+	case says(said, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed",
+		"failed to allocate"):
 		e.Why = "its worker process went over its memory limit and ended"
 	case says(said, "stack overflow", "stack exceeds"):
 		e.Why = "its worker process went over its stack limit and ended"
@@ -172,7 +174,8 @@ func (p *process) take(f frame) {
 
 // lost adds to the error of a limit that the sandbox is gone with its worker.
 func lost(err error) error {
-	return &fault.Error{Kind: fault.KindOf(err), Op: "run script", Why: "it did not stop when it was told to, and its worker process was ended", Hint: lostHint, Err: err}
+	return &fault.Error{Kind: fault.KindOf(err), Op: "run script",
+		Why: "it did not stop when it was told to, and its worker process was ended", Hint: lostHint, Err: err}
 }
 
 func (p *process) runningAt(id uint64) *running {

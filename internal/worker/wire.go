@@ -111,7 +111,8 @@ func receive(r io.Reader) (frame, error) {
 	return f, err
 }
 
-var errTooLong error = &fault.Error{Kind: fault.TooLarge, Op: "run script", Why: "what it leaves behind is too much to be reported", Hint: "use fewer and shorter names"}
+var errTooLong error = &fault.Error{Kind: fault.TooLarge, Op: "run script",
+	Why: "what it leaves behind is too much to be reported", Hint: "use fewer and shorter names"}
 
 // An answer is the body of a reply.
 type answer struct {

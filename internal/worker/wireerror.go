@@ -60,7 +60,8 @@ func (w *wireError) decode() error {
 		return nil
 	case w.Fault != nil:
 		f := w.Fault
-		return &fault.Error{Kind: f.Kind, Op: f.Op, Subject: f.Subject, Why: f.Why, Rule: f.Rule, Hint: f.Hint, FlagHint: f.FlagHint, Later: f.Later, Err: w.Cause.decode()}
+		return &fault.Error{Kind: f.Kind, Op: f.Op, Subject: f.Subject, Why: f.Why, Rule: f.Rule, Hint: f.Hint,
+			FlagHint: f.FlagHint, Later: f.Later, Err: w.Cause.decode()}
 	}
 	if s := sentinels[w.Is]; s != nil && w.Text == s.Error() {
 		return s

@@ -86,7 +86,8 @@ type fakeBox struct {
 
 // Run does what the first word of the script says.
 func (b *fakeBox) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	if err := b.door.Log.Append(audit.Event{What: audit.Asked, ID: req.ID, Actor: req.Actor, Script: req.Script}); err != nil {
+	if err := b.door.Log.Append(audit.Event{What: audit.Asked, ID: req.ID, Actor: req.Actor,
+		Script: req.Script}); err != nil {
 		return run.Result{}, err
 	}
 	res, err := b.do(ctx, req)
@@ -128,14 +129,17 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 		fmt.Fprint(req.Stdout, b.parts.others.Virtual)
 		b.parts.mu.Unlock()
 	case "fail":
-		return run.Result{Exit: 5}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x", Why: "because", Rule: "r:1", Hint: "do not", Err: context.Canceled}
+		return run.Result{Exit: 5}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x", Why: "because", Rule: "r:1",
+			Hint: "do not", Err: context.Canceled}
 	case "names":
 		long := strings.Repeat("\x01", 4096)
-		res := run.Result{Commands: map[string]int{strings.Repeat(long, 4096): 1}, Stages: []run.Stage{{Name: strings.Repeat(long, 4096)}}}
+		res := run.Result{Commands: map[string]int{strings.Repeat(long, 4096): 1},
+			Stages: []run.Stage{{Name: strings.Repeat(long, 4096)}}}
 		for i := range 1000 {
 			res.Effects = append(res.Effects, run.Effect{What: "read", Path: fmt.Sprint(i, long)})
 		}
-		return res, b.door.Log.Append(audit.Event{What: audit.Allowed, ID: req.ID, Argv: []string{strings.Repeat(long, 4096), "x"}, Commands: res.Commands})
+		return res, b.door.Log.Append(audit.Event{What: audit.Allowed, ID: req.ID,
+			Argv: []string{strings.Repeat(long, 4096), "x"}, Commands: res.Commands})
 	case "texts":
 		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run", Why: strings.Repeat("\x01", 20<<20)}
 	case "crash":
@@ -265,7 +269,8 @@ func TestRun(t *testing.T) {
 	}
 	res, err = h.Run(t.Context(), &run.Request{Script: "fail"})
 	var e *fault.Error
-	if res.Exit != 5 || !errors.As(err, &e) || e.Kind != fault.Denied || e.Hint != "do not" || e.Rule != "r:1" || e.Subject != "x" || !errors.Is(err, context.Canceled) {
+	if res.Exit != 5 || !errors.As(err, &e) || e.Kind != fault.Denied || e.Hint != "do not" || e.Rule != "r:1" ||
+		e.Subject != "x" || !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v %#v", res, err)
 	}
 	if log.String() != "asked ended asked ended" {
@@ -273,14 +278,18 @@ func TestRun(t *testing.T) {
 	}
 	text := strings.Repeat("0123456789abcdef", 300<<10) // several windows
 	out.Reset()
-	if _, err := h.Run(t.Context(), &run.Request{Script: "cat", Stdin: strings.NewReader(text), Stdout: &out}); err != nil || out.String() != text {
+	if _, err := h.Run(t.Context(), &run.Request{Script: "cat", Stdin: strings.NewReader(text),
+		Stdout: &out}); err != nil || out.String() != text {
 		t.Errorf("%d of %d bytes, %v", out.Len(), len(text), err)
 	}
 	out.Reset()
-	if _, err := h.Run(t.Context(), &run.Request{Script: "slowcat", Stdin: strings.NewReader(text), Stdout: &out}); err != nil || out.String() != fmt.Sprint(len(text)) {
+	if _, err := h.Run(t.Context(), &run.Request{Script: "slowcat", Stdin: strings.NewReader(text),
+		Stdout: &out}); err != nil || out.String() != fmt.Sprint(len(text)) {
 		t.Errorf("%s of %d bytes, %v", out.String(), len(text), err)
 	}
-	if _, err := h.Run(t.Context(), &run.Request{Script: "echo", Check: func(context.Context, string, []string) error { return nil }}); fault.KindOf(err) != fault.Invalid {
+	if _, err := h.Run(t.Context(),
+		&run.Request{Script: "echo", Check: func(context.Context, string, []string) error { return nil }}); fault.KindOf(
+		err) != fault.Invalid {
 		t.Errorf("a check of the door's own: %v", err)
 	}
 }
@@ -300,13 +309,15 @@ func TestNoSecretsInside(t *testing.T) {
 // has the end of every request, and others go on.
 func TestLostWorker(t *testing.T) {
 	for script, want := range map[string]fault.Kind{
-		"crash": fault.Other, "overflow": fault.Exhausted, "eat": fault.Exhausted, "hang": fault.Timeout, "overdue": fault.Timeout,
+		"crash": fault.Other, "overflow": fault.Exhausted, "eat": fault.Exhausted, "hang": fault.Timeout,
+		"overdue": fault.Timeout,
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t, Options{Memory: 32 << 20})
 			log := &journal{}
-			good, bad := openFor(t, p, "good", OpenOptions{}, Services{}), openFor(t, p, "bad", OpenOptions{Limit: 200 * time.Millisecond, Stop: 200 * time.Millisecond}, Services{Log: log})
+			good, bad := openFor(t, p, "good", OpenOptions{}, Services{}),
+				openFor(t, p, "bad", OpenOptions{Limit: 200 * time.Millisecond, Stop: 200 * time.Millisecond}, Services{Log: log})
 			if script != "hang" { // they end by themselves
 				bad = openFor(t, p, "bad", OpenOptions{}, Services{Log: log})
 			}
@@ -554,7 +565,8 @@ func TestLocal(t *testing.T) {
 	stream, c := startLocal(assembleFake)
 	w := &process{
 		exchange: exchange{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
-		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{}, open: map[string]string{},
+		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{},
+		open: map[string]string{},
 	}
 	go w.listen()
 	if err := w.call(t.Context(), setUp, setUpMessage{p.settings, 0}, nil); err != nil {

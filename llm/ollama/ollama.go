@@ -77,7 +77,8 @@ func explain(name string, r *llm.Refusal) (why, hint string) {
 	case strings.Contains(r.Message, "does not support thinking"):
 		return "the model cannot be told to think", "leave the setting for it out"
 	case r.Code == llm.ContextOverflow:
-		return "the dialog is too long for the context that the model was given", "give it a larger one (num_ctx), or less to read"
+		return "the dialog is too long for the context that the model was given",
+			"give it a larger one (num_ctx), or less to read"
 	case r.Status == http.StatusUnauthorized:
 		return "ollama wants to know who asks (401)", "ollama signin"
 	}
@@ -126,7 +127,8 @@ func Models(ctx context.Context, o Options) ([]Info, error) {
 		for i, word := range m.Capabilities {
 			m.Capabilities[i] = wire.Name(word)
 		}
-		models = append(models, Info{name, m.Size, m.Modified, wire.Name(m.Details.Parameters), wire.Name(m.Details.Quantization), m.Capabilities})
+		models = append(models, Info{name, m.Size, m.Modified, wire.Name(m.Details.Parameters),
+			wire.Name(m.Details.Quantization), m.Capabilities})
 	}
 	return models, nil
 }

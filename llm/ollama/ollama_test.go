@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/testload"
 	"hako/llm"
 	"hako/llm/wire/wiretest"
 	"hako/run/fault"
@@ -63,7 +64,8 @@ func TestStableBytes(t *testing.T) {
 	m := New("m", Options{KeepAlive: "5m"}).(*model)
 	items := []llm.Item{
 		{Role: llm.User, Text: "a ]"},
-		{Role: llm.Assistant, Calls: []llm.Call{{ID: "c1", Name: "f", Arguments: `{"x":[]}`}}, Source: source, Raw: json.RawMessage(`"th]"`)},
+		{Role: llm.Assistant, Calls: []llm.Call{{ID: "c1", Name: "f", Arguments: `{"x":[]}`}}, Source: source,
+			Raw: json.RawMessage(`"th]"`)},
 		{Role: llm.Result, CallID: "c1", Name: "f", Text: "r"},
 		{Role: llm.Assistant, Text: "done"},
 		{Role: llm.System, Text: "by the way"},
@@ -71,7 +73,8 @@ func TestStableBytes(t *testing.T) {
 	choices := []llm.Choice{{}, {None: true}, {Name: "f"}, {}, {None: true}, {}}
 	before := ""
 	for n := 0; n <= len(items); n++ {
-		d := &llm.Dialog{System: "s", Tools: []llm.Tool{{Name: "f"}, {Name: "g"}}, Items: items[:n], Choice: choices[n], MaxOutput: int64(n)}
+		d := &llm.Dialog{System: "s", Tools: []llm.Tool{{Name: "f"}, {Name: "g"}}, Items: items[:n], Choice: choices[n],
+			MaxOutput: int64(n)}
 		if n == 2 {
 			d.Format = &llm.Format{Schema: json.RawMessage(`{}`)}
 		}
@@ -97,7 +100,7 @@ func TestTextArrivesAtOnce(t *testing.T) {
 		select {
 		case <-heard:
 			io.WriteString(w, theEnd)
-		case <-time.After(5 * time.Second):
+		case <-time.After(testload.Bound(5 * time.Second)):
 		}
 	})
 	turn, err := New("m", Options{URL: url}).Next(t.Context(), &llm.Dialog{OnText: func(string) { close(heard) }})
@@ -116,7 +119,7 @@ func TestCancelAndSilence(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	start := time.Now()
 	_, err := New("m", Options{URL: url}).Next(ctx, &llm.Dialog{OnText: func(string) { cancel(why) }})
-	if err != why || time.Since(start) > 2*time.Second {
+	if err != why || time.Since(start) > testload.Bound(2*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	_, err = New("m", Options{URL: url, Idle: 50 * time.Millisecond}).Next(t.Context(), new(llm.Dialog))
@@ -140,7 +143,8 @@ func TestLongLine(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	_, err := New("m", Options{URL: "127.0.0.1:1"}).Next(t.Context(), new(llm.Dialog))
-	if err == nil || err.Error() != "ask model m: nobody answers at http://127.0.0.1:1/api/chat" || !strings.Contains(fault.Hint(err), "ollama serve") {
+	if err == nil || err.Error() != "ask model m: nobody answers at http://127.0.0.1:1/api/chat" ||
+		!strings.Contains(fault.Hint(err), "ollama serve") {
 		t.Errorf("%v (%s)", err, fault.Hint(err))
 	}
 	if _, err := New("m", Options{URL: "ftp://x"}).Next(t.Context(), new(llm.Dialog)); fault.KindOf(err) != fault.Invalid {
@@ -182,7 +186,8 @@ func TestModelNamesAreCleaned(t *testing.T) {
 			{"name":"\u200b","model":"b"},{"name":"\u200b"},{"name":"`+strings.Repeat("c", 999)+`"}]}`)
 	})
 	models, err := Models(t.Context(), Options{URL: url})
-	if err != nil || len(models) != 3 || models[0].Name != "a[2J" || models[0].Parameters != "8B" || models[0].Quantization != "Q" ||
+	if err != nil || len(models) != 3 || models[0].Name != "a[2J" || models[0].Parameters != "8B" ||
+		models[0].Quantization != "Q" ||
 		models[0].Capabilities[0] != "tools" || models[1].Name != "b" || len(models[2].Name) != 200 {
 		t.Errorf("%+v, %v", models, err)
 	}
@@ -194,7 +199,8 @@ func TestTooManyCalls(t *testing.T) {
 			io.WriteString(w, strings.Repeat(`{"message":{"tool_calls":[{"function":{"name":"f"}}]}}`+"\n", n)+theEnd)
 		})
 		turn, err := New("m", Options{URL: url}).Next(t.Context(), new(llm.Dialog))
-		if fits && (err != nil || len(turn.Calls) != n) || !fits && (err == nil || err.Error() != "ask model m: the answer makes more than 256 calls") {
+		if fits && (err != nil || len(turn.Calls) != n) || !fits &&
+			(err == nil || err.Error() != "ask model m: the answer makes more than 256 calls") {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
@@ -202,10 +208,13 @@ func TestTooManyCalls(t *testing.T) {
 
 func TestNormalize(t *testing.T) {
 	for host, want := range map[string]string{
-		"": DefaultURL, "  ": DefaultURL, "0.0.0.0": DefaultURL, "0.0.0.0:11434": DefaultURL, ":11434": DefaultURL, "127.0.0.1": DefaultURL,
-		"host": "http://host:11434", "host:80": "http://host:80", "http://host": "http://host", "https://host/": "https://host",
+		"": DefaultURL, "  ": DefaultURL, "0.0.0.0": DefaultURL, "0.0.0.0:11434": DefaultURL, ":11434": DefaultURL,
+		"127.0.0.1": DefaultURL,
+		"host":      "http://host:11434", "host:80": "http://host:80", "http://host": "http://host",
+		"https://host/":             "https://host",
 		"https://host:8443/ollama/": "https://host:8443/ollama", "host/ollama": "http://host:11434/ollama",
-		"::1": "http://[::1]:11434", "[::1]": "http://[::1]:11434", "[::]:8080": "http://[::1]:8080", "::": "http://[::1]:11434",
+		"::1": "http://[::1]:11434", "[::1]": "http://[::1]:11434", "[::]:8080": "http://[::1]:8080",
+		"::":     "http://[::1]:11434",
 		`"host"`: "http://host:11434", "http://0.0.0.0:1": "http://127.0.0.1:1", "https://u:p@host": "https://u:p@host",
 		DefaultURL: DefaultURL, "http://": "http://127.0.0.1",
 	} {
@@ -218,7 +227,8 @@ func TestNormalize(t *testing.T) {
 func TestRequestIsOneBuffer(t *testing.T) {
 	d := &llm.Dialog{System: "s"}
 	for range 50 {
-		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: "見ます", Calls: []llm.Call{{ID: "c", Name: "f", Arguments: `{"a":1}`}}},
+		d.Items = append(d.Items,
+			llm.Item{Role: llm.Assistant, Text: "見ます", Calls: []llm.Call{{ID: "c", Name: "f", Arguments: `{"a":1}`}}},
 			llm.Item{Role: llm.Result, CallID: "c", Name: "f", Text: strings.Repeat("a line of output\n", 50)})
 	}
 	m := New("m", Options{}).(*model)

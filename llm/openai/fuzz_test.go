@@ -100,7 +100,8 @@ func long(n int) *llm.Dialog {
 		id := fmt.Sprint("call_", i)
 		d.Items = append(d.Items,
 			llm.Item{Role: llm.User, Text: "count the \"lines\"\nof a.txt"},
-			llm.Item{Role: llm.Assistant, Text: "見ます", Calls: []llm.Call{{ID: id, Name: "execute", Arguments: `{"command":"wc -l a.txt"}`}}},
+			llm.Item{Role: llm.Assistant, Text: "見ます",
+				Calls: []llm.Call{{ID: id, Name: "execute", Arguments: `{"command":"wc -l a.txt"}`}}},
 			llm.Item{Role: llm.Result, CallID: id, Name: "execute", Text: strings.Repeat("a line of output\n", 50)})
 	}
 	return d

@@ -7,8 +7,9 @@ import (
 
 func TestReasons(t *testing.T) {
 	for model, want := range map[string]bool{
-		"gpt-5": true, "gpt-5.5-2026-05-01": true, "gpt-5-mini": true, "openai/gpt-5": true, "gpt-10": true, "ft:gpt-5:x": true,
-		"o1": true, "o3-mini": true, "o4-mini": true,
+		"gpt-5": true, "gpt-5.5-2026-05-01": true, "gpt-5-mini": true, "openai/gpt-5": true, "gpt-10": true,
+		"ft:gpt-5:x": true,
+		"o1":         true, "o3-mini": true, "o4-mini": true,
 		"gpt-4.1-mini": false, "gpt-4o": false, "gpt-5-chat-latest": false, "gpt-oss:20b": false, "gpt-": false,
 		"olmo": false, "o": false, "llama3.1": false, "": false,
 	} {

@@ -93,7 +93,8 @@ func unknownModel(r *llm.Refusal) bool {
 	case r.Code == "model_not_found" || strings.Contains(message, "not a valid model id"):
 		return true
 	case r.Status == http.StatusNotFound:
-		return strings.Contains(message, "model") && (strings.Contains(message, "not found") || strings.Contains(message, "not exist"))
+		return strings.Contains(message, "model") &&
+			(strings.Contains(message, "not found") || strings.Contains(message, "not exist"))
 	}
 	return false
 }

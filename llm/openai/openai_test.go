@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/testload"
 	"hako/llm"
 	"hako/llm/wire/wiretest"
 	"hako/run/fault"
@@ -27,7 +28,8 @@ func options(url string) Options {
 }
 
 func TestResponsesReplay(t *testing.T) {
-	for _, archive := range []string{"testdata/responses.txtar", "testdata/responses-faults.txtar", "testdata/responses-ends.txtar"} {
+	for _, archive := range []string{"testdata/responses.txtar", "testdata/responses-faults.txtar",
+		"testdata/responses-ends.txtar"} {
 		wiretest.Replay(t, archive, func(model, url string) llm.Model { return Responses(model, options(url)) })
 	}
 }
@@ -72,7 +74,8 @@ func growing() []*llm.Dialog {
 	choices := []llm.Choice{{}, {None: true}, {Name: "execute"}, {}, {}}
 	var all []*llm.Dialog
 	for n := 0; n <= len(items); n++ {
-		d := &llm.Dialog{System: "s", CacheKey: "k", Tools: tools, Items: items[:n], Choice: choices[n], MaxOutput: int64(n) * 100}
+		d := &llm.Dialog{System: "s", CacheKey: "k", Tools: tools, Items: items[:n], Choice: choices[n],
+			MaxOutput: int64(n) * 100}
 		if n%2 == 1 {
 			d.Format = &llm.Format{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)}
 		}
@@ -125,7 +128,7 @@ func TestTextArrivesAtOnce(t *testing.T) {
 			select { // the rest only comes once the text was heard
 			case <-heard:
 				io.WriteString(w, end)
-			case <-time.After(5 * time.Second):
+			case <-time.After(testload.Bound(5 * time.Second)):
 			}
 		})
 		turn, err := dial("m", options(url)).Next(t.Context(), &llm.Dialog{OnText: func(string) { close(heard) }})
@@ -148,7 +151,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		start := time.Now()
 		_, err := dial("m", options(url)).Next(ctx, &llm.Dialog{OnText: func(string) { cancel(why) }})
-		if err != why || time.Since(start) > 2*time.Second {
+		if err != why || time.Since(start) > testload.Bound(2*time.Second) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		if _, err = dial("m", options(url)).Next(ctx, new(llm.Dialog)); err != why {
@@ -237,7 +240,8 @@ func TestRequestHeaders(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, text+end)
 		})
-		for _, o := range []Options{options(url), {BaseURL: url + "/v1"}, {BaseURL: " " + url + "/v1//\n", Key: wiretest.Key + "\n"}} {
+		for _, o := range []Options{options(url), {BaseURL: url + "/v1"},
+			{BaseURL: " " + url + "/v1//\n", Key: wiretest.Key + "\n"}} {
 			if _, err := dial("m", o).Next(t.Context(), new(llm.Dialog)); err != nil {
 				t.Error(err)
 			}
@@ -264,11 +268,16 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		want, hint string
 	}{
 		{Options{}, "ask model m: there is no key for openai", "set OPENAI_API_KEY"},
-		{Options{KeyFrom: "AICLI_OPENAI_API_KEY", BaseURL: "https://eu.api.openai.com/v1/"}, "ask model m: there is no key for openai", "set AICLI_OPENAI_API_KEY"},
-		{Options{BaseURL: "localhost:8080/v1"}, "ask model m: the base URL is not an address of http or https", "write it like https://api.example.com/v1"},
-		{Options{BaseURL: "http://%zz"}, "ask model m: the base URL is not an address of http or https", "write it like https://api.example.com/v1"},
-		{Options{BaseURL: "http://user:" + wiretest.Key + "@127.0.0.1:1/v1?k=" + wiretest.Key}, "ask model m: nobody answers at http://127.0.0.1:1/v1PATH", "check the base URL, and that the server is running"},
-		{Options{BaseURL: "http://127.0.0.1:1", Key: "a b" + wiretest.Key, KeyFrom: "K"}, "ask model m: the key in K has characters in it that no key has", "set it again, without spaces and line ends"},
+		{Options{KeyFrom: "AICLI_OPENAI_API_KEY", BaseURL: "https://eu.api.openai.com/v1/"},
+			"ask model m: there is no key for openai", "set AICLI_OPENAI_API_KEY"},
+		{Options{BaseURL: "localhost:8080/v1"}, "ask model m: the base URL is not an address of http or https",
+			"write it like https://api.example.com/v1"},
+		{Options{BaseURL: "http://%zz"}, "ask model m: the base URL is not an address of http or https",
+			"write it like https://api.example.com/v1"},
+		{Options{BaseURL: "http://user:" + wiretest.Key + "@127.0.0.1:1/v1?k=" + wiretest.Key},
+			"ask model m: nobody answers at http://127.0.0.1:1/v1PATH", "check the base URL, and that the server is running"},
+		{Options{BaseURL: "http://127.0.0.1:1", Key: "a b" + wiretest.Key, KeyFrom: "K"},
+			"ask model m: the key in K has characters in it that no key has", "set it again, without spaces and line ends"},
 	}
 	both(t, func(t *testing.T, dial func(string, Options) llm.Model, text, end string) {
 		for _, tt := range tests {
@@ -285,9 +294,11 @@ func TestOptionsThatCannotWork(t *testing.T) {
 // answers for it.
 func TestOpenAIByName(t *testing.T) {
 	client := &http.Client{Transport: answers(func(r *http.Request) string {
-		return `{"error":{"message":"Incorrect API key provided: ` + r.Header.Get("Authorization") + `","code":"invalid_api_key"}}`
+		return `{"error":{"message":"Incorrect API key provided: ` + r.Header.Get("Authorization") +
+			`","code":"invalid_api_key"}}`
 	})}
-	_, err := Responses("gpt-4.1-mini", Options{Key: wiretest.Key, KeyFrom: "OPENAI_API_KEY", Client: client}).Next(t.Context(), new(llm.Dialog))
+	_, err := Responses("gpt-4.1-mini", Options{Key: wiretest.Key, KeyFrom: "OPENAI_API_KEY", Client: client}).Next(
+		t.Context(), new(llm.Dialog))
 	const want = "ask model gpt-4.1-mini: openai refused the key in OPENAI_API_KEY (401): invalid_api_key: Incorrect API key provided: Bearer [key]"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
@@ -298,7 +309,8 @@ func TestOpenAIByName(t *testing.T) {
 type answers func(*http.Request) string
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a(r))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(a(r))), Request: r}, nil
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
@@ -310,7 +322,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	o := options(url)
 	o.Client = new(http.Client) // one that would follow
 	_, err := Chat("m", o).Next(t.Context(), new(llm.Dialog))
-	if err == nil || !strings.Contains(err.Error(), "redirects to "+elsewhere+"/v1, which is not followed") || visited.Load() != 0 {
+	if err == nil || !strings.Contains(err.Error(), "redirects to "+elsewhere+"/v1, which is not followed") ||
+		visited.Load() != 0 {
 		t.Errorf("%d visits, %v", visited.Load(), err)
 	}
 	if _, err := Models(t.Context(), o); err == nil || visited.Load() != 0 {
@@ -333,7 +346,8 @@ func TestRetriedWhenTold(t *testing.T) {
 		var waits []time.Duration
 		r := &llm.Retry{Model: dial("m", options(url)), Notify: func(w llm.Waiting) { waits = append(waits, w.Wait) }}
 		turn, err := r.Next(t.Context(), new(llm.Dialog))
-		if err != nil || turn.Text != "early" || !slices.Equal(waits, []time.Duration{20 * time.Millisecond, 20 * time.Millisecond}) {
+		if err != nil || turn.Text != "early" ||
+			!slices.Equal(waits, []time.Duration{20 * time.Millisecond, 20 * time.Millisecond}) {
 			t.Errorf("%v, waited %v", err, waits)
 		}
 	})
@@ -374,7 +388,9 @@ func TestModels(t *testing.T) {
 	}
 	o := options(url)
 	o.Key = "another"
-	if _, err = Models(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "list models: "+strings.TrimPrefix(url, "http://")+" refused the key in TEST_API_KEY (401)") {
+	if _, err = Models(t.Context(), o); err == nil ||
+		!strings.HasPrefix(err.Error(), "list models: "+strings.TrimPrefix(url, "http://")+
+			" refused the key in TEST_API_KEY (401)") {
 		t.Errorf("%v", err)
 	}
 }

@@ -124,7 +124,8 @@ func TestMistakes(t *testing.T) {
 		model(`{"input":1e999,"output":1}`):         "cannot be a number 1e999",
 	} {
 		_, err := Parse(strings.NewReader(text))
-		if got := fmt.Sprint(err); err == nil || !strings.Contains(got, want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+		if got := fmt.Sprint(err); err == nil || !strings.Contains(got, want) || fault.KindOf(err) != fault.Invalid ||
+			fault.Hint(err) == "" {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -139,7 +140,8 @@ type named struct{ *strings.Reader }
 func (named) Name() string { return "my.json" }
 
 func TestMistakeInFile(t *testing.T) {
-	if _, err := Parse(named{strings.NewReader("[]")}); fmt.Sprint(err) != "read prices my.json: the list is not an object" {
+	if _, err := Parse(named{strings.NewReader("[]")}); fmt.Sprint(
+		err) != "read prices my.json: the list is not an object" {
 		t.Error(err)
 	}
 }

@@ -73,13 +73,16 @@ type answers struct {
 func (a answers) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return a.turn, a.err }
 
 func TestRecorder(t *testing.T) {
-	refused := llm.Refuse("m", "it is busy", "wait", &llm.Refusal{Status: 503, Retry: true, After: 1500 * time.Microsecond})
+	refused := llm.Refuse("m", "it is busy", "wait",
+		&llm.Refusal{Status: 503, Retry: true, After: 1500 * time.Microsecond})
 	for name, tt := range map[string]struct {
 		model answers
 		line  string
 	}{
-		"turn":         {answers{turn: &llm.Turn{Text: "x", Calls: []llm.Call{{ID: "a", Name: "b", Arguments: "{}"}}}}, `{"text":"x","calls":[{"id":"a","name":"b","arguments":{}}]}` + "\n"},
-		"refusal":      {answers{err: refused}, `{"model":"m","error":{"status":503,"after_ms":2,"retry":true,"why":"it is busy","hint":"wait"}}` + "\n"},
+		"turn": {answers{turn: &llm.Turn{Text: "x", Calls: []llm.Call{{ID: "a", Name: "b", Arguments: "{}"}}}},
+			`{"text":"x","calls":[{"id":"a","name":"b","arguments":{}}]}` + "\n"},
+		"refusal": {answers{err: refused},
+			`{"model":"m","error":{"status":503,"after_ms":2,"retry":true,"why":"it is busy","hint":"wait"}}` + "\n"},
 		"bare refusal": {answers{err: &llm.Refusal{Code: "x"}}, `{"error":{"code":"x"}}` + "\n"},
 		"interrupted":  {answers{err: context.Canceled}, ""},
 	} {
@@ -102,12 +105,14 @@ func TestRecordNotWritten(t *testing.T) {
 	} {
 		turn, err := (&Recorder{Model: m, W: full{}}).Next(t.Context(), new(llm.Dialog))
 		var r *llm.Refusal
-		if turn != nil || fmt.Sprint(err) != "record turn: the line could not be written: no space left" || errors.As(err, &r) {
+		if turn != nil || fmt.Sprint(err) != "record turn: the line could not be written: no space left" ||
+			errors.As(err, &r) {
 			t.Errorf("%s: %v, %v", name, turn, err)
 		}
 	}
 	bad := answers{turn: &llm.Turn{Raw: []byte("{")}}
-	if _, err := (&Recorder{Model: bad, W: new(strings.Builder)}).Next(t.Context(), new(llm.Dialog)); fault.KindOf(err) != fault.Unavailable {
+	if _, err := (&Recorder{Model: bad, W: new(strings.Builder)}).Next(t.Context(), new(llm.Dialog)); fault.KindOf(
+		err) != fault.Unavailable {
 		t.Errorf("what is no JSON: %v", err)
 	}
 }

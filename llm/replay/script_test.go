@@ -38,7 +38,8 @@ func TestTurn(t *testing.T) {
 	want := &llm.Turn{
 		Text: "数えます", Model: "gpt-x", Cut: "length", Raw: []byte(`{"a":1}`), Source: "openai",
 		Usage: quota.Usage{Input: 10, Cached: 4, Output: 5},
-		Calls: []llm.Call{{ID: "c1", Name: "execute", Arguments: `{"command":"wc -l a"}`}, {ID: "call_1", Name: "x", Arguments: "{not json"}},
+		Calls: []llm.Call{{ID: "c1", Name: "execute", Arguments: `{"command":"wc -l a"}`},
+			{ID: "call_1", Name: "x", Arguments: "{not json"}},
 	}
 	if s.Left() != 2 {
 		t.Errorf("%d turns left of two", s.Left())
@@ -48,7 +49,8 @@ func TestTurn(t *testing.T) {
 	}
 	var heard []string
 	got, err := s.Next(t.Context(), &llm.Dialog{OnText: func(p string) { heard = append(heard, p) }})
-	if err != nil || got.Text != "ab" || got.Model != "script" || got.Calls != nil || !slices.Equal(heard, []string{"a", "", "b"}) {
+	if err != nil || got.Text != "ab" || got.Model != "script" || got.Calls != nil ||
+		!slices.Equal(heard, []string{"a", "", "b"}) {
 		t.Errorf("got %+v, %v, heard %q", got, err, heard)
 	}
 }
@@ -92,10 +94,12 @@ func TestStreaming(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
-	for name, script := range map[string]string{"text": `{"text":"a long answer, in several pieces"}`, "pieces": `{"pieces":["a long answ","er","x"]}`} {
+	for name, script := range map[string]string{"text": `{"text":"a long answer, in several pieces"}`,
+		"pieces": `{"pieces":["a long answ","er","x"]}`} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var heard []string
-		turn, err := mustParse(t, script).Next(ctx, &llm.Dialog{OnText: func(p string) { heard = append(heard, p); cancel() }})
+		turn, err := mustParse(t, script).Next(ctx,
+			&llm.Dialog{OnText: func(p string) { heard = append(heard, p); cancel() }})
 		if turn != nil || !errors.Is(err, context.Canceled) || len(heard) != 1 {
 			t.Errorf("%s: %v, %v after %q", name, turn, err, heard)
 		}
@@ -148,10 +152,13 @@ func TestRefusal(t *testing.T) {
 	var heard string
 	_, err := s.Next(t.Context(), &llm.Dialog{OnText: func(p string) { heard += p }})
 	var r *llm.Refusal
-	if !errors.As(err, &r) || *r != (llm.Refusal{Status: 429, Code: "rate_limit_exceeded", Message: "try later", Retry: true, After: 20 * time.Millisecond}) {
+	if !errors.As(err, &r) ||
+		*r != (llm.Refusal{Status: 429, Code: "rate_limit_exceeded", Message: "try later", Retry: true,
+			After: 20 * time.Millisecond}) {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	if got := err.Error(); got != "ask model gpt-x: the script refuses: rate_limit_exceeded: try later" || fault.Hint(err) != "wait" || heard != "half" {
+	if got := err.Error(); got != "ask model gpt-x: the script refuses: rate_limit_exceeded: try later" ||
+		fault.Hint(err) != "wait" || heard != "half" {
 		t.Errorf("%s, heard %q", got, heard)
 	}
 }
@@ -201,14 +208,17 @@ func TestMistakes(t *testing.T) {
 		"{}\n{\"text\" x}":                        "line 2: invalid character 'x' after object key",
 	} {
 		_, err := Parse(strings.NewReader(text))
-		if got := fmt.Sprint(err, " | ", fault.Hint(err)); err == nil || !strings.Contains(got, want) || fault.KindOf(err) != fault.Invalid {
+		if got := fmt.Sprint(err, " | ", fault.Hint(err)); err == nil || !strings.Contains(got, want) ||
+			fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
-	if _, err := Parse(named{strings.NewReader("\n{")}); !strings.Contains(fmt.Sprint(err), "read script turns.jsonl:2: ") {
+	if _, err := Parse(named{strings.NewReader("\n{")}); !strings.Contains(fmt.Sprint(err),
+		"read script turns.jsonl:2: ") {
 		t.Errorf("in a file: %v", err)
 	}
-	if _, err := Parse(io.MultiReader(strings.NewReader("{}\n"), &brokenReader{})); !strings.Contains(fmt.Sprint(err), "line 2: no more") {
+	if _, err := Parse(io.MultiReader(strings.NewReader("{}\n"), &brokenReader{})); !strings.Contains(fmt.Sprint(err),
+		"line 2: no more") {
 		t.Errorf("a broken reader: %v", err)
 	}
 }
@@ -259,7 +269,8 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 }
 
 func TestAllocations(t *testing.T) {
-	s := mustParse(t, strings.Repeat(`{"text":"some answer of usual length","calls":[{"name":"x","arguments":{"a":1}}]}`+"\n", 300))
+	s := mustParse(t, strings.Repeat(`{"text":"some answer of usual length","calls":[{"name":"x","arguments":{"a":1}}]}`+
+		"\n", 300))
 	d := &llm.Dialog{OnText: func(string) {}}
 	if n := testing.AllocsPerRun(200, func() { s.Next(context.Background(), d) }); n > 0 {
 		t.Errorf("%v allocations a turn", n)

@@ -107,7 +107,8 @@ var statusForm = lazyregexp.New(`^[1-5][0-9]{2}$`)
 // statusNeedle takes a number for a status in the log of a web server: 404 may
 // stand elsewhere in its lines too.
 func (t *conversation) statusNeedle(q *query, file string) bool {
-	if len(q.with) != 1 || !statusForm.Get().MatchString(q.with[0].text) || q.status != "" || saysContain.Get().MatchString(q.request) || hasFields(file) {
+	if len(q.with) != 1 || !statusForm.Get().MatchString(q.with[0].text) || q.status != "" ||
+		saysContain.Get().MatchString(q.request) || hasFields(file) {
 		return true
 	}
 	lines, ok := t.sample(file)

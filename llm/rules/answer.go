@@ -22,16 +22,22 @@ const rowFeatures = include | exclude | anyCase | wholeWord | matching | blank |
 var intents = []intent{
 	{"list the files", has(fileList), fileList | show | count | find | whole | allFiles, listFiles},
 	{"file sizes", hasSome(fileSize | biggest), fileSize | biggest | show | allFiles | size | count | whole, sizes},
-	{"compare", hasSome(differ | onlyIn | common), differ | onlyIn | common | show | find | count | lines | records | allFiles | whole, compare},
-	{"which files", has(which), which | include | exclude | anyCase | wholeWord | show | find | count | allFiles, whichFiles},
+	{"compare", hasSome(differ | onlyIn | common),
+		differ | onlyIn | common | show | find | count | lines | records | allFiles | whole, compare},
+	{"which files", has(which), which | include | exclude | anyCase | wholeWord | show | find | count | allFiles,
+		whichFiles},
 	{"names of columns or keys", has(keys), keys | show | count | find | whole, names},
 	{"length of a list", isLength, length | count | records | lines | show | field | whole, listLength},
 	{"sums", has(totals), totals | field | grouped | rowFeatures | show | find | top | amount | sorted | descending | ascending | records | lines | numeric | whole, total},
 	{"by time", has(period), period | level | messages | rowFeatures | count | freq | show | lines | records, byTime},
-	{"messages of a log", isMessages, top | freq | least | level | messages | rowFeatures | show | find | count | amount | unique | sorted | descending | lines, topMessages},
-	{"most frequent", isFrequency, top | freq | least | field | grouped | rowFeatures | show | find | count | amount | lines | words | records | sorted | descending | times | level, frequent},
-	{"longest line", hasSome(longest | shortest), longest | shortest | rowFeatures | show | find | numbered | count | chars | lines, extremeLine},
-	{"how many", has(count), count | lines | words | chars | size | times | records | rowFeatures | level | messages | unique | repeats | field | show | find | allFiles | head | tail | span | inside | whole, howManyOf},
+	{"messages of a log", isMessages,
+		top | freq | least | level | messages | rowFeatures | show | find | count | amount | unique | sorted | descending | lines, topMessages},
+	{"most frequent", isFrequency,
+		top | freq | least | field | grouped | rowFeatures | show | find | count | amount | lines | words | records | sorted | descending | times | level, frequent},
+	{"longest line", hasSome(longest | shortest),
+		longest | shortest | rowFeatures | show | find | numbered | count | chars | lines, extremeLine},
+	{"how many", has(count),
+		count | lines | words | chars | size | times | records | rowFeatures | level | messages | unique | repeats | field | show | find | allFiles | head | tail | span | inside | whole, howManyOf},
 	{"show", isShow, show | find | lines | records | rowFeatures | level | messages | unique | repeats | field | grouped | sorted | ascending | descending | numeric | reverse | head | tail | span | inside | amount | numbered | whole | allFiles | top | times, showLines},
 }
 
@@ -140,7 +146,8 @@ func (t *conversation) beforehand(q *query) (string, bool) {
 		return q.ability(), true
 	case q.web != "" || t.d.Choice.Name == searchTool:
 		return t.search(q), true
-	case t.d.Choice.Name == listTool && !t.listed, len(q.files) == 0 && !t.listed && t.may(listTool) && q.has != 0 && len(q.missing) == 0:
+	case t.d.Choice.Name == listTool && !t.listed, len(q.files) == 0 && !t.listed && t.may(listTool) && q.has != 0 &&
+		len(q.missing) == 0:
 		t.want(listTool, "{}")
 		return "", true
 	}
@@ -184,7 +191,8 @@ func (q *query) sources() (files []string, problem string) {
 		return nil, q.noFiles()
 	case len(q.named) > 0:
 		return q.named, ""
-	case len(all) == 1, q.some(allFiles | which | fileSize), q.some(find|include) && !q.some(totals|field|top|freq|sorted|unique|repeats|level):
+	case len(all) == 1, q.some(allFiles | which | fileSize), q.some(find|include) &&
+		!q.some(totals|field|top|freq|sorted|unique|repeats|level):
 		return all, ""
 	}
 	if q.is(count) && q.has&^(count|lines|words|chars|size|blank|filled|records|whole) == 0 {
@@ -209,7 +217,8 @@ func (q *query) source() (file, problem string) {
 }
 
 func (q *query) oneFile() string {
-	return q.say("I can do this for one file at a time. Granted are: %s.", "これは一度に一つのファイルに対してだけできます。許可されているのは %s です。", q.listed(grantedNames(q.files)))
+	return q.say("I can do this for one file at a time. Granted are: %s.", "これは一度に一つのファイルに対してだけできます。許可されているのは %s です。",
+		q.listed(grantedNames(q.files)))
 }
 
 // commandOf is the command in the arguments of a call.

@@ -24,7 +24,8 @@ func (l *requestText) findAtoms(files []llm.File) {
 }
 
 // quotePairs lists the quotes that open a text and those that close it.
-var quotePairs = map[rune]string{'"': `"`, '“': `”"`, '”': `”`, '„': `“”`, '「': `」`, '『': `』`, '`': "`", '\'': `'`, '‘': `'`, '«': `»`}
+var quotePairs = map[rune]string{'"': `"`, '“': `”"`, '”': `”`, '„': `“”`, '「': `」`, '『': `』`, '`': "`", '\'': `'`,
+	'‘': `'`, '«': `»`}
 
 func (l *requestText) findQuotes() {
 	for i := 0; i < len(l.cells); i++ {

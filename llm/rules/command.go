@@ -7,7 +7,8 @@ import (
 )
 
 // commandForm is what a command of the shell looks like.
-var commandForm = lazyregexp.New(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
+var commandForm = lazyregexp.New(
+	`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
 
 // pass hands a command that was written instead of a question to execute, which
 // judges it. The file may be left out if there is only one.
@@ -33,7 +34,8 @@ func (t *conversation) pass(q *query) string {
 	}
 	text := block(lines)
 	if out.Cut {
-		text += "\n" + q.say("… cut: the first %d of %d bytes are shown", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト", len(out.Out), int(out.Total))
+		text += "\n" + q.say("… cut: the first %d of %d bytes are shown", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト",
+			len(out.Out), int(out.Total))
 	}
 	return text
 }

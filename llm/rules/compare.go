@@ -10,7 +10,8 @@ func compare(t *conversation, q *query) string {
 		files = grantedNames(q.files)
 	}
 	if len(files) != 2 {
-		return q.say("I compare exactly two files; please name both. Granted are: %s.", "比較できるのは 2 つのファイルです。両方のファイル名を書いてください。許可されているのは %s です。", q.listed(grantedNames(q.files)))
+		return q.say("I compare exactly two files; please name both. Granted are: %s.",
+			"比較できるのは 2 つのファイルです。両方のファイル名を書いてください。許可されているのは %s です。", q.listed(grantedNames(q.files)))
 	}
 	a, b := files[0], files[1]
 	if q.is(differ) && q.some(onlyIn|common) {
@@ -41,7 +42,8 @@ func (t *conversation) countDifferences(q *query, a, b string) string {
 	if !ok || !ok2 {
 		return ""
 	}
-	return q.say("%s: %d only in %s, %d only in %s", "%sが違います: %[3]s だけに %[2]d 行、%[5]s だけに %[4]d 行", q.lines(gone.number()+come.number()), gone.number(), a, come.number(), b)
+	return q.say("%s: %d only in %s, %d only in %s", "%sが違います: %[3]s だけに %[2]d 行、%[5]s だけに %[4]d 行",
+		q.lines(gone.number()+come.number()), gone.number(), a, come.number(), b)
 }
 
 // differences shows what diff says.
@@ -60,7 +62,8 @@ func (t *conversation) differences(q *query, a, b string) string {
 	}
 	text := block(lines) + "\n"
 	if out.Cut {
-		text += q.say("… cut: the first %d of %d bytes are shown. ", "… 長いため途中までです（全 %[2]d バイトのうち %[1]d バイト）。", len(out.Out), int(out.Total))
+		text += q.say("… cut: the first %d of %d bytes are shown. ", "… 長いため途中までです（全 %[2]d バイトのうち %[1]d バイト）。", len(out.Out),
+			int(out.Total))
 	}
 	return text + q.say("- only in %s, + only in %s", "- は %s だけ、+ は %s だけにある行です。", a, b)
 }

@@ -143,7 +143,8 @@ func (t *conversation) countAny(q *query, file string) (n int, text string, ok b
 // otherCase counts the lines as if capitals did not matter, where there are none
 // otherwise.
 func (t *conversation) otherCase(q *query, file string, found int) (n int, ok bool) {
-	if found > 0 || !q.is(include) || q.some(anyCase|matching|level|inside|timed|status) || !slices.ContainsFunc(q.with, hasLetters) {
+	if found > 0 || !q.is(include) || q.some(anyCase|matching|level|inside|timed|status) ||
+		!slices.ContainsFunc(q.with, hasLetters) {
 		return 0, true
 	}
 	other := *q
@@ -240,7 +241,8 @@ func (t *conversation) countDistinct(q *query, file string) (n int, text string,
 		}
 		n = out.number()
 		return n, q.say("%s %s", "%sです%s。", q.several(n, "line", "種類の行"),
-			q.of(file, name, q.say("that occur more than once, with %d surplus copies", "2 回以上現れるもの。余分な重複は %d 行", all.number()-kinds.number()))), true
+			q.of(file, name, q.say("that occur more than once, with %d surplus copies", "2 回以上現れるもの。余分な重複は %d 行",
+				all.number()-kinds.number()))), true
 	}
 	out, ok := t.run(v.then("sort", "-u").counted().String())
 	if !ok {

@@ -38,12 +38,14 @@ func (q *query) partly(parts ...string) string {
 	}
 	text := q.say("I understood this request only in part: not %s. So I do not answer rather than give a wrong result.",
 		"この依頼は一部しか理解できませんでした。分からなかった部分: %s。誤った結果を出さないため、回答を控えます。", q.listed(parts))
-	return text + "\n\n" + q.say("If it is a text to look for, put it in quotes: lines containing \"…\".", "探したい文字列であれば、かぎ括弧で囲んでください:「…」を含む行。") + "\n\n" + q.ability()
+	return text + "\n\n" + q.say("If it is a text to look for, put it in quotes: lines containing \"…\".",
+		"探したい文字列であれば、かぎ括弧で囲んでください:「…」を含む行。") + "\n\n" + q.ability()
 }
 
 // twoThings answers a request that asks for more than one thing.
 func (q *query) twoThings() string {
-	return q.say("I can answer only one question at a time; please ask for one thing first. ", "一度に答えられる質問は一つだけです。一つずつ聞いてください。") + "\n\n" + q.ability()
+	return q.say("I can answer only one question at a time; please ask for one thing first. ",
+		"一度に答えられる質問は一つだけです。一つずつ聞いてください。") + "\n\n" + q.ability()
 }
 
 // notGranted answers a request for a file that cannot be read.
@@ -83,7 +85,8 @@ func (t *conversation) stuck(q *query, command string) string {
 	text := q.say("I could not finish: no further call is allowed. The next command would have been %s; allow more turns with --turns.",
 		"途中で終わりました。これ以上ツールを呼び出せません。次に実行するはずだったコマンド: %s。--turns で回数を増やせます。", "`"+command+"`")
 	for _, it := range t.d.Items {
-		if out, ok := readOutput(it.Text); ok && it.Name == executeTool && it.CallID != "" && strings.TrimSpace(out.Out) != "" {
+		if out, ok := readOutput(it.Text); ok && it.Name == executeTool && it.CallID != "" &&
+			strings.TrimSpace(out.Out) != "" {
 			text += "\n\n" + q.say("What I have so far:", "ここまでに得られたもの:") + "\n\n" + block(out.lines())
 			break
 		}
@@ -96,10 +99,12 @@ func (t *conversation) failure(q *query) string {
 	o := t.broken
 	if e := o.Error; e != nil && e.Kind == "timeout" {
 		text := q.say("This took too long: %s.", "時間がかかりすぎました: %s。", strings.TrimSuffix(e.Reason, "."))
-		return text + q.say(" Ask for less, or allow more time: --limit time=30s.", " 範囲を狭めるか、時間の上限を上げてください: --limit time=30s。")
+		return text + q.say(" Ask for less, or allow more time: --limit time=30s.",
+			" 範囲を狭めるか、時間の上限を上げてください: --limit time=30s。")
 	}
 	if e := o.Error; e != nil {
-		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", shortened(o.command), strings.TrimSuffix(e.Reason, "."))
+		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", shortened(o.command),
+			strings.TrimSuffix(e.Reason, "."))
 		if e.Hint != "" {
 			text += q.say(" Hint: %s.", " ヒント: %s。", strings.TrimSuffix(e.Hint, "."))
 		}
@@ -114,7 +119,8 @@ func (t *conversation) failure(q *query) string {
 		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s",
 			"ファイルを読めませんでした。大きさは %s %s で、上限 file_size は %s です。上限を上げてください: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
 	}
-	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", shortened(o.command)) + "\n\n" + block(strings.Split(why, "\n"))
+	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", shortened(o.command)) + "\n\n" +
+		block(strings.Split(why, "\n"))
 }
 
 // tooLarge is how the tree refuses a file.
@@ -129,7 +135,8 @@ func (q *query) noField(l *layout, ref fieldRef) string {
 	have := l.fieldNames()
 	text := q.say("%[2]s has no column or key %[1]s.", "%[2]s に%[1]sという列やキーはありません。", q.quoted(name), l.file)
 	if l.json != nil {
-		text = q.say("%[2]s has no column or key %[1]s in the records that I looked at.", "%[2]s の調べた範囲に%[1]sという列やキーはありません。", q.quoted(name), l.file)
+		text = q.say("%[2]s has no column or key %[1]s in the records that I looked at.", "%[2]s の調べた範囲に%[1]sという列やキーはありません。",
+			q.quoted(name), l.file)
 	}
 	if l.json != nil && l.json.More {
 		return text + q.say(" There are more keys than I can look at.", "キーが多すぎて全部は調べられません。")
@@ -156,7 +163,8 @@ func (q *query) severalPaths(l *layout, ref fieldRef, found [][]string) string {
 	for _, p := range found {
 		names = append(names, shownPath(p))
 	}
-	return q.say("%s could mean several keys of %s: %s. Please write the whole path.", "%sに当てはまるキーが %s に複数あります: %s。パス全体を書いてください。", q.quoted(ref.name), l.file, q.listed(names))
+	return q.say("%s could mean several keys of %s: %s. Please write the whole path.",
+		"%sに当てはまるキーが %s に複数あります: %s。パス全体を書いてください。", q.quoted(ref.name), l.file, q.listed(names))
 }
 
 // fieldNames lists what a file can be asked for.

@@ -26,7 +26,8 @@ func (m *descriptorModel) result(t *conversation, text string) (result, bool) {
 		return r, true
 	}
 	r, ok := m.worded(text)
-	quotable := m.captioned(t.request) || slices.ContainsFunc(m.jobs, func(j *scriptJob) bool { return m.captioned(j.Out) })
+	quotable := m.captioned(t.request) ||
+		slices.ContainsFunc(m.jobs, func(j *scriptJob) bool { return m.captioned(j.Out) })
 	return r, ok && (!quotable || r.script != "" || isNumber(r.text))
 }
 

@@ -80,9 +80,11 @@ func mayCall(d *llm.Dialog, calls []llm.Call) error {
 	for _, c := range calls {
 		switch {
 		case !t.may(c.Name):
-			return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: modelName, Why: "its rules need the tool " + c.Name + ", which is not there"}
+			return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: modelName, Why: "its rules need the tool " +
+				c.Name + ", which is not there"}
 		case d.Choice.Name != "" && d.Choice.Name != calls[0].Name:
-			return &fault.Error{Kind: fault.Exhausted, Op: "ask model", Subject: modelName, Why: "no call is left to finish the work", Hint: "raise quota.calls"}
+			return &fault.Error{Kind: fault.Exhausted, Op: "ask model", Subject: modelName,
+				Why: "no call is left to finish the work", Hint: "raise quota.calls"}
 		}
 	}
 	return nil
@@ -176,7 +178,8 @@ func (m *descriptorModel) inner(d *llm.Dialog) *llm.Dialog {
 			break // the loop's own words come later
 		}
 	}
-	in := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}}, Items: []llm.Item{{Role: llm.User, Text: llm.Annotate(request, m.files)}}}
+	in := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}},
+		Items: []llm.Item{{Role: llm.User, Text: llm.Annotate(request, m.files)}}}
 	for _, j := range m.jobs {
 		in.Items = append(in.Items, llm.Item{Role: llm.Assistant, Calls: []llm.Call{j.call}},
 			llm.Item{Role: llm.Result, CallID: j.call.ID, Name: j.call.Name, Text: jsonText(j.output)})

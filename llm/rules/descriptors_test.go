@@ -42,7 +42,8 @@ func TestDeskResult(t *testing.T) {
 // Nothing but an answer may become the output, whatever it quotes.
 func TestDeskExcuses(t *testing.T) {
 	q := &query{}
-	for _, text := range []string{q.unknown(), q.partly("x"), q.twoThings(), q.noFiles(), "s.csv has no column or key \"x\". It has: a, b.", "I say:\n\n```\na x\n```"} {
+	for _, text := range []string{q.unknown(), q.partly("x"), q.twoThings(), q.noFiles(),
+		"s.csv has no column or key \"x\". It has: a, b.", "I say:\n\n```\na x\n```"} {
 		if got, ok := atDesk(map[string]string{"grep x": "a x\n"}).result(&conversation{}, text); ok {
 			t.Errorf("%q: %+v", text, got)
 		}
@@ -50,7 +51,8 @@ func TestDeskExcuses(t *testing.T) {
 	if got, ok := atDesk(nil).result(&conversation{request: "x (s.csv"}, q.partly("x (s.csv")); ok {
 		t.Errorf("quotes the request: %+v", got)
 	}
-	if got, ok := atDesk(map[string]string{"head": "a,(s.csv\n1,2\n"}).result(&conversation{}, `s.csv has no column or key "x". It has: a, (s.csv.`); ok {
+	if got, ok := atDesk(map[string]string{"head": "a,(s.csv\n1,2\n"}).result(&conversation{},
+		`s.csv has no column or key "x". It has: a, (s.csv.`); ok {
 		t.Errorf("quotes the file: %+v", got)
 	}
 	if got, ok := atDesk(nil).result(&conversation{broken: &output{}}, "4 lines (s.csv)"); ok {

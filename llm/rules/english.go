@@ -4,7 +4,8 @@ package rules
 // says more stands before what says less, and what a rule took is gone for the
 // ones after it.
 var english = newPack(map[string]string{
-	"N":     `(?:` + string(numberMark) + `|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty|hundred)\b)`,
+	"N": `(?:` + string(numberMark) +
+		`|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty|hundred)\b)`,
 	"O":     `(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)`,
 	"W":     `[\pL_][\pL\pN_.-]*`,
 	"lines": `(?:lines?|rows?|records?|entries|entry)`,
@@ -38,11 +39,13 @@ var english = newPack(map[string]string{
 
 	{`^{ask}number (?:the |all |all the )?lines\b|\bnumbered lines\b`, says(show | numbered)},
 	{`\b{level} with numbers\b`, unsure},
-	{`\b(?P<lines>{lines}) (?:that )?(?:with|containing|contain|having|have) (?:a |any )?(?:numbers?|digits?)\b`, readDigits},
+	{`\b(?P<lines>{lines}) (?:that )?(?:with|containing|contain|having|have) (?:a |any )?(?:numbers?|digits?)\b`,
+		readDigits},
 
 	// What is left out.
 	{`\b(?:without|no|{drop}) (?:any |the |all |counting )*(?:duplicates?(?: {lines})?|duplicated {lines}|repeats|repeated {lines}|repetitions?|doubles)\b|\b(?:filter(?:ing)? out|eliminat(?:e|ing)|collaps(?:e|ing)) (?:the |any |all )*(?:duplicates?|repeats)(?: {lines})?\b`, says(show | unique)},
-	{`\bnon[- ]?(?:empty|blank) {lines}\b|\b{drop} (?:the |any |all )*(?:empty|blank) (?:{lines}|ones)\b`, says(filled | lines)},
+	{`\bnon[- ]?(?:empty|blank) {lines}\b|\b{drop} (?:the |any |all )*(?:empty|blank) (?:{lines}|ones)\b`,
+		says(filled | lines)},
 	{`\b{drop} (?:the )?first (?P<n>{N}) {lines}\b`, skipN},
 	{`\b{drop} (?:the )?(?:first line|header(?: line| row)?|heading)\b`, skipN},
 
@@ -63,7 +66,8 @@ var english = newPack(map[string]string{
 	{`\b(?:occurs?|appears?|comes? up|shows? up|happens?|is (?:seen|logged|repeated)|are (?:seen|logged|repeated)) (?:the )?most(?: often| frequently| commonly)?\b`, says(top)},
 	{`\b(?:(?:sorted|ordered|ranked|grouped|listed|rank|sort|order)(?: them| it)? )?(?:by|in order of) (?:their |the )?(?:frequency|frequencies|counts?|occurrences?|number of (?:occurrences|times|appearances)|how often (?:they|it) (?:occurs?|appears?))\b`, says(freq)},
 	{`\b(?:frequency|frequencies|distribution|histogram|breakdown|tally)(?: table| distribution| counts?)?(?: of| by| for)?(?: each| every)?\b`, says(freq)},
-	{`\bhow (?:often|frequently|many times) (?:does |do |did )?(?:each|every)(?: single| different| distinct| unique)?\b`, says(freq)},
+	{`\bhow (?:often|frequently|many times) (?:does |do |did )?(?:each|every)(?: single| different| distinct| unique)?\b`,
+		says(freq)},
 	{`\b(?:how many|counts?|the number of|number of)(?: times)?(?: {lines}| there are)?(?: (?:of|for|per|by|in|with|are there (?:of|for)))? (?:each|every)(?: of the)?(?: single| different| distinct| unique)?\b`, says(freq)},
 	{`\bgroup(?P<end> )`, upTo(freq)},
 	{`\b(?:hourly|per hour|by hour|by the hour|(?:for |in )?each hour|every hour)\b`, per("hour")},
@@ -74,9 +78,11 @@ var english = newPack(map[string]string{
 	{`\b(?:unique|exclusive|specific) to (?P<a>{F})`, onlyInFirst},
 	{`\b(?:only|exclusively|just) in (?P<a>{F})(?:,? (?:and |but )?not in {F})?`, onlyInFirst},
 	{`(?P<a>{F}) (?:(?:but|and|that (?:are|is)|which (?:are|is)|(?:that|which) do(?: not|n't) (?:appear|occur|exist)|are|is|lines|but are|that do|which do) )*(?:not|missing|absent) (?:(?:present|found|contained|appear|occur|exist) )?(?:in|from) {F}`, onlyInFirst},
-	{`(?P<a>{F}) (?:has|have|contains) (?:that|which|but) {F} (?:doesn't|does not|do not|don't)(?: have| contain)?`, onlyInFirst},
+	{`(?P<a>{F}) (?:has|have|contains) (?:that|which|but) {F} (?:doesn't|does not|do not|don't)(?: have| contain)?`,
+		onlyInFirst},
 	{`(?:that |which |are |is )*\b(?:missing|absent) (?:in|from) (?P<b>{F})`, onlyInOther},
-	{`\b(?:that |which |are |is |do )*(?:not|n't) (?:(?:appear|occur|exist|present|found|contained) )?in (?P<b>{F})`, onlyInOther},
+	{`\b(?:that |which |are |is |do )*(?:not|n't) (?:(?:appear|occur|exist|present|found|contained) )?in (?P<b>{F})`,
+		onlyInOther},
 	{`(?:(?:that|which) )?(?:are |appear |occur |exist )?\b(?:in common|common to(?: both)?|shared (?:by|between)|common {lines}|shared {lines}|(?:in|by) both(?: files| of them)?|both (?:files )?(?:have|contain|share)|(?:the )?intersection(?: of)?|the same in both)\b`, says(common)},
 	{`\b(?:what(?:'s| is| are| has| was) (?:the )?(?:different|changed|differences?|diff)|different from|differences?|diff|differ|compare[ds]?|comparing|comparison(?: of)?|changes|changed)\b(?: (?:between|from|in|with|to)\b)?(?: (?:the )?(?:two |both |\x{E002} )?files)?`, says(differ)},
 	{`\b(?:are|is|do) (?:the )?(?:{F} (?:and|to|with|the same as|identical to|equal to) {F}|(?:two |both )?files)(?P<x> (?:the same|identical|equal|match|different|have the same contents?)|)`, identical},
@@ -84,15 +90,18 @@ var english = newPack(map[string]string{
 
 	// What lines contain.
 	{`\b(?:search|look|scan|grep|check|go|filter)(?: (?:in|through|inside|over))? ?(?:{F}|{H})(?:(?:,| and|, and) {F})* (?:for|to find) (?:(?:all|any|every|the) )*{lit}`, readFind},
-	{`(?:,? ?\b(?:but|and) )?\b(?:that |which )?(?:do|does|did)(?: not|n't) (?:contain|include|mention|match|have) {lit}`, readWithout},
+	{`(?:,? ?\b(?:but|and) )?\b(?:that |which )?(?:do|does|did)(?: not|n't) (?:contain|include|mention|match|have) {lit}`,
+		readWithout},
 	{`(?:,? ?\b(?:but|and) )?\b(?:that |which |are )*(?:not (?:containing|including|mentioning|matching|having|with)|without|excluding|except(?: for)?|other than|lacking|leaving out|omitting|but not|and not|but no|minus|exclude|omit|leave out|filter out|hide)(?: (?:the |any )?{lines})?(?: (?:containing|including|mentioning|with|those with|those containing|ones with|the ones with|(?:that|which) (?:contain|have|include|mention)))? {lit}`, readWithout},
 	{`\b(?:not|never|n't) (?:(?:from|in|by|of|for|with|at|to) )?(?:the )?(?P<lit>{Q})`, readWithoutQuoted},
-	{`\b(?:(?:contain|include|mention|have)(?:s|ing)? )?neither {lit}(?P<lit>{Q}|[^\s,]+) nor {lit}(?P<lit2>{Q}|[^\s,?]+)`, readNeither},
+	{`\b(?:(?:contain|include|mention|have)(?:s|ing)? )?neither {lit}(?P<lit>{Q}|[^\s,]+) nor {lit}(?P<lit2>{Q}|[^\s,?]+)`,
+		readNeither},
 	{`\b(?:everything|all lines|all|anything) but `, readWithout},
 	{`\b(?:that |which )?(?:start(?:s|ing)?|begin(?:s|ning)?) (?:with|by) {lit}`, readStart},
 	{`\b(?:that |which )?end(?:s|ing)? (?:with|in) {lit}`, readEnd},
 	{`\bmatch(?:es|ing)? (?:the )?(?:regex|regexp|regular expression|pattern) (?P<re>{Q})`, readRegex},
-	{`^{ask}(?:does|do|did) (?:{F}|(?:the|this) (?:file|log)|it) (?:contain|include|mention|have) (?:any )?{lit}`, readAsk},
+	{`^{ask}(?:does|do|did) (?:{F}|(?:the|this) (?:file|log)|it) (?:contain|include|mention|have) (?:any )?{lit}`,
+		readAsk},
 	{`\b(?:that |which )?(?:contain(?:s|ing|ed)?|include(?:s)?|including|mention(?:s|ing)?|match(?:es|ing)?|in which there is) {lit}`, readWith},
 
 	// Conditions on a field.
@@ -148,7 +157,8 @@ var english = newPack(map[string]string{
 
 	// What to group, rank or sort by.
 	{`\bwho (?P<verb>has|have|had|earns?|is|made|gets?) (?:the )?(?P<dir>highest|largest|biggest|greatest|most|lowest|smallest|least) (?P<agg>)`, whoHasMost},
-	{`\b(?:who is )?(?:the )?(?P<dir>oldest|youngest)(?: (?:person|people|one|member|employee|user|customer|student))?\b`, oldestOne},
+	{`\b(?:who is )?(?:the )?(?P<dir>oldest|youngest)(?: (?:person|people|one|member|employee|user|customer|student))?\b`,
+		oldestOne},
 	{`\b(?:which|what) (?P<who>{W}) (?:bought|sold|ordered|purchased|has ordered|has bought) (?:the )?most\b`, boughtMost},
 	{`\bwhich (?P<who>{W}) (?:sold|sells) (?:the )?best\b|\bbest[- ]?selling (?P<who2>{W})`, boughtMost},
 	{`\b(?:which|what|who) ?(?P<who>{W})? (?:has|have|had|made|placed) (?:the )?most (?P<noun>{W})`, mostRows},
@@ -177,7 +187,8 @@ var english = newPack(map[string]string{
 	{`\b(?:which|what)(?: of the)? (?:granted |allowed |available )?files? (?:is|are) (?:the )?(?:largest|biggest)\b|\b(?:the )?(?:largest|biggest) (?:of the )?(?:granted |allowed )?files?\b`, says(biggest)},
 	{`\btotal (?:file )?size(?: of)?\b`, says(fileSize)},
 	{`\b(?:count(?: up)? )?{the}(?:total |overall |exact )?number of\b|# of\b`, says(count)},
-	{`(?P<x>\b{the}(?:total |overall )?(?:amount|count) of) (?:the )?(?:lines|words|characters|bytes|{level})\b`, says(count)},
+	{`(?P<x>\b{the}(?:total |overall )?(?:amount|count) of) (?:the )?(?:lines|words|characters|bytes|{level})\b`,
+		says(count)},
 	{`\btotal (?P<unit>lines|rows|words|characters|chars|bytes)\b`, countUnit},
 	{`\bin total\b|\ba total of\b`, says(0)},
 	{`\b{the}(?P<agg>{agg})(?:, (?:the )?(?P<agg2>{agg}))?(?:,? (?:and|or|&) (?:the )?(?P<agg3>{agg})| ?/ ?(?P<agg4>{agg}))?\b(?: values?\b| amount\b| up\b)?`, totalOf},
@@ -197,7 +208,8 @@ var english = newPack(map[string]string{
 	{`\b(?:find|search(?: for)?|look for|locate) (?:the )?(?:exact )?(?:word|text|string|phrase|term) `, readFind},
 	{`\b{lines} (?:that |which )?(?:with|having|have|has) {lit}`, readLinesWith},
 	{`\b{lines} (?:for|of|about|from) (?P<lit>{Q}|[\pL\pN_][\pL\pN_.@-]*)`, readLinesFor},
-	{`\b(?:how many times|how often) (?:(?:does|do|did|is|are|has|have) )?(?:the )?(?:(?:word|text|string|phrase|term) )?`, readTimes},
+	{`\b(?:how many times|how often) (?:(?:does|do|did|is|are|has|have) )?(?:the )?(?:(?:word|text|string|phrase|term) )?`,
+		readTimes},
 	{`\b(?:occurrences?|instances?|mentions?|appearances?|hits?|matches) (?:of|for) {lit}`, readOccurrences},
 	{`^{ask}(?:does|do|is|are|did) (?:the )?(?:word |text |string |phrase )?(?P<lit>{Q}|[^\s]+) (?:appear|occur|show up|exist|mentioned|found|present|contained|anywhere)\b`, readWhether},
 	{`^{ask}(?:is|are) (?:the )?(?:word |text |string |phrase )?(?P<lit>{Q}|[^\s]+) (?:in|inside|within|part of)(?P<end> (?:{F}|the|this|it|there))`, readWordIn},

@@ -27,21 +27,25 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	}
 	for n := 0; n < 3; n++ {
 		word, next := p.wordAt(at)
-		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || fieldStops(word) || fieldNouns(word) && (n > 0 || word != "amount" && word != "key" && word != "property") {
+		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || fieldStops(word) || fieldNouns(word) &&
+			(n > 0 || word != "amount" && word != "key" && word != "property") {
 			break
 		}
 		end = next
 		at = p.skipSpace(next)
 	}
 	name := strings.TrimSpace(p.original(from, end))
-	return fieldRef{name: strings.TrimSuffix(name, "'s"), guess: true}, p.afterField(end), name != "" && !looksLikeFile(name)
+	return fieldRef{name: strings.TrimSuffix(name, "'s"), guess: true}, p.afterField(end), name != "" &&
+		!looksLikeFile(name)
 }
 
 // fieldLeads may stand before the name of a field.
-var fieldLeads = wordSet("the all of a an its their my these those this that any for in values value column field each every")
+var fieldLeads = wordSet(
+	"the all of a an its their my these those this that any for in values value column field each every")
 
 // fieldStops end the name of a field.
-var fieldStops = wordSet(`in from within across but and or without excluding except sorted ordered ranked ignoring please are is was were do does there then
+var fieldStops = wordSet(
+	`in from within across but and or without excluding except sorted ordered ranked ignoring please are is was were do does there then
 	that which who where when for by per each every only using of to on at with over under the a an show list print display as into if
 	grouped group descending ascending order alphabetically numerically reverse reversed first last desc asc has have had`)
 
@@ -143,7 +147,8 @@ func columnNamed(p *parser, m *match) bool {
 // columnName notes the name of a column in some cells.
 func (p *parser) columnName(from, to int) bool {
 	name := p.folded(from, to)
-	if !isAtom(p.cells[from].r) && (englishStops(name) || englishDeterminers(name) || englishFiller(name)) || p.cells[from].r == hole || p.cells[from].r == fileMark {
+	if !isAtom(p.cells[from].r) && (englishStops(name) || englishDeterminers(name) || englishFiller(name)) ||
+		p.cells[from].r == hole || p.cells[from].r == fileMark {
 		return false
 	}
 	p.q.addField(fieldRef{name: p.meant(from, to)})
@@ -257,9 +262,11 @@ func (p *parser) addTotal(name string) {
 var comparisons = map[string]string{
 	">=": ">=", "greater than or equal to": ">=", "at least": ">=", "no less than": ">=",
 	"<=": "<=", "less than or equal to": "<=", "at most": "<=", "no more than": "<=",
-	">": ">", "greater than": ">", "more than": ">", "larger than": ">", "bigger than": ">", "higher than": ">", "above": ">", "over": ">", "exceeds": ">", "exceeding": ">",
+	">": ">", "greater than": ">", "more than": ">", "larger than": ">", "bigger than": ">", "higher than": ">",
+	"above": ">", "over": ">", "exceeds": ">", "exceeding": ">",
 	"<": "<", "less than": "<", "fewer than": "<", "smaller than": "<", "lower than": "<", "below": "<", "under": "<",
-	"==": "==", "=": "==", "equal to": "==", "equals": "==", "is": "==", "are": "==", "was": "==", "!=": "!=", "is not": "!=", "isn't": "!=",
+	"==": "==", "=": "==", "equal to": "==", "equals": "==", "is": "==", "are": "==", "was": "==", "!=": "!=",
+	"is not": "!=", "isn't": "!=",
 	"以上": ">=", "以下": "<=", "未満": "<", "超": ">",
 }
 

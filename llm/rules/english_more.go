@@ -11,7 +11,8 @@ import (
 func readOnlyHere(p *parser, m *match) bool {
 	rest := m.folded("end")
 	always := wordSet("delete erase edit rename overwrite insert append modify save replace change")(m.folded("verb"))
-	if countsAsQuestion.Get().MatchString(rest) || !always && !changesFile.Get().MatchString(m.folded("verb")+" "+rest) && !strings.ContainsRune(rest, fileMark) {
+	if countsAsQuestion.Get().MatchString(rest) || !always && !changesFile.Get().MatchString(m.folded("verb")+" "+rest) &&
+		!strings.ContainsRune(rest, fileMark) {
 		return false
 	}
 	p.q.unclear = p.q.onlyReads()
@@ -20,7 +21,8 @@ func readOnlyHere(p *parser, m *match) bool {
 
 var (
 	countsAsQuestion = lazyregexp.New(`^(?:up|together|all)\b|\bduplicat|\bvalues\b|\bnumbers\b|\bblank|\bempty`)
-	changesFile      = lazyregexp.New(`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
+	changesFile      = lazyregexp.New(
+		`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
 )
 
 func (q *query) onlyReads() string {
@@ -35,7 +37,8 @@ func readDigits(p *parser, _ *match) bool {
 
 // bottomN is for "bottom 3 by salary". The bottom 3 lines are the last ones.
 func bottomN(p *parser, m *match) bool {
-	if word, _ := p.wordAt(p.skipSpace(m.to)); lineNouns(word) && !strings.Contains(strings.ToLower(p.src), " by ") || p.skipSpace(m.to) >= len(p.cells) {
+	if word, _ := p.wordAt(p.skipSpace(m.to)); lineNouns(word) && !strings.Contains(strings.ToLower(p.src), " by ") ||
+		p.skipSpace(m.to) >= len(p.cells) {
 		return false
 	}
 	p.q.set(ascending | top)
@@ -57,7 +60,8 @@ func whereEmpty(p *parser, m *match) bool {
 	case "line", "row", "record", "it", "field", "value", "cell", "lines", "rows":
 		return false
 	}
-	if strings.HasPrefix(p.folded(m.from, m.to), "without") || p.holds(m.groups["field"], englishStops) || p.q.ground == nil {
+	if strings.HasPrefix(p.folded(m.from, m.to), "without") || p.holds(m.groups["field"], englishStops) ||
+		p.q.ground == nil {
 		return false
 	}
 	p.q.where = append(p.q.where, c)
@@ -100,7 +104,8 @@ func oldestOne(p *parser, m *match) bool {
 	if at < 0 || p.q.some(grouped|totals) {
 		return false
 	}
-	young := m.folded("dir") == "youngest" || strings.Contains(m.folded("dir"), "若") || strings.Contains(m.folded("dir"), "年少")
+	young := m.folded("dir") == "youngest" || strings.Contains(m.folded("dir"), "若") ||
+		strings.Contains(m.folded("dir"), "年少")
 	return p.rowWithMost(fieldRef{name: p.q.ground.header[at]}, !young)
 }
 
@@ -156,7 +161,8 @@ func dateEnd(p *parser, m *match) bool {
 		return false
 	}
 	p.q.addField(fieldRef{name: p.q.ground.header[at]})
-	large := m.folded("dir") != "earliest" && m.folded("dir") != "最古" && m.folded("dir") != "最も古い" && m.folded("dir") != "一番古い"
+	large := m.folded("dir") != "earliest" && m.folded("dir") != "最古" && m.folded("dir") != "最も古い" &&
+		m.folded("dir") != "一番古い"
 	p.addTotal(map[bool]string{true: "max", false: "min"}[large])
 	p.q.set(totals)
 	return true
@@ -165,7 +171,8 @@ func dateEnd(p *parser, m *match) bool {
 // readWordIn is for "is cat in the file".
 func readWordIn(p *parser, m *match) bool {
 	word := m.folded("lit")
-	if p.at(m.groups["lit"][0]) != quoteMark && (englishFiller(word) || englishHazards(word) || levelNames[word] != "" || len(word) < 2) {
+	if p.at(m.groups["lit"][0]) != quoteMark && (englishFiller(word) || englishHazards(word) || levelNames[word] != "" ||
+		len(word) < 2) {
 		return false
 	}
 	m.to = m.groups["end"][0]
@@ -180,7 +187,8 @@ func readWordIn(p *parser, m *match) bool {
 // readThere is for "is there a timeout".
 func readThere(p *parser, m *match) bool {
 	word := m.folded("lit")
-	if levelNames[word] != "" || englishFiller(word) || englishHazards(word) || questionWords(word) || p.q.about(hasFields) || lineNouns(word) || notTexts(word) {
+	if levelNames[word] != "" || englishFiller(word) || englishHazards(word) || questionWords(word) ||
+		p.q.about(hasFields) || lineNouns(word) || notTexts(word) {
 		return false
 	}
 	m.to = m.groups["end"][0]
@@ -244,7 +252,8 @@ func readVerb(p *parser, m *match) bool {
 // mostRows is for "which city has the most orders": the rows are the orders.
 func mostRows(p *parser, m *match) bool {
 	noun := singular(m.folded("noun"))
-	if p.q.ground == nil || p.q.some(grouped|totals|field) || p.q.ground.named(m.text("who")) < 0 || p.q.ground.named(noun) >= 0 {
+	if p.q.ground == nil || p.q.some(grouped|totals|field) || p.q.ground.named(m.text("who")) < 0 ||
+		p.q.ground.named(noun) >= 0 {
 		return false
 	}
 	if noun != singular(normal(stem(p.q.ground.file))) && noun != "row" && noun != "record" && noun != "entry" {
@@ -264,7 +273,8 @@ func olderThan(p *parser, m *match) bool {
 		return false
 	}
 	op := map[string]string{"older": ">", "younger": "<"}[m.folded("dir")]
-	p.q.where = append(p.q.where, condition{field: fieldRef{name: p.q.ground.header[at]}, op: op, value: itoa(n), num: true})
+	p.q.where = append(p.q.where, condition{field: fieldRef{name: p.q.ground.header[at]}, op: op, value: itoa(n),
+		num: true})
 	p.q.set(matching)
 	return true
 }

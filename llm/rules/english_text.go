@@ -10,26 +10,30 @@ import (
 )
 
 // Words that end a text written without quotes.
-var englishStops = wordSet(`in from within across but and or without excluding except sorted ordered ranked ignoring regardless
+var englishStops = wordSet(
+	`in from within across but and or without excluding except sorted ordered ranked ignoring regardless
 	please appear appears occur occurs are is was were do does did there then that which who where when for by per each every only using
 	again also instead anywhere somewhere have has had inside into show list count print display sort find
 	line lines row rows entry entries record records mentioned found seen logged used listed present appearing occurring repeated`)
 
 // Words that change what is meant: a text without quotes that has one of them
 // is not taken for a text.
-var englishHazards = wordSet(`yesterday today tomorrow tonight hour hours day days week weeks month months year years minute minutes second seconds
+var englishHazards = wordSet(
+	`yesterday today tomorrow tonight hour hours day days week weeks month months year years minute minutes second seconds
 	last first next before after since until between more less than most least recent latest oldest newest other others same different
 	longer shorter larger smaller many few both either neither average sum total all any none not no if unless a an
 	number numbers digit digits letter letters word words uppercase lowercase capital capitals vowel vowels exactly address addresses
 	delete remove replace save send write email translate explain summarize summarise edit change move copy rename fix insert append it them`)
 
 // Words that can stand before a field and are not its name.
-var englishDeterminers = wordSet(`the all of a an each every its their my our these those this that any some for to in on at by from with and or
+var englishDeterminers = wordSet(
+	`the all of a an each every its their my our these those this that any some for to in on at by from with and or
 	what which show me give get list print display extract select count sort average sum top first last most unique distinct is are was were be
 	per total how many number over up please whose where when find out only values value`)
 
 // englishFiller are the words that say nothing by themselves.
-var englishFiller = wordSet(`a an the of in on at to for from with and is are was were be been do does did has have had there here it its it's
+var englishFiller = wordSet(
+	`a an the of in on at to for from with and is are was were be been do does did has have had there here it its it's
 	this that these those them they i i'd i'm i've me my we us our you your please kindly can could would will should may might want need like
 	know tell say let let's give make me find calculate compute determine provide report check figure work what what's whats which how hey hi hello thanks thank ok okay so just only now then
 	file files log logs data text document input all any some out up off value values exactly exact actually really simply quickly
@@ -84,7 +88,8 @@ func (p *parser) readText(i int) (text string, end int, ok bool) {
 	end = i
 	for at := i; ; {
 		word, next := p.wordAt(at)
-		if next == at || word == string(hole) || word == string(quoteMark) || word == string(fileMark) || englishStops(word) && !(at == i && p.caps(at, next)) {
+		if next == at || word == string(hole) || word == string(quoteMark) || word == string(fileMark) ||
+			englishStops(word) && !(at == i && p.caps(at, next)) {
 			break
 		}
 		if englishHazards(word) && !p.caps(at, next) && !(word == "not" && at > i) {
@@ -146,7 +151,8 @@ func (p *parser) joint(i int) (join string, end int) {
 	word, next := p.wordAt(at)
 	if word == "and" || word == "or" {
 		at = p.skipSpace(next)
-		if after, stop := p.wordAt(at); stop == at || after == string(hole) || englishStops(after) || englishHazards(after) || englishFiller(after) && after != string(quoteMark) {
+		if after, stop := p.wordAt(at); stop == at || after == string(hole) || englishStops(after) || englishHazards(after) ||
+			englishFiller(after) && after != string(quoteMark) {
 			return "", i
 		}
 		return word, at
@@ -270,7 +276,8 @@ func readWithout(p *parser, m *match) bool {
 	}
 	// "excluding weekends" need not mean a text, unless texts are what it is
 	// about.
-	explicit := explicitText.Get().MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
+	explicit := explicitText.Get().MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark ||
+		p.textual(p.skipSpace(m.to), end)
 	for i := range list {
 		list[i].loose = !explicit
 	}
@@ -280,7 +287,8 @@ func readWithout(p *parser, m *match) bool {
 
 var whereNot = lazyregexp.New(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
 
-var explicitText = lazyregexp.New(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
+var explicitText = lazyregexp.New(
+	`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
 
 func readWithoutQuoted(p *parser, m *match) bool {
 	if s, _ := p.view(); whereNot.Get().MatchString(s) {
@@ -307,7 +315,8 @@ func readRegex(p *parser, m *match) bool {
 // readLinesFor is for "rows for Tokyo": a name, by its capital.
 func readLinesFor(p *parser, m *match) bool {
 	text := m.text("lit")
-	if m.mark("lit") != quoteMark && !unicode.IsUpper([]rune(text)[0]) && !p.textual(m.groups["lit"][0], m.groups["lit"][1]) {
+	if m.mark("lit") != quoteMark && !unicode.IsUpper([]rune(text)[0]) &&
+		!p.textual(m.groups["lit"][0], m.groups["lit"][1]) {
 		return false
 	}
 	p.q.set(lines)
@@ -401,7 +410,8 @@ func englishRest(l *requestText) (list []unknownWords) {
 	for i := 0; i < len(l.cells); {
 		word, end := l.wordAt(i)
 		bare := strings.Trim(word, "'-:….*")
-		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" && (!englishFiller(bare) || l.shouted(i, end)) {
+		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" &&
+			(!englishFiller(bare) || l.shouted(i, end)) {
 			list = l.addScrap(list, i, end)
 		}
 		i = max(end, i+1)

@@ -18,7 +18,8 @@ func extremeLine(t *conversation, q *query) string {
 	if q.is(shortest) {
 		pick, name = "min_by", q.say("the shortest line", "最も短い行")
 	}
-	p := from(file).join(q.filters()).then("jq", "-Rnc", `[inputs] | to_entries | `+pick+`(.value | length) | if . == null then empty else {line: (.key + 1), length: (.value | length), text: .value[:300]} end`)
+	p := from(file).join(q.filters()).then("jq", "-Rnc", `[inputs] | to_entries | `+pick+
+		`(.value | length) | if . == null then empty else {line: (.key + 1), length: (.value | length), text: .value[:300]} end`)
 	out, ok := t.run(p.String())
 	if !ok {
 		return ""
@@ -38,5 +39,6 @@ func extremeLine(t *conversation, q *query) string {
 	if len(q.filters()) > 0 {
 		where = q.say("number %d of those lines", "該当する行の %d 番目", found.Line)
 	}
-	return q.say("%s %s", "%sです%s。", q.several(found.Length, "character", "文字"), q.of(file, name, where)) + "\n\n" + block([]string{text})
+	return q.say("%s %s", "%sです%s。", q.several(found.Length, "character", "文字"), q.of(file, name, where)) + "\n\n" +
+		block([]string{text})
 }

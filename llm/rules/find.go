@@ -29,5 +29,6 @@ func whichFiles(t *conversation, q *query) string {
 	for i, name := range list {
 		list[i] = "- " + strings.TrimPrefix(name, "./")
 	}
-	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", "%[2]d ファイル中 %[1]d ファイル%[3]s", len(list), len(files), q.of(""))
+	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", "%[2]d ファイル中 %[1]d ファイル%[3]s", len(list),
+		len(files), q.of(""))
 }

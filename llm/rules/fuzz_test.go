@@ -28,7 +28,8 @@ func FuzzRequest(f *testing.F) {
 	f.Add("sum of \"a\\\"b\" where 'x' > -1e9", byte(2))
 	f.Add("lines 3 to 999999999999999999999", byte(3))
 	f.Add("ﾊﾞﾅﾅ を含む行、３～５行目", byte(4))
-	grants := [][]string{{"app.log"}, {"sales.csv"}, {"users.json"}, {"a.txt", "b.txt"}, {"quoted.csv", "売上.csv"}, {"lines.jsonl"}, {}, {"notes.txt"}, {"java.log"}}
+	grants := [][]string{{"app.log"}, {"sales.csv"}, {"users.json"}, {"a.txt", "b.txt"}, {"quoted.csv", "売上.csv"},
+		{"lines.jsonl"}, {}, {"notes.txt"}, {"java.log"}}
 	b := newBox(f)
 	f.Fuzz(func(t *testing.T, request string, which byte) {
 		b.t = t
@@ -59,7 +60,8 @@ func harmless(reason string) bool {
 
 // FuzzQuote checks that the shell reads back exactly the words of a command.
 func FuzzQuote(f *testing.F) {
-	for _, s := range []string{"", "a b", "'", "';rm -rf /'", "$(id)", "`id`", "\\", "\n", "*?[", "~", "-x", "日本", "a\tb", "!", "{a,b}", "#", "\"$HOME\"", "\r"} {
+	for _, s := range []string{"", "a b", "'", "';rm -rf /'", "$(id)", "`id`", "\\", "\n", "*?[", "~", "-x", "日本", "a\tb",
+		"!", "{a,b}", "#", "\"$HOME\"", "\r"} {
 		f.Add(s, "x.txt")
 	}
 	f.Fuzz(func(t *testing.T, word, file string) {
@@ -113,7 +115,8 @@ func FuzzDialog(f *testing.F) {
 		if len(request) > longestRequest {
 			return
 		}
-		d := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}, {Name: listTool}, {Name: searchTool}}, Items: []llm.Item{user(request, llm.File{Name: file, Bytes: 9})}}
+		d := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}, {Name: listTool}, {Name: searchTool}},
+			Items: []llm.Item{user(request, llm.File{Name: file, Bytes: 9})}}
 		for range 4 {
 			turn, err := New().Next(t.Context(), d)
 			if err != nil {

@@ -39,7 +39,8 @@ func newPack(words map[string]string, rules []rule, rest func(*requestText) []un
 
 // marks are the words that every pack has.
 var marks = strings.NewReplacer(
-	"{Q}", string(quoteMark), "{F}", string(fileMark), "{D}", string(dateMark), "{P}", string(pathMark), "{H}", string(hole))
+	"{Q}", string(quoteMark), "{F}", string(fileMark), "{D}", string(dateMark), "{P}", string(pathMark), "{H}",
+	string(hole))
 
 func (p *grammar) expand(pattern string) string {
 	for range 3 { // words may use words
@@ -166,5 +167,6 @@ func (m *match) count(name string) (n int, ok bool) {
 var numberWords = map[string]int{
 	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12,
 	"fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "dozen": 12,
-	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+	"tenth": 10,
 }

@@ -52,5 +52,6 @@ func (q *query) largest() string {
 			best = f
 		}
 	}
-	return q.say("%s is the largest with %s bytes.", "最も大きいのは %s で、%s バイトです。", best.Name, strconv.FormatInt(best.Bytes, 10))
+	return q.say("%s is the largest with %s bytes.", "最も大きいのは %s で、%s バイトです。", best.Name,
+		strconv.FormatInt(best.Bytes, 10))
 }

@@ -46,8 +46,10 @@ func newBox(t testing.TB) *box {
 			t.Fatal(err)
 		}
 	}
-	runner := shell.New(shell.Options{FS: tree, Limiter: gauge, Commands: tool.Commands(command.All(), nil), Parse: policy.ParseScript})
-	return &box{t: t, tree: tree, Executor: &tool.Executor{Runner: runner, Actor: "test"}, tools: []llm.Tool{{Name: executeTool}}}
+	runner := shell.New(shell.Options{FS: tree, Limiter: gauge, Commands: tool.Commands(command.All(), nil),
+		Parse: policy.ParseScript})
+	return &box{t: t, tree: tree, Executor: &tool.Executor{Runner: runner, Actor: "test"},
+		tools: []llm.Tool{{Name: executeTool}}}
 }
 
 // grant lists files with their sizes.
@@ -65,7 +67,8 @@ func (b *box) grant(names []string) (list []llm.File) {
 // ask has a request answered, in at most four turns.
 func (b *box) ask(request string, files ...string) string {
 	b.t.Helper()
-	d := &llm.Dialog{Tools: b.tools, Items: []llm.Item{{Role: llm.User, Text: llm.Annotate(request, b.grant(files), "[turn 1 of 4]")}}}
+	d := &llm.Dialog{Tools: b.tools,
+		Items: []llm.Item{{Role: llm.User, Text: llm.Annotate(request, b.grant(files), "[turn 1 of 4]")}}}
 	b.Files, b.commands, b.refused = files, nil, nil
 	return b.converse(d, 4)
 }
@@ -110,7 +113,8 @@ func (b *box) carryOut(c llm.Call) llm.Item {
 
 // refusals are what begins an answer that has no result.
 var refusals = []string{
-	"hako doctor", "Which file", "どのファイル", "has no column or key", "という列やキーはありません", "Of which column", "どの列", "not granted", "only one question", "no columns",
+	"hako doctor", "Which file", "どのファイル", "has no column or key", "という列やキーはありません", "Of which column", "どの列",
+	"not granted", "only one question", "no columns",
 }
 
 // declined reports whether an answer is a refusal to answer.

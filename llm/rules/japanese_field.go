@@ -259,7 +259,8 @@ func operatorJa(m *match) string {
 		return "!="
 	case op == "", op == "等しい", op == "一致する":
 		return "=="
-	case strings.HasSuffix(op, "下回る"), strings.Contains(op, "小さ"), strings.HasSuffix(op, "少ない"), strings.HasSuffix(op, "低い"), strings.HasSuffix(op, "安い"):
+	case strings.HasSuffix(op, "下回る"), strings.Contains(op, "小さ"), strings.HasSuffix(op, "少ない"),
+		strings.HasSuffix(op, "低い"), strings.HasSuffix(op, "安い"):
 		return "<"
 	}
 	return ">"

@@ -90,7 +90,8 @@ func findJa(p *parser, m *match) bool  { return sayLit(find)(p, m) }
 // countJa is for Xは何件: lines with X, unless it is about JSON, where X may be a
 // list.
 func countJa(p *parser, m *match) bool {
-	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" {
+	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) &&
+		p.q.ground != nil && p.q.ground.quantity() != "" {
 		return false
 	}
 	if m.mark("lit") == 0 && (p.q.about(isJSON) || knownForm(m.text("lit")) != "") {
@@ -144,7 +145,8 @@ func bothJa(p *parser, m *match) bool {
 // eitherListJa is for INFO、WARN、ERRORの件数.
 func eitherListJa(p *parser, m *match) bool {
 	var list []textFilter
-	for _, text := range strings.FieldsFunc(m.text("list"), func(r rune) bool { return strings.ContainsRune("、,と・/ ", r) }) {
+	for _, text := range strings.FieldsFunc(m.text("list"),
+		func(r rune) bool { return strings.ContainsRune("、,と・/ ", r) }) {
 		list = append(list, textFilter{text: narrow(text)})
 	}
 	m.to = m.groups["end"][0]
@@ -201,7 +203,8 @@ func gatherJa(p *parser, m *match) bool {
 
 // howManyJa counts records where 件 can only mean these.
 func howManyJa(p *parser, m *match) bool {
-	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" && !p.q.is(totals) {
+	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) &&
+		p.q.ground != nil && p.q.ground.quantity() != "" && !p.q.is(totals) {
 		p.q.unclear = p.q.say("", "行数ですか、それとも %[1]s の合計ですか？「何行」か「%[1]sの合計」と書いてください。", p.q.ground.quantity())
 	}
 	if strings.Contains(p.folded(m.from, m.to), "件") && p.q.about(hasFields) {
@@ -220,7 +223,8 @@ func fileNoun(p *parser, m *match) bool {
 
 // twice is for 2回以上出てくる; other numbers are not understood.
 func twice(p *parser, m *match) bool {
-	if list := p.numbers(&match{p: p, groups: map[string][2]int{"all": {m.from, m.to}}}, "all"); len(list) > 0 && list[0] != 2 {
+	if list := p.numbers(&match{p: p, groups: map[string][2]int{"all": {m.from, m.to}}}, "all"); len(list) > 0 &&
+		list[0] != 2 {
 		return false
 	}
 	p.q.set(repeats)
@@ -331,7 +335,8 @@ func (l *requestText) fillerAt(filler *regexp.Regexp, i int) int {
 // script: 中 in 中央, or data in database.
 func (l *requestText) insideWord(i, n int) bool {
 	last, next := l.cells[i+n-1].r, l.at(i+n)
-	return script(last) != 0 && script(last) == script(next) || i > 0 && script(l.cells[i].r) != 0 && script(l.cells[i].r) == script(l.at(i-1))
+	return script(last) != 0 && script(last) == script(next) || i > 0 && script(l.cells[i].r) != 0 &&
+		script(l.cells[i].r) == script(l.at(i-1))
 }
 
 // script tells kanji, katakana and Latin letters apart; 0 is everything else.

@@ -75,7 +75,8 @@ func (l *requestText) tongue() language {
 	return en
 }
 
-var englishWords = lazyregexp.New(`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
+var englishWords = lazyregexp.New(
+	`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
 
 // onlyKana is what is left of inflected words; names are written otherwise.
 var onlyKana = lazyregexp.New(`^\p{Hiragana}+$`)
@@ -83,7 +84,8 @@ var onlyKana = lazyregexp.New(`^\p{Hiragana}+$`)
 var ofFile = lazyregexp.New(`(?i)\b(?:from|in|of)\b|の`)
 
 // fileNameForm is what a file that was not granted looks like.
-var fileNameForm = lazyregexp.New(`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
+var fileNameForm = lazyregexp.New(
+	`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
 
 func looksLikeFile(s string) bool { return fileNameForm.Get().MatchString(s) }
 
@@ -134,7 +136,8 @@ func (q *query) settle(l *requestText) {
 // settleDay takes a date beside a text for one more text: "INFO lines on
 // 2026-01-02".
 func (q *query) settleDay() {
-	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.any && !q.some(totals|field|top|freq|grouped|exclude) {
+	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.any &&
+		!q.some(totals|field|top|freq|grouped|exclude) {
 		q.with = append(q.with, textFilter{text: q.rest[0].text})
 		q.rest = nil
 	}
@@ -168,8 +171,10 @@ func (q *query) settleGather() {
 // settleBare understands "names from users.json": a word and a file that has
 // fields, and nothing else.
 func (q *query) settleBare() {
-	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request), "what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
-	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile.Get().MatchString(q.request)) || !q.about(hasFields) {
+	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request),
+		"what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
+	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile.Get().MatchString(q.request)) ||
+		!q.about(hasFields) {
 		return
 	}
 	s := q.rest[0]
@@ -187,10 +192,12 @@ func (q *query) settleBare() {
 
 // settleSetting understands "what is the port" of a file of settings.
 func (q *query) settleSetting() {
-	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) || !settingName.Get().MatchString(q.rest[0].text) || !whatIs.Get().MatchString(q.request) {
+	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) ||
+		!settingName.Get().MatchString(q.rest[0].text) || !whatIs.Get().MatchString(q.request) {
 		return
 	}
-	q.with = append(q.with, textFilter{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`, regex: true})
+	q.with = append(q.with, textFilter{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`,
+		regex: true})
 	q.set(show | include | anyCase)
 	q.rest = nil
 }
@@ -234,7 +241,8 @@ func (q *query) settleLevel() {
 // settleLoose gives up on texts that may not be meant as such.
 func (q *query) settleLoose() {
 	for _, n := range q.but {
-		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames[strings.ToLower(n.text)] != "" || strings.HasSuffix(n.text, "s"))) {
+		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames[strings.ToLower(n.text)] != "" ||
+			strings.HasSuffix(n.text, "s"))) {
 			q.rest = append(q.rest, unknownWords{text: n.text, shown: q.said[exclude]})
 		}
 	}
@@ -242,7 +250,8 @@ func (q *query) settleLoose() {
 
 // takesText reports whether a text to look for would make sense.
 func (q *query) takesText() bool {
-	return q.some(count|show|find|which|head|tail|lines|numbered|allFiles|level) && !q.some(include|exclude|field|totals|top|freq|grouped|unique|keys|length|differ|onlyIn|common|sorted)
+	return q.some(count|show|find|which|head|tail|lines|numbered|allFiles|level) &&
+		!q.some(include|exclude|field|totals|top|freq|grouped|unique|keys|length|differ|onlyIn|common|sorted)
 }
 
 func (s unknownWords) isText() bool {
@@ -285,7 +294,8 @@ func (q *query) settleFields() {
 		q.set(grouped)
 		q.rest = nil
 	}
-	wants := q.some(totals|top|freq|unique|sorted|show|find|count|period|grouped|matching) && !q.some(field|level|messages|words|chars|size|longest|shortest|keys|differ|onlyIn|common|which|fileList|fileSize|numbered)
+	wants := q.some(totals|top|freq|unique|sorted|show|find|count|period|grouped|matching) &&
+		!q.some(field|level|messages|words|chars|size|longest|shortest|keys|differ|onlyIn|common|which|fileList|fileSize|numbered)
 	if !wants || len(q.rest) == 0 || len(q.rest) > 3 || len(q.rest) > 1 && !q.is(show) {
 		return
 	}
@@ -297,7 +307,8 @@ func (q *query) settleFields() {
 		return
 	}
 	for _, s := range q.rest {
-		if s.mark != 0 && s.mark != quoteMark && s.mark != pathMark || len(strings.Fields(s.text)) > 3 || onlyKana.Get().MatchString(s.text) {
+		if s.mark != 0 && s.mark != quoteMark && s.mark != pathMark || len(strings.Fields(s.text)) > 3 ||
+			onlyKana.Get().MatchString(s.text) {
 			return
 		}
 	}
@@ -317,7 +328,8 @@ func grantedNames(files []llm.File) (names []string) {
 
 // ofKind lists the granted files of a kind: log, csv…
 func ofKindFiles(files []llm.File, kind string) (names []string) {
-	ends := map[string][]string{"text": {".txt", ".md"}, "markdown": {".md"}, "json": {".json", ".jsonl", ".ndjson"}, "yaml": {".yaml", ".yml"}}[kind]
+	ends := map[string][]string{"text": {".txt", ".md"}, "markdown": {".md"}, "json": {".json", ".jsonl", ".ndjson"},
+		"yaml": {".yaml", ".yml"}}[kind]
 	if ends == nil {
 		ends = []string{"." + kind}
 	}

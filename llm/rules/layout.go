@@ -301,7 +301,8 @@ func bestName(names []string, word string) int {
 	found := -1
 	for i, s := range names {
 		name := normal(s)
-		if len([]rune(name)) < 2 || len([]rune(w)) < 2 || !strings.Contains(name, w) && (isASCII(w) || !strings.Contains(w, name)) {
+		if len([]rune(name)) < 2 || len([]rune(w)) < 2 || !strings.Contains(name, w) &&
+			(isASCII(w) || !strings.Contains(w, name)) {
 			continue
 		}
 		if found >= 0 {
@@ -358,7 +359,8 @@ func (c *column) values() [][]string {
 	case c.form != "":
 		return [][]string{{"grep", "-oE", c.form}}
 	case c.key != "":
-		return [][]string{{"grep", "-oE", "(^|[[:space:]])" + escapeRegex(c.key) + `=("[^"]*"|[^[:space:]]*)`}, {"cut", "-d=", "-f2-"}, {"tr", "-d", `"`}}
+		return [][]string{{"grep", "-oE", "(^|[[:space:]])" + escapeRegex(c.key) + `=("[^"]*"|[^[:space:]]*)`},
+			{"cut", "-d=", "-f2-"}, {"tr", "-d", `"`}}
 	case c.quotes:
 		return [][]string{{"jq", "-Rr", c.fieldsFilter() + " | .[" + strconv.Itoa(c.index) + `] // ""`}}
 	case c.delim == " ":
@@ -379,7 +381,8 @@ func (l *layout) fieldsFilter() string {
 			class = `\t`
 		}
 		re := jsonText(regexp.QuoteMeta(l.delim) + `(?:"((?:[^"]|"")*)"|([^` + class + `]*))`)
-		return `[` + d + ` + . | match(` + re + `; "g") | .captures | if .[0].string then .[0].string | gsub("\"\""; "\"") else .[1].string end]`
+		return `[` + d + ` + . | match(` + re +
+			`; "g") | .captures | if .[0].string then .[0].string | gsub("\"\""; "\"") else .[1].string end]`
 	case l.delim == " ":
 		return `[splits("[ \t]+") | select(. != "")]`
 	}

@@ -23,11 +23,13 @@ type logStyle struct {
 // levelWords are the levels as logs spell them, in capitals.
 var levelWords = map[string]string{
 	"ERROR or WARN": "ERROR|ERR|WARN|WARNING",
-	"TRACE":         "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR", "FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
+	"TRACE":         "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR",
+	"FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
 }
 
 // levelNumbers are the levels of loggers that count.
-var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50", "FATAL": "60", "ERROR or WARN": "50|40"}
+var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50",
+	"FATAL": "60", "ERROR or WARN": "50|40"}
 
 // allLevels are the words of all levels but one.
 func allLevels(but string) string {
@@ -61,7 +63,8 @@ func wordsOf(level string) string {
 }
 
 // levelFilter is a filter of jq that makes a level of a line.
-var levelFilter = `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
+var levelFilter = `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
+	`)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
 
 // style finds out how a log writes a level: it looks at lines that have the word
 // in capitals, else at lines that have it in any way.
@@ -106,7 +109,8 @@ func (t *conversation) style(file, level string) (s logStyle, ok bool) {
 }
 
 // levelKana are the levels in Japanese.
-var levelKana = map[string]string{"ERROR": "エラー", "WARN": "警告", "ERROR or WARN": "エラー|警告", "FATAL": "致命的", "DEBUG": "デバッグ"}
+var levelKana = map[string]string{"ERROR": "エラー", "WARN": "警告", "ERROR or WARN": "エラー|警告", "FATAL": "致命的",
+	"DEBUG": "デバッグ"}
 
 // looseWords is a regular expression for a level in any spelling.
 func looseWords(level string) string {
@@ -140,7 +144,8 @@ func readStyle(sample []string, level string) (s logStyle, ok bool) {
 	return s, false
 }
 
-var anyLevel = lazyregexp.New(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\]|\blevel="?[A-Za-z]+`)
+var anyLevel = lazyregexp.New(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
+	`)\]|\blevel="?[A-Za-z]+`)
 
 // mostlyOthers reports whether lines that mention a level have another one: the
 // log has levels, and none of its lines is of the level that is asked for.
@@ -180,7 +185,8 @@ type textForm struct {
 }
 
 // textForms are tried in this order.
-var textForms = []textForm{{logfmtToken, logfmtStyle}, {capitalToken, capitalStyle}, {bracketToken, bracketStyle}, {glogToken, glogStyle}, {colonToken, colonStyle}}
+var textForms = []textForm{{logfmtToken, logfmtStyle}, {capitalToken, capitalStyle}, {bracketToken, bracketStyle},
+	{glogToken, glogStyle}, {colonToken, colonStyle}}
 
 func logfmtToken(words string) string {
 	return `(^|[[:space:]])(level|lvl|severity)="?(` + strings.ToLower(words) + `|` + words + `)\b`
@@ -322,7 +328,8 @@ func mentionStyle(level string) logStyle {
 }
 
 var (
-	levelKeys   = []string{"level", "severity", "lvl", "levelname", "log_level", "loglevel", "log.level", "@level", "level_name"}
+	levelKeys = []string{"level", "severity", "lvl", "levelname", "log_level", "loglevel", "log.level", "@level",
+		"level_name"}
 	messageKeys = []string{"message", "msg", "text", "event", "@message", "short_message", "body", "error", "err"}
 )
 
@@ -362,7 +369,8 @@ func levelSelect(key, level string) string {
 	if level == "" {
 		return "."
 	}
-	return `select(` + key + ` | tostring | test("^(` + strings.ToLower(levelWords[level]) + `|` + levelNumbers[level] + `)$"; "i"))`
+	return `select(` + key + ` | tostring | test("^(` + strings.ToLower(levelWords[level]) + `|` + levelNumbers[level] +
+		`)$"; "i"))`
 }
 
 // jsonStyle is for files that are JSON as a whole: a list of objects, or one

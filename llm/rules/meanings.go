@@ -355,7 +355,8 @@ var levelNames = map[string]string{
 	"error": "ERROR", "errors": "ERROR", "エラー": "ERROR",
 	"warning": "WARN", "warnings": "WARN", "warn": "WARN", "warns": "WARN", "警告": "WARN", "ワーニング": "WARN",
 	"info": "INFO", "infos": "INFO", "debug": "DEBUG", "debugs": "DEBUG", "デバッグ": "DEBUG",
-	"fatal": "FATAL", "fatals": "FATAL", "critical": "FATAL", "criticals": "FATAL", "致命的": "FATAL", "致命的エラー": "FATAL", "致命的なエラー": "FATAL",
+	"fatal": "FATAL", "fatals": "FATAL", "critical": "FATAL", "criticals": "FATAL", "致命的": "FATAL", "致命的エラー": "FATAL",
+	"致命的なエラー": "FATAL",
 }
 
 // ofLevel notes a level. One in capitals may be meant as a text.

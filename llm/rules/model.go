@@ -60,7 +60,8 @@ func decide(t *conversation) (*llm.Turn, error) {
 	}
 	json.Unmarshal(t.d.Format.Schema, &schema)
 	if _, ok := schema.Properties["need_search"]; !ok {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: modelName, Why: "its rules cannot fill in the form " + t.d.Format.Name,
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: modelName,
+			Why:  "its rules cannot fill in the form " + t.d.Format.Name,
 			Hint: "use a real model: export OPENAI_API_KEY=…, or start Ollama; hako doctor says how"}
 	}
 	query := ""

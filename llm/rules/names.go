@@ -58,7 +58,8 @@ func listLength(t *conversation, q *query) string {
 		return ""
 	}
 	if l.json == nil {
-		return q.say("%s is not JSON, so it has no list whose elements I could count. Ask for its lines or rows.", "%s は JSON ではないため、要素数を数える配列がありません。行数を聞いてください。", file)
+		return q.say("%s is not JSON, so it has no list whose elements I could count. Ask for its lines or rows.",
+			"%s は JSON ではないため、要素数を数える配列がありません。行数を聞いてください。", file)
 	}
 	var path []string
 	if q.is(field) {
@@ -119,7 +120,8 @@ func (t *conversation) lengthOf(q *query, l *layout, path []string) (text string
 		return "", false
 	}
 	if strings.Contains(strings.TrimSpace(out.Out), "\n") {
-		return q.say("There are several such lists in %s, with these lengths:", "%s には該当する配列が複数あります。それぞれの長さ:", l.file) + "\n\n" + block(out.lines()), true
+		return q.say("There are several such lists in %s, with these lengths:", "%s には該当する配列が複数あります。それぞれの長さ:", l.file) +
+			"\n\n" + block(out.lines()), true
 	}
 	return q.say("%s %s", "%sです%s。", q.several(out.number(), "element", "件"), q.of(l.file, shownPath(path))), true
 }

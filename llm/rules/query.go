@@ -191,11 +191,13 @@ type unknownWords struct {
 
 // addScrap adds some cells to the scraps; words that follow each other are one.
 func (l *requestText) addScrap(list []unknownWords, from, to int) []unknownWords {
-	s := unknownWords{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
+	s := unknownWords{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to,
+		textual: l.textual(from, to)}
 	if r := l.cells[from].r; isAtom(r) {
 		s.mark = r
 	}
-	if n := len(list) - 1; n >= 0 && s.mark == 0 && list[n].mark == 0 && (list[n].to == from || list[n].to+1 == from && l.cells[list[n].to].r == ' ') {
+	if n := len(list) - 1; n >= 0 && s.mark == 0 && list[n].mark == 0 && (list[n].to == from || list[n].to+1 == from &&
+		l.cells[list[n].to].r == ' ') {
 		list[n].to, list[n].textual = to, list[n].textual || s.textual
 		list[n].shown = l.original(list[n].from, to)
 		list[n].text = narrow(list[n].shown)

@@ -18,7 +18,8 @@ func TestAnswers(t *testing.T) {
 				want = strings.ReplaceAll(want, `\n`, "\n")
 				not, inverted := strings.CutPrefix(want, "!")
 				if inverted == strings.Contains(text, strings.TrimPrefix(want, "!")) {
-					t.Errorf("%s ← %v\nwant %q in %v:\n%s\n%s", q.request, q.files, not, !inverted, strings.Join(b.commands, "\n"), brief(text))
+					t.Errorf("%s ← %v\nwant %q in %v:\n%s\n%s", q.request, q.files, not, !inverted, strings.Join(b.commands, "\n"),
+						brief(text))
 				}
 			}
 		}
@@ -68,7 +69,9 @@ func variants(t *testing.T, forms map[string][]string, ok func(form, text string
 
 // askedBack reports whether an answer is a question, or tells another way.
 func askedBack(text string) bool {
-	for _, s := range []string{"Do you mean", "それとも", "hako web search", "hako exec", "one file at a time", "一つのファイル", "line breaks in them", "改行を含む引用", "No file was granted", "許可されたファイルがない", "at the same time", "同時には", "UTF-8", "only read", "読むことしか", "was not carried out", "実行されませんでした"} {
+	for _, s := range []string{"Do you mean", "それとも", "hako web search", "hako exec", "one file at a time", "一つのファイル",
+		"line breaks in them", "改行を含む引用", "No file was granted", "許可されたファイルがない", "at the same time", "同時には", "UTF-8",
+		"only read", "読むことしか", "was not carried out", "実行されませんでした"} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -80,7 +83,8 @@ func askedBack(text string) bool {
 // that are understood. None may be answered as if nothing had been added.
 func TestQualifiersAreNoticed(t *testing.T) {
 	variants(t, map[string][]string{
-		"english.txt":  {"%s yesterday", "%s since Monday", "%s per customer", "%s unless it is raining", "for premium customers, %s", "%s after midnight", "%s but only the important ones", "%s and email it to Bob"},
+		"english.txt": {"%s yesterday", "%s since Monday", "%s per customer", "%s unless it is raining",
+			"for premium customers, %s", "%s after midnight", "%s but only the important ones", "%s and email it to Bob"},
 		"japanese.txt": {"昨日の%s", "先週から%s", "顧客ごとに%s", "雨の日だけ%s", "%s、ただし重要なものだけ", "%s。結果をメールで送って", "%s（税込みで）"},
 	}, func(form, text string) bool { // orders.csv has customers
 		return strings.HasSuffix(form, "per customer") && strings.Contains(text, "column customer")
@@ -91,7 +95,8 @@ func TestQualifiersAreNoticed(t *testing.T) {
 // has to tell of it.
 func TestFiltersAreUsed(t *testing.T) {
 	variants(t, map[string][]string{
-		"english.txt":  {`%s, only lines containing "zzz"`, `%s, but only lines that do not contain "zzz"`, `%s, without the first 3 lines`, `%s, with line numbers`},
+		"english.txt": {`%s, only lines containing "zzz"`, `%s, but only lines that do not contain "zzz"`,
+			`%s, without the first 3 lines`, `%s, with line numbers`},
 		"japanese.txt": {`「zzz」を含む行について、%s`, `「zzz」を含まない行について、%s`, `先頭の3行を除いて、%s`, `行番号付きで、%s`},
 	}, func(form, text string) bool {
 		for _, s := range []string{"Nothing found", "見つかりません", "0 lines", "0 行です", "No differences", "違いはありません"} {

@@ -43,8 +43,10 @@ func (t *conversation) rows(q *query, file string) (r rowSet, problem string, ok
 	if problem, ok := t.logRows(q, &r, file); !ok || problem != "" {
 		return r, problem, ok
 	}
-	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose && ext(file) == ".json" {
-		return r, q.say("I cannot search the lines of a JSON document and read its keys at the same time.", "JSON 文書の行の検索とキーの読み取りは同時にはできません。"), true
+	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose &&
+		ext(file) == ".json" {
+		return r, q.say("I cannot search the lines of a JSON document and read its keys at the same time.",
+			"JSON 文書の行の検索とキーの読み取りは同時にはできません。"), true
 	}
 	if more := q.skipped; q.is(skip) {
 		if r.layout != nil && r.layout.header != nil {
@@ -90,7 +92,8 @@ func (t *conversation) levelRows(q *query, r *rowSet, file string) (problem stri
 	r.pipe = r.pipe.join(r.style.lines)
 	switch {
 	case r.style.mention:
-		r.notes = append(r.notes, q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord())))
+		r.notes = append(r.notes, q.say("lines that mention %s; the log has no levels that I know",
+			"%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord())))
 	default:
 		r.notes = append(r.notes, q.say("level %s", "レベル %s", q.level))
 	}

@@ -72,7 +72,8 @@ func headerOf(file string) *tableWords {
 
 func TestFold(t *testing.T) {
 	for in, want := range map[string]string{
-		"Ａｐｐ．ＬＯＧ　の  行数？": "app.log の 行数?", "ﾊﾞﾅﾅﾊﾟﾝｳﾞ": "バナナパンヴ", "か\u3099は\u309A": "がぱ", "3〜5": "3~5", "a\n\tb": "a b", "\uE000x": "\uFFFDx", "it’s": "it's", "–": "-",
+		"Ａｐｐ．ＬＯＧ　の  行数？": "app.log の 行数?", "ﾊﾞﾅﾅﾊﾟﾝｳﾞ": "バナナパンヴ", "か\u3099は\u309A": "がぱ", "3〜5": "3~5", "a\n\tb": "a b",
+		"\uE000x": "\uFFFDx", "it’s": "it's", "–": "-",
 	} {
 		if got := string(foldedRunes(in)); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
@@ -161,7 +162,8 @@ func TestPlain(t *testing.T) {
 		n     int
 		want  string
 		about bool
-	}{{0.1 + 0.2, 6, "0.3", false}, {1.0 / 3, 4, "0.3333", true}, {15013355.840000117, 6, "15013355.84", false}, {-2, 6, "-2", false}, {1e15, 6, "1000000000000000", false}} {
+	}{{0.1 + 0.2, 6, "0.3", false}, {1.0 / 3, 4, "0.3333", true}, {15013355.840000117, 6, "15013355.84", false},
+		{-2, 6, "-2", false}, {1e15, 6, "1000000000000000", false}} {
 		if got, about := plain(tt.x, tt.n); got != tt.want || about != tt.about {
 			t.Errorf("%v is %s, %v", tt.x, got, about)
 		}
@@ -170,7 +172,8 @@ func TestPlain(t *testing.T) {
 
 func TestNamesAreFound(t *testing.T) {
 	header := []string{"date", "unit_price", "Product Name", "個数", "売上金額"}
-	for word, want := range map[string]int{"unit price": 1, "Unit-Price": 1, "dates": 0, "product": 2, "個数": 3, "売上": 4, "個数列": 3, "weight": -1, "": -1, "e": -1} {
+	for word, want := range map[string]int{"unit price": 1, "Unit-Price": 1, "dates": 0, "product": 2, "個数": 3, "売上": 4,
+		"個数列": 3, "weight": -1, "": -1, "e": -1} {
 		if got := bestName(header, word); got != want {
 			t.Errorf("%q is column %d, want %d", word, got, want)
 		}

@@ -17,7 +17,8 @@ func showLines(t *conversation, q *query) string {
 		return q.twoThings()
 	case q.is(top) && !ranking(q):
 		return q.topOrFirst()
-	case q.is(grouped|field) && q.n == 0 && !q.some(sorted|top|unique|include|exclude|level|numbered) && len(files) == 1, q.is(top|field|grouped) && len(files) == 1:
+	case q.is(grouped|field) && q.n == 0 && !q.some(sorted|top|unique|include|exclude|level|numbered) && len(files) == 1,
+		q.is(top|field|grouped) && len(files) == 1:
 		return t.eachGroup(q, files[0])
 	case q.is(top | field):
 		return q.rowsOrTotals()
@@ -79,7 +80,8 @@ func (q *query) rowsOrTotals() string {
 		by = q.say("column %d", "%d 列目", q.by.number)
 	}
 	return q.say("Do you mean the rows with the largest %[1]s, or the sum of %[1]s for each %[2]s? Please say \"top %[3]d rows by %[1]s\" or \"top %[3]d %[2]s by total %[1]s\".",
-		"%[1]s が大きい行ですか、それとも %[2]s ごとの %[1]s の合計ですか？「%[1]sの大きい順に%[3]d行」か「%[2]sごとの%[1]sの合計を大きい順に%[3]d件」と書いてください。", by, q.fields[0].name, q.one(10))
+		"%[1]s が大きい行ですか、それとも %[2]s ごとの %[1]s の合計ですか？「%[1]sの大きい順に%[3]d行」か「%[2]sごとの%[1]sの合計を大きい順に%[3]d件」と書いてください。", by,
+		q.fields[0].name, q.one(10))
 }
 
 func (t *conversation) showIn(q *query, file string) (text string, ok bool) {
@@ -127,7 +129,8 @@ func (t *conversation) shown(q *query, file string) (p pipe, notes []string, pro
 		return p, nil, problem, ok
 	}
 	if q.is(numbered) {
-		if q.lacks || r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 || q.is(inside) {
+		if q.lacks || r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 ||
+			q.is(inside) {
 			return p, nil, q.partly(q.said[numbered]), true
 		}
 		return q.numberedStages(r.style.lines, file), r.notes, "", true
@@ -454,9 +457,11 @@ func (q *query) summary(file string, notes, lines []string, out output, total in
 	about := q.of(file, notes...)
 	switch {
 	case out.Cut && known:
-		return q.say("… cut: the first %d of %d lines are shown %s", "… 長いため途中までです: 全 %[2]d 行のうち先頭の %[1]d 行%[3]s", len(lines), total, about)
+		return q.say("… cut: the first %d of %d lines are shown %s", "… 長いため途中までです: 全 %[2]d 行のうち先頭の %[1]d 行%[3]s", len(lines),
+			total, about)
 	case out.Cut:
-		return q.say("… cut: the first %d of %d bytes are shown %s", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト%[3]s", len(out.Out), int(out.Total), about)
+		return q.say("… cut: the first %d of %d bytes are shown %s", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト%[3]s",
+			len(out.Out), int(out.Total), about)
 	}
 	return q.lines(len(lines)) + q.say(" ", "") + about
 }
@@ -464,8 +469,10 @@ func (q *query) summary(file string, notes, lines []string, out output, total in
 // nothing says that there is no such line.
 func (q *query) nothing(file string, notes []string, extra int) string {
 	text := q.say("Nothing found %s.", "見つかりませんでした%s。", q.of(file, notes...))
-	if slices.ContainsFunc(q.with, func(n textFilter) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
-		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".", " 正規表現として探すには「正規表現「…」に一致する行」と書いてください。")
+	if slices.ContainsFunc(q.with,
+		func(n textFilter) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
+		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".",
+			" 正規表現として探すには「正規表現「…」に一致する行」と書いてください。")
 	}
 	if extra > 0 {
 		text += q.say(" Ignoring case, there would be %s.", "大文字小文字を区別しなければ %s あります。", q.lines(extra))

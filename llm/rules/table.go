@@ -17,7 +17,8 @@ func (l *layout) flatten() []string {
 	if l.header != nil {
 		first = "NR > 1 && "
 	}
-	return []string{"awk", "--csv", first + `NF {r = $0; o = ""; for (i = 1; i <= ` + itoa(l.width) + `; i++) {v = $i; gsub(/[\t\r\n]+/, " ", v); o = o v "\t"} gsub(/[\r\n]+/, " ", r); sub(/ $/, "", r); print o r}`}
+	return []string{"awk", "--csv", first + `NF {r = $0; o = ""; for (i = 1; i <= ` + itoa(l.width) +
+		`; i++) {v = $i; gsub(/[\t\r\n]+/, " ", v); o = o v "\t"} gsub(/[\r\n]+/, " ", r); sub(/ $/, "", r); print o r}`}
 }
 
 // written is the pipe with the records as they are in the file.
@@ -63,7 +64,8 @@ func (c *column) keep(cond condition) string {
 	case cond.op == "filled":
 		return value + ` !~ /^ *$/`
 	case cond.num:
-		return `{v = ` + value + `; ` + cleanAmount + `if (` + numberTest + ` && v + 0 ` + cond.op + ` ` + cond.value + `) print}`
+		return `{v = ` + value + `; ` + cleanAmount + `if (` + numberTest + ` && v + 0 ` + cond.op + ` ` + cond.value +
+			`) print}`
 	}
 	values := cond.values
 	if values == nil {
@@ -81,7 +83,8 @@ func (c *column) keep(cond condition) string {
 
 // strangers counts the values of a column that are no numbers, and shows one.
 func (c *column) strangers() string {
-	return `{v = $` + itoa(c.index+1) + `; ` + cleanAmount + `if (!(` + numberTest + `) && v !~ /^ *$/) {n++; if (n == 1) x = v}} END {print n + 0 "\t" x}`
+	return `{v = $` + itoa(c.index+1) + `; ` + cleanAmount + `if (!(` + numberTest +
+		`) && v !~ /^ *$/) {n++; if (n == 1) x = v}} END {print n + 0 "\t" x}`
 }
 
 // noteStrangers tells of values that a comparison of numbers cannot take.
@@ -89,8 +92,10 @@ func (t *conversation) noteStrangers(q *query, r *rowSet, before pipe, c *column
 	out, known, _ := t.extra(before.then(c.awk(c.strangers())...).String())
 	n, example, _ := strings.Cut(strings.TrimSuffix(out.Out, "\n"), "\t")
 	if known && n != "0" && n != "" {
-		r.notes = append(r.notes, q.say("%s of %s no numbers and left out, for example %s", "%[2]sのうち数値でない値 %[1]s は対象外（例: %[3]s）",
-			q.several(firstNumber(n), "value", "個"), c.name+q.say(map[bool]string{true: " is", false: " are"}[n == "1"], ""), q.quoted(example)))
+		r.notes = append(r.notes, q.say("%s of %s no numbers and left out, for example %s",
+			"%[2]sのうち数値でない値 %[1]s は対象外（例: %[3]s）",
+			q.several(firstNumber(n), "value", "個"), c.name+q.say(map[bool]string{true: " is", false: " are"}[n == "1"], ""),
+			q.quoted(example)))
 	}
 }
 
@@ -100,12 +105,14 @@ func (c *column) byNumber(p pipe, backwards bool) pipe {
 	if backwards {
 		order = "2,2gr"
 	}
-	program := `{v = $` + itoa(c.index+1) + `; ` + cleanAmount + `if (` + numberTest + `) print 0 "\t" v + 0 "\t" $0; else print 1 "\t0\t" $0}`
+	program := `{v = $` + itoa(c.index+1) + `; ` + cleanAmount + `if (` + numberTest +
+		`) print 0 "\t" v + 0 "\t" $0; else print 1 "\t0\t" $0}`
 	return p.then(c.awk(program)...).then("sort", "-s", "-t", "\t", "-k", "1,1n", "-k", order).then("cut", "-f", "3-")
 }
 
 // sumProgram calculates over a value a line.
-const sumProgram = `{a++; v = $0; ` + cleanAmount + `if (` + numberTest + `) {v += 0; n++; s += v; if (n == 1 || v < l) l = v; if (n == 1 || v > h) h = v} else if (!o++) x = $0; ` +
+const sumProgram = `{a++; v = $0; ` + cleanAmount + `if (` + numberTest +
+	`) {v += 0; n++; s += v; if (n == 1 || v < l) l = v; if (n == 1 || v > h) h = v} else if (!o++) x = $0; ` +
 	`y = $0 ""; if (a == 1 || y < f) f = y; if (a == 1 || y > g) g = y} ` +
 	`END {if (a) printf "%d\t%d\t%.17g\t%.17g\t%.17g\t%s\t%s\t%s\n", a, n, s, l, h, x, f, g}`
 
@@ -143,12 +150,14 @@ func float(text string) *float64 {
 func groupProgram(key, value *column, by string) string {
 	return `{k = $` + itoa(key.index+1) + `; v = $` + itoa(value.index+1) + `; y = v; a[k]++; ` + cleanAmount +
 		`if (` + numberTest + `) {v += 0; n[k]++; s[k] += v; if (n[k] == 1 || v < l[k]) l[k] = v; if (n[k] == 1 || v > h[k]) h[k] = v} else if (!o[k]++) x[k] = y} ` +
-		`END {for (k in a) printf "%.17g\t%s\t%d\t%d\t%.17g\t%.17g\t%.17g\t%s\t\t\n", ` + by + `, k, a[k], n[k], s[k], l[k], h[k], x[k]}`
+		`END {for (k in a) printf "%.17g\t%s\t%d\t%d\t%.17g\t%.17g\t%.17g\t%s\t\t\n", ` + by +
+		`, k, a[k], n[k], s[k], l[k], h[k], x[k]}`
 }
 
 // groupedBy adds the stages that calculate for groups, the largest first.
 func (q *query) groupedBy(r *rowSet, key, value *column) pipe {
-	by := map[string]string{"sum": "s[k]", "average": "(n[k] ? s[k] / n[k] : 0)", "min": "l[k]", "max": "h[k]"}[q.totals[0]]
+	by := map[string]string{"sum": "s[k]", "average": "(n[k] ? s[k] / n[k] : 0)", "min": "l[k]",
+		"max": "h[k]"}[q.totals[0]]
 	order := "1,1gr"
 	if q.is(ascending) || q.is(least) {
 		order = "1,1g"
@@ -195,7 +204,8 @@ func (c *column) wide() bool {
 
 // additive reports whether the sum of a column says how much there is.
 func (l *layout) additive(name string) bool {
-	return slices.ContainsFunc([]string{"quantity", "qty", "amount", "sales", "revenue", "units", "sold", "total", "count", "個数", "数量", "金額", "売上", "販売数", "件数"}, func(s string) bool {
+	return slices.ContainsFunc([]string{"quantity", "qty", "amount", "sales", "revenue", "units", "sold", "total", "count",
+		"個数", "数量", "金額", "売上", "販売数", "件数"}, func(s string) bool {
 		return strings.Contains(normal(name), s)
 	})
 }

@@ -76,7 +76,8 @@ func (t *conversation) mentions(q *query, file string, tabs bool) (out output, k
 	if tabs {
 		option = `-F\t`
 	}
-	return t.extra(from(file).then("awk", option, "-v", "r="+awkText(string(foldedRunes(q.request))), mentionProgram).String())
+	return t.extra(from(file).then("awk", option, "-v", "r="+awkText(string(foldedRunes(q.request))),
+		mentionProgram).String())
 }
 
 // awkText makes a text that awk takes as it is: a backslash has a meaning in
@@ -108,7 +109,8 @@ func (g *tableWords) read(out output) {
 // add notes a value, unless it could as well be a word of the question.
 func (g *tableWords) add(column int, value string) {
 	folded := foldedRunes(value)
-	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate.Get().MatchString(value) || len(folded) < 2 && !single(folded[0]) || onlyKana.Get().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
+	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate.Get().MatchString(value) || len(folded) < 2 &&
+		!single(folded[0]) || onlyKana.Get().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
 		return
 	}
 	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
@@ -127,7 +129,8 @@ func (g *tableWords) add(column int, value string) {
 
 // single reports whether one character may be a value: a grade, or 男.
 func single(r rune) bool {
-	return r >= 'a' && r <= 'z' || unicode.Is(unicode.Han, r) && !strings.ContainsRune("日月年時分秒人名件行列数値個回上下中大小高低前後全各何番位文字語", r)
+	return r >= 'a' && r <= 'z' || unicode.Is(unicode.Han, r) && !strings.ContainsRune("日月年時分秒人名件行列数値個回上下中大小高低前後全各何番位文字語",
+		r)
 }
 
 // named is the column with just this name, but for case and plural; -1 means
@@ -136,7 +139,10 @@ func (g *tableWords) named(name string) int {
 	if g == nil {
 		return -1
 	}
-	return slices.IndexFunc(g.header, func(h string) bool { return singular(normal(h)) == singular(normal(name)) && normal(name) != "" })
+	return slices.IndexFunc(g.header, func(h string) bool {
+		return singular(normal(h)) == singular(normal(name)) &&
+			normal(name) != ""
+	})
 }
 
 // findValues puts marks for the values of the table, as if they were quoted.
@@ -230,7 +236,8 @@ func (l *requestText) valueEnd(i int, m *mention) int {
 	if isWord(last) && l.at(end) == '\'' && l.at(end+1) == 's' && !isWord(l.at(end+2)) {
 		end += 2 // Alice's
 	}
-	if joined(l.at(i-1), first) || joined(last, l.at(end)) || strings.ContainsRune("./", l.at(end)) && isWord(l.at(end+1)) {
+	if joined(l.at(i-1), first) || joined(last, l.at(end)) || strings.ContainsRune("./", l.at(end)) &&
+		isWord(l.at(end+1)) {
 		return 0
 	}
 	written := strings.TrimSpace(l.original(i, i+len(m.runes)))
@@ -249,7 +256,8 @@ func (l *requestText) spelledOut(i, end int, written string, m *mention) bool {
 	if !slices.Contains(m.spelled, written) || written == "I" {
 		return false
 	}
-	return l.caps(i, i+len(m.runes)) && len(m.runes) > 1 || (i > 0 || l.at(end-2) == '\'') && unicode.IsUpper([]rune(written)[0])
+	return l.caps(i, i+len(m.runes)) && len(m.runes) > 1 || (i > 0 || l.at(end-2) == '\'') &&
+		unicode.IsUpper([]rune(written)[0])
 }
 
 // meansFile reports whether a file is spoken of at a cell: open the file.
@@ -271,18 +279,22 @@ func joined(a, b rune) bool { return script(a) != 0 && script(a) == script(b) }
 
 // knownWord reports whether a word has a meaning in questions.
 func knownWord(word string) bool {
-	return englishFiller(word) || englishStops(word) || englishDeterminers(word) || englishHazards(word) || questionWords(word) || aggregates[word] != "" || fieldNouns(word) || japaneseNouns(word)
+	return englishFiller(word) || englishStops(word) || englishDeterminers(word) || englishHazards(word) ||
+		questionWords(word) || aggregates[word] != "" || fieldNouns(word) || japaneseNouns(word)
 }
 
-var questionWords = wordSet(`top bottom order ordered group grouped sort sorted reverse unique distinct duplicate duplicates empty blank search highest lowest
+var questionWords = wordSet(
+	`top bottom order ordered group grouped sort sorted reverse unique distinct duplicate duplicates empty blank search highest lowest
 	between above below under over equal equals contain contains containing starting ending matching common frequent often times columns fields keys
 	header headers help compare difference by per where whose having without except excluding who whom when why`)
 
 // columnWords are words of questions that may as well name a column.
-var columnWords = wordSet("total sum average mean median min max minimum maximum amount count number value size length lines words rows level date day hour type kind name key order rank frequency message messages text status")
+var columnWords = wordSet(
+	"total sum average mean median min max minimum maximum amount count number value size length lines words rows level date day hour type kind name key order rank frequency message messages text status")
 
 // leadsToField are the words after which a name of a column is one.
-var leadsToField = wordSet("by per column field whose where sum total average mean avg median min max minimum maximum highest lowest largest smallest biggest greatest unique distinct different")
+var leadsToField = wordSet(
+	"by per column field whose where sum total average mean avg median min max minimum maximum highest lowest largest smallest biggest greatest unique distinct different")
 
 // findColumns puts marks for columns whose name has another meaning too, where
 // only a column can be meant: sum of total.
@@ -336,7 +348,8 @@ func (q *query) settleValues(l *requestText) {
 	}
 	q.rest = slices.DeleteFunc(q.rest, func(s unknownWords) bool {
 		m := l.valueAt(s.from)
-		if s.mark == quoteMark && m != nil && q.is(count) && !q.some(lines|totals|grouped|unique|freq) && q.ground.quantity() != "" && normal(s.shown) == normal(m.spelled[0])+"s" {
+		if s.mark == quoteMark && m != nil && q.is(count) && !q.some(lines|totals|grouped|unique|freq) &&
+			q.ground.quantity() != "" && normal(s.shown) == normal(m.spelled[0])+"s" {
 			q.unclear = q.say("Do you mean how many rows there are with %[1]s, or the sum of %[2]s? Please say \"rows\" or \"sum of %[2]s\".", "%[1]s の行数ですか、それとも %[2]s の合計ですか？", m.spelled[0], q.ground.quantity())
 		}
 		return s.mark == quoteMark && m != nil && q.meansValue(m, "==")
@@ -372,7 +385,8 @@ func (q *query) meansValue(m *mention, op string) bool {
 		for _, c := range m.columns {
 			names = append(names, q.ground.header[c])
 		}
-		q.unclear = q.say("%s is a value of several columns: %s. Please say which: rows where %s is %s.", "%sは複数の列にあります: %s。「%sが%sの行」のように列を書いてください。",
+		q.unclear = q.say("%s is a value of several columns: %s. Please say which: rows where %s is %s.",
+			"%sは複数の列にあります: %s。「%sが%sの行」のように列を書いてください。",
 			q.quoted(m.spelled[0]), q.listed(names), names[0], m.spelled[0])
 		return true
 	}
@@ -411,7 +425,8 @@ func (q *query) settleNouns() {
 		if at := q.ground.named(s.text); at >= 0 && s.mark == 0 && q.conditionOn(q.ground.header[at]) {
 			return true // region Tokyo
 		}
-		known := s.mark == 0 && (rowNouns(word) && q.ground.people() || singular(word) == singular(normal(stem(q.ground.file)))) && q.ground.named(s.text) < 0
+		known := s.mark == 0 && (rowNouns(word) && q.ground.people() ||
+			singular(word) == singular(normal(stem(q.ground.file)))) && q.ground.named(s.text) < 0
 		if known {
 			q.set(records)
 		}
@@ -437,6 +452,7 @@ func stem(file string) string { return strings.TrimSuffix(path.Base(file), path.
 
 var (
 	// saysContain is said of texts, not of values.
-	saysContain = lazyregexp.New(`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
-	eitherOr    = lazyregexp.New(`(?i)\bor\b|または|もしくは|あるいは`)
+	saysContain = lazyregexp.New(
+		`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
+	eitherOr = lazyregexp.New(`(?i)\bor\b|または|もしくは|あるいは`)
 )

@@ -10,14 +10,17 @@ import (
 // TestWordsOfTables checks which words of a request are values of a table.
 func TestWordsOfTables(t *testing.T) {
 	g := &tableWords{file: "t.csv", header: []string{"name", "dept", "open_date", "total"}}
-	for i, values := range [][]string{{"Max", "りんご", "男", "はい", "I"}, {"IT", "the", "open", "A", "x y"}, {"2026-01-05"}, {"5", "dept"}} {
+	for i, values := range [][]string{{"Max", "りんご", "男", "はい", "I"}, {"IT", "the", "open", "A", "x y"}, {"2026-01-05"},
+		{"5", "dept"}} {
 		for _, v := range values {
 			g.add(i, v)
 		}
 	}
 	for request, want := range map[string]string{
-		"how many IT": "IT", "is it open?": "open", "sort by open date": "", "max total": "", "total of Max": "Max", "open t.csv": "", "open the file": "",
-		"rows with a": "", "grade A": "A", "can I see 5 rows": "", "りんごは何行": "りんご", "男は何人": "男", "男女": "", "行はいくつ": "", "sum on 2026-01-05": "2026-01-05",
+		"how many IT": "IT", "is it open?": "open", "sort by open date": "", "max total": "", "total of Max": "Max",
+		"open t.csv": "", "open the file": "",
+		"rows with a": "", "grade A": "A", "can I see 5 rows": "", "りんごは何行": "りんご", "男は何人": "男", "男女": "", "行はいくつ": "",
+		"sum on 2026-01-05":   "2026-01-05",
 		"sum from 2026-01-05": "", "2026-01-05以降": "", "reopen x y": "x y", "dept's sum": "", "Max's total": "Max",
 	} {
 		l := newLine(request)

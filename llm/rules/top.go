@@ -125,7 +125,8 @@ func (t *conversation) byValue(q *query, file string) (by fieldRef, ok, is bool)
 // saysOften reports whether a phrase speaks of frequency, and not only of a
 // place at the top.
 func saysOften(phrase string) bool {
-	for _, word := range []string{"frequent", "common", "often", "popular", "repeated", "used", "most", "多", "頻", "よく", "回数"} {
+	for _, word := range []string{"frequent", "common", "often", "popular", "repeated", "used", "most", "多", "頻", "よく",
+		"回数"} {
 		if strings.Contains(strings.ToLower(phrase), word) {
 			return true
 		}
@@ -235,10 +236,12 @@ func (q *query) messageList(file string, style logStyle, list, exact []valueCoun
 	}
 	text += q.say("%s in all %s.", "全部で %s%s。", q.lines(total), q.of(file, q.styleNotes(style)...))
 	if merged {
-		text += q.say(" Messages that differ only in numbers or ids are counted together (#).", "数字や ID だけが違うメッセージはまとめて数えました（# で表示）。")
+		text += q.say(" Messages that differ only in numbers or ids are counted together (#).",
+			"数字や ID だけが違うメッセージはまとめて数えました（# で表示）。")
 	}
 	if style.fields {
-		text += q.say(" What stands between level and message (thread, logger, host, key=value) is left out.", "レベルとメッセージの間の項目（スレッド、ロガー、ホスト、key=value）は省きました。")
+		text += q.say(" What stands between level and message (thread, logger, host, key=value) is left out.",
+			"レベルとメッセージの間の項目（スレッド、ロガー、ホスト、key=value）は省きました。")
 	}
 	return text
 }
@@ -246,7 +249,8 @@ func (q *query) messageList(file string, style logStyle, list, exact []valueCoun
 func (q *query) styleNotes(style logStyle) []string {
 	switch {
 	case style.mention:
-		return []string{q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord()))}
+		return []string{q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません",
+			q.quoted(q.levelWord()))}
 	case q.level != "":
 		return []string{q.say("level %s", "レベル %s", q.level)}
 	}
@@ -306,7 +310,8 @@ func (q *query) timeTable(file string, r rowSet, out output, all, dated int) str
 	}
 	text += q.lines(all) + q.say(" ", "") + q.of(file, r.notes...)
 	if dated < all {
-		text += q.say(" %d of them do not begin with a date and are not in the table.", "うち %d 行は日時で始まらないため表に入っていません。", all-dated)
+		text += q.say(" %d of them do not begin with a date and are not in the table.", "うち %d 行は日時で始まらないため表に入っていません。",
+			all-dated)
 	}
 	return text
 }

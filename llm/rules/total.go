@@ -81,7 +81,8 @@ func total(t *conversation, q *query) string {
 	if !ok || problem != "" {
 		return problem
 	}
-	if q.owner != "" && !slices.ContainsFunc(c.path, func(step string) bool { return singular(normal(step)) == singular(normal(q.owner)) }) {
+	if q.owner != "" && !slices.ContainsFunc(c.path,
+		func(step string) bool { return singular(normal(step)) == singular(normal(q.owner)) }) {
 		return q.partly(q.owner)
 	}
 	out, ok := t.run(v.then("awk", sumProgram).String())
@@ -136,7 +137,8 @@ func (t *conversation) totalOfLines(q *query, file string) string {
 	if !ok {
 		return ""
 	}
-	single := l.json == nil && len(l.lines) > 0 && !slices.ContainsFunc(l.rows, func(row []string) bool { return len(row) > 1 })
+	single := l.json == nil && len(l.lines) > 0 &&
+		!slices.ContainsFunc(l.rows, func(row []string) bool { return len(row) > 1 })
 	if single {
 		q.addField(fieldRef{number: 1})
 		return total(t, q)
@@ -149,7 +151,8 @@ func (t *conversation) totalOfLines(q *query, file string) string {
 }
 
 var totalNames = map[string][2]string{
-	"sum": {"sum", "合計"}, "average": {"average", "平均"}, "median": {"median", "中央値"}, "min": {"minimum", "最小"}, "max": {"maximum", "最大"},
+	"sum": {"sum", "合計"}, "average": {"average", "平均"}, "median": {"median", "中央値"}, "min": {"minimum", "最小"},
+	"max": {"maximum", "最大"},
 }
 
 var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
@@ -166,7 +169,8 @@ func (q *query) totalText(file, name string, s *sumTable) string {
 	text := strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.of(file, name, q.say("%d values", "値は %d 個", s.N))
 	if len(q.totals) == 1 {
 		label := totalNames[q.totals[0]]
-		text = parts[0] + q.say(" ", "") + q.of(file, q.say("%[1]s of %[2]s", "%[2]s の%[3]s", label[0], name, label[1]), q.say("%d values", "値は %d 個", s.N))
+		text = parts[0] + q.say(" ", "") + q.of(file, q.say("%[1]s of %[2]s", "%[2]s の%[3]s", label[0], name, label[1]),
+			q.say("%d values", "値は %d 個", s.N))
 	}
 	return text + q.leftOut(s)
 }
@@ -201,7 +205,8 @@ func (q *query) leftOut(s *sumTable) string {
 	if s.Other == nil {
 		return ""
 	}
-	return q.say(" %d of %d values are not numbers and were left out, for example %s.", " %[2]d 個の値のうち %[1]d 個は数値でないため含めていません（例: %[3]s）。", s.All-s.N, s.All, q.quoted(*s.Other))
+	return q.say(" %d of %d values are not numbers and were left out, for example %s.",
+		" %[2]d 個の値のうち %[1]d 個は数値でないため含めていません（例: %[3]s）。", s.All-s.N, s.All, q.quoted(*s.Other))
 }
 
 // noNumbers is for a field that has none; dates have a first and a last one.
@@ -244,7 +249,8 @@ func (t *conversation) totalBy(q *query, file string) string {
 	if r.json != nil {
 		input = "-nc"
 	}
-	rows := `[inputs | [(` + key.expr(r.root) + ` | tostring), (` + value.expr(r.root) + ` | tostring)]] | group_by(.[0]) | map({key: .[0][0]} + (map(.[1]) | ` + q.sums(value.numberFilter()) + `))`
+	rows := `[inputs | [(` + key.expr(r.root) + ` | tostring), (` + value.expr(r.root) +
+		` | tostring)]] | group_by(.[0]) | map({key: .[0][0]} + (map(.[1]) | ` + q.sums(value.numberFilter()) + `))`
 	out, ok := t.run(r.pipe.then("jq", input, rows+" | "+q.groupOrder()+" | .[]").String())
 	if !ok {
 		return ""
@@ -304,5 +310,6 @@ func (q *query) groupTable(file, value, key string, list []sumTable, cut bool) s
 		text += q.say("… cut here. ", "… 長いため途中までです。")
 	}
 	label := totalNames[q.totals[0]]
-	return text + q.of(file, q.say("%[1]s of %[2]s by %[3]s", "%[3]s ごとの %[2]s の%[4]s", label[0], value, key, label[1])) + q.leftOut(&bad)
+	return text + q.of(file, q.say("%[1]s of %[2]s by %[3]s", "%[3]s ごとの %[2]s の%[4]s", label[0], value, key, label[1])) +
+		q.leftOut(&bad)
 }

@@ -21,7 +21,8 @@ type Address struct {
 func (p *Service) Resolve(base, path string) (Address, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return Address{}, p.fault(fault.Invalid, "the base URL is not an address of http or https", "write it like https://api.example.com/v1")
+		return Address{}, p.fault(fault.Invalid, "the base URL is not an address of http or https",
+			"write it like https://api.example.com/v1")
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + path
 	u.RawPath, u.Fragment = "", ""

@@ -14,7 +14,8 @@ const MaxCalls = 256
 
 // TooManyCalls is the error of an answer that makes more than MaxCalls.
 func (p *Service) TooManyCalls() error {
-	return p.fault(fault.TooLarge, fmt.Sprintf("the answer makes more than %d calls", MaxCalls), "ask again, for less at once")
+	return p.fault(fault.TooLarge, fmt.Sprintf("the answer makes more than %d calls", MaxCalls),
+		"ask again, for less at once")
 }
 
 // Identify cleans the names and ids of the new calls of a dialog, and gives

@@ -27,7 +27,8 @@ func mayRetry(r *llm.Refusal, status int, says string) bool {
 	switch {
 	case Broke(r) || r.Code == llm.ContextOverflow:
 		return false
-	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
+	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == http.StatusNotFound:
 		return false
 	case says == "true" || says == "false":
 		return says == "true"
@@ -40,7 +41,8 @@ func mayRetry(r *llm.Refusal, status int, says string) bool {
 // busy tells the codes that, inside a stream, stand for 429 and 5xx.
 func busy(code string) bool {
 	switch code {
-	case "rate_limit_exceeded", "server_error", "slow_down", "server_is_overloaded", "overloaded_error", "internal_server_error",
+	case "rate_limit_exceeded", "server_error", "slow_down", "server_is_overloaded", "overloaded_error",
+		"internal_server_error",
 		"network_error", "insufficient_system_resource":
 		return true
 	}

@@ -66,7 +66,8 @@ func (a *ResponseBody) Read(b []byte) (int, error) {
 	a.left -= int64(n)
 	switch {
 	case a.left < 0:
-		return 0, a.peer.fault(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", maxAnswer>>20), "")
+		return 0, a.peer.fault(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", maxAnswer>>20),
+			"")
 	case err == nil || err == io.EOF:
 		return n, err
 	}

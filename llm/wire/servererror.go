@@ -126,13 +126,15 @@ func isPage(contentType string, body []byte) bool {
 }
 
 // overflows are the ways in which servers say that a dialog is too long.
-var overflows = []string{"context_length_exceeded", "exceed_context_size", "maximum context length", "exceeds the available context size",
+var overflows = []string{"context_length_exceeded", "exceed_context_size", "maximum context length",
+	"exceeds the available context size",
 	"exceeds the context length", "longer than the context length", "context window", "prompt is too long"}
 
 // overflow returns the code of a refusal, one and the same for all dialogs that
 // are too long.
 func overflow(r *llm.Refusal) string {
-	if r.Status == 0 || r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge || r.Status >= 500 {
+	if r.Status == 0 || r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge ||
+		r.Status >= 500 {
 		text := strings.ToLower(r.Code + " " + r.Message)
 		for _, words := range overflows {
 			if strings.Contains(text, words) {
@@ -165,9 +167,11 @@ func (p *Service) explain(r *llm.Refusal) (why, hint string) {
 	}
 	switch {
 	case r.Code == llm.ContextOverflow:
-		return "the dialog is too long for the model", "begin a new one, give it less to read, or take a model that holds more"
+		return "the dialog is too long for the model",
+			"begin a new one, give it less to read, or take a model that holds more"
 	case Broke(r):
-		return p.Who + " says that the account has nothing left to spend" + status, "see to plan and billing of the account that the key" + p.from() + " belongs to"
+		return p.Who + " says that the account has nothing left to spend" + status,
+			"see to plan and billing of the account that the key" + p.from() + " belongs to"
 	case r.Status == http.StatusUnauthorized && p.Key == "":
 		return p.Who + " wants a key" + status, "set the key for it"
 	case r.Status == http.StatusUnauthorized:

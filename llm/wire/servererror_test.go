@@ -71,11 +71,15 @@ func TestRefusals(t *testing.T) {
 		{502, "text/html", "<p>gone", "", "bad_gateway", "", true},
 		{502, "text/plain", "\n <!doctype html>", "", "bad_gateway", "", true},
 		{503, "", "", "", "service_unavailable", "", true},
-		{529, "application/json", `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, "", "overloaded_error", "Overloaded", true},
+		{529, "application/json", `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, "", "overloaded_error",
+			"Overloaded", true},
 		{599, "", "", "", "status_599", "", true},
-		{413, "application/json", `{"error":{"message":"prompt is too long: 9 > 8"}}`, "", llm.ContextOverflow, "prompt is too long: 9 > 8", false},
-		{500, "application/json", `{"error":"the input length exceeds the context length"}`, "", llm.ContextOverflow, "the input length exceeds the context length", false},
-		{429, "application/json", `{"error":{"message":"see the context window docs","code":"rate_limit_exceeded"}}`, "", "rate_limit_exceeded", "see the context window docs", true},
+		{413, "application/json", `{"error":{"message":"prompt is too long: 9 > 8"}}`, "", llm.ContextOverflow,
+			"prompt is too long: 9 > 8", false},
+		{500, "application/json", `{"error":"the input length exceeds the context length"}`, "", llm.ContextOverflow,
+			"the input length exceeds the context length", false},
+		{429, "application/json", `{"error":{"message":"see the context window docs","code":"rate_limit_exceeded"}}`, "",
+			"rate_limit_exceeded", "see the context window docs", true},
 	}
 	for _, tt := range tests {
 		header := http.Header{}

@@ -102,7 +102,8 @@ func (p *Service) Get(ctx context.Context, to Address, into any) error {
 // ask sends a request and sees to it that the answer is one.
 func (p *Service) ask(ctx context.Context, to Address, req *http.Request) (*ResponseBody, error) {
 	if strings.ContainsFunc(p.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, p.fault(fault.Invalid, "the key"+p.from()+" has characters in it that no key has", "set it again, without spaces and line ends")
+		return nil, p.fault(fault.Invalid, "the key"+p.from()+" has characters in it that no key has",
+			"set it again, without spaces and line ends")
 	}
 	if p.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+p.Key)
@@ -138,9 +139,11 @@ func (p *Service) unreached(a *ResponseBody, to Address, err error) error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return p.fault(fault.Unavailable, "nobody answers at "+to.Shown, p.Down)
 	case distrusted(err):
-		return p.fault(fault.Unavailable, "the certificate of "+to.Shown+" does not hold", "check the address, the clock, and the proxy if there is one")
+		return p.fault(fault.Unavailable, "the certificate of "+to.Shown+" does not hold",
+			"check the address, the clock, and the proxy if there is one")
 	}
-	return p.refuse(&llm.Refusal{Code: "connection_lost", Retry: true}, "the connection to "+to.Shown+" broke before an answer came", "try again")
+	return p.refuse(&llm.Refusal{Code: "connection_lost", Retry: true}, "the connection to "+to.Shown+
+		" broke before an answer came", "try again")
 }
 
 // rejected words a status that is not success.

@@ -31,10 +31,12 @@ func lines(from io.Reader) (all []string, err error) {
 
 func TestLines(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": nil, "a": {"a(cut)"}, "a\n": {"a"}, "a\r\nb\n\nc": {"a", "b", "", "c(cut)"}, "\n\n": {"", ""}, "日\r": {"日(cut)"}, "a\rb\n": {"a\rb"},
+		"": nil, "a": {"a(cut)"}, "a\n": {"a"}, "a\r\nb\n\nc": {"a", "b", "", "c(cut)"}, "\n\n": {"", ""}, "日\r": {"日(cut)"},
+		"a\rb\n": {"a\rb"},
 	} {
 		for name, from := range map[string]io.Reader{
-			"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "with EOF": iotest.DataErrReader(strings.NewReader(text)),
+			"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)),
+			"with EOF": iotest.DataErrReader(strings.NewReader(text)),
 		} {
 			if got, err := lines(from); !slices.Equal(got, want) || err != io.EOF {
 				t.Errorf("%q, %s: %q, %v", text, name, got, err)
@@ -117,13 +119,15 @@ func TestEventsTooLong(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	broken := errors.New("broken")
-	if got, err := events(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); got != nil || err != broken {
+	if got, err := events(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); got != nil ||
+		err != broken {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 func FuzzEvents(f *testing.F) {
-	for _, text := range []string{"event: a\ndata: {}\n\n", "data: a\r\ndata:b\r\n\r\n: c\n\ndata: d", "\ufeffdata\n\ndata:\n", "id: 1\n\n\n"} {
+	for _, text := range []string{"event: a\ndata: {}\n\n", "data: a\r\ndata:b\r\n\r\n: c\n\ndata: d",
+		"\ufeffdata\n\ndata:\n", "id: 1\n\n\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -172,7 +176,8 @@ func TestWriting(t *testing.T) {
 	if got := string(append(b, '}')); got != `{"a":"\"","b":[1,2],"c":{"x": 1},"d":{},"e":[],"f":[]}` {
 		t.Error(got)
 	}
-	for text, want := range map[string]bool{`{}`: true, " {\"a\":[]}\n": true, "": false, "[]": false, `{"a"`: false, "{} {}": false, `"{}"`: false, "null": false} {
+	for text, want := range map[string]bool{`{}`: true, " {\"a\":[]}\n": true, "": false, "[]": false, `{"a"`: false,
+		"{} {}": false, `"{}"`: false, "null": false} {
 		if IsObject([]byte("before"), text) != want {
 			t.Errorf("%q", text)
 		}
@@ -180,7 +185,8 @@ func TestWriting(t *testing.T) {
 }
 
 func TestLoose(t *testing.T) {
-	for text, want := range map[string]LenientString{`{"L":"a\n"}`: "a\n", `{"L":null}`: "", `{}`: "", `{"L":{"a": 1}}`: `{"a": 1}`, `{"L":7}`: "7", `{"L":""}`: ""} {
+	for text, want := range map[string]LenientString{`{"L":"a\n"}`: "a\n", `{"L":null}`: "", `{}`: "",
+		`{"L":{"a": 1}}`: `{"a": 1}`, `{"L":7}`: "7", `{"L":""}`: ""} {
 		var v struct{ L LenientString }
 		if err := json.Unmarshal([]byte(text), &v); err != nil || v.L != want {
 			t.Errorf("%s: %q, %v", text, v.L, err)
@@ -189,7 +195,8 @@ func TestLoose(t *testing.T) {
 }
 
 func TestIdentify(t *testing.T) {
-	d := &llm.Dialog{Items: []llm.Item{{Calls: []llm.Call{{ID: "call_1"}, {ID: "x"}}}, {Calls: []llm.Call{{ID: "call_4"}}}}}
+	d := &llm.Dialog{Items: []llm.Item{{Calls: []llm.Call{{ID: "call_1"}, {ID: "x"}}},
+		{Calls: []llm.Call{{ID: "call_4"}}}}}
 	calls := []llm.Call{{}, {ID: "x"}, {ID: "y"}, {ID: "y"}, {ID: "call_5"}}
 	Identify(d, calls)
 	var got []string

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 const secret = "hk-0123456789"
 
 func peer() *Service {
-	return &Service{Op: "ask model", Subject: "m", Who: "them", Down: "start it", Key: secret, KeyFrom: "K", Client: NewClient(nil)}
+	return &Service{Op: "ask model", Subject: "m", Who: "them", Down: "start it", Key: secret, KeyFrom: "K",
+		Client: NewClient(nil)}
 }
 
 // post asks a peer and reads the whole answer.
@@ -62,7 +63,8 @@ func TestUnreached(t *testing.T) {
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
 	reset := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	unknown := &http.Client{Transport: failing{&net.OpError{Op: "dial", Err: &net.DNSError{Name: "no.such.host", IsNotFound: true}}}}
+	unknown := &http.Client{Transport: failing{&net.OpError{Op: "dial",
+		Err: &net.DNSError{Name: "no.such.host", IsNotFound: true}}}}
 	tests := []struct {
 		name, url  string
 		client     *http.Client
@@ -70,10 +72,14 @@ func TestUnreached(t *testing.T) {
 		retry      bool
 	}{
 		{"refused", "http://127.0.0.1:1", nil, "ask model m: nobody answers at http://127.0.0.1:1/x", "start it", false},
-		{"proxy", "https://api.example.invalid", nil, "ask model m: the proxy does not answer", "check HTTPS_PROXY and HTTP_PROXY", false},
-		{"name", "http://no.such.host", unknown, "ask model m: no address is known for no.such.host", "check the name and the network", false},
-		{"certificate", tls.URL, nil, "ask model m: the certificate of " + tls.URL + "/x does not hold", "check the address, the clock, and the proxy if there is one", false},
-		{"reset", reset, nil, "ask model m: the connection to " + reset + "/x broke before an answer came: connection_lost", "try again", true},
+		{"proxy", "https://api.example.invalid", nil, "ask model m: the proxy does not answer",
+			"check HTTPS_PROXY and HTTP_PROXY", false},
+		{"name", "http://no.such.host", unknown, "ask model m: no address is known for no.such.host",
+			"check the name and the network", false},
+		{"certificate", tls.URL, nil, "ask model m: the certificate of " + tls.URL + "/x does not hold",
+			"check the address, the clock, and the proxy if there is one", false},
+		{"reset", reset, nil, "ask model m: the connection to " + reset + "/x broke before an answer came: connection_lost",
+			"try again", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +126,8 @@ func TestPackedAnswers(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	status, body = 500, packed(`{"error":{"message":"oops","code":"server_error"}}`)
-	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): server_error: oops" {
+	if _, err := post(t, peer(), url); err == nil ||
+		err.Error() != "ask model m: them has trouble of its own (500): server_error: oops" {
 		t.Errorf("%v", err)
 	}
 	status, body = 200, []byte("not packed at all")
@@ -129,7 +136,8 @@ func TestPackedAnswers(t *testing.T) {
 	}
 	// An error of which only the beginning is read.
 	status, body = 500, packed(strings.Repeat("<p>"+secret, maxComplaint))
-	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): internal_server_error" {
+	if _, err := post(t, peer(), url); err == nil ||
+		err.Error() != "ask model m: them has trouble of its own (500): internal_server_error" {
 		t.Errorf("%v", err)
 	}
 }
@@ -143,7 +151,8 @@ func TestEndlessAnswer(t *testing.T) {
 	a := peer().answer(t.Context())
 	defer a.Close()
 	a.plain = endless{}
-	if n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{a}, make([]byte, 1<<20)); fault.KindOf(err) != fault.TooLarge || n != maxAnswer {
+	if n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{a}, make([]byte, 1<<20)); fault.KindOf(
+		err) != fault.TooLarge || n != maxAnswer {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
@@ -158,7 +167,8 @@ func TestGet(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	says = "<html>" + secret
-	if err := p.Get(t.Context(), to, &v); err == nil || err.Error() != "ask model m: them answered with something that cannot be read" {
+	if err := p.Get(t.Context(), to, &v); err == nil ||
+		err.Error() != "ask model m: them answered with something that cannot be read" {
 		t.Errorf("%v", err)
 	}
 }

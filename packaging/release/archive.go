@@ -31,7 +31,8 @@ func tarGz(name string, all []entry) (packed []byte, suffix string, err error) {
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one there is
 	t := tar.NewWriter(z)
 	for _, e := range sorted(all) {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: name + "/" + e.name, Size: int64(len(e.text)), Mode: int64(e.mode), ModTime: epoch, Format: tar.FormatPAX}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name + "/" + e.name, Size: int64(len(e.text)), Mode: int64(e.mode),
+			ModTime: epoch, Format: tar.FormatPAX}
 		if err := t.WriteHeader(h); err != nil {
 			return nil, "", err
 		}

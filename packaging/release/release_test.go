@@ -47,7 +47,8 @@ func TestTarGz(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := io.ReadAll(r)
-		if got := h.Name + " " + strings.TrimPrefix(oct(h.Mode), "0") + " " + string(text); got != want || h.Uid != 0 || h.Uname != "" {
+		if got := h.Name + " " + strings.TrimPrefix(oct(h.Mode), "0") + " " + string(text); got != want || h.Uid != 0 ||
+			h.Uname != "" {
 			t.Errorf("%s of %d %q, want %s of nobody", got, h.Uid, h.Uname, want)
 		}
 	}
@@ -82,7 +83,8 @@ func TestSBOM(t *testing.T) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}
-	if b.Format != "CycloneDX" || b.Components[0].Name != "std" || "go"+b.Components[0].Version != strings.Fields(runtime.Version())[0] {
+	if b.Format != "CycloneDX" || b.Components[0].Name != "std" ||
+		"go"+b.Components[0].Version != strings.Fields(runtime.Version())[0] {
 		t.Errorf("%s", text)
 	}
 	if len(b.Metadata.Component.Hashes) != 1 || len(b.Metadata.Component.Hashes[0].Content) != 64 {

@@ -58,8 +58,9 @@ func sbom(program string) ([]byte, error) {
 	}
 	b := bill{
 		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Metadata:   metadata{itself(info, text)},
-		Components: []component{{Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), Purl: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}},
+		Metadata: metadata{itself(info, text)},
+		Components: []component{{Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"),
+			Purl: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}},
 	}
 	for _, m := range info.Deps {
 		b.Components = append(b.Components, library(m))
@@ -70,7 +71,8 @@ func sbom(program string) ([]byte, error) {
 
 // itself describes the program.
 func itself(info *debug.BuildInfo, text []byte) component {
-	c := component{Type: "application", Ref: "hako", Name: info.Main.Path, Hashes: []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(text))}}}
+	c := component{Type: "application", Ref: "hako", Name: info.Main.Path,
+		Hashes: []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(text))}}}
 	for _, s := range info.Settings {
 		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
 			c.Also = append(c.Also, property{"go:" + s.Key, s.Value})

@@ -29,7 +29,8 @@ const (
 	Unavailable      // a service we rely on did not answer
 )
 
-var kindNames = [...]string{"other", "invalid", "denied", "exhausted", "timeout", "not_found", "too_large", "unavailable"}
+var kindNames = [...]string{"other", "invalid", "denied", "exhausted", "timeout", "not_found", "too_large",
+	"unavailable"}
 
 // String returns the kind as it is spelled in JSON.
 func (k Kind) String() string { return kindNames[k] }

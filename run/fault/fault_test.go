@@ -7,7 +7,8 @@ import (
 )
 
 func TestJoined(t *testing.T) {
-	err := fmt.Errorf("two things: %w", errors.Join(errors.New("x"), &Error{Op: "a"}, &Error{Op: "b", Err: &Error{Kind: Denied, Hint: "try c"}}, &Error{Kind: Timeout}))
+	err := fmt.Errorf("two things: %w", errors.Join(errors.New("x"), &Error{Op: "a"},
+		&Error{Op: "b", Err: &Error{Kind: Denied, Hint: "try c"}}, &Error{Kind: Timeout}))
 	if k := KindOf(err); k != Denied {
 		t.Errorf("kind %v, want denied", k)
 	}

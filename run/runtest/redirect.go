@@ -39,7 +39,8 @@ func checkDir(t *testing.T, b box) {
 	if got.fault != nil || path.Base(sub) != "sub" {
 		t.Fatalf("%q, %v", got.out, got.fault)
 	}
-	for _, want := range []string{top + " mkdir sub", top + " cd sub", sub + " cd ..", top + " echo up", sub + " echo down"} {
+	for _, want := range []string{top + " mkdir sub", top + " cd sub", sub + " cd ..", top + " echo up",
+		sub + " echo down"} {
 		if !slices.Contains(seen.lines, want) {
 			t.Errorf("%q was not checked; seen %q", want, seen.lines)
 		}
@@ -88,8 +89,10 @@ func redirectStops(t *testing.T, b box) {
 		}
 		for _, script := range []string{
 			"echo b >secret", "(echo b >secret)", "for i in 1 2; do echo b >>secret; done >&2", "f() { cat <$1 >&2; }; f secret",
-			"{ echo b; } >secret", "if cat <secret; then echo b; else echo b; fi", "x=$(cat <secret); echo b", "cat </dev/null 2>secret || echo b",
-			"echo b &>secret", "echo b | cat >secret", "exec 3>secret", "while read l; do echo b; done <secret", ">secret", "eval 'echo b >secret'",
+			"{ echo b; } >secret", "if cat <secret; then echo b; else echo b; fi", "x=$(cat <secret); echo b",
+			"cat </dev/null 2>secret || echo b",
+			"echo b &>secret", "echo b | cat >secret", "exec 3>secret", "while read l; do echo b; done <secret", ">secret",
+			"eval 'echo b >secret'",
 		} {
 			got := b.do(t.Context(), run.Request{Script: "echo a; " + script + "; echo c", Redirect: redirect})
 			if !errors.Is(got.fault, no) || got.out != "a\n" {

@@ -25,7 +25,8 @@ import (
 )
 
 // Commands are what a runner must offer for the suite.
-var Commands = []string{"echo", "cat", "printf", "true", "false", "test", "cd", "pwd", "exit", "sleep", "mkdir", "seq", "wc", "env"}
+var Commands = []string{"echo", "cat", "printf", "true", "false", "test", "cd", "pwd", "exit", "sleep", "mkdir", "seq",
+	"wc", "env"}
 
 // Test runs the suite. make returns a new runner, standing in a directory of its
 // own that it may write to; it is called for every case but those named in
@@ -114,12 +115,14 @@ func (b box) script(t *testing.T, req run.Request, want string) {
 	t.Helper()
 	got := b.do(t.Context(), req)
 	if got.fault != nil || got.Exit != 0 || got.out != want || got.err != "" {
-		t.Errorf("%s: exit %d, error %v, stderr %q\n got %q\nwant %q", req.Script, got.Exit, got.fault, got.err, got.out, want)
+		t.Errorf("%s: exit %d, error %v, stderr %q\n got %q\nwant %q", req.Script, got.Exit, got.fault, got.err, got.out,
+			want)
 	}
 }
 
 func exitStatus(t *testing.T, b box) {
-	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "exit 255": 255, "true": 0, "false": 1, "": 0, "(exit 7)": 7, "false; true": 0, "true | false": 1} {
+	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "exit 255": 255, "true": 0, "false": 1, "": 0,
+		"(exit 7)": 7, "false; true": 0, "true | false": 1} {
 		if got := b.do(t.Context(), run.Request{Script: script}); got.Exit != want || got.fault != nil {
 			t.Errorf("%q: exit %d, %v; want %d", script, got.Exit, got.fault, want)
 		}
@@ -145,7 +148,8 @@ func streams(t *testing.T, b box) {
 
 func stdin(t *testing.T, b box) {
 	b.script(t, run.Request{Script: "cat", Stdin: strings.NewReader("one\ntwo")}, "one\ntwo")
-	b.script(t, run.Request{Script: "read x; echo first $x; cat", Stdin: strings.NewReader("one\ntwo\n")}, "first one\ntwo\n")
+	b.script(t, run.Request{Script: "read x; echo first $x; cat", Stdin: strings.NewReader("one\ntwo\n")},
+		"first one\ntwo\n")
 	big := strings.Repeat("0123456789abcde\n", 1<<14)
 	b.script(t, run.Request{Script: "cat | cat", Stdin: iotestOneByte{strings.NewReader(big[:1000])}}, big[:1000])
 	b.script(t, run.Request{Script: "cat", Stdin: strings.NewReader(big)}, big)
@@ -244,7 +248,8 @@ func checkStops(t *testing.T, b box) {
 	if opaque(b) {
 		t.Skip("an opaque runner never calls Check")
 	}
-	for _, script := range []string{"echo a; cat x; echo b", "echo a; (cat x); echo b", "echo a; y=$(cat x); echo b", "echo a; echo b $(cat x)", "echo a; echo b >new$(cat x); echo b", "echo a; echo z | cat | wc >&2; echo b"} {
+	for _, script := range []string{"echo a; cat x; echo b", "echo a; (cat x); echo b", "echo a; y=$(cat x); echo b",
+		"echo a; echo b $(cat x)", "echo a; echo b >new$(cat x); echo b", "echo a; echo z | cat | wc >&2; echo b"} {
 		got := b.do(t.Context(), run.Request{Script: script, Check: refuse("cat")})
 		if fault.KindOf(got.fault) != fault.Denied || !errors.Is(got.fault, errNo) || got.out != "a\n" {
 			t.Errorf("%q: %q, %v", script, got.out, got.fault)
@@ -256,7 +261,8 @@ func checkUncaught(t *testing.T, b box) {
 	if opaque(b) {
 		t.Skip("an opaque runner never calls Check")
 	}
-	for _, script := range []string{"cat x || echo b", "if cat x; then echo b; else echo b; fi", "while ! cat x; do echo b; done", "trap 'echo b' EXIT ERR; cat x"} {
+	for _, script := range []string{"cat x || echo b", "if cat x; then echo b; else echo b; fi",
+		"while ! cat x; do echo b; done", "trap 'echo b' EXIT ERR; cat x"} {
 		got := b.do(t.Context(), run.Request{Script: script, Check: refuse("cat")})
 		if !errors.Is(got.fault, errNo) || got.out != "" {
 			t.Errorf("%q: %q, %v", script, got.out, got.fault)
@@ -273,7 +279,8 @@ func ended(got outcome, took time.Duration, want error) string {
 	return ""
 }
 
-var endless = []string{"while true; do :; done", "sleep 600", "cat", "while true; do echo x; done | cat >/dev/null", "until false; do true; done"}
+var endless = []string{"while true; do :; done", "sleep 600", "cat", "while true; do echo x; done | cat >/dev/null",
+	"until false; do true; done"}
 
 func timeout(t *testing.T, b box) {
 	for _, script := range endless {
@@ -311,7 +318,8 @@ func cancelledBefore(t *testing.T, b box) {
 }
 
 func partial(t *testing.T, b box) {
-	got := b.do(t.Context(), run.Request{Script: "echo before; echo wrong >&2; sleep 600; echo after", Timeout: 300 * time.Millisecond})
+	got := b.do(t.Context(), run.Request{Script: "echo before; echo wrong >&2; sleep 600; echo after",
+		Timeout: 300 * time.Millisecond})
 	if got.out != "before\n" || got.err == "" {
 		t.Errorf("kept %q and %q", got.out, got.err)
 	}

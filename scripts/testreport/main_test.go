@@ -26,7 +26,8 @@ const skipping = `{"Action":"output","Package":"a","Test":"TestX","Output":"    
 
 func TestSkipsAreListed(t *testing.T) {
 	out, ok := reportOf(t, skipping)
-	for _, want := range []string{"no Docker here", "1 test(s), as a.TestX", "left to make test-all because they take long: 1 tests", "ok: 1 packages, 1 tests passed, 0 failed, 2 skipped"} {
+	for _, want := range []string{"no Docker here", "1 test(s), as a.TestX",
+		"left to make test-all because they take long: 1 tests", "ok: 1 packages, 1 tests passed, 0 failed, 2 skipped"} {
 		if !ok || !strings.Contains(out, want) {
 			t.Errorf("%v, lacks %q:\n%s", ok, want, out)
 		}

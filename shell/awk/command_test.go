@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/shell/stream"
 )
 
@@ -118,8 +119,10 @@ func TestCommands(t *testing.T) {
 // TestCommandsStopTheProgram sees that a refusal reaches whoever ran awk.
 func TestCommandsStopTheProgram(t *testing.T) {
 	for _, prog := range []string{
-		`BEGIN { system("denied"); print "on" }`, `BEGIN { system("refused"); print "on" }`, `BEGIN { "denied" | getline; print "on" }`,
-		`BEGIN { print | "denied"; close("denied"); print "on" }`, `BEGIN { print | "denied" }`, `BEGIN { print | "refused" }`,
+		`BEGIN { system("denied"); print "on" }`, `BEGIN { system("refused"); print "on" }`,
+		`BEGIN { "denied" | getline; print "on" }`,
+		`BEGIN { print | "denied"; close("denied"); print "on" }`, `BEGIN { print | "denied" }`,
+		`BEGIN { print | "refused" }`,
 		`BEGIN { for (;;) print "a long line to fill the pipe" | "denied" }`,
 	} {
 		if got, err := withCommands(context.Background(), t, prog, ""); !errors.Is(err, errDenied) || got != "" {
@@ -133,15 +136,17 @@ func TestCommandsEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, prog := range []string{
 		`BEGIN { "yes" | getline }`, `BEGIN { "wait" | getline }`, `BEGIN { print | "wait" }`, `BEGIN { system("wait") }`,
-		`BEGIN { for (;;) print "x" | "wait" }`, `BEGIN { print | "cat"; for (;;) ; }`, `BEGIN { "yes" | getline; for (;;) ; }`,
-		`BEGIN { print |& "cat"; "cat" |& getline; "cat" |& getline }`, `BEGIN { for (i = 0; i < 100; i++) print | ("cat " i) }`,
+		`BEGIN { for (;;) print "x" | "wait" }`, `BEGIN { print | "cat"; for (;;) ; }`,
+		`BEGIN { "yes" | getline; for (;;) ; }`,
+		`BEGIN { print |& "cat"; "cat" |& getline; "cat" |& getline }`,
+		`BEGIN { for (i = 0; i < 100; i++) print | ("cat " i) }`,
 		`BEGIN { for (;;) print "x" | "first" }`, `BEGIN { print | "cat"; "yes" | getline; x = sprintf("%999999999d", 1) }`,
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		start := time.Now()
 		_, _ = withCommands(ctx, t, prog, "") // it must end; how is told elsewhere
 		cancel()
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > testload.Bound(3*time.Second) {
 			t.Errorf("%s took %v", prog, took)
 		}
 	}

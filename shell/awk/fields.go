@@ -84,7 +84,8 @@ func plainSet(ere string) (set *[256]bool, run bool) {
 	set = new([256]bool)
 	for i := range len(body) {
 		c := body[i]
-		if c >= 0x80 || strings.IndexByte(`[\^-.*+?(){}|$`, c) >= 0 && (len(body) == 1 || c == '[' || c == '\\' || c == '^' || c == '-') {
+		if c >= 0x80 || strings.IndexByte(`[\^-.*+?(){}|$`, c) >= 0 && (len(body) == 1 || c == '[' || c == '\\' || c == '^' ||
+			c == '-') {
 			return nil, false
 		}
 		set[c] = true

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/shell/stream"
 )
 
@@ -91,7 +92,8 @@ func TestLongRecordsAreCharged(t *testing.T) {
 		t.Errorf("a record of 32 MB within 16 MB: %v", err)
 	}
 	b = &budget{limit: 64 << 20}
-	if _, err := confined(t, `{ n += length($0) } END { exit n != 8388608 }`, strings.Repeat("x", 8<<20), b, 20*time.Second); err != nil {
+	if _, err := confined(t, `{ n += length($0) } END { exit n != 8388608 }`, strings.Repeat("x", 8<<20), b,
+		20*time.Second); err != nil {
 		t.Errorf("a record of 8 MB within 64 MB: %v", err)
 	}
 }
@@ -104,7 +106,7 @@ func TestLoopsEndWithContext(t *testing.T) {
 	} {
 		start := time.Now()
 		_, err := confined(t, prog, "", &budget{limit: 64 << 20}, 100*time.Millisecond)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > testload.Bound(3*time.Second) {
 			t.Errorf("%q: %v after %v", prog, err, time.Since(start))
 		}
 	}
@@ -122,7 +124,8 @@ func TestNestingIsBounded(t *testing.T) {
 			t.Errorf("%.40q… was accepted", prog)
 		}
 	}
-	status, err := confined(t, `function f(n) { return f(n + 1) } BEGIN { f(1) }`, "", &budget{limit: 64 << 20}, 20*time.Second)
+	status, err := confined(t, `function f(n) { return f(n + 1) } BEGIN { f(1) }`, "", &budget{limit: 64 << 20},
+		20*time.Second)
 	if status != 2 || err == nil || !strings.Contains(err.Error(), "too deep") {
 		t.Errorf("endless recursion: %d, %v", status, err)
 	}
@@ -130,7 +133,8 @@ func TestNestingIsBounded(t *testing.T) {
 
 func TestCommandsAreRefused(t *testing.T) {
 	for _, prog := range []string{
-		`BEGIN { system("id") }`, `BEGIN { print "x" | "cat" }`, `BEGIN { "date" | getline x }`, `BEGIN { print "x" |& "cat" }`,
+		`BEGIN { system("id") }`, `BEGIN { print "x" | "cat" }`, `BEGIN { "date" | getline x }`,
+		`BEGIN { print "x" |& "cat" }`,
 	} {
 		out, status := runAwk(prog, "", nil)
 		if status != 2 || out != "awk: commands cannot be started in sandbox mode\n" {
@@ -161,7 +165,7 @@ func FuzzAwk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, prog, input string) {
 		start := time.Now()
 		_, _ = confined(t, prog, input, &budget{limit: 8 << 20}, 200*time.Millisecond) // it must end and not panic
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > testload.Bound(2*time.Second) {
 			t.Errorf("%q took %v", prog, took)
 		}
 	})

@@ -113,7 +113,8 @@ func newMachine(ctx context.Context, prog *Program, cfg *Config) *machine {
 
 // setUp gives the special variables their first values.
 func (m *machine) setUp() {
-	for slot, s := range map[int]string{vFS: " ", vOFS: " ", vORS: "\n", vRS: "\n", vSUBSEP: "\x1c", vCONVFMT: "%.6g", vOFMT: "%.6g", vFPAT: "[^[:space:]]+"} {
+	for slot, s := range map[int]string{vFS: " ", vOFS: " ", vORS: "\n", vRS: "\n", vSUBSEP: "\x1c", vCONVFMT: "%.6g",
+		vOFMT: "%.6g", vFPAT: "[^[:space:]]+"} {
 		m.globals[slot] = str(s)
 		if slot != vFPAT {
 			m.refresh(slot)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/shell/stream"
 )
 
@@ -53,7 +54,7 @@ func runAwk(prog, input string, vars []string, operands ...string) (string, int)
 	if err != nil {
 		return errs.String() + err.Error() + "\n", err.(*Error).Status
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testload.Bound(10*time.Second))
 	defer cancel()
 	status, err := Run(ctx, p, cfg)
 	_ = w.Flush()

@@ -26,8 +26,9 @@ func sandboxed(t testing.TB, prog string, args ...string) (out string, used []st
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	_, err = Run(ctx, p, &Config{
-		Sandbox: true, Stdin: stream.NewReader(strings.NewReader("in\n")), Output: w, Args: args, Environ: []string{"HOME=/box"},
-		Grow: (&budget{limit: 16 << 20}).grow,
+		Sandbox: true, Stdin: stream.NewReader(strings.NewReader("in\n")), Output: w, Args: args,
+		Environ: []string{"HOME=/box"},
+		Grow:    (&budget{limit: 16 << 20}).grow,
 		Open: func(name string) (io.ReadCloser, error) {
 			note("open " + name)
 			return io.NopCloser(strings.NewReader("text\n")), nil
@@ -78,9 +79,11 @@ func TestSandboxRefuses(t *testing.T) {
 
 func TestSandboxPermits(t *testing.T) {
 	for prog, want := range map[string]string{
-		`{ print $1 }`: "text\n", `BEGIN { getline; print; print (2 > 1) }`: "text\n1\n", `BEGIN { getline x; print x, getline }`: "text 0\n",
-		`BEGIN { print length(ENVIRON), ENVIRON["HOME"] "." }`: "0 .\n", `BEGIN { ARGV[1] = "" } 1`: "in\n", `BEGIN { ARGV[2] = ARGV[1]; ARGC++ } { print FILENAME NR }`: "a1\na2\n",
-		`BEGIN { ARGV[1] = "v=1" } END { print v }`: "1\n", `BEGIN { print close("x"), fflush() }`: "-1 0\n",
+		`{ print $1 }`: "text\n", `BEGIN { getline; print; print (2 > 1) }`: "text\n1\n",
+		`BEGIN { getline x; print x, getline }`:                "text 0\n",
+		`BEGIN { print length(ENVIRON), ENVIRON["HOME"] "." }`: "0 .\n", `BEGIN { ARGV[1] = "" } 1`: "in\n",
+		`BEGIN { ARGV[2] = ARGV[1]; ARGC++ } { print FILENAME NR }`: "a1\na2\n",
+		`BEGIN { ARGV[1] = "v=1" } END { print v }`:                 "1\n", `BEGIN { print close("x"), fflush() }`: "-1 0\n",
 	} {
 		out, used, err := sandboxed(t, prog, "a")
 		if err != nil || out != want || slices.ContainsFunc(used, func(u string) bool { return u != "open a" }) {
@@ -92,7 +95,8 @@ func TestSandboxPermits(t *testing.T) {
 // TestSandboxSecondWall takes the parser's word away: without it there are
 // still no means.
 func TestSandboxSecondWall(t *testing.T) {
-	for _, prog := range []string{`BEGIN { system("id") }`, `BEGIN { print > "x" }`, `BEGIN { print | "id" }`, `BEGIN { "id" | getline }`, `BEGIN { exit (getline < "b") < 0 }`} {
+	for _, prog := range []string{`BEGIN { system("id") }`, `BEGIN { print > "x" }`, `BEGIN { print | "id" }`,
+		`BEGIN { "id" | getline }`, `BEGIN { exit (getline < "b") < 0 }`} {
 		p, err := Parse("awk", []Source{{Text: prog}}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +117,9 @@ func TestSandboxSecondWall(t *testing.T) {
 
 // FuzzSandbox makes sure that no program gets at more than its operands.
 func FuzzSandbox(f *testing.F) {
-	for _, s := range []string{`BEGIN{system("id")}`, `{print > "x"}`, `BEGIN{"id"|getline x}`, `BEGIN{getline<"b"}`, `BEGIN{ARGV[1]="b"}1`, `{ARGV[ARGC++]=$1}`, `BEGIN{printf "a"|"sh"}`, `function f(a){a[1]="b"}BEGIN{f(ARGV)}1`, `{ARGC[0"0"]}0`} {
+	for _, s := range []string{`BEGIN{system("id")}`, `{print > "x"}`, `BEGIN{"id"|getline x}`, `BEGIN{getline<"b"}`,
+		`BEGIN{ARGV[1]="b"}1`, `{ARGV[ARGC++]=$1}`, `BEGIN{printf "a"|"sh"}`, `function f(a){a[1]="b"}BEGIN{f(ARGV)}1`,
+		`{ARGC[0"0"]}0`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, prog string) {

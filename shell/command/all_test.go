@@ -12,8 +12,9 @@ import (
 var sharedTranscripts = map[string]string{
 	"egrep": "grep", "fgrep": "grep", "gawk": "awk", "mawk": "awk",
 	"gunzip": "gzip", "zcat": "gzip", "bunzip2": "bzip2", "bzcat": "bzip2", "unxz": "xz", "xzcat": "xz",
-	"uudecode": "uuencode", "sha1sum": "sha256sum", "sha224sum": "sha256sum", "sha384sum": "sha256sum", "sha512sum": "sha256sum",
-	"base32": "base64",
+	"uudecode": "uuencode", "sha1sum": "sha256sum", "sha224sum": "sha256sum", "sha384sum": "sha256sum",
+	"sha512sum": "sha256sum",
+	"base32":    "base64",
 }
 
 // TestEveryCommandHasTranscript keeps the list of commands and testdata in step.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/quota"
 	"hako/run"
 	"hako/shell"
@@ -45,7 +46,7 @@ func hostile(t *testing.T, script string, files map[string][]byte, words ...stri
 	if err != nil {
 		out.WriteString(err.Error())
 	}
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > testload.Bound(5*time.Second) {
 		t.Errorf("%s took %v", script, took)
 	}
 	var m runtime.MemStats
@@ -107,13 +108,15 @@ func TestDeepInput(t *testing.T) {
 	deep := []byte(strings.Repeat("[", 100_000))
 	hostile(t, "jq . deep", map[string][]byte{"deep": deep}, "depth limit")
 	hostile(t, "yq . deep", map[string][]byte{"deep": deep}, "depth")
-	hostile(t, "jq -n '"+strings.Repeat("(", 50_000)+"1"+strings.Repeat(")", 50_000)+"'", nil, "nested too deeply", "syntax error")
+	hostile(t, "jq -n '"+strings.Repeat("(", 50_000)+"1"+strings.Repeat(")", 50_000)+"'", nil, "nested too deeply",
+		"syntax error")
 }
 
 func TestYamlBomb(t *testing.T) {
 	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := range 19 {
-		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10),
+			","))
 	}
 	hostile(t, "yq . bomb", map[string][]byte{"bomb": []byte(bomb)}, "limit memory=", "limit time=")
 }
@@ -155,7 +158,8 @@ func TestTarStaysInside(t *testing.T) {
 	w.Write([]byte("hi"))
 	w.Close()
 	fs := commandtest.Plant(t, []commandtest.File{{Name: "in/evil.tar", Data: b.Bytes()}})
-	got := commandtest.Run(t, All(), fs, "cd in; mkdir x; cd x; tar xf ../evil.tar 2>/dev/null; cd /; find /box /tmp -type f -o -type l | sort; ls /")
+	got := commandtest.Run(t, All(), fs,
+		"cd in; mkdir x; cd x; tar xf ../evil.tar 2>/dev/null; cd /; find /box /tmp -type f -o -type l | sort; ls /")
 	for _, bad := range []string{"/box/up", "/box/in/up", "/box/b", "/box/in/b", "/tmp/pwn", "/box/pwn", "\nabs"} {
 		if strings.Contains(got+"\n", bad+"\n") {
 			t.Errorf("%s was written:\n%s", bad, got)
@@ -179,7 +183,8 @@ func TestZipLies(t *testing.T) {
 	central := bytes.Index(lying, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint32(lying[central+24:], 5) // a false size
 	fs := commandtest.Plant(t, []commandtest.File{{Name: "a.zip", Data: b.Bytes()}, {Name: "lie.zip", Data: lying}})
-	got := commandtest.Run(t, All(), fs, "unzip a.zip; find /box -type f | sort; unzip -t lie.zip; unzip -p lie.zip | wc -c")
+	got := commandtest.Run(t, All(), fs,
+		"unzip a.zip; find /box -type f | sort; unzip -t lie.zip; unzip -p lie.zip | wc -c")
 	if strings.Contains(got, "panic") || !strings.Contains(got, "/box/evil") {
 		t.Error(got)
 	}
@@ -202,7 +207,8 @@ func TestBrokenArchives(t *testing.T) {
 	commandtest.Run(t, All(), fs, "gzip -k f; bzip2 -k f; xz -k f; tar cf f.tar f; zip -q f.zip f")
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ file, script string }{
-		{"f.gz", "gzip -dc x"}, {"f.bz2", "bzip2 -dc x"}, {"f.xz", "xz -dc x"}, {"f.tar", "tar tvf x; tar xOf x"}, {"f.zip", "unzip -l x; unzip -p x"},
+		{"f.gz", "gzip -dc x"}, {"f.bz2", "bzip2 -dc x"}, {"f.xz", "xz -dc x"}, {"f.tar", "tar tvf x; tar xOf x"},
+		{"f.zip", "unzip -l x; unzip -p x"},
 	} {
 		good, err := fs.ReadFile("/box/" + c.file)
 		if err != nil {
@@ -229,7 +235,8 @@ func TestBzip2Blocks(t *testing.T) {
 	}
 	shapes := map[string][]byte{
 		"noise": noise, "zeros": make([]byte, 700_000), "text": bytes.Repeat([]byte("日本語 text, again and again\n"), 9000),
-		"runs": bytes.Repeat([]byte("aaaabbbbbccccccd"), 20_000), "ab": bytes.Repeat([]byte("ab"), 60_000), "one": {7}, "none": {},
+		"runs": bytes.Repeat([]byte("aaaabbbbbccccccd"), 20_000), "ab": bytes.Repeat([]byte("ab"), 60_000), "one": {7},
+		"none":   {},
 		"run255": bytes.Repeat([]byte{'x'}, 255), "run256": bytes.Repeat([]byte{'x'}, 256), "run4": []byte("xxxx"),
 	}
 	for name, data := range shapes {
@@ -256,7 +263,8 @@ func TestFailedUnpackKeepsTheFile(t *testing.T) {
 	for _, c := range []string{"gunzip x.gz", "bunzip2 x.bz2", "bzip2 -d x", "unxz x.xz"} {
 		name := c[strings.LastIndexByte(c, ' ')+1:]
 		fs := commandtest.Plant(t, []commandtest.File{{Name: name, Data: []byte("not packed at all\n")}})
-		if got := commandtest.Run(t, All(), fs, c+" 2>/dev/null; ls; cat "+name); !strings.Contains(got, "not packed at all") || strings.Count(got, "\n") != 1 {
+		if got := commandtest.Run(t, All(), fs, c+" 2>/dev/null; ls; cat "+name); !strings.Contains(got,
+			"not packed at all") || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: %s", c, got)
 		}
 	}

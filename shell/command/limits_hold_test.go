@@ -133,7 +133,8 @@ func TestLimitsHold(t *testing.T) {
 		jqTrial(`reduce range(1000000) as $i (.; [.])|tojson`, "limit depth="),
 		jqTrial(`"a"|test("a{1000}"*3000)`, "instructions"),
 		jqTrial(`"a"|test("a"*100000)`, "longer than 64 KB"),
-		{"many jqs", strings.TrimSuffix(strings.Repeat("jq -n '[range(200000)]|.,last(range(1e9))'|", 24), "|"), nil, "limit memory="},
+		{"many jqs", strings.TrimSuffix(strings.Repeat("jq -n '[range(200000)]|.,last(range(1e9))'|", 24), "|"), nil,
+			"limit memory="},
 		{"chained jqs", "jq -nc '[range(300000)]'" + strings.Repeat("|jq -c .", 23), nil, "limit memory="},
 		{"jq program", "jq -n -f p", map[string]string{"p": strings.Repeat("1,", 1<<20) + "1"}, "longer than 256 KB"},
 
@@ -148,8 +149,10 @@ func TestLimitsHold(t *testing.T) {
 		awkTrial(`BEGIN{x=sprintf("%01000000d",0);gsub(/0/,"a?",x);while(1)y="a" ~ x}`, ""),
 		awkTrial(`BEGIN{x="%c";for(i=0;i<20;i++)x=x x;while(1)strftime(x)}`, ""),
 		awkTrial(`BEGIN{while(1)y="a" ~ ("a{1000}" i++)}`, "limit time="),
-		{"awk program", "awk -f p", map[string]string{"p": "BEGIN{" + strings.Repeat("x;", 1<<20) + "}"}, "longer than 1024 KB"},
-		{"awk operand", `awk "$(cat p)"`, map[string]string{"p": "BEGIN{" + strings.Repeat("x;", 1<<20) + "}"}, "longer than 1024 KB"},
+		{"awk program", "awk -f p", map[string]string{"p": "BEGIN{" + strings.Repeat("x;", 1<<20) + "}"},
+			"longer than 1024 KB"},
+		{"awk operand", `awk "$(cat p)"`, map[string]string{"p": "BEGIN{" + strings.Repeat("x;", 1<<20) + "}"},
+			"longer than 1024 KB"},
 
 		{"grep -f", "grep -f f f", big, "longer than 1 MB"},
 		{"grep pattern", `(x=$(head -c 9000000 f); grep "$x" f)`, big, "longer than 1 MB"},
@@ -187,17 +190,26 @@ func abText(n int) string {
 // may be anything, but there must be one.
 func TestNestingIsBounded(t *testing.T) {
 	shapes := []struct{ command, before, middle, after string }{
-		{"jq -nc -f p", "(", "1", ")"}, {"jq -nc -f p", "[", "1", "]"}, {"jq -nc -f p", `{"a":`, "1", "}"}, {"jq -nc -f p", "-", "1", ""},
-		{"jq -nc -f p", "1|", "1", ""}, {"jq -nc -f p", "1+", "1", ""}, {"jq -nc -f p", ". as $x|", "1", ""}, {"jq -nc -f p", "try ", "1", ""},
-		{"jq -nc -f p", "def f: ", "1", "; f"}, {"jq -nc -f p", `"\(`, "1", `)"`}, {"jq -nc -f p", ".a", "", ""}, {"jq -nc -f p", ".[0]?", "", ""},
+		{"jq -nc -f p", "(", "1", ")"}, {"jq -nc -f p", "[", "1", "]"}, {"jq -nc -f p", `{"a":`, "1", "}"},
+		{"jq -nc -f p", "-", "1", ""},
+		{"jq -nc -f p", "1|", "1", ""}, {"jq -nc -f p", "1+", "1", ""}, {"jq -nc -f p", ". as $x|", "1", ""},
+		{"jq -nc -f p", "try ", "1", ""},
+		{"jq -nc -f p", "def f: ", "1", "; f"}, {"jq -nc -f p", `"\(`, "1", `)"`}, {"jq -nc -f p", ".a", "", ""},
+		{"jq -nc -f p", ".[0]?", "", ""},
 		{"jq -nc -f p", "if 1 then ", "1", " end"}, {"jq -nc -f p", "first(", "1", ")"}, {"jq -nc -f p", ".a=", "1", ""},
-		{"jq -c . p", "[", "1", "]"}, {"jq -c . p", `{"a":`, "1", "}"}, {"jq -c '[..]|length' p", "[", "1", "]"}, {"jq --stream -c . p", "[", "", "]"},
-		{"yq . p", "[", "1", "]"}, {"yq . p", "{a: ", "1", "}"}, {"yq . p", "- ", "1", ""}, {"yq . p", "? ", "1", ""}, {"yq -o json . p", "- ", "1", ""},
+		{"jq -c . p", "[", "1", "]"}, {"jq -c . p", `{"a":`, "1", "}"}, {"jq -c '[..]|length' p", "[", "1", "]"},
+		{"jq --stream -c . p", "[", "", "]"},
+		{"yq . p", "[", "1", "]"}, {"yq . p", "{a: ", "1", "}"}, {"yq . p", "- ", "1", ""}, {"yq . p", "? ", "1", ""},
+		{"yq -o json . p", "- ", "1", ""},
 		{"awk -f p", "BEGIN{x=" + strings.Repeat("(", 9), "1", strings.Repeat(")", 9) + "}"},
-		{"bc p", "(", "1", ")"}, {"bc p", "-", "1", ""}, {"bc p", "{", "1", "}"}, {"bc p", "if(1)", "1", ""}, {"bc p", "sqrt(", "1", ")"}, {"bc p", "2^", "1", ""},
-		{"dc p", "[", "1", "]x"}, {"dc p", "[", "", "]"}, {"sed -n -f p f", "{", "p", "}"}, {"sed -n -f p f", "/a/{", "p", "}"}, {"sed -n -f p f", "1!{", "p", "}"},
-		{"grep -E -f p f", "(", "a", ")"}, {"grep -E -f p f", "(a|", "a", ")"}, {"grep -P -f p f", "(?:", "a", ")"}, {"grep -f p f", `\(`, "a", `\)`},
-		{"xargs expr < p", "( ", "1", " )"}, {"xargs find . < p", "( ", "-true", " )"}, {"xargs find . < p", "! ", "-true", ""}, {"xargs test < p", "( ", "a", " )"},
+		{"bc p", "(", "1", ")"}, {"bc p", "-", "1", ""}, {"bc p", "{", "1", "}"}, {"bc p", "if(1)", "1", ""},
+		{"bc p", "sqrt(", "1", ")"}, {"bc p", "2^", "1", ""},
+		{"dc p", "[", "1", "]x"}, {"dc p", "[", "", "]"}, {"sed -n -f p f", "{", "p", "}"},
+		{"sed -n -f p f", "/a/{", "p", "}"}, {"sed -n -f p f", "1!{", "p", "}"},
+		{"grep -E -f p f", "(", "a", ")"}, {"grep -E -f p f", "(a|", "a", ")"}, {"grep -P -f p f", "(?:", "a", ")"},
+		{"grep -f p f", `\(`, "a", `\)`},
+		{"xargs expr < p", "( ", "1", " )"}, {"xargs find . < p", "( ", "-true", " )"},
+		{"xargs find . < p", "! ", "-true", ""}, {"xargs test < p", "( ", "a", " )"},
 	}
 	for _, s := range shapes {
 		for _, n := range []int{10, 1000, 100_000} {
@@ -237,7 +249,8 @@ func TestJqDropsValues(t *testing.T) {
 		gauge := quota.NewLimiter(limits)
 		ses := shell.New(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: gauge, Dir: "/"})
 		var out strings.Builder
-		_, err := ses.Run(context.Background(), &run.Request{Script: "jq -n '" + program + "'", Stdout: io.Discard, Stderr: &out})
+		_, err := ses.Run(context.Background(), &run.Request{Script: "jq -n '" + program + "'", Stdout: io.Discard,
+			Stderr: &out})
 		if err != nil || out.String() != "" {
 			t.Errorf("%s: %v %s", program, err, out.String())
 		}

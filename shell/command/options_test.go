@@ -71,9 +71,11 @@ func (s optionSource) names() (list []string) {
 
 // sharedFiles are files that serve other commands than their name says.
 var sharedFiles = map[string]string{
-	"file/cp.go": "cp mv", "file/copytree.go": "cp mv", "archive/gzip.go": "gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat",
+	"file/cp.go": "cp mv", "file/copytree.go": "cp mv",
+	"archive/gzip.go": "gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat",
 	"archive/pack.go": "gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat",
-	"text/expand.go":  "expand unexpand", "text/grep.go": "grep egrep fgrep", "text/sort.go": "sort shuf", "text/awk.go": "awk gawk mawk",
+	"text/expand.go":  "expand unexpand", "text/grep.go": "grep egrep fgrep", "text/sort.go": "sort shuf",
+	"text/awk.go":    "awk gawk mawk",
 	"data/digest.go": "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum", "data/base64.go": "base64 base32",
 }
 

@@ -209,7 +209,8 @@ func nativeLast(r *Run, args []Filter) Filter {
 }
 
 // countedFilter runs a filter that depends on a number.
-func countedFilter(r *Run, name string, args []Filter, f func(n float64, e *scope, v any, p *valuePath, out emit) error) Filter {
+func countedFilter(r *Run, name string, args []Filter, f func(n float64, e *scope, v any, p *valuePath,
+	out emit) error) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		return args[0](e, v, nil, func(x any, _ *valuePath) error {
 			n, ok := floatOf(x)

@@ -75,7 +75,8 @@ func (r *Run) contains(v, part any) (bool, error) {
 		}
 	}
 	if typeOf(v) != typeOf(part) {
-		return false, r.fail("%s (%s) and %s (%s) cannot have their containment checked", typeOf(v), r.preview(v), typeOf(part), r.preview(part))
+		return false, r.fail("%s (%s) and %s (%s) cannot have their containment checked", typeOf(v), r.preview(v),
+			typeOf(part), r.preview(part))
 	}
 	c, err := r.compare(v, part)
 	return c == 0, err

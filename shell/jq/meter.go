@@ -193,6 +193,7 @@ func (m *Meter) returned(at int) {
 }
 
 func TooDeep(most int) error {
-	return &fault.Error{Kind: fault.Exhausted, Op: "stop script", Why: fmt.Sprintf("it went over the limit depth=%d of jq", most),
+	return &fault.Error{Kind: fault.Exhausted, Op: "stop script", Why: fmt.Sprintf("it went over the limit depth=%d of jq",
+		most),
 		Hint: "use reduce, foreach, until or range instead of recursion"}
 }

@@ -11,7 +11,8 @@ import (
 // before made, and it may be changed in place.
 func ownsState(q *gojq.Query) bool {
 	switch q.Op {
-	case gojq.OpAssign, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul, gojq.OpUpdateDiv, gojq.OpUpdateMod, gojq.OpUpdateAlt:
+	case gojq.OpAssign, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul, gojq.OpUpdateDiv, gojq.OpUpdateMod,
+		gojq.OpUpdateAlt:
 		return len(q.FuncDefs) == 0 && plainPath(q.Left) && closed(q.Right)
 	}
 	return false
@@ -58,7 +59,8 @@ func closed(q *gojq.Query) bool {
 			return closed(q.Left) && closed(q.Right)
 		case gojq.OpPipe:
 			return closed(q.Left) && q.Right.Term != nil && q.Right.Term.Type == gojq.TermTypeFunc &&
-				slices.Contains([]string{"tostring", "tonumber", "tojson", "length", "floor", "ascii_downcase"}, q.Right.Term.Func.Name)
+				slices.Contains([]string{"tostring", "tonumber", "tojson", "length", "floor", "ascii_downcase"},
+					q.Right.Term.Func.Name)
 		}
 		return false
 	}

@@ -205,7 +205,8 @@ func (r *Run) regexp(pattern, flags any) (*Regexp, bool, error) {
 		return nil, false, err
 	}
 	if err != nil {
-		return nil, false, r.fail("%s (at offset 0) is not a valid regex: %s", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil, false, r.fail("%s (at offset 0) is not a valid regex: %s", pattern,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if len(r.patterns) < 1000 {
 		r.patterns[key] = re

@@ -161,7 +161,8 @@ func parseAll(pattern string, o Options) (trees []*node, groups int, refs bool, 
 		if i >= 0 {
 			text = o.Multi[i]
 		}
-		p := &parser{Options: o, src: text, groups: groups, base: groups, known: known, closed: map[int]bool{}, names: map[string]int{}}
+		p := &parser{Options: o, src: text, groups: groups, base: groups, known: known, closed: map[int]bool{},
+			names: map[string]int{}}
 		n, err := p.parse()
 		if err != nil {
 			return nil, 0, false, err

@@ -101,7 +101,8 @@ func TestFind(t *testing.T) {
 		if re.Match([]byte(tt.text)) != (tt.want != "") {
 			t.Errorf("%q on %q: Match disagrees with Find", tt.pattern, tt.text)
 		}
-		if start, _ := re.FindMatchingLine([]byte(tt.text), 0); (start >= 0) != (tt.want != "") && !strings.Contains(tt.text, "\n") {
+		if start, _ := re.FindMatchingLine([]byte(tt.text), 0); (start >= 0) != (tt.want != "") &&
+			!strings.Contains(tt.text, "\n") {
 			t.Errorf("%q on %q: FindMatchingLine disagrees with Find", tt.pattern, tt.text)
 		}
 	}
@@ -270,7 +271,8 @@ func FuzzCompile(f *testing.F) {
 		f.Add(s, "a\nb\xff", uint8(9))
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string, bits uint8) {
-		o := Options{Syntax: Syntax(bits & 3), Fold: bits&4 != 0, Word: bits&8 != 0, WholeLine: bits&16 != 0, Strict: bits&32 != 0}
+		o := Options{Syntax: Syntax(bits & 3), Fold: bits&4 != 0, Word: bits&8 != 0, WholeLine: bits&16 != 0,
+			Strict: bits&32 != 0}
 		re, err := Compile(pattern, o)
 		if err != nil {
 			return
@@ -291,7 +293,8 @@ func FuzzCompile(f *testing.F) {
 func TestNewlineEndsALine(t *testing.T) {
 	for _, pattern := range []string{"\n", "0\n", "[\n]", "[\n0]", "0*\n", "[^a]", `\n`, "(0|\n)", "b0\n", "(b0|b\n)"} {
 		for bits := range uint8(64) {
-			re, err := Compile(pattern, Options{Syntax: Syntax(bits & 3), Fold: bits&4 != 0, Word: bits&8 != 0, WholeLine: bits&16 != 0, Strict: bits&32 != 0})
+			re, err := Compile(pattern, Options{Syntax: Syntax(bits & 3), Fold: bits&4 != 0, Word: bits&8 != 0,
+				WholeLine: bits&16 != 0, Strict: bits&32 != 0})
 			if err != nil {
 				continue
 			}

@@ -184,7 +184,8 @@ var asciiClasses = map[string][]rune{
 }
 
 var wideClasses = map[string][]*unicode.RangeTable{
-	"alpha": {unicode.L, unicode.Nd, unicode.M}, "alnum": {unicode.L, unicode.Nd, unicode.M}, "word": {unicode.L, unicode.Nd, unicode.M},
+	"alpha": {unicode.L, unicode.Nd, unicode.M}, "alnum": {unicode.L, unicode.Nd, unicode.M},
+	"word":  {unicode.L, unicode.Nd, unicode.M},
 	"upper": {unicode.Lu}, "lower": {unicode.Ll}, "space": {unicode.Z}, "blank": {unicode.Zs},
 	"punct": {unicode.P, unicode.S}, "print": {unicode.L, unicode.N, unicode.M, unicode.P, unicode.S, unicode.Zs},
 	"graph": {unicode.L, unicode.N, unicode.M, unicode.P, unicode.S},

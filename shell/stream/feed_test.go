@@ -193,8 +193,9 @@ func TestEmpty(t *testing.T) {
 		r    *Reader
 		want bool
 	}{
-		"nil": {NewReader(nil), true}, "no bytes": {NewBytes(nil), true}, "bytes": {NewBytes([]byte("x")), false}, "read to the end": {read, true},
-		"empty text": {NewReader(strings.NewReader("")), true}, "text": {NewReader(strings.NewReader("x")), false},
+		"nil": {NewReader(nil), true}, "no bytes": {NewBytes(nil), true}, "bytes": {NewBytes([]byte("x")), false},
+		"read to the end": {read, true},
+		"empty text":      {NewReader(strings.NewReader("")), true}, "text": {NewReader(strings.NewReader("x")), false},
 		"pushed": {unread, false}, "silent": {NewReader(silent), false},
 	} {
 		if got := c.r.Empty(); got != c.want {
@@ -212,7 +213,8 @@ func TestShare(t *testing.T) {
 		}
 		_ = w.Close()
 	}()
-	for name, src := range map[string]io.Reader{"pipe": r, "plain": io.MultiReader(strings.NewReader(strings.Repeat(strings.Repeat("x", 300)+"\n", 500)))} {
+	for name, src := range map[string]io.Reader{"pipe": r,
+		"plain": io.MultiReader(strings.NewReader(strings.Repeat(strings.Repeat("x", 300)+"\n", 500)))} {
 		reader := NewReader(src)
 		reader.OnWait(func() { t.Error("it was called") })
 		reader.Share()

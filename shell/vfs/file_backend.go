@@ -26,7 +26,8 @@ func openFileBackend(real string, write bool) (*fileBackend, error) {
 		return nil, grantFault(real, "", "name a file that exists", translate(err))
 	}
 	if info, err := os.Lstat(full); err == nil && info.IsDir() {
-		return nil, grantFault(real, "it is a directory", "name the files in it; hako sh takes directories, with --root (to read) or --rw (to write)", nil)
+		return nil, grantFault(real, "it is a directory",
+			"name the files in it; hako sh takes directories, with --root (to read) or --rw (to write)", nil)
 	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, grantFault(real, "it is not a regular file", "copy what it gives into a regular file first", nil)
 	}

@@ -20,7 +20,8 @@ func (t *FS) Fork() *FS { return t.fork(t.env) }
 
 // ForkFor is Fork with a gauge of its own, which must be a fork of t's.
 func (t *FS) ForkFor(g *quota.Limiter) *FS {
-	return t.fork(&env{gauge: g, strict: t.env.strict, protect: t.env.protect, now: t.env.now, seen: map[string]bool{}, inodes: t.env.inodes})
+	return t.fork(&env{gauge: g, strict: t.env.strict, protect: t.env.protect, now: t.env.now, seen: map[string]bool{},
+		inodes: t.env.inodes})
 }
 
 func (t *FS) fork(e *env) *FS {

@@ -12,7 +12,8 @@ import (
 func FuzzPath(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/w/file", "file"}, {"/w/../canary", ".."}, {"/w/l", "../canary"}, {"/w/l/canary", "../.."}, {"/w/l", "/canary"},
-		{"/w/sub/l/../canary", "sub/../.."}, {"/../../w/l/l/l", "."}, {"/w/./l//x", "//..//"}, {"/w/l", "sub/deep/../../../canary"},
+		{"/w/sub/l/../canary", "sub/../.."}, {"/../../w/l/l/l", "."}, {"/w/./l//x", "//..//"},
+		{"/w/l", "sub/deep/../../../canary"},
 		{"/w/hostlink/canary", "hostlink"}, {"/w/l/canary", "hostlink/"}, {"/proc/self/root", "/proc/self/cwd"},
 	} {
 		f.Add(seed[0], seed[1])

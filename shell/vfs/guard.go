@@ -102,6 +102,7 @@ func (r *dirBackend) replace(op, rel string) error {
 }
 
 func guarded(op, rel, name string) error {
-	return &fault.Error{Kind: fault.Denied, Op: op, Subject: rel, Why: name + " is protected, since git, an editor or hako would run or believe it later, outside of this sandbox",
+	return &fault.Error{Kind: fault.Denied, Op: op, Subject: rel,
+		Why:  name + " is protected, since git, an editor or hako would run or believe it later, outside of this sandbox",
 		Hint: "write it under another name, and have a person look at it and put it in place"}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -18,9 +19,12 @@ func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		".git/hooks/pre-commit": "old", ".git/config": "old", ".git/HEAD": "old", ".git/modules/m/config": "old", ".git/modules/m/hooks/x": "old", "linked/.git": "gitdir: old",
-		"sub/.git/config": "old", "sub/file": "old", ".vscode/tasks.json": "old", "hako.yaml": "old", "a/.envrc": "old", "plain": "old", "tree/x/config": "new", "tree/hooks/x": "new", "gitfile": "gitdir: evil",
-		"bare/HEAD": "x", "bare/objects/x": "", "bare/refs/x": "", "bare/config": "old", "half/HEAD": "x", "half/objects/x": "", "half/config": "evil",
+		".git/hooks/pre-commit": "old", ".git/config": "old", ".git/HEAD": "old", ".git/modules/m/config": "old",
+		".git/modules/m/hooks/x": "old", "linked/.git": "gitdir: old",
+		"sub/.git/config": "old", "sub/file": "old", ".vscode/tasks.json": "old", "hako.yaml": "old", "a/.envrc": "old",
+		"plain": "old", "tree/x/config": "new", "tree/hooks/x": "new", "gitfile": "gitdir: evil",
+		"bare/HEAD": "x", "bare/objects/x": "", "bare/refs/x": "", "bare/config": "old", "half/HEAD": "x",
+		"half/objects/x": "", "half/config": "evil",
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -67,28 +71,45 @@ func TestProtectedNames(t *testing.T) {
 		return func(fs *FS, at string) error { return fs.Rename(at+"/"+old, at+"/"+new) }
 	}
 	for name, try := range map[string]func(fs *FS, at string) error{
-		"a hook": write(".git/hooks/post-commit"), "a hook that exists": write(".git/hooks/pre-commit"), "settings of git": write(".git/config"), "settings of a worktree": write(".git/config.worktree"),
-		"commondir": write(".git/commondir"), "a submodule's settings": write(".git/modules/m/config"), "a submodule's hook": write(".git/modules/m/hooks/y"), "a new submodule's": write(".git/modules/m/config.worktree"),
-		"a linked worktree's file": write("linked/.git"), "a new one": write("tree/.git"), "in a repository below": write("sub/.git/config"), "settings of hako": write("hako.yaml"), "new ones below": write("sub/hako.yaml"),
-		"an editor's": write(".vscode/tasks.json"), "another spelling": write("tree/GIT~1"), "of the file": write("tree/.Git"), "HFS": write("tree/.g\u200cit"), "through a link": write("alias/config"),
-		"dots": write("sub/../.git/./config"), "envrc": write("a/.envrc"), "without a worktree": write("bare/config"), "a hook without": write("bare/hooks"),
-		"making one": func(fs *FS, at string) error { return fs.Mkdir(at+"/half/refs", 0o755) }, "moving it there": rename("tree", "half/refs"), "with another's": write("half/commondir"),
-		"moving .git": rename(".git", "x"), "to .git": rename("tree", "sub/x/../.git"), "onto .git": rename("gitfile", "linked/.git"), "into it": rename("tree", ".git/modules/tree"), "hooks": rename("tree/hooks", ".git/hooks"), "away": rename(".git/hooks", "h"),
-		"a directory that holds it": rename("sub", "sub2"), "a directory that holds the file": rename("linked", "plain2"), "a directory with settings": rename("a", "b"),
-		"into a submodule's": rename("tree/x", ".git/modules/n"),
-		"hard link out":      func(fs *FS, at string) error { return fs.Link(at+"/.git/config", at+"/c") },
-		"hard link in":       func(fs *FS, at string) error { return fs.Link(at+"/gitfile", at+"/tree/.git") },
-		"hard link of hook":  func(fs *FS, at string) error { return fs.Link(at+"/alias/hooks/pre-commit", at+"/c") },
-		"a link as .git":     func(fs *FS, at string) error { return fs.Symlink("x", at+"/tree/.git") },
-		"a link as hooks":    func(fs *FS, at string) error { return fs.Symlink("x", at+"/.git/commondir") },
-		"removing":           func(fs *FS, at string) error { return fs.Remove(at + "/.git/config") },
-		"removing the file":  func(fs *FS, at string) error { return fs.Remove(at + "/linked/.git") },
-		"emptying":           func(fs *FS, at string) error { return fs.Truncate(at+"/.git/config", 0) },
-		"mode":               func(fs *FS, at string) error { return fs.Chmod(at+"/.git/hooks/pre-commit", 0o755) },
-		"times":              func(fs *FS, at string) error { return fs.Chtimes(at+"/.git/config", time.Unix(1, 0), time.Unix(1, 0)) },
-		"a directory":        func(fs *FS, at string) error { return fs.Mkdir(at+"/sub/.idea", 0o755) },
-		"opening":            func(fs *FS, at string) error { _, err := fs.Open(at+"/.git/config", os.O_RDWR, 0); return err },
-		"a temporary file":   func(fs *FS, at string) error { _, _, err := fs.CreateTemp(at+"/.git/hooks", "x"); return err },
+		"a hook": write(".git/hooks/post-commit"), "a hook that exists": write(".git/hooks/pre-commit"),
+		"settings of git": write(".git/config"), "settings of a worktree": write(".git/config.worktree"),
+		"commondir": write(".git/commondir"), "a submodule's settings": write(".git/modules/m/config"),
+		"a submodule's hook": write(".git/modules/m/hooks/y"), "a new submodule's": write(".git/modules/m/config.worktree"),
+		"a linked worktree's file": write("linked/.git"), "a new one": write("tree/.git"),
+		"in a repository below": write("sub/.git/config"), "settings of hako": write("hako.yaml"),
+		"new ones below": write("sub/hako.yaml"),
+		"an editor's":    write(".vscode/tasks.json"), "another spelling": write("tree/GIT~1"),
+		"of the file": write("tree/.Git"), "HFS": write("tree/.g\u200cit"), "through a link": write("alias/config"),
+		"dots": write("sub/../.git/./config"), "envrc": write("a/.envrc"), "without a worktree": write("bare/config"),
+		"a hook without":  write("bare/hooks"),
+		"making one":      func(fs *FS, at string) error { return fs.Mkdir(at+"/half/refs", 0o755) },
+		"moving it there": rename("tree", "half/refs"), "with another's": write("half/commondir"),
+		"moving .git": rename(".git", "x"), "to .git": rename("tree", "sub/x/../.git"),
+		"onto .git": rename("gitfile", "linked/.git"), "into it": rename("tree", ".git/modules/tree"),
+		"hooks": rename("tree/hooks", ".git/hooks"), "away": rename(".git/hooks", "h"),
+		"a directory that holds it": rename("sub", "sub2"), "a directory that holds the file": rename("linked", "plain2"),
+		"a directory with settings": rename("a", "b"),
+		"into a submodule's":        rename("tree/x", ".git/modules/n"),
+		"hard link out":             func(fs *FS, at string) error { return fs.Link(at+"/.git/config", at+"/c") },
+		"hard link in":              func(fs *FS, at string) error { return fs.Link(at+"/gitfile", at+"/tree/.git") },
+		"hard link of hook":         func(fs *FS, at string) error { return fs.Link(at+"/alias/hooks/pre-commit", at+"/c") },
+		"a link as .git":            func(fs *FS, at string) error { return fs.Symlink("x", at+"/tree/.git") },
+		"a link as hooks":           func(fs *FS, at string) error { return fs.Symlink("x", at+"/.git/commondir") },
+		"removing":                  func(fs *FS, at string) error { return fs.Remove(at + "/.git/config") },
+		"removing the file":         func(fs *FS, at string) error { return fs.Remove(at + "/linked/.git") },
+		"emptying":                  func(fs *FS, at string) error { return fs.Truncate(at+"/.git/config", 0) },
+		"mode":                      func(fs *FS, at string) error { return fs.Chmod(at+"/.git/hooks/pre-commit", 0o755) },
+		"times": func(fs *FS, at string) error {
+			return fs.Chtimes(at+"/.git/config", time.Unix(1, 0),
+				time.Unix(1, 0))
+		},
+		"a directory": func(fs *FS, at string) error { return fs.Mkdir(at+"/sub/.idea", 0o755) },
+		"opening": func(fs *FS, at string) error {
+			_,
+				err := fs.Open(at+"/.git/config", os.O_RDWR, 0)
+			return err
+		},
+		"a temporary file": func(fs *FS, at string) error { _, _, err := fs.CreateTemp(at+"/.git/hooks", "x"); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := project(t)
@@ -130,8 +151,10 @@ func TestOrdinaryNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"file": fs.WriteFile("/w/plain", nil, 0o644), "below": fs.WriteFile("/w/sub/config", nil, 0o644), "ignored": fs.WriteFile("/w/.gitignore", nil, 0o644), "hooks": fs.MkdirAll("/w/src/hooks", 0o755),
-		"move": fs.Rename("/w/tree", "/w/tree2"), "link": fs.Link("/w/plain", "/w/plain3"), "remove": fs.Remove("/w/gitfile"), "in .git": fs.WriteFile("/w/.git/description", nil, 0o644),
+		"file": fs.WriteFile("/w/plain", nil, 0o644), "below": fs.WriteFile("/w/sub/config", nil, 0o644),
+		"ignored": fs.WriteFile("/w/.gitignore", nil, 0o644), "hooks": fs.MkdirAll("/w/src/hooks", 0o755),
+		"move": fs.Rename("/w/tree", "/w/tree2"), "link": fs.Link("/w/plain", "/w/plain3"), "remove": fs.Remove("/w/gitfile"),
+		"in .git":   fs.WriteFile("/w/.git/description", nil, 0o644),
 		"in memory": fs.MkdirAll("/box/.git/hooks", 0o755), "settings in memory": fs.WriteFile("/tmp/hako.yaml", nil, 0o644),
 	} {
 		if err != nil {
@@ -225,7 +248,9 @@ func TestLinkInTheWay(t *testing.T) {
 // not end up with a whole one.
 func TestRepositoryByRace(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.WriteFile(filepath.Join(dir, "H"), []byte("ref: refs/heads/m\n"), 0o600), os.WriteFile(filepath.Join(dir, "config"), nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700),
+		os.WriteFile(filepath.Join(dir, "H"), []byte("ref: refs/heads/m\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "config"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	tree := func() *FS {
@@ -236,7 +261,7 @@ func TestRepositoryByRace(t *testing.T) {
 		return tree
 	}
 	one, two := tree(), tree()
-	end := time.Now().Add(2 * time.Second)
+	end := time.Now().Add(testload.Bound(2 * time.Second))
 	var group sync.WaitGroup
 	group.Go(func() {
 		for time.Now().Before(end) {

@@ -55,7 +55,8 @@ func TestContents(t *testing.T) {
 			copy(want[min(off, len(want)):], p)
 		}
 		got := make([]byte, len(want))
-		if _, err := f.ReadAt(got, 0); err != nil && err != io.EOF || !bytes.Equal(got, want) || f.Size() != int64(len(want)) {
+		if _, err := f.ReadAt(got, 0); err != nil && err != io.EOF || !bytes.Equal(got, want) ||
+			f.Size() != int64(len(want)) {
 			t.Fatalf("step %d: contents differ: %v", i, err)
 		}
 	}

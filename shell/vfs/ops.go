@@ -62,7 +62,8 @@ func (t *FS) list(p place) ([]Info, error) {
 			continue
 		}
 		name := path.Base(at)
-		i, found := slices.BinarySearchFunc(infos, name, func(e Info, name string) int { return strings.Compare(e.name, name) })
+		i, found := slices.BinarySearchFunc(infos, name,
+			func(e Info, name string) int { return strings.Compare(e.name, name) })
 		if found {
 			infos = slices.Delete(infos, i, i+1)
 		}
@@ -101,7 +102,8 @@ func (t *FS) openLocked(name string, flag int, perm fs.FileMode) (*File, error) 
 // refused reports whether a file is there, or could be, but is not to be had.
 func refused(err error) bool {
 	kind := fault.KindOf(err)
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrNotGranted) || kind == fault.Denied || kind == fault.TooLarge
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrNotGranted) ||
+		kind == fault.Denied || kind == fault.TooLarge
 }
 
 func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
@@ -293,12 +295,14 @@ func (t *FS) Realpath(name string) (string, error) {
 func (t *FS) Chmod(name string, mode fs.FileMode) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wrap("chmod", name, t.changeLocked(name, true, true, func(p place, b changer) error { return b.chmod(p.rel, mode) }))
+	return wrap("chmod", name,
+		t.changeLocked(name, true, true, func(p place, b changer) error { return b.chmod(p.rel, mode) }))
 }
 
 // Chtimes changes times. A zero time is left as it is.
 func (t *FS) Chtimes(name string, atime, mtime time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wrap("chtimes", name, t.changeLocked(name, true, true, func(p place, b changer) error { return b.chtimes(p.rel, atime, mtime) }))
+	return wrap("chtimes", name,
+		t.changeLocked(name, true, true, func(p place, b changer) error { return b.chtimes(p.rel, atime, mtime) }))
 }

@@ -84,7 +84,8 @@ func TestMountWritable(t *testing.T) {
 	must(t, v.Remove("/w/sub/inner"))
 	must(t, v.Chmod("/w/new", fs.ModeSetuid|0o600))
 	must(t, v.Chtimes("/w/new", time.Time{}, time.Unix(1000, 0)))
-	if onHost(t, dir, "new") != "new\n" || onHost(t, dir, "made", "moved") != "file\n" || onHost(t, dir, "second") != "new\n" {
+	if onHost(t, dir, "new") != "new\n" || onHost(t, dir, "made", "moved") != "file\n" ||
+		onHost(t, dir, "second") != "new\n" {
 		t.Error("not on the host")
 	}
 	if runtime.GOOS != "windows" && onHost(t, dir, "made", "link") != "new\n" {
@@ -133,7 +134,8 @@ func TestAppendAndSeekReal(t *testing.T) {
 func TestLinksOutOfAMount(t *testing.T) {
 	outside, dir := host(t)
 	for name, target := range map[string]string{
-		"rel": "../canary", "abs": filepath.Join(outside, "canary"), "dir": "..", "root": "/", "far": "../../../../../../../../",
+		"rel": "../canary", "abs": filepath.Join(outside, "canary"), "dir": "..", "root": "/",
+		"far":   "../../../../../../../../",
 		"chain": "dir/canary", "inside": "sub/inner", "proc": "/proc/self/environ", "loop": "loop",
 		"sub/climb": "../../canary", "sub/fine": "../file", "tree": "/box/mine",
 	} {
@@ -145,7 +147,8 @@ func TestLinksOutOfAMount(t *testing.T) {
 	must(t, v.Mount("/m/w", dir, true))
 	put(t, v, "/box/mine", "mine")
 	for name, want := range map[string]string{
-		"rel": "", "abs": "", "dir/canary": "", "root/" + outside + "/canary": "", "far/etc/passwd": "", "chain": "", "proc": "",
+		"rel": "", "abs": "", "dir/canary": "", "root/" + outside + "/canary": "", "far/etc/passwd": "", "chain": "",
+		"proc": "",
 		"loop": "", "sub/climb": "", "../canary": "", "../../canary": "", "dir/granted/file": "",
 		"inside": "inner\n", "sub/fine": "file\n", "tree": "mine", "root/box/mine": "mine", "dir/w/file": "file\n",
 	} {
@@ -317,7 +320,8 @@ func TestStrictSize(t *testing.T) {
 				continue
 			}
 			wantReason(t, err, "it has 3 MB, the limit file_size is 1 MB")
-			if fault.KindOf(err) != fault.TooLarge || fault.FlagHint(err) != "raise it: --limit file_size=3MB" || !strings.Contains(fault.Hint(err), "limits.file_size") {
+			if fault.KindOf(err) != fault.TooLarge || fault.FlagHint(err) != "raise it: --limit file_size=3MB" ||
+				!strings.Contains(fault.Hint(err), "limits.file_size") {
 				t.Error(err, fault.Hint(err))
 			}
 		}

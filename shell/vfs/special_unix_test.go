@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 func TestSpecialFiles(t *testing.T) {
@@ -23,7 +25,8 @@ func TestSpecialFiles(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		for name, want := range map[string]string{"fifo": "it is a named pipe, not a regular file", "sock": "it is a socket, not a regular file"} {
+		for name, want := range map[string]string{"fifo": "it is a named pipe, not a regular file",
+			"sock": "it is a socket, not a regular file"} {
 			for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_CREATE | os.O_TRUNC} {
 				if _, err := v.Open("/w/"+name, flag, 0); err == nil || Reason(err) != want {
 					t.Error(name, flag, err)
@@ -33,7 +36,7 @@ func TestSpecialFiles(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testload.Bound(10 * time.Second)):
 		t.Fatal("blocked")
 	}
 	if err := v.Inject("/f", filepath.Join(dir, "fifo"), false); err == nil {
@@ -73,7 +76,7 @@ func TestExchangeRace(t *testing.T) {
 	}()
 	v := New(Options{})
 	must(t, v.Mount("/w", dir, true))
-	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+	for end := time.Now().Add(testload.Bound(300 * time.Millisecond)); time.Now().Before(end); {
 		if b, err := v.ReadFile("/w/sub/inner"); err == nil && string(b) == canary {
 			t.Fatal("read the canary")
 		}
@@ -109,7 +112,7 @@ func TestListWaitsForNobody(t *testing.T) {
 		if err == nil {
 			t.Error("it was listed")
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Fatal("it waits for somebody to write")
 	}
 }

@@ -90,7 +90,8 @@ func New(o Options) *FS {
 	if o.Protect == nil {
 		o.Protect = protect.Default()
 	}
-	e := &env{gauge: o.Limiter, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
+	e := &env{gauge: o.Limiter, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64),
+		seen: map[string]bool{}}
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -145,7 +146,8 @@ func (t *FS) Mount(at, real string, write bool) error {
 func (t *FS) MountRoot(at string, root *os.Root, write bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wrap("mount", at, t.grant(at, &grant{b: &dirBackend{t.env, root, at, newGuard(t.env.protect, at)}, base: ".", write: write, real: true}))
+	return wrap("mount", at, t.grant(at, &grant{b: &dirBackend{t.env, root, at, newGuard(t.env.protect, at)}, base: ".",
+		write: write, real: true}))
 }
 
 // Inject makes one real file visible at the given path. With write set it may

@@ -119,7 +119,8 @@ func TestManyLinksButNoLoop(t *testing.T) {
 
 func TestRealpath(t *testing.T) {
 	v := furnished(t)
-	for name, want := range map[string]string{"/box/deep": "/box/dir/inner", "/box/todir/sub/back": "/box", "/": "/", "/box/tofile": "/box/file"} {
+	for name, want := range map[string]string{"/box/deep": "/box/dir/inner", "/box/todir/sub/back": "/box", "/": "/",
+		"/box/tofile": "/box/file"} {
 		if got, err := v.Realpath(name); got != want || err != nil {
 			t.Errorf("%s: %s %v, want %s", name, got, err, want)
 		}
@@ -283,7 +284,8 @@ func TestModesAndTimes(t *testing.T) {
 	put(t, v, "/box/f", "x")
 	must(t, v.Mkdir("/box/d", 0o777))
 	must(t, v.Symlink("f", "/box/l"))
-	for name, want := range map[string]string{"/box/f": "-rw-r--r--", "/box/d": "drwxr-xr-x", "/box/l": "Lrwxrwxrwx", "/tmp": "dtrwxrwxrwx", "/dev/null": "Dcrw-rw-rw-"} {
+	for name, want := range map[string]string{"/box/f": "-rw-r--r--", "/box/d": "drwxr-xr-x", "/box/l": "Lrwxrwxrwx",
+		"/tmp": "dtrwxrwxrwx", "/dev/null": "Dcrw-rw-rw-"} {
 		if info, err := v.Lstat(name); err != nil || info.Mode().String() != want || !info.ModTime().Equal(now) {
 			t.Error(name, info.Mode(), info.ModTime(), err)
 		}
@@ -395,7 +397,8 @@ func TestWatch(t *testing.T) {
 	must(t, v.Remove("/box/b"))
 	v.Watch(nil)
 	put(t, v, "/box/a", "abc")
-	want := []string{"written /box/a ***", "read /box/a ***", "removed /box/a ", "written /box/b ***", "removed /box/b ***"}
+	want := []string{"written /box/a ***", "read /box/a ***", "removed /box/a ", "written /box/b ***",
+		"removed /box/b ***"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("%q\nwant %q", seen, want)
 	}
@@ -432,7 +435,8 @@ func TestClosedFile(t *testing.T) {
 
 func TestSlashMeansDirectory(t *testing.T) {
 	tree := New(Options{})
-	for _, err := range []error{tree.WriteFile("/box/a", []byte("x"), 0o644), tree.MkdirAll("/box/d", 0o755), tree.Symlink("d", "/box/l")} {
+	for _, err := range []error{tree.WriteFile("/box/a", []byte("x"), 0o644), tree.MkdirAll("/box/d", 0o755),
+		tree.Symlink("d", "/box/l")} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -442,8 +446,10 @@ func TestSlashMeansDirectory(t *testing.T) {
 		flag int
 		want error
 	}{
-		{"/box/a/", os.O_RDONLY, ErrNotDir}, {"/box/a/", os.O_WRONLY | os.O_CREATE, ErrIsDir}, {"/box/a/", os.O_WRONLY, ErrNotDir}, {"/box/d/", os.O_RDONLY, nil},
-		{"/box/l/", os.O_RDONLY, nil}, {"/box/new/", os.O_WRONLY | os.O_CREATE, ErrIsDir}, {"/box/new/", os.O_RDONLY, fs.ErrNotExist}, {"/", os.O_RDONLY, nil},
+		{"/box/a/", os.O_RDONLY, ErrNotDir}, {"/box/a/", os.O_WRONLY | os.O_CREATE, ErrIsDir},
+		{"/box/a/", os.O_WRONLY, ErrNotDir}, {"/box/d/", os.O_RDONLY, nil},
+		{"/box/l/", os.O_RDONLY, nil}, {"/box/new/", os.O_WRONLY | os.O_CREATE, ErrIsDir},
+		{"/box/new/", os.O_RDONLY, fs.ErrNotExist}, {"/", os.O_RDONLY, nil},
 	} {
 		f, err := tree.Open(c.name, c.flag, 0o644)
 		if !errors.Is(err, c.want) {

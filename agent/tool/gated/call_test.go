@@ -28,10 +28,11 @@ type world struct {
 func newWorld(t *testing.T, rules string) *world {
 	t.Helper()
 	w := &world{record: filepath.Join(t.TempDir(), "audit.jsonl")}
-	say := Tool{Tool: tool.Tool{Tool: llm.Tool{Name: "github_say"}, Call: func(_ context.Context, arguments string) (string, error) {
-		w.heard = append(w.heard, arguments)
-		return "said", nil
-	}}, Words: []string{"mcp", "github", "say"}}
+	say := Tool{Tool: tool.Tool{Tool: llm.Tool{Name: "github_say"},
+		Call: func(_ context.Context, arguments string) (string, error) {
+			w.heard = append(w.heard, arguments)
+			return "said", nil
+		}}, Words: []string{"mcp", "github", "say"}}
 	fail := Tool{Tool: tool.Tool{Tool: llm.Tool{Name: "github_fail"}, Call: func(context.Context, string) (string, error) {
 		return "", &fault.Error{Kind: fault.Unavailable, Op: "call", Why: "the server has ended"}
 	}}, Words: []string{"mcp", "github", "fail"}}
@@ -48,7 +49,8 @@ func newWorld(t *testing.T, rules string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	g := gate.New(counter, gate.Options{Policy: policy.Outside().With(more), Budget: quota.New(quota.Unlimited()), Log: log})
+	g := gate.New(counter, gate.Options{Policy: policy.Outside().With(more), Budget: quota.New(quota.Unlimited()),
+		Log: log})
 	w.tools = Gated([]Tool{say, fail}, g, func() string { return "t/1" }, "model")
 	return w
 }
@@ -96,7 +98,8 @@ func TestCallAsksNobody(t *testing.T) {
 
 func TestCallFails(t *testing.T) {
 	w := newWorld(t, "")
-	if _, err := w.tools[1].Call(t.Context(), ``); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "the server has ended") {
+	if _, err := w.tools[1].Call(t.Context(), ``); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "the server has ended") {
 		t.Errorf("got %v", err)
 	}
 	for _, arguments := range []string{`[1]`, `"x"`, `{"a":`, `nonsense`, `{} ; id`} {
@@ -107,23 +110,29 @@ func TestCallFails(t *testing.T) {
 }
 
 func TestCounterTakesOnlyItsSpelling(t *testing.T) {
-	counter, err := NewCounter([]Tool{{Words: []string{"forge", "say"}, Tool: tool.Tool{Call: func(context.Context, string) (string, error) { return "", errors.New("called") }}}})
+	counter, err := NewCounter(
+		[]Tool{{Words: []string{"forge", "say"},
+			Tool: tool.Tool{Call: func(context.Context, string) (string, error) { return "", errors.New("called") }}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range []string{"forge say", "forge say $x", `forge say "{}"`, "forge say '{}'; forge say '{}'", "a=1 forge say '{}'", "forge say '{}' > f", "forge say '{}' &", "! forge say '{}'", "$x say '{}'", `forge say $'{}'`, "forge other '{}'", "(forge say '{}')", ""} {
+	for _, script := range []string{"forge say", "forge say $x", `forge say "{}"`, "forge say '{}'; forge say '{}'",
+		"a=1 forge say '{}'", "forge say '{}' > f", "forge say '{}' &", "! forge say '{}'", "$x say '{}'", `forge say $'{}'`,
+		"forge other '{}'", "(forge say '{}')", ""} {
 		f, err := policy.ParseScript(script)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := counter.Run(t.Context(), &run.Request{Script: script, Program: f}); err == nil || err.Error() == "called" {
+		if _, err := counter.Run(t.Context(), &run.Request{Script: script, Program: f}); err == nil ||
+			err.Error() == "called" {
 			t.Errorf("%q: got %v", script, err)
 		}
 	}
 }
 
 func TestNewCounterRefuses(t *testing.T) {
-	for _, list := range [][]Tool{{{Words: []string{"a", "b"}}, {Words: []string{"a", "b"}}}, {{Words: nil}}, {{Words: []string{"a", "b c"}}}, {{Words: []string{"a", ""}}}, {{Words: []string{"a", "$x"}}}} {
+	for _, list := range [][]Tool{{{Words: []string{"a", "b"}}, {Words: []string{"a", "b"}}}, {{Words: nil}},
+		{{Words: []string{"a", "b c"}}}, {{Words: []string{"a", ""}}}, {{Words: []string{"a", "$x"}}}} {
 		if _, err := NewCounter(list); err == nil {
 			t.Errorf("%v was taken", list)
 		}
@@ -133,7 +142,8 @@ func TestNewCounterRefuses(t *testing.T) {
 // FuzzSpelled: whatever a model writes, the command is one command, and its
 // argument means the same JSON.
 func FuzzSpelled(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":"it's"}`, `{"a":"\n'; id '"}`, `{"'":'}`, "{\"a\":\"\u2028\"}", `{"a":"\u0027"}`} {
+	for _, seed := range []string{`{}`, `{"a":"it's"}`, `{"a":"\n'; id '"}`, `{"'":'}`, "{\"a\":\"\u2028\"}",
+		`{"a":"\u0027"}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {

@@ -39,7 +39,8 @@ func NewCounter(tools []Tool) (Runner, error) {
 	for _, t := range tools {
 		name := strings.Join(t.Words, " ")
 		if _, there := c[name]; there || !plain(t.Words) {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tool", Subject: t.Name, Why: "its command, " + name + ", is taken or cannot be written", Hint: "give one of the MCP servers another name"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tool", Subject: t.Name, Why: "its command, " + name +
+				", is taken or cannot be written", Hint: "give one of the MCP servers another name"}
 		}
 		c[name] = t
 	}
@@ -50,7 +51,8 @@ func NewCounter(tools []Tool) (Runner, error) {
 func plain(words []string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
-		return w == "" || strings.Trim(w, letters) != "" || strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(letters, r) })
+		return w == "" || strings.Trim(w, letters) != "" ||
+			strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(letters, r) })
 	})
 }
 
@@ -141,8 +143,10 @@ func spelled(t Tool, arguments string) (string, error) {
 		arguments = "{}"
 	}
 	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(arguments)); err != nil || !strings.HasPrefix(b.String(), "{") || !utf8.ValidString(arguments) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + t.Name, Why: "the arguments are no JSON object", Hint: "write them as one object, as the schema says"}
+	if err := json.Compact(&b, []byte(arguments)); err != nil || !strings.HasPrefix(b.String(), "{") ||
+		!utf8.ValidString(arguments) {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + t.Name, Why: "the arguments are no JSON object",
+			Hint: "write them as one object, as the schema says"}
 	}
 	return strings.Join(t.Words, " ") + " '" + strings.ReplaceAll(b.String(), "'", `\u0027`) + "'", nil
 }

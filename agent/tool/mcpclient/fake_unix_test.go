@@ -61,14 +61,16 @@ func good() *mcp.Server {
 	text := func(format string, a ...any) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, a...)}}}, nil, nil
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 			Text string `json:"text"`
 		}) (*mcp.CallToolResult, any, error) {
 			return text("you said %s", in.Text)
 		})
 	add := func(name string, f func(ctx context.Context) (*mcp.CallToolResult, any, error)) {
-		mcp.AddTool(s, &mcp.Tool{Name: name}, func(ctx context.Context, _ *mcp.CallToolRequest, _ nothing) (*mcp.CallToolResult, any, error) {
+		mcp.AddTool(s, &mcp.Tool{Name: name}, func(ctx context.Context, _ *mcp.CallToolRequest, _ nothing) (
+			*mcp.CallToolResult, any, error) {
 			return f(ctx)
 		})
 	}
@@ -88,8 +90,10 @@ func good() *mcp.Server {
 		return &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "one"}, &mcp.ImageContent{Data: make([]byte, 10), MIMEType: "image/png"},
 			&mcp.AudioContent{Data: make([]byte, 20), MIMEType: "audio/wav"}, &mcp.ResourceLink{URI: "file:///a", Name: "a"},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///b", Blob: make([]byte, 30), MIMEType: "application/zip"}},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///c", Text: "content of c"}}, &mcp.TextContent{Text: "two"},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///b", Blob: make([]byte, 30),
+				MIMEType: "application/zip"}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///c", Text: "content of c"}},
+			&mcp.TextContent{Text: "two"},
 		}}, nil, nil
 	})
 	add("structured", func(context.Context) (*mcp.CallToolResult, any, error) {
@@ -194,7 +198,8 @@ func (r *raw) play(kind string) {
 	case "mute": // until it hears the handshake
 		for m, ok := r.read(); ok && m.Method != "initialize"; m, ok = r.read() {
 		}
-		r.answer(json.RawMessage("2"), `{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}`)
+		r.answer(json.RawMessage("2"),
+			`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}`)
 	case "flood":
 		r.call = func(*raw, json.RawMessage) {
 			fmt.Print(`{"jsonrpc":"2.0","id":1,"result":"`)
@@ -218,7 +223,8 @@ func (r *raw) play(kind string) {
 		r.list = pages
 	case "endless":
 		r.list = func(r *raw, id json.RawMessage, _ string) {
-			r.answer(id, `{"nextCursor":"again","tools":[`+strings.Repeat(`{"name":"x","inputSchema":{}},`, 500)+`{"name":"x","inputSchema":{}}]}`)
+			r.answer(id, `{"nextCursor":"again","tools":[`+strings.Repeat(`{"name":"x","inputSchema":{}},`, 500)+
+				`{"name":"x","inputSchema":{}}]}`)
 		}
 	case "talks":
 		fmt.Fprintf(os.Stderr, "token=%s\n-----BEGIN RSA PRIVATE KEY-----\nMIIabcdef\n-----END RSA PRIVATE KEY-----\na\u200bb\x1b[1m\n%s\n", os.Getenv("MY_TOKEN"), strings.Repeat("y", 1<<20))

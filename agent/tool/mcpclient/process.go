@@ -53,7 +53,8 @@ func launch(s Server, patience time.Duration, n *serverLog) (*process, error) {
 }
 
 func unstarted(s Server, err error) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: s.Name, Why: "its program cannot be started: " + reason(err), Hint: "check its command in mcp_servers"}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: s.Name,
+		Why: "its program cannot be started: " + reason(err), Hint: "check its command in mcp_servers"}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		e.Kind, e.Why = fault.NotFound, "there is no program "+s.Command[0]
 		e.Hint = "install it, or give its full path in mcp_servers"
@@ -216,7 +217,8 @@ func (s Server) Check() error {
 		return nil
 	}
 	if _, err := exec.LookPath(s.Command[0]); err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "start MCP server", Subject: s.Name, Why: "there is no program " + s.Command[0], Hint: "install it, or take the server out of mcp_servers"}
+		return &fault.Error{Kind: fault.NotFound, Op: "start MCP server", Subject: s.Name, Why: "there is no program " +
+			s.Command[0], Hint: "install it, or take the server out of mcp_servers"}
 	}
 	return nil
 }

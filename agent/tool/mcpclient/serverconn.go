@@ -86,7 +86,8 @@ func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	case m.link.lost.Err() == nil:
 		return m.link, nil
 	case m.spent.Load():
-		return nil, m.unavailable(join("it ended again after it was started anew", m.link.how()), "it is not started any more; go on without it")
+		return nil, m.unavailable(join("it ended again after it was started anew", m.link.how()),
+			"it is not started any more; go on without it")
 	}
 	m.spent.Store(len(m.Command) > 0) // to ask an address again costs nothing
 	m.notes.add("it is started again")
@@ -110,7 +111,8 @@ func (m *serverConn) over(ctx context.Context) bool { return ctx.Err() != nil ||
 func (m *serverConn) call(ctx context.Context, tool, arguments string) (*mcp.CallToolResult, error) {
 	given := json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}"))
 	if !json.Valid(given) || given[0] != '{' {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool, Why: "the arguments are no JSON object", Hint: "write them as one object, as the schema says"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool,
+			Why: "the arguments are no JSON object", Hint: "write them as one object, as the schema says"}
 	}
 	ctx, stop := until(ctx, m.inside)
 	defer stop()
@@ -156,7 +158,8 @@ func (m *serverConn) failed(ctx, limited context.Context, l *session, tool strin
 		m.spent.Store(false)
 		return m.refused(tool, refusal.Message)
 	case limited.Err() == context.DeadlineExceeded:
-		return &fault.Error{Kind: fault.Timeout, Op: "call", Subject: m.Name + " " + tool, Why: "it did not answer within " + m.timeout().String(),
+		return &fault.Error{Kind: fault.Timeout, Op: "call", Subject: m.Name + " " + tool, Why: "it did not answer within " +
+			m.timeout().String(),
 			Hint: "ask for less at once; a person can raise the timeout in mcp_servers"}
 	case ended(l):
 		return m.unavailable(m.loss(l), "whether it did anything is not known; with the next call it is started again")
@@ -192,7 +195,8 @@ func (m *serverConn) loss(l *session) string {
 
 // refused is the error for what the server itself says no to.
 func (m *serverConn) refused(tool, why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool, Why: cmp.Or(m.words(why), "the server gives no reason")}
+	return &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool,
+		Why: cmp.Or(m.words(why), "the server gives no reason")}
 }
 
 func (m *serverConn) unavailable(why, hint string) error {
@@ -201,7 +205,8 @@ func (m *serverConn) unavailable(why, hint string) error {
 
 // unready says why a server could not be made ready.
 func (m *serverConn) unready(ctx context.Context, l *session, err error) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: m.Name, Hint: "check it in mcp_servers; what it wrote is in the log"}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: m.Name,
+		Hint: "check it in mcp_servers; what it wrote is in the log"}
 	refusal, no := refusal(err)
 	switch {
 	case m.inside.Err() != nil:
@@ -232,7 +237,8 @@ func (m *serverConn) plain(err error) string {
 		err = at.Err
 	}
 	s := err.Error()
-	for _, noise := range []string{`calling "initialize": `, `calling "tools/list": `, `calling "tools/call": `, `sending "initialize": `, `sending "tools/list": `, `sending "tools/call": `, "rejected by transport: "} {
+	for _, noise := range []string{`calling "initialize": `, `calling "tools/list": `, `calling "tools/call": `,
+		`sending "initialize": `, `sending "tools/list": `, `sending "tools/call": `, "rejected by transport: "} {
 		s = strings.ReplaceAll(s, noise, "")
 	}
 	return text.Line(m.o.Secrets.Text(text.Visible(s)), mostLine)

@@ -158,7 +158,8 @@ func check(servers []Server) error {
 			why = "another server has the same name"
 		}
 		if why != "" {
-			return &fault.Error{Kind: fault.Invalid, Op: "use MCP server", Subject: s.Name, Why: why, Hint: "correct it in mcp_servers"}
+			return &fault.Error{Kind: fault.Invalid, Op: "use MCP server", Subject: s.Name, Why: why,
+				Hint: "correct it in mcp_servers"}
 		}
 		seen[s.Name] = true
 	}
@@ -179,7 +180,8 @@ func (s *Server) mistake() string {
 		return "its url is not one such as https://host/mcp"
 	case s.URL != "" && len(s.Env) > 0, s.URL == "" && len(s.Header) > 0:
 		return "env is for a command, headers are for a url"
-	case slices.ContainsFunc(slices.Collect(maps.Keys(s.Env)), odd), slices.ContainsFunc(slices.Collect(maps.Keys(s.Header)), odd):
+	case slices.ContainsFunc(slices.Collect(maps.Keys(s.Env)), odd),
+		slices.ContainsFunc(slices.Collect(maps.Keys(s.Header)), odd):
 		return "a variable or header has a name that cannot be"
 	case s.Timeout < 0:
 		return "its timeout is below zero"

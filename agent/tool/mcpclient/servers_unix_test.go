@@ -18,12 +18,14 @@ import (
 
 	"hako/agent/tool/gated"
 	"hako/internal/redact"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
 // fake is a server that this test binary plays.
 func fake(kind string) Server {
-	return Server{Name: "fake", Command: []string{os.Args[0]}, Env: map[string]string{"FAKE_MCP": kind, "GORACE": "atexit_sleep_ms=0"}}
+	return Server{Name: "fake", Command: []string{os.Args[0]},
+		Env: map[string]string{"FAKE_MCP": kind, "GORACE": "atexit_sleep_ms=0"}}
 }
 
 // A scribe keeps what is logged.
@@ -116,7 +118,8 @@ func TestTools(t *testing.T) {
 		t.Fatalf("%d tools", len(tools))
 	}
 	echo := tools[0]
-	if echo.Name != "fake_echo" || strings.Join(echo.Words, " ") != "mcp fake echo" || echo.Text != "says it again" || echo.Stateful {
+	if echo.Name != "fake_echo" || strings.Join(echo.Words, " ") != "mcp fake echo" || echo.Text != "says it again" ||
+		echo.Stateful {
 		t.Errorf("%+v", echo)
 	}
 	if pid := tools[1]; !pid.Stateful || pid.Text != "pid" {
@@ -126,7 +129,8 @@ func TestTools(t *testing.T) {
 		Type       string
 		Properties map[string]any
 	}
-	if err := json.Unmarshal(echo.Schema, &schema); err != nil || schema.Type != "object" || schema.Properties["text"] == nil {
+	if err := json.Unmarshal(echo.Schema, &schema); err != nil || schema.Type != "object" ||
+		schema.Properties["text"] == nil {
 		t.Errorf("%s %v", echo.Schema, err)
 	}
 	if _, err := gated.NewCounter(tools); err != nil {
@@ -147,14 +151,16 @@ func TestResults(t *testing.T) {
 	if got := answered(t, p, "fake_mixed", "{}"); got != want {
 		t.Errorf("%q", got)
 	}
-	if got := answered(t, p, "fake_structured", "{}"); got != `{"count":3,"html":"<b>"}`+"\n[image, image/png, 1 bytes: not shown]" {
+	if got := answered(t, p, "fake_structured", "{}"); got != `{"count":3,"html":"<b>"}`+
+		"\n[image, image/png, 1 bytes: not shown]" {
 		t.Errorf("%q", got)
 	}
 	if got := answered(t, p, "fake_nothing", "{}"); got != "[it answered with nothing]" {
 		t.Errorf("%q", got)
 	}
 	large := answered(t, p, "fake_large", "{}")
-	if len(large) > mostOutput+100 || !strings.HasPrefix(large, "begin ") || !strings.HasSuffix(large, " end") || !strings.Contains(large, "bytes left out: ask for less") {
+	if len(large) > mostOutput+100 || !strings.HasPrefix(large, "begin ") || !strings.HasSuffix(large, " end") ||
+		!strings.Contains(large, "bytes left out: ask for less") {
 		t.Errorf("%d bytes: %.100s", len(large), large)
 	}
 	_, err := ask(t, p, "fake_fail", "{}")
@@ -201,7 +207,8 @@ func TestKnownSecrets(t *testing.T) {
 	s := fake("good")
 	s.Env["DB_PASSWORD"] = "only-the-server-knows"
 	p := open(t, Options{Secrets: secrets}, s)
-	if got := answered(t, p, "fake_echo", `{"text":"swordfish-7"}`); !strings.HasPrefix(got, "you said [redacted]\n[1 secret was redacted") {
+	if got := answered(t, p, "fake_echo", `{"text":"swordfish-7"}`); !strings.HasPrefix(got,
+		"you said [redacted]\n[1 secret was redacted") {
 		t.Error(got)
 	}
 	if got := secrets.Text("it is only-the-server-knows"); strings.Contains(got, "only") {
@@ -303,7 +310,8 @@ func (m *serverConn) pid(t *testing.T) string {
 		stat, _ := os.ReadFile("/proc/" + d.Name() + "/stat")
 		env, _ := os.ReadFile("/proc/" + d.Name() + "/environ")
 		_, after, _ := strings.Cut(string(stat), ") ")
-		if f := strings.Fields(after); len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && strings.Contains(string(env), "FAKE_MCP="+m.Env["FAKE_MCP"]) {
+		if f := strings.Fields(after); len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) &&
+			strings.Contains(string(env), "FAKE_MCP="+m.Env["FAKE_MCP"]) {
 			return d.Name()
 		}
 	}
@@ -373,9 +381,11 @@ func TestBadServers(t *testing.T) {
 		want   string
 	}{
 		{"missing", missing, fault.NotFound, "there is no program no-such-program-anywhere"},
-		{"directory", Server{Name: "fake", Command: []string{t.TempDir()}}, fault.Unavailable, "its program cannot be started: "},
+		{"directory", Server{Name: "fake", Command: []string{t.TempDir()}}, fault.Unavailable,
+			"its program cannot be started: "},
 		{"silent", fake("silent"), fault.Timeout, "start MCP server fake: it did not answer in time"},
-		{"quits", fake("quits"), fault.Unavailable, "start MCP server fake: it ended with status 3: no database: password=[redacted]"},
+		{"quits", fake("quits"), fault.Unavailable,
+			"start MCP server fake: it ended with status 3: no database: password=[redacted]"},
 		{"garbage", fake("garbage"), fault.Timeout, "it does not speak MCP: Welcome to the shop!"},
 		{"listless", fake("listless"), fault.Unavailable, "start MCP server fake: "},
 		{"endless", fake("endless"), fault.Unavailable, "it lists more than 10000 tools"},
@@ -422,7 +432,8 @@ func TestOddServers(t *testing.T) {
 			if got := answered(t, p, "fake_do", "{}"); got != "done" {
 				t.Error(got)
 			}
-			if kind == "greets" && (!strings.Contains(s.text(), "fake: not a message: Listening on stdio…") || strings.Count(s.text(), "not a message") != 3) {
+			if kind == "greets" && (!strings.Contains(s.text(), "fake: not a message: Listening on stdio…") ||
+				strings.Count(s.text(), "not a message") != 3) {
 				t.Error(s.text())
 			}
 		})
@@ -454,7 +465,7 @@ func TestDeaf(t *testing.T) {
 	failed(t, err, fault.Timeout, "did not answer within")
 	began := time.Now()
 	_, err = ask(t, p, "fake_do", `{"text":"`+strings.Repeat("x", 1<<20)+`"}`)
-	if err == nil || time.Since(began) > 5*time.Second {
+	if err == nil || time.Since(began) > testload.Bound(5*time.Second) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
@@ -463,7 +474,8 @@ func TestDeaf(t *testing.T) {
 func TestAsks(t *testing.T) {
 	var s scribe
 	p := open(t, Options{Log: s.log}, fake("asks"))
-	if got := answered(t, p, "fake_do", "{}"); got != `method not found: "sampling/createMessage"; method not found: "elicitation/create"; method not found: "roots/list"` {
+	if got := answered(t, p, "fake_do",
+		"{}"); got != `method not found: "sampling/createMessage"; method not found: "elicitation/create"; method not found: "roots/list"` {
 		t.Error(got)
 	}
 	for range 100 {
@@ -472,7 +484,8 @@ func TestAsks(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	for _, want := range []string{"fake: it asked for sampling/createMessage and was refused", "elicitation/create", "roots/list", "fake: its tools changed"} {
+	for _, want := range []string{"fake: it asked for sampling/createMessage and was refused", "elicitation/create",
+		"roots/list", "fake: its tools changed"} {
 		if !strings.Contains(s.text(), want) {
 			t.Errorf("no %s in %s", want, s.text())
 		}
@@ -504,7 +517,8 @@ func TestStandardError(t *testing.T) {
 		}
 	}
 	lines := strings.Split(text, "\n")
-	if lines[0] != "fake: token=[redacted]" || lines[1] != "fake: ab" || len(lines[2]) > mostLine+20 || len(lines) != mostLines+1 {
+	if lines[0] != "fake: token=[redacted]" || lines[1] != "fake: ab" || len(lines[2]) > mostLine+20 ||
+		len(lines) != mostLines+1 {
 		t.Errorf("%d lines: %.200q", len(lines), lines)
 	}
 }
@@ -521,7 +535,8 @@ func TestList(t *testing.T) {
 		t.Error(got)
 	}
 	long := strings.Repeat("long", 30)
-	p := open(t, Options{}, fake(`[{"name":"a b.c/d$é","inputSchema":{}},{"name":"`+long+`1","inputSchema":{}},{"name":"`+long+`2","inputSchema":{}},{"name":"","inputSchema":{}},null]`))
+	p := open(t, Options{}, fake(`[{"name":"a b.c/d$é","inputSchema":{}},{"name":"`+long+`1","inputSchema":{}},{"name":"`+
+		long+`2","inputSchema":{}},{"name":"","inputSchema":{}},null]`))
 	got := names(p)
 	if len(got) != 3 || got[0] != "fake_a_b_c_d__" || len(got[1]) != 64 || len(got[2]) != 64 || got[1] == got[2] {
 		t.Error(got)
@@ -529,7 +544,8 @@ func TestList(t *testing.T) {
 	if words := p.Tools()[0].Words; words[2] != "a_b.c/d__" {
 		t.Error(words)
 	}
-	_, err := Open(t.Context(), []Server{fake(`[{"name":"a.b","inputSchema":{}},{"name":"a_b","inputSchema":{}}]`)}, Options{})
+	_, err := Open(t.Context(), []Server{fake(`[{"name":"a.b","inputSchema":{}},{"name":"a_b","inputSchema":{}}]`)},
+		Options{})
 	failed(t, err, fault.Invalid, "offer tool fake_a_b: two tools have this name: fake a.b and fake a_b")
 }
 
@@ -573,7 +589,8 @@ func TestSchemas(t *testing.T) {
 	if got := string(tools[4].Schema); got != `{"properties":{"a":{"description":"hidden <b>"}},"type":"object"}` {
 		t.Error(got)
 	}
-	if got := tools[5].Text; !strings.HasPrefix(got, "Atool.\nxxx") || len(got) > mostText || !strings.HasSuffix(got, "x…") {
+	if got := tools[5].Text; !strings.HasPrefix(got, "Atool.\nxxx") || len(got) > mostText ||
+		!strings.HasSuffix(got, "x…") {
 		t.Errorf("%d %.100q", len(got), got)
 	}
 	if strings.Count(s.text(), "left out") != 4 {

@@ -66,7 +66,8 @@ func (m *serverConn) offer(found []*mcp.Tool) (list []gated.Tool, err error) {
 }
 
 func (m *serverConn) unknown(want string, names []string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "offer tool", Subject: m.Name + " " + want, Why: "the server has no such tool", Hint: "see tools: in mcp_servers"}
+	e := &fault.Error{Kind: fault.NotFound, Op: "offer tool", Subject: m.Name + " " + want,
+		Why: "the server has no such tool", Hint: "see tools: in mcp_servers"}
 	if near, ok := fault.Nearest(want, names); ok {
 		e.Hint = "did you mean " + text.Line(near, 200) + "? " + e.Hint
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -47,10 +48,12 @@ func guarded(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func TestWeb(t *testing.T) {
-	for name, o := range map[string]*mcp.StreamableHTTPOptions{"stream": nil, "json": {JSONResponse: true}, "stateless": {Stateless: true}} {
+	for name, o := range map[string]*mcp.StreamableHTTPOptions{"stream": nil, "json": {JSONResponse: true},
+		"stateless": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, Options{}, site(t, o, guarded))
-			if got := answered(t, p, "web_echo", `{"text":"a dXNlcjpwYXNz"}`); !strings.HasPrefix(got, "you said a [redacted]\n[1 secret was redacted") {
+			if got := answered(t, p, "web_echo", `{"text":"a dXNlcjpwYXNz"}`); !strings.HasPrefix(got,
+				"you said a [redacted]\n[1 secret was redacted") {
 				t.Error(got)
 			}
 			_, err := ask(t, p, "web_fail", "{}")
@@ -109,7 +112,8 @@ func TestWebFaults(t *testing.T) {
 		name, want string
 		spoil      func(w http.ResponseWriter)
 	}{
-		{"busy", "Service Unavailable", func(w http.ResponseWriter) { http.Error(w, "later", http.StatusServiceUnavailable) }},
+		{"busy", "Service Unavailable",
+			func(w http.ResponseWriter) { http.Error(w, "later", http.StatusServiceUnavailable) }},
 		{"forbidden", "", func(w http.ResponseWriter) { http.Error(w, "no", http.StatusForbidden) }},
 		{"large event", "more than 16 MB", func(w http.ResponseWriter) { pour(w, "text/event-stream", "data: ") }},
 		{"large text", "more than 16 MB", func(w http.ResponseWriter) { pour(w, "application/json", `{"x":"`) }},
@@ -128,7 +132,7 @@ func TestWebFaults(t *testing.T) {
 		began := time.Now()
 		_, err := ask(t, p, "web_echo", `{"text":"a"}`)
 		failed(t, err, fault.Unavailable, tt.want)
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > testload.Bound(3*time.Second) {
 			t.Errorf("%s: noticed after %v", tt.name, took)
 		}
 		spoiled.Store(nil)

@@ -32,7 +32,8 @@ func TestOptions(t *testing.T) {
 	c.Flags().Bool("secret", false, "")
 	_ = c.Flags().MarkHidden("secret")
 	got := options(c.Flags())
-	for _, want := range []string{`\fB\-f\fR, \fB\-\-file\fR \fIFILE\fR`, `\fB\-\-continue\fR[=\fINAME\fR]`, "list N (default 5)"} {
+	for _, want := range []string{`\fB\-f\fR, \fB\-\-file\fR \fIFILE\fR`, `\fB\-\-continue\fR[=\fINAME\fR]`,
+		"list N (default 5)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks %s", got, want)
 		}

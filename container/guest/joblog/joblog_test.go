@@ -18,7 +18,8 @@ func TestSpool(t *testing.T) {
 		s.Write(piece)
 		all = append(all, piece...)
 		p, err := s.Page(0, 1000, false)
-		if want := all[max(len(all)-100, 0):]; err != nil || !bytes.Equal(p.Data, want) || p.Next != int64(len(all)) || p.More {
+		if want := all[max(len(all)-100, 0):]; err != nil || !bytes.Equal(p.Data, want) || p.Next != int64(len(all)) ||
+			p.More {
 			t.Fatalf("%d: %q, want %q, %+v, %v", i, p.Data, want, p, err)
 		}
 	}

@@ -27,7 +27,8 @@ func As(uid, gid int, f func()) error {
 func onThread(uid, gid int, f func()) error {
 	runtime.LockOSThread()
 	if !become(uid, gid) {
-		return &fault.Error{Kind: fault.Denied, Op: "use files of user", Why: "the system does not let the guest take that user's place",
+		return &fault.Error{Kind: fault.Denied, Op: "use files of user",
+			Why:  "the system does not let the guest take that user's place",
 			Hint: "give the container the capabilities SETUID and SETGID"}
 	}
 	f()

@@ -3,6 +3,8 @@ package procgroup
 import (
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // alone tells whether there is no child.
@@ -14,7 +16,7 @@ func alone(n *Group) bool {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("not in time: ", what)
 		}
@@ -36,7 +38,8 @@ func TestLeaveNobody(t *testing.T) {
 // TestLeave ends what is left at its time, and nothing else.
 func TestLeave(t *testing.T) {
 	n := open(t)
-	stays, goes, other := start(t, "setsid sleep 600 &"), start(t, "trap '' TERM; setsid sleep 600 & setsid sleep 600 &"), start(t, "sleep 600")
+	stays, goes, other := start(t, "setsid sleep 600 &"), start(t, "trap '' TERM; setsid sleep 600 & setsid sleep 600 &"),
+		start(t, "sleep 600")
 	<-stays.Done()
 	<-goes.Done()
 	if all, left := n.Count(); all < 4 || left != 3 {

@@ -82,7 +82,8 @@ const (
 //go:noinline
 func (b *forkedChild) fork() (pid int, errno syscall.Errno) {
 	all, before := ^uint64(0), uint64(0)
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&before)), wordSize, 0, 0)
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)),
+		uintptr(unsafe.Pointer(&before)), wordSize, 0, 0)
 	child, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if child == 0 && errno == 0 {
 		b.live(before)
@@ -101,7 +102,8 @@ func (b *forkedChild) live(signals uint64) {
 	errno := b.prepare()
 	if errno == 0 {
 		syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&signals)), 0, wordSize, 0, 0)
-		_, _, errno = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(b.path)), uintptr(unsafe.Pointer(b.argv)), uintptr(unsafe.Pointer(b.env)))
+		_, _, errno = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(b.path)), uintptr(unsafe.Pointer(b.argv)),
+			uintptr(unsafe.Pointer(b.env)))
 	}
 	syscall.RawSyscall(unix.SYS_WRITE, uintptr(b.report), uintptr(unsafe.Pointer(&errno)), unsafe.Sizeof(errno))
 	for {
@@ -159,7 +161,8 @@ func (b *forkedChild) become() (errno syscall.Errno) {
 		return 0
 	}
 	if b.setGroups {
-		if _, _, errno = syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(b.count), uintptr(unsafe.Pointer(b.groups)), 0); errno != 0 {
+		if _, _, errno = syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(b.count), uintptr(unsafe.Pointer(b.groups)),
+			0); errno != 0 {
 			return errno
 		}
 	}
@@ -185,7 +188,8 @@ func (p *Process) begun(report int) error {
 			return reported(report)
 		case p.halted() || time.Now().After(late):
 			p.abort()
-			return &fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "something in the container stops new processes before they begin",
+			return &fault.Error{Kind: fault.Unavailable, Op: "run command",
+				Why:  "something in the container stops new processes before they begin",
 				Hint: "end the jobs that are running, or the environment with hako env down"}
 		}
 	}

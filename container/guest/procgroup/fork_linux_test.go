@@ -27,7 +27,8 @@ func TestHeldBirth(t *testing.T) {
 	defer closePipes([][2]int{never})
 	began := time.Now()
 	err := p.begun(never[0])
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "stops new processes") || time.Since(began) > stillborn {
+	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "stops new processes") ||
+		time.Since(began) > stillborn {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	if end := p.Ending(); end.Signal != 9 {
@@ -62,7 +63,8 @@ func TestBirth(t *testing.T) {
 	p := start(t, "cat /proc/self/status; pwd; echo $PATH")
 	out, _ := io.ReadAll(p.Stdout)
 	ignored := field(t, "/proc/self/status", "SigIgn")
-	for _, want := range []string{"SigBlk:\t0000000000000000\n", "SigCgt:\t0000000000000000\n", "SigIgn:\t" + ignored + "\n", "\n/\n/usr/bin:/bin\n"} {
+	for _, want := range []string{"SigBlk:\t0000000000000000\n", "SigCgt:\t0000000000000000\n",
+		"SigIgn:\t" + ignored + "\n", "\n/\n/usr/bin:/bin\n"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %q in %s", want, out)
 		}
@@ -74,7 +76,8 @@ func TestBirth(t *testing.T) {
 		path, dir string
 		want      error
 	}{
-		{"/bin/true", "/no/such", syscall.ENOENT}, {"/no/such", "/", syscall.ENOENT}, {"/etc/passwd", "/", syscall.EACCES}, {"/bin/tr\x00ue", "/", syscall.EINVAL},
+		{"/bin/true", "/no/such", syscall.ENOENT}, {"/no/such", "/", syscall.ENOENT}, {"/etc/passwd", "/", syscall.EACCES},
+		{"/bin/tr\x00ue", "/", syscall.EINVAL},
 	} {
 		if _, err := n.Start(Program{Path: c.path, Argv: []string{"x"}, Dir: c.dir}); !errors.Is(err, c.want) {
 			t.Errorf("%q in %s: %v", c.path, c.dir, err)

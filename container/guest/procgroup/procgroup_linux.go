@@ -67,7 +67,8 @@ func Open(o Options) (*Group, error) {
 func (n *Group) choose(o Options) error {
 	root := os.Geteuid() == 0
 	if (o.UID != 0 || o.GID != 0) && !root {
-		return &fault.Error{Kind: fault.Denied, Op: "run programs as", Subject: strconv.Itoa(o.UID), Why: "only root can change the user",
+		return &fault.Error{Kind: fault.Denied, Op: "run programs as", Subject: strconv.Itoa(o.UID),
+			Why:  "only root can change the user",
 			Hint: "start the guest as root, or leave the user out"}
 	}
 	groups := root && syscall.Setgroups(nil) == nil // also gives up what root's groups open
@@ -130,8 +131,9 @@ func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Proce
 	c = &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
 	cred, env := n.marked(p, c.mark)
 	if n.childless { // then nobody is there who could stop it, see birth, and the runtime's way is quicker
-		c.Pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Dir: p.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred},
-			Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}})
+		c.Pid, err = syscall.ForkExec(p.Path, p.Argv,
+			&syscall.ProcAttr{Dir: p.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred},
+				Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}})
 	} else {
 		c.Pid, err = forkExec(p, cred, env, theirs, report)
 	}

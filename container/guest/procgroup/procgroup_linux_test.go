@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -29,7 +30,8 @@ func open(t *testing.T) *Group {
 
 func start(t *testing.T, script string) *Process {
 	t.Helper()
-	p, err := open(t).Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"})
+	p, err := open(t).Start(Program{Path: "/bin/sh", Argv: []string{"sh", "-c", script},
+		Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,8 @@ func TestStart(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 	p.Signal(9) // nobody is hit
-	for path, want := range map[string]error{"/no/such": syscall.ENOENT, "/etc/passwd": syscall.EACCES, "/": syscall.EACCES} {
+	for path, want := range map[string]error{"/no/such": syscall.ENOENT, "/etc/passwd": syscall.EACCES,
+		"/": syscall.EACCES} {
 		if _, err := open(t).Start(Program{Path: path, Argv: []string{"x"}, Dir: "/"}); !errors.Is(err, want) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -100,7 +103,8 @@ func TestEnd(t *testing.T) {
 			defer func() { n.marks.pool = pool }()
 			p := start(t, "trap '' TERM; (setsid sh -c 'setsid sleep 600 & sleep 600' &); setsid sleep 600 & echo ready; sleep 600")
 			io.ReadFull(p.Stdout, make([]byte, len("ready\n")))
-			eventually(t, "all five are seen", func() bool { return members(p) >= 5 }) // who is just becoming a program may be overlooked once
+			eventually(t, "all five are seen",
+				func() bool { return members(p) >= 5 }) // who is just becoming a program may be overlooked once
 			p.End(50 * time.Millisecond)
 			if left := members(p); left > 0 {
 				t.Errorf("%d left", left)
@@ -145,7 +149,8 @@ func TestMarks(t *testing.T) {
 	for range 7 {
 		got = append(got, m.take().group)
 	}
-	if want := []int{900_000_000, 900_000_001, 900_000_002, 900_000_000, 900_000_001, 900_000_002, 900_000_000}; !slices.Equal(got, want) {
+	if want := []int{900_000_000, 900_000_001, 900_000_002, 900_000_000, 900_000_001, 900_000_002,
+		900_000_000}; !slices.Equal(got, want) {
 		t.Error(got)
 	}
 	m.busy = map[int]bool{900_000_001: true}
@@ -228,7 +233,7 @@ func TestOpenAsOther(t *testing.T) {
 func TestEndAll(t *testing.T) {
 	n := open(t)
 	p := start(t, "trap '' TERM; setsid sleep 600 & sleep 600")
-	for end := time.Now().Add(20 * time.Second); count(n) < 3 && time.Now().Before(end); {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); count(n) < 3 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	n.EndAll(50 * time.Millisecond)

@@ -18,7 +18,8 @@ type Process struct {
 	Pipes
 }
 
-var errLinux = &fault.Error{Kind: fault.Unavailable, Op: "start guest", Why: "it works inside Linux containers only", Hint: "start it by hako env up"}
+var errLinux = &fault.Error{Kind: fault.Unavailable, Op: "start guest", Why: "it works inside Linux containers only",
+	Hint: "start it by hako env up"}
 
 // Open refuses.
 func Open(Options) (*Group, error) { return nil, errLinux }

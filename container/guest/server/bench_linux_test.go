@@ -123,7 +123,8 @@ func BenchmarkOutput(b *testing.B) {
 	d := newDen(b, guest.Options{})
 	b.SetBytes(10_000_000)
 	for b.Loop() {
-		if _, err := d.Exec(context.Background(), guest.Command{Argv: []string{"head", "-c", "10000000", "/dev/zero"}, Stdout: io.Discard}); err != nil {
+		if _, err := d.Exec(context.Background(), guest.Command{Argv: []string{"head", "-c", "10000000", "/dev/zero"},
+			Stdout: io.Discard}); err != nil {
 			b.Fatal(err)
 		}
 	}

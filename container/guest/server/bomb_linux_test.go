@@ -100,7 +100,8 @@ func (d *den) crowd(t *testing.T, long time.Duration) (refused int) {
 				got := d.do(t, guest.Command{Argv: []string{"busybox", "true"}})
 				switch {
 				case got.fault == nil:
-				case fault.KindOf(got.fault) == fault.Exhausted && fault.Hint(got.fault) != "" && strings.Contains(got.fault.Error(), "no room for another process"):
+				case fault.KindOf(got.fault) == fault.Exhausted && fault.Hint(got.fault) != "" &&
+					strings.Contains(got.fault.Error(), "no room for another process"):
 					mu.Lock()
 					refused++
 					mu.Unlock()
@@ -140,7 +141,8 @@ func TestLeftBehindEnds(t *testing.T) {
 	d := newDen(t, guest.Options{})
 	stays, goes := token(), token()
 	d.do(t, guest.Command{Script: "setsid nohup sleep " + stays + " >/dev/null 2>&1 &", Timeout: time.Minute})
-	got := d.do(t, guest.Command{Script: "setsid nohup sh -c 'trap \"\" TERM; sleep " + goes + "; sleep " + goes + "' >/dev/null 2>&1 & echo ok", Timeout: time.Second})
+	got := d.do(t, guest.Command{Script: "setsid nohup sh -c 'trap \"\" TERM; sleep " + goes + "; sleep " + goes +
+		"' >/dev/null 2>&1 & echo ok", Timeout: time.Second})
 	if got.out != "ok\n" || got.TimedOut || got.Duration > 900*time.Millisecond {
 		t.Errorf("%+v", got)
 	}

@@ -49,7 +49,8 @@ func (k *clientConn) expect(id uint64) (context.Context, error) {
 	case k.taken(id):
 		return nil, wire.ErrFrame
 	case len(k.calls) == maxCalls:
-		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask guest", Why: fmt.Sprintf("%d calls wait for their answers already", maxCalls), Hint: "wait for some of them"}
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask guest",
+			Why: fmt.Sprintf("%d calls wait for their answers already", maxCalls), Hint: "wait for some of them"}
 	}
 	ctx, cancel := context.WithCancel(k.ctx)
 	k.calls[id] = cancel
@@ -135,7 +136,8 @@ func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([
 }
 
 func unclear(verb, why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Subject: fmt.Sprintf("%.40q", verb), Why: why, Hint: "the container was started by another hako: end it with hako env down and start it again"}
+	return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Subject: fmt.Sprintf("%.40q", verb), Why: why,
+		Hint: "the container was started by another hako: end it with hako env down and start it again"}
 }
 
 func one(word []byte, err error) ([][]byte, error) { return [][]byte{word}, err }
@@ -184,7 +186,8 @@ func asFault(err error) error {
 
 func (j *job) signal(number int) error {
 	if number < 0 || !wire.SignalAllowed(uint64(number)) {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: string(j.handle), Why: fmt.Sprintf("%d is none of INT, TERM and KILL", number), Hint: "use one of them"}
+		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: string(j.handle),
+			Why: fmt.Sprintf("%d is none of INT, TERM and KILL", number), Hint: "use one of them"}
 	}
 	if number == int(syscall.SIGKILL) {
 		j.kill()
@@ -210,7 +213,8 @@ func (j *job) output(p wire.Parameters) ([][]byte, error) {
 		why = fmt.Sprintf("the size of the page is %d, outside 1 to %d", p.Limit, largePage)
 	}
 	if why != "" {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: string(j.handle), Why: why, Hint: "begin at 0 and go on where the page before says the next one begins"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: string(j.handle), Why: why,
+			Hint: "begin at 0 and go on where the page before says the next one begins"}
 	}
 	page, err := from.Page(p.Offset, cmp.Or(p.Limit, 4<<10), j.over())
 	if err != nil {
@@ -220,7 +224,8 @@ func (j *job) output(p wire.Parameters) ([][]byte, error) {
 }
 
 func (j *job) unreadable(err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Why: "it is no longer kept", Err: err, Hint: "start the job again"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Why: "it is no longer kept",
+		Err: err, Hint: "start the job again"}
 }
 
 // tails returns the ends of both streams, and before them how much is missing.

@@ -54,7 +54,8 @@ type foregroundCommand struct {
 }
 
 func newLink(s *server, conn net.Conn) *clientConn {
-	k := &clientConn{s: s, conn: conn, in: wire.NewScanner(conn, linkBuffer), runs: map[uint64]*foregroundCommand{}, calls: map[uint64]context.CancelFunc{}}
+	k := &clientConn{s: s, conn: conn, in: wire.NewScanner(conn, linkBuffer), runs: map[uint64]*foregroundCommand{},
+		calls: map[uint64]context.CancelFunc{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
 }
@@ -81,7 +82,8 @@ func reproach(err error) error {
 	var f *fault.Error
 	switch {
 	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
-		return &fault.Error{Kind: fault.Invalid, Op: "read message", Why: err.Error(), Hint: "the connection is closed; connect again"}
+		return &fault.Error{Kind: fault.Invalid, Op: "read message", Why: err.Error(),
+			Hint: "the connection is closed; connect again"}
 	case errors.As(err, &f):
 		return f
 	}
@@ -213,7 +215,8 @@ func (k *clientConn) exec(f wire.Frame) error {
 	if errors.Is(err, wire.ErrFrame) {
 		return err
 	}
-	r := &foregroundCommand{id: f.ID, order: o, out: wire.NewWindow(wire.OutputWindow), errs: wire.NewWindow(wire.OutputWindow), stop: make(chan struct{})}
+	r := &foregroundCommand{id: f.ID, order: o, out: wire.NewWindow(wire.OutputWindow),
+		errs: wire.NewWindow(wire.OutputWindow), stop: make(chan struct{})}
 	if o.Stdin {
 		r.stdin = wire.NewInbox(wire.StdinWindow)
 	}
@@ -270,7 +273,8 @@ func (k *clientConn) conclude(r *foregroundCommand) wire.Frame {
 	if r.stdin != nil {
 		k.working.Go(func() { k.feed(r, p.Process) })
 	}
-	timedOut := supervise(p.Process, r.order.Timeout, r.stop, k.tap(r, wire.OpStdout, p.Stdout, r.out), k.tap(r, wire.OpStderr, p.Stderr, r.errs))
+	timedOut := supervise(p.Process, r.order.Timeout, r.stop, k.tap(r, wire.OpStdout, p.Stdout, r.out),
+		k.tap(r, wire.OpStderr, p.Stderr, r.errs))
 	if r.stdin != nil {
 		r.stdin.Close(io.EOF)
 		p.Stdin.Close()

@@ -49,8 +49,10 @@ func newBoxOf(t testing.TB, image string, o guest.Options, more ...string) *den 
 	d.opts.Dir, d.opts.Within, d.opts.Home = "/workspace/project", "/workspace", "/workspace/.home"
 	d.opts.Make = []string{"/workspace/project", "/workspace/tmp", "/workspace/.home"}
 	name := "hako-guest-test-" + filepath.Base(root)
-	words := []string{"run", "-d", "--name", name, "--label", "hako-guest-test", "--user", "0:0", "--network", "none", "--read-only", "--pids-limit", "200",
-		"--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--cap-add", "KILL", "--security-opt", "no-new-privileges",
+	words := []string{"run", "-d", "--name", name, "--label", "hako-guest-test", "--user", "0:0", "--network", "none",
+		"--read-only", "--pids-limit", "200",
+		"--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--cap-add", "KILL", "--security-opt",
+		"no-new-privileges",
 		"--memory", "96m", "--memory-swap", "96m", "--tmpfs", "/tmp", "--tmpfs", "/run", "-v", line + ":/run/hako",
 		"-v", d.program(t, guest.Name) + ":/.hako/" + guest.Name + ":ro", "--entrypoint", "/.hako/" + guest.Name}
 	words = append(append(append(words, more...), image), d.opts.Args()...)
@@ -201,13 +203,15 @@ func (d *den) checkEditor(t *testing.T) {
 	if got := edit("create", "path", "new/箱.txt", "file_text", "one\n"); !strings.Contains(got, `"success":true`) {
 		t.Error(got)
 	}
-	if got := edit("str_replace", "path", "/workspace/project/new/箱.txt", "old_str", "one", "new_str", "two"); !strings.Contains(got, `"success":true`) {
+	if got := edit("str_replace", "path", "/workspace/project/new/箱.txt", "old_str", "one", "new_str",
+		"two"); !strings.Contains(got, `"success":true`) {
 		t.Error(got)
 	}
 	if got := d.sh(t, "busybox cat new/箱.txt; busybox stat -c %u new/箱.txt new"); got != "two\n1000\n1000\n" {
 		t.Errorf("%q", got)
 	}
-	if got := edit("undo_edit", "path", "new/箱.txt"); !strings.Contains(got, `"success":true`) || d.sh(t, "busybox cat new/箱.txt") != "one\n" {
+	if got := edit("undo_edit", "path", "new/箱.txt"); !strings.Contains(got, `"success":true`) ||
+		d.sh(t, "busybox cat new/箱.txt") != "one\n" {
 		t.Error(got)
 	}
 	d.sh(t, "busybox ln -sf /run/hako out")
@@ -216,7 +220,8 @@ func (d *den) checkEditor(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	if answer, err := d.Edit(t.Context(), json.RawMessage(`{"command":`)); err != nil || !strings.Contains(string(answer), `"success":false`) {
+	if answer, err := d.Edit(t.Context(), json.RawMessage(`{"command":`)); err != nil ||
+		!strings.Contains(string(answer), `"success":false`) {
 		t.Errorf("%s, %v", answer, err)
 	}
 }
@@ -224,7 +229,8 @@ func (d *den) checkEditor(t *testing.T) {
 // checkBridge asks for a proxy that is not there, and then is.
 func (d *den) checkBridge(t *testing.T) {
 	const ask = "printf 'GET http://example.com/ HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n' | busybox nc -w 5 127.0.0.1 3128"
-	if got := d.sh(t, ask); !strings.HasPrefix(got, "HTTP/1.1 503 ") || !strings.HasSuffix(got, "\r\n\r\nthis environment has no network\n") {
+	if got := d.sh(t, ask); !strings.HasPrefix(got, "HTTP/1.1 503 ") ||
+		!strings.HasSuffix(got, "\r\n\r\nthis environment has no network\n") {
 		t.Errorf("%q", got)
 	}
 	socket := filepath.Join(filepath.Dir(d.opts.Socket), "egress.sock")
@@ -263,7 +269,8 @@ func (d *den) checkMemory(t *testing.T) {
 			t.Errorf("%s: %+v", c.script, got)
 		}
 	}
-	if got := d.do(t, guest.Command{Script: "busybox kill -9 $$"}); got.OutOfMemory || got.Note != "killed by signal 9: killed" || got.Signal != 9 {
+	if got := d.do(t, guest.Command{Script: "busybox kill -9 $$"}); got.OutOfMemory ||
+		got.Note != "killed by signal 9: killed" || got.Signal != 9 {
 		t.Errorf("%+v", got)
 	}
 	j, err := d.Start(t.Context(), guest.Command{Script: bomb})
@@ -273,7 +280,8 @@ func (d *den) checkMemory(t *testing.T) {
 	if err != nil || j.State != run.JobFailed || j.Why != "killed: out of memory (limit 96 MB)" {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if _, err := (guest.Runner{Client: d.Client}).Run(t.Context(), scriptRequest(bomb)); fault.KindOf(err) != fault.Exhausted {
+	if _, err := (guest.Runner{Client: d.Client}).Run(t.Context(), scriptRequest(bomb)); fault.KindOf(
+		err) != fault.Exhausted {
 		t.Error(err)
 	}
 }
@@ -289,7 +297,8 @@ func TestDiskWatched(t *testing.T) {
 	if got := d.sh(t, "(echo x >>big) 2>/dev/null || echo cannot; echo x >/dev/null"); got != "cannot\n" {
 		t.Errorf("%q", got)
 	}
-	if got := d.do(t, guest.Command{Script: "busybox dd if=/dev/zero of=more bs=1M count=1"}); got.Exit == 0 || !got.DiskFull || got.Note != note {
+	if got := d.do(t, guest.Command{Script: "busybox dd if=/dev/zero of=more bs=1M count=1"}); got.Exit == 0 ||
+		!got.DiskFull || got.Note != note {
 		t.Errorf("%+v", got)
 	}
 	answer, err := d.Edit(t.Context(), json.RawMessage(`{"command":"create","path":"x","file_text":"x"}`))

@@ -34,7 +34,8 @@ func (s *editorServer) open() (*editor.Editor, error) {
 	}
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit below", Subject: s.root, Err: cause(err), Hint: "make the directory, or start the environment again"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit below", Subject: s.root, Err: cause(err),
+			Hint: "make the directory, or start the environment again"}
 	}
 	s.editor = &editor.Editor{Root: root, At: s.root, MaxHistory: undoMemory}
 	return s.editor, nil

@@ -43,14 +43,16 @@ func TestExec(t *testing.T) {
 		exit, signal   int
 		stdout, stderr string
 	}{
-		{"words are passed as they are", guest.Command{Argv: []string{"printf", "<%s>", "a b", "*", "", "$HOME"}}, 0, 0, "<a b><*><><$HOME>", ""},
+		{"words are passed as they are", guest.Command{Argv: []string{"printf", "<%s>", "a b", "*", "", "$HOME"}}, 0, 0,
+			"<a b><*><><$HOME>", ""},
 		{"words need not be UTF-8", guest.Command{Argv: []string{"printf", "%s", "\x93\xfa\xff"}}, 0, 0, "\x93\xfa\xff", ""},
 		{"binary output", guest.Command{Script: `printf '\000\001\377\n\000'`}, 0, 0, "\x00\x01\xff\n\x00", ""},
 		{"streams are apart", guest.Command{Script: "echo a; echo b >&2; echo c"}, 0, 0, "a\nc\n", "b\n"},
 		{"status", guest.Command{Script: "exit 42"}, 42, 0, "", ""},
 		{"ended by signal", guest.Command{Script: "kill -SEGV $$"}, 139, 11, "", ""},
 		{"killed", guest.Command{Script: "kill -KILL $$"}, 137, 9, "", ""},
-		{"positional parameters", guest.Command{Script: `echo "$0 $# $2"`, Args: []string{"x", "y z"}}, 0, 0, "bash 2 y z\n", ""},
+		{"positional parameters", guest.Command{Script: `echo "$0 $# $2"`, Args: []string{"x", "y z"}}, 0, 0, "bash 2 y z\n",
+			""},
 		{"environment", guest.Command{Script: `echo "$A"`, Env: []string{"A=1", "A=2"}}, 0, 0, "2\n", ""},
 		{"directory", guest.Command{Argv: []string{"pwd"}, Dir: "/"}, 0, 0, "/\n", ""},
 		{"no input", guest.Command{Argv: []string{"cat"}}, 0, 0, "", ""},
@@ -62,10 +64,14 @@ func TestExec(t *testing.T) {
 		{"stdout closed", guest.Command{Script: "exec >&-; echo x 2>/dev/null; echo late >&2; exit 3"}, 3, 0, "", "late\n"},
 		{"both closed", guest.Command{Script: "exec >&- 2>&-; exit 4"}, 4, 0, "", ""},
 		{"empty script", guest.Command{}, 0, 0, "", ""},
-		{"in a group of its own", guest.Command{Script: `test "$(cut -d' ' -f5,6 /proc/$$/stat)" = "$$ $$" && echo own`}, 0, 0, "own\n", ""},
-		{"no files but three and the one that lists them", guest.Command{Script: "cd /proc/$$/fd && echo *"}, 0, 0, "0 1 2 3\n", ""},
+		{"in a group of its own", guest.Command{Script: `test "$(cut -d' ' -f5,6 /proc/$$/stat)" = "$$ $$" && echo own`}, 0,
+			0, "own\n", ""},
+		{"no files but three and the one that lists them", guest.Command{Script: "cd /proc/$$/fd && echo *"}, 0, 0,
+			"0 1 2 3\n", ""},
 		// Those above 31 are the C library's own, and may have come from whoever started the test.
-		{"no signal ignored or blocked", guest.Command{Argv: []string{"grep", "-Ec", "Sig(Ign|Blk):.[0-9a-f]{8}[08]0{7}", "/proc/self/status"}}, 0, 0, "2\n", ""},
+		{"no signal ignored or blocked",
+			guest.Command{Argv: []string{"grep", "-Ec", "Sig(Ign|Blk):.[0-9a-f]{8}[08]0{7}", "/proc/self/status"}}, 0, 0, "2\n",
+			""},
 		{"forged frames", guest.Command{Script: `printf '\000\000\000\004\014\001\000\000\000\000\000\011\001\000hako guest'`}, 0, 0, "\x00\x00\x00\x04\x0c\x01\x00\x00\x00\x00\x00\t\x01\x00hako guest", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,11 +115,13 @@ func TestRefused(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	got := d.do(t, guest.Command{Script: `ulimit -n; ulimit -t; ulimit -v; echo "$1"`, Args: []string{"a b"}, Limits: wire.Limits{Files: 77, CPU: 1500 * time.Millisecond, Memory: 1 << 30}})
+	got := d.do(t, guest.Command{Script: `ulimit -n; ulimit -t; ulimit -v; echo "$1"`, Args: []string{"a b"},
+		Limits: wire.Limits{Files: 77, CPU: 1500 * time.Millisecond, Memory: 1 << 30}})
 	if got.out != "77\n2\n1048576\na b\n" || got.fault != nil {
 		t.Errorf("%+v", got)
 	}
-	got = d.do(t, guest.Command{Argv: []string{"dd", "if=/dev/zero", "of=big", "bs=1024", "count=100"}, Limits: wire.Limits{FileSize: 10 << 10}})
+	got = d.do(t, guest.Command{Argv: []string{"dd", "if=/dev/zero", "of=big", "bs=1024", "count=100"},
+		Limits: wire.Limits{FileSize: 10 << 10}})
 	if info, err := os.Stat(filepath.Join(d.opts.Dir, "big")); err != nil || info.Size() > 10<<10 || got.Exit == 0 {
 		t.Errorf("%+v, %v, %v", got, info, err)
 	}
@@ -133,7 +141,8 @@ func TestTimeoutEndsEverything(t *testing.T) {
 			word := token()
 			began := time.Now()
 			got := d.do(t, guest.Command{Script: strings.ReplaceAll(script, "NAP", word), Timeout: 700 * time.Millisecond})
-			if !got.TimedOut || got.Exit != -1 || got.Note != "Command timeout after 0.7 seconds" || got.fault != nil || got.out != "before\n" {
+			if !got.TimedOut || got.Exit != -1 || got.Note != "Command timeout after 0.7 seconds" || got.fault != nil ||
+				got.out != "before\n" {
 				t.Errorf("%+v", got)
 			}
 			if n := alive(word); n > 0 {
@@ -155,7 +164,8 @@ func TestTimeoutWithoutRoot(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	os.Chown(dir, 12345, 12345)
-	d := newDen(t, guest.Options{Socket: dir + "/s", Dir: "/"}, "setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "env", "TMPDIR=/tmp")
+	d := newDen(t, guest.Options{Socket: dir + "/s", Dir: "/"}, "setpriv", "--reuid=12345", "--regid=12345",
+		"--clear-groups", "env", "TMPDIR=/tmp")
 	if who := d.sh(t, "id -u"); who != "12345\n" {
 		t.Fatal(who)
 	}
@@ -199,7 +209,8 @@ func TestSignals(t *testing.T) {
 	d := newDen(t, guest.Options{})
 	for sig, want := range map[syscall.Signal]string{syscall.SIGINT: "got INT\n", syscall.SIGTERM: "got TERM\n"} {
 		pr, pw := io.Pipe()
-		r, err := d.Begin(t.Context(), guest.Command{Script: "trap 'echo got INT; exit 5' INT; trap 'echo got TERM; exit 5' TERM; echo on; sleep 600 & wait", Stdout: pw})
+		r, err := d.Begin(t.Context(),
+			guest.Command{Script: "trap 'echo got INT; exit 5' INT; trap 'echo got TERM; exit 5' TERM; echo on; sleep 600 & wait", Stdout: pw})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +251,8 @@ func TestSignals(t *testing.T) {
 func TestLeftBehind(t *testing.T) {
 	d := newDen(t, guest.Options{})
 	word := token()
-	got := d.do(t, guest.Command{Script: "sh -c 'sleep 0.3; while sleep 0.01; do echo still here || exit; done' " + word + " & echo started"})
+	got := d.do(t, guest.Command{Script: "sh -c 'sleep 0.3; while sleep 0.01; do echo still here || exit; done' " + word +
+		" & echo started"})
 	if got.out != "started\n" || got.fault != nil || got.Duration > 10*time.Second {
 		t.Fatalf("%+v", got)
 	}
@@ -291,7 +303,8 @@ func TestSlowReader(t *testing.T) {
 	gate = make(chan struct{})
 	text.Reset()
 	go func() {
-		ended <- do(t.Context(), d.Client, guest.Command{Script: "seq 55000; exec sleep 0.01", Stdout: slow{&text, gate}}) // fits into window and pipe
+		ended <- do(t.Context(), d.Client, guest.Command{Script: "seq 55000; exec sleep 0.01",
+			Stdout: slow{&text, gate}}) // fits into window and pipe
 	}()
 	d.sh(t, "sleep 0.8") // longer than what is left behind gets
 	close(gate)
@@ -351,7 +364,8 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 200 {
 		wg.Go(func() {
 			want := fmt.Sprintf("%d %s\n", i, strings.Repeat("x", i))
-			if got := do(t.Context(), d.Client, guest.Command{Script: fmt.Sprintf("sleep 0.1; echo \"%d $1\"", i), Args: []string{strings.Repeat("x", i)}}); got.out != want || got.fault != nil {
+			if got := do(t.Context(), d.Client, guest.Command{Script: fmt.Sprintf("sleep 0.1; echo \"%d $1\"", i),
+				Args: []string{strings.Repeat("x", i)}}); got.out != want || got.fault != nil {
 				t.Errorf("%d: %+v", i, got)
 			}
 		})
@@ -386,7 +400,8 @@ func TestOneAfterAnother(t *testing.T) {
 	}
 	var before guest.Stats
 	for i := range rounds {
-		if got := d.do(t, guest.Command{Argv: []string{"true"}, Stdin: strings.NewReader("x")}); got.fault != nil || got.Exit != 0 {
+		if got := d.do(t, guest.Command{Argv: []string{"true"}, Stdin: strings.NewReader("x")}); got.fault != nil ||
+			got.Exit != 0 {
 			t.Fatalf("%d: %+v", i, got)
 		}
 		if i == rounds/10 {
@@ -395,7 +410,8 @@ func TestOneAfterAnother(t *testing.T) {
 	}
 	eventually(t, "nothing is left", func() bool {
 		after, err := d.Stats(t.Context(), false)
-		ok := err == nil && after.Processes == 0 && after.Running == 0 && after.Guest.Files <= before.Guest.Files && after.Guest.Goroutines <= before.Guest.Goroutines
+		ok := err == nil && after.Processes == 0 && after.Running == 0 && after.Guest.Files <= before.Guest.Files &&
+			after.Guest.Goroutines <= before.Guest.Goroutines
 		if ok {
 			t.Logf("before %+v, after %+v", before.Guest, after.Guest)
 		}

@@ -37,25 +37,32 @@ func TestGarbage(t *testing.T) {
 		bytes []byte
 		kind  fault.Kind
 	}{
-		"text":                {[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), fault.Invalid},
-		"noise":               {append([]byte{0xff}, noise...), fault.Invalid},
-		"no hello":            {wire.Frame{Op: wire.OpCall, ID: 1, Words: [][]byte{[]byte("ping"), {}}}.AppendTo(nil), fault.Invalid},
-		"other magic":         {wire.Frame{Op: wire.OpHello, Words: [][]byte{[]byte("other"), []byte("{}")}}.AppendTo(nil), fault.Invalid},
-		"other version":       {wire.Handshake{Version: 99}.Frame().AppendTo(nil), fault.Invalid},
-		"huge greeting":       {raw(make([]byte, 5000)...), fault.Invalid},
-		"empty frame":         {append(bytes.Clone(hello), raw()...), fault.Invalid},
-		"huge frame":          {append(bytes.Clone(hello), 0x7f, 0xff, 0xff, 0xff), fault.Invalid},
-		"unknown frame":       {append(bytes.Clone(hello), raw(200, 1, 0)...), fault.Invalid},
-		"frame for clients":   {after(wire.Frame{Op: wire.OpExited, ID: 1}), fault.Invalid},
-		"second hello":        {append(bytes.Clone(hello), hello...), fault.Invalid},
-		"half a word":         {append(bytes.Clone(hello), raw(wire.OpCall, 1, 0, 9, 'x')...), fault.Invalid},
-		"exec without words":  {after(wire.Frame{Op: wire.OpExec, ID: 1}), fault.Invalid},
-		"exec counts wrong":   {after(wire.Frame{Op: wire.OpExec, ID: 1, N: 1 << 63, Words: [][]byte{[]byte("{}"), nil, nil}}), fault.Invalid},
-		"exec with id 0":      {after(guest.Command{Script: "true"}.Order().Frame(wire.OpExec, 0)), fault.Invalid},
-		"the same id twice":   {append(append(bytes.Clone(hello), twice...), twice...), fault.Invalid},
-		"too much input":      {append(append(bytes.Clone(hello), inputFor("sleep 600")...), wire.Frame{Op: wire.OpStdin, ID: 1, Words: [][]byte{make([]byte, wire.StdinWindow+1)}}.AppendTo(nil)...), fault.Invalid},
-		"took what never was": {append(append(bytes.Clone(hello), inputFor("sleep 600")...), wire.Frame{Op: wire.OpStdoutTaken, ID: 1, N: 5}.AppendTo(nil)...), fault.Invalid},
-		"strange signal":      {append(append(bytes.Clone(hello), inputFor("sleep 600")...), wire.Frame{Op: wire.OpSignal, ID: 1, N: 19}.AppendTo(nil)...), fault.Invalid},
+		"text":  {[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), fault.Invalid},
+		"noise": {append([]byte{0xff}, noise...), fault.Invalid},
+		"no hello": {wire.Frame{Op: wire.OpCall, ID: 1, Words: [][]byte{[]byte("ping"), {}}}.AppendTo(nil),
+			fault.Invalid},
+		"other magic": {wire.Frame{Op: wire.OpHello, Words: [][]byte{[]byte("other"), []byte("{}")}}.AppendTo(nil),
+			fault.Invalid},
+		"other version":      {wire.Handshake{Version: 99}.Frame().AppendTo(nil), fault.Invalid},
+		"huge greeting":      {raw(make([]byte, 5000)...), fault.Invalid},
+		"empty frame":        {append(bytes.Clone(hello), raw()...), fault.Invalid},
+		"huge frame":         {append(bytes.Clone(hello), 0x7f, 0xff, 0xff, 0xff), fault.Invalid},
+		"unknown frame":      {append(bytes.Clone(hello), raw(200, 1, 0)...), fault.Invalid},
+		"frame for clients":  {after(wire.Frame{Op: wire.OpExited, ID: 1}), fault.Invalid},
+		"second hello":       {append(bytes.Clone(hello), hello...), fault.Invalid},
+		"half a word":        {append(bytes.Clone(hello), raw(wire.OpCall, 1, 0, 9, 'x')...), fault.Invalid},
+		"exec without words": {after(wire.Frame{Op: wire.OpExec, ID: 1}), fault.Invalid},
+		"exec counts wrong": {after(wire.Frame{Op: wire.OpExec, ID: 1, N: 1 << 63,
+			Words: [][]byte{[]byte("{}"), nil, nil}}), fault.Invalid},
+		"exec with id 0":    {after(guest.Command{Script: "true"}.Order().Frame(wire.OpExec, 0)), fault.Invalid},
+		"the same id twice": {append(append(bytes.Clone(hello), twice...), twice...), fault.Invalid},
+		"too much input": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
+			wire.Frame{Op: wire.OpStdin, ID: 1, Words: [][]byte{make([]byte, wire.StdinWindow+1)}}.AppendTo(nil)...),
+			fault.Invalid},
+		"took what never was": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
+			wire.Frame{Op: wire.OpStdoutTaken, ID: 1, N: 5}.AppendTo(nil)...), fault.Invalid},
+		"strange signal": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
+			wire.Frame{Op: wire.OpSignal, ID: 1, N: 19}.AppendTo(nil)...), fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := d.rawDial(t)
@@ -105,7 +112,8 @@ func firstError(conn io.Reader) error {
 
 func TestHalfFrames(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	whole := guest.Command{Script: "echo hi"}.Order().Frame(wire.OpExec, 1).AppendTo(wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
+	whole := guest.Command{Script: "echo hi"}.Order().Frame(wire.OpExec, 1).AppendTo(
+		wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 	for cut := range whole {
 		conn := d.rawDial(t)
 		conn.Write(whole[:cut])
@@ -170,7 +178,8 @@ func TestClientGone(t *testing.T) {
 	c := d.dial(t)
 	gone, gate := make(chan outcome), make(chan struct{})
 	go func() {
-		gone <- do(t.Context(), c, guest.Command{Script: "setsid sleep " + word + " & yes " + word, Stdout: slow{io.Discard, gate}})
+		gone <- do(t.Context(), c, guest.Command{Script: "setsid sleep " + word + " & yes " + word,
+			Stdout: slow{io.Discard, gate}})
 	}()
 	eventually(t, "it runs", func() bool { return alive(word) >= 2 })
 	c.Close() // which the guest cannot tell from a death
@@ -218,10 +227,12 @@ func TestClosedClient(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	d := newDen(t, guest.Options{Grace: 300 * time.Millisecond})
 	word := token()
-	if _, err := d.Start(t.Context(), guest.Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " + word}); err != nil {
+	if _, err := d.Start(t.Context(), guest.Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " +
+		word}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := d.Begin(t.Context(), guest.Command{Script: "trap 'exit 9' TERM; sleep " + word + " & while :; do wait; done"})
+	r, err := d.Begin(t.Context(),
+		guest.Command{Script: "trap 'exit 9' TERM; sleep " + word + " & while :; do wait; done"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +264,12 @@ func TestOtherUser(t *testing.T) {
 	for script, want := range map[string]string{
 		"id -u; id -g": "12345\n12345\n",
 		"echo $HOME":   d.opts.Dir + "\n",
-		"kill -9 $PPID 2>/dev/null || echo cannot":                                            "cannot\n",
-		"cat /proc/$PPID/environ 2>/dev/null || echo cannot":                                  "cannot\n",
-		"ls /proc/$PPID/fd 2>/dev/null || echo cannot":                                        "cannot\n",
-		"ls " + d.opts.Spool + "/* 2>/dev/null || echo cannot":                                "cannot\n",
-		d.program(t, "call-guest") + " " + d.opts.Socket:                                      "answer: connect to guest: dial unix " + d.opts.Socket + ": connect: permission denied\n",
+		"kill -9 $PPID 2>/dev/null || echo cannot":             "cannot\n",
+		"cat /proc/$PPID/environ 2>/dev/null || echo cannot":   "cannot\n",
+		"ls /proc/$PPID/fd 2>/dev/null || echo cannot":         "cannot\n",
+		"ls " + d.opts.Spool + "/* 2>/dev/null || echo cannot": "cannot\n",
+		d.program(t, "call-guest") + " " +
+			d.opts.Socket: "answer: connect to guest: dial unix " + d.opts.Socket + ": connect: permission denied\n",
 		"grep -c 'NoNewPrivs:.*1' /proc/self/status":                                          "1\n",
 		"grep CapEff /proc/self/status":                                                       "CapEff:\t0000000000000000\n",
 		"mkdir -m 700 bin; printf '#!/bin/sh\necho own' >bin/own; chmod 700 bin/own; echo ok": "ok\n",
@@ -308,7 +320,8 @@ func TestSocketOfCommands(t *testing.T) {
 	}
 	dir := t.TempDir()
 	os.Chown(dir, 23456, 23456)
-	if _, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 23456}); fault.KindOf(err) != fault.Denied || fault.Hint(err) == "" {
+	if _, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 23456}); fault.KindOf(err) != fault.Denied ||
+		fault.Hint(err) == "" {
 		t.Error(err)
 	}
 	if who, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 12345}); err != nil || who.uid != 23456 {
@@ -352,7 +365,8 @@ func TestFewCapabilities(t *testing.T) {
 		t.Errorf("made by %d", uid)
 	}
 	word := token()
-	got := d.do(t, guest.Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " + word, Timeout: 200 * time.Millisecond})
+	got := d.do(t, guest.Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " + word,
+		Timeout: 200 * time.Millisecond})
 	if !got.TimedOut || alive(word) > 0 {
 		t.Errorf("%+v, %d left", got, alive(word))
 	}
@@ -405,11 +419,14 @@ func TestFirstProcess(t *testing.T) {
 
 func TestBadArgs(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	for _, args := range [][]string{{}, {"-socket=/no/such/dir/s"}, {"-what"}, {"-socket=/tmp/x", "extra"}, {"-socket=/tmp/x", "-uid=-5"},
-		{"-socket=/tmp/x", "-uid=5", "-owner=5"}, {"-socket=/tmp/x", "-dir=here"}, {"-socket=/tmp/x", "-make=/a:b"}, {"-socket=/tmp/x", "-bridge=x"}} {
+	for _, args := range [][]string{{}, {"-socket=/no/such/dir/s"}, {"-what"}, {"-socket=/tmp/x", "extra"},
+		{"-socket=/tmp/x", "-uid=-5"},
+		{"-socket=/tmp/x", "-uid=5", "-owner=5"}, {"-socket=/tmp/x", "-dir=here"}, {"-socket=/tmp/x", "-make=/a:b"},
+		{"-socket=/tmp/x", "-bridge=x"}} {
 		out, err := exec.Command(filepath.Join(d.root, guest.Name), args...).CombinedOutput()
 		var exit *exec.ExitError
-		if exit, _ = err.(*exec.ExitError); exit == nil || exit.ExitCode() != 2 || !strings.HasPrefix(string(out), guest.Name+": ") || strings.Count(string(out), "\n") != 2 {
+		if exit, _ = err.(*exec.ExitError); exit == nil || exit.ExitCode() != 2 ||
+			!strings.HasPrefix(string(out), guest.Name+": ") || strings.Count(string(out), "\n") != 2 {
 			t.Errorf("%q: %v, %s", args, err, out)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hako/container/guest"
+	"hako/internal/testload"
 	"hako/run"
 )
 
@@ -118,7 +119,7 @@ func (d *den) stop(t testing.TB) {
 	}
 	select {
 	case <-d.over:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testload.Bound(20 * time.Second)):
 		t.Error("the guest had to be killed")
 		d.cmd.Process.Kill()
 		<-d.over
@@ -128,7 +129,7 @@ func (d *den) stop(t testing.TB) {
 // dial connects to the guest, which may just be starting.
 func (d *den) dial(t testing.TB) *guest.Client {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); ; {
 		c, err := guest.Dial(t.Context(), d.opts.Socket)
 		if err == nil {
 			t.Cleanup(func() { c.Close() })
@@ -212,7 +213,7 @@ func alive(token string) int {
 // eventually waits for something to become true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("not in time: ", what)
 		}

@@ -87,7 +87,8 @@ func (j *job) watch(timeout time.Duration, d *jobTable) {
 	}
 	large := d.site.large
 	timedOut := supervise(j.process.Process, timeout, j.stop,
-		&outputPump{from: j.process.Stdout, pass: both(j.out), large: large}, &outputPump{from: j.process.Stderr, pass: both(j.errs), large: large})
+		&outputPump{from: j.process.Stdout, pass: both(j.out), large: large},
+		&outputPump{from: j.process.Stderr, pass: both(j.errs), large: large})
 	how := j.process.finish(timedOut)
 	j.mu.Lock()
 	j.how, j.at = how, time.Now()
@@ -156,7 +157,8 @@ func (d *jobTable) find(h run.JobHandle) (*job, error) {
 			return j, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%.40q", string(h)), Why: "there is none with this handle, or it ended long ago",
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%.40q", string(h)),
+		Why:  "there is none with this handle, or it ended long ago",
 		Hint: "list the jobs to see which there are"}
 }
 

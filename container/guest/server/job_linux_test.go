@@ -19,7 +19,9 @@ import (
 
 func TestJob(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	j, err := d.Start(t.Context(), guest.Command{Script: `echo one; echo two >&2; while ! test -e go; do sleep 0.01; done; echo "three $1"; exit 3`, Args: []string{"箱"}})
+	j, err := d.Start(t.Context(),
+		guest.Command{Script: `echo one; echo two >&2; while ! test -e go; do sleep 0.01; done; echo "three $1"; exit 3`,
+			Args: []string{"箱"}})
 	if err != nil || j.State != run.JobRunning || j.Handle == "" || j.Pid == 0 {
 		t.Fatalf("%+v, %v", j, err)
 	}
@@ -77,7 +79,8 @@ func TestJobEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it runs", func() bool { return alive(word) == 3 })
-	if j, err := d.Kill(t.Context(), killed.Handle); err != nil || j.State != run.JobKilled || j.Exit != 137 || j.Signal != 9 {
+	if j, err := d.Kill(t.Context(), killed.Handle); err != nil || j.State != run.JobKilled || j.Exit != 137 ||
+		j.Signal != 9 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if n := alive(word); n > 0 {
@@ -103,7 +106,8 @@ func TestJobEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Wait(ctx, again.Handle); fault.KindOf(err) != fault.Timeout || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := d.Wait(ctx, again.Handle); fault.KindOf(err) != fault.Timeout ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	if j, err := d.Job(t.Context(), again.Handle); err != nil || j.State != run.JobRunning || j.Command != "sleep 600" {
@@ -124,7 +128,8 @@ func TestJobTail(t *testing.T) {
 		t.Errorf("%+v, %v", j, err)
 	}
 	out, errs, err := d.Tails(t.Context(), j.Handle)
-	if err != nil || len(out.Data) != 1<<20 || out.Cut != all-1<<20 || !bytes.HasSuffix(out.Data, []byte("\n1000000\n")) || string(errs.Data) != "end\n" {
+	if err != nil || len(out.Data) != 1<<20 || out.Cut != all-1<<20 || !bytes.HasSuffix(out.Data, []byte("\n1000000\n")) ||
+		string(errs.Data) != "end\n" {
 		t.Errorf("%d bytes after %d, %q, %v", len(out.Data), out.Cut, errs.Data, err)
 	}
 	p, err := d.Output(t.Context(), j.Handle, guest.Both, 0, largePage)
@@ -167,18 +172,25 @@ func TestBadJobCalls(t *testing.T) {
 		err  func() error
 		kind fault.Kind
 	}{
-		"unknown":     {func() error { _, err := d.Job(t.Context(), "nobody"); return err }, fault.NotFound},
-		"offset":      {func() error { _, err := d.Output(t.Context(), j.Handle, guest.Both, -1, 0); return err }, fault.Invalid},
-		"limit":       {func() error { _, err := d.Output(t.Context(), j.Handle, guest.Both, 0, 1<<30); return err }, fault.Invalid},
-		"stream":      {func() error { _, err := d.Output(t.Context(), j.Handle, "stdlog", 0, 0); return err }, fault.Invalid},
-		"signal":      {func() error { return d.Signal(t.Context(), j.Handle, syscall.SIGSTOP) }, fault.Invalid},
-		"not found":   {func() error { _, err := d.Start(t.Context(), guest.Command{Argv: []string{"no-such"}}); return err }, fault.NotFound},
-		"directory":   {func() error { _, err := d.Start(t.Context(), guest.Command{Dir: "/no/such"}); return err }, fault.NotFound},
-		"with stream": {func() error { _, err := d.Start(t.Context(), guest.Command{Stdout: full{}}); return err }, fault.Invalid},
+		"unknown": {func() error { _, err := d.Job(t.Context(), "nobody"); return err }, fault.NotFound},
+		"offset": {func() error { _, err := d.Output(t.Context(), j.Handle, guest.Both, -1, 0); return err },
+			fault.Invalid},
+		"limit": {func() error { _, err := d.Output(t.Context(), j.Handle, guest.Both, 0, 1<<30); return err },
+			fault.Invalid},
+		"stream": {func() error { _, err := d.Output(t.Context(), j.Handle, "stdlog", 0, 0); return err },
+			fault.Invalid},
+		"signal": {func() error { return d.Signal(t.Context(), j.Handle, syscall.SIGSTOP) }, fault.Invalid},
+		"not found": {func() error { _, err := d.Start(t.Context(), guest.Command{Argv: []string{"no-such"}}); return err },
+			fault.NotFound},
+		"directory": {func() error { _, err := d.Start(t.Context(), guest.Command{Dir: "/no/such"}); return err },
+			fault.NotFound},
+		"with stream": {func() error { _, err := d.Start(t.Context(), guest.Command{Stdout: full{}}); return err },
+			fault.Invalid},
 		"verb": {func() error {
 			conn := d.rawDial(t)
 			hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
-			conn.Write(wire.Frame{Op: wire.OpCall, ID: 1, Words: [][]byte{[]byte("job.eat"), wire.JSON(wire.Parameters{Handle: string(j.Handle)})}}.AppendTo(hello))
+			conn.Write(wire.Frame{Op: wire.OpCall, ID: 1,
+				Words: [][]byte{[]byte("job.eat"), wire.JSON(wire.Parameters{Handle: string(j.Handle)})}}.AppendTo(hello))
 			return firstError(conn)
 		}, fault.Invalid},
 	} {

@@ -39,7 +39,8 @@ type execContext struct {
 
 // newSite looks at the container that the guest finds itself in.
 func newSite(o guest.Options, with launcher) execContext {
-	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(usage.Groups), large: newBuffers(), starts: make(semaphore, atOnce)}
+	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(),
+		wards: newWards(usage.Groups), large: newBuffers(), starts: make(semaphore, atOnce)}
 	if o.Within != "" {
 		s.within = resolved(o.Within)
 	}
@@ -143,11 +144,13 @@ func (s execContext) enter(asked string) (dir string, err error) {
 	real := ""
 	denied := procgroup.As(s.uid, s.gid, func() {
 		real, err = filepath.EvalSymlinks(dir)
-		if err == nil && isBelow(real, s.within) || (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && isBelow(dir, s.within) {
+		if err == nil && isBelow(real, s.within) || (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) &&
+			isBelow(dir, s.within) {
 			err = checkDir(real, cmp.Or(asked, dir), err)
 			return
 		}
-		err = &fault.Error{Kind: fault.Denied, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "it is not below " + s.within + ", or cannot be entered",
+		err = &fault.Error{Kind: fault.Denied, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "it is not below " +
+			s.within + ", or cannot be entered",
 			Hint: "name a directory below " + s.within}
 	})
 	if denied != nil {
@@ -169,9 +172,11 @@ func checkDir(dir, asked string, err error) error {
 	}
 	switch {
 	case err == nil && !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "it is not a directory", Hint: "name a directory"}
+		return &fault.Error{Kind: fault.Invalid, Op: "run command in", Subject: cmp.Or(asked, dir),
+			Why: "it is not a directory", Hint: "name a directory"}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &fault.Error{Kind: fault.NotFound, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "there is no such directory", Hint: "make it first, or name another"}
+		return &fault.Error{Kind: fault.NotFound, Op: "run command in", Subject: cmp.Or(asked, dir),
+			Why: "there is no such directory", Hint: "make it first, or name another"}
 	}
 	return nil // the system will say, as it sees it for the user of the command
 }
@@ -241,11 +246,14 @@ func notStarted(p procgroup.Program, err error) error {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		return &startError{127, name + ": no such file or directory"}
 	case errors.Is(err, syscall.E2BIG):
-		return wire.Refused("", "its words and variables are longer than the system takes", "pass the text by standard input or in a file")
+		return wire.Refused("", "its words and variables are longer than the system takes",
+			"pass the text by standard input or in a file")
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
-		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the container has no room for another process", Err: err, Hint: "end some of those that run"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the container has no room for another process",
+			Err: err, Hint: "end some of those that run"}
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the guest has no room for another command", Err: err, Hint: "wait for some of those that run"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the guest has no room for another command",
+			Err: err, Hint: "wait for some of those that run"}
 	}
 	return &startError{126, name + ": " + err.Error()}
 }

@@ -109,7 +109,8 @@ func ownerOf(o guest.Options) (owner, error) {
 		return owner{}, noSocket(o.Socket, err)
 	}
 	if o.UID != 0 && int(st.Uid) == o.UID { // they could put a socket of their own in its place
-		return owner{}, &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: o.Socket, Why: "commands would run as the owner of its directory, user " + strconv.Itoa(o.UID),
+		return owner{}, &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: o.Socket,
+			Why:  "commands would run as the owner of its directory, user " + strconv.Itoa(o.UID),
 			Hint: "run them as another user"}
 	}
 	return owner{int(st.Uid), int(st.Gid)}, nil
@@ -136,7 +137,8 @@ func bind(socket string) (*net.UnixListener, error) {
 }
 
 func noSocket(socket string, err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "listen on", Subject: socket, Err: err, Hint: "the directory must exist and belong to who starts the guest"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "listen on", Subject: socket, Err: err,
+		Hint: "the directory must exist and belong to who starts the guest"}
 }
 
 // trusted refuses callers that the guest must not listen to. The first process
@@ -164,5 +166,6 @@ func trusted(conn net.Conn) error {
 }
 
 func stranger(why string) error {
-	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Why: why, Hint: "only hako outside the container may connect"}
+	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Why: why,
+		Hint: "only hako outside the container may connect"}
 }

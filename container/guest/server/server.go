@@ -73,7 +73,8 @@ func newServer(o guest.Options, n *procgroup.Group, with launcher) *server {
 func (s *server) admit() error {
 	if s.running.Add(1) > int64(s.opts.Running) {
 		s.running.Add(-1)
-		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: fmt.Sprintf("%d are running already", s.opts.Running), Hint: "wait for some of them, or end them"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command",
+			Why: fmt.Sprintf("%d are running already", s.opts.Running), Hint: "wait for some of them, or end them"}
 	}
 	return nil
 }
@@ -150,9 +151,11 @@ func (s *server) join(k *clientConn) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.ended:
-		return &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Why: "it is being stopped", Hint: "start the environment again"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Why: "it is being stopped",
+			Hint: "start the environment again"}
 	case len(s.links) >= s.opts.Links:
-		return &fault.Error{Kind: fault.Exhausted, Op: "connect to guest", Why: fmt.Sprintf("it has %d connections already", len(s.links)), Hint: "close some of them"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "connect to guest", Why: fmt.Sprintf("it has %d connections already",
+			len(s.links)), Hint: "close some of them"}
 	}
 	s.links[k] = true
 	return nil
@@ -191,7 +194,9 @@ func makeSpool(dir string) (string, error) {
 		made, err = os.MkdirTemp(dir, "jobs-*")
 	}
 	if err != nil {
-		return "", &fault.Error{Kind: fault.Unavailable, Op: "start guest", Subject: dir, Why: "the output of jobs cannot be kept there", Err: cause(err), Hint: "name a directory that can be written with -spool"}
+		return "", &fault.Error{Kind: fault.Unavailable, Op: "start guest", Subject: dir,
+			Why: "the output of jobs cannot be kept there", Err: cause(err),
+			Hint: "name a directory that can be written with -spool"}
 	}
 	return made, nil
 }

@@ -12,6 +12,7 @@ import (
 	"hako/container/guest"
 	"hako/container/guest/procgroup"
 	"hako/container/guest/wire"
+	"hako/internal/testload"
 )
 
 // harmless starts nothing but true, whatever it is told.
@@ -27,7 +28,8 @@ var nurse = sync.OnceValues(func() (*procgroup.Group, error) { return procgroup.
 // FuzzServer says anything to a server: it neither breaks nor hangs.
 func FuzzServer(f *testing.F) {
 	hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
-	exec := guest.Command{Script: "x", Stdin: io.LimitReader(nil, 0)}.Order().Frame(wire.OpExec, 1).AppendTo(hello[:len(hello):len(hello)])
+	exec := guest.Command{Script: "x", Stdin: io.LimitReader(nil, 0)}.Order().Frame(wire.OpExec, 1).AppendTo(
+		hello[:len(hello):len(hello)])
 	f.Add([]byte("nonsense"))
 	f.Add(hello)
 	f.Add(exec)
@@ -35,9 +37,11 @@ func FuzzServer(f *testing.F) {
 	f.Add(wire.Frame{Op: wire.OpSignal, ID: 1, N: 15}.AppendTo(exec[:len(exec):len(exec)]))
 	f.Add(wire.Frame{Op: wire.OpCancel, ID: 1}.AppendTo(exec[:len(exec):len(exec)]))
 	for _, verb := range []string{wire.CallPing, wire.CallList, wire.CallEdit, wire.CallStatus, wire.CallWait} {
-		f.Add(wire.Frame{Op: wire.OpCall, ID: 2, Words: [][]byte{[]byte(verb), []byte(`{"handle":"x"}`)}}.AppendTo(hello[:len(hello):len(hello)]))
+		f.Add(wire.Frame{Op: wire.OpCall, ID: 2, Words: [][]byte{[]byte(verb), []byte(`{"handle":"x"}`)}}.AppendTo(
+			hello[:len(hello):len(hello)]))
 	}
-	f.Add(guest.Command{Argv: []string{"x"}}.Order().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(hello[:len(hello):len(hello)]))
+	f.Add(guest.Command{Argv: []string{"x"}}.Order().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(
+		hello[:len(hello):len(hello)]))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n, err := nurse() // not before: it would collect the processes that the go tool starts
@@ -54,7 +58,7 @@ func FuzzServer(f *testing.F) {
 		ours.Close()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(testload.Bound(10 * time.Second)):
 			t.Fatal("the server hangs")
 		}
 	})

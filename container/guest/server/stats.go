@@ -42,7 +42,8 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	defer cancel()
 	used, err := s.site.diskUse(ctx)
 	if err != nil {
-		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err, Hint: "remove what is not needed"}
+		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err,
+			Hint: "remove what is not needed"}
 	}
 	got.Disk = used
 	return got, nil

@@ -34,7 +34,8 @@ func prepareOne(uid, gid int, dir string) error {
 		err = letIn(dir)
 	}
 	if err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "make", Subject: dir, Why: "commands need this directory", Err: cause(err),
+		return &fault.Error{Kind: fault.Unavailable, Op: "make", Subject: dir, Why: "commands need this directory",
+			Err:  cause(err),
 			Hint: "the volume must belong to root or to the user of the commands"}
 	}
 	return nil

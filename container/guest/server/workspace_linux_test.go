@@ -24,7 +24,8 @@ func TestPrepare(t *testing.T) {
 		mode  os.FileMode
 		kind  fault.Kind
 	}{
-		"root": {0, 0o755, 0}, "user": {12345, 0o755, 0}, "private": {12345, 0o700, 0}, "closed root": {0, 0o700, 0}, "anybody": {777, 0o777, 0},
+		"root": {0, 0o755, 0}, "user": {12345, 0o755, 0}, "private": {12345, 0o700, 0}, "closed root": {0, 0o700, 0},
+		"anybody": {777, 0o777, 0},
 	} {
 		volume := filepath.Join(root, name)
 		if err := os.Mkdir(volume, 0o755); err != nil {
@@ -59,7 +60,8 @@ func TestPrepare(t *testing.T) {
 	}
 	file := filepath.Join(root, "file")
 	os.WriteFile(file, nil, 0o600)
-	if err := prepare(12345, 12345, []string{file + "/x"}); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
+	if err := prepare(12345, 12345, []string{file + "/x"}); fault.KindOf(err) != fault.Unavailable ||
+		fault.Hint(err) == "" {
 		t.Error(err)
 	}
 }

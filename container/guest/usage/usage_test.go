@@ -13,10 +13,12 @@ func TestGroup(t *testing.T) {
 		files map[string]string
 		want  Usage
 	}{
-		"version 2": {map[string]string{"memory.current": "1000\n", "memory.max": "5000\n", "cpu.stat": "usage_usec 70\nuser_usec 9\n"},
+		"version 2": {map[string]string{"memory.current": "1000\n", "memory.max": "5000\n",
+			"cpu.stat": "usage_usec 70\nuser_usec 9\n"},
 			Usage{Memory: 1000, MemoryLimit: 5000, CPU: 70 * time.Microsecond}},
 		"no limit": {map[string]string{"memory.current": "1000\n", "memory.max": "max\n"}, Usage{Memory: 1000}},
-		"version 1": {map[string]string{"memory/memory.usage_in_bytes": "7\n", "memory/memory.limit_in_bytes": "9223372036854771712\n", "cpuacct/cpuacct.usage": "123\n"},
+		"version 1": {map[string]string{"memory/memory.usage_in_bytes": "7\n",
+			"memory/memory.limit_in_bytes": "9223372036854771712\n", "cpuacct/cpuacct.usage": "123\n"},
 			Usage{Memory: 7, CPU: 123}},
 		"nothing": {nil, Usage{}},
 	} {
@@ -71,7 +73,8 @@ func TestMountRoot(t *testing.T) {
 29 28 0:9 / /top rw - tmpfs tmpfs rw
 nonsense
 `
-	for dir, want := range map[string]string{"/": "/", "/workspace": "/volumes/x/_data", "/a b": "/", "/top": "/", "/none": ""} {
+	for dir, want := range map[string]string{"/": "/", "/workspace": "/volumes/x/_data", "/a b": "/", "/top": "/",
+		"/none": ""} {
 		if got := mountRoot(text, dir); got != want {
 			t.Errorf("%s: %q", dir, got)
 		}
@@ -79,7 +82,8 @@ nonsense
 }
 
 func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1 << 10: "1 KB", 96 << 20: "96 MB", 3 << 29: "1.5 GB", 10 << 30: "10 GB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1 << 10: "1 KB", 96 << 20: "96 MB",
+		3 << 29: "1.5 GB", 10 << 30: "10 GB"} {
 		if got := Bytes(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}

@@ -55,7 +55,8 @@ func (o CommandRequest) Frame(op byte, id uint64, before ...string) Frame {
 // ReadOrder unpacks an order from its words, n of which are the command's.
 func ReadOrder(words [][]byte, n uint64) (CommandRequest, error) {
 	var o CommandRequest
-	if len(words) < fixedWords || n > uint64(len(words)-fixedWords) || json.Unmarshal(words[0], &o.Details) != nil || o.Timeout < 0 {
+	if len(words) < fixedWords || n > uint64(len(words)-fixedWords) || json.Unmarshal(words[0], &o.Details) != nil ||
+		o.Timeout < 0 {
 		return o, ErrFrame
 	}
 	o.Dir, o.Script = string(words[1]), string(words[2])
@@ -81,7 +82,8 @@ func (o CommandRequest) Check() error {
 	for _, list := range [][]string{{o.Dir, o.Script}, o.Words, o.Env} {
 		for _, w := range list {
 			if hasNUL(w) {
-				return Refused("", "a word has a NUL byte in it, which no program can be given", "pass it by standard input or in a file")
+				return Refused("", "a word has a NUL byte in it, which no program can be given",
+					"pass it by standard input or in a file")
 			}
 		}
 	}

@@ -23,11 +23,13 @@ func TestFrames(t *testing.T) {
 	for _, f := range all {
 		wire = f.AppendTo(wire)
 	}
-	for name, r := range map[string]io.Reader{"at once": bytes.NewReader(wire), "in pieces": iotest.HalfReader(bytes.NewReader(wire))} {
+	for name, r := range map[string]io.Reader{"at once": bytes.NewReader(wire),
+		"in pieces": iotest.HalfReader(bytes.NewReader(wire))} {
 		in := NewScanner(r, MaxChunk)
 		for _, want := range all {
 			got, err := in.Next(MaxFrame)
-			if err != nil || got.Op != want.Op || got.ID != want.ID || got.N != want.N || !slices.EqualFunc(got.Words, want.Words, bytes.Equal) {
+			if err != nil || got.Op != want.Op || got.ID != want.ID || got.N != want.N ||
+				!slices.EqualFunc(got.Words, want.Words, bytes.Equal) {
 				t.Fatalf("%s: %v, %v", name, got.Op, err)
 			}
 		}
@@ -64,7 +66,8 @@ func FuzzFrame(f *testing.F) {
 				return
 			}
 			again, err := decode(got.AppendTo(nil)[4:])
-			if err != nil || again.Op != got.Op || again.ID != got.ID || again.N != got.N || !slices.EqualFunc(again.Words, got.Words, bytes.Equal) {
+			if err != nil || again.Op != got.Op || again.ID != got.ID || again.N != got.N ||
+				!slices.EqualFunc(again.Words, got.Words, bytes.Equal) {
 				t.Errorf("%+v came back as %+v, %v", got, again, err)
 			}
 			_, _ = ReadOrder(got.Words, got.N)
@@ -80,7 +83,8 @@ func TestFaultsTravel(t *testing.T) {
 	if got.Error() != want.Error() || fault.KindOf(got) != want.Kind || fault.Hint(got) != want.Hint {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if err := FaultFrom(ErrorFrame(1, io.ErrClosedPipe).Words[0]); !strings.Contains(err.Error(), io.ErrClosedPipe.Error()) {
+	if err := FaultFrom(ErrorFrame(1, io.ErrClosedPipe).Words[0]); !strings.Contains(err.Error(),
+		io.ErrClosedPipe.Error()) {
 		t.Error(err)
 	}
 	if err := FaultFrom([]byte("what?")); err == nil {

@@ -32,10 +32,12 @@ func Greeted(f Frame) (Handshake, error) {
 		return h, FaultFrom(f.Word(0))
 	}
 	if f.Op != OpHello || string(f.Word(0)) != magic || json.Unmarshal(f.Word(1), &h) != nil {
-		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the other side does not speak as hako does", Hint: "the socket may belong to another program"}
+		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: "the other side does not speak as hako does",
+			Hint: "the socket may belong to another program"}
 	}
 	if h.Version != Version {
-		return h, &fault.Error{Kind: fault.Invalid, Op: "greet", Why: fmt.Sprintf("the other side speaks version %d, this is version %d", h.Version, Version),
+		return h, &fault.Error{Kind: fault.Invalid, Op: "greet",
+			Why:  fmt.Sprintf("the other side speaks version %d, this is version %d", h.Version, Version),
 			Hint: "the container was started by another hako: end it with hako env down and start it again with hako env up"}
 	}
 	return h, nil

@@ -89,7 +89,8 @@ var closed = []call{
 	{"socket netfilter", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}},
 	{"socket netlink audit", unix.SYS_SOCKET, [6]uintptr{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT}},
 	{"socketpair tipc", unix.SYS_SOCKETPAIR, [6]uintptr{unix.AF_TIPC, unix.SOCK_STREAM, 0, nowhere}},
-	{"clone with users", unix.SYS_CLONE, [6]uintptr{unix.CLONE_NEWUSER | unix.CLONE_THREAD}}, // which is no clone at all, if it got through
+	{"clone with users", unix.SYS_CLONE,
+		[6]uintptr{unix.CLONE_NEWUSER | unix.CLONE_THREAD}}, // which is no clone at all, if it got through
 	{"clone with mounts", unix.SYS_CLONE, [6]uintptr{unix.CLONE_NEWNS | unix.CLONE_FS}},
 }
 

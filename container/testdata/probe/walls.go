@@ -11,20 +11,27 @@ import (
 // tryWalls tries what is held back by more than the filter.
 func tryWalls() {
 	for _, path := range []string{
-		"/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches", "/proc/sys/net/ipv4/ip_forward",
-		"/proc/1/oom_score_adj", "/proc/1/mem", "/proc/1/comm", "/sys/kernel/uevent_helper", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-		"/sys/fs/cgroup/cgroup.procs", "/sys/power/state", "/sys/kernel/mm/ksm/run", "/etc/passwd", "/bin/probe", "/.hako/hako-guest", "/usr/probe",
+		"/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches",
+		"/proc/sys/net/ipv4/ip_forward",
+		"/proc/1/oom_score_adj", "/proc/1/mem", "/proc/1/comm", "/sys/kernel/uevent_helper",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+		"/sys/fs/cgroup/cgroup.procs", "/sys/power/state", "/sys/kernel/mm/ksm/run", "/etc/passwd", "/bin/probe",
+		"/.hako/hako-guest", "/usr/probe",
 	} {
 		told("write "+path, tryWrite(path))
 	}
 	for _, path := range []string{
-		"/proc/kcore", "/proc/kmsg", "/proc/1/mem", "/proc/1/environ", "/proc/1/root/etc", "/proc/1/cwd", "/proc/1/fd", "/proc/1/maps", "/dev/mem", "/dev/kmsg",
-		"/dev/loop0", "/dev/loop-control", "/dev/vda", "/dev/sda", "/dev/fuse", "/dev/kvm", "/dev/net/tun", "/dev/vsock", "/var/run/docker.sock", "/run/docker.sock",
-		"/run/containerd/containerd.sock", "/run/hako/guest.sock", "/proc/timer_list", "/proc/keys", "/sys/firmware", "/proc/scsi", "/proc/acpi",
+		"/proc/kcore", "/proc/kmsg", "/proc/1/mem", "/proc/1/environ", "/proc/1/root/etc", "/proc/1/cwd", "/proc/1/fd",
+		"/proc/1/maps", "/dev/mem", "/dev/kmsg",
+		"/dev/loop0", "/dev/loop-control", "/dev/vda", "/dev/sda", "/dev/fuse", "/dev/kvm", "/dev/net/tun", "/dev/vsock",
+		"/var/run/docker.sock", "/run/docker.sock",
+		"/run/containerd/containerd.sock", "/run/hako/guest.sock", "/proc/timer_list", "/proc/keys", "/sys/firmware",
+		"/proc/scsi", "/proc/acpi",
 	} {
 		told("read "+path, tryRead(path))
 	}
-	for _, path := range []string{"/var/run/docker.sock", "/run/docker.sock", "/run/hako/guest.sock", "/run/hako/egress.sock"} {
+	for _, path := range []string{"/var/run/docker.sock", "/run/docker.sock", "/run/hako/guest.sock",
+		"/run/hako/egress.sock"} {
 		conn, err := net.Dial("unix", path)
 		if err == nil {
 			conn.Close()

@@ -184,7 +184,8 @@ func (s *Session) offered(e *tool.Executor) ([]tool.Tool, error) {
 	}
 	if s.NoTools {
 		if s.Force != "" || len(s.Tools) > 0 {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "run", Why: "--disable-all-tools goes with neither --force-tool nor --available-tools"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "run",
+				Why: "--disable-all-tools goes with neither --force-tool nor --available-tools"}
 		}
 		return nil, nil
 	}
@@ -199,7 +200,8 @@ func (s *Session) offered(e *tool.Executor) ([]tool.Tool, error) {
 }
 
 func unknownTool(name string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "run", Subject: name, Why: "there is no such tool", Hint: "the tools are " + strings.Join(ToolNames, ", ")}
+	e := &fault.Error{Kind: fault.Invalid, Op: "run", Subject: name, Why: "there is no such tool",
+		Hint: "the tools are " + strings.Join(ToolNames, ", ")}
 	if near, ok := fault.Nearest(name, ToolNames); ok {
 		e.Hint = "did you mean " + near + "? " + e.Hint
 	}
@@ -238,7 +240,8 @@ func (s *Session) instructions() (string, error) {
 	if s.System != "" {
 		own, err := os.ReadFile(s.System)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: setup.ReasonOf(err), FlagHint: "--system names a text file"}
+			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: setup.ReasonOf(err),
+				FlagHint: "--system names a text file"}
 		}
 		parts = append(parts, strings.ToValidUTF8(string(own), "\uFFFD"))
 	}
@@ -314,6 +317,7 @@ func (s *Session) searchFor(ctx context.Context, query string) error {
 		return err
 	}
 	s.request.Found = websearch.Results(hits)
-	s.event(agent.Event{Type: "searched", Name: s.engName, Text: fmt.Sprintf("searched with %s for %q: %d results", s.engName, query, len(hits))})
+	s.event(agent.Event{Type: "searched", Name: s.engName, Text: fmt.Sprintf("searched with %s for %q: %d results",
+		s.engName, query, len(hits))})
 	return nil
 }

@@ -19,16 +19,19 @@ func (o *Options) grantedFiles() (list []llm.File, err error) {
 	for _, name := range o.Files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: setup.ReasonOf(err), Hint: "check the name"}
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: setup.ReasonOf(err),
+				Hint: "check the name"}
 		}
 		if info.IsDir() {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one", FlagHint: "grant its files one by one, each with --file"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory",
+				Hint: "grant its files one by one", FlagHint: "grant its files one by one, each with --file"}
 		}
 		list = append(list, llm.File{Name: name, Bytes: info.Size()})
 	}
 	if o.Stdin != nil {
 		if slices.Contains(o.Files, app.StdinName) {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: app.StdinName, Why: "standard input goes by that name", Hint: "name the file ./" + app.StdinName}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: app.StdinName,
+				Why: "standard input goes by that name", Hint: "name the file ./" + app.StdinName}
 		}
 		list = append(list, llm.File{Name: app.StdinName, Bytes: int64(len(o.Stdin))})
 	}
@@ -69,7 +72,8 @@ func checkReadable(names []string, limit int64) error {
 			err = readFirstByte(name)
 		}
 		if err != nil {
-			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: setup.ReasonOf(err), Hint: "see that you may read it"}
+			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: setup.ReasonOf(err),
+				Hint: "see that you may read it"}
 		}
 	}
 	return nil

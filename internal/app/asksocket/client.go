@@ -123,7 +123,8 @@ func hear(from *bufio.Reader) (reply, error) {
 	case err != nil:
 		return reply{}, unanswered("its answer is not understood")
 	case r.Silent:
-		return reply{}, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "nobody answered in time", Err: context.DeadlineExceeded}
+		return reply{}, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "nobody answered in time",
+			Err: context.DeadlineExceeded}
 	case r.Error != "":
 		return reply{}, unanswered(r.Error)
 	}

@@ -56,7 +56,8 @@ func FuzzReply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if a, _ := gate.ParseAnswer(r.Answer); a != gate.No && !bytes.Contains(line, []byte("once")) && !bytes.Contains(line, []byte("session")) && !bytes.Contains(line, []byte(`\u`)) {
+		if a, _ := gate.ParseAnswer(r.Answer); a != gate.No && !bytes.Contains(line, []byte("once")) &&
+			!bytes.Contains(line, []byte("session")) && !bytes.Contains(line, []byte(`\u`)) {
 			t.Fatalf("%q is a yes", line)
 		}
 	})

@@ -78,7 +78,8 @@ func TestOthersAreNotHeard(t *testing.T) {
 		defer c.Close()
 		_, _ = c.Write([]byte("{" + good + "}\n"))
 		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
-		if line, err := bufio.NewReader(c).ReadString('\n'); line != "" || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		if line, err := bufio.NewReader(c).ReadString('\n'); line != "" || err == nil ||
+			errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("they are told %q, %v", line, err)
 		}
 	})

@@ -321,7 +321,8 @@ func why(err error) string {
 func (r reply) told(q question) (words string, err error) {
 	switch {
 	case r.Silent:
-		return "", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v", time.Duration(q.Wait)*time.Millisecond)}
+		return "", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v",
+			time.Duration(q.Wait)*time.Millisecond)}
 	case r.Error != "":
 		return "", &fault.Error{Kind: fault.Unavailable, Op: "ask", Why: r.Error}
 	}

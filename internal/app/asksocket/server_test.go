@@ -20,6 +20,7 @@ import (
 	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/app/questions"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -40,7 +41,8 @@ type house struct {
 
 func open(t *testing.T, change ...func(*house)) *house {
 	t.Helper()
-	h := &house{T: t, desk: &questions.List{}, Server: &Server{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
+	h := &house{T: t, desk: &questions.List{}, Server: &Server{Dir: filepath.Join(short(t), "hatch"),
+		Patience: time.Second, Turn: 5 * time.Millisecond}}
 	h.Ask, h.Record = h.desk.Ask, h.record
 	for _, c := range change {
 		c(h)
@@ -98,7 +100,7 @@ func (h *house) onRecord(last string) string {
 
 func (h *house) until(holds func() bool, state func() string) {
 	h.Helper()
-	for end := time.Now().Add(5 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(5 * time.Second)); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			h.Fatalf("never came to be: %s", state())
 		}
@@ -108,7 +110,8 @@ func (h *house) until(holds func() bool, state func() string) {
 func (h *house) pending(n int) []questions.Question {
 	h.Helper()
 	var all []questions.Question
-	h.until(func() bool { all, _ = h.desk.Pending(h.Context()); return len(all) == n }, func() string { return fmt.Sprintf("%d questions", len(all)) })
+	h.until(func() bool { all, _ = h.desk.Pending(h.Context()); return len(all) == n },
+		func() string { return fmt.Sprintf("%d questions", len(all)) })
 	return all
 }
 
@@ -136,7 +139,8 @@ func (h *house) asks(ctx context.Context, q gate.Question) <-chan said {
 	return c
 }
 
-var push = gate.Question{ID: "r/1", Actor: "mcp:test", Command: "git push > x", Script: "git push > x", Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}
+var push = gate.Question{ID: "r/1", Actor: "mcp:test", Command: "git push > x", Script: "git push > x", Dir: "/p",
+	Reason: "to share", Why: "others see it", Rule: "p:1"}
 
 func TestAnswersGoBack(t *testing.T) {
 	h := open(t)
@@ -145,7 +149,8 @@ func TestAnswersGoBack(t *testing.T) {
 		answer gate.Answer
 		words  string
 	}{
-		gate.Once: {gate.Once, "a person approved it once"}, gate.Session: {gate.Session, "a person approved it for the session"}, gate.No: {gate.No, "a person said no"},
+		gate.Once:    {gate.Once, "a person approved it once"},
+		gate.Session: {gate.Session, "a person approved it for the session"}, gate.No: {gate.No, "a person said no"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		reply := h.asks(ctx, push)
@@ -158,7 +163,8 @@ func TestAnswersGoBack(t *testing.T) {
 			t.Errorf("%s: %+v", a, got)
 		}
 		q.ID, q.Asked, q.Ends = "", time.Time{}, time.Time{}
-		shown := gate.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}
+		shown := gate.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share",
+			Why: "others see it", Rule: "p:1"}
 		if !reflect.DeepEqual(q, questions.Question{Question: shown}) {
 			t.Errorf("shown: %+v", q)
 		}
@@ -182,7 +188,8 @@ func TestSilenceIsNo(t *testing.T) {
 	}
 	h.desk.Wait = 20 * time.Millisecond // less than the asker has
 	a, err := h.caller().Ask(t.Context(), push)
-	if a != gate.No || err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nobody answered within 20ms") {
+	if a != gate.No || err == nil || errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "nobody answered within 20ms") {
 		t.Errorf("%v, %v", a, err)
 	}
 	h.onRecord("nobody answered within 20ms")
@@ -209,16 +216,18 @@ func TestServerGoes(t *testing.T) {
 	h.pending(1)
 	began := time.Now()
 	h.shut()
-	if got := <-reply; got.answer != gate.No || got.err == nil || !strings.Contains(got.err.Error(), "hako serve is ending") || fault.KindOf(got.err) != fault.Unavailable {
+	if got := <-reply; got.answer != gate.No || got.err == nil ||
+		!strings.Contains(got.err.Error(), "hako serve is ending") || fault.KindOf(got.err) != fault.Unavailable {
 		t.Errorf("%+v", got)
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > testload.Bound(time.Second) {
 		t.Errorf("told after %v", took)
 	}
 	if h.caller().There() {
 		t.Error("it is still there")
 	}
-	if a, err := h.caller().Ask(t.Context(), push); a != gate.No || err == nil || !strings.Contains(err.Error(), "does not run any more") {
+	if a, err := h.caller().Ask(t.Context(), push); a != gate.No || err == nil ||
+		!strings.Contains(err.Error(), "does not run any more") {
 		t.Errorf("%v, %v", a, err)
 	}
 	if left, err := os.ReadDir(h.Dir); err != nil || len(left) != 1 || left[0].Name() != lockName {
@@ -378,7 +387,8 @@ func TestTooManyQuestions(t *testing.T) {
 
 func TestNotOnRecordNotAsked(t *testing.T) {
 	h := open(t, func(h *house) { h.broken = errors.New("disk full") })
-	if a, err := h.caller().Ask(t.Context(), push); a != gate.No || err == nil || !strings.Contains(err.Error(), "cannot be put on record") {
+	if a, err := h.caller().Ask(t.Context(), push); a != gate.No || err == nil ||
+		!strings.Contains(err.Error(), "cannot be put on record") {
 		t.Errorf("%v, %v", a, err)
 	}
 	h = open(t, func(h *house) { h.crumbly = errors.New("disk full") })
@@ -393,7 +403,8 @@ func TestNotOnRecordNotAsked(t *testing.T) {
 func TestLongQuestions(t *testing.T) {
 	h := open(t)
 	long := push
-	long.Script, long.Reason, long.Why = strings.Repeat("界", longestQuestion), strings.Repeat("r", 1<<20), strings.Repeat("w", 1<<20)
+	long.Script, long.Reason, long.Why = strings.Repeat("界", longestQuestion), strings.Repeat("r", 1<<20),
+		strings.Repeat("w", 1<<20)
 	reply := h.asks(t.Context(), long)
 	q := h.pending(1)[0]
 	if q.Script != "" || q.Command != push.Command || len(q.Reason) > 3*longestWords || !strings.HasSuffix(q.Why, "…") {
@@ -409,7 +420,8 @@ func TestLongQuestions(t *testing.T) {
 
 func TestOnlyTheOwnerGetsNear(t *testing.T) {
 	h := open(t)
-	for name, want := range map[string]os.FileMode{h.Dir: 0o700 | os.ModeDir, filepath.Join(h.Dir, socketName): 0o600 | os.ModeSocket} {
+	for name, want := range map[string]os.FileMode{h.Dir: 0o700 | os.ModeDir,
+		filepath.Join(h.Dir, socketName): 0o600 | os.ModeSocket} {
 		if info, err := os.Lstat(name); err != nil || info.Mode() != want {
 			t.Errorf("%s is %v, %v", name, info.Mode(), err)
 		}

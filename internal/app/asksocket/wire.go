@@ -57,7 +57,8 @@ func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
 		line = encode(asked)
 	}
 	if len(line) > longestQuestion {
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "ask", Why: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(line), longestQuestion)}
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "ask",
+			Why: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(line), longestQuestion)}
 	}
 	return line, nil
 }
@@ -116,7 +117,8 @@ func decode(line []byte, to any) error {
 func (q question) check() error {
 	switch {
 	case q.Version != version:
-		return wrong(fmt.Sprintf("it is of version %d, and hako serve understands %d: one of them is of another release", q.Version, version))
+		return wrong(fmt.Sprintf("it is of version %d, and hako serve understands %d: one of them is of another release",
+			q.Version, version))
 	case strings.TrimSpace(q.Command) == "":
 		return wrong("it is about nothing")
 	case q.Wait < 0 || q.Wait > int64(longestWait/time.Millisecond):

@@ -244,7 +244,8 @@ func (e *taskRun) phase(ctx context.Context) error {
 	case Reporting:
 		return e.report(ctx)
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "go on with task", Subject: e.task.ID, Why: fmt.Sprintf("its record has the phase %q", e.rec.Phase)}
+	return &fault.Error{Kind: fault.Invalid, Op: "go on with task", Subject: e.task.ID,
+		Why: fmt.Sprintf("its record has the phase %q", e.rec.Phase)}
 }
 
 // begin takes a task up: for the first time, or again.

@@ -30,7 +30,8 @@ func survived(t *testing.T, w *world, rec Record, where ...int) {
 		t.Errorf("killed at %v: pushed %q", where, got)
 	}
 	if w.pushes != 1 || len(w.proposals) != 1 || w.notified > 1 || w.rooms != 0 {
-		t.Errorf("killed at %v: %d pushes, %d proposals, notified %d times, %d rooms", where, w.pushes, len(w.proposals), w.notified, w.rooms)
+		t.Errorf("killed at %v: %d pushes, %d proposals, notified %d times, %d rooms", where, w.pushes, len(w.proposals),
+			w.notified, w.rooms)
 	}
 	heard := 0
 	for _, it := range w.asked[len(w.asked)-1].Items {
@@ -76,7 +77,8 @@ var lives = map[string]func(w *world){
 				return &llm.Turn{Text: `{"on_track":true,"assessment":"good","plan_revision_needed":false,"next":"go on"}`}
 			}
 			if !planning(d) && turnsOf(d) == 0 {
-				return callTurn("", strings.Split(strings.TrimSuffix(strings.Repeat(command("look")+"\x00", 15), "\x00"), "\x00")...)
+				return callTurn("", strings.Split(strings.TrimSuffix(strings.Repeat(command("look")+"\x00", 15), "\x00"),
+					"\x00")...)
 			}
 			return fixer(d)
 		}
@@ -101,7 +103,10 @@ var lives = map[string]func(w *world){
 }
 
 func said(d *llm.Dialog, text string) bool {
-	return slices.ContainsFunc(d.Items, func(it item) bool { return it.Role == llm.User && strings.Contains(it.Text, text) })
+	return slices.ContainsFunc(d.Items, func(it item) bool {
+		return it.Role == llm.User &&
+			strings.Contains(it.Text, text)
+	})
 }
 
 // TestKilledAnywhere kills a worker at every moment, and lets another go on.

@@ -63,7 +63,8 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, comments: map[string]string{}, base: map[string]string{"a.txt": "broken\n"}, commits: map[string]map[string]string{}, effects: map[string]*string{}, brain: fixer, version: 1}
+	return &world{t: t, comments: map[string]string{}, base: map[string]string{"a.txt": "broken\n"},
+		commits: map[string]map[string]string{}, effects: map[string]*string{}, brain: fixer, version: 1}
 }
 
 // tick is a moment at which a worker may die: before and after everything that
@@ -339,7 +340,8 @@ func (w *world) coordinator() *Coordinator {
 	}
 }
 
-var exampleTask = Task{ID: "t1", Provider: "github", Repo: "o/r", Number: 7, Kind: Issue, Title: "a.txt is broken", Body: "Please fix it.",
+var exampleTask = Task{ID: "t1", Provider: "github", Repo: "o/r", Number: 7, Kind: Issue, Title: "a.txt is broken",
+	Body:   "Please fix it.",
 	Author: "alice", Trusted: true, Branch: "hako/7"}
 
 // run has a worker work on the task from where it stands. It reports whether

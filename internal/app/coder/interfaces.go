@@ -98,7 +98,8 @@ type Journal interface {
 	// Once has something done that others can see, and returns what it came
 	// to, now or when it was done before. The function is told whether it may
 	// have been done before without a word about how it ended.
-	Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (ref string, err error)) (ref string, err error)
+	Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (ref string, err error)) (ref string,
+		err error)
 }
 
 // ErrLost means that the task belongs to another worker. Nothing may be done

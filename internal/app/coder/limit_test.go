@@ -38,18 +38,23 @@ func TestLimits(t *testing.T) {
 			turn.Usage = quota.Usage{Input: 1000}
 			return turn
 		}), "tokens"},
-		"cost":          {Limits{Cost: 0.1}, endless(looking), " of $0.10"},
-		"unknown tools": {Limits{}, endless(func(n int) *llm.Turn { return callTurn("", fmt.Sprintf("no_such_tool_%d {}", n)) }), "tools that do not exist 5 times"},
-		"same error":    {Limits{}, endless(func(int) *llm.Turn { return callTurn("", command("bad")) }), "the same error came 5 times"},
+		"cost": {Limits{Cost: 0.1}, endless(looking), " of $0.10"},
+		"unknown tools": {Limits{},
+			endless(func(n int) *llm.Turn { return callTurn("", fmt.Sprintf("no_such_tool_%d {}", n)) }),
+			"tools that do not exist 5 times"},
+		"same error": {Limits{}, endless(func(int) *llm.Turn { return callTurn("", command("bad")) }),
+			"the same error came 5 times"},
 		"same error between others": {Limits{}, endless(func(n int) *llm.Turn {
 			if n%2 == 0 {
 				return looking(n)
 			}
 			return callTurn("", command("bad"))
 		}), "the same error came 5 times"},
-		"says nothing":  {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{} }), "said nothing"},
-		"never correct": {Limits{Replans: -1}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "Done."} }), "1 test failed"},
-		"cut short":     {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "And", Cut: "length"} }), "longer than the model may write"},
+		"says nothing": {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{} }), "said nothing"},
+		"never correct": {Limits{Replans: -1}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "Done."} }),
+			"1 test failed"},
+		"cut short": {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "And", Cut: "length"} }),
+			"longer than the model may write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -103,7 +108,8 @@ func TestUsersLimits(t *testing.T) {
 		if err != nil || rec.State != c.want {
 			t.Errorf("%s: %v, %s %s", name, err, rec.State, rec.Why)
 		}
-		if p.user != "github/alice" || c.want == Failed && !strings.Contains(rec.Why, "alice") || strings.Contains(rec.Why, "githubalice") {
+		if p.user != "github/alice" || c.want == Failed && !strings.Contains(rec.Why, "alice") ||
+			strings.Contains(rec.Why, "githubalice") {
 			t.Errorf("%s: on the account of %s: %s", name, p.user, rec.Why)
 		}
 		if p.task != rec.Spent {
@@ -115,7 +121,8 @@ func TestUsersLimits(t *testing.T) {
 func TestSpentIsAddedUp(t *testing.T) {
 	w := newWorld(t)
 	rec := w.must(exampleTask)
-	if n := int64(len(w.asked)); rec.Spent.Input != 100*n || rec.Spent.Calls != n || rec.Count.Turns != int(n) || rec.Spent.Cost < 0.0099*float64(n) {
+	if n := int64(len(w.asked)); rec.Spent.Input != 100*n || rec.Spent.Calls != n || rec.Count.Turns != int(n) ||
+		rec.Spent.Cost < 0.0099*float64(n) {
 		t.Errorf("%d turns: %+v", n, rec.Spent)
 	}
 	if !strings.Contains(w.comments["progress"], fmt.Sprintf("$%.4f", rec.Spent.Cost)) {
@@ -126,11 +133,15 @@ func TestSpentIsAddedUp(t *testing.T) {
 // TestPrepareFails has each step of making the place fail.
 func TestPrepareFails(t *testing.T) {
 	for step, failure := range map[string]*fault.Error{
-		"engine": {Kind: fault.Unavailable, Op: "ask docker", Why: "dial unix:///var/run/docker.sock: connection refused", Hint: "start docker"},
-		"image":  {Kind: fault.NotFound, Op: "start python environment", Why: "docker has no image coding-agent-executor-python:latest", Hint: "hako env build python"},
+		"engine": {Kind: fault.Unavailable, Op: "ask docker", Why: "dial unix:///var/run/docker.sock: connection refused",
+			Hint: "start docker"},
+		"image": {Kind: fault.NotFound, Op: "start python environment",
+			Why: "docker has no image coding-agent-executor-python:latest", Hint: "hako env build python"},
 		"create": {Kind: fault.Exhausted, Op: "make container", Why: "no space left in /var/lib/docker/overlay2/abc"},
-		"clone":  {Kind: fault.Denied, Op: "clone", Subject: "https://x-access-token:ghp_abcdefghijklmnopqrstuvwxyz0123456789@github.com/o/r.git", Why: "the key hunter2hunter2 was refused"},
-		"guest":  {Op: "greet", Why: "/home/someone/.local/state/hako/boxes/b1/run/guest.sock does not answer"},
+		"clone": {Kind: fault.Denied, Op: "clone",
+			Subject: "https://x-access-token:ghp_abcdefghijklmnopqrstuvwxyz0123456789@github.com/o/r.git",
+			Why:     "the key hunter2hunter2 was refused"},
+		"guest": {Op: "greet", Why: "/home/someone/.local/state/hako/boxes/b1/run/guest.sock does not answer"},
 	} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t)
@@ -147,7 +158,8 @@ func TestPrepareFails(t *testing.T) {
 					t.Errorf("%q is told: %s", bad, text)
 				}
 			}
-			if !strings.Contains(text, "prepare environment python") || failure.Hint != "" && !strings.Contains(text, failure.Hint) {
+			if !strings.Contains(text, "prepare environment python") || failure.Hint != "" &&
+				!strings.Contains(text, failure.Hint) {
 				t.Error(text)
 			}
 		})
@@ -180,7 +192,8 @@ func TestSilenceIsNoFailure(t *testing.T) {
 			t.Errorf("%s: %v, %s, %d rooms", op, err, rec.State, w.rooms)
 		}
 		awake = true
-		if rec := w.must(exampleTask); rec.State != Done || w.commits[w.branch]["a.txt"] != fixedText || w.notified != 1 || w.pushes != 1 {
+		if rec := w.must(exampleTask); rec.State != Done || w.commits[w.branch]["a.txt"] != fixedText || w.notified != 1 ||
+			w.pushes != 1 {
 			t.Errorf("%s: %s, %q", op, rec.State, w.commits[w.branch])
 		}
 	}
@@ -268,13 +281,16 @@ func TestGiveUp(t *testing.T) {
 	}
 	why := &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "it was taken up 5 times"}
 	rec, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, w.saved(), why)
-	if err != nil || rec.State != Failed || rec.Phase != Ended || !strings.Contains(w.comments["failed"], "taken up 5 times") {
+	if err != nil || rec.State != Failed || rec.Phase != Ended ||
+		!strings.Contains(w.comments["failed"], "taken up 5 times") {
 		t.Fatalf("%v: %+v", err, rec)
 	}
-	if rec, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, Record{State: Paused, Phase: Execution}, why); err == nil {
+	if rec, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, Record{State: Paused, Phase: Execution},
+		why); err == nil {
 		t.Errorf("a paused task is %s", rec.State)
 	}
-	if again, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, w.saved(), why); err != nil || again.State != Failed || count(w.said, "failed") != 1 {
+	if again, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, w.saved(), why); err != nil ||
+		again.State != Failed || count(w.said, "failed") != 1 {
 		t.Errorf("%v, said %q", err, w.said)
 	}
 }
@@ -283,7 +299,8 @@ func TestTwoToolsOfOneName(t *testing.T) {
 	w := newWorld(t)
 	c := w.coordinator()
 	c.Edit.Name = c.Execute.Name
-	if rec, err, _ := w.runBy(t.Context(), c, exampleTask); err != nil || rec.State != Failed || !strings.Contains(rec.Why, "two of this name") {
+	if rec, err, _ := w.runBy(t.Context(), c, exampleTask); err != nil || rec.State != Failed ||
+		!strings.Contains(rec.Why, "two of this name") {
 		t.Errorf("%v: %s", err, rec.Why)
 	}
 }
@@ -382,7 +399,8 @@ func TestLongTexts(t *testing.T) {
 				t.Errorf("%s: %d tokens", letter, weight)
 			}
 		}
-		if text := w.asked[0].Items[0].Text; !strings.Contains(text, "\n99"+letter) || strings.Contains(text, "\n83"+letter) || !strings.Contains(text, "(84 earlier") {
+		if text := w.asked[0].Items[0].Text; !strings.Contains(text, "\n99"+letter) ||
+			strings.Contains(text, "\n83"+letter) || !strings.Contains(text, "(84 earlier") {
 			t.Errorf("%.2000s", text)
 		}
 		for key, text := range w.comments {
@@ -434,13 +452,17 @@ func TestForgeSaysNo(t *testing.T) {
 			return nil
 		}
 		rec, err, _ := w.run(exampleTask)
-		if err != nil || rec.State != Failed || rec.Phase != Ended || !strings.Contains(rec.Why, "the token may not") || w.rooms != 0 || w.pushes != 0 {
+		if err != nil || rec.State != Failed || rec.Phase != Ended || !strings.Contains(rec.Why, "the token may not") ||
+			w.rooms != 0 || w.pushes != 0 {
 			t.Errorf("%q: %v, %s %s: %s", op, err, rec.State, rec.Phase, rec.Why)
 		}
 		if (w.comments["failed"] != "") != told || len(w.said) > 10 {
 			t.Errorf("%q: said %q", op, w.said)
 		}
-		noted := slices.ContainsFunc(w.events, func(e Event) bool { return e.Type == "note" && strings.Contains(e.Text, "could not be told") })
+		noted := slices.ContainsFunc(w.events, func(e Event) bool {
+			return e.Type == "note" &&
+				strings.Contains(e.Text, "could not be told")
+		})
 		if noted != (op != "say plan-1") {
 			t.Errorf("%q: noted %v", op, noted)
 		}
@@ -456,7 +478,8 @@ func TestDoneUntold(t *testing.T) {
 		}
 		return nil
 	}
-	if rec := w.must(exampleTask); rec.State != Done || rec.Phase != Ended || !slices.Equal(w.shown, []State{Processing, Done}) {
+	if rec := w.must(exampleTask); rec.State != Done || rec.Phase != Ended ||
+		!slices.Equal(w.shown, []State{Processing, Done}) {
 		t.Errorf("%s %s: shown %v", rec.State, rec.Phase, w.shown)
 	}
 }

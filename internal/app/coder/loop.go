@@ -62,7 +62,8 @@ func (e *taskRun) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	}
 	statement := llm.Item{Role: llm.User, Text: e.rec.Statement}
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
-	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
+	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID,
+		Actor: e.task.payer(), Secrets: e.Secrets,
 		Calls: 16, Threads: 1, Context: max(e.room()-statement.Weight(), e.room()/4), Observe: e.watch}, nil
 }
 
@@ -92,7 +93,8 @@ func (e *taskRun) finished(ctx context.Context, text string) (bool, error) {
 	if strings.TrimSpace(text) == "" {
 		e.rec.Count.Empty++
 		if e.rec.Count.Empty > e.limits.Empty {
-			return false, &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: fmt.Sprintf("the model said nothing %d times", e.rec.Count.Empty), Hint: "try another model"}
+			return false, &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID,
+				Why: fmt.Sprintf("the model said nothing %d times", e.rec.Count.Empty), Hint: "try another model"}
 		}
 		e.rec.Request = "You said nothing and called nothing. Go on with the work, or say in a sentence what you did if it is done."
 		return false, nil
@@ -229,7 +231,8 @@ func (e *taskRun) circles() error {
 	}
 	for _, times := range e.rec.Same {
 		if times >= e.limits.Same {
-			return end(fmt.Sprintf("the same error came %d times", times), "look at the last calls in the audit log, and say in a comment how to go on")
+			return end(fmt.Sprintf("the same error came %d times", times),
+				"look at the last calls in the audit log, and say in a comment how to go on")
 		}
 	}
 	if n := e.rec.Count.Unknown; n >= e.limits.Unknown {

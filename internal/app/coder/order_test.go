@@ -48,10 +48,12 @@ func ordered(t *testing.T, w *world, order Order, phase Phase) {
 	t.Helper()
 	rec := w.must(exampleTask)
 	want := map[Order]State{Pause: Paused, Stop: Stopped}[order]
-	if rec.State != want || w.rooms != 0 || !slices.Equal(w.shown, []State{Processing, want}) || w.pushes != 0 || len(w.proposals) != 0 {
+	if rec.State != want || w.rooms != 0 || !slices.Equal(w.shown, []State{Processing, want}) || w.pushes != 0 ||
+		len(w.proposals) != 0 {
 		t.Fatalf("%s: %s, shown %v, %d rooms, %d pushes", phase, rec.State, w.shown, w.rooms, w.pushes)
 	}
-	if key := map[Order]string{Pause: "paused-1", Stop: "stopped"}[order]; w.comments[key] == "" || w.comments["done"]+w.comments["failed"] != "" {
+	if key := map[Order]string{Pause: "paused-1", Stop: "stopped"}[order]; w.comments[key] == "" ||
+		w.comments["done"]+w.comments["failed"] != "" {
 		t.Errorf("said %q", w.said)
 	}
 	if order == Stop {
@@ -63,7 +65,8 @@ func ordered(t *testing.T, w *world, order Order, phase Phase) {
 	if rec.Phase != phase {
 		t.Errorf("paused in %s, it would go on in %s", phase, rec.Phase)
 	}
-	if rec := w.must(exampleTask); rec.State != Done || w.commits[w.branch]["a.txt"] != fixedText || w.notified != 1 || count(w.said, "plan-1") != 1 {
+	if rec := w.must(exampleTask); rec.State != Done || w.commits[w.branch]["a.txt"] != fixedText || w.notified != 1 ||
+		count(w.said, "plan-1") != 1 {
 		t.Errorf("%s: resumed, %s %s: %q, %d notified", phase, rec.State, rec.Why, w.commits[w.branch]["a.txt"], w.notified)
 	}
 	if !slices.Equal(w.shown, []State{Processing, Paused, Processing, Done}) {
@@ -84,7 +87,8 @@ func TestOrderEndsTheContext(t *testing.T) {
 			return Outcome{}, nil, false
 		}
 		rec, err, _ := w.runBy(ctx, w.coordinator(), exampleTask)
-		if want := map[Order]State{Pause: Paused, Stop: Stopped}[order]; err != nil || rec.State != want || w.rooms != 0 || w.shown[1] != want {
+		if want := map[Order]State{Pause: Paused, Stop: Stopped}[order]; err != nil || rec.State != want || w.rooms != 0 ||
+			w.shown[1] != want {
 			t.Fatalf("%s: %v, %s, shown %v", order, err, rec.State, w.shown)
 		}
 		if order == Stop {
@@ -137,10 +141,12 @@ func TestPausedTwice(t *testing.T) {
 			t.Fatalf("%s: %s", rec.State, rec.Why)
 		}
 	}
-	if rec := w.must(exampleTask); rec.State != Done || w.comments["paused-1"] == "" || w.comments["paused-2"] == "" || w.commits[w.branch]["a.txt"] != fixedText {
+	if rec := w.must(exampleTask); rec.State != Done || w.comments["paused-1"] == "" || w.comments["paused-2"] == "" ||
+		w.commits[w.branch]["a.txt"] != fixedText {
 		t.Errorf("%s %s: %q", rec.State, rec.Why, w.said)
 	}
-	if text := w.asked[len(w.asked)-1].Items; !slices.ContainsFunc(text, func(it item) bool { return strings.Contains(it.Text, "in a new container") }) {
+	if text := w.asked[len(w.asked)-1].Items; !slices.ContainsFunc(text,
+		func(it item) bool { return strings.Contains(it.Text, "in a new container") }) {
 		t.Error("the model does not know that it is somewhere else")
 	}
 }

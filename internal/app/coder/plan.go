@@ -71,7 +71,8 @@ const (
 
 var planMembers = []string{"goal_understanding", "task_decomposition", "action_plan", "selected_environment"}
 
-var planNames = append([]string{"phase", "main_objective", "success_criteria", "constraints", "context_analysis", "reasoning", "subtasks",
+var planNames = append([]string{"phase", "main_objective", "success_criteria", "constraints", "context_analysis",
+	"reasoning", "subtasks",
 	"execution_order", "actions", "name", "setup_commands", "verification", "comment"}, planMembers...)
 
 // ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between
@@ -101,7 +102,8 @@ func noPlan(err error) error {
 	if errors.As(err, &f) && f.Why != "" {
 		why = f.Why
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Subject: "from the answer", Why: why, Hint: cmp.Or(fault.Hint(err), planShape)}
+	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Subject: "from the answer", Why: why,
+		Hint: cmp.Or(fault.Hint(err), planShape)}
 }
 
 // planShape is what members must be for a plan to say anything.
@@ -126,7 +128,8 @@ func (r *planReader) note(format string, args ...any) {
 }
 
 func (r *planReader) plan(v lenientjson.Value) *Plan {
-	goal, parts, actions := r.object(v, "goal_understanding"), r.object(v, "task_decomposition"), r.object(v, "action_plan")
+	goal, parts, actions := r.object(v, "goal_understanding"), r.object(v, "task_decomposition"),
+		r.object(v, "action_plan")
 	return &Plan{
 		Goal: Goal{Objective: r.text(goal, "main_objective"), Criteria: r.texts(goal, "success_criteria"),
 			Constraints: r.texts(goal, "constraints"), Context: r.text(goal, "context_analysis")},
@@ -149,11 +152,13 @@ func (r *planReader) object(v lenientjson.Value, name string) lenientjson.Value 
 		return m
 	case m.Kind == lenientjson.Text:
 		r.note("%s is a text, not an object", name)
-		return lenientjson.Value{Kind: lenientjson.Object, Members: []lenientjson.Member{{Name: map[string]string{"goal_understanding": "main_objective",
-			"task_decomposition": "subtasks", "action_plan": "actions"}[name], Value: m}}}
+		return lenientjson.Value{Kind: lenientjson.Object,
+			Members: []lenientjson.Member{{Name: map[string]string{"goal_understanding": "main_objective",
+				"task_decomposition": "subtasks", "action_plan": "actions"}[name], Value: m}}}
 	case m.Kind == lenientjson.List:
 		r.note("%s is a list, not an object", name)
-		return lenientjson.Value{Kind: lenientjson.Object, Members: []lenientjson.Member{{Name: "subtasks", Value: m}, {Name: "actions", Value: m}, {Name: "success_criteria", Value: m}}}
+		return lenientjson.Value{Kind: lenientjson.Object, Members: []lenientjson.Member{{Name: "subtasks", Value: m},
+			{Name: "actions", Value: m}, {Name: "success_criteria", Value: m}}}
 	default:
 		r.note("%s is not an object", name)
 	}
@@ -172,7 +177,8 @@ func (r *planReader) selection(v lenientjson.Value) Selection {
 		r.note("selected_environment is not an object")
 		return Selection{}
 	}
-	return Selection{text.Line(r.text(m, "name"), 100), r.text(m, "reasoning"), r.commands(m, "setup_commands"), r.checks(m, "verification")}
+	return Selection{text.Line(r.text(m, "name"), 100), r.text(m, "reasoning"), r.commands(m, "setup_commands"),
+		r.checks(m, "verification")}
 }
 
 func (r *planReader) text(v lenientjson.Value, name string) string {
@@ -219,7 +225,8 @@ func (r *planReader) described(name string, v lenientjson.Value) string {
 	if v.Kind != lenientjson.Object {
 		return r.written(name, v)
 	}
-	for _, key := range []string{"description", "purpose", "title", "name", "command", "text", "criterion", "id", "task_id"} {
+	for _, key := range []string{"description", "purpose", "title", "name", "command", "text", "criterion", "id",
+		"task_id"} {
 		if m, ok := v.Get(key); ok && m.Kind != lenientjson.Object && m.Kind != lenientjson.List {
 			return r.written(key, m)
 		}
@@ -287,7 +294,8 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 	switch {
 	case v.Kind == lenientjson.Null:
 		return c, false
-	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > longestText, strings.TrimSpace(command.Text) == "":
+	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > longestText,
+		strings.TrimSpace(command.Text) == "":
 		r.note("%s has an entry that is no command", name)
 		return c, false
 	}
@@ -297,7 +305,8 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 
 // fallback is the plan for a task whose model could not write one.
 func fallback(t Task) *Plan {
-	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)}, Comment: "No plan could be read from the model's answer; the work goes on without one."}
+	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},
+		Comment: "No plan could be read from the model's answer; the work goes on without one."}
 }
 
 // change puts another text in the place of each.
@@ -307,7 +316,8 @@ func (p *Plan) change(to func(string) string) {
 			list[i] = to(list[i])
 		}
 	}
-	for _, text := range []*string{&p.Goal.Objective, &p.Goal.Context, &p.Decomposition.Reasoning, &p.Environment.Name, &p.Environment.Reasoning, &p.Comment} {
+	for _, text := range []*string{&p.Goal.Objective, &p.Goal.Context, &p.Decomposition.Reasoning, &p.Environment.Name,
+		&p.Environment.Reasoning, &p.Comment} {
 		*text = to(*text)
 	}
 	for _, list := range [][]string{p.Goal.Criteria, p.Goal.Constraints, p.Action.Order, p.Environment.Setup, p.Notes} {

@@ -15,7 +15,8 @@ func TestReadPlan(t *testing.T) {
 		t.Fatalf("%+v, %v", bare, err)
 	}
 	want := Selection{"python", "there is Python", []string{"setup"}, []Check{{Command: "check"}}}
-	if !reflect.DeepEqual(bare.Environment, want) || bare.Goal.Objective != "Fix a.txt" || bare.Decomposition.Subtasks[0] != (Part{"1", "append the word"}) || bare.Action.Order[0] != "1" {
+	if !reflect.DeepEqual(bare.Environment, want) || bare.Goal.Objective != "Fix a.txt" ||
+		bare.Decomposition.Subtasks[0] != (Part{"1", "append the word"}) || bare.Action.Order[0] != "1" {
 		t.Errorf("%+v", bare)
 	}
 	for name, text := range map[string]string{
@@ -75,9 +76,11 @@ func TestOddPlans(t *testing.T) {
 			func(p *Plan) bool {
 				return reflect.DeepEqual(p.Environment.Verification, []Check{{"node -v", "v20"}})
 			}},
-		"too many commands": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":[` + strings.Repeat(`"a",`, 100) + `"b"]}}`,
+		"too many commands": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":[` +
+			strings.Repeat(`"a",`, 100) + `"b"]}}`,
 			func(p *Plan) bool { return len(p.Environment.Setup) == mostCommands }},
-		"too long a command": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":["` + strings.Repeat("a", 5000) + `"]}}`,
+		"too long a command": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":["` +
+			strings.Repeat("a", 5000) + `"]}}`,
 			func(p *Plan) bool { return len(p.Environment.Setup) == 0 }},
 		"name of several lines": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"no\nde"}}`,
 			func(p *Plan) bool { return p.Environment.Name == "no de" }},
@@ -90,7 +93,8 @@ func TestOddPlans(t *testing.T) {
 }
 
 func TestNoPlanInIt(t *testing.T) {
-	for _, text := range []string{"", " ", "{}", "[]", "null", "I have no plan.", `{"selected_environment":{"name":"node"}}`, `{"goal_understanding":{"main_objective":""}}`,
+	for _, text := range []string{"", " ", "{}", "[]", "null", "I have no plan.",
+		`{"selected_environment":{"name":"node"}}`, `{"goal_understanding":{"main_objective":""}}`,
 		`{"goal_understanding":{"main_objective":"x"},"selected_environment":{"name":"node","setup_commands":["rm -r /workspace/tm`,
 		"<think>" + goodPlan, strings.Repeat("x", 300<<10), goodPlan[:len(goodPlan)/2]} {
 		if p, err := ReadPlan(text); err == nil || fault.KindOf(err) == fault.Other {
@@ -108,7 +112,8 @@ func FuzzReadPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(p.Environment.Setup) > mostCommands || len(p.Decomposition.Subtasks) > mostParts || len(p.Notes) > 10 || strings.ContainsAny(p.Environment.Name, "\n\x00") {
+		if len(p.Environment.Setup) > mostCommands || len(p.Decomposition.Subtasks) > mostParts || len(p.Notes) > 10 ||
+			strings.ContainsAny(p.Environment.Name, "\n\x00") {
 			t.Errorf("%+v", p)
 		}
 		// What is kept of a plan can be read again.
@@ -156,7 +161,8 @@ func TestWhyNoPlan(t *testing.T) {
 		strings.Repeat("x", 300<<10):                                          "read plan from the answer: it is longer than 256 KB",
 	} {
 		_, err := ReadPlan(text)
-		if err == nil || err.Error() != want || !strings.Contains(fault.Hint(err), "goal_understanding is an object with the text main_objective") {
+		if err == nil || err.Error() != want ||
+			!strings.Contains(fault.Hint(err), "goal_understanding is an object with the text main_objective") {
 			t.Errorf("%.60q: %v (%s)", text, err, fault.Hint(err))
 		}
 	}

@@ -86,7 +86,8 @@ func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 			turn.Text = "(nothing)"
 		}
 		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: e.Secrets.Text(turn.Text)},
-			llm.Item{Role: llm.User, Text: "That is no plan: " + err.Error() + " (" + fault.Hint(err) + "). Answer with the one JSON object that was described, and nothing else."})
+			llm.Item{Role: llm.User, Text: "That is no plan: " + err.Error() + " (" + fault.Hint(err) +
+				"). Answer with the one JSON object that was described, and nothing else."})
 	}
 	return nil, nil
 }
@@ -97,8 +98,10 @@ func (e *taskRun) replan(ctx context.Context, why string) (bool, error) {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return false, nil
 	}
-	text := e.rec.Statement + "\n\nThe plan so far:\n" + planJSON(e.rec.Plan) + "\n\nIt has to be changed:\n" + data("the work so far", e.Secrets.Text(why)) +
-		"\n\nWrite the new plan. The environment stays " + e.rec.Environment + "; what was changed in the project is still there."
+	text := e.rec.Statement + "\n\nThe plan so far:\n" + planJSON(e.rec.Plan) + "\n\nIt has to be changed:\n" +
+		data("the work so far", e.Secrets.Text(why)) +
+		"\n\nWrite the new plan. The environment stays " + e.rec.Environment +
+		"; what was changed in the project is still there."
 	e.rec.Count.Plans++ // also if it comes to nothing: this must end
 	p, err := e.askPlan(ctx, text)
 	if p == nil || err != nil {
@@ -182,9 +185,11 @@ func (e *taskRun) affordable(ctx context.Context) error {
 	case c.Turns >= l.Turns:
 		return over(fmt.Sprintf("after %d turns it is not done", c.Turns), "raise planning.max_turns, or split the task")
 	case c.Actions >= l.Actions:
-		return over(fmt.Sprintf("after %d actions it is not done", c.Actions), "raise planning.max_actions, or split the task")
+		return over(fmt.Sprintf("after %d actions it is not done", c.Actions),
+			"raise planning.max_actions, or split the task")
 	case spent.Tokens() >= l.Tokens:
-		return over(fmt.Sprintf("it used %d of %d tokens", spent.Tokens(), l.Tokens), "raise planning.max_tokens, or split the task")
+		return over(fmt.Sprintf("it used %d of %d tokens", spent.Tokens(), l.Tokens),
+			"raise planning.max_tokens, or split the task")
 	case l.Cost > 0 && spent.Cost >= l.Cost:
 		return over(fmt.Sprintf("it cost $%.2f of $%.2f", spent.Cost, l.Cost), "raise planning.max_cost, or split the task")
 	}
@@ -202,9 +207,11 @@ func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error)
 	case err != nil:
 		return unavailable{err} // unbooked means unasked
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
-		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens), "raise planning.max_user_tokens, or wait for the next month")
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens),
+			"raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:
-		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost, l.UserCost), "raise planning.max_user_cost, or wait for the next month")
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost,
+			l.UserCost), "raise planning.max_user_cost, or wait for the next month")
 	}
 	return nil
 }

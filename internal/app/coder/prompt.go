@@ -36,14 +36,16 @@ func (e *taskRun) planningPrompt() string {
 }
 
 func (e *taskRun) executionPrompt() string {
-	return filled(executionText, "executor", e.Environments.prompt(e.rec.Environment), "rules", strings.TrimSpace(rulesText))
+	return filled(executionText, "executor", e.Environments.prompt(e.rec.Environment), "rules",
+		strings.TrimSpace(rulesText))
 }
 
 // described is the task as a model is told of it.
 func (e *taskRun) described(said []Comment) string {
 	t, parts := e.task, []string(nil)
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, text.Line(t.Repo, 200)))
-	text := e.Secrets.Text(weighed(text.Line(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
+	text := e.Secrets.Text(weighed(text.Line(t.Title, 500)+"\n\n"+t.Body,
+		e.room()/8)) // before it is fenced: a secret may seem to go on to the end
 	if t.Trusted {
 		parts = append(parts, worded(t.Author, text)...)
 	} else {
@@ -99,7 +101,8 @@ func (e *taskRun) inherited(past []Past) string {
 	var b strings.Builder
 	for _, p := range past[max(0, len(past)-5):] {
 		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)
-		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary}, {"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
+		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary},
+			{"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
 			if part.text != "" {
 				fmt.Fprintf(&b, " %s: %s.", part.name, text.Line(part.text, 500))
 			}

@@ -68,7 +68,8 @@ func (e *taskRun) revise(ctx context.Context, why, say string) error {
 		return e.tell(ctx)
 	}
 	e.note("there is a new plan")
-	e.rec.Because, e.rec.Request = text.Shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart), say+"\n"+planJSON(e.rec.Plan)
+	e.rec.Because, e.rec.Request = text.Shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart),
+		say+"\n"+planJSON(e.rec.Plan)
 	if err := e.save(ctx); err != nil {
 		return err
 	}
@@ -83,7 +84,8 @@ func readReflection(answer string) reflection {
 		return reflection{assessment: text.Shorten(strings.TrimSpace(answer), longestText)}
 	}
 	r := planReader{}
-	return reflection{assessment: r.text(v, "assessment"), next: r.text(v, "next"), revise: isTrue(r.text(v, "plan_revision_needed"))}
+	return reflection{assessment: r.text(v, "assessment"), next: r.text(v, "next"),
+		revise: isTrue(r.text(v, "plan_revision_needed"))}
 }
 
 func isTrue(text string) bool {

@@ -36,7 +36,8 @@ func (e *taskRun) planComment() string {
 	e.bullets(&b, "**Constraints:**", p.Goal.Constraints)
 	e.bullets(&b, "**Steps:**", e.steps())
 	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
-	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name), e.rec.Environment) { // else it speaks for another one
+	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name),
+		e.rec.Environment) { // else it speaks for another one
 		b.WriteString(" — " + e.line(p.Environment.Reasoning, 500))
 	}
 	b.WriteString("\n\n")
@@ -81,8 +82,9 @@ func (e *taskRun) bullets(b *strings.Builder, head string, list []string) {
 }
 
 // phaseNames are what people read.
-var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing the environment", Execution: "working", Verification: "verifying",
-	Delivery: "delivering", Reporting: "ending", Ended: "ended"}
+var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing the environment", Execution: "working",
+	Verification: "verifying",
+	Delivery:     "delivering", Reporting: "ending", Ended: "ended"}
 
 // progress is the comment that is written anew as the work goes on. It has no
 // time in it: the forge shows when it was changed.
@@ -100,7 +102,8 @@ func (e *taskRun) progress() string {
 	}
 	e.bullets(&b, "Warnings:", e.rec.Warnings)
 	if len(e.rec.Ignored) > 0 {
-		fmt.Fprintf(&b, "Comments of people without write access were not followed: %s\n\n", e.safe(strings.Join(e.rec.Ignored, ", "), longestPart))
+		fmt.Fprintf(&b, "Comments of people without write access were not followed: %s\n\n",
+			e.safe(strings.Join(e.rec.Ignored, ", "), longestPart))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -152,7 +155,8 @@ func (e *taskRun) whereabouts() string {
 		return ""
 	}
 	ref := f.Kept(e.task)
-	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) + " brings it as `FETCH_HEAD`.\n\n"
+	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) +
+		" brings it as `FETCH_HEAD`.\n\n"
 }
 
 // capital makes a sentence of a reason.

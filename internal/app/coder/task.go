@@ -47,7 +47,8 @@ func (s State) Move(to State) (State, error) {
 	if slices.Contains(moves[s], to) {
 		return to, nil
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: "move task", Subject: string(s) + " to " + string(to), Why: "a task that is " + string(s) + " can only become " + words(moves[s])}
+	e := &fault.Error{Kind: fault.Invalid, Op: "move task", Subject: string(s) + " to " + string(to),
+		Why: "a task that is " + string(s) + " can only become " + words(moves[s])}
 	if s.Final() {
 		e.Why, e.Hint = "the task has ended as "+string(s), "begin another for the same issue"
 	}

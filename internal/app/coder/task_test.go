@@ -47,7 +47,8 @@ func TestThread(t *testing.T) {
 
 // One name on two forges is two people.
 func TestPayer(t *testing.T) {
-	for want, task := range map[string]Task{"github/alice": {Provider: "github", Author: "alice"}, "gitlab/bob": {Provider: "gitlab", Author: "alice", User: "bob"}, "alice": {Author: "alice"}} {
+	for want, task := range map[string]Task{"github/alice": {Provider: "github", Author: "alice"},
+		"gitlab/bob": {Provider: "gitlab", Author: "alice", User: "bob"}, "alice": {Author: "alice"}} {
 		if got := task.payer(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -55,7 +56,8 @@ func TestPayer(t *testing.T) {
 }
 
 func TestCallBefore(t *testing.T) {
-	for key, want := range map[string]bool{"call-1-abc": true, "call-2-abc": true, "call-3-abc": false, "call-12-x": false, "call-x-1": false, "plan-1": false, "push-1": false, "": false} {
+	for key, want := range map[string]bool{"call-1-abc": true, "call-2-abc": true, "call-3-abc": false, "call-12-x": false,
+		"call-x-1": false, "plan-1": false, "push-1": false, "": false} {
 		if got := CallBefore(key, 3); got != want {
 			t.Errorf("%s: %v", key, got)
 		}

@@ -52,12 +52,14 @@ func fenced(kind, from, body string) string {
 	body = unmarked(text.Visible(body))
 	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + body))
 	mark := hex.EncodeToString(sum[:8])
-	return "<" + kind + " " + mark + " from=\"" + text.Line(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + body + "\n</" + kind + " " + mark + ">"
+	return "<" + kind + " " + mark + " from=\"" + text.Line(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + body +
+		"\n</" + kind + " " + mark + ">"
 }
 
 // marks are what only hako may write, in any spelling that a model could take
 // for it: with signs in it that nobody sees, with other blanks, as JSON.
-var marks = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+var marks = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` +
+	scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
 
 // hidden matches what nobody sees.
 const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
@@ -82,7 +84,8 @@ func instruction(from, text string) string { return fenced("instruction", from, 
 
 // Paths of the machine that hako runs on, and addresses, which are told apart.
 var (
-	unixPath    = lazyregexp.New(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
+	unixPath = lazyregexp.New(
+		`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
 	windowsPath = lazyregexp.New(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
 	webAddress  = lazyregexp.New(`^https?://`)
 )

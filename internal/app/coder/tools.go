@@ -34,7 +34,8 @@ func (e *taskRun) tools(ctx context.Context) ([]tool.Tool, error) {
 	e.known, e.rec.Tools = make(map[string]bool), nil
 	for i := range list {
 		if e.known[list[i].Name] {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tools", Subject: list[i].Name, Why: "there are two of this name", Hint: "give one of the MCP servers another name"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tools", Subject: list[i].Name,
+				Why: "there are two of this name", Hint: "give one of the MCP servers another name"}
 		}
 		e.known[list[i].Name] = true
 		e.rec.Tools = append(e.rec.Tools, list[i].Name)
@@ -58,7 +59,8 @@ func (e *taskRun) executeCall(ctx context.Context, arguments string) (string, er
 		Dir     *string `json:"working_directory"` // models fill in null where they mean nothing
 	}
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Command == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Execute.Name, Why: "the arguments are no object with a command", Hint: "the arguments are command, working_directory?"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Execute.Name,
+			Why: "the arguments are no object with a command", Hint: "the arguments are command, working_directory?"}
 	}
 	dir := ""
 	if in.Dir != nil {
@@ -85,7 +87,8 @@ func readable(v any) string {
 
 func (e *taskRun) editCall(ctx context.Context, arguments string) (string, error) {
 	if !json.Valid([]byte(arguments)) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Edit.Name, Why: "the arguments are no JSON object", Hint: "the arguments are command, path and what the command needs"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Edit.Name, Why: "the arguments are no JSON object",
+			Hint: "the arguments are command, path and what the command needs"}
 	}
 	answer, err := e.workspace.Edit(ctx, json.RawMessage(arguments))
 	return string(answer), err
@@ -117,7 +120,9 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 		var refused error // an answer too: it must not keep the journal from going on
 		body, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
 			if again {
-				return "", &fault.Error{Kind: fault.Unavailable, Op: "call " + t.Name, Why: "another worker began this call, and nobody knows whether it was carried out", Hint: "look first whether it was"}
+				return "", &fault.Error{Kind: fault.Unavailable, Op: "call " + t.Name,
+					Why:  "another worker began this call, and nobody knows whether it was carried out",
+					Hint: "look first whether it was"}
 			}
 			body, err := call(ctx, arguments)
 			refused = err
@@ -132,7 +137,8 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 }
 
 // counted keeps count of what fails, so that a model that goes in circles ends.
-func (e *taskRun) counted(name string, call func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
+func (e *taskRun) counted(name string, call func(context.Context, string) (string, error)) func(context.Context,
+	string) (string, error) {
 	return func(ctx context.Context, arguments string) (string, error) {
 		text, err := call(ctx, arguments)
 		text = unmarked(text) // what a file or a page says is not for it to say who said it

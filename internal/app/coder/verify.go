@@ -82,7 +82,8 @@ func ended(status int, output string) string {
 
 // judged asks the model itself where no plan says how to check.
 func (e *taskRun) judged(ctx context.Context) ([]Check, []string, error) {
-	d := &llm.Dialog{System: e.executionPrompt(), Items: append(e.rec.Items[:len(e.rec.Items):len(e.rec.Items)], llm.Item{Role: llm.User, Text: strings.TrimSpace(verificationText)})}
+	d := &llm.Dialog{System: e.executionPrompt(), Items: append(e.rec.Items[:len(e.rec.Items):len(e.rec.Items)],
+		llm.Item{Role: llm.User, Text: strings.TrimSpace(verificationText)})}
 	for range e.limits.PlanTries {
 		turn, err := e.ask(ctx, e.pinned(d))
 		if err != nil {
@@ -91,7 +92,9 @@ func (e *taskRun) judged(ctx context.Context) ([]Check, []string, error) {
 		if checks, issues, ok := readVerdict(turn.Text); ok {
 			return checks, issues, nil
 		}
-		d.Items = append(d.Items, llm.Item{Role: llm.User, Text: "That could not be read. Answer with the one JSON object that was described, and nothing else."})
+		d.Items = append(d.Items,
+			llm.Item{Role: llm.User,
+				Text: "That could not be read. Answer with the one JSON object that was described, and nothing else."})
 	}
 	return nil, []string{"the model could not say whether the work is done"}, nil
 }
@@ -113,7 +116,8 @@ func readVerdict(text string) (checks []Check, issues []string, ok bool) {
 
 // notYet goes back to work with a new plan, as often as that is allowed.
 func (e *taskRun) notYet(ctx context.Context, issues string) error {
-	failed := &fault.Error{Kind: fault.Other, Op: "verify", Why: issues, Hint: "look at what was said, and comment how to go on in another try"}
+	failed := &fault.Error{Kind: fault.Other, Op: "verify", Why: issues,
+		Hint: "look at what was said, and comment how to go on in another try"}
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}

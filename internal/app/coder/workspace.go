@@ -19,7 +19,8 @@ func (e *taskRun) environment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.rec.Statement += "\n\nThe plan:\n" + weighed(planJSON(e.rec.Plan), e.room()/16) + "\n\nThe environment is " + e.rec.Environment + "."
+	e.rec.Statement += "\n\nThe plan:\n" + weighed(planJSON(e.rec.Plan), e.room()/16) + "\n\nThe environment is " +
+		e.rec.Environment + "."
 	if len(e.rec.Warnings) > 0 {
 		e.rec.Statement += "\n\nWhat went wrong so far:\n" + data("hako", strings.Join(e.rec.Warnings, "\n"))
 	}
@@ -37,7 +38,8 @@ func (e *taskRun) enter(ctx context.Context) error {
 	}
 	workspace, err := e.Workspaces.Prepare(ctx, e.task, e.rec.Environment, e.rec.Kept)
 	if err != nil {
-		return &fault.Error{Kind: fault.KindOf(err), Op: "prepare environment", Subject: e.rec.Environment, Err: err, Hint: fault.Hint(err)}
+		return &fault.Error{Kind: fault.KindOf(err), Op: "prepare environment", Subject: e.rec.Environment, Err: err,
+			Hint: fault.Hint(err)}
 	}
 	e.workspace = workspace
 	if f, ok := workspace.(Warner); ok {
@@ -61,7 +63,8 @@ func (e *taskRun) setUp(ctx context.Context) error {
 		case err != nil:
 			e.warn(fmt.Sprintf("setup command %q: %v", text.Line(command, 200), err))
 		case out.ExitCode != 0:
-			e.warn(fmt.Sprintf("setup command %q", text.Line(command, 200)) + ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
+			e.warn(fmt.Sprintf("setup command %q", text.Line(command, 200)) +
+				ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
 		}
 	}
 	return nil
@@ -83,7 +86,8 @@ func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 		if err != nil || out.ExitCode != 0 || strings.TrimSpace(out.Stdout) == "" {
 			continue
 		}
-		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" + data(name+" of the repository", e.Secrets.Text(weighed(out.Stdout, e.room()/16)))
+		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" +
+			data(name+" of the repository", e.Secrets.Text(weighed(out.Stdout, e.room()/16)))
 	}
 	return text, nil
 }

@@ -37,7 +37,8 @@ func TestDeniedByTheGate(t *testing.T) {
 	})
 	h := start(t, d, "cat <(ls)")
 	s, err := d.Status(h)
-	if err != nil || s.State != run.JobDenied || s.Exit != 126 || !strings.Contains(s.Why, "process substitution") || s.Hint == "" {
+	if err != nil || s.State != run.JobDenied || s.Exit != 126 || !strings.Contains(s.Why, "process substitution") ||
+		s.Hint == "" {
 		t.Errorf("%+v: %v", s, err)
 	}
 	f, err := audit.OpenRead(record)

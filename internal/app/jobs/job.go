@@ -45,7 +45,8 @@ func (d *List) work(j *job) {
 func (d *List) run(j *job) (res run.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &fault.Error{Op: "run job", Subject: string(j.handle), Why: fmt.Sprint("the runner broke: ", p), Hint: "this is a mistake in hako; please report it"}
+			err = &fault.Error{Op: "run job", Subject: string(j.handle), Why: fmt.Sprint("the runner broke: ", p),
+				Hint: "this is a mistake in hako; please report it"}
 		}
 	}()
 	runner, putAway, err := d.opts.New(j.ctx)
@@ -124,7 +125,8 @@ func (j *job) wait(ctx context.Context, op string) (run.Job, error) {
 		return j.report(), nil
 	case <-ctx.Done():
 	}
-	return j.report(), &fault.Error{Kind: fault.Timeout, Op: op, Subject: string(j.handle), Why: "it is still running", Hint: "ask for its status later, or kill it"}
+	return j.report(), &fault.Error{Kind: fault.Timeout, Op: op, Subject: string(j.handle), Why: "it is still running",
+		Hint: "ask for its status later, or kill it"}
 }
 
 // report is the status as it is now.

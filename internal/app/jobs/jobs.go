@@ -96,7 +96,8 @@ func Open(o Options) (*List, error) {
 	o = o.filled()
 	dir, err := ownerfile.MakeDir(o.Spool, "hako-jobs-")
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool, Why: "no directory for outputs can be made there", Err: cause(err),
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool,
+			Why: "no directory for outputs can be made there", Err: cause(err),
 			Hint: "name one that can be written"}
 	}
 	d := &List{opts: o, dir: dir}
@@ -116,7 +117,8 @@ func (d *List) Start(ctx context.Context, req run.Request) (run.JobHandle, error
 		return "", &fault.Error{Op: "start job", Why: "the caller is gone", Err: err}
 	}
 	if req.Stdout != nil || req.Stderr != nil {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "its output already goes elsewhere", Hint: "leave Stdout and Stderr empty and read the output by handle"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "its output already goes elsewhere",
+			Hint: "leave Stdout and Stderr empty and read the output by handle"}
 	}
 	j, err := d.admit(req)
 	if err != nil {
@@ -140,7 +142,8 @@ func (d *List) admit(req run.Request) (*job, error) {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "start job", Why: "no more jobs are taken: the session is over"}
 	}
 	if running := d.running(); len(running) >= d.opts.MaxRunning {
-		return nil, &fault.Error{Kind: fault.Exhausted, Op: "start job", Why: fmt.Sprintf("%d jobs are running, and no more may", len(running)),
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "start job",
+			Why:  fmt.Sprintf("%d jobs are running, and no more may", len(running)),
 			Hint: "wait for one of them or kill one: " + strings.Join(running, ", ")}
 	}
 	j := d.newJob(req)
@@ -168,7 +171,8 @@ func (d *List) newJob(req run.Request) *job {
 	j.log = &spool{create: d.create, limit: d.opts.Limit}
 	j.errors = &spool{create: d.create, limit: d.opts.Limit}
 	j.ctx, j.cancel = context.WithCancel(d.ctx)
-	j.status = run.Job{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: run.JobRunning, Began: d.opts.Now()}
+	j.status = run.Job{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: run.JobRunning,
+		Began: d.opts.Now()}
 	return j
 }
 
@@ -282,7 +286,8 @@ func (d *List) Close() error {
 		j.drop()
 	}
 	if err := d.dir.Remove(); err != nil {
-		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err), Hint: "remove the directory by hand"}
+		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err),
+			Hint: "remove the directory by hand"}
 	}
 	return nil
 }

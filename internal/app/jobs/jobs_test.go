@@ -80,23 +80,31 @@ func untilKilled(ctx context.Context, _ *run.Request) (run.Result, error) {
 }
 
 func TestHowJobsEnd(t *testing.T) {
-	refused := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "rm -rf /", Why: "it removes everything", Hint: "remove files by name"}
+	refused := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "rm -rf /", Why: "it removes everything",
+		Hint: "remove files by name"}
 	for name, c := range map[string]struct {
 		res  run.Result
 		err  error
 		want run.Job
 	}{
-		"done":            {run.Result{}, nil, run.Job{State: run.JobDone}},
-		"failed":          {run.Result{Exit: 3}, nil, run.Job{State: run.JobFailed, Exit: 3}},
-		"broken off":      {run.Result{}, errors.New("no more"), run.Job{State: run.JobFailed, Exit: 1, Why: "no more"}},
-		"timed out":       {run.Result{Exit: 124, TimedOut: true}, nil, run.Job{State: run.JobTimedOut, Exit: 124}},
-		"timed out, said": {run.Result{}, &fault.Error{Kind: fault.Timeout, Op: "run"}, run.Job{State: run.JobTimedOut, Exit: 124, Why: "run"}},
-		"over a deadline": {run.Result{}, context.DeadlineExceeded, run.Job{State: run.JobTimedOut, Exit: 124, Why: "context deadline exceeded"}},
-		"denied":          {run.Result{}, refused, run.Job{State: run.JobDenied, Exit: 126, Why: "denied rm -rf /: it removes everything", Hint: "remove files by name"}},
+		"done":       {run.Result{}, nil, run.Job{State: run.JobDone}},
+		"failed":     {run.Result{Exit: 3}, nil, run.Job{State: run.JobFailed, Exit: 3}},
+		"broken off": {run.Result{}, errors.New("no more"), run.Job{State: run.JobFailed, Exit: 1, Why: "no more"}},
+		"timed out":  {run.Result{Exit: 124, TimedOut: true}, nil, run.Job{State: run.JobTimedOut, Exit: 124}},
+		"timed out, said": {run.Result{}, &fault.Error{Kind: fault.Timeout, Op: "run"},
+			run.Job{State: run.JobTimedOut, Exit: 124, Why: "run"}},
+		"over a deadline": {run.Result{}, context.DeadlineExceeded,
+			run.Job{State: run.JobTimedOut, Exit: 124, Why: "context deadline exceeded"}},
+		"denied": {run.Result{}, refused,
+			run.Job{State: run.JobDenied, Exit: 126, Why: "denied rm -rf /: it removes everything",
+				Hint: "remove files by name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			d := desk(t, Options{Now: func() time.Time { return at }}, func(context.Context, *run.Request) (run.Result, error) { return c.res, c.err })
+			d := desk(t, Options{Now: func() time.Time { return at }}, func(context.Context, *run.Request) (run.Result,
+				error) {
+				return c.res, c.err
+			})
 			h := start(t, d, "a script")
 			c.want.Handle, c.want.Command, c.want.Reason, c.want.Actor = h, "a script", "a test", "user"
 			c.want.Began, c.want.Ended = at, at
@@ -210,13 +218,14 @@ func TestNoMoreThanSoMany(t *testing.T) {
 func TestTheOldestGo(t *testing.T) {
 	var now atomic.Int64
 	ends := map[string]chan struct{}{"slow": make(chan struct{}), "a": nil, "b": nil, "c": nil}
-	d := desk(t, Options{Keep: 2, Now: func() time.Time { return time.Unix(now.Add(1), 0) }}, func(ctx context.Context, req *run.Request) (run.Result, error) {
-		if end := ends[req.Script]; end != nil {
-			<-end
-		}
-		io.WriteString(req.Stdout, req.Script)
-		return run.Result{}, nil
-	})
+	d := desk(t, Options{Keep: 2, Now: func() time.Time { return time.Unix(now.Add(1), 0) }},
+		func(ctx context.Context, req *run.Request) (run.Result, error) {
+			if end := ends[req.Script]; end != nil {
+				<-end
+			}
+			io.WriteString(req.Stdout, req.Script)
+			return run.Result{}, nil
+		})
 	slow := start(t, d, "slow")
 	a := start(t, d, "a")
 	wait(t, d, a)
@@ -238,7 +247,8 @@ func TestTheOldestGo(t *testing.T) {
 
 func TestUnknownHandle(t *testing.T) {
 	d := desk(t, Options{Lists: "hako jobs list"}, untilKilled)
-	for _, h := range []run.JobHandle{"", "job-nope", "../../etc/passwd", run.JobHandle(strings.Repeat("長", 1000) + "\x1b")} {
+	for _, h := range []run.JobHandle{"", "job-nope", "../../etc/passwd",
+		run.JobHandle(strings.Repeat("長", 1000) + "\x1b")} {
 		for name, ask := range map[string]func() error{
 			"status": func() error { _, err := d.Status(h); return err },
 			"output": func() error { _, err := d.Output(h, Both, 0, 0); return err },
@@ -246,7 +256,8 @@ func TestUnknownHandle(t *testing.T) {
 			"kill":   func() error { _, err := d.Kill(t.Context(), h); return err },
 		} {
 			err := ask()
-			if fault.KindOf(err) != fault.NotFound || fault.Hint(err) != "hako jobs list" || len([]rune(err.Error())) > 150 || strings.Contains(err.Error(), "\x1b") {
+			if fault.KindOf(err) != fault.NotFound || fault.Hint(err) != "hako jobs list" || len([]rune(err.Error())) > 150 ||
+				strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -278,7 +289,8 @@ func TestTheRequest(t *testing.T) {
 	if got[0].ID != string(h) || got[1].ID != "agent/2" || got[1].Timeout != time.Hour || got[1].Dir != "/d" {
 		t.Errorf("%+v", got)
 	}
-	if _, err := d.Start(t.Context(), run.Request{Script: "z", Stderr: io.Discard}); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+	if _, err := d.Start(t.Context(), run.Request{Script: "z", Stderr: io.Discard}); fault.KindOf(err) != fault.Invalid ||
+		fault.Hint(err) == "" {
 		t.Errorf("with an output of its own: %v", err)
 	}
 }
@@ -301,7 +313,8 @@ func TestRunnersAreMadeAndPutAway(t *testing.T) {
 	if s := wait(t, d, start(t, d, "x")); s.State != run.JobDone || away.Load() != 1 {
 		t.Errorf("%+v, %d away", s, away.Load())
 	}
-	if s := wait(t, d, start(t, d, "break")); s.State != run.JobFailed || away.Load() != 2 || !strings.Contains(s.Why, "something impossible") {
+	if s := wait(t, d, start(t, d, "break")); s.State != run.JobFailed || away.Load() != 2 ||
+		!strings.Contains(s.Why, "something impossible") {
 		t.Errorf("%+v, %d away", s, away.Load())
 	}
 	if s := wait(t, d, start(t, d, "x")); s.State != run.JobFailed || s.Why != "make runner" || s.Hint != "try again" {

@@ -60,7 +60,8 @@ func page(t *testing.T, d *List, h run.JobHandle, from Stream, offset, limit int
 func expect(t *testing.T, p run.JobPage, data string, next int64, more, ended bool) {
 	t.Helper()
 	if string(p.Data) != data || p.Next != next || p.More != more || p.Ended != ended {
-		t.Errorf("%q, next %d, more %v, ended %v; want %q, %d, %v, %v", p.Data, p.Next, p.More, p.Ended, data, next, more, ended)
+		t.Errorf("%q, next %d, more %v, ended %v; want %q, %d, %v, %v", p.Data, p.Next, p.More, p.Ended, data, next, more,
+			ended)
 	}
 }
 
@@ -196,7 +197,8 @@ func TestFullDisk(t *testing.T) {
 			job.step()
 			job.next <- struct{}{}
 			s := wait(t, d, h)
-			if s.State != run.JobDone || s.Bytes != 14 || s.Dropped != 14-int64(len(c.want)) || s.DropWhy != "it cannot be written: "+syscall.ENOSPC.Error() {
+			if s.State != run.JobDone || s.Bytes != 14 || s.Dropped != 14-int64(len(c.want)) ||
+				s.DropWhy != "it cannot be written: "+syscall.ENOSPC.Error() {
 				t.Errorf("%+v", s)
 			}
 			expect(t, page(t, d, h, Both, 0, 0), c.want, int64(len(c.want)), false, true)

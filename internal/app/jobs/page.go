@@ -53,15 +53,19 @@ func checkPage(h run.JobHandle, from Stream, offset, limit int64) error {
 	why, hint := "", ""
 	switch {
 	case from != Both && from != Stderr:
-		why, hint = fmt.Sprintf("there is no output called %q", brief(string(from))), "leave it empty for all that was printed, or write stderr"
+		why, hint = fmt.Sprintf("there is no output called %q", brief(string(from))),
+			"leave it empty for all that was printed, or write stderr"
 	case offset < 0:
-		why, hint = fmt.Sprintf("the offset is %d, below 0", offset), "an offset is a byte of the output: 0, or where the page before says the next one begins"
+		why, hint = fmt.Sprintf("the offset is %d, below 0", offset),
+			"an offset is a byte of the output: 0, or where the page before says the next one begins"
 	case limit < 0 || limit > largePage:
-		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, largePage), "ask for the rest page by page"
+		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, largePage),
+			"ask for the rest page by page"
 	default:
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", brief(string(h))), Why: why, Hint: hint}
+	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", brief(string(h))), Why: why,
+		Hint: hint}
 }
 
 // unreadable says why there is no page: most likely the job was forgotten while
@@ -70,7 +74,8 @@ func (d *List) unreadable(j *job, err error) error {
 	if _, gone := d.find(j.handle); gone != nil {
 		return gone
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: cause(err), Hint: "start the job again"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: cause(err),
+		Hint: "start the job again"}
 }
 
 // page cuts a page out of the output. Whether the job has ended must have been

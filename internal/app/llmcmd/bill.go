@@ -44,7 +44,8 @@ type ModelBill struct {
 // Bill returns what was used so far.
 func (c *Session) Bill() Bill {
 	st := c.table.Stats()
-	r := Bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors, Read: st.Read, Written: st.Written}
+	r := Bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors,
+		Read: st.Read, Written: st.Written}
 	for _, m := range c.models {
 		own := c.billOf(m)
 		own.stats = m.Stats()
@@ -56,7 +57,8 @@ func (c *Session) Bill() Bill {
 
 // Lines are the bill for people: all that is in the one for programs.
 func (r Bill) Lines() []string {
-	list := []string{fmt.Sprintf("%.1f s; %d tool calls, %d of them failed; the model read %d bytes and wrote %d", r.Seconds, total(r.Calls), r.Errors, r.Read, r.Written)}
+	list := []string{fmt.Sprintf("%.1f s; %d tool calls, %d of them failed; the model read %d bytes and wrote %d",
+		r.Seconds, total(r.Calls), r.Errors, r.Read, r.Written)}
 	if len(r.Calls) > 0 {
 		list = append(list, "tools: "+each(r.Calls))
 	}
@@ -87,14 +89,16 @@ func (b ModelBill) nestedLine() string {
 	case b.Cost != nil:
 		cost = fmt.Sprintf("$%.6f", *b.Cost)
 	}
-	return fmt.Sprintf("%s, asked by a script: calls %d, %d tokens in (%d cached), %d out, %s", b.Model, b.Calls, b.Input+b.Cached, b.Cached, b.Output, cost)
+	return fmt.Sprintf("%s, asked by a script: calls %d, %d tokens in (%d cached), %d out, %s", b.Model, b.Calls,
+		b.Input+b.Cached, b.Cached, b.Output, cost)
 }
 
 // weightedLine shows how the weighted tokens come about.
 func (b ModelBill) weightedLine() string {
 	w := b.weights
 	return fmt.Sprintf("%s: retries %d, weighted tokens %d (input %d × %s, cached %d × %s, output %d × %s)",
-		b.Model, b.Retries, b.Weighted, b.Input, quarters(w.Input), b.Cached, quarters(w.Cached), b.Output, quarters(w.Output))
+		b.Model, b.Retries, b.Weighted, b.Input, quarters(w.Input), b.Cached, quarters(w.Cached), b.Output,
+		quarters(w.Output))
 }
 
 func quarters(n int64) string { return strconv.FormatFloat(float64(n)/4, 'f', -1, 64) }

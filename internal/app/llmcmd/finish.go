@@ -118,7 +118,8 @@ func (c *Session) deliver(ctx context.Context, answer agent.Answer) error {
 // unfinished is the error of a session that the model ended neither by exit nor
 // by an answer.
 func (c *Session) unfinished(answer agent.Answer) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "work", Why: "the model stopped without exit", Hint: "say more clearly what is to be written, or use another model"}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "work", Why: "the model stopped without exit",
+		Hint: "say more clearly what is to be written, or use another model"}
 	switch {
 	case strings.TrimSpace(answer.Words) == "":
 		e.Why = "the model answered nothing"

@@ -26,7 +26,8 @@ const mostNested = 1 << 20
 // the budget and a clock that stands still while the model thinks.
 func (c *Session) nested(ctx context.Context, call *shell.Call) error {
 	if c.depth == maxDepth {
-		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep", maxDepth), Hint: "do the work in one call"}
+		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep",
+			maxDepth), Hint: "do the work in one call"}
 	}
 	o, instructions, err := nestedOptions(c.innerModel(), call.Args)
 	if err == nil {
@@ -35,7 +36,8 @@ func (c *Session) nested(ctx context.Context, call *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	n := &Session{Options: o, conf: c.conf, env: c.env, shell: c.shell, meter: c.meter.Child(quota.Limits{}), depth: c.depth + 1, parent: c, recorder: c.recorder, began: time.Now()}
+	n := &Session{Options: o, conf: c.conf, env: c.env, shell: c.shell, meter: c.meter.Child(quota.Limits{}),
+		depth: c.depth + 1, parent: c, recorder: c.recorder, began: time.Now()}
 	n.text, n.notes = call.Stdout, call.Stderr
 	stdin := descriptors.Input{Name: "stdin", Reader: call.Stdin, Size: -1}
 	n.sources = []descriptors.Input{stdin}
@@ -105,7 +107,8 @@ func nestedOptions(inner string, args []string) (*Options, string, error) {
 		err = errors.New("help llmcmd explains it")
 	}
 	if err != nil {
-		return nil, "", &fault.Error{Kind: fault.Invalid, Op: "llmcmd", Err: err, Hint: "usage: llmcmd [-r preset] [-p prompt] instructions"}
+		return nil, "", &fault.Error{Kind: fault.Invalid, Op: "llmcmd", Err: err,
+			Hint: "usage: llmcmd [-r preset] [-p prompt] instructions"}
 	}
 	if err := o.Check(f.Args()); err != nil {
 		return nil, "", err

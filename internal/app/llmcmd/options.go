@@ -23,7 +23,8 @@ func (o *Options) Check(args []string) error {
 	case o.Prompt != "" && o.Preset != "":
 		return bad("-p and -r are both given", "a prompt takes the place of a preset: leave one out")
 	case empty && o.Prompt == "" && o.PlanFile == "":
-		return bad("there are neither instructions nor a prompt", `say what to do: hako cmd -i app.log "count the errors by host"`)
+		return bad("there are neither instructions nor a prompt",
+			`say what to do: hako cmd -i app.log "count the errors by host"`)
 	case o.PlanFile != "" && !empty:
 		return bad("--execute-plan and instructions are both given", "the plan says what to do: leave the instructions out")
 	case o.PlanFile != "" && (o.PlanModel != "" || o.PlanOnly):
@@ -31,7 +32,8 @@ func (o *Options) Check(args []string) error {
 	case o.PlanOnly && o.PlanModel == "" && o.Model == "":
 		return bad("--plan-only needs a model to make the plan", "name it with --plan-model")
 	case o.NoStdin && slices.Contains(o.Inputs, "-"):
-		return bad("-i - and -n are both given", "-n leaves standard input out, -i - makes it an input: leave one of them out")
+		return bad("-i - and -n are both given",
+			"-n leaves standard input out, -i - makes it an input: leave one of them out")
 	}
 	return nil
 }
@@ -48,7 +50,8 @@ func Presets(conf *config.Config) (list []preset.Preset) {
 func readPlan(name string) (*plan.Plan, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: setup.ReasonOf(err), Hint: "--plan-only prints one"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: setup.ReasonOf(err),
+			Hint: "--plan-only prints one"}
 	}
 	p, err := plan.Parse(string(text))
 	if err != nil {

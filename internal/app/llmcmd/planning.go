@@ -28,7 +28,8 @@ func (c *Session) plan(ctx context.Context, request string) (*plan.Plan, error) 
 	c.busy("planning")
 	defer c.busy("")
 	text := c.shell.Secrets.Text(llm.Annotate(request, nil, c.table.Map()))
-	p, err := c.askPlan(ctx, m, &llm.Dialog{System: plan.Instructions(), Items: []llm.Item{{Role: llm.User, Text: text}}, Format: plan.Format(), Temperature: c.temperature()})
+	p, err := c.askPlan(ctx, m, &llm.Dialog{System: plan.Instructions(), Items: []llm.Item{{Role: llm.User, Text: text}},
+		Format: plan.Format(), Temperature: c.temperature()})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,8 @@ func (c *Session) askPlan(ctx context.Context, m *app.MeteredModel, d *llm.Dialo
 			return nil, c.noPlan(m.Name, turn.Text, wrong)
 		}
 		c.note("the planner is asked once more: " + wrong.Error())
-		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: turn.Text}, llm.Item{Role: llm.User, Text: c.shell.Secrets.Text(correction(wrong))})
+		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: turn.Text},
+			llm.Item{Role: llm.User, Text: c.shell.Secrets.Text(correction(wrong))})
 	}
 }
 

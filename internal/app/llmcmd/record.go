@@ -55,7 +55,8 @@ func (c *Session) ofSession(e audit.Event) audit.Event {
 
 // recordRefusal puts a file on record that the model did not get.
 func (c *Session) recordRefusal(path, mode string, err error) {
-	e := audit.Event{What: audit.Denied, ID: c.shell.ID, Actor: "llmcmd", Mode: "read", Effect: policy.Deny.String(), Path: path,
+	e := audit.Event{What: audit.Denied, ID: c.shell.ID, Actor: "llmcmd", Mode: "read", Effect: policy.Deny.String(),
+		Path:   path,
 		Reason: c.shell.Secrets.Text(err.Error()), Kind: fault.KindOf(err).String()}
 	if mode != "r" {
 		e.Mode = "written"

@@ -22,7 +22,8 @@ func (c *Session) rules(fallback bool) (llm.Model, error) {
 		desk.Why = "there is no key and no local model, and the built-in rules cannot do this work"
 	}
 	if c.toldMore() {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd", Why: "the built-in rules follow no prompts and presets of your own",
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd",
+			Why:  "the built-in rules follow no prompts and presets of your own",
 			Hint: "leave them out, or use a real model: export OPENAI_API_KEY=…, or start Ollama; hako doctor says what is missing"}
 	}
 	return desk.New(), nil

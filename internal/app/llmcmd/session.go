@@ -362,7 +362,8 @@ func (c *Session) carryOut(ctx context.Context, instructions string) error {
 		return err
 	}
 	a := c.agent(m)
-	d := &llm.Dialog{System: c.shell.Secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
+	d := &llm.Dialog{System: c.shell.Secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V),
+		Temperature: c.temperature(), CacheKey: "llmcmd"}
 	r := agent.Request{Text: request, Notes: []string{c.table.Map()}}
 	if c.toolless() {
 		if r.Text, err = c.withData(request); err != nil {
@@ -401,7 +402,8 @@ func (c *Session) model(ctx context.Context, spec string) (*app.MeteredModel, er
 		c.note(chosen.Why)
 	}
 	m, err := c.shell.Metered(chosen, c.conf, c.meter, app.ModelOptions{
-		Recorder: c.recorder, Tries: config.LlmcmdRetries.Of(c.conf).V + 1, Pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1), Notify: func(w llm.Waiting) { c.observe(app.RetryEvent(w)) },
+		Recorder: c.recorder, Tries: config.LlmcmdRetries.Of(c.conf).V + 1, Pause: max(config.LlmcmdRetryDelay.Of(c.conf).V,
+			1), Notify: func(w llm.Waiting) { c.observe(app.RetryEvent(w)) },
 	})
 	if err == nil {
 		c.models = append(c.models, m)

@@ -133,7 +133,8 @@ const answerName = "answer"
 
 // form is what the person sees, with the answers that are theirs to give.
 func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
-	answers, meaning := []any{"once", "session", "deny"}, "once: this time only. session: as long as the sandbox is there. deny: do not run it."
+	answers, meaning := []any{"once", "session", "deny"},
+		"once: this time only. session: as long as the sandbox is there. deny: do not run it."
 	if most < gate.Session {
 		answers, meaning = []any{"once", "deny"}, "once: this time only. deny: do not run it."
 	}
@@ -143,7 +144,8 @@ func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 		b.WriteString("\n    " + tame(line))
 	}
 	b.WriteString("\n")
-	for _, line := range [][2]string{{"In", q.Dir}, {"Asked by", q.Actor}, {"Its reason", q.Reason}, {"Needs approval because", q.Why}, {"Rule", q.Rule}} {
+	for _, line := range [][2]string{{"In", q.Dir}, {"Asked by", q.Actor}, {"Its reason", q.Reason},
+		{"Needs approval because", q.Why}, {"Rule", q.Rule}} {
 		if line[1] != "" {
 			b.WriteString("\n" + line[0] + ": " + tame(line[1]))
 		}
@@ -209,7 +211,8 @@ func (d *Server) readState(v *session) (string, error) {
 }
 
 func badState(why string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "take answer", Subject: "requestState", Why: why, Hint: "call the tool again without requestState"}
+	return &fault.Error{Kind: fault.Invalid, Op: "take answer", Subject: "requestState", Why: why,
+		Hint: "call the tool again without requestState"}
 }
 
 // protocolError is a failure that is not for the model: its client made it.

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/gate"
+	"hako/internal/testload"
 	"hako/run"
 )
 
@@ -21,7 +22,8 @@ const askRules = "ask rm # it does not come back\n"
 
 // answers is a client whose person always says the same.
 func answers(asked *atomic.Int64, seen *string, action, word string) *sdk.ClientOptions {
-	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult,
+		error) {
 		asked.Add(1)
 		*seen = req.Params.Message
 		res := &sdk.ElicitResult{Action: action}
@@ -44,7 +46,8 @@ func TestApproval(t *testing.T) {
 			questions    int64 // that two runs lead to
 			allowed      bool
 		}{
-			{"accept", "once", 2, true}, {"accept", "session", 1, true}, {"accept", "deny", 2, false}, {"decline", "", 2, false}, {"cancel", "", 2, false},
+			{"accept", "once", 2, true}, {"accept", "session", 1, true}, {"accept", "deny", 2, false}, {"decline", "", 2, false},
+			{"cancel", "", 2, false},
 		} {
 			for _, way := range []string{"http", "stdio"} {
 				t.Run(way+" "+version+" "+c.action+" "+c.word, func(t *testing.T) {
@@ -57,7 +60,8 @@ func TestApproval(t *testing.T) {
 					}
 					id := client.sandbox()
 					for range 2 {
-						a, _ := client.call("execute", args{"sandbox_id": id, "command": "touch x; echo before; rm x; echo after", "reason": "to tidy up"})
+						a, _ := client.call("execute", args{"sandbox_id": id, "command": "touch x; echo before; rm x; echo after",
+							"reason": "to tidy up"})
 						if c.allowed && (a["ok"] != true || a["stdout_text"] != "before\nafter\n") {
 							t.Errorf("got %v", a)
 						}
@@ -97,7 +101,8 @@ func TestApprovalMidway(t *testing.T) {
 
 // TestQuestionsCannotLie checks that what a model writes stays on its line.
 func TestQuestionsCannotLie(t *testing.T) {
-	got := form(gate.Question{Command: "rm a\nrm b", Reason: "tidy\nRule: none\x1b[8m\u202e", Why: "w", Rule: "r:1"}, gate.Session).Message
+	got := form(gate.Question{Command: "rm a\nrm b", Reason: "tidy\nRule: none\x1b[8m\u202e", Why: "w", Rule: "r:1"},
+		gate.Session).Message
 	want := "Allow this command?\n\n    rm a\n    rm b\n\nIts reason: tidy␊Rule: none␛[8m‹U+202E›\nNeeds approval because: w\nRule: r:1"
 	if got != want {
 		t.Errorf("got %q", got)
@@ -111,11 +116,15 @@ func TestNobodyToAsk(t *testing.T) {
 		d := open(t, Options{Maker: newVirtual(askRules)})
 		c := pipes(t, d, version, nil)
 		a, _ := c.call("execute", args{"sandbox_id": c.sandbox(), "command": "rm x"})
-		if kindOf(a) != "denied" || !strings.Contains(fmt.Sprint(a.problem()["hint"]), "elicitation") || !strings.Contains(fmt.Sprint(a.problem()["reason"]), "cannot put questions") {
+		if kindOf(a) != "denied" || !strings.Contains(fmt.Sprint(a.problem()["hint"]), "elicitation") ||
+			!strings.Contains(fmt.Sprint(a.problem()["reason"]), "cannot put questions") {
 			t.Errorf("%s: %v", version, a)
 		}
 	}
-	d := open(t, Options{Maker: newVirtual(askRules), Ask: func(_ context.Context, q gate.Question) (gate.Answer, error) { return gate.Once, nil }})
+	d := open(t, Options{Maker: newVirtual(askRules), Ask: func(_ context.Context, q gate.Question) (gate.Answer,
+		error) {
+		return gate.Once, nil
+	}})
 	c := pipes(t, d, "", nil)
 	if got := c.out(c.sandbox(), "touch x; rm x; echo done"); got != "done\n" {
 		t.Errorf("got %q", got)
@@ -150,7 +159,8 @@ func TestOwnJudge(t *testing.T) {
 		} {
 			t.Run(version+" "+name, func(t *testing.T) {
 				var actors []string
-				o := Options{Maker: newVirtual(askRules), Caller: byHeader, Elicit: func(string) gate.Answer { return c.most }, Ask: page(c.page, &actors)}
+				o := Options{Maker: newVirtual(askRules), Caller: byHeader, Elicit: func(string) gate.Answer { return c.most },
+					Ask: page(c.page, &actors)}
 				if c.nobody {
 					o.Ask = nil
 				}
@@ -164,7 +174,8 @@ func TestOwnJudge(t *testing.T) {
 				if c.most == gate.No && !c.nobody && (len(actors) != 1 || actors[0] != "mcp:ann") {
 					t.Errorf("the page was asked about %q", actors)
 				}
-				if hint := fmt.Sprint(a.problem()["hint"]); c.nobody && (!strings.Contains(hint, "page of hako serve") || strings.Contains(hint, "elicitation")) {
+				if hint := fmt.Sprint(a.problem()["hint"]); c.nobody && (!strings.Contains(hint, "page of hako serve") ||
+					strings.Contains(hint, "elicitation")) {
 					t.Errorf("hint %q", hint)
 				}
 			})
@@ -180,10 +191,12 @@ func TestNoSessionByClients(t *testing.T) {
 		word string
 		want gate.Answer
 	}{
-		{gate.No, "once", gate.No}, {gate.No, "session", gate.No}, {gate.Once, "once", gate.Once}, {gate.Once, "session", gate.No},
+		{gate.No, "once", gate.No}, {gate.No, "session", gate.No}, {gate.Once, "once", gate.Once},
+		{gate.Once, "session", gate.No},
 		{gate.Session, "once", gate.Once}, {gate.Session, "session", gate.Session}, {gate.Session, "Session", gate.No},
 	} {
-		if got := answerOf(&sdk.ElicitResult{Action: "accept", Content: map[string]any{answerName: c.word}}, c.most); got != c.want {
+		if got := answerOf(&sdk.ElicitResult{Action: "accept", Content: map[string]any{answerName: c.word}},
+			c.most); got != c.want {
 			t.Errorf("%v, %s: %v", c.most, c.word, got)
 		}
 	}
@@ -201,7 +214,8 @@ func TestUnaskedForAnswer(t *testing.T) {
 	id := dial(t, url, "ann", "", nil).sandbox()
 	in := args{"sandbox_id": id, "command": "touch x; rm x; echo done"}
 	for _, more := range []string{accept(""), accept("x.y")} {
-		if res := fmt.Sprint(raw(t, url, "ann", "execute", in, more)); strings.Contains(res, "input_required") || strings.Contains(res, "done\\n") {
+		if res := fmt.Sprint(raw(t, url, "ann", "execute", in, more)); strings.Contains(res, "input_required") ||
+			strings.Contains(res, "done\\n") {
 			t.Errorf("%s: %s", more, res)
 		}
 	}
@@ -224,7 +238,8 @@ func raw(t *testing.T, url, caller, tool string, in any, more string) map[string
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}%s}}`, tool, arguments, more)
 	req, _ := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+	for k, v := range map[string]string{"Content-Type": "application/json",
+		"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
 		"Mcp-Method": "tools/call", "Mcp-Name": tool, "Authorization": "Bearer " + caller} {
 		req.Header.Set(k, v)
 	}
@@ -272,18 +287,23 @@ func TestForgedState(t *testing.T) {
 		"another state":   raw(t, url, "ann", "execute", in, accept(state[:len(state)-3]+"AAA")),
 		"made up":         raw(t, url, "ann", "execute", in, accept("x.y")),
 	} {
-		if res["code"] != -32602.0 || !strings.Contains(fmt.Sprint(res), "was not made by this server for this caller and this call") {
+		if res["code"] != -32602.0 ||
+			!strings.Contains(fmt.Sprint(res), "was not made by this server for this caller and this call") {
 			t.Errorf("%s: %v", name, res)
 		}
 	}
-	if res := raw(t, url, "ann", "execute", args{"sandbox_id": id, "command": "echo"}, ""); !strings.Contains(fmt.Sprint(res), "another command") {
+	if res := raw(t, url, "ann", "execute", args{"sandbox_id": id, "command": "echo"}, ""); !strings.Contains(
+		fmt.Sprint(res), "another command") {
 		t.Errorf("a sandbox that waits for an answer does not say so: %v", res)
 	}
-	spaced := json.RawMessage(`{ "command":"touch x; rm x; echo done", "sandbox_id":"` + id + `" }`) // the same in other words
-	if res := raw(t, url, "ann", "execute", spaced, accept(state)); !strings.Contains(fmt.Sprint(res["structuredContent"]), "done") {
+	spaced := json.RawMessage(`{ "command":"touch x; rm x; echo done", "sandbox_id":"` + id +
+		`" }`) // the same in other words
+	if res := raw(t, url, "ann", "execute", spaced, accept(state)); !strings.Contains(fmt.Sprint(res["structuredContent"]),
+		"done") {
 		t.Errorf("got %v", res)
 	}
-	if res := raw(t, url, "ann", "execute", in, accept(state)); res["code"] != -32602.0 || !strings.Contains(fmt.Sprint(res), "answered before") {
+	if res := raw(t, url, "ann", "execute", in, accept(state)); res["code"] != -32602.0 ||
+		!strings.Contains(fmt.Sprint(res), "answered before") {
 		t.Errorf("answered twice: %v", res)
 	}
 }
@@ -298,7 +318,8 @@ func TestNoAnswer(t *testing.T) {
 	id := dial(t, url, "", "", nil).sandbox()
 	in := args{"sandbox_id": id, "command": "rm x"}
 	state := raw(t, url, "", "execute", in, "")["requestState"]
-	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "echo next"}, ""); !strings.Contains(fmt.Sprint(res), "next") {
+	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "echo next"}, ""); !strings.Contains(
+		fmt.Sprint(res), "next") {
 		t.Errorf("got %v", res)
 	}
 	res := raw(t, url, "", "execute", in, accept(state))
@@ -312,10 +333,12 @@ func TestNobodyComesBack(t *testing.T) {
 	url := overHTTP(t, d)
 	id := dial(t, url, "", "", nil).sandbox()
 	state := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "rm x"}, "")["requestState"]
-	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "echo next"}, ""); !strings.Contains(fmt.Sprint(res), "next") {
+	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "echo next"}, ""); !strings.Contains(
+		fmt.Sprint(res), "next") {
 		t.Errorf("got %v", res)
 	}
-	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "rm x"}, accept(state)); !strings.Contains(fmt.Sprint(res), "nobody came back") {
+	if res := raw(t, url, "", "execute", args{"sandbox_id": id, "command": "rm x"}, accept(state)); !strings.Contains(
+		fmt.Sprint(res), "nobody came back") {
 		t.Errorf("got %v", res)
 	}
 	if len(d.parked) != 0 || len(d.calls) != 0 {
@@ -343,7 +366,8 @@ func TestClosedWhileWaiting(t *testing.T) {
 func TestProgress(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-06-18"} {
 		heard := make(chan *sdk.ProgressNotificationParams, 9)
-		o := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+		o := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+			req *sdk.ProgressNotificationClientRequest) {
 			select {
 			case heard <- req.Params:
 			default:
@@ -353,7 +377,7 @@ func TestProgress(t *testing.T) {
 			io.WriteString(req.Stdout, "one\ntwo\n")
 			select {
 			case <-heard:
-			case <-time.After(5 * time.Second):
+			case <-time.After(testload.Bound(5 * time.Second)):
 				t.Errorf("%s: nothing was heard", version)
 			}
 			return run.Result{}, nil
@@ -373,10 +397,14 @@ func TestProgress(t *testing.T) {
 // otherwise it hears what to do.
 func TestQuestionsOfJobs(t *testing.T) {
 	alone := open(t, Options{Maker: newVirtual("")})
-	if a, err := alone.ask(t.Context(), gate.Question{ID: "job-1"}); a != gate.No || err == nil || !strings.Contains(err.Error(), "execute") {
+	if a, err := alone.ask(t.Context(), gate.Question{ID: "job-1"}); a != gate.No || err == nil ||
+		!strings.Contains(err.Error(), "execute") {
 		t.Errorf("%v %v", a, err)
 	}
-	kept := open(t, Options{Maker: newVirtual(""), Ask: func(context.Context, gate.Question) (gate.Answer, error) { return gate.Once, nil }})
+	kept := open(t, Options{Maker: newVirtual(""), Ask: func(context.Context, gate.Question) (gate.Answer,
+		error) {
+		return gate.Once, nil
+	}})
 	if a, err := kept.ask(t.Context(), gate.Question{ID: "job-1"}); a != gate.Once || err != nil {
 		t.Errorf("%v %v", a, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -30,8 +31,10 @@ func TestSandboxOfAnother(t *testing.T) {
 		more args
 	}{
 		{"execute", args{"command": "echo"}}, {"command-executor_execute_command", args{"command": "echo"}},
-		{"text_editor", args{"command": "view", "path": "/"}}, {"read_file", args{"path": "a"}}, {"write_file", args{"path": "a", "text": "b"}},
-		{"list_files", args{}}, {"job_start", args{"command": "echo"}}, {"job_output", args{"job_id": "x"}}, {"job_kill", args{"job_id": "x"}}, {"sandbox_destroy", args{}},
+		{"text_editor", args{"command": "view", "path": "/"}}, {"read_file", args{"path": "a"}},
+		{"write_file", args{"path": "a", "text": "b"}},
+		{"list_files", args{}}, {"job_start", args{"command": "echo"}}, {"job_output", args{"job_id": "x"}},
+		{"job_kill", args{"job_id": "x"}}, {"sandbox_destroy", args{}},
 	} {
 		var said [2]string
 		for i, id := range []string{anns, unknown} {
@@ -89,7 +92,8 @@ func TestBadArguments(t *testing.T) {
 	}{
 		{"execute", `{"sandbox_id":7,"command":"ls"}`, "invalid", "sandbox_id is of type number, and should be string"},
 		{"execute", `{"sandbox_id":"ID","command":["ls"]}`, "invalid", "command is of type array"},
-		{"execute", `{"sandbox_id":"ID","command":"ls","start":"1"}`, "invalid", "start is of type string, and should be integer"},
+		{"execute", `{"sandbox_id":"ID","command":"ls","start":"1"}`, "invalid",
+			"start is of type string, and should be integer"},
 		{"execute", `{"sandbox_id":"ID","command":"ls","start":1.5}`, "invalid", "start is of type number 1.5"},
 		{"execute", `{"sandbox_id":"ID","command":"ls","start":-1}`, "invalid", "start is -1, below 0"},
 		{"execute", `{"sandbox_id":"ID","command":"ls","size":4097}`, "invalid", "outside 1 to 4096"},
@@ -97,8 +101,10 @@ func TestBadArguments(t *testing.T) {
 		{"execute", `{"sandbox_id":"ID","Command":"ls"}`, "invalid", `there is no argument "Command"`},
 		{"execute", `{"sandbox_id":"ID"}`, "invalid", "command is missing"},
 		{"execute", `{"sandbox_id":"ID","command":null}`, "invalid", "command is missing"},
-		{"execute", `{"sandbox_id":"ID","command":"` + strings.Repeat("x", 1001) + `"}`, "too_large", "1001 bytes, and 1000 are allowed"},
-		{"execute", `{"sandbox_id":"` + strings.Repeat("日", 5000) + `","command":"ls"}`, "not_found", "none of that sandbox_id"},
+		{"execute", `{"sandbox_id":"ID","command":"` + strings.Repeat("x", 1001) + `"}`, "too_large",
+			"1001 bytes, and 1000 are allowed"},
+		{"execute", `{"sandbox_id":"` + strings.Repeat("日", 5000) + `","command":"ls"}`, "not_found",
+			"none of that sandbox_id"},
 		{"execute", `{"sandbox_id":"../../etc","command":"ls"}`, "not_found", "none of that sandbox_id"},
 		{"write_file", `{"sandbox_id":"ID","path":"a","text":"` + strings.Repeat("x", 101) + `"}`, "too_large", "101 bytes"},
 		{"write_file", `{"sandbox_id":"ID","path":"a\u0000b","text":""}`, "invalid", "cannot be a path"},
@@ -126,7 +132,8 @@ func TestUnicode(t *testing.T) {
 	c.call("write_file", args{"sandbox_id": id, "path": "dir/" + word, "text": word})
 	a, _ := c.call("read_file", args{"sandbox_id": id, "path": "dir/" + word})
 	list, _ := c.call("list_files", args{"sandbox_id": id, "path": "dir"})
-	if a["text"] != word || fmt.Sprint(list["files"]) != fmt.Sprint([]any{map[string]any{"name": word, "directory": false}}) {
+	if a["text"] != word || fmt.Sprint(list["files"]) != fmt.Sprint(
+		[]any{map[string]any{"name": word, "directory": false}}) {
 		t.Errorf("read %v, list %v", a, list)
 	}
 	if got := c.out(id, "echo 漢字"); got != "漢字\n" {
@@ -181,7 +188,7 @@ func (w *waits) over(t *testing.T, why string) {
 	t.Helper()
 	select {
 	case <-w.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Fatalf("%s: the command goes on", why)
 	}
 }
@@ -196,7 +203,8 @@ func TestBusySandboxIsRefusedClearly(t *testing.T) {
 	go c.CallTool(ctx, &sdk.CallToolParams{Name: "execute", Arguments: args{"sandbox_id": id, "command": "x"}})
 	<-w.began
 	a, _ := c.call("execute", args{"sandbox_id": id, "command": "y"})
-	if kindOf(a) != "unavailable" || a.problem()["retryable"] != true || !strings.Contains(fmt.Sprint(a), "another command") {
+	if kindOf(a) != "unavailable" || a.problem()["retryable"] != true ||
+		!strings.Contains(fmt.Sprint(a), "another command") {
 		t.Errorf("got %v", a)
 	}
 	list, _ := c.call("sandbox_list", nil)
@@ -211,11 +219,14 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2025-11-25"} {
 		w := newWaits()
 		d := open(t, Options{Maker: w.maker()})
-		for way, c := range map[string]*client{"http": dial(t, overHTTP(t, d), "", version, nil), "stdio": pipes(t, d, version, nil)} {
+		for way, c := range map[string]*client{"http": dial(t, overHTTP(t, d), "", version, nil),
+			"stdio": pipes(t, d, version, nil)} {
 			id := c.sandbox()
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() { <-w.began; cancel() }()
-			if _, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute", Arguments: args{"sandbox_id": id, "command": "x"}}); !errors.Is(err, context.Canceled) {
+			if _, err := c.CallTool(ctx,
+				&sdk.CallToolParams{Name: "execute", Arguments: args{"sandbox_id": id, "command": "x"}}); !errors.Is(err,
+				context.Canceled) {
 				t.Errorf("%s %s: %v", way, version, err)
 			}
 			w.over(t, way+" "+version)
@@ -233,13 +244,16 @@ func TestClientLeaves(t *testing.T) {
 		c := dial(t, url, "", version, nil)
 		id := c.sandbox()
 		ctx, cancel := context.WithCancel(t.Context())
-		body := `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"execute","arguments":{"sandbox_id":"` + id + `","command":"x"},` +
+		body := `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"execute","arguments":{"sandbox_id":"` + id +
+			`","command":"x"},` +
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 		if version != "2026-07-28" {
-			body = strings.Replace(body, `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`, "", 1)
+			body = strings.Replace(body,
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`, "", 1)
 		}
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-		for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": version,
+		for k, v := range map[string]string{"Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": version,
 			"Mcp-Session-Id": c.ID(), "Mcp-Method": "tools/call", "Mcp-Name": "execute", "Authorization": "Bearer x"} {
 			req.Header.Set(k, v)
 		}
@@ -274,7 +288,8 @@ func TestPipeBreaks(t *testing.T) {
 func TestPiped(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual("")})
 	var out strings.Builder
-	in := strings.NewReader(oldHello + "\n" + oldReady + "\n" + strings.Replace(oldCommand, `"x"`, `"echo $((6*7))"`, 1) + "\n")
+	in := strings.NewReader(oldHello + "\n" + oldReady + "\n" + strings.Replace(oldCommand, `"x"`, `"echo $((6*7))"`, 1) +
+		"\n")
 	if err := d.Stdio(t.Context(), in, &out); err != nil {
 		t.Error(err)
 	}
@@ -285,7 +300,8 @@ func TestPiped(t *testing.T) {
 
 func TestNoClient(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual("")})
-	if err := d.Stdio(t.Context(), strings.NewReader("hello?\n"), &quiet{}); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+	if err := d.Stdio(t.Context(), strings.NewReader("hello?\n"), &quiet{}); fault.KindOf(err) != fault.Invalid ||
+		fault.Hint(err) == "" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -408,7 +424,8 @@ func TestSessionOfAnother(t *testing.T) {
 	url := overHTTP(t, d)
 	ann := dial(t, url, "ann", "2025-06-18", nil)
 	for caller, status := range map[string]int{"bob": http.StatusForbidden, "ann": http.StatusOK} {
-		req, _ := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"sandbox_list","arguments":{}}}`))
+		req, _ := http.NewRequest(http.MethodPost, url,
+			strings.NewReader(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"sandbox_list","arguments":{}}}`))
 		req.Header.Set("Authorization", "Bearer "+caller)
 		req.Header.Set("Mcp-Session-Id", ann.ID())
 		req.Header.Set("Content-Type", "application/json")

@@ -23,11 +23,13 @@ func TestLimits(t *testing.T) {
 	ann, bob := dial(t, url, "ann", "", nil), dial(t, url, "bob", "", nil)
 	id := ann.sandbox()
 	ann.sandbox()
-	if a, _ := ann.call("sandbox_create", nil); kindOf(a) != "exhausted" || !strings.Contains(fmt.Sprint(a), "you have 2") {
+	if a, _ := ann.call("sandbox_create", nil); kindOf(a) != "exhausted" ||
+		!strings.Contains(fmt.Sprint(a), "you have 2") {
 		t.Errorf("got %v", a)
 	}
 	bob.sandbox()
-	if a, _ := bob.call("sandbox_create", nil); kindOf(a) != "exhausted" || !strings.Contains(fmt.Sprint(a), "the server has 3") {
+	if a, _ := bob.call("sandbox_create", nil); kindOf(a) != "exhausted" ||
+		!strings.Contains(fmt.Sprint(a), "the server has 3") {
 		t.Errorf("got %v", a)
 	}
 	ann.call("sandbox_destroy", args{"sandbox_id": id})
@@ -46,7 +48,8 @@ func TestUnmade(t *testing.T) {
 		}
 	}
 	maker.fail = nil
-	if a, _ := c.call("sandbox_create", args{"files": []args{{"path": "/dev/null/x", "text": "x"}}}); kindOf(a) != "not_found" {
+	if a, _ := c.call("sandbox_create", args{"files": []args{{"path": "/dev/null/x", "text": "x"}}}); kindOf(
+		a) != "not_found" {
 		t.Errorf("got %v", a)
 	}
 	c.sandbox()
@@ -253,7 +256,10 @@ type workshop struct {
 }
 
 func (w *workshop) Make(context.Context, string, SandboxOptions) (Sandbox, error) { return w, nil }
-func (w *workshop) Info() Info                                                    { return Info{Environment: "python", Directory: "/workspace"} }
+func (w *workshop) Info() Info {
+	return Info{Environment: "python",
+		Directory: "/workspace"}
+}
 
 func (w *workshop) Edit(_ context.Context, req *run.Request, call []byte) (string, error) {
 	w.calls = append(w.calls, string(call)+" by "+req.Actor)
@@ -272,7 +278,8 @@ func (w *workshop) JobOutput(_ context.Context, id string, start, size int64) (r
 	if id != "job-1" {
 		return run.Job{}, run.JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Why: "there is none"}
 	}
-	return run.Job{State: run.JobRunning}, run.JobPage{Data: []byte(fmt.Sprint(start, size)), Next: 9, Total: 20, More: true}, nil
+	return run.Job{State: run.JobRunning}, run.JobPage{Data: []byte(fmt.Sprint(start, size)), Next: 9, Total: 20,
+		More: true}, nil
 }
 
 func (w *workshop) KillJob(context.Context, string) (run.Job, error) {
@@ -296,16 +303,20 @@ func TestEditorAndJobs(t *testing.T) {
 		{"text_editor", args{"command": "view", "path": "/a"}, "content:edited error:<nil> success:true"},
 		{"text_editor", args{"sandbox_id": id, "command": "undo_edit", "path": "/a"}, "nothing to undo"},
 		{"job_start", args{"sandbox_id": id, "command": "make", "working_directory": "/w"}, "job_id:job-1"},
-		{"job_output", args{"sandbox_id": id, "job_id": "job-1", "start": 7}, "exit_code:<nil> job_id:job-1 next_start:9 redacted:0 state:running text:7 4096 total_bytes:20 truncated:true"},
+		{"job_output", args{"sandbox_id": id, "job_id": "job-1", "start": 7},
+			"exit_code:<nil> job_id:job-1 next_start:9 redacted:0 state:running text:7 4096 total_bytes:20 truncated:true"},
 		{"job_output", args{"sandbox_id": id, "job_id": "job-2"}, "there is none"},
-		{"job_kill", args{"sandbox_id": id, "job_id": "job-1"}, "exit_code:137 job_id:job-1 next_start:0 redacted:0 state:killed text: total_bytes:0 truncated:false why:on request"},
+		{"job_kill", args{"sandbox_id": id, "job_id": "job-1"},
+			"exit_code:137 job_id:job-1 next_start:0 redacted:0 state:killed text: total_bytes:0 truncated:false why:on request"},
 		{"sandbox_create", args{"kind": "virtual"}, "there is no such kind here"},
 	} {
 		if a, _ := c.call(x.tool, x.in); !strings.Contains(fmt.Sprint(a), x.want) {
 			t.Errorf("%s %v: %v", x.tool, x.in, a)
 		}
 	}
-	if want := []string{`{"command":"view","path":"/a"} by mcp:test-client`, `{"command":"undo_edit","path":"/a"} by mcp:test-client`, "make in /w by mcp:test-client"}; !slices.Equal(w.calls, want) {
+	if want := []string{`{"command":"view","path":"/a"} by mcp:test-client`,
+		`{"command":"undo_edit","path":"/a"} by mcp:test-client`, "make in /w by mcp:test-client"}; !slices.Equal(w.calls,
+		want) {
 		t.Errorf("got %q", w.calls)
 	}
 }

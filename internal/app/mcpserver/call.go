@@ -56,7 +56,8 @@ type toolFunc func(ctx context.Context, c *call) *sdk.CallToolResult
 
 // perform carries out a task in a box that was entered, and leaves the box when
 // the task is over. Alone means that no other such task runs there meanwhile.
-func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alone bool, do toolFunc) *sdk.CallToolResult {
+func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alone bool,
+	do toolFunc) *sdk.CallToolResult {
 	if alone {
 		if err := d.wait(ctx, b); err != nil {
 			d.leave(b)
@@ -85,7 +86,8 @@ func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 	case <-ctx.Done():
 		return errLeft
 	case <-limit.C:
-		return &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Subject: b.id, Why: fmt.Sprintf("another command has been running in it for over %v", d.limits.Turn),
+		return &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Subject: b.id,
+			Why:  fmt.Sprintf("another command has been running in it for over %v", d.limits.Turn),
 			Hint: "wait for it, cancel it, or use another sandbox; long commands are better started with job_start"}
 	}
 }
@@ -93,7 +95,8 @@ func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 // begin puts a call on the list.
 func (d *Server) begin(v *session, b *managedSandbox, alone bool) *call {
 	c := &call{
-		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, most: v.most, box: b, alone: alone, began: time.Now(),
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks,
+		most: v.most, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(b.ctx)
@@ -159,7 +162,8 @@ func (d *Server) park(c *call, q question) *sdk.CallToolResult {
 	d.mu.Lock()
 	d.parked[c.id] = c
 	d.mu.Unlock()
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.most)}, RequestState: d.state(c)}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.most)},
+		RequestState: d.state(c)}
 }
 
 // abandon ends a parked call.

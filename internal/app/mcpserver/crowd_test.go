@@ -30,13 +30,15 @@ type crowd struct {
 const current = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 func (c *crowd) post(caller int, tool, arguments string) (string, error) {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `,` + current + `}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
+		`,` + current + `}}`
 	req, err := http.NewRequest(http.MethodPost, c.url, strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2026-07-28"},
-		"Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}, "Authorization": {fmt.Sprintf("Bearer c%d", caller)}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"},
+		"Mcp-Method":           {"tools/call"}, "Mcp-Name": {tool}, "Authorization": {fmt.Sprintf("Bearer c%d", caller)}}
 	res, err := c.web.Do(req)
 	if err != nil {
 		return "", err

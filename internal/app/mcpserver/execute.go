@@ -45,9 +45,11 @@ type executeOut struct {
 }
 
 func (d *Server) executeOffer() *toolSpec {
-	return newOffer[executeIn, executeOut]("execute", "Run a command", "Runs a command in a sandbox and returns a page of what it prints. Directory, variables and files of a virtual sandbox stay for the next command. "+
-		"If truncated is true, call it again with the same command and start=next_start to read on.",
-		toolHints{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start", func(s *jsonschema.Schema) { s.Minimum = new(float64) })
+	return newOffer[executeIn, executeOut]("execute", "Run a command",
+		"Runs a command in a sandbox and returns a page of what it prints. Directory, variables and files of a virtual sandbox stay for the next command. "+
+			"If truncated is true, call it again with the same command and start=next_start to read on.",
+		toolHints{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start",
+		func(s *jsonschema.Schema) { s.Minimum = new(float64) })
 }
 
 func (d *Server) execute(ctx context.Context, v *session, in executeIn) *sdk.CallToolResult {
@@ -88,7 +90,8 @@ func (d *Server) checkExecute(in *executeIn) error {
 
 func (d *Server) checkCommand(op, command string) error {
 	if len(command) > d.limits.Command {
-		return &fault.Error{Kind: fault.TooLarge, Op: op, Why: fmt.Sprintf("the command has %d bytes, and %d are allowed", len(command), d.limits.Command), Hint: "write a file first: write_file"}
+		return &fault.Error{Kind: fault.TooLarge, Op: op, Why: fmt.Sprintf("the command has %d bytes, and %d are allowed",
+			len(command), d.limits.Command), Hint: "write a file first: write_file"}
 	}
 	return nil
 }
@@ -96,9 +99,11 @@ func (d *Server) checkCommand(op, command string) error {
 func checkPage(op string, start, size, most int64) error {
 	switch {
 	case size < 1 || size > most:
-		return &fault.Error{Kind: fault.Invalid, Op: op, Why: fmt.Sprintf("size is %d, outside 1 to %d", size, most), Hint: "ask for the rest with start=next_start"}
+		return &fault.Error{Kind: fault.Invalid, Op: op, Why: fmt.Sprintf("size is %d, outside 1 to %d", size, most),
+			Hint: "ask for the rest with start=next_start"}
 	case start < 0:
-		return &fault.Error{Kind: fault.Invalid, Op: op, Why: fmt.Sprintf("start is %d, below 0", start), Hint: "start is a byte: 0, or the next_start of the page before"}
+		return &fault.Error{Kind: fault.Invalid, Op: op, Why: fmt.Sprintf("start is %d, below 0", start),
+			Hint: "start is a byte: 0, or the next_start of the page before"}
 	}
 	return nil
 }
@@ -106,7 +111,9 @@ func checkPage(op string, start, size, most int64) error {
 // further answers with another page of an output that is kept.
 func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToolResult {
 	if r.dropped {
-		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command), Why: "this output is not kept any more, and the command would be run again for it", Hint: "run it again with start 0, if once more does no harm"})
+		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command),
+			Why:  "this output is not kept any more, and the command would be run again for it",
+			Hint: "run it again with start 0, if once more does no harm"})
 	}
 	o := outcome{storedOutput: r}
 	o.err = o.lost(in.Start)
@@ -122,7 +129,8 @@ func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToo
 func (d *Server) answer(v *session, r *storedOutput, out executeOut) *sdk.CallToolResult {
 	var more []sdk.Content
 	if r.number > 0 && v.ProtocolVersion() >= linked {
-		more = append(more, &sdk.ResourceLink{URI: r.uri(), Name: "whole output", MIMEType: "text/plain", Size: &r.stdout.total})
+		more = append(more, &sdk.ResourceLink{URI: r.uri(), Name: "whole output", MIMEType: "text/plain",
+			Size: &r.stdout.total})
 	}
 	res := say(out, more...)
 	res.IsError = out.Error != nil
@@ -148,7 +156,8 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	clean := [2]*redact.Writer{redact.NewWriter(streams[0], d.opts.Secrets), redact.NewWriter(streams[1], d.opts.Secrets)}
 	req.Stdout, req.Stderr = io.MultiWriter(counter{c}, clean[0]), io.MultiWriter(counter{c}, clean[1])
 	res, err := c.box.Run(ctx, req)
-	o := outcome{Result: res, storedOutput: &storedOutput{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(misread(err, req.Script))}
+	o := outcome{Result: res, storedOutput: &storedOutput{box: c.box.id, command: sha256.Sum256([]byte(req.Script)),
+		exit: res.Exit}, err: c.gone(misread(err, req.Script))}
 	for i, k := range []*outputCapture{&o.stdout, &o.stderr} {
 		_ = clean[i].Close() // a buffer takes everything
 		o.redacted += clean[i].Places()
@@ -156,7 +165,9 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 		k.total = streams[i].Total()
 	}
 	if o.err == nil && res.TimedOut {
-		o.err = &fault.Error{Kind: fault.Timeout, Op: "run", Subject: brief(req.Script), Why: "it took too long and was stopped after " + res.Duration.Round(time.Millisecond).String(), Hint: "start it in the background: job_start"}
+		o.err = &fault.Error{Kind: fault.Timeout, Op: "run", Subject: brief(req.Script),
+			Why:  "it took too long and was stopped after " + res.Duration.Round(time.Millisecond).String(),
+			Hint: "start it in the background: job_start"}
 	}
 	if o.err != nil && o.exit == 0 {
 		o.exit = notRun
@@ -188,7 +199,9 @@ func (d *Server) shelve(o outcome, command string, part bool) {
 // lost says that a page lies beyond what is kept of an output.
 func (o outcome) lost(start int64) error {
 	if have := int64(len(o.stdout.text)); start >= have && have < o.stdout.total {
-		return &fault.Error{Kind: fault.TooLarge, Op: "read on", Why: fmt.Sprintf("of %d bytes of output only the first %d are kept", o.stdout.total, have), Hint: "write the output to a file, and read that: read_file"}
+		return &fault.Error{Kind: fault.TooLarge, Op: "read on",
+			Why:  fmt.Sprintf("of %d bytes of output only the first %d are kept", o.stdout.total, have),
+			Hint: "write the output to a file, and read that: read_file"}
 	}
 	return nil
 }
@@ -200,7 +213,8 @@ const errorSize = 4000
 func (o outcome) page(start, size int64) executeOut {
 	part, next := page(o.stdout.text, start, size)
 	said, end := page(o.stderr.text, 0, errorSize)
-	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: validUTF8(part), Stderr: validUTF8(said), ExitCode: o.exit, Total: o.stdout.total,
+	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: validUTF8(part), Stderr: validUTF8(said), ExitCode: o.exit,
+		Total:    o.stdout.total,
 		Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}
 	if end < o.stderr.total {
 		out.Stderr += fmt.Sprintf("\n[%d more bytes of standard error are not shown]\n", o.stderr.total-end)

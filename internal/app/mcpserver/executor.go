@@ -38,8 +38,9 @@ type commandOut struct {
 
 // commandOffer is execute in the spelling that coding agents know.
 func (d *Server) commandOffer() *toolSpec {
-	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command", "Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
-		"Of a long output only the end is shown; log names the whole. A refused command comes back with the reason and what to do instead.",
+	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command",
+		"Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
+			"Of a long output only the end is shown; log names the whole. A refused command comes back with the reason and what to do instead.",
 		toolHints{destructive: true, open: d.opts.Egress}, d.command)
 }
 
@@ -53,7 +54,8 @@ func (d *Server) command(ctx context.Context, v *session, in commandIn) *sdk.Cal
 	}
 	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		o := d.run(ctx, c, &run.Request{Actor: v.actor, Reason: in.Reason, Script: in.Command, Dir: in.Directory})
-		out := commandOut{ExitCode: o.exit, Duration: o.Duration.Milliseconds(), ID: b.id, Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}
+		out := commandOut{ExitCode: o.exit, Duration: o.Duration.Milliseconds(), ID: b.id, Redacted: o.redacted,
+			Note: redact.ModelNote(o.redacted)}
 		var cut [2]bool
 		out.Stdout, cut[0] = o.stdout.end(o.tails[0])
 		out.Stderr, cut[1] = o.stderr.end(o.tails[1])
@@ -102,5 +104,6 @@ func (k outputCapture) end(tail []byte) (string, bool) {
 		tail = k.text
 	}
 	last, _ := page(tail, max(int64(len(tail))-tailSize, 0), tailSize)
-	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", k.total-int64(len(last)), k.total, validUTF8(last)), true
+	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", k.total-int64(len(last)), k.total,
+		validUTF8(last)), true
 }

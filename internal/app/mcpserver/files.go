@@ -65,9 +65,13 @@ type fileOut struct {
 // the same rules hold for it and the same record has it.
 func (d *Server) fileOffers() []*toolSpec {
 	return []*toolSpec{
-		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.", toolHints{reads: true}, d.read).takes("size", between(1, maxRead)),
-		newOffer[writeIn, writeOut]("write_file", "Write a file", "Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.", toolHints{destructive: true, idempotent: true}, d.write),
-		newOffer[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", toolHints{reads: true}, d.listFiles),
+		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.",
+			toolHints{reads: true}, d.read).takes("size", between(1, maxRead)),
+		newOffer[writeIn, writeOut]("write_file", "Write a file",
+			"Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.",
+			toolHints{destructive: true, idempotent: true}, d.write),
+		newOffer[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", toolHints{reads: true},
+			d.listFiles),
 	}
 }
 
@@ -82,7 +86,8 @@ func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolR
 	return d.byCommand(ctx, v, in.ID, "cat", in.Path, &run.Request{Stdout: cut}, func() (any, error) {
 		part, next := page(cut.text, in.Start-cut.begin(), in.Size)
 		if !utf8.Valid(part) || strings.ContainsRune(string(part), 0) {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: brief(in.Path), Why: "the file is not text", Hint: "look at it with execute: base64, od, file"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: brief(in.Path), Why: "the file is not text",
+				Hint: "look at it with execute: base64, od, file"}
 		}
 		clean, places := d.opts.Secrets.Count(string(part))
 		out := readOut{Path: in.Path, Text: clean, Total: cut.total, Redacted: places, Note: redact.ModelNote(places)}
@@ -95,11 +100,14 @@ func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolR
 
 func (d *Server) write(ctx context.Context, v *session, in writeIn) *sdk.CallToolResult {
 	if len(in.Text) > d.limits.File {
-		return refuse(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: brief(in.Path), Why: fmt.Sprintf("it has %d bytes, and %d are allowed", len(in.Text), d.limits.File), Hint: "write it in parts: execute with >>"})
+		return refuse(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: brief(in.Path),
+			Why:  fmt.Sprintf("it has %d bytes, and %d are allowed", len(in.Text), d.limits.File),
+			Hint: "write it in parts: execute with >>"})
 	}
-	return d.byCommand(ctx, v, in.ID, "cat >", in.Path, &run.Request{Stdin: strings.NewReader(in.Text)}, func() (any, error) {
-		return writeOut{in.Path, len(in.Text)}, nil
-	})
+	return d.byCommand(ctx, v, in.ID, "cat >", in.Path, &run.Request{Stdin: strings.NewReader(in.Text)},
+		func() (any, error) {
+			return writeOut{in.Path, len(in.Text)}, nil
+		})
 }
 
 func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.CallToolResult {
@@ -109,7 +117,8 @@ func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.Call
 	names := &byteRange{to: maxList}
 	return d.byCommand(ctx, v, in.ID, "ls -1Ap --", in.Path, &run.Request{Stdout: names}, func() (any, error) {
 		if names.total > maxList {
-			return nil, &fault.Error{Kind: fault.TooLarge, Op: "list files", Subject: brief(in.Path), Why: "there are too many", Hint: "look for what you need with execute: ls, find"}
+			return nil, &fault.Error{Kind: fault.TooLarge, Op: "list files", Subject: brief(in.Path), Why: "there are too many",
+				Hint: "look for what you need with execute: ls, find"}
 		}
 		out := listOut{Path: in.Path, Files: []fileOut{}}
 		for name := range strings.Lines(validUTF8(names.text)) {
@@ -124,7 +133,8 @@ func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.Call
 const maxList = 1 << 20
 
 // byCommand carries out a tool by a command on a path, and spells what came of it.
-func (d *Server) byCommand(ctx context.Context, v *session, id, command, file string, req *run.Request, done func() (any, error)) *sdk.CallToolResult {
+func (d *Server) byCommand(ctx context.Context, v *session, id, command, file string, req *run.Request,
+	done func() (any, error)) *sdk.CallToolResult {
 	script, err := scriptFor(command, file)
 	if err != nil {
 		return refuse(err)
@@ -138,7 +148,8 @@ func (d *Server) byCommand(ctx context.Context, v *session, id, command, file st
 		req.ID, req.Actor, req.Script, req.Stderr = c.id, v.actor, script, errors
 		res, err := b.Run(ctx, req)
 		if err == nil && res.Exit != 0 {
-			err = &fault.Error{Kind: fault.NotFound, Op: command, Subject: brief(file), Why: brief(d.opts.Secrets.Text(validUTF8(errors.text))), Hint: "list_files shows what is there"}
+			err = &fault.Error{Kind: fault.NotFound, Op: command, Subject: brief(file),
+				Why: brief(d.opts.Secrets.Text(validUTF8(errors.text))), Hint: "list_files shows what is there"}
 		}
 		if err != nil {
 			return c.refuse(err)
@@ -158,7 +169,8 @@ func scriptFor(command, file string) (string, error) {
 	}
 	quoted, err := syntax.Quote(file, syntax.LangBash)
 	if err != nil || file == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "find file", Subject: brief(file), Why: "this cannot be a path", Hint: "give a path without control characters"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "find file", Subject: brief(file), Why: "this cannot be a path",
+			Hint: "give a path without control characters"}
 	}
 	script := command + " " + quoted
 	if dir := path.Dir(file); command == "cat >" && dir != "." && dir != "/" {

@@ -14,8 +14,10 @@ import (
 // FuzzArguments calls every tool with whatever comes: there is always an answer,
 // and it is JSON.
 func FuzzArguments(f *testing.F) {
-	for _, in := range []string{`{}`, `null`, `[]`, `7`, ``, `{"sandbox_id":"ID","command":"ls","start":1,"size":2}`, `{"sandbox_id":"ID","path":"a","text":"b"}`,
-		`{"kind":"virtual","files":[{"path":"/","text":""}]}`, `{"sandbox_id":null}`, `{"sandbox_id":"\ud800"}`, `{"command":"\u0000"}`, `{"start":1e400}`, "{\"command\":\"\xff\"}"} {
+	for _, in := range []string{`{}`, `null`, `[]`, `7`, ``, `{"sandbox_id":"ID","command":"ls","start":1,"size":2}`,
+		`{"sandbox_id":"ID","path":"a","text":"b"}`,
+		`{"kind":"virtual","files":[{"path":"/","text":""}]}`, `{"sandbox_id":null}`, `{"sandbox_id":"\ud800"}`,
+		`{"command":"\u0000"}`, `{"start":1e400}`, "{\"command\":\"\xff\"}"} {
 		f.Add(in, "requestState.x")
 	}
 	d := New(Options{Policy: judge{}, Maker: fake(func(ctx context.Context, req *run.Request) (run.Result, error) {
@@ -33,7 +35,8 @@ func FuzzArguments(f *testing.F) {
 				continue
 			}
 			for _, text := range []string{in, `{"sandbox_id":"` + b.id + `",` + in} {
-				req := &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{Name: o.Name, Arguments: json.RawMessage(text), RequestState: state}}
+				req := &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{Name: o.Name, Arguments: json.RawMessage(text),
+					RequestState: state}}
 				for range 2 {
 					res, err := d.serve(t.Context(), req, func(*sdk.RequestExtra) (string, context.Context) { return "ann", nil }, o)
 					if req.Params.RequestState != "" {

@@ -49,16 +49,21 @@ type startedOut struct {
 // jobOffers are the tools for commands in the background.
 func (d *Server) jobOffers() []*toolSpec {
 	return []*toolSpec{
-		newOffer[jobStartIn, startedOut]("job_start", "Start a job", "Starts a command in the background and returns its job_id. Nobody at this client can be asked about it later: what needs approval is better run with execute.",
+		newOffer[jobStartIn, startedOut]("job_start", "Start a job",
+			"Starts a command in the background and returns its job_id. Nobody at this client can be asked about it later: what needs approval is better run with execute.",
 			toolHints{destructive: true, open: d.opts.Egress}, d.jobStart),
-		newOffer[jobIn, jobOut]("job_output", "Read a job's output", "Tells how a job is and what it printed, a page at a time.", toolHints{reads: true}, d.jobOutput).takes("size", between(1, maxRead)),
-		newOffer[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.", toolHints{destructive: true, idempotent: true}, d.jobKill),
+		newOffer[jobIn, jobOut]("job_output", "Read a job's output",
+			"Tells how a job is and what it printed, a page at a time.", toolHints{reads: true}, d.jobOutput).takes("size",
+			between(1, maxRead)),
+		newOffer[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.",
+			toolHints{destructive: true, idempotent: true}, d.jobKill),
 	}
 }
 
 // withJobs carries out something with the jobs of a sandbox. Commands may run
 // there meanwhile.
-func (d *Server) withJobs(ctx context.Context, v *session, id string, do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
+func (d *Server) withJobs(ctx context.Context, v *session, id string,
+	do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
 	if err != nil {
 		return refuse(err)
@@ -66,7 +71,8 @@ func (d *Server) withJobs(ctx context.Context, v *session, id string, do func(co
 	j, ok := b.Sandbox.(Jobs)
 	if !ok {
 		d.leave(b)
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind), Why: "this sandbox has no jobs", Hint: "run the command with execute, or make a sandbox of another kind"})
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind),
+			Why: "this sandbox has no jobs", Hint: "run the command with execute, or make a sandbox of another kind"})
 	}
 	return d.perform(ctx, v, b, false, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		out, err := do(ctx, c, j)
@@ -82,7 +88,8 @@ func (d *Server) jobStart(ctx context.Context, v *session, in jobStartIn) *sdk.C
 		return refuse(err)
 	}
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, c *call, j Jobs) (any, error) {
-		id, err := j.StartJob(ctx, &run.Request{ID: c.id, Actor: v.actor, Reason: in.Reason, Script: in.Command, Dir: in.Directory})
+		id, err := j.StartJob(ctx, &run.Request{ID: c.id, Actor: v.actor, Reason: in.Reason, Script: in.Command,
+			Dir: in.Directory})
 		return startedOut{id}, err
 	})
 }
@@ -110,5 +117,6 @@ func (d *Server) jobKill(ctx context.Context, v *session, in jobKillIn) *sdk.Cal
 func (d *Server) jobOut(id string, j run.Job, p run.JobPage) jobOut {
 	shown := d.opts.Secrets.Text(validUTF8(p.Data))
 	n := redact.Marks(shown) // most were put there when it was printed
-	return jobOut{Job: id, State: string(j.State), ExitCode: j.ExitCode(), Why: j.Why, Text: shown, Total: p.Total, NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
+	return jobOut{Job: id, State: string(j.State), ExitCode: j.ExitCode(), Why: j.Why, Text: shown, Total: p.Total,
+		NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
 }

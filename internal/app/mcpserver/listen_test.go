@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hako/internal/netlisten"
+	"hako/internal/testload"
 	"hako/run"
 )
 
@@ -34,7 +35,7 @@ func TestRemovedTokenEndsItsRequests(t *testing.T) {
 		removed.Store(true)
 	}()
 	start := time.Now()
-	if knock(t, url, "right", strings.NewReader(hello)); time.Since(start) > 2*time.Second {
+	if knock(t, url, "right", strings.NewReader(hello)); time.Since(start) > testload.Bound(2*time.Second) {
 		t.Errorf("it goes on for %v", time.Since(start))
 	}
 }
@@ -106,7 +107,8 @@ func TestWrongTokensAreSlowedDown(t *testing.T) {
 			t.Fatal(res.Status)
 		}
 	}
-	if res := knock(t, url, "wrong", strings.NewReader(hello)); res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
+	if res := knock(t, url, "wrong", strings.NewReader(hello)); res.StatusCode != 429 ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("%s %v", res.Status, res.Header)
 	}
 	if res := knock(t, url, "", strings.NewReader(hello)); res.StatusCode != 401 {
@@ -156,7 +158,8 @@ func TestAnswerOutlivesTheTimeOfItsRequest(t *testing.T) {
 // A connection on which nothing is asked is not kept for long.
 func TestIdleLimits(t *testing.T) {
 	srv := web(nil, new(netlisten.IdleConns))
-	if srv.IdleTimeout == 0 || srv.IdleTimeout > 10*time.Second || srv.ReadTimeout == 0 || srv.ReadHeaderTimeout == 0 || srv.WriteTimeout != 0 || srv.MaxHeaderBytes == 0 {
+	if srv.IdleTimeout == 0 || srv.IdleTimeout > 10*time.Second || srv.ReadTimeout == 0 || srv.ReadHeaderTimeout == 0 ||
+		srv.WriteTimeout != 0 || srv.MaxHeaderBytes == 0 {
 		t.Errorf("%+v", srv)
 	}
 }
@@ -196,7 +199,8 @@ func TestConnectionsOfStrangers(t *testing.T) {
 			io.WriteString(conn, text)
 		}
 		began := time.Now()
-		if res := knock(t, url, "right", strings.NewReader(hello)); res.StatusCode != 200 || time.Since(began) > 2*time.Second {
+		if res := knock(t, url, "right", strings.NewReader(hello)); res.StatusCode != 200 ||
+			time.Since(began) > testload.Bound(2*time.Second) {
 			t.Errorf("%s: who has a token gets %s after %v", name, res.Status, time.Since(began))
 		}
 		if ok := <-kept; ok != true {

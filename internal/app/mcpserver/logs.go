@@ -12,9 +12,11 @@ import (
 
 // logTemplates are the addresses of outputs that were too long for an answer.
 var logTemplates = []*sdk.ResourceTemplate{
-	{URITemplate: "hako://sandbox/{sandbox_id}/logs/{number}{?offset}", Name: "output", Title: "Output of a command", MIMEType: "text/plain",
+	{URITemplate: "hako://sandbox/{sandbox_id}/logs/{number}{?offset}", Name: "output", Title: "Output of a command",
+		MIMEType:    "text/plain",
 		Description: "What a command printed to standard output, 64 KB from offset on; _meta has next_offset and total_bytes. The last few long outputs of a sandbox are kept."},
-	{URITemplate: "hako://sandbox/{sandbox_id}/logs/{number}/stderr{?offset}", Name: "errors", Title: "Error output of a command", MIMEType: "text/plain",
+	{URITemplate: "hako://sandbox/{sandbox_id}/logs/{number}/stderr{?offset}", Name: "errors",
+		Title: "Error output of a command", MIMEType: "text/plain",
 		Description: "The same for standard error."},
 }
 
@@ -45,7 +47,8 @@ func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 	if next < int64(len(stream.text)) {
 		meta["next_offset"] = next
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: validUTF8(part), Meta: meta}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/plain",
+		Text: validUTF8(part), Meta: meta}}}, nil
 }
 
 // parseLog reads an address: hako://sandbox/ID/logs/N, with or without /stderr

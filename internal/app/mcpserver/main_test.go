@@ -46,14 +46,16 @@ func TestMain(m *testing.M) {
 // playDoor has the tools that the protocol's conformance tests call beside its
 // own.
 func playDoor() *Server {
-	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(), Elicit: func(string) gate.Answer { return gate.Session }})
+	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(),
+		Elicit: func(string) gate.Answer { return gate.Session }})
 	d.tools = append(d.tools, d.asking()...)
-	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on", toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
-		for _, part := range []float64{0, 50, 100} {
-			v.report(ctx, part, "so far")
-		}
-		return say(writeOut{})
-	}))
+	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on",
+		toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
+			for _, part := range []float64{0, 50, 100} {
+				v.report(ctx, part, "so far")
+			}
+			return say(writeOut{})
+		}))
 	return d
 }
 
@@ -74,13 +76,15 @@ func conformance() []tool.Tool {
 func (d *Server) asking() (all []*toolSpec) {
 	for _, name := range []string{"elicitation", "request_state", "tampered_state", "capabilities"} {
 		name = "test_input_required_result_" + name
-		all = append(all, newOffer[struct{}, commandOut](name, name, name, toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
-			b, err := d.fitOut(ctx, v, SandboxOptions{}) // or the next test waits for the one before, whose client never comes back
-			if err != nil {
-				return refuse(err)
-			}
-			return d.command(ctx, v, commandIn{ID: b.id, Command: "touch x; rm x; echo done"})
-		}))
+		all = append(all, newOffer[struct{}, commandOut](name, name, name, toolHints{},
+			func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
+				b, err := d.fitOut(ctx, v,
+					SandboxOptions{}) // or the next test waits for the one before, whose client never comes back
+				if err != nil {
+					return refuse(err)
+				}
+				return d.command(ctx, v, commandIn{ID: b.id, Command: "touch x; rm x; echo done"})
+			}))
 	}
 	return all
 }
@@ -152,8 +156,10 @@ func (m *virtual) Make(ctx context.Context, caller string, w SandboxOptions) (Sa
 	}
 	m.made.Add(1)
 	gauge := quota.NewLimiter(quota.Lenient())
-	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: m.set, Limiter: gauge, Parse: policy.ParseScript})
-	g := gate.New(s, gate.Options{Policy: judge, Budget: quota.New(quota.Unlimited()), Log: m.log, Ask: w.Ask, AskTimeout: m.patient, Pause: gauge.Pause})
+	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: m.set, Limiter: gauge,
+		Parse: policy.ParseScript})
+	g := gate.New(s, gate.Options{Policy: judge, Budget: quota.New(quota.Unlimited()), Log: m.log, Ask: w.Ask,
+		AskTimeout: m.patient, Pause: gauge.Pause})
 	return &virtualBox{g, s, m}, nil
 }
 
@@ -212,7 +218,8 @@ func (t token) RoundTrip(r *http.Request) (*http.Response, error) {
 // dial connects the official client over HTTP.
 func dial(t testing.TB, url, caller, version string, o *sdk.ClientOptions) *client {
 	t.Helper()
-	tr := &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: token(caller)}, DisableStandaloneSSE: true}
+	tr := &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: token(caller)},
+		DisableStandaloneSSE: true}
 	return connect(t, tr, version, o)
 }
 
@@ -266,7 +273,8 @@ func (c *client) call(name string, in any) (answer, *sdk.CallToolResult) {
 	var a, mirror answer
 	raw, _ := json.Marshal(res.StructuredContent)
 	text, _ := res.Content[0].(*sdk.TextContent)
-	if err := errors.Join(json.Unmarshal(raw, &a), json.Unmarshal([]byte(text.Text), &mirror)); err != nil || len(a) != len(mirror) {
+	if err := errors.Join(json.Unmarshal(raw, &a), json.Unmarshal([]byte(text.Text), &mirror)); err != nil ||
+		len(a) != len(mirror) {
 		c.t.Fatalf("%s: structured %s, text %s", name, raw, text.Text)
 	}
 	if res.IsError != (a.problem() != nil) {

@@ -27,12 +27,14 @@ type malformedError struct {
 
 // unreadable is the complaint about what is not JSON.
 func unreadable(err error) *malformedError {
-	return &malformedError{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: a line is one message in JSON: " + err.Error()}}
+	return &malformedError{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError,
+		Message: "parse error: a line is one message in JSON: " + err.Error()}}
 }
 
 // invalid is the complaint about JSON that is no message.
 func invalid(id json.RawMessage, why string) *malformedError {
-	return &malformedError{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: " + why}}
+	return &malformedError{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+		Message: "invalid request: " + why}}
 }
 
 func (c *malformedError) spell() []byte {
@@ -108,7 +110,8 @@ func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 		case complaint != nil:
 			return false, invalid(nil, fmt.Sprintf("message %d of %d: %s", i+1, len(all), complaint.Error.Message))
 		case !pass || m["id"] == nil: // the library would wait for its answer
-			return false, invalid(nil, fmt.Sprintf("message %d of %d is no request: send it on a line of its own", i+1, len(all)))
+			return false, invalid(nil, fmt.Sprintf("message %d of %d is no request: send it on a line of its own", i+1,
+				len(all)))
 		case seen[idValue(m["id"])]:
 			return false, invalid(nil, fmt.Sprintf("message %d of %d has the id of one before", i+1, len(all)))
 		}
@@ -145,7 +148,8 @@ func (m message) judge() (pass bool, _ *malformedError) {
 		return false, invalid(id, `jsonrpc is not "2.0"`)
 	case json.Unmarshal(m["method"], &method) != nil || string(m["method"]) == "null":
 		return false, invalid(id, "method is not a text")
-	case sent && !sound && (string(id) != "null" || !strings.HasPrefix(method, "notifications/")): // some write null for none
+	case sent && !sound && (string(id) != "null" ||
+		!strings.HasPrefix(method, "notifications/")): // some write null for none
 		return false, invalid(id, "id is neither a text nor a whole number below 2^53")
 	}
 	return true, nil
@@ -159,7 +163,8 @@ func (m message) wantsBatches() bool {
 	var params struct {
 		Version string `json:"protocolVersion"`
 	}
-	return json.Unmarshal(m["params"], &params) == nil && slices.Contains([]string{"2024-11-05", "2025-03-26"}, params.Version)
+	return json.Unmarshal(m["params"], &params) == nil && slices.Contains([]string{"2024-11-05", "2025-03-26"},
+		params.Version)
 }
 
 // Read implements [sdk.Connection].

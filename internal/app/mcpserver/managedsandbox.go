@@ -34,10 +34,13 @@ type managedSandbox struct {
 
 // Why a box ends, as its calls hear it.
 var (
-	errDestroyed = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was destroyed meanwhile", Hint: "make a new one: sandbox_create"}
-	errExpired   = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was not used for long and is closed", Hint: "make a new one: sandbox_create"}
-	errLeft      = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the client is gone"}
-	errStopped   = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the server is stopping", Hint: "try again once it is up"}
+	errDestroyed = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was destroyed meanwhile",
+		Hint: "make a new one: sandbox_create"}
+	errExpired = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was not used for long and is closed",
+		Hint: "make a new one: sandbox_create"}
+	errLeft    = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the client is gone"}
+	errStopped = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the server is stopping",
+		Hint: "try again once it is up"}
 )
 
 // newID makes up a name for a sandbox: 130 bits of chance, and a signature by
@@ -69,7 +72,8 @@ func (d *Server) sign(parts ...string) []byte {
 // build has a sandbox made for a caller.
 func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptions) (*managedSandbox, error) {
 	if d.opts.Maker == nil {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox", Why: "there is nothing here that makes sandboxes"}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox",
+			Why: "there is nothing here that makes sandboxes"}
 	}
 	if err := d.reserve(caller); err != nil {
 		return nil, err
@@ -83,7 +87,8 @@ func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptio
 		d.giveBack(caller)
 		return nil, err
 	}
-	b := &managedSandbox{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
+	b := &managedSandbox{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(),
+		used: time.Now(), turn: make(chan struct{}, 1)}
 	b.public = d.publicOf(b.id)
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
 	return b, d.admit(ctx, b)
@@ -101,7 +106,8 @@ func (d *Server) reserve(caller string) error {
 	case d.closed:
 		return errStopped
 	case d.owned[caller] >= d.limits.PerCaller:
-		return full(fmt.Sprintf("you have %d, and no more are allowed", d.owned[caller]), "destroy one you no longer need: sandbox_list, sandbox_destroy")
+		return full(fmt.Sprintf("you have %d, and no more are allowed", d.owned[caller]),
+			"destroy one you no longer need: sandbox_list, sandbox_destroy")
 	case total >= d.limits.Total:
 		return full(fmt.Sprintf("the server has %d, and no more are allowed", total), "try again later")
 	}
@@ -149,7 +155,8 @@ func (d *Server) enter(caller, id string) (*managedSandbox, error) {
 		b.users.Add(1)
 		return b, nil
 	}
-	e := &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(id), Why: "there is none of that sandbox_id", Hint: "sandbox_list shows yours, sandbox_create makes one"}
+	e := &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(id),
+		Why: "there is none of that sandbox_id", Hint: "sandbox_list shows yours, sandbox_create makes one"}
 	if d.closed {
 		return nil, errStopped
 	}
@@ -193,7 +200,8 @@ func (d *Server) remove(ctx context.Context, b *managedSandbox, why error) (bool
 
 // removeIf is remove for a box that still fits when it is taken off the list: a
 // call may have entered it since it was picked.
-func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*managedSandbox) bool, why error) (bool, error) {
+func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*managedSandbox) bool, why error) (bool,
+	error) {
 	d.mu.Lock()
 	there := d.boxes[b.id] == b && fits(b)
 	if there {

@@ -59,7 +59,8 @@ func TestExecuteFields(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual("")})
 	c := dial(t, overHTTP(t, d), "", "", nil)
 	a, _ := c.call("execute", args{"sandbox_id": c.sandbox(), "command": "echo out; echo err >&2; exit 3"})
-	want := answer{"ok": false, "stdout_text": "out\n", "stderr_text": "err\n", "exit_code": 3.0, "total_bytes": 4.0, "next_start": nil, "truncated": false, "cache_hit": false, "redacted": 0.0}
+	want := answer{"ok": false, "stdout_text": "out\n", "stderr_text": "err\n", "exit_code": 3.0, "total_bytes": 4.0,
+		"next_start": nil, "truncated": false, "cache_hit": false, "redacted": 0.0}
 	if !maps.Equal(a, want) {
 		t.Errorf("got %v", a)
 	}
@@ -132,7 +133,8 @@ func TestAnnotations(t *testing.T) {
 		got := map[string]string{}
 		for _, o := range d.tools {
 			a, words := o.Annotations, []string{}
-			for word, on := range map[string]bool{"reads": a.ReadOnlyHint, "destructive": *a.DestructiveHint, "idempotent": a.IdempotentHint, "open": *a.OpenWorldHint} {
+			for word, on := range map[string]bool{"reads": a.ReadOnlyHint, "destructive": *a.DestructiveHint,
+				"idempotent": a.IdempotentHint, "open": *a.OpenWorldHint} {
 				if on {
 					words = append(words, word)
 				}
@@ -143,8 +145,10 @@ func TestAnnotations(t *testing.T) {
 		want := map[string]string{
 			"sandbox_list": "idempotent reads", "sandbox_destroy": "destructive idempotent", "sandbox_create": "",
 			"execute": "destructive", "command-executor_execute_command": "destructive", "job_start": "destructive",
-			"text_editor": "destructive", "read_file": "idempotent reads", "list_files": "idempotent reads", "write_file": "destructive idempotent",
-			"job_output": "idempotent reads", "job_kill": "destructive idempotent", "policy_check": "idempotent reads", "web_search": "idempotent open reads",
+			"text_editor": "destructive", "read_file": "idempotent reads", "list_files": "idempotent reads",
+			"write_file": "destructive idempotent",
+			"job_output": "idempotent reads", "job_kill": "destructive idempotent", "policy_check": "idempotent reads",
+			"web_search": "idempotent open reads",
 		}
 		if egress {
 			for _, name := range []string{"execute", "command-executor_execute_command", "job_start", "sandbox_create"} {
@@ -173,9 +177,11 @@ func TestGivenTools(t *testing.T) {
 	})
 	d := open(t, Options{Maker: newVirtual(""), Tools: []tool.Tool{echo}})
 	c := pipes(t, d, "", nil)
-	for in, want := range map[string]string{`{"query":"fish"}`: "found fish password=[redacted]", `{"q":"fish"}`: "query is missing"} {
+	for in, want := range map[string]string{`{"query":"fish"}`: "found fish password=[redacted]",
+		`{"q":"fish"}`: "query is missing"} {
 		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "web_search", Arguments: json.RawMessage(in)})
-		if err != nil || !strings.Contains(res.Content[0].(*sdk.TextContent).Text, want) || res.IsError != strings.Contains(in, `"q"`) {
+		if err != nil || !strings.Contains(res.Content[0].(*sdk.TextContent).Text, want) ||
+			res.IsError != strings.Contains(in, `"q"`) {
 			t.Errorf("%s: %v %+v", in, err, res)
 		}
 	}

@@ -31,7 +31,8 @@ func OperationOf(ctx context.Context) Operation {
 // afterwards, whether it was refused or not.
 func (d *Server) recorded(ctx context.Context, v *session, t tool.Tool) (words string, err error) {
 	arguments := string(v.Params.Arguments)
-	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor, What: shortened(t.Name+" "+arguments, longestDeed)}
+	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor,
+		What: shortened(t.Name+" "+arguments, longestDeed)}
 	if d.opts.Record == nil {
 		return t.Call(ctx, arguments)
 	}

@@ -32,10 +32,11 @@ func TestToolsAreOnRecord(t *testing.T) {
 	var asked []Operation
 	var ended []error
 	var broken error
-	d := open(t, Options{Maker: newVirtual(""), Caller: byHeader, Tools: []tool.Tool{fetch}, Record: func(deed Operation) (func(error), error) {
-		asked = append(asked, deed)
-		return func(err error) { ended = append(ended, err) }, broken
-	}})
+	d := open(t, Options{Maker: newVirtual(""), Caller: byHeader, Tools: []tool.Tool{fetch},
+		Record: func(deed Operation) (func(error), error) {
+			asked = append(asked, deed)
+			return func(err error) { ended = append(ended, err) }, broken
+		}})
 	c := dial(t, overHTTP(t, d), "ann", stateless, nil)
 	call := func(arguments any) bool {
 		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "web_fetch", Arguments: arguments})
@@ -45,13 +46,16 @@ func TestToolsAreOnRecord(t *testing.T) {
 		return res.IsError
 	}
 	long := strings.Repeat("日", longestDeed)
-	if call(args{"url": "https://good.example/"}) || !call(args{"url": "https://bad.example/"}) || !call(args{"url": 1}) || !call(args{"url": long}) {
+	if call(args{"url": "https://good.example/"}) || !call(args{"url": "https://bad.example/"}) || !call(args{"url": 1}) ||
+		!call(args{"url": long}) {
 		t.Error("not what was answered")
 	}
-	if len(asked) != 4 || len(ended) != 4 || ended[0] != nil || fault.KindOf(ended[1]) != fault.Denied || fault.KindOf(ended[2]) != fault.Invalid {
+	if len(asked) != 4 || len(ended) != 4 || ended[0] != nil || fault.KindOf(ended[1]) != fault.Denied ||
+		fault.KindOf(ended[2]) != fault.Invalid {
 		t.Fatalf("%+v %v", asked, ended)
 	}
-	if d := asked[1]; d.Actor != "mcp:ann" || d.What != `web_fetch {"url":"https://bad.example/"}` || d.ID == asked[0].ID || !strings.HasPrefix(d.ID, "mcp-") {
+	if d := asked[1]; d.Actor != "mcp:ann" || d.What != `web_fetch {"url":"https://bad.example/"}` ||
+		d.ID == asked[0].ID || !strings.HasPrefix(d.ID, "mcp-") {
 		t.Errorf("%+v", d)
 	}
 	if n := len(asked[3].What); n > longestDeed+3 {

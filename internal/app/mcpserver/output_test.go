@@ -28,7 +28,8 @@ func TestReadingOn(t *testing.T) {
 	for start, pages := 0.0, 0; ; pages++ {
 		a, _ := c.call("execute", args{"sandbox_id": id, "command": command, "start": start, "size": 4000})
 		text := a["stdout_text"].(string)
-		if !utf8.ValidString(text) || strings.Contains(text, "\uFFFD") || len(text) > 4000 || a["total_bytes"] != 18000.0 || a["cache_hit"] != (start > 0) {
+		if !utf8.ValidString(text) || strings.Contains(text, "\uFFFD") || len(text) > 4000 || a["total_bytes"] != 18000.0 ||
+			a["cache_hit"] != (start > 0) {
 			t.Fatalf("page %d: %v", pages, a)
 		}
 		all.WriteString(text)
@@ -78,14 +79,17 @@ func TestEndlessOutput(t *testing.T) {
 	if a["total_bytes"] != 588895.0 || a["truncated"] != true {
 		t.Errorf("got %v", a)
 	}
-	if a, _ = c.call("execute", args{"sandbox_id": id, "command": "seq 100000", "start": 10000}); kindOf(a) != "too_large" || a["cache_hit"] != true {
+	if a, _ = c.call("execute", args{"sandbox_id": id, "command": "seq 100000", "start": 10000}); kindOf(
+		a) != "too_large" || a["cache_hit"] != true {
 		t.Errorf("got %v", a)
 	}
-	if a, _ = c.call("execute", args{"sandbox_id": id, "command": "seq 100001", "start": 20000}); kindOf(a) != "too_large" {
+	if a, _ = c.call("execute", args{"sandbox_id": id, "command": "seq 100001", "start": 20000}); kindOf(
+		a) != "too_large" {
 		t.Errorf("got %v", a)
 	}
 	a, _ = c.call("command-executor_execute_command", args{"command": "seq 100002"})
-	if out := a["stdout"].(string); len(out) > tailSize+100 || !strings.HasSuffix(out, "\n100002\n") || !strings.HasPrefix(out, "[572525 of 588909 bytes are not shown") {
+	if out := a["stdout"].(string); len(out) > tailSize+100 || !strings.HasSuffix(out, "\n100002\n") ||
+		!strings.HasPrefix(out, "[572525 of 588909 bytes are not shown") {
 		t.Errorf("%d bytes: %.80q", len(out), out)
 	}
 	if d.shelf.size > 25000 || len(d.shelf.order) > 2 {
@@ -105,7 +109,8 @@ func TestLogs(t *testing.T) {
 		c := dial(t, url, "ann", version, nil)
 		id := c.sandbox()
 		_, res := c.call("execute", args{"sandbox_id": id, "command": "seq 20000; seq 5000 >&2"})
-		links := slices.DeleteFunc(slices.Clone(res.Content), func(x sdk.Content) bool { _, ok := x.(*sdk.ResourceLink); return !ok })
+		links := slices.DeleteFunc(slices.Clone(res.Content),
+			func(x sdk.Content) bool { _, ok := x.(*sdk.ResourceLink); return !ok })
 		if want := version >= "2025-06-18"; (len(links) == 1) != want {
 			t.Errorf("%s: %d links", version, len(links))
 		}
@@ -122,14 +127,17 @@ func TestLogs(t *testing.T) {
 				next = fmt.Sprintf("%s?offset=%.0f", uri, at)
 			}
 		}
-		if !strings.HasPrefix(all.String(), "1\n2\n") || !strings.HasSuffix(all.String(), "\n20000\n") || all.Len() != 108894 {
+		if !strings.HasPrefix(all.String(), "1\n2\n") || !strings.HasSuffix(all.String(), "\n20000\n") ||
+			all.Len() != 108894 {
 			t.Errorf("%s: %d bytes", version, all.Len())
 		}
-		if r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri + "/stderr?offset=23888"}); err != nil || r.Contents[0].Text != "5000\n" {
+		if r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri + "/stderr?offset=23888"}); err != nil ||
+			r.Contents[0].Text != "5000\n" {
 			t.Errorf("%s: %v %v", version, r, err)
 		}
 		bob := dial(t, url, "bob", version, nil)
-		for who, bad := range map[*client][]string{bob: {uri}, c: {uri + "7", uri + "?offset=-1", uri + "/x", "hako://sandbox/" + id + "/logs/", "hako://sandbox/x/logs/1", "file:///etc/passwd"}} {
+		for who, bad := range map[*client][]string{bob: {uri}, c: {uri + "7", uri + "?offset=-1", uri + "/x",
+			"hako://sandbox/" + id + "/logs/", "hako://sandbox/x/logs/1", "file:///etc/passwd"}} {
 			for _, u := range bad {
 				if r, err := who.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: u}); err == nil {
 					t.Errorf("%s: %s: %v", version, u, r.Contents[0])
@@ -155,11 +163,13 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	}
 	executed, _ := c.call("execute", args{"sandbox_id": id, "command": "cat a a; cat a >&2"})
 	for name, n := range map[*answer]float64{&read: 1, &command: 1, &executed: 3} {
-		if a := *name; a["redacted"] != n || !strings.Contains(fmt.Sprint(a["note"]), "redacted from the output: [redacted] stands") {
+		if a := *name; a["redacted"] != n ||
+			!strings.Contains(fmt.Sprint(a["note"]), "redacted from the output: [redacted] stands") {
 			t.Errorf("%v places were not told: %v", n, a)
 		}
 	}
-	if plain, _ := c.call("execute", args{"sandbox_id": id, "command": "echo a"}); plain["redacted"] != 0.0 || plain["note"] != nil {
+	if plain, _ := c.call("execute", args{"sandbox_id": id, "command": "echo a"}); plain["redacted"] != 0.0 ||
+		plain["note"] != nil {
 		t.Errorf("got %v", plain)
 	}
 }
@@ -178,7 +188,8 @@ func TestCommandExecutor(t *testing.T) {
 		t.Errorf("another one was made: %v", b)
 	}
 	c.sandbox()
-	if b, _ := c.call(name, args{"command": "echo"}); kindOf(b) != "invalid" || !strings.Contains(fmt.Sprint(b), "did not say which") {
+	if b, _ := c.call(name, args{"command": "echo"}); kindOf(b) != "invalid" ||
+		!strings.Contains(fmt.Sprint(b), "did not say which") {
 		t.Errorf("got %v", b)
 	}
 }
@@ -257,7 +268,8 @@ func TestEachRunHasItsLog(t *testing.T) {
 	runs = 0
 	c.call("execute", args{"sandbox_id": id, "command": "paged"})
 	c.call("execute", args{"sandbox_id": id, "command": "paged"})
-	if page, _ := c.call("execute", args{"sandbox_id": id, "command": "paged", "start": 4}); page["cache_hit"] != true || !strings.HasPrefix(page["stdout_text"].(string), "2 ") {
+	if page, _ := c.call("execute", args{"sandbox_id": id, "command": "paged", "start": 4}); page["cache_hit"] != true ||
+		!strings.HasPrefix(page["stdout_text"].(string), "2 ") {
 		t.Errorf("reading on is not about the last run: %v", page)
 	}
 }
@@ -268,12 +280,14 @@ func TestFailureOfARunner(t *testing.T) {
 		if req.Script == "panic" {
 			panic("oh")
 		}
-		return run.Result{}, &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: "used up", Hint: "raise it", Err: io.ErrShortWrite}
+		return run.Result{}, &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: "used up", Hint: "raise it",
+			Err: io.ErrShortWrite}
 	})})
 	c := pipes(t, d, "", nil)
 	id := c.sandbox()
 	a, _ := c.call("execute", args{"sandbox_id": id, "command": "x"})
-	if p := a.problem(); p["kind"] != "exhausted" || p["reason"] != "used up: short write" || p["hint"] != "raise it" || a["exit_code"] != 126.0 {
+	if p := a.problem(); p["kind"] != "exhausted" || p["reason"] != "used up: short write" || p["hint"] != "raise it" ||
+		a["exit_code"] != 126.0 {
 		t.Errorf("got %v", a)
 	}
 	for range 2 { // the turn is given back
@@ -307,7 +321,8 @@ func TestReadFile(t *testing.T) {
 		}
 	}
 	c.out(id, `printf '\377\000' > b; mkdir d`)
-	for path, kind := range map[string]string{"b": "invalid", "d": "not_found", "-n": "not_found", "a; echo x": "not_found"} {
+	for path, kind := range map[string]string{"b": "invalid", "d": "not_found", "-n": "not_found",
+		"a; echo x": "not_found"} {
 		if a, _ := c.call("read_file", args{"sandbox_id": id, "path": path}); kindOf(a) != kind {
 			t.Errorf("%s: %v", path, a)
 		}

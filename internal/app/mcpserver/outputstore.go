@@ -66,7 +66,10 @@ func (s *outputStore) put(r *storedOutput, most int) {
 	}
 	b.last++
 	r.number = b.last
-	b.records = slices.DeleteFunc(append(b.records, r), func(old *storedOutput) bool { return old.dropped && old.number <= r.number-forgotten })
+	b.records = slices.DeleteFunc(append(b.records, r), func(old *storedOutput) bool {
+		return old.dropped &&
+			old.number <= r.number-forgotten
+	})
 	s.order = append(s.order, r)
 	s.size += r.size()
 	s.thin(b, most)

@@ -64,7 +64,8 @@ func TestConformance(t *testing.T) {
 				server.Close()
 				_ = d.Close(context.Background())
 			}()
-			text, err := outside(t, "conformance", "server", "--url", server.URL, "--suite", "all", "--spec-version", version, "--expected-failures", known).CombinedOutput()
+			text, err := outside(t, "conformance", "server", "--url", server.URL, "--suite", "all", "--spec-version", version,
+				"--expected-failures", known).CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}
@@ -95,7 +96,8 @@ func TestInspector(t *testing.T) {
 		if err := json.Unmarshal(play(append(way, "--method", "tools/list")...), &list); err != nil || len(list.Tools) < 13 {
 			t.Errorf("%v: %v", err, list)
 		}
-		text := string(play(append(way, "--method", "tools/call", "--tool-name", "command-executor_execute_command", "--tool-arg", "command=echo こんにちは | wc -m")...))
+		text := string(play(append(way, "--method", "tools/call", "--tool-name", "command-executor_execute_command",
+			"--tool-arg", "command=echo こんにちは | wc -m")...))
 		if !strings.Contains(text, `"stdout": "6\n"`) {
 			t.Errorf("%s", text)
 		}

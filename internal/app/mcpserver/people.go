@@ -48,7 +48,8 @@ func (d *Server) Destroy(ctx context.Context, id string) error {
 
 // JobOutput reads at most so many bytes of what a job of a sandbox printed, from
 // an offset; one less than zero counts from the end. next is where to read on.
-func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error) {
+func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64,
+	err error) {
 	b, err := d.peekAt(id)
 	if err != nil {
 		return "", 0, err
@@ -56,7 +57,8 @@ func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, mo
 	defer b.users.Done()
 	j, ok := b.Sandbox.(Jobs)
 	if !ok {
-		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: brief(job), Why: "this sandbox has no jobs"}
+		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: brief(job),
+			Why: "this sandbox has no jobs"}
 	}
 	if offset < 0 {
 		_, p, err := j.JobOutput(ctx, job, 0, 1)
@@ -99,7 +101,8 @@ func (d *Server) peekAt(public string) (*managedSandbox, error) {
 			return b, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(public), Why: "there is none of that name"}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(public),
+		Why: "there is none of that name"}
 }
 
 // show is what people see of a box.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hako/internal/app/sandboxes"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -25,7 +26,8 @@ func TestPeopleSeeAll(t *testing.T) {
 	ann, bob := dial(t, url, "ann", "", nil), dial(t, url, "bob", "", nil)
 	ids := []string{ann.sandbox(), bob.sandbox()}
 	list := d.Sandboxes()
-	if len(list) != 2 || list[0].Owner != "mcp:ann" || list[1].Owner != "mcp:bob" || list[0].Kind != "virtual" || list[0].State != "ready" || list[0].Created.IsZero() {
+	if len(list) != 2 || list[0].Owner != "mcp:ann" || list[1].Owner != "mcp:bob" || list[0].Kind != "virtual" ||
+		list[0].State != "ready" || list[0].Created.IsZero() {
 		t.Fatalf("%+v", list)
 	}
 	for i, b := range list {
@@ -45,7 +47,8 @@ func TestPeopleSeeAll(t *testing.T) {
 	if err := d.Destroy(t.Context(), list[1].ID); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("again: %v", err)
 	}
-	if a, _ := bob.call("execute", args{"sandbox_id": ids[1], "command": "echo hi"}); kindOf(a) != fault.NotFound.String() {
+	if a, _ := bob.call("execute", args{"sandbox_id": ids[1], "command": "echo hi"}); kindOf(
+		a) != fault.NotFound.String() {
 		t.Errorf("it is still there: %v", a)
 	}
 	if d.Task(list[0].ID) != "" || d.Task("none") != "" {
@@ -58,7 +61,8 @@ func TestPeopleReadJobs(t *testing.T) {
 	c := pipes(t, d, "", nil)
 	c.sandbox()
 	shown := d.Sandboxes()[0]
-	if len(shown.Jobs) != 1 || shown.Jobs[0].Command != "make" || shown.Environment != "python" || shown.Owner != "mcp:test-client" || d.Task(shown.ID) != "mcp-task" {
+	if len(shown.Jobs) != 1 || shown.Jobs[0].Command != "make" || shown.Environment != "python" ||
+		shown.Owner != "mcp:test-client" || d.Task(shown.ID) != "mcp-task" {
 		t.Errorf("%+v", shown)
 	}
 	for offset, want := range map[int64]string{0: "0 100", 7: "7 100", -5: "15 100", -50: "0 100"} {
@@ -78,7 +82,7 @@ func TestPeopleReadJobs(t *testing.T) {
 func TestLookingIsNoUse(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual(""), Limits: Limits{Idle: 100 * time.Millisecond}})
 	pipes(t, d, "", nil).sandbox()
-	for end := time.Now().Add(20 * time.Second); len(d.Sandboxes()) > 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(20 * time.Second)); len(d.Sandboxes()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is still there")
 		}
@@ -142,7 +146,8 @@ func (b editBox) Edit(ctx context.Context, req *run.Request, _ []byte) (string, 
 
 func TestBearer(t *testing.T) {
 	caller := Bearer(func(token string) string { return "<" + token + ">" })
-	for header, want := range map[string]string{"Bearer abc": "<abc>", "bearer  abc ": "<abc>", "Basic abc": "<>", "": "<>", "abc": "<>"} {
+	for header, want := range map[string]string{"Bearer abc": "<abc>", "bearer  abc ": "<abc>", "Basic abc": "<>",
+		"": "<>", "abc": "<>"} {
 		if got := caller(&http.Request{Header: http.Header{"Authorization": {header}}}); got != want {
 			t.Errorf("%q: %q", header, got)
 		}

@@ -22,8 +22,10 @@ type posted struct {
 
 func postedCall(tool, arguments string) *posted {
 	return &posted{
-		body: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `,` + current + `}}`,
-		head: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {stateless}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}},
+		body: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `,` +
+			current + `}}`,
+		head: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Mcp-Protocol-Version": {stateless}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {tool}},
 		host: "127.0.0.1", caller: "ann",
 	}
 }
@@ -82,7 +84,11 @@ var oddities = map[string]func(*posted){
 	"no name":            func(p *posted) { p.head.Del("Mcp-Name") },
 	"unknown tool":       func(p *posted) { headed("Mcp-Name", "x")(p); swapped(`"name":"execute"`, `"name":"x"`)(p) },
 	"another version":    swapped(stateless, "2025-06-18"),
-	"a later version":    func(p *posted) { headed("Mcp-Protocol-Version", "2027-01-01")(p); swapped(stateless, "2027-01-01")(p) },
+	"a later version": func(p *posted) {
+		headed("Mcp-Protocol-Version", "2027-01-01")(p)
+		swapped(stateless,
+			"2027-01-01")(p)
+	},
 	"no version":         swapped("io.modelcontextprotocol/protocolVersion", "x"),
 	"no capabilities":    swapped("io.modelcontextprotocol/clientCapabilities", "x"),
 	"bad capabilities":   swapped(`clientCapabilities":{}`, `clientCapabilities":{"elicitation":7}`),
@@ -127,7 +133,8 @@ func TestPlainOrNot(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*posted){
-		"usual": func(*posted) {}, "id is a text": swapped(`"id":7`, `"id":"a\n<b>"`), "localhost": func(p *posted) { p.host = "localhost:80" }, "IPv6": func(p *posted) { p.host = "[::1]:80" },
+		"usual": func(*posted) {}, "id is a text": swapped(`"id":7`, `"id":"a\n<b>"`),
+		"localhost": func(p *posted) { p.host = "localhost:80" }, "IPv6": func(p *posted) { p.host = "[::1]:80" },
 		"client":   swapped(`"_meta":{`, `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},`),
 		"it asks":  swapped(`clientCapabilities":{}`, `clientCapabilities":{"elicitation":{"form":{}}}`),
 		"no input": swapped(`,"arguments":{"sandbox_id":"x","command":"echo hi"}`, ``),
@@ -156,10 +163,12 @@ func TestPlainAnswersAsTheLibraryDoes(t *testing.T) {
 			t.Errorf("%s: %d %s %v\nlibrary: %d %s %v", name, status, kind, message, wantStatus, wantKind, want)
 		}
 	}
-	for _, command := range []string{"echo hi", "echo '<b>&amp; 日本 \u2028'; exit 3", "head -c 9000 /dev/zero | tr '\\\\0' x", "sudo id", "rm x", "("} {
+	for _, command := range []string{"echo hi", "echo '<b>&amp; 日本 \u2028'; exit 3",
+		"head -c 9000 /dev/zero | tr '\\\\0' x", "sudo id", "rm x", "("} {
 		same(command, postedCall("execute", `{"sandbox_id":"`+id+`","command":"`+command+`"}`))
 	}
-	for tool, arguments := range map[string]string{"sandbox_list": "{}", "execute": `{"comand":1}`, "read_file": `{"sandbox_id":"` + id + `","path":"none"}`, "sandbox_destroy": "null", "job_start": `{}`} {
+	for tool, arguments := range map[string]string{"sandbox_list": "{}", "execute": `{"comand":1}`,
+		"read_file": `{"sandbox_id":"` + id + `","path":"none"}`, "sandbox_destroy": "null", "job_start": `{}`} {
 		same(tool, postedCall(tool, arguments))
 	}
 	for name, change := range oddities {

@@ -43,7 +43,8 @@ func (d *Server) plain(library http.Handler) http.Handler {
 		}
 		req.Extra = &sdk.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context()), Header: r.Header}
 		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails for who comes back with an answer, and nobody does here
-		writePlain(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError, res.InputRequests, res.RequestState, resultType(res)}})
+		writePlain(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError,
+			res.InputRequests, res.RequestState, resultType(res)}})
 	})
 }
 
@@ -60,8 +61,10 @@ func (d *Server) about() json.RawMessage {
 // refuse, or to find good where the server is open to others.
 func looksPlain(r *http.Request) bool {
 	h, accepts := r.Header, r.Header.Get("Accept")
-	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= longestPlain && netlisten.OwnName(netlisten.HostOf(r.Host)) &&
-		h.Get("Mcp-Protocol-Version") == stateless && h.Get("Mcp-Method") == "tools/call" && h.Get("Content-Type") == "application/json" &&
+	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= longestPlain &&
+		netlisten.OwnName(netlisten.HostOf(r.Host)) &&
+		h.Get("Mcp-Protocol-Version") == stateless && h.Get("Mcp-Method") == "tools/call" &&
+		h.Get("Content-Type") == "application/json" &&
 		strings.Contains(accepts, "application/json") && strings.Contains(accepts, "text/event-stream") &&
 		h.Get("Last-Event-Id") == "" && h.Get("Mcp-Session-Id") == ""
 }
@@ -70,7 +73,8 @@ func looksPlain(r *http.Request) bool {
 // not plain. Names are compared as they are written, as the library does.
 func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
 	message, ok := fields(body, "jsonrpc", "id", "method", "params")
-	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` || !plainID(message["id"]) {
+	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` ||
+		!plainID(message["id"]) {
 		return nil, nil
 	}
 	params, ok := fields(message["params"], "name", "arguments", "_meta")

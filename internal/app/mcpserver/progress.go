@@ -45,7 +45,8 @@ func (v *session) tell(ctx context.Context, c *call) {
 // nothing.
 func (v *session) report(ctx context.Context, progress float64, text string) {
 	if token := v.Params.GetProgressToken(); token != nil {
-		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: text})
+		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress,
+			Message: text})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // The sandboxes of a caller end soon after its token was removed, also if nothing
@@ -28,7 +30,7 @@ func TestRemovedTokenClosesItsSandboxes(t *testing.T) {
 	}
 	removed.Store(true)
 	for began := time.Now(); maker.closed.Load() < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 2*time.Second {
+		if time.Since(began) > testload.Bound(2*time.Second) {
 			t.Fatalf("%d of 2 are closed", maker.closed.Load())
 		}
 	}
@@ -55,7 +57,7 @@ func TestRemovedTokenWhileASandboxIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for began := time.Now(); maker.closed.Load() < 1; time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 2*time.Second {
+		if time.Since(began) > testload.Bound(2*time.Second) {
 			t.Fatal("it stays")
 		}
 	}

@@ -59,16 +59,20 @@ func (d *Server) sandboxOffers() []*toolSpec {
 		}
 	}
 	return []*toolSpec{
-		newOffer[createIn, sandboxOut]("sandbox_create", "Make a sandbox", "Makes a sandbox and returns its sandbox_id. It is yours alone, keeps its files and its directory from one command to the next, and is closed when it is not used.",
+		newOffer[createIn, sandboxOut]("sandbox_create", "Make a sandbox",
+			"Makes a sandbox and returns its sandbox_id. It is yours alone, keeps its files and its directory from one command to the next, and is closed when it is not used.",
 			toolHints{open: d.opts.Egress}, d.create).takes("kind", kinds),
-		newOffer[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.", toolHints{reads: true}, d.sandboxes),
-		newOffer[sandboxIn, destroyOut]("sandbox_destroy", "Destroy a sandbox", "Ends whatever runs in a sandbox and removes it with its files. Destroying it again does nothing.",
+		newOffer[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.",
+			toolHints{reads: true}, d.sandboxes),
+		newOffer[sandboxIn, destroyOut]("sandbox_destroy", "Destroy a sandbox",
+			"Ends whatever runs in a sandbox and removes it with its files. Destroying it again does nothing.",
 			toolHints{destructive: true, idempotent: true}, d.destroyed),
 	}
 }
 
 func (d *Server) create(ctx context.Context, v *session, in createIn) *sdk.CallToolResult {
-	w := SandboxOptions{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch, Network: in.Network, Root: in.Root}
+	w := SandboxOptions{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch,
+		Network: in.Network, Root: in.Root}
 	b, err := d.fitOut(ctx, v, w)
 	if err != nil {
 		return refuse(err)
@@ -77,7 +81,8 @@ func (d *Server) create(ctx context.Context, v *session, in createIn) *sdk.CallT
 		if res := d.write(ctx, v, writeIn{ID: b.id, Path: f.Path, Text: f.Text}); res.IsError || res.InputRequests != nil {
 			_, _ = d.remove(ctx, b, errDestroyed)
 			if res.InputRequests != nil { // nobody can come back for it: the sandbox is not known yet
-				return refuse(&fault.Error{Kind: fault.Denied, Op: "write file", Subject: f.Path, Why: "a person must approve it", Hint: "make the sandbox without files, and write them with write_file"})
+				return refuse(&fault.Error{Kind: fault.Denied, Op: "write file", Subject: f.Path, Why: "a person must approve it",
+					Hint: "make the sandbox without files, and write them with write_file"})
 			}
 			return res
 		}
@@ -99,10 +104,12 @@ func (d *Server) fitOut(ctx context.Context, v *session, w SandboxOptions) (*man
 		w.Kind = Virtual
 	}
 	if !slices.Contains(d.opts.Kinds, w.Kind) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: brief(string(w.Kind)), Why: "there is no such kind here", Hint: "kinds are " + kindNames(d.opts.Kinds)}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: brief(string(w.Kind)),
+			Why: "there is no such kind here", Hint: "kinds are " + kindNames(d.opts.Kinds)}
 	}
 	if err := misplaced(w); err != "" {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: err + " is not for this kind", Hint: "leave it out, or choose another kind"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind),
+			Why: err + " is not for this kind", Hint: "leave it out, or choose another kind"}
 	}
 	w.Ask = d.ask
 	w.Tell = func(text string) { v.steps++; v.report(ctx, v.steps, text) }
@@ -131,7 +138,8 @@ func (d *Server) describe(b *managedSandbox) sandboxOut {
 	d.mu.Lock()
 	busy := b.inUse > 0
 	d.mu.Unlock()
-	out := sandboxOut{ID: b.id, Kind: b.kind, Created: b.made.UTC().Format(time.RFC3339), Expires: int64(d.limits.Idle.Seconds()), Busy: busy}
+	out := sandboxOut{ID: b.id, Kind: b.kind, Created: b.made.UTC().Format(time.RFC3339),
+		Expires: int64(d.limits.Idle.Seconds()), Busy: busy}
 	if t, ok := b.Sandbox.(Describer); ok {
 		out.Info = t.Info()
 	}
@@ -174,7 +182,9 @@ func (d *Server) enterAny(ctx context.Context, v *session, id string) (*managedS
 	case 1:
 		id = boxes[0].id
 	default:
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "find sandbox", Why: fmt.Sprintf("you have %d sandboxes, and did not say which", len(boxes)), Hint: "give sandbox_id; sandbox_list shows them"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "find sandbox",
+			Why:  fmt.Sprintf("you have %d sandboxes, and did not say which", len(boxes)),
+			Hint: "give sandbox_id; sandbox_list shows them"}
 	}
 	return d.enter(v.caller, id)
 }

@@ -29,7 +29,8 @@ func (d *Server) server(from who) *sdk.Server {
 	s := sdk.NewServer(d.implementation(), &sdk.ServerOptions{
 		Instructions: d.opts.Instructions,
 		// No list ever changes. There are no prompts, but the library answers so.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+			Prompts: &sdk.PromptCapabilities{}},
 	})
 	for _, o := range d.tools {
 		s.AddTool(o.Tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -46,7 +47,8 @@ func (d *Server) server(from who) *sdk.Server {
 }
 
 // serve answers one call of a tool.
-func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *toolSpec) (*sdk.CallToolResult, error) {
+func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *toolSpec) (*sdk.CallToolResult,
+	error) {
 	caller, gone := from(req.Extra)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,7 +113,8 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err == nil && !input.senseless() || ctx.Err() != nil || output.broken.Load() {
 		return cerr // that we end it, or that a client stops listening, is no failure
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err, Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
+	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err,
+		Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
 }
 
 // pickUp puts a session on the list of those to end with the door.
@@ -137,7 +140,8 @@ func (d *Server) putDown(s *sdk.ServerSession) {
 func (d *Server) Handler() http.Handler {
 	s := d.webServer()
 	get := func(*http.Request) *sdk.Server { return s }
-	now := d.plain(soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
+	now := d.plain(soundIDs(
+		sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
 	before := soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle}))
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -125,7 +125,8 @@ var badLines = map[string][]string{
 	`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":7}`: {`"id":7,`, `"error":{`},
 	`{"jsonrpc":"2.0","id":7,"error":7}`:                        {`"id":null,`, invalidRequest},
 	"{\n":                                                       {`"id":null,`, parseError},
-	`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`: {`"id":null,`, invalidRequest},
+	`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) +
+		`}`: {`"id":null,`, invalidRequest},
 	strings.Repeat("[", 20000): {`"id":null,`, parseError},
 }
 
@@ -150,8 +151,10 @@ func TestDroppedLines(t *testing.T) {
 	w := newWire(t, open(t, Options{Maker: newVirtual("")}))
 	w.hello("2025-06-18")
 	for _, line := range []string{
-		"", "  ", "\r", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"}}`,
-		`{"jsonrpc":"1.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1.5,"result":{}}`, `{"jsonrpc":"2.0","id":99,"result":{}}`,
+		"", "  ", "\r", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}`,
+		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"}}`,
+		`{"jsonrpc":"1.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1.5,"result":{}}`,
+		`{"jsonrpc":"2.0","id":99,"result":{}}`,
 		`{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}`, `{"jsonrpc":"2.0","method":"notifications/none"}`,
 	} {
 		w.write(line)
@@ -190,7 +193,8 @@ func TestLongLines(t *testing.T) {
 // is no message is answered.
 func TestLastLine(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual("")})
-	for last, want := range map[string]string{`{"jsonrpc":"2.0","id":"last","method":"ping"}`: `"id":"last","result"`, `{"jsonrpc"`: parseError} {
+	for last, want := range map[string]string{`{"jsonrpc":"2.0","id":"last","method":"ping"}`: `"id":"last","result"`,
+		`{"jsonrpc"`: parseError} {
 		var out strings.Builder
 		if err := d.Stdio(t.Context(), strings.NewReader(oldHello+"\n"+oldReady+"\n"+last), &out); err != nil {
 			t.Error(err)
@@ -207,7 +211,10 @@ func TestBatches(t *testing.T) {
 	w := newWire(t, open(t, Options{Maker: newVirtual("")}))
 	w.hello("2025-03-26")
 	ping := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
-	for _, bad := range []string{`[]`, `[1]`, `[` + ping("1.5") + `]`, `[` + ping("1") + `,` + ping("1") + `]`, `[` + ping("1") + `,` + ping("1.0") + `]`, `[` + ping(`"a"`) + `,` + ping(`"\u0061"`) + `]`, `[` + ping(`"\ud800"`) + `]`, `[` + oldReady + `]`, `[` + ping("1") + `,` + oldReady + `]`, `[{"jsonrpc":"2.0","id":null,"result":{}}]`} {
+	for _, bad := range []string{`[]`, `[1]`, `[` + ping("1.5") + `]`, `[` + ping("1") + `,` + ping("1") + `]`,
+		`[` + ping("1") + `,` + ping("1.0") + `]`, `[` + ping(`"a"`) + `,` + ping(`"\u0061"`) + `]`,
+		`[` + ping(`"\ud800"`) + `]`, `[` + oldReady + `]`, `[` + ping("1") + `,` + oldReady + `]`,
+		`[{"jsonrpc":"2.0","id":null,"result":{}}]`} {
 		w.says(bad, invalidRequest)
 		w.says(`[`+ping("1")+`,`+ping(`"b"`)+`]`, `[{`, `"id":1,`, `"id":"b",`)
 	}
@@ -219,7 +226,8 @@ func TestWholeIDs(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual(""), Caller: byHeader})
 	url := overHTTP(t, d)
 	id := dial(t, url, "ann", stateless, nil).sandbox()
-	for sent, want := range map[string]int{"12.5": http.StatusBadRequest, "9007199254740993": http.StatusBadRequest, "7": http.StatusOK, `"x"`: http.StatusOK, "-3": http.StatusOK} {
+	for sent, want := range map[string]int{"12.5": http.StatusBadRequest, "9007199254740993": http.StatusBadRequest,
+		"7": http.StatusOK, `"x"`: http.StatusOK, "-3": http.StatusOK} {
 		for _, version := range []string{stateless, "2025-06-18"} {
 			p := postedCall("execute", `{"sandbox_id":"`+id+`","command":"echo hi"}`)
 			swapped(`"id":7`, `"id":`+sent)(p)
@@ -277,9 +285,10 @@ func TestEditorAnswers(t *testing.T) {
 	d := open(t, Options{Maker: &workshop{}, Kinds: []Kind{Container}, Default: SandboxOptions{Kind: Container}})
 	c := pipes(t, d, "", nil)
 	for want, in := range map[string]args{
-		`{"success":true,"content":"edited","error":null}`:                {"command": "view", "path": "/a"},
-		`{"success":false,"content":"","error":{"kind":"not_found","r`:    {"command": "undo_edit", "path": "/a"},
-		`{"success":false,"content":"","error":{"kind":"not_found","c`:    {"command": "view", "path": "/a", "sandbox_id": "x"},
+		`{"success":true,"content":"edited","error":null}`:             {"command": "view", "path": "/a"},
+		`{"success":false,"content":"","error":{"kind":"not_found","r`: {"command": "undo_edit", "path": "/a"},
+		`{"success":false,"content":"","error":{"kind":"not_found","c`: {"command": "view", "path": "/a",
+			"sandbox_id": "x"},
 		`{"success":false,"content":"","error":{"kind":"invalid","reason`: {"sandbox_id": 7},
 	} {
 		_, res := c.call("text_editor", in)
@@ -327,7 +336,8 @@ func TestSyntaxErrorsNameTheCommand(t *testing.T) {
 	id := c.sandbox()
 	for _, name := range []string{"execute", "command-executor_execute_command"} {
 		a, _ := c.call(name, args{"sandbox_id": id, "command": "echo ("})
-		if p := a.problem(); p["command"] != "echo (" || p["kind"] != "invalid" || !strings.HasPrefix(fmt.Sprint(p["reason"]), "1:1: ") {
+		if p := a.problem(); p["command"] != "echo (" || p["kind"] != "invalid" ||
+			!strings.HasPrefix(fmt.Sprint(p["reason"]), "1:1: ") {
 			t.Errorf("%s: %v", name, a)
 		}
 	}

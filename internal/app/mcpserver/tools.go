@@ -20,7 +20,8 @@ import (
 
 // offers lists the tools.
 func (d *Server) offers() []*toolSpec {
-	all := slices.Concat(d.sandboxOffers(), []*toolSpec{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
+	all := slices.Concat(d.sandboxOffers(), []*toolSpec{d.executeOffer(), d.commandOffer(), d.editorOffer()},
+		d.fileOffers(), d.jobOffers())
 	for _, t := range d.opts.Tools {
 		all = append(all, d.givenOffer(t))
 	}
@@ -63,9 +64,11 @@ func (d *Server) editorOffer() *toolSpec {
 	if err := json.Unmarshal(def.Schema, takes); err != nil {
 		panic("tool " + def.Name + ": " + err.Error())
 	}
-	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string", Description: "Default: your only sandbox; one is made if you have none"}
+	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string",
+		Description: "Default: your only sandbox; one is made if you have none"}
 	return &toolSpec{
-		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: schemaOf[editorOut](def.Name), Annotations: toolHints{destructive: true}.annotations("Edit a file")},
+		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes,
+			OutputSchema: schemaOf[editorOut](def.Name), Annotations: toolHints{destructive: true}.annotations("Edit a file")},
 		call: func(ctx context.Context, v *session) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
 	}
 }
@@ -82,7 +85,8 @@ func (d *Server) edit(ctx context.Context, v *session) *sdk.CallToolResult {
 	e, ok := b.Sandbox.(Editor)
 	if !ok {
 		d.leave(b)
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind), Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind),
+			Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
 	}
 	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		content, err := e.Edit(ctx, &run.Request{ID: c.id, Actor: v.actor}, rest)
@@ -110,11 +114,13 @@ func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
 func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
-		return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "the arguments are not a JSON object", Hint: `they look like {"command": "view", "path": "/…"}`}
+		return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "the arguments are not a JSON object",
+			Hint: `they look like {"command": "view", "path": "/…"}`}
 	}
 	if given, ok := args["sandbox_id"]; ok {
 		if err := json.Unmarshal(given, &id); err != nil {
-			return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "sandbox_id should be a string", Hint: "sandbox_list shows yours"}
+			return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "sandbox_id should be a string",
+				Hint: "sandbox_list shows yours"}
 		}
 	}
 	delete(args, "sandbox_id")
@@ -131,7 +137,8 @@ func (d *Server) givenOffer(t tool.Tool) *toolSpec {
 	}
 	title, answers := givenShape(t.Name)
 	return &toolSpec{
-		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers, Annotations: toolHints{reads: true, open: true}.annotations(title)},
+		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers,
+			Annotations: toolHints{reads: true, open: true}.annotations(title)},
 		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
 			words, err := d.recorded(ctx, v, t)
 			if words == "" && err != nil {
@@ -196,7 +203,9 @@ func (d *Server) policyOffer() *toolSpec {
 			s.Enum = append(s.Enum, p)
 		}
 	}
-	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", toolHints{reads: true}, d.check).takes("profile", profiles)
+	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed",
+		"Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.",
+		toolHints{reads: true}, d.check).takes("profile", profiles)
 }
 
 func (d *Server) check(ctx context.Context, _ *session, in policyIn) *sdk.CallToolResult {
@@ -204,7 +213,8 @@ func (d *Server) check(ctx context.Context, _ *session, in policyIn) *sdk.CallTo
 		return refuse(err)
 	}
 	if in.Profile != "" && !slices.Contains(policy.Profiles(), in.Profile) {
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: brief(in.Profile), Why: "there is no such profile", Hint: "profiles are virtual, host, container, outside"})
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: brief(in.Profile),
+			Why: "there is no such profile", Hint: "profiles are virtual, host, container, outside"})
 	}
 	verdicts, err := d.opts.Policy.Check(ctx, in.Profile, in.Command)
 	if err != nil {

@@ -31,15 +31,18 @@ type toolHints struct {
 }
 
 func (n toolHints) annotations(title string) *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: n.reads, DestructiveHint: &n.destructive, IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: n.reads, DestructiveHint: &n.destructive,
+		IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
 }
 
 // newOffer makes a tool of a function. Both schemas come from the fields of In
 // and Out: their json names, and their jsonschema tags as descriptions.
-func newOffer[In, Out any](name, title, text string, n toolHints, call func(ctx context.Context, v *session, in In) *sdk.CallToolResult) *toolSpec {
+func newOffer[In, Out any](name, title, text string, n toolHints,
+	call func(ctx context.Context, v *session, in In) *sdk.CallToolResult) *toolSpec {
 	takes := schemaOf[In](name)
 	return &toolSpec{
-		Tool: &sdk.Tool{Name: name, Title: title, Description: text, InputSchema: takes, OutputSchema: answerSchema[Out](name), Annotations: n.annotations(title)},
+		Tool: &sdk.Tool{Name: name, Title: title, Description: text, InputSchema: takes,
+			OutputSchema: answerSchema[Out](name), Annotations: n.annotations(title)},
 		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
 			var in In
 			if err := decode(name, takes, v.Params.Arguments, &in); err != nil {
@@ -160,7 +163,8 @@ func problemOf(err error) *problem {
 	if !errors.As(err, &e) {
 		return &problem{Kind: fault.KindOf(err).String(), Reason: err.Error(), Hint: fault.Hint(err)}
 	}
-	p := &problem{Kind: fault.KindOf(err).String(), Command: e.Subject, Reason: e.Why, Rule: e.Rule, Hint: fault.Hint(err), Retryable: fault.KindOf(err) == fault.Unavailable}
+	p := &problem{Kind: fault.KindOf(err).String(), Command: e.Subject, Reason: e.Why, Rule: e.Rule, Hint: fault.Hint(err),
+		Retryable: fault.KindOf(err) == fault.Unavailable}
 	if e.Err != nil {
 		p.Reason = strings.TrimPrefix(p.Reason+": "+e.Err.Error(), ": ")
 	}
@@ -192,5 +196,6 @@ func say(value any, more ...sdk.Content) *sdk.CallToolResult {
 		panic("answer: " + err.Error())
 	}
 	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	return &sdk.CallToolResult{StructuredContent: json.RawMessage(raw), Content: append([]sdk.Content{&sdk.TextContent{Text: string(raw)}}, more...)}
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(raw),
+		Content: append([]sdk.Content{&sdk.TextContent{Text: string(raw)}}, more...)}
 }

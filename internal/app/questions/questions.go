@@ -88,7 +88,8 @@ func (d *List) ask(ctx context.Context, q gate.Question, session string) (gate.A
 	case a := <-m.answer:
 		return a, nil
 	case <-silence.C:
-		return d.end(m, wasSilence, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v", wait), Err: context.DeadlineExceeded})
+		return d.end(m, wasSilence, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v",
+			wait), Err: context.DeadlineExceeded})
 	case <-ctx.Done():
 		return d.end(m, ending(ctx), context.Cause(ctx))
 	}
@@ -116,11 +117,14 @@ func (d *List) add(ctx context.Context, q gate.Question, session string, wait ti
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if most := cmp.Or(d.Most, usualMost); len(d.open) >= most {
-		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions wait for an answer already", most),
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions wait for an answer already",
+			most),
 			Hint: "answer some of them first"}
 	}
 	if own := d.of(q.Actor); own >= mostOfOne {
-		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions of %s wait for an answer already", own, q.Actor), Hint: "wait until they are answered"}
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask",
+			Why:  fmt.Sprintf("%d questions of %s wait for an answer already", own, q.Actor),
+			Hint: "wait until they are answered"}
 	}
 	if d.open == nil {
 		d.open = map[string]*waiting{}
@@ -227,7 +231,8 @@ func (d *List) late(e *fault.Error) error {
 	switch e.Why = d.past[e.Subject]; e.Why {
 	case wasAnswered:
 	case "":
-		e.Kind, e.Why, e.Hint = fault.NotFound, "no such question waits", "see which do: a question has a new number each time"
+		e.Kind, e.Why, e.Hint = fault.NotFound, "no such question waits",
+			"see which do: a question has a new number each time"
 	default:
 		e.Kind = fault.NotFound
 	}

@@ -36,7 +36,8 @@ func ask(ctx context.Context, d *List, command string) *asking {
 	a := &asking{done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
-		a.answer, a.err = d.Ask(ctx, gate.Question{Command: command, Script: "cd x; " + command, Actor: "agent:x", Dir: "/w", Reason: "r", Why: "w", Rule: "p:1"})
+		a.answer, a.err = d.Ask(ctx, gate.Question{Command: command, Script: "cd x; " + command, Actor: "agent:x", Dir: "/w",
+			Reason: "r", Why: "w", Rule: "p:1"})
 	}()
 	synctest.Wait()
 	return a
@@ -109,7 +110,8 @@ func TestQuestionIsShownWhole(t *testing.T) {
 		if len(got.ID) < 26 {
 			t.Errorf("id %q can be guessed", got.ID)
 		}
-		want := Question{ID: got.ID, Question: gate.Question{Actor: "agent:x", Command: "push it", Script: "cd x; push it", Dir: "/w", Reason: "r", Why: "w", Rule: "p:1"}, Asked: time.Now(), Ends: time.Now().Add(time.Minute)}
+		want := Question{ID: got.ID, Question: gate.Question{Actor: "agent:x", Command: "push it", Script: "cd x; push it",
+			Dir: "/w", Reason: "r", Why: "w", Rule: "p:1"}, Asked: time.Now(), Ends: time.Now().Add(time.Minute)}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -124,7 +126,8 @@ func TestSilenceIsNo(t *testing.T) {
 		a := ask(t.Context(), &d, "push")
 		id := pending(t, &d)[0].ID
 		<-a.done
-		if a.answer != gate.No || fault.KindOf(a.err) != fault.Timeout || !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != 300*time.Second {
+		if a.answer != gate.No || fault.KindOf(a.err) != fault.Timeout || !errors.Is(a.err, context.DeadlineExceeded) ||
+			time.Since(began) != 300*time.Second {
 			t.Errorf("after %v: %v, %v", time.Since(began), a.answer, a.err)
 		}
 		err := d.Answer(t.Context(), operator, id, gate.Once)
@@ -195,7 +198,8 @@ func TestBadAnswers(t *testing.T) {
 		if err := d.Answer(t.Context(), operator, id, gate.No); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Answer(t.Context(), operator, id, gate.Once); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "already") {
+		if err := d.Answer(t.Context(), operator, id, gate.Once); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(err.Error(), "already") {
 			t.Errorf("twice: %v", err)
 		}
 		<-a.done
@@ -212,7 +216,8 @@ func TestManyAtOnce(t *testing.T) {
 		for i := range 5 {
 			all = append(all, ask(t.Context(), &d, fmt.Sprint(i)))
 		}
-		if _, err := d.Ask(t.Context(), gate.Question{Command: "one more"}); fault.KindOf(err) != fault.Exhausted || fault.Hint(err) == "" {
+		if _, err := d.Ask(t.Context(), gate.Question{Command: "one more"}); fault.KindOf(err) != fault.Exhausted ||
+			fault.Hint(err) == "" {
 			t.Errorf("one too many: %v", err)
 		}
 		list := pending(t, &d)

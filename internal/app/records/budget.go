@@ -45,7 +45,8 @@ func (b Budget) day(name string, used quota.Periods) Day {
 		if model == "" && u.Calls == 0 {
 			continue // scripts and files, which no model asked for
 		}
-		one := ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output, Tokens: scale.Weigh(model, u)}
+		one := ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output,
+			Tokens: scale.Weigh(model, u)}
 		if b.Cost != nil {
 			one.Cost = b.Cost(model, u)
 		}

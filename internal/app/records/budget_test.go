@@ -46,7 +46,8 @@ func TestDays(t *testing.T) {
 	use(t, b)
 	none := []ModelUsage{}
 	want := []Day{
-		{Day: "2026-03-02", Models: []ModelUsage{{Model: "small", Calls: 1, Input: 100, Cached: 40, Output: 10, Tokens: 150, Cost: 1}}},
+		{Day: "2026-03-02", Models: []ModelUsage{{Model: "small", Calls: 1, Input: 100, Cached: 40, Output: 10, Tokens: 150,
+			Cost: 1}}},
 		{Day: "2026-03-03", Models: none},
 		{Day: "2026-03-04", Models: []ModelUsage{
 			{Model: "big", Calls: 1, Input: 100, Output: 1, Tokens: 210, Cost: 1},

@@ -20,7 +20,8 @@ const longest = 8 << 10
 // entryOf is an event as the doors show it.
 func entryOf(e *audit.Event) Entry {
 	out := Entry{
-		Seq: e.Seq, Time: e.Time, ID: e.ID, Actor: e.Actor, What: e.What, Text: cut(e.About()), Effect: e.Effect, Rule: e.Rule,
+		Seq: e.Seq, Time: e.Time, ID: e.ID, Actor: e.Actor, What: e.What, Text: cut(e.About()), Effect: e.Effect,
+		Rule:   e.Rule,
 		Reason: cut(e.Reason), Error: cut(e.Error), Micros: e.Micros, Bytes: e.Bytes, Tokens: e.Tokens, Cost: e.Cost,
 	}
 	if e.What == audit.Ended || e.Exit != 0 {

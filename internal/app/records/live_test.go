@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hako/audit"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -27,7 +28,7 @@ func watch(t testing.TB, l *Live, after int64) <-chan Entry {
 func next(t testing.TB, from <-chan Entry, n int) []Entry {
 	t.Helper()
 	var all []Entry
-	late := time.After(20 * time.Second)
+	late := time.After(testload.Bound(20 * time.Second))
 	for len(all) < n {
 		select {
 		case e, more := <-from:

@@ -46,7 +46,8 @@ const (
 // thousand. A command that cannot be read is denied.
 func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, error) {
 	if len(command) > longestCommand {
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command", Why: fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command",
+			Why:  fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
 			Hint: "check its parts, or use hako policy check"}
 	}
 	all, err := p.Judge(ctx, profile, command)
@@ -71,7 +72,8 @@ func unread(err error) bool {
 func spelled(all []policy.Verdict) []Verdict {
 	out := make([]Verdict, 0, len(all))
 	for _, v := range all {
-		out = append(out, Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where, Hint: v.Hint})
+		out = append(out, Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where,
+			Hint: v.Hint})
 	}
 	return out
 }

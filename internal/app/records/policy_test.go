@@ -78,7 +78,8 @@ func TestCheckIsBounded(t *testing.T) {
 	if _, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand)); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("too long: %v", err)
 	}
-	if all, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand/2)); err != nil || len(all) != mostVerdicts {
+	if all, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand/2)); err != nil ||
+		len(all) != mostVerdicts {
 		t.Errorf("%d verdicts, %v", len(all), err)
 	}
 }

@@ -114,7 +114,8 @@ func (r *Record) drop(index *sqlite.Index, err error) error {
 }
 
 func filter(q Query) audit.Filter {
-	f := audit.Filter{Text: q.Text, Actor: q.Actor, What: q.What, Command: q.Command, Since: q.Since, Until: q.Until, Before: q.Before}
+	f := audit.Filter{Text: q.Text, Actor: q.Actor, What: q.What, Command: q.Command, Since: q.Since, Until: q.Until,
+		Before: q.Before}
 	if f.Limit = min(q.Most, mostFound); f.Limit <= 0 {
 		f.Limit = usualMost
 	}

@@ -208,7 +208,8 @@ func TestDamagedRecord(t *testing.T) {
 		}
 		figures(t, r, time.Time{})
 	}
-	if got, err := r.Verify(t.Context()); err != nil || got.Whole || got.Events != 1 || !strings.Contains(got.Why, "line 2") {
+	if got, err := r.Verify(t.Context()); err != nil || got.Whole || got.Events != 1 ||
+		!strings.Contains(got.Why, "line 2") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -255,7 +256,8 @@ func TestStats(t *testing.T) {
 		Commands: []Counted{{Name: "cat", Count: 2}, {Name: "git", Count: 2, Failed: 1}},
 		Denials:  []Counted{{Name: "rm", Count: 3}},
 		Actors:   []Counted{{Name: "user", Count: 2, Failed: 1}, {Name: "agent:coder", Count: 1}},
-		Days:     []Counted{{Name: "2026-03-01", Count: 1}, {Name: "2026-03-02"}, {Name: "2026-03-03", Count: 2, Failed: 1}, {Name: "2026-03-04"}}}
+		Days: []Counted{{Name: "2026-03-01", Count: 1}, {Name: "2026-03-02"}, {Name: "2026-03-03", Count: 2, Failed: 1},
+			{Name: "2026-03-04"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

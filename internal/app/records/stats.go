@@ -62,7 +62,8 @@ func (r *Record) takeIn(ctx context.Context, size int64) error {
 		case <-ctx.Done():
 			return stopped("count events", ctx)
 		case <-late.C:
-			return &fault.Error{Kind: fault.Unavailable, Op: "count events", Why: "the record is still being read", Hint: "try again in a moment"}
+			return &fault.Error{Kind: fault.Unavailable, Op: "count events", Why: "the record is still being read",
+				Hint: "try again in a moment"}
 		}
 		if err := r.lastFault(); err != nil {
 			return err
@@ -84,7 +85,8 @@ func stopped(op string, ctx context.Context) error {
 
 // stats are figures as the doors show them.
 func stats(s sqlite.Stats, since, now time.Time) Stats {
-	out := Stats{Requests: s.Total.Requests, Failed: s.Total.Failed, Denied: s.Total.Denied, P50: s.Total.P50, P95: s.Total.P95}
+	out := Stats{Requests: s.Total.Requests, Failed: s.Total.Failed, Denied: s.Total.Denied, P50: s.Total.P50,
+		P95: s.Total.P95}
 	for _, c := range s.Commands[:min(len(s.Commands), mostListed)] {
 		out.Commands = append(out.Commands, Counted{Name: c.Name, Count: c.Count, Failed: c.Failed})
 	}
@@ -113,7 +115,8 @@ func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 		return nil
 	}
 	var out []Counted
-	for at := now.UTC(); len(out) < mostDays && at.Format(time.DateOnly) >= first.Format(time.DateOnly); at = at.AddDate(0, 0, -1) {
+	for at := now.UTC(); len(out) < mostDays && at.Format(time.DateOnly) >= first.Format(time.DateOnly); at = at.AddDate(0,
+		0, -1) {
 		d := byName[at.Format(time.DateOnly)]
 		out = append(out, Counted{Name: at.Format(time.DateOnly), Count: d.Requests, Failed: d.Failed})
 	}

@@ -46,7 +46,8 @@ func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
 	defer cancel()
 	all, err := w.Containers.Tasks(ctx)
 	for _, i := range all {
-		list = append(list, Sandbox{ID: taskMark + i.TaskUUID, Kind: "container", Environment: i.Environment, State: string(i.Status), Network: string(i.Network), Created: i.Created})
+		list = append(list, Sandbox{ID: taskMark + i.TaskUUID, Kind: "container", Environment: i.Environment,
+			State: string(i.Status), Network: string(i.Network), Created: i.Created})
 	}
 	return list, err
 }
@@ -122,7 +123,8 @@ func (w *Service) askEngine(ctx context.Context, b *Sandbox, task string) {
 }
 
 func usageOf(s guest.Stats) *Usage {
-	return &Usage{CPUSeconds: s.CPU.Seconds(), Memory: s.Memory, MemoryLimit: s.MemoryLimit, Disk: s.Disk, DiskLimit: s.DiskLimit, Processes: s.Processes}
+	return &Usage{CPUSeconds: s.CPU.Seconds(), Memory: s.Memory, MemoryLimit: s.MemoryLimit, Disk: s.Disk,
+		DiskLimit: s.DiskLimit, Processes: s.Processes}
 }
 
 // How much is shown of jobs: the newest, and of each the beginning of its command.

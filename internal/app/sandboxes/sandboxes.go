@@ -110,7 +110,8 @@ func (w *Service) Get(ctx context.Context, id string) (Sandbox, error) {
 }
 
 func missing(id string) error {
-	return &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: id, Why: "there is none", Hint: "it may have been removed; look at the list"}
+	return &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: id, Why: "there is none",
+		Hint: "it may have been removed; look at the list"}
 }
 
 // removal is how long it may take to destroy a box: its processes get their time
@@ -152,7 +153,8 @@ func (w *Service) destroy(ctx context.Context, id string) error {
 const usualOutput = 64 << 10
 
 // Output implements [hako/internal/web/api.Sandboxes].
-func (w *Service) Output(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error) {
+func (w *Service) Output(ctx context.Context, id, job string, offset int64, most int) (text string, next int64,
+	err error) {
 	if most <= 0 {
 		most = usualOutput
 	}

@@ -15,6 +15,7 @@ import (
 	"hako/container"
 	"hako/container/guest"
 	"hako/internal/redact"
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -116,7 +117,8 @@ func (d *desk) Job(_ context.Context, h run.JobHandle) (run.Job, error) {
 	return run.Job{Handle: h, Bytes: int64(len(d.text))}, nil
 }
 
-func (d *desk) Output(_ context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage, error) {
+func (d *desk) Output(_ context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage,
+	error) {
 	if h != "job-1" || from != guest.Both {
 		return run.JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
 	}
@@ -148,7 +150,8 @@ func (r *printingRack) JobOutput(_ context.Context, id, job string, offset int64
 func (r *printingRack) Task(id string) string { return map[string]string{"sb-1": "mcp-1"}[id] }
 
 func info(task string, s container.State) container.Info {
-	return container.Info{TaskUUID: task, Environment: "go", Status: s, Network: container.None, Created: time.Unix(1e9, 0)}
+	return container.Info{TaskUUID: task, Environment: "go", Status: s, Network: container.None,
+		Created: time.Unix(1e9, 0)}
 }
 
 func byID(t *testing.T, w *Service) map[string]Sandbox {
@@ -165,7 +168,8 @@ func byID(t *testing.T, w *Service) map[string]Sandbox {
 	return list
 }
 
-var busy = guest.Stats{CPU: 1500 * time.Millisecond, Memory: 10, MemoryLimit: 100, Disk: 20, DiskLimit: 200, Processes: 3, Running: 1}
+var busy = guest.Stats{CPU: 1500 * time.Millisecond, Memory: 10, MemoryLimit: 100, Disk: 20, DiskLimit: 200,
+	Processes: 3, Running: 1}
 
 var busyUsage = Usage{CPUSeconds: 1.5, Memory: 10, MemoryLimit: 100, Disk: 20, DiskLimit: 200, Processes: 3}
 
@@ -187,18 +191,22 @@ func TestNothingThere(t *testing.T) {
 func TestContainers(t *testing.T) {
 	secrets := new(redact.Set)
 	secrets.Add("hunter2hunter2")
-	p := &pier{infos: []container.Info{info("a", container.Ready), info("made", container.Initializing), info("off", container.Stopped), info("afar", container.Ready), info("dead", container.Ready)},
+	p := &pier{infos: []container.Info{info("a", container.Ready), info("made", container.Initializing),
+		info("off", container.Stopped), info("afar", container.Ready), info("dead", container.Ready)},
 		desks: map[string]*desk{"a": {stats: busy, jobs: []run.Job{
-			{Handle: "job-1", Command: "echo hunter2hunter2", State: run.JobRunning}, {Handle: "job-2", Command: strings.Repeat("é", 3000), State: run.JobTimedOut, Exit: -1}}}},
+			{Handle: "job-1", Command: "echo hunter2hunter2", State: run.JobRunning},
+			{Handle: "job-2", Command: strings.Repeat("é", 3000), State: run.JobTimedOut, Exit: -1}}}},
 		details: map[string]container.Details{"afar": {Info: info("afar", container.Stopped), Usage: &busy}},
 	}
 	w := &Service{Containers: p, Secrets: secrets}
 	list := byID(t, w)
 	a := list["task:a"]
-	if a.Kind != "container" || a.Environment != "go" || a.State != "running" || a.Network != "none" || !a.Created.Equal(time.Unix(1e9, 0)) || a.Usage == nil || *a.Usage != busyUsage {
+	if a.Kind != "container" || a.Environment != "go" || a.State != "running" || a.Network != "none" ||
+		!a.Created.Equal(time.Unix(1e9, 0)) || a.Usage == nil || *a.Usage != busyUsage {
 		t.Errorf("%+v", a)
 	}
-	if j := a.Jobs; len(j) != 2 || j[0].ID != "job-1" || strings.Contains(j[0].Command, "hunter2") || j[0].Exit != nil || j[1].State != "timed out" || *j[1].Exit != -1 || len(j[1].Command) > 2010 || !strings.HasSuffix(j[1].Command, "é…") {
+	if j := a.Jobs; len(j) != 2 || j[0].ID != "job-1" || strings.Contains(j[0].Command, "hunter2") || j[0].Exit != nil ||
+		j[1].State != "timed out" || *j[1].Exit != -1 || len(j[1].Command) > 2010 || !strings.HasSuffix(j[1].Command, "é…") {
 		t.Errorf("%+v", j)
 	}
 	if b := list["task:afar"]; b.State != "stopped" || b.Usage == nil {
@@ -240,7 +248,7 @@ func TestMuteContainers(t *testing.T) {
 	}
 	began := time.Now()
 	list := byID(t, &Service{Containers: p})
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > testload.Bound(4*time.Second) {
 		t.Errorf("it took %v", took)
 	}
 	if len(list) != 5 || list["task:t0"].Usage == nil || list["task:t1"].Usage != nil {
@@ -260,7 +268,7 @@ func TestManyMuteContainers(t *testing.T) {
 	if list := byID(t, &Service{Containers: p}); len(list) != 100 {
 		t.Errorf("%d boxes", len(list))
 	}
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > testload.Bound(4*time.Second) {
 		t.Errorf("it took %v", took)
 	}
 }
@@ -285,7 +293,8 @@ func TestManyContainers(t *testing.T) {
 
 // A dock that cannot be read does not hide the sandboxes.
 func TestBrokenDock(t *testing.T) {
-	w := &Service{Containers: &pier{err: errors.New("unreadable")}, Provider: &rack{boxes: []Sandbox{{ID: "sb-1"}}}, Record: (&notebook{}).record}
+	w := &Service{Containers: &pier{err: errors.New("unreadable")}, Provider: &rack{boxes: []Sandbox{{ID: "sb-1"}}},
+		Record: (&notebook{}).record}
 	list, err := w.List(t.Context())
 	if err == nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
@@ -304,8 +313,10 @@ func TestBrokenDock(t *testing.T) {
 // TestShelf shows sandboxes of others beside containers; one that is both is
 // entryOf once.
 func TestShelf(t *testing.T) {
-	r := &printingRack{rack{boxes: []Sandbox{{ID: "sb-1", Kind: "container", State: "ready", Owner: "mcp:x"}, {ID: "sb-2", Kind: "virtual", State: "ready"}}}}
-	p := &pier{infos: []container.Info{info("mcp-1", container.Ready), info("mcp-2", container.Ready)}, desks: map[string]*desk{"mcp-1": {stats: busy, jobs: []run.Job{{Handle: "j"}}}}}
+	r := &printingRack{rack{boxes: []Sandbox{{ID: "sb-1", Kind: "container", State: "ready", Owner: "mcp:x"},
+		{ID: "sb-2", Kind: "virtual", State: "ready"}}}}
+	p := &pier{infos: []container.Info{info("mcp-1", container.Ready), info("mcp-2", container.Ready)},
+		desks: map[string]*desk{"mcp-1": {stats: busy, jobs: []run.Job{{Handle: "j"}}}}}
 	secrets := new(redact.Set)
 	secrets.Add("hunter2hunter2")
 	book := &notebook{}
@@ -378,7 +389,8 @@ func TestOutput(t *testing.T) {
 		"cut on purpose":      {3, 100, "\uFFFDcd", 7},
 		"a little of the end": {-2, 1, "c", 6},
 	} {
-		if text, next, err := w.Output(t.Context(), "task:a", "job-1", c.offset, c.most); err != nil || text != c.want || next != c.next {
+		if text, next, err := w.Output(t.Context(), "task:a", "job-1", c.offset, c.most); err != nil || text != c.want ||
+			next != c.next {
 			t.Errorf("%s: %q, %d, %v", name, text, next, err)
 		}
 	}

@@ -117,7 +117,8 @@ func (s *Secretary) looking(actions []Action, i int) int {
 // onlyLooks tells whether a command changes nothing and shows the same each time.
 // Once functions may have been declared, no name says what it runs.
 func (s *Secretary) onlyLooks(a Action) bool {
-	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" && !strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
+	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" &&
+		!strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
 }
 
 // together runs commands at the same time, as far as there are spare hands.
@@ -127,7 +128,8 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 	busy := s.busy()
 	for i, a := range actions {
 		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
-		s.observe(Event{Type: Started, Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}, Beside: len(actions) > 1})
+		s.observe(Event{Type: Started, Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm},
+			Beside: len(actions) > 1})
 		if !s.settled(ctx, a, &results[i], from+i) {
 			open = append(open, i)
 		}
@@ -280,7 +282,8 @@ func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, 
 }
 
 func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
-	o := &Output{Stdout: s.shown(out), Stderr: s.shown(complaints), ExitCode: strconv.Itoa(res.Exit), Dir: s.clean(res.Dir)}
+	o := &Output{Stdout: s.shown(out), Stderr: s.shown(complaints), ExitCode: strconv.Itoa(res.Exit),
+		Dir: s.clean(res.Dir)}
 	o.Redacted = out.places + complaints.places
 	return o
 }

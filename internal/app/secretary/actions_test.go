@@ -31,7 +31,8 @@ func TestOneFailingDoesNotStopTheNext(t *testing.T) {
 	h.does["bad"] = outcome{err: denied("sudo 'a b'", false)}
 	h.does["slow"] = outcome{out: "途中\n", errs: "遅い\n", timedOut: true}
 	h.does["odd"] = outcome{err: errors.New("the runner\nbroke")}
-	h.does["out"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "cd ..", Why: "it leads out of the root directory"}}
+	h.does["out"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "cd ..",
+		Why: "it leads out of the root directory"}}
 	h.does["gone"] = outcome{exit: 1, errs: "no such file\n"}
 	h.does["ok"] = outcome{out: "a\n\n", errs: "warning\n"}
 	a := chat(t, s, "x")
@@ -91,17 +92,21 @@ warning
 func TestSixActions(t *testing.T) {
 	s, _, h := newSecretary(t, wants("1", "2", "3", "4", "5", "6"))
 	a := chat(t, s, "x")
-	if len(h.reqs) != 5 || len(a.Results) != 6 || !strings.Contains(s.items[2].Text, "❌ コマンド: 6\n   理由: r\n   エラー: ExecutionError: 1回の応答で実行できるコマンドは5件までです。6件目は実行しませんでした") {
+	if len(h.reqs) != 5 || len(a.Results) != 6 ||
+		!strings.Contains(s.items[2].Text,
+			"❌ コマンド: 6\n   理由: r\n   エラー: ExecutionError: 1回の応答で実行できるコマンドは5件までです。6件目は実行しませんでした") {
 		t.Errorf("%d runs, %s", len(h.reqs), s.items[2].Text)
 	}
 }
 
 func TestRequests(t *testing.T) {
-	s, _, h := newSecretary(t, `{"text":"a","bashActions":[{"command":"one","reason":"why","timeout":90,"confirm":true},{"command":"two","timeout":100000}]}`)
+	s, _, h := newSecretary(t,
+		`{"text":"a","bashActions":[{"command":"one","reason":"why","timeout":90,"confirm":true},{"command":"two","timeout":100000}]}`)
 	s.ID, s.Actor = "s1", "secretary:hana"
 	chat(t, s, "x")
 	one, two := h.reqs[0], h.reqs[1]
-	if one.ID != "s1/1" || one.Actor != "secretary:hana" || one.Reason != "why" || one.Timeout != 90*time.Second || !one.Confirm || one.Stdin != nil || one.Dir != "" {
+	if one.ID != "s1/1" || one.Actor != "secretary:hana" || one.Reason != "why" || one.Timeout != 90*time.Second ||
+		!one.Confirm || one.Stdin != nil || one.Dir != "" {
 		t.Errorf("%+v", one)
 	}
 	if two.ID != "s1/2" || two.Timeout != 600*time.Second || two.Confirm {
@@ -112,9 +117,11 @@ func TestRequests(t *testing.T) {
 // The gate denies what nobody is there to confirm; the refusal teaches.
 func TestConfirmWithNobodyThere(t *testing.T) {
 	s, _, h := newSecretary(t, `{"text":"a","bashActions":[{"command":"make","reason":"r","confirm":true}]}`)
-	h.does["make"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "make", Why: "a person must approve it, and nobody is there to ask", Hint: "run it where a person can answer"}}
+	h.does["make"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "make",
+		Why: "a person must approve it, and nobody is there to ask", Hint: "run it where a person can answer"}}
 	chat(t, s, "x")
-	if got := s.items[2].Text; !strings.HasSuffix(got, "   エラー: SecurityError: a person must approve it, and nobody is there to ask\n   対処: run it where a person can answer") {
+	if got := s.items[2].Text; !strings.HasSuffix(got,
+		"   エラー: SecurityError: a person must approve it, and nobody is there to ask\n   対処: run it where a person can answer") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -145,13 +152,15 @@ func TestNoHands(t *testing.T) {
 	s, _, _ := newSecretary(t, wants("ls", "@todo list", "pwd"))
 	s.Runner, s.Todos = nil, &errands{}
 	a := chat(t, s, "x")
-	if len(a.Results) != 1 || a.Results[0].Error != "" || !slices.Equal(a.Warnings, []string{"コマンドを実行する手段がないため、2件のbashActionsを無視しました"}) {
+	if len(a.Results) != 1 || a.Results[0].Error != "" ||
+		!slices.Equal(a.Warnings, []string{"コマンドを実行する手段がないため、2件のbashActionsを無視しました"}) {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestTodoActions(t *testing.T) {
-	s, m, _ := newSecretary(t, `{"text":"a","todoActions":[{"action":"delete","id":9},{"action":"add","title":"牛乳"}]}`, `{"text":"b"}`, `{"text":"c","todoActions":[{"action":"add"}]}`)
+	s, m, _ := newSecretary(t, `{"text":"a","todoActions":[{"action":"delete","id":9},{"action":"add","title":"牛乳"}]}`,
+		`{"text":"b"}`, `{"text":"c","todoActions":[{"action":"add"}]}`)
 	list := &errands{}
 	s.Todos = list
 	a := chat(t, s, "x")
@@ -159,7 +168,8 @@ func TestTodoActions(t *testing.T) {
 		t.Errorf("%+v", a.Todos)
 	}
 	chat(t, s, "y")
-	if got, want := m.last(3), "system: TODO操作結果:\n❌ delete: delete to-do 9: there is none\n✅ add: 牛乳\nsystem: 現在のTODO:\n1 牛乳\n1 牛乳\nuser: y"; got != want {
+	if got, want := m.last(3),
+		"system: TODO操作結果:\n❌ delete: delete to-do 9: there is none\n✅ add: 牛乳\nsystem: 現在のTODO:\n1 牛乳\n1 牛乳\nuser: y"; got != want {
 		t.Errorf("got %s", got)
 	}
 	s.Todos = nil
@@ -200,7 +210,8 @@ func TestNoRateLimit(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
-	s, _, h := newSecretary(t, wants("ls", "ls"), wants("ls"), wants("touch a", "ls", "ls"), wants("fail", "fail"), wants("cd x", "ls"), wants("ls"))
+	s, _, h := newSecretary(t, wants("ls", "ls"), wants("ls"), wants("touch a", "ls", "ls"), wants("fail", "fail"),
+		wants("cd x", "ls"), wants("ls"))
 	now := time.Now()
 	s.Now = func() time.Time { return now }
 	s.ReadOnly = func(script string) bool { return script == "ls" || script == "fail" }
@@ -308,12 +319,15 @@ func TestRefusals(t *testing.T) {
 	s := Secretary{Unlisted: func(err error) (string, bool) { return "rm", errors.Is(err, errUnlisted) }}
 	for want, err := range map[string]error{
 		"SecurityError: コマンドがホワイトリストに登録されていません: rm": denied("env rm x", false), // what env runs
-		"SecurityError: no rule allows it":          denied("env rm x", true),
-		"SecurityError: because":                    &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x", Err: errors.New("because")},
-		"SecurityError: nobody could be asked: eof": &fault.Error{Kind: fault.Denied, Op: "denied", Why: "nobody could be asked", Err: errors.New("eof")},
-		"SecurityError: denied x":                   &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x"},
-		"TimeoutError: コマンドがタイムアウトしました: 5秒":         &fault.Error{Kind: fault.Timeout, Op: "run"},
-		"ExecutionError: charge: used 2 of 1 calls": &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: "used 2 of 1 calls"},
+		"SecurityError: no rule allows it": denied("env rm x", true),
+		"SecurityError: because": &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x",
+			Err: errors.New("because")},
+		"SecurityError: nobody could be asked: eof": &fault.Error{Kind: fault.Denied, Op: "denied",
+			Why: "nobody could be asked", Err: errors.New("eof")},
+		"SecurityError: denied x": &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x"},
+		"TimeoutError: コマンドがタイムアウトしました: 5秒": &fault.Error{Kind: fault.Timeout, Op: "run"},
+		"ExecutionError: charge: used 2 of 1 calls": &fault.Error{Kind: fault.Exhausted, Op: "charge",
+			Why: "used 2 of 1 calls"},
 	} {
 		if got, _ := s.failure(err, false, 5*time.Second); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -324,8 +338,10 @@ func TestRefusals(t *testing.T) {
 // The policy's own reason comes with a refusal, where it says more than that.
 func TestDetailOfARefusal(t *testing.T) {
 	s, _, h := newSecretary(t, wants("dd", "nc"))
-	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd if=x", Hint: "use cp", Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
-	h.does["nc"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "nc", Err: fmt.Errorf("no rule allows it%w", quiet{errUnlisted})}}
+	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd if=x", Hint: "use cp",
+		Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
+	h.does["nc"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "nc",
+		Err: fmt.Errorf("no rule allows it%w", quiet{errUnlisted})}}
 	const want = "❌ コマンド: dd\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: dd\n   詳細: writes to disks directly\n   対処: use cp\n\n" +
 		"❌ コマンド: nc\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: nc"
 	if got := FormatResults(chat(t, s, "x").Results); got != want {
@@ -337,7 +353,8 @@ func TestDetailOfARefusal(t *testing.T) {
 // has none.
 func TestRefusalForPrograms(t *testing.T) {
 	s, _, h := newSecretary(t, wants("dd", "ls", "sleep"))
-	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd password=hunter2hunter2", Rule: "host.policy:7", Hint: "use cp", Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
+	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd password=hunter2hunter2",
+		Rule: "host.policy:7", Hint: "use cp", Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
 	h.does["ls"] = outcome{out: "a\n"}
 	h.does["sleep"] = outcome{err: &fault.Error{Kind: fault.Timeout, Op: "run"}, timedOut: true}
 	results := chat(t, s, "x").Results
@@ -366,7 +383,8 @@ func TestTimeoutHasAResult(t *testing.T) {
 	h.does["waits"] = outcome{err: late} // before it began
 	h.does["refused"] = outcome{timedOut: true, err: denied("x", false)}
 	results := chat(t, s, "x").Results
-	if got, want := jsonText(results[0]), `{"command":"sleep 99","reason":"r","result":{"stdout":"","stderr":"","exit_code":"124","cwd":"/w"},"error":"TimeoutError: コマンドがタイムアウトしました: 30秒"}`; got != want {
+	if got, want := jsonText(results[0]),
+		`{"command":"sleep 99","reason":"r","result":{"stdout":"","stderr":"","exit_code":"124","cwd":"/w"},"error":"TimeoutError: コマンドがタイムアウトしました: 30秒"}`; got != want {
 		t.Errorf("got %s", got)
 	}
 	if results[1].Output != nil || !strings.HasPrefix(results[1].Error, timeoutError) || results[2].Output != nil {
@@ -394,7 +412,8 @@ func TestSpareHandsDoNotMove(t *testing.T) {
 // What a person is to confirm is run alone, and each time.
 func TestConfirmedIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _, h := newSecretary(t, `{"text":"a","bashActions":[{"command":"ls"},{"command":"ls","confirm":true},{"command":"ls","confirm":true}]}`)
+		s, _, h := newSecretary(t,
+			`{"text":"a","bashActions":[{"command":"ls"},{"command":"ls","confirm":true},{"command":"ls","confirm":true}]}`)
 		s.ReadOnly = func(string) bool { return true }
 		s.SpareRunner = func() (run.Runner, func(), error) {
 			t.Error("spare hands were asked for")

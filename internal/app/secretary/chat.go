@@ -52,7 +52,8 @@ func (s *Secretary) newTurn(o Options) *turn {
 	if !s.began {
 		s.dir, s.began = s.Dir, true
 	}
-	return &turn{Secretary: s, o: o, knew: s.told, answer: Answer{Earlier: []string{}, Results: []Result{}, Todos: []TodoResult{}, Warnings: []string{}}}
+	return &turn{Secretary: s, o: o, knew: s.told, answer: Answer{Earlier: []string{}, Results: []Result{},
+		Todos: []TodoResult{}, Warnings: []string{}}}
 }
 
 func (t *turn) begin(ctx context.Context, text string) {
@@ -216,7 +217,8 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 
 // onceMore is an aside with an answer that is not taken, and why.
 func (t *turn) onceMore(aside []llm.Item, said, why string) []llm.Item {
-	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)}, llm.Item{Role: llm.System, Text: why})
+	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)},
+		llm.Item{Role: llm.System, Text: why})
 }
 
 // warnOfLosses tells of actions that could not be trusted to be what was meant.
@@ -288,7 +290,8 @@ func (t *turn) next(ctx context.Context, format *llm.Format, aside []llm.Item, a
 		return "", err
 	}
 	if turn.Cut == "content_filter" {
-		return "", &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: turn.Model, Why: "the provider's content filter stopped the answer", Hint: "word the request differently"}
+		return "", &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: turn.Model,
+			Why: "the provider's content filter stopped the answer", Hint: "word the request differently"}
 	}
 	return turn.Text, nil
 }

@@ -25,10 +25,12 @@ func TestCaseOfPythonFiles(t *testing.T) {
 	a := chat(t, s, "現在のディレクトリにあるPythonファイルを教えて")
 	const blocks = "BASHコマンド実行結果:\n✅ コマンド: ls *.py\n   理由: Pythonファイル一覧取得\n   終了コード: 0\n   標準出力:\ntest.py\napp.py"
 	if got, want := m.last(3), "user: 現在のディレクトリにあるPythonファイルを教えて\nassistant: "+
-		`{"text":"確認しますね。","bashActions":[{"command":"ls *.py","reason":"Pythonファイル一覧取得"}]}`+"\nsystem: "+blocks; got != want {
+		`{"text":"確認しますね。","bashActions":[{"command":"ls *.py","reason":"Pythonファイル一覧取得"}]}`+"\nsystem: "+
+		blocks; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if a.Text != "現在のディレクトリにはtest.pyとapp.pyの2つのPythonファイルがあります。" || !reflect.DeepEqual(a.Earlier, []string{"確認しますね。"}) || a.Asked != 2 {
+	if a.Text != "現在のディレクトリにはtest.pyとapp.pyの2つのPythonファイルがあります。" || !reflect.DeepEqual(a.Earlier, []string{"確認しますね。"}) ||
+		a.Asked != 2 {
 		t.Errorf("%+v", a)
 	}
 	got, _ := json.Marshal(a.Results)
@@ -39,19 +41,22 @@ func TestCaseOfPythonFiles(t *testing.T) {
 	for _, msg := range log.all {
 		roles = append(roles, string(msg.Role))
 	}
-	if !reflect.DeepEqual(roles, []string{"user", "assistant", "system", "assistant"}) || log.all[2].Text != blocks || log.all[1].Text != "確認しますね。" {
+	if !reflect.DeepEqual(roles, []string{"user", "assistant", "system", "assistant"}) || log.all[2].Text != blocks ||
+		log.all[1].Text != "確認しますね。" {
 		t.Errorf("kept %v", log.all)
 	}
 }
 
 func TestCaseOfGit(t *testing.T) {
-	s, m, h := newSecretary(t, `{"text":"確認します。","bashActions":[{"command":"git log -1 --oneline","reason":"最新コミット取得"}]}`, `{"text":"2e50f33です。"}`)
+	s, m, h := newSecretary(t, `{"text":"確認します。","bashActions":[{"command":"git log -1 --oneline","reason":"最新コミット取得"}]}`,
+		`{"text":"2e50f33です。"}`)
 	h.does["git log -1 --oneline"] = outcome{out: "2e50f33 feat: lifelog-systemを追加\n"}
 	if a := chat(t, s, "最新のGitコミットを教えて"); a.Text != "確認します。" || a.Asked != 1 {
 		t.Errorf("without requery: %+v", a)
 	}
 	chat(t, s, "それで？")
-	if got := m.last(2); !strings.HasPrefix(got, "system: BASHコマンド実行結果:\n✅ コマンド: git log -1 --oneline\n") || !strings.HasSuffix(got, "を追加\nuser: それで？") {
+	if got := m.last(2); !strings.HasPrefix(got, "system: BASHコマンド実行結果:\n✅ コマンド: git log -1 --oneline\n") ||
+		!strings.HasSuffix(got, "を追加\nuser: それで？") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -65,7 +70,8 @@ func TestCaseOfRefusal(t *testing.T) {
 	if !strings.HasPrefix(string(got), want) {
 		t.Errorf("got %s", got)
 	}
-	if got, want := s.items[2].Text, "BASHコマンド実行結果:\n❌ コマンド: rm -rf /tmp/test\n   理由: ファイル削除\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: rm\n   対処: to permit it, add a rule"; got != want {
+	if got, want := s.items[2].Text,
+		"BASHコマンド実行結果:\n❌ コマンド: rm -rf /tmp/test\n   理由: ファイル削除\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: rm\n   対処: to permit it, add a rule"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -179,7 +185,8 @@ func TestCancelled(t *testing.T) {
 	s.Requery = true
 	h.does["one"] = outcome{do: func(context.Context) { cancel(stop) }, err: context.Canceled}
 	a, err := s.Chat(ctx, "x", Options{})
-	if !errors.Is(err, stop) || len(h.reqs) != 1 || len(a.Results) != 2 || a.Results[1].Error != "ExecutionError: 中断されました" || a.Results[0].Error != a.Results[1].Error {
+	if !errors.Is(err, stop) || len(h.reqs) != 1 || len(a.Results) != 2 ||
+		a.Results[1].Error != "ExecutionError: 中断されました" || a.Results[0].Error != a.Results[1].Error {
 		t.Errorf("%v, %+v", err, a)
 	}
 	if len(s.items) != 3 {
@@ -190,7 +197,8 @@ func TestCancelled(t *testing.T) {
 func TestHistoryBreaks(t *testing.T) {
 	s, _, _ := newSecretary(t, `{"text":"a"}`, `{"text":"b"}`)
 	s.History = &memo{full: true}
-	if a := chat(t, s, "一"); a.Text != "a" || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], "the disk is full") {
+	if a := chat(t, s, "一"); a.Text != "a" || len(a.Warnings) != 1 ||
+		!strings.Contains(a.Warnings[0], "the disk is full") {
 		t.Errorf("%+v", a)
 	}
 	if a := chat(t, s, "二"); a.Text != "b" || len(a.Warnings) != 0 {
@@ -246,7 +254,8 @@ func TestLongLastTurn(t *testing.T) {
 	s.Context = 4000
 	chat(t, s, "はじめ"+strings.Repeat("あ", 50000)+"おわり")
 	text := m.dialogs[0].Items[0].Text
-	if llm.Estimate(text) > 3000 || !strings.HasPrefix(text, "はじめ") || !strings.HasSuffix(text, "おわり") || !strings.Contains(text, "中略") {
+	if llm.Estimate(text) > 3000 || !strings.HasPrefix(text, "はじめ") || !strings.HasSuffix(text, "おわり") ||
+		!strings.Contains(text, "中略") {
 		t.Errorf("%d tokens", llm.Estimate(text))
 	}
 }
@@ -266,20 +275,23 @@ func TestContextOverflow(t *testing.T) {
 	s, _, _ := newSecretary(t)
 	m := &overflows{says{t: t, answers: []string{`{"text":"はい。"}`}}}
 	s.Model = m
-	if a := chat(t, s, strings.Repeat("あ", 4500)); a.Text != "はい。" || a.Asked != 2 || weigh(m.dialogs[1].Items) >= weigh(m.dialogs[0].Items) {
+	if a := chat(t, s, strings.Repeat("あ", 4500)); a.Text != "はい。" || a.Asked != 2 ||
+		weigh(m.dialogs[1].Items) >= weigh(m.dialogs[0].Items) {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestProactive(t *testing.T) {
-	s, m, h := newSecretary(t, `{"text":""}`, `{"text":"締切が近いです。","bashActions":[{"command":"ls","reason":"r"}]}`, `{"text":"はい。"}`)
+	s, m, h := newSecretary(t, `{"text":""}`, `{"text":"締切が近いです。","bashActions":[{"command":"ls","reason":"r"}]}`,
+		`{"text":"はい。"}`)
 	todo := &errands{did: make([]TodoAction, 1)}
 	s.Todos = todo
 	a, err := s.Chat(t.Context(), "", Options{Proactive: true, News: "job-1 が終わりました"})
 	if err != nil || !a.Silent || a.Text != "" || len(s.items) != 0 {
 		t.Errorf("%+v, %v, %v", a, err, s.items)
 	}
-	if got := m.last(2); !strings.HasPrefix(got, "system: 現在のTODO:\n1 牛乳\nsystem: しばらく誰も話していません。") || !strings.HasSuffix(got, "新しい知らせ:\njob-1 が終わりました") {
+	if got := m.last(2); !strings.HasPrefix(got, "system: 現在のTODO:\n1 牛乳\nsystem: しばらく誰も話していません。") ||
+		!strings.HasSuffix(got, "新しい知らせ:\njob-1 が終わりました") {
 		t.Errorf("got %s", got)
 	}
 	a, err = s.Chat(t.Context(), "", Options{Proactive: true})
@@ -301,13 +313,16 @@ func TestVoice(t *testing.T) {
 	s.Voice = v
 	s.Speech = Speech{SpeakerUUID: "00000000-0000-0000-0000-000000000000", StyleID: 7}
 	a := chat(t, s, "やあ")
-	if len(v.said) != 1 || v.said[0].Text != "はい。" || v.said[0].SpeedScale != 1.5 || v.said[0].StyleID != 7 || !reflect.DeepEqual(a.Warnings, []string{"engine is down"}) {
+	if len(v.said) != 1 || v.said[0].Text != "はい。" || v.said[0].SpeedScale != 1.5 || v.said[0].StyleID != 7 ||
+		!reflect.DeepEqual(a.Warnings, []string{"engine is down"}) {
 		t.Errorf("%+v, %+v", v.said, a)
 	}
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	s, m, h := newSecretary(t, `{"text":"password=hunter22 ですね","bashActions":[{"command":"login --password hunter22","reason":"r"}]}`, `{"text":"a"}`)
+	s, m, h := newSecretary(t,
+		`{"text":"password=hunter22 ですね","bashActions":[{"command":"login --password hunter22","reason":"r"}]}`,
+		`{"text":"a"}`)
 	h.does["login --password hunter22"] = outcome{out: "token=ghp_abcdefghijklmnopqrstuvwxyz0123456789\n"}
 	log := &memo{}
 	s.History = log
@@ -334,17 +349,20 @@ func TestPrompt(t *testing.T) {
 	s.Timeout, s.Actions = 45e9, 7
 	chat(t, s, "x")
 	d := m.dialogs[0]
-	for _, want := range []string{"あなたの名前はハコです。", "2026-01-02", "## BASHコマンド実行機能", "- Git: git status, git log", "### 応答例", "### 制約事項", "タイムアウトは45秒です", "7件まで",
+	for _, want := range []string{"あなたの名前はハコです。", "2026-01-02", "## BASHコマンド実行機能", "- Git: git status, git log", "### 応答例",
+		"### 制約事項", "タイムアウトは45秒です", "7件まで",
 		"## TODOリスト", "@todo add", "関西弁で話す", "危険なコマンド（rm -rf、chmod 777など）は実行できません"} {
 		if !strings.Contains(d.System, want) {
 			t.Errorf("%q is not in\n%s", want, d.System)
 		}
 	}
-	if d.Format == nil || d.Format.Name != "secretary_reply" || strings.ContainsAny(strings.ReplaceAll(d.System, "{\n", ""), "$") || strings.Contains(d.System, "{commands}") {
+	if d.Format == nil || d.Format.Name != "secretary_reply" ||
+		strings.ContainsAny(strings.ReplaceAll(d.System, "{\n", ""), "$") || strings.Contains(d.System, "{commands}") {
 		t.Errorf("%+v", d.Format)
 	}
 	s.Lang, s.Runner, s.Todos = "en", nil, nil
-	if p := s.Prompt(); strings.Contains(p, "bashActions field") || strings.Contains(p, "## Running") || !strings.Contains(p, "Answer with exactly one JSON object") {
+	if p := s.Prompt(); strings.Contains(p, "bashActions field") || strings.Contains(p, "## Running") ||
+		!strings.Contains(p, "Answer with exactly one JSON object") {
 		t.Errorf("got %s", p)
 	}
 }

@@ -45,7 +45,8 @@ func (c *Conversation) command(ctx context.Context, line string) (string, error)
 	if word[0] == '@' {
 		return c.plugin(ctx, line)
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: word, Why: "there is no such command", Hint: "/help lists them"}
+	e := &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: word, Why: "there is no such command",
+		Hint: "/help lists them"}
 	if near, ok := fault.Nearest(word, []string{"/help", "/todo", "/history", "/reset"}); ok {
 		e.Hint = "did you mean " + near + "?"
 	}
@@ -104,7 +105,8 @@ func (c *Conversation) history(words string) (string, error) {
 // reset begins a new conversation; the old one is kept.
 func (c *Conversation) reset() (string, error) {
 	if c.Keeps {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: "/reset", Why: "a conversation here keeps what was said in it",
+		return "", &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: "/reset",
+			Why:  "a conversation here keeps what was said in it",
 			Hint: "begin another conversation"}
 	}
 	c.Forget()

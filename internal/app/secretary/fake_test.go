@@ -99,7 +99,8 @@ func (h *hands) scripts() (all []string) {
 var errUnlisted = errors.New("unlisted")
 
 func denied(subject string, listed bool) error {
-	e := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: subject, Why: "no rule allows it", Hint: "to permit it, add a rule"}
+	e := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: subject, Why: "no rule allows it",
+		Hint: "to permit it, add a rule"}
 	if !listed {
 		e.Err = errUnlisted
 	}
@@ -149,7 +150,8 @@ func (v *voice) Say(_ context.Context, s Speech) error {
 func newSecretary(t *testing.T, answers ...string) (*Secretary, *says, *hands) {
 	m, h := &says{t: t, answers: answers}, &hands{does: map[string]outcome{}}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &Secretary{Model: m, Runner: h, Now: func() time.Time { return now }, Unlisted: func(err error) (string, bool) { return "", errors.Is(err, errUnlisted) },
+	s := &Secretary{Model: m, Runner: h, Now: func() time.Time { return now },
+		Unlisted: func(err error) (string, bool) { return "", errors.Is(err, errUnlisted) },
 		Commands: "- Git: git status, git log"}
 	return s, m, h
 }

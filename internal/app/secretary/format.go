@@ -69,7 +69,8 @@ func FormatResults(results []Result) string {
 func (r *Result) block() string {
 	var b strings.Builder
 	if r.Error == "" && r.Output != nil {
-		fmt.Fprintf(&b, "✅ コマンド: %s\n   理由: %s\n   終了コード: %s\n   標準出力:\n%s", r.Command, r.Reason, r.Output.ExitCode, trimmed(r.Output.Stdout))
+		fmt.Fprintf(&b, "✅ コマンド: %s\n   理由: %s\n   終了コード: %s\n   標準出力:\n%s", r.Command, r.Reason, r.Output.ExitCode,
+			trimmed(r.Output.Stdout))
 		r.complaints(&b)
 		return b.String()
 	}
@@ -151,7 +152,8 @@ func (s *Secretary) refusal(err error) *fault.Error {
 	if fault.KindOf(err) != fault.Denied || !errors.As(err, &f) {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.clean(f.Subject), Why: s.clean(oneLine(reason(err))), Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
+	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.clean(f.Subject), Why: s.clean(oneLine(reason(err))),
+		Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
 }
 
 // unlisted tells whether a command was refused for what it is, and its name.

@@ -49,11 +49,13 @@ func TestThroughTheGate(t *testing.T) {
 	s, _, h := newSecretary(t, wants("ls", "rm -rf /tmp/test", "env -i nc x", "ls >/etc/x", "echo ("),
 		`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":true}]}`)
 	log := &record{}
-	s.Runner = gate.New(h, gate.Options{Policy: policy.Host(policy.Options{Root: "/w"}), Budget: quota.New(quota.Limits{}), Log: log})
+	s.Runner = gate.New(h, gate.Options{Policy: policy.Host(policy.Options{Root: "/w"}), Budget: quota.New(quota.Limits{}),
+		Log: log})
 	s.Unlisted = unlisted
 	h.does["ls"] = outcome{out: "a\n"}
 	a := chat(t, s, "x")
-	for i, want := range []string{"", "SecurityError: コマンドがホワイトリストに登録されていません: rm", "SecurityError: コマンドがホワイトリストに登録されていません: nc", "SecurityError: ", "ExecutionError: "} {
+	for i, want := range []string{"", "SecurityError: コマンドがホワイトリストに登録されていません: rm",
+		"SecurityError: コマンドがホワイトリストに登録されていません: nc", "SecurityError: ", "ExecutionError: "} {
 		r := a.Results[i]
 		if !strings.HasPrefix(r.Error, want) || (want == "") != (r.Error == "") || i == 1 && r.Error != want {
 			t.Errorf("%s: %q", r.Command, r.Error)
@@ -65,7 +67,8 @@ func TestThroughTheGate(t *testing.T) {
 			t.Errorf("%s: the refusal does not teach", r.Command)
 		}
 	}
-	if r := s.process(t.Context(), []Action{{Command: "nonesuch x"}})[0]; !strings.HasSuffix(r.Error, "登録されていません: nonesuch") || r.Detail != "" {
+	if r := s.process(t.Context(), []Action{{Command: "nonesuch x"}})[0]; !strings.HasSuffix(r.Error,
+		"登録されていません: nonesuch") || r.Detail != "" {
 		t.Errorf("%q, detail %q", r.Error, r.Detail) // that there is no rule says no more
 	}
 	if got := h.scripts(); len(got) != 1 {
@@ -74,7 +77,8 @@ func TestThroughTheGate(t *testing.T) {
 	if log.all[0].Actor != "secretary" || log.all[0].ID != "secretary/1" || log.all[0].Reason != "r" {
 		t.Errorf("on record: %+v", log.all[0])
 	}
-	if a := chat(t, s, "confirm"); !strings.HasPrefix(a.Results[0].Error, "SecurityError: ") || a.Results[0].Hint == "" || len(h.reqs) != 1 {
+	if a := chat(t, s, "confirm"); !strings.HasPrefix(a.Results[0].Error, "SecurityError: ") || a.Results[0].Hint == "" ||
+		len(h.reqs) != 1 {
 		t.Errorf("nobody was there, but %+v", a.Results)
 	}
 }
@@ -84,7 +88,8 @@ func TestThroughTheGate(t *testing.T) {
 func TestBudget(t *testing.T) {
 	s, m, h := newSecretary(t, "承知しました。", wants("ls"))
 	log := &record{}
-	s.Model = &agent.ChargedModel{Model: m, ID: "s", Name: "m", Actor: "secretary", Budget: quota.New(quota.Limits{Calls: 2}), Log: log}
+	s.Model = &agent.ChargedModel{Model: m, ID: "s", Name: "m", Actor: "secretary",
+		Budget: quota.New(quota.Limits{Calls: 2}), Log: log}
 	s.Requery = true
 	a, err := s.Chat(t.Context(), "x", Options{})
 	if fault.KindOf(err) != fault.Exhausted || a.Text != "はい。" || !a.Partial || len(a.Results) != 1 || len(h.reqs) != 1 {

@@ -105,7 +105,8 @@ func middleOut(text string, keep int) string {
 // dialog is what is sent: what stands before, what is remembered, and what is
 // only said this time.
 func (s *Secretary) dialog(format *llm.Format, limit int64, aside ...llm.Item) *llm.Dialog {
-	d := &llm.Dialog{System: s.Prompt(), Format: format, MaxOutput: s.MaxOutput, Temperature: s.Temperature, CacheKey: s.actor()}
+	d := &llm.Dialog{System: s.Prompt(), Format: format, MaxOutput: s.MaxOutput, Temperature: s.Temperature,
+		CacheKey: s.actor()}
 	if left := s.left(); left != "" {
 		aside = append(aside[:len(aside):len(aside)], llm.Item{Role: llm.System, Text: left})
 	}

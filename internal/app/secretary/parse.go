@@ -301,7 +301,8 @@ func (p *parser) todos(v lenientjson.Value) (all []TodoAction) {
 		a := TodoAction{
 			Action: strings.ToLower(p.text("action", first(e, "action", "type", "op"))),
 			Title:  p.text("title", first(e, "title", "text", "task")), Note: p.text("note", first(e, "note", "description")),
-			Due: p.text("due", first(e, "due", "due_date", "dueDate", "deadline")), Priority: strings.ToLower(p.text("priority", first(e, "priority"))),
+			Due:      p.text("due", first(e, "due", "due_date", "dueDate", "deadline")),
+			Priority: strings.ToLower(p.text("priority", first(e, "priority"))),
 		}
 		if n, ok := p.number("id", first(e, "id", "todo_id", "todoId")); ok && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 			a.ID = int64(n)

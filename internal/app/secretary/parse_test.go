@@ -16,8 +16,10 @@ func TestParseWhole(t *testing.T) {
 		"prosodyDetail":[[{"phoneme":"k-o","hira":"こ","accent":1}]],
 		"todoActions":[{"action":"add","title":"牛乳","due":"2026-01-31","note":"n","priority":"high"}],
 		"bashActions":[{"command":"pwd","reason":"確認","timeout":5,"confirm":true}]}`
-	want := Reply{Speech: Speech{Text: "現在のディレクトリを確認しますね。", SpeakerUUID: "3c37646f-3881-5374-2a83-149267990abd", StyleID: 2, SpeedScale: 1.2, VolumeScale: 0.5,
-		PitchScale: 0.05, IntonationScale: 1.5, PrePhonemeLength: 0.2, PostPhonemeLength: 0.3, OutputSamplingRate: 48000, ProsodyDetail: [][]Mora{{{"k-o", "こ", 1}}}},
+	want := Reply{Speech: Speech{Text: "現在のディレクトリを確認しますね。", SpeakerUUID: "3c37646f-3881-5374-2a83-149267990abd",
+		StyleID: 2, SpeedScale: 1.2, VolumeScale: 0.5,
+		PitchScale: 0.05, IntonationScale: 1.5, PrePhonemeLength: 0.2, PostPhonemeLength: 0.3, OutputSamplingRate: 48000,
+		ProsodyDetail: [][]Mora{{{"k-o", "こ", 1}}}},
 		TodoActions: []TodoAction{{Action: "add", Title: "牛乳", Due: "2026-01-31", Note: "n", Priority: "high"}},
 		BashActions: []Action{{"pwd", "確認", 5, true}}}
 	got, err := Parse(in, UsualSpeech())
@@ -91,13 +93,15 @@ func TestSchema(t *testing.T) {
 	var s jsonschema.Schema
 	json.Unmarshal(Schema().Schema, &s)
 	resolved, _ := s.Resolve(nil)
-	r := Reply{Speech: UsualSpeech(), TodoActions: []TodoAction{{Action: "complete", ID: 3}}, BashActions: []Action{{"ls", "r", 5, true}}}
+	r := Reply{Speech: UsualSpeech(), TodoActions: []TodoAction{{Action: "complete", ID: 3}},
+		BashActions: []Action{{"ls", "r", 5, true}}}
 	var v any
 	json.Unmarshal([]byte(jsonText(r)), &v)
 	if err := resolved.Validate(v); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []string{`{}`, `{"text":1}`, `{"text":"a","x":1}`, `{"text":"a","bashActions":[{"command":"x"}]}`} {
+	for _, bad := range []string{`{}`, `{"text":1}`, `{"text":"a","x":1}`,
+		`{"text":"a","bashActions":[{"command":"x"}]}`} {
 		json.Unmarshal([]byte(bad), &v)
 		if resolved.Validate(v) == nil {
 			t.Errorf("%s is of the form", bad)
@@ -115,7 +119,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.SpeedScale < 0.5 || r.SpeedScale > 2 || r.PitchScale < -0.15 || r.PitchScale > 0.15 || r.StyleID < 0 || len(r.SpeakerUUID) != 36 {
+		if r.SpeedScale < 0.5 || r.SpeedScale > 2 || r.PitchScale < -0.15 || r.PitchScale > 0.15 || r.StyleID < 0 ||
+			len(r.SpeakerUUID) != 36 {
 			t.Errorf("%+v", r)
 		}
 		for _, a := range r.BashActions {

@@ -74,7 +74,8 @@ func (s *Secretary) use(ctx context.Context, name string, c Call, r *Result) (Ou
 		return Output{}, noPlugin(name, slices.Sorted(maps.Keys(all)))
 	}
 	if c.Action.Confirm && !p.Asks {
-		return Output{}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "@" + name, Why: "it cannot be put to a person first", Hint: "ask the user in words, then do it without confirm"}
+		return Output{}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "@" + name,
+			Why: "it cannot be put to a person first", Hint: "ask the user in words, then do it without confirm"}
 	}
 	var err error
 	if c.Words, err = splitWords(c.Line); err != nil {

@@ -47,11 +47,13 @@ func TestPlugins(t *testing.T) {
 		"@hello\n":         "hi\n",
 	} {
 		r, err := s.Command(t.Context(), line)
-		if err != nil || r.Error != "" || r.Output == nil || !strings.HasPrefix(r.Output.Stdout, want) || r.Output.ExitCode != "0" {
+		if err != nil || r.Error != "" || r.Output == nil || !strings.HasPrefix(r.Output.Stdout, want) ||
+			r.Output.ExitCode != "0" {
 			t.Errorf("%s: %+v, %v", line, r, err)
 		}
 	}
-	if len(d.started) != 1 || d.started[0].Script != "make -j4 'a b' | tee log" || d.started[0].Timeout != time.Hour || d.started[0].Dir != "/w" {
+	if len(d.started) != 1 || d.started[0].Script != "make -j4 'a b' | tee log" || d.started[0].Timeout != time.Hour ||
+		d.started[0].Dir != "/w" {
 		t.Errorf("%+v", d.started)
 	}
 	for _, r := range h.reqs {
@@ -60,7 +62,8 @@ func TestPlugins(t *testing.T) {
 		}
 	}
 	for _, a := range list.did {
-		if a.Action == "add" && (a.Due != "2026-01-31" || a.Priority != "high" || a.Title != "牛乳 を 買う") || a.Action == "complete" && a.ID != 3 {
+		if a.Action == "add" && (a.Due != "2026-01-31" || a.Priority != "high" || a.Title != "牛乳 を 買う") ||
+			a.Action == "complete" && a.ID != 3 {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -105,21 +108,25 @@ func TestPluginsThatCannotBe(t *testing.T) {
 }
 
 func TestPluginsOfTheModel(t *testing.T) {
-	s, m, h := newSecretary(t, `{"text":"a","bashActions":[{"command":"@todo add 牛乳","reason":"r"},{"command":"@todo add x","confirm":true},{"command":"@hi a","confirm":true,"timeout":7}]}`, `{"text":"b"}`)
+	s, m, h := newSecretary(t,
+		`{"text":"a","bashActions":[{"command":"@todo add 牛乳","reason":"r"},{"command":"@todo add x","confirm":true},{"command":"@hi a","confirm":true,"timeout":7}]}`, `{"text":"b"}`)
 	list := &errands{}
 	s.Todos, s.Requery, s.Scripts = list, true, map[string]string{"hi": "echo $1"}
 	a := chat(t, s, "x")
-	if got := m.last(1); !strings.HasPrefix(got, "system: BASHコマンド実行結果:\n✅ コマンド: @todo add 牛乳\n   理由: r\n   終了コード: 0\n   標準出力:\nadd: 牛乳\n\n❌ コマンド: @todo add x\n") {
+	if got := m.last(1); !strings.HasPrefix(got,
+		"system: BASHコマンド実行結果:\n✅ コマンド: @todo add 牛乳\n   理由: r\n   終了コード: 0\n   標準出力:\nadd: 牛乳\n\n❌ コマンド: @todo add x\n") {
 		t.Errorf("got %s", got)
 	}
-	if len(list.did) != 1 || !strings.HasPrefix(a.Results[1].Error, "SecurityError: ") || !h.reqs[0].Confirm || h.reqs[0].Timeout != 7e9 {
+	if len(list.did) != 1 || !strings.HasPrefix(a.Results[1].Error, "SecurityError: ") || !h.reqs[0].Confirm ||
+		h.reqs[0].Timeout != 7e9 {
 		t.Errorf("%+v, %+v", a.Results, h.reqs)
 	}
 }
 
 func TestSplitWords(t *testing.T) {
 	for line, want := range map[string][]string{
-		"": nil, "  ": nil, "a b": {"a", "b"}, `'a b' "c d"e`: {"a b", "c de"}, `a\ b`: {"a b"}, `''`: {""}, `"a\"b"`: {`a"b`}, `'a\b'`: {`a\b`}, "全角　空白": {"全角", "空白"}, "$HOME *": {"$HOME", "*"},
+		"": nil, "  ": nil, "a b": {"a", "b"}, `'a b' "c d"e`: {"a b", "c de"}, `a\ b`: {"a b"}, `''`: {""},
+		`"a\"b"`: {`a"b`}, `'a\b'`: {`a\b`}, "全角　空白": {"全角", "空白"}, "$HOME *": {"$HOME", "*"},
 	} {
 		if got, err := splitWords(line); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q, %v", line, got, err)
@@ -134,7 +141,8 @@ func TestSplitWords(t *testing.T) {
 
 // FuzzCommand checks that no line breaks anything.
 func FuzzCommand(f *testing.F) {
-	for _, line := range []string{"@todo add 'a b' --due x", "@bg ls | wc", "@job output job-1 -1", "@", "@todo update 3 x"} {
+	for _, line := range []string{"@todo add 'a b' --due x", "@bg ls | wc", "@job output job-1 -1", "@",
+		"@todo update 3 x"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -153,7 +153,8 @@ func splitWords(line string) (words []string, err error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read words", Why: "a quote or backslash at the end is not finished"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read words",
+			Why: "a quote or backslash at the end is not finished"}
 	}
 	if inside {
 		words = append(words, b.String())

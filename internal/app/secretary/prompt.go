@@ -53,7 +53,8 @@ func (s *Secretary) Prompt() string {
 		parts[0] = s.named() + parts[0]
 	}
 	if s.Runner != nil {
-		parts = append(parts, fill(s.read("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}", fmt.Sprint(int(s.timeout().Seconds())),
+		parts = append(parts, fill(s.read("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}",
+			fmt.Sprint(int(s.timeout().Seconds())),
 			"{actions}", fmt.Sprint(s.mostActions())))
 	}
 	if s.Todos != nil {

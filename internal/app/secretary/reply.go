@@ -97,14 +97,17 @@ const (
 // Schema is the shape of an answer. Only the text is required: what is left out
 // has its usual value. The text comes first, so that it can be shown first.
 func Schema() *llm.Format {
-	return &llm.Format{Name: "secretary_reply", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"bashActions":` + bashSchema +
-		`,"todoActions":` + todoSchema + `,` + voiceSchema + `},"required":["text"],"additionalProperties":false}`)}
+	return &llm.Format{Name: "secretary_reply",
+		Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"bashActions":` + bashSchema +
+			`,"todoActions":` + todoSchema + `,` + voiceSchema + `},"required":["text"],"additionalProperties":false}`)}
 }
 
 // planSchema is the shape of the first of three steps.
 func planSchema() *llm.Format {
-	return &llm.Format{Name: "secretary_plan", Schema: json.RawMessage(`{"type":"object","properties":{"need_actions":{"type":"boolean"},"bashActions":` + bashSchema +
-		`,"todoActions":` + todoSchema + `},"required":["need_actions"],"additionalProperties":false}`)}
+	return &llm.Format{Name: "secretary_plan",
+		Schema: json.RawMessage(`{"type":"object","properties":{"need_actions":{"type":"boolean"},"bashActions":` +
+			bashSchema +
+			`,"todoActions":` + todoSchema + `},"required":["need_actions"],"additionalProperties":false}`)}
 }
 
 // verdictSchema is the shape of the last of three steps.

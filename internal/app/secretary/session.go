@@ -29,10 +29,13 @@ func changesNames(command string) bool {
 	for _, word := range strings.Fields(command) {
 		word = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(word)
 		switch word {
-		case "function", "alias", "unalias", "eval", "source", "trap", "exec", "set", "shopt", "enable", "hash", "export", "declare", "typeset", "unset":
+		case "function", "alias", "unalias", "eval", "source", "trap", "exec", "set", "shopt", "enable", "hash", "export",
+			"declare", "typeset", "unset":
 			return true
 		case ".": // which is most often the directory
-			if before == "" || strings.Contains(before, "=") || slices.Contains([]string{"then", "do", "else", "if", "elif", "while", "until", "!", "time", "command", "builtin"}, before) {
+			if before == "" || strings.Contains(before, "=") ||
+				slices.Contains([]string{"then", "do", "else", "if", "elif", "while", "until", "!", "time", "command", "builtin"},
+					before) {
 				return true
 			}
 		}

@@ -105,7 +105,8 @@ func TestJobTimeout(t *testing.T) {
 
 func TestNothingOnlyLooksAfterADeclaration(t *testing.T) {
 	for script, want := range map[string]int{ // to how many results were not run for
-		"touch a": 1, "git add .": 1, "ls(){ rm x; }": 0, "function ls { rm x; }": 0, "alias ls='rm x'": 0, "e'v'al x": 0, ". lib": 0, "if . lib; then :; fi": 0, "source lib": 0, "true && export GIT_DIR=x": 0,
+		"touch a": 1, "git add .": 1, "ls(){ rm x; }": 0, "function ls { rm x; }": 0, "alias ls='rm x'": 0, "e'v'al x": 0,
+		". lib": 0, "if . lib; then :; fi": 0, "source lib": 0, "true && export GIT_DIR=x": 0,
 	} {
 		s, h := looks(t, wants(script), wants("ls", "ls a", "ls"), wants("cat a", "cat b"))
 		chat(t, s, "x")
@@ -170,7 +171,8 @@ func TestNoHalfSecrets(t *testing.T) {
 		text := strings.Repeat("a", before) + secret + strings.Repeat("b", 200) + secret + strings.Repeat("c", 63-before)
 		h.does["ok"] = outcome{out: text, errs: text}
 		h.does["slow"] = outcome{out: text, errs: text, timedOut: true}
-		h.does["bad"] = outcome{out: text, err: &fault.Error{Op: "run", Subject: secret, Why: "of " + secret, Hint: "without " + secret}}
+		h.does["bad"] = outcome{out: text, err: &fault.Error{Op: "run", Subject: secret, Why: "of " + secret,
+			Hint: "without " + secret}}
 		a := chat(t, s, "x")
 		shown := s.items[2].Text + jsonText(a)
 		for n := 0; n+6 <= len(secret); n++ {
@@ -198,7 +200,8 @@ func TestLateWriters(t *testing.T) {
 }
 
 func TestTodosHaveNoSecrets(t *testing.T) {
-	s, _, _ := newSecretary(t, `{"text":"a","todoActions":[{"action":"add","title":"use hunter22x","note":"it is hunter22x"}],"bashActions":[{"command":"@todo add hunter22x --note hunter22x"}]}`)
+	s, _, _ := newSecretary(t,
+		`{"text":"a","todoActions":[{"action":"add","title":"use hunter22x","note":"it is hunter22x"}],"bashActions":[{"command":"@todo add hunter22x --note hunter22x"}]}`)
 	list := &errands{}
 	s.Todos, s.Secrets = list, &redact.Set{}
 	s.Secrets.Add("hunter22x")

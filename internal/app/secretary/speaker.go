@@ -36,7 +36,8 @@ func (s *Speaker) Unwritten() error {
 	if s == nil || !s.failed.Load() {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.File, Why: "what she said last is not in it, as there is no sound of that",
+	return &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.File,
+		Why:  "what she said last is not in it, as there is no sound of that",
 		Hint: "the warning above says what to do; her words are whole"}
 }
 

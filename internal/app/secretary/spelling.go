@@ -22,8 +22,10 @@ var mistakes = []struct {
 	name, right string
 	worded      bool // it says something else where it is a mere text
 }{
-	{"bash_actions", "bashActions", false}, {"bash_commands", "bashActions", false}, {"bash", "bashActions", false}, {"shell", "bashActions", false},
-	{"command", "bashActions", false}, {"commands", "bashActions", false}, {"cmd", "bashActions", false}, {"cmds", "bashActions", false},
+	{"bash_actions", "bashActions", false}, {"bash_commands", "bashActions", false}, {"bash", "bashActions", false},
+	{"shell", "bashActions", false},
+	{"command", "bashActions", false}, {"commands", "bashActions", false}, {"cmd", "bashActions", false},
+	{"cmds", "bashActions", false},
 	{"action", "bashActions", true}, {"actions", "bashActions", true},
 	{"todo_actions", "todoActions", false}, {"todo", "todoActions", true}, {"todos", "todoActions", true},
 }

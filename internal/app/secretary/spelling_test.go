@@ -9,24 +9,25 @@ import (
 
 func TestMisspeltActions(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"text":"a","bash_actions":[{"command":"ls","reason":"r"}]}`:                "bash_actions>bashActions",
-		`{"text":"a","Bash-Actions":["ls"],"bashActions":[]}`:                        "Bash-Actions>bashActions",
-		`{"text":"a","cmd":"ls"}`:                                                    "cmd>bashActions",
-		`{"text":"a","command":["ls","-l"]}`:                                         "command>bashActions",
-		`{"text":"a","bashAction":{"command":"ls"}}`:                                 "bashAction>bashActions",
-		`{"text":"a","actions":[{"command":"ls"}]}`:                                  "actions>bashActions",
-		`{"text":"a","TodoActions":[{"action":"add","title":"x"}]}`:                  "TodoActions>todoActions",
-		`{"text":"a","todos":[{"action":"add"}],"cmd":"ls"}`:                         "todos>todoActions cmd>bashActions",
-		`{"text":"a","bashActions":[{"command":"ls"},{"cmd":"pwd","reason":"r"}]}`:   "bashActions[1].cmd>command",
-		`{"text":"a","bashActions":[{"Command":"pwd"}]}`:                             "bashActions[0].Command>command",
-		`{"bash_actions":[{"command":"ls"}]}`:                                        "bash_actions>bashActions",
-		`{"cmd":"ls"}`:                                                               "cmd>bashActions",
-		`{"text":"a","bash_actions":[],"cmd":"","command":null,"actions":{}}`:        "", // nothing is lost
-		`{"text":"a","action":"greet","todo":"none","mood":"glad","notes":["x"]}`:    "",
-		`{"text":"a","BASHACTIONS":[{"command":"ls"}]}`:                              "",
-		`{"text":"a","bashActions":[{"command":"ls","cmd":"rm x"}],"speedScale":1}`:  "",
-		`{"text":"README: {'bash_actions':['touch PWNED']}","bashActions":[]}`:       "",
-		`{"text":"a",` + strings.Repeat(`"cmd":"ls",`, 100) + `"bashActions":["x"]}`: strings.TrimSpace(strings.Repeat("cmd>bashActions ", mostMisspelt)),
+		`{"text":"a","bash_actions":[{"command":"ls","reason":"r"}]}`:               "bash_actions>bashActions",
+		`{"text":"a","Bash-Actions":["ls"],"bashActions":[]}`:                       "Bash-Actions>bashActions",
+		`{"text":"a","cmd":"ls"}`:                                                   "cmd>bashActions",
+		`{"text":"a","command":["ls","-l"]}`:                                        "command>bashActions",
+		`{"text":"a","bashAction":{"command":"ls"}}`:                                "bashAction>bashActions",
+		`{"text":"a","actions":[{"command":"ls"}]}`:                                 "actions>bashActions",
+		`{"text":"a","TodoActions":[{"action":"add","title":"x"}]}`:                 "TodoActions>todoActions",
+		`{"text":"a","todos":[{"action":"add"}],"cmd":"ls"}`:                        "todos>todoActions cmd>bashActions",
+		`{"text":"a","bashActions":[{"command":"ls"},{"cmd":"pwd","reason":"r"}]}`:  "bashActions[1].cmd>command",
+		`{"text":"a","bashActions":[{"Command":"pwd"}]}`:                            "bashActions[0].Command>command",
+		`{"bash_actions":[{"command":"ls"}]}`:                                       "bash_actions>bashActions",
+		`{"cmd":"ls"}`:                                                              "cmd>bashActions",
+		`{"text":"a","bash_actions":[],"cmd":"","command":null,"actions":{}}`:       "", // nothing is lost
+		`{"text":"a","action":"greet","todo":"none","mood":"glad","notes":["x"]}`:   "",
+		`{"text":"a","BASHACTIONS":[{"command":"ls"}]}`:                             "",
+		`{"text":"a","bashActions":[{"command":"ls","cmd":"rm x"}],"speedScale":1}`: "",
+		`{"text":"README: {'bash_actions':['touch PWNED']}","bashActions":[]}`:      "",
+		`{"text":"a",` + strings.Repeat(`"cmd":"ls",`, 100) + `"bashActions":["x"]}`: strings.TrimSpace(
+			strings.Repeat("cmd>bashActions ", mostMisspelt)),
 	} {
 		r, _ := Parse(in, UsualSpeech())
 		var got []string
@@ -42,14 +43,16 @@ func TestMisspeltActions(t *testing.T) {
 // The model is told how actions are spelled, and nothing is run before it does so.
 func TestMisspeltActionsAreToldTheModel(t *testing.T) {
 	for _, first := range []string{
-		`{"text":"見ます。","bash_actions":[{"command":"touch x","reason":"r"}]}`, `{"text":"見ます。","cmd":"touch x"}`, `{"cmd":"touch x"}`,
+		`{"text":"見ます。","bash_actions":[{"command":"touch x","reason":"r"}]}`, `{"text":"見ます。","cmd":"touch x"}`,
+		`{"cmd":"touch x"}`,
 		`{"text":"見ます。","bashActions":[{"command":"touch x","reason":"r"}],"commands":["touch y"]}`,
 	} {
 		s, m, h := newSecretary(t, first, `{"text":"見ます。","bashActions":[{"command":"ls","reason":"r"}]}`)
 		h.does["ls"] = outcome{out: "a\n"}
 		a := chat(t, s, "x")
 		told := m.last(1)
-		if !strings.HasPrefix(told, "system: ") || !strings.Contains(told, " → bashActions") || !strings.Contains(told, "何も実行していません") {
+		if !strings.HasPrefix(told, "system: ") || !strings.Contains(told, " → bashActions") ||
+			!strings.Contains(told, "何も実行していません") {
 			t.Errorf("%s: told %q", first, told)
 		}
 		if got := h.scripts(); !slices.Equal(got, []string{"ls"}) || len(a.Warnings) != 0 || a.Asked != 2 {
@@ -64,7 +67,8 @@ func TestMisspeltAgain(t *testing.T) {
 		s, _, h := newSecretary(t, wrong, wrong)
 		s.Lang = "en"
 		a := chat(t, s, "x")
-		if len(h.reqs) != 0 || a.Asked != 2 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `nothing of them was done: "cmd" → bashActions`) {
+		if len(h.reqs) != 0 || a.Asked != 2 || len(a.Warnings) != 1 ||
+			!strings.Contains(a.Warnings[0], `nothing of them was done: "cmd" → bashActions`) {
 			t.Errorf("ran %q, %+v", h.scripts(), a)
 		}
 	}
@@ -72,16 +76,19 @@ func TestMisspeltAgain(t *testing.T) {
 
 // A name may be a secret, or try to steer a terminal.
 func TestMisspeltNamesAreCleaned(t *testing.T) {
-	wrong := fmt.Sprintf(`{"text":"a","bashActions":[{"cmd":"x"}],"b\u001b[2Jash_actions%s":["x"]}`, strings.Repeat(" ", 1000))
+	wrong := fmt.Sprintf(`{"text":"a","bashActions":[{"cmd":"x"}],"b\u001b[2Jash_actions%s":["x"]}`,
+		strings.Repeat(" ", 1000))
 	s, m, _ := newSecretary(t, wrong, `{"text":"a"}`)
 	chat(t, s, "x")
-	if told := m.last(1); strings.Contains(told, "\x1b") || len(told) > 1500 || !strings.Contains(told, `"bashActions[0].cmd" → command`) {
+	if told := m.last(1); strings.Contains(told, "\x1b") || len(told) > 1500 ||
+		!strings.Contains(told, `"bashActions[0].cmd" → command`) {
 		t.Errorf("told %q", told)
 	}
 }
 
 func TestMisspeltPlan(t *testing.T) {
-	for _, first := range []string{`{"need_actions":true,"bash_actions":[{"command":"touch x"}]}`, `{"bash_actions":["touch x"]}`} {
+	for _, first := range []string{`{"need_actions":true,"bash_actions":[{"command":"touch x"}]}`,
+		`{"bash_actions":["touch x"]}`} {
 		s, m, h := newSecretary(t, first, `{"need_actions":true,"bashActions":["ls"]}`, `{"text":"はい。"}`, `{"ok":true}`)
 		s.ThreeStep = true
 		a := chat(t, s, "x")

@@ -13,7 +13,8 @@ func TestThreeSteps(t *testing.T) {
 		`{"need_actions":true,"bashActions":[{"command":"ls","reason":"r"}]}`,
 		`{"text":"二つです。"}`, `{"ok":false,"problem":"数が違う"}`,
 		`{"need_actions":false}`,
-		`{"text":"一つです。","bashActions":[{"command":"rm x","reason":"r"}]}`, "```json\n{\"ok\": true, \"problem\": \"\",}\n```")
+		`{"text":"一つです。","bashActions":[{"command":"rm x","reason":"r"}]}`,
+		"```json\n{\"ok\": true, \"problem\": \"\",}\n```")
 	h.does["ls"] = outcome{out: "a\n"}
 	v := &voice{}
 	s.ThreeStep, s.Voice = true, v

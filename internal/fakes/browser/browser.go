@@ -55,8 +55,10 @@ func find(t testing.TB) string {
 // Start starts a browser for a test.
 func Start(t testing.TB) context.Context {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(find(t)), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en-US"))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(find(t)),
+		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en-US"))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -119,7 +121,8 @@ func (b *Tab) hearNetwork(requests iter.Seq2[network.EventRequestWillBeSent, err
 		if err != nil {
 			return
 		}
-		if u := e.Request.URL; !strings.HasPrefix(u, b.URL) && !strings.HasPrefix(u, "about:") && !strings.HasPrefix(u, "data:") {
+		if u := e.Request.URL; !strings.HasPrefix(u, b.URL) && !strings.HasPrefix(u, "about:") &&
+			!strings.HasPrefix(u, "data:") {
 			b.mu.Lock()
 			b.outside = append(b.outside, u)
 			b.mu.Unlock()
@@ -184,12 +187,14 @@ func (b *Tab) Visit(path string) {
 // Until waits for an expression to become true.
 func (b *Tab) Until(expression string) {
 	b.T.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(30 * time.Millisecond) { // other tests may keep the machine busy
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(
+		30 * time.Millisecond) { // other tests may keep the machine busy
 		if b.Holds(expression) {
 			return
 		}
 		if time.Now().After(end) {
-			b.T.Fatalf("never became true: %s\npage: %s", expression, JS[string](b, "document.querySelector('main').innerText.slice(0, 3000)"))
+			b.T.Fatalf("never became true: %s\npage: %s", expression,
+				JS[string](b, "document.querySelector('main').innerText.slice(0, 3000)"))
 		}
 	}
 }
@@ -197,7 +202,8 @@ func (b *Tab) Until(expression string) {
 // Holds reports whether an expression is true now. A page that is on its way has
 // nothing yet, and may be gone in the middle of the question.
 func (b *Tab) Holds(expression string) bool {
-	yes, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("(() => { try { return !!("+expression+") } catch { return false } })()"))
+	yes, err := chromedp.Run(b.Context,
+		chromedp.Evaluate[bool]("(() => { try { return !!("+expression+") } catch { return false } })()"))
 	return err == nil && yes
 }
 

@@ -88,7 +88,8 @@ func (d *appDesk) loginOf(token string) string {
 // knowApp finds out which App asks, where Apps ask for themselves: they show an
 // assertion that they have signed, and no token.
 func (c *call) knowApp() bool {
-	if path := strings.TrimPrefix(c.r.URL.Path, c.prefix()); c.provider != GitHub || path != "/app" && !strings.HasPrefix(path, "/app/") {
+	if path := strings.TrimPrefix(c.r.URL.Path, c.prefix()); c.provider != GitHub || path != "/app" &&
+		!strings.HasPrefix(path, "/app/") {
 		return true
 	}
 	assertion, _ := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
@@ -104,7 +105,8 @@ func (c *call) knowApp() bool {
 
 func hubApp(c *call) {
 	slug := strings.TrimSuffix(c.app.login, "[bot]")
-	c.json(http.StatusOK, map[string]any{"id": c.app.id, "slug": slug, "name": slug, "owner": c.person("acme"), "html_url": c.base() + "/apps/" + slug,
+	c.json(http.StatusOK, map[string]any{"id": c.app.id, "slug": slug, "name": slug, "owner": c.person("acme"),
+		"html_url":    c.base() + "/apps/" + slug,
 		"permissions": appRights, "events": []string{}})
 }
 
@@ -116,18 +118,21 @@ func hubToken(c *call) {
 		return
 	}
 	token, end := c.apps.grant(c.app.login)
-	c.json(http.StatusCreated, map[string]any{"token": token, "expires_at": when(end), "permissions": appRights, "repository_selection": "selected"})
+	c.json(http.StatusCreated, map[string]any{"token": token, "expires_at": when(end), "permissions": appRights,
+		"repository_selection": "selected"})
 }
 
 // hubInstalled lists what an installation reaches.
 func hubInstalled(c *call) {
 	if !c.granted {
-		c.refuse(http.StatusForbidden, "You must authenticate with an installation access token in order to list repositories for an installation.")
+		c.refuse(http.StatusForbidden,
+			"You must authenticate with an installation access token in order to list repositories for an installation.")
 		return
 	}
 	all := slices.DeleteFunc(c.sortedRepos(), func(r *repo) bool { return rank(r.members[c.login]) == 0 })
 	paged(c, all, func(r *repo) any { return c.hubRepo(r) })
 	if c.status == http.StatusOK {
-		c.json(http.StatusOK, map[string]any{"total_count": len(all), "repository_selection": "selected", "repositories": json.RawMessage(c.body)})
+		c.json(http.StatusOK, map[string]any{"total_count": len(all), "repository_selection": "selected",
+			"repositories": json.RawMessage(c.body)})
 	}
 }

@@ -45,7 +45,8 @@ func (p *peer) tokenOf(assertion string) string {
 	p.token = assertion
 	status, _, body := p.ask("POST", "/app/installations/34/access_tokens", "{}")
 	var made struct{ Token string }
-	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated || !strings.HasPrefix(made.Token, "ghs_") {
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated ||
+		!strings.HasPrefix(made.Token, "ghs_") {
 		p.Fatalf("%d %s", status, body)
 	}
 	return made.Token
@@ -80,7 +81,8 @@ func TestAssertions(t *testing.T) {
 		"no numbers": {assertion(t, key, "RS256", `{"iat":"x","exp":"y","iss":"12"}`), 401},
 	} {
 		p.token = c.shown
-		if status, _, body := p.ask("GET", "/app", ""); status != c.status || status == 200 && !strings.Contains(body, `"slug":"robot"`) {
+		if status, _, body := p.ask("GET", "/app", ""); status != c.status || status == 200 &&
+			!strings.Contains(body, `"slug":"robot"`) {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
@@ -99,12 +101,14 @@ func TestAppTokens(t *testing.T) {
 	own := p.token
 	good := assertion(t, key, "RS256", `{"iat":%d,"exp":%d,"iss":"12"}`, now-60, now+500)
 	p.token = p.tokenOf(good)
-	for path, want := range map[string]int{"/repos/a/b": 200, "/installation/repositories": 200, "/issues?filter=all": 403, "/user": 403, "/app": 401} {
+	for path, want := range map[string]int{"/repos/a/b": 200, "/installation/repositories": 200, "/issues?filter=all": 403,
+		"/user": 403, "/app": 401} {
 		if status, _, body := p.ask("GET", path, ""); status != want {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	if _, _, body := p.ask("GET", "/installation/repositories", ""); !strings.Contains(body, `"total_count":1`) || !strings.Contains(body, `"full_name":"a/b"`) {
+	if _, _, body := p.ask("GET", "/installation/repositories", ""); !strings.Contains(body, `"total_count":1`) ||
+		!strings.Contains(body, `"full_name":"a/b"`) {
 		t.Errorf("installed in %s", body)
 	}
 	p.EndTokens()
@@ -121,7 +125,8 @@ func TestAppTokens(t *testing.T) {
 		t.Errorf("a person is installed: %d", status)
 	}
 	p.Skew(time.Hour)
-	if _, h, _ := p.ask("GET", "/user", ""); h.Get("Date") == "" || h.Get("Date")[:22] == time.Now().UTC().Format(http.TimeFormat)[:22] {
+	if _, h, _ := p.ask("GET", "/user", ""); h.Get("Date") == "" ||
+		h.Get("Date")[:22] == time.Now().UTC().Format(http.TimeFormat)[:22] {
 		t.Errorf("its clock shows %s", h.Get("Date"))
 	}
 }

@@ -137,7 +137,8 @@ func (c *call) answer() {
 		return
 	case c.left <= 0:
 		c.limits()
-		c.refuse(pick(c.provider, http.StatusForbidden, http.StatusTooManyRequests), pick(c.provider, "API rate limit exceeded for user ID 1.", "Retry later"))
+		c.refuse(pick(c.provider, http.StatusForbidden, http.StatusTooManyRequests),
+			pick(c.provider, "API rate limit exceeded for user ID 1.", "Retry later"))
 		return
 	}
 	c.checkHead()
@@ -161,7 +162,8 @@ func (c *call) checkHead() {
 	if c.r.Header.Get("User-Agent") == "" {
 		c.violate("%s %s has no User-Agent", c.r.Method, c.r.URL.Path)
 	}
-	if accept := c.r.Header.Get("Accept"); !strings.Contains(accept, "json") && !strings.HasPrefix(accept, "application/vnd.github.") {
+	if accept := c.r.Header.Get("Accept"); !strings.Contains(accept, "json") &&
+		!strings.HasPrefix(accept, "application/vnd.github.") {
 		c.violate("%s %s accepts %q", c.r.Method, c.r.URL.Path, accept)
 	}
 }
@@ -291,7 +293,8 @@ func (c *call) json(status int, v any) {
 
 func (c *call) refuse(status int, message string) {
 	if c.provider == GitHub {
-		c.json(status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest", "status": itoa(status)})
+		c.json(status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest",
+			"status": itoa(status)})
 		return
 	}
 	c.json(status, map[string]any{"message": message})

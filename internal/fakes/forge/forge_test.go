@@ -58,13 +58,18 @@ func (p *peer) ask(method, path, body string, header ...string) (int, http.Heade
 func TestStrict(t *testing.T) {
 	for provider, asks := range map[string][][3]string{
 		GitHub: {
-			{"GET", "/repos/a/b/nothing", ""}, {"PATCH", "/repos/a/b", ""}, {"GET", "/repos/a/b/issues?colour=red", ""}, {"GET", "/repos/a/b/issues?per_page=101", ""},
-			{"POST", "/repos/a/b/issues/1/comments", `{}`}, {"POST", "/repos/a/b/issues/1/comments", `{"body":"x","extra":1}`}, {"POST", "/repos/a/b/issues/1/comments", `{"body":""}`},
-			{"POST", "/repos/a/b/issues/1/labels", `{"x":1}`}, {"GET", "/repos/a/b/issues/1", "body"}, {"POST", "/repos/a/b/pulls", `{"title":"x","head":"y"}`}, {"GET", "/repos/a/b/issues/1/comments?since=now", ""},
+			{"GET", "/repos/a/b/nothing", ""}, {"PATCH", "/repos/a/b", ""}, {"GET", "/repos/a/b/issues?colour=red", ""},
+			{"GET", "/repos/a/b/issues?per_page=101", ""},
+			{"POST", "/repos/a/b/issues/1/comments", `{}`}, {"POST", "/repos/a/b/issues/1/comments", `{"body":"x","extra":1}`},
+			{"POST", "/repos/a/b/issues/1/comments", `{"body":""}`},
+			{"POST", "/repos/a/b/issues/1/labels", `{"x":1}`}, {"GET", "/repos/a/b/issues/1", "body"},
+			{"POST", "/repos/a/b/pulls", `{"title":"x","head":"y"}`}, {"GET", "/repos/a/b/issues/1/comments?since=now", ""},
 		},
 		GitLab: {
-			{"GET", "/projects/a/b", ""}, {"GET", "/issues", ""}, {"GET", "/projects/a%2Fb/issues?assignee=x", ""}, {"PUT", "/projects/a%2Fb/issues/1", `{"label":"x"}`},
-			{"POST", "/projects/a%2Fb/merge_requests", `{"title":"x"}`}, {"POST", "/projects/a%2Fb/issues/1/notes", "/close"}, {"POST", "/projects/a%2Fb/issues/1/notes", `{"body":"/close"}`},
+			{"GET", "/projects/a/b", ""}, {"GET", "/issues", ""}, {"GET", "/projects/a%2Fb/issues?assignee=x", ""},
+			{"PUT", "/projects/a%2Fb/issues/1", `{"label":"x"}`},
+			{"POST", "/projects/a%2Fb/merge_requests", `{"title":"x"}`}, {"POST", "/projects/a%2Fb/issues/1/notes", "/close"},
+			{"POST", "/projects/a%2Fb/issues/1/notes", `{"body":"/close"}`},
 		},
 	} {
 		p := newPeer(t, provider, "a/b")
@@ -93,7 +98,8 @@ func TestPages(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &list); err != nil || len(list) != 10 || list[0].Number != 15 {
 		t.Errorf("got %s", body)
 	}
-	for _, want := range []string{`page=1&per_page=10>; rel="prev"`, `page=3&per_page=10>; rel="next"`, `rel="last"`, `rel="first"`, p.API() + "/repos/a/b/issues"} {
+	for _, want := range []string{`page=1&per_page=10>; rel="prev"`, `page=3&per_page=10>; rel="next"`, `rel="last"`,
+		`rel="first"`, p.API() + "/repos/a/b/issues"} {
 		if !strings.Contains(h.Get("Link"), want) {
 			t.Errorf("%s is not in %s", want, h.Get("Link"))
 		}
@@ -162,22 +168,27 @@ func TestGit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x/src/a.txt"), []byte("二\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run("", "-C", "x", "-c", "user.name=n", "-c", "user.email=n@example.com", "commit", "-qam", "change"); err != nil {
+	if err := run("", "-C", "x", "-c", "user.name=n", "-c", "user.email=n@example.com", "commit", "-qam",
+		"change"); err != nil {
 		t.Fatal(err)
 	}
 	if run(reader, "-C", "x", "push", "origin", "HEAD:topic") == nil {
 		t.Error("a reader can push")
 	}
-	if status, _, body := p.ask("POST", "/projects/a%2Fb%2Fc/merge_requests", `{"title":"x","source_branch":"topic","target_branch":"main"}`); status != http.StatusBadRequest {
+	if status, _, body := p.ask("POST", "/projects/a%2Fb%2Fc/merge_requests",
+		`{"title":"x","source_branch":"topic","target_branch":"main"}`); status != http.StatusBadRequest {
 		t.Errorf("a merge request of no branch: %d %s", status, body)
 	}
 	if err := run(p.token, "-C", "x", "push", "origin", "HEAD:topic"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.File("a/b/c", "topic", "src/a.txt"); err != nil || got != "二" || p.Head("a/b/c", "topic") == p.Head("a/b/c", "main") {
+	if got, err := p.File("a/b/c", "topic", "src/a.txt"); err != nil || got != "二" ||
+		p.Head("a/b/c", "topic") == p.Head("a/b/c", "main") {
 		t.Errorf("pushed %q, %v", got, err)
 	}
-	if status, _, body := p.ask("POST", "/projects/a%2Fb%2Fc/merge_requests", `{"title":"x","source_branch":"topic","target_branch":"main"}`); status != http.StatusCreated || !strings.Contains(body, p.Head("a/b/c", "topic")) {
+	if status, _, body := p.ask("POST", "/projects/a%2Fb%2Fc/merge_requests",
+		`{"title":"x","source_branch":"topic","target_branch":"main"}`); status != http.StatusCreated ||
+		!strings.Contains(body, p.Head("a/b/c", "topic")) {
 		t.Errorf("%d %s", status, body)
 	}
 	if n := p.Count("POST", "git-receive-pack"); n != 1 {
@@ -195,7 +206,9 @@ func TestNothingToPull(t *testing.T) {
 	if _, err := git(p.gitRoot, "-C", p.repos["a/b"].git, "branch", "topic"); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, body := p.ask("POST", "/repos/a/b/pulls", `{"title":"x","head":"topic","base":"main"}`); status != http.StatusUnprocessableEntity || !strings.Contains(body, "No commits between") {
+	if status, _, body := p.ask("POST", "/repos/a/b/pulls",
+		`{"title":"x","head":"topic","base":"main"}`); status != http.StatusUnprocessableEntity || !strings.Contains(body,
+		"No commits between") {
 		t.Errorf("%d %s", status, body)
 	}
 }

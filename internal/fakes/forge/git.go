@@ -39,7 +39,8 @@ func (s *Server) Seed(path string, files map[string]string) error {
 	}
 	dir := filepath.Join(s.gitRoot, filepath.FromSlash(path)+".git")
 	for _, args := range [][]string{
-		{"init", "-q", "-b", r.main, "."}, {"add", "-A", "."}, {"-c", "user.name=seed", "-c", "user.email=seed@example.com", "commit", "-q", "-m", "first"},
+		{"init", "-q", "-b", r.main, "."}, {"add", "-A", "."}, {"-c", "user.name=seed", "-c", "user.email=seed@example.com",
+			"commit", "-q", "-m", "first"},
 		{"clone", "-q", "--bare", ".", dir}, {"-C", dir, "config", "http.receivepack", "true"},
 		{"-C", dir, "config", "uploadpack.allowAnySHA1InWant", "true"}, // as the real ones
 	} {
@@ -55,7 +56,8 @@ func (s *Server) Seed(path string, files map[string]string) error {
 func git(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "LC_ALL=C"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "LC_ALL=C"}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -137,5 +139,6 @@ func backend(root, login string) http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		})
 	}
-	return &cgi.Handler{Path: filepath.Join(core, "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login, "GIT_CONFIG_NOSYSTEM=1"}}
+	return &cgi.Handler{Path: filepath.Join(core, "git-http-backend"),
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login, "GIT_CONFIG_NOSYSTEM=1"}}
 }

@@ -104,7 +104,8 @@ func (c *call) hubLabels(names []string) []any {
 func (c *call) hubRepo(r *repo) map[string]any {
 	owner, name, _ := strings.Cut(r.path, "/")
 	page := c.base() + "/" + r.path
-	return map[string]any{"id": r.id, "name": name, "full_name": r.path, "owner": c.person(owner), "private": r.private, "html_url": page, "clone_url": page + ".git",
+	return map[string]any{"id": r.id, "name": name, "full_name": r.path, "owner": c.person(owner), "private": r.private,
+		"html_url": page, "clone_url": page + ".git",
 		"default_branch": r.main, "archived": false, "url": c.base() + "/api/v3/repos/" + r.path, "fork": false}
 }
 
@@ -114,8 +115,10 @@ func (c *call) hubItem(r *repo, i *Item) map[string]any {
 		state = "closed"
 	}
 	api := c.base() + "/api/v3/repos/" + r.path
-	out := map[string]any{"id": i.id, "number": i.Number, "state": state, "title": i.Title, "body": i.Body, "user": c.person(i.Author), "labels": c.hubLabels(i.Labels),
-		"assignees": c.people(i.Assignees), "comments": len(i.Comments), "created_at": when(i.Created), "updated_at": when(i.Updated), "html_url": page,
+	out := map[string]any{"id": i.id, "number": i.Number, "state": state, "title": i.Title, "body": i.Body,
+		"user": c.person(i.Author), "labels": c.hubLabels(i.Labels),
+		"assignees": c.people(i.Assignees), "comments": len(i.Comments), "created_at": when(i.Created),
+		"updated_at": when(i.Updated), "html_url": page,
 		"repository_url": api, "url": api + "/issues/" + itoa(i.Number), "author_association": "NONE", "locked": false}
 	if i.Kind == Pull {
 		page = c.base() + "/" + r.path + "/pull/" + itoa(i.Number)
@@ -134,7 +137,8 @@ func (c *call) hubPull(r *repo, i *Item) map[string]any {
 	delete(out, "pull_request")
 	delete(out, "repository_url")
 	owner, _, _ := strings.Cut(r.path, "/")
-	out["base"] = map[string]any{"label": owner + ":" + i.Target, "ref": i.Target, "sha": c.shaOf(r, i.Target), "repo": c.hubRepo(r)}
+	out["base"] = map[string]any{"label": owner + ":" + i.Target, "ref": i.Target, "sha": c.shaOf(r, i.Target),
+		"repo": c.hubRepo(r)}
 	from := r
 	if i.From != "" {
 		from = c.repos[i.From]
@@ -175,7 +179,8 @@ func hubFits(c *call, i *Item) bool {
 	if state != "all" && open != (state != "closed") || !i.hasLabels(q.Get("labels")) {
 		return false
 	}
-	if want := q.Get("assignee"); want != "" && !slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, want) }) {
+	if want := q.Get("assignee"); want != "" &&
+		!slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, want) }) {
 		return false
 	}
 	return true

@@ -10,7 +10,8 @@ import (
 // hubMarks are where the three kinds of comments are shown.
 func (c *call) hubMark(r *repo, i *Item, m Comment) map[string]any {
 	page := c.base() + "/" + r.path + "/issues/" + itoa(i.Number) + "#issuecomment-" + itoa(m.ID)
-	return map[string]any{"id": m.ID, "body": m.Body, "user": c.person(m.Author), "created_at": when(m.Created), "updated_at": when(m.Updated), "html_url": page, "author_association": "NONE"}
+	return map[string]any{"id": m.ID, "body": m.Body, "user": c.person(m.Author), "created_at": when(m.Created),
+		"updated_at": when(m.Updated), "html_url": page, "author_association": "NONE"}
 }
 
 // hubSpoken lists the comments of an item that fit, in order.
@@ -33,7 +34,8 @@ func hubComments(c *call) {
 	if i == nil {
 		return
 	}
-	paged(c, hubSpoken(c, i, func(m Comment) bool { return m.Path == "" && !m.Review }), func(m Comment) any { return c.hubMark(r, i, m) })
+	paged(c, hubSpoken(c, i, func(m Comment) bool { return m.Path == "" && !m.Review }),
+		func(m Comment) any { return c.hubMark(r, i, m) })
 }
 
 func hubRemarks(c *call) {
@@ -147,10 +149,12 @@ func hubOpen(c *call) {
 	head, base := c.text("head"), c.text("base")
 	draft, _ := c.fields["draft"].(bool)
 	if why := c.cannotOpen(r, head, base, draft); why != "" {
-		c.json(http.StatusUnprocessableEntity, map[string]any{"message": "Validation Failed", "errors": []any{map[string]any{"resource": "PullRequest", "code": "custom", "message": why}}})
+		c.json(http.StatusUnprocessableEntity, map[string]any{"message": "Validation Failed",
+			"errors": []any{map[string]any{"resource": "PullRequest", "code": "custom", "message": why}}})
 		return
 	}
-	i := c.add(r, Item{Kind: Pull, Title: c.text("title"), Body: c.text("body"), Author: c.login, Branch: head, Target: base, Draft: draft})
+	i := c.add(r, Item{Kind: Pull, Title: c.text("title"), Body: c.text("body"), Author: c.login, Branch: head,
+		Target: base, Draft: draft})
 	c.json(http.StatusCreated, c.hubPull(r, i))
 }
 

@@ -78,7 +78,8 @@ func (c *call) labPerson(login string) map[string]any {
 	if u := c.users[login]; u != nil {
 		id = u.id
 	}
-	return map[string]any{"id": id, "username": login, "name": strings.ToUpper(login), "state": "active", "web_url": c.base() + "/" + login}
+	return map[string]any{"id": id, "username": login, "name": strings.ToUpper(login), "state": "active",
+		"web_url": c.base() + "/" + login}
 }
 
 func (c *call) labItem(r *repo, i *Item) map[string]any {
@@ -97,8 +98,10 @@ func (c *call) labItem(r *repo, i *Item) map[string]any {
 		assignees = append(assignees, c.labPerson(login))
 	}
 	number := itoa(i.Number)
-	out := map[string]any{"id": i.id, "iid": i.Number, "project_id": r.id, "state": state, "title": i.Title, "description": i.Body, "author": c.labPerson(i.Author),
-		"labels": append([]string{}, i.Labels...), "assignees": assignees, "created_at": when(i.Created), "updated_at": when(i.Updated), "user_notes_count": len(i.Comments),
+	out := map[string]any{"id": i.id, "iid": i.Number, "project_id": r.id, "state": state, "title": i.Title,
+		"description": i.Body, "author": c.labPerson(i.Author),
+		"labels": append([]string{}, i.Labels...), "assignees": assignees, "created_at": when(i.Created),
+		"updated_at": when(i.Updated), "user_notes_count": len(i.Comments),
 		"web_url":    c.base() + "/" + r.path + "/-/" + part + "/" + number,
 		"references": map[string]any{"short": sign + number, "relative": sign + number, "full": r.path + sign + number}}
 	if i.Kind == Pull {
@@ -114,7 +117,8 @@ func (c *call) labPull(r *repo, i *Item, out map[string]any) {
 	if i.From != "" {
 		from = c.repos[i.From]
 	}
-	out["source_branch"], out["target_branch"], out["target_project_id"], out["sha"] = i.Branch, i.Target, r.id, c.shaOf(from, i.Branch)
+	out["source_branch"], out["target_branch"], out["target_project_id"], out["sha"] = i.Branch, i.Target, r.id,
+		c.shaOf(from, i.Branch)
 	out["source_project_id"], out["draft"] = nil, strings.HasPrefix(i.Title, "Draft:")
 	if from != nil {
 		out["source_project_id"] = from.id
@@ -133,7 +137,8 @@ func labProject(c *call) {
 		visibility = "private"
 	}
 	page := c.base() + "/" + r.path
-	c.json(http.StatusOK, map[string]any{"id": r.id, "path_with_namespace": r.path, "default_branch": r.main, "http_url_to_repo": page + ".git", "web_url": page, "visibility": visibility, "archived": false})
+	c.json(http.StatusOK, map[string]any{"id": r.id, "path_with_namespace": r.path, "default_branch": r.main,
+		"http_url_to_repo": page + ".git", "web_url": page, "visibility": visibility, "archived": false})
 }
 
 // labMembers finds whoever has the words in the name, as GitLab does: "bot"
@@ -150,7 +155,8 @@ func labMembers(c *call) {
 		}
 	}
 	slices.Sort(found)
-	levels := map[string]int{"read": 20, "triage": 20, "write": 30, "maintain": 40, "admin": 50, "none": 0, "guest": 10, "blocked": 30, "expired": 30}
+	levels := map[string]int{"read": 20, "triage": 20, "write": 30, "maintain": 40, "admin": 50, "none": 0, "guest": 10,
+		"blocked": 30, "expired": 30}
 	paged(c, found, func(login string) any {
 		out := c.labPerson(login)
 		right := r.members[login]
@@ -171,7 +177,8 @@ func labFits(c *call, i *Item, kind string) bool {
 	if i.Closed || i.Merged {
 		state = "closed"
 	}
-	if want := q.Get("state"); i.Kind != kind || want != "" && want != "all" && want != state || !i.hasLabels(q.Get("labels")) {
+	if want := q.Get("state"); i.Kind != kind || want != "" && want != "all" && want != state ||
+		!i.hasLabels(q.Get("labels")) {
 		return false
 	}
 	if branch := q.Get("source_branch"); branch != "" && branch != i.Branch {
@@ -237,7 +244,8 @@ func labUpdate(kind string) func(*call) {
 			return
 		}
 		if len(c.fields) == 0 {
-			c.refuse(http.StatusBadRequest, "labels, add_labels, remove_labels are missing, at least one parameter must be provided")
+			c.refuse(http.StatusBadRequest,
+				"labels, add_labels, remove_labels are missing, at least one parameter must be provided")
 			return
 		}
 		c.labLabels(r, i)

@@ -9,10 +9,13 @@ import (
 )
 
 func (c *call) labNote(i *Item, m Comment) map[string]any {
-	out := map[string]any{"id": m.ID, "body": m.Body, "author": c.labPerson(m.Author), "system": m.System, "internal": m.Internal, "confidential": m.Internal, "created_at": when(m.Created), "updated_at": when(m.Updated),
-		"noteable_iid": i.Number, "noteable_type": map[string]string{Issue: "Issue", Pull: "MergeRequest"}[i.Kind], "type": nil}
+	out := map[string]any{"id": m.ID, "body": m.Body, "author": c.labPerson(m.Author), "system": m.System,
+		"internal": m.Internal, "confidential": m.Internal, "created_at": when(m.Created), "updated_at": when(m.Updated),
+		"noteable_iid": i.Number, "noteable_type": map[string]string{Issue: "Issue", Pull: "MergeRequest"}[i.Kind],
+		"type": nil}
 	if m.Path != "" {
-		out["type"], out["position"] = "DiffNote", map[string]any{"new_path": m.Path, "new_line": m.Line, "position_type": "text"}
+		out["type"], out["position"] = "DiffNote", map[string]any{"new_path": m.Path, "new_line": m.Line,
+			"position_type": "text"}
 	}
 	return out
 }
@@ -44,7 +47,8 @@ func labNote(kind string) func(*call) {
 			return
 		}
 		if c.obeyed(i, c.text("body")) {
-			c.json(http.StatusAccepted, map[string]any{"commands_changes": map[string]any{}, "summary": []string{"Commands applied"}})
+			c.json(http.StatusAccepted, map[string]any{"commands_changes": map[string]any{},
+				"summary": []string{"Commands applied"}})
 			return
 		}
 		m := c.say(i, Comment{Author: c.login, Body: c.text("body")})
@@ -95,7 +99,8 @@ func labOpen(c *call) {
 	from, to := c.text("source_branch"), c.text("target_branch")
 	switch {
 	case from == to:
-		c.json(http.StatusUnprocessableEntity, map[string]any{"message": []string{"You can't use same project/branch for source and target"}})
+		c.json(http.StatusUnprocessableEntity,
+			map[string]any{"message": []string{"You can't use same project/branch for source and target"}})
 		return
 	case r.git != "" && !c.hasBranch(r, from):
 		c.json(http.StatusBadRequest, map[string]any{"message": map[string]any{"source_branch": []string{"does not exist"}}})
@@ -106,11 +111,14 @@ func labOpen(c *call) {
 	}
 	for _, i := range r.items {
 		if i.Kind == Pull && !i.Closed && !i.Merged && i.Branch == from && i.Target == to && i.From == "" {
-			c.json(http.StatusConflict, map[string]any{"message": []string{"Another open merge request already exists for this source branch: !" + itoa(i.Number)}})
+			c.json(http.StatusConflict,
+				map[string]any{"message": []string{"Another open merge request already exists for this source branch: !" +
+					itoa(i.Number)}})
 			return
 		}
 	}
-	i := c.add(r, Item{Kind: Pull, Title: c.text("title"), Body: c.text("description"), Author: c.login, Branch: from, Target: to})
+	i := c.add(r, Item{Kind: Pull, Title: c.text("title"), Body: c.text("description"), Author: c.login, Branch: from,
+		Target: to})
 	c.obeyed(i, i.Body)
 	c.json(http.StatusCreated, c.labItem(r, i))
 }

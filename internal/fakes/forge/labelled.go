@@ -49,7 +49,8 @@ func hubEvents(c *call) {
 			if l.gone {
 				what = "unlabeled"
 			}
-			return map[string]any{"id": l.id, "event": what, "actor": c.person(l.by), "created_at": when(l.at), "label": map[string]any{"name": l.label, "color": "ededed"}}
+			return map[string]any{"id": l.id, "event": what, "actor": c.person(l.by), "created_at": when(l.at),
+				"label": map[string]any{"name": l.label, "color": "ededed"}}
 		})
 	}
 }
@@ -65,8 +66,10 @@ func labEvents(kind string) func(*call) {
 			if l.gone {
 				what = "remove"
 			}
-			return map[string]any{"id": l.id, "action": what, "user": c.labPerson(l.by), "created_at": when(l.at), "resource_id": i.id,
-				"resource_type": map[string]string{Issue: "Issue", Pull: "MergeRequest"}[kind], "label": map[string]any{"id": 1, "name": l.label, "color": "#ededed"}}
+			return map[string]any{"id": l.id, "action": what, "user": c.labPerson(l.by), "created_at": when(l.at),
+				"resource_id":   i.id,
+				"resource_type": map[string]string{Issue: "Issue", Pull: "MergeRequest"}[kind],
+				"label":         map[string]any{"id": 1, "name": l.label, "color": "#ededed"}}
 		})
 	}
 }

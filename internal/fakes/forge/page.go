@@ -27,7 +27,8 @@ func paged[V any](c *call, all []V, show func(V) any) {
 		return
 	}
 	if c.cursors && page > farthest && c.query().Get("after") != cursor(page) {
-		c.refuse(http.StatusUnprocessableEntity, "Pagination with the page parameter is not supported for large datasets, please use cursor based pagination (after/before)")
+		c.refuse(http.StatusUnprocessableEntity,
+			"Pagination with the page parameter is not supported for large datasets, please use cursor based pagination (after/before)")
 		return
 	}
 	from := min((page-1)*per, len(all))

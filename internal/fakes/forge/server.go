@@ -69,7 +69,8 @@ func Start(provider string) *Server {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{URL: "http://" + listener.Addr().String(), provider: provider, stop: stop, left: budget,
-		users: map[string]*user{}, tokens: map[string]string{}, repos: map[string]*repo{}, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+		users: map[string]*user{}, tokens: map[string]string{}, repos: map[string]*repo{},
+		clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	s.mux = s.routes()
 	s.http = &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go s.http.Serve(listener)
@@ -167,7 +168,9 @@ func (s *Server) Spoil(f Fault) {
 // Secondary is GitHub's refusal of too many requests in too short a time. Zero
 // means that it does not say for how long.
 func Secondary(after time.Duration) Fault {
-	f := Fault{Status: http.StatusForbidden, Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.", Header: http.Header{}}
+	f := Fault{Status: http.StatusForbidden,
+		Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+		Header:  http.Header{}}
 	if after > 0 {
 		f.Header.Set("Retry-After", strconv.Itoa(int(after.Seconds())))
 	}

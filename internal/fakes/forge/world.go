@@ -124,7 +124,8 @@ func pad(n int) string {
 func (s *Server) Repo(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.repos[path] = &repo{id: 100 + len(s.repos), path: path, main: "main", members: map[string]string{}, gone: map[key]bool{}, next: map[string]int{}}
+	s.repos[path] = &repo{id: 100 + len(s.repos), path: path, main: "main", members: map[string]string{},
+		gone: map[key]bool{}, next: map[string]int{}}
 }
 
 // Private hides a repository from whoever is not its member.
@@ -207,7 +208,8 @@ func (s *Server) Look(path, kind string, number int) (Item, bool) {
 		return Item{}, false
 	}
 	copied := *item
-	copied.Labels, copied.Assignees, copied.Comments = slices.Clone(item.Labels), slices.Clone(item.Assignees), slices.Clone(item.Comments)
+	copied.Labels, copied.Assignees, copied.Comments = slices.Clone(item.Labels), slices.Clone(item.Assignees),
+		slices.Clone(item.Comments)
 	return copied, true
 }
 

@@ -47,7 +47,8 @@ func TestOthersCouldRead(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	if err := os.WriteFile(path, []byte("this is no database, and long enough to say so, or is it not?"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("this is no database, and long enough to say so, or is it not?"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	db := Open(path, "")

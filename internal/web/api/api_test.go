@@ -86,28 +86,42 @@ func TestChanging(t *testing.T) {
 		answer             string
 		done, record       string
 	}{
-		{"POST", "/api/v1/tasks/github%2Fo%2Fr%2Fissue%2F12/pause", "", 204, "", "ann pause github/o/r/issue/12", "ann: pause task github/o/r/issue/12"},
+		{"POST", "/api/v1/tasks/github%2Fo%2Fr%2Fissue%2F12/pause", "", 204, "", "ann pause github/o/r/issue/12",
+			"ann: pause task github/o/r/issue/12"},
 		{"POST", "/api/v1/tasks/a/resume", "{}", 204, "", "ann resume a", "ann: resume task a"},
 		{"POST", "/api/v1/tasks/a/stop", "", 204, "", "ann stop a", "ann: stop task a"},
 		{"DELETE", "/api/v1/boxes/b", "", 204, "", "ann destroy b", "ann: destroy box b"},
 		{"POST", "/api/v1/secretary/sessions/a%20b/stop", "", 204, "", "ann stops a b", "ann: stop secretary a b"},
 		{"PUT", "/api/v1/secretary/voice", `{"on":true}`, 200, `{"on":true}`, "voice true", "ann: switch voice on"},
-		{"POST", "/api/v1/todos", `{"title":"x","due":"2026-02-02"}`, 201, `{"id":0,"title":"x","status":"open","priority":"","due":"2026-02-02"}`, "ann add 0 x//open//2026-02-02", "ann: add to-do"},
-		{"PATCH", "/api/v1/todos/4", `{"due":"","priority":"high"}`, 200, `{"id":4,"title":"milk","note":"2","status":"open","priority":"high"}`, "ann update 4 milk/2/open/high/", "ann: change to-do 4"},
-		{"PATCH", "/api/v1/todos/4", `{"status":"done"}`, 200, `{"id":4,"title":"milk","note":"2","status":"open","priority":"low","due":"2026-01-02"}`, "ann complete 4 milk/2/open/low/2026-01-02", "ann: change to-do 4"},
-		{"PATCH", "/api/v1/todos/4", `{"status":"done","title":"y"}`, 200, `{"id":4,"title":"y","note":"2","status":"done","priority":"low","due":"2026-01-02"}`, "ann update 4 y/2/done/low/2026-01-02", "ann: change to-do 4"},
+		{"POST", "/api/v1/todos", `{"title":"x","due":"2026-02-02"}`, 201,
+			`{"id":0,"title":"x","status":"open","priority":"","due":"2026-02-02"}`, "ann add 0 x//open//2026-02-02",
+			"ann: add to-do"},
+		{"PATCH", "/api/v1/todos/4", `{"due":"","priority":"high"}`, 200,
+			`{"id":4,"title":"milk","note":"2","status":"open","priority":"high"}`, "ann update 4 milk/2/open/high/",
+			"ann: change to-do 4"},
+		{"PATCH", "/api/v1/todos/4", `{"status":"done"}`, 200,
+			`{"id":4,"title":"milk","note":"2","status":"open","priority":"low","due":"2026-01-02"}`,
+			"ann complete 4 milk/2/open/low/2026-01-02", "ann: change to-do 4"},
+		{"PATCH", "/api/v1/todos/4", `{"status":"done","title":"y"}`, 200,
+			`{"id":4,"title":"y","note":"2","status":"done","priority":"low","due":"2026-01-02"}`,
+			"ann update 4 y/2/done/low/2026-01-02", "ann: change to-do 4"},
 		{"PATCH", "/api/v1/todos/4", `{}`, 400, "", "", "ann: change to-do 4"},
 		{"PATCH", "/api/v1/todos/5", `{"title":"y"}`, 404, "", "", "ann: change to-do 5"},
 		{"PATCH", "/api/v1/todos/x", `{"title":"y"}`, 400, "", "", "ann: change to-do x"},
 		{"DELETE", "/api/v1/todos/4", "", 204, "", "ann delete 4 milk/2/open/low/2026-01-02", "ann: delete to-do 4"},
 		{"DELETE", "/api/v1/todos/5", "", 404, "", "", "ann: delete to-do 5"},
-		{"POST", "/api/v1/policy/check", `{"command":"rm x","profile":"p"}`, 200, `{"verdicts":[{"command":"rm x","effect":"deny","why":"p"}]}`, "", ""},
-		{"POST", "/api/todos", `{"title":"x","description":"d","due_date":"2026-02-02","status":"pending"}`, 200, `{"id":0,"title":"x","description":"d","status":"pending","due_date":"2026-02-02","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann add 0 x/d/open//2026-02-02", "ann: add to-do"},
-		{"PATCH", "/api/todos/4", `{"status":"done","title":"z"}`, 200, `{"id":4,"title":"z","description":"2","status":"done","due_date":"2026-01-02","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann update 4 z/2/done/low/2026-01-02", "ann: change to-do 4"},
-		{"PATCH", "/api/todos/4", `{"due_date":null}`, 200, `{"id":4,"title":"milk","description":"2","status":"pending","due_date":null,"created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann update 4 milk/2/open/low/", "ann: change to-do 4"},
+		{"POST", "/api/v1/policy/check", `{"command":"rm x","profile":"p"}`, 200,
+			`{"verdicts":[{"command":"rm x","effect":"deny","why":"p"}]}`, "", ""},
+		{"POST", "/api/todos", `{"title":"x","description":"d","due_date":"2026-02-02","status":"pending"}`, 200,
+			`{"id":0,"title":"x","description":"d","status":"pending","due_date":"2026-02-02","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann add 0 x/d/open//2026-02-02", "ann: add to-do"},
+		{"PATCH", "/api/todos/4", `{"status":"done","title":"z"}`, 200,
+			`{"id":4,"title":"z","description":"2","status":"done","due_date":"2026-01-02","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann update 4 z/2/done/low/2026-01-02", "ann: change to-do 4"},
+		{"PATCH", "/api/todos/4", `{"due_date":null}`, 200,
+			`{"id":4,"title":"milk","description":"2","status":"pending","due_date":null,"created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z"}`, "ann update 4 milk/2/open/low/", "ann: change to-do 4"},
 		{"PATCH", "/api/todos/4", `{"title":7}`, 400, "", "", ""},
 		{"PATCH", "/api/todos/4", `{"status":"lost"}`, 400, "", "", "ann: change to-do 4"},
-		{"DELETE", "/api/todos/4", "", 200, `{"deleted":true}`, "ann delete 4 milk/2/open/low/2026-01-02", "ann: delete to-do 4"},
+		{"DELETE", "/api/todos/4", "", 200, `{"deleted":true}`, "ann delete 4 milk/2/open/low/2026-01-02",
+			"ann: delete to-do 4"},
 	} {
 		for _, who := range []*client{h.client(h.operator), h.browser(h.operator)} {
 			var body any
@@ -115,7 +129,8 @@ func TestChanging(t *testing.T) {
 				body = c.body
 			}
 			status, _, answer := who.do(who.request(c.method, c.path, body))
-			if done, record := h.was(); status != c.status || c.answer != "" && compact(t, answer) != c.answer || done != c.done || record != c.record {
+			if done, record := h.was(); status != c.status || c.answer != "" && compact(t, answer) != c.answer ||
+				done != c.done || record != c.record {
 				t.Errorf("%s %s %s: %d %s; %s; %s", c.method, c.path, c.body, status, answer, done, record)
 			}
 		}
@@ -157,7 +172,8 @@ func TestBadBodies(t *testing.T) {
 	} {
 		c.refused(status, "POST", "/api/v1/todos", body)
 	}
-	for kind, status := range map[string]int{"text/plain": 415, "": 415, "application/json; charset=latin1": 415, "multipart/form-data": 415,
+	for kind, status := range map[string]int{"text/plain": 415, "": 415, "application/json; charset=latin1": 415,
+		"multipart/form-data":             415,
 		"application/json; charset=UTF-8": 201} {
 		r := c.request("POST", "/api/v1/todos", `{"title":"x"}`)
 		r.Header.Set("Content-Type", kind)
@@ -168,7 +184,8 @@ func TestBadBodies(t *testing.T) {
 	h.was()
 	// One that lies about its length, or has none.
 	r := c.request("POST", "/api/v1/todos", nil)
-	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"`), strings.NewReader(strings.Repeat("x", 2<<20)))), -1
+	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"`),
+		strings.NewReader(strings.Repeat("x", 2<<20)))), -1
 	r.Header.Set("Content-Type", jsonType)
 	if got, _, body := c.do(r); got != 413 {
 		t.Errorf("without a length: %d %s", got, body)
@@ -184,10 +201,14 @@ func TestBadBodies(t *testing.T) {
 func TestBadParameters(t *testing.T) {
 	h := build(t)
 	for _, path := range []string{
-		"/api/v1/todos?x=1", "/api/v1/audit?txet=a", "/api/v1/audit?what=zzz", "/api/v1/audit?what=Asked", "/api/v1/audit?text=a&text=b", "/api/v1/audit?most=0", "/api/v1/audit?most=1001",
-		"/api/v1/audit?most=x", "/api/v1/audit?before=-1", "/api/v1/audit?since=yesterday", "/api/v1/audit?until=1", "/api/v1/audit/stats?since=x",
-		"/api/v1/budget?days=99999999999999999999", "/api/v1/secretary/sessions/a/messages?newest=0", "/api/v1/boxes/b/jobs/j/output?offset=end",
-		"/api/v1/boxes/b/jobs/j/output?most=1048577", "/api/v1/events?after=-1", "/api/v1/events?after=x", "/api/v1/todos?%zz", "/api/v1/health?x",
+		"/api/v1/todos?x=1", "/api/v1/audit?txet=a", "/api/v1/audit?what=zzz", "/api/v1/audit?what=Asked",
+		"/api/v1/audit?text=a&text=b", "/api/v1/audit?most=0", "/api/v1/audit?most=1001",
+		"/api/v1/audit?most=x", "/api/v1/audit?before=-1", "/api/v1/audit?since=yesterday", "/api/v1/audit?until=1",
+		"/api/v1/audit/stats?since=x",
+		"/api/v1/budget?days=99999999999999999999", "/api/v1/secretary/sessions/a/messages?newest=0",
+		"/api/v1/boxes/b/jobs/j/output?offset=end",
+		"/api/v1/boxes/b/jobs/j/output?most=1048577", "/api/v1/events?after=-1", "/api/v1/events?after=x",
+		"/api/v1/todos?%zz", "/api/v1/health?x",
 	} {
 		if e := h.client(h.operator).refused(400, "GET", path, nil); e.Kind != "invalid" {
 			t.Errorf("%s: %+v", path, e)
@@ -232,7 +253,8 @@ func TestFailingSources(t *testing.T) {
 	// What was not written for strangers stays inside.
 	h := build(t)
 	h.fail = errInside
-	if e := h.client(h.operator).refused(500, "GET", "/api/v1/todos", nil); strings.Contains(fmt.Sprint(e), "hunter2") || e.Kind != "other" {
+	if e := h.client(h.operator).refused(500, "GET", "/api/v1/todos", nil); strings.Contains(fmt.Sprint(e), "hunter2") ||
+		e.Kind != "other" {
 		t.Errorf("%+v", e)
 	}
 	h.fail = context.DeadlineExceeded
@@ -246,14 +268,17 @@ func TestFailingSources(t *testing.T) {
 // one, with what to do, and nothing is taken for done.
 func TestLockedDatabase(t *testing.T) {
 	h := build(t)
-	h.fail = &fault.Error{Kind: fault.Unavailable, Op: "open record", Why: "another process holds the lock", Hint: "end the other hako"}
+	h.fail = &fault.Error{Kind: fault.Unavailable, Op: "open record", Why: "another process holds the lock",
+		Hint: "end the other hako"}
 	n := 0
 	for _, r := range h.server.routes() {
-		if !r.part || strings.Contains(r.path, "/approvals") || strings.Contains(r.path, "/bash/") { // which are kept in memory
+		if !r.part || strings.Contains(r.path, "/approvals") ||
+			strings.Contains(r.path, "/bash/") { // which are kept in memory
 			continue
 		}
 		n++
-		if e := h.client(h.operator).refused(503, r.method, r.example(), r.exampleBody()); e.Kind != "unavailable" || e.Hint != "end the other hako" {
+		if e := h.client(h.operator).refused(503, r.method, r.example(), r.exampleBody()); e.Kind != "unavailable" ||
+			e.Hint != "end the other hako" {
 			t.Errorf("%s %s: %+v", r.method, r.path, e)
 		}
 	}
@@ -274,7 +299,8 @@ func (h *house) ask() (id string, answer <-chan gate.Answer) {
 	c, ctx := make(chan gate.Answer, 1), h.t.Context()
 	changed := h.desk.Changed(ctx)
 	go func() {
-		a, _ := h.desk.Ask(ctx, gate.Question{Command: "git push", Actor: "agent", Reason: "to share", Why: "others see it", Rule: "p:1"})
+		a, _ := h.desk.Ask(ctx, gate.Question{Command: "git push", Actor: "agent", Reason: "to share", Why: "others see it",
+			Rule: "p:1"})
 		c <- a
 	}()
 	<-changed
@@ -318,7 +344,8 @@ func TestApprovingTooLate(t *testing.T) {
 	if got := <-answer; got != gate.No {
 		t.Errorf("%v", got)
 	}
-	if e := h.client(h.operator).refused(404, "POST", "/api/v1/approvals/"+id+"/answer", `{"answer":"once"}`); !strings.Contains(e.Why, "in time") {
+	if e := h.client(h.operator).refused(404, "POST", "/api/v1/approvals/"+id+"/answer",
+		`{"answer":"once"}`); !strings.Contains(e.Why, "in time") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -358,7 +385,8 @@ func TestFamiliarChat(t *testing.T) {
 		tell(sessions.Turn{Type: "text", Text: "see"})
 		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls","reason":"to look"}`)})
 		tell(sessions.Turn{Type: "action", Action: []byte(`[]`)})
-		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls", Stdout: "a\n", Stderr: "e", Exit: 2, Dir: "/w"}})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls", Stdout: "a\n", Stderr: "e", Exit: 2,
+			Dir: "/w"}})
 		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "rm a", Denied: "no rule allows it"}})
 		return nil
 	}
@@ -366,13 +394,15 @@ func TestFamiliarChat(t *testing.T) {
 	plan := `{"text":"let me see","bashActions":[{"command":"ls","reason":"to look","result":{"stdout":"a\n","stderr":"e","exit_code":"2","cwd":"/w"},"error":null},` +
 		`{"command":"rm a","reason":"","result":null,"error":"SecurityError: no rule allows it"}]}`
 	status, _, body := c.do(c.request("POST", "/api/chat", `{"message":"hi","play_audio":true}`))
-	if want := `{"voice_plan":` + plan + `,"audio_path":null,"played_audio":true,"raw_response":` + plan + `}`; status != 200 || compact(t, body) != want {
+	if want := `{"voice_plan":` + plan + `,"audio_path":null,"played_audio":true,"raw_response":` + plan +
+		`}`; status != 200 || compact(t, body) != want {
 		t.Errorf("%d %s", status, body)
 	}
 	if done, record := h.was(); done != "voice true; ann says hi in api" || record != "ann: talk to secretary" {
 		t.Errorf("%s; %s", done, record)
 	}
-	if _, _, body := c.do(c.request("POST", "/api/chat", `{"message":"hi"}`)); !strings.Contains(body, `"played_audio":true`) {
+	if _, _, body := c.do(c.request("POST", "/api/chat", `{"message":"hi"}`)); !strings.Contains(body,
+		`"played_audio":true`) {
 		t.Errorf("the voice does not stay as it was: %s", body)
 	}
 	c.refused(400, "POST", "/api/chat", `{"message":" "}`)
@@ -395,7 +425,8 @@ func TestFamiliarChatMayTakeLong(t *testing.T) {
 // those of every round.
 func TestFamiliarRounds(t *testing.T) {
 	var l listener
-	for _, turn := range []sessions.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."}, {Type: turnDone, Text: "There are 4."}} {
+	for _, turn := range []sessions.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."},
+		{Type: turnDone, Text: "There are 4."}} {
 		l.hear(turn)
 	}
 	if got := l.plan().Text; got != "There are 4." {

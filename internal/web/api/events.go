@@ -112,7 +112,8 @@ func (s *Server) answer(c *call, in Decision) (nothing, error) {
 	}
 	answer, prefixed := gate.ParseAnswer(in.Answer)
 	if !prefixed {
-		return nothing{}, invalid("answer question", c.PathValue("id"), fmt.Sprintf("there is no answer %q", in.Answer), "it is one of once, session, deny")
+		return nothing{}, invalid("answer question", c.PathValue("id"), fmt.Sprintf("there is no answer %q", in.Answer),
+			"it is one of once, session, deny")
 	}
 	return nothing{}, desk.Answer(c.Context(), c.identity.Actor, c.PathValue("id"), answer)
 }

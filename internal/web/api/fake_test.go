@@ -204,7 +204,8 @@ func build(t *testing.T, write ...func(*Server)) *house {
 	t.Helper()
 	w := &world{events: make(chan records.Entry), steps: make(chan tasks.Step)}
 	s := &Server{Sources: w.sources(), Record: w.Record, Tokens: new(auth.Store)}
-	s.limits = limits{beat: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16, each: 4}
+	s.limits = limits{beat: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16,
+		each: 4}
 	h := &house{server: s, world: w, t: t}
 	h.operator, _ = s.Tokens.Ephemeral("ann", access.Operator)
 	h.reader, _ = s.Tokens.Ephemeral("bob", access.Reader)
@@ -236,7 +237,8 @@ type client struct {
 func (h *house) client(token string) *client {
 	c := &client{house: h, header: http.Header{}}
 	transport := &http.Transport{}
-	c.http = http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = http.Client{Transport: transport, Timeout: 10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	h.t.Cleanup(transport.CloseIdleConnections)
 	if token != "" {
 		c.header.Set("Authorization", "Bearer "+token)

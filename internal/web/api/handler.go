@@ -84,7 +84,8 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	v, err := s.byToken(r)
 	if err == nil {
 		note(r, v.Name)
-		err = &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here for programs", Hint: "what there is says /api/v1/openapi.yaml; pages are for browsers that log in at /login"}
+		err = &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here for programs",
+			Hint: "what there is says /api/v1/openapi.yaml; pages are for browsers that log in at /login"}
 	}
 	s.fail(w, r, err)
 }
@@ -127,10 +128,12 @@ func (s *Server) orWords(mux *http.ServeMux) http.Handler {
 		// The mux knows which methods there would have been.
 		notFoundBuffer := &notFoundBuffer{header: http.Header{}}
 		h.ServeHTTP(notFoundBuffer, r)
-		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here", Hint: "what there is says /api/v1/openapi.yaml"}
+		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here",
+			Hint: "what there is says /api/v1/openapi.yaml"}
 		if notFoundBuffer.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", notFoundBuffer.header.Get("Allow"))
-			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here", "it takes "+notFoundBuffer.header.Get("Allow")
+			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here",
+				"it takes "+notFoundBuffer.header.Get("Allow")
 			s.fail(w, r, refuse(notFoundBuffer.status, e))
 			return
 		}
@@ -284,7 +287,8 @@ func (s *Server) watched(next http.Handler) http.Handler {
 				}
 				send(statusRecorder, http.StatusInternalServerError, bodyOf(nil))
 			}
-			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", statusRecorder.status, "actor", *name, "duration", time.Since(began))
+			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", statusRecorder.status, "actor", *name,
+				"duration", time.Since(began))
 		}()
 		next.ServeHTTP(statusRecorder, r)
 	})

@@ -12,15 +12,18 @@ import (
 
 	"hako/internal/app/access"
 	"hako/internal/app/secretary/sessions"
+	"hako/internal/testload"
 	"hako/internal/web/auth"
 )
 
 func TestForgedHost(t *testing.T) {
 	h := build(t, func(s *Server) { s.Names = []string{"hako.example"} })
 	for host, ok := range map[string]bool{
-		"127.0.0.1": true, "127.0.0.1:1": true, "localhost:8080": true, "LocalHost": true, "[::1]:80": true, "127.9.9.9": true,
+		"127.0.0.1": true, "127.0.0.1:1": true, "localhost:8080": true, "LocalHost": true, "[::1]:80": true,
+		"127.9.9.9":    true,
 		"hako.example": true, "Hako.Example:443": true,
-		"evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "hako.example.evil": false, "localhost:80:80": false,
+		"evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false,
+		"hako.example.evil": false, "localhost:80:80": false,
 	} {
 		r := h.client(h.operator).request("GET", "/api/v1/todos", nil)
 		r.Host = host
@@ -39,7 +42,8 @@ func TestForgedHost(t *testing.T) {
 
 func TestHostBeyondLoopback(t *testing.T) {
 	s := &Server{host: "0.0.0.0", Names: []string{"box.lan"}}
-	for host, ok := range map[string]bool{"10.0.0.7:80": true, "[2001:db8::1]": true, "box.lan:1": true, "localhost": false, "evil.example": false, "": false} {
+	for host, ok := range map[string]bool{"10.0.0.7:80": true, "[2001:db8::1]": true, "box.lan:1": true,
+		"localhost": false, "evil.example": false, "": false} {
 		if s.isOwn(host) != ok {
 			t.Errorf("%q: %v", host, !ok)
 		}
@@ -128,8 +132,10 @@ func TestForms(t *testing.T) {
 	h := build(t)
 	b := h.browser(h.operator)
 	csrf := b.header.Get("X-CSRF-Token")
-	status, header, body := h.form(b, "/api/v1/todos", url.Values{"csrf": {csrf}, "back": {"/secretary"}, "title": {"牛乳 & パン"}, "priority": {"high"}})
-	if done, record := h.was(); status != 303 || header.Get("Location") != "/secretary" || done != "ann add 0 牛乳 & パン//open/high/" || record != "ann: add to-do" {
+	status, header, body := h.form(b, "/api/v1/todos", url.Values{"csrf": {csrf}, "back": {"/secretary"},
+		"title": {"牛乳 & パン"}, "priority": {"high"}})
+	if done, record := h.was(); status != 303 || header.Get("Location") != "/secretary" ||
+		done != "ann add 0 牛乳 & パン//open/high/" || record != "ann: add to-do" {
 		t.Errorf("%d %s; %s; %s", status, body, done, record)
 	}
 	for name, fields := range map[string]url.Values{
@@ -152,7 +158,8 @@ func TestForms(t *testing.T) {
 	if status, _, body := h.form(b, "/api/v1/todos?csrf="+csrf, url.Values{"title": {"x"}}); status != 400 {
 		t.Errorf("in the address: %d %s", status, body)
 	}
-	if status, header, body := h.form(b, "/api/v1/tasks/a/stop", url.Values{"csrf": {csrf}}); status != 303 || header.Get("Location") != "/" {
+	if status, header, body := h.form(b, "/api/v1/tasks/a/stop", url.Values{"csrf": {csrf}}); status != 303 ||
+		header.Get("Location") != "/" {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -172,7 +179,8 @@ func TestReaderChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if done, record := h.was(); n < 15 || done != "" || strings.Count(record, "bob: ") != 1 || !strings.Contains(record, "bob: was refused: ") {
+	if done, record := h.was(); n < 15 || done != "" || strings.Count(record, "bob: ") != 1 ||
+		!strings.Contains(record, "bob: was refused: ") {
 		t.Errorf("%d routes; %s; %s", n, done, record)
 	}
 }
@@ -200,7 +208,8 @@ func TestNoRecordNoChange(t *testing.T) {
 			h.breakRecord(errInside)
 		}
 		e := c.refused(503, r.method, path, body)
-		if done, record := h.was(); done != "" || !strings.HasPrefix(record, "ann: "+r.what) || strings.Contains(e.Why, "hunter2") {
+		if done, record := h.was(); done != "" || !strings.HasPrefix(record, "ann: "+r.what) ||
+			strings.Contains(e.Why, "hunter2") {
 			t.Errorf("%s %s: done %q, record %q, %+v", r.method, path, done, record, e)
 		}
 	}
@@ -232,16 +241,19 @@ func TestChangesAreNamed(t *testing.T) {
 
 func TestRecordCannotBeDrawnIn(t *testing.T) {
 	h := build(t)
-	h.client(h.operator).want(204, nil, "POST", "/api/v1/tasks/a%0Aeve:%20log%20in%E2%80%AE"+strings.Repeat("x", 400)+"/stop", nil)
+	h.client(h.operator).want(204, nil, "POST", "/api/v1/tasks/a%0Aeve:%20log%20in%E2%80%AE"+strings.Repeat("x", 400)+
+		"/stop", nil)
 	_, record := h.was()
-	if strings.ContainsAny(record, "\n\u202e") || len(record) > 400 || !strings.HasPrefix(record, "ann: stop task a␊eve: log in‹U+202E›xxx") {
+	if strings.ContainsAny(record, "\n\u202e") || len(record) > 400 ||
+		!strings.HasPrefix(record, "ann: stop task a␊eve: log in‹U+202E›xxx") {
 		t.Errorf("%q", record)
 	}
 }
 
 func TestUnknownRouteAndMethod(t *testing.T) {
 	h := build(t)
-	for _, path := range []string{"/api/v1/nothing", "/api/v1", "/api/", "/api/v2/todos", "/mcp", "/metrics", "/nothing", "/"} {
+	for _, path := range []string{"/api/v1/nothing", "/api/v1", "/api/", "/api/v2/todos", "/mcp", "/metrics", "/nothing",
+		"/"} {
 		if e := h.client(h.operator).refused(404, "GET", path, nil); e.Kind != "not_found" {
 			t.Errorf("%s: %+v", path, e)
 		}
@@ -275,14 +287,16 @@ func TestMounts(t *testing.T) {
 	h := build(t, func(s *Server) {
 		s.MCP, s.Metrics, s.Pages = http.HandlerFunc(who), http.HandlerFunc(who), http.HandlerFunc(who)
 	})
-	for path, want := range map[string]string{"/mcp": "ann operator /mcp", "/mcp/x": "ann operator /mcp/x", "/metrics": "ann operator /metrics", "/now": "  /now", "/page/x": "  /page/x"} {
+	for path, want := range map[string]string{"/mcp": "ann operator /mcp", "/mcp/x": "ann operator /mcp/x",
+		"/metrics": "ann operator /metrics", "/now": "  /now", "/page/x": "  /page/x"} {
 		c := h.client(h.operator)
 		if status, _, body := c.do(c.request("GET", path, nil)); status != 200 || body != want {
 			t.Errorf("%s: %d %q", path, status, body)
 		}
 	}
 	c := h.client(h.operator)
-	if status, _, body := c.do(c.request("POST", "/mcp", strings.Repeat("x", 2<<20))); status != 200 || body != "ann operator /mcp" {
+	if status, _, body := c.do(c.request("POST", "/mcp", strings.Repeat("x", 2<<20))); status != 200 ||
+		body != "ann operator /mcp" {
 		t.Errorf("%d %.100s", status, body)
 	}
 	// What pages ask of themselves reaches them, but not from elsewhere.
@@ -337,7 +351,7 @@ func TestMountEndsWithTheToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if _, err := io.ReadAll(res.Body); err != nil || time.Since(began) > 2*time.Second {
+	if _, err := io.ReadAll(res.Body); err != nil || time.Since(began) > testload.Bound(2*time.Second) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }

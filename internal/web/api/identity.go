@@ -94,7 +94,8 @@ func (s *Server) bySecret(secret string) (identity, error) {
 }
 
 func unknown(why string) error {
-	return refuse(http.StatusUnauthorized, &fault.Error{Kind: fault.Denied, Op: "log in", Why: why, Hint: "use the token that hako serve printed when it started, or one of hako serve token add"})
+	return refuse(http.StatusUnauthorized, &fault.Error{Kind: fault.Denied, Op: "log in", Why: why,
+		Hint: "use the token that hako serve printed when it started, or one of hako serve token add"})
 }
 
 // wrong counts a wrong token. Who has used up all tries is told to wait.
@@ -102,7 +103,8 @@ func (s *Server) wrong(tries *auth.Tries, r *http.Request, err error) error {
 	from := addressOf(r.RemoteAddr)
 	if wait := tries.Wait(from); wait > 0 {
 		s.refused(r, stranger, "too many tries", "too many tries")
-		return &refusal{&fault.Error{Kind: fault.Exhausted, Op: "log in", Why: "too many wrong tokens", Hint: "wait " + seconds(wait) + " seconds"}, http.StatusTooManyRequests, wait}
+		return &refusal{&fault.Error{Kind: fault.Exhausted, Op: "log in", Why: "too many wrong tokens",
+			Hint: "wait " + seconds(wait) + " seconds"}, http.StatusTooManyRequests, wait}
 	}
 	tries.Wrong(from)
 	s.refused(r, stranger, "wrong token at "+r.URL.Path, "wrong token")
@@ -132,7 +134,8 @@ func (s *Server) tokensTrouble(err error) error {
 		return nil
 	}
 	s.log().Error("tokens cannot be read", "error", err, "hint", fault.Hint(err))
-	return &fault.Error{Kind: fault.Unavailable, Op: "log in", Why: "the tokens cannot be read", Hint: "the log of the server says why"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "log in", Why: "the tokens cannot be read",
+		Hint: "the log of the server says why"}
 }
 
 // still tells whether a visitor would be let in again. It also keeps a session
@@ -178,7 +181,8 @@ func may(who access.Actor, wanted access.Role) error {
 	if who.Role == access.Operator || who.Role == wanted {
 		return nil
 	}
-	e := &fault.Error{Kind: fault.Denied, Op: "allow", Subject: who.Name, Why: "a reader may look but change nothing", Hint: "use the token of an operator"}
+	e := &fault.Error{Kind: fault.Denied, Op: "allow", Subject: who.Name, Why: "a reader may look but change nothing",
+		Hint: "use the token of an operator"}
 	switch {
 	case who.Role == access.Client:
 		e.Why, e.Hint = "a client may use /mcp and nothing else", "use the token of a reader or an operator"
@@ -195,13 +199,15 @@ func (s *Server) ownName(r *http.Request) error {
 		return nil
 	}
 	return refuse(http.StatusMisdirectedRequest, &fault.Error{Kind: fault.Denied, Op: "answer for", Subject: r.Host,
-		Why: "it is not a name of this server", Hint: "use the address that was printed at the start, or add the name to the server's names"})
+		Why:  "it is not a name of this server",
+		Hint: "use the address that was printed at the start, or add the name to the server's names"})
 }
 
 // ownOrigin stops other pages in the user's browser, also those of other ports
 // of the same host, which cookies do not tell apart.
 func (s *Server) ownOrigin(r *http.Request) error {
-	e := &fault.Error{Kind: fault.Denied, Op: "answer", Why: "the request comes from a page of somebody else", Hint: "use the pages of this server, or a program with a token"}
+	e := &fault.Error{Kind: fault.Denied, Op: "answer", Why: "the request comes from a page of somebody else",
+		Hint: "use the pages of this server, or a program with a token"}
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	if origin == "null" && site == "same-origin" {
 		return nil // a form of ours: pages that tell no referrer tell no origin either
@@ -262,5 +268,6 @@ func (s *Server) record(actor, what string) (done func(error), err error) {
 		return func(err error) { told(left(err)) }, nil
 	}
 	s.log().Error("not put on record", "actor", actor, "what", what, "error", err)
-	return nil, &fault.Error{Kind: fault.Unavailable, Op: "record", Subject: what, Why: "it cannot be put on record, so it is not done", Hint: "the log of the server says why"}
+	return nil, &fault.Error{Kind: fault.Unavailable, Op: "record", Subject: what,
+		Why: "it cannot be put on record, so it is not done", Hint: "the log of the server says why"}
 }

@@ -49,7 +49,8 @@ func TestLoad(t *testing.T) {
 	nuisances.Wait()
 	slices.Sort(l.times)
 	n := len(l.times)
-	t.Logf("%d requests, p50 %v, p95 %v, p99 %v, slowest %v", n, l.times[n/2], l.times[n*95/100], l.times[n*99/100], l.times[n-1])
+	t.Logf("%d requests, p50 %v, p95 %v, p99 %v, slowest %v", n, l.times[n/2], l.times[n*95/100], l.times[n*99/100],
+		l.times[n-1])
 	if err := h.stop(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -108,7 +108,8 @@ func (s *Server) forget(c *call) {
 }
 
 func (s *Server) setCookie(c *call, secret string, ends time.Time) {
-	cookie := &http.Cookie{Name: s.cookie, Value: secret, Path: "/", HttpOnly: true, Secure: s.secure() || s.proxied(c.Request), SameSite: http.SameSiteStrictMode, Expires: ends}
+	cookie := &http.Cookie{Name: s.cookie, Value: secret, Path: "/", HttpOnly: true, Secure: s.secure() ||
+		s.proxied(c.Request), SameSite: http.SameSiteStrictMode, Expires: ends}
 	if secret == "" {
 		cookie.MaxAge = -1
 	}
@@ -133,7 +134,8 @@ func (s *Server) logout(c *call, _ nothing) (nothing, error) {
 func bySession(handle func(*Server, *call) error) func(*Server, *call) error {
 	return func(s *Server, c *call) error {
 		if !c.identity.byCookie() {
-			return &fault.Error{Kind: fault.Invalid, Op: "log out", Why: "a token has no session", Hint: "remove the token instead"}
+			return &fault.Error{Kind: fault.Invalid, Op: "log out", Why: "a token has no session",
+				Hint: "remove the token instead"}
 		}
 		return handle(s, c)
 	}

@@ -34,7 +34,8 @@ func TestLogin(t *testing.T) {
 	}
 	var who Login
 	c.want(200, &who, "GET", "/api/v1/session", nil)
-	if who.Actor != (access.Actor{Name: "ann", Role: access.Operator}) || who.CSRF == "" || time.Until(who.Ends) < 11*time.Hour {
+	if who.Actor != (access.Actor{Name: "ann", Role: access.Operator}) || who.CSRF == "" ||
+		time.Until(who.Ends) < 11*time.Hour {
 		t.Errorf("%+v", who)
 	}
 	// Programs need no session, and have no CSRF token.
@@ -65,7 +66,8 @@ func TestLoginByForm(t *testing.T) {
 		}
 	}
 	status, header, _ := h.form(h.client(""), "/login", url.Values{"token": {"x"}, "next": {"/now"}})
-	if status != http.StatusSeeOther || header.Get("Location") != "/login?failed=denied&next=%2Fnow" || header.Get("Set-Cookie") != "" {
+	if status != http.StatusSeeOther || header.Get("Location") != "/login?failed=denied&next=%2Fnow" ||
+		header.Get("Set-Cookie") != "" {
 		t.Errorf("%d to %s, %v", status, header.Get("Location"), header)
 	}
 }
@@ -155,7 +157,8 @@ func TestLogout(t *testing.T) {
 	}
 	b := h.browser(h.operator)
 	csrf := b.header.Get("X-CSRF-Token")
-	if status, header, _ := h.form(b, "/logout", url.Values{"csrf": {csrf}, "back": {"/login"}}); status != 303 || header.Get("Location") != "/login" {
+	if status, header, _ := h.form(b, "/logout", url.Values{"csrf": {csrf}, "back": {"/login"}}); status != 303 ||
+		header.Get("Location") != "/login" {
 		t.Errorf("%d to %s", status, header.Get("Location"))
 	}
 	b.refused(401, "GET", "/api/v1/todos", nil)
@@ -238,7 +241,8 @@ func TestZeroLetsNobodyIn(t *testing.T) {
 
 func TestBrokenTokens(t *testing.T) {
 	h := build(t, func(s *Server) { s.Tokens = &auth.Store{Path: t.TempDir()} })
-	for _, e := range []ErrorText{h.client("x").refused(503, "GET", "/api/v1/todos", nil), h.client("").refused(503, "POST", "/login", LoginRequest{Token: "x"})} {
+	for _, e := range []ErrorText{h.client("x").refused(503, "GET", "/api/v1/todos", nil),
+		h.client("").refused(503, "POST", "/login", LoginRequest{Token: "x"})} {
 		if strings.Contains(e.Why+e.Hint+e.Subject, h.server.Tokens.Path) {
 			t.Errorf("%+v tells strangers where the file is", e)
 		}
@@ -311,7 +315,8 @@ func TestClientsOnlyUseMCP(t *testing.T) {
 		}
 	}
 	h := build(t, func(s *Server) {
-		s.MCP, s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(Caller(r))) }), http.NotFoundHandler()
+		s.MCP, s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(Caller(r))) }),
+			http.NotFoundHandler()
 		s.Pages = page(s)
 	})
 	token, err := h.server.Tokens.Ephemeral("claude", access.Client)
@@ -324,7 +329,8 @@ func TestClientsOnlyUseMCP(t *testing.T) {
 	}
 	for _, r := range h.server.routes() {
 		if !r.open {
-			if e := c.refused(403, r.method, r.example(), r.exampleBody()); !strings.Contains(e.Why, "/mcp and nothing else") || e.Hint == "" {
+			if e := c.refused(403, r.method, r.example(), r.exampleBody()); !strings.Contains(e.Why, "/mcp and nothing else") ||
+				e.Hint == "" {
 				t.Errorf("%s %s: %+v", r.method, r.path, e)
 			}
 		}
@@ -332,10 +338,12 @@ func TestClientsOnlyUseMCP(t *testing.T) {
 	c.refused(403, "GET", "/metrics", nil)
 	h.client("").refused(403, "POST", "/login", LoginRequest{Token: token})
 	status, header, _ := h.form(h.client(""), "/login", url.Values{"token": {token}})
-	if status != 303 || !strings.HasPrefix(header.Get("Location"), "/login?failed=client") || header.Get("Set-Cookie") != "" {
+	if status != 303 || !strings.HasPrefix(header.Get("Location"), "/login?failed=client") ||
+		header.Get("Set-Cookie") != "" {
 		t.Errorf("%d %v", status, header)
 	}
-	if done, record := h.was(); done != "" || strings.Contains(record, "claude: log in") || !strings.Contains(record, "claude: was refused: log in") {
+	if done, record := h.was(); done != "" || strings.Contains(record, "claude: log in") ||
+		!strings.Contains(record, "claude: was refused: log in") {
 		t.Errorf("%s; %s", done, record)
 	}
 	// Nor does a session that somehow is there.
@@ -365,7 +373,8 @@ func TestCaller(t *testing.T) {
 	after, _ := h.server.Tokens.Add("ann", access.Operator)
 	statusRecorder = append(statusRecorder, caller(after))
 	for i, name := range statusRecorder {
-		if !strings.HasPrefix(name, "ann#") || slices.Contains(statusRecorder[:i], name) || strings.Contains(h.operator+before+after, name[4:]) {
+		if !strings.HasPrefix(name, "ann#") || slices.Contains(statusRecorder[:i], name) ||
+			strings.Contains(h.operator+before+after, name[4:]) {
 			t.Errorf("%q", statusRecorder)
 		}
 	}

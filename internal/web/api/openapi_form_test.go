@@ -37,7 +37,8 @@ func TestInvalidDescriptions(t *testing.T) {
 		head + "  /a: {get: {responses: {'200': {description: x, content: {a/b: {schema: {required: [z], properties: {y: {}}}}}}}}}\n":              "z is required but not described",
 		head + "  /a: {get: {summary: on, responses: {'200': {description: x}}}}\n":                                                                 "on needs quotes",
 	} {
-		if got := strings.Join(openapiProblems(t, []byte(text)), "; "); want == "" && got != "" || !strings.Contains(got, want) {
+		if got := strings.Join(openapiProblems(t, []byte(text)), "; "); want == "" && got != "" ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s\n got %q\nwant %q", text, got, want)
 		}
 	}
@@ -54,15 +55,18 @@ func openapiProblems(t *testing.T, text []byte) []string {
 		t.Fatal(err)
 	}
 	v.words(&tree)
-	v.object("", "the description", v.root, "openapi info paths", "servers security components tags jsonSchemaDialect webhooks externalDocs")
+	v.object("", "the description", v.root, "openapi info paths",
+		"servers security components tags jsonSchemaDialect webhooks externalDocs")
 	v.object("info", "the info", v.root["info"], "title version", "description summary license contact termsOfService")
 	for path, item := range v.each("paths", v.root["paths"]) {
 		v.path(path, item)
 	}
 	components, _ := v.root["components"].(map[string]any)
-	v.object("components", "the components", v.root["components"], "", "schemas responses parameters securitySchemes headers examples requestBodies")
-	kinds := map[string]func(at string, value any){"schemas": v.schema, "responses": v.response, "headers": v.header, "requestBodies": v.body,
-		"parameters": func(at string, value any) { v.parameter(at, value) }}
+	v.object("components", "the components", v.root["components"], "",
+		"schemas responses parameters securitySchemes headers examples requestBodies")
+	kinds := map[string]func(at string, value any){"schemas": v.schema, "responses": v.response, "headers": v.header,
+		"requestBodies": v.body,
+		"parameters":    func(at string, value any) { v.parameter(at, value) }}
 	for kind, check := range kinds {
 		for name, value := range v.each("components/"+kind, components[kind]) {
 			check("components/"+kind+"/"+name, value)
@@ -170,7 +174,8 @@ func (v *validator) path(path string, value any) {
 
 // operation returns the names of the path parameters that it declares.
 func (v *validator) operation(at string, value any) []string {
-	o := v.object(at, "an operation", value, "responses", "tags summary description externalDocs operationId parameters requestBody callbacks deprecated security servers")
+	o := v.object(at, "an operation", value, "responses",
+		"tags summary description externalDocs operationId parameters requestBody callbacks deprecated security servers")
 	if id, ok := o["operationId"].(string); ok {
 		if v.ids[id] {
 			v.bad(at, "operationId %s is there twice", id)
@@ -205,7 +210,8 @@ func (v *validator) parameter(at string, value any) (inPath string) {
 		ref, _ := fields["$ref"].(string)
 		value = v.refer(at, ref)
 	}
-	p := v.object(at, "a parameter", value, "name in", "description required deprecated allowEmptyValue style explode allowReserved schema example examples content")
+	p := v.object(at, "a parameter", value, "name in",
+		"description required deprecated allowEmptyValue style explode allowReserved schema example examples content")
 	if p == nil {
 		return ""
 	}
@@ -241,7 +247,8 @@ func (v *validator) response(at string, value any) {
 }
 
 func (v *validator) header(at string, value any) {
-	h := v.object(at, "a header", value, "", "description required deprecated style explode schema example examples content")
+	h := v.object(at, "a header", value, "",
+		"description required deprecated style explode schema example examples content")
 	v.schema(at+" schema", h["schema"])
 }
 
@@ -259,8 +266,9 @@ func (v *validator) schema(at string, value any) {
 	if _, ok := value.(bool); ok || value == nil {
 		return
 	}
-	s := v.object(at, "a schema", value, "", "type format description title default enum const items prefixItems properties additionalProperties required oneOf anyOf allOf not "+
-		"minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems minProperties maxProperties example examples deprecated readOnly writeOnly discriminator")
+	s := v.object(at, "a schema", value, "",
+		"type format description title default enum const items prefixItems properties additionalProperties required oneOf anyOf allOf not "+
+			"minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems minProperties maxProperties example examples deprecated readOnly writeOnly discriminator")
 	v.types(at, s["type"])
 	properties := v.each(at+" properties", s["properties"])
 	for name, p := range properties {

@@ -207,7 +207,8 @@ func (d reader) statuses(name string, r route, o *operation) {
 	var got []string
 	for status, answer := range o.Responses {
 		got = append(got, status)
-		if _, ok := d.Components.Responses[strings.TrimPrefix(answer.Ref, "#/components/responses/")]; answer.Ref != "" && !ok {
+		if _, ok := d.Components.Responses[strings.TrimPrefix(answer.Ref, "#/components/responses/")]; answer.Ref != "" &&
+			!ok {
 			d.Errorf("%s: %s leads nowhere", name, answer.Ref)
 		}
 	}

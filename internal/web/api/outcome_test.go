@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hako/internal/app/secretary/sessions"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -38,7 +39,8 @@ func TestOutcomesAreOnRecord(t *testing.T) {
 		{"PATCH", "/api/v1/todos/4", `{"title":7}`, ""}, // nobody can tell what was wanted
 		{"DELETE", "/api/todos/5", "", "delete to-do 5: find to-do 5: there is none"},
 		{"POST", answer, `{"answer":"deny"}`, "answer question " + id + " deny: git push: <nil>"},
-		{"POST", answer, `{"answer":"once"}`, "answer question " + id + " once: answer question " + id + ": somebody has answered it already"},
+		{"POST", answer, `{"answer":"once"}`, "answer question " + id + " once: answer question " + id +
+			": somebody has answered it already"},
 		{"POST", "/api/v1/secretary/chat", `{"session":"s","text":"x"}`, "talk to secretary s: <nil>"},
 		{"GET", "/api/v1/todos", "", ""},
 	} {
@@ -76,7 +78,7 @@ func TestOutcomesOfConversations(t *testing.T) {
 		leave()
 	}()
 	_, _ = c.http.Do(c.request("POST", "/api/chat", `{"message":"x"}`).WithContext(ctx))
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(5 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if got := h.outcomes(); got == "talk to secretary: answer: who asked did not wait for the answer" {
 			return
 		} else if got != "" {

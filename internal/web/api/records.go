@@ -64,9 +64,11 @@ func (s *Server) search(c *call) (Events, error) {
 
 // wanted reads which events are asked for.
 func (c *call) wanted() (q records.Query, err error) {
-	q = records.Query{Text: c.query.Get("text"), Actor: c.query.Get("actor"), What: c.query.Get("what"), Command: c.query.Get("command")}
+	q = records.Query{Text: c.query.Get("text"), Actor: c.query.Get("actor"), What: c.query.Get("what"),
+		Command: c.query.Get("command")}
 	if kinds := records.Kinds(); q.What != "" && !slices.Contains(kinds, q.What) {
-		return q, invalid("read query", "what", fmt.Sprintf("there are no events %q", q.What), "there are "+strings.Join(kinds, ", "))
+		return q, invalid("read query", "what", fmt.Sprintf("there are no events %q", q.What),
+			"there are "+strings.Join(kinds, ", "))
 	}
 	if q.Since, err = c.when("since"); err != nil {
 		return q, err

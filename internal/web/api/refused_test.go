@@ -13,14 +13,18 @@ import (
 // Who tries tokens is on record, at either door, but a flood of tries is not.
 func TestWrongTokensAreOnRecord(t *testing.T) {
 	for door, try := range map[string]func(*house){
-		"/login":         func(h *house) { h.client("").do(h.client("").request("POST", "/login", LoginRequest{Token: "x"})) },
+		"/login": func(h *house) {
+			h.client("").do(
+				h.client("").request("POST", "/login", LoginRequest{Token: "x"}))
+		},
 		"/api/v1/events": func(h *house) { h.client("x").do(h.client("x").request("GET", "/api/v1/events", nil)) },
 	} {
 		h := build(t)
 		for range 30 {
 			try(h)
 		}
-		want := "stranger: was refused: wrong token at " + door + ", from 127.0.0.1; stranger: was refused: too many tries, from 127.0.0.1"
+		want := "stranger: was refused: wrong token at " + door +
+			", from 127.0.0.1; stranger: was refused: too many tries, from 127.0.0.1"
 		if _, record := h.was(); record != want {
 			t.Errorf("%s: %s", door, record)
 		}
@@ -28,7 +32,8 @@ func TestWrongTokensAreOnRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, record := h.was()
-		for _, want := range []string{"stranger: was refused 9 more times: wrong token, from 127.0.0.1", "stranger: was refused 19 more times: too many tries, from 127.0.0.1"} {
+		for _, want := range []string{"stranger: was refused 9 more times: wrong token, from 127.0.0.1",
+			"stranger: was refused 19 more times: too many tries, from 127.0.0.1"} {
 			if !strings.Contains(record, want) || strings.Count(record, ";") != 1 {
 				t.Errorf("%s at the end: %s", door, record)
 			}
@@ -71,7 +76,8 @@ func TestFloodOfAddresses(t *testing.T) {
 		s.refused(r, stranger, "wrong token", "wrong token")
 	}
 	s.logRefused()
-	if len(w.record) > 2*s.limits.apart+2 || !strings.HasSuffix(w.record[len(w.record)-1], "was refused 9979 more times: wrong token, from other addresses") {
+	if len(w.record) > 2*s.limits.apart+2 || !strings.HasSuffix(w.record[len(w.record)-1],
+		"was refused 9979 more times: wrong token, from other addresses") {
 		t.Errorf("%d events, the last is %s", len(w.record), w.record[len(w.record)-1])
 	}
 }

@@ -88,7 +88,8 @@ func (c *call) when(name string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, invalid("read time", name, fmt.Sprintf("%q is not a time", text), "write 2006-01-02 or 2006-01-02T15:04:05Z")
+	return time.Time{}, invalid("read time", name, fmt.Sprintf("%q is not a time", text),
+		"write 2006-01-02 or 2006-01-02T15:04:05Z")
 }
 
 // parseForm reads the body if it is a form, which only those may send whose
@@ -121,7 +122,8 @@ func (c *call) readBody() ([]byte, error) {
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "read body", Why: fmt.Sprintf("it is longer than %d bytes", over.Limit), Hint: "send less"}
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "read body", Why: fmt.Sprintf("it is longer than %d bytes",
+			over.Limit), Hint: "send less"}
 	case err != nil:
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read body", Why: "it breaks off", Err: err}
 	}
@@ -195,7 +197,8 @@ func wanted(t reflect.Type) string {
 }
 
 // sent are the values of JSON by what package json calls them.
-var sent = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+var sent = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list",
+	"object": "an object"}
 
 // checkFields refuses what package json lets pass: a field in other letters, and
 // one that is there twice, of which two readers may take one each.
@@ -243,7 +246,8 @@ func (c *call) rawBody(in any) ([]byte, error) {
 		return nil, err
 	}
 	kind, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	if charset := params["charset"]; err != nil || kind != jsonType || charset != "" && !strings.EqualFold(charset, "utf-8") {
+	if charset := params["charset"]; err != nil || kind != jsonType || charset != "" &&
+		!strings.EqualFold(charset, "utf-8") {
 		return nil, refuse(http.StatusUnsupportedMediaType, &fault.Error{Kind: fault.Invalid, Op: "read body",
 			Subject: c.Header.Get("Content-Type"), Why: "the type of the content is not taken here", Hint: "send " + jsonType})
 	}

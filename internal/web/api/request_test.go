@@ -10,14 +10,16 @@ import (
 
 // Whatever a form names to go on with, a browser stays here.
 func FuzzBack(f *testing.F) {
-	for _, s := range []string{"", "/", "/a?b=c#d", "//evil", "////evil", "/\\evil", "http://evil/x", "javascript:x", "/%2f/evil", "?x", "/a/../..//evil", "\t//evil", "/\t/evil"} {
+	for _, s := range []string{"", "/", "/a?b=c#d", "//evil", "////evil", "/\\evil", "http://evil/x", "javascript:x",
+		"/%2f/evil", "?x", "/a/../..//evil", "\t//evil", "/\t/evil"} {
 		f.Add(s)
 	}
 	here, _ := url.Parse("http://here/login")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := back(url.Values{"next": {s}}, "next")
 		available, err := here.Parse(got)
-		if err != nil || available.Host != "here" || available.Scheme != "http" || !strings.HasPrefix(got, "/") || strings.HasPrefix(got, "//") || strings.Contains(got, "\\") {
+		if err != nil || available.Host != "here" || available.Scheme != "http" || !strings.HasPrefix(got, "/") ||
+			strings.HasPrefix(got, "//") || strings.Contains(got, "\\") {
 			t.Errorf("%q leads to %q", s, got)
 		}
 	})
@@ -25,7 +27,8 @@ func FuzzBack(f *testing.F) {
 
 // No body makes us panic, and none is taken that has other fields than ours.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"", "{}", `{"answer":"once"}`, `{"answer":"once","answer":"deny"}`, `{"Answer":"once"}`, `{"answer":{"a":[1]}}`, `[`, `{"a"`, "null", "\xff"} {
+	for _, s := range []string{"", "{}", `{"answer":"once"}`, `{"answer":"once","answer":"deny"}`, `{"Answer":"once"}`,
+		`{"answer":{"a":[1]}}`, `[`, `{"a"`, "null", "\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -45,7 +48,8 @@ func TestFormValues(t *testing.T) {
 		On   bool   `json:"on"`
 		N    *int64 `json:"n"`
 	}
-	got, err := jsonOf(url.Values{"text": {"7"}, "on": {"on"}, "n": {"-3"}, "csrf": {"x"}, "back": {"/"}}, reflect.TypeFor[form]())
+	got, err := jsonOf(url.Values{"text": {"7"}, "on": {"on"}, "n": {"-3"}, "csrf": {"x"}, "back": {"/"}},
+		reflect.TypeFor[form]())
 	if err != nil || string(got) != `{"n":-3,"on":true,"text":"7"}`+"\n" {
 		t.Errorf("%s, %v", got, err)
 	}

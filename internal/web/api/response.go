@@ -40,7 +40,8 @@ func refuse(status int, e *fault.Error) error { return &refusal{fault: e, status
 
 var statuses = map[fault.Kind]int{
 	fault.Other: http.StatusInternalServerError, fault.Invalid: http.StatusBadRequest, fault.Denied: http.StatusForbidden,
-	fault.Exhausted: http.StatusTooManyRequests, fault.Timeout: http.StatusGatewayTimeout, fault.NotFound: http.StatusNotFound,
+	fault.Exhausted: http.StatusTooManyRequests, fault.Timeout: http.StatusGatewayTimeout,
+	fault.NotFound: http.StatusNotFound,
 	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.Unavailable: http.StatusServiceUnavailable,
 }
 
@@ -59,13 +60,15 @@ func statusOf(err error) int {
 func bodyOf(err error) ErrorBody {
 	e, ours := errors.AsType[*fault.Error](err)
 	if !ours {
-		return ErrorBody{ErrorText{Kind: fault.Other.String(), Op: "answer", Why: "something went wrong inside", Hint: "the log of the server says what"}}
+		return ErrorBody{ErrorText{Kind: fault.Other.String(), Op: "answer", Why: "something went wrong inside",
+			Hint: "the log of the server says what"}}
 	}
 	why := e.Why
 	if why == "" && e.Err != nil {
 		why = e.Err.Error()
 	}
-	return ErrorBody{ErrorText{Kind: fault.KindOf(err).String(), Op: e.Op, Subject: e.Subject, Why: why, Hint: fault.Hint(err)}}
+	return ErrorBody{ErrorText{Kind: fault.KindOf(err).String(), Op: e.Op, Subject: e.Subject, Why: why,
+		Hint: fault.Hint(err)}}
 }
 
 // fail answers with an error.

@@ -152,7 +152,8 @@ func harmless(r route) route {
 // routes are all there are.
 func (s *Server) routes() []route {
 	all := []route{
-		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](), status: http.StatusOK, handle: (*Server).login},
+		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](),
+			status: http.StatusOK, handle: (*Server).login},
 		leaving(write("POST", "/logout", "log out", (*Server).logout)),
 		alive(v1 + "/health"),
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
@@ -164,7 +165,8 @@ func (s *Server) routes() []route {
 		watchRoute[Questions]("/approvals/events", (*Server).pendingEvents),
 		about(write("POST", "/approvals/{id}/answer", "answer question", (*Server).answer), (*Server).question),
 
-		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator, in: reflect.TypeFor[ChatMessage](),
+		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator,
+			in:  reflect.TypeFor[ChatMessage](),
 			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
 		get("/secretary/sessions", (*Server).conversations),
 		get("/secretary/sessions/{id}/messages", (*Server).messages, "newest"),
@@ -227,7 +229,8 @@ type Health struct {
 
 // alive is a sign of life, for everybody who reaches the port.
 func alive(path string) route {
-	return route{method: "GET", path: path, open: true, out: reflect.TypeFor[Health](), status: http.StatusOK, handle: health}
+	return route{method: "GET", path: path, open: true, out: reflect.TypeFor[Health](), status: http.StatusOK,
+		handle: health}
 }
 
 func health(_ *Server, c *call) error {
@@ -244,7 +247,8 @@ func describe(_ *Server, c *call) error {
 // there returns a source, or says that this server does not have it.
 func available[T any](part T, name, hint string) (T, error) {
 	if any(part) == nil {
-		return part, &fault.Error{Kind: fault.NotFound, Op: "open", Subject: name, Why: "this server does not have it", Hint: hint}
+		return part, &fault.Error{Kind: fault.NotFound, Op: "open", Subject: name, Why: "this server does not have it",
+			Hint: hint}
 	}
 	return part, nil
 }

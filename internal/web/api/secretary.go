@@ -124,7 +124,8 @@ func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 		return nothing{}, cmp.Or(stopped, err)
 	}
 	if !begun {
-		return nothing{}, &fault.Error{Kind: fault.NotFound, Op: "stop secretary", Subject: id, Why: "nothing was said in this conversation, and she is not answering",
+		return nothing{}, &fault.Error{Kind: fault.NotFound, Op: "stop secretary", Subject: id,
+			Why:  "nothing was said in this conversation, and she is not answering",
 			Hint: "GET /api/v1/secretary/sessions lists the conversations"}
 	}
 	return nothing{}, nil

@@ -24,7 +24,8 @@ func (s *Server) seedAPI() []route {
 		prefixed(write("PATCH", "/todos/{id}", "change to-do", (*Server).seedChangeTodo)),
 		prefixed(write("DELETE", "/todos/{id}", "delete to-do", (*Server).seedDeleteTodo)),
 		prefixed(get("/bash/pending", (*Server).seedPending)),
-		prefixed(withApproved(about(write("POST", "/bash/approve/{id}", "answer question", (*Server).seedApprove), (*Server).question))),
+		prefixed(withApproved(about(write("POST", "/bash/approve/{id}", "answer question", (*Server).seedApprove),
+			(*Server).question))),
 	}
 }
 
@@ -203,7 +204,8 @@ type Deleted struct {
 }
 
 func seedTodo(t sessions.Todo) SeedTodo {
-	f := SeedTodo{ID: t.ID, Title: t.Title, Description: t.Note, Status: "pending", CreatedAt: t.Created, UpdatedAt: t.Updated}
+	f := SeedTodo{ID: t.ID, Title: t.Title, Description: t.Note, Status: "pending", CreatedAt: t.Created,
+		UpdatedAt: t.Updated}
 	if t.Status == statusDone {
 		f.Status = statusDone
 	}
@@ -290,7 +292,8 @@ type SeedDecision struct {
 func (s *Server) seedApprove(c *call, _ nothing) (SeedDecision, error) {
 	approved, err := strconv.ParseBool(c.query.Get("approved"))
 	if err != nil {
-		return SeedDecision{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
+		return SeedDecision{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false",
+			"add ?approved=true or ?approved=false")
 	}
 	decision, said := gate.No, "Command rejected"
 	if approved {

@@ -201,14 +201,17 @@ func (s *Server) certificate() (*tls.Config, error) {
 	}
 	switch {
 	case s.TLS.Key == "":
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: s.TLS.Cert, Why: "its key is missing", Hint: "name the file of the key with --tls-key"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: s.TLS.Cert, Why: "its key is missing",
+			Hint: "name the file of the key with --tls-key"}
 	case s.TLS.Cert == "":
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read key", Subject: s.TLS.Key, Why: "its certificate is missing", Hint: "name the file of the certificate with --tls-cert"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read key", Subject: s.TLS.Key, Why: "its certificate is missing",
+			Hint: "name the file of the certificate with --tls-cert"}
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLS.Cert, s.TLS.Key)
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: s.TLS.Cert, Err: err,
 			Hint: "name the files of a certificate and its key in PEM form"}
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"}}, nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"hako/gate"
 	"hako/internal/app/records"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -61,7 +62,8 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	_, _, err = (&Server{Addr: l.Addr().String()}).Start(t.Context())
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), l.Addr().String()) || fault.Hint(err) == "" {
+	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), l.Addr().String()) ||
+		fault.Hint(err) == "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -97,7 +99,8 @@ func certificate(t *testing.T) (Certificate, *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +111,8 @@ func certificate(t *testing.T) (Certificate, *x509.CertPool) {
 	}
 	dir := t.TempDir()
 	c := Certificate{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
-	for file, block := range map[string]*pem.Block{c.Cert: {Type: "CERTIFICATE", Bytes: der}, c.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{c.Cert: {Type: "CERTIFICATE", Bytes: der},
+		c.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +141,8 @@ func TestTLS(t *testing.T) {
 		r := c.request("POST", "/login", LoginRequest{Token: h.operator})
 		r.Header.Set("Origin", h.url)
 		status, header, body := c.do(r)
-		if cookie := header.Get("Set-Cookie"); status != 200 || !strings.Contains(cookie, "Secure") || !strings.HasPrefix(cookie, "__Host-hako_") {
+		if cookie := header.Get("Set-Cookie"); status != 200 || !strings.Contains(cookie, "Secure") ||
+			!strings.HasPrefix(cookie, "__Host-hako_") {
 			t.Errorf("%d %s %s", status, cookie, body)
 		}
 		e := c.listen(c.request("GET", "/api/v1/approvals/events", nil))
@@ -179,11 +184,12 @@ func (h *house) raw(text string) string {
 func TestRawRequests(t *testing.T) {
 	h := build(t, func(s *Server) { s.limits.read = 200 * time.Millisecond })
 	for text, want := range map[string]string{
-		"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n":                                           "HTTP/1.1 200 OK",
-		"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n": "HTTP/1.1 431 Request Header Fields Too Large",
-		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                                              "HTTP/1.1 400 Bad Request: missing required Host header",
-		"GET /api/v1/health HTTP/1.0\r\n\r\n":                                                              "HTTP/1.0 421 Misdirected Request",
-		"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{":                            "HTTP/1.1 400 Bad Request", // and never more
+		"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n": "HTTP/1.1 200 OK",
+		"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 64<<10) +
+			"\r\n\r\n": "HTTP/1.1 431 Request Header Fields Too Large",
+		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                   "HTTP/1.1 400 Bad Request: missing required Host header",
+		"GET /api/v1/health HTTP/1.0\r\n\r\n":                                   "HTTP/1.0 421 Misdirected Request",
+		"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{": "HTTP/1.1 400 Bad Request", // and never more
 	} {
 		if got := h.raw(text); got != want {
 			t.Errorf("%.60q: %s", text, got)
@@ -215,7 +221,7 @@ func TestConnectionsOfStrangers(t *testing.T) {
 		began := time.Now()
 		o := h.client(h.operator)
 		o.want(200, nil, "GET", "/api/v1/session", nil)
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > testload.Bound(2*time.Second) {
 			t.Errorf("%s: an operator waits %v", name, took)
 		}
 		tell(t, h.events, records.Entry{Seq: 1})
@@ -287,14 +293,15 @@ func TestStopDoesNotWaitForSilence(t *testing.T) {
 	}
 	h.client(h.operator).want(200, nil, "GET", "/api/v1/health", nil) // they are accepted by now
 	began := time.Now()
-	if err := h.stop(t.Context()); err != nil || time.Since(began) > 3*time.Second {
+	if err := h.stop(t.Context()); err != nil || time.Since(began) > testload.Bound(3*time.Second) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
 
 func TestStopCutsWhatTakesTooLong(t *testing.T) {
 	began := make(chan bool)
-	s := &Server{Pages: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(began); <-r.Context().Done() })}
+	s := &Server{Pages: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { close(began); <-r.Context().Done() })}
 	addr, stop, err := s.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -217,7 +217,8 @@ func (s *streams) take(from ...slots) (release func(), err error) {
 	defer s.mu.Unlock()
 	for _, p := range from {
 		if n := s.open[p.name]; n >= p.most {
-			return nil, &fault.Error{Kind: fault.Exhausted, Op: "open stream", Why: fmt.Sprintf("%d streams are open already", n), Hint: "close another page or program first"}
+			return nil, &fault.Error{Kind: fault.Exhausted, Op: "open stream", Why: fmt.Sprintf("%d streams are open already",
+				n), Hint: "close another page or program first"}
 		}
 	}
 	if s.open == nil {

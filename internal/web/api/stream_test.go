@@ -18,6 +18,7 @@ import (
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/records"
 	"hako/internal/app/secretary/sessions"
+	"hako/internal/testload"
 	"hako/internal/web/auth"
 	"hako/run/fault"
 )
@@ -75,7 +76,7 @@ func tell[T any](t *testing.T, to chan<- T, v T) {
 	t.Helper()
 	select {
 	case to <- v:
-	case <-time.After(5 * time.Second):
+	case <-time.After(testload.Bound(5 * time.Second)):
 		t.Fatal("nobody listens")
 	}
 }
@@ -183,7 +184,7 @@ func TestStreamEndsWithTheServer(t *testing.T) {
 	c := h.client(h.reader)
 	e := c.listen(c.request("GET", "/api/v1/events", nil))
 	began := time.Now()
-	if err := h.stop(context.Background()); err != nil || time.Since(began) > 2*time.Second {
+	if err := h.stop(context.Background()); err != nil || time.Since(began) > testload.Bound(2*time.Second) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	e.want("end")
@@ -267,7 +268,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > testload.Bound(5*time.Second) {
 			t.Fatal("it does not come true")
 		}
 	}
@@ -300,7 +301,7 @@ func TestClientThatNeverReads(t *testing.T) {
 			slowest = max(slowest, time.Since(sent))
 		case <-time.After(time.Second): // nobody listens any more
 		}
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > testload.Bound(10*time.Second) {
 			t.Fatal("it was never cut off")
 		}
 	}
@@ -324,7 +325,7 @@ func TestStopWithAClientThatNeverReads(t *testing.T) {
 	for !full() {
 	}
 	began := time.Now()
-	if err := h.stop(t.Context()); err != nil || time.Since(began) > 3*time.Second {
+	if err := h.stop(t.Context()); err != nil || time.Since(began) > testload.Bound(3*time.Second) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }

@@ -27,7 +27,8 @@ const statusOpen, statusDone = "open", "done"
 
 // apply returns a to-do with the changes in it.
 func (e TodoEdit) apply(t sessions.Todo) sessions.Todo {
-	for _, f := range []struct{ to, from *string }{{&t.Title, e.Title}, {&t.Note, e.Note}, {&t.Status, e.Status}, {&t.Priority, e.Priority}, {&t.Due, e.Due}} {
+	for _, f := range []struct{ to, from *string }{{&t.Title, e.Title}, {&t.Note, e.Note}, {&t.Status, e.Status},
+		{&t.Priority, e.Priority}, {&t.Due, e.Due}} {
 		if f.from != nil {
 			*f.to = *f.from
 		}
@@ -68,7 +69,8 @@ func (s *Server) changeTodo(c *call, in TodoEdit) (sessions.Todo, error) {
 	case err != nil:
 		return sessions.Todo{}, err
 	case in == TodoEdit{}:
-		return sessions.Todo{}, invalid("change to-do", c.PathValue("id"), "nothing is to be changed", "give a title, note, status, priority or due")
+		return sessions.Todo{}, invalid("change to-do", c.PathValue("id"), "nothing is to be changed",
+			"give a title, note, status, priority or due")
 	case in.Status != nil && *in.Status == statusDone && in == TodoEdit{Status: in.Status}:
 		return list.Do(c.Context(), c.identity.Actor, "complete", t)
 	}
@@ -103,5 +105,6 @@ func (c *call) todo(list Todos) (sessions.Todo, error) {
 			return t, nil
 		}
 	}
-	return sessions.Todo{}, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none"}
+	return sessions.Todo{}, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10),
+		Why: "there is none"}
 }

@@ -32,7 +32,8 @@ func TestWrongBodies(t *testing.T) {
 		{"PATCH", "/api/todos/4", `[]`, "it must be an object, not a list"},
 		{"POST", "/login", `{"token":[]}`, "token must be a text, not a list"},
 		{"POST", "/api/v1/todos", `{"title":"x"`, "it breaks off"},
-		{"POST", "/api/v1/todos", `{title:"x"}`, "it is not JSON: invalid character 't' looking for beginning of object key string"},
+		{"POST", "/api/v1/todos", `{title:"x"}`,
+			"it is not JSON: invalid character 't' looking for beginning of object key string"},
 	} {
 		if e := c.client(c.operator).refused(400, w.method, w.path, w.body); e.Why != w.why || e.Hint == "" {
 			t.Errorf("%s %s %s: %q, want %q; hint %q", w.method, w.path, w.body, e.Why, w.why, e.Hint)
@@ -51,7 +52,8 @@ func TestNoErrorSpeaksGo(t *testing.T) {
 		for _, body := range r.wrongBodies() {
 			c := h.client(h.operator)
 			status, _, text := c.do(c.request(r.method, r.example(), body))
-			if status < 300 || strings.Contains(text, "Go ") || strings.Contains(text, "unmarshal") || strings.Contains(text, "server.") || strings.Contains(text, "source.") {
+			if status < 300 || strings.Contains(text, "Go ") || strings.Contains(text, "unmarshal") ||
+				strings.Contains(text, "server.") || strings.Contains(text, "source.") {
 				t.Errorf("%s %s %s: %d %s", r.method, r.path, body, status, text)
 			}
 			n++
@@ -80,7 +82,9 @@ func TestWanted(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string
-	}{{"", "a text"}, {access.Operator, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
+	}{{"", "a text"}, {access.Operator, "a text"}, {true, "true or false"}, {7, "a whole number"},
+		{int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"},
+		{Voice{}, "an object"}, {'x', "something else"}} {
 		if got := wanted(reflect.TypeOf(c.of)); got != c.want {
 			t.Errorf("%T: %s", c.of, got)
 		}
@@ -142,11 +146,13 @@ func TestProgramsAreNotSentToTheLogin(t *testing.T) {
 		})
 	})
 	for _, token := range []string{h.operator, h.reader} {
-		if e := h.client(token).refused(404, "GET", "/nope", nil); e.Kind != "not_found" || e.Subject != "/nope" || !strings.Contains(e.Hint, "openapi.yaml") {
+		if e := h.client(token).refused(404, "GET", "/nope", nil); e.Kind != "not_found" || e.Subject != "/nope" ||
+			!strings.Contains(e.Hint, "openapi.yaml") {
 			t.Errorf("%+v", e)
 		}
 	}
-	if status, header, body := h.client(h.operator).do(h.client(h.operator).request("HEAD", "/nope", nil)); status != 404 || body != "" || header.Get("Location") != "" {
+	if status, header, body := h.client(h.operator).do(h.client(h.operator).request("HEAD", "/nope",
+		nil)); status != 404 || body != "" || header.Get("Location") != "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	wrong := h.client("wrong")
@@ -168,8 +174,11 @@ func TestProgramsAreNotSentToTheLogin(t *testing.T) {
 		*client
 		path   string
 		status int
-	}{"nobody": {h.client(""), "/nope", 303}, "a proxy": {basic, "/nope", 303}, "a browser": {h.browser(h.reader), "/nope", 200}, "both": {both, "/nope", 200}, "the login": {h.client(h.operator), "/login", 200}} {
-		if status, header, body := c.do(c.request("GET", c.path, nil)); status != c.status || (status == 303) != strings.HasPrefix(header.Get("Location"), "/login") {
+	}{"nobody": {h.client(""), "/nope", 303}, "a proxy": {basic, "/nope", 303},
+		"a browser": {h.browser(h.reader), "/nope", 200}, "both": {both, "/nope", 200},
+		"the login": {h.client(h.operator), "/login", 200}} {
+		if status, header, body := c.do(c.request("GET", c.path, nil)); status != c.status ||
+			(status == 303) != strings.HasPrefix(header.Get("Location"), "/login") {
 			t.Errorf("%s: %d %v %s", name, status, header, body)
 		}
 	}

@@ -53,7 +53,8 @@ func (s *Sessions) Open(k Key) (secret string, made Session, err error) {
 	s.sweep(now)
 	s.makeRoom(k)
 	if most := cmp.Or(s.Most, usualSessions); len(s.all) >= most {
-		return "", Session{}, &fault.Error{Kind: fault.Exhausted, Op: "log in", Why: fmt.Sprintf("there are %d sessions already", most), Hint: "log out somewhere, or try again later"}
+		return "", Session{}, &fault.Error{Kind: fault.Exhausted, Op: "log in",
+			Why: fmt.Sprintf("there are %d sessions already", most), Hint: "log out somewhere, or try again later"}
 	}
 	if s.all == nil {
 		s.all = map[digest]*session{}

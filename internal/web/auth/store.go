@@ -88,9 +88,11 @@ func (s *Store) Add(name string, role access.Role) (secret string, err error) {
 	err = s.change("add token", name, func(all []entry) ([]entry, error) {
 		switch {
 		case slices.ContainsFunc(all, named(name)):
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: name, Why: "there is one of that name", Hint: "remove it first, or choose another name"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: name, Why: "there is one of that name",
+				Hint: "remove it first, or choose another name"}
 		case len(all) >= mostTokens:
-			return nil, &fault.Error{Kind: fault.Exhausted, Op: "add token", Subject: name, Why: fmt.Sprintf("there are %d tokens already", len(all)), Hint: "remove some"}
+			return nil, &fault.Error{Kind: fault.Exhausted, Op: "add token", Subject: name,
+				Why: fmt.Sprintf("there are %d tokens already", len(all)), Hint: "remove some"}
 		}
 		return append(all, s.entry(name, role, secret)), nil
 	})
@@ -105,7 +107,8 @@ func (s *Store) Remove(name string) error {
 	return s.change("remove token", name, func(all []entry) ([]entry, error) {
 		left := slices.DeleteFunc(slices.Clone(all), named(name))
 		if len(left) == len(all) {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "remove token", Subject: name, Why: "there is none of that name", Hint: "hako serve token list shows which there are"}
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "remove token", Subject: name, Why: "there is none of that name",
+				Hint: "hako serve token list shows which there are"}
 		}
 		return left, nil
 	})
@@ -190,7 +193,8 @@ func (s *Store) refresh() error {
 		s.kept, s.seen = nil, nil
 		return nil
 	}
-	if err == nil && s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) && info.Size() == s.seen.Size() && info.Mode() == s.seen.Mode() {
+	if err == nil && s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) &&
+		info.Size() == s.seen.Size() && info.Mode() == s.seen.Mode() {
 		return nil
 	}
 	s.kept, s.seen = nil, nil
@@ -227,14 +231,16 @@ func (s *Store) read(f io.Reader) ([]entry, error) {
 }
 
 func (s *Store) broken(err error) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read tokens", Subject: s.Path, Err: err, Hint: "remove the file and add the tokens again"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read tokens", Subject: s.Path, Err: err,
+		Hint: "remove the file and add the tokens again"}
 }
 
 // change reads, changes and replaces the file while no other process does. The
 // lock is on a file beside it: the file itself is exchanged.
 func (s *Store) change(op, name string, do func([]entry) ([]entry, error)) error {
 	if s.Path == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "there is no file to keep tokens in", Hint: "name one"}
+		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "there is no file to keep tokens in",
+			Hint: "name one"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,8 @@ func TestTokens(t *testing.T) {
 	}
 	// Another process with the same file.
 	for _, s := range []*Store{s, {Path: s.Path}} {
-		for secret, want := range map[string]access.Actor{ann: {Name: "ann", Role: access.Operator}, bob: {Name: "bob", Role: access.Reader}} {
+		for secret, want := range map[string]access.Actor{ann: {Name: "ann", Role: access.Operator},
+			bob: {Name: "bob", Role: access.Reader}} {
 			who, key, ok, err := s.Verify(secret)
 			if who != want || !ok || err != nil {
 				t.Errorf("%v %v %v", who, ok, err)
@@ -115,7 +116,8 @@ func TestBadNamesAndRoles(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		role access.Role
-	}{{"", access.Reader}, {"a b", access.Reader}, {"a\nb", access.Reader}, {strings.Repeat("a", 65), access.Reader}, {"bob", "root"}, {"bob", ""}, {"ann", access.Operator}} {
+	}{{"", access.Reader}, {"a b", access.Reader}, {"a\nb", access.Reader}, {strings.Repeat("a", 65), access.Reader},
+		{"bob", "root"}, {"bob", ""}, {"ann", access.Operator}} {
 		if secret, err := s.Add(c.name, c.role); fault.KindOf(err) != fault.Invalid || secret != "" || fault.Hint(err) == "" {
 			t.Errorf("%q %q: %q, %v", c.name, c.role, secret, err)
 		}

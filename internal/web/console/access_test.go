@@ -62,7 +62,8 @@ func accessFinds(b *tab) {
 		add('<b aria-labelledby="nowhere">x</b>'); add('<b tabindex="3">x</b>'); add('<div>a<br>b<br>c</div>', { height: '10px', overflowY: 'auto' });
 	})()`)
 	found := strings.Join(browser.JS[[]string](b.Tab, b.accessCheck()), "\n")
-	for _, want := range []string{"has no name: <input>", "has no name: <button>", "neither named nor hidden", "level 4 after 2", "contrast 2.85", "names nowhere", "before its turn", "by mouse alone"} {
+	for _, want := range []string{"has no name: <input>", "has no name: <button>", "neither named nor hidden",
+		"level 4 after 2", "contrast 2.85", "names nowhere", "before its turn", "by mouse alone"} {
 		if !strings.Contains(found, want) {
 			b.t.Errorf("does not find %q", want)
 		}
@@ -87,19 +88,23 @@ func focus(b *tab) {
 		b.Visit(path)
 		b.Until("!document.querySelector('[data-load^=\"/\"]')") // what comes later may replace what has the focus
 		browser.JS[chromedp.Void](b.Tab, "window.been = []")
-		want := browser.JS[int](b.Tab, `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, [tabindex="0"], summary')].filter(e => e.checkVisibility() && e.tabIndex >= 0).length`)
+		want := browser.JS[int](b.Tab,
+			`[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, [tabindex="0"], summary')].filter(e => e.checkVisibility() && e.tabIndex >= 0).length`)
 		for tabs := 0; tabs < want+20 && browser.JS[int](b.Tab, "been.length") < want; tabs++ {
 			b.Do(chromedp.KeyEvent(kb.Tab))
 			// A field for a date has several places inside, which the browser shows by itself.
-			browser.JS[chromedp.Void](b.Tab, `(() => { const e = document.activeElement, s = getComputedStyle(e); if (e !== been.at(-1)?.e) been.push({ e, seen: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2 }); })()`)
+			browser.JS[chromedp.Void](b.Tab,
+				`(() => { const e = document.activeElement, s = getComputedStyle(e); if (e !== been.at(-1)?.e) been.push({ e, seen: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2 }); })()`)
 		}
 		if got := browser.JS[int](b.Tab, "new Set(been.map(x => x.e)).size"); got != want {
 			b.t.Errorf("%s: Tab reaches %d of %d", path, got, want)
 		}
-		if blind := browser.JS[string](b.Tab, "been.filter(x => !x.seen).map(x => x.e.outerHTML.slice(0, 90)).join('\\n')"); blind != "" {
+		if blind := browser.JS[string](b.Tab,
+			"been.filter(x => !x.seen).map(x => x.e.outerHTML.slice(0, 90)).join('\\n')"); blind != "" {
 			b.t.Errorf("%s: the focus is not seen on\n%s", path, blind)
 		}
-		if order := browser.JS[string](b.Tab, "been.filter((x, i) => i && !(been[i - 1].e.compareDocumentPosition(x.e) & 4)).map(x => x.e.outerHTML.slice(0, 90)).join('\\n')"); order != "" {
+		if order := browser.JS[string](b.Tab,
+			"been.filter((x, i) => i && !(been[i - 1].e.compareDocumentPosition(x.e) & 4)).map(x => x.e.outerHTML.slice(0, 90)).join('\\n')"); order != "" {
 			b.t.Errorf("%s: out of order:\n%s", path, order)
 		}
 	}
@@ -115,7 +120,8 @@ func focus(b *tab) {
 func still(b *tab) {
 	const moving = `[...document.querySelectorAll('*')].flatMap(e => ['', '::before', '::after'].map(p => getComputedStyle(e, p || null))).filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length`
 	for _, wish := range []string{"no-preference", "reduce"} {
-		browser.Call(b.Tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: wish}}})
+		browser.Call(b.Tab, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: wish}}})
 		moves := 0
 		for _, name := range []string{"approvals", "secretary", "now"} {
 			b.Visit("/" + name)
@@ -174,7 +180,8 @@ func liveRegions(b *tab) {
 	b.Visit("/approvals")
 	b.Until("document.querySelector('#waiting').textContent === '2'")
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"}, Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"},
+		Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#say').textContent.includes('3') && document.querySelector('#ask-new')")

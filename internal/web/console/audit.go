@@ -70,7 +70,8 @@ func (p *page) day(date string, later int) time.Time {
 
 // older is the address of the events before those of this page.
 func (v auditView) older() templ.SafeURL {
-	return address("/audit", "text", v.Form.Get("text"), "actor", v.Form.Get("actor"), "what", v.Form.Get("what"), "command", v.Form.Get("command"),
+	return address("/audit", "text", v.Form.Get("text"), "actor", v.Form.Get("actor"), "what", v.Form.Get("what"),
+		"command", v.Form.Get("command"),
 		"since", v.Form.Get("since"), "until", v.Form.Get("until"), "before", v.Older)
 }
 

@@ -44,9 +44,12 @@ func (c *console) count(ctx context.Context, p *page, v *budgetView) error {
 	days := everyDay(used, v.Span, p.Now.In(p.Zone))
 	v.Models = sums(days)
 	v.Charts = []chart{
-		p.usage(chart{Title: p.T("budget.tokens")}, days, v.Models, func(u records.ModelUsage) float64 { return float64(u.Tokens) }),
-		p.usage(chart{Title: p.T("budget.cost"), Money: true}, days, v.Models, func(u records.ModelUsage) float64 { return u.Cost }),
-		p.usage(chart{Title: p.T("budget.calls")}, days, v.Models, func(u records.ModelUsage) float64 { return float64(u.Calls) }),
+		p.usage(chart{Title: p.T("budget.tokens")}, days, v.Models,
+			func(u records.ModelUsage) float64 { return float64(u.Tokens) }),
+		p.usage(chart{Title: p.T("budget.cost"), Money: true}, days, v.Models,
+			func(u records.ModelUsage) float64 { return u.Cost }),
+		p.usage(chart{Title: p.T("budget.calls")}, days, v.Models,
+			func(u records.ModelUsage) float64 { return float64(u.Calls) }),
 	}
 	left, err := c.Sources.Budget.Left(ctx)
 	if err == nil {
@@ -105,7 +108,8 @@ func plus(sum *records.ModelUsage, u records.ModelUsage) {
 const mostSeries = 4
 
 // usage fills the chart of one value: the models used most, the others as one.
-func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage, of func(records.ModelUsage) float64) chart {
+func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage,
+	of func(records.ModelUsage) float64) chart {
 	c.Label = p.T("col.day")
 	row := map[string]int{}
 	for i, m := range models {

@@ -14,7 +14,8 @@ import (
 )
 
 // groups are the beginnings of keys that are put together when a page is drawn.
-var groups = []string{"page.", "about.", "key.", "role.", "theme.", "missing.", "verdict.", "effect.", "profile.", "final.", "now.only.", "state.", "event.", "phase.", "kind.", "network.",
+var groups = []string{"page.", "about.", "key.", "role.", "theme.", "missing.", "verdict.", "effect.", "profile.",
+	"final.", "now.only.", "state.", "event.", "phase.", "kind.", "network.",
 	"chat.by.", "todo.", "tasks.", "js."}
 
 // TestWords: every text is there in every language, with the same gaps, and
@@ -84,7 +85,8 @@ func TestScriptWords(t *testing.T) {
 		if !ok {
 			continue
 		}
-		word := regexp.MustCompile(`-[a-z]`).ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
+		word := regexp.MustCompile(`-[a-z]`).ReplaceAllStringFunc(name,
+			func(s string) string { return strings.ToUpper(s[1:]) })
 		if !regexp.MustCompile(`\b` + word + `\b`).Match(script) {
 			t.Errorf("the script never says %q", key)
 		}
@@ -93,8 +95,10 @@ func TestScriptWords(t *testing.T) {
 
 func TestSpoken(t *testing.T) {
 	for _, c := range []struct{ accept, cookie, want string }{
-		{"", "", "en"}, {"ja", "", "ja"}, {"ja-JP,ja;q=0.9,en;q=0.5", "", "ja"}, {"en-GB,ja;q=0.5", "", "en"}, {"fr, ja;q=0.4, en;q=0.2", "", "ja"},
-		{"de", "", "en"}, {"ja;q=0", "", "en"}, {"en", "ja", "ja"}, {"ja", "en", "en"}, {"ja", "../../x", "ja"}, {";;;,,,q=", "", "en"},
+		{"", "", "en"}, {"ja", "", "ja"}, {"ja-JP,ja;q=0.9,en;q=0.5", "", "ja"}, {"en-GB,ja;q=0.5", "", "en"},
+		{"fr, ja;q=0.4, en;q=0.2", "", "ja"},
+		{"de", "", "en"}, {"ja;q=0", "", "en"}, {"en", "ja", "ja"}, {"ja", "en", "en"}, {"ja", "../../x", "ja"},
+		{";;;,,,q=", "", "en"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept-Language", c.accept)
@@ -135,7 +139,8 @@ func TestReasons(t *testing.T) {
 
 func TestReasonsAreSaidInTheReadersLanguage(t *testing.T) {
 	en, ja := &page{}, &page{reasons: reasons()["ja"]}
-	rules := []records.Rule{{Effect: "allow", Words: "python", Reason: "run Python"}, {Effect: "deny", Words: "x", Reason: "mine"}}
+	rules := []records.Rule{{Effect: "allow", Words: "python", Reason: "run Python"},
+		{Effect: "deny", Words: "x", Reason: "mine"}}
 	for _, c := range []struct {
 		p      *page
 		filter string
@@ -145,7 +150,8 @@ func TestReasonsAreSaidInTheReadersLanguage(t *testing.T) {
 			t.Errorf("%q: %v", c.filter, got)
 		}
 	}
-	if ja.Reason("run Python") != "Python の実行" || en.Reason("run Python") != "run Python" || ja.Reason("mine\u202e") == "mine\u202e" {
+	if ja.Reason("run Python") != "Python の実行" || en.Reason("run Python") != "run Python" ||
+		ja.Reason("mine\u202e") == "mine\u202e" {
 		t.Error(ja.Reason("run Python"), en.Reason("run Python"), ja.Reason("mine\u202e"))
 	}
 }

@@ -57,7 +57,8 @@ func newConsole(o Options) *console {
 
 func (c *console) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/now", http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}",
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/now", http.StatusSeeOther) })
 	mux.HandleFunc("GET /login", c.login)
 	mux.HandleFunc("GET /prefer", c.prefer)
 	mux.HandleFunc("GET /assets/{name}", c.assets.serve)

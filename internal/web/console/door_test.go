@@ -67,14 +67,17 @@ func (d *door) login(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/login?"+url.Values{"failed": {"denied"}, "next": {next}}.Encode(), http.StatusSeeOther)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: "hako_session", Value: goodCookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: "hako_session", Value: goodCookie, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 func refuse(w http.ResponseWriter, status int, e *fault.Error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"kind": e.Kind.String(), "op": e.Op, "subject": e.Subject, "why": e.Why, "hint": e.Hint}})
+	json.NewEncoder(w).Encode(
+		map[string]any{"error": map[string]string{"kind": e.Kind.String(), "op": e.Op, "subject": e.Subject, "why": e.Why,
+			"hint": e.Hint}})
 }
 
 // change is a route that needs a session and its proof.
@@ -103,7 +106,8 @@ func (d *door) change(mux *http.ServeMux, pattern string, do func(*http.Request,
 }
 
 // stream sends server-sent events.
-func (d *door) stream(mux *http.ServeMux, pattern string, produce func(ctx context.Context, r *http.Request, push func(id, name string, data any))) {
+func (d *door) stream(mux *http.ServeMux, pattern string, produce func(ctx context.Context, r *http.Request,
+	push func(id, name string, data any))) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if _, _, in := d.session(r); !in {
 			refuse(w, 401, &fault.Error{Kind: fault.Denied, Op: "watch", Why: "no session"})
@@ -143,17 +147,18 @@ func (d *door) watching(mux *http.ServeMux) {
 			}
 		}
 	})
-	d.stream(mux, "GET "+approvalsRoute+"/events", func(ctx context.Context, _ *http.Request, push func(string, string, any)) {
-		for changed := s.Approvals.Changed(ctx); ; {
-			all, _ := s.Approvals.Pending(ctx)
-			push("", "approvals", map[string]any{"questions": all})
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return
+	d.stream(mux, "GET "+approvalsRoute+"/events",
+		func(ctx context.Context, _ *http.Request, push func(string, string, any)) {
+			for changed := s.Approvals.Changed(ctx); ; {
+				all, _ := s.Approvals.Pending(ctx)
+				push("", "approvals", map[string]any{"questions": all})
+				select {
+				case <-changed:
+				case <-ctx.Done():
+					return
+				}
 			}
-		}
-	})
+		})
 	d.stream(mux, "GET "+tasksRoute+"/events", func(ctx context.Context, r *http.Request, push func(string, string, any)) {
 		steps, _ := s.Tasks.Watch(ctx, r.URL.Query().Get("id"))
 		for {
@@ -167,7 +172,8 @@ func (d *door) watching(mux *http.ServeMux) {
 	})
 	d.stream(mux, "POST "+chatRoute, func(ctx context.Context, r *http.Request, push func(string, string, any)) {
 		var in struct{ Session, Text string }
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Session == "" || r.Header.Get("X-CSRF-Token") != goodCSRF {
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Session == "" ||
+			r.Header.Get("X-CSRF-Token") != goodCSRF {
 			push("", "error", map[string]any{"error": map[string]string{"why": "no session named, or no proof"}})
 			return
 		}

@@ -58,8 +58,13 @@ func newWorld(ja bool) *world {
 	w.fillEvents()
 	w.fillWork()
 	w.questions = []questions.Question{
-		{ID: "q7Hk2", Question: gate.Question{Actor: "agent:coder", Command: "git fetch origin && git rebase origin/main  # bring the branch up to date\ngit push --force-with-lease origin \"hako/issue-12\" 2>&1 | tail -n 20", Dir: "/srv/shop-api", Reason: w.say("The branch is behind main and the tests only pass on top of it.", "ブランチが main より遅れていて、テストは最新の上でしか通りません。"), Why: w.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Rule: "hako.policy:7"}, Asked: w.now.Add(-70 * time.Second), Ends: w.now.Add(230 * time.Second)},
-		{ID: "q9Zp4", Question: gate.Question{Actor: "secretary", Command: "find ./reports -name '*.tmp' -mtime +30 -exec rm -v {} +", Dir: "/home/mika", Reason: w.say("You asked me to clear out old temporary reports.", "古い一時レポートの掃除を頼まれました。"), Why: w.say("deletes files", "ファイルを削除します"), Rule: "default:31"}, Session: "s1", Asked: w.now.Add(-12 * time.Second), Ends: w.now.Add(288 * time.Second)},
+		{ID: "q7Hk2", Question: gate.Question{Actor: "agent:coder",
+			Command: "git fetch origin && git rebase origin/main  # bring the branch up to date\ngit push --force-with-lease origin \"hako/issue-12\" 2>&1 | tail -n 20", Dir: "/srv/shop-api", Reason: w.say("The branch is behind main and the tests only pass on top of it.", "ブランチが main より遅れていて、テストは最新の上でしか通りません。"), Why: w.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Rule: "hako.policy:7"}, Asked: w.now.Add(-70 * time.Second), Ends: w.now.Add(230 * time.Second)},
+		{ID: "q9Zp4", Question: gate.Question{Actor: "secretary",
+			Command: "find ./reports -name '*.tmp' -mtime +30 -exec rm -v {} +", Dir: "/home/mika",
+			Reason: w.say("You asked me to clear out old temporary reports.", "古い一時レポートの掃除を頼まれました。"),
+			Why:    w.say("deletes files", "ファイルを削除します"), Rule: "default:31"}, Session: "s1",
+			Asked: w.now.Add(-12 * time.Second), Ends: w.now.Add(288 * time.Second)},
 	}
 	return w
 }
@@ -95,15 +100,18 @@ func (w *world) fillEvents() {
 			w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "asked", Text: d.text})
 			switch d.effect {
 			case "deny":
-				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "denied", Text: d.text, Effect: "deny", Rule: "default:12",
+				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "denied", Text: d.text, Effect: "deny",
+					Rule:   "default:12",
 					Reason: w.say("runs what it has not read", "読んでいないものを実行します")})
 			case "ask":
-				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "judged", Text: d.text, Effect: "ask", Rule: "hako.policy:7"})
+				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "judged", Text: d.text, Effect: "ask",
+					Rule: "hako.policy:7"})
 			default:
 				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "started", Effect: "allow"})
 			}
 			if d.exit >= 0 || round < 2 {
-				w.write(records.Entry{Time: at.Add(time.Duration(d.us) * time.Microsecond), ID: id, Actor: d.actor, What: "ended", Exit: number64(max(0, d.exit)), Micros: d.us})
+				w.write(records.Entry{Time: at.Add(time.Duration(d.us) * time.Microsecond), ID: id, Actor: d.actor, What: "ended",
+					Exit: number64(max(0, d.exit)), Micros: d.us})
 			}
 		}
 	}
@@ -125,36 +133,49 @@ func (w *world) write(e records.Entry) {
 
 func (w *world) fillWork() {
 	w.todos = []sessions.Todo{
-		{ID: 1, Title: w.say("Send the October invoices", "10月分の請求書を送る"), Status: "open", Priority: "high", Due: "2026-11-13", Overdue: true},
-		{ID: 2, Title: w.say("Answer the auditors", "監査人に返事をする"), Note: w.say("they want the record of last week", "先週の記録が必要とのこと"), Status: "open", Priority: "high", Due: "2026-11-20"},
+		{ID: 1, Title: w.say("Send the October invoices", "10月分の請求書を送る"), Status: "open", Priority: "high", Due: "2026-11-13",
+			Overdue: true},
+		{ID: 2, Title: w.say("Answer the auditors", "監査人に返事をする"), Note: w.say("they want the record of last week",
+			"先週の記録が必要とのこと"), Status: "open", Priority: "high", Due: "2026-11-20"},
 		{ID: 3, Title: w.say("Book the train to Kyoto", "京都行きの新幹線を予約する"), Status: "open", Priority: "normal"},
 		{ID: 4, Title: w.say("Read the release notes", "リリースノートを読む"), Status: "open", Priority: "low"},
 		{ID: 5, Title: w.say("Renew the certificate", "証明書を更新する"), Status: "done", Priority: "normal"},
 	}
 	w.tasks = []tasks.Status{
-		{ID: "github/acme/shop-api/issue/12", Name: "issue-12-k3j9x2ab", Title: w.say("Totals are wrong for orders with a discount", "割引がある注文の合計が正しくない"), URL: "https://example.com/acme/shop-api/issues/12",
-			State: "processing", Phase: "execution", Worker: "worker-1", Goal: w.say("Apply the discount before the tax, and cover it with tests.", "割引を税より先に適用し、テストを加える。"),
-			Plan: []string{w.say("Find where totals are summed", "合計を計算している場所を探す"), w.say("Write a failing test for a discounted order", "割引注文の失敗するテストを書く"),
+		{ID: "github/acme/shop-api/issue/12", Name: "issue-12-k3j9x2ab",
+			Title: w.say("Totals are wrong for orders with a discount", "割引がある注文の合計が正しくない"),
+			URL:   "https://example.com/acme/shop-api/issues/12",
+			State: "processing", Phase: "execution", Worker: "worker-1",
+			Goal: w.say("Apply the discount before the tax, and cover it with tests.", "割引を税より先に適用し、テストを加える。"),
+			Plan: []string{w.say("Find where totals are summed", "合計を計算している場所を探す"),
+				w.say("Write a failing test for a discounted order", "割引注文の失敗するテストを書く"),
 				w.say("Apply the discount before the tax", "割引を税より先に適用する"), w.say("Run the whole test suite", "すべてのテストを実行する")},
 			Tokens: 48_210, Cost: 0.3127, Changed: w.now.Add(-20 * time.Second)},
-		{ID: "github/acme/shop-api/issue/9", Name: "issue-9-aa", Title: w.say("Upgrade the HTTP client", "HTTP クライアントを更新する"), State: "paused", Phase: "verification", Tokens: 20_133, Cost: 0.12, Changed: w.now.Add(-2 * time.Hour)},
-		{ID: "gitlab/tools/sync/issue/3", Name: "issue-3-bb", Title: w.say("Describe the sync format", "同期形式を文書化する"), State: "done", Phase: "ended", Tokens: 9_010, Cost: 0.05, Changed: w.now.Add(-20 * time.Hour)},
+		{ID: "github/acme/shop-api/issue/9", Name: "issue-9-aa", Title: w.say("Upgrade the HTTP client", "HTTP クライアントを更新する"),
+			State: "paused", Phase: "verification", Tokens: 20_133, Cost: 0.12, Changed: w.now.Add(-2 * time.Hour)},
+		{ID: "gitlab/tools/sync/issue/3", Name: "issue-3-bb", Title: w.say("Describe the sync format", "同期形式を文書化する"),
+			State: "done", Phase: "ended", Tokens: 9_010, Cost: 0.05, Changed: w.now.Add(-20 * time.Hour)},
 	}
 	usage := func(cpu float64, mem, disk int64) *sandboxes.Usage {
-		return &sandboxes.Usage{CPUSeconds: cpu, Memory: mem << 20, MemoryLimit: 2048 << 20, Disk: disk << 20, DiskLimit: 10 << 30, Processes: 7}
+		return &sandboxes.Usage{CPUSeconds: cpu, Memory: mem << 20, MemoryLimit: 2048 << 20, Disk: disk << 20,
+			DiskLimit: 10 << 30, Processes: 7}
 	}
 	w.boxes = []sandboxes.Sandbox{
-		{ID: "hako-issue-12-k3j9x2ab", Kind: "container", Environment: "go", State: "running", Owner: "agent:coder", Network: "allow-list", Created: w.now.Add(-22 * time.Minute),
+		{ID: "hako-issue-12-k3j9x2ab", Kind: "container", Environment: "go", State: "running", Owner: "agent:coder",
+			Network: "allow-list", Created: w.now.Add(-22 * time.Minute),
 			Usage: usage(83, 611, 1904), Jobs: []sandboxes.Job{
 				{ID: "j1", Command: "go test ./... -run 'Total|Discount'", State: "running", Started: w.now.Add(-40 * time.Second)},
-				{ID: "j2", Command: "golangci-lint run", State: "exited", Exit: number64(1), Started: w.now.Add(-4 * time.Minute)}}},
-		{ID: "hako-issue-9-aa", Kind: "container", Environment: "node", State: "paused", Owner: "agent:coder", Network: "none", Created: w.now.Add(-3 * time.Hour), Usage: usage(12, 188, 902)},
+				{ID: "j2", Command: "golangci-lint run", State: "exited", Exit: number64(1),
+					Started: w.now.Add(-4 * time.Minute)}}},
+		{ID: "hako-issue-9-aa", Kind: "container", Environment: "node", State: "paused", Owner: "agent:coder",
+			Network: "none", Created: w.now.Add(-3 * time.Hour), Usage: usage(12, 188, 902)},
 		{ID: "sb_6f1c09d2", Kind: "virtual", State: "ready", Owner: "mcp:claude", Created: w.now.Add(-26 * time.Hour)},
 	}
 }
 
 func (w *world) sources() api.Sources {
-	return api.Sources{Live: live{w}, Approvals: desk{w}, Secretary: clerk{w}, Todos: list{w}, Tasks: crew{w}, Sandboxes: yard{w}, Budget: purse{w}, Record: record{w}, Policy: rules{w}}
+	return api.Sources{Live: live{w}, Approvals: desk{w}, Secretary: clerk{w}, Todos: list{w}, Tasks: crew{w},
+		Sandboxes: yard{w}, Budget: purse{w}, Record: record{w}, Policy: rules{w}}
 }
 
 type live struct{ *world }
@@ -190,7 +211,8 @@ func (d desk) Answer(_ context.Context, _ access.Actor, id string, a gate.Answer
 	n := len(d.questions)
 	d.questions = slices.DeleteFunc(d.questions, func(q questions.Question) bool { return q.ID == id })
 	if len(d.questions) == n {
-		return &fault.Error{Kind: fault.NotFound, Op: "answer", Subject: id, Why: "the question is over", Hint: "let it be asked again"}
+		return &fault.Error{Kind: fault.NotFound, Op: "answer", Subject: id, Why: "the question is over",
+			Hint: "let it be asked again"}
 	}
 	d.answers[id] = a
 	d.tell()
@@ -226,11 +248,17 @@ func (c clerk) Chat(_ context.Context, _ access.Actor, _, text string, tell func
 		tell(sessions.Turn{Type: "text", Text: word})
 	}
 	command := "ls -1 reports | wc -l"
-	tell(sessions.Turn{Type: "action", Action: json.RawMessage(`{"command":"` + command + `","reason":"` + c.say("to count the reports", "レポートを数えるため") + `"}`)})
-	tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: command, Reason: c.say("to count the reports", "レポートを数えるため"), Stdout: "42\n", Seconds: 0.012}})
-	tell(sessions.Turn{Type: "text", Text: c.say("There are 42. I put the cleaning on your list.", "42 件あります。掃除をリストに入れました。")})
+	tell(sessions.Turn{Type: "action",
+		Action: json.RawMessage(`{"command":"` + command + `","reason":"` + c.say("to count the reports", "レポートを数えるため") +
+			`"}`)})
+	tell(sessions.Turn{Type: "result",
+		Result: &sessions.Outcome{Command: command, Reason: c.say("to count the reports", "レポートを数えるため"), Stdout: "42\n",
+			Seconds: 0.012}})
+	tell(sessions.Turn{Type: "text", Text: c.say("There are 42. I put the cleaning on your list.",
+		"42 件あります。掃除をリストに入れました。")})
 	c.Lock()
-	c.todos = append(c.todos, sessions.Todo{ID: 90, Title: c.say("Clean up the reports", "レポートを整理する"), Status: "open", Priority: "normal"})
+	c.todos = append(c.todos, sessions.Todo{ID: 90, Title: c.say("Clean up the reports", "レポートを整理する"), Status: "open",
+		Priority: "normal"})
 	c.Unlock()
 	tell(sessions.Turn{Type: "todo", Text: c.say("added: Clean up the reports", "追加: レポートを整理する")})
 	tell(sessions.Turn{Type: "done"})
@@ -247,7 +275,8 @@ func (c clerk) Stop(_ context.Context, _ access.Actor, session string) error {
 func (c clerk) Sessions(context.Context) ([]sessions.Session, error) {
 	c.Lock()
 	defer c.Unlock()
-	return []sessions.Session{{ID: "s1", Title: c.say("Reports and invoices", "レポートと請求書"), Updated: c.now, Busy: c.busy}, {ID: "s2", Title: c.say("Trip to Kyoto", "京都への出張"), Updated: c.now}}, c.broken
+	return []sessions.Session{{ID: "s1", Title: c.say("Reports and invoices", "レポートと請求書"), Updated: c.now, Busy: c.busy},
+		{ID: "s2", Title: c.say("Trip to Kyoto", "京都への出張"), Updated: c.now}}, c.broken
 }
 
 func (c clerk) Messages(_ context.Context, session string, _ int) ([]sessions.Message, error) {
@@ -262,7 +291,8 @@ func (c clerk) Messages(_ context.Context, session string, _ int) ([]sessions.Me
 	at := c.now.Add(-6 * time.Minute)
 	return []sessions.Message{
 		{Role: "user", Text: c.say("Good morning. What is due this week?", "おはよう。今週の期限は？"), Time: at},
-		{Role: "assistant", Text: c.say("Good morning. The October invoices are overdue since Friday, and the auditors wait for an answer until the 20th. Shall I prepare the record of last week for them?",
+		{Role: "assistant", Text: c.say(
+			"Good morning. The October invoices are overdue since Friday, and the auditors wait for an answer until the 20th. Shall I prepare the record of last week for them?",
 			"おはようございます。10月分の請求書は金曜日に期限が過ぎています。監査人への返事は20日までです。先週の記録を用意しましょうか？"), Time: at.Add(4 * time.Second)},
 	}, c.broken
 }
@@ -337,10 +367,14 @@ func (c crew) Watch(ctx context.Context, id string) (<-chan tasks.Step, error) {
 	steps := make(chan tasks.Step, 100)
 	yes, at := true, c.now.Add(-3*time.Minute)
 	for i, s := range []tasks.Step{
-		{Type: "phase", Phase: "planning", Text: c.say("4 steps", "4 つの手順")}, {Type: "call", Name: "execute", Text: "rg -n 'func.*Total' internal/cart"},
-		{Type: "result", Name: "execute", Text: "internal/cart/cart.go:88:func (c *Cart) Total() Money {", OK: &yes}, {Type: "phase", Phase: "execution"},
-		{Type: "call", Name: "text_editor", Text: "str_replace internal/cart/cart.go"}, {Type: "result", Name: "text_editor", Text: "1 replacement", OK: &yes},
-		{Type: "call", Name: "execute", Text: "go test ./internal/cart/..."}, {Type: "result", Name: "execute", Text: "ok  \tacme/shop-api/internal/cart\t1.204s", OK: &yes},
+		{Type: "phase", Phase: "planning", Text: c.say("4 steps", "4 つの手順")},
+		{Type: "call", Name: "execute", Text: "rg -n 'func.*Total' internal/cart"},
+		{Type: "result", Name: "execute", Text: "internal/cart/cart.go:88:func (c *Cart) Total() Money {", OK: &yes},
+		{Type: "phase", Phase: "execution"},
+		{Type: "call", Name: "text_editor", Text: "str_replace internal/cart/cart.go"},
+		{Type: "result", Name: "text_editor", Text: "1 replacement", OK: &yes},
+		{Type: "call", Name: "execute", Text: "go test ./internal/cart/..."},
+		{Type: "result", Name: "execute", Text: "ok  \tacme/shop-api/internal/cart\t1.204s", OK: &yes},
 		{Type: "note", Text: c.say("The discount is applied before the tax now.", "割引は税より先に適用されるようになりました。")},
 	} {
 		s.Task, s.Time = id, at.Add(time.Duration(i*14)*time.Second)
@@ -371,7 +405,8 @@ func (y yard) Destroy(_ context.Context, _ access.Actor, id string) error {
 func (y yard) Output(_ context.Context, _, job string, offset int64, _ int) (string, int64, error) {
 	text := "=== RUN   TestTotal\n--- PASS: TestTotal (0.00s)\n=== RUN   TestDiscount\n--- PASS: TestDiscount (0.01s)\n"
 	if job != "j1" {
-		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: job, Why: "there is no such job", Hint: "hako box list"}
+		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: job, Why: "there is no such job",
+			Hint: "hako box list"}
 	}
 	return text, offset + int64(len(text)), y.broken
 }
@@ -388,7 +423,8 @@ func (p purse) Days(_ context.Context, newest int) ([]records.Day, error) {
 			if (i+j)%7 == 5 {
 				calls = 0
 			}
-			d.Models = append(d.Models, records.ModelUsage{Model: m, Calls: calls, Input: calls * 2100, Cached: calls * 800, Output: calls * 310, Tokens: calls * 2740, Cost: float64(calls) * 0.0031 * float64(6-j)})
+			d.Models = append(d.Models, records.ModelUsage{Model: m, Calls: calls, Input: calls * 2100, Cached: calls * 800,
+				Output: calls * 310, Tokens: calls * 2740, Cost: float64(calls) * 0.0031 * float64(6-j)})
 		}
 		days = append(days, d)
 	}
@@ -406,7 +442,8 @@ func (r record) Search(_ context.Context, q records.Query) ([]records.Entry, err
 	defer r.Unlock()
 	var all []records.Entry
 	for _, e := range slices.Backward(r.events) {
-		if (q.Text == "" || strings.Contains(e.Text, q.Text)) && (q.Actor == "" || e.Actor == q.Actor) && (q.What == "" || e.What == q.What) && (q.Before == 0 || e.Seq < q.Before) {
+		if (q.Text == "" || strings.Contains(e.Text, q.Text)) && (q.Actor == "" || e.Actor == q.Actor) &&
+			(q.What == "" || e.What == q.What) && (q.Before == 0 || e.Seq < q.Before) {
 			if all = append(all, e); len(all) == q.Most {
 				break
 			}
@@ -417,11 +454,17 @@ func (r record) Search(_ context.Context, q records.Query) ([]records.Entry, err
 
 func (r record) Stats(context.Context, time.Time) (records.Stats, error) {
 	s := records.Stats{Requests: 1284, Failed: 41, Denied: 23, P50: 18_400, P95: 2_910_000,
-		Commands: []records.Counted{{Name: "git", Count: 412, Failed: 12}, {Name: "go", Count: 308, Failed: 22}, {Name: "rg", Count: 240}, {Name: "cat", Count: 131}, {Name: "jq", Count: 88, Failed: 3}, {Name: "python3", Count: 61, Failed: 4}},
-		Denials:  []records.Counted{{Name: "curl … | sh", Count: 9}, {Name: "rm -rf", Count: 7}, {Name: "cat ../../etc/shadow", Count: 4}, {Name: "git push -f", Count: 3}},
-		Actors:   []records.Counted{{Name: "agent:coder", Count: 803, Failed: 30}, {Name: "mcp:claude", Count: 251, Failed: 9}, {Name: "secretary", Count: 148, Failed: 1}, {Name: "mika", Count: 82, Failed: 1}}}
+		Commands: []records.Counted{{Name: "git", Count: 412, Failed: 12}, {Name: "go", Count: 308, Failed: 22},
+			{Name: "rg", Count: 240}, {Name: "cat", Count: 131}, {Name: "jq", Count: 88, Failed: 3},
+			{Name: "python3", Count: 61, Failed: 4}},
+		Denials: []records.Counted{{Name: "curl … | sh", Count: 9}, {Name: "rm -rf", Count: 7},
+			{Name: "cat ../../etc/shadow", Count: 4}, {Name: "git push -f", Count: 3}},
+		Actors: []records.Counted{{Name: "agent:coder", Count: 803, Failed: 30},
+			{Name: "mcp:claude", Count: 251, Failed: 9}, {Name: "secretary", Count: 148, Failed: 1},
+			{Name: "mika", Count: 82, Failed: 1}}}
 	for i := range 30 {
-		s.Days = append(s.Days, records.Counted{Name: r.now.AddDate(0, 0, i-29).Format(time.DateOnly), Count: int64(20 + (i*37)%61), Failed: int64((i * 5) % 9)})
+		s.Days = append(s.Days, records.Counted{Name: r.now.AddDate(0, 0, i-29).Format(time.DateOnly),
+			Count: int64(20 + (i*37)%61), Failed: int64((i * 5) % 9)})
 	}
 	return s, r.broken
 }
@@ -435,25 +478,31 @@ type rules struct{ *world }
 func (r rules) Rules(context.Context, string) ([]records.Rule, error) {
 	return []records.Rule{
 		{Effect: "deny", Words: "rm -rf /", Reason: r.say("would delete everything", "すべてを消してしまいます"), Where: "default:3"},
-		{Effect: "deny", Words: "curl | sh", Reason: r.say("runs what it has not read", "読んでいないものを実行します"), Where: "default:12"},
-		{Effect: "ask", Words: "git push --force*", Reason: r.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Where: "hako.policy:7"},
+		{Effect: "deny", Words: "curl | sh", Reason: r.say("runs what it has not read", "読んでいないものを実行します"),
+			Where: "default:12"},
+		{Effect: "ask", Words: "git push --force*", Reason: r.say("rewrites history that others may rely on",
+			"他の人が使っている履歴を書き換えます"), Where: "hako.policy:7"},
 		{Effect: "ask", Words: "rm", Reason: r.say("deletes files", "ファイルを削除します"), Where: "default:31"},
 		{Effect: "allow", Words: "git", Where: "default:40"}, {Effect: "allow", Words: "go test", Where: "default:44"},
 		{Effect: "allow", Words: "rg", Where: "default:45"}, {Effect: "allow", Words: "jq", Where: "default:46"},
 		{Effect: "allow", Words: "mcp github get_*", Reason: r.say("only reads", "読むだけです"), Where: "hako.policy:15"},
-		{Effect: "deny", Words: "mcp github delete_repository", Reason: r.say("cannot be taken back", "取り消せません"), Where: "hako.policy:16"},
+		{Effect: "deny", Words: "mcp github delete_repository", Reason: r.say("cannot be taken back", "取り消せません"),
+			Where: "hako.policy:16"},
 	}, r.broken
 }
 
 func (r rules) Check(_ context.Context, _, command string) ([]records.Verdict, error) {
 	var all []records.Verdict
 	for part := range strings.SplitSeq(command, "&&") {
-		v := records.Verdict{Command: strings.TrimSpace(part), Effect: "allow", Why: r.say("a rule allows it", "ルールが許可しています"), Rule: "default:40"}
+		v := records.Verdict{Command: strings.TrimSpace(part), Effect: "allow", Why: r.say("a rule allows it", "ルールが許可しています"),
+			Rule: "default:40"}
 		if strings.Contains(part, "--force") {
-			v.Effect, v.Why, v.Rule = "ask", r.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), "hako.policy:7"
+			v.Effect, v.Why, v.Rule = "ask", r.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"),
+				"hako.policy:7"
 		}
 		if strings.Contains(part, "sh") && strings.Contains(part, "curl") {
-			v.Effect, v.Why, v.Rule, v.Hint = "deny", r.say("runs what it has not read", "読んでいないものを実行します"), "default:12", r.say("download it first and read it", "先にダウンロードして読んでください")
+			v.Effect, v.Why, v.Rule, v.Hint = "deny", r.say("runs what it has not read", "読んでいないものを実行します"), "default:12",
+				r.say("download it first and read it", "先にダウンロードして読んでください")
 		}
 		all = append(all, v)
 	}

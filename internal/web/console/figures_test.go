@@ -13,11 +13,14 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{whole(0), "0"}, {whole(999), "999"}, {whole(1000), "1,000"}, {whole(-1234567), "-1,234,567"}, {whole(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{whole(0), "0"}, {whole(999), "999"}, {whole(1000), "1,000"}, {whole(-1234567), "-1,234,567"},
+		{whole(math.MinInt64), "-9,223,372,036,854,775,808"},
 		{short(0), "0"}, {short(999), "999"}, {short(1500), "1.50k"}, {short(2_000_000), "2M"}, {short(3.2e9), "3.20G"},
-		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1536), "1.50 KB"}, {size(5 << 40), "5 TB"}, {size(math.MaxInt64), "8388608 TB"},
+		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1536), "1.50 KB"}, {size(5 << 40), "5 TB"},
+		{size(math.MaxInt64), "8388608 TB"},
 		{dollars(0), "$0.00"}, {dollars(0.00312), "$0.0031"}, {dollars(12.345), "$12.35"},
-		{lasted(0), "0 µs"}, {lasted(999), "999 µs"}, {lasted(1500), "1.50 ms"}, {lasted(12_300_000), "12.3 s"}, {lasted(90_000_000), "1m30s"},
+		{lasted(0), "0 µs"}, {lasted(999), "999 µs"}, {lasted(1500), "1.50 ms"}, {lasted(12_300_000), "12.3 s"},
+		{lasted(90_000_000), "1m30s"},
 		{share(1, 4), "25.00"}, {share(9, 4), "100.00"}, {share(-1, 4), "0.00"}, {share(1, 0), "0"},
 	} {
 		if c.got != c.want {
@@ -27,7 +30,8 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestRounded(t *testing.T) {
-	for v, want := range map[float64]float64{0: 1, -5: 1, 0.0031: 0.004, 1: 1, 1.2: 1.5, 7: 8, 9: 10, 100: 100, 123: 150, math.Inf(1): 1} {
+	for v, want := range map[float64]float64{0: 1, -5: 1, 0.0031: 0.004, 1: 1, 1.2: 1.5, 7: 8, 9: 10, 100: 100, 123: 150,
+		math.Inf(1): 1} {
 		if got := rounded(v); math.Abs(got-want) > want*1e-9 {
 			t.Errorf("%v: %v, want %v", v, got, want)
 		}
@@ -44,14 +48,16 @@ func TestChart(t *testing.T) {
 	if c.Top() != 4 || c.Sum() != 8 {
 		t.Fatalf("top %v, sum %v", c.Top(), c.Sum())
 	}
-	shapes := []shape{{"s0", "M1.50 75.00h7.00v25.00h-7.00z"}, {"s1", "M1.50 0.00h7.00v75.00h-7.00zM11.50 0.00h7.00v100.00h-7.00z"}}
+	shapes := []shape{{"s0", "M1.50 75.00h7.00v25.00h-7.00z"},
+		{"s1", "M1.50 0.00h7.00v75.00h-7.00zM11.50 0.00h7.00v100.00h-7.00z"}}
 	if got := c.Shapes(); !slices.Equal(got, shapes) {
 		t.Errorf("drawn are %q", got)
 	}
 	if got := c.Columns(); !slices.Equal(got, []column{{"0.00", "a\nx: 1\ny: 3"}, {"10.00", "b\ny: 4"}}) {
 		t.Errorf("told is %q", got)
 	}
-	if empty := (chart{}); len(empty.Shapes()) != 0 || len(empty.Columns()) != 0 || empty.Top() != 2 || empty.Width() != "10.00" {
+	if empty := (chart{}); len(empty.Shapes()) != 0 || len(empty.Columns()) != 0 || empty.Top() != 2 ||
+		empty.Width() != "10.00" {
 		t.Errorf("an empty chart: %+v", empty)
 	}
 }
@@ -64,9 +70,13 @@ func TestMarks(t *testing.T) {
 		most  float64
 		want  [2]string
 	}{
-		{false, 0, [2]string{"2", "1"}}, {false, 1, [2]string{"2", "1"}}, {false, 3, [2]string{"4", "2"}}, {false, 15, [2]string{"16", "8"}}, {false, 123, [2]string{"150", "75"}},
-		{false, 1000, [2]string{"1.0k", "0.5k"}}, {false, 1500, [2]string{"1.50k", "0.75k"}}, {false, 2e6, [2]string{"2M", "1M"}},
-		{true, 0, [2]string{"$1.00", "$0.50"}}, {true, 1, [2]string{"$1.00", "$0.50"}}, {true, 0.0031, [2]string{"$0.004", "$0.002"}}, {true, 12, [2]string{"$15.00", "$7.50"}}, {true, 140, [2]string{"$150", "$75"}},
+		{false, 0, [2]string{"2", "1"}}, {false, 1, [2]string{"2", "1"}}, {false, 3, [2]string{"4", "2"}},
+		{false, 15, [2]string{"16", "8"}}, {false, 123, [2]string{"150", "75"}},
+		{false, 1000, [2]string{"1.0k", "0.5k"}}, {false, 1500, [2]string{"1.50k", "0.75k"}},
+		{false, 2e6, [2]string{"2M", "1M"}},
+		{true, 0, [2]string{"$1.00", "$0.50"}}, {true, 1, [2]string{"$1.00", "$0.50"}},
+		{true, 0.0031, [2]string{"$0.004", "$0.002"}}, {true, 12, [2]string{"$15.00", "$7.50"}},
+		{true, 140, [2]string{"$150", "$75"}},
 	} {
 		one := chart{Money: c.money, Days: []string{"a"}, Series: []series{{"x", []float64{c.most}}}}
 		if got := one.Marks(); got != c.want {
@@ -86,7 +96,8 @@ func TestEveryDay(t *testing.T) {
 		return all
 	}
 	got := everyDay(used, 4, today)
-	if want := []string{"2026-02-25", "2026-02-26", "2026-02-27", "2026-02-28"}; !slices.Equal(names(got), want) || len(got[2].Models) != 1 {
+	if want := []string{"2026-02-25", "2026-02-26", "2026-02-27", "2026-02-28"}; !slices.Equal(names(got), want) ||
+		len(got[2].Models) != 1 {
 		t.Errorf("%+v, want %v", got, want)
 	}
 	if got, want := everyDay(nil, 2, today), []string{"2026-02-28", "2026-03-01"}; !slices.Equal(names(got), want) {
@@ -137,8 +148,10 @@ func TestRequests(t *testing.T) {
 	two := 2
 	events := []records.Entry{ // newest first
 		{Seq: 8, ID: "c", What: "judged", Effect: "ask"}, {Seq: 7, ID: "c", What: "asked", Text: "rm x"},
-		{Seq: 6, What: "model", Text: "gpt", Micros: 7}, {Seq: 5, ID: "b", What: "ended", Exit: &two, Micros: 9}, {Seq: 4, ID: "b", What: "allowed", Text: "ls"},
-		{Seq: 3, ID: "b", What: "denied", Text: "curl"}, {Seq: 2, ID: "b", What: "asked", Text: "ls; curl", Actor: "me"}, {Seq: 1, ID: "a", What: "started"},
+		{Seq: 6, What: "model", Text: "gpt", Micros: 7}, {Seq: 5, ID: "b", What: "ended", Exit: &two, Micros: 9},
+		{Seq: 4, ID: "b", What: "allowed", Text: "ls"},
+		{Seq: 3, ID: "b", What: "denied", Text: "curl"}, {Seq: 2, ID: "b", What: "asked", Text: "ls; curl", Actor: "me"},
+		{Seq: 1, ID: "a", What: "started"},
 	}
 	got := requests(events)
 	if len(got) != 4 || got[0].ID != "c" || got[3].ID != "a" {
@@ -150,7 +163,8 @@ func TestRequests(t *testing.T) {
 	if r := got[1]; r.Outcome() != "good" || r.Text != "gpt" {
 		t.Errorf("one without a number: %+v", r)
 	}
-	if r := got[2]; r.Text != "ls; curl" || r.Verdict != "deny" || r.Outcome() != "failed" || r.Actor != "me" || r.Micros != 9 {
+	if r := got[2]; r.Text != "ls; curl" || r.Verdict != "deny" || r.Outcome() != "failed" || r.Actor != "me" ||
+		r.Micros != 9 {
 		t.Errorf("one that failed: %+v", r)
 	}
 	if r := got[3]; r.Outcome() != "running" || r.Verdict != "allow" {
@@ -159,7 +173,8 @@ func TestRequests(t *testing.T) {
 }
 
 func TestVisible(t *testing.T) {
-	for in, want := range map[string]string{"a\tb\n": "a\tb\n", "日本語 é": "日本語 é", "a\u202eb": "a‹U+202E›b", "\x1b[2J": "‹U+001B›[2J", "x\u200b": "x‹U+200B›", "\u2028": "‹U+2028›", "\r": "‹U+000D›"} {
+	for in, want := range map[string]string{"a\tb\n": "a\tb\n", "日本語 é": "日本語 é", "a\u202eb": "a‹U+202E›b",
+		"\x1b[2J": "‹U+001B›[2J", "x\u200b": "x‹U+200B›", "\u2028": "‹U+2028›", "\r": "‹U+000D›"} {
 		if got := visible(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}

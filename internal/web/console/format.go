@@ -35,7 +35,8 @@ func deceptive(r rune) bool {
 	if r == '\n' || r == '\t' {
 		return false
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar || r == '\u115f' || r == '\u3164'
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar ||
+		r == '\u115f' || r == '\u3164'
 }
 
 // whole writes a number with its thousands apart.

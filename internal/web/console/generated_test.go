@@ -26,7 +26,8 @@ func TestGenerated(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b, text bytes.Buffer
-		if _, err := generator.Generate(parsed, &b, generator.WithFileName(file), generator.WithVersion(templ.Version())); err != nil {
+		if _, err := generator.Generate(parsed, &b, generator.WithFileName(file),
+			generator.WithVersion(templ.Version())); err != nil {
 			t.Fatal(err)
 		}
 		want, err := format.Source(b.Bytes())

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"hako/internal/app/secretary/sessions"
+	"hako/internal/testload"
 )
 
 // laid is an answer as the page shows it.
@@ -24,32 +25,33 @@ func laid(t testing.TB, text string) string {
 
 func TestSaid(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                     "",
-		"one\ntwo\n\nthree":                    "<p>one\ntwo</p><p>three</p>",
-		"## What to do\nthis":                  `<p class="head"><strong>What to do</strong></p><p>this</p>`,
-		"#no heading":                          "<p>#no heading</p>",
-		"use `rm -r a*` **now**":               "<p>use <code>rm -r a*</code> <strong>now</strong></p>",
-		"``a`b``":                              "<p><code>a`b</code></p>",
-		"**bold `code`**":                      "<p><strong>bold <code>code</code></strong></p>",
-		"2 * 3 ** 4 ` [x]":                     "<p>2 * 3 ** 4 ` [x]</p>",
-		"[docs](https://x.test/a)!":            "<p>docs (https://x.test/a)!</p>",
-		"[x](javascript:alert(1))":             "<p>x (javascript:alert(1))</p>",
-		"[https://a](https://a)":               "<p>https://a</p>",
-		"list:\n- a\n- b\nend":                 "<p>list:</p><ul><li>a</li><li>b</li></ul><p>end</p>",
-		"* a\n\n* b":                           "<ul><li>a</li><li>b</li></ul>",
-		"  - a\n  - b":                         "<ul><li>a</li><li>b</li></ul>",
-		"1. a\n   - x\n   - y\n2. b":           `<ol start="1"><li>a<ul><li>x</li><li>y</li></ul></li><li>b</li></ol>`,
-		"3) c\n4) d":                           `<ol start="3"><li>c</li><li>d</li></ol>`,
-		"2026. Was it":                         "<p>2026. Was it</p>",
-		"- a\n\n  more\n- b":                   "<ul><li>a<p>more</p></li><li>b</li></ul>",
-		"- a\n  more":                          "<ul><li>a\nmore</li></ul>",
-		"-\n--- \n-x":                          "<p>-\n--- \n-x</p>",
-		"```sh\nls | wc -l\n\n# x\n```\nafter": `<pre class="code" tabindex="0"><code>ls | wc -l` + "\n\n" + `# x</code></pre><p>after</p>`,
-		"~~~\n```\n~~~":                        `<pre class="code" tabindex="0"><code>` + "```" + `</code></pre>`,
-		"```\nnot over":                        `<pre class="code" tabindex="0"><code>not over</code></pre>`,
-		"- a\n  ```\n  b\n  ```":               `<ul><li>a<pre class="code" tabindex="0"><code>b</code></pre></li></ul>`,
-		"``` a ``` b":                          "<p><code> a </code> b</p>",
-		"- **請求書**: 10日\n- `ls`":               "<ul><li><strong>請求書</strong>: 10日</li><li><code>ls</code></li></ul>",
+		"":                           "",
+		"one\ntwo\n\nthree":          "<p>one\ntwo</p><p>three</p>",
+		"## What to do\nthis":        `<p class="head"><strong>What to do</strong></p><p>this</p>`,
+		"#no heading":                "<p>#no heading</p>",
+		"use `rm -r a*` **now**":     "<p>use <code>rm -r a*</code> <strong>now</strong></p>",
+		"``a`b``":                    "<p><code>a`b</code></p>",
+		"**bold `code`**":            "<p><strong>bold <code>code</code></strong></p>",
+		"2 * 3 ** 4 ` [x]":           "<p>2 * 3 ** 4 ` [x]</p>",
+		"[docs](https://x.test/a)!":  "<p>docs (https://x.test/a)!</p>",
+		"[x](javascript:alert(1))":   "<p>x (javascript:alert(1))</p>",
+		"[https://a](https://a)":     "<p>https://a</p>",
+		"list:\n- a\n- b\nend":       "<p>list:</p><ul><li>a</li><li>b</li></ul><p>end</p>",
+		"* a\n\n* b":                 "<ul><li>a</li><li>b</li></ul>",
+		"  - a\n  - b":               "<ul><li>a</li><li>b</li></ul>",
+		"1. a\n   - x\n   - y\n2. b": `<ol start="1"><li>a<ul><li>x</li><li>y</li></ul></li><li>b</li></ol>`,
+		"3) c\n4) d":                 `<ol start="3"><li>c</li><li>d</li></ol>`,
+		"2026. Was it":               "<p>2026. Was it</p>",
+		"- a\n\n  more\n- b":         "<ul><li>a<p>more</p></li><li>b</li></ul>",
+		"- a\n  more":                "<ul><li>a\nmore</li></ul>",
+		"-\n--- \n-x":                "<p>-\n--- \n-x</p>",
+		"```sh\nls | wc -l\n\n# x\n```\nafter": `<pre class="code" tabindex="0"><code>ls | wc -l` + "\n\n" +
+			`# x</code></pre><p>after</p>`,
+		"~~~\n```\n~~~":          `<pre class="code" tabindex="0"><code>` + "```" + `</code></pre>`,
+		"```\nnot over":          `<pre class="code" tabindex="0"><code>not over</code></pre>`,
+		"- a\n  ```\n  b\n  ```": `<ul><li>a<pre class="code" tabindex="0"><code>b</code></pre></li></ul>`,
+		"``` a ``` b":            "<p><code> a </code> b</p>",
+		"- **請求書**: 10日\n- `ls`": "<ul><li><strong>請求書</strong>: 10日</li><li><code>ls</code></li></ul>",
 	} {
 		if got := laid(t, in); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", in, got, want)
@@ -58,7 +60,8 @@ func TestSaid(t *testing.T) {
 }
 
 // safeTags are all that an answer may become.
-var safeTags = map[string]bool{"html": true, "head": true, "body": true, "p": true, "ul": true, "ol": true, "li": true, "pre": true, "code": true, "strong": true}
+var safeTags = map[string]bool{"html": true, "head": true, "body": true, "p": true, "ul": true, "ol": true, "li": true,
+	"pre": true, "code": true, "strong": true}
 
 // harmless fails if something else than safe elements came of a text, or if it
 // hides anything.
@@ -79,11 +82,14 @@ func harmless(t testing.TB, in, out string) {
 	}
 }
 
-var wraps = []string{"%", "`%`", "``%``", "**%**", "[%](%)", "- %", "1. %", "  - %", "```%\n%\n```", "# %", "- a\n  %", "> %", "<%>", "**[`%`](%)**", "![%](%)", "| % | % |", "<!-- % -->", "&lt;%&gt;", "```\n%", "**%"}
+var wraps = []string{"%", "`%`", "``%``", "**%**", "[%](%)", "- %", "1. %", "  - %", "```%\n%\n```", "# %", "- a\n  %",
+	"> %", "<%>", "**[`%`](%)**", "![%](%)", "| % | % |", "<!-- % -->", "&lt;%&gt;", "```\n%", "**%"}
 
 // TestSaidHostile: whatever a model says, in whatever marks, stays text.
 func TestSaidHostile(t *testing.T) {
-	for _, bad := range []string{hostile, "</code></pre><script>alert(1)</script>", `" onmouseover="alert(1)`, "<svg/onload=alert(1)>", "<a href=javascript:alert(1)>x</a>", "&#60;script&#62;", "<style>*{display:none}</style>", "]()<img src=x>", "\xff\xfe<b>"} {
+	for _, bad := range []string{hostile, "</code></pre><script>alert(1)</script>", `" onmouseover="alert(1)`,
+		"<svg/onload=alert(1)>", "<a href=javascript:alert(1)>x</a>", "&#60;script&#62;", "<style>*{display:none}</style>",
+		"]()<img src=x>", "\xff\xfe<b>"} {
 		for _, wrap := range wraps {
 			in := strings.ReplaceAll(wrap, "%", bad)
 			harmless(t, in, laid(t, in))
@@ -100,11 +106,12 @@ func FuzzSaid(f *testing.F) {
 
 // TestSaidQuick: no text takes long, however it is made.
 func TestSaidQuick(t *testing.T) {
-	for _, part := range []string{"[", "](", "[a](", "`", "**", "**`", "- ", "  ", "- a\n  ", "  - \n", "```\n", "1. a\n", "* * ", "`` ` "} {
+	for _, part := range []string{"[", "](", "[a](", "`", "**", "**`", "- ", "  ", "- a\n  ", "  - \n", "```\n", "1. a\n",
+		"* * ", "`` ` "} {
 		text := strings.Repeat(part, longestSaid/len(part))
 		began := time.Now()
 		laid(t, text)
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > testload.Bound(2*time.Second) {
 			t.Errorf("%d bytes of %q take %v", len(text), part, took)
 		}
 	}
@@ -121,9 +128,11 @@ func TestSaidQuick(t *testing.T) {
 // TestConversation: what she says is laid out, what people say is not.
 func TestConversation(t *testing.T) {
 	w := newWorld(false)
-	w.messages = []sessions.Message{{Role: "user", Text: "**a** <b>"}, {Role: "assistant", Text: "**b** <i>"}, {Role: "odd", Text: "- c"}}
+	w.messages = []sessions.Message{{Role: "user", Text: "**a** <b>"}, {Role: "assistant", Text: "**b** <i>"},
+		{Role: "odd", Text: "- c"}}
 	_, page := openDoor(t, w).get(t, "/secretary")
-	for _, want := range []string{`<div class="said">**a** &lt;b&gt;</div>`, `<div class="said"><p><strong>b</strong> &lt;i&gt;</p></div>`, `<div class="said">- c</div>`} {
+	for _, want := range []string{`<div class="said">**a** &lt;b&gt;</div>`,
+		`<div class="said"><p><strong>b</strong> &lt;i&gt;</p></div>`, `<div class="said">- c</div>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is not in the page", want)
 		}
@@ -151,7 +160,8 @@ func TestLayOut(t *testing.T) {
 		cookie, proof, body string
 		want                int
 	}{
-		{goodCookie, goodCSRF, `{"text":"x"}`, 200}, {"x", goodCSRF, `{"text":"x"}`, 401}, {goodCookie, "x", `{"text":"x"}`, 401}, {goodCookie, "", `{"text":"x"}`, 401},
+		{goodCookie, goodCSRF, `{"text":"x"}`, 200}, {"x", goodCSRF, `{"text":"x"}`, 401},
+		{goodCookie, "x", `{"text":"x"}`, 401}, {goodCookie, "", `{"text":"x"}`, 401},
 		{goodCookie, goodCSRF, `{`, 400}, {goodCookie, goodCSRF, `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, 400},
 	} {
 		if got := post(c.cookie, c.proof, c.body); got != c.want {

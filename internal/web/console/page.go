@@ -31,7 +31,8 @@ type page struct {
 
 func (c *console) newPage(r *http.Request, name string) *page {
 	lang := spoken(r)
-	p := &page{Name: name, Lang: lang, Theme: theme(r), Here: r.URL.RequestURI(), Now: c.now(), Zone: c.Zone, words: c.words[lang], reasons: c.reasons[lang], assets: c.assets}
+	p := &page{Name: name, Lang: lang, Theme: theme(r), Here: r.URL.RequestURI(), Now: c.now(), Zone: c.Zone,
+		words: c.words[lang], reasons: c.reasons[lang], assets: c.assets}
 	if p.Zone == nil {
 		p.Zone = time.Local
 	}

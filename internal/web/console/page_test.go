@@ -50,8 +50,10 @@ func attr(n *html.Node, name string) string {
 }
 
 // views are pages in all their forms.
-var views = []string{"/now", "/approvals", "/secretary", "/secretary?session=s2", "/tasks", "/tasks?id=github/acme/shop-api/issue/9", "/sandboxes", "/sandboxes?box=b&job=j1",
-	"/budget", "/budget?days=7", "/audit", "/audit?verify=1", "/audit?text=git&what=asked", "/policy", "/policy?command=curl+x+|+sh", "/nothing-here"}
+var views = []string{"/now", "/approvals", "/secretary", "/secretary?session=s2", "/tasks",
+	"/tasks?id=github/acme/shop-api/issue/9", "/sandboxes", "/sandboxes?box=b&job=j1",
+	"/budget", "/budget?days=7", "/audit", "/audit?verify=1", "/audit?text=git&what=asked", "/policy",
+	"/policy?command=curl+x+|+sh", "/nothing-here"}
 
 // TestPages: each is whole, strict about script and style, and says who it is.
 func TestPages(t *testing.T) {
@@ -114,11 +116,15 @@ const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u
 // poison puts hostile text wherever a text of others is shown.
 func poison(w *world) {
 	bad := hostile
-	w.events = []records.Entry{{Seq: 1, Time: w.now, ID: bad, Actor: bad, What: bad, Text: bad, Effect: bad, Rule: bad, Reason: bad, Error: bad}}
-	w.questions = []questions.Question{{ID: "a/../b?" + bad, Question: gate.Question{Actor: bad, Command: bad, Dir: bad, Reason: bad, Why: bad, Rule: bad}, Asked: w.now, Ends: w.now.Add(time.Minute)}}
+	w.events = []records.Entry{{Seq: 1, Time: w.now, ID: bad, Actor: bad, What: bad, Text: bad, Effect: bad, Rule: bad,
+		Reason: bad, Error: bad}}
+	w.questions = []questions.Question{{ID: "a/../b?" + bad, Question: gate.Question{Actor: bad, Command: bad, Dir: bad,
+		Reason: bad, Why: bad, Rule: bad}, Asked: w.now, Ends: w.now.Add(time.Minute)}}
 	w.todos = []sessions.Todo{{ID: 1, Title: bad, Note: bad, Status: "open", Priority: bad, Due: bad}}
-	w.tasks = []tasks.Status{{ID: bad, Name: bad, Title: bad, URL: "javascript:alert(1)", State: bad, Phase: bad, Worker: bad, Plan: []string{bad}, Goal: bad, Why: bad, Summary: bad, Proposal: "javascript:alert(2)", Changed: w.now}}
-	w.boxes = []sandboxes.Sandbox{{ID: bad, Kind: bad, Environment: bad, State: bad, Owner: bad, Network: bad, Created: w.now, Jobs: []sandboxes.Job{{ID: bad, Command: bad, State: bad}}}}
+	w.tasks = []tasks.Status{{ID: bad, Name: bad, Title: bad, URL: "javascript:alert(1)", State: bad, Phase: bad,
+		Worker: bad, Plan: []string{bad}, Goal: bad, Why: bad, Summary: bad, Proposal: "javascript:alert(2)", Changed: w.now}}
+	w.boxes = []sandboxes.Sandbox{{ID: bad, Kind: bad, Environment: bad, State: bad, Owner: bad, Network: bad,
+		Created: w.now, Jobs: []sandboxes.Job{{ID: bad, Command: bad, State: bad}}}}
 }
 
 // TestHostile: text of others stays text, wherever it is, and shows what hides
@@ -128,8 +134,10 @@ func TestHostile(t *testing.T) {
 	poison(w)
 	d := openDoor(t, w)
 	query := "<script>alert(1)</script>%22%3E%E2%80%AE"
-	for _, path := range append(slices.Clone(views), "/policy?filter="+query+"&command="+query+"&profile="+query, "/audit?text="+query+"&before=-9&since=x&actor="+query,
-		"/secretary?session="+query, "/tasks?id="+query, "/sandboxes?box="+query+"&job="+query, "/budget?days=-1", "/"+query, "/login?next="+query+"&failed="+query) {
+	for _, path := range append(slices.Clone(views), "/policy?filter="+query+"&command="+query+"&profile="+query,
+		"/audit?text="+query+"&before=-9&since=x&actor="+query,
+		"/secretary?session="+query, "/tasks?id="+query, "/sandboxes?box="+query+"&job="+query, "/budget?days=-1", "/"+query,
+		"/login?next="+query+"&failed="+query) {
 		_, page := d.get(t, path)
 		inline(t, path, page)
 		elements(t, page, func(n *html.Node) {
@@ -169,7 +177,8 @@ func TestMissing(t *testing.T) {
 // TestBroken: what goes wrong in a source is shown with what to do about it.
 func TestBroken(t *testing.T) {
 	w := newWorld(false)
-	w.broken = &fault.Error{Kind: fault.Unavailable, Op: "open record", Why: "the database is locked", Hint: "end the other <program>"}
+	w.broken = &fault.Error{Kind: fault.Unavailable, Op: "open record", Why: "the database is locked",
+		Hint: "end the other <program>"}
 	d := openDoor(t, w)
 	for _, name := range navigation {
 		_, page := d.get(t, "/"+name)
@@ -213,7 +222,8 @@ func TestForms(t *testing.T) {
 					fields[attr(f, "name")] = attr(f, "value")
 				}
 			}
-			if fields["csrf"] != goodCSRF || fields["back"] != path && !strings.Contains(path, "?") || attr(n, "action") != attr(n, "data-api") {
+			if fields["csrf"] != goodCSRF || fields["back"] != path && !strings.Contains(path, "?") ||
+				attr(n, "action") != attr(n, "data-api") {
 				t.Errorf("%s: form to %s has %v", path, attr(n, "action"), fields)
 			}
 		})
@@ -232,7 +242,8 @@ func TestOneDayUsed(t *testing.T) {
 			t.Errorf("the only column is at %s, not at the right end", x)
 		}
 	})
-	for _, want := range []string{`viewBox="0 0 300.00 100"`, ">$1.00</span>", ">$0.50</span>", ">2</span>", ">1</span>", "Left, all runs together", "no limit is set", "quota.total_tokens"} {
+	for _, want := range []string{`viewBox="0 0 300.00 100"`, ">$1.00</span>", ">$0.50</span>", ">2</span>", ">1</span>",
+		"Left, all runs together", "no limit is set", "quota.total_tokens"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %s", want)
 		}
@@ -243,7 +254,8 @@ func TestOneDayUsed(t *testing.T) {
 type thrifty struct{ now time.Time }
 
 func (b thrifty) Days(context.Context, int) ([]records.Day, error) {
-	return []records.Day{{Day: b.now.Format(time.DateOnly), Models: []records.ModelUsage{{Model: "m", Calls: 1, Tokens: 90, Cost: 0.9}}}}, nil
+	return []records.Day{{Day: b.now.Format(time.DateOnly),
+		Models: []records.ModelUsage{{Model: "m", Calls: 1, Tokens: 90, Cost: 0.9}}}}, nil
 }
 
 func (thrifty) Left(context.Context) (records.Left, error) {
@@ -257,8 +269,10 @@ func TestProfiles(t *testing.T) {
 	d := openDoor(t, w)
 	d.console.Profiles = []string{"virtual", "container", "outside", "mine"}
 	_, page := d.get(t, "/policy?profile=container")
-	for _, want := range []string{`<label for="profile">Rules for</label>`, `<option value="">programs of this machine</option>`, `<option value="virtual">the closed shell (virtual)</option>`,
-		`<option value="container" selected>containers</option>`, `<option value="outside">tools beyond this machine</option>`, `<option value="mine">mine</option>`} {
+	for _, want := range []string{`<label for="profile">Rules for</label>`,
+		`<option value="">programs of this machine</option>`, `<option value="virtual">the closed shell (virtual)</option>`,
+		`<option value="container" selected>containers</option>`,
+		`<option value="outside">tools beyond this machine</option>`, `<option value="mine">mine</option>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %s", want)
 		}
@@ -268,7 +282,11 @@ func TestProfiles(t *testing.T) {
 // TestStranger: who has not logged in sees the login and nothing else.
 func TestStranger(t *testing.T) {
 	d := openDoor(t, newWorld(false))
-	for _, c := range []http.Handler{New(Options{Sources: d.world.sources()}), New(Options{Sources: d.world.sources(), Session: func(*http.Request) (access.Actor, string, bool) { return access.Actor{}, "", false }})} {
+	for _, c := range []http.Handler{New(Options{Sources: d.world.sources()}),
+		New(Options{Sources: d.world.sources(), Session: func(*http.Request) (access.Actor, string,
+			bool) {
+			return access.Actor{}, "", false
+		}})} {
 		for _, path := range views {
 			w := httptest.NewRecorder()
 			c.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -279,7 +297,8 @@ func TestStranger(t *testing.T) {
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, httptest.NewRequest("GET", "/login?next=/audit&failed=denied", nil))
 		page := w.Body.String()
-		if !strings.Contains(page, `name="next" value="/audit"`) || !strings.Contains(page, "There is no such token") || strings.Contains(page, "mika") {
+		if !strings.Contains(page, `name="next" value="/audit"`) || !strings.Contains(page, "There is no such token") ||
+			strings.Contains(page, "mika") {
 			t.Errorf("login: %s", page)
 		}
 		inline(t, "/login", page)
@@ -288,7 +307,9 @@ func TestStranger(t *testing.T) {
 
 // TestLocal: no link to us leads elsewhere.
 func TestLocal(t *testing.T) {
-	for in, want := range map[string]string{"/audit?text=a": "/audit?text=a", "": "/", "https://evil": "/", "//evil": "/", `/\evil`: "/", "javascript:alert(1)": "/", "evil": "/", "/login?next=/x": "/", "/prefer?lang=ja": "/", "/a\x00": "/", "%zz": "/"} {
+	for in, want := range map[string]string{"/audit?text=a": "/audit?text=a", "": "/", "https://evil": "/", "//evil": "/",
+		`/\evil`: "/", "javascript:alert(1)": "/", "evil": "/", "/login?next=/x": "/", "/prefer?lang=ja": "/", "/a\x00": "/",
+		"%zz": "/"} {
 		if got := local(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
@@ -302,7 +323,8 @@ func TestPrefer(t *testing.T) {
 	if resp.Header.Get("Location") != "/audit?text=a" || len(resp.Cookies()) != 2 || !resp.Cookies()[0].HttpOnly {
 		t.Errorf("%v", resp.Header)
 	}
-	if resp, _ := d.get(t, "/prefer?lang=xx&theme=%22&back=//evil"); len(resp.Cookies()) != 0 || resp.Header.Get("Location") != "/" {
+	if resp, _ := d.get(t, "/prefer?lang=xx&theme=%22&back=//evil"); len(resp.Cookies()) != 0 ||
+		resp.Header.Get("Location") != "/" {
 		t.Errorf("%v", resp.Header)
 	}
 	_, page := d.get(t, "/audit", "Cookie", langCookie+"=ja; "+themeCookie+"=dark")
@@ -317,13 +339,15 @@ func TestAssets(t *testing.T) {
 	if err != nil || len(script) > 30_000 {
 		t.Errorf("the script has %d bytes, most is 30 KB (%v)", len(script), err)
 	}
-	if bytes.Contains(script, []byte("innerHTML")) || bytes.Contains(script, []byte("eval(")) || bytes.Contains(script, []byte("http://")) {
+	if bytes.Contains(script, []byte("innerHTML")) || bytes.Contains(script, []byte("eval(")) ||
+		bytes.Contains(script, []byte("http://")) {
 		t.Error("the script makes markup of text, or reaches out")
 	}
 	d := openDoor(t, newWorld(false))
 	address := loadAssets().address("console.js")
 	resp, body := d.get(t, address)
-	if body != string(script) || !strings.Contains(resp.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") {
+	if body != string(script) || !strings.Contains(resp.Header.Get("Cache-Control"), "immutable") ||
+		!strings.HasPrefix(resp.Header.Get("Content-Type"), "text/javascript") {
 		t.Errorf("%s: %v", address, resp.Header)
 	}
 	if resp, _ := d.get(t, address, "If-None-Match", resp.Header.Get("ETag")); resp.StatusCode != http.StatusNotModified {
@@ -333,7 +357,8 @@ func TestAssets(t *testing.T) {
 		t.Error("an old address is kept")
 	}
 	for _, path := range []string{"/assets/none.js", "/assets/..%2fconsole.go", "/assets/"} {
-		if resp, _ := d.get(t, path); resp.StatusCode == 200 && resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		if resp, _ := d.get(t, path); resp.StatusCode == 200 &&
+			resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d", path, resp.StatusCode)
 		}
 	}
@@ -370,7 +395,10 @@ func TestSlow(t *testing.T) {
 	w := newWorld(false)
 	s := w.sources()
 	s.Policy = stuck{}
-	c := New(Options{Sources: s, Wait: 20 * time.Millisecond, Session: func(*http.Request) (access.Actor, string, bool) { return access.Actor{Name: "x"}, "", true }})
+	c := New(Options{Sources: s, Wait: 20 * time.Millisecond, Session: func(*http.Request) (access.Actor, string,
+		bool) {
+		return access.Actor{Name: "x"}, "", true
+	}})
 	rec := httptest.NewRecorder()
 	c.ServeHTTP(rec, httptest.NewRequest("GET", "/policy", nil))
 	if !strings.Contains(rec.Body.String(), "did not answer in time") {
@@ -388,7 +416,8 @@ func TestFew(t *testing.T) {
 	d, newest := openDoor(t, w), len(w.events)
 	_, now := d.get(t, "/now")
 	first, rest, _ := strings.Cut(now, "<noscript>")
-	if n, m := strings.Count(first, `role="option"`), strings.Count(rest, `role="option"`); n != firstRows || n+m != newestEvents {
+	if n, m := strings.Count(first, `role="option"`), strings.Count(rest, `role="option"`); n != firstRows ||
+		n+m != newestEvents {
 		t.Errorf("now draws %d requests, and %d for those without the script", n, m)
 	}
 	if !strings.Contains(now, fmt.Sprintf(`data-after="%d"`, newest-newestEvents)) {
@@ -398,7 +427,8 @@ func TestFew(t *testing.T) {
 		t.Errorf("of a list that the script does not draw %d are drawn", len(all))
 	}
 	_, record := d.get(t, "/audit")
-	if n := strings.Count(record, `class="event `); n != 25 || !strings.Contains(record, fmt.Sprintf("before=%d", newest-24)) {
+	if n := strings.Count(record, `class="event `); n != 25 ||
+		!strings.Contains(record, fmt.Sprintf("before=%d", newest-24)) {
 		t.Errorf("audit draws %d events, or does not lead to older ones", n)
 	}
 	_, budget := d.get(t, "/budget?days=90")

@@ -26,7 +26,8 @@ type policyView struct {
 }
 
 func (c *console) drawPolicy(ctx context.Context, p *page, q url.Values) templ.Component {
-	v := policyView{There: c.Sources.Policy != nil, Profiles: c.Profiles, Filter: q.Get("filter"), Command: q.Get("command")}
+	v := policyView{There: c.Sources.Policy != nil, Profiles: c.Profiles, Filter: q.Get("filter"),
+		Command: q.Get("command")}
 	if slices.Contains(c.Profiles, q.Get("profile")) {
 		v.Profile = q.Get("profile")
 	}
@@ -45,7 +46,8 @@ func (c *console) drawPolicy(ctx context.Context, p *page, q url.Values) templ.C
 func (p *page) matching(rules []records.Rule, text string) []records.Rule {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return slices.DeleteFunc(slices.Clone(rules), func(r records.Rule) bool {
-		return !strings.Contains(strings.ToLower(r.Effect+" "+r.Words+"\n"+r.Reason+"\n"+p.Reason(r.Reason)+"\n"+r.Where), text)
+		return !strings.Contains(strings.ToLower(r.Effect+" "+r.Words+"\n"+r.Reason+"\n"+p.Reason(r.Reason)+"\n"+r.Where),
+			text)
 	})
 }
 

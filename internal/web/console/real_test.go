@@ -60,7 +60,8 @@ func throughRealDoor(fake *tab) {
 	b.Forgive("status of 401")
 	b.Do(chromedp.SetValue("#token", token), chromedp.Click(".login .primary"))
 	b.Until("document.querySelector('#ask-q7Hk2')")
-	b.Insist("!document.querySelector('#ask-q7Hk2') && document.querySelector('#waiting').textContent === '1'", chromedp.Click("#ask-q7Hk2 button[value=session]"))
+	b.Insist("!document.querySelector('#ask-q7Hk2') && document.querySelector('#waiting').textContent === '1'",
+		chromedp.Click("#ask-q7Hk2 button[value=session]"))
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "How many?"), chromedp.Click("#compose button"))
 	b.Until("document.querySelector('.did') && !document.querySelector('.message[aria-busy]') && document.querySelector('#todo-90')")
@@ -77,7 +78,8 @@ func throughRealDoor(fake *tab) {
 	b.Until("document.querySelector('#live-state').textContent === 'live' && document.querySelector('.virtual .row')")
 	b.Do(chromedp.Click(".person button"))
 	b.Until("location.pathname === '/login'")
-	for _, want := range []string{"mika: log in", "mika: answer question q7Hk2 session", "mika: pause task github/acme/shop-api/issue/12", "mika: change to-do 4"} {
+	for _, want := range []string{"mika: log in", "mika: answer question q7Hk2 session",
+		"mika: pause task github/acme/shop-api/issue/12", "mika: change to-do 4"} {
 		if told := recorded(); !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			b.t.Errorf("not on record: %s in %q", want, told)
 		}
@@ -99,7 +101,8 @@ func TestWithoutScript(t *testing.T) {
 		page, _ := io.ReadAll(resp.Body)
 		return resp, string(page)
 	}
-	if _, page := post("/login", url.Values{"token": {"wrong"}, "next": {"/approvals"}}); !strings.Contains(page, "There is no such token") || !strings.Contains(page, `value="/approvals"`) {
+	if _, page := post("/login", url.Values{"token": {"wrong"}, "next": {"/approvals"}}); !strings.Contains(page,
+		"There is no such token") || !strings.Contains(page, `value="/approvals"`) {
 		t.Error("a wrong token is not said to be wrong")
 	}
 	resp, page := post("/login", url.Values{"token": {token}, "next": {"/approvals"}})
@@ -112,7 +115,8 @@ func TestWithoutScript(t *testing.T) {
 	if resp.Request.URL.Path != "/approvals" || strings.Contains(page, "ask-q7Hk2") || w.answers["q7Hk2"] != gate.Once {
 		t.Errorf("answered at %s: %v", resp.Request.URL, w.answers)
 	}
-	resp, page = post(todosRoute, url.Values{"csrf": {csrf}, "back": {"/secretary"}, "title": {"By form"}, "priority": {"low"}})
+	resp, page = post(todosRoute, url.Values{"csrf": {csrf}, "back": {"/secretary"}, "title": {"By form"},
+		"priority": {"low"}})
 	if resp.Request.URL.Path != "/secretary" || !strings.Contains(page, "By form") {
 		t.Errorf("added at %s", resp.Request.URL)
 	}

@@ -44,7 +44,8 @@ func (l todoColumn) Name() string {
 
 // lanes sorts to-dos.
 func todoColumns(all []sessions.Todo) []todoColumn {
-	some := []todoColumn{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"}, {Status: "open", Priority: "low"}, {Status: "done"}}
+	some := []todoColumn{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"},
+		{Status: "open", Priority: "low"}, {Status: "done"}}
 	for _, t := range all {
 		i := 1
 		switch {
@@ -82,7 +83,8 @@ func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (e
 	if !named && len(v.Sessions) > 0 {
 		v.Session = v.Sessions[0].ID
 	}
-	if i := slices.IndexFunc(v.Sessions, func(s sessions.Session) bool { return s.ID == v.Session }); i >= 0 && v.Sessions[i].Busy {
+	if i := slices.IndexFunc(v.Sessions, func(s sessions.Session) bool { return s.ID == v.Session }); i >= 0 &&
+		v.Sessions[i].Busy {
 		v.Busy, v.Asks = true, c.asks(ctx, v.Session)
 	}
 	if v.Speaks, err = c.Sources.Secretary.Speaks(ctx); err != nil || v.Session == "" {

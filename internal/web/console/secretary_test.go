@@ -12,6 +12,7 @@ import (
 	"hako/internal/app/records"
 	"hako/internal/app/secretary/sessions"
 	"hako/internal/fakes/browser"
+	"hako/internal/testload"
 )
 
 // asked lays a question of the secretary on the desk.
@@ -30,9 +31,12 @@ func approveInChat(b *tab) {
 	goOn := make(chan struct{})
 	b.chat = func(tell func(sessions.Turn)) {
 		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls\ntouch made","reason":"to leave a mark"}`)})
-		b.asked(questions.Question{ID: "other", Question: gate.Question{Actor: "agent:coder", Command: "touch made", Script: "ls\ntouch made"}})
-		b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made", Script: "ls\ntouch made"}, Session: "s2"})
-		b.asked(questions.Question{ID: "mine", Question: gate.Question{Actor: "secretary", Command: "touch made", Script: "ls\ntouch made", Why: "it makes files"}, Session: "s1"})
+		b.asked(questions.Question{ID: "other", Question: gate.Question{Actor: "agent:coder", Command: "touch made",
+			Script: "ls\ntouch made"}})
+		b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made",
+			Script: "ls\ntouch made"}, Session: "s2"})
+		b.asked(questions.Question{ID: "mine", Question: gate.Question{Actor: "secretary", Command: "touch made",
+			Script: "ls\ntouch made", Why: "it makes files"}, Session: "s1"})
 		<-goOn
 		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls\ntouch made", Seconds: 0.5}})
 		tell(sessions.Turn{Type: "done"})
@@ -40,7 +44,8 @@ func approveInChat(b *tab) {
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelector('.action .end').textContent === 'waits for an answer' && document.querySelectorAll('.action .answers button').length === 3")
-	if card := browser.JS[string](b.Tab, "document.querySelector('.action').innerText"); !strings.Contains(card, "it makes files") || !strings.Contains(card, " s") {
+	if card := browser.JS[string](b.Tab, "document.querySelector('.action').innerText"); !strings.Contains(card,
+		"it makes files") || !strings.Contains(card, " s") {
 		b.t.Errorf("the card says %s", card)
 	}
 	if browser.JS[bool](b.Tab, "document.querySelector('#stop').hidden") {
@@ -61,7 +66,8 @@ func approveInChat(b *tab) {
 // what she asks and stop her, and sees what she has said when it is done.
 func comeBack(b *tab) {
 	b.busy, b.messages = true, []sessions.Message{{Role: "user", Text: "make it", Time: b.now}}
-	b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made"}, Session: "s2"})
+	b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made"},
+		Session: "s2"})
 	b.Visit("/secretary")
 	b.Until("document.querySelector('#answering').textContent.includes('still answering') && !document.querySelector('#stop').hidden && document.querySelector('#answering #ask-q9Zp4') && document.querySelectorAll('#answering .ask').length === 1")
 	b.report(b.accessCheck(), "answering")
@@ -69,7 +75,7 @@ func comeBack(b *tab) {
 	b.Until("!document.querySelector('#answering .ask')")
 	b.Do(chromedp.Click("#stop"))
 	b.Until("document.querySelector('#answering')")
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(testload.Bound(5 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		b.world.Lock()
 		stopped := len(b.stopped) == 1 && b.stopped[0] == "s1"
 		b.world.Unlock()
@@ -94,7 +100,8 @@ func comeBack(b *tab) {
 func openedAgain(b *tab) {
 	b.messages = []sessions.Message{
 		{Role: "system", Text: "BASHコマンド実行結果:\nraw", Results: []sessions.Outcome{
-			{Command: "ls -l", Reason: "to look", Exit: 2, Stdout: "a\n", Stderr: "b\n"}, {Command: "rm x", Denied: "a rule says no"}}},
+			{Command: "ls -l", Reason: "to look", Exit: 2, Stdout: "a\n", Stderr: "b\n"},
+			{Command: "rm x", Denied: "a rule says no"}}},
 		{Role: "system", Text: "To-do list\n<b>milk</b>"},
 	}
 	b.Visit("/secretary")
@@ -119,13 +126,15 @@ func moments(b *tab) {
 	b.Until("document.querySelector('.virtual .row .end').textContent === 'ordered'")
 	for _, text := range []string{"first", "second"} {
 		b.write(records.Entry{Time: b.now, ID: "m", Actor: "secretary", What: "asked", Text: text})
-		b.Until("document.querySelector('.row .what').textContent === '" + text + "' && document.querySelector('.row .end').textContent === 'running'")
+		b.Until("document.querySelector('.row .what').textContent === '" + text +
+			"' && document.querySelector('.row .end').textContent === 'running'")
 		b.write(records.Entry{Time: b.now, ID: "m", Actor: "secretary", What: "model", Text: text, Micros: 1500})
 		b.Until("document.querySelector('.row .end').textContent === '1.50 ms'")
 	}
 	b.write(records.Entry{Time: b.now, Actor: "user", What: "opened", Text: "https://example.com"})
 	b.Until("document.querySelector('.row .end').textContent === 'opened'")
-	if got := browser.JS[string](b.Tab, "[...document.querySelectorAll('.virtual .row')].slice(0, 4).map(e => e.children[2].textContent + ' ' + e.children[4].textContent).join(', ')"); got != "https://example.com opened, second 1.50 ms, first 1.50 ms, log in ordered" {
+	if got := browser.JS[string](b.Tab,
+		"[...document.querySelectorAll('.virtual .row')].slice(0, 4).map(e => e.children[2].textContent + ' ' + e.children[4].textContent).join(', ')"); got != "https://example.com opened, second 1.50 ms, first 1.50 ms, log in ordered" {
 		b.t.Errorf("shown: %s", got)
 	}
 	b.Do(chromedp.SetValue("#live-filter", "running"))
@@ -137,7 +146,8 @@ func moments(b *tab) {
 func TestMoments(t *testing.T) {
 	events := []records.Entry{ // newest first
 		{Seq: 9, ID: "c/1", What: "called", Text: "tool", Error: "skipped"}, {Seq: 8, What: "denied", Text: "rm"},
-		{Seq: 7, ID: "m", What: "model", Micros: 5}, {Seq: 6, ID: "m", What: "closed", Text: "file"}, {Seq: 5, ID: "m", What: "asked", Text: "gpt"},
+		{Seq: 7, ID: "m", What: "model", Micros: 5}, {Seq: 6, ID: "m", What: "closed", Text: "file"},
+		{Seq: 5, ID: "m", What: "asked", Text: "gpt"},
 		{Seq: 4, ID: "m", What: "model", Error: "gone"}, {Seq: 3, ID: "m", What: "asked", Text: "gpt"},
 		{Seq: 2, ID: "x", What: "opened", Text: "net"}, {Seq: 1, ID: "o", What: "ordered", Text: "log in"},
 	}
@@ -156,7 +166,8 @@ func TestMoments(t *testing.T) {
 func TestScriptIsMarked(t *testing.T) {
 	for _, tt := range []struct{ script, part, want string }{
 		{"ls; touch 'a b' && rm $x", "touch 'a b'", "touch 'a b'"}, {`touch "a b"; touch c`, "touch 'a b'", `touch "a b"`},
-		{"rm $x", "rm y", ""}, {"touch a\ntouch a", "touch a", "touch atouch a"}, {"echo touch a", "touch a", ""}, {"x=$(touch a)", "touch a", "touch a"}, {"if", "if", ""},
+		{"rm $x", "rm y", ""}, {"touch a\ntouch a", "touch a", "touch atouch a"}, {"echo touch a", "touch a", ""},
+		{"x=$(touch a)", "touch a", "touch a"}, {"if", "if", ""},
 	} {
 		var whole, part string
 		for _, p := range marked(tt.script, tt.part) {
@@ -170,11 +181,14 @@ func TestScriptIsMarked(t *testing.T) {
 	}
 	w := newWorld(false)
 	w.questions = []questions.Question{
-		{ID: "a", Question: gate.Question{Actor: "x", Command: "touch a", Script: "ls <b>; touch a"}, Ends: w.now.Add(time.Minute)},
-		{ID: "b", Question: gate.Question{Actor: "x", Command: "ls\n    ls", Script: "ls\nls"}, Ends: w.now.Add(2 * time.Minute)},
+		{ID: "a", Question: gate.Question{Actor: "x", Command: "touch a", Script: "ls <b>; touch a"},
+			Ends: w.now.Add(time.Minute)},
+		{ID: "b", Question: gate.Question{Actor: "x", Command: "ls\n    ls", Script: "ls\nls"},
+			Ends: w.now.Add(2 * time.Minute)},
 	}
 	_, page := openDoor(t, w).get(t, "/approvals")
-	if !strings.Contains(page, `<mark><span class="t-cmd">touch</span></mark>`) || strings.Count(page, "The whole script") != 2 || strings.Contains(page, "<b>") {
+	if !strings.Contains(page, `<mark><span class="t-cmd">touch</span></mark>`) ||
+		strings.Count(page, "The whole script") != 2 || strings.Contains(page, "<b>") {
 		t.Error("the script is not shown, or shown twice")
 	}
 }

@@ -56,7 +56,8 @@ func manyEvents(b *tab) {
 	b.flood(0, 12_000)
 	b.Until("document.querySelector('.row .what').textContent === 'echo 5999'")
 	rows := browser.JS[int](b.Tab, "document.querySelectorAll('.row').length")
-	size := browser.JS[int](b.Tab, "parseInt(document.querySelector('.virtual .row:not([hidden])').getAttribute('aria-setsize'))")
+	size := browser.JS[int](b.Tab,
+		"parseInt(document.querySelector('.virtual .row:not([hidden])').getAttribute('aria-setsize'))")
 	b.t.Logf("%d rows for %d requests; at once: %s", rows, size, b.frames())
 	if rows > 80 || size > 10_000 || size < 4_000 {
 		b.t.Error("the list draws or keeps too much")
@@ -100,7 +101,8 @@ func (b *tab) worked() float64 {
 // flood puts events on record, two for each request.
 func (b *tab) flood(from, count int) {
 	for i := from; i < from+count; i++ {
-		b.write(records.Entry{Time: b.now, ID: fmt.Sprint("m", i/2), Actor: "load", What: []string{"asked", "started"}[i%2], Text: fmt.Sprint("echo ", i/2), Effect: "allow"})
+		b.write(records.Entry{Time: b.now, ID: fmt.Sprint("m", i/2), Actor: "load", What: []string{"asked", "started"}[i%2],
+			Text: fmt.Sprint("echo ", i/2), Effect: "allow"})
 	}
 }
 
@@ -111,7 +113,8 @@ func (b *tab) frames() string {
 	if len(gaps) == 0 {
 		return "no frames"
 	}
-	return fmt.Sprintf("%d frames, p50 %.0f ms, p95 %.0f ms, worst %.0f ms", len(gaps), gaps[len(gaps)/2], gaps[len(gaps)*95/100], gaps[len(gaps)-1])
+	return fmt.Sprintf("%d frames, p50 %.0f ms, p95 %.0f ms, worst %.0f ms", len(gaps), gaps[len(gaps)/2],
+		gaps[len(gaps)*95/100], gaps[len(gaps)-1])
 }
 
 // firstPaint: every page shows something within 100 ms.
@@ -137,12 +140,14 @@ const noteAsks = "window.asks = []; (f => { window.fetch = (...all) => { asks.pu
 // paint, and is asked for in any case if that takes long. The browser tells of
 // paints in steps of a few milliseconds.
 func askedLater(b *tab) {
-	browser.Call(b.Tab, frames.AddScriptToEvaluateOnNewDocument, frames.AddScriptToEvaluateOnNewDocumentParams{Source: noteAsks})
+	browser.Call(b.Tab, frames.AddScriptToEvaluateOnNewDocument,
+		frames.AddScriptToEvaluateOnNewDocumentParams{Source: noteAsks})
 	for _, name := range navigation {
 		b.Visit("/" + name)
 		b.Until("asks.length && performance.getEntriesByName('first-paint').length")
 		first := browser.JS[float64](b.Tab, "asks[0]")
-		if paint := browser.JS[float64](b.Tab, "performance.getEntriesByName('first-paint')[0].startTime"); first < min(paint-5, 300) {
+		if paint := browser.JS[float64](b.Tab, "performance.getEntriesByName('first-paint')[0].startTime"); first < min(
+			paint-5, 300) {
 			b.t.Errorf("%s asks after %.0f ms, and paints after %.0f", name, first, paint)
 		}
 	}

@@ -25,11 +25,19 @@ func TestBrowser(t *testing.T) {
 		name string
 		does func(*tab)
 	}{
-		{"login", login}, {"approve", approve}, {"approval answered elsewhere", answeredElsewhere}, {"new question", newQuestion}, {"chat", chat}, {"chat breaks off", chatBreaks}, {"hostile chat", hostileChat}, {"chat laid out", chatLaidOut},
-		{"approve in the conversation", approveInChat}, {"come back to the conversation", comeBack}, {"opened again", openedAgain}, {"moments", moments},
-		{"voice", voice}, {"todo by mouse", todoByMouse}, {"todo by keys", todoByKeys}, {"todo added and deleted", todoAdded}, {"audit search", auditSearch}, {"policy", policyTried},
-		{"language and look", languageAndLook}, {"task", taskWatched}, {"sandboxes", boxesWatched}, {"shortcuts", shortcuts}, {"live", liveList}, {"hostile live", hostileLive}, {"many events", manyEvents},
-		{"session over", sessionOver}, {"real door", throughRealDoor}, {"phone", phone}, {"small phone", smallPhone}, {"audit form", auditForm}, {"reader's to-dos", readersTodos}, {"focus", focus}, {"access", accessible}, {"access finds", accessFinds}, {"live regions", liveRegions}, {"no motion", still}, {"closed", closed}, {"first paint", firstPaint}, {"asked later", askedLater},
+		{"login", login}, {"approve", approve}, {"approval answered elsewhere", answeredElsewhere},
+		{"new question", newQuestion}, {"chat", chat}, {"chat breaks off", chatBreaks}, {"hostile chat", hostileChat},
+		{"chat laid out", chatLaidOut},
+		{"approve in the conversation", approveInChat}, {"come back to the conversation", comeBack},
+		{"opened again", openedAgain}, {"moments", moments},
+		{"voice", voice}, {"todo by mouse", todoByMouse}, {"todo by keys", todoByKeys}, {"todo added and deleted", todoAdded},
+		{"audit search", auditSearch}, {"policy", policyTried},
+		{"language and look", languageAndLook}, {"task", taskWatched}, {"sandboxes", boxesWatched}, {"shortcuts", shortcuts},
+		{"live", liveList}, {"hostile live", hostileLive}, {"many events", manyEvents},
+		{"session over", sessionOver}, {"real door", throughRealDoor}, {"phone", phone}, {"small phone", smallPhone},
+		{"audit form", auditForm}, {"reader's to-dos", readersTodos}, {"focus", focus}, {"access", accessible},
+		{"access finds", accessFinds}, {"live regions", liveRegions}, {"no motion", still}, {"closed", closed},
+		{"first paint", firstPaint}, {"asked later", askedLater},
 	} {
 		t.Run(visit.name, func(t *testing.T) {
 			b := open(t, browser, openDoor(t, newWorld(false)))
@@ -46,7 +54,8 @@ func login(b *tab) {
 	for _, lang := range languages {
 		b.Cookie(langCookie, lang)
 		b.Do(chromedp.SendKeys("#token", "wrong"), chromedp.Click(".login .primary"))
-		b.Until("document.documentElement.lang === '" + lang + "' && document.querySelector('#login-error').textContent.trim() === '" + catalogues()[lang]["login.failed"] + "'")
+		b.Until("document.documentElement.lang === '" + lang +
+			"' && document.querySelector('#login-error').textContent.trim() === '" + catalogues()[lang]["login.failed"] + "'")
 		// The field says that it is wrong, and is soon ready for another try: the browser sets the focus when it has drawn.
 		b.Until("document.querySelector('#token').getAttribute('aria-invalid') + document.querySelector('#token').value + document.activeElement.id === 'truetoken'")
 	}
@@ -62,9 +71,11 @@ func approve(b *tab) {
 	b.Until("/\\d/.test(document.querySelector('.countdown').textContent)")
 	// What has just come or moved cannot be clicked: the click was meant for something else.
 	b.Until("document.querySelector('.moving') && (r => !document.elementFromPoint(r.x + 5, r.y + 5).closest('button'))(document.querySelector('.ask button[value=once]').getBoundingClientRect())")
-	b.Insist("!document.querySelector('#ask-q7Hk2') && document.querySelector('#ask-q9Zp4')", chromedp.Click("#ask-q7Hk2 button[value=once]"))
+	b.Insist("!document.querySelector('#ask-q7Hk2') && document.querySelector('#ask-q9Zp4')",
+		chromedp.Click("#ask-q7Hk2 button[value=once]"))
 	b.Until("document.querySelector('#waiting').textContent === '1'")
-	b.Insist("document.querySelector('#questions .calm') && document.querySelector('#waiting').hidden", chromedp.Click("#ask-q9Zp4 button[value=deny]"))
+	b.Insist("document.querySelector('#questions .calm') && document.querySelector('#waiting').hidden",
+		chromedp.Click("#ask-q9Zp4 button[value=deny]"))
 	b.world.Lock()
 	defer b.world.Unlock()
 	if b.answers["q7Hk2"] != gate.Once || b.answers["q9Zp4"] != gate.No {
@@ -77,8 +88,10 @@ func answeredElsewhere(b *tab) {
 	b.Until("document.querySelector('#waiting').textContent === '2'")
 	desk{b.world}.Answer(b, access.Actor{}, "q7Hk2", gate.No)
 	b.Until("document.querySelectorAll('.ask').length === 1")
-	browser.JS[chromedp.Void](b.Tab, "document.querySelector('#ask-q9Zp4 form').dataset.api = '/api/v1/approvals/q7Hk2/answer'")
-	b.Insist("document.querySelector('.toast')?.textContent.includes('answered already')", chromedp.Click("#ask-q9Zp4 button[value=session]"))
+	browser.JS[chromedp.Void](b.Tab,
+		"document.querySelector('#ask-q9Zp4 form').dataset.api = '/api/v1/approvals/q7Hk2/answer'")
+	b.Insist("document.querySelector('.toast')?.textContent.includes('answered already')",
+		chromedp.Click("#ask-q9Zp4 button[value=session]"))
 	b.Forgive("status of 400")
 }
 
@@ -86,7 +99,8 @@ func newQuestion(b *tab) {
 	b.Visit("/budget")
 	b.Until("document.title.startsWith('(2)')") // it listens
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"}, Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"},
+		Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#waiting').textContent === '3' && document.title.startsWith('(3)') && document.querySelector('#say').textContent.includes('3')")
@@ -94,11 +108,13 @@ func newQuestion(b *tab) {
 	b.Visit("/approvals")
 	b.Do(chromedp.Focus("#ask-q9Zp4 button[value=session]"))
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "newer", Question: gate.Question{Actor: "x", Command: "pwd"}, Asked: b.now, Ends: b.now.Add(30 * time.Second)})
+	b.questions = append(b.questions, questions.Question{ID: "newer", Question: gate.Question{Actor: "x", Command: "pwd"},
+		Asked: b.now, Ends: b.now.Add(30 * time.Second)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#ask-newer')")
-	if !browser.JS[bool](b.Tab, "document.activeElement.value === 'session' && !!document.activeElement.closest('#ask-q9Zp4')") {
+	if !browser.JS[bool](b.Tab,
+		"document.activeElement.value === 'session' && !!document.activeElement.closest('#ask-q9Zp4')") {
 		b.t.Error("a new question takes the focus from the one that is read")
 	}
 	if browser.JS[string](b.Tab, "document.querySelector('.ask').id") != "ask-newer" {
@@ -110,7 +126,8 @@ func chat(b *tab) {
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "How many reports?"), chromedp.KeyEvent(kb.Enter))
 	b.Until("document.querySelector('.did') && !document.querySelector('.message[aria-busy]')")
-	if got := browser.JS[string](b.Tab, "document.querySelector('.message.user:nth-last-child(2) .said').textContent"); got != "How many reports?" {
+	if got := browser.JS[string](b.Tab,
+		"document.querySelector('.message.user:nth-last-child(2) .said').textContent"); got != "How many reports?" {
 		b.t.Errorf("said %q", got)
 	}
 	card := browser.JS[string](b.Tab, "document.querySelector('.action').innerText")
@@ -119,7 +136,8 @@ func chat(b *tab) {
 			b.t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
-	if got := browser.JS[string](b.Tab, "[...document.querySelectorAll('.message:last-child > .said')].map(e => e.textContent).join('|')"); got != "Let me look at the reports. |There are 42. I put the cleaning on your list." {
+	if got := browser.JS[string](b.Tab,
+		"[...document.querySelectorAll('.message:last-child > .said')].map(e => e.textContent).join('|')"); got != "Let me look at the reports. |There are 42. I put the cleaning on your list." {
 		b.t.Errorf("answered %q", got)
 	}
 	b.Until("document.querySelector('#todo-90')")
@@ -128,7 +146,8 @@ func chat(b *tab) {
 	b.Until("location.search.startsWith('?session=web-')")
 	// Return that ends a Japanese word is no message.
 	count := browser.JS[int](b.Tab, "document.querySelectorAll('.message').length")
-	browser.JS[chromedp.Void](b.Tab, "text.value = 'x'; text.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))")
+	browser.JS[chromedp.Void](b.Tab,
+		"text.value = 'x'; text.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))")
 	if browser.JS[int](b.Tab, "document.querySelectorAll('.message').length") != count {
 		b.t.Error("a word that is being put in was sent")
 	}
@@ -145,7 +164,9 @@ func chatBreaks(b *tab) {
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelector('.message:last-child .notice')?.textContent === 'careful' && document.querySelector('.message:last-child').innerText.includes('Not run')")
-	if got := browser.JS[string](b.Tab, "document.querySelector('.message:last-child').innerText"); strings.Contains(got, "first") || !strings.Contains(got, "second") || !strings.Contains(got, "a rule says no") || !strings.Contains(got, "Not run") {
+	if got := browser.JS[string](b.Tab, "document.querySelector('.message:last-child').innerText"); strings.Contains(got,
+		"first") || !strings.Contains(got, "second") || !strings.Contains(got, "a rule says no") || !strings.Contains(got,
+		"Not run") {
 		b.t.Errorf("shows %q", got)
 	}
 }
@@ -161,7 +182,9 @@ func hostileChat(b *tab) {
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelector('.did') && !document.querySelector('.message[aria-busy]')")
-	if browser.JS[int](b.Tab, "document.querySelectorAll('main img, main script').length") != 0 || !strings.Contains(browser.JS[string](b.Tab, "document.querySelector('.message:last-child').textContent"), "‹U+202E›") {
+	if browser.JS[int](b.Tab, "document.querySelectorAll('main img, main script').length") != 0 ||
+		!strings.Contains(browser.JS[string](b.Tab, "document.querySelector('.message:last-child').textContent"),
+			"‹U+202E›") {
 		b.t.Error("text of a model became markup, or hides something")
 	}
 }
@@ -180,13 +203,18 @@ func chatLaidOut(b *tab) {
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelectorAll('.message').length === 3 && !document.querySelector('.message[aria-busy]')")
-	if old, fresh := browser.JS[string](b.Tab, "document.querySelector('.message .said').innerHTML"), browser.JS[string](b.Tab, "document.querySelector('.message:last-child .said').innerHTML"); old != fresh || !strings.Contains(fresh, "<ol start=\"1\"><li>run <code>go test</code></li>") {
+	if old, fresh := browser.JS[string](b.Tab, "document.querySelector('.message .said').innerHTML"),
+		browser.JS[string](b.Tab, "document.querySelector('.message:last-child .said').innerHTML"); old != fresh ||
+		!strings.Contains(fresh, "<ol start=\"1\"><li>run <code>go test</code></li>") {
 		b.t.Errorf("laid out as %s\nfrom the start %s", fresh, old)
 	}
-	if got := browser.JS[string](b.Tab, "getComputedStyle(document.querySelector('.said ol li')).listStyleType"); got != "decimal" {
+	if got := browser.JS[string](b.Tab,
+		"getComputedStyle(document.querySelector('.said ol li')).listStyleType"); got != "decimal" {
 		b.t.Errorf("the items are marked with %s", got)
 	}
-	if browser.JS[int](b.Tab, "document.querySelectorAll('.said a').length") != 0 || !strings.Contains(browser.JS[string](b.Tab, "document.querySelector('.message:last-child').textContent"), "the docs (https://example.com/x)") {
+	if browser.JS[int](b.Tab, "document.querySelectorAll('.said a').length") != 0 ||
+		!strings.Contains(browser.JS[string](b.Tab, "document.querySelector('.message:last-child').textContent"),
+			"the docs (https://example.com/x)") {
 		b.t.Error("a link is not shown with its address, or can be pressed")
 	}
 	b.report(b.accessCheck(), "laid out")
@@ -216,7 +244,8 @@ func (b *tab) todo(id int64) sessions.Todo {
 
 // centre is where an element is on the screen.
 func (b *tab) centre(selector string) (x, y float64) {
-	at := browser.JS[[]float64](b.Tab, fmt.Sprintf("(r => [r.x + r.width / 2, r.y + Math.min(r.height / 2, 40)])(document.querySelector(%q).getBoundingClientRect())", selector))
+	at := browser.JS[[]float64](b.Tab,
+		fmt.Sprintf("(r => [r.x + r.width / 2, r.y + Math.min(r.height / 2, 40)])(document.querySelector(%q).getBoundingClientRect())", selector))
 	return at[0], at[1]
 }
 
@@ -257,7 +286,8 @@ func todoByKeys(b *tab) {
 	if t := b.todo(4); t.Priority != "high" {
 		b.t.Errorf("Escape did not leave it: %+v", t)
 	}
-	b.Do(chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
+	b.Do(chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown),
+		chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(" "))
 	b.Until("document.querySelector('.lane-done #todo-4')")
 	b.Until("document.activeElement.closest('#todo-4')")
 	b.Do(chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.Tab)) // who leaves lets go
@@ -266,7 +296,8 @@ func todoByKeys(b *tab) {
 
 func todoAdded(b *tab) {
 	b.Visit("/secretary")
-	b.Do(chromedp.SendKeys("#todo-title", "Water the plants"), chromedp.SetValue("#todo-priority", "low"), chromedp.Click(".add button"))
+	b.Do(chromedp.SendKeys("#todo-title", "Water the plants"), chromedp.SetValue("#todo-priority", "low"),
+		chromedp.Click(".add button"))
 	b.Until("[...document.querySelectorAll('.lane-low .title')].some(e => e.textContent === 'Water the plants')")
 	b.Do(chromedp.Click("#todo-4 [data-delete]"))
 	b.Until("!document.querySelector('#todo-4')")
@@ -275,9 +306,11 @@ func todoAdded(b *tab) {
 func auditSearch(b *tab) {
 	b.Visit("/audit")
 	b.Until("document.querySelector('.chain .good')?.textContent.includes('48,210')")
-	b.Do(chromedp.SendKeys("#f-text", "shadow"), chromedp.SetValue("#f-what", "denied"), chromedp.Click(".filters .primary"))
+	b.Do(chromedp.SendKeys("#f-text", "shadow"), chromedp.SetValue("#f-what", "denied"),
+		chromedp.Click(".filters .primary"))
 	b.Until("location.search.includes('text=shadow') && document.querySelectorAll('.events tbody tr').length === 3")
-	if !browser.JS[bool](b.Tab, "[...document.querySelectorAll('.events tbody .one')].every(e => e.textContent === 'cat ../../etc/shadow')") {
+	if !browser.JS[bool](b.Tab,
+		"[...document.querySelectorAll('.events tbody .one')].every(e => e.textContent === 'cat ../../etc/shadow')") {
 		b.t.Error("other events are shown")
 	}
 	b.Do(chromedp.SetValue("#f-text", "no such thing"), chromedp.KeyEvent(""), chromedp.Click(".filters .primary"))
@@ -423,14 +456,17 @@ func smallPhone(b *tab) {
 	for _, lang := range languages {
 		b.Cookie(langCookie, lang)
 		b.Visit("/secretary")
-		if out := browser.JS[float64](b.Tab, "document.querySelector('#compose').getBoundingClientRect().bottom - document.querySelector('.nav').getBoundingClientRect().top"); out > 0 {
+		if out := browser.JS[float64](b.Tab,
+			"document.querySelector('#compose').getBoundingClientRect().bottom - document.querySelector('.nav').getBoundingClientRect().top"); out > 0 {
 			b.t.Errorf("%s: %v px of the message field are behind the bar", lang, out)
 		}
-		if cut := browser.JS[string](b.Tab, "[...document.querySelectorAll('.nav .label')].filter(e => { const r = e.getBoundingClientRect(), a = e.parentElement.getBoundingClientRect(); return r.width < 12 || r.left < a.left - 1 || r.right > a.right + 1 || a.right > 360 }).map(e => e.textContent).join()"); cut != "" {
+		if cut := browser.JS[string](b.Tab,
+			"[...document.querySelectorAll('.nav .label')].filter(e => { const r = e.getBoundingClientRect(), a = e.parentElement.getBoundingClientRect(); return r.width < 12 || r.left < a.left - 1 || r.right > a.right + 1 || a.right > 360 }).map(e => e.textContent).join()"); cut != "" {
 			b.t.Errorf("%s: words that do not fit: %s", lang, cut)
 		}
 		b.Visit("/audit")
-		if out := browser.JS[string](b.Tab, "[...document.querySelectorAll('.field :is(input, select)')].filter(e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map(e => e.id).join()"); out != "" {
+		if out := browser.JS[string](b.Tab,
+			"[...document.querySelectorAll('.field :is(input, select)')].filter(e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1).map(e => e.id).join()"); out != "" {
 			b.t.Errorf("%s: out of their columns: %s", lang, out)
 		}
 	}
@@ -443,7 +479,8 @@ func auditForm(b *tab) {
 		b.Do(chromedp.EmulateViewport(1200, 800))
 		b.Visit("/audit")
 		for _, what := range []string{".filters label", ".filters :is(input, select, button)"} {
-			if n := browser.JS[int](b.Tab, "new Set([...document.querySelectorAll('"+what+"')].map(e => e.getBoundingClientRect().top)).size"); n != 1 {
+			if n := browser.JS[int](b.Tab, "new Set([...document.querySelectorAll('"+what+
+				"')].map(e => e.getBoundingClientRect().top)).size"); n != 1 {
 				b.t.Errorf("%s: %s is at %d heights", lang, what, n)
 			}
 		}
@@ -454,7 +491,8 @@ func auditForm(b *tab) {
 func readersTodos(b *tab) {
 	b.role = access.Reader
 	b.Visit("/secretary")
-	if gap := browser.JS[float64](b.Tab, "document.querySelector('.todo .title').getBoundingClientRect().left - document.querySelector('.todo').getBoundingClientRect().left"); gap < 8 {
+	if gap := browser.JS[float64](b.Tab,
+		"document.querySelector('.todo .title').getBoundingClientRect().left - document.querySelector('.todo').getBoundingClientRect().left"); gap < 8 {
 		b.t.Errorf("the text begins %v px from the edge", gap)
 	}
 }
@@ -468,9 +506,12 @@ func phone(b *tab) {
 		for _, path := range append(views[9:], "/now", "/approvals", "/secretary", "/tasks", "/sandboxes?box=b&job=j1") {
 			b.Visit(path)
 			if w := browser.JS[int](b.Tab, "document.documentElement.scrollWidth"); w > 360 {
-				b.t.Errorf("%s %s is %d wide: %s", lang, path, w, browser.JS[string](b.Tab, "[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 361).slice(0, 5).map(e => e.outerHTML.slice(0, 90)).join('\\n')"))
+				b.t.Errorf("%s %s is %d wide: %s", lang, path, w,
+					browser.JS[string](b.Tab,
+						"[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 361).slice(0, 5).map(e => e.outerHTML.slice(0, 90)).join('\\n')"))
 			}
-			small := browser.JS[string](b.Tab, `[...document.querySelectorAll('a, button, input, select, summary')].filter(e => { const r = e.getBoundingClientRect(); return r.width && r.height && (r.width < 24 || r.height < 22) && getComputedStyle(e).display !== 'inline' && !e.closest('p, .unseen') && e.type !== 'checkbox' }).map(e => e.outerHTML.slice(0, 80) + ' ' + Math.round(e.getBoundingClientRect().width) + 'x' + Math.round(e.getBoundingClientRect().height)).join('\n')`)
+			small := browser.JS[string](b.Tab,
+				`[...document.querySelectorAll('a, button, input, select, summary')].filter(e => { const r = e.getBoundingClientRect(); return r.width && r.height && (r.width < 24 || r.height < 22) && getComputedStyle(e).display !== 'inline' && !e.closest('p, .unseen') && e.type !== 'checkbox' }).map(e => e.outerHTML.slice(0, 80) + ' ' + Math.round(e.getBoundingClientRect().width) + 'x' + Math.round(e.getBoundingClientRect().height)).join('\n')`)
 			if small != "" {
 				b.t.Errorf("%s %s: too small to touch:\n%s", lang, path, small)
 			}

@@ -13,9 +13,12 @@ import (
 )
 
 var (
-	Bzip2   = shell.Command{Name: "bzip2", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, false, false) }}
-	Bunzip2 = shell.Command{Name: "bunzip2", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, false) }}
-	Bzcat   = shell.Command{Name: "bzcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, true) }}
+	Bzip2 = shell.Command{Name: "bzip2",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, false, false) }}
+	Bunzip2 = shell.Command{Name: "bunzip2",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, false) }}
+	Bzcat = shell.Command{Name: "bzcat",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, true) }}
 )
 
 var bzip2Tool = packTool{

@@ -15,9 +15,12 @@ import (
 )
 
 var (
-	Gzip   = shell.Command{Name: "gzip", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, false, false) }}
-	Gunzip = shell.Command{Name: "gunzip", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, false) }}
-	Zcat   = shell.Command{Name: "zcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, true) }}
+	Gzip = shell.Command{Name: "gzip",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, false, false) }}
+	Gunzip = shell.Command{Name: "gunzip",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, false) }}
+	Zcat = shell.Command{Name: "zcat",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, true) }}
 )
 
 // runPack parses the options all three tools share.

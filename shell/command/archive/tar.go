@@ -44,7 +44,8 @@ type tarOperand struct {
 var errTarFatal = errors.New("tar: fatal")
 
 func runTar(ctx context.Context, c *shell.Call) error {
-	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, said: map[string]bool{}, width: 19, owner: "root", group: "root"}
+	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, said: map[string]bool{}, width: 19, owner: "root",
+		group: "root"}
 	c.Args = tarOldStyle(c.Args)
 	if err := t.parse(); err != nil {
 		return err
@@ -180,7 +181,8 @@ func tarTime(s string) (time.Time, error) {
 		return time.Unix(n, 0), err
 	}
 	var err error
-	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04",
+		"2006-01-02"} {
 		var at time.Time
 		if at, err = time.Parse(layout, s); err == nil {
 			return at, nil

@@ -345,7 +345,8 @@ func (r *tarReader) list(h *tar.Header) error {
 			size = fmt.Sprintf("%d,%d", h.Devmajor, h.Devminor)
 		}
 		r.width = max(r.width, len(owner)+1+len(size))
-		line = fmt.Sprintf("%s %s %*s %s %s", tarMode(h), owner, r.width-len(owner)-1, size, h.ModTime.UTC().Format("2006-01-02 15:04"), h.Name)
+		line = fmt.Sprintf("%s %s %*s %s %s", tarMode(h), owner, r.width-len(owner)-1, size,
+			h.ModTime.UTC().Format("2006-01-02 15:04"), h.Name)
 		switch h.Typeflag {
 		case tar.TypeSymlink:
 			line += " -> " + h.Linkname
@@ -370,7 +371,8 @@ func (r *tarReader) ownerOf(h *tar.Header) string {
 
 // tarMode spells the kind and the permissions of a member.
 func tarMode(h *tar.Header) string {
-	kinds := map[byte]byte{tar.TypeDir: 'd', tar.TypeSymlink: 'l', tar.TypeLink: 'h', tar.TypeChar: 'c', tar.TypeBlock: 'b', tar.TypeFifo: 'p'}
+	kinds := map[byte]byte{tar.TypeDir: 'd', tar.TypeSymlink: 'l', tar.TypeLink: 'h', tar.TypeChar: 'c',
+		tar.TypeBlock: 'b', tar.TypeFifo: 'p'}
 	b := []byte("-rwxrwxrwx")
 	if k, ok := kinds[h.Typeflag]; ok {
 		b[0] = k

@@ -67,7 +67,8 @@ func (w *tarWriter) write(out io.Writer) error {
 	if tool == nil {
 		return w.members(out, 0)
 	}
-	zw, err := tool.create(&packer{Call: w.Call, ctx: w.ctx, tool: tool, level: 6 + 3*cli.BoolInt(tool == &bzip2Tool)}, out, "stdin")
+	zw, err := tool.create(&packer{Call: w.Call, ctx: w.ctx, tool: tool, level: 6 + 3*cli.BoolInt(tool == &bzip2Tool)},
+		out, "stdin")
 	if err != nil {
 		return err
 	}

@@ -411,7 +411,8 @@ func (u *unzip) table(files []*zip.File) {
 		total += f.UncompressedSize64
 		fmt.Fprintf(u.Stdout, "%9d  %s   %s\n", f.UncompressedSize64, f.Modified.UTC().Format("2006-01-02 15:04"), f.Name)
 	}
-	fmt.Fprintf(u.Stdout, "---------                     -------\n%9d                     %s\n", total, fileCount(len(files)))
+	fmt.Fprintf(u.Stdout, "---------                     -------\n%9d                     %s\n", total,
+		fileCount(len(files)))
 }
 
 func fileCount(n int) string {

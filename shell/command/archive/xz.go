@@ -11,9 +11,12 @@ import (
 )
 
 var (
-	Xz    = shell.Command{Name: "xz", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, false, false) }}
-	Unxz  = shell.Command{Name: "unxz", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, false) }}
-	Xzcat = shell.Command{Name: "xzcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, true) }}
+	Xz = shell.Command{Name: "xz",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, false, false) }}
+	Unxz = shell.Command{Name: "unxz",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, false) }}
+	Xzcat = shell.Command{Name: "xzcat",
+		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, true) }}
 )
 
 var xzTool = packTool{

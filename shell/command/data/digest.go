@@ -35,7 +35,8 @@ func newBlake2b() hash.Hash {
 }
 
 func digestCommand(name, label string, fresh func() hash.Hash) shell.Command {
-	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) }}
+	return shell.Command{Name: name,
+		Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) }}
 }
 
 // A digest is one call of a checksum command.

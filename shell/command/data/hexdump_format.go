@@ -261,7 +261,8 @@ func (p *hexPart) convert(word []byte) string {
 		return string(appendCharName(nil, word[0]))
 	case 'U':
 		if word[0] < ' ' {
-			return map[byte]string{'\n': "lf"}[word[0]] + strings.TrimPrefix(odNames(word[0]), map[bool]string{true: "nl"}[word[0] == '\n'])
+			return map[byte]string{'\n': "lf"}[word[0]] + strings.TrimPrefix(odNames(word[0]),
+				map[bool]string{true: "nl"}[word[0] == '\n'])
 		}
 		return string(dotted(word))
 	case 's':

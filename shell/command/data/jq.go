@@ -373,7 +373,8 @@ func (j *jqCall) open() error {
 func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 	in, done, err := cli.OpenOperand(j.Call, name)
 	if err != nil {
-		fmt.Fprintf(j.Stderr, "jq: Bad JSON in --%s: Could not open %s: %s\n", map[bool]string{true: "rawfile", false: "slurpfile"}[raw], name, vfs.Reason(err))
+		fmt.Fprintf(j.Stderr, "jq: Bad JSON in --%s: Could not open %s: %s\n",
+			map[bool]string{true: "rawfile", false: "slurpfile"}[raw], name, vfs.Reason(err))
 		return nil, shell.Status(2)
 	}
 	defer done()

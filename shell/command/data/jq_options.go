@@ -105,8 +105,10 @@ func (j *jqCall) long(name string, args []string, file *string) (used int, err e
 		*file = args[0]
 		return need, nil
 	}
-	shorts := map[string]string{"null-input": "n", "raw-output": "r", "join-output": "j", "compact-output": "c", "slurp": "s", "raw-input": "R",
-		"sort-keys": "S", "ascii-output": "a", "exit-status": "e", "color-output": "C", "monochrome-output": "M", "unbuffered": "M"}
+	shorts := map[string]string{"null-input": "n", "raw-output": "r", "join-output": "j", "compact-output": "c",
+		"slurp": "s", "raw-input": "R",
+		"sort-keys": "S", "ascii-output": "a", "exit-status": "e", "color-output": "C", "monochrome-output": "M",
+		"unbuffered": "M"}
 	if s, ok := shorts[name]; ok {
 		return 0, j.flag(s[0])
 	}

@@ -35,7 +35,8 @@ type odDump struct {
 }
 
 // odShort are the old names of types.
-var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "fF", "i": "dI", "l": "dL", "o": "o2", "s": "d2", "x": "x2", "h": "x2"}
+var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "fF", "i": "dI", "l": "dL", "o": "o2",
+	"s": "d2", "x": "x2", "h": "x2"}
 
 func runOd(ctx context.Context, c *shell.Call) error {
 	opts, names, err := c.Options()

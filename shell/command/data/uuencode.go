@@ -29,7 +29,8 @@ func runUuencode(ctx context.Context, c *shell.Call) error {
 	if len(names) == 2 && !shell.IsStdin(names[0]) {
 		f, err := c.OpenBytes(names[0])
 		if err != nil {
-			fmt.Fprintf(c.Stderr, "uuencode fatal error:\nfserr 2 (%s) performing 'freopen of stdin' on %s\n", vfs.Reason(err), names[0])
+			fmt.Fprintf(c.Stderr, "uuencode fatal error:\nfserr 2 (%s) performing 'freopen of stdin' on %s\n", vfs.Reason(err),
+				names[0])
 			return shell.Status(1)
 		}
 		defer f.Close()

@@ -298,7 +298,8 @@ func (x *xxd) dumpC(in io.Reader) error {
 		fmt.Fprint(x.w, "\n")
 	}
 	if name != "" {
-		_, err = fmt.Fprintf(x.w, "};\nunsigned int %s_%s = %d;\n", name, map[bool]string{true: "LEN", false: "len"}[x.capital], total)
+		_, err = fmt.Fprintf(x.w, "};\nunsigned int %s_%s = %d;\n", name,
+			map[bool]string{true: "LEN", false: "len"}[x.capital], total)
 	}
 	return err
 }

@@ -263,10 +263,11 @@ func (y *yqCall) print(v any, w *stream.Writer) error {
 	if y.out == "yaml" {
 		return y.writeYAML(v, w)
 	}
-	e := &jq.Encoder{M: y.run.Meter, Indent: strings.Repeat(" ", y.indent), Buf: make([]byte, 0, 512), Drain: func(b []byte) error {
-		_, err := w.Write(b)
-		return err
-	}}
+	e := &jq.Encoder{M: y.run.Meter, Indent: strings.Repeat(" ", y.indent), Buf: make([]byte, 0, 512),
+		Drain: func(b []byte) error {
+			_, err := w.Write(b)
+			return err
+		}}
 	if err := e.Encode(v, 0); err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func runDf(_ context.Context, c *shell.Call) error {
 		head, typ = "Filesystem Type   ", "memory "
 	}
 	fmt.Fprintf(c.Stdout, "%s %9s %8s %9s Use%% Mounted on\n", head, title, "Used", "Available")
-	_, err = fmt.Fprintf(c.Stdout, "tree        %s%9s %8s %9s %3d%% /\n", typ, text(all), text(used), text(all-used), (used*100+all-1)/max(all, 1))
+	_, err = fmt.Fprintf(c.Stdout, "tree        %s%9s %8s %9s %3d%% /\n", typ, text(all), text(used), text(all-used),
+		(used*100+all-1)/max(all, 1))
 	return err
 }

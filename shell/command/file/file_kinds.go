@@ -106,14 +106,16 @@ func pngDetail(h []byte) string {
 	if h[28] != 0 {
 		lace = "interlaced"
 	}
-	return fmt.Sprintf("%d x %d, %d-bit%s, %s", binary.BigEndian.Uint32(h[16:]), binary.BigEndian.Uint32(h[20:]), h[24], kind, lace)
+	return fmt.Sprintf("%d x %d, %d-bit%s, %s", binary.BigEndian.Uint32(h[16:]), binary.BigEndian.Uint32(h[20:]), h[24],
+		kind, lace)
 }
 
 func elfDetail(h []byte) string {
 	width := map[byte]string{1: "32-bit", 2: "64-bit"}[h[4]]
 	order := map[byte]string{1: "LSB", 2: "MSB"}[h[5]]
 	kind := map[byte]string{1: "relocatable", 2: "executable", 3: "shared object", 4: "core file"}[h[16]]
-	machine := map[byte]string{3: "Intel 80386", 0x28: "ARM", 0x3e: "x86-64", 0xb7: "ARM aarch64", 0xf3: "UCB RISC-V"}[h[18]]
+	machine := map[byte]string{3: "Intel 80386", 0x28: "ARM", 0x3e: "x86-64", 0xb7: "ARM aarch64",
+		0xf3: "UCB RISC-V"}[h[18]]
 	return fmt.Sprintf("%s %s %s, %s, version 1 (SYSV)", width, order, kind, machine)
 }
 
@@ -173,7 +175,10 @@ func encodingOf(b []byte, whole bool) (text, charset string) {
 		return "Unicode text, UTF-16, big-endian text", "utf-16be"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")):
 		return "Unicode text, UTF-16, little-endian text", "utf-16le"
-	case bytes.ContainsFunc(b, func(r rune) bool { return r < 32 && !strings.ContainsRune("\a\b\t\n\v\f\r\x1b", r) || r == 127 }):
+	case bytes.ContainsFunc(b, func(r rune) bool {
+		return r < 32 && !strings.ContainsRune("\a\b\t\n\v\f\r\x1b", r) ||
+			r == 127
+	}):
 		return "", "binary"
 	}
 	if !whole {
@@ -241,7 +246,8 @@ func languageOf(b []byte) (what, mime string) {
 		return "unified diff output, ", "text/x-diff"
 	case strings.Contains(low, "#include <"), strings.Contains(low, "#include \""):
 		return "C source, ", "text/x-c"
-	case (strings.HasPrefix(low, "import ") || strings.HasPrefix(low, "from ") || strings.HasPrefix(low, "def ")) && strings.Contains(low, ":\n"):
+	case (strings.HasPrefix(low, "import ") || strings.HasPrefix(low, "from ") || strings.HasPrefix(low, "def ")) &&
+		strings.Contains(low, ":\n"):
 		return "Python script, ", "text/x-script.python"
 	}
 	return "", "text/plain"

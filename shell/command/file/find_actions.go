@@ -52,8 +52,10 @@ func (f *finder) ls(file *findFile) (bool, error) {
 		target, _ := f.c.FS.Readlink(file.abs)
 		name += " -> " + escapeName(target)
 	}
-	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2, modeText(file.fi.Mode()),
-		linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi), strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)), format), name)
+	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2,
+		modeText(file.fi.Mode()),
+		linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi), strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)),
+			format), name)
 	return true, err
 }
 

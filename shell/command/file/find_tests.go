@@ -17,12 +17,15 @@ import (
 
 // findTests makes the tests and options that take one value.
 var findTests = map[string]func(f *finder, name, value string) (findExpr, error){
-	"-name": globTest, "-iname": globTest, "-path": globTest, "-ipath": globTest, "-wholename": globTest, "-iwholename": globTest,
-	"-lname": globTest, "-ilname": globTest, "-regex": regexTest, "-iregex": regexTest, "-regextype": regexTypeOption,
+	"-name": globTest, "-iname": globTest, "-path": globTest, "-ipath": globTest, "-wholename": globTest,
+	"-iwholename": globTest,
+	"-lname":      globTest, "-ilname": globTest, "-regex": regexTest, "-iregex": regexTest, "-regextype": regexTypeOption,
 	"-type": typeTest, "-xtype": typeTest, "-size": sizeTest, "-perm": permTest, "-newer": newerTest, "-anewer": newerTest,
-	"-cnewer": newerTest, "-newermt": newerTextTest, "-newerct": newerTextTest, "-newerat": newerTextTest, "-newermm": newerTest,
-	"-mtime": ageTest, "-ctime": ageTest, "-atime": ageTest, "-mmin": ageTest, "-cmin": ageTest, "-amin": ageTest,
-	"-links": numberTest, "-inum": numberTest, "-uid": numberTest, "-gid": numberTest, "-user": ownerTest, "-group": ownerTest,
+	"-cnewer": newerTest, "-newermt": newerTextTest, "-newerct": newerTextTest, "-newerat": newerTextTest,
+	"-newermm": newerTest,
+	"-mtime":   ageTest, "-ctime": ageTest, "-atime": ageTest, "-mmin": ageTest, "-cmin": ageTest, "-amin": ageTest,
+	"-links": numberTest, "-inum": numberTest, "-uid": numberTest, "-gid": numberTest, "-user": ownerTest,
+	"-group":    ownerTest,
 	"-samefile": sameTest, "-maxdepth": depthOption, "-mindepth": depthOption, "-printf": printfAction,
 }
 
@@ -85,11 +88,13 @@ func globTest(f *finder, name, pattern string) (findExpr, error) {
 	}, nil
 }
 
-var findRegexTypes = []string{"findutils-default", "ed", "emacs", "gnu-awk", "grep", "posix-awk", "awk", "posix-basic", "posix-egrep", "egrep", "posix-extended", "posix-minimal-basic", "sed"}
+var findRegexTypes = []string{"findutils-default", "ed", "emacs", "gnu-awk", "grep", "posix-awk", "awk", "posix-basic",
+	"posix-egrep", "egrep", "posix-extended", "posix-minimal-basic", "sed"}
 
 func regexTypeOption(f *finder, _, value string) (findExpr, error) {
 	if !slices.Contains(findRegexTypes, value) {
-		return nil, fmt.Errorf("Unknown regular expression type %s; valid types are ‘%s’.", cli.QuoteCurly(value), strings.Join(findRegexTypes, "’, ‘"))
+		return nil, fmt.Errorf("Unknown regular expression type %s; valid types are ‘%s’.", cli.QuoteCurly(value),
+			strings.Join(findRegexTypes, "’, ‘"))
 	}
 	f.regexType = value
 	e, _ := f.plain("-true")

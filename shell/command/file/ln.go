@@ -129,7 +129,8 @@ func (l *linker) link(target, name string) {
 		return
 	}
 	if l.verbose {
-		fmt.Fprintf(c.Stdout, "%s %s %s\n", cli.Quote(name), map[bool]string{true: "->", false: "=>"}[l.symbolic], cli.Quote(target))
+		fmt.Fprintf(c.Stdout, "%s %s %s\n", cli.Quote(name), map[bool]string{true: "->", false: "=>"}[l.symbolic],
+			cli.Quote(target))
 	}
 }
 

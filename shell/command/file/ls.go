@@ -153,8 +153,9 @@ func (l *ls) rareOption(o cli.Option) error {
 
 func (l *ls) named(o cli.Option) error {
 	choices := map[string]map[string]byte{
-		"sort":   {"none": 'U', "time": 't', "size": 'S', "extension": 'X', "version": 'v', "name": 'n', "width": 'w'},
-		"format": {"long": 'l', "verbose": 'l', "single-column": '1', "commas": 'm', "vertical": 'C', "across": 'x', "horizontal": 'x'},
+		"sort": {"none": 'U', "time": 't', "size": 'S', "extension": 'X', "version": 'v', "name": 'n', "width": 'w'},
+		"format": {"long": 'l', "verbose": 'l', "single-column": '1', "commas": 'm', "vertical": 'C', "across": 'x',
+			"horizontal": 'x'},
 	}
 	if o.Name == "time-style" {
 		style := strings.TrimPrefix(o.Value, "posix-")

@@ -154,7 +154,8 @@ func (l *ls) printLong(entries []lsEntry) {
 	}
 	rows := make([]string, n)
 	for i, e := range entries {
-		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", modeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i], l.label(e))
+		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", modeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
+			l.label(e))
 	}
 	l.numbers(rows, entries)
 	for _, row := range rows {

@@ -109,7 +109,8 @@ func (m *tempMaker) make(ctx context.Context, template string) (string, error) {
 		case err == nil:
 			return name, nil
 		case !errors.Is(err, fs.ErrExist) || ctx.Err() != nil:
-			return "", fmt.Errorf("failed to create %s via template %s: %s", m.kind(), cli.QuoteCurly(head+strings.Repeat("X", x)+tail), vfs.Reason(err))
+			return "", fmt.Errorf("failed to create %s via template %s: %s", m.kind(),
+				cli.QuoteCurly(head+strings.Repeat("X", x)+tail), vfs.Reason(err))
 		}
 	}
 	return "", fmt.Errorf("failed to create %s via template %s: File exists", m.kind(), cli.QuoteCurly(template))

@@ -46,7 +46,8 @@ func runRm(ctx context.Context, c *shell.Call) error {
 		return c.UsageError(errors.New("missing operand"))
 	}
 	if r.once && (len(operands) > 3 || r.recursive) {
-		_, err := fmt.Fprintf(c.Stderr, "rm: remove %d argument%s%s? ", len(operands), cli.Plural(len(operands)), map[bool]string{true: " recursively"}[r.recursive])
+		_, err := fmt.Fprintf(c.Stderr, "rm: remove %d argument%s%s? ", len(operands), cli.Plural(len(operands)),
+			map[bool]string{true: " recursively"}[r.recursive])
 		return err
 	}
 	for _, name := range operands {

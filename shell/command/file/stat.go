@@ -214,5 +214,6 @@ func (s *stater) timeField(letter byte, fi fs.FileInfo) (string, bool) {
 
 // rawType is the file type in the upper bits of st_mode.
 func rawType(m fs.FileMode) uint32 {
-	return map[byte]uint32{'d': 0o40000, 'l': 0o120000, 'c': 0o20000, 'b': 0o60000, 'p': 0o10000, 's': 0o140000, '-': 0o100000}[cli.TypeLetter(m)]
+	return map[byte]uint32{'d': 0o40000, 'l': 0o120000, 'c': 0o20000, 'b': 0o60000, 'p': 0o10000, 's': 0o140000,
+		'-': 0o100000}[cli.TypeLetter(m)]
 }

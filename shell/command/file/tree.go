@@ -48,9 +48,11 @@ func runTree(ctx context.Context, c *shell.Call) error {
 }
 
 func (t *treeDrawer) option(o cli.Option) error {
-	flags := map[string]*bool{"a": &t.all, "d": &t.dirsOnly, "f": &t.full, "i": &t.plain, "F": &t.mark, "l": &t.follow, "r": &t.reverse,
+	flags := map[string]*bool{"a": &t.all, "d": &t.dirsOnly, "f": &t.full, "i": &t.plain, "F": &t.mark, "l": &t.follow,
+		"r": &t.reverse,
 		"t": &t.byTime, "s": &t.size, "p": &t.mode, "D": &t.date, "u": &t.user, "g": &t.group, "Q": &t.quote, "J": &t.json,
-		"dirsfirst": &t.dirsFirst, "prune": &t.prune, "noreport": &t.noReport, "ignore-case": &t.fold, "matchdirs": &t.matchDirs}
+		"dirsfirst": &t.dirsFirst, "prune": &t.prune, "noreport": &t.noReport, "ignore-case": &t.fold,
+		"matchdirs": &t.matchDirs}
 	if f := flags[o.Name]; f != nil {
 		*f = true
 		return nil
@@ -186,7 +188,8 @@ func (t *treeDrawer) child(n *treeNode, e fs.DirEntry) (*treeNode, bool) {
 }
 
 func (t *treeDrawer) matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return cli.Fnmatch(strings.TrimSuffix(p, "/"), name, t.fold) })
+	return slices.ContainsFunc(patterns,
+		func(p string) bool { return cli.Fnmatch(strings.TrimSuffix(p, "/"), name, t.fold) })
 }
 
 func (t *treeDrawer) order(list []*treeNode) {

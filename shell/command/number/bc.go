@@ -42,7 +42,8 @@ func runBC(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	m := &bc{
-		calculator: calculator{ctx: ctx, gauge: c.Limiter, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}}, call: c,
+		calculator: calculator{ctx: ctx, gauge: c.Limiter, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}},
+		call: c,
 		vars: map[string]calcNum{}, arrays: map[string]map[int]calcNum{},
 		ibase: 10, obase: 10, last: calcInt(0), ret: calcInt(0), width: lineLength(c, "BC_LINE_LENGTH"),
 	}
@@ -317,5 +318,6 @@ func (m *bc) print(s string) {
 }
 
 func unescapeBC(s string) string {
-	return strings.NewReplacer(`\a`, "\a", `\b`, "\b", `\f`, "\f", `\n`, "\n", `\r`, "\r", `\q`, `"`, `\t`, "\t", `\\`, `\`).Replace(s)
+	return strings.NewReplacer(`\a`, "\a", `\b`, "\b", `\f`, "\f", `\n`, "\n", `\r`, "\r", `\q`, `"`, `\t`, "\t", `\\`,
+		`\`).Replace(s)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/quota"
 	"hako/shell"
 	"hako/shell/stream"
@@ -26,7 +27,7 @@ func calculate(t *testing.T, cmd shell.Command, input string, args ...string) {
 		Dir: "/box", FS: vfs.New(vfs.Options{}), Limiter: gauge, Now: time.Now,
 		Getenv: func(string) (string, bool) { return "", false },
 	})
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > testload.Bound(3*time.Second) {
 		t.Errorf("%s %q %q took %v", cmd.Name, args, input, took)
 	}
 	if held := gauge.Held(); held != 0 && gauge.Err() == nil {

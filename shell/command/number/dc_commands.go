@@ -318,7 +318,8 @@ func (m *dc) measure(c byte, v dcValue) dcValue {
 	case c == 'a' && isText:
 		return dcValue{s: v.s[:min(1, len(v.s))]}
 	case c == 'a':
-		return dcValue{s: string([]byte{byte(new(big.Int).And(new(big.Int).Abs(m.rescale(v.n, 0).n), big.NewInt(255)).Int64())})}
+		return dcValue{s: string(
+			[]byte{byte(new(big.Int).And(new(big.Int).Abs(m.rescale(v.n, 0).n), big.NewInt(255)).Int64())})}
 	case c == 'X' && isText:
 		return dcValue{n: calcInt(0)}
 	case c == 'X':

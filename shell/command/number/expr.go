@@ -176,7 +176,8 @@ func compareExpr(op, a, b string) bool {
 
 // exprInt reads a whole number.
 func exprInt(s string) (*big.Int, bool) {
-	if digits := strings.TrimPrefix(s, "-"); digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > 100_000 {
+	if digits := strings.TrimPrefix(s, "-"); digits == "" || strings.Trim(digits, "0123456789") != "" ||
+		len(digits) > 100_000 {
 		return nil, false
 	}
 	return new(big.Int).SetString(s, 10)

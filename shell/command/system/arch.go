@@ -6,4 +6,5 @@ import (
 	"hako/shell"
 )
 
-var Arch = shell.Command{Name: "arch", Run: func(_ context.Context, c *shell.Call) error { return fixed(c, machineName) }}
+var Arch = shell.Command{Name: "arch",
+	Run: func(_ context.Context, c *shell.Call) error { return fixed(c, machineName) }}

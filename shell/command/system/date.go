@@ -65,7 +65,8 @@ func dateStyle(c *shell.Call, o cli.Option) (string, error) {
 	if o.Name == "R" {
 		return "%a, %d %b %Y %H:%M:%S %z", nil
 	}
-	styles := map[string]string{"": "%Y-%m-%d", "date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z", "minutes": "%Y-%m-%dT%H:%M%:z",
+	styles := map[string]string{"": "%Y-%m-%d", "date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z",
+		"minutes": "%Y-%m-%dT%H:%M%:z",
 		"seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}
 	name, list := "--iso-8601", "hours minutes date seconds ns"
 	if o.Name == "rfc-3339" {

@@ -7,4 +7,5 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Hostname = shell.Command{Name: "hostname", Run: func(_ context.Context, c *shell.Call) error { return fixed(c, cli.HostName) }}
+var Hostname = shell.Command{Name: "hostname",
+	Run: func(_ context.Context, c *shell.Call) error { return fixed(c, cli.HostName) }}

@@ -29,7 +29,8 @@ func runID(_ context.Context, c *shell.Call) error {
 			name = true
 		}
 	}
-	text := fmt.Sprintf("uid=%d(%s) gid=%d(%s) groups=%d(%s)", cli.UserID, cli.UserName, cli.UserID, cli.UserName, cli.UserID, cli.UserName)
+	text := fmt.Sprintf("uid=%d(%s) gid=%d(%s) groups=%d(%s)", cli.UserID, cli.UserName, cli.UserID, cli.UserName,
+		cli.UserID, cli.UserName)
 	switch {
 	case only && name:
 		text = cli.UserName

@@ -44,7 +44,8 @@ func runMan(_ context.Context, c *shell.Call) error {
 func manPage(c *shell.Call, cmd shell.Command) {
 	cmd = cmd.Described()
 	indent := func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
-	fmt.Fprintf(c.Stdout, "NAME\n    %s - %s\n\nSYNOPSIS\n    %s\n", cmd.Name, cmd.Summary, strings.TrimPrefix(cmd.UsageLine(), "usage: "))
+	fmt.Fprintf(c.Stdout, "NAME\n    %s - %s\n\nSYNOPSIS\n    %s\n", cmd.Name, cmd.Summary,
+		strings.TrimPrefix(cmd.UsageLine(), "usage: "))
 	if cmd.Help == "" {
 		return
 	}

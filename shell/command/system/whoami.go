@@ -8,7 +8,8 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Whoami = shell.Command{Name: "whoami", Run: func(_ context.Context, c *shell.Call) error { return fixed(c, cli.UserName) }}
+var Whoami = shell.Command{Name: "whoami",
+	Run: func(_ context.Context, c *shell.Call) error { return fixed(c, cli.UserName) }}
 
 // fixed prints an answer that is the same everywhere, so that nothing of the
 // host can be learnt from it.

@@ -123,7 +123,8 @@ func awkConfig(c *shell.Call) *awk.Config {
 			return err == nil && info.IsDir()
 		},
 		Command: func(ctx context.Context, text string, io awk.Streams) (func() (int, error), error) {
-			return c.Fork(ctx, []string{"sh", "-c", text}, shell.ExecIO{Stdin: io.Stdin, Stdout: io.Stdout, Env: io.Env, Clean: io.Env != nil})
+			return c.Fork(ctx, []string{"sh", "-c", text}, shell.ExecIO{Stdin: io.Stdin, Stdout: io.Stdout, Env: io.Env,
+				Clean: io.Env != nil})
 		},
 	}
 }

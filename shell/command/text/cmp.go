@@ -48,7 +48,8 @@ func runCmp(ctx context.Context, c *shell.Call) error {
 			}
 		}
 		if !ok {
-			return cmpUsage(c, "invalid --%s value '%s'", map[string]string{"n": "bytes", "i": "ignore-initial"}[o.Name], o.Value)
+			return cmpUsage(c, "invalid --%s value '%s'", map[string]string{"n": "bytes", "i": "ignore-initial"}[o.Name],
+				o.Value)
 		}
 	}
 	if err := d.operands(operands); err != nil {

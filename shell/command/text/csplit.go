@@ -126,7 +126,8 @@ func (s *contextSplitter) patterns(words []string) ([]csplitPattern, error) {
 			case n == 0:
 				return nil, s.c.Fail(1, "%s: line number must be greater than zero", w)
 			case len(list) > 0 && list[len(list)-1].line > n:
-				return nil, s.c.Fail(1, "line number %s is smaller than preceding line number, %d", cli.QuoteCurly(w), list[len(list)-1].line)
+				return nil, s.c.Fail(1, "line number %s is smaller than preceding line number, %d", cli.QuoteCurly(w),
+					list[len(list)-1].line)
 			}
 			list = append(list, csplitPattern{text: w, line: n})
 		}

@@ -135,9 +135,11 @@ func parseSpan(text, what string) (s span, why string) {
 		n, err := strconv.Atoi(end.text)
 		switch {
 		case strings.Trim(end.text, "0123456789") != "":
-			return s, "invalid " + map[string]string{"field": "field value", "byte/character": "byte/character position"}[what] + " " + cli.QuoteCurly(text)
+			return s, "invalid " + map[string]string{"field": "field value", "byte/character": "byte/character position"}[what] +
+				" " + cli.QuoteCurly(text)
 		case err != nil:
-			return s, map[string]string{"field": "field number ", "byte/character": "byte/character offset "}[what] + cli.QuoteCurly(end.text) + " is too large"
+			return s, map[string]string{"field": "field number ", "byte/character": "byte/character offset "}[what] +
+				cli.QuoteCurly(end.text) + " is too large"
 		case n == 0:
 			return s, numberedFrom1(what)
 		}

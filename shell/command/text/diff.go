@@ -103,8 +103,10 @@ func optionWords(args, operands []string) string {
 }
 
 func (d *differ) option(o cli.Option) error {
-	flags := map[string]*bool{"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold, "w": &d.allSpace,
-		"b": &d.spaceChange, "Z": &d.trailingSpace, "E": &d.tabs, "B": &d.blankLines, "strip-trailing-cr": &d.stripCR, "T": &d.initialTab,
+	flags := map[string]*bool{"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold,
+		"w": &d.allSpace,
+		"b": &d.spaceChange, "Z": &d.trailingSpace, "E": &d.tabs, "B": &d.blankLines, "strip-trailing-cr": &d.stripCR,
+		"T":                     &d.initialTab,
 		"suppress-common-lines": &d.noCommon, "left-column": &d.leftColumn, "unidirectional-new-file": &d.oneSided}
 	if f := flags[o.Name]; f != nil {
 		*f = true

@@ -38,7 +38,8 @@ func parseTabs(c *shell.Call, text string) (t tabStops, err error) {
 		n, err := strconv.Atoi(digits)
 		switch {
 		case strings.Trim(digits, "0123456789") != "" || digits == "":
-			return t, c.Fail(1, "tab size contains invalid character(s): %s", cli.QuoteCurly(strings.TrimLeft(digits, "0123456789")))
+			return t, c.Fail(1, "tab size contains invalid character(s): %s",
+				cli.QuoteCurly(strings.TrimLeft(digits, "0123456789")))
 		case err != nil || n > math.MaxInt32:
 			return t, c.Fail(1, "tab stop is too large %s", cli.QuoteCurly(digits))
 		case n == 0:

@@ -48,7 +48,8 @@ type grepper struct {
 }
 
 func runGrep(ctx context.Context, c *shell.Call) error {
-	g := &grepper{c: c, end: '\n', limit: -1, before: -1, after: -1, around: -1, separator: "--", label: "(standard input)"}
+	g := &grepper{c: c, end: '\n', limit: -1, before: -1, after: -1, around: -1, separator: "--",
+		label: "(standard input)"}
 	held := &cli.Memory{C: c}
 	defer held.Release()
 	g.how = held.Bound(ctx, regex.Options{LooseParen: true})
@@ -69,7 +70,8 @@ func runGrep(ctx context.Context, c *shell.Call) error {
 	}
 	if !g.given {
 		if len(names) == 0 {
-			fmt.Fprintf(c.Stderr, "Usage: %s [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n", c.Name, c.Name)
+			fmt.Fprintf(c.Stderr, "Usage: %s [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n", c.Name,
+				c.Name)
 			return shell.Status(2)
 		}
 		g.patterns, names = strings.Split(names[0], "\n"), names[1:]

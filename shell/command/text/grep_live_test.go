@@ -23,7 +23,8 @@ func TestGrepOfALiveInput(t *testing.T) {
 	for _, script := range []string{"grep ERROR", "grep -n ERROR", "cat | grep ERROR"} {
 		var out bytes.Buffer
 		s := shell.New(shell.Options{Commands: command.All()})
-		if _, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: trickle{strings.NewReader(text)}, Stdout: &out}); err != nil {
+		if _, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: trickle{strings.NewReader(text)},
+			Stdout: &out}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(out.String(), "an ERROR\n"); got != 600_000 || strings.Count(out.String(), "\n") != got {

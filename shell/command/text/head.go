@@ -56,7 +56,8 @@ func (h *headTail) set(c *shell.Call, o cli.Option) error {
 		h.bytes = o.Name == "c"
 		var ok bool
 		if h.n, ok = cli.ParseAmount(text); !ok {
-			return c.Fail(1, "invalid number of %s: %s", map[bool]string{true: "bytes", false: "lines"}[h.bytes], cli.QuoteCurly(o.Value))
+			return c.Fail(1, "invalid number of %s: %s", map[bool]string{true: "bytes", false: "lines"}[h.bytes],
+				cli.QuoteCurly(o.Value))
 		}
 	}
 	return nil

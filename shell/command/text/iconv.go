@@ -25,9 +25,12 @@ var Iconv = shell.Command{Name: "iconv", Run: runIconv}
 
 // iconvNames are the spellings of each encoding, without '-' and '_'.
 var iconvNames = map[string]string{
-	"UTF8": "UTF-8", "UTF16": "UTF-16", "UTF16LE": "UTF-16LE", "UTF16BE": "UTF-16BE", "SHIFTJIS": "SHIFT_JIS", "SJIS": "SHIFT_JIS",
-	"CP932": "SHIFT_JIS", "MS932": "SHIFT_JIS", "WINDOWS31J": "SHIFT_JIS", "EUCJP": "EUC-JP", "UJIS": "EUC-JP", "ISO2022JP": "ISO-2022-JP",
-	"ISO88591": "ISO-8859-1", "LATIN1": "ISO-8859-1", "L1": "ISO-8859-1", "CP1252": "CP1252", "WINDOWS1252": "CP1252", "ASCII": "ASCII", "USASCII": "ASCII",
+	"UTF8": "UTF-8", "UTF16": "UTF-16", "UTF16LE": "UTF-16LE", "UTF16BE": "UTF-16BE", "SHIFTJIS": "SHIFT_JIS",
+	"SJIS":  "SHIFT_JIS",
+	"CP932": "SHIFT_JIS", "MS932": "SHIFT_JIS", "WINDOWS31J": "SHIFT_JIS", "EUCJP": "EUC-JP", "UJIS": "EUC-JP",
+	"ISO2022JP": "ISO-2022-JP",
+	"ISO88591":  "ISO-8859-1", "LATIN1": "ISO-8859-1", "L1": "ISO-8859-1", "CP1252": "CP1252", "WINDOWS1252": "CP1252",
+	"ASCII": "ASCII", "USASCII": "ASCII",
 }
 
 func iconvEncoding(name string) (encoding.Encoding, bool) {
@@ -109,7 +112,8 @@ func runIconv(ctx context.Context, c *shell.Call) error {
 }
 
 func iconvList(c *shell.Call) error {
-	_, err := c.Stdout.WriteString("ASCII//\nCP1252//\nEUC-JP//\nISO-2022-JP//\nISO-8859-1//\nSHIFT_JIS//\nUTF-16//\nUTF-16BE//\nUTF-16LE//\nUTF-8//\n")
+	_, err := c.Stdout.WriteString(
+		"ASCII//\nCP1252//\nEUC-JP//\nISO-2022-JP//\nISO-8859-1//\nSHIFT_JIS//\nUTF-16//\nUTF-16BE//\nUTF-16LE//\nUTF-8//\n")
 	return err
 }
 
@@ -272,8 +276,10 @@ func (s asciiStep) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 }
 
 // plainSigns are the signs of typography that have a plain one.
-var plainSigns = strings.NewReplacer("‘", "'", "’", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "‐", "-", "×", "x", "ß", "ss",
-	"æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "«", "<<", "»", ">>", "€", "EUR", "⁄", "/", "©", "(C)", "®", "(R)")
+var plainSigns = strings.NewReplacer("‘", "'", "’", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "‐", "-", "×", "x",
+	"ß", "ss",
+	"æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "«", "<<", "»", ">>", "€", "EUR", "⁄", "/", "©", "(C)",
+	"®", "(R)")
 
 // alike spells a character that the encoding lacks: é is e, … is three dots.
 func (r *iconvRun) alike(ch rune) []byte {

@@ -36,7 +36,8 @@ func runNl(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	n := numberer{ctx: ctx, holding: cli.Memory{C: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}}, section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
+	n := numberer{ctx: ctx, holding: cli.Memory{C: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}},
+		section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
 	defer n.holding.Release()
 	for _, o := range opts {
 		if err := n.set(c, o); err != nil {
@@ -48,7 +49,8 @@ func runNl(ctx context.Context, c *shell.Call) error {
 	}
 	n.now = n.start
 	for in := range c.Inputs(names) {
-		if err := cli.Finish(c, cli.EachLine(in.Reader, '\n', func(line []byte, _ bool) error { return n.line(c, line) })); err != nil {
+		if err := cli.Finish(c, cli.EachLine(in.Reader, '\n',
+			func(line []byte, _ bool) error { return n.line(c, line) })); err != nil {
 			return err
 		}
 	}

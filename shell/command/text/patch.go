@@ -76,7 +76,8 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 }
 
 func (p *patcher) option(o cli.Option) error {
-	flags := map[string]*bool{"R": &p.reverse, "N": &p.forward, "f": &p.force, "t": &p.batch, "s": &p.silent, "b": &p.backup,
+	flags := map[string]*bool{"R": &p.reverse, "N": &p.forward, "f": &p.force, "t": &p.batch, "s": &p.silent,
+		"b":                     &p.backup,
 		"no-backup-if-mismatch": &p.noBackup, "l": &p.looseSpace, "E": &p.removeEmpty, "dry-run": &p.dry}
 	if f := flags[o.Name]; f != nil {
 		*f = true
@@ -230,7 +231,8 @@ func (p *patcher) filter(ctx context.Context, text, patch []byte) error {
 	}
 	if len(a.failed) > 0 || a.skipped {
 		p.status = 1
-		p.tell("patch: %d out of %d hunk%s FAILED; nothing is printed\n", max(len(a.failed), 1), len(part.hunks), cli.Plural(len(part.hunks)))
+		p.tell("patch: %d out of %d hunk%s FAILED; nothing is printed\n", max(len(a.failed), 1), len(part.hunks),
+			cli.Plural(len(part.hunks)))
 		return nil
 	}
 	if !p.dry {

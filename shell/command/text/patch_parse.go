@@ -77,10 +77,12 @@ func (r *patchReader) next() (*filePatch, error) {
 		case p.git && r.gitHeader(p, line):
 		case strings.HasPrefix(line, "GIT binary patch"):
 			return nil, errPatch("git binary diffs are not supported.")
-		case strings.HasPrefix(line, "--- ") && strings.HasPrefix(r.text(r.at+1), "+++ ") && strings.HasPrefix(r.text(r.at+2), "@@ -"):
+		case strings.HasPrefix(line, "--- ") && strings.HasPrefix(r.text(r.at+1), "+++ ") &&
+			strings.HasPrefix(r.text(r.at+2), "@@ -"):
 			r.names(p, 4)
 			return r.hunksOf(p, 'u', start)
-		case strings.HasPrefix(line, "*** ") && strings.HasPrefix(r.text(r.at+1), "--- ") && strings.HasPrefix(r.text(r.at+2), "***************"):
+		case strings.HasPrefix(line, "*** ") && strings.HasPrefix(r.text(r.at+1), "--- ") &&
+			strings.HasPrefix(r.text(r.at+2), "***************"):
 			r.names(p, 4)
 			return r.hunksOf(p, 'c', start)
 		case strings.HasPrefix(line, "@@ -"):
@@ -188,7 +190,8 @@ func (r *patchReader) unifiedHunk() (*patchHunk, error) {
 		}
 		return nil, nil
 	}
-	h := &patchHunk{oldStart: number(m[1], 0), oldCount: number(m[2], 1), newStart: number(m[3], 0), newCount: number(m[4], 1), tail: m[5]}
+	h := &patchHunk{oldStart: number(m[1], 0), oldCount: number(m[2], 1), newStart: number(m[3], 0),
+		newCount: number(m[4], 1), tail: m[5]}
 	r.at++
 	for oldLeft, newLeft := h.oldCount, h.newCount; oldLeft > 0 || newLeft > 0; r.at++ {
 		if r.at >= len(r.lines) {
@@ -310,7 +313,8 @@ func (r *patchReader) half(n int) []hunkLine {
 	h := patchHunk{}
 	for ; r.at < len(r.lines) && len(h.lines) < n; r.at++ {
 		line := r.lines[r.at]
-		if len(line) >= 2 && line[1] == ' ' && strings.IndexByte(" -+!", line[0]) >= 0 && contextRange.Get().FindString(string(line)) == "" {
+		if len(line) >= 2 && line[1] == ' ' && strings.IndexByte(" -+!", line[0]) >= 0 &&
+			contextRange.Get().FindString(string(line)) == "" {
 			h.lines = append(h.lines, hunkLine{line[0], line[2:]})
 		} else if line[0] == '\n' {
 			h.lines = append(h.lines, hunkLine{' ', line})

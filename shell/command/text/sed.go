@@ -60,7 +60,8 @@ type errSed struct {
 func (e *errSed) Error() string { return e.text }
 
 func runSed(ctx context.Context, c *shell.Call) error {
-	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{}, lists: map[string]*sedSource{}}
+	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{},
+		lists: map[string]*sedSource{}}
 	s.holding.C = c
 	defer s.holding.Release()
 	names, err := s.options()

@@ -438,7 +438,8 @@ func (s *sedRun) transliterate(cmd *sedCommand) (err error) {
 	return err
 }
 
-var listEscapes = map[byte]string{'\\': `\\`, 7: `\a`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\v': `\v`}
+var listEscapes = map[byte]string{'\\': `\\`, 7: `\a`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,
+	'\v': `\v`}
 
 // list prints the pattern space unambiguously.
 func (s *sedRun) list(width int) {

@@ -109,7 +109,8 @@ func (s *sorter) set(c *shell.Call, o cli.Option) error {
 	case "compress-program":
 		return c.Fail(2, "no program can be run from here: %s", o.Value)
 	case "sort":
-		letter, ok := map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[o.Value]
+		letter, ok := map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n',
+			"random": 'R', "version": 'V'}[o.Value]
 		if !ok {
 			return cli.Misuse(c, "invalid argument %s for ‘--sort’", cli.QuoteCurly(o.Value))
 		}

@@ -61,7 +61,8 @@ func sortInputs(r *rand.Rand) map[string][]string {
 // TestSortAgainstPlainComparison sorts by the fast way and by the definition.
 func TestSortAgainstPlainComparison(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	options := []string{"", "-r", "-f", "-fr", "-n", "-rn", "-g", "-h", "-M", "-V", "-d", "-u", "-nu", "-s -k2,2", "-k2,2n -k1,1r", "-k2", "-k3.2,3.3 -r", "-t. -k2,2", "-f -k1,1 -s", "-rs -k2n"}
+	options := []string{"", "-r", "-f", "-fr", "-n", "-rn", "-g", "-h", "-M", "-V", "-d", "-u", "-nu", "-s -k2,2",
+		"-k2,2n -k1,1r", "-k2", "-k3.2,3.3 -r", "-t. -k2,2", "-f -k1,1 -s", "-rs -k2n"}
 	for name, lines := range sortInputs(r) {
 		input := []byte(strings.Join(lines, "\n") + "\n")
 		for i, o := range options {
@@ -136,7 +137,8 @@ func FuzzTextCommands(f *testing.F) {
 	f.Add("a b\nc\x00\xff日本\n", "-n")
 	f.Add("1K\n2M\n\n", "-h -k1.2,3.4 -t:")
 	f.Fuzz(func(t *testing.T, text, args string) {
-		for _, cmd := range []shell.Command{Sort, Uniq, Cut, Tr, Wc, Head, Tail, Fold, Fmt, Nl, Expand, Unexpand, Column, Rev, Tac} {
+		for _, cmd := range []shell.Command{Sort, Uniq, Cut, Tr, Wc, Head, Tail, Fold, Fmt, Nl, Expand, Unexpand, Column, Rev,
+			Tac} {
 			words := strings.Fields(args)
 			if slices.ContainsFunc(words, func(w string) bool {
 				return !strings.HasPrefix(w, "-") || strings.ContainsAny(w, "oOS") || strings.Contains(w, "from")

@@ -60,11 +60,14 @@ func (t *translator) operands(c *shell.Call, names []string) error {
 	case len(names) == 0:
 		return cli.Misuse(c, "missing operand")
 	case len(names) < need && t.remove:
-		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when both deleting and squeezing repeats.", cli.QuoteCurly(names[0]))
+		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when both deleting and squeezing repeats.",
+			cli.QuoteCurly(names[0]))
 	case len(names) < need:
-		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when translating.", cli.QuoteCurly(names[0]))
+		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when translating.",
+			cli.QuoteCurly(names[0]))
 	case len(names) > most && most == 1:
-		return cli.Misuse(c, "extra operand %s\nOnly one string may be given when deleting without squeezing repeats.", cli.QuoteCurly(names[1]))
+		return cli.Misuse(c, "extra operand %s\nOnly one string may be given when deleting without squeezing repeats.",
+			cli.QuoteCurly(names[1]))
 	case len(names) > most:
 		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[most]))
 	}

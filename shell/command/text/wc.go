@@ -85,7 +85,8 @@ func (w *wcOptions) set(option string) {
 func names0(c *shell.Call, from string, names []string) ([]string, error) {
 	if len(names) > 0 {
 		c.Warn("extra operand %s", cli.Quote(names[0]))
-		io.WriteString(c.Stderr, "file operands cannot be combined with --files0-from\nTry '"+c.Name+" --help' for more information.\n")
+		io.WriteString(c.Stderr, "file operands cannot be combined with --files0-from\nTry '"+c.Name+
+			" --help' for more information.\n")
 		return nil, shell.Status(1)
 	}
 	in, done, err := cli.OpenOperand(c, from)

@@ -221,7 +221,8 @@ func read(path string) ([]llm.Item, error) {
 	}
 	items, err := decode(text)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read conversation", Subject: path, Why: "the file is damaged", Err: err, Hint: anew(path)}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read conversation", Subject: path, Why: "the file is damaged",
+			Err: err, Hint: anew(path)}
 	}
 	return items, nil
 }

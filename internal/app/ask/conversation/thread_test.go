@@ -32,13 +32,15 @@ func save(t testing.TB, s Store, name string, items ...llm.Item) {
 
 var talk = []llm.Item{
 	{Role: llm.User, Text: "行を数えて <b> &\u2028"},
-	{Role: llm.Assistant, Text: "ok", Calls: []llm.Call{{ID: "c1", Name: "execute", Arguments: `{"command": "wc"}`}}, Raw: []byte(`[{"x":"<y>"}]`), Source: "responses"},
+	{Role: llm.Assistant, Text: "ok", Calls: []llm.Call{{ID: "c1", Name: "execute", Arguments: `{"command": "wc"}`}},
+		Raw: []byte(`[{"x":"<y>"}]`), Source: "responses"},
 	{Role: llm.Result, CallID: "c1", Name: "execute", Text: "12"},
 }
 
 func TestRoundTrip(t *testing.T) {
 	s := newStore(t)
-	for _, name := range []string{Default, "仕事", "über.uns-2_b", "हिन्दी", "a.json", "a.lock", "a", strings.Repeat("x", 64)} {
+	for _, name := range []string{Default, "仕事", "über.uns-2_b", "हिन्दी", "a.json", "a.lock", "a",
+		strings.Repeat("x", 64)} {
 		if items, err := s.Load(name); err != nil || items != nil {
 			t.Errorf("%s: %v, %v before there is one", name, items, err)
 		}
@@ -117,7 +119,8 @@ func TestNames(t *testing.T) {
 		_, opening := s.Open(name)
 		_, loading := s.Load(name)
 		for _, err := range []error{opening, loading, s.Delete(name)} {
-			if err == nil || !strings.Contains(err.Error(), want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+			if err == nil || !strings.Contains(err.Error(), want) || fault.KindOf(err) != fault.Invalid ||
+				fault.Hint(err) == "" {
 				t.Errorf("%q: %v, want %q", name, err, want)
 			}
 		}
@@ -139,7 +142,8 @@ func TestBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{opening, s.Delete("x")} {
-		if fault.KindOf(err) != fault.Unavailable || fmt.Sprint(err) != "open conversation x: another process has it open" || fault.Hint(err) == "" {
+		if fault.KindOf(err) != fault.Unavailable || fmt.Sprint(err) != "open conversation x: another process has it open" ||
+			fault.Hint(err) == "" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -200,7 +204,8 @@ func TestDamaged(t *testing.T) {
 	} {
 		os.WriteFile(path, []byte(text), 0o600)
 		_, err := s.Open("x")
-		if got := fmt.Sprint(err); err == nil || !strings.Contains(got, want) || !strings.HasPrefix(got, "read conversation "+path+": the file is damaged: ") {
+		if got := fmt.Sprint(err); err == nil || !strings.Contains(got, want) ||
+			!strings.HasPrefix(got, "read conversation "+path+": the file is damaged: ") {
 			t.Errorf("%q\n got %v\nwant %s", text, got, want)
 		}
 		if fault.Hint(err) != "to begin anew: mv "+path+" "+path+".old" || fault.KindOf(err) != fault.Invalid {
@@ -226,7 +231,8 @@ func TestTooLargeToSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer th.Close()
-	if err := th.Save([]llm.Item{{Role: llm.User, Text: strings.Repeat("x", largest)}}); fault.KindOf(err) != fault.TooLarge || len(th.Items) != len(talk) {
+	if err := th.Save([]llm.Item{{Role: llm.User, Text: strings.Repeat("x", largest)}}); fault.KindOf(
+		err) != fault.TooLarge || len(th.Items) != len(talk) {
 		t.Errorf("saved: %v", err)
 	}
 	if items, err := s.Load("x"); err != nil || len(items) != len(talk) {
@@ -281,7 +287,8 @@ func TestListAndDelete(t *testing.T) {
 	if got := names(t, s); !slices.Equal(got, []string{"a", "箱"}) {
 		t.Errorf("%q", got)
 	}
-	if err := s.Delete("b"); fault.KindOf(err) != fault.NotFound || fmt.Sprint(err) != "delete conversation b: there is none of that name" {
+	if err := s.Delete("b"); fault.KindOf(err) != fault.NotFound ||
+		fmt.Sprint(err) != "delete conversation b: there is none of that name" {
 		t.Errorf("%v", err)
 	}
 	if _, err := (Store{filepath.Join(s.Dir, "a.json")}).List(); err == nil {

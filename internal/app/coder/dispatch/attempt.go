@@ -62,7 +62,8 @@ func (t *attempt) open() error {
 		err = t.book.read(t.lease.Step)
 	}
 	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: t.lease.Item.ID, Why: "what the queue has makes no sense", Err: err, Hint: "is an older hako at work somewhere?"}
+		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: t.lease.Item.ID,
+			Why: "what the queue has makes no sense", Err: err, Hint: "is an older hako at work somewhere?"}
 	}
 	if t.forge, err = t.ForgeClient.of(t.task.Provider); err != nil {
 		return err
@@ -153,7 +154,8 @@ func (t *attempt) over() bool {
 func (t *attempt) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &fault.Error{Kind: fault.Other, Op: "work on", Subject: t.task.ID, Why: fmt.Sprintf("the program has a mistake: %v", p), Hint: "report it with the log of the worker"}
+			err = &fault.Error{Kind: fault.Other, Op: "work on", Subject: t.task.ID,
+				Why: fmt.Sprintf("the program has a mistake: %v", p), Hint: "report it with the log of the worker"}
 			t.cleanUp()
 		}
 	}()
@@ -231,9 +233,11 @@ func (t *attempt) park(final context.Context, e *Event) error {
 
 // event tells what happens to the task, here and to whoever looks on.
 func (t *attempt) event(e Event) {
-	e.Provider, e.Thread, e.Task, e.Try, e.Duration = t.task.Provider, t.lease.Item.ID, t.task.ID, t.lease.Deliveries, time.Since(t.began)
+	e.Provider, e.Thread, e.Task, e.Try, e.Duration = t.task.Provider, t.lease.Item.ID, t.task.ID, t.lease.Deliveries,
+		time.Since(t.began)
 	t.tell(e)
-	t.publish(e.Type, map[string]any{"task": e.Task, "state": e.State, "why": e.Why, "try": e.Try, "wait_seconds": e.Wait.Seconds()})
+	t.publish(e.Type, map[string]any{"task": e.Task, "state": e.State, "why": e.Why, "try": e.Try,
+		"wait_seconds": e.Wait.Seconds()})
 }
 
 // longestShown is how much of a call those who look on see.
@@ -246,7 +250,8 @@ func (t *attempt) observed(e coder.Event) {
 		t.Coordinator.Observe(e)
 	}
 	e.Text = text.Shorten(t.Coordinator.Secrets.Text(e.Text), longestShown)
-	t.tell(Event{Type: "work", Provider: t.task.Provider, Thread: t.lease.Item.ID, Task: t.task.ID, Try: t.lease.Deliveries, Work: &e})
+	t.tell(Event{Type: "work", Provider: t.task.Provider, Thread: t.lease.Item.ID, Task: t.task.ID,
+		Try: t.lease.Deliveries, Work: &e})
 	t.publish(e.Type, e)
 }
 

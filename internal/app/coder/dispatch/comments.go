@@ -22,7 +22,8 @@ func (o *ForgeClient) Hear(ctx context.Context, t coder.Task, after string) ([]c
 	if err != nil {
 		return nil, o.meant(ctx, f, t, err)
 	}
-	all = slices.DeleteFunc(all, func(c forge.Comment) bool { return c.Internal }) // what is done with it would show it to everybody
+	all = slices.DeleteFunc(all,
+		func(c forge.Comment) bool { return c.Internal }) // what is done with it would show it to everybody
 	slices.SortStableFunc(all, f.earlier)
 	var fresh []coder.Comment
 	for _, c := range all {

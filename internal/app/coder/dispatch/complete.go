@@ -59,7 +59,8 @@ func (t *attempt) asked(ctx context.Context, got forge.Task, was coder.State) (c
 		order = coder.Pause
 	case has(coder.Stopped) && was == coder.Processing:
 		order = coder.Stop
-	case has(coder.Pending), has(coder.Processing), has(coder.Paused): // paused: the queue was told to go on, or it would not be here
+	case has(coder.Pending), has(coder.Processing),
+		has(coder.Paused): // paused: the queue was told to go on, or it would not be here
 	default:
 		order = coder.Stop
 	}
@@ -85,13 +86,15 @@ func (t *attempt) describe(ctx context.Context, got forge.Task) error {
 		return err
 	}
 	if repo.Archived {
-		return &fault.Error{Kind: fault.Denied, Op: "work on", Subject: t.task.Repo, Why: "the repository is archived", Hint: "unarchive it, or close the issue"}
+		return &fault.Error{Kind: fault.Denied, Op: "work on", Subject: t.task.Repo, Why: "the repository is archived",
+			Hint: "unarchive it, or close the issue"}
 	}
 	trusted, err := t.ForgeClient.mayWrite(ctx, t.forge, t.task.Repo, got.Author)
 	if err != nil {
 		return err
 	}
-	t.task.Title, t.task.Body, t.task.Author, t.task.URL, t.task.Trusted = got.Title, got.Body, got.Author, got.URL, trusted
+	t.task.Title, t.task.Body, t.task.Author, t.task.URL, t.task.Trusted = got.Title, got.Body, got.Author, got.URL,
+		trusted
 	t.task.CloneURL, t.task.Branch, t.task.Target = repo.CloneURL, "hako/"+t.task.ID, repo.Default
 	if got.Kind == forge.PullRequest {
 		if err := t.pull(ctx, got, repo.Default); err != nil {
@@ -99,7 +102,8 @@ func (t *attempt) describe(ctx context.Context, got forge.Task) error {
 		}
 	}
 	if t.task.Branch == "" || t.task.Target == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "work on", Subject: refOf(t.task).String(), Why: "its branch has no name that git would take", Hint: "give the branch another name"}
+		return &fault.Error{Kind: fault.Invalid, Op: "work on", Subject: refOf(t.task).String(),
+			Why: "its branch has no name that git would take", Hint: "give the branch another name"}
 	}
 	return nil
 }

@@ -40,7 +40,10 @@ func (p *Producer) TellDead(ctx context.Context, provider string) (n int, err er
 		t, ok := taskOf(d)
 		return !ok || t.Provider != provider || p.outcome(d) != untold
 	})
-	rand.Shuffle(len(dead), func(i, j int) { dead[i], dead[j] = dead[j], dead[i] }) // some that fail must not hide the others
+	rand.Shuffle(len(dead), func(i, j int) {
+		dead[i], dead[j] = dead[j],
+			dead[i]
+	}) // some that fail must not hide the others
 	var errs []error
 	for _, d := range dead[:min(len(dead), mostTold)] {
 		fresh, err := p.tellOf(ctx, d)
@@ -109,7 +112,8 @@ func (p *Producer) tellOne(ctx context.Context, t coder.Task, d queue.Task) (fre
 	if said {
 		return false, nil
 	}
-	_, err = p.ForgeClient.Say(ctx, t, failedKey, "## Failed\n\nNo worker came to an end with it.\n\n"+coder.FitReason(p.Secrets, d.Reason)+
+	_, err = p.ForgeClient.Say(ctx, t, failedKey, "## Failed\n\nNo worker came to an end with it.\n\n"+
+		coder.FitReason(p.Secrets, d.Reason)+
 		"\n\nWhat can be done: put the label “"+f.label(coder.Pending)+"” on it again for another try.")
 	return err == nil, err
 }

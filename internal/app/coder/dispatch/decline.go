@@ -17,7 +17,9 @@ func (f *Forge) Check() error {
 	if f.Provider != forge.GitLab || len(f.Repos) > 0 {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "look for tasks at", Subject: f.Provider, Why: "whoever adds the account to a project could give it work", Hint: "name the projects in gitlab.repositories, or HAKO_GITLAB_REPOSITORIES"}
+	return &fault.Error{Kind: fault.Invalid, Op: "look for tasks at", Subject: f.Provider,
+		Why:  "whoever adds the account to a project could give it work",
+		Hint: "name the projects in gitlab.repositories, or HAKO_GITLAB_REPOSITORIES"}
 }
 
 // takes reports whether a repository is one of those that are looked at.
@@ -37,7 +39,8 @@ func (o *ForgeClient) check() error {
 // strange is the record of a task from where nobody looks for any. Nothing is
 // said about it there: it is not our place.
 func strange(t coder.Task) coder.Record {
-	return coder.Record{State: coder.Stopped, Phase: coder.Ended, Why: t.Repo + " is none of the repositories that are looked at"}
+	return coder.Record{State: coder.Stopped, Phase: coder.Ended,
+		Why: t.Repo + " is none of the repositories that are looked at"}
 }
 
 // declined ends a task that must not be worked on and tells people why. It
@@ -83,7 +86,8 @@ func (t *attempt) objection(ctx context.Context, got forge.Task) (string, error)
 	if err != nil || may {
 		return "", err
 	}
-	return "the label was set by " + named(by) + ". Only people with write access can give work: one of them can set “" + t.forge.label(coder.Pending) + "” again", nil
+	return "the label was set by " + named(by) + ". Only people with write access can give work: one of them can set “" +
+		t.forge.label(coder.Pending) + "” again", nil
 }
 
 func named(user string) string {

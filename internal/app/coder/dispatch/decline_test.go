@@ -36,7 +36,9 @@ func TestGitLabNeedsRepositories(t *testing.T) {
 	}
 	for name, call := range calls {
 		err := call()
-		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "whoever adds the account to a project could give it work") || fault.Hint(err) != "name the projects in gitlab.repositories, or HAKO_GITLAB_REPOSITORIES" {
+		if fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(err.Error(), "whoever adds the account to a project could give it work") ||
+			fault.Hint(err) != "name the projects in gitlab.repositories, or HAKO_GITLAB_REPOSITORIES" {
 			t.Errorf("%s: %v (%s)", name, err, fault.Hint(err))
 		}
 	}
@@ -55,7 +57,8 @@ func TestStrangeRepository(t *testing.T) {
 		s.fine(err)
 		_, err = s.queue.Put(s.Context(), queue.Item{ID: task.Thread(), Kind: "issue", Payload: payload})
 		s.fine(err)
-		if e := s.only(coder.Stopped); !strings.Contains(e.Record.Why, "mallory/pub") || len(s.asked) > 0 || s.Count("", "mallory") > 0 {
+		if e := s.only(coder.Stopped); !strings.Contains(e.Record.Why, "mallory/pub") || len(s.asked) > 0 ||
+			s.Count("", "mallory") > 0 {
 			s.Errorf("%s, %d asked, %v", e.Record.Why, len(s.asked), s.Requests())
 		}
 		if f := s.client.Forges[0]; !f.takes("Acme/App") || f.takes("acme/application") {
@@ -75,7 +78,8 @@ func TestRenamedRepository(t *testing.T) {
 	s := newSite(t, forge.GitLab)
 	s.client.Forges[0].Forge = elsewhere{s.client.Forges[0].Forge}
 	sum, err := s.producer.Poll(t.Context())
-	if sum.Picked != 0 || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "it is called mallory/app now") || fault.Hint(err) == "" {
+	if sum.Picked != 0 || fault.KindOf(err) != fault.Invalid ||
+		!strings.Contains(err.Error(), "it is called mallory/app now") || fault.Hint(err) == "" {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
@@ -97,7 +101,8 @@ func TestPullOfOthers(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
 			s.client.Forges[0].Bot = c.bot
-			s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: c.author, Branch: c.branch, Target: "next", Labels: []string{"coding agent"}})
+			s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: c.author, Branch: c.branch, Target: "next",
+				Labels: []string{"coding agent"}})
 			s.poll()
 			e := s.only(coder.Done)
 			want, start, pulls := "hako/"+e.Task.ID, "refs/heads/"+c.branch, 2
@@ -105,7 +110,8 @@ func TestPullOfOthers(t *testing.T) {
 				want, start, pulls = c.branch, "", 1
 			}
 			task := s.tasks[0]
-			if task.Branch != want || task.Start != start || task.Fork == c.own || task.Target != "next" || len(s.Items(s.repo, fake.Pull)) != pulls || s.pushed[want] != fixed {
+			if task.Branch != want || task.Start != start || task.Fork == c.own || task.Target != "next" ||
+				len(s.Items(s.repo, fake.Pull)) != pulls || s.pushed[want] != fixed {
 				t.Errorf("%+v, pushed %v", task, s.pushed)
 			}
 		})
@@ -130,7 +136,8 @@ func TestHeadIsPinned(t *testing.T) {
 	both(t, func(s *site) {
 		s.client.Forges[0].Forge = &moving{Forge: s.client.Forges[0].Forge}
 		s.Repo("stranger/app")
-		s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "stranger", Branch: "topic", From: "stranger/app", Labels: []string{"coding agent"}})
+		s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "stranger", Branch: "topic", From: "stranger/app",
+			Labels: []string{"coding agent"}})
 		left := 2
 		s.setHook(func(_ context.Context, place string) error {
 			if left--; left >= 0 {
@@ -163,7 +170,8 @@ func TestWhoSetTheLabel(t *testing.T) {
 		"a program":               {author: "ann", by: "ci[bot]", why: "the label was set by ci[bot], which is a program"},
 		"the author":              {author: "ann"},
 		"hidden, of a member":     {author: "ann", by: "tim", hidden: true},
-		"hidden, of a stranger":   {author: "stranger", by: "ann", hidden: true, why: "the label was set by stranger, who has no write access"},
+		"hidden, of a stranger": {author: "stranger", by: "ann", hidden: true,
+			why: "the label was set by stranger, who has no write access"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +190,8 @@ func TestWhoSetTheLabel(t *testing.T) {
 				s.only(coder.Stopped)
 				s.labelled(fake.Issue, n, "coding agent stopped")
 				s.said(fake.Issue, n, "stopped")
-				if _, texts := s.comments(fake.Issue, n); !strings.HasPrefix(texts["stopped"], "Stopped: "+c.why) || len(s.asked) > 0 {
+				if _, texts := s.comments(fake.Issue, n); !strings.HasPrefix(texts["stopped"], "Stopped: "+c.why) ||
+					len(s.asked) > 0 {
 					s.Errorf("said %q, %d asked", texts["stopped"], len(s.asked))
 				}
 				if c.hidden {
@@ -219,7 +228,8 @@ func TestConfidential(t *testing.T) {
 	s.only(coder.Stopped)
 	s.labelled(fake.Issue, n, "coding agent stopped")
 	s.said(fake.Issue, n, "stopped")
-	if _, texts := s.comments(fake.Issue, n); !strings.Contains(texts["stopped"], "branches and merge requests would show it to everybody") || len(s.asked) > 0 {
+	if _, texts := s.comments(fake.Issue, n); !strings.Contains(texts["stopped"],
+		"branches and merge requests would show it to everybody") || len(s.asked) > 0 {
 		t.Errorf("said %q, %d asked", texts["stopped"], len(s.asked))
 	}
 }
@@ -246,10 +256,12 @@ func TestConfidentialIsNotShown(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	var one shownIssue
-	if s.call(tools["forge_get_issue"], fmt.Sprintf(`{"number":%d}`, n), &one); len(one.Comments) != 1 || one.Comments[0].Text != "to all" {
+	if s.call(tools["forge_get_issue"], fmt.Sprintf(`{"number":%d}`, n), &one); len(one.Comments) != 1 ||
+		one.Comments[0].Text != "to all" {
 		t.Errorf("%+v", one)
 	}
-	if text, err := tools["forge_get_issue"].Call(t.Context(), fmt.Sprintf(`{"number":%d}`, hidden)); fault.KindOf(err) != fault.NotFound || strings.Contains(text+err.Error(), "zero-day") {
+	if text, err := tools["forge_get_issue"].Call(t.Context(), fmt.Sprintf(`{"number":%d}`, hidden)); fault.KindOf(
+		err) != fault.NotFound || strings.Contains(text+err.Error(), "zero-day") {
 		t.Errorf("%s, %v", text, err)
 	}
 	texts, last := s.heard(task, "")

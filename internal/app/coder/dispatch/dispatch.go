@@ -73,7 +73,8 @@ func refOf(t coder.Task) forge.Ref {
 // found out by whoever takes it, as is the text: it may be long, may change, and
 // ten thousand of them would fill the queue.
 func newTask(f *Forge, from forge.Task, bot string) coder.Task {
-	return coder.Task{ID: newID(coder.Kind(from.Kind), from.Number), Provider: f.Provider, Repo: from.Repo, Number: from.Number, Kind: coder.Kind(from.Kind),
+	return coder.Task{ID: newID(coder.Kind(from.Kind), from.Number), Provider: f.Provider, Repo: from.Repo,
+		Number: from.Number, Kind: coder.Kind(from.Kind),
 		URL: from.URL, Title: from.Title, Author: from.Author, Assigned: from.Assigned(bot), Created: time.Now().UTC()}
 }
 

@@ -38,7 +38,8 @@ func (o *ForgeClient) of(provider string) (*Forge, error) {
 			return &o.Forges[i], nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.Invalid, Op: "find forge", Subject: provider, Why: "it is not configured here", Hint: "configure it for this worker too, or do not pick up its issues"}
+	return nil, &fault.Error{Kind: fault.Invalid, Op: "find forge", Subject: provider, Why: "it is not configured here",
+		Hint: "configure it for this worker too, or do not pick up its issues"}
 }
 
 // voice returns what speaks for a task. There is one, so that it knows what it
@@ -81,7 +82,8 @@ func (o *ForgeClient) recorded(t coder.Task, what string, do func() error) error
 	}
 	done, err := o.Record(t.ID, refOf(t).String()+" "+what)
 	if err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "record", Subject: t.ID, Err: err, Hint: "see to it that the audit log can be written"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "record", Subject: t.ID, Err: err,
+			Hint: "see to it that the audit log can be written"}
 	}
 	err = do()
 	done(err)
@@ -109,7 +111,8 @@ func (o *ForgeClient) Show(ctx context.Context, t coder.Task, s coder.State) err
 	if err != nil {
 		return err
 	}
-	return o.meant(ctx, f, t, o.recorded(t, "label "+f.label(s), func() error { return forge.Move(ctx, f.Forge, refOf(t), f.Labels, f.label(s)) }))
+	return o.meant(ctx, f, t,
+		o.recorded(t, "label "+f.label(s), func() error { return forge.Move(ctx, f.Forge, refOf(t), f.Labels, f.label(s)) }))
 }
 
 // Propose implements [coder.Publisher].
@@ -138,7 +141,8 @@ func (o *ForgeClient) Propose(ctx context.Context, t coder.Task, p coder.Proposa
 // expired end it: there will be another.
 func (o *ForgeClient) meant(ctx context.Context, f *Forge, t coder.Task, err error) error {
 	if forge.LoggedOut(err) {
-		return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "nobody is logged in", Err: err, Hint: fault.Hint(err)}
+		return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "nobody is logged in",
+			Err: err, Hint: fault.Hint(err)}
 	}
 	if !isGone(err) {
 		return err
@@ -146,5 +150,6 @@ func (o *ForgeClient) meant(ctx context.Context, f *Forge, t coder.Task, err err
 	if _, look := f.Get(ctx, refOf(t)); isGone(look) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "a part of it is not there", Err: err, Hint: fault.Hint(err)}
+	return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "a part of it is not there",
+		Err: err, Hint: fault.Hint(err)}
 }

@@ -24,7 +24,8 @@ func (s *site) heard(t coder.Task, after string) (texts []string, last string) {
 }
 
 func (s *site) task(kind coder.Kind, n int) coder.Task {
-	return coder.Task{ID: "t1", Provider: s.provider, Repo: s.repo, Kind: kind, Number: n, Branch: "hako/t1", Target: "main"}
+	return coder.Task{ID: "t1", Provider: s.provider, Repo: s.repo, Kind: kind, Number: n, Branch: "hako/t1",
+		Target: "main"}
 }
 
 // Comments are heard once, whatever becomes of those that were heard before.
@@ -40,7 +41,8 @@ func TestHear(t *testing.T) {
 		say(bot, "mine")
 		all, err := s.client.Hear(s.Context(), task, "")
 		s.fine(err)
-		if len(all) != 3 || !all[0].Authorised || all[0].Own || all[1].Authorised || all[1].Author != "stranger" || !all[2].Own || all[2].Authorised {
+		if len(all) != 3 || !all[0].Authorised || all[0].Own || all[1].Authorised || all[1].Author != "stranger" ||
+			!all[2].Own || all[2].Authorised {
 			s.Fatalf("heard %+v", all)
 		}
 		if texts, _ := s.heard(task, all[0].ID); !slices.Equal(texts, []string{"two", "mine"}) {
@@ -127,8 +129,10 @@ func TestNotFound(t *testing.T) {
 			"show":    func() error { return s.client.Show(s.Context(), task, coder.Done) },
 			"propose": func() error { _, err := s.client.Propose(s.Context(), task, coder.Proposal{Title: "x"}); return err },
 		}
-		paths := map[string]fake.Fault{"say": {Method: "POST"}, "hear": {Path: map[string]string{forge.GitHub: "comments", forge.GitLab: "notes"}[s.provider]},
-			"show": {Method: map[string]string{forge.GitHub: "POST", forge.GitLab: "PUT"}[s.provider]}, "propose": {Method: "POST"}}
+		paths := map[string]fake.Fault{"say": {Method: "POST"},
+			"hear":    {Path: map[string]string{forge.GitHub: "comments", forge.GitLab: "notes"}[s.provider]},
+			"show":    {Method: map[string]string{forge.GitHub: "POST", forge.GitLab: "PUT"}[s.provider]},
+			"propose": {Method: "POST"}}
 		for name, call := range calls {
 			f := paths[name]
 			f.Status, f.Message, f.Times = 404, "Not Found", 1
@@ -179,7 +183,8 @@ func TestVoicesAreBounded(t *testing.T) {
 }
 
 func TestRobot(t *testing.T) {
-	for user, want := range map[string]bool{"ann": false, "renovate[bot]": true, "project_12_bot": true, "Group_3_bot_ab12": true, "project_manager": false, "robot": false} {
+	for user, want := range map[string]bool{"ann": false, "renovate[bot]": true, "project_12_bot": true,
+		"Group_3_bot_ab12": true, "project_manager": false, "robot": false} {
 		if robot(user) != want {
 			t.Errorf("%s is a robot: %v", user, !want)
 		}

@@ -63,7 +63,8 @@ func (j *journal) short() json.RawMessage {
 
 // Once implements [coder.Journal]. What was begun before without a word about how
 // it ended is done again: the function is told, and finds what it did.
-func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (string, error)) (string, error) {
+func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (string, error)) (
+	string, error) {
 	again := false
 	ref, err := j.lease.Once(ctx, key, queue.Effect{
 		Do: func(ctx context.Context) (string, error) {

@@ -26,7 +26,10 @@ func (s *site) takeOver() (old, now *queue.Lease) {
 		return l
 	}
 	old = take()
-	_, _ = (&journal{lease: old}).Once(s.Context(), "begun", func(context.Context, bool) (string, error) { return "", errors.New("killed") })
+	_, _ = (&journal{lease: old}).Once(s.Context(), "begun", func(context.Context, bool) (string, error) {
+		return "",
+			errors.New("killed")
+	})
 	return old, take()
 }
 
@@ -40,7 +43,8 @@ func TestFenced(t *testing.T) {
 	_, saying := desk.Say(t.Context(), task, "a", "x")
 	_, proposing := desk.Propose(t.Context(), task, coder.Proposal{Title: "x"})
 	_, doing := book.Once(t.Context(), "new", never)
-	for name, err := range map[string]error{"say": saying, "propose": proposing, "show": desk.Show(t.Context(), task, coder.Done), "once": doing, "save": book.Save(t.Context(), coder.Record{})} {
+	for name, err := range map[string]error{"say": saying, "propose": proposing,
+		"show": desk.Show(t.Context(), task, coder.Done), "once": doing, "save": book.Save(t.Context(), coder.Record{})} {
 		if !errors.Is(err, coder.ErrLost) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -73,7 +77,8 @@ func TestOnce(t *testing.T) {
 	if ref, _, done := do("begun", nil); ref != "ref" || done {
 		t.Error("it was done again")
 	}
-	for kind, want := range map[fault.Kind]bool{fault.Denied: false, fault.Invalid: false, fault.NotFound: false, fault.Unavailable: true, fault.Timeout: true, fault.Other: true} {
+	for kind, want := range map[fault.Kind]bool{fault.Denied: false, fault.Invalid: false, fault.NotFound: false,
+		fault.Unavailable: true, fault.Timeout: true, fault.Other: true} {
 		do(kind.String(), &fault.Error{Kind: kind, Op: "say", Why: "no"})
 		if _, doubt, _ := do(kind.String(), nil); doubt != want {
 			t.Errorf("%s: in doubt is %v", kind, doubt)

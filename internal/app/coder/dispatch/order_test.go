@@ -12,6 +12,7 @@ import (
 	"hako/internal/app/coder/forge"
 	"hako/internal/app/coder/queue"
 	fake "hako/internal/fakes/forge"
+	"hako/internal/testload"
 )
 
 // places are where a task can be met, one for each phase.
@@ -31,7 +32,7 @@ func (s *site) meet(place string, happens func()) {
 			select {
 			case <-ctx.Done():
 				err = context.Cause(ctx)
-			case <-time.After(10 * time.Second):
+			case <-time.After(testload.Bound(10 * time.Second)):
 				s.Errorf("nobody called it away from %s", place)
 			}
 		})
@@ -44,7 +45,8 @@ func (s *site) stopped(n int) {
 	s.Helper()
 	s.only(coder.Stopped)
 	s.labelled(fake.Issue, n, "coding agent stopped")
-	if keys, _ := s.comments(fake.Issue, n); !slices.Contains(keys, "stopped") || slices.Contains(keys, "done") || slices.Contains(keys, "failed") {
+	if keys, _ := s.comments(fake.Issue, n); !slices.Contains(keys, "stopped") || slices.Contains(keys, "done") ||
+		slices.Contains(keys, "failed") {
 		s.Errorf("said %q", keys)
 	}
 	if now := s.state(fake.Issue, n); now.State != queue.Done || len(s.Items(s.repo, fake.Pull)) > 0 || len(s.pushed) > 0 {
@@ -312,7 +314,8 @@ func TestWatch(t *testing.T) {
 		e  coder.Event
 		on bool
 	}{
-		{coder.Event{Type: "note"}, false}, {coder.Event{Type: "phase", Phase: coder.Planning}, true}, {coder.Event{Type: "call"}, true},
+		{coder.Event{Type: "note"}, false}, {coder.Event{Type: "phase", Phase: coder.Planning}, true},
+		{coder.Event{Type: "call"}, true},
 		{coder.Event{Type: "state"}, false}, {coder.Event{Type: "phase", Phase: coder.Reporting}, false},
 	} {
 		if w.follow(c.e); w.on.Load() != c.on {

@@ -47,7 +47,8 @@ type PollResult struct {
 }
 
 func (p PollResult) add(o PollResult) PollResult {
-	return PollResult{p.Found + o.Found, p.Picked + o.Picked, p.Requeued + o.Requeued, p.Resumed + o.Resumed, p.Told + o.Told}
+	return PollResult{p.Found + o.Found, p.Picked + o.Picked, p.Requeued + o.Requeued, p.Resumed + o.Resumed,
+		p.Told + o.Told}
 }
 
 // Run polls until the context ends. Each forge has its own pace: one that fails
@@ -101,7 +102,8 @@ func (p *Producer) Poll(ctx context.Context) (PollResult, error) {
 func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err error) {
 	began := time.Now()
 	defer func() {
-		e := Event{Type: "polled", Provider: f.Provider, Found: sum.Found, New: sum.Picked + sum.Requeued + sum.Resumed, Duration: time.Since(began), Err: err}
+		e := Event{Type: "polled", Provider: f.Provider, Found: sum.Found, New: sum.Picked + sum.Requeued + sum.Resumed,
+			Duration: time.Since(began), Err: err}
 		if err != nil {
 			e.Why = p.Secrets.Text(err.Error())
 		}
@@ -147,7 +149,8 @@ func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Task, bot s
 // renamed is a repository that a forge finds by its old name. Whoever gets that
 // name next could give us work by it.
 func renamed(provider, was, is string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "list tasks of", Subject: was, Why: "it is called " + is + " now", Hint: "write its new name in " + provider + ".repositories"}
+	return &fault.Error{Kind: fault.Invalid, Op: "list tasks of", Subject: was, Why: "it is called " + is + " now",
+		Hint: "write its new name in " + provider + ".repositories"}
 }
 
 // recalled returns those that are new or have changed, and the memory to add

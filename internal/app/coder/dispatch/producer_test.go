@@ -41,7 +41,8 @@ func TestManyIssues(t *testing.T) {
 				}
 			}
 			poll("first", many)
-			for tries := 0; tries == 0 || tries < 4 && fastest > 5*time.Second && !raced; tries++ { // others may need the machine, too
+			for tries := 0; tries == 0 || tries < 4 && fastest > 5*time.Second &&
+				!raced; tries++ { // others may need the machine, too
 				s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
 				poll("after a restart", 0)
 			}
@@ -109,7 +110,8 @@ func TestOneFails(t *testing.T) {
 	other.issue(fake.Item{})
 	s.Spoil(fake.Fault{Status: 500, Times: -1})
 	sum, err := s.producer.Poll(t.Context())
-	if sum.Picked != 1 || err == nil || !strings.Contains(err.Error(), "github") || !strings.Contains(err.Error(), "acme/gone") {
+	if sum.Picked != 1 || err == nil || !strings.Contains(err.Error(), "github") ||
+		!strings.Contains(err.Error(), "acme/gone") {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
@@ -200,7 +202,8 @@ func TestDeadAreTold(t *testing.T) {
 			s.Errorf("polled %+v", sum)
 		}
 		s.said(fake.Issue, n, "failed")
-		if _, texts := s.comments(fake.Issue, n); !strings.Contains(texts["failed"], "it sleeps") || strings.Contains(texts["failed"], secret) {
+		if _, texts := s.comments(fake.Issue, n); !strings.Contains(texts["failed"], "it sleeps") ||
+			strings.Contains(texts["failed"], secret) {
 			s.Errorf("people are told:\n%s", texts["failed"])
 		}
 		s.label(n, "coding agent", "")

@@ -21,6 +21,7 @@ import (
 	"hako/internal/app/coder/store"
 	fake "hako/internal/fakes/forge"
 	"hako/internal/redact"
+	"hako/internal/testload"
 	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
@@ -67,12 +68,14 @@ func both(t *testing.T, test func(s *site)) {
 }
 
 func newSite(t *testing.T, provider string) *site {
-	s := &site{T: t, Server: fake.For(t, provider), provider: provider, repo: "acme/app", rooms: map[string]bool{}, commits: map[string]map[string]string{}, pushed: map[string]string{}}
+	s := &site{T: t, Server: fake.For(t, provider), provider: provider, repo: "acme/app", rooms: map[string]bool{},
+		commits: map[string]map[string]string{}, pushed: map[string]string{}}
 	s.Repo(s.repo)
 	s.Member(s.repo, bot, "write")
 	s.Member(s.repo, "ann", "write")
 	s.User("stranger")
-	s.options = queue.Options{Dir: t.TempDir(), Backoff: []time.Duration{20 * time.Millisecond}, AckWait: 2 * time.Second, Worker: "one"}
+	s.options = queue.Options{Dir: t.TempDir(), Backoff: []time.Duration{20 * time.Millisecond}, AckWait: 2 * time.Second,
+		Worker: "one"}
 	s.queue = s.open(s.options)
 	s.client = &ForgeClient{Forges: []Forge{s.forge(forge.Config{})}}
 	s.producer = &Producer{ForgeClient: s.client, Queue: s.queue, Observe: s.observe}
@@ -107,13 +110,14 @@ func (s *site) workerOf(q *queue.Queue) *Worker {
 	secrets := new(redact.Set)
 	secrets.Add(secret)
 	archive := &store.Store{Dir: s.TempDir()}
-	return &Worker{Queue: q, ForgeClient: s.client, OrderEvery: 20 * time.Millisecond, Observe: s.observe, Coordinator: &coder.Coordinator{
-		Workspaces: hands{s}, Log: silent{}, Secrets: secrets, Archive: archive,
-		Model:   func(coder.Task, *quota.Budget) llm.Model { return s },
-		Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},
-		Edit:    llm.Tool{Name: "text_editor", Schema: json.RawMessage(`{}`)},
-		Tools:   func(context.Context, coder.Task) ([]tool.Tool, error) { return nil, nil },
-	}}
+	return &Worker{Queue: q, ForgeClient: s.client, OrderEvery: 20 * time.Millisecond, Observe: s.observe,
+		Coordinator: &coder.Coordinator{
+			Workspaces: hands{s}, Log: silent{}, Secrets: secrets, Archive: archive,
+			Model:   func(coder.Task, *quota.Budget) llm.Model { return s },
+			Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},
+			Edit:    llm.Tool{Name: "text_editor", Schema: json.RawMessage(`{}`)},
+			Tools:   func(context.Context, coder.Task) ([]tool.Tool, error) { return nil, nil },
+		}}
 }
 
 type silent struct{}
@@ -276,7 +280,8 @@ func fixer(d *llm.Dialog) *llm.Turn {
 	case isPlanning(d):
 		return &llm.Turn{Text: plan}
 	case turns == 0:
-		return &llm.Turn{Calls: []llm.Call{{ID: "1", Name: "command-executor_execute_command", Arguments: `{"command":"cat a.txt"}`}}}
+		return &llm.Turn{Calls: []llm.Call{{ID: "1", Name: "command-executor_execute_command",
+			Arguments: `{"command":"cat a.txt"}`}}}
 	case turns == 1:
 		return &llm.Turn{Calls: []llm.Call{{ID: "2", Name: "text_editor", Arguments: `{}`}}}
 	}
@@ -312,7 +317,7 @@ func (s *site) poll() PollResult {
 // drain works until nothing waits.
 func (s *site) drain() []Ending {
 	s.Helper()
-	ctx, stop := context.WithTimeout(s.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(s.Context(), testload.Bound(30*time.Second))
 	defer stop()
 	all, err := s.worker.Drain(ctx)
 	s.fine(err)

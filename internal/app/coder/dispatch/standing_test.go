@@ -34,7 +34,8 @@ func (r roll) State(_ context.Context, id string) (queue.Task, error) {
 }
 
 func taskAt(repo string, number int, kind coder.Kind, provider string) queue.Task {
-	t := coder.Task{ID: string(kind) + "-try", Provider: provider, Repo: repo, Number: number, Kind: kind, URL: "https://example.com/" + repo + "/issues/12", Title: "Broken"}
+	t := coder.Task{ID: string(kind) + "-try", Provider: provider, Repo: repo, Number: number, Kind: kind,
+		URL: "https://example.com/" + repo + "/issues/12", Title: "Broken"}
 	text, _ := json.Marshal(t)
 	return queue.Task{Item: queue.Item{ID: t.Thread(), Payload: text}, State: queue.Queued}
 }
@@ -51,10 +52,16 @@ const standingJSON = `{"thread":"github/acme/app/issue/12","task":{"id":"issue-t
 	`"tokens":30,"cost_usd":0.5,"why":"a reason","hint":"h","summary":"s","commit":"c","proposal":"p","changed":"2026-01-02T03:04:05Z"}`
 
 func TestStanding(t *testing.T) {
-	plan := &coder.Plan{Goal: coder.Goal{Objective: "Mend it"}, Decomposition: coder.Decomposition{Subtasks: []coder.Part{{Text: "look"}, {Text: "mend"}}}, Action: coder.ActionPlan{Actions: []coder.Part{{Text: "other"}}}}
-	q := recorded(taskAt("acme/app", 12, coder.Issue, "github"), queue.Held, coder.Record{State: coder.Processing, Phase: coder.Execution, Plan: plan, Environment: "go", Count: coder.Count{Turns: 3},
-		Spent: coder.Spent{Usage: quota.Usage{Input: 10, Output: 5}, Cost: 0.5}, Hint: "h", Summary: "s", Commit: "c", Proposal: "p"})
-	q.Holder, q.Tries, q.Order, q.Reason, q.Changed = "w1", 2, queue.Pause, "a reason", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	plan := &coder.Plan{Goal: coder.Goal{Objective: "Mend it"},
+		Decomposition: coder.Decomposition{Subtasks: []coder.Part{{Text: "look"}, {Text: "mend"}}},
+		Action:        coder.ActionPlan{Actions: []coder.Part{{Text: "other"}}}}
+	q := recorded(taskAt("acme/app", 12, coder.Issue, "github"), queue.Held,
+		coder.Record{State: coder.Processing, Phase: coder.Execution, Plan: plan, Environment: "go",
+			Count: coder.Count{Turns: 3},
+			Spent: coder.Spent{Usage: quota.Usage{Input: 10, Output: 5}, Cost: 0.5}, Hint: "h", Summary: "s", Commit: "c",
+			Proposal: "p"})
+	q.Holder, q.Tries, q.Order, q.Reason, q.Changed = "w1", 2, queue.Pause, "a reason",
+		time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := StatusOf(q)
 	if text, _ := json.Marshal(s); string(text) != standingJSON {
 		t.Errorf("have %s\nwant %s", text, standingJSON)
@@ -97,11 +104,15 @@ func TestStates(t *testing.T) {
 // A step that is too large for lists is fetched; one that cannot be fetched now
 // does not keep the others from being shown.
 func TestStandings(t *testing.T) {
-	large, lost, fresh := taskAt("a/a", 1, coder.Issue, "github"), taskAt("a/b", 2, coder.Issue, "github"), taskAt("a/c", 3, coder.Issue, "github")
+	large, lost, fresh := taskAt("a/a", 1, coder.Issue, "github"), taskAt("a/b", 2, coder.Issue, "github"),
+		taskAt("a/c", 3, coder.Issue, "github")
 	large.State, lost.State = queue.Held, queue.Held
-	from := roll{tasks: []queue.Task{large, lost, fresh}, whole: map[string]queue.Task{large.ID: recorded(large, queue.Held, coder.Record{Phase: coder.Delivery}), fresh.ID: recorded(fresh, queue.Held, coder.Record{})}}
+	from := roll{tasks: []queue.Task{large, lost, fresh},
+		whole: map[string]queue.Task{large.ID: recorded(large, queue.Held, coder.Record{Phase: coder.Delivery}),
+			fresh.ID: recorded(fresh, queue.Held, coder.Record{})}}
 	all, err := Statuses(t.Context(), from)
-	if err != nil || len(all) != 3 || all[0].Phase != coder.Delivery || all[1].Phase != "" || all[1].State != coder.Processing || all[2].State != coder.Pending {
+	if err != nil || len(all) != 3 || all[0].Phase != coder.Delivery || all[1].Phase != "" ||
+		all[1].State != coder.Processing || all[2].State != coder.Pending {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if _, err := Statuses(t.Context(), roll{err: errors.New("down")}); err == nil {
@@ -113,21 +124,24 @@ func TestFind(t *testing.T) {
 	issue, pull := taskAt("acme/app", 12, coder.Issue, "gitlab"), taskAt("acme/app", 7, coder.Pull, "gitlab")
 	from := roll{tasks: []queue.Task{issue, pull}}
 	for name, want := range map[string]string{
-		issue.ID: issue.ID, "ACME/app#12": issue.ID, "issue-try": issue.ID, "acme/app!7": pull.ID, "acme/app#7": pull.ID, "pull-try": pull.ID,
+		issue.ID: issue.ID, "ACME/app#12": issue.ID, "issue-try": issue.ID, "acme/app!7": pull.ID, "acme/app#7": pull.ID,
+		"pull-try": pull.ID,
 	} {
 		if s, err := Find(t.Context(), from, name); err != nil || s.Thread != want {
 			t.Errorf("%s: %s, %v", name, s.Thread, err)
 		}
 	}
 	from.tasks = from.tasks[:1]
-	if s, err := Find(t.Context(), from, "https://example.com/acme/app/issues/12/?x=1#note"); err != nil || s.Thread != issue.ID {
+	if s, err := Find(t.Context(), from, "https://example.com/acme/app/issues/12/?x=1#note"); err != nil ||
+		s.Thread != issue.ID {
 		t.Errorf("%s, %v", s.Thread, err)
 	}
 	if _, err := Find(t.Context(), from, "acme/app#1"); fault.KindOf(err) != fault.NotFound {
 		t.Error(err)
 	}
 	from.tasks = append(from.tasks, taskAt("acme/app", 12, coder.Issue, "github"))
-	if _, err := Find(t.Context(), from, "acme/app#12"); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "several") {
+	if _, err := Find(t.Context(), from, "acme/app#12"); fault.KindOf(err) != fault.Invalid ||
+		!strings.Contains(err.Error(), "several") {
 		t.Error(err)
 	}
 	if _, err := Find(t.Context(), roll{err: errors.New("down")}, "x"); fault.KindOf(err) == fault.NotFound || err == nil {
@@ -148,14 +162,16 @@ func TestOrderOfWhatIsOver(t *testing.T) {
 	if err := Order(t.Context(), q, "a", queue.Pause); err != nil {
 		t.Error(err)
 	}
-	if err := Order(t.Context(), q, "a", "dance"); fault.KindOf(err) != fault.Invalid || strings.Contains(fault.Hint(err), "label") {
+	if err := Order(t.Context(), q, "a", "dance"); fault.KindOf(err) != fault.Invalid ||
+		strings.Contains(fault.Hint(err), "label") {
 		t.Errorf("%v: %s", err, fault.Hint(err))
 	}
 	l, err := q.Take(t.Context())
 	if err != nil || l.Done(t.Context(), nil) != nil {
 		t.Fatal(err)
 	}
-	if err := Order(t.Context(), q, "a", queue.Stop); fault.KindOf(err) != fault.Invalid || !strings.Contains(fault.Hint(err), "label") {
+	if err := Order(t.Context(), q, "a", queue.Stop); fault.KindOf(err) != fault.Invalid ||
+		!strings.Contains(fault.Hint(err), "label") {
 		t.Errorf("%v: %s", err, fault.Hint(err))
 	}
 }
@@ -173,7 +189,8 @@ func TestOrderOfWhatWasStopped(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := Order(t.Context(), bare{s.queue}, s.thread(fake.Issue, n), queue.Stop); err == nil || !strings.HasSuffix(err.Error(), ": it is over") {
+	if err := Order(t.Context(), bare{s.queue}, s.thread(fake.Issue, n), queue.Stop); err == nil ||
+		!strings.HasSuffix(err.Error(), ": it is over") {
 		t.Error(err)
 	}
 }

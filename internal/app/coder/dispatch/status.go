@@ -56,7 +56,8 @@ func stateOf(s queue.State) coder.State {
 // StatusOf reads what the queue knows of a task. What is no task of ours shows
 // as its thread alone.
 func StatusOf(t queue.Task) TaskStatus {
-	s := TaskStatus{Thread: t.ID, State: stateOf(t.State), Worker: t.Holder, Try: t.Tries, Order: string(t.Order), Why: t.Reason, Changed: t.Changed}
+	s := TaskStatus{Thread: t.ID, State: stateOf(t.State), Worker: t.Holder, Try: t.Tries, Order: string(t.Order),
+		Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
 	if t.Step == nil || json.Unmarshal(t.Step, &r) != nil {
@@ -71,7 +72,8 @@ func StatusOf(t queue.Task) TaskStatus {
 
 // take adds what the worker has noted down.
 func (s *TaskStatus) take(r coder.Record) {
-	s.Phase, s.Environment, s.Summary, s.Commit, s.Proposal, s.Hint = r.Phase, r.Environment, r.Summary, r.Commit, r.Proposal, r.Hint
+	s.Phase, s.Environment, s.Summary, s.Commit, s.Proposal, s.Hint = r.Phase, r.Environment, r.Summary, r.Commit,
+		r.Proposal, r.Hint
 	s.Count, s.Tokens, s.Cost = &r.Count, r.Spent.Tokens(), r.Spent.Cost
 	if r.Plan != nil {
 		s.Objective, s.Steps = r.Plan.Goal.Objective, stepsOf(r.Plan)
@@ -108,7 +110,8 @@ func (s TaskStatus) Short() string {
 
 // named reports whether a person means this task.
 func (s TaskStatus) named(name string) bool {
-	for _, one := range []string{s.Thread, s.Job.ID, s.Job.URL, s.Short(), fmt.Sprintf("%s#%d", s.Job.Repo, s.Job.Number)} {
+	for _, one := range []string{s.Thread, s.Job.ID, s.Job.URL, s.Short(),
+		fmt.Sprintf("%s#%d", s.Job.Repo, s.Job.Number)} {
 		if one != "" && strings.EqualFold(one, trimmedAddress(name)) {
 			return true
 		}
@@ -170,9 +173,11 @@ func Find(ctx context.Context, from Lister, name string) (TaskStatus, error) {
 	case 1:
 		return StatusOf(Whole(ctx, from, found[0])), nil
 	case 0:
-		return TaskStatus{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: name, Why: "there is none of this name", Hint: "hako agent status lists them"}
+		return TaskStatus{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: name,
+			Why: "there is none of this name", Hint: "hako agent status lists them"}
 	}
-	return TaskStatus{}, &fault.Error{Kind: fault.Invalid, Op: "find task", Subject: name, Why: "there are several: " + found[0].ID + ", " + found[1].ID, Hint: "name one as it stands there"}
+	return TaskStatus{}, &fault.Error{Kind: fault.Invalid, Op: "find task", Subject: name, Why: "there are several: " +
+		found[0].ID + ", " + found[1].ID, Hint: "name one as it stands there"}
 }
 
 // An Orderer is who passes orders on to tasks; [*queue.Queue] is one.

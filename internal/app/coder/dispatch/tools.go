@@ -52,7 +52,8 @@ func (o *ForgeClient) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, er
 		{Tool: tool.New("forge_add_comment", addCommentText, d.addComment), Words: []string{"forge", "add_comment"}},
 		{Tool: read, Words: []string{"forge", "get_issue"}},
 		{Tool: list, Words: []string{"forge", "list_issues"}},
-		{Tool: tool.New("forge_create_pull_request", createPullText, d.createPull), Words: []string{"forge", "create_pull_request"}},
+		{Tool: tool.New("forge_create_pull_request", createPullText, d.createPull),
+			Words: []string{"forge", "create_pull_request"}},
 	}, nil
 }
 
@@ -114,7 +115,9 @@ func (d *forgeTools) enough(ctx context.Context, key string) error {
 	if len(keys) < mostSaid {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Denied, Op: "comment", Why: fmt.Sprintf("%d comments were written for this task, which is all that it may", mostSaid), Hint: "say the rest when you are done: people are told your last words"}
+	return &fault.Error{Kind: fault.Denied, Op: "comment",
+		Why:  fmt.Sprintf("%d comments were written for this task, which is all that it may", mostSaid),
+		Hint: "say the rest when you are done: people are told your last words"}
 }
 
 type getIssueInput struct {
@@ -152,7 +155,8 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 		return "", err
 	}
 	if got.Confidential {
-		return "", &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: ref.String(), Why: "it is confidential, and what you write is not", Hint: "do without it"}
+		return "", &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: ref.String(),
+			Why: "it is confidential, and what you write is not", Hint: "do without it"}
 	}
 	ref.Kind = got.Kind // GitHub finds both by one number
 	out := d.shown(got)
@@ -173,7 +177,8 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 		if err != nil {
 			return "", err
 		}
-		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On, text.Shorten(c.Body, longestComment)})
+		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On,
+			text.Shorten(c.Body, longestComment)})
 	}
 	return spelled(out)
 }
@@ -186,7 +191,8 @@ func (d *forgeTools) shown(t forge.Task) shownIssue {
 	case t.Closed:
 		state = "closed"
 	}
-	return shownIssue{Number: t.Number, Kind: string(t.Kind), State: state, Title: t.Title, Author: t.Author, Labels: t.Labels, URL: t.URL}
+	return shownIssue{Number: t.Number, Kind: string(t.Kind), State: state, Title: t.Title, Author: t.Author,
+		Labels: t.Labels, URL: t.URL}
 }
 
 type listIssuesInput struct {
@@ -216,11 +222,14 @@ type createPullInput struct {
 // there when it was pushed, and it is pushed when the work was verified.
 func (d *forgeTools) createPull(ctx context.Context, in createPullInput) (string, error) {
 	if d.task.Kind == coder.Pull && !d.task.Fork {
-		return spelled(map[string]any{"ok": true, "url": d.task.URL, "note": "this task is a pull request itself; its branch is pushed at the end"})
+		return spelled(map[string]any{"ok": true, "url": d.task.URL,
+			"note": "this task is a pull request itself; its branch is pushed at the end"})
 	}
-	url, err := d.client.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250), Text: coder.Fit(d.secrets, in.Body, longestSaid)})
+	url, err := d.client.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250),
+		Text: coder.Fit(d.secrets, in.Body, longestSaid)})
 	if fault.KindOf(err) == fault.Invalid && !errors.Is(err, forge.ErrExists) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "open pull request of", Subject: d.task.Branch, Why: "the branch is not pushed yet, or has no commit of its own", Err: err,
+		return "", &fault.Error{Kind: fault.Invalid, Op: "open pull request of", Subject: d.task.Branch,
+			Why: "the branch is not pushed yet, or has no commit of its own", Err: err,
 			Hint: "finish the work: the branch is pushed and the draft is opened then"}
 	}
 	if err != nil {

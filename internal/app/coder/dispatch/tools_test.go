@@ -48,7 +48,8 @@ func TestAddComment(t *testing.T) {
 		n := s.issue(fake.Item{})
 		add := s.tools(s.task(coder.Issue, n))["forge_add_comment"]
 		var out struct{ OK bool }
-		for _, text := range []string{"Shall I? @ann", "Shall I? @ann", "The key is " + secret + "\n/close\n<!-- hako:t1:done -->"} {
+		for _, text := range []string{"Shall I? @ann", "Shall I? @ann",
+			"The key is " + secret + "\n/close\n<!-- hako:t1:done -->"} {
 			arguments, _ := json.Marshal(map[string]string{"text": text})
 			if s.call(add, string(arguments), &out); !out.OK {
 				s.Error("it is not ok")
@@ -82,7 +83,8 @@ func TestAddCommentIsBounded(t *testing.T) {
 			s.call(s.tools(task)["forge_add_comment"], fmt.Sprintf(`{"text":"number %d"}`, i), &out)
 		}
 		add := s.tools(task)["forge_add_comment"]
-		if _, err := add.Call(s.Context(), `{"text":"one more"}`); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "5 comments") || fault.Hint(err) == "" {
+		if _, err := add.Call(s.Context(), `{"text":"one more"}`); fault.KindOf(err) != fault.Denied ||
+			!strings.Contains(err.Error(), "5 comments") || fault.Hint(err) == "" {
 			s.Errorf("%v", err)
 		}
 		s.call(add, `{"text":"number 2"}`, &out) // it is there
@@ -97,7 +99,8 @@ func TestAddCommentIsBounded(t *testing.T) {
 func TestGetIssue(t *testing.T) {
 	both(t, func(s *site) {
 		n := s.issue(fake.Item{})
-		other := s.Add(s.repo, fake.Item{Kind: fake.Issue, Title: "Another <tag>", Author: "stranger", Body: strings.Repeat("x", 3*longestBody), Closed: true})
+		other := s.Add(s.repo, fake.Item{Kind: fake.Issue, Title: "Another <tag>", Author: "stranger",
+			Body: strings.Repeat("x", 3*longestBody), Closed: true})
 		for range lastComments {
 			s.Say(s.repo, fake.Issue, other, fake.Comment{Author: "ann", Body: "yes"})
 		}
@@ -105,7 +108,8 @@ func TestGetIssue(t *testing.T) {
 		get := s.tools(s.task(coder.Issue, n))["forge_get_issue"]
 		var out shownIssue
 		s.call(get, `{"number":2}`, &out)
-		if out.Title != "Another <tag>" || out.State != "closed" || len(out.Body) > longestBody+10 || *out.MayWrite || out.Omitted != 1 || len(out.Comments) != lastComments {
+		if out.Title != "Another <tag>" || out.State != "closed" || len(out.Body) > longestBody+10 || *out.MayWrite ||
+			out.Omitted != 1 || len(out.Comments) != lastComments {
 			s.Errorf("%+v", out)
 		}
 		if last := out.Comments[lastComments-1]; last.MayWrite || last.Author != "stranger" || !out.Comments[0].MayWrite {
@@ -143,7 +147,8 @@ func TestCreatePullRequest(t *testing.T) {
 		s.fine(s.Seed(s.repo, map[string]string{"a.txt": "x"}))
 		n := s.issue(fake.Item{})
 		open := s.tools(s.task(coder.Issue, n))["forge_create_pull_request"]
-		if _, err := open.Call(s.Context(), `{"title":"x"}`); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "not pushed yet") || fault.Hint(err) == "" {
+		if _, err := open.Call(s.Context(), `{"title":"x"}`); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(err.Error(), "not pushed yet") || fault.Hint(err) == "" {
 			s.Error(err)
 		}
 		s.Repo("acme/bare")

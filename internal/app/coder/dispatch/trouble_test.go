@@ -22,12 +22,13 @@ import (
 func TestForgeTrouble(t *testing.T) {
 	secondary := fake.Secondary(time.Second)
 	for name, f := range map[string]fake.Fault{
-		"secondary limit": {Status: secondary.Status, Message: secondary.Message, Header: secondary.Header, Skip: 8, Times: 3},
-		"in trouble":      {Status: 503, Skip: 8, Times: 12},
-		"lost answers":    {Method: "POST", Cut: true, Done: true, Times: 2, Skip: 1},
-		"slow":            {Delay: 400 * time.Millisecond, Skip: 6, Times: 3},
-		"token refused":   {Status: 401, Skip: 8, Times: 3},
-		"odd not found":   {Method: "POST", Status: 404, Message: "Not Found", Skip: 1, Times: 4},
+		"secondary limit": {Status: secondary.Status, Message: secondary.Message, Header: secondary.Header, Skip: 8,
+			Times: 3},
+		"in trouble":    {Status: 503, Skip: 8, Times: 12},
+		"lost answers":  {Method: "POST", Cut: true, Done: true, Times: 2, Skip: 1},
+		"slow":          {Delay: 400 * time.Millisecond, Skip: 6, Times: 3},
+		"token refused": {Status: 401, Skip: 8, Times: 3},
+		"odd not found": {Method: "POST", Status: 404, Message: "Not Found", Skip: 1, Times: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +71,8 @@ func TestGiveUp(t *testing.T) {
 		if _, texts := s.comments(fake.Issue, n); !strings.Contains(texts["failed"], "it sleeps") {
 			s.Errorf("people are told:\n%s", texts["failed"])
 		}
-		if now := s.state(fake.Issue, n); now.State != queue.Done || len(s.asked) != 2 || strings.Contains(e.Record.Why, secret) {
+		if now := s.state(fake.Issue, n); now.State != queue.Done || len(s.asked) != 2 ||
+			strings.Contains(e.Record.Why, secret) {
 			s.Errorf("the queue has %s, %d turns, %s", now.State, len(s.asked), e.Record.Why)
 		}
 		if s.count("failed") != 1 || s.count("ended") != 1 {
@@ -146,7 +148,8 @@ func TestReasonIsClean(t *testing.T) {
 // A branch that git would not take is no reason to try again.
 func TestOddBranch(t *testing.T) {
 	both(t, func(s *site) {
-		n := s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "ann", Branch: "--upload-pack=x", Labels: []string{"coding agent"}})
+		n := s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "ann", Branch: "--upload-pack=x",
+			Labels: []string{"coding agent"}})
 		s.poll()
 		s.only(coder.Failed)
 		s.labelled(fake.Pull, n, "coding agent failed")
@@ -309,7 +312,8 @@ func TestNonsenseInTheQueue(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	s.options.MaxDeliver = 2
 	s.reopen()
-	for id, payload := range map[string]string{"x": `{"id":"y"}`, "github/acme/app/issue/5": `{"id":"y","provider":"github","repo":"acme/app","kind":"issue","number":6}`, "z": `[]`} {
+	for id, payload := range map[string]string{"x": `{"id":"y"}`,
+		"github/acme/app/issue/5": `{"id":"y","provider":"github","repo":"acme/app","kind":"issue","number":6}`, "z": `[]`} {
 		_, err := s.queue.Put(t.Context(), queue.Item{ID: id, Payload: []byte(payload)})
 		s.fine(err)
 	}
@@ -376,7 +380,8 @@ func TestDrainSaysWhoIsSilent(t *testing.T) {
 			told = append(told, e)
 		}
 	}
-	if len(told) != 1 || told[0].Worker != "one" || told[0].Thread != s.thread(fake.Issue, n) || told[0].Wait <= 0 || told[0].Wait > s.options.AckWait-longWait {
+	if len(told) != 1 || told[0].Worker != "one" || told[0].Thread != s.thread(fake.Issue, n) || told[0].Wait <= 0 ||
+		told[0].Wait > s.options.AckWait-longWait {
 		t.Errorf("%+v", told)
 	}
 }
@@ -384,7 +389,8 @@ func TestDrainSaysWhoIsSilent(t *testing.T) {
 // Who is told of a failure is told when the next try comes, if one does.
 func TestFailureSaysWhatFollows(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries, s.options.MaxDeliver, s.options.Backoff = 20, 3, []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour}
+	s.worker.Tries, s.options.MaxDeliver, s.options.Backoff = 20, 3,
+		[]time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour}
 	s.reopen()
 	s.brain = func(*llm.Dialog) *llm.Turn { return nil }
 	s.issue(fake.Item{})

@@ -18,7 +18,8 @@ func address(provider, text string) (*url.URL, error) {
 		return nil, badAddress(provider, "it is no address of a server", "write it as https://"+provider+".example.com")
 	}
 	if u.User != nil {
-		return nil, badAddress(provider, "it has a name or a password in it", "put the token into "+tokenName(provider)+" instead")
+		return nil, badAddress(provider, "it has a name or a password in it", "put the token into "+tokenName(provider)+
+			" instead")
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.RawPath != "" {
 		return nil, badAddress(provider, "it has more than a path behind the server", "leave out what follows ? and #")

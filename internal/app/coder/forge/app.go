@@ -34,7 +34,8 @@ func (a App) Format(f fmt.State, _ rune) { f.Write([]byte(a.String())) }
 func (a App) signer() (*signer, error) {
 	for name, number := range map[string]int64{"github.app.id": a.ID, "github.app.installation_id": a.Installation} {
 		if number <= 0 {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "configure", Subject: name, Why: "it is not the number of one", Hint: "see the settings of the App and of its installation at GitHub"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "configure", Subject: name, Why: "it is not the number of one",
+				Hint: "see the settings of the App and of its installation at GitHub"}
 		}
 	}
 	key, why := readKey(a.Key)
@@ -102,7 +103,8 @@ func (s *signer) token(context.Context) (string, error) {
 	sum := sha256.Sum256([]byte(text))
 	signature, err := rsa.SignPKCS1v15(nil, s.key, crypto.SHA256, sum[:])
 	if err != nil {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "sign with", Subject: "github.app.private_key_file", Why: "the key is of no use", Hint: "make another in the settings of the App at GitHub"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "sign with", Subject: "github.app.private_key_file",
+			Why: "the key is of no use", Hint: "make another in the settings of the App at GitHub"}
 	}
 	return text + "." + encode(signature), nil
 }

@@ -158,7 +158,8 @@ func (w *world) refusesToLogIn(kind fault.Kind, words ...string) {
 	_, err := w.Get(w.ctx(), Ref{w.repo, Issue, 1})
 	w.refuses(err, kind, "App 4711")
 	for _, some := range words {
-		if !slices.ContainsFunc(strings.Split(some, "|"), func(word string) bool { return strings.Contains(err.Error()+fault.Hint(err), word) }) {
+		if !slices.ContainsFunc(strings.Split(some, "|"),
+			func(word string) bool { return strings.Contains(err.Error()+fault.Hint(err), word) }) {
 			w.Errorf("%q and its hint %q do not say %q", err, fault.Hint(err), some)
 		}
 	}
@@ -215,7 +216,8 @@ func TestAppRefused(t *testing.T) {
 	w.Skew(0)
 	w.Spoil(fake.Fault{Path: minted, Status: 403, Message: "This installation has been suspended"})
 	w.refusesToLogIn(fault.Denied, "has been suspended", "403")
-	for _, raw := range []string{"null", "{}", `{"token":"a b","expires_at":"2199-01-01T00:00:00Z"}`, `{"token":"ghs_x","expires_at":"2020-01-01T00:00:00Z"}`, "<html>"} {
+	for _, raw := range []string{"null", "{}", `{"token":"a b","expires_at":"2199-01-01T00:00:00Z"}`,
+		`{"token":"ghs_x","expires_at":"2020-01-01T00:00:00Z"}`, "<html>"} {
 		w.Spoil(fake.Fault{Path: minted, Status: 201, Raw: raw})
 		w.refusesToLogIn(fault.Unavailable, "no sense")
 	}
@@ -303,7 +305,8 @@ func TestAppEcho(t *testing.T) {
 	w.reopen()
 	_, err := w.Get(w.ctx(), Ref{w.repo, Issue, 1})
 	w.refuses(err, fault.Denied, "App 4711")
-	if shown == "" || strings.Contains(err.Error()+fault.Hint(err), shown) || strings.Contains(err.Error(), shown[len(shown)-40:]) {
+	if shown == "" || strings.Contains(err.Error()+fault.Hint(err), shown) ||
+		strings.Contains(err.Error(), shown[len(shown)-40:]) {
 		t.Errorf("it shows in %v", err)
 	}
 }
@@ -356,7 +359,8 @@ func TestAppConfig(t *testing.T) {
 			Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"}})}},
 	} {
 		f, err := New(c)
-		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" || strings.Contains(err.Error(), "hunter2") || f != nil {
+		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" || strings.Contains(err.Error(), "hunter2") ||
+			f != nil {
 			t.Errorf("%s: %v (%s)", name, err, fault.Hint(err))
 		}
 		if strings.HasPrefix(name, "locked") && !strings.Contains(err.Error(), "password") {
@@ -365,7 +369,9 @@ func TestAppConfig(t *testing.T) {
 	}
 	a := App{1, 2, []byte("hunter2")}
 	text, _ := json.Marshal(a)
-	if shown := fmt.Sprintf("%v %+v %#v %s %x %v %s", a, a, &a, a, a, []App{a}, text); strings.Contains(shown, "hunter2") || strings.Contains(shown, "104 117") || strings.Contains(shown, "6875") || strings.Contains(shown, "0x68") {
+	if shown := fmt.Sprintf("%v %+v %#v %s %x %v %s", a, a, &a, a, a, []App{a}, text); strings.Contains(shown,
+		"hunter2") || strings.Contains(shown, "104 117") || strings.Contains(shown, "6875") || strings.Contains(shown,
+		"0x68") {
 		t.Errorf("it shows: %s", shown)
 	}
 }

@@ -98,7 +98,8 @@ func (m *appTokens) work(ctx context.Context, job *tokenRequest) {
 
 // mint asks for a token. How long it lasts is told by the forge's own clock.
 func (m *appTokens) mint(ctx context.Context) (token string, life time.Duration, err error) {
-	made, res, err := m.api.Apps.CreateInstallationToken(ctx, m.app.Installation, &github.InstallationTokenOptions{}) // all that it may
+	made, res, err := m.api.Apps.CreateInstallationToken(ctx, m.app.Installation,
+		&github.InstallationTokenOptions{}) // all that it may
 	if err != nil {
 		return "", 0, m.explain(err)
 	}
@@ -139,9 +140,11 @@ func (m *appTokens) explain(err error) error {
 	case no.status == http.StatusUnauthorized && no.ahead.Abs() > backdated/2:
 		why, out.Hint = "the clock of this machine is "+apart(no.ahead)+" that of github", "set the clock"
 	case no.status == http.StatusUnauthorized:
-		why, out.Hint = "github did not take the signature of its key", fmt.Sprintf("see whether github.app.private_key_file has a key of %v, and github.app.id its number", m.app)
+		why, out.Hint = "github did not take the signature of its key",
+			fmt.Sprintf("see whether github.app.private_key_file has a key of %v, and github.app.id its number", m.app)
 	case no.status == http.StatusNotFound:
-		why, out.Hint = fmt.Sprintf("github knows no such App, or no installation %d of it", m.app.Installation), "see github.app.id, github.app.installation_id and github.api_url"
+		why, out.Hint = fmt.Sprintf("github knows no such App, or no installation %d of it", m.app.Installation),
+			"see github.app.id, github.app.installation_id and github.api_url"
 	case no.status == http.StatusForbidden && !no.limited:
 		why, out.Hint = "github does not let it in: "+no.text, "see whether the installation was suspended"
 	default:

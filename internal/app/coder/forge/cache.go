@@ -30,7 +30,8 @@ type answer struct {
 
 func newAnswers() *answers {
 	a := new(answers)
-	a.lru, _ = simplelru.NewLRU(mostKept, func(_ string, gone *answer) { a.size -= len(gone.body) }) // refuses only a size of zero
+	a.lru, _ = simplelru.NewLRU(mostKept,
+		func(_ string, gone *answer) { a.size -= len(gone.body) }) // refuses only a size of zero
 	return a
 }
 
@@ -61,6 +62,7 @@ func (a *answers) keep(req *http.Request, res *http.Response, body []byte) {
 
 // again is the answer as it was given the first time.
 func (a *answer) again(req *http.Request) *http.Response {
-	return &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.header.Clone(),
-		Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: req}
+	return &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.header.Clone(),
+		Body:   io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: req}
 }

@@ -62,8 +62,10 @@ func (fixedToken) refused(string) bool                     { return false }
 
 func newAPIClient(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *apiClient {
 	mail := &apiClient{
-		provider: c.Provider, home: home, credential: fixedToken(c.Token), secrets: secrets, next: transport(trust), known: newAnswers(),
-		tries: cmp.Or(c.Tries, 4), pause: cmp.Or(c.Pause, time.Second), patience: cmp.Or(c.Patience, 15*time.Minute), slow: cmp.Or(c.Slow, time.Minute),
+		provider: c.Provider, home: home, credential: fixedToken(c.Token), secrets: secrets, next: transport(trust),
+		known: newAnswers(),
+		tries: cmp.Or(c.Tries, 4), pause: cmp.Or(c.Pause, time.Second), patience: cmp.Or(c.Patience, 15*time.Minute),
+		slow:   cmp.Or(c.Slow, time.Minute),
 		notify: c.Notify, sleep: c.Sleep,
 	}
 	if mail.sleep == nil {
@@ -213,7 +215,8 @@ func (c *apiClient) hold(ctx context.Context) error {
 	if wait <= 0 {
 		return nil
 	}
-	limited := &refusal{status: http.StatusTooManyRequests, text: "the limit of requests is used up", limited: true, wait: wait}
+	limited := &refusal{status: http.StatusTooManyRequests, text: "the limit of requests is used up", limited: true,
+		wait: wait}
 	if wait > c.patience {
 		return limited
 	}
@@ -232,7 +235,8 @@ func (c *apiClient) hold(ctx context.Context) error {
 func (c *apiClient) again(req *http.Request, err error, try int) (time.Duration, bool) {
 	var no *refusal
 	var explainedError *fault.Error // of the App: it was tried often enough
-	if errors.As(err, &explainedError) || !errors.As(err, &no) || no.final || try >= c.tries || req.Context().Err() != nil {
+	if errors.As(err, &explainedError) || !errors.As(err, &no) || no.final || try >= c.tries ||
+		req.Context().Err() != nil {
 		return 0, false
 	}
 	if !no.limited && !repeatable(req) {
@@ -249,7 +253,8 @@ func (c *apiClient) again(req *http.Request, err error, try int) (time.Duration,
 // sent once more. A comment would be there twice; labels would not, and nobody
 // minds a token that is not used.
 func repeatable(req *http.Request) bool {
-	return req.Method != http.MethodPost || strings.HasSuffix(req.URL.Path, "/labels") || strings.HasSuffix(req.URL.Path, "/access_tokens")
+	return req.Method != http.MethodPost || strings.HasSuffix(req.URL.Path, "/labels") ||
+		strings.HasSuffix(req.URL.Path, "/access_tokens")
 }
 
 // rest waits, unless the caller has less time than that.

@@ -28,7 +28,8 @@ func (m Mark) on(text string) (string, error) {
 		return text, nil
 	}
 	if !markWord(m.Task) || !markWord(m.Key) {
-		return "", invalid("mark comment", m.Task+":"+m.Key, "the words of a mark are letters, digits, dots and single dashes", "use a shorter, plainer key")
+		return "", invalid("mark comment", m.Task+":"+m.Key,
+			"the words of a mark are letters, digits, dots and single dashes", "use a shorter, plainer key")
 	}
 	return markerStart + m.Task + ":" + m.Key + markerEnd + "\n" + text, nil
 }

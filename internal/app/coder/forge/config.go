@@ -76,12 +76,14 @@ func (c Config) check() error {
 	case c.App != nil && c.Provider != GitHub:
 		return wrong(c.Provider, "only GitHub has Apps", "set "+tokenName(c.Provider))
 	case c.App != nil && c.Token != "":
-		return wrong(c.Provider, "there are both a token and an App", "leave out one of them: "+tokenName(c.Provider)+", or github.app")
+		return wrong(c.Provider, "there are both a token and an App", "leave out one of them: "+tokenName(c.Provider)+
+			", or github.app")
 	case c.App == nil && c.Token == "":
 		return wrong(c.Provider, "there is no token", "set "+tokenName(c.Provider))
 	}
 	if c.Token != "" && !plainToken(c.Token) {
-		return wrong(c.Provider, "the token has characters that no token has", "set "+tokenName(c.Provider)+" again, without quotes and line breaks")
+		return wrong(c.Provider, "the token has characters that no token has", "set "+tokenName(c.Provider)+
+			" again, without quotes and line breaks")
 	}
 	for _, label := range c.Labels.All() {
 		if err := checkLabel(label); err != nil {
@@ -108,14 +110,16 @@ func trusted(file string) (*x509.CertPool, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read certificates", Subject: file, Err: err, Hint: "name a file of certificates in PEM form"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read certificates", Subject: file, Err: err,
+			Hint: "name a file of certificates in PEM form"}
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificates", Subject: file, Why: "there is none in it", Hint: "name a file of certificates in PEM form"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificates", Subject: file, Why: "there is none in it",
+			Hint: "name a file of certificates in PEM form"}
 	}
 	return pool, nil
 }

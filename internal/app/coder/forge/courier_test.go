@@ -51,7 +51,8 @@ func TestKnownIsBounded(t *testing.T) {
 	}
 	a.keep(httptest.NewRequest("GET", "/huge", nil), res, make([]byte, maxKnown))
 	a.keep(httptest.NewRequest("POST", "/posted", nil), res, body)
-	if a.find(httptest.NewRequest("GET", "/huge", nil)) != nil || a.find(httptest.NewRequest("GET", "/posted", nil)) != nil || a.find(httptest.NewRequest("GET", "/same", nil)) == nil {
+	if a.find(httptest.NewRequest("GET", "/huge", nil)) != nil ||
+		a.find(httptest.NewRequest("GET", "/posted", nil)) != nil || a.find(httptest.NewRequest("GET", "/same", nil)) == nil {
 		t.Error("it kept the wrong ones")
 	}
 }
@@ -59,7 +60,8 @@ func TestKnownIsBounded(t *testing.T) {
 // TestClock goes by the forge's, whatever ours shows.
 func TestClock(t *testing.T) {
 	there := time.Now().Add(-6 * time.Hour)
-	h := http.Header{"Date": {there.UTC().Format(http.TimeFormat)}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {strconv.FormatInt(there.Add(90*time.Second).Unix(), 10)}}
+	h := http.Header{"Date": {there.UTC().Format(http.TimeFormat)}, "X-Ratelimit-Remaining": {"0"},
+		"X-Ratelimit-Reset": {strconv.FormatInt(there.Add(90*time.Second).Unix(), 10)}}
 	if wait, ok := usedUp(h); !ok || wait < 89*time.Second || wait > 92*time.Second {
 		t.Errorf("it would wait %v, %v", wait, ok)
 	}
@@ -67,7 +69,8 @@ func TestClock(t *testing.T) {
 	if _, ok := usedUp(h); ok {
 		t.Error("there is one left")
 	}
-	for text, want := range map[string]time.Duration{"": 0, "-5": 0, "x": 0, "3": 3 * time.Second, "999999999999": 7 * 24 * time.Hour, "99999999": 7 * 24 * time.Hour} {
+	for text, want := range map[string]time.Duration{"": 0, "-5": 0, "x": 0, "3": 3 * time.Second,
+		"999999999999": 7 * 24 * time.Hour, "99999999": 7 * 24 * time.Hour} {
 		if got := retryAfter(http.Header{"Retry-After": {text}}); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
@@ -78,7 +81,8 @@ func TestClock(t *testing.T) {
 func TestHome(t *testing.T) {
 	w := newWorld(t, GitHub)
 	seen := ""
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Get("Authorization") + "." }))
+	other := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Get("Authorization") + "." }))
 	defer other.Close()
 	req, err := http.NewRequestWithContext(w.ctx(), "GET", other.URL, nil)
 	w.fine(err)

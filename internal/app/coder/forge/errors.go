@@ -92,7 +92,8 @@ func (c *apiClient) explain(op, subject string, err error) error {
 	case errors.Is(err, context.Canceled):
 		out.Kind, out.Why, out.Err = fault.Other, "it was given up", context.Canceled
 	default: // an answer that the client could not read
-		out.Why, out.Hint = c.provider+"'s answer makes no sense", "is it a "+c.provider+" server that listens at "+c.home.Host+"? see "+c.provider+".api_url"
+		out.Why, out.Hint = c.provider+"'s answer makes no sense", "is it a "+c.provider+" server that listens at "+
+			c.home.Host+"? see "+c.provider+".api_url"
 	}
 	return out
 }
@@ -103,7 +104,8 @@ func (c *apiClient) stranger(err error) error {
 	err = c.explain("ask", c.provider+" who we are", err)
 	var f *fault.Error
 	if gone(err) && errors.As(err, &f) {
-		f.Hint = "see whether " + strings.ToUpper(c.provider) + "_API_URL, or " + c.provider + ".api_url in the settings, is the address of the forge: hako asked " + c.home.String()
+		f.Hint = "see whether " + strings.ToUpper(c.provider) + "_API_URL, or " + c.provider +
+			".api_url in the settings, is the address of the forge: hako asked " + c.home.String()
 	}
 	return err
 }

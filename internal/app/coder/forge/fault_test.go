@@ -47,7 +47,8 @@ func TestToken(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		for _, f := range []fake.Fault{{Status: 500}, {Status: 502}, {Status: 503, Raw: "<html>busy</html>"}, {Status: 504}, {Cut: true, Done: true}, {Cut: true}} {
+		for _, f := range []fake.Fault{{Status: 500}, {Status: 502}, {Status: 503, Raw: "<html>busy</html>"}, {Status: 504},
+			{Cut: true, Done: true}, {Cut: true}} {
 			w.waits = nil
 			f.Method, f.Times = "GET", 2
 			w.Spoil(f)
@@ -106,7 +107,9 @@ func TestNonsense(t *testing.T) {
 		w.Spoil(fake.Fault{Status: 302, Raw: "x", Header: http.Header{"Location": {"http://127.0.0.1:1/elsewhere"}}})
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "elsewhere")
-		w.Spoil(fake.Fault{Status: 301, Raw: "x", Header: http.Header{"Location": {w.API() + map[string]string{GitHub: "/repos/acme/app/issues/1", GitLab: "/projects/100/issues/1"}[w.provider]}}})
+		w.Spoil(fake.Fault{Status: 301, Raw: "x",
+			Header: http.Header{"Location": {w.API() + map[string]string{GitHub: "/repos/acme/app/issues/1",
+				GitLab: "/projects/100/issues/1"}[w.provider]}}})
 		got, err := w.Get(w.ctx(), ref)
 		if err != nil || got.Ref() != ref {
 			t.Errorf("after it was renamed: %+v, %v", got, err)
@@ -123,8 +126,10 @@ func TestLimits(t *testing.T) {
 			fault    fake.Fault
 			from, to time.Duration
 		}{
-			"seconds":       {fake.Fault{Status: 429, Header: retry("7")}, 7 * time.Second, 7 * time.Second},
-			"a date":        {fake.Fault{Status: 429, Header: http.Header{"Retry-After": {time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat)}, "Date": {time.Now().UTC().Format(http.TimeFormat)}}}, 19 * time.Second, 21 * time.Second},
+			"seconds": {fake.Fault{Status: 429, Header: retry("7")}, 7 * time.Second, 7 * time.Second},
+			"a date": {fake.Fault{Status: 429,
+				Header: http.Header{"Retry-After": {time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat)},
+					"Date": {time.Now().UTC().Format(http.TimeFormat)}}}, 19 * time.Second, 21 * time.Second},
 			"no time":       {fake.Fault{Status: 429}, 0, time.Second},
 			"secondary":     {fake.Secondary(30 * time.Second), 30 * time.Second, 30 * time.Second},
 			"secondary 2":   {fake.Secondary(0), time.Minute, time.Minute},
@@ -306,7 +311,8 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %v (%s)", name, err, fault.Hint(err))
 		}
 	}
-	if got := strings.Join(Labels{Done: "出来た"}.All(), "|"); got != "coding agent|coding agent processing|出来た|coding agent failed|coding agent paused|coding agent stopped" {
+	if got := strings.Join(Labels{Done: "出来た"}.All(),
+		"|"); got != "coding agent|coding agent processing|出来た|coding agent failed|coding agent paused|coding agent stopped" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -344,7 +350,8 @@ func TestSelfElsewhere(t *testing.T) {
 		w.config.APIURL = elsewhere.URL + "/wrong"
 		w.reopen()
 		_, err := w.Self(w.ctx())
-		w.refuses(err, fault.NotFound, "who we are", strings.ToUpper(w.provider)+"_API_URL", w.provider+".api_url", elsewhere.URL+"/wrong/api/v")
+		w.refuses(err, fault.NotFound, "who we are", strings.ToUpper(w.provider)+"_API_URL", w.provider+".api_url",
+			elsewhere.URL+"/wrong/api/v")
 		if strings.Contains(fault.Hint(err), "deleted") {
 			w.Error(fault.Hint(err))
 		}

@@ -14,17 +14,21 @@ import (
 // TestList finds what has the label, whoever is in charge, and both kinds.
 func TestList(t *testing.T) {
 	both(t, func(w *world) {
-		one := w.issue(fake.Item{Title: "テストが落ちる", Body: "一行目\r\n二行目\n", Author: "alice", Labels: []string{"coding agent", "bug"}, Assignees: []string{"hako-bot", "bob"}})
+		one := w.issue(fake.Item{Title: "テストが落ちる", Body: "一行目\r\n二行目\n", Author: "alice",
+			Labels: []string{"coding agent", "bug"}, Assignees: []string{"hako-bot", "bob"}})
 		w.issue(fake.Item{Title: "not for us"})
 		w.issue(fake.Item{Title: "closed", Labels: []string{"coding agent"}, Closed: true})
 		two := w.issue(fake.Item{Title: "nobody's", Labels: []string{"Coding Agent"}})
-		pull := w.pull(fake.Item{Title: "review", Labels: []string{"coding agent"}, Assignees: []string{"Hako-Bot"}, Branch: "topic/日本語"})
+		pull := w.pull(fake.Item{Title: "review", Labels: []string{"coding agent"}, Assignees: []string{"Hako-Bot"},
+			Branch: "topic/日本語"})
 		got, err := w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent"})
 		w.fine(err)
 		w.refs(got, one, two, pull)
 		first := got[0]
-		if first.Title != "テストが落ちる" || first.Body != "一行目\n二行目\n" || first.Author != "alice" || !slices.Equal(first.Labels, []string{"coding agent", "bug"}) ||
-			!slices.Equal(first.Assignees, []string{"hako-bot", "bob"}) || first.CloneURL != w.URL+"/"+w.repo+".git" || first.Provider != w.provider || first.Updated.IsZero() {
+		if first.Title != "テストが落ちる" || first.Body != "一行目\n二行目\n" || first.Author != "alice" ||
+			!slices.Equal(first.Labels, []string{"coding agent", "bug"}) ||
+			!slices.Equal(first.Assignees, []string{"hako-bot", "bob"}) || first.CloneURL != w.URL+"/"+w.repo+".git" ||
+			first.Provider != w.provider || first.Updated.IsZero() {
 			t.Errorf("got %+v", first)
 		}
 		got, err = w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent", Assignee: "hako-bot"})
@@ -58,9 +62,11 @@ func TestListEverywhere(t *testing.T) {
 		w.Member("other/lib", "hako-bot", "read")
 		w.Repo("strange/place")
 		for _, path := range []string{w.repo, "other/lib", "strange/place"} {
-			w.Add(path, fake.Item{Kind: fake.Issue, Title: path, Labels: []string{"coding agent"}, Assignees: []string{"hako-bot"}})
+			w.Add(path, fake.Item{Kind: fake.Issue, Title: path, Labels: []string{"coding agent"},
+				Assignees: []string{"hako-bot"}})
 		}
-		w.Add("other/lib", fake.Item{Kind: fake.Issue, Title: "somebody else's", Labels: []string{"coding agent"}, Assignees: []string{"bob"}})
+		w.Add("other/lib", fake.Item{Kind: fake.Issue, Title: "somebody else's", Labels: []string{"coding agent"},
+			Assignees: []string{"bob"}})
 		got, err := w.List(w.ctx(), Query{Label: "coding agent", Assignee: "hako-bot"})
 		w.fine(err)
 		want := []Ref{{w.repo, Issue, 1}, {"other/lib", Issue, 1}}
@@ -95,7 +101,8 @@ func TestPoll(t *testing.T) {
 					unchanged++
 				}
 			}
-			t.Logf("%d tasks by %d requests, %d of them unchanged, in %v", len(got), asked, unchanged, time.Since(start).Round(time.Millisecond))
+			t.Logf("%d tasks by %d requests, %d of them unchanged, in %v", len(got), asked, unchanged,
+				time.Since(start).Round(time.Millisecond))
 			if asked > many/100+10 {
 				t.Errorf("it took %d requests", asked)
 			}
@@ -141,7 +148,8 @@ func TestGet(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		pull := w.pull(fake.Item{Title: "b", Branch: "topic", Target: "develop"})
-		if got, err = w.Get(w.ctx(), pull); err != nil || got.Branch != "topic" || got.Target != "develop" || got.Fork || got.CloneURL != w.URL+"/"+w.repo+".git" || got.Repo != w.repo {
+		if got, err = w.Get(w.ctx(), pull); err != nil || got.Branch != "topic" || got.Target != "develop" || got.Fork ||
+			got.CloneURL != w.URL+"/"+w.repo+".git" || got.Repo != w.repo {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		w.Repo("mallory/app")
@@ -184,7 +192,8 @@ func TestDeleted(t *testing.T) {
 // TestLabels moves a task through its states beside the labels of people.
 func TestLabels(t *testing.T) {
 	both(t, func(w *world) {
-		for _, ref := range []Ref{w.issue(fake.Item{Title: "a", Labels: []string{"bug", "Coding Agent", "優先度/高?"}}), w.pull(fake.Item{Title: "b", Branch: "x", Labels: []string{"bug", "coding agent", "優先度/高?"}})} {
+		for _, ref := range []Ref{w.issue(fake.Item{Title: "a", Labels: []string{"bug", "Coding Agent", "優先度/高?"}}),
+			w.pull(fake.Item{Title: "b", Branch: "x", Labels: []string{"bug", "coding agent", "優先度/高?"}})} {
 			w.fine(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
 			w.labels(ref, "bug", "優先度/高?", "coding agent processing")
 			w.Change(w.repo, string(ref.Kind), ref.Number, func(i *fake.Item) { i.Labels = []string{"bug"} }) // by a person
@@ -223,7 +232,8 @@ func TestRace(t *testing.T) {
 // TestMayWrite lets only those instruct who may push.
 func TestMayWrite(t *testing.T) {
 	both(t, func(w *world) {
-		for login, right := range map[string]string{"reader": "read", "triager": "triage", "writer": "write", "keeper": "maintain", "owner": "admin", "writer2": "read"} {
+		for login, right := range map[string]string{"reader": "read", "triager": "triage", "writer": "write",
+			"keeper": "maintain", "owner": "admin", "writer2": "read"} {
 			w.Member(w.repo, login, right)
 		}
 		w.User("stranger")
@@ -231,8 +241,10 @@ func TestMayWrite(t *testing.T) {
 			w.Member(w.repo, "banned", "blocked")
 			w.Member(w.repo, "former", "expired")
 		}
-		for login, want := range map[string]bool{"reader": false, "triager": false, "writer": true, "keeper": true, "owner": true, "writer2": false, "stranger": false, "no-such-one": false,
-			"": false, "..": false, "writer/../owner": false, "write": false, "dependabot[bot]": false, "banned": false, "former": false, "owner?x=1": false} {
+		for login, want := range map[string]bool{"reader": false, "triager": false, "writer": true, "keeper": true,
+			"owner": true, "writer2": false, "stranger": false, "no-such-one": false,
+			"": false, "..": false, "writer/../owner": false, "write": false, "dependabot[bot]": false, "banned": false,
+			"former": false, "owner?x=1": false} {
 			got, err := w.MayWrite(w.ctx(), w.repo, login)
 			if err != nil || got != want {
 				t.Errorf("%q: got %v, %v; want %v", login, got, err, want)
@@ -261,7 +273,8 @@ func TestRepository(t *testing.T) {
 		}
 		_, err = w.Forge.Repository(w.ctx(), "acme/other")
 		w.refuses(err, fault.NotFound, "acme/other")
-		for _, bad := range []string{"", "acme", "acme/..", "../acme/app", "acme/a b", "acme/app?x=1", "acme/app#1", "acme//app", "acme/äpp", "a/" + strings.Repeat("b", 300)} {
+		for _, bad := range []string{"", "acme", "acme/..", "../acme/app", "acme/a b", "acme/app?x=1", "acme/app#1",
+			"acme//app", "acme/äpp", "a/" + strings.Repeat("b", 300)} {
 			_, err = w.Forge.Repository(w.ctx(), bad)
 			w.refuses(err, fault.Invalid)
 		}
@@ -271,7 +284,8 @@ func TestRepository(t *testing.T) {
 // TestOpenOnce makes one draft, however often it is asked to.
 func TestOpenOnce(t *testing.T) {
 	both(t, func(w *world) {
-		p := Pull{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "説明 closes #2", Closes: 1}
+		p := Pull{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "説明 closes #2",
+			Closes: 1}
 		one, made, err := OpenOnce(w.ctx(), w.Forge, p)
 		w.fine(err)
 		if !made || !one.Draft || one.Branch != p.Branch || one.Target != "main" || one.Fork {
@@ -280,7 +294,8 @@ func TestOpenOnce(t *testing.T) {
 		if got := w.item(one.Ref()).Body; got != "説明 c\u200closes #2\n\nCloses #1" {
 			t.Errorf("its body is %q", got)
 		}
-		if want := map[string]string{GitHub: "テストを直す second line", GitLab: "Draft: テストを直す second line"}[w.provider]; one.Title != want {
+		if want := map[string]string{GitHub: "テストを直す second line",
+			GitLab: "Draft: テストを直す second line"}[w.provider]; one.Title != want {
 			t.Errorf("its title is %q", one.Title)
 		}
 		two, made, err := OpenOnce(w.ctx(), w.Forge, p)
@@ -332,7 +347,8 @@ func TestForkIsNotOurs(t *testing.T) {
 func TestMoved(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a"})
-	w.Spoil(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x", Header: http.Header{"Location": {w.API() + "/repos/acme/app/issues/1/comments"}}})
+	w.Spoil(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x",
+		Header: http.Header{"Location": {w.API() + "/repos/acme/app/issues/1/comments"}}})
 	_, err := w.Comment(w.ctx(), Ref{"acme/old", Issue, ref.Number}, Mark{}, "said")
 	w.fine(err)
 	w.bodies(ref, "said")

@@ -22,7 +22,8 @@ type githubForge struct {
 // hubClient is the official client with a courier of ours.
 func hubClient(at *url.URL, mail *apiClient) (*github.Client, error) {
 	base := at.String()
-	api, err := github.NewClient(github.WithHTTPClient(mail.client()), github.WithURLs(&base, &base), github.WithUserAgent("hako"), github.WithDisableRateLimitCheck())
+	api, err := github.NewClient(github.WithHTTPClient(mail.client()), github.WithURLs(&base, &base),
+		github.WithUserAgent("hako"), github.WithDisableRateLimitCheck())
 	return api, mail.explain("configure", GitHub, err)
 }
 
@@ -87,8 +88,10 @@ func (h *githubForge) List(ctx context.Context, q Query) ([]Task, error) {
 
 // listPage asks by creation, so that pages stay as they are while tasks change.
 // The client's own methods can't pass on the cursor that long lists need.
-func (h *githubForge) listPage(ctx context.Context, q Query, page int, after string) ([]*github.Issue, *github.Response, error) {
-	v := url.Values{"state": {"open"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}}
+func (h *githubForge) listPage(ctx context.Context, q Query, page int, after string) ([]*github.Issue, *github.Response,
+	error) {
+	v := url.Values{"state": {"open"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {strconv.Itoa(perPage)},
+		"page": {strconv.Itoa(page)}}
 	path := "issues"
 	if q.Repo == "" { // has no parameter for the assignee: wanted looks at it
 		v.Set("filter", "all")
@@ -115,8 +118,10 @@ func setIf(v url.Values, name, value string) {
 
 // task reads an issue. GitHub's list has pull requests too.
 func (h *githubForge) task(i *github.Issue) Task {
-	t := Task{Provider: GitHub, Kind: Issue, Number: i.GetNumber(), Title: clean(i.GetTitle()), Body: cleanLines(i.GetBody()), Author: clean(i.GetUser().GetLogin()),
-		Labels: hubLabels(i.Labels), Assignees: hubUsers(i.Assignees), URL: clean(i.GetHTMLURL()), Draft: i.GetDraft(), Closed: i.GetState() == "closed", Updated: i.GetUpdatedAt().Time}
+	t := Task{Provider: GitHub, Kind: Issue, Number: i.GetNumber(), Title: clean(i.GetTitle()),
+		Body: cleanLines(i.GetBody()), Author: clean(i.GetUser().GetLogin()),
+		Labels: hubLabels(i.Labels), Assignees: hubUsers(i.Assignees), URL: clean(i.GetHTMLURL()), Draft: i.GetDraft(),
+		Closed: i.GetState() == "closed", Updated: i.GetUpdatedAt().Time}
 	cut := "/issues/"
 	if links := i.PullRequestLinks; links != nil {
 		t.Kind, t.Merged, cut = PullRequest, links.MergedAt != nil, "/pull/"
@@ -268,5 +273,6 @@ func (h *githubForge) Repository(ctx context.Context, repo string) (Repository, 
 	if err != nil {
 		return Repository{}, h.mail.explain("read repository", repo, err)
 	}
-	return Repository{Path: clean(r.GetFullName()), Default: safeBranch(r.GetDefaultBranch()), CloneURL: clean(r.GetCloneURL()), Private: r.GetPrivate(), Archived: r.GetArchived()}, nil
+	return Repository{Path: clean(r.GetFullName()), Default: safeBranch(r.GetDefaultBranch()),
+		CloneURL: clean(r.GetCloneURL()), Private: r.GetPrivate(), Archived: r.GetArchived()}, nil
 }

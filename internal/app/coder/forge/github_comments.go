@@ -54,7 +54,8 @@ func (h *githubForge) plain(ctx context.Context, ref Ref, me string, since time.
 func (h *githubForge) remarks(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
 	owner, name := split(ref.Repo)
 	list, err := pages(mostList, func(page int, _ string) ([]*github.PullRequestComment, int, string, error) {
-		o := &github.PullRequestListCommentsOptions{Since: since.UTC(), ListOptions: github.ListOptions{Page: page, PerPage: perPage}}
+		o := &github.PullRequestListCommentsOptions{Since: since.UTC(),
+			ListOptions: github.ListOptions{Page: page, PerPage: perPage}}
 		if since.IsZero() {
 			o.Since = time.Time{}
 		}
@@ -63,7 +64,8 @@ func (h *githubForge) remarks(ctx context.Context, ref Ref, me string, since tim
 	})
 	return each(list, func(c *github.PullRequestComment) (Comment, bool) {
 		on := fmt.Sprintf("%s:%d", clean(c.GetPath()), c.GetLine())
-		return marked(Comment{ID: "remark-" + strconv.FormatInt(c.GetID(), 10), Author: clean(c.GetUser().GetLogin()), Mine: strings.EqualFold(c.GetUser().GetLogin(), me), On: on,
+		return marked(Comment{ID: "remark-" + strconv.FormatInt(c.GetID(), 10), Author: clean(c.GetUser().GetLogin()),
+			Mine: strings.EqualFold(c.GetUser().GetLogin(), me), On: on,
 			URL: clean(c.GetHTMLURL()), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time}, c.GetBody()), true
 	}), err
 }
@@ -73,13 +75,15 @@ func (h *githubForge) remarks(ctx context.Context, ref Ref, me string, since tim
 func (h *githubForge) reviews(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
 	owner, name := split(ref.Repo)
 	list, err := pages(mostList, func(page int, _ string) ([]*github.PullRequestReview, int, string, error) {
-		list, res, err := h.api.PullRequests.ListReviews(ctx, owner, name, ref.Number, &github.ListOptions{Page: page, PerPage: perPage})
+		list, res, err := h.api.PullRequests.ListReviews(ctx, owner, name, ref.Number,
+			&github.ListOptions{Page: page, PerPage: perPage})
 		return list, nextPage(res), "", err
 	})
 	return each(list, func(r *github.PullRequestReview) (Comment, bool) {
 		at := r.GetSubmittedAt().Time
-		return marked(Comment{ID: "review-" + strconv.FormatInt(r.GetID(), 10), Author: clean(r.GetUser().GetLogin()), Mine: strings.EqualFold(r.GetUser().GetLogin(), me),
-			URL: clean(r.GetHTMLURL()), Created: at, Updated: at}, r.GetBody()), r.GetBody() != "" && !at.Before(since)
+		return marked(Comment{ID: "review-" + strconv.FormatInt(r.GetID(), 10), Author: clean(r.GetUser().GetLogin()),
+			Mine: strings.EqualFold(r.GetUser().GetLogin(), me),
+			URL:  clean(r.GetHTMLURL()), Created: at, Updated: at}, r.GetBody()), r.GetBody() != "" && !at.Before(since)
 	}), err
 }
 
@@ -102,8 +106,9 @@ func each[T any](list []*T, read func(*T) (Comment, bool)) []Comment {
 }
 
 func (h *githubForge) comment(c *github.IssueComment, me string) Comment {
-	return marked(Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: clean(c.GetUser().GetLogin()), Mine: strings.EqualFold(c.GetUser().GetLogin(), me),
-		URL: clean(c.GetHTMLURL()), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time}, c.GetBody())
+	return marked(Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: clean(c.GetUser().GetLogin()),
+		Mine: strings.EqualFold(c.GetUser().GetLogin(), me),
+		URL:  clean(c.GetHTMLURL()), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time}, c.GetBody())
 }
 
 func (h *githubForge) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
@@ -157,10 +162,14 @@ func commentID(id string) (int64, error) {
 
 func (h *githubForge) pull(p *github.PullRequest) Task {
 	base, head := p.GetBase(), p.GetHead()
-	return Task{Provider: GitHub, Repo: clean(base.GetRepo().GetFullName()), Kind: PullRequest, Number: p.GetNumber(), Title: clean(p.GetTitle()), Body: cleanLines(p.GetBody()),
-		Author: clean(p.GetUser().GetLogin()), Labels: hubLabels(p.Labels), Assignees: hubUsers(p.Assignees), URL: clean(p.GetHTMLURL()), CloneURL: clean(base.GetRepo().GetCloneURL()),
-		Branch: safeBranch(head.GetRef()), Target: safeBranch(base.GetRef()), Fork: head.GetRepo().GetFullName() != base.GetRepo().GetFullName(), // also if the fork is gone
-		Head: safeCommit(head.GetSHA()), Draft: p.GetDraft(), Closed: p.GetState() == "closed", Merged: p.MergedAt != nil, Updated: p.GetUpdatedAt().Time}
+	return Task{Provider: GitHub, Repo: clean(base.GetRepo().GetFullName()), Kind: PullRequest, Number: p.GetNumber(),
+		Title: clean(p.GetTitle()), Body: cleanLines(p.GetBody()),
+		Author: clean(p.GetUser().GetLogin()), Labels: hubLabels(p.Labels), Assignees: hubUsers(p.Assignees),
+		URL: clean(p.GetHTMLURL()), CloneURL: clean(base.GetRepo().GetCloneURL()),
+		Branch: safeBranch(head.GetRef()), Target: safeBranch(base.GetRef()),
+		Fork: head.GetRepo().GetFullName() != base.GetRepo().GetFullName(), // also if the fork is gone
+		Head: safeCommit(head.GetSHA()), Draft: p.GetDraft(), Closed: p.GetState() == "closed", Merged: p.MergedAt != nil,
+		Updated: p.GetUpdatedAt().Time}
 }
 
 func (h *githubForge) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {
@@ -171,7 +180,9 @@ func (h *githubForge) Pulls(ctx context.Context, repo, branch string) ([]Task, e
 		return nil, err
 	}
 	owner, name := split(repo)
-	list, _, err := h.api.PullRequests.List(ctx, owner, name, &github.PullRequestListOptions{State: "all", Head: owner + ":" + branch, Sort: "created", Direction: "desc", ListOptions: github.ListOptions{PerPage: perPage}})
+	list, _, err := h.api.PullRequests.List(ctx, owner, name,
+		&github.PullRequestListOptions{State: "all", Head: owner + ":" + branch, Sort: "created", Direction: "desc",
+			ListOptions: github.ListOptions{PerPage: perPage}})
 	if err != nil {
 		return nil, h.mail.explain("find pull request of", repo+" "+branch, err)
 	}
@@ -229,6 +240,7 @@ func (h *githubForge) Open(ctx context.Context, p Pull) (Task, error) {
 func (h *githubForge) open(ctx context.Context, p Pull, draft bool) (*github.PullRequest, error) {
 	owner, name := split(p.Repo)
 	title, body := h.says.pull(p)
-	made, _, err := h.api.PullRequests.Create(ctx, owner, name, github.CreatePullRequest{Title: &title, Head: p.Branch, Base: p.Target, Body: &body, Draft: &draft})
+	made, _, err := h.api.PullRequests.Create(ctx, owner, name, github.CreatePullRequest{Title: &title, Head: p.Branch,
+		Base: p.Target, Body: &body, Draft: &draft})
 	return made, err
 }

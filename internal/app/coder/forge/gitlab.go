@@ -20,7 +20,8 @@ type gitlabForge struct {
 }
 
 func newGitLab(c Config, at *url.URL, mail *apiClient) (Forge, error) {
-	api, err := gitlab.NewAuthSourceClient(plainly{}, gitlab.WithBaseURL(at.String()), gitlab.WithHTTPClient(mail.client()), gitlab.WithUserAgent("hako"),
+	api, err := gitlab.NewAuthSourceClient(plainly{}, gitlab.WithBaseURL(at.String()),
+		gitlab.WithHTTPClient(mail.client()), gitlab.WithUserAgent("hako"),
 		gitlab.WithoutRetries(), gitlab.WithCustomLimiter(plainly{}))
 	if err != nil {
 		return nil, mail.explain("configure", GitLab, err)
@@ -116,24 +117,34 @@ func (l *gitlabForge) issuesPage(ctx context.Context, q Query, page int) ([]*git
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	all, opened, created, asc := "all", "opened", "created_at", "asc"
 	if q.Repo == "" {
-		return l.api.Issues.ListIssues(&gitlab.ListIssuesOptions{ListOptions: here, State: &opened, Scope: &all, Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
+		return l.api.Issues.ListIssues(&gitlab.ListIssuesOptions{ListOptions: here, State: &opened, Scope: &all,
+			Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc},
+			gitlab.WithContext(ctx))
 	}
-	return l.api.Issues.ListProjectIssues(q.Repo, &gitlab.ListProjectIssuesOptions{ListOptions: here, State: &opened, Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
+	return l.api.Issues.ListProjectIssues(q.Repo, &gitlab.ListProjectIssuesOptions{ListOptions: here, State: &opened,
+		Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc},
+		gitlab.WithContext(ctx))
 }
 
 // pullsPage has no parameter for the name of the assignee: wanted looks at it.
-func (l *gitlabForge) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.BasicMergeRequest, *gitlab.Response, error) {
+func (l *gitlabForge) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.BasicMergeRequest, *gitlab.Response,
+	error) {
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	all, opened, created, asc := "all", "opened", "created_at", "asc"
 	if q.Repo == "" {
-		return l.api.MergeRequests.ListMergeRequests(&gitlab.ListMergeRequestsOptions{ListOptions: here, State: &opened, Scope: &all, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
+		return l.api.MergeRequests.ListMergeRequests(&gitlab.ListMergeRequestsOptions{ListOptions: here, State: &opened,
+			Scope: &all, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
 	}
-	return l.api.MergeRequests.ListProjectMergeRequests(q.Repo, &gitlab.ListProjectMergeRequestsOptions{ListOptions: here, State: &opened, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
+	return l.api.MergeRequests.ListProjectMergeRequests(q.Repo, &gitlab.ListProjectMergeRequestsOptions{ListOptions: here,
+		State: &opened, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
 }
 
 func (l *gitlabForge) task(i *gitlab.Issue) Task {
-	t := Task{Provider: GitLab, Kind: Issue, Number: int(i.IID), Title: clean(i.Title), Body: cleanLines(i.Description), Labels: cleanAll(i.Labels),
-		URL: clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed", Updated: stamp(i.UpdatedAt), Confidential: i.Confidential}
+	t := Task{Provider: GitLab, Kind: Issue, Number: int(i.IID), Title: clean(i.Title), Body: cleanLines(i.Description),
+		Labels: cleanAll(i.Labels),
+		URL:    clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed",
+		Updated:      stamp(i.UpdatedAt),
+		Confidential: i.Confidential}
 	if i.Author != nil {
 		t.Author = clean(i.Author.Username)
 	}
@@ -147,9 +158,12 @@ func (l *gitlabForge) task(i *gitlab.Issue) Task {
 func (l *gitlabForge) merge(m *gitlab.MergeRequest) Task { return l.pull(&m.BasicMergeRequest) }
 
 func (l *gitlabForge) pull(m *gitlab.BasicMergeRequest) Task {
-	t := Task{Provider: GitLab, Kind: PullRequest, Number: int(m.IID), Title: clean(m.Title), Body: cleanLines(m.Description), Labels: cleanAll(m.Labels),
-		URL: clean(m.WebURL), CloneURL: cloneURL(m.WebURL, "/-/"), Branch: safeBranch(m.SourceBranch), Target: safeBranch(m.TargetBranch), Fork: m.SourceProjectID != m.TargetProjectID,
-		Head: safeCommit(m.SHA), Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged", Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
+	t := Task{Provider: GitLab, Kind: PullRequest, Number: int(m.IID), Title: clean(m.Title),
+		Body: cleanLines(m.Description), Labels: cleanAll(m.Labels),
+		URL: clean(m.WebURL), CloneURL: cloneURL(m.WebURL, "/-/"), Branch: safeBranch(m.SourceBranch),
+		Target: safeBranch(m.TargetBranch), Fork: m.SourceProjectID != m.TargetProjectID,
+		Head: safeCommit(m.SHA), Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged",
+		Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
 	if m.Author != nil {
 		t.Author = clean(m.Author.Username)
 	}
@@ -215,11 +229,13 @@ func (l *gitlabForge) Relabel(ctx context.Context, ref Ref, add, remove []string
 // relabel returns the labels that there are then.
 func (l *gitlabForge) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOptions) ([]string, error) {
 	if ref.Kind == PullRequest {
-		m, _, err := l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number), &gitlab.UpdateMergeRequestOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
+		m, _, err := l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number),
+			&gitlab.UpdateMergeRequestOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
 		t, err := sensible(m, l.merge, err)
 		return t.Labels, err
 	}
-	i, _, err := l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
+	i, _, err := l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number),
+		&gitlab.UpdateIssueOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
 	t, err := sensible(i, l.task, err)
 	return t.Labels, err
 }
@@ -234,9 +250,11 @@ func (l *gitlabForge) SetLabels(ctx context.Context, ref Ref, names []string) er
 	set := append(gitlab.LabelOptions{}, names...) // empty takes all away; nil would change nothing
 	var err error
 	if ref.Kind == PullRequest {
-		_, _, err = l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number), &gitlab.UpdateMergeRequestOptions{Labels: &set}, gitlab.WithContext(ctx))
+		_, _, err = l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number),
+			&gitlab.UpdateMergeRequestOptions{Labels: &set}, gitlab.WithContext(ctx))
 	} else {
-		_, _, err = l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{Labels: &set}, gitlab.WithContext(ctx))
+		_, _, err = l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{Labels: &set},
+			gitlab.WithContext(ctx))
 	}
 	return l.mail.explain("label", ref.String(), err)
 }
@@ -250,14 +268,17 @@ func (l *gitlabForge) MayWrite(ctx context.Context, repo, user string) (bool, er
 		return false, nil
 	}
 	members, err := pages(mostList, func(page int, _ string) ([]*gitlab.ProjectMember, int, string, error) {
-		list, res, err := l.api.ProjectMembers.ListAllProjectMembers(repo, &gitlab.ListProjectMembersOptions{ListOptions: gitlab.ListOptions{Page: int64(page), PerPage: perPage}, Query: &user}, gitlab.WithContext(ctx))
+		list, res, err := l.api.ProjectMembers.ListAllProjectMembers(repo,
+			&gitlab.ListProjectMembersOptions{ListOptions: gitlab.ListOptions{Page: int64(page), PerPage: perPage},
+				Query: &user}, gitlab.WithContext(ctx))
 		return list, labNext(res), "", err
 	})
 	if err != nil {
 		return false, l.mail.explain("ask for the rights of", user, err)
 	}
 	for _, m := range members {
-		if strings.EqualFold(m.Username, user) && m.State == "active" && m.AccessLevel >= gitlab.DeveloperPermissions && !expired(m.ExpiresAt) {
+		if strings.EqualFold(m.Username, user) && m.State == "active" && m.AccessLevel >= gitlab.DeveloperPermissions &&
+			!expired(m.ExpiresAt) {
 			return true, nil
 		}
 	}
@@ -280,5 +301,6 @@ func (l *gitlabForge) Repository(ctx context.Context, repo string) (Repository, 
 	if err != nil {
 		return Repository{}, l.mail.explain("read repository", repo, err)
 	}
-	return Repository{Path: clean(p.PathWithNamespace), Default: safeBranch(p.DefaultBranch), CloneURL: clean(p.HTTPURLToRepo), Private: p.Visibility != gitlab.PublicVisibility, Archived: p.Archived}, nil
+	return Repository{Path: clean(p.PathWithNamespace), Default: safeBranch(p.DefaultBranch),
+		CloneURL: clean(p.HTTPURLToRepo), Private: p.Visibility != gitlab.PublicVisibility, Archived: p.Archived}, nil
 }

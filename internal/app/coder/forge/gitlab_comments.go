@@ -47,13 +47,16 @@ func (l *gitlabForge) notesPage(ctx context.Context, ref Ref, page int) ([]*gitl
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	by, desc := "updated_at", "desc"
 	if ref.Kind == PullRequest {
-		return l.api.Notes.ListMergeRequestNotes(ref.Repo, int64(ref.Number), &gitlab.ListMergeRequestNotesOptions{ListOptions: here, OrderBy: &by, Sort: &desc}, gitlab.WithContext(ctx))
+		return l.api.Notes.ListMergeRequestNotes(ref.Repo, int64(ref.Number),
+			&gitlab.ListMergeRequestNotesOptions{ListOptions: here, OrderBy: &by, Sort: &desc}, gitlab.WithContext(ctx))
 	}
-	return l.api.Notes.ListIssueNotes(ref.Repo, int64(ref.Number), &gitlab.ListIssueNotesOptions{ListOptions: here, OrderBy: &by, Sort: &desc}, gitlab.WithContext(ctx))
+	return l.api.Notes.ListIssueNotes(ref.Repo, int64(ref.Number), &gitlab.ListIssueNotesOptions{ListOptions: here,
+		OrderBy: &by, Sort: &desc}, gitlab.WithContext(ctx))
 }
 
 func (l *gitlabForge) comment(n *gitlab.Note, me string) Comment {
-	c := Comment{ID: strconv.FormatInt(n.ID, 10), Author: clean(n.Author.Username), Mine: strings.EqualFold(n.Author.Username, me), Created: stamp(n.CreatedAt), Updated: stamp(n.UpdatedAt)}
+	c := Comment{ID: strconv.FormatInt(n.ID, 10), Author: clean(n.Author.Username),
+		Mine: strings.EqualFold(n.Author.Username, me), Created: stamp(n.CreatedAt), Updated: stamp(n.UpdatedAt)}
 	//lint:ignore SA1019 servers before GitLab 15 know the second word alone
 	c.Internal = n.Internal || n.Confidential
 	if p := n.Position; p != nil {
@@ -72,9 +75,11 @@ func (l *gitlabForge) Comment(ctx context.Context, ref Ref, mark Mark, text stri
 	}
 	var n *gitlab.Note
 	if ref.Kind == PullRequest {
-		n, _, err = l.api.Notes.CreateMergeRequestNote(ref.Repo, int64(ref.Number), &gitlab.CreateMergeRequestNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
+		n, _, err = l.api.Notes.CreateMergeRequestNote(ref.Repo, int64(ref.Number),
+			&gitlab.CreateMergeRequestNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
 	} else {
-		n, _, err = l.api.Notes.CreateIssueNote(ref.Repo, int64(ref.Number), &gitlab.CreateIssueNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
+		n, _, err = l.api.Notes.CreateIssueNote(ref.Repo, int64(ref.Number), &gitlab.CreateIssueNoteOptions{Body: &whole},
+			gitlab.WithContext(ctx))
 	}
 	return l.mineNow(n, "comment on", ref, err)
 }
@@ -93,9 +98,11 @@ func (l *gitlabForge) Edit(ctx context.Context, ref Ref, id string, mark Mark, t
 	}
 	var n *gitlab.Note
 	if ref.Kind == PullRequest {
-		n, _, err = l.api.Notes.UpdateMergeRequestNote(ref.Repo, int64(ref.Number), number, &gitlab.UpdateMergeRequestNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
+		n, _, err = l.api.Notes.UpdateMergeRequestNote(ref.Repo, int64(ref.Number), number,
+			&gitlab.UpdateMergeRequestNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
 	} else {
-		n, _, err = l.api.Notes.UpdateIssueNote(ref.Repo, int64(ref.Number), number, &gitlab.UpdateIssueNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
+		n, _, err = l.api.Notes.UpdateIssueNote(ref.Repo, int64(ref.Number), number,
+			&gitlab.UpdateIssueNoteOptions{Body: &whole}, gitlab.WithContext(ctx))
 	}
 	return l.mineNow(n, "edit comment of", ref, err)
 }
@@ -119,8 +126,9 @@ func (l *gitlabForge) Pulls(ctx context.Context, repo, branch string) ([]Task, e
 		return nil, err
 	}
 	every, created, desc := "all", "created_at", "desc"
-	list, _, err := l.api.MergeRequests.ListProjectMergeRequests(repo, &gitlab.ListProjectMergeRequestsOptions{ListOptions: gitlab.ListOptions{PerPage: perPage},
-		State: &every, SourceBranch: &branch, OrderBy: &created, Sort: &desc}, gitlab.WithContext(ctx))
+	list, _, err := l.api.MergeRequests.ListProjectMergeRequests(repo,
+		&gitlab.ListProjectMergeRequestsOptions{ListOptions: gitlab.ListOptions{PerPage: perPage},
+			State: &every, SourceBranch: &branch, OrderBy: &created, Sort: &desc}, gitlab.WithContext(ctx))
 	if err != nil {
 		return nil, l.mail.explain("find merge request of", repo+" "+branch, err)
 	}
@@ -145,14 +153,16 @@ func (l *gitlabForge) Open(ctx context.Context, p Pull) (Task, error) {
 	}
 	title, body := l.says.pull(p)
 	title = draftTitle(title)
-	m, _, err := l.api.MergeRequests.CreateMergeRequest(p.Repo, &gitlab.CreateMergeRequestOptions{Title: &title, Description: &body, SourceBranch: &p.Branch, TargetBranch: &p.Target}, gitlab.WithContext(ctx))
+	m, _, err := l.api.MergeRequests.CreateMergeRequest(p.Repo, &gitlab.CreateMergeRequestOptions{Title: &title,
+		Description: &body, SourceBranch: &p.Branch, TargetBranch: &p.Target}, gitlab.WithContext(ctx))
 	t, err := sensible(m, l.merge, err)
 	return t, exists(l.mail.explain("open merge request of", p.Repo+" "+p.Branch, err), err)
 }
 
 // exists adds ErrExists to what was explained, if that was the reason.
 func exists(explained, err error) error {
-	known := statusOf(err) == http.StatusConflict || statusOf(err) == http.StatusUnprocessableEntity && mentions(err, "already exists")
+	known := statusOf(err) == http.StatusConflict || statusOf(err) == http.StatusUnprocessableEntity &&
+		mentions(err, "already exists")
 	var e *fault.Error
 	if known && errors.As(explained, &e) {
 		e.Why, e.Err, e.Hint = "", ErrExists, "push to its branch instead"

@@ -13,7 +13,8 @@ import (
 
 // stays is a label that was to be taken off and was not.
 func stays(ref Ref, label string) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "take label off", Subject: ref.String(), Why: "“" + clean(label) + "” is still there", Hint: "see whether the account may change labels there"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "take label off", Subject: ref.String(), Why: "“" + clean(label) +
+		"” is still there", Hint: "see whether the account may change labels there"}
 }
 
 // A labelling is that somebody set a label.
@@ -26,7 +27,8 @@ type labelling struct {
 // lastLabelling looks at all events, in whatever order they come. If there are
 // more than can be looked at nobody knows which is the last: others could hide it
 // behind theirs.
-func lastLabelling(label string, fetch func(page int) (list []labelling, next int, err error)) (last labelling, err error) {
+func lastLabelling(label string, fetch func(page int) (list []labelling, next int, err error)) (last labelling,
+	err error) {
 	page := 1
 	for range maxPages {
 		list, next, err := fetch(page)
@@ -51,7 +53,8 @@ func (h *githubForge) WhoLabelled(ctx context.Context, ref Ref, label string) (b
 	}
 	owner, name := split(ref.Repo)
 	last, err := lastLabelling(label, func(page int) ([]labelling, int, error) {
-		list, res, err := h.api.Issues.ListIssueEvents(ctx, owner, name, ref.Number, &github.ListOptions{Page: page, PerPage: perPage})
+		list, res, err := h.api.Issues.ListIssueEvents(ctx, owner, name, ref.Number,
+			&github.ListOptions{Page: page, PerPage: perPage})
 		return hubLabellings(list), nextPage(res), err
 	})
 	return last.by, last.at, h.mail.explain("ask who labelled", ref.String(), err)
@@ -60,7 +63,8 @@ func (h *githubForge) WhoLabelled(ctx context.Context, ref Ref, label string) (b
 func hubLabellings(list []*github.IssueEvent) (all []labelling) {
 	for _, e := range there(list) {
 		if e.GetEvent() == "labeled" {
-			all = append(all, labelling{e.GetID(), clean(e.GetLabel().GetName()), clean(e.GetActor().GetLogin()), e.GetCreatedAt().Time})
+			all = append(all, labelling{e.GetID(), clean(e.GetLabel().GetName()), clean(e.GetActor().GetLogin()),
+				e.GetCreatedAt().Time})
 		}
 	}
 	return all

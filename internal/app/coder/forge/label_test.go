@@ -15,7 +15,8 @@ import (
 func TestWhoLabelled(t *testing.T) {
 	both(t, func(w *world) {
 		for _, kind := range []Kind{Issue, PullRequest} {
-			ref := Ref{w.repo, kind, w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}, LabelledBy: "ann"})}
+			ref := Ref{w.repo, kind,
+				w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}, LabelledBy: "ann"})}
 			who := func(label, want string) {
 				w.Helper()
 				by, at, err := w.WhoLabelled(w.ctx(), ref, label)
@@ -26,7 +27,8 @@ func TestWhoLabelled(t *testing.T) {
 			who("Ready", "ann")
 			who("other", "")
 			for n := range 250 {
-				w.ChangeBy("mallory", w.repo, string(kind), ref.Number, func(i *fake.Item) { i.Labels = append(i.Labels, fmt.Sprint("noise", n)) })
+				w.ChangeBy("mallory", w.repo, string(kind), ref.Number,
+					func(i *fake.Item) { i.Labels = append(i.Labels, fmt.Sprint("noise", n)) })
 			}
 			who("ready", "ann")
 			w.ChangeBy("bob", w.repo, string(kind), ref.Number, func(i *fake.Item) { i.Labels = nil })
@@ -71,7 +73,8 @@ func TestLabelStaysAtGitLab(t *testing.T) {
 	w := newWorld(t, GitLab)
 	for kind, sign := range map[Kind]string{Issue: "#", PullRequest: "!"} {
 		ref := Ref{w.repo, kind, w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}})}
-		w.Spoil(fake.Fault{Method: "PUT", Status: 200, Raw: `{"iid":1,"labels":["ready"],"references":{"full":"` + w.repo + sign + `1"}}`})
+		w.Spoil(fake.Fault{Method: "PUT", Status: 200, Raw: `{"iid":1,"labels":["ready"],"references":{"full":"` + w.repo +
+			sign + `1"}}`})
 		w.refuses(w.Relabel(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
 		w.fine(w.Relabel(w.ctx(), ref, []string{"ready"}, []string{"ready", "done"}))
 		if got := w.item(ref).Labels; slices.Contains(got, "done") {
@@ -112,7 +115,8 @@ func TestHead(t *testing.T) {
 			w.Errorf("it is at %q", got.Head)
 		}
 	})
-	for name, want := range map[string]bool{strings.Repeat("a1", 20): true, strings.Repeat("0", 64): true, "": false, "main": false, strings.Repeat("A", 40): false, "--" + strings.Repeat("a", 38): false} {
+	for name, want := range map[string]bool{strings.Repeat("a1", 20): true, strings.Repeat("0", 64): true, "": false,
+		"main": false, strings.Repeat("A", 40): false, "--" + strings.Repeat("a", 38): false} {
 		if (safeCommit(name) != "") != want {
 			t.Errorf("%q is a commit: %v", name, !want)
 		}

@@ -46,7 +46,8 @@ func retryAfter(h http.Header) time.Duration {
 
 // refused explains an answer that is no success.
 func (c *apiClient) refused(res *http.Response, body []byte) error {
-	no := &refusal{status: res.StatusCode, text: c.secrets.Text(said(body)), wait: retryAfter(res.Header), ahead: time.Since(clockOf(res.Header))}
+	no := &refusal{status: res.StatusCode, text: c.secrets.Text(said(body)), wait: retryAfter(res.Header),
+		ahead: time.Since(clockOf(res.Header))}
 	wait, empty := usedUp(res.Header)
 	switch res.StatusCode {
 	case http.StatusTooManyRequests:

@@ -24,11 +24,13 @@ func checkRepo(provider, repo string) error {
 		many = 21 // twenty groups are as deep as they nest
 	}
 	if len(parts) < few || len(parts) > many || len(repo) > 1024 {
-		return invalid("read repository", repo, "it is not of the form owner/name", "write it as in its address, without the server and .git")
+		return invalid("read repository", repo, "it is not of the form owner/name",
+			"write it as in its address, without the server and .git")
 	}
 	for _, part := range parts {
 		if !plainName(part) {
-			return invalid("read repository", repo, "it has characters that no repository has", "write it as in its address, without the server and .git")
+			return invalid("read repository", repo, "it has characters that no repository has",
+				"write it as in its address, without the server and .git")
 		}
 	}
 	return nil
@@ -40,7 +42,8 @@ func plainName(name string) bool {
 		return false
 	}
 	return !strings.ContainsFunc(name, func(r rune) bool {
-		return r > unicode.MaxASCII || !(r == '-' || r == '_' || r == '.' || r == '+' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z')
+		return r > unicode.MaxASCII || !(r == '-' || r == '_' || r == '.' || r == '+' || r >= '0' && r <= '9' ||
+			r|0x20 >= 'a' && r|0x20 <= 'z')
 	})
 }
 
@@ -61,11 +64,13 @@ func checkRef(provider string, ref Ref) error {
 func checkLabel(label string) error {
 	switch {
 	case label == "" || strings.TrimSpace(label) != label:
-		return invalid("read label", strconv.Quote(label), "it is empty, or begins or ends with a space", "give it another name")
+		return invalid("read label", strconv.Quote(label), "it is empty, or begins or ends with a space",
+			"give it another name")
 	case strings.Contains(label, ","):
 		return invalid("read label", label, "a comma stands between labels", "give it another name")
 	case utf8.RuneCountInString(label) > 50 || clean(label) != label:
-		return invalid("read label", label, "it is longer than fifty characters, or has some that can't be seen", "give it another name")
+		return invalid("read label", label, "it is longer than fifty characters, or has some that can't be seen",
+			"give it another name")
 	}
 	return nil
 }
@@ -73,7 +78,8 @@ func checkLabel(label string) error {
 // branchName follows git check-ref-format, and refuses a dash at the beginning:
 // git would take it for an option.
 func branchName(name string) bool {
-	if name == "" || len(name) > 250 || !utf8.ValidString(name) || strings.ContainsAny(name[:1], "-/") || strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") || name == "@" {
+	if name == "" || len(name) > 250 || !utf8.ValidString(name) || strings.ContainsAny(name[:1], "-/") ||
+		strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") || name == "@" {
 		return false
 	}
 	for _, bad := range []string{"..", "@{", "//", "\\", "~", "^", ":", "?", "*", "["} {

@@ -39,7 +39,8 @@ func (a *account) self(ctx context.Context) (string, error) {
 
 // pages collects what a forge hands out by the hundred, until there is no next
 // page or there are enough.
-func pages[T any](most int, fetch func(page int, after string) (list []*T, next int, nextAfter string, err error)) ([]*T, error) {
+func pages[T any](most int, fetch func(page int, after string) (list []*T, next int, nextAfter string, err error)) (
+	[]*T, error) {
 	var all []*T
 	page, after := 1, ""
 	for range maxPages {
@@ -91,7 +92,8 @@ func wanted(all []Task, q Query) []Task {
 	seen := map[Ref]bool{}
 	var out []Task
 	for _, t := range all {
-		if t.senseless() || seen[t.Ref()] || t.Closed || q.Label != "" && !t.Labelled(q.Label) || q.Assignee != "" && !t.Assigned(q.Assignee) {
+		if t.senseless() || seen[t.Ref()] || t.Closed || q.Label != "" && !t.Labelled(q.Label) || q.Assignee != "" &&
+			!t.Assigned(q.Assignee) {
 			continue
 		}
 		seen[t.Ref()] = true

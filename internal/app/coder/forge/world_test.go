@@ -39,13 +39,14 @@ func newWorld(t *testing.T, provider string) *world {
 	w.token = w.User("hako-bot")
 	w.Repo(w.repo)
 	w.Member(w.repo, "hako-bot", "write")
-	w.config = Config{Provider: provider, APIURL: w.API(), Token: w.token, Pause: time.Millisecond, Sleep: func(ctx context.Context, d time.Duration) error {
-		w.waits = append(w.waits, d)
-		if w.asleep != nil {
-			w.asleep()
-		}
-		return ctx.Err()
-	}}
+	w.config = Config{Provider: provider, APIURL: w.API(), Token: w.token, Pause: time.Millisecond,
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			w.waits = append(w.waits, d)
+			if w.asleep != nil {
+				w.asleep()
+			}
+			return ctx.Err()
+		}}
 	w.reopen()
 	return w
 }

@@ -87,7 +87,8 @@ func (q *Queue) unpack(ctx context.Context, op, id string, p *blob) ([]byte, err
 		case len(content) == p.Size && sum(content) == p.Sum:
 			return content, nil
 		case time.Now().After(until):
-			return nil, &fault.Error{Kind: fault.Invalid, Op: op, Subject: id, Why: "a part of what was saved is missing or damaged",
+			return nil, &fault.Error{Kind: fault.Invalid, Op: op, Subject: id,
+				Why:  "a part of what was saved is missing or damaged",
 				Hint: "queue the task again and have it begin anew"}
 		}
 		if err := q.rest(ctx, attempt/20); err != nil {

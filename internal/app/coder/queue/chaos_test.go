@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -62,7 +63,8 @@ func cluster(t *testing.T) *trio {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", p)})
 	}
 	for i := range 3 {
-		c.opts[i] = &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: port(t), NoSigs: true, NoLog: true,
+		c.opts[i] = &server.Options{ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: port(t), NoSigs: true,
+			NoLog:     true,
 			JetStream: true, StoreDir: t.TempDir(), Routes: routes,
 			Cluster: server.ClusterOpts{Name: "trio", Host: "127.0.0.1", Port: ports[i]}}
 		c.up(i)
@@ -175,7 +177,8 @@ func cutOff(t *testing.T, servers *trio) {
 	if testing.Short() {
 		t.Skip("long: elections take their time")
 	}
-	q := opened(t, Options{URL: servers.url(), Name: "second", Replicas: 3, AckWait: 2 * time.Second, Patience: 20 * time.Second})
+	q := opened(t, Options{URL: servers.url(), Name: "second", Replicas: 3, AckWait: 2 * time.Second,
+		Patience: 20 * time.Second})
 	put(t, q, "a")
 	l := take(t, q)
 	held := l.Keep(t.Context())
@@ -183,7 +186,7 @@ func cutOff(t *testing.T, servers *trio) {
 	servers.down(1) // the third alone decides nothing
 	since := time.Now()
 	<-l.Lost()
-	if took := time.Since(since); took > 3*time.Second {
+	if took := time.Since(since); took > testload.Bound(3*time.Second) {
 		t.Errorf("it took %v", took)
 	}
 	<-held.Done()
@@ -201,7 +204,7 @@ func cutOff(t *testing.T, servers *trio) {
 // finished tries to finish task a, unless one did whose answer came after its lease.
 func finished(t *testing.T, q *Queue, after uint64) bool {
 	t.Helper()
-	brief, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	brief, cancel := context.WithTimeout(t.Context(), testload.Bound(5*time.Second))
 	defer cancel()
 	next, err := q.Take(brief)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -221,19 +224,23 @@ func finished(t *testing.T, q *Queue, after uint64) bool {
 // Who refuses or does not answer is named, but not by its password.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	_, err := Open(t.Context(), Options{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", port(t)), Patience: 200 * time.Millisecond})
-	if fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "127.0.0.1") {
+	_, err := Open(t.Context(), Options{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", port(t)),
+		Patience: 200 * time.Millisecond})
+	if fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "127.0.0.1") {
 		t.Error(err)
 	}
 	absent := filepath.Join(t.TempDir(), "absent")
 	for _, opt := range []Options{{Credentials: absent}, {RootCA: absent}} {
 		began := time.Now()
 		opt.URL, opt.Patience = fmt.Sprintf("nats://127.0.0.1:%d", port(t)), time.Hour
-		if _, err := Open(t.Context(), opt); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), absent) || time.Since(began) > time.Minute {
+		if _, err := Open(t.Context(), opt); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), absent) ||
+			time.Since(began) > time.Minute {
 			t.Error(err)
 		}
 	}
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, Username: "me", Password: "other"})
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, Username: "me",
+		Password: "other"})
 	ok(t, err)
 	srv.Start()
 	defer srv.WaitForShutdown()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hako/internal/testload"
 )
 
 // An errand is what a child process does.
@@ -159,7 +161,7 @@ func (c *crew) replace(i int) {
 // struggle waits until all tasks are done while trouble goes on.
 func struggle(t *testing.T, q *Queue, n int, trouble func(round int)) {
 	t.Helper()
-	deadline := time.Now().Add(90 * time.Second)
+	deadline := time.Now().Add(testload.Bound(90 * time.Second))
 	for round := 0; ; round++ {
 		if s, err := q.Stats(t.Context()); err == nil && s.Queued+s.Held == 0 {
 			break

@@ -17,7 +17,8 @@ const (
 
 // each goes through the messages of a stream that have a subject, in the order
 // in which they were written. They come from any server that has the stream.
-func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject string, do func(*nats.Msg) error) error {
+func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject string,
+	do func(*nats.Msg) error) error {
 	for next, more := uint64(1), true; more; {
 		var batch []*nats.Msg
 		err := q.insist(ctx, op, q.opt.Name, func(ctx context.Context) (err error) {
@@ -40,14 +41,16 @@ func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject
 
 // batch reads some messages from a place in the stream on, and tells whether
 // there are more.
-func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool, err error) {
+func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool,
+	err error) {
 	inbox := q.nc.NewInbox()
 	sub, err := q.nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, false, err
 	}
 	defer sub.Unsubscribe()
-	ask := fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`, from, subject, batchMessages, batchBytes)
+	ask := fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`, from, subject, batchMessages,
+		batchBytes)
 	if err := q.nc.PublishRequest("$JS.API.DIRECT.GET."+s.CachedInfo().Config.Name, inbox, ask); err != nil {
 		return nil, false, err
 	}

@@ -77,7 +77,8 @@ func (q *Queue) rest(ctx context.Context, d time.Duration) error {
 
 // passes tells whether the same request may be answered a little later.
 func passes(err error) bool {
-	for _, known := range []error{errMoved, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders, nats.ErrNoServers, nats.ErrDisconnected,
+	for _, known := range []error{errMoved, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders,
+		nats.ErrNoServers, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
 		if errors.Is(err, known) {
@@ -114,13 +115,15 @@ func apiError(err error) (*jetstream.APIError, bool) {
 // full tells whether there was no room.
 func full(err error) bool {
 	api, ok := apiError(err)
-	return ok && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == accountFull || api.ErrorCode == storeFailed)
+	return ok && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == accountFull ||
+		api.ErrorCode == storeFailed)
 }
 
 // moved tells whether a compare-and-set found something else.
 func moved(err error) bool {
 	api, ok := apiError(err)
-	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // explain makes the error that leaves the package.
@@ -131,15 +134,20 @@ func (q *Queue) explain(op, subject string, err error) error {
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrInvalidConnection):
 		e.Why, e.Hint, e.Err = "the queue was closed", "open it again", nil
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
-		e.Kind, e.Why, e.Hint = fault.Denied, q.where()+" refused our credentials", "check the user, token or credentials file of queue.url"
+		e.Kind, e.Why, e.Hint = fault.Denied, q.where()+" refused our credentials",
+			"check the user, token or credentials file of queue.url"
 	case q.local != nil && q.local.broken():
-		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken", "make room in "+q.opt.Dir+" and start again"
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken",
+			"make room in "+q.opt.Dir+" and start again"
 	case full(err):
-		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left", "let the workers catch up, make room on the disk, or set another limit"
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left",
+			"let the workers catch up, make room on the disk, or set another limit"
 	case errors.Is(err, nats.ErrMaxPayload):
-		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is more than the server takes", "keep large things in files and record where they are"
+		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is more than the server takes",
+			"keep large things in files and record where they are"
 	case api:
-		e.Why, e.Hint = q.where()+" refused", "it has to be NATS 2.11 or later with JetStream, and we need the right to make streams"
+		e.Why, e.Hint = q.where()+" refused",
+			"it has to be NATS 2.11 or later with JetStream, and we need the right to make streams"
 	default:
 		e.Why, e.Hint = q.where()+" does not answer", "see whether it is running and reachable"
 	}

@@ -27,7 +27,8 @@ func (q *Queue) Publish(_ context.Context, id string, e Event) error {
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "publish event", Subject: id, Why: "what it says is not JSON", Hint: "hand in a JSON value"}
+		return &fault.Error{Kind: fault.Invalid, Op: "publish event", Subject: id, Why: "what it says is not JSON",
+			Hint: "hand in a JSON value"}
 	}
 	if err := q.nc.Publish(q.eventSubject(id), data); err != nil {
 		return q.explain("publish event", id, err)

@@ -220,10 +220,12 @@ func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(eff
 func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
 	switch {
 	case len(step) > largestStep:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID, Why: fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, largestStep>>20),
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID,
+			Why:  fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, largestStep>>20),
 			Hint: "keep large things elsewhere and save where they are"}
 	case !json.Valid(step):
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON", Hint: "hand in a JSON value"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON",
+			Hint: "hand in a JSON value"}
 	case len(step) <= inlineStep:
 		return func(r *record) { r.Step, r.Large = step, nil }, nil
 	}

@@ -28,7 +28,8 @@ type Task struct {
 }
 
 func (r *record) task() Task {
-	t := Task{Item: r.Item, State: r.State, Token: r.Token, Holder: r.Holder, Tries: r.Tries, Reason: r.Reason, Step: r.Step,
+	t := Task{Item: r.Item, State: r.State, Token: r.Token, Holder: r.Holder, Tries: r.Tries, Reason: r.Reason,
+		Step:    r.Step,
 		Changed: r.Changed, Effects: map[string]string{}}
 	if r.Order != nil {
 		t.Order = r.Order.What

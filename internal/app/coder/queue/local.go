@@ -91,7 +91,8 @@ func (l *local) broken() bool {
 }
 
 func unusable(dir string, err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "open queue", Subject: dir, Why: "the data directory cannot be used", Err: err,
+	return &fault.Error{Kind: fault.Unavailable, Op: "open queue", Subject: dir, Why: "the data directory cannot be used",
+		Err:  err,
 		Hint: "give a directory that you may write to, on a disk with room"}
 }
 
@@ -123,7 +124,8 @@ const (
 func socketPath(dir string) string { return filepath.Join(dir, "queue.sock") }
 
 func startNode(dir string, sync time.Duration) (*node, error) {
-	opts := &server.Options{ServerName: "hako", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: largestRecord, SyncInterval: sync}
+	opts := &server.Options{ServerName: "hako", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: largestRecord,
+		SyncInterval: sync}
 	if sync < 0 {
 		opts.SyncAlways, opts.SyncInterval = true, time.Second
 	}

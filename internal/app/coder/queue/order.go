@@ -32,7 +32,8 @@ type order struct {
 // that is over takes none.
 func (q *Queue) Order(ctx context.Context, id string, what Command) error {
 	if what != Pause && what != Resume && what != Stop {
-		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: string(what), Why: "no such order", Hint: "say pause, resume or stop"}
+		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: string(what), Why: "no such order",
+			Hint: "say pause, resume or stop"}
 	}
 	was, next, err := q.lookAhead(ctx, id)
 	if err != nil {

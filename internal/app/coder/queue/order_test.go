@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -25,7 +26,7 @@ func expect(t *testing.T, c <-chan Command, want Command) {
 		if got != want {
 			t.Fatalf("%s instead of %s", got, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testload.Bound(10 * time.Second)):
 		t.Fatalf("no %s", want)
 	}
 }
@@ -194,7 +195,8 @@ func TestDoubt(t *testing.T) {
 	put(t, q, "a")
 	l := take(t, q)
 	for _, name := range []string{"there", "not there", "settled", "unsettled"} {
-		_, err := l.Once(t.Context(), name, Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
+		_, err := l.Once(t.Context(), name,
+			Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
 		if err == nil {
 			t.Error("the error was lost")
 		}
@@ -213,7 +215,8 @@ func TestDoubt(t *testing.T) {
 		t.Error(ref, err, did)
 	}
 	blind := errors.New("the forge does not answer")
-	if _, err := l.Once(t.Context(), "settled", Effect{do, func(context.Context) (string, bool, error) { return "", false, blind }}); !errors.Is(err, blind) {
+	if _, err := l.Once(t.Context(), "settled",
+		Effect{do, func(context.Context) (string, bool, error) { return "", false, blind }}); !errors.Is(err, blind) {
 		t.Error(err)
 	}
 	if _, err := l.Once(t.Context(), "settled", Effect{Do: do}); !errors.Is(err, ErrDoubtful) || fault.Hint(err) == "" {

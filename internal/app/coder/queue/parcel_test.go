@@ -40,7 +40,8 @@ func blobs(t testing.TB, q *Queue) (n int) {
 // small is a server as others have it, which takes messages of 1 MB.
 func small(t *testing.T) *Queue {
 	t.Helper()
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true,
+		StoreDir: t.TempDir()})
 	ok(t, err)
 	srv.Start()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
@@ -67,7 +68,8 @@ func TestLargeSteps(t *testing.T) {
 			want = 1
 		}
 		left(t, q, want)
-		if data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a/b.c"))); err != nil || len(data) > inlineStep+1<<10 {
+		if data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a/b.c"))); err != nil ||
+			len(data) > inlineStep+1<<10 {
 			t.Errorf("%d bytes are a record of %d: %v", size, len(data), err)
 		}
 	}
@@ -196,14 +198,16 @@ func TestManyLargeEffects(t *testing.T) {
 	held := l.Keep(t.Context())
 	answer := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", 32<<10)) }
 	for i := range 200 {
-		_, err := l.Once(held, fmt.Sprintf("call-%d-x", i), Effect{Do: func(context.Context) (string, error) { return answer(i), nil }})
+		_, err := l.Once(held, fmt.Sprintf("call-%d-x", i),
+			Effect{Do: func(context.Context) (string, error) { return answer(i), nil }})
 		ok(t, err)
 	}
 	ok(t, l.Save(held, text("half", 100)))
 	ok(t, l.Release(t.Context(), 0))
 	l = take(t, q)
 	for _, i := range []int{0, 77, 199} {
-		ref, err := l.Once(t.Context(), fmt.Sprintf("call-%d-x", i), Effect{Do: func(context.Context) (string, error) { return "", errors.New("a second time") }})
+		ref, err := l.Once(t.Context(), fmt.Sprintf("call-%d-x", i),
+			Effect{Do: func(context.Context) (string, error) { return "", errors.New("a second time") }})
 		if ref != answer(i) || err != nil {
 			t.Errorf("%d: %d bytes, %v", i, len(ref), err)
 		}
@@ -229,7 +233,8 @@ func TestLongReason(t *testing.T) {
 	q := opened(t, Options{})
 	put(t, q, "a")
 	ok(t, take(t, q).Fail(t.Context(), strings.Repeat("日", 5<<20)))
-	if s := state(t, q, "a"); len(s.Reason) < longestReason-3 || len(s.Reason) > longestReason || strings.Trim(s.Reason, "日") != "" {
+	if s := state(t, q, "a"); len(s.Reason) < longestReason-3 || len(s.Reason) > longestReason ||
+		strings.Trim(s.Reason, "日") != "" {
 		t.Errorf("%d bytes", len(s.Reason))
 	}
 }

@@ -129,7 +129,8 @@ func (q *Queue) Requeue(ctx context.Context, id string, how Another) (fresh bool
 }
 
 func (q *Queue) unknown(op, id string) error {
-	return &fault.Error{Kind: fault.NotFound, Op: op, Subject: id, Why: "no such task", Hint: "list the tasks to see their names"}
+	return &fault.Error{Kind: fault.NotFound, Op: op, Subject: id, Why: "no such task",
+		Hint: "list the tasks to see their names"}
 }
 
 // bury writes the letter about a task that was given up.

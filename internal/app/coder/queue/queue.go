@@ -103,9 +103,11 @@ func (o Options) check() error {
 	case o.URL == "" && o.Dir == "":
 		return wrong(o.Name, "there is neither a server nor a directory", "set queue.url, or give a data directory")
 	case !plainURL(o.URL):
-		return wrong(o.Name, "the address of the server makes no sense", "write it like nats://127.0.0.1:4222, several with commas between")
+		return wrong(o.Name, "the address of the server makes no sense",
+			"write it like nats://127.0.0.1:4222, several with commas between")
 	case o.AckWait != 0 && o.AckWait < shortestWait:
-		return wrong(o.Name, fmt.Sprintf("a worker that is silent for %v cannot be told from a slow one", o.AckWait), "give at least "+shortestWait.String())
+		return wrong(o.Name, fmt.Sprintf("a worker that is silent for %v cannot be told from a slow one", o.AckWait),
+			"give at least "+shortestWait.String())
 	case o.MaxDeliver < 0, o.Keep < 0, o.MaxBytes < 0, o.Replicas > 5, o.Patience < 0:
 		return wrong(o.Name, "a limit is out of its range", "tries, times and bytes are positive, replicas at most 5")
 	case o.Keep < time.Second:
@@ -209,7 +211,8 @@ func (q *Queue) connect(ctx context.Context) error {
 }
 
 func (q *Queue) dialing() ([]nats.Option, error) {
-	opts := []nats.Option{nats.Name("hako " + q.opt.Worker), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond),
+	opts := []nats.Option{nats.Name("hako " + q.opt.Worker), nats.MaxReconnects(-1),
+		nats.ReconnectWait(200 * time.Millisecond),
 		nats.Timeout(attempt), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // slow watchers are told by what they miss
 	if q.opt.URL == "" {
@@ -239,7 +242,9 @@ func readable(file string) error {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: file, Why: "a file of the settings for the queue cannot be read", Err: err, Hint: "mend queue.credentials or queue.ca_certificates"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: file,
+			Why: "a file of the settings for the queue cannot be read", Err: err,
+			Hint: "mend queue.credentials or queue.ca_certificates"}
 	}
 	return f.Close()
 }

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -46,14 +47,15 @@ func opened(t testing.TB, opt Options) *Queue {
 
 func put(t testing.TB, q *Queue, id string) {
 	t.Helper()
-	if fresh, err := q.Put(t.Context(), Item{ID: id, Kind: "test", Payload: json.RawMessage(`{"n":1}`)}); err != nil || !fresh {
+	if fresh, err := q.Put(t.Context(), Item{ID: id, Kind: "test", Payload: json.RawMessage(`{"n":1}`)}); err != nil ||
+		!fresh {
 		t.Fatalf("put %s: fresh %v: %v", id, fresh, err)
 	}
 }
 
 func take(t testing.TB, q *Queue) *Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(20*time.Second))
 	defer cancel()
 	l, err := q.Take(ctx)
 	if err != nil {
@@ -190,7 +192,8 @@ func TestBadItems(t *testing.T) {
 	if err := l.Save(t.Context(), json.RawMessage(`{`)); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)
 	}
-	if err := l.Save(t.Context(), json.RawMessage(`"`+strings.Repeat("x", 64<<20)+`"`)); fault.KindOf(err) != fault.TooLarge {
+	if err := l.Save(t.Context(), json.RawMessage(`"`+strings.Repeat("x", 64<<20)+`"`)); fault.KindOf(
+		err) != fault.TooLarge {
 		t.Error(err)
 	}
 	ok(t, l.Save(t.Context(), json.RawMessage(`1`))) // the lease has survived that
@@ -207,7 +210,8 @@ func TestBadItems(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{}, {Dir: "x", Name: "a.b"}, {Dir: "x", AckWait: 1}, {Dir: "x", MaxDeliver: -1}, {Dir: "x", Keep: 1},
+	for _, o := range []Options{{}, {Dir: "x", Name: "a.b"}, {Dir: "x", AckWait: 1}, {Dir: "x", MaxDeliver: -1},
+		{Dir: "x", Keep: 1},
 		{URL: "nats://u:secret@:x:y"}, {URL: "nats://"}} {
 		q, err := Open(t.Context(), o)
 		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" || strings.Contains(err.Error(), "secret") {
@@ -303,7 +307,8 @@ func TestRequeue(t *testing.T) {
 	ok(t, err)
 	ok(t, l.Done(t.Context(), json.RawMessage(`1`)))
 	for _, fresh := range []bool{true, false} {
-		if got, err := q.Requeue(t.Context(), "a", Another{Payload: json.RawMessage(`2`), Forget: true}); got != fresh || err != nil {
+		if got, err := q.Requeue(t.Context(), "a", Another{Payload: json.RawMessage(`2`), Forget: true}); got != fresh ||
+			err != nil {
 			t.Error(got, err)
 		}
 	}
@@ -438,7 +443,8 @@ func TestList(t *testing.T) {
 		put(t, q, id)
 	}
 	done, held := take(t, q), take(t, q)
-	_, err := held.Once(t.Context(), "push", Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
+	_, err := held.Once(t.Context(), "push",
+		Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
 	if err == nil {
 		t.Error("the error was lost")
 	}
@@ -449,7 +455,8 @@ func TestList(t *testing.T) {
 	for _, s := range tasks {
 		got = append(got, s.ID+" "+string(s.State))
 	}
-	if !slices.Equal(got, []string{"a done", "b held", "c queued", "d queued"}) || !slices.Equal(tasks[1].Doubts, []string{"push"}) {
+	if !slices.Equal(got, []string{"a done", "b held", "c queued", "d queued"}) ||
+		!slices.Equal(tasks[1].Doubts, []string{"push"}) {
 		t.Errorf("%v %+v", got, tasks[1])
 	}
 	eventually(t, func() bool {
@@ -501,7 +508,7 @@ func TestStoppedTake(t *testing.T) {
 	nothing(t, q) // its request is still with the server
 	put(t, q, "a")
 	since := time.Now()
-	if l := take(t, q); l.Item.ID != "a" || time.Since(since) > 5*time.Second {
+	if l := take(t, q); l.Item.ID != "a" || time.Since(since) > testload.Bound(5*time.Second) {
 		t.Errorf("%+v after %v", l, time.Since(since))
 	}
 }
@@ -529,7 +536,8 @@ func BenchmarkChain(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if _, err := q.Put(b.Context(), Item{ID: fmt.Sprint("github.com/owner/project#", n.Add(1)), Payload: payload}); err != nil {
+			if _, err := q.Put(b.Context(), Item{ID: fmt.Sprint("github.com/owner/project#", n.Add(1)),
+				Payload: payload}); err != nil {
 				b.Error(err)
 				return
 			}
@@ -594,7 +602,8 @@ func BenchmarkList(b *testing.B) {
 	for w := range 16 {
 		all.Go(func() {
 			for i := w; i < n; i += 16 {
-				if _, err := q.Put(b.Context(), Item{ID: fmt.Sprint("github.com/owner/project#", i), Payload: payload}); err != nil {
+				if _, err := q.Put(b.Context(), Item{ID: fmt.Sprint("github.com/owner/project#", i),
+					Payload: payload}); err != nil {
 					b.Error(err)
 				}
 				if i%2 == 0 {

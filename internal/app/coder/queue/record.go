@@ -33,11 +33,13 @@ func (i Item) check(largest int64) error {
 	}
 	switch {
 	case i.ID == "" || len(i.ID) > longestID || !utf8.ValidString(i.ID):
-		return wrong(fault.Invalid, fmt.Sprintf("a task's name has 1 to %d bytes of text", longestID), "name it by its place, such as github.com/owner/project#12")
+		return wrong(fault.Invalid, fmt.Sprintf("a task's name has 1 to %d bytes of text", longestID),
+			"name it by its place, such as github.com/owner/project#12")
 	case i.Payload != nil && !json.Valid(i.Payload):
 		return wrong(fault.Invalid, "what it says is not JSON", "hand in a JSON value")
 	case int64(len(i.Payload)) > largest:
-		return wrong(fault.TooLarge, fmt.Sprintf("it has %d bytes, and a task may have %d", len(i.Payload), largest), "keep large things elsewhere and say where they are")
+		return wrong(fault.TooLarge, fmt.Sprintf("it has %d bytes, and a task may have %d", len(i.Payload), largest),
+			"keep large things elsewhere and say where they are")
 	}
 	return nil
 }
@@ -99,7 +101,8 @@ func (q *Queue) readKey(ctx context.Context, key string) (version, error) {
 		return v, err
 	}
 	if err := json.Unmarshal(data, v.record); err != nil {
-		return version{}, &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: key, Why: "its record makes no sense", Err: err,
+		return version{}, &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: key, Why: "its record makes no sense",
+			Err:  err,
 			Hint: "remove it from the bucket " + q.bucketName() + " and queue the task again"}
 	}
 	return v, nil
@@ -143,7 +146,8 @@ func (q *Queue) write(ctx context.Context, id string, old uint64, r *record) (ui
 }
 
 // replace writes a value over the revision that was read.
-func (q *Queue) replace(ctx context.Context, subject string, old uint64, data []byte, opts ...jetstream.PublishOpt) (uint64, error) {
+func (q *Queue) replace(ctx context.Context, subject string, old uint64, data []byte, opts ...jetstream.PublishOpt) (
+	uint64, error) {
 	opts = append(opts, jetstream.WithExpectLastSequencePerSubject(old))
 	ack, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
 	switch {
@@ -158,7 +162,8 @@ func (q *Queue) replace(ctx context.Context, subject string, old uint64, data []
 // change reads, alters and writes until nobody came between. The first version
 // to try may be given. A request that got no answer may still have been carried
 // out, so alter has to bear being applied to its own outcome.
-func (q *Queue) change(ctx context.Context, op, id string, first version, alter func(*record) error) (now version, err error) {
+func (q *Queue) change(ctx context.Context, op, id string, first version, alter func(*record) error) (now version,
+	err error) {
 	now = first
 	var refused error
 	err = q.insist(ctx, op, id, func(ctx context.Context) (err error) {

@@ -29,12 +29,16 @@ func TestShelf(t *testing.T) {
 	get("two", "a.b*", "2")
 	get("one", "a", "")
 	no := errors.New("no")
-	if err := q.KeyValue("one").Change(t.Context(), "a.b*", func(v []byte) ([]byte, error) { return []byte("3"), no }); !errors.Is(err, no) {
+	if err := q.KeyValue("one").Change(t.Context(), "a.b*", func(v []byte) ([]byte, error) {
+		return []byte("3"),
+			no
+	}); !errors.Is(err, no) {
 		t.Error(err)
 	}
 	ok(t, q.KeyValue("one").Change(t.Context(), "a.b*", func(v []byte) ([]byte, error) { return nil, nil }))
 	get("one", "a.b*", "1")
-	if err := q.KeyValue("one").Change(t.Context(), "a.b*", set(strings.Repeat("x", 9<<20))); fault.KindOf(err) != fault.TooLarge || fault.Hint(err) == "" {
+	if err := q.KeyValue("one").Change(t.Context(), "a.b*", set(strings.Repeat("x", 9<<20))); fault.KindOf(
+		err) != fault.TooLarge || fault.Hint(err) == "" {
 		t.Error(err)
 	}
 }

@@ -28,7 +28,8 @@ func (s *Store) Keep(ctx context.Context, t coder.Task, r coder.Record) error {
 
 // remember adds a task to what the next on the same issue inherits.
 func (s *Store) remember(ctx context.Context, t coder.Task, r coder.Record) error {
-	p := coder.Past{Task: t.ID, State: r.State, Summary: short(r.Summary), Why: short(r.Why), Commit: r.Commit, Proposal: r.Proposal}
+	p := coder.Past{Task: t.ID, State: r.State, Summary: short(r.Summary), Why: short(r.Why), Commit: r.Commit,
+		Proposal: r.Proposal}
 	if r.Plan != nil {
 		p.Objective = short(r.Plan.Goal.Objective)
 	}

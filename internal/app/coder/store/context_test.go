@@ -39,7 +39,8 @@ func TestContextIsKept(t *testing.T) {
 	if ids := kept(t, s); ids != nil {
 		t.Error(ids)
 	}
-	want := coder.Record{State: coder.Done, Plan: &coder.Plan{Comment: "the plan"}, Tools: []string{"text_editor"}, Items: []llm.Item{{Role: llm.User, Text: "a message"}}}
+	want := coder.Record{State: coder.Done, Plan: &coder.Plan{Comment: "the plan"}, Tools: []string{"text_editor"},
+		Items: []llm.Item{{Role: llm.User, Text: "a message"}}}
 	task := coder.Task{ID: "t1", Title: "a title"}
 	if err := s.Keep(t.Context(), task, want); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,8 @@ func TestContextIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	all, err := s.Contexts()
-	if err != nil || len(all) != 1 || all[0].Task != task || all[0].State != coder.Done || all[0].Kept.IsZero() || all[0].Bytes < 100 {
+	if err != nil || len(all) != 1 || all[0].Task != task || all[0].State != coder.Done || all[0].Kept.IsZero() ||
+		all[0].Bytes < 100 {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -73,7 +75,8 @@ func TestHugeContext(t *testing.T) {
 func TestPrune(t *testing.T) {
 	s := keeper(t)
 	for i, state := range []coder.State{coder.Paused, coder.Done, coder.Failed, coder.Stopped, coder.Done} {
-		if err := s.Keep(t.Context(), coder.Task{ID: fmt.Sprint("t", i)}, coder.Record{State: state, Why: strings.Repeat("x", 1000)}); err != nil {
+		if err := s.Keep(t.Context(), coder.Task{ID: fmt.Sprint("t", i)},
+			coder.Record{State: state, Why: strings.Repeat("x", 1000)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +113,8 @@ func TestKeepPrunes(t *testing.T) {
 	if err := s.Keep(t.Context(), coder.Task{ID: "last"}, coder.Record{State: coder.Done}); err != nil {
 		t.Fatal(err)
 	}
-	if ids := kept(t, s); len(ids) != mostContexts || ids[0] != "last" || slices.Contains(ids, "t3") || !slices.Contains(ids, "t4") {
+	if ids := kept(t, s); len(ids) != mostContexts || ids[0] != "last" || slices.Contains(ids, "t3") ||
+		!slices.Contains(ids, "t4") {
 		t.Errorf("%d, %s first", len(ids), ids[0])
 	}
 }

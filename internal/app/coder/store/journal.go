@@ -41,7 +41,8 @@ type effect struct {
 
 // Once implements [coder.Journal]: that something is about to be done is written
 // down before, and what it came to after.
-func (j *Journal) Once(ctx context.Context, key string, do func(context.Context, bool) (string, error)) (ref string, err error) {
+func (j *Journal) Once(ctx context.Context, key string, do func(context.Context, bool) (string, error)) (ref string,
+	err error) {
 	var before effect
 	err = change(ctx, j.files, j.effects, func(all *effects) error {
 		if *all == nil {

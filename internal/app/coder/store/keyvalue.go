@@ -59,7 +59,8 @@ func decode(s KeyValue, key string, text []byte, v any) error {
 	if f, ok := s.(*files); ok {
 		return damaged(f.path(key), err)
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: key, Why: "what is kept there is damaged", Err: err, Hint: "remove it from the queue's shelves to begin anew"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: key, Why: "what is kept there is damaged", Err: err,
+		Hint: "remove it from the queue's shelves to begin anew"}
 }
 
 func encode(subject string, v any) ([]byte, error) {
@@ -71,7 +72,8 @@ func encode(subject string, v any) ([]byte, error) {
 }
 
 func damaged(path string, err error) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: path, Why: "the file is damaged", Err: err, Hint: fmt.Sprintf("to begin anew: mv %s %s.old", path, path)}
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: path, Why: "the file is damaged", Err: err,
+		Hint: fmt.Sprintf("to begin anew: mv %s %s.old", path, path)}
 }
 
 // files are the shelf of one machine: a file for each value.

@@ -141,12 +141,14 @@ func TestPastIsBounded(t *testing.T) {
 	long := "日日" + strings.Repeat("\x01", 100<<10) // which JSON spells with six letters
 	for i := range mostPasts + 3 {
 		task := coder.Task{ID: fmt.Sprint("t", i), Number: 1}
-		if err := s.Keep(t.Context(), task, coder.Record{Summary: long, Why: long, Plan: &coder.Plan{Goal: coder.Goal{Objective: long}}}); err != nil {
+		if err := s.Keep(t.Context(), task,
+			coder.Record{Summary: long, Why: long, Plan: &coder.Plan{Goal: coder.Goal{Objective: long}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	past, err := s.Past(t.Context(), coder.Task{ID: "x", Number: 1})
-	if err != nil || len(past) != mostPasts || past[0].Task != "t3" || !strings.HasPrefix(past[0].Summary, "日日") || !strings.HasSuffix(past[0].Why, "\x01 …") {
+	if err != nil || len(past) != mostPasts || past[0].Task != "t3" || !strings.HasPrefix(past[0].Summary, "日日") ||
+		!strings.HasSuffix(past[0].Why, "\x01 …") {
 		t.Fatalf("%d, %v", len(past), err)
 	}
 	for key, value := range m.values {
@@ -172,7 +174,8 @@ func TestDamagedValueIsLeft(t *testing.T) {
 			}
 		}
 	}
-	if text, _ := os.ReadFile(path); string(text) != `{"tasks":1}` || string(m.values[hashed("accounts", "ann")]) != `{"tasks":1}` {
+	if text, _ := os.ReadFile(path); string(text) != `{"tasks":1}` ||
+		string(m.values[hashed("accounts", "ann")]) != `{"tasks":1}` {
 		t.Errorf("it was changed: %q", text)
 	}
 }

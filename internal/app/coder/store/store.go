@@ -63,7 +63,8 @@ const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.
 func taskKey(task, name string) (string, error) {
 	odd := func(r rune) bool { return !strings.ContainsRune(names, r) }
 	if task == "" || len(task) > 64 || task[0] == '.' || strings.ContainsFunc(task, odd) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "open task", Subject: fmt.Sprintf("%.80q", task), Why: "this is no name of a task", Hint: "a name has letters, digits, - _ and . and does not begin with a dot"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "open task", Subject: fmt.Sprintf("%.80q", task),
+			Why: "this is no name of a task", Hint: "a name has letters, digits, - _ and . and does not begin with a dot"}
 	}
 	return "tasks/" + task + "/" + name, nil
 }

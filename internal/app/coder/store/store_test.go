@@ -35,8 +35,9 @@ func TestRecordComesBack(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	want := coder.Record{State: coder.Processing, Phase: coder.Execution, Plan: &coder.Plan{Comment: "日本語"}, Version: 1,
-		Items: []llm.Item{{Role: llm.User, Text: "<x>"}}, Pending: &llm.Item{Role: llm.Assistant, Calls: []llm.Call{{ID: "1", Name: "a", Arguments: "{}"}}},
-		Same: map[string]int{"a": 2}, Spent: coder.Spent{Usage: quota.Usage{Input: 3}, Cost: 0.5}}
+		Items:   []llm.Item{{Role: llm.User, Text: "<x>"}},
+		Pending: &llm.Item{Role: llm.Assistant, Calls: []llm.Call{{ID: "1", Name: "a", Arguments: "{}"}}},
+		Same:    map[string]int{"a": 2}, Spent: coder.Spent{Usage: quota.Usage{Input: 3}, Cost: 0.5}}
 	if err := j.Save(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,8 @@ func TestBadNames(t *testing.T) {
 func TestDamagedFileIsLeft(t *testing.T) {
 	s := &Store{Dir: t.TempDir()}
 	path := filepath.Join(s.Dir, "tasks", "t1", "record.json")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"state":`), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, []byte(`{"state":`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := opened(t, s, "t1").Load(); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
@@ -148,10 +150,12 @@ func TestDoubt(t *testing.T) {
 
 // What was refused can be tried again; what did not answer stays in doubt.
 func TestFailedOnce(t *testing.T) {
-	for kind, doubt := range map[fault.Kind]bool{fault.Denied: false, fault.Invalid: false, fault.NotFound: false, fault.Unavailable: true, fault.Timeout: true, fault.Other: true} {
+	for kind, doubt := range map[fault.Kind]bool{fault.Denied: false, fault.Invalid: false, fault.NotFound: false,
+		fault.Unavailable: true, fault.Timeout: true, fault.Other: true} {
 		j := opened(t, &Store{Dir: t.TempDir()}, "t1")
 		refused := &fault.Error{Kind: kind, Op: "say", Why: "no"}
-		if _, err := j.Once(t.Context(), "a", func(context.Context, bool) (string, error) { return "", refused }); !errors.Is(err, refused) {
+		if _, err := j.Once(t.Context(), "a", func(context.Context, bool) (string, error) { return "", refused }); !errors.Is(
+			err, refused) {
 			t.Error(err)
 		}
 		_, _ = j.Once(t.Context(), "a", func(_ context.Context, again bool) (string, error) {
@@ -169,12 +173,14 @@ func TestPast(t *testing.T) {
 		return coder.Task{ID: id, Provider: "github", Repo: "o/r", Kind: coder.Issue, Number: 7}
 	}
 	for i, id := range []string{"a", "b", "a"} { // paused, then done
-		if err := s.Keep(t.Context(), task(id), coder.Record{State: coder.Done, Summary: string(rune('1' + i)), Plan: &coder.Plan{Goal: coder.Goal{Objective: "x"}}}); err != nil {
+		if err := s.Keep(t.Context(), task(id), coder.Record{State: coder.Done, Summary: string(rune('1' + i)),
+			Plan: &coder.Plan{Goal: coder.Goal{Objective: "x"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	past, err := s.Past(t.Context(), task("c"))
-	if err != nil || len(past) != 2 || past[0].Task != "b" || past[1].Task != "a" || past[1].Summary != "3" || past[1].Objective != "x" {
+	if err != nil || len(past) != 2 || past[0].Task != "b" || past[1].Task != "a" || past[1].Summary != "3" ||
+		past[1].Objective != "x" {
 		t.Errorf("%+v, %v", past, err)
 	}
 	if own, err := s.Past(t.Context(), task("a")); err != nil || len(own) != 1 {
@@ -199,7 +205,8 @@ func TestAccounts(t *testing.T) {
 		return month.Cost
 	}
 	// The same task again is the same money.
-	if a, b, c := spend("ann/../x", "t1", 1), spend("ann/../x", "t1", 2), spend("ann/../x", "t2", 3); a != 1 || b != 2 || c != 5 {
+	if a, b, c := spend("ann/../x", "t1", 1), spend("ann/../x", "t1", 2), spend("ann/../x", "t2", 3); a != 1 || b != 2 ||
+		c != 5 {
 		t.Error(a, b, c)
 	}
 	if other := spend("bob", "t3", 1); other != 1 {
@@ -226,7 +233,8 @@ func TestAccountsOfManyWorkers(t *testing.T) {
 		wg.Go(func() {
 			s := &Store{Dir: dir}
 			for n := range 5 {
-				if _, err := s.Charge(context.Background(), "ann", string(rune('a'+i)), coder.Spent{Cost: float64(n + 1)}); err != nil {
+				if _, err := s.Charge(context.Background(), "ann", string(rune('a'+i)),
+					coder.Spent{Cost: float64(n + 1)}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -79,8 +79,10 @@ func (w *Service) Order(ctx context.Context, who access.Actor, id, order string)
 
 func taskOf(s dispatch.TaskStatus) Status {
 	t := Status{
-		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase), Worker: s.Worker,
-		Plan: s.Steps, Goal: s.Objective, Why: s.Why, Summary: s.Summary, Proposal: s.Proposal, Tokens: s.Tokens, Cost: s.Cost, Changed: s.Changed,
+		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase),
+		Worker: s.Worker,
+		Plan:   s.Steps, Goal: s.Objective, Why: s.Why, Summary: s.Summary, Proposal: s.Proposal, Tokens: s.Tokens,
+		Cost: s.Cost, Changed: s.Changed,
 	}
 	if t.Changed.IsZero() {
 		t.Changed = s.Job.Created // nobody has taken it yet

@@ -13,6 +13,7 @@ import (
 	"hako/internal/app/access"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/queue"
+	"hako/internal/testload"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -53,7 +54,8 @@ func (n *notebook) has(t *testing.T, want ...string) {
 
 func openQueue(t *testing.T, dir string) *queue.Queue {
 	t.Helper()
-	q, err := queue.Open(t.Context(), queue.Options{Dir: dir, AckWait: 5 * time.Second, Backoff: []time.Duration{time.Millisecond}})
+	q, err := queue.Open(t.Context(), queue.Options{Dir: dir, AckWait: 5 * time.Second,
+		Backoff: []time.Duration{time.Millisecond}})
 	fine(t, err)
 	t.Cleanup(func() { q.Close() })
 	return q
@@ -79,7 +81,8 @@ func wantKind(t *testing.T, err error, kind fault.Kind, parts ...string) {
 }
 
 func job(number int) coder.Task {
-	return coder.Task{ID: "issue-try", Provider: "github", Repo: "acme/app", Number: number, Kind: coder.Issue, URL: "https://example.com/12", Title: "Broken", Created: time.Unix(1e9, 0).UTC()}
+	return coder.Task{ID: "issue-try", Provider: "github", Repo: "acme/app", Number: number, Kind: coder.Issue,
+		URL: "https://example.com/12", Title: "Broken", Created: time.Unix(1e9, 0).UTC()}
 }
 
 // put queues an issue and returns its thread.
@@ -93,7 +96,7 @@ func put(t *testing.T, q *queue.Queue, number int) string {
 
 func take(t *testing.T, q *queue.Queue) *queue.Lease {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testload.Bound(20*time.Second))
 	defer cancel()
 	l, err := q.Take(ctx)
 	fine(t, err)
@@ -115,13 +118,16 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%v, %v", all, err)
 	}
 	id := put(t, q, 12)
-	fresh := Status{ID: id, Name: "issue-try", Title: "Broken", URL: "https://example.com/12", State: "pending", Changed: time.Unix(1e9, 0).UTC()}
+	fresh := Status{ID: id, Name: "issue-try", Title: "Broken", URL: "https://example.com/12", State: "pending",
+		Changed: time.Unix(1e9, 0).UTC()}
 	if all, err := w.List(t.Context()); err != nil || len(all) != 1 || !same(all[0], fresh) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	l := take(t, q)
-	record := coder.Record{State: coder.Processing, Phase: coder.Execution, Statement: strings.Repeat("too large for lists ", 1000), Summary: "so far", Proposal: "https://example.com/1",
-		Plan:  &coder.Plan{Goal: coder.Goal{Objective: "mend"}, Decomposition: coder.Decomposition{Subtasks: []coder.Part{{Text: "one"}, {Text: "two"}}}},
+	record := coder.Record{State: coder.Processing, Phase: coder.Execution,
+		Statement: strings.Repeat("too large for lists ", 1000), Summary: "so far", Proposal: "https://example.com/1",
+		Plan: &coder.Plan{Goal: coder.Goal{Objective: "mend"},
+			Decomposition: coder.Decomposition{Subtasks: []coder.Part{{Text: "one"}, {Text: "two"}}}},
 		Spent: coder.Spent{Usage: quota.Usage{Output: 10}, Cost: 1.5}}
 	fine(t, l.Save(t.Context(), stepText(t, record)))
 	list, err := w.List(t.Context())
@@ -132,7 +138,9 @@ func TestTasks(t *testing.T) {
 		if !same(got, list[0]) {
 			t.Errorf("%s is %+v, listed as %+v", name, got, list[0])
 		}
-		if got.State != "processing" || got.Phase != "execution" || !slices.Equal(got.Plan, []string{"one", "two"}) || got.Goal != "mend" || got.Summary != "so far" || got.Proposal == "" || got.Tokens != 40 || got.Cost != 1.5 || got.Worker == "" || time.Since(got.Changed) > time.Minute {
+		if got.State != "processing" || got.Phase != "execution" || !slices.Equal(got.Plan, []string{"one", "two"}) ||
+			got.Goal != "mend" || got.Summary != "so far" || got.Proposal == "" || got.Tokens != 40 || got.Cost != 1.5 ||
+			got.Worker == "" || time.Since(got.Changed) > time.Minute {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -147,7 +155,8 @@ func same(a, b Status) bool {
 
 func TestNoSuchTask(t *testing.T) {
 	w := &Service{Queue: openQueue(t, t.TempDir()), Record: (&notebook{}).record}
-	for _, id := range []string{"", "x", "a b\x00c", strings.Repeat("x", 100_000), "github/acme/app/issue/12", "*", ">", "\xff"} {
+	for _, id := range []string{"", "x", "a b\x00c", strings.Repeat("x", 100_000), "github/acme/app/issue/12", "*", ">",
+		"\xff"} {
 		_, err := w.Get(t.Context(), id)
 		wantKind(t, err, fault.NotFound)
 		wantKind(t, w.Order(t.Context(), ann, id, "pause"), fault.NotFound)
@@ -196,7 +205,8 @@ func TestOrders(t *testing.T) {
 
 // A queue that is down is said to be, not shown as empty.
 func TestQueueDown(t *testing.T) {
-	down := &fault.Error{Kind: fault.Unavailable, Op: "list tasks", Why: "the server does not answer", Err: errors.New("x")}
+	down := &fault.Error{Kind: fault.Unavailable, Op: "list tasks", Why: "the server does not answer",
+		Err: errors.New("x")}
 	w := &Service{Queue: &still{err: down}, Record: (&notebook{}).record}
 	_, err := w.List(t.Context())
 	wantKind(t, err, fault.Unavailable)

@@ -156,7 +156,8 @@ func leftText(e queue.Event) string {
 	}
 	_ = json.Unmarshal(e.Data, &left) // that it was left is known in any case
 	text := map[string]string{
-		"failed": fmt.Sprintf("try %d came to nothing", left.Try), "lost": "another worker has it now", "released": "it is back in the queue",
+		"failed": fmt.Sprintf("try %d came to nothing", left.Try), "lost": "another worker has it now",
+		"released": "it is back in the queue",
 	}[e.What]
 	if left.Wait > 0 {
 		text += fmt.Sprintf(", the next is due in %v", time.Duration(left.Wait*float64(time.Second)).Round(time.Millisecond))

@@ -15,6 +15,7 @@ import (
 	"hako/container/guest/server"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/queue"
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -124,7 +125,7 @@ func next(t *testing.T, steps <-chan Step) Step {
 			t.Fatal("nothing comes any more")
 		}
 		return s
-	case <-time.After(10 * time.Second):
+	case <-time.After(testload.Bound(10 * time.Second)):
 		t.Fatal("no step comes")
 	}
 	return Step{}
@@ -176,11 +177,12 @@ func TestWatchOfOtherProcess(t *testing.T) {
 		began := time.Now()
 		for _, steps := range []<-chan Step{one, all} {
 			s := next(t, steps)
-			if s.Task != id || s.Type != want.Type || s.Text != want.Text || s.Phase != want.Phase || s.Name != want.Name || (s.OK == nil) != (want.OK == nil) || time.Since(s.Time) > time.Minute {
+			if s.Task != id || s.Type != want.Type || s.Text != want.Text || s.Phase != want.Phase || s.Name != want.Name ||
+				(s.OK == nil) != (want.OK == nil) || time.Since(s.Time) > time.Minute {
 				t.Errorf("%+v, want %+v", s, want)
 			}
 		}
-		if took := time.Since(began); took > 3*time.Second { // it is less than one unless the machine is busy
+		if took := time.Since(began); took > testload.Bound(3*time.Second) { // it is less than one unless the machine is busy
 			t.Errorf("%s was seen after %v", want.Type, took)
 		}
 	}
@@ -284,7 +286,7 @@ func TestReaderThatNeverReads(t *testing.T) {
 		w.Tell(Step{Task: "a", Type: "note"})
 		next(t, keen)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > testload.Bound(5*time.Second) {
 		t.Errorf("it took %v", took)
 	}
 	if len(lazy) != readerBuffer {

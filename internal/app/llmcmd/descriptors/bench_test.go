@@ -14,7 +14,8 @@ import (
 const benchSize = 100 << 20
 
 func benchInput() io.Reader {
-	return io.LimitReader(&endless{line: []byte(strings.Repeat("2025-08-14 12:00:00 INFO a line of a log with an x\n", 1000))}, benchSize)
+	return io.LimitReader(&endless{line: []byte(strings.Repeat("2025-08-14 12:00:00 INFO a line of a log with an x\n",
+		1000))}, benchSize)
 }
 
 // BenchmarkShell is what the shell needs by itself.

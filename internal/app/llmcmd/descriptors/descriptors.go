@@ -166,7 +166,8 @@ func (d *Table) furnish() {
 	d.place(1, &descriptor{name: "stdout", facts: target(d.opts.Stdout), out: outlet{sink: d.sinks[0]}})
 	d.place(2, &descriptor{name: "stderr", facts: target(d.opts.Stderr), out: outlet{sink: d.sinks[1]}})
 	for i, in := range d.opts.Inputs {
-		des := &descriptor{name: shown(in.Name), facts: "(input file #" + strconv.Itoa(i+1) + ") " + facts(in), in: d.inlet(in)}
+		des := &descriptor{name: shown(in.Name), facts: "(input file #" + strconv.Itoa(i+1) + ") " + facts(in),
+			in: d.inlet(in)}
 		if d.input < firstDynamic {
 			d.place(d.input, des)
 			d.input++

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -34,7 +35,8 @@ func TestTurns(t *testing.T) {
 	b.call("spawn", `{"script":"echo second","stdout_fd":1}`)
 	fd := b.Map()[strings.LastIndex(b.Map()[:strings.Index(b.Map(), ": stdin of script 7")], "=")+1:]
 	in, _, _ := strings.Cut(fd, ":")
-	b.fails("nothing was written: a script still writes there, and script 7 waits for input on fd "+in, "write", `{"fd":1,"data":"x"}`)
+	b.fails("nothing was written: a script still writes there, and script 7 waits for input on fd "+in, "write",
+		`{"fd":1,"data":"x"}`)
 	b.call("write", `{"fd":%s,"data":"first\n","eof":true}`, in)
 	b.call("write", `{"fd":1,"data":"third\n"}`)
 	if got := b.out.String(); !strings.HasSuffix(got, "end\nfirst\nsecond\nthird\n") {
@@ -55,7 +57,7 @@ func TestExit(t *testing.T) {
 	if got := b.call("exit", `{"code":4,"message":"well"}`); got != "exited with status 4" {
 		t.Error(got)
 	}
-	if took := time.Since(start); took < 400*time.Millisecond || took > 3*time.Second {
+	if took := time.Since(start); took < 400*time.Millisecond || took > testload.Bound(3*time.Second) {
 		t.Error(took)
 	}
 	if got := b.out.String(); got != "3\n2\n1\n" {

@@ -23,7 +23,8 @@ const hangup = 2 * time.Second
 // leave is the tool exit.
 func (d *Table) leave(ctx context.Context, in exitInput) (string, error) {
 	if in.Code < 0 || in.Code > 255 {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "exit", Why: fmt.Sprintf("code is %d, outside 0 to 255", in.Code), Hint: "0 means success, any other that something went wrong"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "exit", Why: fmt.Sprintf("code is %d, outside 0 to 255", in.Code),
+			Hint: "0 means success, any other that something went wrong"}
 	}
 	others, err := d.lastCall(in)
 	if err != nil {
@@ -46,10 +47,12 @@ func (d *Table) lastCall(in exitInput) (<-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.exit != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of exit came first", Hint: "stop calling tools"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of exit came first",
+			Hint: "stop calling tools"}
 	}
 	if in.Code == 0 && d.opts.MustWrite && !d.delivered && d.refused == nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "nothing was written to fd 1, which is to become " + shown(d.opts.Stdout.Name),
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "nothing was written to fd 1, which is to become " +
+			shown(d.opts.Stdout.Name),
 			Hint: "write the result to fd 1 first, with data \"\" if it is to be empty; if there is none, exit with a code other than 0"}
 	}
 	if in.Code == 0 && d.refused != nil && d.err == nil {
@@ -84,7 +87,8 @@ func (d *Table) Finish(ctx context.Context) error {
 	d.showUnread()
 	for _, fd := range []int{1, 2} {
 		if err := d.sinks[fd-1].flush(); err != nil {
-			d.fail(&fault.Error{Kind: fault.KindOf(err), Op: "write", Subject: fmt.Sprintf("fd %d", fd), Err: err, Hint: "see that there is room, and that somebody reads it"})
+			d.fail(&fault.Error{Kind: fault.KindOf(err), Op: "write", Subject: fmt.Sprintf("fd %d", fd), Err: err,
+				Hint: "see that there is room, and that somebody reads it"})
 		}
 	}
 	return d.Err()
@@ -119,20 +123,23 @@ func (d *Table) await(ctx context.Context) {
 // unseen is the error of a session whose output comes from a script that failed
 // without the model having looked.
 func unseen(s *script) error {
-	return &fault.Error{Op: "finish", Subject: scriptName(s.pid), Why: fmt.Sprintf("it ended with status %d, and nobody looked at it", s.status),
+	return &fault.Error{Op: "finish", Subject: scriptName(s.pid),
+		Why:  fmt.Sprintf("it ended with status %d, and nobody looked at it", s.status),
 		Hint: "close its descriptors, or read its stderr, before exit"}
 }
 
 // undelivered is the error of a session that ends as if all was well, although
 // the script that was to write the output was refused.
 func undelivered(refused error) error {
-	return &fault.Error{Kind: fault.KindOf(refused), Op: "finish", Why: "the script for fd 1 was refused, and nothing else was written there",
+	return &fault.Error{Kind: fault.KindOf(refused), Op: "finish",
+		Why: "the script for fd 1 was refused, and nothing else was written there",
 		Err: refused, Hint: fault.Hint(refused)}
 }
 
 // incomplete is the error of a session whose output lacks something.
 func incomplete(s *script) error {
-	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid), Why: "it was stopped before its output was whole",
+	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid),
+		Why: "it was stopped before its output was whole",
 		Err: s.err, Hint: fault.Hint(s.err)}
 	if e.Hint == "" {
 		e.Hint = "do not use the output"

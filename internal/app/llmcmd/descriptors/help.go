@@ -40,7 +40,8 @@ func (d *Table) help(_ context.Context, in helpInput) (string, error) {
 }
 
 func unknownTopic(key string, names []string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "help", Subject: shown(key), Why: "there is no such topic", Hint: "the topics are " + strings.Join(names, ", ")}
+	e := &fault.Error{Kind: fault.NotFound, Op: "help", Subject: shown(key), Why: "there is no such topic",
+		Hint: "the topics are " + strings.Join(names, ", ")}
 	if near, ok := fault.Nearest(key, names); ok {
 		e.Hint = "did you mean " + near + "? " + e.Hint
 	}

@@ -37,7 +37,8 @@ func (d *Table) begin(name string) error {
 		return d.spent
 	}
 	if d.exit != nil || d.ctx.Err() != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: "the session has ended", Hint: "nothing can be done any more; stop calling tools"}
+		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: "the session has ended",
+			Hint: "nothing can be done any more; stop calling tools"}
 	}
 	d.calls++
 	return nil

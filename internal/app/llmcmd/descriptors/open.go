@@ -45,9 +45,11 @@ func (d *Table) openFile(in openInput) (string, error) {
 	case in.Path == "":
 		return "", bad("the path is empty", "name a file")
 	case !ok:
-		return "", bad("the mode "+shown(in.Mode)+" is none of r, w, a", "open the file once for reading and once for writing if you need both")
+		return "", bad("the mode "+shown(in.Mode)+" is none of r, w, a",
+			"open the file once for reading and once for writing if you need both")
 	case d.opts.Files == nil:
-		return "", &fault.Error{Kind: fault.Denied, Op: "open", Subject: shown(in.Path), Why: "no files were granted", Hint: "use the descriptors there are"}
+		return "", &fault.Error{Kind: fault.Denied, Op: "open", Subject: shown(in.Path), Why: "no files were granted",
+			Hint: "use the descriptors there are"}
 	}
 	if err := d.vacancy("open"); err != nil {
 		return "", err
@@ -95,7 +97,8 @@ func (d *Table) vacancy(op string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n := len(d.table); n > d.opts.Limits.MaxOpen-3 {
-		return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "too many descriptors are open", Hint: "close those that you no longer need; " + d.openNow()}
+		return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "too many descriptors are open",
+			Hint: "close those that you no longer need; " + d.openNow()}
 	}
 	return nil
 }
@@ -106,7 +109,8 @@ func fileFault(op, name string, err error) error {
 	if err == nil || errors.As(err, &f) && f.Hint != "" {
 		return err
 	}
-	e := &fault.Error{Kind: fault.KindOf(err), Op: op, Subject: shown(name), Why: vfs.Reason(err), Hint: "use another file"}
+	e := &fault.Error{Kind: fault.KindOf(err), Op: op, Subject: shown(name), Why: vfs.Reason(err),
+		Hint: "use another file"}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = fault.NotFound, "there are only granted files and those that scripts made; spawn ls to see them"

@@ -61,7 +61,8 @@ func (d *Table) read(ctx context.Context, in readInput) (string, error) {
 		return "", err
 	}
 	if bytes.IndexByte(des.in.buf, 0) >= 0 {
-		return "", fdFault("read", in.FD, "what comes from it is not text", "connect it to a script instead: spawn with xxd, od, gunzip or tar")
+		return "", fdFault("read", in.FD, "what comes from it is not text",
+			"connect it to a script instead: spawn with xxd, od, gunzip or tar")
 	}
 	return d.page(des, in, why)
 }

@@ -88,7 +88,8 @@ func (d *Table) checkScript(text string) error {
 	case strings.TrimSpace(text) == "":
 		return bad(fault.Invalid, "the script is blank", "write the commands that are to run, as in grep ERROR | sort")
 	case len(text) > most:
-		return bad(fault.TooLarge, fmt.Sprintf("the script has %d bytes, the limit is %d", len(text), most), "give it data by its stdin, or split it")
+		return bad(fault.TooLarge, fmt.Sprintf("the script has %d bytes, the limit is %d", len(text), most),
+			"give it data by its stdin, or split it")
 	case d.opts.Spawn == nil:
 		return bad(fault.Denied, "no scripts can be run here", "use read and write")
 	}
@@ -98,7 +99,8 @@ func (d *Table) checkScript(text string) error {
 // hire counts a script in and gets a worker for it.
 func (d *Table) hire() (Worker, error) {
 	if !d.countIn() {
-		return Worker{}, &fault.Error{Kind: fault.Unavailable, Op: "spawn", Why: fmt.Sprintf("%d scripts are running, which is the limit", d.opts.Limits.MaxRunning),
+		return Worker{}, &fault.Error{Kind: fault.Unavailable, Op: "spawn",
+			Why:  fmt.Sprintf("%d scripts are running, which is the limit", d.opts.Limits.MaxRunning),
 			Hint: "let one end first: read its output to the end, or close its descriptors"}
 	}
 	w, err := d.opts.Spawn(d.ctx)
@@ -241,7 +243,8 @@ func (d *Table) drainTo(s *script, to *descriptor) (outlet, int) {
 // readEnd makes the descriptor by which the model reads what a script writes.
 // The caller holds mu.
 func (d *Table) readEnd(what string, s *script, p *pipe) int {
-	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), facts: "(read)", in: &inlet{pipe: p}, idle: what == "stderr"})
+	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), facts: "(read)", in: &inlet{pipe: p},
+		idle: what == "stderr"})
 	return p.to.fd
 }
 

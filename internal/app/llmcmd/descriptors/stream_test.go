@@ -104,9 +104,11 @@ func TestReadBounds(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	var set redact.Set
 	set.Add("hunter2-is-my-value")
-	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n", 60) + "-----END PRIVATE KEY-----\n"
+	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n", 60) +
+		"-----END PRIVATE KEY-----\n"
 	token := "ghp_" + strings.Repeat("aB3dE6gH9", 4)
-	text := strings.Repeat("plain line\n", 500) + "the value hunter2-is-my-value here\n" + key + strings.Repeat("more\n", 900) + "x " + token + " y\n" + strings.Repeat("z", 5000) + " " + token
+	text := strings.Repeat("plain line\n", 500) + "the value hunter2-is-my-value here\n" + key + strings.Repeat("more\n",
+		900) + "x " + token + " y\n" + strings.Repeat("z", 5000) + " " + token
 	ways := []string{"", `,"count":100`, `,"lines":7`}
 	if !testing.Short() { // one goroutine reads, only more often
 		ways = append(ways, `,"count":1`, `,"count":13`, `,"lines":1`)
@@ -119,7 +121,8 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("%q shows %s", how, secret)
 			}
 		}
-		if !strings.HasPrefix(got, "plain line\n") || !strings.Contains(got, "more\nx "+redact.Mark+" y\nzz") || strings.Count(got, redact.Mark) != 4 {
+		if !strings.HasPrefix(got, "plain line\n") || !strings.Contains(got, "more\nx "+redact.Mark+" y\nzz") ||
+			strings.Count(got, redact.Mark) != 4 {
 			t.Errorf("%q: too little is left: %d bytes, %d marks", how, len(got), strings.Count(got, redact.Mark))
 		}
 	}
@@ -187,7 +190,8 @@ func TestPipesAreBounded(t *testing.T) {
 	if n := wrote.Load(); n > room || n < room-10000 {
 		t.Errorf("%d bytes were written", n)
 	}
-	if got := b.call("help", `{"keys":["status"]}`); !strings.Contains(got, "script 1 is running: script 1 waits for somebody to read fd 11") {
+	if got := b.call("help", `{"keys":["status"]}`); !strings.Contains(got,
+		"script 1 is running: script 1 waits for somebody to read fd 11") {
 		t.Error(got)
 	}
 	b.call("read", `{"fd":11}`)
@@ -210,7 +214,8 @@ func TestStanding(t *testing.T) {
 	for ; err == nil && written < 20; written++ {
 		_, err = b.try("write", `{"fd":10,"data":%q}`, big)
 	}
-	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "nothing was written: script 1 waits for somebody to read fd 11") {
+	if fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "nothing was written: script 1 waits for somebody to read fd 11") {
 		t.Fatal(written, err)
 	}
 	written--
@@ -277,13 +282,18 @@ func TestDeafScript(t *testing.T) {
 
 // TestRefusal checks what the model hears of a script that did not run.
 func TestRefusal(t *testing.T) {
-	refused := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "curl x", Why: "no rule allows it", Hint: "do without"}
-	b := newBox(t, Options{Spawn: worker(func(context.Context, *run.Request) (run.Result, error) { return run.Result{}, refused })})
+	refused := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "curl x", Why: "no rule allows it",
+		Hint: "do without"}
+	b := newBox(t, Options{Spawn: worker(func(context.Context, *run.Request) (run.Result, error) {
+		return run.Result{},
+			refused
+	})})
 	b.call("spawn", `{"script":"curl x"}`)
 	if got := b.readAll(12, ""); got != "error: denied curl x: no rule allows it\nhint: do without\n" {
 		t.Errorf("%q", got)
 	}
-	if got := b.call("close", `{"fd":10}`); got != "closed fd 10; script 1 ended with status 126: denied curl x: no rule allows it; do without" {
+	if got := b.call("close",
+		`{"fd":10}`); got != "closed fd 10; script 1 ended with status 126: denied curl x: no rule allows it; do without" {
 		t.Error(got)
 	}
 }
@@ -318,7 +328,8 @@ func TestInUse(t *testing.T) {
 
 // TestSpawnFails checks that a script that could not be started takes nothing.
 func TestSpawnFails(t *testing.T) {
-	b := newBox(t, Options{Inputs: []Input{input("a", "text")}, Spawn: func(context.Context) (Worker, error) { return Worker{}, errors.New("no room") }})
+	b := newBox(t, Options{Inputs: []Input{input("a", "text")},
+		Spawn: func(context.Context) (Worker, error) { return Worker{}, errors.New("no room") }})
 	b.fails("spawn: no room", "spawn", `{"script":"cat","stdin_fd":3,"stdout_fd":1}`)
 	if got := b.readAll(3, ""); got != "text" {
 		t.Errorf("%q", got)
@@ -337,12 +348,14 @@ func TestLimits(t *testing.T) {
 	b.fails("the script has 8193 bytes, the limit is 8192", "spawn", `{"script":%q}`, strings.Repeat("x", 8193))
 	b.call("spawn", `{"script":%q}`, "cat #"+strings.Repeat("x", 8187))
 	b.call("spawn", `{"script":"cat"}`)
-	if _, err := b.try("spawn", `{"script":"cat"}`); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "2 scripts are running") {
+	if _, err := b.try("spawn", `{"script":"cat"}`); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "2 scripts are running") {
 		t.Error(err)
 	}
 	b.call("close", `{"fd":10}`)
 	b.call("spawn", `{"script":"cat"}`)
-	if _, err := b.try("spawn", `{"script":"cat"}`); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "too many descriptors") {
+	if _, err := b.try("spawn", `{"script":"cat"}`); fault.KindOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "too many descriptors") {
 		t.Error(err)
 	}
 	b.fails("at most 1 MB", "write", `{"fd":1,"data":%q}`, strings.Repeat("x", maxWrite+1))
@@ -406,7 +419,8 @@ func TestClock(t *testing.T) {
 	if got := b.readAll(11, ""); got != "" {
 		t.Error(got)
 	}
-	if got := b.call("close", `{"fd":10}`); !strings.Contains(got, "script 1 ended with status 124") || !strings.Contains(got, "nobody fed it or read from it for 50ms") {
+	if got := b.call("close", `{"fd":10}`); !strings.Contains(got, "script 1 ended with status 124") ||
+		!strings.Contains(got, "nobody fed it or read from it for 50ms") {
 		t.Error(got)
 	}
 }

@@ -133,7 +133,8 @@ func (d *Table) otherWay(des *descriptor) string {
 
 // borrow finds a descriptor and keeps other calls from using it until release
 // is called.
-func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string, int) (*descriptor, error)) (des *descriptor, release func(), err error) {
+func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string, int) (*descriptor, error)) (
+	des *descriptor, release func(), err error) {
 	d.mu.Lock()
 	des, err = find(op, fd)
 	d.mu.Unlock()

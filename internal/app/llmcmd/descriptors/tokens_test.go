@@ -27,7 +27,8 @@ func TestTopics(t *testing.T) {
 	_, names, _ := strings.Cut(list, "Topics: ")
 	for name := range strings.SplitSeq(names, ", ") {
 		text := b.call("help", `{"keys":[%q]}`, name)
-		for _, hole := range []string{"{count}", "{lines}", "{page}", "{write}", "{script}", "{running}", "{open}", "{room}", "{wait}", "{nested}", "file does not exist"} {
+		for _, hole := range []string{"{count}", "{lines}", "{page}", "{write}", "{script}", "{running}", "{open}", "{room}",
+			"{wait}", "{nested}", "file does not exist"} {
 			if strings.Contains(text, hole) {
 				t.Errorf("%s has %s", name, hole)
 			}

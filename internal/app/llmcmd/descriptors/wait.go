@@ -67,7 +67,8 @@ func (d *Table) watch(scripts ...*script) *vigil {
 
 // tick calls try with short contexts until it succeeds or fails for a reason of
 // its own, or until the vigil is over. The error is nil, try's, or that of ctx.
-func (v *vigil) tick(ctx context.Context, have func() bool, try func(context.Context) error) (why string, over bool, err error) {
+func (v *vigil) tick(ctx context.Context, have func() bool, try func(context.Context) error) (why string, over bool,
+	err error) {
 	for {
 		short, cancel := context.WithTimeout(ctx, beat)
 		err := try(short)

@@ -30,7 +30,8 @@ func (d *Table) write(ctx context.Context, in writeInput) (string, error) {
 		in.Data += "\n"
 	}
 	if len(in.Data) > maxWrite {
-		e := fdFault("write", in.FD, fmt.Sprintf("data has %s, at most %s go at once", size(int64(len(in.Data))), size(maxWrite)), "write it in pieces")
+		e := fdFault("write", in.FD, fmt.Sprintf("data has %s, at most %s go at once", size(int64(len(in.Data))),
+			size(maxWrite)), "write it in pieces")
 		e.Kind = fault.TooLarge
 		return "", e
 	}
@@ -99,7 +100,8 @@ func (d *Table) send(ctx context.Context, des *descriptor, data string) error {
 	case over:
 		return unwritten(des.fd, why, remedy(why, "write"))
 	case err != nil:
-		return unwritten(des.fd, fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), gather), "wait, or close the descriptor")
+		return unwritten(des.fd, fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), gather),
+			"wait, or close the descriptor")
 	}
 	return nil
 }
@@ -126,7 +128,8 @@ func (d *Table) show(ctx context.Context, des *descriptor, data string) error {
 		}
 		return ""
 	}}
-	why, over, err := v.tick(ctx, func() bool { return false }, func(ctx context.Context) error { return k.turn(ctx, nil, nil) })
+	why, over, err := v.tick(ctx, func() bool { return false },
+		func(ctx context.Context) error { return k.turn(ctx, nil, nil) })
 	switch {
 	case over:
 		return unwritten(des.fd, "a script still writes there, and "+why, remedy(why, "write"))

@@ -21,7 +21,8 @@ const mostTries = 16
 // beginnings are where a plan may begin: an object with one of its names, which
 // are matched, or any that is the first thing in the text or in a fence.
 var beginnings = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?:\\A\\s*|```[a-zA-Z]*[ \\t]*\\r?\\n\\s*|)\\{(\\s*\"(?:version|metadata|workflow)\"\\s*:)?")
+	return regexp.MustCompile(
+		"(?:\\A\\s*|```[a-zA-Z]*[ \\t]*\\r?\\n\\s*|)\\{(\\s*\"(?:version|metadata|workflow)\"\\s*:)?")
 })
 
 // find returns the last plan in a text. If something that is begun like one
@@ -101,7 +102,8 @@ func object(text string) (raw json.RawMessage, whole bool, err error) {
 	err = json.NewDecoder(strings.NewReader(text)).Decode(&raw)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, false, bad("", "it breaks off", "the answer may have been cut: raise model.max_output, or ask for fewer steps")
+		return nil, false, bad("", "it breaks off",
+			"the answer may have been cut: raise model.max_output, or ask for fewer steps")
 	case err != nil:
 		return nil, true, bad("", "it is not JSON: "+strings.TrimPrefix(err.Error(), "json: "), "")
 	}

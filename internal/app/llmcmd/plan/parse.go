@@ -16,7 +16,8 @@ import (
 // they answer. Everything about the plan itself is checked.
 func Parse(text string) (*Plan, error) {
 	if len(text) > mostBytes {
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "read plan", Why: fmt.Sprintf("it has %d bytes, at most %d are read", len(text), mostBytes),
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "read plan",
+			Why:  fmt.Sprintf("it has %d bytes, at most %d are read", len(text), mostBytes),
 			Hint: "ask for fewer steps"}
 	}
 	raw, err := find(text)
@@ -58,7 +59,8 @@ func decode(raw json.RawMessage) (*Plan, error) {
 		return nil, bad("", "the workflow is not a list of steps, at least one", "")
 	}
 	if len(steps) > mostSteps {
-		return nil, bad("", fmt.Sprintf("it has %d steps, at most %d are taken", len(steps), mostSteps), "put together what one script can do")
+		return nil, bad("", fmt.Sprintf("it has %d steps, at most %d are taken", len(steps), mostSteps),
+			"put together what one script can do")
 	}
 	for i, raw := range steps {
 		s, err := decodeStep(fmt.Sprintf("step %d", i+1), raw)
@@ -95,7 +97,8 @@ func decodeStep(where string, raw json.RawMessage) (s Step, err error) {
 			s.Inputs = append(s.Inputs, *w)
 		}
 	}
-	return s, fill(where, f, map[string]*string{"id": &s.ID, "goal": &s.Goal, "instructions": &s.Instructions, "expects": &s.Expects})
+	return s, fill(where, f, map[string]*string{"id": &s.ID, "goal": &s.Goal, "instructions": &s.Instructions,
+		"expects": &s.Expects})
 }
 
 // fill takes texts over. One that is missing or null stays empty.
@@ -158,7 +161,8 @@ func (s *Step) checkInputs(ids map[string]bool) error {
 		case isStep && !ids[id]:
 			return bad("step "+s.ID, fmt.Sprintf("there is no step %q", cut(id)), nearest(id, ids))
 		case !isStep && !isFD:
-			return bad("step "+s.ID, fmt.Sprintf("%q is not an input", cut(in)), `inputs are written "fd 0", "fd 3" and so on, or "step s1"`)
+			return bad("step "+s.ID, fmt.Sprintf("%q is not an input", cut(in)),
+				`inputs are written "fd 0", "fd 3" and so on, or "step s1"`)
 		}
 	}
 	return nil

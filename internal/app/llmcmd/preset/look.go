@@ -56,7 +56,8 @@ var declarations = [...]string{
 }
 
 // statements are what else lines of programs have.
-var statements = [...]string{`[{};]$`, `^\s*(?://|# |--|/?\*)`, `\w\([^)]*\)[;:,]?$`, `\(\)`, `\w := `, `^\s*[\w.$\[\]]+ [-+*/|]?= `, `^\s*return\b`, `^\s*(?:end|fi|done|else:?|esac)$`}
+var statements = [...]string{`[{};]$`, `^\s*(?://|# |--|/?\*)`, `\w\([^)]*\)[;:,]?$`, `\(\)`, `\w := `,
+	`^\s*[\w.$\[\]]+ [-+*/|]?= `, `^\s*return\b`, `^\s*(?:end|fi|done|else:?|esac)$`}
 
 // isDiff recognises what diff and its kin write: a header of two names with a
 // hunk below, or commands with lines below.

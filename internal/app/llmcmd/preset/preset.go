@@ -84,5 +84,6 @@ func Find(name string, user []Preset) (Preset, error) {
 	if near, ok := fault.Nearest(name, known); ok && near != name {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
-	return Preset{}, &fault.Error{Kind: fault.Invalid, Op: "find preset", Subject: name, Why: "there is no such preset", Hint: hint}
+	return Preset{}, &fault.Error{Kind: fault.Invalid, Op: "find preset", Subject: name, Why: "there is no such preset",
+		Hint: hint}
 }

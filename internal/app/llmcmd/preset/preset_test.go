@@ -20,7 +20,8 @@ func TestOurOwn(t *testing.T) {
 			t.Errorf("%s has %d tokens, at most 125 wanted", p.Name, n)
 		}
 		t.Logf("%s: %d tokens", p.Name, n)
-		if p.Name != names[i] || p.About == "" || len(p.About) > 60 || p.Text == "" || strings.HasPrefix(p.About, "#") || strings.Contains(p.Text, p.About) {
+		if p.Name != names[i] || p.About == "" || len(p.About) > 60 || p.Text == "" || strings.HasPrefix(p.About, "#") ||
+			strings.Contains(p.Text, p.About) {
 			t.Errorf("%+v", p)
 		}
 		if !strings.Contains(p.Text, "fd 1") {
@@ -35,14 +36,16 @@ func TestAll(t *testing.T) {
 	for _, p := range All(user) {
 		got = append(got, p.Name+"="+p.About)
 	}
-	if list := strings.Join(got, " | "); !strings.HasPrefix(list, "general=mine | diff_patch=") || !strings.HasSuffix(list, " | 俳句=another") || len(got) != 5 {
+	if list := strings.Join(got, " | "); !strings.HasPrefix(list, "general=mine | diff_patch=") ||
+		!strings.HasSuffix(list, " | 俳句=another") || len(got) != 5 {
 		t.Error(list)
 	}
 }
 
 func TestFind(t *testing.T) {
 	user := []Preset{{"haiku", "", "Write a haiku."}, {"general", "", "Do it."}}
-	for name, want := range map[string]string{"haiku": "Write a haiku.", "general": "Do it.", "data_proc": load("data_proc").Text} {
+	for name, want := range map[string]string{"haiku": "Write a haiku.", "general": "Do it.",
+		"data_proc": load("data_proc").Text} {
 		if p, err := Find(name, user); err != nil || p.Text != want || p.Name != name {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}

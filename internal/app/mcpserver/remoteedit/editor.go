@@ -97,7 +97,8 @@ func (s *Editor) sit() (err error) {
 }
 
 func noDesk(err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "edit", Why: "there is no place for a copy of the file", Err: err, Hint: "make room in the directory for temporary files"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "edit", Why: "there is no place for a copy of the file", Err: err,
+		Hint: "make room in the directory for temporary files"}
 }
 
 // Close gives up the desk. Nothing is edited afterwards.

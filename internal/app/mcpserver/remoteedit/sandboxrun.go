@@ -56,7 +56,8 @@ func (e *sandboxRun) look(ctx context.Context) (target, error) {
 	out := &document{most: e.scribe.maxFile() + longest}
 	err = e.do(ctx, script, nil, out)
 	if out.over {
-		return target{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited", e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
+		return target{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited",
+			e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
 	}
 	if err != nil {
 		return target{}, err
@@ -190,7 +191,8 @@ func quote(p string) (string, error) {
 	}
 	word, err := syntax.Quote(p, syntax.LangBash)
 	if err != nil || strings.ContainsAny(p, "\n\r") {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Subject: tame(p), Why: "this cannot be a path", Hint: "give a path without control characters"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Subject: tame(p), Why: "this cannot be a path",
+			Hint: "give a path without control characters"}
 	}
 	return word, nil
 }

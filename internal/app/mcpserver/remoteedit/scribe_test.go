@@ -48,7 +48,8 @@ func open(t *testing.T, rules string) *room {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	gauge := quota.NewLimiter(quota.Lenient())
-	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: command.All(), Limiter: gauge, Parse: policy.ParseScript})
+	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: command.All(), Limiter: gauge,
+		Parse: policy.ParseScript})
 	t.Cleanup(s.Close)
 	more, err := policy.Parse("test.policy", strings.NewReader(rules))
 	if err != nil {
@@ -176,7 +177,8 @@ func TestRefusals(t *testing.T) {
 // Nothing is run for a call that makes no sense.
 func TestNonsense(t *testing.T) {
 	r := open(t, "")
-	for _, call := range []m{{"command": "burn", "path": "/a"}, {"command": "view"}, {"command": "view", "path": "/a", "old_str": "x"}, {"path": "/a"}, {"command": "create", "path": "/a"}} {
+	for _, call := range []m{{"command": "burn", "path": "/a"}, {"command": "view"},
+		{"command": "view", "path": "/a", "old_str": "x"}, {"path": "/a"}, {"command": "create", "path": "/a"}} {
 		r.fails(call, fault.Invalid, "")
 	}
 	if len(r.log.events) > 0 {
@@ -216,7 +218,8 @@ func TestRulesAndRecord(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	first := r.log.events[0]
-	if first.What != audit.Asked || first.Actor != "tester" || first.ID != "call/1" || !strings.Contains(first.Script, "/box/a") || first.Reason != "text_editor str_replace" {
+	if first.What != audit.Asked || first.Actor != "tester" || first.ID != "call/1" ||
+		!strings.Contains(first.Script, "/box/a") || first.Reason != "text_editor str_replace" {
 		t.Errorf("%+v", first)
 	}
 }

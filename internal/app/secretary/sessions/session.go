@@ -91,14 +91,16 @@ func (p *Manager) enter(s store.Session) (*session, error) {
 	r := p.open[s.ID]
 	if r == nil {
 		if !p.evict() {
-			return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary", Why: fmt.Sprintf("she is answering in %d conversations already", len(p.open)),
+			return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary",
+				Why:  fmt.Sprintf("she is answering in %d conversations already", len(p.open)),
 				Hint: "try again when one of them is answered"}
 		}
 		r = &session{session: s.ID, name: name(s)}
 		p.open[s.ID] = r
 	}
 	if r.turning {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary", Why: "she is answering something else in this conversation",
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary",
+			Why:  "she is answering something else in this conversation",
 			Hint: "wait for her answer, or begin another conversation"}
 	}
 	p.used++
@@ -120,7 +122,8 @@ func (p *Manager) begin() {
 }
 
 func closing() error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary", Why: "the conversations are being closed", Hint: "try again when the server is up again"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary", Why: "the conversations are being closed",
+		Hint: "try again when the server is up again"}
 }
 
 // evict closes what was used least recently if there are too many. It is called
@@ -209,7 +212,8 @@ func (p *Manager) ensureOpen(ctx context.Context, r *session) error {
 	r.close()
 	life, end := context.WithCancelCause(context.Background())
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	talk, err := p.Open(life, OpenOptions{Session: strconv.FormatInt(r.session, 10), Name: r.name, Observe: r.observe, Speaks: p.speaks})
+	talk, err := p.Open(life, OpenOptions{Session: strconv.FormatInt(r.session, 10), Name: r.name, Observe: r.observe,
+		Speaks: p.speaks})
 	if err == nil && stop() {
 		r.talk, r.end = talk, end
 		return nil
@@ -237,7 +241,8 @@ func (p *Manager) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return &fault.Error{Kind: fault.Timeout, Op: "close conversations", Why: "some have not ended in time", Err: context.Cause(ctx)}
+		return &fault.Error{Kind: fault.Timeout, Op: "close conversations", Why: "some have not ended in time",
+			Err: context.Cause(ctx)}
 	}
 }
 

@@ -106,7 +106,8 @@ func (p *Manager) have(ctx context.Context, r *session, text string) (err error)
 	spent := true
 	defer func() {
 		if broken := recover(); broken != nil { // nobody else would catch it
-			err = &fault.Error{Op: "talk to secretary", Why: "she broke off unexpectedly", Hint: "say it again", Err: fmt.Errorf("%v\n%s", broken, debug.Stack())}
+			err = &fault.Error{Op: "talk to secretary", Why: "she broke off unexpectedly", Hint: "say it again",
+				Err: fmt.Errorf("%v\n%s", broken, debug.Stack())}
 		}
 		p.leave(r, spent)
 	}()
@@ -121,7 +122,8 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case who.Role != access.Operator:
-		return &fault.Error{Kind: fault.Denied, Op: "stop secretary", Why: "a reader may look but not stop her", Hint: "log in with the token of an operator"}
+		return &fault.Error{Kind: fault.Denied, Op: "stop secretary", Why: "a reader may look but not stop her",
+			Hint: "log in with the token of an operator"}
 	}
 	s, err := p.Store.Session(session)
 	if err != nil {
@@ -130,7 +132,8 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r := p.open[s.ID]; r != nil && r.turning {
-		r.stop(&fault.Error{Kind: fault.Denied, Op: "answer", Why: "a person has stopped her", Hint: "say what you need instead", Err: context.Canceled})
+		r.stop(&fault.Error{Kind: fault.Denied, Op: "answer", Why: "a person has stopped her",
+			Hint: "say what you need instead", Err: context.Canceled})
 	}
 	return nil
 }
@@ -142,7 +145,8 @@ func mayTalk(ctx context.Context, who access.Actor, session, text string) error 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case who.Role != access.Operator:
-		return &fault.Error{Kind: fault.Denied, Op: e.Op, Why: "a reader may look but not talk", Hint: "log in with the token of an operator"}
+		return &fault.Error{Kind: fault.Denied, Op: e.Op, Why: "a reader may look but not talk",
+			Hint: "log in with the token of an operator"}
 	case session == "":
 		e.Why, e.Hint = "the conversation has no name", "choose a short name such as 仕事"
 	case strings.TrimSpace(text) == "":

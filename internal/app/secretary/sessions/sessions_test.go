@@ -256,9 +256,11 @@ func turns(t *testing.T, events ...secretary.Event) (all []Turn) {
 func TestTurns(t *testing.T) {
 	ls := &secretary.Action{Command: "ls <a>", Reason: "to look"}
 	told := turns(t,
-		secretary.Event{Type: "text", Text: "half"}, secretary.Event{Type: "again"}, secretary.Event{Type: "text", Text: "let me see"},
+		secretary.Event{Type: "text", Text: "half"}, secretary.Event{Type: "again"},
+		secretary.Event{Type: "text", Text: "let me see"},
 		secretary.Event{Type: "reply", Text: "let me see"}, secretary.Event{Type: "action", Action: ls},
-		secretary.Event{Type: "result", Result: &secretary.Result{Command: "ls <a>", Reason: "to look", Took: time.Second, Output: &secretary.Output{Stdout: "a\n", Stderr: "e\n", ExitCode: "2"}}},
+		secretary.Event{Type: "result", Result: &secretary.Result{Command: "ls <a>", Reason: "to look", Took: time.Second,
+			Output: &secretary.Output{Stdout: "a\n", Stderr: "e\n", ExitCode: "2"}}},
 		secretary.Event{Type: "todo", Text: "added to-do 1: x"}, secretary.Event{Type: "warning", Text: "careful"},
 		secretary.Event{Type: "text", Text: "one"}, secretary.Event{Type: "reply", Text: "one"},
 		secretary.Event{Type: "action"}, secretary.Event{Type: "result"}, secretary.Event{Type: "news"},
@@ -285,12 +287,16 @@ func TestOutcome(t *testing.T) {
 		r    secretary.Result
 		want Outcome
 	}{
-		{secretary.Result{Command: "rm x", Error: "SecurityError: コマンドがホワイトリストに登録されていません: rm", Detail: "it deletes", Hint: "move it away"},
+		{secretary.Result{Command: "rm x", Error: "SecurityError: コマンドがホワイトリストに登録されていません: rm", Detail: "it deletes",
+			Hint: "move it away"},
 			Outcome{Command: "rm x", Denied: "コマンドがホワイトリストに登録されていません: rm: it deletes (move it away)"}},
-		{secretary.Result{Command: "sleep 9", Error: "TimeoutError: 3秒", Output: &secretary.Output{Stdout: "a", Stderr: "b\n", ExitCode: "124"}},
+		{secretary.Result{Command: "sleep 9", Error: "TimeoutError: 3秒", Output: &secretary.Output{Stdout: "a", Stderr: "b\n",
+			ExitCode: "124"}},
 			Outcome{Command: "sleep 9", Exit: 124, Stdout: "a", Stderr: "b\nTimeoutError: 3秒\n"}},
-		{secretary.Result{Command: "ls", Error: "ExecutionError: too many"}, Outcome{Command: "ls", Exit: 1, Stderr: "ExecutionError: too many\n"}},
-		{secretary.Result{Command: "ls", Output: &secretary.Output{ExitCode: "0", Dir: "/w"}}, Outcome{Command: "ls", Dir: "/w"}},
+		{secretary.Result{Command: "ls", Error: "ExecutionError: too many"},
+			Outcome{Command: "ls", Exit: 1, Stderr: "ExecutionError: too many\n"}},
+		{secretary.Result{Command: "ls", Output: &secretary.Output{ExitCode: "0", Dir: "/w"}},
+			Outcome{Command: "ls", Dir: "/w"}},
 	} {
 		if got := outcome(&tt.r); got != tt.want {
 			t.Errorf("got  %+v\nwant %+v", got, tt.want)
@@ -314,8 +320,10 @@ func TestResultsAreKept(t *testing.T) {
 	h.Store.Append(s.ID, store.Message{Role: store.System, Text: "a note"})
 	h.Store.Append(s.ID, store.Message{Role: store.Assistant, Text: "yes", Meta: json.RawMessage(`{"text":"yes"}`)})
 	all, err := h.Messages(t.Context(), "work", 0)
-	want := []Outcome{{Command: "ls", Reason: "to look", Exit: 2, Stdout: "a\n"}, {Command: "rm x", Denied: "no (move it)"}}
-	if err != nil || len(all) != 3 || !slices.Equal(all[0].Results, want) || all[1].Results != nil || all[2].Results != nil {
+	want := []Outcome{{Command: "ls", Reason: "to look", Exit: 2, Stdout: "a\n"},
+		{Command: "rm x", Denied: "no (move it)"}}
+	if err != nil || len(all) != 3 || !slices.Equal(all[0].Results, want) || all[1].Results != nil ||
+		all[2].Results != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -377,7 +385,8 @@ func TestMessages(t *testing.T) {
 		for _, m := range all {
 			got = append(got, m.Text)
 		}
-		if text := strings.Join(got, " "); err != nil || !strings.HasPrefix(text+" ", want+" ") || !strings.HasSuffix(text, "119") || all[0].Role != "user" || all[0].Time.IsZero() {
+		if text := strings.Join(got, " "); err != nil || !strings.HasPrefix(text+" ", want+" ") ||
+			!strings.HasSuffix(text, "119") || all[0].Role != "user" || all[0].Time.IsZero() {
 			t.Errorf("%d: %s, %v", newest, text, err)
 		}
 	}
@@ -408,7 +417,8 @@ func TestVoice(t *testing.T) {
 // TestNoVoice can always be silent.
 func TestNoVoice(t *testing.T) {
 	h := build(t)
-	h.Aloud, h.Silent = true, &fault.Error{Kind: fault.Unavailable, Op: "speak", Why: "there is no player", Hint: "install one"}
+	h.Aloud, h.Silent = true, &fault.Error{Kind: fault.Unavailable, Op: "speak", Why: "there is no player",
+		Hint: "install one"}
 	if on, err := h.Speaks(t.Context()); err != nil || on {
 		t.Errorf("%v, %v", on, err)
 	}

@@ -52,7 +52,8 @@ func (l *Todos) Do(ctx context.Context, who access.Actor, action string, t Todo)
 	case ctx.Err() != nil:
 		return Todo{}, context.Cause(ctx)
 	case who.Role != access.Operator:
-		return Todo{}, &fault.Error{Kind: fault.Denied, Op: "change to-do list", Why: "a reader may look but not change", Hint: "log in with the token of an operator"}
+		return Todo{}, &fault.Error{Kind: fault.Denied, Op: "change to-do list", Why: "a reader may look but not change",
+			Hint: "log in with the token of an operator"}
 	}
 	t.Title, t.Note = l.Secrets.Text(t.Title), l.Secrets.Text(t.Note)
 	done, err := l.do(action, t)
@@ -64,7 +65,8 @@ func (l *Todos) Do(ctx context.Context, who access.Actor, action string, t Todo)
 
 func (l *Todos) do(action string, t Todo) (store.Todo, error) {
 	if action != "add" && t.ID < 1 {
-		return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "change to-do list", Subject: strconv.FormatInt(t.ID, 10), Why: "it is not the number of a to-do", Hint: "take it from the list"}
+		return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "change to-do list", Subject: strconv.FormatInt(t.ID, 10),
+			Why: "it is not the number of a to-do", Hint: "take it from the list"}
 	}
 	switch action {
 	case "add":
@@ -76,7 +78,8 @@ func (l *Todos) do(action string, t Todo) (store.Todo, error) {
 	case "delete":
 		return l.Store.Delete(t.ID)
 	}
-	return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "change to-do list", Why: "there is no action " + strconv.Quote(action), Hint: "it is one of add, update, complete, delete"}
+	return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "change to-do list", Why: "there is no action " +
+		strconv.Quote(action), Hint: "it is one of add, update, complete, delete"}
 }
 
 // add keeps a new to-do; one without a status is open.
@@ -84,7 +87,8 @@ func (l *Todos) add(t Todo) (store.Todo, error) {
 	switch t.Status {
 	case "", store.StatusOpen, store.StatusDone:
 	default:
-		return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "add to-do", Why: "there is no status " + strconv.Quote(t.Status), Hint: "it is one of open, done"}
+		return store.Todo{}, &fault.Error{Kind: fault.Invalid, Op: "add to-do", Why: "there is no status " +
+			strconv.Quote(t.Status), Hint: "it is one of open, done"}
 	}
 	added, err := l.Store.Add(store.Todo{Title: t.Title, Note: t.Note, Due: t.Due, Priority: t.Priority})
 	if err != nil || t.Status != store.StatusDone {
@@ -101,5 +105,6 @@ func (l *Todos) update(t Todo) (store.Todo, error) {
 	if strings.TrimSpace(t.Priority) == "" {
 		t.Priority = usualPriority
 	}
-	return l.Store.Update(t.ID, store.Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority, Status: &t.Status, Seen: t.Updated})
+	return l.Store.Update(t.ID, store.Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority,
+		Status: &t.Status, Seen: t.Updated})
 }

@@ -56,7 +56,8 @@ func newClient(remote bool) *http.Client {
 		dial = dialHere
 	}
 	return &http.Client{
-		Transport:     &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true,
+			MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

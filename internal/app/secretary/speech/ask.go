@@ -155,7 +155,8 @@ func (e *Engine) explain(caller, limited context.Context, q question, err error)
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, errLarge):
-		return e.problem(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", largestAnswer>>20), "check that a COEIROINK engine listens there")
+		return e.problem(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", largestAnswer>>20),
+			"check that a COEIROINK engine listens there")
 	}
 	return e.problem(fault.Unavailable, "the answer broke off", "try again")
 }

@@ -170,7 +170,8 @@ func TestSayFaults(t *testing.T) {
 		t.Run(tt.fault, func(t *testing.T) {
 			e, s := start(t, "{speech: {faults: ["+tt.fault+"]}}", Options{})
 			wav, err := e.Say(t.Context(), Speech{Text: "はい"})
-			if wav != nil || fault.KindOf(err) != tt.kind || err.Error() != "ask coeiroink "+s.URL()+": "+tt.want || fault.Hint(err) == "" {
+			if wav != nil || fault.KindOf(err) != tt.kind || err.Error() != "ask coeiroink "+s.URL()+": "+tt.want ||
+				fault.Hint(err) == "" {
 				t.Errorf("%d bytes, %v", len(wav), err)
 			}
 			if n := len(sent(t, s)); n != tt.asked {
@@ -203,9 +204,11 @@ func TestDetail(t *testing.T) {
 // An engine that was not there is not waited for again for a minute.
 func TestDown(t *testing.T) {
 	now := time.Unix(0, 0)
-	e, s := start(t, "{speech: {delay_ms: 60000}}", Options{Wait: 50 * time.Millisecond, Now: func() time.Time { return now }})
+	e, s := start(t, "{speech: {delay_ms: 60000}}",
+		Options{Wait: 50 * time.Millisecond, Now: func() time.Time { return now }})
 	_, err := e.Say(t.Context(), Speech{Text: "はい"})
-	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "it did not answer within 50ms") || !strings.Contains(fault.Hint(err), "speech.enabled") {
+	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "it did not answer within 50ms") ||
+		!strings.Contains(fault.Hint(err), "speech.enabled") {
 		t.Fatal(err)
 	}
 	now = now.Add(59 * time.Second)
@@ -227,7 +230,8 @@ func TestDown(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	e := engine(t, Options{URL: "http://127.0.0.1:1"})
 	_, err := e.Say(t.Context(), Speech{Text: "はい"})
-	if fault.KindOf(err) != fault.Unavailable || err.Error() != "ask coeiroink http://127.0.0.1:1: nobody answers there" || fault.Hint(err) != startHint {
+	if fault.KindOf(err) != fault.Unavailable || err.Error() != "ask coeiroink http://127.0.0.1:1: nobody answers there" ||
+		fault.Hint(err) != startHint {
 		t.Error(err)
 	}
 	if _, again := e.Predict(t.Context(), Speech{Text: "はい"}); again != err {
@@ -251,7 +255,8 @@ func TestHangsUp(t *testing.T) {
 		}
 		conn.Close()
 	})
-	if _, err := e.Speakers(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the answer broke off") || e.stillGone() != nil {
+	if _, err := e.Speakers(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the answer broke off") ||
+		e.stillGone() != nil {
 		t.Error(err)
 	}
 }
@@ -307,7 +312,8 @@ func TestSpeakAhead(t *testing.T) {
 				t.Errorf("asked for %s, then %s", a, b)
 			}
 		}
-		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > playSlack+time.Second || !bytes.Equal(wav, pcm(24000, 10)) {
+		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > playSlack+time.Second ||
+			!bytes.Equal(wav, pcm(24000, 10)) {
 			t.Errorf("until %v: %d bytes", deadline, len(wav))
 		}
 		return nil
@@ -326,7 +332,8 @@ func TestSpeakUnheard(t *testing.T) {
 		t.Fatal(err)
 	}
 	deaf, played := errors.New("no sound card"), 0
-	wav, err := e.Speak(t.Context(), Speech{Text: text}, listener(func(context.Context, []byte) error { played++; return deaf }))
+	wav, err := e.Speak(t.Context(), Speech{Text: text},
+		listener(func(context.Context, []byte) error { played++; return deaf }))
 	if err != deaf || played != 1 || !bytes.Equal(wav, whole) {
 		t.Errorf("%v: played %d, %d bytes", err, played, len(wav))
 	}
@@ -337,7 +344,8 @@ func TestSpeakStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	text := strings.Repeat(strings.Repeat("あ", 149)+"。", 9)
 	before := runtime.NumGoroutine()
-	_, err := e.Speak(ctx, Speech{Text: text}, listener(func(context.Context, []byte) error { cancel(); return ctx.Err() }))
+	_, err := e.Speak(ctx, Speech{Text: text},
+		listener(func(context.Context, []byte) error { cancel(); return ctx.Err() }))
 	if !errors.Is(err, context.Canceled) || len(sent(t, s)) > 3 {
 		t.Errorf("%v after %d requests", err, len(sent(t, s)))
 	}
@@ -417,7 +425,8 @@ func TestAddress(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := New(Options{URL: tt.url, Remote: tt.remote})
-		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "") {
+		if (err == nil) != (tt.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), tt.want) || fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "") {
 			t.Errorf("%s: %v", tt.url, err)
 		}
 		if err != nil && strings.Contains(err.Error()+fault.Hint(err), "hunter2") {
@@ -447,7 +456,8 @@ func TestWithin(t *testing.T) {
 		{Tone{9, 9, 9, 9, 9, 9, 1e9}, Tone{2, 2, 0.15, 2, 1.5, 1.5, 48000}},
 		{Tone{-9, -9, -9, -9, -9, -9, -9}, Tone{0.5, 0, -0.15, 0, 0, 0, 24000}},
 		{Tone{1, 0, 0, 0, 0, 0, 22050}, Tone{1, 0, 0, 0, 0, 0, 24000}},
-		{Tone{math.NaN(), math.Inf(1), math.Inf(-1), math.NaN(), math.NaN(), math.NaN(), 44000}, Tone{1, 2, -0.15, 1, 0.1, 0.1, 44100}},
+		{Tone{math.NaN(), math.Inf(1), math.Inf(-1), math.NaN(), math.NaN(), math.NaN(), 44000},
+			Tone{1, 2, -0.15, 1, 0.1, 0.1, 44100}},
 		{Tone{1, 1, 0, 1, 0, 0, 8000}, Tone{1, 1, 0, 1, 0, 0, 16000}},
 	}
 	for _, tt := range tests {
@@ -468,7 +478,8 @@ func TestSpeechFromJSON(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	body, err := json.Marshal(s)
-	if err != nil || string(body) != `{"text":"はい","speakerUuid":"3c37646f-3881-5374-2a83-149267990abc","styleId":0,"speedScale":1.2,"volumeScale":1,"pitchScale":0,"intonationScale":1,"prePhonemeLength":0.1,"postPhonemeLength":0.1,"outputSamplingRate":24000,"prosodyDetail":[]}` {
+	if err != nil || string(
+		body) != `{"text":"はい","speakerUuid":"3c37646f-3881-5374-2a83-149267990abc","styleId":0,"speedScale":1.2,"volumeScale":1,"pitchScale":0,"intonationScale":1,"prePhonemeLength":0.1,"postPhonemeLength":0.1,"outputSamplingRate":24000,"prosodyDetail":[]}` {
 		t.Errorf("%s %v", body, err)
 	}
 }

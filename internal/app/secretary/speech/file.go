@@ -33,7 +33,8 @@ func CheckFile(path string) error {
 	probe, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &fault.Error{Kind: fault.NotFound, Op: "write", Subject: path, Why: "there is no directory " + filepath.Dir(path), Hint: "make that directory, or name a file elsewhere"}
+		return &fault.Error{Kind: fault.NotFound, Op: "write", Subject: path, Why: "there is no directory " +
+			filepath.Dir(path), Hint: "make that directory, or name a file elsewhere"}
 	case err != nil:
 		return refuse(path, "no file can be made in "+filepath.Dir(path), "name a file in a directory that you can write to")
 	}

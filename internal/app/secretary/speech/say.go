@@ -31,9 +31,10 @@ func (e *Engine) Prosody(ctx context.Context, text string) Accents {
 	body := struct {
 		Text string `json:"text"`
 	}{text}
-	err := e.ask(ctx, question{path: "/v1/estimate_prosody", body: body, wait: 10 * time.Second}, func(resp *http.Response) error {
-		return e.decode(json.NewDecoder(resp.Body).Decode(&answer))
-	})
+	err := e.ask(ctx, question{path: "/v1/estimate_prosody", body: body, wait: 10 * time.Second},
+		func(resp *http.Response) error {
+			return e.decode(json.NewDecoder(resp.Body).Decode(&answer))
+		})
 	if err != nil {
 		return nil
 	}
@@ -95,7 +96,9 @@ func (e *Engine) Speak(ctx context.Context, s Speech, by Player) ([]byte, error)
 func play(ctx context.Context, by Player, s *sound) error {
 	allowed := s.length() + playSlack
 	ctx, cancel := context.WithTimeoutCause(ctx, allowed, &fault.Error{Kind: fault.Timeout, Op: "play sound",
-		Why: fmt.Sprintf("the player did not end within %v", allowed.Round(time.Second)), Hint: "check the sound card, or set speech.enabled to false", FlagHint: "check the sound card, or go without sound: --no-audio"})
+		Why:      fmt.Sprintf("the player did not end within %v", allowed.Round(time.Second)),
+		Hint:     "check the sound card, or set speech.enabled to false",
+		FlagHint: "check the sound card, or go without sound: --no-audio"})
 	defer cancel()
 	return by.Play(ctx, s.wav())
 }
@@ -167,7 +170,8 @@ func (e *Engine) synthesis(ctx context.Context, s *Speech) (*sound, error) {
 func (e *Engine) sound(ctx context.Context, path string, body any) (made *sound, err error) {
 	err = e.ask(ctx, question{path: path, body: body, accept: "audio/wav", wait: e.Wait}, func(resp *http.Response) error {
 		if kind := mediaType(resp); !strings.HasPrefix(kind, "audio/") || !strings.Contains(kind, "wav") {
-			return e.problem(fault.Unavailable, fmt.Sprintf("it answered with %s where sound was asked for", clean(kind, maxName)), "check that a COEIROINK v2 engine listens there")
+			return e.problem(fault.Unavailable, fmt.Sprintf("it answered with %s where sound was asked for",
+				clean(kind, maxName)), "check that a COEIROINK v2 engine listens there")
 		}
 		data, err := io.ReadAll(resp.Body)
 		if err != nil {

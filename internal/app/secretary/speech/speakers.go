@@ -40,9 +40,10 @@ const (
 // if nobody was there a moment ago.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	var info Info
-	err := e.ask(ctx, question{path: "/v1/engine_info", wait: 5 * time.Second, probe: true}, func(resp *http.Response) error {
-		return e.decode(json.NewDecoder(resp.Body).Decode(&info))
-	})
+	err := e.ask(ctx, question{path: "/v1/engine_info", wait: 5 * time.Second, probe: true},
+		func(resp *http.Response) error {
+			return e.decode(json.NewDecoder(resp.Body).Decode(&info))
+		})
 	info.Device, info.Version = clean(info.Device, maxName), clean(info.Version, maxName)
 	return info, err
 }
@@ -165,7 +166,9 @@ func (e *Engine) warn(asked, instead Voice) {
 	if said || e.Warn == nil {
 		return
 	}
-	e.Warn(&fault.Error{Kind: fault.NotFound, Op: "use voice", Subject: fmt.Sprintf("%s style %d", clean(asked.Speaker, maxName), asked.Style),
-		Why:  fmt.Sprintf("the engine has no such voice; %s style %d speaks instead", clean(instead.Speaker, maxName), instead.Style),
+	e.Warn(&fault.Error{Kind: fault.NotFound, Op: "use voice",
+		Subject: fmt.Sprintf("%s style %d", clean(asked.Speaker, maxName), asked.Style),
+		Why: fmt.Sprintf("the engine has no such voice; %s style %d speaks instead", clean(instead.Speaker, maxName),
+			instead.Style),
 		Hint: "choose a voice that the engine lists"})
 }

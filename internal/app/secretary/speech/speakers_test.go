@@ -96,12 +96,14 @@ func TestSpeakersUnread(t *testing.T) {
 		`[{"speakerName":"a"}] x`: "",
 	} {
 		e := serve(t, func(w http.ResponseWriter) { fmt.Fprint(w, body) })
-		if _, err := e.Speakers(t.Context()); (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+		if _, err := e.Speakers(t.Context()); (err == nil) != (want == "") || err != nil &&
+			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 	e := serve(t, nil)
-	endless := &bounded{ReadCloser: io.NopCloser(strings.NewReader(`[{"base64Portrait":"` + strings.Repeat("A", 10_000))), left: 10_000}
+	endless := &bounded{ReadCloser: io.NopCloser(strings.NewReader(`[{"base64Portrait":"` + strings.Repeat("A", 10_000))),
+		left: 10_000}
 	if err := e.decode(decodeSpeakers(json.NewDecoder(endless), new([]Speaker))); !errors.Is(err, errLarge) {
 		t.Error(err)
 	}

@@ -222,7 +222,8 @@ func emphasis(line string, before rune) (string, int) {
 	marks := line[:len(line)-len(rest)]
 	next, _ := utf8.DecodeRuneInString(rest)
 	alone := unicode.IsSpace(before) && (rest == "" || unicode.IsSpace(next))
-	inside := marks[0] == '_' && isWord(before) && isWord(next) || marks[0] == '*' && unicode.IsNumber(before) && unicode.IsNumber(next)
+	inside := marks[0] == '_' && isWord(before) && isWord(next) || marks[0] == '*' && unicode.IsNumber(before) &&
+		unicode.IsNumber(next)
 	if alone || inside {
 		return marks, len(marks)
 	}

@@ -143,9 +143,11 @@ func TestWriteFile(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "new.wav"), link); err != nil {
 		t.Skip(err)
 	}
-	for _, path := range []string{at("thesis.txt", "all my work"), at("avi", "RIFF\x00\x00\x00\x00AVI "), at("x", "RIFF"), dir, link} {
+	for _, path := range []string{at("thesis.txt", "all my work"), at("avi", "RIFF\x00\x00\x00\x00AVI "), at("x", "RIFF"),
+		dir, link} {
 		err := WriteFile(path, wav)
-		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" || !strings.HasPrefix(err.Error(), "write "+path+": ") {
+		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" ||
+			!strings.HasPrefix(err.Error(), "write "+path+": ") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -27,7 +27,8 @@ func (s *Store) Do(a TodoAction) (said string, t Todo, err error) {
 	case "add":
 		t, err = s.Add(Todo{Title: a.Title, Note: a.Note, Due: a.Due, Priority: a.Priority})
 	case "update":
-		t, err = s.Update(a.ID, Change{Title: given(a.Title), Note: given(a.Note), Due: given(a.Due), Priority: given(a.Priority)})
+		t, err = s.Update(a.ID, Change{Title: given(a.Title), Note: given(a.Note), Due: given(a.Due),
+			Priority: given(a.Priority)})
 	case "complete":
 		t, err = s.Complete(a.ID)
 	case "delete":

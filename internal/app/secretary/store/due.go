@@ -32,7 +32,8 @@ func ParseDue(text string, now time.Time) (due string, end time.Time, err error)
 			return at.Format(time.RFC3339), at, nil
 		}
 	}
-	return "", time.Time{}, invalid("due", strconv.Quote(text)+" is not a day or time", "write 2026-01-31, 2026-01-31T15:04:05+09:00, today, tomorrow or none")
+	return "", time.Time{}, invalid("due", strconv.Quote(text)+" is not a day or time",
+		"write 2026-01-31, 2026-01-31T15:04:05+09:00, today, tomorrow or none")
 }
 
 // nextDay is the beginning of the next day, which is not always 24 hours away.

@@ -26,7 +26,8 @@ func talk(t testing.TB, texts ...string) *Store {
 }
 
 func TestSearch(t *testing.T) {
-	s := talk(t, "明日は牛乳を買う", "Gitの最新コミットを教えて", "100% of users", `say "NEAR(a b)" -- or not`, `c:\dir_x`, "東京都の天気", "a*b AND c")
+	s := talk(t, "明日は牛乳を買う", "Gitの最新コミットを教えて", "100% of users", `say "NEAR(a b)" -- or not`, `c:\dir_x`, "東京都の天気",
+		"a*b AND c")
 	for query, want := range map[string]string{
 		"牛乳を買う":                     "1",
 		"牛乳":                        "1", // under three characters
@@ -77,7 +78,8 @@ func TestSearchOrder(t *testing.T) {
 	}
 	s := talk(t, texts...)
 	hits, err := s.Search("会議の話", 0)
-	if err != nil || len(hits) != 20 || hits[0].Message != 30 || hits[0].Snippet != "会議の話 29" || hits[0].Name != "s1" || hits[0].Session != 2 || hits[0].Role != User || hits[0].Time.IsZero() {
+	if err != nil || len(hits) != 20 || hits[0].Message != 30 || hits[0].Snippet != "会議の話 29" || hits[0].Name != "s1" ||
+		hits[0].Session != 2 || hits[0].Role != User || hits[0].Time.IsZero() {
 		t.Errorf("%+v, %v", hits, err)
 	}
 	if hits, _ := s.Search("会議", 3); len(hits) != 3 {
@@ -113,7 +115,8 @@ func TestSnippet(t *testing.T) {
 // FuzzSearch has it that nothing in a query is syntax, and that what was said is
 // found by any word of it.
 func FuzzSearch(f *testing.F) {
-	for _, seed := range []string{"牛乳を買う", `a "b" NEAR(c d) -e* OR {x}: ^y`, "%_\\", "x\x00y", "\xff", "ÀÉ ß İı ſ", "👨‍👩‍👧 家族", `"`, `""`, "'"} {
+	for _, seed := range []string{"牛乳を買う", `a "b" NEAR(c d) -e* OR {x}: ^y`, "%_\\", "x\x00y", "\xff", "ÀÉ ß İı ſ",
+		"👨‍👩‍👧 家族", `"`, `""`, "'"} {
 		f.Add("前 "+seed+" 後", seed)
 	}
 	f.Add("前 後", "\x00")

@@ -69,7 +69,8 @@ func (s *Store) NewSession(name string) (Session, error) {
 		now := stamp(s.now())
 		err := tx.QueryRow(`insert into session (name, created, updated) values (nullif(?, ''), ?, ?) on conflict do nothing returning id`, name, now, now).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
-			return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: name, Why: "there is one of that name", Hint: "go on with it, or choose another name"}
+			return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: name, Why: "there is one of that name",
+				Hint: "go on with it, or choose another name"}
 		}
 		return err
 	})
@@ -98,7 +99,8 @@ func checkName(name string) error {
 	if letters := []rune(name); len(letters) > longestName {
 		name = string(letters[:longestName]) + "…"
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: strconv.Quote(name), Why: why, Hint: "choose a short name such as 仕事"}
+	return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: strconv.Quote(name), Why: why,
+		Hint: "choose a short name such as 仕事"}
 }
 
 // Session finds a conversation by its name or number.
@@ -134,7 +136,8 @@ func (s *Store) Resume(name string) (Session, error) {
 }
 
 func noSession(which string) error {
-	return &fault.Error{Kind: fault.NotFound, Op: "find session", Subject: which, Why: "there is none", Hint: "begin one, or look at the list", FlagHint: "hako secretary --session NAME begins one"}
+	return &fault.Error{Kind: fault.NotFound, Op: "find session", Subject: which, Why: "there is none",
+		Hint: "begin one, or look at the list", FlagHint: "hako secretary --session NAME begins one"}
 }
 
 // Sessions lists conversations, the latest first. A limit of zero means all.
@@ -152,7 +155,8 @@ func orAll(limit int) int {
 }
 
 // collect reads all rows.
-func collect[T any](s *Store, rows *sql.Rows, err error, scan func(interface{ Scan(...any) error }) (T, error)) ([]T, error) {
+func collect[T any](s *Store, rows *sql.Rows, err error, scan func(interface{ Scan(...any) error }) (T, error)) ([]T,
+	error) {
 	if err != nil {
 		return nil, s.broken("read", err)
 	}
@@ -205,7 +209,8 @@ func (m Message) check() error {
 	case !slices.Contains([]string{User, Assistant, System}, m.Role):
 		e.Subject, e.Why = m.Role, "a message is from user, assistant or system"
 	case len(m.Text)+len(m.Meta) > longestText:
-		e.Kind, e.Why, e.Hint = fault.TooLarge, fmt.Sprintf("it has %d bytes, at most %d are kept", len(m.Text)+len(m.Meta), longestText), "cut it"
+		e.Kind, e.Why, e.Hint = fault.TooLarge, fmt.Sprintf("it has %d bytes, at most %d are kept", len(m.Text)+len(m.Meta),
+			longestText), "cut it"
 	case m.Meta != nil && !json.Valid(m.Meta):
 		e.Why = "its actions are not JSON"
 	default:
@@ -234,7 +239,9 @@ func scanMessage(row interface{ Scan(...any) error }) (m Message, err error) {
 // Messages returns the last messages of a conversation, the oldest of them first.
 // A limit of zero means all.
 func (s *Store) Messages(session int64, limit int) ([]Message, error) {
-	rows, err := s.reads.Query(`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session, orAll(limit))
+	rows, err := s.reads.Query(
+		`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session,
+		orAll(limit))
 	all, err := collect(s, rows, err, scanMessage)
 	slices.Reverse(all)
 	return all, err

@@ -69,7 +69,8 @@ func Open(path string) (*Store, error) {
 		return nil, err
 	}
 	defer unlock()
-	s := &Store{db: database.Open(path, options), reads: database.Open(path, options), path: path, now: time.Now, patience: usualPatience}
+	s := &Store{db: database.Open(path, options), reads: database.Open(path, options), path: path, now: time.Now,
+		patience: usualPatience}
 	s.db.SetMaxOpenConns(1)
 	s.reads.SetMaxOpenConns(2)
 	if err := s.migrate(); err != nil {
@@ -141,7 +142,8 @@ func (s *Store) turn() (*sql.Conn, error) {
 	defer cancel()
 	turn, err := s.db.Conn(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.path, Why: "too many changes wait for it", Hint: tryAgain}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.path, Why: "too many changes wait for it",
+			Hint: tryAgain}
 	}
 	if err != nil {
 		return nil, s.broken("write", err)
@@ -164,7 +166,8 @@ func (s *Store) broken(op string, err error) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: s.path, Err: err}
 	switch code {
 	case database.Full:
-		e.Why, e.Hint, e.Err = "the disk is full, so nothing was written", "make room on the disk; what was written before can still be read", nil
+		e.Why, e.Hint, e.Err = "the disk is full, so nothing was written",
+			"make room on the disk; what was written before can still be read", nil
 	case database.IO:
 		e.Why, e.Hint = "the disk cannot be read or written", "look whether it is full or broken"
 	case database.Busy:
@@ -172,7 +175,8 @@ func (s *Store) broken(op string, err error) error {
 	case database.ReadOnly, database.CantOpen:
 		e.Why, e.Hint = "it cannot be written", "look at the permissions of the file and its directory"
 	case database.Corrupt, database.NotADB:
-		e.Kind, e.Why, e.Hint = fault.Invalid, "it is not a database, or is damaged", "move the file away: a new one is made; or "+elsewhere
+		e.Kind, e.Why, e.Hint = fault.Invalid, "it is not a database, or is damaged",
+			"move the file away: a new one is made; or "+elsewhere
 	default:
 		e.Kind = fault.Other
 	}

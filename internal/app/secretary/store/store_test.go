@@ -296,7 +296,8 @@ func whole(t *testing.T, path string, rows, sessions int) {
 		s.db.QueryRow(`select (select count(*) from todo), (select count(*) from message), (select count(*) from session)`).Scan(&todos, &messages, &heads),
 		s.db.QueryRow(`pragma integrity_check`).Scan(&check))
 	if err != nil || todos != rows || messages != rows || heads != sessions || check != "ok" {
-		t.Errorf("%d to-dos, %d messages, %d sessions, %s, %v; want %d, %d", todos, messages, heads, check, err, rows, sessions)
+		t.Errorf("%d to-dos, %d messages, %d sessions, %s, %v; want %d, %d", todos, messages, heads, check, err, rows,
+			sessions)
 	}
 	if _, err := s.db.Exec(`insert into message_text (message_text) values ('integrity-check')`); err != nil {
 		t.Error(err)
@@ -366,11 +367,13 @@ func TestSessions(t *testing.T) {
 	then := time.Date(2026, 1, 30, 0, 0, 0, 0, time.FixedZone("", 9*3600))
 	s.Append(first.ID, Message{Role: Assistant, Text: "確認しますね。", Meta: meta, Time: then})
 	got, err := s.Messages(first.ID, 2)
-	if err != nil || len(got) != 2 || got[0].Text != "Pythonファイルを教えて" || got[0].Meta != nil || got[1].Role != Assistant || string(got[1].Meta) != string(meta) || !got[1].Time.Equal(then) {
+	if err != nil || len(got) != 2 || got[0].Text != "Pythonファイルを教えて" || got[0].Meta != nil || got[1].Role != Assistant ||
+		string(got[1].Meta) != string(meta) || !got[1].Time.Equal(then) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	all, err := s.Sessions(2)
-	if err != nil || len(all) != 2 || all[0].ID != first.ID || all[0].Messages != 3 || all[0].First != "Pythonファイルを教えて" || !all[0].Updated.Equal(said.Time) {
+	if err != nil || len(all) != 2 || all[0].ID != first.ID || all[0].Messages != 3 || all[0].First != "Pythonファイルを教えて" ||
+		!all[0].Updated.Equal(said.Time) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if all, _ := s.Sessions(0); len(all) != 4 {
@@ -427,7 +430,8 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d, %v", len(hits), err)
 	}
 	for _, name := range []string{s.path, s.path + "-wal"} {
-		if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "QZXJVK") || strings.Contains(string(b), "qzx") || strings.Contains(string(b), "秘密") {
+		if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "QZXJVK") ||
+			strings.Contains(string(b), "qzx") || strings.Contains(string(b), "秘密") {
 			t.Errorf("%s still has it, or %v", filepath.Base(name), err)
 		}
 	}

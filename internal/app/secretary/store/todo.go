@@ -111,7 +111,9 @@ func (s *Store) Get(id int64) (Todo, error) {
 func get(from interface{ QueryRow(string, ...any) *sql.Row }, id int64) (Todo, error) {
 	t, err := scanTodo(from.QueryRow(todos+`where id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return t, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none", Hint: "the list of all to-dos shows their numbers", FlagHint: "hako todo list --all shows their numbers"}
+		return t, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10),
+			Why: "there is none", Hint: "the list of all to-dos shows their numbers",
+			FlagHint: "hako todo list --all shows their numbers"}
 	}
 	return t, err
 }
@@ -133,21 +135,24 @@ func (s *Store) List(f Filter) ([]Todo, error) {
 		where += ` and due_at <= ?`
 		args = append(args, stamp(f.DueBy))
 	}
-	rows, err := s.reads.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`, args...)
+	rows, err := s.reads.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`,
+		args...)
 	return collect(s, rows, err, scanTodo)
 }
 
 // Update changes a to-do.
 func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 	if c == (Change{Seen: c.Seen}) {
-		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "nothing is to be changed", Hint: "give a title, note, due, priority or status"}
+		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10),
+			Why: "nothing is to be changed", Hint: "give a title, note, due, priority or status"}
 	}
 	err = s.change(func(tx *sql.Tx) error {
 		if t, err = get(tx, id); err != nil {
 			return err
 		}
 		if !c.Seen.IsZero() && !c.Seen.Equal(t.Updated) {
-			return &fault.Error{Kind: fault.Unavailable, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "it has been changed meanwhile", Hint: "look at it again, then change it"}
+			return &fault.Error{Kind: fault.Unavailable, Op: "update to-do", Subject: strconv.FormatInt(id, 10),
+				Why: "it has been changed meanwhile", Hint: "look at it again, then change it"}
 		}
 		if err := c.apply(&t, s.now()); err != nil {
 			return err
@@ -158,7 +163,8 @@ func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 			completed = stamp(t.Completed)
 		}
 		_, err = tx.Exec(`update todo set title = ?, note = ?, status = ?, priority = ?, due = ?, due_at = ?, updated = ?, completed = ? where id = ?`,
-			t.Title, t.Note, t.Status, slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Updated), completed, id)
+			t.Title, t.Note, t.Status, slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Updated),
+			completed, id)
 		return err
 	})
 	return t, err
@@ -258,7 +264,8 @@ func title(text string) (string, error) {
 func note(text string) (string, error) {
 	text = strings.TrimSpace(plain(text))
 	if utf8.RuneCountInString(text) > longestNote {
-		return "", invalid("note", fmt.Sprintf("it has more than %d characters", longestNote), "keep it in a file and name that")
+		return "", invalid("note", fmt.Sprintf("it has more than %d characters", longestNote),
+			"keep it in a file and name that")
 	}
 	return text, nil
 }

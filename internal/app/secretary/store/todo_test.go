@@ -22,8 +22,10 @@ func at(t *testing.T, now *time.Time) *Store {
 func TestTodo(t *testing.T) {
 	now := time.Date(2026, 1, 31, 9, 0, 0, 0, tokyo)
 	s := at(t, &now)
-	milk, err := s.Add(Todo{Title: " 牛乳を買う\n", Note: "低脂肪\n2本", Due: "2026-02-01", Priority: "high", Status: "done", ID: 77})
-	if err != nil || milk.ID != 1 || milk.Title != "牛乳を買う" || milk.Note != "低脂肪\n2本" || milk.Due != "2026-02-01" || milk.Priority != "high" ||
+	milk, err := s.Add(Todo{Title: " 牛乳を買う\n", Note: "低脂肪\n2本", Due: "2026-02-01", Priority: "high", Status: "done",
+		ID: 77})
+	if err != nil || milk.ID != 1 || milk.Title != "牛乳を買う" || milk.Note != "低脂肪\n2本" || milk.Due != "2026-02-01" ||
+		milk.Priority != "high" ||
 		milk.Status != StatusOpen || !milk.Created.Equal(now) || !milk.Updated.Equal(now) || !milk.Completed.IsZero() {
 		t.Fatalf("%+v, %v", milk, err)
 	}
@@ -39,7 +41,8 @@ func TestTodo(t *testing.T) {
 	now = now.Add(time.Hour)
 	title, none := "豆乳を買う", "none"
 	soy, err := s.Update(1, Change{Title: &title, Due: &none})
-	if again, _ := s.Get(1); err != nil || soy != again || soy.Title != title || soy.Note != milk.Note || soy.Due != "" || soy.Priority != "high" || !soy.Created.Equal(created) || !soy.Updated.Equal(now) {
+	if again, _ := s.Get(1); err != nil || soy != again || soy.Title != title || soy.Note != milk.Note || soy.Due != "" ||
+		soy.Priority != "high" || !soy.Created.Equal(created) || !soy.Updated.Equal(now) {
 		t.Errorf("%+v, %+v, %v", soy, again, err)
 	}
 
@@ -54,7 +57,8 @@ func TestTodo(t *testing.T) {
 		t.Errorf("twice: %+v, %v", again, err)
 	}
 	open := StatusOpen
-	if again, err := s.Update(1, Change{Status: &open}); err != nil || again.Status != StatusOpen || !again.Completed.IsZero() {
+	if again, err := s.Update(1, Change{Status: &open}); err != nil || again.Status != StatusOpen ||
+		!again.Completed.IsZero() {
 		t.Errorf("opened again: %+v, %v", again, err)
 	}
 
@@ -85,7 +89,8 @@ func TestTodoRefuses(t *testing.T) {
 		`"later" is none | it is one of open, done`: {Title: text("変わる"), Status: text("later")},
 	} {
 		_, err := s.Update(1, c)
-		if got := fmt.Sprint(err, " | ", fault.Hint(err)); fault.KindOf(err) != fault.Invalid || !strings.Contains(got, says) {
+		if got := fmt.Sprint(err, " | ", fault.Hint(err)); fault.KindOf(err) != fault.Invalid ||
+			!strings.Contains(got, says) {
 			t.Errorf("%s: want %s", got, says)
 		}
 	}
@@ -261,14 +266,16 @@ func TestDo(t *testing.T) {
 		{TodoAction{Action: "add", Title: "x", Due: "いつか"}, fault.Invalid, "is not a day or time"},
 	} {
 		_, _, err := s.Do(tt.a)
-		if got := fmt.Sprint(err, " | ", fault.FlagHint(err)); fault.KindOf(err) != tt.kind || !strings.Contains(got, tt.says) {
+		if got := fmt.Sprint(err, " | ", fault.FlagHint(err)); fault.KindOf(err) != tt.kind ||
+			!strings.Contains(got, tt.says) {
 			t.Errorf("%+v: %s", tt.a, got)
 		}
 	}
 }
 
 func FuzzParseDue(f *testing.F) {
-	for _, seed := range []string{"", "none", "today", "2026-01-31", "2026-01-31T15:04:05+09:00", "2026-01-31 15:04", "0000-01-01", "9999-12-31", "2026-01-31T15:04:05.999999999Z"} {
+	for _, seed := range []string{"", "none", "today", "2026-01-31", "2026-01-31T15:04:05+09:00", "2026-01-31 15:04",
+		"0000-01-01", "9999-12-31", "2026-01-31T15:04:05.999999999Z"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -100,7 +100,8 @@ func (w *world) furnish() error {
 		return err
 	}
 	title, body, _ := strings.Cut(string(text), "\n")
-	w.Add(repository, forge.Item{Kind: forge.Issue, Title: title, Body: strings.TrimSpace(body), Author: "alice", Labels: []string{"coding agent"}})
+	w.Add(repository, forge.Item{Kind: forge.Issue, Title: title, Body: strings.TrimSpace(body), Author: "alice",
+		Labels: []string{"coding agent"}})
 	return nil
 }
 
@@ -133,8 +134,10 @@ func (w *world) work(words []string, out io.Writer) (int, error) {
 	cmd := exec.Command(words[0], words[1:]...)
 	lines := &clock{out: out, began: time.Now()}
 	cmd.Stdout, cmd.Stderr = lines, lines
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), foreign), name+"_API_URL="+w.API(), name+"_PERSONAL_ACCESS_TOKEN="+w.token,
-		"HAKO_"+name+"_REPOSITORIES="+repository, "TURNS="+turns, "HAKO_MODEL=script:"+turns, "XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"))
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), foreign), name+"_API_URL="+w.API(), name+"_PERSONAL_ACCESS_TOKEN="+
+		w.token,
+		"HAKO_"+name+"_REPOSITORIES="+repository, "TURNS="+turns, "HAKO_MODEL=script:"+turns,
+		"XDG_STATE_HOME="+filepath.Join(w.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(w.dir, "config"))
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return 2, err
@@ -166,5 +169,6 @@ func (c *clock) Write(p []byte) (int, error) {
 // foreign are settings that lead to real services.
 func foreign(pair string) bool {
 	name, _, _ := strings.Cut(pair, "=")
-	return strings.HasPrefix(name, "GITHUB_") || strings.HasPrefix(name, "GITLAB_") || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "HAKO_")
+	return strings.HasPrefix(name, "GITHUB_") || strings.HasPrefix(name, "GITLAB_") ||
+		strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "HAKO_")
 }

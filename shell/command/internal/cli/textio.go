@@ -56,7 +56,8 @@ func NotEOF(err error) error {
 
 // Inputs yields the named inputs like [shell.Call.Inputs], but leaves the
 // words of a failure to the command.
-func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error), failed func(name string, err error)) iter.Seq[shell.Input] {
+func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
+	failed func(name string, err error)) iter.Seq[shell.Input] {
 	if len(names) == 0 {
 		names = []string{"-"}
 	}

@@ -84,7 +84,8 @@ func (tr *transcript) parse(lines []string) {
 	for _, line := range lines {
 		switch n := len(tr.cases); {
 		case strings.HasPrefix(line, "$ "):
-			tr.cases = append(tr.cases, transcriptCase{notes: notes, script: line[2:], differs: strings.Contains(notes, "# differs:")})
+			tr.cases = append(tr.cases, transcriptCase{notes: notes, script: line[2:],
+				differs: strings.Contains(notes, "# differs:")})
 			notes = ""
 		case strings.HasPrefix(line, "# "):
 			notes += line
@@ -301,5 +302,6 @@ func Mentions(t *testing.T, file, name string) bool {
 		return false
 	}
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
-	return slices.ContainsFunc(readTranscript(t, file).cases, func(c transcriptCase) bool { return word.MatchString(c.script) })
+	return slices.ContainsFunc(readTranscript(t, file).cases,
+		func(c transcriptCase) bool { return word.MatchString(c.script) })
 }

@@ -46,7 +46,8 @@ func (p *dateParser) item() bool {
 		p.rest = after
 		return ok
 	}
-	for _, try := range []func() bool{p.epochSeconds, p.isoDate, p.slashDate, p.clock, p.namedDate, p.signedAmount, p.zone, p.word, p.bareNumber} {
+	for _, try := range []func() bool{p.epochSeconds, p.isoDate, p.slashDate, p.clock, p.namedDate, p.signedAmount, p.zone,
+		p.word, p.bareNumber} {
 		before := p.rest
 		if try() {
 			return true

@@ -161,7 +161,8 @@ func (p *Player) problem(why, detail string) error {
 		why += ": " + detail
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "play sound with", Subject: p.name, Why: why,
-		Hint: "check the sound card, or set speech.enabled to false", FlagHint: "check the sound card, or go without sound: --no-audio"}
+		Hint:     "check the sound card, or set speech.enabled to false",
+		FlagHint: "check the sound card, or go without sound: --no-audio"}
 }
 
 // reason drops the names that package os puts before its reasons.
@@ -190,7 +191,10 @@ func (t *tail) Write(p []byte) (int, error) {
 // last returns the last line that says something, fit for a terminal.
 func (t *tail) last() string {
 	lines := strings.Split(string(bytes.TrimSpace(t.kept)), "\n")
-	words := strings.FieldsFunc(lines[len(lines)-1], func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	words := strings.FieldsFunc(lines[len(lines)-1], func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			!unicode.IsPrint(r)
+	})
 	runes := []rune(strings.Join(words, " "))
 	return string(runes[:min(len(runes), maxWords)])
 }

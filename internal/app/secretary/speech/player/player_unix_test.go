@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/testload"
 	"hako/run/fault"
 )
 
@@ -22,7 +23,8 @@ func fake(t *testing.T, script string, env ...string) (*Player, string) {
 	t.Helper()
 	dir := t.TempDir()
 	name := programs(runtime.GOOS)[0].name
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexport OUT='"+dir+"'\n"+script), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexport OUT='"+dir+"'\n"+script),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	p, ok := Find(Options{Dirs: []string{filepath.Join(dir, "none"), dir}, Env: append([]string{"HOME=/home/x"}, env...)})
@@ -45,7 +47,8 @@ func TestPlay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, dir := fake(t, `for last; do :; done
 cp "$last" "$OUT/heard"; echo "$last" >"$OUT/name"; ls -ld "$last" "${last%/*}" >"$OUT/modes"; env >"$OUT/env"; cat >"$OUT/stdin"`,
-		"PULSE_SERVER=unix:/x", "XDG_RUNTIME_DIR=/run/user/1", "PIPEWIRE_REMOTE=pipewire-1", "LD_PRELOAD=/evil.so", "PIPEWIRE_MODULE_DIR=/evil", "OPENAI_API_KEY=sk-x", "PATH=/evil")
+		"PULSE_SERVER=unix:/x", "XDG_RUNTIME_DIR=/run/user/1", "PIPEWIRE_REMOTE=pipewire-1", "LD_PRELOAD=/evil.so",
+		"PIPEWIRE_MODULE_DIR=/evil", "OPENAI_API_KEY=sk-x", "PATH=/evil")
 	if err := p.Play(t.Context(), []byte("RIFF sound")); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +62,8 @@ cp "$last" "$OUT/heard"; echo "$last" >"$OUT/name"; ls -ld "$last" "${last%/*}" 
 		t.Error(modes)
 	}
 	env := read(t, dir, "env")
-	for _, want := range []string{"HOME=/home/x", "PULSE_SERVER=unix:/x", "XDG_RUNTIME_DIR=/run/user/1", "PIPEWIRE_REMOTE=pipewire-1", "PATH=/usr/bin:"} {
+	for _, want := range []string{"HOME=/home/x", "PULSE_SERVER=unix:/x", "XDG_RUNTIME_DIR=/run/user/1",
+		"PIPEWIRE_REMOTE=pipewire-1", "PATH=/usr/bin:"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("no %s in %s", want, env)
 		}
@@ -77,14 +81,17 @@ cp "$last" "$OUT/heard"; echo "$last" >"$OUT/name"; ls -ld "$last" "${last%/*}" 
 
 func TestPlayFails(t *testing.T) {
 	tests := []struct{ name, script, want string }{
-		{"complains", "echo first >&2; printf 'no such \\033[31mcard\\n\\n' >&2; exit 3", ": it ended with status 3: no such [31mcard"},
+		{"complains", "echo first >&2; printf 'no such \\033[31mcard\\n\\n' >&2; exit 3",
+			": it ended with status 3: no such [31mcard"},
 		{"silent", "exit 1", ": it ended with status 1"},
-		{"much", "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1", ": it ended with status 1: line 1999"},
+		{"much", "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1",
+			": it ended with status 1: line 1999"},
 	}
 	for _, tt := range tests {
 		p, _ := fake(t, tt.script)
 		err := p.Play(t.Context(), []byte("x"))
-		if err == nil || err.Error() != "play sound with "+p.Name()+tt.want || fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
+		if err == nil || err.Error() != "play sound with "+p.Name()+tt.want || fault.KindOf(err) != fault.Unavailable ||
+			fault.Hint(err) == "" {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -95,7 +102,8 @@ func TestPlayCannotStart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, p.Name()), []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Play(t.Context(), []byte("x")); err == nil || !strings.Contains(err.Error(), "it cannot be started: no such file") || strings.Contains(err.Error(), dir) {
+	if err := p.Play(t.Context(), []byte("x")); err == nil ||
+		!strings.Contains(err.Error(), "it cannot be started: no such file") || strings.Contains(err.Error(), dir) {
 		t.Error(err)
 	}
 }
@@ -148,7 +156,7 @@ func TestPlayLeavesAChild(t *testing.T) {
 	if pid > 0 {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	if took := time.Since(start); err != nil || took > 10*time.Second {
+	if took := time.Since(start); err != nil || took > testload.Bound(10*time.Second) {
 		t.Errorf("%v after %v", err, took)
 	}
 }
