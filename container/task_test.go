@@ -11,10 +11,10 @@ import (
 func TestShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"main": "main", "日本 語": "日本 語",
-		"a\u202eb\u2066c": "a?b?c", // turns the direction round
-		"a\u009b31mb":     "a?31mb",
-		"a\x1b[1m\nb\x7f": "a?[1m?b?",
-		"a\u2028b\u200bc": "a?b?c",
+		"a\u202eb\u2066c": "a‹U+202E›b‹U+2066›c", // turns the direction round
+		"a\u009b31mb":     "a‹U+009B›31mb",
+		"a\x1b[1m\nb\x7f": "a␛[1m␊b␡",
+		"a\u2028b\u200bc": "a‹U+2028›b‹U+200B›c",
 	} {
 		if got := shown(text); got != want {
 			t.Errorf("%q: %q", text, got)

@@ -186,7 +186,7 @@ func TestModelNamesAreCleaned(t *testing.T) {
 			{"name":"\u200b","model":"b"},{"name":"\u200b"},{"name":"`+strings.Repeat("c", 999)+`"}]}`)
 	})
 	models, err := Models(t.Context(), Options{URL: url})
-	if err != nil || len(models) != 3 || models[0].Name != "a[2J" || models[0].Parameters != "8B" ||
+	if err != nil || len(models) != 3 || models[0].Name != "a" || models[0].Parameters != "8B" ||
 		models[0].Quantization != "Q" ||
 		models[0].Capabilities[0] != "tools" || models[1].Name != "b" || len(models[2].Name) != 200 {
 		t.Errorf("%+v, %v", models, err)
