@@ -38,4 +38,4 @@ if [ $# -eq 2 ]; then # one package, started below
 	all "$2" || exit 255
 	exit 0
 fi
-grep -rl '^func Fuzz' --include='*_test.go' internal | xargs -n 1 dirname | sort -u | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$0" "$time"
+grep -rl '^func Fuzz' --include='*_test.go' . | sed 's,^\./,,' | xargs -n 1 dirname | sort -u | xargs -P "$(getconf _NPROCESSORS_ONLN)" -L 1 "$0" "$time"
