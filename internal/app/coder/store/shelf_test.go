@@ -148,7 +148,7 @@ func TestPastIsBounded(t *testing.T) {
 	}
 	past, err := s.Past(t.Context(), coder.Task{ID: "x", Number: 1})
 	if err != nil || len(past) != mostPasts || past[0].Task != "t3" || !strings.HasPrefix(past[0].Summary, "日日") ||
-		!strings.HasSuffix(past[0].Why, "\x01 …") {
+		!strings.HasSuffix(past[0].Why, "\x01…") {
 		t.Fatalf("%d, %v", len(past), err)
 	}
 	for key, value := range m.values {
