@@ -73,10 +73,10 @@ test: tools tiny format
 	go vet ./...
 	go test -short -json -timeout 20m ./... | $(REPORT)
 
-# test-all runs what takes long, with everything required. It does not repeat what
-# test has run: of the tests, only packages with long ones.
+# test-all runs what takes long, with everything required, and does not repeat what
+# test has run.
 test-all: tools tiny check
-	HAKO_REQUIRE_TOOLS=1 go test -json -timeout 20m $(LONG) | $(REPORT)
+	HAKO_REQUIRE_TOOLS=1 go test -json -timeout 20m $$(go run ./scripts/longtests) | $(REPORT)
 	CGO_ENABLED=1 go test -race -short -json -timeout 20m ./... | $(REPORT)
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
 	cd bench/scale && go vet ./... && go test -timeout 20m ./...
@@ -88,7 +88,6 @@ test-short:
 	go test -short -json ./... | $(REPORT)
 
 REPORT = go run ./scripts/testreport
-LONG = $(shell grep -rl --include=*_test.go 'testing.Short()' . | xargs -n1 dirname | sort -u)
 
 # attacks is a part of test; here it runs alone and shows its numbers. It fails
 # where they are below what the test aims at. Its second part sends all hostile

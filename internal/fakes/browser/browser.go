@@ -38,7 +38,7 @@ type Tab struct {
 func find(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes a browser")
+		t.Skip("long: takes a browser")
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
