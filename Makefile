@@ -108,7 +108,7 @@ check: format
 	GOOS=windows go vet ./cmd/...
 	go tool staticcheck ./...
 
-FUZZTIME ?= 4s
+FUZZTIME ?= 3s
 
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)
