@@ -133,7 +133,7 @@ func (r *report) skip(e event, output string) {
 // close prints the summary and reports whether all is well.
 func (r *report) close() bool {
 	if len(r.skipped) > 0 {
-		fmt.Fprintln(r.out, "\nskipped, because something is missing here:")
+		fmt.Fprintln(r.out, "\nskipped on this machine, and why:")
 	}
 	count := r.long
 	for _, why := range slices.Sorted(maps.Keys(r.skipped)) {
