@@ -132,10 +132,9 @@ var arrows = map[string]string{
 		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/setup internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/vfs",
-	"cmd/hako/man": "",
-	"docker":       "",
-	"cmd/hako":     everything,
-	"cmd/llmsh":    "internal/config internal/setup internal/term internal/text quota run run/fault",
+	"docker":    "",
+	"cmd/hako":  everything,
+	"cmd/llmsh": "internal/config internal/setup internal/term internal/text quota run run/fault",
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
@@ -152,7 +151,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "agent/tool/mcpclient audit audit/sqlite cmd/hako cmd/hako/man cmd/llmsh container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app internal/app/ask internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/setup internal/term internal/testload internal/web/auth internal/worker shell/command/internal/commandtest shell/vfs " + flagsOnly,
+	"os":                       "agent/tool/mcpclient audit audit/sqlite cmd/hako cmd/llmsh container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app internal/app/ask internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/setup internal/term internal/testload internal/web/auth internal/worker shell/command/internal/commandtest shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako cmd/llmsh container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve internal/term",
 	"os/user":                  "",

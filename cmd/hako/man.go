@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"hako/cmd/hako/man"
+	"hako/packaging/man"
 )
 
 // newMan returns the hidden command by which packagers write the manual pages.

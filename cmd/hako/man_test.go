@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/cmd/hako/man"
+	"hako/packaging/man"
 )
 
 // Every command has a page that says what its help says.
