@@ -33,6 +33,7 @@ type Meter struct {
 	extra   any         // an operand that is in no entry
 	Waiting *[]any      // inputs that were read and wait
 	calls   int         // nested calls of functions of the program
+	frames  int         // nested filters whose stack is counted
 
 	Fixed int64 // bytes that live as long as the program: the program, its arguments
 	count int64 // bytes of values, living or not
@@ -54,7 +55,9 @@ const (
 	slack         = 256 << 10 // bytes charged ahead
 	traceInterval = 4 << 20   // bytes that may be counted between two traces, at least
 	MaxDepth      = 10_000    // nested calls, and nesting of values
-	maxFrames     = 150_000   // nested filters; each takes a few hundred bytes of stack
+	maxFrames     = 150_000   // nested filters
+	minFrames     = 4 << 10   // nested filters whose stack is counted at first
+	frameSize     = 512       // bytes of Go stack of a nested filter, about
 	stepCost      = 1 << 10   // the work of a step, in bytes looked at
 	checkInterval = 1 << 20   // the work between two looks at the clock
 )
@@ -158,17 +161,28 @@ func (m *Meter) check() error {
 func (m *Meter) Enter() (at int, err error) {
 	at = len(m.roots)
 	m.roots = append(m.roots, rootEntry{})
-	if m.work += stepCost; m.work >= checkInterval || at >= maxFrames {
+	if m.work += stepCost; m.work >= checkInterval || at >= m.frames {
 		err = m.entered(at)
 	}
 	return at, err
 }
 
 func (m *Meter) entered(at int) error {
-	if at >= maxFrames {
+	switch {
+	case at >= maxFrames:
 		return TooDeep(maxFrames)
+	case at >= m.frames:
+		return m.growStack()
 	}
 	return m.check()
+}
+
+// growStack counts the stack as memory. It doubles as Go's does; where it fills
+// memory that nothing counts, the process ends and not the program.
+func (m *Meter) growStack() error {
+	more := max(minFrames, m.frames)
+	m.frames += more
+	return m.Keep(int64(more) * frameSize)
 }
 
 func (m *Meter) Leave(at int) {
