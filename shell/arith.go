@@ -228,7 +228,7 @@ func digit(c byte, base int64) int64 {
 // expression parses text as an expression; the parser's own cache is the word
 // list of the session.
 func (p *proc) expression(s string) int64 {
-	x, err := exprs.parse(s)
+	x, err := parseExpr(s)
 	if err != nil {
 		p.fail("%s: syntax error in expression", s)
 		return 0

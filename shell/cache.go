@@ -19,53 +19,55 @@ const maxExpr = 8 << 10
 
 // The caches hold pure functions of their keys, shared by all sessions.
 var (
-	patterns = patternCache{m: map[patternKey]*pattern.Pattern{}}
-	exprs    = exprCache{m: map[string]syntax.ArithmExpr{}}
+	patterns  = cache[patternKey, *pattern.Pattern]{}
+	exprs     = cache[string, syntax.ArithmExpr]{}
+	textParts = cache[string, []syntax.WordPart]{}
 )
+
+// A cache keeps up to maxCached values.
+type cache[K comparable, V any] struct {
+	mu sync.Mutex
+	m  map[K]V
+}
+
+func (c *cache[K, V]) get(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.m[key]
+	return v, ok
+}
+
+func (c *cache[K, V]) put(key K, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil || len(c.m) >= maxCached {
+		c.m = map[K]V{}
+	}
+	c.m[key] = v
+}
 
 type patternKey struct {
 	src  string
 	mode pattern.Mode
 }
 
-// patternCache keeps compiled patterns.
-type patternCache struct {
-	mu sync.Mutex
-	m  map[patternKey]*pattern.Pattern
-}
-
-func (c *patternCache) get(src string, mode pattern.Mode, check func(work int) bool) *pattern.Pattern {
+// compilePattern returns a compiled pattern.
+func compilePattern(src string, mode pattern.Mode, check func(work int) bool) *pattern.Pattern {
 	key := patternKey{src, mode}
-	c.mu.Lock()
-	p, ok := c.m[key]
-	c.mu.Unlock()
-	if ok {
+	if p, ok := patterns.get(key); ok {
 		return p
 	}
 	if len(src) > 1024 {
 		return pattern.CompileUnder(src, mode, check) // not worth keeping
 	}
-	p = pattern.Compile(src, mode)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.m) >= maxCached {
-		clear(c.m)
-	}
-	c.m[key] = p
+	p := pattern.Compile(src, mode)
+	patterns.put(key, p)
 	return p
 }
 
-// exprCache keeps parsed arithmetic that came out of variables.
-type exprCache struct {
-	mu sync.Mutex
-	m  map[string]syntax.ArithmExpr
-}
-
-func (c *exprCache) parse(s string) (syntax.ArithmExpr, error) {
-	c.mu.Lock()
-	x, ok := c.m[s]
-	c.mu.Unlock()
-	if ok {
+// parseExpr parses arithmetic that comes out of variables.
+func parseExpr(s string) (syntax.ArithmExpr, error) {
+	if x, ok := exprs.get(s); ok {
 		return x, nil
 	}
 	if len(s) > maxExpr {
@@ -78,12 +80,7 @@ func (c *exprCache) parse(s string) (syntax.ArithmExpr, error) {
 	if x != nil && int(x.End().Offset()) < len(strings.TrimRight(s, " \t\n")) {
 		return nil, errors.New("something follows the expression") // "3 4"
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.m) >= maxCached {
-		clear(c.m)
-	}
-	c.m[s] = x
+	exprs.put(s, x)
 	return x, nil
 }
 

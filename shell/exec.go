@@ -104,7 +104,9 @@ func (p *proc) afterStatus(st *syntax.Stmt) {
 			return // its last command has been asked already
 		}
 	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
-		return // so have the commands inside
+		if p.unopened != st {
+			return // so have the commands inside
+		}
 	}
 	p.trap("ERR")
 	if p.opts.errexit && p.flow == next {
@@ -127,9 +129,12 @@ func (p *proc) compound(st *syntax.Stmt) {
 	var old replaced
 	defer old.undo(p)
 	ok := p.redirect(st.Redirs, &old)
-	if ok && st.Cmd != nil {
+	switch {
+	case !ok:
+		p.unopened = st
+	case st.Cmd != nil:
 		p.command(st.Cmd)
-	} else if ok {
+	default:
 		p.status = max(p.substatus, 0)
 	}
 }

@@ -218,7 +218,28 @@ func isList(part syntax.WordPart) bool {
 // group adds an extended pattern.
 func (e *expander) group(g *syntax.ExtGlob) {
 	e.glob, e.any = true, true
-	e.raw(g.Op.String() + g.Pattern.Value + ")")
+	e.raw(g.Op.String())
+	if parts, ok := partsOf(g.Pattern.Value); ok {
+		e.alternatives(parts)
+	} else {
+		e.raw(g.Pattern.Value)
+	}
+	e.raw(")")
+}
+
+// alternatives adds what stands between the parentheses of an extended pattern.
+// Fields are not split there.
+func (e *expander) alternatives(parts []syntax.WordPart) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			e.literal(part.Value, false)
+		case *syntax.ParamExp:
+			e.raw(e.p.word(&syntax.Word{Parts: []syntax.WordPart{part}}))
+		default:
+			e.part(part, false)
+		}
+	}
 }
 
 // add adds the result of an expansion.

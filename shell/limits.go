@@ -107,7 +107,7 @@ func (p *proc) compile(src string, fold bool) pattern.Matcher {
 	if !p.fits(patternSize(src)) {
 		return noPattern.Under(p.spend)
 	}
-	pat := patterns.get(src, mode, p.spend)
+	pat := compilePattern(src, mode, p.spend)
 	if err := pat.Err(); err != nil && p.bad == nil {
 		p.fail("%v", err)
 	}

@@ -19,7 +19,7 @@ func (p *proc) flowCommand(name string) func([]string) error {
 	case "break", "continue":
 		return func(args []string) error { return p.leaveLoop(name, args) }
 	case "eval":
-		return func(args []string) error { return p.evalCmd(strings.Join(args, " ")) }
+		return func(args []string) error { return p.evalCmd(strings.Join(afterDashes(args), " ")) }
 	case ".", "source":
 		return p.source
 	case "exec":
@@ -149,6 +149,14 @@ func (p *proc) eval(src string) {
 	p.depth--
 }
 
+// afterDashes drops the "--" that ends options.
+func afterDashes(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
+}
+
 func (p *proc) evalCmd(src string) error {
 	p.eval(src)
 	return asStatus(p.status)
@@ -190,7 +198,10 @@ func (p *proc) source(args []string) error {
 // execCmd runs a command in place of the rest of the script.
 func (p *proc) execCmd(args []string) error {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		args = args[1:]
+		named := strings.HasSuffix(args[0], "a") && len(args) > 1 // -a NAME, which nobody here would see
+		if args = args[1:]; named {
+			args = args[1:]
+		}
 	}
 	if len(args) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func (p *proc) echo(args []string) error {
 			return p.bad
 		}
 		if escapes {
-			text, stop := unescapeC(s, true)
+			text, stop := unescapeC(s, escapesEcho)
 			out = append(out, text...)
 			if stop {
 				newline = false
@@ -91,11 +91,7 @@ func (p *proc) printf(args []string) error {
 		return f.err
 	}
 	if name != "" {
-		ref := reference{name: name}
-		if base, sub, ok := strings.Cut(name, "["); ok {
-			ref = reference{base, strings.TrimSuffix(sub, "]"), true}
-		}
-		p.assignRef(ref, string(f.out))
+		p.assignRef(p.referenceOf(name), string(f.out))
 		return asStatus(f.status)
 	}
 	if err := p.write(1, f.out); err != nil {
@@ -133,7 +129,7 @@ func (f *formatter) round(s string) {
 		switch s[i] {
 		case '\\':
 			n := escapeLen(s[i:])
-			text, stop := unescapeC(s[i:i+n], false)
+			text, stop := unescapeC(s[i:i+n], escapesC)
 			if strings.HasPrefix(s[i:], `\c`) {
 				text, stop = "", true
 			}
@@ -290,7 +286,7 @@ func (f *formatter) apply(sp directive, text string) {
 		if !f.grow(3 * len(s)) {
 			return
 		}
-		s, stop := unescapeC(s, true)
+		s, stop := unescapeC(s, escapesB)
 		f.text(sp, s)
 		f.stop = stop
 	case 'q':

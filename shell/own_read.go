@@ -141,18 +141,21 @@ func (r *reading) take(p *proc, d *desc) (string, bool) {
 		}
 		n := len(line)
 		if n > 0 && line[n-1] == r.delim {
-			return dropNUL(string(line[:n-1])), true
+			return markRaw(string(line[:n-1])), true
 		}
-		return dropNUL(string(line)), false
+		return markRaw(string(line)), false
 	}
 	return r.takeBytes(p, d)
 }
 
-func dropNUL(s string) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		return strings.ReplaceAll(s, "\x00", "")
+var rawMarks = strings.NewReplacer("\x00", "", string(rune(escapeMark)), strings.Repeat(string(rune(escapeMark)), 2))
+
+// markRaw drops NULs, which no value can hold, and marks what looks like a mark.
+func markRaw(s string) string {
+	if strings.IndexByte(s, 0) < 0 && strings.IndexByte(s, escapeMark) < 0 {
+		return s
 	}
-	return s
+	return rawMarks.Replace(s)
 }
 
 func (r *reading) takeBytes(p *proc, d *desc) (string, bool) {
@@ -179,6 +182,8 @@ func (r *reading) takeBytes(p *proc, d *desc) (string, bool) {
 			if c == '\n' {
 				continue
 			}
+			out = append(out, escapeMark)
+		} else if c == escapeMark {
 			out = append(out, escapeMark)
 		}
 		if c == 0 {
@@ -244,15 +249,8 @@ func (p *proc) assignRead(r *reading, names []string, text string) {
 	for i, name := range names {
 		f, more, _ := p.cutField(rest, i == len(names)-1)
 		rest = more
-		p.assignRef(refOf(name), f)
+		p.assignRef(p.referenceOf(name), f)
 	}
-}
-
-func refOf(name string) reference {
-	if base, sub, ok := strings.Cut(name, "["); ok {
-		return reference{base, strings.TrimSuffix(sub, "]"), true}
-	}
-	return reference{name: name}
 }
 
 func firstOr(names []string, otherwise string) string {

@@ -48,12 +48,13 @@ func (p *proc) unsetFunc(name string) {
 }
 
 func (p *proc) unsetVar(name string, ref bool) error {
-	base, sub, element := strings.Cut(name, "[")
+	at := p.referenceOf(name)
+	base, index, element := at.name, at.index, at.sub
 	if !ref {
-		resolved, rsub := p.resolve(base)
+		resolved, sub := p.resolve(base)
 		base = resolved
-		if rsub != "" && !element {
-			sub, element = rsub+"]", true
+		if sub != "" && !element {
+			index, element = sub, true
 		}
 	}
 	v := p.vars.get(base)
@@ -74,12 +75,11 @@ func (p *proc) unsetVar(name string, ref bool) error {
 		return nil
 	}
 	v = p.vars.own(base)
-	index := strings.TrimSuffix(sub, "]")
 	switch {
 	case index == "@" || index == "*":
 		v.clear()
 	case v.kind == assoc:
-		v.table.remove(strings.Trim(index, `"'`))
+		v.table.remove(index)
 	default:
 		n := p.arithmText(index)
 		if v.kind == scalar {

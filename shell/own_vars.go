@@ -196,7 +196,7 @@ func (p *proc) declareWord(d *declaration, word string) {
 		return
 	}
 	p.declare(d, name, ok, func() {
-		ref := refOf(name)
+		ref := p.referenceOf(name)
 		if plus {
 			value = p.appended(ref, value)
 		}

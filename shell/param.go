@@ -114,15 +114,11 @@ func (p *proc) indirect(ref reference) (value, reference) {
 		p.fail("%s: invalid indirect expansion", ref)
 		return value{}, ref
 	}
-	name, sub, ok := strings.Cut(target, "[")
-	out := reference{name: name}
-	if ok && strings.HasSuffix(sub, "]") {
-		out.sub, out.index = true, strings.TrimSuffix(sub, "]")
-		if v := p.lookup(name); out.index != "@" && out.index != "*" && (v == nil || v.kind != assoc) {
-			out.index = itoa(p.arithmText(out.index))
-		}
+	out := p.referenceOf(target)
+	if v := p.lookup(out.name); out.sub && out.index != "@" && out.index != "*" && (v == nil || v.kind != assoc) {
+		out.index = itoa(p.arithmText(out.index))
 	}
-	if !isName(name) && !isSpecial(name) {
+	if !isName(out.name) && !isSpecial(out.name) {
 		p.fail("%s: invalid variable name", target)
 		return value{}, ref
 	}
@@ -513,8 +509,13 @@ func (p *proc) joined(list []string, joiner string) string {
 }
 
 // elements adds each element as a field of its own; the first joins what
-// stands before, the last what follows.
+// stands before, the last what follows. Unquoted elements are joined by the first
+// character of IFS and split again: only a blank one drops empty elements.
 func (e *expander) elements(list []string, quoted bool) {
+	if sep := e.p.joiner(); !quoted && sep != "" && defaultIFS[sep[0]] == 0 {
+		e.split(e.p.joined(list, sep))
+		return
+	}
 	for i, s := range list {
 		if i > 0 {
 			e.end()

@@ -79,7 +79,24 @@ func (p *proc) length(v value) int {
 	if v.isList {
 		return len(v.list)
 	}
-	return utf8.RuneCountInString(v.str(""))
+	s := v.str("")
+	if p.bytewise(s) {
+		return len(s)
+	}
+	return utf8.RuneCountInString(s)
+}
+
+// bytewise reports whether the bytes of s are its characters.
+func (p *proc) bytewise(s string) bool {
+	if isASCII(s) {
+		return true
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale, _ := p.get(name); locale != "" {
+			return locale == "C" || locale == "POSIX"
+		}
+	}
+	return false
 }
 
 // cut applies # ## % %% ^ ^^ , ,, .
@@ -248,7 +265,7 @@ func (p *proc) substitute(s string, m finder, with template, all bool) string {
 			j = i + w
 		}
 		at = j
-		if !all {
+		if !all || at >= len(s) { // nothing is matched behind the last character
 			break
 		}
 	}
@@ -276,9 +293,9 @@ func (p *proc) slice(pe *syntax.ParamExp, ref reference, v value) value {
 }
 
 func (p *proc) sliceText(s string, offset, n int64, hasLen bool) string {
-	ascii := isASCII(s)
+	bytewise := p.bytewise(s)
 	size := int64(len(s))
-	if !ascii {
+	if !bytewise {
 		size = int64(utf8.RuneCountInString(s))
 	}
 	if offset < 0 {
@@ -297,7 +314,7 @@ func (p *proc) sliceText(s string, offset, n int64, hasLen bool) string {
 	case hasLen && n < size-offset:
 		end = offset + n
 	}
-	if ascii {
+	if bytewise {
 		return s[offset:end]
 	}
 	from := p.byteOf(s, offset)

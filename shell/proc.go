@@ -58,6 +58,7 @@ type proc struct {
 	lastArg    string
 	line       uint
 	current    *syntax.Stmt // the command being run
+	unopened   *syntax.Stmt // the last compound command whose redirection failed
 	file       string       // the script file this comes from; empty: the request itself
 	argv0      string       // $0
 

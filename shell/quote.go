@@ -103,14 +103,23 @@ func (p *proc) ansiC(s string) string {
 	if !p.fits(3*len(s)) || !p.spend(4*len(s)) {
 		return ""
 	}
-	out, _ := unescapeC(s, false)
+	out, _ := unescapeC(s, escapesC)
 	out, _, _ = strings.Cut(out, "\x00")
 	return out
 }
 
-// unescapeC decodes backslash escapes. With echo set it reads them as echo -e
-// and printf %b do (\0nnn, \c stops); stop reports that \c was met.
-func unescapeC(s string, echo bool) (out string, stop bool) {
+// An escapeForm is a set of backslash escapes.
+type escapeForm uint8
+
+const (
+	escapesC    escapeForm = iota // of $'…' and formats: \nnn, \cX
+	escapesEcho                   // of echo -e: \0nnn, \c stops
+	escapesB                      // of printf %b: \0nnn and \nnn, \c stops
+)
+
+// unescapeC decodes backslash escapes; stop reports that \c was met.
+func unescapeC(s string, form escapeForm) (out string, stop bool) {
+	echo := form != escapesC
 	if strings.IndexByte(s, '\\') < 0 {
 		return s, false
 	}
@@ -156,16 +165,15 @@ func unescapeC(s string, echo bool) (out string, stop bool) {
 			b = utf8.AppendRune(b, rune(n))
 			i += w
 		case '0', '1', '2', '3', '4', '5', '6', '7':
-			width := 3
-			if echo && c != '0' {
+			if form == escapesEcho && c != '0' {
 				b = append(b, '\\', c)
 				continue
 			}
 			from := i
-			if echo {
-				from, width = i+1, 3
+			if echo && c == '0' {
+				from++
 			}
-			n, w := digits(s[from:], 8, width)
+			n, w := digits(s[from:], 8, 3)
 			b = append(b, byte(n))
 			i = from + w - 1
 		default:

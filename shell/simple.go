@@ -490,8 +490,26 @@ func (p *proc) open(name string, flag int) (*desc, error) {
 		d.r = stream.NewReader(f)
 		d.r.Grow = p.ses.Limiter.Fits
 	}
+	if flag&os.O_RDWR != 0 && f.IsRegular() {
+		d.w = readWriter{f, d.r}
+	}
 	if flag&(os.O_WRONLY|os.O_RDWR) == 0 && f.IsRegular() {
 		d.file = f
 	}
 	return d.hold(), nil
+}
+
+// A readWriter writes where its reader stands, not where that has read ahead to.
+type readWriter struct {
+	*vfs.File
+	r *stream.Reader
+}
+
+func (rw readWriter) Write(b []byte) (int, error) {
+	if ahead := rw.r.Discard(); ahead > 0 {
+		if _, err := rw.Seek(-int64(ahead), io.SeekCurrent); err != nil {
+			return 0, err
+		}
+	}
+	return rw.File.Write(b)
 }

@@ -31,20 +31,56 @@ func (p *proc) testClause(c *syntax.TestClause) {
 	p.status = int(truth(!ok))
 }
 
+// testExpr evaluates a condition. The parser nests "a && b || c" and "! a || b" to
+// the right, whatever binds tighter, so the tree is read as the list it was written
+// as: "!" negates one term, and && binds tighter than ||.
 func (p *proc) testExpr(x syntax.TestExpr) bool {
 	if !p.deeper() {
 		return false
 	}
 	defer p.shallower()
+	value, join := true, syntax.AndTest
+	for x != nil && p.bad == nil {
+		want := true
+		for not, ok := negated(x); ok; not, ok = negated(x) {
+			want, x = !want, not
+		}
+		term, op, rest := firstTerm(x)
+		if join == syntax.OrTest || value {
+			value = p.testTerm(term) == want
+		}
+		if op == syntax.OrTest && value {
+			return true
+		}
+		join, x = op, rest
+	}
+	return value
+}
+
+// negated returns what a "!" stands before.
+func negated(x syntax.TestExpr) (syntax.TestExpr, bool) {
+	u, ok := x.(*syntax.UnaryTest)
+	if !ok || u.Op != syntax.TsNot {
+		return nil, false
+	}
+	return u.X, true
+}
+
+// firstTerm cuts off what follows the first && or ||.
+func firstTerm(x syntax.TestExpr) (term syntax.TestExpr, op syntax.BinTestOperator, rest syntax.TestExpr) {
+	if b, ok := x.(*syntax.BinaryTest); ok && (b.Op == syntax.AndTest || b.Op == syntax.OrTest) {
+		return b.X, b.Op, b.Y
+	}
+	return x, 0, nil
+}
+
+func (p *proc) testTerm(x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		return p.word(x) != ""
 	case *syntax.ParenTest:
 		return p.testExpr(x.X)
 	case *syntax.UnaryTest:
-		if x.Op == syntax.TsNot {
-			return !p.testExpr(x.X)
-		}
 		w, _ := x.X.(*syntax.Word)
 		return p.unaryTest(x.Op.String(), p.word(w))
 	case *syntax.BinaryTest:
@@ -54,12 +90,6 @@ func (p *proc) testExpr(x syntax.TestExpr) bool {
 }
 
 func (p *proc) binaryTest(x *syntax.BinaryTest) bool {
-	switch x.Op {
-	case syntax.AndTest:
-		return p.testExpr(x.X) && p.testExpr(x.Y)
-	case syntax.OrTest:
-		return p.testExpr(x.X) || p.testExpr(x.Y)
-	}
 	xw, _ := x.X.(*syntax.Word)
 	yw, _ := x.Y.(*syntax.Word)
 	left := p.word(xw)
@@ -155,9 +185,7 @@ func (p *proc) compareFiles(op, a, b string) bool {
 	case "-ot":
 		return errY == nil && (errX != nil || x.ModTime().Before(y.ModTime()))
 	}
-	rx, _ := p.ses.FS.Realpath(p.path(a))
-	ry, _ := p.ses.FS.Realpath(p.path(b))
-	return errX == nil && errY == nil && rx == ry
+	return errX == nil && errY == nil && vfs.SameFile(x, y)
 }
 
 // unaryTest answers -f, -z, -v and the others.
@@ -181,12 +209,8 @@ func (p *proc) unaryTest(op, arg string) bool {
 }
 
 func (p *proc) isSet(name string) bool {
-	base, sub, ok := strings.Cut(name, "[")
-	ref := reference{name: base}
-	if ok {
-		ref.sub, ref.index = true, strings.TrimSuffix(sub, "]")
-	}
-	return base != "" && p.fetch(ref).set
+	ref := p.referenceOf(name)
+	return ref.name != "" && p.fetch(ref).set
 }
 
 func (p *proc) fileTest(op, name string) bool {

@@ -152,7 +152,7 @@ func TestPipeClosedUnderAwait(t *testing.T) {
 		if err := <-waited; err != io.EOF {
 			t.Error(err)
 		}
-		if _, err := w.Write([]byte("x")); !errors.Is(err, ErrPipe) {
+		if _, err := w.Write(make([]byte, bufferSize+1)); !errors.Is(err, ErrPipe) {
 			t.Error(err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 )
 
 // depth is how many buffers may wait in a pipe.
@@ -19,6 +20,25 @@ type pipe struct {
 	ends  [2]sync.Once
 	alone sync.Mutex // writers share an end; the channel must not close under one
 	shut  bool
+
+	left    time.Time // when the reader closed, before gone is closed
+	dropped int       // bytes written since then
+}
+
+// A pipe of the kernel takes bufferSize bytes that nobody reads before a write
+// fails, so that in "echo hi | true" echo succeeds. A writer that goes on for longer
+// than lingerTime is not served this way: it might write a line a minute.
+const (
+	bufferSize = 64 << 10
+	lingerTime = time.Second
+)
+
+// drop takes what is written after the reader has closed.
+func (p *pipe) drop(n int) error {
+	if p.dropped += n; p.dropped > bufferSize || time.Since(p.left) > lingerTime {
+		return ErrPipe
+	}
+	return nil
 }
 
 // Pipe returns the two ends of a pipe. Both fail once ctx is done.
@@ -85,7 +105,10 @@ func (r *PipeReader) Read(b []byte) (int, error) {
 
 // Close tells the writer that nobody reads any more.
 func (r *PipeReader) Close() error {
-	r.p.ends[0].Do(func() { close(r.p.gone) })
+	r.p.ends[0].Do(func() {
+		r.p.left = time.Now()
+		close(r.p.gone)
+	})
 	return nil
 }
 
@@ -114,14 +137,14 @@ func (w *PipeWriter) send(b []byte) error {
 	}
 	select {
 	case <-w.p.gone:
-		return ErrPipe
+		return w.p.drop(len(b))
 	default:
 	}
 	select {
 	case w.p.full <- b:
 		return nil
 	case <-w.p.gone:
-		return ErrPipe
+		return w.p.drop(len(b))
 	case <-w.p.done:
 		return w.p.cause()
 	}

@@ -291,6 +291,22 @@ func (r *Reader) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
+// Discard drops what was read ahead and returns how many bytes that were. The
+// source is asked again then, even after its end.
+func (r *Reader) Discard() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.feeding || r.asking || r.gone {
+		return 0
+	}
+	n := len(r.buf)
+	r.buf = r.buf[n:]
+	if r.err == io.EOF {
+		r.err = nil
+	}
+	return n
+}
+
 // Release gives the buffer back when the descriptor is closed. It waits for
 // nobody: what is being read at the moment is dropped when it arrives.
 func (r *Reader) Release() {

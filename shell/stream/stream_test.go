@@ -7,8 +7,9 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
+	"testing/synctest"
 	"time"
+	"testing/iotest"
 )
 
 // TestPipe sends more than a pipe can hold, in pieces of all sizes.
@@ -38,6 +39,9 @@ func TestPipe(t *testing.T) {
 func TestPipeEnds(t *testing.T) {
 	r, w := Pipe(t.Context())
 	_ = r.Close()
+	if _, err := w.Write(make([]byte, bufferSize)); err != nil {
+		t.Errorf("nobody reads, but a pipe of the kernel has room: %v", err)
+	}
 	if _, err := w.Write([]byte("x")); !errors.Is(err, ErrPipe) {
 		t.Errorf("nobody reads: %v", err)
 	}
@@ -191,4 +195,16 @@ func TestShared(t *testing.T) {
 	if string(got) != "typed" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestPipeLingers checks that a slow writer is not kept going by the room of a pipe.
+func TestPipeLingers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := Pipe(t.Context())
+		_ = r.Close()
+		time.Sleep(lingerTime + time.Millisecond)
+		if _, err := w.Write([]byte("x")); !errors.Is(err, ErrPipe) {
+			t.Errorf("long after the reader left: %v", err)
+		}
+	})
 }
