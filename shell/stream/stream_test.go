@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
-	"testing/iotest"
 )
 
 // TestPipe sends more than a pipe can hold, in pieces of all sizes.
