@@ -35,50 +35,86 @@ func (p *proc) arithm(x syntax.ArithmExpr) int64 {
 	return 0
 }
 
-// expr evaluates the expression of $((…)) and its like. Where a parameter
-// brings operators of its own, as in $((3 $op 4)) or $(($sum*2)), the text is
-// put together first and read then.
+// expr evaluates the expression of $((…)) and its like. bash expands parameters
+// before it reads the expression: what $x holds may be operators, as in $((3 $op 4)),
+// and does not change in $((x++ + $x)). Where that makes a difference, the text is
+// put together first and parsed then.
 func (p *proc) expr(x syntax.ArithmExpr) int64 {
-	if !p.bringsOperators(x) {
+	var s expansionScan
+	if s.look(p, x); !s.odd && !(s.dollar && s.assigns) {
 		return p.arithm(x)
 	}
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(printNode(x)))
 	if err != nil || w == nil {
 		return p.arithm(x)
 	}
-	return p.arithmText(p.quoted(w.Parts))
+	var text strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text.WriteString(strings.ReplaceAll(lit.Value, `"`, ""))
+		} else {
+			text.WriteString(p.quoted([]syntax.WordPart{part}))
+		}
+	}
+	return p.valueOf(text.String())
 }
 
-// bringsOperators reports whether an expression of several operands has a $x
-// whose value is more than one operand.
-func (p *proc) bringsOperators(x syntax.ArithmExpr) bool {
-	if _, ok := x.(*syntax.Word); ok || !p.deeper() {
-		return false
+// An expansionScan tells what an expression of several operands has in it.
+type expansionScan struct {
+	dollar  bool // a $x
+	odd     bool // a $x whose value is more than one operand
+	assigns bool // an assignment
+}
+
+func (s *expansionScan) look(p *proc, x syntax.ArithmExpr) {
+	if s.odd || !p.deeper() {
+		return
 	}
 	defer p.shallower()
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
-		return p.isFormula(x.X) || p.isFormula(x.Y) || p.bringsOperators(x.X) || p.bringsOperators(x.Y)
+		if _, ok := assignOps[x.Op]; ok {
+			s.assigns = true
+		}
+		s.operand(p, x.X)
+		s.operand(p, x.Y)
 	case *syntax.UnaryArithm:
-		return p.isFormula(x.X) || p.bringsOperators(x.X)
+		if x.Op == syntax.Inc || x.Op == syntax.Dec {
+			s.assigns = true
+		}
+		s.operand(p, x.X)
 	case *syntax.ParenArithm:
-		return p.bringsOperators(x.X)
+		s.operand(p, x.X)
 	}
-	return false
 }
 
-// isFormula reports whether x is a parameter with a value like 1+2.
-func (p *proc) isFormula(x syntax.ArithmExpr) bool {
+func (s *expansionScan) operand(p *proc, x syntax.ArithmExpr) {
 	w, ok := x.(*syntax.Word)
-	if !ok || len(w.Parts) != 1 {
-		return false
+	if !ok {
+		s.look(p, x)
+		return
+	}
+	if len(w.Parts) != 1 {
+		return
 	}
 	pe, ok := w.Parts[0].(*syntax.ParamExp)
-	if !ok || pe.Index != nil || pe.Exp != nil || pe.Repl != nil || pe.Slice != nil || pe.Length || pe.Excl {
-		return false
+	if !ok || pe.Short && pe.Index != nil { // a[i] has no dollar
+		return
 	}
-	s := p.fetch(reference{name: pe.Param.Value}).str(" ")
-	return len(s) <= maxExpr && strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s)
+	s.dollar = true
+	if pe.Index != nil || pe.Exp != nil || pe.Repl != nil || pe.Slice != nil || pe.Length || pe.Excl {
+		return
+	}
+	text := strings.TrimSpace(p.fetch(reference{name: pe.Param.Value}).str(" "))
+	switch {
+	case len(text) > maxExpr || isName(text):
+		return
+	case text == "":
+		s.odd = true
+		return
+	}
+	_, isNumber, err := number(text)
+	s.odd = !isNumber || err != nil
 }
 
 // operand evaluates a number, a name, or an expansion that gives an expression.
@@ -90,11 +126,21 @@ func (p *proc) operand(w *syntax.Word) int64 {
 		case *syntax.ParamExp:
 			if part.Short && part.Index != nil { // a[i] without a dollar
 				ref := reference{name: part.Param.Value, sub: true, index: p.indexText(part.Param.Value, part.Index)}
-				return p.arithmText(p.fetch(ref).str(" "))
+				return p.valueOf(p.fetch(ref).str(" "))
 			}
 		}
 	}
-	return p.arithmText(p.word(w))
+	return p.valueOf(p.word(w))
+}
+
+// valueOf evaluates what an expansion or a variable gave. Nothing in it is expanded
+// or quoted again.
+func (p *proc) valueOf(s string) int64 {
+	if strings.ContainsAny(s, "$`\"'\\") {
+		p.fail("%s: syntax error: operand expected", s)
+		return 0
+	}
+	return p.arithmText(s)
 }
 
 // arithmText evaluates text: a number fast, a name by its value, anything else
@@ -151,7 +197,7 @@ func (p *proc) nameValue(name string) int64 {
 		p.named--
 		return 0
 	}
-	n := p.arithmText(s)
+	n := p.valueOf(s)
 	p.named--
 	return n
 }
@@ -250,7 +296,7 @@ func (p *proc) unary(x *syntax.UnaryArithm) int64 {
 		if !ok {
 			return 0
 		}
-		old := p.arithmText(p.fetch(ref).str(" "))
+		old := p.valueOf(p.fetch(ref).str(" "))
 		now := old + 1
 		if x.Op == syntax.Dec {
 			now = old - 1
@@ -345,7 +391,7 @@ func (p *proc) assignArithm(x *syntax.BinaryArithm, op syntax.BinAritOperator) i
 	}
 	n := p.arithm(x.Y)
 	if op != syntax.Comma {
-		n = p.apply(op, p.arithmText(p.fetch(ref).str(" ")), n, x)
+		n = p.apply(op, p.valueOf(p.fetch(ref).str(" ")), n, x)
 	}
 	if p.bad == nil {
 		p.assignRef(ref, itoa(n))

@@ -34,7 +34,7 @@ func (p *proc) assignRef(ref reference, value string) bool {
 func (p *proc) shape(v *variable, s string) string {
 	switch {
 	case v.attrs&integer != 0:
-		return itoa(p.arithmText(s))
+		return itoa(p.valueOf(s))
 	case v.attrs&lower != 0:
 		return p.pieces(s, strings.ToLower)
 	case v.attrs&upper != 0:
@@ -131,7 +131,7 @@ func (p *proc) appended(ref reference, value string) string {
 	old := p.fetch(ref)
 	base, _ := p.resolve(ref.name)
 	if v := p.vars.get(base); v != nil && v.attrs&integer != 0 {
-		return itoa(p.arithmText(old.str(" ")) + p.arithmText(value))
+		return itoa(p.valueOf(old.str(" ")) + p.valueOf(value))
 	}
 	s := old.str(" ")
 	if len(s)+len(value) > checkFrom {

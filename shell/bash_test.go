@@ -77,10 +77,11 @@ func TestBash(t *testing.T) {
 	}
 }
 
-func askBash(t *testing.T, bash, src string) string {
+// askBash runs a script by bash; args are $0 and the parameters.
+func askBash(t *testing.T, bash, src string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := exec.Command(bash, "--norc", "-c", src)
+	cmd := exec.Command(bash, append([]string{"--norc", "-c", src}, args...)...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "HOME=/box", "TZ=UTC"}
 	cmd.Stdout = &out

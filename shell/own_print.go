@@ -359,7 +359,7 @@ func (f *formatter) number(sp directive) {
 			s, sign = strings.ToUpper(s), strings.ToUpper(sign)
 		}
 	}
-	if sp.prec == 0 && n == 0 {
+	if sp.prec == 0 && n == 0 && !(sp.alt && sp.verb == 'o') {
 		s = ""
 	}
 	if sp.prec > len(s) {
@@ -424,7 +424,7 @@ func (f *formatter) integer(s string, signed bool) int64 {
 
 func (f *formatter) float(sp directive) {
 	s := strings.TrimSpace(f.next())
-	x, err := strconv.ParseFloat(s, 64)
+	x, err := parseFloat(s)
 	if err != nil && s != "" && !isRange(err) {
 		if s[0] == '\'' || s[0] == '"' {
 			x = float64(f.integer(s, true))
@@ -466,6 +466,14 @@ func (f *formatter) float(sp directive) {
 		out = sign + strings.Repeat("0", sp.width-len(out)-len(sign)) + out
 	}
 	f.pad(sp, out, ' ')
+}
+
+// parseFloat reads a number as C does: 0x1f needs no exponent.
+func parseFloat(s string) (float64, error) {
+	if lower := strings.ToLower(s); strings.Contains(lower, "0x") && !strings.Contains(lower, "p") {
+		s += "p0"
+	}
+	return strconv.ParseFloat(s, 64)
 }
 
 func isRange(err error) bool { return errors.Is(err, strconv.ErrRange) }

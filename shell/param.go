@@ -425,6 +425,9 @@ func (p *proc) missing(ref reference, w *syntax.Word) {
 
 // inner expands the word of ${x:-word} in its own quoting.
 func (e *expander) inner(w *syntax.Word, quoted bool) {
+	if quoted && emptyWord(w) {
+		e.any = true // "${@:+}" is an empty field
+	}
 	if w == nil || !e.p.deeper() {
 		return
 	}
@@ -510,9 +513,9 @@ func (p *proc) joined(list []string, joiner string) string {
 
 // elements adds each element as a field of its own; the first joins what
 // stands before, the last what follows. Unquoted elements are joined by the first
-// character of IFS and split again: only a blank one drops empty elements.
+// character of IFS and split again: only blanks drop empty elements.
 func (e *expander) elements(list []string, quoted bool) {
-	if sep := e.p.joiner(); !quoted && sep != "" && defaultIFS[sep[0]] == 0 {
+	if sep := e.p.joiner(); !quoted && sep != "" && e.p.ifs() != &defaultIFS {
 		e.split(e.p.joined(list, sep))
 		return
 	}

@@ -16,7 +16,7 @@ func (p *proc) transform(pe *syntax.ParamExp, ref reference, v value) value {
 		return text(strconv.Itoa(p.length(v)), true)
 	case pe.Slice != nil:
 		return p.slice(pe, ref, v)
-	case pe.Repl != nil:
+	case pe.Repl != nil && (v.set || v.isList):
 		return p.replace(pe.Repl, v)
 	case pe.Exp == nil:
 		return v
@@ -146,12 +146,13 @@ func (p *proc) recase(s, pat string, firstOnly bool, to func(rune) rune) string 
 
 // replace applies ${x/pat/text} and its like.
 func (p *proc) replace(r *syntax.Replace, v value) value {
-	pat, with := p.pattern(r.Orig), p.replacement(r.With)
+	orig, replacement := r.Orig, r.With
+	if r.All && emptyWord(orig) { // ${x////-}: the pattern may begin with a slash
+		orig, replacement = cutSlash(replacement)
+	}
+	pat, with := p.pattern(orig), p.replacement(replacement)
 	if p.bad != nil {
 		return v
-	}
-	if rest, ok := strings.CutPrefix(string(with), "/"); ok && pat == "" && r.All {
-		pat, with = "/", template(rest) // ${x////-}
 	}
 	anchor := byte(0)
 	if !r.All && pat != "" && (pat[0] == '#' || pat[0] == '%') {
@@ -179,6 +180,30 @@ func (p *proc) replace(r *syntax.Replace, v value) value {
 		}
 		return p.substitute(s, m.Finder(s), with, r.All)
 	})
+}
+
+func emptyWord(w *syntax.Word) bool { return w == nil || len(w.Parts) == 0 }
+
+// cutSlash cuts a word at its first slash, and puts one before the first part.
+func cutSlash(w *syntax.Word) (before, after *syntax.Word) {
+	before = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: "/"}}}
+	if w == nil {
+		return before, nil
+	}
+	for i, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			before.Parts = append(before.Parts, part)
+			continue
+		}
+		left, right, found := strings.Cut(lit.Value, "/")
+		before.Parts = append(before.Parts, &syntax.Lit{Value: left})
+		if found {
+			rest := append([]syntax.WordPart{&syntax.Lit{Value: right}}, w.Parts[i+1:]...)
+			return before, &syntax.Word{Parts: rest}
+		}
+	}
+	return before, nil
 }
 
 // template is a replacement: & stands for what was matched, and a backslash

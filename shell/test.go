@@ -100,7 +100,7 @@ func (p *proc) binaryTest(x *syntax.BinaryTest) bool {
 	case syntax.TsReMatch:
 		return p.regexMatch(left, yw)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsGtr, syntax.TsLeq, syntax.TsGeq:
-		return compareInts(x.Op.String(), p.arithmText(left), p.arithmText(p.word(yw)))
+		return p.testInts(x.Op.String(), left, p.word(yw))
 	case syntax.TsBefore:
 		return left < p.word(yw)
 	case syntax.TsAfter:
@@ -158,6 +158,19 @@ func regexQuote(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// testInts compares expressions. One that is wrong makes the term false, and the
+// condition goes on.
+func (p *proc) testInts(op, a, b string) bool {
+	is := compareInts(op, p.valueOf(a), p.valueOf(b))
+	var unbound stopper
+	if p.bad != nil && !stops(p.bad) && !errors.As(p.bad, &unbound) {
+		p.errorf("[[: %v", p.bad)
+		p.bad = nil
+		return false
+	}
+	return is
 }
 
 func compareInts(op string, a, b int64) bool {
