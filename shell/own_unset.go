@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,8 +102,18 @@ func (p *proc) unsetVar(name string, ref bool) error {
 }
 
 // forget unsets a variable. A local of this function stays local and is unset;
-// one of a caller is given up, so that what it hid is seen again.
+// one of a caller, or one assigned before a command, is given up, so that what it
+// hid is seen again.
 func (p *proc) forget(name string) {
+	if n := len(p.frames); n == 0 || !contains(p.frames[n-1].hidden, name) {
+		for _, hidden := range slices.Backward(p.prefixed) {
+			if old, ok := hidden[name]; ok {
+				delete(hidden, name)
+				p.restore(name, old)
+				return
+			}
+		}
+	}
 	for i := len(p.frames) - 1; i >= 0; i-- {
 		f := &p.frames[i]
 		old, ok := f.hidden[name]

@@ -372,7 +372,13 @@ func (p *proc) sliceList(ref reference, v value, offset, n int64, hasLen bool) v
 		list = append([]string{p.argv0}, list...)
 	}
 	size := int64(len(list))
-	if ref.sub && v.of != nil && len(list) > 0 {
+	if v.of != nil && v.of.kind == assoc { // bash counts these from 1
+		if offset > 0 {
+			offset--
+		} else if offset < 0 {
+			offset = max(0, offset+size)
+		}
+	} else if ref.sub && v.of != nil && len(list) > 0 {
 		if sparse := p.sparseStart(ref, v, offset); sparse >= 0 {
 			offset = sparse
 		}

@@ -46,7 +46,8 @@ type proc struct {
 	stack      []string // of pushd
 	mask       uint64   // of umask
 	params     []string
-	frames     []frame // of function calls, innermost last
+	frames     []frame                // of function calls, innermost last
+	prefixed   []map[string]*variable // what the assignments before running commands hide
 	opts       options
 	traps      map[string]string
 	outerTraps map[string]string // what a subshell lists until it sets a trap itself
@@ -150,7 +151,7 @@ func (p *proc) sub(ctx context.Context) *proc {
 	c.frames = append([]frame(nil), p.frames...)
 	c.depth++
 	c.flow, c.fatal, c.bad, c.call, c.scratch = next, nil, nil, nil, nil
-	c.loops, c.paramSize = 0, 0
+	c.loops, c.paramSize, c.prefixed = 0, 0, nil
 	c.random = rand.New(rand.NewPCG(uint64(p.random.Uint32()), 2))
 	c.inheritTraps(p)
 	return &c

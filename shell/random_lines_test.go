@@ -104,9 +104,17 @@ func (g lineGenerator) few(least, most int, sep string, one func() string) strin
 
 func (g lineGenerator) line() string {
 	set := g.setup()
-	switch g.IntN(6) {
+	switch g.IntN(9) {
 	case 0:
 		return set + "[[ " + g.condition(3) + " ]]"
+	case 5:
+		return set + g.caseLine()
+	case 6:
+		return set + g.arrays()
+	case 7:
+		return g.functions()
+	case 8:
+		return set + "test " + g.testWords() + "; echo $?; [ " + g.testWords() + " ]; echo $?"
 	case 1:
 		return g.of("", "", "set -e; ", "set -o pipefail; ", "set -eo pipefail; ") + g.list(3) + "; echo end $?"
 	case 2:
@@ -237,6 +245,82 @@ func (g lineGenerator) expansion() string {
 		return "$(( " + g.arithmetic(1) + " ))"
 	}
 	return "${" + name + "}"
+}
+
+func (g lineGenerator) caseLine() string {
+	item := func() string {
+		return g.few(1, 2, "|", func() string { return g.pattern() }) + ") echo " + g.of("1", "2", "$x") + g.of(";;", ";;", ";&", ";;&")
+	}
+	return "case " + g.of("$x", "\"$x\"", "$1", "abc", "${a[0]}", "$x$y") + " in " + g.few(1, 4, " ", item) + " *) echo other;; esac"
+}
+
+func (g lineGenerator) arrays() string {
+	show := "; declare -p b 2>/dev/null; echo ${#b[@]} \"${!b[@]}\" \"${b[*]}\""
+	index := func() string { return g.of("0", "1", "2", "-1", "5", "1+1", "${#b[@]}", "k") }
+	kind := g.of("b=(", "b=(", "declare -a b=(", "declare -A b=(")
+	var init string
+	if kind == "declare -A b=(" {
+		init = kind + g.few(0, 3, " ", func() string { return "[k" + g.of("", "1", "2") + "]=" + g.value() }) + ")"
+		show = "; echo ${#b[@]} \"${b[k]}\" \"${b[k1]}\""
+	} else {
+		init = kind + g.few(0, 3, " ", func() string { return g.of("", "["+g.of("3", "1", "0")+"]=") + g.value() }) + ")"
+	}
+	step := func() string {
+		switch g.IntN(7) {
+		case 0:
+			return "b[" + index() + "]=" + g.value()
+		case 1:
+			return "b+=(" + g.of("[k3]=q", "[7]=r") + ")"
+		case 2:
+			return "unset 'b[" + g.of("0", "1", "k", "-1") + "]'"
+		case 3:
+			return "b[" + index() + "]+=" + g.value()
+		case 4:
+			return "printf '<%s>' \"${b[@]" + g.of(":1", ":0:2", "#a", "%b", "/a/R", "^^", ": -1") + "}\""
+		case 5:
+			return "for i in \"${" + g.of("b", "!b") + "[@]}\"; do printf '%s,' \"$i\"; done | tr , '\\n' | sort | tr '\\n' ,"
+		}
+		return "[[ -v b[" + index() + "] ]]; echo $?"
+	}
+	return init + "; " + g.few(1, 3, "; ", step) + show
+}
+
+func (g lineGenerator) functions() string {
+	body := func() string {
+		return g.of("local x=2; echo $x", "x=5; return 3", "echo $# $1 \"$*\"", "shift; echo $1", "return", "local y; y=$1; echo ${y:-none}",
+			"false", "set -- p q; echo $2", "echo ${FUNCNAME[0]} ${#FUNCNAME[@]}", "for i; do echo $i; [[ $i == b ]] && return 4; done",
+			"local -i n=3+4; n+=1; echo $n", "eval 'x=$1'; echo $x", "g=1; unset x; echo ${x-unset}", "local IFS=:; echo \"$*\"")
+	}
+	call := func() string {
+		return g.of("f", "f a b", "f 'a b' c", "f \"$x\"", "x=9 f", "f $x || echo failed $?", "echo $(f a)", "f | cat", "! f", "(f; echo $x)")
+	}
+	return "x=1; f() { " + g.few(1, 3, "; ", body) + "; }; " + g.few(1, 3, "; ", call) + "; echo $? $x $#"
+}
+
+func (g lineGenerator) testWords() string {
+	operand := func() string { return g.of("\"$x\"", "abc", "a", "''", "\"$n\"", "12", "-n", "\"$1\"") }
+	one := func() string {
+		switch g.IntN(5) {
+		case 0:
+			return operand() + " " + g.of("=", "!=", "==") + " " + operand()
+		case 1:
+			return g.of("1", "12", "-3") + " " + g.of("-eq", "-ne", "-lt", "-le", "-gt", "-ge") + " " + g.of("1", "7", "-3")
+		case 2:
+			return g.of("-z", "-n") + " " + operand()
+		case 3:
+			return g.of("-f", "-e", "-d", "-s", "-r") + " " + g.of("f1", "d", "nothing")
+		}
+		return operand()
+	}
+	switch g.IntN(5) {
+	case 0:
+		return "! " + one()
+	case 1:
+		return one() + " " + g.of("-a", "-o") + " " + one()
+	case 2:
+		return "\\( " + one() + " \\)"
+	}
+	return one()
 }
 
 func (g lineGenerator) format() string {

@@ -353,7 +353,7 @@ func (p *proc) unwind(params []string) {
 // begin connects the process to a request.
 func (p *proc) begin(ctx context.Context, req *run.Request) error {
 	p.ctx, p.req, p.flow, p.fatal, p.bad = p.hire(ctx), req, next, nil, nil
-	p.frames, p.loops, p.quiet = nil, 0, 0
+	p.frames, p.prefixed, p.loops, p.quiet = nil, nil, 0, 0
 	if err := p.chdir(req.Dir); err != nil {
 		p.status = 1
 		return &fault.Error{Kind: fault.NotFound, Op: "start in directory", Err: err}

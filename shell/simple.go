@@ -81,11 +81,7 @@ func (p *proc) bare(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 
 // prefix makes the assignments before a command and returns what undoes them.
 func (p *proc) prefix(assigns []*syntax.Assign) (undo func()) {
-	type saved struct {
-		name string
-		v    *variable
-	}
-	var old []saved
+	old := map[string]*variable{}
 	for _, a := range assigns {
 		if a.Name == nil {
 			continue
@@ -99,15 +95,24 @@ func (p *proc) prefix(assigns []*syntax.Assign) (undo func()) {
 			p.errorf("%s: readonly variable", name)
 			continue
 		}
-		old = append(old, saved{name, p.hide(name)})
+		if hidden := p.hide(name); !contains(old, name) {
+			old[name] = hidden
+		}
 		p.assign(name, value)
 		p.vars.own(name).attrs |= exported
 	}
+	p.prefixed = append(p.prefixed, old)
 	return func() {
-		for i := len(old) - 1; i >= 0; i-- {
-			p.restore(old[i].name, old[i].v)
+		p.prefixed = p.prefixed[:len(p.prefixed)-1]
+		for name, v := range old {
+			p.restore(name, v)
 		}
 	}
+}
+
+func contains[V any](m map[string]V, name string) bool {
+	_, ok := m[name]
+	return ok
 }
 
 func (p *proc) assignedText(a *syntax.Assign) string {

@@ -331,19 +331,17 @@ func (t *tester) run() (bool, error) {
 		if isBinary(a[1]) {
 			return t.compare(a[0], a[1], a[2])
 		}
-		if a[0] == "!" {
+		switch {
+		case a[1] == "-a":
+			return a[0] != "" && a[2] != "", nil
+		case a[1] == "-o":
+			return a[0] != "" || a[2] != "", nil
+		case a[0] == "!":
 			sub := &tester{p: t.p, args: a[1:]}
 			ok, err := sub.run()
 			return !ok, err
-		}
-		if a[0] == "(" && a[2] == ")" {
+		case a[0] == "(" && a[2] == ")":
 			return a[1] != "", nil
-		}
-		switch a[1] {
-		case "-a":
-			return a[0] != "" && a[2] != "", nil
-		case "-o":
-			return a[0] != "" || a[2] != "", nil
 		}
 		return false, fmt.Errorf("%s: binary operator expected", a[1])
 	case 4:
