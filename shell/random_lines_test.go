@@ -134,7 +134,8 @@ func (g lineGenerator) setup() string {
 }
 
 func (g lineGenerator) value() string {
-	return g.of("abc", "a", "''", "'a b'", "' a  b '", "a:b", "':a::b:'", "'*'", "'f*'", "xyx", "foobar", "'a\\b'", "12",
+	return g.of("abc", "a", "''", "'a b'", "' a  b '", "a:b", "':a::b:'", "'*'", "'f*'", "xyx", "foobar", "'a\\b'",
+		"12",
 		"'日本'", "Hello", "'f?'", "/usr/lib/x.so", "a.b.c", "'$y'", "'\"q\"'", "-n", "'a|b'")
 }
 
@@ -170,7 +171,8 @@ func (g lineGenerator) term() string {
 	case 4:
 		return g.of("-f", "-e", "-d", "-s") + " " + g.of("f1", "f2", "d", "nothing", "$x")
 	}
-	return g.of("-v x", "-v n", "-v a[0]", "f1 -ef f1", "f1 -ef f2", "$x =~ ^a", "$x =~ (b+)c?", "$y =~ [0-9]+$", "$x =~ \"a.c\"")
+	return g.of("-v x", "-v n", "-v a[0]", "f1 -ef f1", "f1 -ef f2", "$x =~ ^a", "$x =~ (b+)c?", "$y =~ [0-9]+$",
+		"$x =~ \"a.c\"")
 }
 
 func (g lineGenerator) pattern() string {
@@ -185,7 +187,8 @@ func (g lineGenerator) integer() string {
 func (g lineGenerator) list(depth int) string {
 	if depth == 0 {
 		return g.of("true", "false", "echo a", "echo b", "(exit 3)", "! true", "! false", "{ false; }", "(false)",
-			"test 1 = 2", "echo c | cat", "false | true", "true | false", ":", "echo $?", "eval false", "f() { false; }")
+			"test 1 = 2", "echo c | cat", "false | true", "true | false", ":", "echo $?", "eval false",
+			"f() { false; }")
 	}
 	sub := func() string { return g.list(depth - 1) }
 	switch g.IntN(9) {
@@ -221,7 +224,8 @@ func (g lineGenerator) expansion() string {
 	name := g.of("x", "x", "y", "n", "e", "1", "2", "a[0]", "a[1]", "a[@]", "a[*]", "@", "*")
 	cut := g.of("x", "y", "n", "1", "a[0]", "@", "*") // bash joins ${a[@]#x} where IFS is empty, which is a bug
 	inner := g.of("w", "", "w v", "$y", "${y}", "'q r'", "\\*")
-	pat := g.of("a", "*", "?", "[a-c]", "a*", "*b", "$y", "\"$y\"", "b", "/*", "*/", "*.", ".*", "@(a|b)", "+([a-z])", ":")
+	pat := g.of("a", "*", "?", "[a-c]", "a*", "*b", "$y", "\"$y\"", "b", "/*", "*/", "*.", ".*", "@(a|b)", "+([a-z])",
+		":")
 	switch g.IntN(12) {
 	case 0:
 		return "${" + name + g.of(":-", "-", ":+", "+") + inner + "}"
@@ -249,9 +253,11 @@ func (g lineGenerator) expansion() string {
 
 func (g lineGenerator) caseLine() string {
 	item := func() string {
-		return g.few(1, 2, "|", func() string { return g.pattern() }) + ") echo " + g.of("1", "2", "$x") + g.of(";;", ";;", ";&", ";;&")
+		return g.few(1, 2, "|", func() string { return g.pattern() }) + ") echo " + g.of("1", "2", "$x") + g.of(";;",
+			";;", ";&", ";;&")
 	}
-	return "case " + g.of("$x", "\"$x\"", "$1", "abc", "${a[0]}", "$x$y") + " in " + g.few(1, 4, " ", item) + " *) echo other;; esac"
+	return "case " + g.of("$x", "\"$x\"", "$1", "abc", "${a[0]}", "$x$y") + " in " + g.few(1, 4, " ", item) +
+		" *) echo other;; esac"
 }
 
 func (g lineGenerator) arrays() string {
@@ -263,7 +269,8 @@ func (g lineGenerator) arrays() string {
 		init = kind + g.few(0, 3, " ", func() string { return "[k" + g.of("", "1", "2") + "]=" + g.value() }) + ")"
 		show = "; echo ${#b[@]} \"${b[k]}\" \"${b[k1]}\""
 	} else {
-		init = kind + g.few(0, 3, " ", func() string { return g.of("", "["+g.of("3", "1", "0")+"]=") + g.value() }) + ")"
+		init = kind + g.few(0, 3, " ", func() string { return g.of("", "["+g.of("3", "1", "0")+"]=") + g.value() }) +
+			")"
 	}
 	step := func() string {
 		switch g.IntN(7) {
@@ -278,7 +285,8 @@ func (g lineGenerator) arrays() string {
 		case 4:
 			return "printf '<%s>' \"${b[@]" + g.of(":1", ":0:2", "#a", "%b", "/a/R", "^^", ": -1") + "}\""
 		case 5:
-			return "for i in \"${" + g.of("b", "!b") + "[@]}\"; do printf '%s,' \"$i\"; done | tr , '\\n' | sort | tr '\\n' ,"
+			return "for i in \"${" + g.of("b", "!b") +
+				"[@]}\"; do printf '%s,' \"$i\"; done | tr , '\\n' | sort | tr '\\n' ,"
 		}
 		return "[[ -v b[" + index() + "] ]]; echo $?"
 	}
@@ -287,12 +295,16 @@ func (g lineGenerator) arrays() string {
 
 func (g lineGenerator) functions() string {
 	body := func() string {
-		return g.of("local x=2; echo $x", "x=5; return 3", "echo $# $1 \"$*\"", "shift; echo $1", "return", "local y; y=$1; echo ${y:-none}",
-			"false", "set -- p q; echo $2", "echo ${FUNCNAME[0]} ${#FUNCNAME[@]}", "for i; do echo $i; [[ $i == b ]] && return 4; done",
-			"local -i n=3+4; n+=1; echo $n", "eval 'x=$1'; echo $x", "g=1; unset x; echo ${x-unset}", "local IFS=:; echo \"$*\"")
+		return g.of("local x=2; echo $x", "x=5; return 3", "echo $# $1 \"$*\"", "shift; echo $1", "return",
+			"local y; y=$1; echo ${y:-none}",
+			"false", "set -- p q; echo $2", "echo ${FUNCNAME[0]} ${#FUNCNAME[@]}",
+			"for i; do echo $i; [[ $i == b ]] && return 4; done",
+			"local -i n=3+4; n+=1; echo $n", "eval 'x=$1'; echo $x", "g=1; unset x; echo ${x-unset}",
+			"local IFS=:; echo \"$*\"")
 	}
 	call := func() string {
-		return g.of("f", "f a b", "f 'a b' c", "f \"$x\"", "x=9 f", "f $x || echo failed $?", "echo $(f a)", "f | cat", "! f", "(f; echo $x)")
+		return g.of("f", "f a b", "f 'a b' c", "f \"$x\"", "x=9 f", "f $x || echo failed $?", "echo $(f a)",
+			"f | cat", "! f", "(f; echo $x)")
 	}
 	return "x=1; f() { " + g.few(1, 3, "; ", body) + "; }; " + g.few(1, 3, "; ", call) + "; echo $? $x $#"
 }
@@ -304,7 +316,8 @@ func (g lineGenerator) testWords() string {
 		case 0:
 			return operand() + " " + g.of("=", "!=", "==") + " " + operand()
 		case 1:
-			return g.of("1", "12", "-3") + " " + g.of("-eq", "-ne", "-lt", "-le", "-gt", "-ge") + " " + g.of("1", "7", "-3")
+			return g.of("1", "12", "-3") + " " + g.of("-eq", "-ne", "-lt", "-le", "-gt", "-ge") + " " + g.of("1", "7",
+				"-3")
 		case 2:
 			return g.of("-z", "-n") + " " + operand()
 		case 3:
@@ -331,12 +344,14 @@ func (g lineGenerator) format() string {
 }
 
 func (g lineGenerator) printArg() string {
-	return g.of("1", "0", "-5", "255", "3.14159", "abc", "'a b'", "''", "\"'A\"", "0x1f", "010", "100000", "'a\\tb'", "1e3", "日本")
+	return g.of("1", "0", "-5", "255", "3.14159", "abc", "'a b'", "''", "\"'A\"", "0x1f", "010", "100000", "'a\\tb'",
+		"1e3", "日本")
 }
 
 func (g lineGenerator) splitting() string {
 	list := func() string {
-		return g.of("$@", "$*", "\"$@\"", "\"$*\"", "$x", "\"$x\"", "${a[@]}", "\"${a[@]}\"", "${a[*]}", "\"${a[*]}\"", "p$@s", "p\"$@\"s", "$x$y", "$e", "\"$e\"", "$e$x", "\"\"$x")
+		return g.of("$@", "$*", "\"$@\"", "\"$*\"", "$x", "\"$x\"", "${a[@]}", "\"${a[@]}\"", "${a[*]}",
+			"\"${a[*]}\"", "p$@s", "p\"$@\"s", "$x$y", "$e", "\"$e\"", "$e$x", "\"\"$x")
 	}
 	switch g.IntN(4) {
 	case 0:
@@ -344,7 +359,8 @@ func (g lineGenerator) splitting() string {
 	case 1:
 		return "for i in " + g.few(1, 2, " ", list) + "; do echo \"[$i]\"; done"
 	case 2:
-		return "read " + g.of("", "-r ") + g.of("p", "p q", "p q r") + " <<< " + g.of("$x", "\"$x\"", "'a b c'", "':a::b'", "'  a  '", "'a\\ b c'", "'a:b:c:'") + "; printf '<%s>' \"$p\" \"$q\" \"$r\""
+		return "read " + g.of("", "-r ") + g.of("p", "p q", "p q r") + " <<< " + g.of("$x", "\"$x\"", "'a b c'",
+			"':a::b'", "'  a  '", "'a\\ b c'", "'a:b:c:'") + "; printf '<%s>' \"$p\" \"$q\" \"$r\""
 	}
 	return "b=(" + g.few(1, 3, " ", list) + "); printf '<%s>' ${#b[@]} \"${b[@]}\""
 }
@@ -366,5 +382,6 @@ func (g lineGenerator) arithmetic(depth int) string {
 	case 4:
 		return g.arithmetic(0)
 	}
-	return sub() + " " + g.of("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", ",", "==", "!=", "<", "<=", ">") + " " + sub()
+	return sub() + " " + g.of("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", ",", "==", "!=", "<",
+		"<=", ">") + " " + sub()
 }
