@@ -37,6 +37,33 @@ func EachLine(in *stream.Reader, end byte, f func(line []byte, ended bool) error
 	}
 }
 
+// Each calls f with every input in turn, until it or standard output fails.
+func Each(c *shell.Call, inputs iter.Seq[shell.Input], f func(in shell.Input) error) error {
+	for in := range inputs {
+		if err := f(in); err != nil {
+			return err
+		}
+		if err := c.Stdout.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MapLines calls write with every line of the inputs in turn, without its newline, and
+// writes a newline after it if the line had one.
+func MapLines(c *shell.Call, inputs iter.Seq[shell.Input], write func(line []byte)) error {
+	return Each(c, inputs, func(in shell.Input) error {
+		return EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
+			write(line)
+			if ended {
+				c.Stdout.WriteByte('\n')
+			}
+			return c.Stdout.Err()
+		})
+	})
+}
+
 // FieldsFit asks before a line is split: it may be nothing but separators, and
 // every field takes more memory than the byte it was cut at.
 func FieldsFit(c *shell.Call, line []byte) error {
