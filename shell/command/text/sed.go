@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"hako/run/fault"
@@ -90,38 +90,16 @@ func runSed(ctx context.Context, c *shell.Call) error {
 
 // options reads the options and the script, and returns the input files.
 func (s *sedRun) options() ([]string, error) {
-	opts, names, err := s.c.Options()
+	given := false
+	names, err := cli.Parse(s.c, cli.Flags{
+		"n": &s.quiet, "E": &s.extended, "s": &s.separate, "sandbox": &s.sandbox, "z": cli.Set(&s.end, 0),
+		"i": func(suffix string) { s.inPlace, s.separate, s.suffix = true, true, suffix },
+		"l": cli.Number(&s.wrap, 0, math.MaxInt, "invalid line length: %s"),
+		"e": func(script string) { s.script.add(script, ""); given = true },
+		"f": func(name string) error { given = true; return s.scriptFile(name) },
+	})
 	if err != nil {
 		return nil, err
-	}
-	given := false
-	for _, o := range opts {
-		switch o.Name {
-		case "n":
-			s.quiet = true
-		case "E":
-			s.extended = true
-		case "s":
-			s.separate = true
-		case "i":
-			s.inPlace, s.separate, s.suffix = true, true, o.Value
-		case "z":
-			s.end = 0
-		case "sandbox":
-			s.sandbox = true
-		case "l":
-			if s.wrap, err = strconv.Atoi(o.Value); err != nil || s.wrap < 0 {
-				return nil, &errSed{1, "invalid line length: " + o.Value}
-			}
-		case "e":
-			s.script.add(o.Value, "")
-			given = true
-		case "f":
-			if err := s.scriptFile(o.Value); err != nil {
-				return nil, err
-			}
-			given = true
-		}
 	}
 	if !given {
 		if len(names) == 0 {
@@ -163,7 +141,7 @@ func (s *sedRun) scriptFile(name string) error {
 		text, err = s.c.FS.ReadFile(s.c.Path(name))
 	}
 	if err != nil {
-		return &errSed{4, "couldn't open file " + name + ": " + vfs.Reason(err)}
+		return s.c.Fail(4, "couldn't open file %s: %s", name, vfs.Reason(err))
 	}
 	s.script.add(strings.TrimSuffix(string(text), "\n"), name)
 	return nil
