@@ -54,9 +54,11 @@ func bracketEnd(p string) int {
 		i++
 	}
 	for i < len(p) && p[i] != ']' {
-		if _, after, ok := cutClass(p[i:]); ok {
-			i = len(p) - len(after)
-			continue
+		if strings.HasPrefix(p[i:], "[:") {
+			if n := strings.Index(p[i:], ":]"); n > 0 {
+				i += n + 2
+				continue
+			}
 		}
 		i++
 	}
