@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
@@ -39,52 +40,40 @@ type sedRun struct {
 	hold      []byte
 	spare     []byte // what a substitution is built in
 	piece     []byte // one replacement
-	ended     bool   // the line that the pattern space ends with had its terminator
-	holdEnded bool   // the same of the hold space
+	ended     bool   // the last line of the pattern space had its terminator
+	holdEnded bool   // the same for the hold space
 	queued    []sedQueued
 	last      *sedRegex // for the empty pattern
 	loc       []int
 	flag      bool // a substitution was made, for t and T
-	work      int  // done since the clock was looked at
+	work      int  // since the last check of the time limit
 	held      int64
 	status    int
 	quit      bool
 }
-
-// errSed is a message that ends sed with a status of its own.
-type errSed struct {
-	status int
-	text   string
-}
-
-func (e *errSed) Error() string { return e.text }
 
 func runSed(ctx context.Context, c *shell.Call) error {
 	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{},
 		lists: map[string]*sedSource{}}
 	s.holding.C = c
 	defer s.holding.Release()
-	names, err := s.options()
-	if err == nil {
-		err = s.measure()
-	}
-	if err == nil {
-		err = s.script.finish(s)
-	}
-	if err == nil {
-		err = s.run(names)
-	}
+	err := s.main()
 	s.close()
-	var e *errSed
+	var e *statusError
 	if errors.As(err, &e) {
-		return c.Fail(e.status, "%s", e.text)
+		return c.Fail(int(e.status), "%s", e.text)
 	}
-	if err != nil {
-		return err
-	}
-	if s.status != 0 {
-		return shell.Status(s.status)
-	}
+	return cli.StatusOr(s.status, err)
+}
+
+// main parses the command line and the script, and runs the script on the input files.
+func (s *sedRun) main() (err error) {
+	defer catch(&err)
+	names, err := s.options()
+	check(err)
+	s.measure()
+	s.script.parse(s)
+	s.run(names)
 	return nil
 }
 
@@ -112,31 +101,19 @@ func (s *sedRun) options() ([]string, error) {
 	return names, nil
 }
 
-// measure charges the script, and refuses one that is too long.
-func (s *sedRun) measure() error {
+// measure charges the memory of the script, and refuses one that is too long.
+func (s *sedRun) measure() {
 	err := s.holding.Script(s.script.given.Len())
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
-		return &errSed{1, err.Error()}
+		fail(1, "%v", err)
 	}
-	return err
+	check(err)
 }
 
-func (s *sedRun) scriptFile(name string) error {
+func (s *sedRun) scriptFile(name string) (err error) {
 	var text []byte
-	var err error
 	if shell.IsStdin(name) {
-		for err == nil {
-			var b []byte
-			b, err = s.c.Stdin.Chunk()
-			text = append(text, b...)
-			if e := s.c.Limiter.Fits(int64(len(text))); e != nil {
-				return e
-			}
-			if len(text) > cli.LongestScript {
-				break // which measure refuses
-			}
-		}
-		err = nil
+		text, err = io.ReadAll(io.LimitReader(s.c.Stdin, cli.LongestScript+1)) // measure refuses a longer one
 	} else {
 		text, err = s.c.FS.ReadFile(s.c.Path(name))
 	}
@@ -147,40 +124,35 @@ func (s *sedRun) scriptFile(name string) error {
 	return nil
 }
 
-// add appends to one of the spaces, and charges the session before it grows.
-func (s *sedRun) add(buf []byte, text ...byte) ([]byte, error) {
+// add appends to one of the spaces. It charges the memory before the space grows.
+func (s *sedRun) add(buf []byte, text ...byte) []byte {
 	need := len(buf) + len(text)
 	s.work += len(text)
 	if need <= cap(buf) {
-		return append(buf, text...), nil
+		return append(buf, text...)
 	}
 	room := max(need+need/2, 256)
-	if err := s.c.Limiter.Hold(int64(room)); err != nil {
-		return buf, err
-	}
+	check(s.c.Limiter.Hold(int64(room)))
 	s.held += int64(room - cap(buf))
 	grown := append(append(make([]byte, 0, room), buf...), text...)
 	s.c.Limiter.Hold(int64(-cap(buf)))
-	return grown, nil
+	return grown
 }
 
-// sedStep is the work one command counts for, in bytes; sedCheck how much work
-// may pass until somebody looks at the clock.
+// sedStep is the work that one command counts for, in bytes; sedCheck is how much work
+// is done between two checks of the time limit.
 const (
 	sedStep  = 256
 	sedCheck = 1 << 18
 )
 
-// tick ends loops of the script when the time is up.
-func (s *sedRun) tick() error {
+// tick ends a script whose time is up.
+func (s *sedRun) tick() {
 	if s.work += sedStep; s.work < sedCheck {
-		return nil
+		return
 	}
 	s.work = 0
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	return s.c.Limiter.Err()
+	check(cli.Stopped(s.ctx, s.c))
 }
 
 func (s *sedRun) close() {
