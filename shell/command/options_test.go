@@ -14,7 +14,7 @@ import (
 )
 
 // TestSpecs keeps specs and code in step: every command has a spec, every option
-// that code switches on is in the spec of a command of that file, and every option
+// that code binds or switches on is in the spec of a command of that file, and every option
 // of a spec is named in the code, unless the command takes it without effect.
 func TestSpecs(t *testing.T) {
 	sources := optionSources(t)
@@ -42,7 +42,7 @@ func TestSpecs(t *testing.T) {
 	for _, src := range sources {
 		for _, option := range src.cases {
 			if !slices.ContainsFunc(src.names(), func(name string) bool { return hasFirst(spec.Lookup(name), option) }) {
-				t.Errorf("%s switches on the option %q, which no spec of %v has as its first name", src.file, option, src.names())
+				t.Errorf("%s binds the option %q, which no spec of %v has as its first name", src.file, option, src.names())
 			}
 		}
 	}
@@ -58,7 +58,7 @@ type optionSource struct {
 	file     string
 	commands map[string]bool
 	literals map[string]bool // all strings and characters
-	cases    []string        // of switches over the name of an option
+	cases    []string        // keys of cli.Flags, and cases of switches over the name of an option
 }
 
 func (s optionSource) names() (list []string) {
@@ -114,12 +114,27 @@ func (s *optionSource) look(n ast.Node) bool {
 		if text, err := strconv.Unquote(n.Value); err == nil {
 			s.literals[text] = true
 		}
+	case *ast.CompositeLit:
+		if sel, ok := n.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Flags" {
+			s.addBindings(n)
+		}
 	case *ast.SwitchStmt:
 		if sel, ok := n.Tag.(*ast.SelectorExpr); ok && sel.Sel.Name == "Name" {
 			s.addCases(n)
 		}
 	}
 	return true
+}
+
+// addBindings adds the keys of a cli.Flags.
+func (s *optionSource) addBindings(n *ast.CompositeLit) {
+	for _, e := range n.Elts {
+		key, _ := strconv.Unquote(e.(*ast.KeyValueExpr).Key.(*ast.BasicLit).Value)
+		for name := range strings.FieldsSeq(key) {
+			s.literals[name] = true
+			s.cases = append(s.cases, name)
+		}
+	}
 }
 
 func (s *optionSource) addCases(n *ast.SwitchStmt) {

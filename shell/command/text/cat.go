@@ -10,63 +10,33 @@ import (
 
 var Cat = shell.Command{Name: "cat", Run: runCat}
 
-// cat holds the options and what they remember from line to line.
+// A catState is the options of one call and what is kept from line to line.
 type catState struct {
 	number, numberFull, squeeze, ends, tabs, visible bool
 
 	line    int
-	empties int
+	empties int  // empty lines in a row
 	inLine  bool // the last file ended without a newline
 }
 
 func runCat(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	var s catState
+	names, err := cli.Parse(c, cli.Flags{
+		"n": &s.number, "b": &s.numberFull, "s": &s.squeeze, "E": &s.ends, "T": &s.tabs, "v": &s.visible,
+		"A": []*bool{&s.visible, &s.ends, &s.tabs}, "e": []*bool{&s.visible, &s.ends}, "t": []*bool{&s.visible, &s.tabs},
+	})
 	if err != nil {
 		return err
 	}
-	var s catState
-	for _, o := range opts {
-		s.set(o.Name)
+	copyInput := s.copy
+	if s == (catState{}) {
+		copyInput = pour
 	}
-	plain := len(opts) == 0
-	for in := range c.Inputs(names) {
-		if plain {
-			err = pour(c, in)
-		} else {
-			err = s.copy(c, in)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.Each(c, c.Inputs(names), func(in shell.Input) error { return copyInput(c, in) })
 }
 
-func (s *catState) set(option string) {
-	switch option {
-	case "n":
-		s.number = true
-	case "b":
-		s.numberFull = true
-	case "s":
-		s.squeeze = true
-	case "E":
-		s.ends = true
-	case "T":
-		s.tabs = true
-	case "v":
-		s.visible = true
-	case "A":
-		s.visible, s.ends, s.tabs = true, true, true
-	case "e":
-		s.visible, s.ends = true, true
-	case "t":
-		s.visible, s.tabs = true, true
-	}
-}
-
-// pour copies the rest of an input. A file is read straight into the buffer
-// that is handed on.
+// pour copies the rest of an input. A file is read directly into the buffer of
+// standard output.
 func pour(c *shell.Call, in shell.Input) error {
 	if in.File != nil {
 		_, err := c.Stdout.ReadFrom(in.File)
@@ -93,7 +63,7 @@ func (s *catState) copy(c *shell.Call, in shell.Input) error {
 	})
 }
 
-// begin writes the number of a new line, or reports that the line is squeezed away.
+// begin writes the number of a new line. It reports false if -s drops the line.
 func (s *catState) begin(c *shell.Call, empty bool) bool {
 	s.empties++
 	if !empty {
@@ -124,26 +94,24 @@ func (s *catState) body(c *shell.Call, line []byte) {
 		case b == '\t' || !s.visible:
 			c.Stdout.WriteByte(b)
 		default:
-			writeVisible(c, b)
+			c.Stdout.WriteString(visible(b))
 		}
 	}
 }
 
-// writeVisible writes a byte in the notation of cat -v.
-func writeVisible(c *shell.Call, b byte) {
+// visible returns a byte in the notation of cat -v.
+func visible(b byte) string {
+	text := ""
 	if b >= 0x80 {
-		c.Stdout.WriteString("M-")
-		b &= 0x7f
+		text, b = "M-", b&0x7f
 	}
 	switch {
-	case b == 0x7f:
-		c.Stdout.WriteString("^?")
 	case b < ' ':
-		c.Stdout.WriteByte('^')
-		c.Stdout.WriteByte(b + '@')
-	default:
-		c.Stdout.WriteByte(b)
+		return text + "^" + string(b+'@')
+	case b == 0x7f:
+		return text + "^?"
 	}
+	return text + string(b)
 }
 
 // padNumber appends n, right-aligned in width columns.

@@ -35,26 +35,14 @@ type commSide struct {
 }
 
 func runComm(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	s := commState{sep: "\t", end: '\n', c: c}
+	names, err := cli.Parse(c, cli.Flags{
+		"1": &s.hide[0], "2": &s.hide[1], "3": &s.hide[2], "output-delimiter": &s.sep, "total": &s.total,
+		"check-order": cli.Set(&s.check, "always"), "nocheck-order": cli.Set(&s.check, "never"),
+		"z": cli.Set(&s.end, 0),
+	})
 	if err != nil {
 		return err
-	}
-	s := commState{sep: "\t", end: '\n', c: c}
-	for _, o := range opts {
-		switch o.Name {
-		case "1", "2", "3":
-			s.hide[o.Name[0]-'1'] = true
-		case "check-order":
-			s.check = "always"
-		case "nocheck-order":
-			s.check = "never"
-		case "output-delimiter":
-			s.sep = o.Value
-		case "total":
-			s.total = true
-		case "z":
-			s.end = 0
-		}
 	}
 	ins, done, err := openBoth(c, names)
 	if err != nil {
@@ -65,52 +53,43 @@ func runComm(ctx context.Context, c *shell.Call) error {
 	return s.compare()
 }
 
-// openBoth opens the two operands a command must have. The caller calls done.
+// openBoth opens the two operands that a command requires. The caller calls done.
 func openBoth(c *shell.Call, names []string) (ins [2]shell.Input, done func(), err error) {
-	if err := twoOperands(c, names); err != nil {
-		return ins, nil, err
+	switch len(names) {
+	case 0:
+		return ins, nil, cli.Misuse(c, "missing operand")
+	case 1:
+		return ins, nil, cli.Misuse(c, "missing operand after ‘%s’", names[0])
+	case 2:
+	default:
+		return ins, nil, cli.Misuse(c, "extra operand ‘%s’", names[2])
 	}
-	var opened []func()
-	done = func() {
-		for _, f := range opened {
-			f()
-		}
-	}
+	closers := [2]func(){func() {}, func() {}}
+	done = func() { closers[0](); closers[1]() }
 	for i, name := range names {
-		in, one, err := cli.OpenOperand(c, name)
+		in, closer, err := cli.OpenOperand(c, name)
 		if err != nil {
 			done()
 			return ins, nil, c.Fail(1, "%s: %s", name, vfs.Reason(err))
 		}
-		ins[i], opened = in, append(opened, one)
+		ins[i], closers[i] = in, closer
 	}
 	return ins, done, nil
 }
 
-// twoOperands complains unless there are exactly two.
-func twoOperands(c *shell.Call, names []string) error {
-	switch len(names) {
-	case 0:
-		return cli.Misuse(c, "missing operand")
-	case 1:
-		return cli.Misuse(c, "missing operand after %s", cli.QuoteCurly(names[0]))
-	case 2:
-		return nil
-	}
-	return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[2]))
-}
-
 func (s *commState) compare() error {
 	a, b := &s.sides[0], &s.sides[1]
-	if err := s.advance(0); err != nil {
-		return err
-	}
-	if err := s.advance(1); err != nil {
-		return err
-	}
-	for !a.over || !b.over {
-		order := 0
+	for order := 0; ; {
+		for i := range s.sides {
+			if i == 0 && order <= 0 || i == 1 && order >= 0 {
+				if err := s.advance(i); err != nil {
+					return err
+				}
+			}
+		}
 		switch {
+		case a.over && b.over:
+			return s.finish()
 		case a.over:
 			order = 1
 		case b.over:
@@ -118,33 +97,18 @@ func (s *commState) compare() error {
 		default:
 			order = bytes.Compare(a.line, b.line)
 		}
-		if err := s.step(order); err != nil {
+		switch {
+		case order < 0:
+			s.print(0, a.line)
+		case order > 0:
+			s.print(1, b.line)
+		default:
+			s.print(2, b.line)
+		}
+		if err := s.c.Stdout.Err(); err != nil {
 			return err
 		}
 	}
-	return s.finish()
-}
-
-func (s *commState) step(order int) error {
-	column, line := 2, s.sides[1].line
-	switch {
-	case order < 0:
-		column, line = 0, s.sides[0].line
-	case order > 0:
-		column = 1
-	}
-	s.print(column, line)
-	if order <= 0 {
-		if err := s.advance(0); err != nil {
-			return err
-		}
-	}
-	if order >= 0 {
-		if err := s.advance(1); err != nil {
-			return err
-		}
-	}
-	return s.c.Stdout.Err()
 }
 
 func (s *commState) print(column int, line []byte) {

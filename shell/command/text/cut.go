@@ -2,9 +2,12 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,75 +34,64 @@ type cutter struct {
 }
 
 func runCut(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	k := cutter{sep: []byte{'\t'}, end: '\n', out: c.Stdout}
+	names, err := k.parse(c)
 	if err != nil {
 		return err
 	}
-	k := cutter{sep: []byte{'\t'}, end: '\n', out: c.Stdout}
-	if err := k.parse(c, opts); err != nil {
-		return err
-	}
-	for in := range c.Inputs(names) {
-		if err := cli.Finish(c, k.copy(in.Reader)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.Each(c, c.Inputs(names), func(in shell.Input) error { return k.copy(in.Reader) })
 }
 
-func (k *cutter) parse(c *shell.Call, opts []cli.Option) error {
+func (k *cutter) parse(c *shell.Call) (names []string, err error) {
 	var list string
 	var complement, sepGiven bool
-	for _, o := range opts {
-		switch o.Name {
-		case "b", "c", "f":
+	names, err = cli.Parse(c, cli.Flags{
+		"b c f": func(o cli.Option) error {
 			if k.mode != 0 {
 				return cli.Misuse(c, "only one list may be specified")
 			}
 			k.mode, list = o.Name[0], o.Value
-		case "d":
-			if _, n := utf8.DecodeRuneInString(o.Value); n < len(o.Value) {
+			return nil
+		},
+		"d": func(sep string) error {
+			if _, n := utf8.DecodeRuneInString(sep); n < len(sep) {
 				return cli.Misuse(c, "the delimiter must be a single character")
 			}
-			k.sep, sepGiven = []byte(o.Value), true
-			if o.Value == "" {
-				k.sep = []byte{0}
-			}
-		case "s":
-			k.onlyFields = true
-		case "complement":
-			complement = true
-		case "output-delimiter":
-			k.outSep, k.outGiven = []byte(o.Value), true
-		case "z":
-			k.end = 0
-		}
-	}
+			k.sep, sepGiven = []byte(cmp.Or(sep, "\x00")), true
+			return nil
+		},
+		"output-delimiter": func(sep string) { k.outSep, k.outGiven = []byte(sep), true },
+		"s":                &k.onlyFields, "complement": &complement, "z": cli.Set(&k.end, 0),
+	})
 	switch {
+	case err != nil:
+		return nil, err
 	case k.mode == 0:
-		return cli.Misuse(c, "you must specify a list of bytes, characters, or fields")
+		return nil, cli.Misuse(c, "you must specify a list of bytes, characters, or fields")
 	case k.mode != 'f' && sepGiven:
-		return cli.Misuse(c, "an input delimiter may be specified only when operating on fields")
+		return nil, cli.Misuse(c, "an input delimiter may be specified only when operating on fields")
 	case k.mode != 'f' && k.onlyFields:
-		return cli.Misuse(c, "suppressing non-delimited lines makes sense\n\tonly when operating on fields")
-	}
-	if k.mode == 'f' && !k.outGiven {
+		return nil, cli.Misuse(c, "suppressing non-delimited lines makes sense\n\tonly when operating on fields")
+	case k.mode == 'f' && !k.outGiven:
 		k.outSep = k.sep
 	}
-	return k.parseList(c, list, complement)
+	if err := k.parseList(list, complement); err != nil {
+		return nil, c.UsageError(err)
+	}
+	return names, nil
 }
 
-func (k *cutter) parseList(c *shell.Call, list string, complement bool) error {
+func (k *cutter) parseList(list string, complement bool) error {
 	what := map[byte]string{'b': "byte/character", 'c': "byte/character", 'f': "field"}[k.mode]
-	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-		s, why := parseSpan(part, what)
-		if why != "" {
-			return cli.Misuse(c, "%s", why)
+	for part := range strings.FieldsFuncSeq(list, isListSeparator) {
+		s, err := parseSpan(part, what)
+		if err != nil {
+			return err
 		}
 		k.list = append(k.list, s)
 	}
 	if len(k.list) == 0 {
-		return cli.Misuse(c, "%s", numberedFrom1(what))
+		return numberedFrom1(what)
 	}
 	k.list = mergeSpans(k.list)
 	if complement {
@@ -108,51 +100,51 @@ func (k *cutter) parseList(c *shell.Call, list string, complement bool) error {
 	return nil
 }
 
-func numberedFrom1(what string) string {
+// isListSeparator reports whether r separates the items of an option's value.
+func isListSeparator(r rune) bool { return r == ',' || r == ' ' || r == '\t' }
+
+func numberedFrom1(what string) error {
 	if what == "field" {
-		return "fields are numbered from 1"
+		return errors.New("fields are numbered from 1")
 	}
-	return "byte/character positions are numbered from 1"
+	return errors.New("byte/character positions are numbered from 1")
 }
 
-// parseSpan reads N, N-, -M or N-M; why is empty if it makes sense.
-func parseSpan(text, what string) (s span, why string) {
+// parseSpan reads N, N-, -M or N-M.
+func parseSpan(text, what string) (s span, err error) {
 	from, to, isRange := strings.Cut(text, "-")
 	if !isRange {
 		to = from
 	}
 	if text == "-" {
-		return s, "invalid range with no endpoint: -"
+		return s, errors.New("invalid range with no endpoint: -")
 	}
 	s = span{1, math.MaxInt}
-	for _, end := range []struct {
-		text string
-		n    *int
-	}{{from, &s.from}, {to, &s.to}} {
-		if end.text == "" {
+	for i, n := range []*int{&s.from, &s.to} {
+		end := [2]string{from, to}[i]
+		if end == "" {
 			continue
 		}
-		n, err := strconv.Atoi(end.text)
+		*n, err = strconv.Atoi(end)
 		switch {
-		case strings.Trim(end.text, "0123456789") != "":
-			return s, "invalid " + map[string]string{"field": "field value", "byte/character": "byte/character position"}[what] +
-				" " + cli.QuoteCurly(text)
+		case strings.Trim(end, "0123456789") != "":
+			return s, fmt.Errorf("invalid %s ‘%s’", map[string]string{"field": "field value",
+				"byte/character": "byte/character position"}[what], text)
 		case err != nil:
-			return s, map[string]string{"field": "field number ", "byte/character": "byte/character offset "}[what] +
-				cli.QuoteCurly(end.text) + " is too large"
-		case n == 0:
+			return s, fmt.Errorf("%s ‘%s’ is too large", map[string]string{"field": "field number",
+				"byte/character": "byte/character offset"}[what], end)
+		case *n == 0:
 			return s, numberedFrom1(what)
 		}
-		*end.n = n
 	}
 	if s.from > s.to {
-		return s, "invalid decreasing range"
+		return s, errors.New("invalid decreasing range")
 	}
-	return s, ""
+	return s, nil
 }
 
 func mergeSpans(list []span) []span {
-	sort.Slice(list, func(i, j int) bool { return list[i].from < list[j].from })
+	slices.SortFunc(list, func(a, b span) int { return a.from - b.from })
 	out := list[:1]
 	for _, s := range list[1:] {
 		last := &out[len(out)-1]
@@ -205,12 +197,8 @@ func (k *cutter) copy(in *stream.Reader) error {
 func (k *cutter) oneField(block []byte, field int) {
 	sep := k.sep[0]
 	for len(block) > 0 {
-		i := bytes.IndexByte(block, k.end)
-		if i < 0 {
-			i = len(block)
-		}
-		line := block[:i]
-		block = block[min(i+1, len(block)):]
+		var line []byte
+		line, block, _ = cli.CutLine(block, k.end)
 		j := bytes.IndexByte(line, sep)
 		if j < 0 {
 			if !k.onlyFields {

@@ -5,14 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
 	"hako/shell/vfs"
 )
 
@@ -20,7 +21,8 @@ var Diff = shell.Command{Name: "diff", Run: runDiff}
 
 // A differ is one run of diff.
 type differ struct {
-	c *shell.Call
+	c   *shell.Call
+	ctx context.Context
 
 	style                                      byte // 'n', 'u', 'c', 'y', 'e'
 	context                                    int
@@ -28,41 +30,44 @@ type differ struct {
 	loose, fold, allSpace, spaceChange         bool
 	trailingSpace, tabs, blankLines, stripCR   bool
 	noCommon, leftColumn, initialTab, oneSided bool
-	function, ignoreLines                      *regexp.Regexp
+	function, ignoreLines                      *regex.Regexp
 	labels, exclude                            []string
 	width                                      int
-	words                                      string // the options as given, for headers in directories
-	title                                      string // printed before the differences of a file in a directory
+	words                                      string // the given options, for the title
+	title                                      string // printed before the differences of files in directories
 	held                                       int64
 }
 
 func runDiff(ctx context.Context, c *shell.Call) error {
-	d := &differ{c: c, style: 'n', context: 3, width: 130}
-	call := *c
-	call.Args = splitCounts(c.Args)
-	opts, operands, err := call.Options()
+	d := &differ{c: c, ctx: ctx, style: 'n', context: 3, width: 130}
+	defer d.release(0)
+	words := c.Args
+	c.Args = splitCounts(words)
+	operands, err := d.parse()
 	if err != nil {
-		return cli.WithStatus(err, 2)
+		return err
 	}
-	for _, o := range opts {
-		if err := d.option(o); err != nil {
-			return err
-		}
-	}
-	d.words = optionWords(c.Args, operands)
+	d.words = optionWords(words, operands)
 	switch {
-	case len(operands) == 0 || len(operands) == 1 && operands[0] == "-":
-		return d.pipedPair(ctx)
-	case len(operands) == 1:
-		return cmpUsage(c, "missing operand after '%s'", operands[0])
+	case len(operands) == 1 && operands[0] != "-":
+		return cli.Misuse(c, "missing operand after '%s'", operands[0])
 	case len(operands) > 2:
-		return cmpUsage(c, "extra operand '%s'", operands[2])
+		return cli.Misuse(c, "extra operand '%s'", operands[2])
 	}
-	return d.operands(ctx, operands[0], operands[1])
+	return cli.StatusOr(d.run(operands))
 }
 
-// splitCounts lets -U and -C have their number behind them or as the next word,
-// and -3 stand for -U3, which getopt cannot know.
+// run compares the operands and returns the exit status.
+func (d *differ) run(operands []string) (status int, err error) {
+	defer catch(&err)
+	if len(operands) < 2 {
+		return d.pipedPair(), nil
+	}
+	return d.operands(operands[0], operands[1]), nil
+}
+
+// splitCounts joins -U and -C with their number if that is the next word, and replaces -3
+// by -U3. A spec cannot express this.
 func splitCounts(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -81,7 +86,7 @@ func splitCounts(args []string) []string {
 	return out
 }
 
-// optionWords is the command line without its operands.
+// optionWords returns the command line without its operands.
 func optionWords(args, operands []string) string {
 	words := slices.Clone(args)
 	for _, o := range slices.Backward(operands) {
@@ -102,53 +107,45 @@ func optionWords(args, operands []string) string {
 	return text
 }
 
-func (d *differ) option(o cli.Option) error {
-	flags := map[string]*bool{"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold,
-		"w": &d.allSpace,
+func (d *differ) parse() (operands []string, err error) {
+	operands, err = cli.Parse(d.c, cli.Flags{
+		"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold, "w": &d.allSpace,
 		"b": &d.spaceChange, "Z": &d.trailingSpace, "E": &d.tabs, "B": &d.blankLines, "strip-trailing-cr": &d.stripCR,
-		"T":                     &d.initialTab,
-		"suppress-common-lines": &d.noCommon, "left-column": &d.leftColumn, "unidirectional-new-file": &d.oneSided}
-	if f := flags[o.Name]; f != nil {
-		*f = true
-		d.loose = d.fold || d.allSpace || d.spaceChange || d.trailingSpace || d.tabs || d.stripCR
-		return nil
-	}
-	switch o.Name {
-	case "u", "c", "y", "e":
-		d.style = o.Name[0]
-	case "normal":
-		d.style = 'n'
-	case "U", "C":
-		return d.contextLines(o)
-	case "L":
-		d.labels = append(d.labels, o.Value)
-	case "x":
-		d.exclude = append(d.exclude, o.Value)
-	case "X":
-		text, err := d.c.FS.ReadFile(d.c.Path(o.Value))
-		if err != nil {
-			return d.c.Fail(2, "%s: %s", o.Value, vfs.Reason(err))
-		}
-		d.exclude = append(d.exclude, strings.Fields(string(text))...)
-	case "p":
-		d.function = regexp.MustCompile(`^[[:alpha:]$_]`)
-		if d.style == 'n' {
-			d.style = 'c'
-		}
-	case "F", "I":
-		return d.pattern(o)
-	case "W":
-		n, err := strconv.Atoi(o.Value)
-		if err != nil || n < 1 {
-			return cmpUsage(d.c, "invalid width '%s'", o.Value)
-		}
-		d.width = min(n, 1<<16)
-	case "n", "S", "l":
-		return d.c.Fail(2, "option '-%s' is not available here", o.Name)
-	}
-	return nil
+		"T": &d.initialTab, "suppress-common-lines": &d.noCommon, "left-column": &d.leftColumn,
+		"unidirectional-new-file": &d.oneSided, "L": &d.labels, "x": &d.exclude, "n S l": cli.Unavailable,
+		"u c y e": func(o cli.Option) error { d.style = o.Name[0]; return nil },
+		"normal":  cli.Set(&d.style, 'n'),
+		"U C":     d.contextLines,
+		"X": func(name string) error {
+			text, err := d.c.FS.ReadFile(d.c.Path(name))
+			if err != nil {
+				return fmt.Errorf("%s: %s", name, vfs.Reason(err))
+			}
+			d.exclude = append(d.exclude, strings.Fields(string(text))...)
+			return nil
+		},
+		"p": func() error {
+			if d.style == 'n' {
+				d.style = 'c'
+			}
+			return d.pattern(&d.function, "^[[:alpha:]$_]")
+		},
+		"F": func(text string) error { return d.pattern(&d.function, text) },
+		"I": func(text string) error { return d.pattern(&d.ignoreLines, text) },
+		"W": func(text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return cli.Misuse(d.c, "invalid width '%s'", text)
+			}
+			d.width = min(n, 1<<16)
+			return nil
+		},
+	})
+	d.loose = d.fold || d.allSpace || d.spaceChange || d.trailingSpace || d.tabs || d.stripCR
+	return operands, err
 }
 
+// contextLines is -U and -C.
 func (d *differ) contextLines(o cli.Option) error {
 	d.style = o.Name[0] | 0x20
 	if o.Value == "" {
@@ -156,81 +153,77 @@ func (d *differ) contextLines(o cli.Option) error {
 	}
 	n, err := strconv.Atoi(o.Value)
 	if err != nil || n < 0 {
-		return cmpUsage(d.c, "invalid context length '%s'", o.Value)
+		return cli.Misuse(d.c, "invalid context length '%s'", o.Value)
 	}
 	d.context = min(n, 1<<30)
 	return nil
 }
 
-func (d *differ) pattern(o cli.Option) error {
-	re, err := regexp.Compile(cli.TranslateRegexp(o.Value, "grep"))
-	if err != nil {
-		return d.c.Fail(2, "%s: Invalid regular expression", o.Value)
+// pattern compiles a pattern that lives until the command ends.
+func (d *differ) pattern(to **regex.Regexp, text string) (err error) {
+	*to, err = regex.Compile(text, regex.Options{Done: d.ctx.Done(), Hold: d.hold})
+	if err != nil && fault.KindOf(err) == fault.Other {
+		return fmt.Errorf("%s: Invalid regular expression", text)
 	}
-	if o.Name == "F" {
-		d.function = re
-	} else {
-		d.ignoreLines = re
-	}
-	return nil
+	return err
 }
 
-// operands compares two names: files, directories, or a file with the one of
-// the same name in a directory.
-func (d *differ) operands(ctx context.Context, one, two string) error {
-	infos := [2]fs.FileInfo{}
-	trouble := false
-	for i, name := range []string{one, two} {
-		fi, err := d.stat(name)
-		if err != nil && !d.newFile {
-			d.c.WarnFile(name, err)
-			trouble = true
-		}
-		infos[i] = fi
+// operands compares two names: files, directories, or a file with the file of the same
+// name in a directory.
+func (d *differ) operands(one, two string) int {
+	a, aErr := d.stat(one)
+	b, bErr := d.stat(two)
+	if !d.newFile && d.reportErrors(one, aErr, two, bErr) || a == nil && b == nil {
+		return 2
 	}
-	if trouble || infos[0] == nil && infos[1] == nil {
-		return shell.Status(2)
-	}
-	isDir := [2]bool{infos[0] != nil && infos[0].IsDir(), infos[1] != nil && infos[1].IsDir()}
-	switch {
-	case isDir[0] && isDir[1]:
-		return d.dirs(ctx, one, two, nil)
-	case isDir[0] && !shell.IsStdin(two) && infos[1] != nil:
+	switch aDir, bDir := isDirInfo(a), isDirInfo(b); {
+	case aDir && bDir:
+		return d.dirs(one, two, nil)
+	case aDir && !shell.IsStdin(two) && b != nil:
 		one = cli.Join(one, cli.Base(two))
-	case isDir[1] && !shell.IsStdin(one) && infos[0] != nil:
+	case bDir && !shell.IsStdin(one) && a != nil:
 		two = cli.Join(two, cli.Base(one))
 	}
-	return d.pair(ctx, one, two)
+	return d.pair(one, two)
 }
 
-func (d *differ) stat(name string) (fs.FileInfo, error) {
-	if shell.IsStdin(name) {
-		return d.c.FS.Stat("/dev/null")
+// reportErrors reports the errors of two files, and whether there were any.
+func (d *differ) reportErrors(one string, errOne error, two string, errTwo error) bool {
+	if errOne != nil {
+		d.c.WarnFile(one, errOne)
 	}
-	fi, err := d.c.FS.Stat(d.c.Path(name))
+	if errTwo != nil {
+		d.c.WarnFile(two, errTwo)
+	}
+	return errOne != nil || errTwo != nil
+}
+
+func isDirInfo(fi fs.FileInfo) bool { return fi != nil && fi.IsDir() }
+
+func (d *differ) stat(name string) (fs.FileInfo, error) {
+	full := d.c.Path(name)
+	if shell.IsStdin(name) {
+		full = "/dev/null"
+	}
+	fi, err := d.c.FS.Stat(full)
 	if err != nil {
 		return nil, err
 	}
 	return fi, nil
 }
 
-// pair compares two files; what is missing counts as empty if -N says so.
-func (d *differ) pair(ctx context.Context, one, two string) error {
-	defer d.release()
-	var files [2]*diffFile
-	for i, name := range []string{one, two} {
-		f := &diffFile{name: name, time: time.Unix(0, 0)}
-		files[i] = f
+// pair compares two files. With -N a missing file counts as empty.
+func (d *differ) pair(one, two string) int {
+	defer d.release(d.held)
+	files := [2]*diffFile{{name: one, time: time.Unix(0, 0)}, {name: two, time: time.Unix(0, 0)}}
+	for _, f := range files {
 		if err := d.read(f); err != nil {
-			if e := cli.Stopped(ctx, d.c); e != nil {
-				return e
-			}
-			d.c.WarnFile(name, err)
-			return shell.Status(2)
+			check(cli.Stopped(d.ctx, d.c))
+			d.c.WarnFile(f.name, err)
+			return 2
 		}
 	}
-	d.applyLabels(&files)
-	return d.report(ctx, &files)
+	return d.report(files)
 }
 
 func (d *differ) read(f *diffFile) error {
@@ -256,41 +249,30 @@ func (d *differ) read(f *diffFile) error {
 }
 
 // report prints the differences between two loaded files.
-func (d *differ) report(ctx context.Context, files *[2]*diffFile) error {
+func (d *differ) report(files [2]*diffFile) int {
+	for i := range min(2, len(d.labels)) {
+		files[i].label = d.labels[i]
+	}
 	a, b := files[0], files[1]
 	equal := bytes.Equal(a.data, b.data)
 	if !equal && !d.text && (a.binary() || b.binary()) {
 		fmt.Fprintf(d.c.Stdout, "Binary files %s and %s differ\n", a.name, b.name)
-		return errDiffer
-	}
-	if !equal && d.brief && !d.loose && !d.blankLines && d.ignoreLines == nil {
-		return d.differ(a, b)
+		return 1
 	}
 	var list []change
-	if !equal || d.style == 'y' {
-		var err error
-		if list, err = d.changes(ctx, files); err != nil {
-			return err
-		}
+	differ := !equal
+	if exact := !d.loose && !d.blankLines && d.ignoreLines == nil; !equal && !(d.brief && exact) || d.style == 'y' {
+		list = d.changes(files)
+		differ = slices.ContainsFunc(list, func(c change) bool { return !c.ignored })
 	}
-	real := slices.ContainsFunc(list, func(c change) bool { return !c.ignored })
 	switch {
-	case real && d.brief:
-		return d.differ(a, b)
-	case !real && d.same:
+	case differ && d.brief:
+		fmt.Fprintf(d.c.Stdout, "Files %s and %s differ\n", a.name, b.name)
+	case !differ && d.same:
 		fmt.Fprintf(d.c.Stdout, "Files %s and %s are identical\n", a.name, b.name)
-		return nil
-	case !real && d.style != 'y':
-		return nil
+	case differ || d.style == 'y':
+		p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
+		check(p.print(list))
 	}
-	p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
-	if err := p.print(list); err != nil || !real {
-		return err
-	}
-	return errDiffer
-}
-
-func (d *differ) differ(a, b *diffFile) error {
-	fmt.Fprintf(d.c.Stdout, "Files %s and %s differ\n", a.name, b.name)
-	return errDiffer
+	return cli.BoolInt(differ)
 }

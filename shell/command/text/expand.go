@@ -2,6 +2,8 @@ package text
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -32,22 +34,21 @@ func (t tabStops) next(column int) (stop int, ok bool) {
 }
 
 // parseTabs reads "4" or "4,8,12" or "4,/8".
-func parseTabs(c *shell.Call, text string) (t tabStops, err error) {
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+func parseTabs(text string) (t tabStops, err error) {
+	for word := range strings.FieldsFuncSeq(text, isListSeparator) {
 		digits := strings.TrimLeft(word, "/+")
 		n, err := strconv.Atoi(digits)
 		switch {
 		case strings.Trim(digits, "0123456789") != "" || digits == "":
-			return t, c.Fail(1, "tab size contains invalid character(s): %s",
-				cli.QuoteCurly(strings.TrimLeft(digits, "0123456789")))
+			return t, fmt.Errorf("tab size contains invalid character(s): ‘%s’", strings.TrimLeft(digits, "0123456789"))
 		case err != nil || n > math.MaxInt32:
-			return t, c.Fail(1, "tab stop is too large %s", cli.QuoteCurly(digits))
+			return t, fmt.Errorf("tab stop is too large ‘%s’", digits)
 		case n == 0:
-			return t, c.Fail(1, "tab size cannot be 0")
+			return t, errors.New("tab size cannot be 0")
 		case word != digits:
 			t.every = n
 		case len(t.list) > 0 && n <= t.list[len(t.list)-1]:
-			return t, c.Fail(1, "tab sizes must be ascending")
+			return t, errors.New("tab sizes must be ascending")
 		default:
 			t.list = append(t.list, n)
 		}
@@ -71,36 +72,15 @@ func oldTabs(args []string) []string {
 
 func runExpand(ctx context.Context, c *shell.Call) error {
 	c.Args = oldTabs(c.Args)
-	opts, names, err := c.Options()
+	tabs, initial := tabStops{every: 8}, false
+	names, err := cli.Parse(c, cli.Flags{
+		"i": &initial,
+		"t": func(list string) (err error) { tabs, err = parseTabs(list); return err },
+	})
 	if err != nil {
 		return err
 	}
-	tabs, initial := tabStops{every: 8}, false
-	for _, o := range opts {
-		if o.Name == "i" {
-			initial = true
-		} else if tabs, err = parseTabs(c, o.Value); err != nil {
-			return err
-		}
-	}
-	return eachText(c, names, func(line []byte) { expandLine(c, line, tabs, initial) })
-}
-
-// eachText has the lines of all inputs printed one by one.
-func eachText(c *shell.Call, names []string, print func(line []byte)) error {
-	for in := range c.Inputs(names) {
-		err := cli.EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
-			print(line)
-			if ended {
-				c.Stdout.WriteByte('\n')
-			}
-			return c.Stdout.Err()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.MapLines(c, c.Inputs(names), func(line []byte) { expandLine(c, line, tabs, initial) })
 }
 
 func expandLine(c *shell.Call, line []byte, tabs tabStops, initial bool) {

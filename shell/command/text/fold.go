@@ -1,8 +1,9 @@
 package text
 
 import (
+	"bytes"
 	"context"
-	"strconv"
+	"math"
 	"unicode/utf8"
 
 	"hako/shell"
@@ -20,36 +21,15 @@ type folder struct {
 
 func runFold(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-w")
-	opts, names, err := c.Options()
+	f := folder{width: 80, out: c.Stdout}
+	names, err := cli.Parse(c, cli.Flags{
+		"s": &f.blanks, "b": &f.bytes,
+		"w": cli.NumberInRange(&f.width, 1, math.MaxInt, "invalid number of columns: ‘%s’"),
+	})
 	if err != nil {
 		return err
 	}
-	f := folder{width: 80, out: c.Stdout}
-	for _, o := range opts {
-		switch o.Name {
-		case "w":
-			if f.width, err = strconv.Atoi(o.Value); err != nil || f.width < 1 {
-				return c.Fail(1, "invalid number of columns: %s%s", cli.QuoteCurly(o.Value), rangeWords(err == nil))
-			}
-		case "s":
-			f.blanks = true
-		case "b":
-			f.bytes = true
-		}
-	}
-	for in := range c.Inputs(names) {
-		err := cli.EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
-			f.line(line)
-			if ended {
-				f.out.WriteByte('\n')
-			}
-			return f.out.Err()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.MapLines(c, c.Inputs(names), f.line)
 }
 
 // line prints one line in pieces.
@@ -61,7 +41,7 @@ func (f *folder) line(line []byte) {
 			return
 		}
 		if f.blanks {
-			if cut := lastBlank(line[:n]); cut > 0 {
+			if cut := bytes.LastIndexAny(line[:n], " \t") + 1; cut > 0 {
 				n = cut
 			}
 		}
@@ -71,7 +51,7 @@ func (f *folder) line(line []byte) {
 	}
 }
 
-// fit is how many bytes of the line fit into the width: at least one character.
+// fit returns how many bytes of the line fit into the width: at least one character.
 func (f *folder) fit(line []byte) int {
 	pos := plainRun(line[:min(len(line), f.width)])
 	column := pos
@@ -86,7 +66,7 @@ func (f *folder) fit(line []byte) int {
 	return pos
 }
 
-// plainRun is how many bytes at the start of b take a column each.
+// plainRun returns how many bytes at the start of b take one column each.
 func plainRun(b []byte) int {
 	for i, c := range b {
 		if c < ' ' || c >= utf8.RuneSelf {
@@ -96,7 +76,7 @@ func plainRun(b []byte) int {
 	return len(b)
 }
 
-// after is the column behind the first character of b, and its length.
+// after returns the column after the first character of b, and its length.
 func (f *folder) after(column int, b []byte) (next, size int) {
 	if f.bytes {
 		return column + 1, 1
@@ -117,14 +97,4 @@ func (f *folder) after(column int, b []byte) (next, size int) {
 		return column + 1, 1
 	}
 	return column + cli.RuneWidth(r), size
-}
-
-// lastBlank is the position after the last blank of b, or 0.
-func lastBlank(b []byte) int {
-	for i := len(b); i > 0; i-- {
-		if isBlank(b[i-1]) {
-			return i
-		}
-	}
-	return 0
 }

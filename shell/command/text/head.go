@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -13,12 +12,11 @@ import (
 
 var Head = shell.Command{Name: "head", Run: runHead}
 
-// headTail holds what head and tail have in common.
+// headTail is the state that head and tail share.
 type headTail struct {
+	unit
 	n        int64
-	bytes    bool
-	sign     byte // as written before the number, or 0
-	end      byte
+	sign     byte // before the number, or 0
 	quiet    bool
 	verbose  bool
 	headings int
@@ -26,44 +24,37 @@ type headTail struct {
 
 func runHead(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-n")
-	opts, names, err := c.Options()
+	h := headTail{n: 10, unit: unit{end: '\n'}}
+	names, err := cli.Parse(c, cli.Flags{
+		"n c": h.setCount, "q": h.setQuiet, "v": h.setVerbose, "z": cli.Set(&h.end, 0),
+	})
 	if err != nil {
 		return err
-	}
-	h := headTail{n: 10, end: '\n'}
-	for _, o := range opts {
-		if err := h.set(c, o); err != nil {
-			return err
-		}
 	}
 	return h.each(c, names, h.head)
 }
 
-func (h *headTail) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "q":
-		h.quiet, h.verbose = true, false
-	case "v":
-		h.verbose, h.quiet = true, false
-	case "z":
-		h.end = 0
-	case "n", "c":
-		text := o.Value
-		h.sign = 0
-		if text != "" && (text[0] == '-' || text[0] == '+') {
-			h.sign, text = text[0], text[1:]
-		}
-		h.bytes = o.Name == "c"
-		var ok bool
-		if h.n, ok = cli.ParseAmount(text); !ok {
-			return c.Fail(1, "invalid number of %s: %s", map[bool]string{true: "bytes", false: "lines"}[h.bytes],
-				cli.QuoteCurly(o.Value))
-		}
+func (h *headTail) setQuiet()   { h.quiet, h.verbose = true, false }
+func (h *headTail) setVerbose() { h.quiet, h.verbose = false, true }
+
+// setCount is -n and -c.
+func (h *headTail) setCount(o cli.Option) error {
+	text, what := o.Value, "lines"
+	if h.bytes = o.Name == "c"; h.bytes {
+		what = "bytes"
+	}
+	h.sign = 0
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		h.sign, text = text[0], text[1:]
+	}
+	var ok bool
+	if h.n, ok = cli.ParseAmount(text); !ok {
+		return fmt.Errorf("invalid number of %s: ‘%s’", what, o.Value)
 	}
 	return nil
 }
 
-// each opens the operands, prints their headings and calls f.
+// each opens the operands, prints their headings and calls f with them.
 func (h *headTail) each(c *shell.Call, names []string, f func(*shell.Call, shell.Input) error) error {
 	h.verbose = h.verbose || len(names) > 1 && !h.quiet
 	open := c.Open
@@ -78,13 +69,10 @@ func (h *headTail) each(c *shell.Call, names []string, f func(*shell.Call, shell
 		}
 		c.Warn("cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	for in := range cli.Inputs(c, names, open, failed) {
+	return cli.Each(c, cli.Inputs(c, names, open, failed), func(in shell.Input) error {
 		h.heading(c, in.Name)
-		if err := cli.Finish(c, f(c, in)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return f(c, in)
+	})
 }
 
 func (h *headTail) heading(c *shell.Call, name string) {
@@ -98,78 +86,44 @@ func (h *headTail) heading(c *shell.Call, name string) {
 	h.headings++
 }
 
+// head copies the first n units and leaves the rest unread.
 func (h *headTail) head(c *shell.Call, in shell.Input) error {
-	switch {
-	case h.sign == '-':
+	if h.sign == '-' {
 		return h.allButLast(c, in)
-	case h.bytes:
-		return headBytes(c, in, h.n)
 	}
-	return headLines(c, in, h.n, h.end)
-}
-
-// headLines copies n lines and leaves the rest unread.
-func headLines(c *shell.Call, in shell.Input, n int64, end byte) error {
-	for n > 0 {
+	for n := h.n; n > 0; {
 		b, err := in.Chunk()
 		if err != nil {
 			return cli.NotEOF(err)
 		}
-		have := int64(bytes.Count(b, []byte{end}))
+		have, cut := h.count(b), len(b)
 		if have >= n {
-			cut := afterLines(b, end, n)
-			_, err = c.Stdout.Write(b[:cut])
-			in.Unread(b, len(b)-cut)
-			return err
+			cut = h.after(b, n)
 		}
 		n -= have
-		if _, err := c.Stdout.Write(b); err != nil {
+		if _, err := c.Stdout.Write(b[:cut]); err != nil {
 			return err
 		}
+		in.Unread(b, len(b)-cut)
 	}
 	return nil
 }
 
-func headBytes(c *shell.Call, in shell.Input, n int64) error {
-	for n > 0 {
-		b, err := in.Chunk()
-		if err != nil {
-			return cli.NotEOF(err)
-		}
-		take := min(n, int64(len(b)))
-		if _, err := c.Stdout.Write(b[:take]); err != nil {
-			return err
-		}
-		in.Unread(b, len(b)-int(take))
-		n -= take
-	}
-	return nil
-}
-
-// allButLast copies everything but the last n lines or bytes.
+// allButLast copies everything except the last n units.
 func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
-	l := tailBuffer{gauge: c.Limiter, end: h.end}
+	l := tailBuffer{unit: h.unit, limiter: c.Limiter}
 	defer l.free()
-	if err := l.fill(in.Reader, func() error { return h.release(c, &l) }); err != nil {
+	printFirst := func() error { // the blocks that cannot belong to the last n
+		for len(l.blocks) > 1 && l.units-l.blocks[0].units >= h.n {
+			if _, err := c.Stdout.Write(l.blocks[0].data); err != nil {
+				return err
+			}
+			l.drop()
+		}
+		return nil
+	}
+	if err := l.fill(in.Reader, printFirst); err != nil {
 		return err
 	}
-	if h.bytes {
-		return l.writeBytes(c.Stdout, 0, max(0, l.size-h.n))
-	}
-	return l.writeLines(c.Stdout, l.total()-h.n)
-}
-
-// release prints the leading blocks that cannot belong to the last n.
-func (h *headTail) release(c *shell.Call, l *tailBuffer) error {
-	for len(l.blocks) > 1 {
-		first := l.blocks[0]
-		if h.bytes && l.size-int64(len(first.data)) < h.n || !h.bytes && l.lines-first.lines < h.n {
-			break
-		}
-		if _, err := c.Stdout.Write(first.data); err != nil {
-			return err
-		}
-		l.drop()
-	}
-	return nil
+	return l.writeFirst(c.Stdout, l.total()-h.n)
 }

@@ -12,26 +12,16 @@ import (
 var Rev = shell.Command{Name: "rev", Run: runRev}
 
 func runRev(ctx context.Context, c *shell.Call) error {
-	_, names, err := c.Options()
+	names, err := cli.Parse(c, nil)
 	if err != nil {
 		return err
 	}
 	var buf []byte
 	failed := func(name string, err error) { c.Warn("cannot open %s: %s", name, vfs.Reason(err)) }
-	for in := range cli.Inputs(c, names, c.Open, failed) {
-		err := cli.EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
-			buf = appendReversed(buf[:0], line)
-			if ended {
-				buf = append(buf, '\n')
-			}
-			_, err := c.Stdout.Write(buf)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.MapLines(c, cli.Inputs(c, names, c.Open, failed), func(line []byte) {
+		buf = appendReversed(buf[:0], line)
+		c.Stdout.Write(buf)
+	})
 }
 
 // appendReversed appends the characters of line from last to first.

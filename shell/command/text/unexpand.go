@@ -4,31 +4,22 @@ import (
 	"context"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Unexpand = shell.Command{Name: "unexpand", Run: runUnexpand}
 
 func runUnexpand(ctx context.Context, c *shell.Call) error {
 	c.Args = oldTabs(c.Args)
-	opts, names, err := c.Options()
+	tabs, all, first := tabStops{every: 8}, false, false
+	names, err := cli.Parse(c, cli.Flags{
+		"a": &all, "first-only": &first,
+		"t": func(list string) (err error) { all = true; tabs, err = parseTabs(list); return err },
+	})
 	if err != nil {
 		return err
 	}
-	tabs, all, first := tabStops{every: 8}, false, false
-	for _, o := range opts {
-		switch o.Name {
-		case "a":
-			all = true
-		case "first-only":
-			first = true
-		case "t":
-			all = true
-			if tabs, err = parseTabs(c, o.Value); err != nil {
-				return err
-			}
-		}
-	}
-	return eachText(c, names, func(line []byte) { unexpandLine(c, line, tabs, all && !first) })
+	return cli.MapLines(c, c.Inputs(names), func(line []byte) { unexpandLine(c, line, tabs, all && !first) })
 }
 
 // unexpandLine gathers blanks and writes as many tabs for them as there are
@@ -59,27 +50,21 @@ func unexpandLine(c *shell.Call, line []byte, tabs tabStops, all bool) {
 }
 
 func unexpandBlanks(c *shell.Call, blanks []byte, column int, tabs tabStops) int {
-	spaces, lone := 0, false // lone: the pending tab stands for one space so far
-	flushLone := func(more bool) {
-		if lone && more {
-			c.Stdout.WriteByte('\t')
-		} else if lone {
-			c.Stdout.WriteByte(' ')
-		}
-		lone = false
-	}
+	spaces, lone := 0, false // lone: a tab that stands for one space so far is pending
 	for _, b := range blanks {
+		if lone {
+			c.Stdout.WriteByte('\t')
+			lone = false
+		}
 		stop, known := tabs.next(column)
-		if !known {
-			flushLone(true)
+		switch {
+		case !known:
 			pad(c, ' ', spaces)
 			spaces = 0
 			c.Stdout.WriteByte(b)
 			column++
 			continue
-		}
-		flushLone(true)
-		if b == '\t' {
+		case b == '\t':
 			c.Stdout.WriteByte('\t')
 			column, spaces = stop, 0
 			continue
@@ -87,15 +72,15 @@ func unexpandBlanks(c *shell.Call, blanks []byte, column int, tabs tabStops) int
 		column++
 		spaces++
 		if column == stop {
-			if spaces == 1 {
-				lone = true
-			} else {
+			if lone = spaces == 1; !lone {
 				c.Stdout.WriteByte('\t')
 			}
 			spaces = 0
 		}
 	}
-	flushLone(false)
+	if lone {
+		c.Stdout.WriteByte(' ')
+	}
 	pad(c, ' ', spaces)
 	return column
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -31,15 +30,23 @@ type uniqState struct {
 
 func runUniq(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-f")
-	opts, names, err := c.Options()
+	u := uniqState{end: '\n', width: -1, allMode: "none", out: c.Stdout}
+	names, err := cli.Parse(c, cli.Flags{
+		"c": &u.count, "d": &u.onlyRepeated, "u": &u.onlyUnique, "i": &u.fold, "D": &u.all, "z": cli.Set(&u.end, 0),
+		"all-repeated": func(mode string) { u.all, u.allMode = true, cmp.Or(mode, u.allMode) },
+		"group": func(mode string) error {
+			u.group = cmp.Or(mode, "separate")
+			if !slices.Contains([]string{"separate", "prepend", "append", "both"}, u.group) {
+				return cli.Misuse(c, "invalid argument ‘%s’ for ‘--group’", mode)
+			}
+			return nil
+		},
+		"f": cli.Number(&u.fields, 0, 1<<62-1, "%s: invalid number of fields to skip"),
+		"s": cli.Number(&u.chars, 0, 1<<62-1, "%s: invalid number of bytes to skip"),
+		"w": cli.Number(&u.width, 0, 1<<62-1, "%s: invalid number of bytes to compare"),
+	})
 	if err != nil {
 		return err
-	}
-	u := uniqState{end: '\n', width: -1, allMode: "none", out: c.Stdout}
-	for _, o := range opts {
-		if err := u.set(c, o); err != nil {
-			return err
-		}
 	}
 	switch {
 	case len(names) > 2:
@@ -52,49 +59,6 @@ func runUniq(ctx context.Context, c *shell.Call) error {
 		names = []string{"-"}
 	}
 	return u.files(c, names)
-}
-
-func (u *uniqState) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "c":
-		u.count = true
-	case "d":
-		u.onlyRepeated = true
-	case "u":
-		u.onlyUnique = true
-	case "i":
-		u.fold = true
-	case "z":
-		u.end = 0
-	case "D":
-		u.all = true
-	case "all-repeated":
-		u.all = true
-		if o.Value != "" {
-			u.allMode = o.Value
-		}
-	case "group":
-		u.group = cmp.Or(o.Value, "separate")
-		if !slices.Contains([]string{"separate", "prepend", "append", "both"}, u.group) {
-			return cli.Misuse(c, "invalid argument %s for %s", cli.QuoteCurly(o.Value), cli.QuoteCurly("--group"))
-		}
-	case "f":
-		return uniqNumber(c, o.Value, &u.fields, "fields to skip")
-	case "s":
-		return uniqNumber(c, o.Value, &u.chars, "bytes to skip")
-	case "w":
-		return uniqNumber(c, o.Value, &u.width, "bytes to compare")
-	}
-	return nil
-}
-
-func uniqNumber(c *shell.Call, text string, n *int64, what string) error {
-	v, err := strconv.ParseUint(text, 10, 62)
-	if err != nil {
-		return c.Fail(1, "%s: invalid number of %s", text, what)
-	}
-	*n = int64(v)
-	return nil
 }
 
 func (u *uniqState) files(c *shell.Call, names []string) error {
