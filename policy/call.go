@@ -36,7 +36,7 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 	}
 	// A function may print anything, and its name says nothing about what it
 	// changes; its body was walked for that.
-	w.made = pipeInput{kind: inputUnknown}
+	w.made = unknownInput
 	if f.maybe {
 		w.effects(words)
 		w.sc.dirs, w.ok = nil, nil
@@ -216,7 +216,7 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 			if f.splits && w.p.checks.opaque {
 				all = append(all, unknownArgs()...) // how many there are is not known
 			}
-			all = append(all, value{f.text, f.late, f.loose})
+			all = append(all, f.value)
 			w.cost.keep(argSize + 8)
 		}
 	}
@@ -273,7 +273,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 			opt := w.one(a.Value)
 			w.attributes(opt.text, cmd.Args)
 			exported = exported || strings.HasPrefix(opt.text, "-") && strings.Contains(opt.text, "x")
-			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{text: opt.text, late: opt.late, loose: opt.loose}))
+			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{value: opt}))
 		}
 		w.declaresBlind(cmd, a)
 	}
@@ -362,14 +362,14 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	}
 	w.redirectName(r)
 	v := w.one(r.Word)
-	target := word{text: v.text, late: v.late, loose: v.loose, src: r.Word}
+	target := word{value: v, src: r.Word}
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
 		w.sc.input = pipeInput{kind: inputUnknown, file: r.Op == syntax.RdrIn && !target.late}
 	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
 		w.wrote = true
 	}
 	w.cost.spend(costJudge)
-	words := []word{{text: r.Op.String()}, target}
+	words := []word{literal(r.Op.String()), target}
 	c := w.newCommand(words)
 	if f := c.judgeRedirect(r.Op.String(), target); f.effect != Allow || target.late {
 		w.refuse(words, &f)
@@ -381,7 +381,7 @@ func (w *walker) redirectName(r *syntax.Redirect) {
 	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
 		return
 	}
-	w.sets(strings.Trim(r.N.Value, "{}"), value{text: "1", late: true})
+	w.sets(strings.Trim(r.N.Value, "{}"), someNumber)
 }
 
 // sets judges and notes a variable that is set by other means than x=y.
@@ -395,7 +395,7 @@ func (w *walker) sets(name string, v value) {
 func (w *walker) inputText(v value) {
 	w.sc.input = pipeInput{kind: inputKnown, text: v.text}
 	if v.late {
-		w.sc.input = pipeInput{kind: inputUnknown}
+		w.sc.input = unknownInput
 	}
 }
 
@@ -424,12 +424,12 @@ func (w *walker) substitution(part *syntax.CmdSubst) value {
 			return anything // cat $(find .) may find 'a /etc/passwd'
 		}
 		if out.number {
-			return value{text: "1", late: true}
+			return someNumber
 		}
 		if !out.sure {
 			return value{late: true} // $(find . -name nope)/etc/passwd
 		}
-		return value{text: insideName, late: true}
+		return someName
 	}
 	return anything
 }
@@ -479,8 +479,8 @@ func (w *walker) testPath(x syntax.TestExpr) {
 	}
 	v := w.again(src)
 	c := w.newCommand(nil)
-	w.refuse([]word{{text: "[["}, {text: v.text, late: v.late, loose: v.loose, src: src}},
-		c.path(word{text: v.text, late: v.late, loose: v.loose, src: src}))
+	file := word{value: v, src: src}
+	w.refuse([]word{literal("[["), file}, c.path(file))
 }
 
 // again evaluates a word whose insides were judged before.

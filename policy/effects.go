@@ -30,7 +30,7 @@ func (w *walker) effects(words []word) {
 		}
 	case "getopts":
 		if len(args) > 1 {
-			w.set(args[1].text, value{text: insideName, late: true})
+			w.set(args[1].text, someName)
 			w.set("OPTARG", anything)
 		}
 	case "unset":
@@ -114,10 +114,10 @@ func (w *walker) readInto(args []word) {
 	w.cost.spend(costSource*len(w.sc.input.text) + costEntry*len(args))
 	v := anything
 	if w.sc.input.kind == inputConfined {
-		v = value{text: insideName, late: true}
+		v = someName
 	}
 	if w.sc.input.kind == inputKnown && strings.Trim(w.sc.input.text, "0123456789 \n") == "" {
-		v = value{text: "1", late: true}
+		v = someNumber
 	}
 	w.set("REPLY", v)
 	w.set("MAPFILE", v)
@@ -170,7 +170,7 @@ func (w *walker) shift(args []word) {
 // output says what is known about a command's standard output.
 func (w *walker) output(words []word) pipeInput {
 	w.cost.spend(costWord + costSource*len(words))
-	unknown := pipeInput{kind: inputUnknown}
+	unknown := unknownInput
 	args := words[1:]
 	switch words[0].text {
 	case "true", "false", ":", "test", "[":
@@ -339,7 +339,7 @@ func madeTemp(args []word) string {
 func parents(args []word) (all []word) {
 	for _, a := range args {
 		if path.IsAbs(a.text) {
-			all = append(all, word{text: path.Dir(a.text), late: a.late, loose: a.loose})
+			all = append(all, word{value: value{path.Dir(a.text), a.late, a.loose}})
 		}
 	}
 	return all
@@ -353,10 +353,10 @@ func (w *walker) some(f pipeInput) pipeInput {
 	w.cost.spend(2 * costText * len(f.text))
 	var items []word
 	for _, s := range strings.Fields(f.text) {
-		items = append(items, word{text: s})
+		items = append(items, literal(s))
 	}
 	if w.common(items).loose {
-		return pipeInput{kind: inputUnknown}
+		return unknownInput
 	}
 	return confinedInput
 }
@@ -370,7 +370,7 @@ func (w *walker) staysInside(args []word) bool {
 		if i := strings.IndexByte(t, '='); i >= 0 && strings.HasPrefix(t, "-") {
 			t = t[i+1:]
 		}
-		if a.loose || c.path(word{text: t}) != nil || goesUp(t) {
+		if a.loose || c.path(literal(t)) != nil || goesUp(t) {
 			return false
 		}
 		if strings.Contains(t, "/") && (strings.ContainsAny(t, " \t\n\\") || strings.Contains(t, "%n") ||
@@ -419,14 +419,14 @@ func (w *walker) xargsOutput(args []word) pipeInput {
 			}
 		}
 	}
-	return pipeInput{kind: inputUnknown}
+	return unknownInput
 }
 
 // grepOutput knows that grep passes lines on, or names files it was given.
 func (w *walker) grepOutput(args []word) pipeInput {
 	for _, a := range args {
 		if strings.HasPrefix(a.text, "--label") {
-			return pipeInput{kind: inputUnknown} // what it prints instead of a name
+			return unknownInput // what it prints instead of a name
 		}
 	}
 	for _, a := range args {
@@ -442,7 +442,7 @@ func (w *walker) grepOutput(args []word) pipeInput {
 		out.git = w.cost.sifted(out.git, args)
 		return out
 	}
-	return pipeInput{kind: inputUnknown}
+	return unknownInput
 }
 
 func (w *walker) gitOutput(args []word) pipeInput {
@@ -470,7 +470,7 @@ func (w *walker) gitOutput(args []word) pipeInput {
 			}
 		}
 	}
-	return pipeInput{kind: inputUnknown}
+	return unknownInput
 }
 
 func hasAny(args []word, texts ...string) bool {

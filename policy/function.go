@@ -50,7 +50,7 @@ func (w *walker) argsOf(words []word) []value {
 		if a.splits && w.p.checks.opaque {
 			return unknownArgs() // f $x: which is the second nobody knows
 		}
-		args[i] = value{a.text, a.late, a.loose}
+		args[i] = a.value
 	}
 	return args
 }

@@ -21,7 +21,7 @@ func (w *walker) job(s *syntax.Stmt) {
 	w.jobs++
 	w.apart(func() { w.statement(s) })
 	w.jobs--
-	w.made = pipeInput{kind: inputUnknown}
+	w.made = unknownInput
 }
 
 // kill judges the shell's own kill, which knows the jobs of its script and no

@@ -21,11 +21,11 @@ func (w *walker) forClause(cmd *syntax.ForClause) {
 	}
 	items := w.appendFields(nil, iter.Items)
 	if !iter.InPos.IsValid() {
-		items = append(items, word{text: insideName, late: true})
+		items = append(items, word{value: someName})
 		if w.sc.args != nil {
 			items = items[:0]
 			for _, v := range w.sc.args {
-				items = append(items, word{text: v.text, late: v.late, loose: v.loose})
+				items = append(items, word{value: v})
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func (w *walker) loopValues(loop syntax.Node, items []word) []value {
 	}
 	out := make([]value, 0, len(items)+1)
 	for _, it := range items {
-		out = append(out, value{it.text, it.late, it.loose})
+		out = append(out, it.value)
 	}
 	if len(items) == 0 {
 		out = append(out, value{late: true})
@@ -75,7 +75,7 @@ func (w *walker) common(items []word) value {
 			return anything
 		}
 	}
-	return value{text: insideName, late: true}
+	return someName
 }
 
 // loop walks a body that may run many times or never.
@@ -146,11 +146,11 @@ func (w *walker) forgetVariables(node syntax.Node) {
 			}
 		case *syntax.BinaryArithm:
 			if word, ok := n.X.(*syntax.Word); ok && isAssignment(n.Op) {
-				w.set(word.Lit(), value{text: "1", late: true})
+				w.set(word.Lit(), someNumber)
 			}
 		case *syntax.UnaryArithm:
 			if word, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.Inc || n.Op == syntax.Dec) {
-				w.set(word.Lit(), value{text: "1", late: true})
+				w.set(word.Lit(), someNumber)
 			}
 		}
 		return true
@@ -168,7 +168,7 @@ func later(a *syntax.Assign) value {
 	}
 	switch part := part.(type) {
 	case *syntax.ArithmExp:
-		return value{text: "1", late: true}
+		return someNumber
 	case *syntax.Lit:
 		if part.Value != "" && strings.Trim(part.Value, "0123456789") == "" {
 			return value{text: part.Value, late: true}

@@ -146,7 +146,7 @@ func looseLong(prog *program, w word) (o option, given bool) {
 			kind, ok = findLong(prog.long, key)
 		}
 	}
-	return option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}, given
+	return option{name: "--" + key, kind: kind, val: w.with(val)}, given
 }
 
 func looseShort(prog *program, w word, options []option) (_ []option, given bool) {
@@ -156,7 +156,7 @@ func looseShort(prog *program, w word, options []option) (_ []option, given bool
 		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) &&
 			strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
 			o.kind = prog.short[at+1]
-			o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
+			o.val = w.with(t[i+1:])
 			return append(options, o), i+1 < len(t) || w.late
 		}
 		options = append(options, o)
@@ -183,7 +183,7 @@ func usualOptions(name string, args []word) []word {
 	rest := args[1:]
 	var out []word
 	for _, letter := range args[0].text {
-		out = append(out, word{text: "-" + string(letter)})
+		out = append(out, literal("-"+string(letter)))
 		if strings.ContainsRune("fCXbTVKNHgLIF", letter) && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
@@ -217,7 +217,7 @@ func (c *command) nestedInFd(args []word) *finding {
 			joined, given = letters[at+1:], true // -xrm
 		}
 		if given {
-			words = append([]word{{text: joined, late: args[i].late}}, words...)
+			words = append([]word{{value: value{text: joined, late: args[i].late}}}, words...)
 		}
 		end := 0
 		for end < len(words) && words[end].text != ";" {
@@ -248,7 +248,7 @@ func (c *command) nestedInGo(args []word) *finding {
 			continue
 		}
 		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
-		val := word{text: text, late: args[i].late}
+		val := word{value: value{text: text, late: args[i].late}}
 		kind, _ := findLong(builtin("go").words("flags"), key)
 		tells := inList(" exec toolexec vettool ", key)
 		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
@@ -271,7 +271,7 @@ func (c *command) nestedInMake(args []word) *finding {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
 		if strings.HasSuffix(name, "!") && !strings.HasPrefix(name, "-") {
-			if f := c.nestedScript(word{text: text, late: w.late}); f != nil {
+			if f := c.nestedScript(word{value: value{text: text, late: w.late}}); f != nil {
 				return f // X!=id runs id
 			}
 		}
@@ -280,7 +280,7 @@ func (c *command) nestedInMake(args []word) *finding {
 		if !ok || w.late || !shell && !inList(makeTools(), name) {
 			continue
 		}
-		if f := c.nestedScript(word{text: text}); f != nil {
+		if f := c.nestedScript(literal(text)); f != nil {
 			f.where = "make: " + name + "= (" + f.where + ")"
 			return f
 		}

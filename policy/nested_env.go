@@ -22,9 +22,9 @@ func (c *command) orders(name string, v value) *finding {
 	case name == "TAR_OPTIONS":
 		return c.commandsIn(c.p.commandOptionsOf("tar"), fieldsOf(v.text))
 	case name == "GOFLAGS":
-		return c.nestedInGo(append([]word{{text: "build"}}, fieldsOf(v.text)...))
+		return c.nestedInGo(append(literals("build"), fieldsOf(v.text)...))
 	case inList(listed("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
-		f := c.nestedScript(word{text: strings.TrimLeft(v.text, "!|")})
+		f := c.nestedScript(literal(strings.TrimLeft(v.text, "!|")))
 		if f == nil || !f.ruled {
 			return nil // most values are no scripts
 		}
@@ -37,7 +37,7 @@ func (c *command) orders(name string, v value) *finding {
 func fieldsOf(text string) []word {
 	var out []word
 	for _, s := range strings.Fields(text) {
-		out = append(out, word{text: s})
+		out = append(out, literal(s))
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func (w *walker) obeys(name string, v value) {
 		return
 	}
 	name, _, _ = strings.Cut(name, "[")
-	c := w.newCommand([]word{{text: name}})
+	c := w.newCommand(literals(name))
 	w.refuse(nil, c.orders(name, v))
 }
 
@@ -61,8 +61,8 @@ func (w *walker) declaresBlind(cmd *syntax.DeclClause, a *syntax.Assign) {
 	}
 	v := w.again(a.Value)
 	if a.Name == nil || strings.HasPrefix(strings.TrimSpace(v.text), "(") {
-		c := w.newCommand([]word{{text: cmd.Variant.Value}})
-		w.refuse(nil, c.evaluating(cmd.Variant.Value, []word{{text: v.text, late: v.late}}))
+		c := w.newCommand(literals(cmd.Variant.Value))
+		w.refuse(nil, c.evaluating(cmd.Variant.Value, []word{{value: value{text: v.text, late: v.late}}}))
 	}
 	w.cost.spend(costSource * len(cmd.Args))
 	if a.Name == nil || !refers(cmd) {

@@ -55,7 +55,7 @@ func (c *command) gitNames(sub string, a *arguments) *finding {
 	}
 	for _, w := range ops {
 		if address, ok := strings.CutPrefix(w.text, "ext::"); ok && sub != "grep" {
-			return c.nestedScript(word{text: address, late: w.late})
+			return c.nestedScript(word{value: value{text: address, late: w.late}})
 		}
 	}
 	return nil
@@ -80,7 +80,7 @@ func (c *command) gitSettings(args []word) ([]word, *finding) {
 				setting = next.text
 			}
 			name, _, _ := strings.Cut(setting, "=")
-			if f := c.gitValue(name, word{late: true}); f != nil {
+			if f := c.gitValue(name, word{value: value{late: true}}); f != nil {
 				return nil, f
 			}
 		}
@@ -102,7 +102,7 @@ func (c *command) gitSetting(w word) *finding {
 	if !ok {
 		return nil
 	}
-	return c.gitValue(key, word{text: text, late: w.late, loose: w.loose, src: w.src})
+	return c.gitValue(key, w.with(text))
 }
 
 // gitCommands are the settings whose value is a command.
@@ -129,7 +129,7 @@ func (c *command) gitValue(key string, val word) *finding {
 	var f *finding
 	switch {
 	case strings.HasPrefix(key, "alias.") && !script && !val.late:
-		f = c.nestedWords(append([]word{{text: "git"}}, fieldsOf(text)...))
+		f = c.nestedWords(append(literals("git"), fieldsOf(text)...))
 	case strings.HasPrefix(key, "credential.") && !script && !val.late && !strings.HasPrefix(text, "/"):
 		return nil // the name of a helper of git's
 	default:

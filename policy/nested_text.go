@@ -31,7 +31,7 @@ func (c *command) sedRuns(text string) *finding {
 	if strings.TrimSpace(text) == "" {
 		return refusal("sed: e", "it runs what sed has read, which nobody has judged", "use sed to change text only")
 	}
-	f := c.nestedScript(word{text: text})
+	f := c.nestedScript(literal(text))
 	if f != nil {
 		f.where = "sed: e (" + f.where + ")"
 	}
@@ -94,7 +94,7 @@ func (c *command) awkRuns(how, text string, plain bool) *finding {
 		return refusal("awk: "+how, "the command it runs is put together at run time",
 			"write the command as one string, or use a pipe of the shell")
 	}
-	f := c.nestedScript(word{text: ansiC(strings.ReplaceAll(text, `\/`, "/"))})
+	f := c.nestedScript(literal(ansiC(strings.ReplaceAll(text, `\/`, "/"))))
 	if f != nil {
 		f.where = "awk: " + how + " (" + f.where + ")"
 	}

@@ -90,7 +90,7 @@ func (c *command) nestedBehindOptions(name string, args []word) *finding {
 			}
 			return nil
 		case shell && (key == "-c" || len(key) > 3 && strings.HasPrefix("--call", key)):
-			val := word{text: text, late: args[i].late}
+			val := word{value: value{text: text, late: args[i].late}}
 			if !given && i+1 < len(args) {
 				val = args[i+1]
 			}
@@ -106,7 +106,7 @@ func (c *command) nestedBehindOptions(name string, args []word) *finding {
 func (c *command) nestedInJava(args []word) *finding {
 	for _, w := range args {
 		if key, text, ok := strings.Cut(strings.TrimPrefix(w.text, "-J"), "="); ok && breaksDown(key) {
-			return c.nestedScript(word{text: text, late: w.late})
+			return c.nestedScript(word{value: value{text: text, late: w.late}})
 		}
 	}
 	return nil

@@ -8,14 +8,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A value is what a variable holds as far as it is known.
+// A value is a text as far as it is known before the script runs.
 type value struct {
-	text        string
-	late, loose bool
+	text  string // the known parts; the others count as empty
+	late  bool   // some part is only known at run time
+	loose bool   // that part may be anything, such as a path outside the root
 }
 
-// anything is a value that nothing is known about.
-var anything = value{late: true, loose: true}
+// Values that are only known at run time.
+var (
+	anything   = value{late: true, loose: true}
+	someNumber = value{text: "1", late: true}
+	someName   = value{text: insideName, late: true} // of a file inside the root
+)
 
 // bare reports whether part is a plain $x or ${x}.
 func bare(part *syntax.ParamExp) bool {
@@ -41,7 +46,7 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	w.subscript(name, part.Index, v)
 	switch {
 	case part.Names != 0, part.Length:
-		return value{text: "1", late: true}
+		return someNumber
 	case part.Excl:
 		return w.indirect(part, v)
 	case part.Slice != nil:
@@ -79,7 +84,7 @@ func (w *walker) lookup(name string) (value, bool) {
 		if len(w.sc.dirs) == 1 {
 			return value{text: w.sc.dirs[0], late: true}, true
 		}
-		return value{text: insideName, late: true}, true
+		return someName, true
 	case "IFS":
 		return value{text: " \t\n"}, true // cat x${IFS}../y has three words
 	case "OLDPWD", "PATH", "SHELL", "0", "REPLY", "TMPDIR", "OPTARG", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE",
@@ -88,7 +93,7 @@ func (w *walker) lookup(name string) (value, bool) {
 	case "!":
 		return value{text: ownJob, late: true}, true
 	case "?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS":
-		return value{text: "1", late: true}, true
+		return someNumber, true
 	}
 	if v, ok := w.positional(name); ok {
 		return v, true
@@ -162,7 +167,7 @@ func joined(args []value) value {
 func (w *walker) indirect(part *syntax.ParamExp, v value) value {
 	if part.Index != nil {
 		w.evaluated(v.text, "${!"+part.Param.Value+"}")
-		return value{text: "1", late: true} // ${!a[@]}, the indices
+		return someNumber // ${!a[@]}, the indices
 	}
 	w.evaluates(v, "${!"+part.Param.Value+"}", 0)
 	if v.late || part.Exp != nil {

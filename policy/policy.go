@@ -152,7 +152,7 @@ func (p *Policy) Call(argv []string) Verdict {
 	}
 	words := make([]word, len(argv))
 	for i, s := range argv {
-		words[i] = word{text: s}
+		words[i] = literal(s)
 	}
 	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), input: confinedInput, expanded: true}
 	return c.bounded(c.judge)
@@ -176,7 +176,7 @@ func (p *Policy) Redirect(op, file string) Verdict {
 		v.Why, v.Hint = "there is no policy", "start with a profile: virtual, host, container or outside"
 		return v
 	}
-	words := []word{{text: op}, {text: file}}
+	words := literals(op, file)
 	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), expanded: true}
 	return c.bounded(func() finding { return c.judgeRedirect(op, words[1]) })
 }

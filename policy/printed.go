@@ -7,7 +7,7 @@ func echoed(args []word) pipeInput {
 	options := true
 	for i, a := range args {
 		if a.late {
-			return pipeInput{kind: inputUnknown}
+			return unknownInput
 		}
 		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
 			if strings.Contains(a.text, "e") {
@@ -34,7 +34,7 @@ func endsText(text string) bool {
 func echoedEscapes(args []word) pipeInput {
 	f := echoed(args)
 	if endsText(f.text) {
-		return pipeInput{kind: inputUnknown}
+		return unknownInput
 	}
 	if f.kind == inputKnown {
 		f.text = ansiC(f.text)
@@ -46,7 +46,7 @@ func echoedEscapes(args []word) pipeInput {
 func printed(args []word) pipeInput {
 	for _, a := range args {
 		if a.late {
-			return pipeInput{kind: inputUnknown}
+			return unknownInput
 		}
 	}
 	if len(args) > 0 && args[0].text == "--" {
@@ -57,12 +57,12 @@ func printed(args []word) pipeInput {
 	}
 	for _, a := range args {
 		if endsText(a.text) {
-			return pipeInput{kind: inputUnknown} // printf '%s\0' a b is two words to xargs -0
+			return unknownInput // printf '%s\0' a b is two words to xargs -0
 		}
 	}
 	format, rest := ansiC(args[0].text), args[1:]
 	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {
-		return pipeInput{kind: inputUnknown}
+		return unknownInput
 	}
 	var b strings.Builder
 	for first := true; first || len(rest) > 0 && strings.Contains(format, "%"); first = false {
@@ -78,7 +78,7 @@ func printed(args []word) pipeInput {
 			}
 		}
 		if b.Len() > 1<<16 {
-			return pipeInput{kind: inputUnknown}
+			return unknownInput
 		}
 	}
 	return pipeInput{kind: inputKnown, text: b.String()}
@@ -97,7 +97,7 @@ func printfName(args []word) (word, bool) {
 		return word{}, false
 	}
 	if args[0].text != "-v" {
-		return word{text: args[0].text[2:], late: args[0].late}, true
+		return word{value: value{text: args[0].text[2:], late: args[0].late}}, true
 	}
 	if len(args) == 1 {
 		return word{}, false

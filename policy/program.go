@@ -204,7 +204,7 @@ func (c *command) longOption(a *arguments, name string, prog *program, w word, n
 	if !ok {
 		return false, c.unlisted(name, "--"+key, prog)
 	}
-	o := option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}
+	o := option{name: "--" + key, kind: kind, val: w.with(val)}
 	if (kind == ':' || kind == '@') && !given {
 		if next == nil {
 			return false, nil // the program itself will complain
@@ -240,7 +240,7 @@ func (c *command) shortOptions(a *arguments, name string, prog *program, w word,
 			a.options = append(a.options, o)
 			continue
 		}
-		o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
+		o.val = w.with(t[i+1:])
 		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
 		if !given && kind != '?' && next != nil {
 			o.val, took, given = *next, true, true
@@ -338,7 +338,7 @@ func (c *command) anyWord(w word) *finding {
 		if piece[0] != '/' && piece[0] != '.' && !strings.Contains(piece, "../") {
 			continue
 		}
-		if f := c.file(word{text: piece, late: w.late}, false); f != nil {
+		if f := c.file(word{value: value{text: piece, late: w.late}}, false); f != nil {
 			return f
 		}
 	}

@@ -207,7 +207,7 @@ func (r *awkReader) output(c *command) *finding {
 		if ok && !strings.Contains(name, `\`) && (after == "" || strings.IndexByte(";}\n", after[0]) >= 0) {
 			r.printing = false
 			r.i = len(r.s) - len(after)
-			if f := c.file(word{text: name}, true); f != nil {
+			if f := c.file(literal(name), true); f != nil {
 				f.where = "awk: >"
 				return f
 			}

@@ -47,7 +47,7 @@ func (c *command) makeVariable(name string, val word) *finding {
 			strings.HasPrefix(w.text, "-specs=") {
 			return refusal("make: "+name+"=", "the compiler would run or load what "+w.text+" names", "leave it out")
 		}
-		if f := c.anyWord(word{text: w.text, late: val.late}); f != nil {
+		if f := c.anyWord(word{value: value{text: w.text, late: val.late}}); f != nil {
 			return f
 		}
 	}
@@ -88,10 +88,10 @@ func (c *command) compilerFlags(where string, flags []word, late bool) *finding 
 		if loadsCode(w.text) || i > 0 && loadsCode(flags[i-1].text+" "+w.text) {
 			return refusal(where, "the compiler would run or load what "+w.text+" names", "leave it out")
 		}
-		if f := c.anyWord(word{text: behindFlag(w.text), late: late}); f != nil {
+		if f := c.anyWord(word{value: value{text: behindFlag(w.text), late: late}}); f != nil {
 			return f
 		}
-		if f := c.anyWord(word{text: w.text, late: late}); f != nil {
+		if f := c.anyWord(word{value: value{text: w.text, late: late}}); f != nil {
 			return f
 		}
 	}
@@ -270,7 +270,7 @@ func (c *command) ctest(args []word) *finding {
 func (c *command) makeVariables(args []word) *finding {
 	for _, w := range args {
 		if name, text, ok := strings.Cut(w.text, "="); ok && !strings.HasPrefix(name, "-") {
-			if f := c.makeVariable(name, word{text: text, late: w.late, loose: w.loose, src: w.src}); f != nil {
+			if f := c.makeVariable(name, w.with(text)); f != nil {
 				return f
 			}
 		} else if strings.HasPrefix(w.text, "--eval") || strings.HasPrefix(w.text, "-E") {

@@ -215,7 +215,7 @@ func (c *command) changeDir(args []word) *finding {
 		if home == "" {
 			home = "/home"
 		}
-		return c.file(word{text: home}, false)
+		return c.file(literal(home), false)
 	}
 	for _, w := range args {
 		if f := c.entersGit(w); f != nil && c.p.opts.Root != "" {

@@ -76,7 +76,7 @@ func goDir(args []word) (dir word, rest []word, ok bool) {
 	case key != "-C" && key != "--C":
 		return word{}, nil, false
 	case given:
-		return word{text: text, late: args[0].late, loose: args[0].loose, src: args[0].src}, args[1:], true
+		return args[0].with(text), args[1:], true
 	}
 	return args[min(1, len(args)-1)], args[min(2, len(args)):], true
 }
@@ -87,7 +87,7 @@ func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding
 	if !ok || sub == "env" && (name == "w" || name == "u") {
 		return false, c.refused("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
 	}
-	val := word{text: text, late: w.late, loose: w.loose, src: w.src}
+	val := w.with(text)
 	if kind != 0 && !given && len(rest) > 0 && !valueless(sub, name) {
 		val, took, given = rest[0], true, true
 	}

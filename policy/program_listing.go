@@ -130,7 +130,7 @@ func anyPart(pattern, p string) bool {
 
 // sifted is what grep lets through of the paths in .git that it reads.
 func (b *costMeter) sifted(git string, args []word) string {
-	a, f := (&command{cost: b, p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", builtin("grep"), args)
+	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).sort("grep", builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git
 	}

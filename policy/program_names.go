@@ -33,7 +33,7 @@ func (c *command) backups(a *arguments, names ...string) *finding {
 		if suffix.late || strings.ContainsAny(suffix.text, "/*") || w.late && !plainSuffix {
 			return c.refused(names[0], "what the backup is called is only known at run time", "use a plain suffix such as .bak")
 		}
-		if f := c.guarded(word{text: w.text + suffix.text}); f != nil {
+		if f := c.guarded(literal(w.text + suffix.text)); f != nil {
 			return f
 		}
 	}
@@ -101,7 +101,7 @@ func (c *command) unpack(name string, a *arguments) *finding {
 func (c *command) downloads(addresses []word) *finding {
 	for _, w := range addresses {
 		for _, name := range savedAs(w.text) {
-			if f := c.guarded(word{text: name}); f != nil && c.p.opts.Root != "" {
+			if f := c.guarded(literal(name)); f != nil && c.p.opts.Root != "" {
 				return f
 			}
 		}

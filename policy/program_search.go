@@ -74,7 +74,7 @@ func (c *command) searched(args []word) found {
 	}
 	starts := args[:n]
 	if n == 0 {
-		starts = []word{{text: "."}}
+		starts = literals(".")
 	}
 	for _, start := range starts {
 		if c.p.checks.strict && c.holdsGit(start) {
@@ -244,7 +244,7 @@ func (s *search) one(on truth) truth {
 	if inList(" -exec -ok -execdir -okdir ", name) {
 		return s.command(on)
 	}
-	value := word{late: true}
+	value := word{value: value{late: true}}
 	if findTakes(name) > 0 && s.at < len(s.words) {
 		value = s.words[s.at]
 		s.at++

@@ -225,7 +225,7 @@ func (r *sedReader) file(cmd string, written bool) *finding {
 	if written && r.c.frozen {
 		return refusal("sed: "+cmd, "the script writes a file", "print instead")
 	}
-	f := r.c.file(word{text: name}, written)
+	f := r.c.file(literal(name), written)
 	if f != nil {
 		f.where = "sed: " + cmd
 	}

@@ -15,7 +15,7 @@ func (c *command) makeWords(a *arguments) *finding {
 		if !isVar {
 			continue
 		}
-		if f := c.makeVariable(name, word{text: text, late: w.late, loose: w.loose, src: w.src}); f != nil {
+		if f := c.makeVariable(name, w.with(text)); f != nil {
 			return f
 		}
 	}

@@ -54,9 +54,9 @@ func (c *command) uvRuns(words []word, module bool) *finding {
 	name := words[0].text
 	switch {
 	case module:
-		words = append([]word{{text: "python"}, {text: "-m"}}, words...)
+		words = append(literals("python", "-m"), words...)
 	case name == "-" || strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw"):
-		words = append([]word{{text: "python"}}, words...)
+		words = append(literals("python"), words...)
 	}
 	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1,
 		wrote: c.wrote, linked: c.linked}

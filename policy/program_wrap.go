@@ -139,7 +139,7 @@ func judgeEval(c *command, args []word) *finding {
 		text.WriteString(w.text)
 		late = late || w.late
 	}
-	return c.innerScript(word{text: text.String(), late: late})
+	return c.innerScript(word{value: value{text: text.String(), late: late}})
 }
 
 func judgeTrap(c *command, args []word) *finding {
@@ -229,7 +229,7 @@ func (c *command) xargsInner(inner []word) *finding {
 // readWords are the words that come in through the pipe, as far as known.
 // xargs has its own quoting and separators; text that needs them is unknown.
 func (c *command) readWords(own *arguments, lines bool) []word {
-	unknown := []word{{late: true, loose: true, splits: !lines}}
+	unknown := []word{{value: anything, splits: !lines}}
 	_, zero := own.get("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
 	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero &&
@@ -247,7 +247,7 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 			return r == ' ' || r == '\n' || r == '\t' ||
 				r == 0
 		}) {
-			out = append(out, word{text: s})
+			out = append(out, literal(s))
 			if len(out) > 64 {
 				return unknown
 			}
@@ -256,9 +256,9 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 	case inputUnknown:
 		return unknown
 	}
-	out := []word{{text: insideName}}
+	out := literals(insideName)
 	if name, _, some := strings.Cut(c.input.git, "\n"); some {
-		out = append(out, word{text: name})
+		out = append(out, literal(name))
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func plainWord(src *syntax.Word) word {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if expandable(part.Value) || i == 0 && strings.HasPrefix(part.Value, "~") {
-				return word{late: true, src: src}
+				return word{value: value{late: true}, src: src}
 			}
 			text.WriteString(unescape(part.Value))
 		case *syntax.SglQuoted:
@@ -129,15 +129,15 @@ func plainWord(src *syntax.Word) word {
 			for _, inner := range part.Parts {
 				lit, ok := inner.(*syntax.Lit)
 				if !ok {
-					return word{late: true, src: src}
+					return word{value: value{late: true}, src: src}
 				}
 				text.WriteString(unescapeQuoted(lit.Value))
 			}
 		default:
-			return word{late: true, src: src}
+			return word{value: value{late: true}, src: src}
 		}
 	}
-	return word{text: text.String(), src: src}
+	return word{value: value{text: text.String()}, src: src}
 }
 
 // expandable reports whether the shell makes something else of unquoted text.

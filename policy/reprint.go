@@ -23,13 +23,13 @@ const needsBash = `[ "${BASH_VERSION-}" ] || { echo 'this script is written for 
 // script is denied.
 func Reprint(f *syntax.File) (string, Verdict) {
 	if bad := foreign(f); bad != nil {
-		return "", bad.verdict([]word{{text: bad.where}})
+		return "", bad.verdict(literals(bad.where))
 	}
 	text, ok := spelled(f)
 	if !ok {
 		bad := refusal("syntax", "it can not be spelled so that every shell reads the same",
 			"write it more simply, one command a line")
-		return "", bad.verdict([]word{{text: "script"}})
+		return "", bad.verdict(literals("script"))
 	}
 	if !portable(f, text) {
 		text = needsBash + text

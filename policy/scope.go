@@ -30,6 +30,8 @@ const (
 // command that reads names from a pipe was judged with its source in sight.
 var confinedInput = pipeInput{kind: inputConfined}
 
+var unknownInput = pipeInput{kind: inputUnknown}
+
 // A scope is what the walk knows at one point of the script. The maps are
 // shared between copies and copied before they are changed.
 type scope struct {

@@ -26,7 +26,7 @@ func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 	}
 	defer func() {
 		if over := overran(recover()); over != nil {
-			out = []Verdict{over.verdict([]word{{text: "script"}})}
+			out = []Verdict{over.verdict(literals("script"))}
 		}
 	}()
 	cost := newCostMeter()
@@ -171,7 +171,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	w.cost.spend(costStmt)
 	w.cost.enter()
 	defer w.cost.leave()
-	w.ok, w.made = nil, pipeInput{kind: inputUnknown}
+	w.ok, w.made = nil, unknownInput
 	switch {
 	case s.Background && w.mayStart():
 		w.job(s)
@@ -202,7 +202,7 @@ func (w *walker) statement(s *syntax.Stmt) {
 		w.ok = nil
 	}
 	if !printsOnce(s) {
-		w.made = pipeInput{kind: inputUnknown}
+		w.made = unknownInput
 	}
 }
 
@@ -334,7 +334,7 @@ func (w *walker) binary(cmd *syntax.BinaryCmd) {
 	w.sc.merge(&before)
 	w.ok = ok
 	if printed {
-		w.made = pipeInput{kind: inputUnknown}
+		w.made = unknownInput
 	}
 }
 

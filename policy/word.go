@@ -10,14 +10,25 @@ import (
 
 // A word is one word of a command as far as it is known before it runs.
 type word struct {
-	text  string // what is known; parts that are not count as empty
-	late  bool   // some part is only known at run time
-	loose bool   // that part may spell anything, a path outside the root too
-	src   *syntax.Word
-
+	value
+	src    *syntax.Word
 	head   string // of a late word, what it surely begins with
 	splits bool   // of a late word, it may become several words, or none
 }
+
+// literal is a word that stands for itself.
+func literal(text string) word { return word{value: value{text: text}} }
+
+func literals(texts ...string) []word {
+	out := make([]word, len(texts))
+	for i, text := range texts {
+		out[i] = literal(text)
+	}
+	return out
+}
+
+// with returns the word with another text, such as a part of it.
+func (w word) with(text string) word { return word{value: value{text, w.late, w.loose}, src: w.src} }
 
 // String returns the word for people: as written where it is not known.
 func (w word) String() string {
@@ -54,8 +65,8 @@ type fieldList struct {
 func (f *fieldList) end() {
 	if f.open || len(f.cur) > 0 || f.part.late {
 		f.w.cost.spend(2 * costWord)
-		f.out = append(f.out, word{text: string(f.cur), late: f.part.late, loose: f.part.loose, src: f.src, head: f.part.head,
-			splits: f.part.splits})
+		f.part.text, f.part.src = string(f.cur), f.src
+		f.out = append(f.out, f.part)
 	}
 	f.cur, f.part, f.open = nil, word{}, false
 }
@@ -100,7 +111,7 @@ func (f *fieldList) addSplit(v value) {
 func (w *walker) fields(src *syntax.Word) []word {
 	if len(src.Parts) == 1 {
 		if lit, ok := src.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
-			return []word{{text: lit.Value}}
+			return literals(lit.Value)
 		}
 	}
 	w.cost.spend(costWord)
@@ -135,7 +146,7 @@ func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
 		}
 		if len(src.Parts) == 1 {
 			if lit, ok := src.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
-				out = append(out, word{text: lit.Value})
+				out = append(out, literal(lit.Value))
 				continue
 			}
 		}
@@ -243,14 +254,14 @@ func (w *walker) addParts(f *fieldList, parts []syntax.WordPart, whole bool) {
 			add(w.substitution(part))
 		case *syntax.ArithmExp:
 			w.arithm(part.X)
-			add(value{text: "1", late: true})
+			add(someNumber)
 		case *syntax.ProcSubst:
 			w.procSubst(part)
-			f.addText(value{text: insideName, late: true})
+			f.addText(someName)
 		case *syntax.ExtGlob:
 			f.addText(value{text: part.Op.String() + part.Pattern.Value + ")"})
 		case *syntax.BraceExp:
-			f.addText(value{text: insideName, late: true})
+			f.addText(someName)
 		}
 	}
 }
@@ -270,7 +281,7 @@ func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
 			f.addText(w.substitution(part))
 		case *syntax.ArithmExp:
 			w.arithm(part.X)
-			f.addText(value{text: "1", late: true})
+			f.addText(someNumber)
 		}
 	}
 }
