@@ -394,7 +394,7 @@ func hasLetter(args []word, letters string) bool {
 // filters reports whether a program is given no file: in sort -u 5, 5 is one.
 func (w *walker) filters(words []word) bool {
 	c := w.newCommand(words)
-	a, f := c.sort(words[0].text, w.p.known(words[0].text), words[1:])
+	a, f := c.parseArgs(w.p.known(words[0].text), words[1:])
 	if f != nil || len(a.operands) > 0 {
 		return false
 	}

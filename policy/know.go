@@ -179,11 +179,7 @@ func knownReads(name string) string {
 
 // newProgram makes a program of a spec.
 func newProgram(s *spec.Spec) *program {
-	prog := &program{spec: s, free: s.Any, lists: make(map[string]string)}
-	prog.short, prog.long = optionLists(s.Options)
-	if s.Number {
-		prog.short += "#"
-	}
+	prog := &program{spec: s, free: s.Any, number: s.Number, options: hostOptions(s), lists: make(map[string]string)}
 	for _, name := range s.Given {
 		prog.given = append(prog.given, dashed(name))
 	}
@@ -194,6 +190,10 @@ func newProgram(s *spec.Spec) *program {
 	}
 	prog.reads = strings.TrimSpace(prog.words("reads"))
 	prog.unlisted = prog.words("listed") == " no "
+	prog.takes, prog.tests, prog.flags = prog.optionList("takes"), prog.optionList("tests"), prog.optionList("flags")
+	for word := range strings.FieldsSeq(prog.words("runs")) {
+		prog.runs = append(prog.runs, dashed(word))
+	}
 	prog.setOperands()
 	prog.whole = s.Judged && !prog.command
 	return prog
@@ -217,22 +217,31 @@ func (p *program) setOperands() {
 	}
 }
 
-// optionLists spells options as program has them.
-func optionLists(options []spec.Option) (short, long string) {
-	var s, l strings.Builder
-	for _, o := range options {
-		mark := strings.Replace(o.Values, string(spec.Write), string(spec.Read), 1)
+// hostOptions are the options of a spec that the program on a host has.
+func hostOptions(s *spec.Spec) options {
+	out := make(options, 2*len(s.Options))
+	for _, o := range s.Options {
 		for _, name := range o.Names {
 			switch {
 			case o.OwnOnly:
-			case len(name) == 1:
-				s.WriteString(name + mark)
+			case o.Values == "":
+				out[name] = 0
+			case o.Values[0] == spec.Write:
+				out[name] = spec.Read
 			default:
-				l.WriteString(name + mark + " ")
+				out[name] = o.Values[0]
 			}
 		}
 	}
-	return s.String(), l.String()
+	return out
+}
+
+// optionList returns the field of a spec that lists options, nil if it has none.
+func (p *program) optionList(field string) options {
+	if list, ok := p.lists[field]; ok {
+		return parseOptions(list)
+	}
+	return nil
 }
 
 // dashed is an option as it is given.
@@ -249,38 +258,4 @@ func (p *program) words(field string) string {
 		return ""
 	}
 	return p.lists[field]
-}
-
-// commandOptions are the options of a program that take a value where any option
-// may be given, and those of them whose value is a command that it runs.
-type commandOptions struct {
-	program
-	runs string // with dashes, a space before and after each
-}
-
-// commandOptionsOf returns the fields takes and runs of a program, nil if nothing
-// is known about it.
-func (p *Policy) commandOptionsOf(name string) *commandOptions {
-	if prog := p.find(name); prog != nil {
-		return prog.takesAndRuns()
-	}
-	return nil
-}
-
-func (p *program) takesAndRuns() *commandOptions {
-	p.once.Do(func() {
-		o := &commandOptions{runs: " "}
-		for word := range strings.FieldsSeq(p.words("takes")) {
-			if bare := strings.TrimRight(word, ":@?"); len(bare) == 1 {
-				o.short += word
-			} else {
-				o.long += word + " "
-			}
-		}
-		for word := range strings.FieldsSeq(p.words("runs")) {
-			o.runs += dashed(word) + " "
-		}
-		p.commands = o
-	})
-	return p.commands
 }

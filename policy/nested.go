@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -52,8 +53,8 @@ func (c *command) nestedWords(words []word) *finding {
 // nestedCommands judges what a program is told to run. The builtins of the shell are
 // judged for what they evaluate.
 func (c *command) nestedCommands(name string, args []word) *finding {
-	if o := c.p.commandOptionsOf(name); o != nil && o.runs != " " {
-		return c.commandsIn(o, usualOptions(name, args))
+	if prog := c.p.find(name); prog != nil && prog.runs != nil {
+		return c.commandsIn(prog, usualOptions(name, args))
 	}
 	switch name {
 	case "sed":
@@ -83,10 +84,10 @@ func (c *command) nestedCommands(name string, args []word) *finding {
 }
 
 // commandsIn judges the options whose value is a command.
-func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
+func (c *command) commandsIn(prog *program, args []word) *finding {
 	c.cost.spend(4 * costParam * len(args))
-	for _, o := range sortLoosely(&opts.program, args).options {
-		if !inList(opts.runs, o.name) {
+	for _, o := range parseLoosely(prog.takes, args).options {
+		if !slices.Contains(prog.runs, o.name) {
 			continue
 		}
 		if o.name == "--checkpoint-action" {
@@ -102,66 +103,6 @@ func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
 		}
 	}
 	return nil
-}
-
-// sortLoosely takes the words of a command apart where any option may be given.
-// Options that are not listed count as such that take no value; abbreviations
-// count as the option they may stand for.
-func sortLoosely(prog *program, args []word) *arguments {
-	a := &arguments{}
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		t := w.text
-		if t == "--" {
-			a.operands = append(a.operands, args[i+1:]...)
-			return a
-		}
-		if len(t) < 2 || t[0] != '-' {
-			a.operands = append(a.operands, w)
-			continue
-		}
-		var o option
-		var given bool
-		if t[1] == '-' {
-			o, given = looseLong(prog, w)
-			a.options = append(a.options, o)
-		} else {
-			a.options, given = looseShort(prog, w, a.options)
-			o = a.options[len(a.options)-1]
-		}
-		if (o.kind == ':' || o.kind == '@') && !given && i+1 < len(args) {
-			i++
-			a.options[len(a.options)-1].val = args[i]
-		}
-	}
-	return a
-}
-
-func looseLong(prog *program, w word) (o option, given bool) {
-	key, val, given := strings.Cut(w.text[2:], "=")
-	kind, ok := findLong(prog.long, key)
-	for _, name := range strings.Fields(prog.long) {
-		if bare := strings.TrimRight(name, ":@?"); !ok && key != "" && strings.HasPrefix(bare, key) {
-			key = bare
-			kind, ok = findLong(prog.long, key)
-		}
-	}
-	return option{name: "--" + key, kind: kind, val: w.with(val)}, given
-}
-
-func looseShort(prog *program, w word, options []option) (_ []option, given bool) {
-	t := w.text
-	for i := 1; i < len(t); i++ {
-		o := option{name: "-" + t[i:i+1]}
-		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) &&
-			strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
-			o.kind = prog.short[at+1]
-			o.val = w.with(t[i+1:])
-			return append(options, o), i+1 < len(t) || w.late
-		}
-		options = append(options, o)
-	}
-	return options, false
 }
 
 // usualOptions puts options that are spelled in a way of their own into the usual
@@ -249,7 +190,7 @@ func (c *command) nestedInGo(args []word) *finding {
 		}
 		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
 		val := word{value: value{text: text, late: args[i].late}}
-		kind, _ := findLong(builtin("go").words("flags"), key)
+		kind := builtin("go").flags[key]
 		tells := inList(" exec toolexec vettool ", key)
 		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
 			i++

@@ -20,7 +20,7 @@ func (c *command) orders(name string, v value) *finding {
 	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
 		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
 	case name == "TAR_OPTIONS":
-		return c.commandsIn(c.p.commandOptionsOf("tar"), fieldsOf(v.text))
+		return c.commandsIn(c.p.find("tar"), fieldsOf(v.text))
 	case name == "GOFLAGS":
 		return c.nestedInGo(append(literals("build"), fieldsOf(v.text)...))
 	case inList(listed("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:

@@ -26,11 +26,11 @@ func (c *command) nestedInGit(args []word) *finding {
 	case "submodule":
 		return c.foreach(args[1:])
 	}
-	opts := c.p.commandOptionsOf("git " + sub)
-	if f := c.commandsIn(opts, args[1:]); f != nil {
+	prog := c.p.find("git " + sub)
+	if f := c.commandsIn(prog, args[1:]); f != nil {
 		return f
 	}
-	return c.gitNames(sub, sortLoosely(&opts.program, args[1:]))
+	return c.gitNames(sub, parseLoosely(prog.takes, args[1:]))
 }
 
 // gitNames judges the settings and addresses among a subcommand's words.

@@ -8,7 +8,7 @@ import (
 
 // nestedInSed judges the commands in a sed script.
 func (c *command) nestedInSed(args []word) *finding {
-	a := sortLoosely(&c.p.commandOptionsOf("sed").program, args)
+	a := parseLoosely(c.p.find("sed").takes, args)
 	script, ok := sedScript(a)
 	if _, file := a.get("-f", "--file"); !ok && (file || len(a.operands) == 0) {
 		return nil // a file of the project is its own
@@ -49,7 +49,7 @@ var awkHidden = sync.OnceValue(func() *regexp.Regexp {
 
 // nestedInAwk judges the commands in an awk program.
 func (c *command) nestedInAwk(args []word) *finding {
-	a := sortLoosely(&c.p.commandOptionsOf("awk").program, args)
+	a := parseLoosely(c.p.find("awk").takes, args)
 	var texts []string
 	_, file := a.get("-f", "--file", "-E", "--exec")
 	for _, o := range a.options {

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"strconv"
 	"strings"
-	"sync"
 
 	"hako/shell/spec"
 )
@@ -11,13 +9,13 @@ import (
 // A program is what is known about one program: the options it may be given,
 // and what its operands are. An option that is not listed is refused, so that
 // a new or forgotten one cannot run a program or open a file unseen.
-//
-// In short each letter is an option; a mark behind it says what it takes:
-// ':' a text, '@' a file, '?' an optional text in the same word. '#' stands
-// for -NUMBER. long is a list of names separated by spaces, with the same
-// marks. Abbreviated long options are never accepted.
 type program struct {
-	short, long    string
+	options        options
+	number         bool     // takes -5
+	takes          options  // options with a value, where any option may be given
+	runs           []string // those of them, with dashes, whose value is a command
+	tests          options  // of find
+	flags          options  // of go
 	given          []string // options that stand for the first operand
 	args           operandKind
 	most           int  // operands at most; 0 means any number
@@ -30,10 +28,8 @@ type program struct {
 	hasSubcommands bool // which a user's file describes
 	reads          string
 
-	spec     *spec.Spec
-	lists    map[string]string // other fields of the spec
-	once     sync.Once         // guards commands
-	commands *commandOptions
+	spec  *spec.Spec
+	lists map[string]string // other fields of the spec
 }
 
 type operandKind uint8
@@ -44,29 +40,6 @@ const (
 	textFirst                    // the first is a text, unless -e or -f gave it
 	nothing                      // it takes no operands
 )
-
-// arguments are the words of a command, sorted.
-type arguments struct {
-	options  []option
-	operands []word
-}
-
-type option struct {
-	name string // with its dashes
-	val  word
-	kind byte // ':', '@', '?' or 0
-}
-
-func (a *arguments) get(names ...string) (word, bool) {
-	for i := len(a.options) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if a.options[i].name == n {
-				return a.options[i].val, true
-			}
-		}
-	}
-	return word{}, false
-}
 
 func (c *command) byProgram(name string, prog *program, args []word) *finding {
 	if prog.hasSubcommands {
@@ -86,7 +59,7 @@ func (c *command) byProgram(name string, prog *program, args []word) *finding {
 		}
 		return c.anyProgram(args)
 	}
-	a, f := c.sort(name, prog, args)
+	a, f := c.parseArgs(prog, args)
 	if f != nil {
 		return f
 	}
@@ -160,143 +133,6 @@ func (c *command) file(w word, written bool) *finding {
 		f.where = c.words[0].text + ": path"
 	}
 	return f
-}
-
-// sort takes the words of a command apart by the program's options.
-func (c *command) sort(name string, prog *program, args []word) (*arguments, *finding) {
-	c.cost.spend(costParam * len(args))
-	a := &arguments{operands: make([]word, 0, len(args))}
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		t := w.text
-		switch {
-		case len(t) < 2 || t[0] != '-':
-			a.operands = append(a.operands, w)
-			continue
-		case t == "--":
-			a.operands = append(a.operands, args[i+1:]...)
-			return a, nil
-		}
-		var next *word
-		if i+1 < len(args) {
-			next = &args[i+1]
-		}
-		var took bool
-		var f *finding
-		if t[1] == '-' {
-			took, f = c.longOption(a, name, prog, w, next)
-		} else {
-			took, f = c.shortOptions(a, name, prog, w, next)
-		}
-		if f != nil {
-			return nil, f
-		}
-		if took {
-			i++
-		}
-	}
-	return a, nil
-}
-
-func (c *command) longOption(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	key, val, given := strings.Cut(w.text[2:], "=")
-	kind, ok := findLong(prog.long, key)
-	if !ok {
-		return false, c.unlisted(name, "--"+key, prog)
-	}
-	o := option{name: "--" + key, kind: kind, val: w.with(val)}
-	if (kind == ':' || kind == '@') && !given {
-		if next == nil {
-			return false, nil // the program itself will complain
-		}
-		o.val, took = *next, true
-	}
-	a.options = append(a.options, o)
-	return took, c.optionFile(o, given || took)
-}
-
-// maxLetters bounds the options that are written as one word.
-const maxLetters = 256
-
-func (c *command) shortOptions(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	t := w.text
-	if strings.Trim(t[1:], "0123456789") == "" && strings.Contains(prog.short, "#") {
-		return false, nil
-	}
-	for i := 1; i < len(t); i++ {
-		if i > maxLetters {
-			return false, refusal(name+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
-		}
-		at := strings.IndexByte(prog.short, t[i])
-		if at < 0 || strings.IndexByte(":@?#", t[i]) >= 0 {
-			return false, c.unlisted(name, "-"+t[i:i+1], prog)
-		}
-		kind := byte(0)
-		if at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
-			kind = prog.short[at+1]
-		}
-		o := option{name: "-" + t[i:i+1], kind: kind}
-		if kind == 0 {
-			a.options = append(a.options, o)
-			continue
-		}
-		o.val = w.with(t[i+1:])
-		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
-		if !given && kind != '?' && next != nil {
-			o.val, took, given = *next, true, true
-		}
-		a.options = append(a.options, o)
-		return took, c.optionFile(o, given)
-	}
-	return false, nil
-}
-
-func (c *command) optionFile(o option, given bool) *finding {
-	if o.kind != '@' || !given {
-		return nil
-	}
-	f := c.file(o.val, true)
-	if f != nil {
-		f.where = c.words[0].text + ": " + o.name
-	}
-	return f
-}
-
-// findLong looks a long option up in a program's list.
-func findLong(list, key string) (kind byte, ok bool) {
-	if key == "" || strings.ContainsAny(key, " :@?") {
-		return 0, false
-	}
-	for rest := list; ; {
-		i := strings.Index(rest, key)
-		if i < 0 {
-			return 0, false
-		}
-		end := i + len(key)
-		if i == 0 || rest[i-1] == ' ' {
-			if end == len(rest) || rest[end] == ' ' {
-				return 0, true
-			}
-			if strings.IndexByte(":@?", rest[end]) >= 0 {
-				return rest[end], true
-			}
-		}
-		rest = rest[end:]
-	}
-}
-
-func (c *command) unlisted(name, option string, prog *program) *finding {
-	why := "the option " + option + " is not on the list of options known to be safe"
-	hint := "leave " + option + " out"
-	if rest, ok := strings.CutPrefix(option, "--"); ok {
-		for _, known := range strings.Fields(prog.long) {
-			if len(rest) > 1 && strings.HasPrefix(known, rest) {
-				why, hint = "abbreviated options are refused", "write --"+strings.TrimRight(known, ":@?")+" in full"
-				break
-			}
-		}
-	}
-	return c.refused(option, why, hint)
 }
 
 // anyProgram judges the words of a program nothing is known about: whatever

@@ -330,7 +330,7 @@ func (c *command) jqOperand(w word, filterSeen bool) *finding {
 
 func (c *command) jqOption(t string) *finding {
 	if strings.HasPrefix(t, "--") {
-		if _, ok := findLong("null-input raw-input slurp compact-output raw-output join-output ascii-output sort-keys color-output monochrome-output tab exit-status seq stream unbuffered raw-output0 help version", t[2:]); !ok {
+		if !inList(listed("jq-options"), t) {
 			return c.refused(t, "the option is not on the list of options known to be safe", "leave "+t+" out")
 		}
 		return nil
@@ -402,11 +402,11 @@ func (c *command) tar(a *arguments) *finding {
 func (c *command) oldTar(prog *program, args []word) ([]word, *finding) {
 	rest := args[1:]
 	for _, letter := range args[0].text[1:] {
-		at := strings.IndexRune(prog.short, letter)
-		if at < 0 || letter == '@' {
-			return nil, c.unlisted("tar", "-"+string(letter), prog)
+		kind, ok := prog.options[string(letter)]
+		if !ok {
+			return nil, c.unlisted("-"+string(letter), prog)
 		}
-		if at+1 < len(prog.short) && prog.short[at+1] == '@' && len(rest) > 0 {
+		if kind == '@' && len(rest) > 0 {
 			if strings.Contains(rest[0].text, ":") {
 				return nil, c.refused("-f", "an archive name with a colon is on another machine", "use a file inside the root")
 			}
@@ -419,7 +419,7 @@ func (c *command) oldTar(prog *program, args []word) ([]word, *finding) {
 			rest = rest[1:]
 		}
 	}
-	b, f := c.sort("tar", prog, rest)
+	b, f := c.parseArgs(prog, rest)
 	if f != nil {
 		return nil, f
 	}

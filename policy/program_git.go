@@ -14,7 +14,7 @@ func (c *command) git(args []word) *finding {
 	if prog == nil {
 		return refusal("git: "+sub, "nothing is known about this subcommand", "use a subcommand that the rules name")
 	}
-	a, f := c.sort("git "+sub, prog, args[1:])
+	a, f := c.parseArgs(prog, args[1:])
 	if f != nil {
 		return f
 	}

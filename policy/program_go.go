@@ -83,7 +83,7 @@ func goDir(args []word) (dir word, rest []word, ok bool) {
 
 func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding) {
 	name, text, given := strings.Cut(strings.TrimLeft(w.text, "-"), "=")
-	kind, ok := findLong(builtin("go").words("flags"), strings.TrimPrefix(name, "test."))
+	kind, ok := builtin("go").flags[strings.TrimPrefix(name, "test.")]
 	if !ok || sub == "env" && (name == "w" || name == "u") {
 		return false, c.refused("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
 	}

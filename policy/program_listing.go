@@ -10,7 +10,7 @@ import (
 // shows returns the paths in .git that a program may name that looks through
 // directories by itself, one a line.
 func (c *command) shows(name string, args []word) string {
-	a, f := c.sort(name, builtin(name), args)
+	a, f := c.parseArgs(builtin(name), args)
 	if f != nil || !c.p.checks.strict || !showsHidden(name, a) {
 		return ""
 	}
@@ -130,7 +130,7 @@ func anyPart(pattern, p string) bool {
 
 // sifted is what grep lets through of the paths in .git that it reads.
 func (b *costMeter) sifted(git string, args []word) string {
-	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).sort("grep", builtin("grep"), args)
+	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).parseArgs(builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git
 	}

@@ -5,7 +5,7 @@ import "strings"
 // judgeUv judges uv run as the command it runs in the project's environment.
 // The other subcommands fetch and install; a rule has to name them.
 func judgeUv(c *command, args []word) *finding {
-	n, f := c.ownWords(wrapping("uv"), args)
+	before, n, f := c.parseOwn(wrapping("uv"), args)
 	if f == nil {
 		f = c.fixed(args[:min(n+1, len(args))])
 	}
@@ -19,17 +19,14 @@ func judgeUv(c *command, args []word) *finding {
 		return refusal("uv: "+sub, "it fetches or installs packages", "only uv run is allowed; uv run runs what is installed")
 	}
 	rest := args[n+1:]
-	m, f := c.ownWords(wrapping("uv"), rest)
+	own, m, f := c.parseOwn(wrapping("uv"), rest)
 	if f == nil {
 		f = c.fixed(rest[:min(m+1, len(rest))])
 	}
 	if f != nil {
 		return f
 	}
-	own, f := c.sort("uv", wrapping("uv"), append(args[:n:n], rest[:m]...))
-	if f != nil {
-		return f
-	}
+	own.options = append(before.options, own.options...)
 	if v, ok := own.get("-p", "--python"); ok &&
 		(v.loose || strings.Trim(strings.TrimPrefix(v.text, "python"), ".0123456789") != "") {
 		return c.refused("--python", "it could name any program", "give a version, such as 3.12")

@@ -29,7 +29,7 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 	if wrap == nil {
 		return nil, false
 	}
-	n, f := c.ownWords(wrap, args)
+	_, n, f := c.parseOwn(wrap, args)
 	if f != nil {
 		return f, true
 	}
@@ -40,43 +40,10 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 	return c.inner(args[n:]), true
 }
 
-// ownWords returns how many words are the wrapper's own options: its parsing
-// stops at the first operand, as the program's does.
-func (c *command) ownWords(prog *program, args []word) (int, *finding) {
-	for n := 0; n < len(args); {
-		t := args[n].text
-		if args[n].loose || len(t) < 2 || t[0] != '-' {
-			return n, nil
-		}
-		if t == "--" {
-			return n + 1, nil
-		}
-		a := &arguments{}
-		var next *word
-		if n+1 < len(args) {
-			next = &args[n+1]
-		}
-		took, f := false, (*finding)(nil)
-		if t[1] == '-' {
-			took, f = c.longOption(a, c.words[0].text, prog, args[n], next)
-		} else {
-			took, f = c.shortOptions(a, c.words[0].text, prog, args[n], next)
-		}
-		if f != nil {
-			return 0, f
-		}
-		n++
-		if took {
-			n++
-		}
-	}
-	return len(args), nil
-}
-
 // judgeEnv judges env: NAME=value words, then a command. -S would split a
 // string into more options and is not on the list.
 func judgeEnv(c *command, args []word) *finding {
-	n, f := c.ownWords(wrapping("env"), args)
+	_, n, f := c.parseOwn(wrapping("env"), args)
 	if f != nil {
 		return f
 	}
@@ -118,7 +85,7 @@ func judgeCommand(c *command, args []word) *finding {
 	if len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 		return nil
 	}
-	n, f := c.ownWords(wrapping("command"), args)
+	_, n, f := c.parseOwn(wrapping("command"), args)
 	if f == nil {
 		f = c.fixed(args[:n])
 	}
@@ -170,7 +137,7 @@ func judgeShell(c *command, args []word) *finding {
 // judgeXargs judges the command that xargs completes with what it reads. A
 // file of arguments (-a) is not on the list: nobody has seen what is in it.
 func judgeXargs(c *command, args []word) *finding {
-	n, f := c.ownWords(wrapping("xargs"), args)
+	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f == nil {
 		f = c.fixed(args[:n])
 	}
@@ -180,10 +147,6 @@ func judgeXargs(c *command, args []word) *finding {
 	inner := args[n:]
 	if len(inner) == 0 {
 		return nil // it runs echo
-	}
-	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
-	if f != nil {
-		return f
 	}
 	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" &&
 		(c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
@@ -309,7 +272,7 @@ func completed(words []word, mark string, name word) []word {
 
 // findTests are the parts of a find expression that only look, with the
 // number of words each takes. '@' marks those that name a file.
-func findTests() string { return wrapping("find").words("tests") }
+func findTests() options { return wrapping("find").tests }
 
 // judgeFind judges a find expression word by word.
 func judgeFind(c *command, args []word) *finding {
@@ -363,8 +326,7 @@ func judgeFind(c *command, args []word) *finding {
 			i += findTakes(t) // -name -exec looks for a name
 			continue
 		}
-		kind, ok := findLong(findTests(), t)
-		if !ok || kind != ':' {
+		if _, ok := findTests()[t]; !ok {
 			return c.refused(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
 		}
 		n, f := c.findTest(t, args[i+1:])
@@ -389,9 +351,7 @@ func (c *command) startingPoint(w word) *finding {
 
 // findTakes returns how many words follow a test.
 func findTakes(test string) int {
-	tests := findTests()
-	at := strings.Index(tests, " "+test+":")
-	if at < 0 || tests[at+len(test)+2] == '0' {
+	if findTests()[test] == 0 {
 		return 0
 	}
 	return 1
@@ -399,12 +359,11 @@ func findTakes(test string) int {
 
 // findTest judges the value of one test and returns how many words it took.
 func (c *command) findTest(test string, rest []word) (int, *finding) {
-	tests := findTests()
-	mark := tests[strings.Index(tests, " "+test+":")+len(test)+2]
-	if mark == '0' || len(rest) == 0 {
+	kind := findTests()[test]
+	if kind == 0 || len(rest) == 0 {
 		return 0, nil
 	}
-	if mark == '@' {
+	if kind == '@' {
 		return 1, c.file(rest[0], false)
 	}
 	return 1, nil

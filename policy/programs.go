@@ -94,9 +94,8 @@ func (p *program) unfit() string {
 	case p.command && p.free:
 		return "where the command begins cannot be told if any option may be given"
 	}
-	takes := p.takesAndRuns()
 	for name := range strings.FieldsSeq(p.words("runs")) {
-		if _, long := findLong(takes.long, name); !long && (len(name) != 1 || !strings.Contains(takes.short, name)) {
+		if _, ok := p.takes[name]; !ok {
 			return "runs: the field takes does not list " + name
 		}
 	}
@@ -150,7 +149,7 @@ func (p *Policy) taught(name string) bool { return p.programs != nil && p.progra
 
 // bySubcommand judges a program whose subcommands were taught.
 func (c *command) bySubcommand(name string, prog *program, args []word) *finding {
-	n, f := c.ownWords(prog, args)
+	_, n, f := c.parseOwn(prog, args)
 	if f != nil || n >= len(args) {
 		return f
 	}
@@ -168,12 +167,11 @@ func (c *command) bySubcommand(name string, prog *program, args []word) *finding
 
 // taughtCommands judges the options of a program whose value is a command.
 func (c *command) taughtCommands(prog *program, args []word) *finding {
-	opts := prog.takesAndRuns()
-	if opts.runs == " " {
+	if prog.runs == nil {
 		return nil
 	}
-	for _, o := range sortLoosely(&opts.program, args).options {
-		if !inList(opts.runs, o.name) {
+	for _, o := range parseLoosely(prog.takes, args).options {
+		if !slices.Contains(prog.runs, o.name) {
 			continue
 		}
 		if f := c.innerScript(o.val); f != nil && f.effect != Allow {

@@ -181,7 +181,7 @@ func (r *reader) options(c *command, name string, args []word) bool {
 	if prog.whole {
 		return true
 	}
-	a, f := c.sort(name, prog, args)
+	a, f := c.parseArgs(prog, args)
 	if f != nil {
 		return false
 	}
@@ -201,13 +201,13 @@ func (r *reader) known(c *command, name string, args []word, depth int) bool {
 		return len(args) > 0 && args[0].text == "-v"
 	case "timeout", "nice", "stdbuf":
 		wrap := wrapping(name)
-		n, f := c.ownWords(wrap, args)
+		_, n, f := c.parseOwn(wrap, args)
 		return f == nil && n+wrap.skip < len(args) && r.command(args[n+wrap.skip:], depth+1)
 	case "printf":
 		_, sets := printfName(args)
 		return !sets
 	}
-	a, f := c.sort(name, builtin(name), args)
+	a, f := c.parseArgs(builtin(name), args)
 	if f != nil {
 		return false
 	}
@@ -254,7 +254,7 @@ func (r *reader) find(args []word, depth int) bool {
 		if !isExpression(t) {
 			continue
 		}
-		if kind, ok := findLong(findTests(), t); !ok || kind != ':' {
+		if _, ok := findTests()[t]; !ok {
 			return false
 		}
 		i += findTakes(t)
@@ -264,13 +264,9 @@ func (r *reader) find(args []word, depth int) bool {
 
 // completes judges xargs: what it reads may be any words, options too.
 func (r *reader) completes(c *command, args []word) bool {
-	n, f := c.ownWords(wrapping("xargs"), args)
+	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f != nil || n >= len(args) {
 		return f == nil // alone it runs echo
-	}
-	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
-	if f != nil {
-		return false
 	}
 	if mark := replaceMark(own); mark != "" && strings.Contains(args[n].text, mark) {
 		return false // the name of the command is read too
@@ -288,7 +284,7 @@ func (r *reader) git(c *command, args []word) bool {
 	if prog == nil {
 		return false
 	}
-	a, f := c.sort("git "+sub, prog, args[1:])
+	a, f := c.parseArgs(prog, args[1:])
 	if f != nil {
 		return false
 	}
