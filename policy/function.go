@@ -163,8 +163,8 @@ func (w *walker) declare(cmd *syntax.FuncDecl) {
 	w.declared = append(w.declared, f)
 }
 
-// uncalled walks the functions nobody called: a later script might.
-func (w *walker) uncalled() {
+// walkUncalled walks the functions nobody called: a later script might.
+func (w *walker) walkUncalled() {
 	for i := 0; i < len(w.declared); i++ {
 		if f := w.declared[i]; !f.called {
 			f.called = true

@@ -17,7 +17,7 @@ func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
 // job walks a statement that runs beside those after it, in a subshell of its
 // own: its cd and its variables are gone when it ends.
 func (w *walker) job(s *syntax.Stmt) {
-	w.beside = true
+	w.concurrent = true
 	w.jobs++
 	w.apart(func() { w.statement(s) })
 	w.jobs--

@@ -3,6 +3,8 @@ package policy
 import (
 	"path"
 	"strings"
+
+	"hako/run/fault"
 )
 
 // A command is one command about to be judged, with what is known around it.
@@ -203,7 +205,7 @@ func (c *command) hintToAllow(name string) string {
 		return "allowed of " + name + " are: " + strings.Join(allowed, ", ")
 	}
 	c.cost.spend(costHint)
-	if near := nearest(name, c.p.names()); near != "" && near != name {
+	if near, ok := fault.Nearest(name, c.p.names()); ok && near != name {
 		return "did you mean " + near + "? to permit it, add a rule: allow " + name
 	}
 	if advice, ok := instead[name]; ok {
@@ -327,7 +329,7 @@ func (c *command) innerScript(src word) *finding {
 	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, input: c.input}, wrapped: c.depth + 1,
 		wrote: c.wrote, linked: c.linked, nested: c.nested}
 	w.stmts(f.Stmts)
-	w.uncalled()
+	w.walkUncalled()
 	worst := finding{effect: Allow}
 	for _, v := range w.out {
 		if v.Effect < worst.effect {

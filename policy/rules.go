@@ -137,7 +137,7 @@ func readEffect(s, where string) (Effect, error) {
 		}
 	}
 	hint := "start the line with allow, ask or deny"
-	if near := nearest(s, append([]string{"match", "nomatch"}, effectNames[:]...)); near != "" {
+	if near, ok := fault.Nearest(s, append([]string{"match", "nomatch"}, effectNames[:]...)); ok {
 		hint = "did you mean " + near + "?"
 	}
 	return Deny, malformed(where, fmt.Sprintf("%q is not an effect", s), hint)

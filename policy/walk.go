@@ -6,81 +6,37 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Script judges a script by its source, before anything is expanded. It
-// returns the verdicts on its commands, redirections and constructs, in the
-// order the walk meets them.
-func (p *Policy) Script(src string) ([]Verdict, error) {
-	f, err := ParseScript(src)
-	if err != nil {
-		return nil, err
-	}
-	return p.Program(f), nil
-}
-
-// Program judges a script that is parsed already.
-// One that would take too much work to judge gets a single verdict: it is
-// denied as a whole.
-func (p *Policy) Program(f *syntax.File) (out []Verdict) {
-	if p == nil {
-		return []Verdict{(*Policy)(nil).Call(nil)}
-	}
-	defer func() {
-		if over := overran(recover()); over != nil {
-			out = []Verdict{over.verdict(literals("script"))}
-		}
-	}()
-	cost := newCostMeter()
-	w := p.walk(f, cost, false, false)
-	if w.beside && (w.wrote || w.linked || w.moved) {
-		// What runs side by side has no before and after: all of it is judged
-		// as if whatever the script writes, links and moves were there already.
-		cost.bytes = maxKept
-		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
-	}
-	if p.checks.opaque {
-		w.refuse(nil, foreign(f))
-	}
-	return w.out
-}
-
-func (p *Policy) walk(f *syntax.File, cost *costMeter, wrote, linked bool) *walker {
-	w := &walker{p: p, cost: cost, sc: scope{cost: cost, dirs: p.startDirs()}, wrote: wrote, linked: linked}
-	w.stmts(f.Stmts)
-	w.uncalled()
-	return w
-}
-
 // maxUnfolded bounds the source that is walked again because it is a loop's
 // body or a function's. Beyond it the values in there count as unknown.
 const maxUnfolded = 1 << 20
 
 // A walker goes through a script the way a shell would, with what is known.
 type walker struct {
-	p        *Policy
-	cost     *costMeter
-	out      []Verdict
-	sc       scope
-	ok       []string  // directories if the last command succeeded; nil means sc.dirs
-	made     pipeInput // what the last command writes to its standard output
-	quiet    bool      // words are evaluated a second time: judge nothing
-	unfolded int       // bytes of source walked again
-	stack    []*fn
-	declared []*fn
-	ints     map[string]bool      // declared with -i: what is assigned is evaluated
-	assoc    map[string]bool      // declared with -A: subscripts are texts
-	named    map[string]bool      // once held the output of a program that lists names
-	fixed    map[string]bool      // declared readonly: an assignment changes nothing
-	exports  map[string]bool      // exported by this script
-	locals   map[string]localName // of the function that is walked
-	linked   bool                 // a command before this one may have made a link
-	wrote    bool                 // a command before this one may have written files
-	moved    bool                 // a command before this one may have moved directories
-	jobs     int                  // how many background statements this one is inside of
-	beside   bool                 // something runs in the background
-	wrapped  int                  // how many scripts and commands this one is inside of
-	nested   bool                 // another program was told to run it
-	noted    map[note]bool        // refusals that are in out
-	followed map[string]bool      // names whose values are being evaluated, or were
+	p          *Policy
+	cost       *costMeter
+	out        []Verdict
+	sc         scope
+	ok         []string  // directories if the last command succeeded; nil means sc.dirs
+	made       pipeInput // what the last command writes to its standard output
+	quiet      bool      // words are evaluated a second time: judge nothing
+	unfolded   int       // bytes of source walked again
+	stack      []*fn
+	declared   []*fn
+	ints       map[string]bool      // declared with -i: what is assigned is evaluated
+	assoc      map[string]bool      // declared with -A: subscripts are texts
+	named      map[string]bool      // once held the output of a program that lists names
+	fixed      map[string]bool      // declared readonly: an assignment changes nothing
+	exports    map[string]bool      // exported by this script
+	locals     map[string]localName // of the function that is walked
+	linked     bool                 // a command before this one may have made a link
+	wrote      bool                 // a command before this one may have written files
+	moved      bool                 // a command before this one may have moved directories
+	jobs       int                  // how many background statements this one is inside of
+	concurrent bool                 // something runs in the background
+	wrapped    int                  // how many scripts and commands this one is inside of
+	nested     bool                 // another program was told to run it
+	noted      map[note]bool        // refusals that are in out
+	followed   map[string]bool      // names whose values are being evaluated, or were
 }
 
 // A fn is a function the script defines.
