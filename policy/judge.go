@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"strings"
+	"sync"
 
 	"hako/run/fault"
 )
@@ -83,7 +85,7 @@ func (c *command) findRule() *rule {
 	}
 	name := argv[0]
 	r := c.pathRule(argv)
-	if base := path.Base(name); base != name && (r == nil || r.words0() != name) {
+	if base := path.Base(name); base != name && (r == nil || r.name() != name) {
 		// In /bin, ./rm is the rm of the rules.
 		argv[0] = base
 		if by := c.p.rules.find(argv); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
@@ -161,7 +163,7 @@ func (c *command) byRule(r *rule, name string) *finding {
 			why = "a rule denies it"
 		}
 		hint := c.hintInstead(r)
-		if strings.Contains(name, "/") && r.words0() == path.Base(name) {
+		if strings.Contains(name, "/") && r.name() == path.Base(name) {
 			hint = "if it is a script of the project, run it with bash: bash " + name
 		}
 		return ruled(refusal(r.where, why, hint), name)
@@ -208,53 +210,25 @@ func (c *command) hintToAllow(name string) string {
 	if near, ok := fault.Nearest(name, c.p.names()); ok && near != name {
 		return "did you mean " + near + "? to permit it, add a rule: allow " + name
 	}
-	if advice, ok := instead[name]; ok {
-		return advice
-	}
-	return "to permit it, add a rule: allow " + quoteAll([]string{name})
+	return cmp.Or(alternatives()[name], "to permit it, add a rule: allow "+quoteAll([]string{name}))
 }
 
 func (c *command) hintInstead(r *rule) string {
-	if advice, ok := instead[r.text()]; ok {
-		return advice
-	}
-	if len(r.words) > 0 {
-		if advice, ok := instead[r.words[0]]; ok {
-			return advice
-		}
-	}
-	return "do it another way; this rule is not meant to be worked around"
+	return cmp.Or(alternatives()[r.text()], alternatives()[r.name()],
+		"do it another way; this rule is not meant to be worked around")
 }
 
-// instead says what to use in place of a command that is refused.
-var instead = map[string]string{
-	"rm -rf":    "remove files by name with rm, and empty directories with rmdir",
-	"rm":        "remove files by name inside the root",
-	"chmod 777": "grant only what is needed, such as chmod +x or chmod 644",
-	"sh":        "write the commands into the script itself",
-	"bash":      "write the commands into the script itself",
-	"dash":      "write the commands into the script itself",
-	"zsh":       "write the commands into the script itself",
-	"eval":      "write the command itself",
-	"source":    "write the commands into the script itself",
-	".":         "write the commands into the script itself",
-	"exec":      "write the command without exec",
-	"trap":      "clean up at the end of the script",
-	"alias":     "define a function",
-	"setsid":    "run the command itself",
-	"kill":      "a command that takes too long is ended by the time limit",
-	"sudo":      "do it without more rights, or ask a person",
-	"ssh":       "work inside the root; remote machines are out of reach",
-	"less":      "use cat, head or tail",
-	"more":      "use cat, head or tail",
-	"vim":       "use sed -i, or write the file with a redirection",
-	"vi":        "use sed -i, or write the file with a redirection",
-	"ed":        "use sed -i, or write the file with a redirection",
-	"nano":      "use sed -i, or write the file with a redirection",
-	"dd":        "use head -c, tail -c or cp",
-	"parallel":  "use xargs",
-	"watch":     "run the command once",
-}
+// alternatives maps refused commands to what to use in their place.
+var alternatives = sync.OnceValue(func() map[string]string {
+	text, _ := ruleFiles.ReadFile("rules/alternatives.txt")
+	out := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		if command, hint, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && command[0] != '#' {
+			out[command] = hint
+		}
+	}
+	return out
+})
 
 func (p *Policy) names() []string {
 	out := make([]string, 0, len(p.rules.all))

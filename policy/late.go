@@ -100,7 +100,7 @@ func (c *command) surely(name string) []*rule {
 func (c *command) opposingRule(allow *rule) *rule {
 	var found *rule
 	names := c.ruleNamesOf()
-	if base := path.Base(names[0]); base != names[0] && allow.words0() != names[0] || allow.listed {
+	if base := path.Base(names[0]); base != names[0] && allow.name() != names[0] || allow.listed {
 		names = append(names, base) // /bin/rm on a list is the rm of the rules, and so is ./rm in /bin
 	}
 	for _, name := range names {

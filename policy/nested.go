@@ -18,14 +18,6 @@ import (
 // noRuleDenies stands in for the rule that a told command lacks.
 var noRuleDenies = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
 
-// words0 is the name the rule speaks of, or "".
-func (r *rule) words0() string {
-	if len(r.words) == 0 {
-		return ""
-	}
-	return r.words[0]
-}
-
 // judgesNested reports whether commands inside a program's text are judged for
 // themselves, rather than refused for being there.
 func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.frozen }

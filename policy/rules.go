@@ -2,9 +2,11 @@ package policy
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -163,13 +165,19 @@ func (r *rule) setWords(words []string) {
 // size is the number of words that make the rule specific.
 func (r *rule) size() int { return len(r.words) + len(r.flags) }
 
-// text is the rule's command as it would be typed.
-func (r *rule) text() string {
-	if r.size() == 0 {
-		return "*"
+// name returns the name of the rule's command; "" means any.
+func (r *rule) name() string {
+	if len(r.words) == 0 {
+		return ""
 	}
-	return strings.Join(append(append([]string(nil), r.words...), r.flags...), " ")
+	return r.words[0]
 }
+
+// argv returns the words of the rule's command.
+func (r *rule) argv() []string { return slices.Concat(r.words, r.flags) }
+
+// text returns the rule's command as it would be typed.
+func (r *rule) text() string { return cmp.Or(strings.Join(r.argv(), " "), "*") }
 
 // splitLine cuts a line into shell words and the comment behind them.
 func splitLine(line string) (words []string, why string, err error) {
@@ -263,6 +271,6 @@ func (p *Policy) With(more *Policy) *Policy {
 		return p
 	}
 	q := *p
-	q.rules = newRuleSet(append(append([]rule(nil), p.rules.all...), more.rules.all...))
+	q.rules = newRuleSet(slices.Concat(p.rules.all, more.rules.all))
 	return &q
 }

@@ -146,7 +146,7 @@ func (p *Policy) against(deny *rule) error {
 		if r.effect == Deny || len(r.words) == 0 {
 			continue
 		}
-		argv := append(slices.Clone(r.words), r.flags...)
+		argv := r.argv()
 		argv[0] = path.Base(argv[0])
 		if deny.matches(argv) && (r.beats(deny) || argv[0] != r.words[0]) {
 			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where),
@@ -195,7 +195,7 @@ func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) 
 	}
 	add := a.Additional
 	if !a.UseDefault {
-		add = append(append([]string(nil), a.CustomList...), a.Additional...)
+		add = slices.Concat(a.CustomList, a.Additional)
 	}
 	for i, line := range add {
 		words, _, err := splitLine(line)
@@ -239,42 +239,6 @@ func (a AllowedCommands) exclusions() []rule {
 			i+1), listed: true}
 		r.setWords(words)
 		out = append(out, r)
-	}
-	return out
-}
-
-// A Category is a heading of a rules file with the commands below it, for
-// prompts and help.
-type Category struct {
-	Title    string
-	Commands []CategoryCommand
-}
-
-// A CategoryCommand is a command that a rule names.
-type CategoryCommand struct {
-	Effect Effect
-	Name   string // as the rule spells it: "git status"
-	Why    string
-	Where  string `json:",omitempty"` // file:line of the rule
-}
-
-// Categories returns what the rules say, under their headings and in order.
-// Rules without a heading come under "".
-func (p *Policy) Categories() []Category {
-	if p == nil {
-		return nil
-	}
-	var out []Category
-	at := make(map[string]int)
-	for i := range p.rules.all {
-		r := &p.rules.all[i]
-		n, ok := at[r.category]
-		if !ok {
-			n = len(out)
-			at[r.category] = n
-			out = append(out, Category{Title: r.category})
-		}
-		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why, r.where})
 	}
 	return out
 }
