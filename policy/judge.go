@@ -317,12 +317,6 @@ func (c *command) innerScript(src word) *finding {
 	return &worst
 }
 
-// plainShell reports whether the text this command runs goes to sh, which need
-// not be bash.
-func (c *command) plainShell() bool {
-	return !inList(" bash eval trap ", path.Base(c.words[0].text))
-}
-
 // refused is the refusal of an option, unless the rule names the option.
 func (c *command) refused(option, why, hint string) *finding {
 	if c.rule != nil && c.rule.effect == Allow {

@@ -98,31 +98,6 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 	return nil
 }
 
-// copied judges what cp takes a copy of. What is git's stays where it is.
-func (c *command) copied(w word) *finding {
-	f := c.file(w, false)
-	if f == nil && c.p.opts.Root != "" {
-		if f = c.entersGit(w); f != nil {
-			f.where = c.words[0].text + ": path"
-		}
-	}
-	return f
-}
-
-// copiedOperands is how many operands are what cp copies, not where to.
-func copiedOperands(name string, a *arguments) int {
-	if name != "cp" {
-		return 0
-	}
-	if _, linked := a.get("-l", "--link", "-s", "--symbolic-link"); linked {
-		return 0
-	}
-	if _, into := a.get("-t", "--target-directory"); into {
-		return len(a.operands)
-	}
-	return len(a.operands) - 1
-}
-
 // file judges a word that names a file.
 func (c *command) file(w word, written bool) *finding {
 	f := c.path(w)
@@ -196,4 +171,130 @@ func (c *command) url(w word) *finding {
 	}
 	return refusal(c.words[0].text+": "+scheme+"://", "only http and https addresses are allowed",
 		"use an http or https address, or a path inside the root")
+}
+
+// extra judges what a list of options can not say about a program.
+func (c *command) extra(name string, a *arguments) *finding {
+	if f := c.reachesOut(name, a.operands); f != nil {
+		return f
+	}
+	switch name {
+	case "test", "[":
+		return c.testWords(a.operands)
+	case "printf":
+		if name, ok := printfName(a.operands); ok {
+			return c.plainNames([]word{name})
+		}
+	case "read":
+		if array, ok := a.get("-a"); ok {
+			return c.plainNames(append(a.operands, array))
+		}
+		return c.plainNames(a.operands)
+	case "unset", "mapfile", "readarray":
+		return c.plainNames(a.operands)
+	case "getopts":
+		return c.plainNames(a.operands[min(1, len(a.operands)):min(2, len(a.operands))])
+	case "let":
+		return c.evaluatedWords(a.operands)
+	case "export", "declare", "local", "typeset", "readonly":
+		return c.declaredWords(name, a)
+	case "set", "shopt":
+		if hasAny(c.words, "allexport") {
+			return c.refused("-o", "it would export every variable", "export the ones that are needed")
+		}
+		return c.shellOptions(name, a)
+	case "kill":
+		return c.kill(a.operands)
+	case "cd", "pushd":
+		return c.changeDir(a.operands)
+	case "date":
+		if when, ok := a.get("-d", "--date"); ok {
+			if f := zoneInside(when.text); f != nil {
+				return f
+			}
+		}
+		return c.date(a.operands)
+	case "touch":
+		if when, ok := a.get("-d", "--date"); ok {
+			return zoneInside(when.text)
+		}
+	case "csplit":
+		return c.csplit(a)
+	case "patch":
+		return c.patch(a)
+	case "ln":
+		return c.link(a)
+	case "chmod":
+		return c.mode(a.operands)
+	case "sed":
+		return c.sed(a)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.awk(a)
+	case "jq":
+		return c.jq(a.operands)
+	case "yq":
+		return c.yq(a.operands)
+	case "tar":
+		return c.tar(a)
+	case "curl":
+		return c.curl(a)
+	case "wget":
+		if _, named := a.get("--content-disposition"); named && c.p.opts.Root != "" {
+			return c.refused("--content-disposition", serverNames, "name the file with -O")
+		}
+		if _, named := a.get("-O", "--output-document"); !named {
+			if f := c.downloads(a.operands); f != nil {
+				return f
+			}
+		}
+		return c.addresses(a.operands)
+	case "make":
+		return c.makeWords(a)
+	case "git":
+		return c.git(a.operands)
+	case "go":
+		return c.goTool(a.operands)
+	case "python", "python3", "node", "ruby", "perl", "php":
+		return c.interpreter(name, a.operands)
+	case "npm", "yarn", "pnpm":
+		if f := c.creates(name, a.operands); f != nil {
+			return f
+		}
+		return c.tools(name, a.operands)
+	case "npx", "bundle", "conda", "mamba", "composer", "gem":
+		return c.tools(name, a.operands)
+	case "cargo":
+		return c.cargo(a.operands)
+	case "cmake":
+		return c.cmake(a.operands)
+	case "java", "javac":
+		return c.jvm(a.operands)
+	case "mvn", "gradle":
+		if f := c.jvm(a.operands); f != nil {
+			return f
+		}
+		return c.goals(name, a.operands)
+	case "ctest":
+		return c.ctest(a.operands)
+	case "tox":
+		return c.tox(a.operands)
+	case "dotnet":
+		return c.dotnetProperties(a.operands)
+	case "cp", "mv":
+		if _, linked := a.get("-s", "--symbolic-link"); linked {
+			if f := c.toTemp(a.operands); f != nil {
+				return f
+			}
+		}
+		return c.backups(a, "-S", "--suffix")
+	case "split":
+		return c.split(a)
+	case "strings":
+		return c.stringsFiles(a.operands)
+	case "zip":
+		a.operands = c.zipped()
+	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd":
+		return c.unpack(name, a)
+	}
+	return nil
 }

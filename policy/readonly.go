@@ -1,7 +1,11 @@
 package policy
 
 import (
+	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -110,39 +114,6 @@ func (r *reader) call(n *syntax.CallExpr) bool {
 		words[i] = plainWord(a)
 	}
 	return r.command(words, 0)
-}
-
-// plainWord is the text of a word that stands for itself. One that the shell
-// expands is late: it may become several, and options among them.
-func plainWord(src *syntax.Word) word {
-	var text strings.Builder
-	for i, part := range src.Parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			if expandable(part.Value) || i == 0 && strings.HasPrefix(part.Value, "~") {
-				return word{value: value{late: true}, src: src}
-			}
-			text.WriteString(unescape(part.Value))
-		case *syntax.SglQuoted:
-			text.WriteString(singleQuoted(part))
-		case *syntax.DblQuoted:
-			for _, inner := range part.Parts {
-				lit, ok := inner.(*syntax.Lit)
-				if !ok {
-					return word{value: value{late: true}, src: src}
-				}
-				text.WriteString(unescapeQuoted(lit.Value))
-			}
-		default:
-			return word{value: value{late: true}, src: src}
-		}
-	}
-	return word{value: value{text: text.String()}, src: src}
-}
-
-// expandable reports whether the shell makes something else of unquoted text.
-func expandable(text string) bool {
-	return text != "[" && strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "*?[{")
 }
 
 // command judges one command and, up to a few levels, the one it runs.
@@ -321,6 +292,85 @@ func gitLists(sub string, a *arguments) bool {
 	case "config":
 		_, reads := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
 		return reads || first == "get" || first == "list"
+	}
+	return false
+}
+
+// varies reports whether a command may answer differently although no file
+// has changed. Words that are not known yet count as harmless: those that the
+// shell expands to file names are.
+func varies(name string, args []word) bool {
+	for _, w := range args {
+		if ofTheSystem(w.text) {
+			return true
+		}
+	}
+	switch name {
+	case "awk", "gawk", "mawk", "nawk":
+		return anyMatch(awkUnsteady(), args)
+	case "jq":
+		return anyMatch(jqUnsteady(), args) ||
+			slices.ContainsFunc(args, func(w word) bool { return substitutes(w.src) }) // "$(cat filter)"
+	case "git":
+		return anyMatch(gitUnsteady(), args)
+	case "find", "fd":
+		return anyMatch(findUnsteady(), args)
+	case "sort":
+		return anyShort(args, 'R') || hasAny(args, "--random-sort", "--sort=random", "random")
+	case "stat":
+		return anyShort(args, 'f') || hasAny(args, "--file-system")
+	case "printf":
+		return len(args) > 0 && strings.Contains(args[0].text, "%(")
+	case "test", "[":
+		return hasAny(args, "-v", "-R", "-t")
+	case "xargs": // what runs side by side prints in any order
+		return anyShort(args, 'P') || anyMatch(xargsUnsteady(), args)
+	}
+	return inList(listed("unsteady-programs"), name)
+}
+
+// ofTheSystem reports whether a path leads to what the system makes up when it
+// is read, or to an open file of the session.
+func ofTheSystem(text string) bool {
+	if text == "/dev/null" || !path.IsAbs(text) {
+		return false
+	}
+	text = path.Clean(text)
+	return within("/dev", text) || within("/proc", text) || within("/sys", text)
+}
+
+var (
+	awkUnsteady = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
+	})
+	jqUnsteady = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`\b(now|env|ENV|localtime|strflocaltime)\b`) })
+	gitUnsteady = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
+	})
+	xargsUnsteady = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--max-procs`) })
+	findUnsteady  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
+	})
+)
+
+func anyMatch(re *regexp.Regexp, args []word) bool {
+	for _, w := range args {
+		if re.MatchString(w.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyShort reports whether a letter stands in anything that looks like a
+// bundle of short options.
+func anyShort(args []word, letter byte) bool {
+	for _, w := range args {
+		if len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.IndexByte(w.text, letter) > 0 {
+			return true
+		}
 	}
 	return false
 }

@@ -39,15 +39,6 @@ type walker struct {
 	followed   map[string]bool      // names whose values are being evaluated, or were
 }
 
-// A fn is a function the script defines.
-type fn struct {
-	body   *syntax.Stmt
-	maybe  bool // defined on some paths only
-	called bool
-	worst  bool // walked with unknown arguments, there is nothing worse to find
-	counts bool // walked with numbers that are not known
-}
-
 // A reservationFile is a refusal of something that is no command.
 type note struct{ where, why string }
 
@@ -410,4 +401,22 @@ func (w *walker) caseClause(cmd *syntax.CaseClause) {
 		}
 	}
 	w.sc, w.ok = after, nil
+}
+
+// ownJob stands for $!: a number that is only known at run time, but surely
+// that of a job of this script.
+const ownJob = "%!"
+
+// mayStart reports whether a statement may run in the background. Inside eval
+// and sh -c it may not: the script around them could not know of it.
+func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
+
+// job walks a statement that runs beside those after it, in a subshell of its
+// own: its cd and its variables are gone when it ends.
+func (w *walker) job(s *syntax.Stmt) {
+	w.concurrent = true
+	w.jobs++
+	w.apart(func() { w.statement(s) })
+	w.jobs--
+	w.made = unknownInput
 }

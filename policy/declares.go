@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Declares reports whether a script may leave something in its session by which
+// a script after it means something else than it says: a function, a trap, an
+// option, an open file, a variable that programs or the shell look at. Once one
+// has run, [Policy.ReadOnly] can not speak for those that follow in the session.
+//
+// What is not understood counts. Where a command stands is not meant: a caller
+// knows the directory.
+func Declares(file *syntax.File) bool {
+	if file == nil {
+		return true
+	}
+	found := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		found = found || declares(n)
+		return !found
+	})
+	return found
+}
+
+func declares(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.FuncDecl, *syntax.DeclClause:
+		return true
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			return commandDeclares(n.Args)
+		}
+		for _, a := range n.Assigns {
+			if a.Name == nil || lookedAt(a.Name.Value) {
+				return true
+			}
+		}
+	case *syntax.Redirect:
+		return n.N != nil && strings.HasPrefix(n.N.Value, "{")
+	case *syntax.WordIter:
+		return lookedAt(n.Name.Value)
+	case *syntax.ParamExp: // ${X:=y}
+		return n.Param != nil && lookedAt(n.Param.Value) && n.Exp != nil &&
+			(n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+	case *syntax.BinaryArithm:
+		return calculates(n.X)
+	case *syntax.UnaryArithm:
+		return calculates(n.X)
+	}
+	return false
+}
+
+// calculates reports whether arithmetic is about a variable that is looked at,
+// which it may change.
+func calculates(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && lookedAt(w.Lit())
+}
+
+// commandDeclares judges a simple command by its words.
+func commandDeclares(args []*syntax.Word) bool {
+	name := plainWord(args[0])
+	if name.late {
+		return true
+	}
+	switch name.text {
+	case "command", "builtin":
+		rest := args[1:]
+		for len(rest) > 0 && strings.HasPrefix(rest[0].Lit(), "-") {
+			if strings.ContainsAny(rest[0].Lit(), "vV") {
+				return false // it only looks the name up
+			}
+			rest = rest[1:]
+		}
+		return len(rest) > 0 && commandDeclares(rest)
+	case "printf":
+		return len(args) > 1 && strings.HasPrefix(plainWord(args[1]).text, "-v")
+	case "read", "mapfile", "readarray", "getopts", "unset", "let":
+		for _, a := range args[1:] {
+			if w := plainWord(a); w.late || lookedAt(w.text) {
+				return true
+			}
+		}
+	}
+	return inList(listed("declaring-commands"), name.text)
+}
+
+// lookedAt reports whether a variable may be one that programs or the shell look
+// at. By custom those have capital letters.
+func lookedAt(name string) bool { return strings.ToLower(name) != name }

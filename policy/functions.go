@@ -1,0 +1,184 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// invoke walks a function's body with the arguments of this call.
+func (w *walker) invoke(f *fn, words []word) {
+	f.called = true
+	w.cost.spend(costStmt + costSource*len(w.stack))
+	if w.jobs > 0 && slices.Contains(w.stack, f) {
+		w.refuse(words, refusal("background &", "a function that starts itself in the background never stops", "use a loop"))
+		return
+	}
+	args := w.argsOf(words[1:])
+	deep := len(w.stack) >= 8
+	if deep && allNumbers(args) {
+		if f.counts {
+			return
+		}
+		f.counts = true
+	} else if deep || !w.afford(f.body, 1) || !w.affordArgs(args) {
+		if f.worst {
+			return
+		}
+		f.worst = true
+		args = unknownArgs()
+	}
+	saved := w.sc.args
+	w.sc.args = args
+	w.stack = append(w.stack, f)
+	locals := w.locals
+	w.locals = make(map[string]localName)
+	w.stmt(f.body)
+	w.endLocals(f.body)
+	w.locals = locals
+	w.stack = w.stack[:len(w.stack)-1]
+	w.sc.args = saved
+	w.ok = nil
+}
+
+// argsOf are the positional parameters that words become.
+func (w *walker) argsOf(words []word) []value {
+	w.cost.spend(costWord * len(words))
+	args := make([]value, len(words))
+	for i, a := range words {
+		if a.splits && w.p.checks.opaque {
+			return unknownArgs() // f $x: which is the second nobody knows
+		}
+		args[i] = a.value
+	}
+	return args
+}
+
+// A localName is what a name meant before it was made local.
+type localName struct {
+	before value
+	set    bool
+}
+
+// noteLocal remembers a name that local or declare hides until the function
+// ends. Only what stands at the top of the body is sure to run.
+func (w *walker) noteLocal(name string) {
+	if _, known := w.locals[name]; known || w.locals == nil {
+		return
+	}
+	v, ok := w.sc.vars[name]
+	w.locals[name] = localName{v, ok}
+}
+
+// endLocals gives local names back what they held: X=../x; f; cat $X reads
+// what it read before, whatever f did to its own X.
+func (w *walker) endLocals(body *syntax.Stmt) {
+	if len(w.locals) == 0 {
+		return
+	}
+	sure := topLocals(body)
+	for name, l := range w.locals {
+		switch now, ok := w.sc.vars[name]; {
+		case ok == l.set && now == l.before:
+		case !sure[name]:
+			w.put(name, anything)
+		case l.set:
+			w.put(name, l.before)
+		default:
+			w.sc.own()
+			delete(w.sc.vars, name)
+			delete(w.sc.arrays, name)
+		}
+	}
+}
+
+// topLocals are the names that a body makes local whatever happens.
+func topLocals(body *syntax.Stmt) map[string]bool {
+	out := make(map[string]bool)
+	block, ok := body.Cmd.(*syntax.Block)
+	if !ok {
+		return out
+	}
+	for _, s := range block.Stmts {
+		if d, ok := s.Cmd.(*syntax.DeclClause); ok && len(s.Redirs) == 0 {
+			for _, a := range d.Args {
+				if a.Name != nil {
+					out[a.Name.Value] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// allNumbers knows the recursion that counts: fact $(($1-1)).
+func allNumbers(args []value) bool {
+	for _, v := range args {
+		if v.loose || v.text == "" || strings.Trim(v.text, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownArgs stand for arguments that nothing is known about.
+func unknownArgs() []value {
+	args := make([]value, 9)
+	for i := range args {
+		args[i] = anything
+	}
+	return args
+}
+
+// affordArgs counts what a call hands on: functions that double "$@" and call
+// one another would make millions of words out of a few.
+func (w *walker) affordArgs(args []value) bool {
+	cost := 16 * len(args)
+	for _, v := range args {
+		cost += len(v.text)
+	}
+	if len(args) > 1024 || w.unfolded+cost > maxUnfolded {
+		return false
+	}
+	w.unfolded += cost
+	return true
+}
+
+func (w *walker) declare(cmd *syntax.FuncDecl) {
+	if cmd.Name == nil {
+		w.refuse(nil, refusal("function", "the function has no name", "write name() { … }"))
+		return
+	}
+	if len(w.sc.funcs) >= maxTracked && w.p.checks.strict {
+		w.refuse(nil, refusal("function", "there are too many functions to follow", "split the script"))
+		return
+	}
+	f := &fn{body: cmd.Body}
+	w.sc.own()
+	if w.sc.funcs == nil {
+		w.sc.funcs = make(map[string]*fn)
+	}
+	w.sc.funcs[cmd.Name.Value] = f
+	w.declared = append(w.declared, f)
+}
+
+// walkUncalled walks the functions nobody called: a later script might.
+func (w *walker) walkUncalled() {
+	for i := 0; i < len(w.declared); i++ {
+		if f := w.declared[i]; !f.called {
+			f.called = true
+			w.sc.args = nil
+			w.stmt(f.body)
+		}
+	}
+}
+
+// A fn is a function the script defines.
+type fn struct {
+	body   *syntax.Stmt
+	maybe  bool // defined on some paths only
+	called bool
+	worst  bool // walked with unknown arguments, there is nothing worse to find
+	counts bool // walked with numbers that are not known
+}

@@ -1,0 +1,263 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A search that begins where a repository may be finds .git too, and what is done
+// to all that it finds is done to git's settings and hooks. Whether it comes there
+// is tried out: the expression is held against paths that are in every repository.
+
+// gitPaths stand for what is in .git; those with a slash at the end are directories.
+var gitPaths = sync.OnceValue(func() []string {
+	paths := strings.Fields(listed("git-paths"))
+	for hook := range strings.FieldsSeq(listed("git-hooks")) {
+		paths = append(paths, ".git/hooks/"+hook)
+	}
+	return paths
+})
+
+// otherPaths are guarded too, but a search that merely takes everything along is
+// not after them: only one that asks for their names counts.
+func otherPaths() []string { return strings.Fields(listed("other-paths")) }
+
+// found is what a find may come upon in .git.
+type found struct {
+	shown string         // the paths it may print, one a line
+	given map[int]string // one path for each command that may be given one, by where its words begin
+}
+
+func anywhere(args []word) found {
+	all := found{shown: gitPaths()[0] + "\n", given: make(map[int]string)}
+	for i, w := range args {
+		if isFindExec(w) {
+			all.given[i+1] = gitPaths()[0]
+		}
+	}
+	return all
+}
+
+// holdsGit reports whether a repository may lie in a directory. In directories
+// further down there is none as a rule.
+func (c *command) holdsGit(start word) bool {
+	if c.p.opts.Root == "" || start.loose || start.text == "" {
+		return false
+	}
+	abs := path.Clean(start.text)
+	if !path.IsAbs(abs) {
+		return strings.Trim(abs, "./") == ""
+	}
+	for _, d := range c.dirs {
+		if within(abs, d) {
+			return true
+		}
+	}
+	return abs == c.p.opts.Root
+}
+
+// comingFrom says that a command is refused for a name that a search comes upon.
+func (f *finding) comingFrom(name, hint string) *finding {
+	if name != "" && !f.ruled && f.effect == Deny && !f.late {
+		f.why, f.hint = "it would be given "+name+", which the search comes upon: "+f.why, hint
+	}
+	return f
+}
+
+// shows returns the paths in .git that a program may name that looks through
+// directories by itself, one a line.
+func (c *command) shows(name string, args []word) string {
+	a, f := c.parseArgs(builtin(name), args)
+	if f != nil || !c.p.checks.strict || !showsHidden(name, a) {
+		return ""
+	}
+	starts := startsOf(name, a)
+	holds := len(starts) == 0
+	for _, w := range starts {
+		holds = holds || c.holdsGit(w) || name == "ls" && gitPath(w.text) != nil
+	}
+	var out strings.Builder
+	for _, p := range gitPaths() {
+		if holds && mayShow(name, p, a) {
+			out.WriteString("./" + strings.TrimSuffix(p, "/") + "\n")
+		}
+	}
+	return out.String()
+}
+
+// showsHidden reports whether a program looks at names with a leading dot.
+func showsHidden(name string, a *arguments) bool {
+	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
+	switch name {
+	case "ls":
+		return has("-a", "-A", "-f", "--all", "--almost-all") ||
+			slices.ContainsFunc(a.operands, func(w word) bool { return strings.HasPrefix(w.text, ".") })
+	case "fd":
+		return has("-H", "-u", "--hidden", "--unrestricted")
+	case "rg":
+		twice := 0
+		for _, o := range a.options {
+			if o.name == "-u" || o.name == "--unrestricted" {
+				twice++
+			}
+		}
+		return twice > 1 || has("-.", "--hidden")
+	}
+	how, _ := a.get("-d", "--directories")
+	return has("-r", "-R", "--recursive", "--dereference-recursive") || how.text == "recurse"
+}
+
+// startsOf are the operands that say where to look.
+func startsOf(name string, a *arguments) []word {
+	_, given := a.get("-e", "-f", "--regexp", "--file", "--files")
+	if name == "ls" || given && name != "fd" || len(a.operands) == 0 {
+		return a.operands
+	}
+	return a.operands[1:]
+}
+
+// mayShow reports whether the options let a path in .git through.
+func mayShow(name, p string, a *arguments) bool {
+	dir := strings.HasSuffix(p, "/")
+	p = strings.TrimSuffix(p, "/")
+	if name == "ls" {
+		_, deep := a.get("-R", "--recursive")
+		return deep || p == ".git"
+	}
+	if dir && name != "fd" || name == "fd" && !fdNames(p, a) {
+		return false
+	}
+	narrowed, let := false, false
+	for _, o := range a.options {
+		takes, leaves := narrows(name, o)
+		if leaves != "" && anyPart(leaves, p) {
+			return false
+		}
+		if takes != "" {
+			ok, sure := globMatches(takes, path.Base(p), false)
+			narrowed, let = true, let || ok || !sure || o.val.late
+		}
+	}
+	return !narrowed || let
+}
+
+// fdNames reports whether the pattern that fd is given may find a path.
+func fdNames(p string, a *arguments) bool {
+	if len(a.operands) == 0 {
+		return true
+	}
+	_, glob := a.get("-g", "--glob")
+	re := plainRegexp(a.operands[0].text, false, true)
+	return glob || re == nil || a.operands[0].late || re.MatchString(path.Base(p))
+}
+
+// narrows returns the pattern for names that an option takes alone, or leaves out.
+func narrows(name string, o option) (takes, leaves string) {
+	switch o.name {
+	case "--include":
+		return o.val.text, ""
+	case "--exclude", "--exclude-dir", "-E":
+		return "", o.val.text
+	case "-g", "--glob", "--iglob":
+		if rest, not := strings.CutPrefix(o.val.text, "!"); not {
+			return "", rest
+		}
+		return path.Base(o.val.text), ""
+	case "-e", "--extension":
+		if name == "fd" {
+			return "*." + o.val.text, ""
+		}
+	case "-t", "--type":
+		if name == "rg" {
+			return o.val.text, "" // no type of rg's is called like a file of git's
+		}
+	}
+	return "", ""
+}
+
+// anyPart reports whether a pattern matches a name in the path.
+func anyPart(pattern, p string) bool {
+	pattern = strings.TrimSuffix(strings.TrimRight(pattern, "*"), "/")
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "**/"), "./")
+	return slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool {
+		ok, sure := globMatches(pattern, part, false)
+		return ok && sure
+	})
+}
+
+// sifted is what grep lets through of the paths in .git that it reads.
+func (b *costMeter) sifted(git string, args []word) string {
+	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).parseArgs(builtin("grep"), args)
+	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
+		return git
+	}
+	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
+	text := a.operands[0].text
+	if has("-F", "--fixed-strings") {
+		text = regexp.QuoteMeta(text)
+	}
+	b.spend(costMatch * len(text) * (1 + len(git)/64))
+	re := b.regexp(text, !has("-E", "--extended-regexp", "-F", "--fixed-strings", "-P"), has("-i", "--ignore-case"))
+	if re == nil || has("-e", "-f", "--regexp", "--file", "-w", "-x") {
+		return git
+	}
+	var out strings.Builder
+	for line := range strings.Lines(git) {
+		if re.MatchString(strings.TrimSuffix(line, "\n")) != has("-v", "--invert-match") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// globMatches is a pattern of find's or grep's, for which a slash is as any letter.
+func globMatches(pattern, text string, fold bool) (ok, sure bool) {
+	if fold {
+		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
+	}
+	pattern = strings.ReplaceAll(strings.ReplaceAll(pattern, "/", "\x00"), "[!", "[^")
+	ok, err := path.Match(pattern, strings.ReplaceAll(text, "/", "\x00"))
+	return ok, err == nil && !strings.Contains(pattern, "[:")
+}
+
+// regexp is plainRegexp with what it costs: repetitions make an expression many
+// times as large as its text.
+func (b *costMeter) regexp(text string, basic, fold bool) *regexp.Regexp {
+	if len(text) > maxTried {
+		return nil
+	}
+	cost := costRegexp
+	if strings.Contains(text, "{") {
+		cost *= costRepeat
+	}
+	b.spend(costMatch + cost*len(text))
+	return plainRegexp(text, basic, fold)
+}
+
+// plainRegexp reads an expression as grep and find do, or returns nil where that
+// is not as simple as it looks. In a basic one \( \) \| are the operators.
+func plainRegexp(text string, basic, fold bool) *regexp.Regexp {
+	if len(text) > maxTried {
+		return nil
+	}
+	if basic {
+		text = strings.NewReplacer(`\(`, "(", `\)`, ")", `\|`, "|", `\+`, "+", `\?`, "?", "(", `\(`, ")", `\)`, "|", `\|`,
+			"{", `\{`).Replace(text)
+	}
+	rest := strings.NewReplacer(`\.`, "", `\(`, "", `\)`, "", `\|`, "", `\{`, "", `\/`, "", `\-`, "", `\$`, "").Replace(
+		text)
+	if strings.Contains(rest, `\`) || strings.Contains(rest, "(?") || strings.Contains(rest, "[:") {
+		return nil
+	}
+	if fold {
+		text = "(?i)" + text
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil
+	}
+	return re
+}

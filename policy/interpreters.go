@@ -1,0 +1,153 @@
+package policy
+
+import "strings"
+
+// codeFlags are the options whose value is program text.
+var codeFlags = map[string]string{"python": "c", "python3": "c", "node": "ep", "ruby": "e", "perl": "eE", "php": "r"}
+
+// interpreter judges the words of a language's interpreter. The program
+// text itself is not judged: the sandbox holds it.
+func (c *command) interpreter(name string, args []word) *finding {
+	inPlace := false
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		inPlace = inPlace || (name == "perl" || name == "ruby") && editsInPlace(t)
+		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && !strings.ContainsAny(t, "/.IMm")
+		if cluster && strings.IndexByte(codeFlags[name], t[len(t)-1]) >= 0 || t == "--eval" || t == "--print" {
+			i++ // the program text
+			continue
+		}
+		if f := c.anyWord(args[i]); f != nil {
+			return f
+		}
+		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(t, "-") {
+			if f := c.guarded(args[i]); f != nil {
+				return f
+			}
+		}
+	}
+	if !strings.HasPrefix(name, "python") {
+		return nil
+	}
+	if module, _ := pythonModule(args); module == "pty" {
+		return c.refused("-m pty", "it starts a shell, and what the shell reads is never judged",
+			"write the commands into the script itself")
+	}
+	if rest, ok := afterPip(args); ok {
+		return c.reachesOut("pip", rest)
+	}
+	return nil
+}
+
+// editsInPlace reports whether an option of perl or ruby, such as -i.bak or -pi,
+// has it write the files it is given.
+func editsInPlace(t string) bool {
+	letters, _, _ := strings.Cut(t, ".")
+	return len(t) > 1 && t[0] == '-' && strings.IndexByte("-IMmxCDVFdrW", t[1]) < 0 && strings.Contains(letters, "i")
+}
+
+// afterPip returns the words behind python -m pip, in all its spellings.
+func afterPip(args []word) ([]word, bool) {
+	module, rest := pythonModule(args)
+	module, _, _ = strings.Cut(module, ".") // pip.__main__
+	return rest, module == "pip" || module == "ensurepip"
+}
+
+// pythonModule returns the module that python is told to run, and what it is given.
+func pythonModule(args []word) (module string, rest []word) {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if len(t) < 2 || t[0] != '-' {
+			return "", nil
+		}
+		switch at := strings.IndexAny(t, "mcWX"); {
+		case t == "--check-hash-based-pycs":
+			i++
+		case t[1] == '-' || at < 0:
+		case t[at] == 'c':
+			return "", nil
+		case t[at] == 'm' && at+1 < len(t):
+			return t[at+1:], args[i+1:]
+		case t[at] == 'm' && i+1 < len(args):
+			return args[i+1].text, args[i+2:]
+		case at+1 == len(t):
+			i++ // the value of -W or -X
+		}
+	}
+	return "", nil
+}
+
+// judgeUv judges uv run as the command it runs in the project's environment.
+// The other subcommands fetch and install; a rule has to name them.
+func judgeUv(c *command, args []word) *finding {
+	before, n, f := c.parseOwn(wrapping("uv"), args)
+	if f == nil {
+		f = c.fixed(args[:min(n+1, len(args))])
+	}
+	if f != nil || n >= len(args) {
+		return f
+	}
+	if sub := args[n].text; sub != "run" || args[n].late {
+		if !c.p.checks.strict || c.rule != nil && len(c.rule.words) > 1 {
+			return c.anyProgram(args)
+		}
+		return refusal("uv: "+sub, "it fetches or installs packages", "only uv run is allowed; uv run runs what is installed")
+	}
+	rest := args[n+1:]
+	own, m, f := c.parseOwn(wrapping("uv"), rest)
+	if f == nil {
+		f = c.fixed(rest[:min(m+1, len(rest))])
+	}
+	if f != nil {
+		return f
+	}
+	own.options = append(before.options, own.options...)
+	if v, ok := own.get("-p", "--python"); ok &&
+		(v.loose || strings.Trim(strings.TrimPrefix(v.text, "python"), ".0123456789") != "") {
+		return c.refused("--python", "it could name any program", "give a version, such as 3.12")
+	}
+	for _, o := range own.options {
+		if o.name == "--directory" {
+			c.alsoAt(o.val)
+		}
+	}
+	_, module := own.get("-m", "--module")
+	return c.uvRuns(rest[m:], module)
+}
+
+// uvRuns judges what uv run runs: a script or a module is Python's. A rule that
+// names the command, such as uv run pytest, is the permission for it; what is
+// known about the command holds nevertheless.
+func (c *command) uvRuns(words []word, module bool) *finding {
+	if len(words) == 0 {
+		return nil
+	}
+	named := c.ruleNames(words)
+	name := words[0].text
+	switch {
+	case module:
+		words = append(literals("python", "-m"), words...)
+	case name == "-" || strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw"):
+		words = append(literals("python"), words...)
+	}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1,
+		wrote: c.wrote, linked: c.linked}
+	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
+		return c.inner(words)
+	}
+	return in.known()
+}
+
+// ruleNames reports whether the words after uv run are those of the rule. That
+// the rule matched is not enough: in uv run --extra pytest x, x is what runs.
+func (c *command) ruleNames(words []word) bool {
+	if c.rule == nil || len(c.rule.words) <= 2 || len(c.rule.words)-2 > len(words) {
+		return false
+	}
+	for i, want := range c.rule.words[2:] {
+		if words[i].late || !wordMatches(want, words[i].text) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+var jqLoads = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`) // .include is a key
+})
+
+// jq judges jq: its filter may not load modules, and its files are files.
+func (c *command) jq(args []word) *finding {
+	filter, data := false, false
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		switch {
+		case t == "--arg" || t == "--argjson":
+			i += 2
+		case (t == "--slurpfile" || t == "--rawfile" || t == "--argfile") && i+2 < len(args):
+			if f := c.file(args[i+2], false); f != nil {
+				return f
+			}
+			i += 2
+		case t == "--indent":
+			i++
+		case t == "--args" || t == "--jsonargs":
+			data = true // further operands are texts
+		case t == "-" || !strings.HasPrefix(t, "-"):
+			if f := c.jqOperand(args[i], filter); f != nil && !(data && filter) {
+				return f
+			}
+			filter = true
+		default:
+			if f := c.jqOption(t); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (c *command) jqOperand(w word, filterSeen bool) *finding {
+	if filterSeen {
+		return c.file(w, false)
+	}
+	if jqLoads().MatchString(w.text) {
+		return refusal("jq: import", "a filter that loads modules reads other files", "put everything into the filter itself")
+	}
+	return nil
+}
+
+func (c *command) jqOption(t string) *finding {
+	if strings.HasPrefix(t, "--") {
+		if !inList(listed("jq-options"), t) {
+			return c.refused(t, "the option is not on the list of options known to be safe", "leave "+t+" out")
+		}
+		return nil
+	}
+	if bad := strings.Trim(t[1:], "nRscrjaSCMeh"); bad != "" {
+		return c.refused("-"+bad[:1], "the option is not on the list of options known to be safe",
+			"leave it out, and write the filter as an argument")
+	}
+	return nil
+}
+
+var yqLoads = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(load|load_str|load_xml|load_props|load_base64|eval|strenv|envsubst|env)\b`)
+})
+
+func (c *command) yq(args []word) *finding {
+	inPlace := hasAny(args, "--inplace", "--in-place") || hasLetter(args, "i")
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "-") &&
+			(strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp") || w.text == "-s") {
+			return c.refused(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
+		}
+		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
+			return refusal("yq: load", "the expression loads other files", "put everything into the expression itself")
+		}
+		if strings.HasPrefix(w.text, "/") || goesUp(w.text) && w.text != ".." || w.loose {
+			if f := c.file(w, true); f != nil {
+				return f
+			}
+		}
+		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(w.text, "-") {
+			if f := c.guarded(w); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}

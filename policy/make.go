@@ -1,0 +1,306 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// makeTools are the variables whose value make's own rules run.
+func makeTools() string { return builtin("make").words("tools") }
+
+// takesOrders reports whether make, its shell or the programs it runs take orders
+// from a variable; what is given to make is in their environment.
+func takesOrders(name string) bool {
+	return inList(builtin("make").words("orders"), name) || beginsWithAny(name, "order-prefixes")
+}
+
+// beginsWithAny reports whether text begins with a word of a list.
+func beginsWithAny(text, list string) bool {
+	for word := range strings.FieldsSeq(listed(list)) {
+		if strings.HasPrefix(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeWords judges targets and variables given to make.
+func (c *command) makeWords(a *arguments) *finding {
+	if f, ok := a.get("-f", "--file", "--makefile"); ok && harmlessDevice(f.text) {
+		return c.refused("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
+	}
+	if f := c.elsewhere(a, "-C", "--directory"); f != nil {
+		return f
+	}
+	for _, w := range a.operands {
+		name, text, isVar := strings.Cut(w.text, "=")
+		if !isVar {
+			continue
+		}
+		if f := c.makeVariable(name, w.with(text)); f != nil {
+			return f
+		}
+	}
+	return c.anyProgram(a.operands)
+}
+
+func (c *command) makeVariables(args []word) *finding {
+	for _, w := range args {
+		if name, text, ok := strings.Cut(w.text, "="); ok && !strings.HasPrefix(name, "-") {
+			if f := c.makeVariable(name, w.with(text)); f != nil {
+				return f
+			}
+		} else if strings.HasPrefix(w.text, "--eval") || strings.HasPrefix(w.text, "-E") {
+			return c.refused("--eval", "make would run what it is given", "put it into the Makefile")
+		}
+	}
+	return nil
+}
+
+// makeVariable judges NAME=value given to make. The value goes into the lines
+// that a shell reads, and some values are commands.
+func (c *command) makeVariable(name string, val word) *finding {
+	runs := strings.HasSuffix(name, "!") // X!=id runs id
+	name = strings.TrimRight(name, ":?+")
+	if runs || !isName(name) || takesOrders(name) || name == "ENV" && strings.Contains(val.text, "/") ||
+		strings.ContainsAny(val.text, "$`;|&<>\n") {
+		return refusal("make: "+name+"=", "the variable could run another program", "set it in the Makefile")
+	}
+	fields := fieldsOf(val.text)
+	if tellsCompiler(name) {
+		if f := c.compilerFlags("make: "+name+"=", fields, val.late); f != nil {
+			return f
+		}
+	}
+	for _, w := range fields {
+		if strings.HasPrefix(w.text, "-wrapper") || strings.HasPrefix(w.text, "-fplugin=") ||
+			strings.HasPrefix(w.text, "-specs=") {
+			return refusal("make: "+name+"=", "the compiler would run or load what "+w.text+" names", "leave it out")
+		}
+		if f := c.anyWord(word{value: value{text: w.text, late: val.late}}); f != nil {
+			return f
+		}
+	}
+	if namesTool(name) || name == "CROSS_COMPILE" && strings.Contains(val.text, "/") || c.looksLikeCommand(fields) {
+		return c.buildTool("make: "+name+"=", fields)
+	}
+	return nil
+}
+
+// nestedInMake judges the variables whose value make's own rules run.
+func (c *command) nestedInMake(args []word) *finding {
+	for _, w := range args {
+		name, text, ok := strings.Cut(w.text, "=")
+		if strings.HasSuffix(name, "!") && !strings.HasPrefix(name, "-") {
+			if f := c.nestedScript(word{value: value{text: text, late: w.late}}); f != nil {
+				return f // X!=id runs id
+			}
+		}
+		name = strings.TrimRight(name, ":?+!")
+		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
+		if !ok || w.late || !shell && !inList(makeTools(), name) {
+			continue
+		}
+		if f := c.nestedScript(literal(text)); f != nil {
+			f.where = "make: " + name + "= (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// namesTool reports whether a variable holds a program by custom.
+func namesTool(name string) bool {
+	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
+	return inList(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"},
+		ends)
+}
+
+// tellsCompiler reports whether a variable goes to a compiler or linker by custom.
+func tellsCompiler(name string) bool {
+	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) ||
+		inList(makeTools(), name)
+}
+
+// looksLikeCommand reports whether a value is a command that runs another, or git
+// with options, and not prose that begins with such a word.
+func (c *command) looksLikeCommand(words []word) bool {
+	if len(words) < 2 {
+		return false
+	}
+	name := path.Base(words[0].text)
+	shell := inList(" sh bash dash zsh ksh env ", name)
+	return shell || (c.p.runsOthers(name) || name == "git") && strings.HasPrefix(words[1].text, "-")
+}
+
+// compilerFlags judges what a compiler or linker is told: options that load or
+// run something, and files whose names stand right behind an option.
+func (c *command) compilerFlags(where string, flags []word, late bool) *finding {
+	for i, w := range flags {
+		if loadsCode(w.text) || i > 0 && loadsCode(flags[i-1].text+" "+w.text) {
+			return refusal(where, "the compiler would run or load what "+w.text+" names", "leave it out")
+		}
+		if f := c.anyWord(word{value: value{text: behindFlag(w.text), late: late}}); f != nil {
+			return f
+		}
+		if f := c.anyWord(word{value: value{text: w.text, late: late}}); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// loadsCode knows an option by itself, behind -Wl, and -Xlinker, or as rustc
+// spells it.
+func loadsCode(flag string) bool {
+	flag = strings.TrimPrefix(strings.TrimPrefix(flag, "-Xlinker "), "-Xlinker=")
+	if inList(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") ||
+		strings.HasPrefix(flag, "-Bdynamic") || strings.HasPrefix(flag, "-Bsymbolic") {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(flag, "-Wl,"); ok {
+		return slices.ContainsFunc(strings.Split(rest, ","), loadsCode)
+	}
+	for _, codegen := range [...]string{"-C ", "-C", "--codegen ", "--codegen="} {
+		rest, ok := strings.CutPrefix(flag, codegen)
+		if key, value, _ := strings.Cut(rest, "="); ok && (key == "linker" || key == "linker-plugin-lto" &&
+			strings.Contains(value, "/") || strings.HasPrefix(key, "link-arg") &&
+			slices.ContainsFunc(strings.Fields(value), loadsCode)) {
+			return true
+		}
+	}
+	return beginsWithAny(flag, "compiler-loads")
+}
+
+// behindFlag is the file in -include/etc/passwd, or "".
+func behindFlag(flag string) string {
+	for p := range strings.FieldsSeq(listed("compiler-files")) {
+		if rest, ok := strings.CutPrefix(flag, p); ok {
+			return strings.TrimPrefix(rest, "=")
+		}
+	}
+	return ""
+}
+
+var buildToolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
+})
+
+// buildTool judges the program that a build is told to use. Behind ccache and
+// its kin stands the one that counts.
+func (c *command) buildTool(where string, words []word) *finding {
+	for len(words) > 0 && inList(" ccache sccache distcc icecc ", words[0].text) {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return nil
+	case strings.Contains(words[0].text, "/"):
+		return refusal(where, "programs are run by name, not by path", "use the name of an installed program")
+	case buildToolName().MatchString(words[0].text):
+		return nil
+	}
+	if f := c.inner(words); f != nil && f.effect != Allow {
+		return f
+	}
+	return nil
+}
+
+// cmake judges cmake -E, which is a box of commands of its own and runs
+// others, and what --build hands on to make.
+func (c *command) cmake(args []word) *finding {
+	for i, w := range args {
+		switch w.text {
+		case "-E":
+			return c.cmakeTool(args[i+1:])
+		case "--":
+			return c.makeVariables(args[i+1:])
+		}
+		if name, text, ok := strings.Cut(strings.TrimPrefix(w.text, "-D"), "="); ok {
+			name, _, _ = strings.Cut(name, ":")
+			if f := c.cmakeVariable(name, fieldsOf(strings.ReplaceAll(text, ";", " ")), w.late); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+var cmakeTool = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
+})
+
+// cmakeVariable judges -DNAME=value where the value is a program, or what a
+// compiler is told.
+func (c *command) cmakeVariable(name string, words []word, late bool) *finding {
+	where := "cmake: -D" + name
+	switch {
+	case strings.Contains(name, "_FLAGS"):
+		return c.compilerFlags(where, words, late)
+	case !cmakeTool().MatchString(name) || len(words) > 0 && inList(listed("cmake-checkers"), words[0].text):
+		return nil
+	}
+	return c.buildTool(where, words)
+}
+
+func (c *command) cmakeTool(args []word) *finding {
+	if len(args) == 0 || inList(" capabilities echo true false sleep make_directory touch compare_files environment ",
+		args[0].text) {
+		return nil
+	}
+	rest := args[1:]
+	switch args[0].text {
+	case "time":
+		return c.inner(rest)
+	case "env":
+		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
+			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict &&
+				judgeVariable(name, true) != nil {
+				return c.refused("-E env", "programs take orders from the environment", "leave the environment as it is")
+			}
+			rest = rest[1:]
+		}
+		return c.inner(rest)
+	}
+	return refusal("cmake: -E "+args[0].text, "it is one of cmake's own commands, whose words are not known",
+		"use the command of that name, such as cp or rm")
+}
+
+// nestedInCmake judges cmake -E, which runs others and is a rm of its own, what
+// compilers are started with, and what --build hands on to make.
+func (c *command) nestedInCmake(args []word) *finding {
+	for len(args) > 0 && args[0].text != "-E" {
+		if args[0].text == "--" {
+			return c.nestedInMake(args[1:])
+		}
+		if name, text, ok := strings.Cut(args[0].text, "="); ok && !args[0].late && strings.Contains(name, "_LAUNCHER") {
+			if f := c.nestedWords(fieldsOf(strings.ReplaceAll(text, ";", " "))); f != nil {
+				return f
+			}
+		}
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return nil
+	}
+	rest := args[2:]
+	switch args[1].text {
+	case "rm":
+		return c.nestedWords(args[1:])
+	case "time":
+		return c.nestedWords(rest)
+	case "chdir":
+		return c.nestedWords(rest[min(1, len(rest)):])
+	case "env":
+		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
+			rest = rest[1:]
+		}
+		return c.nestedWords(rest)
+	}
+	return nil
+}

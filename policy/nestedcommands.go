@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// In a container neither options nor paths are judged, and interpreters run
+// what they like. But a command that is named in so many words, as in
+// sed '1e rm -rf x' or git rebase -x 'rm -rf x', is read and judged: what a rule
+// denies is denied there too, and so is text that nobody can read. A tool that
+// no rule speaks of may be named.
+//
+// This goes as far as the script is written out. A late word that becomes -exec
+// is not held against go test "$x", or nobody could write it; and Call, which a
+// container's shell never asks, adds nothing.
+
+// noRuleDenies stands in for the rule that a told command lacks.
+var noRuleDenies = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
+
+// judgesNested reports whether commands inside a program's text are judged for
+// themselves, rather than refused for being there.
+func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.frozen }
+
+// nestedScript judges shell text that this command is told to run.
+func (c *command) nestedScript(src word) *finding {
+	if strings.TrimSpace(src.text) == "" && !src.late {
+		return nil
+	}
+	d := *c
+	d.nested = true
+	return d.innerScript(src)
+}
+
+// nestedWords judges a command that this one is told to run, word by word.
+func (c *command) nestedWords(words []word) *finding {
+	d := *c
+	d.nested = true
+	if f := d.inner(words); f != nil && f.effect != Allow {
+		return f
+	}
+	return nil
+}
+
+// nestedCommands judges what a program is told to run. The builtins of the shell are
+// judged for what they evaluate.
+func (c *command) nestedCommands(name string, args []word) *finding {
+	if prog := c.p.find(name); prog != nil && prog.runs != nil {
+		return c.commandsIn(prog, usualOptions(name, args))
+	}
+	switch name {
+	case "sed":
+		return c.nestedInSed(args)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.nestedInAwk(args)
+	case "git":
+		return c.nestedInGit(args)
+	case "fd":
+		return c.nestedInFd(args)
+	case "go":
+		return c.nestedInGo(args)
+	case "make":
+		return c.nestedInMake(args)
+	case "cmake":
+		return c.nestedInCmake(args)
+	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
+		return c.nestedInTool(name, args)
+	case "java", "javac":
+		return c.nestedInJava(args)
+	case "ctest":
+		return c.nestedInCtest(args)
+	case "mvn":
+		return c.nestedInMaven(args)
+	}
+	return c.evaluating(name, args)
+}
+
+// commandsIn judges the options whose value is a command.
+func (c *command) commandsIn(prog *program, args []word) *finding {
+	c.cost.spend(4 * costParam * len(args))
+	for _, o := range parseLoosely(prog.takes, args).options {
+		if !slices.Contains(prog.runs, o.name) {
+			continue
+		}
+		if o.name == "--checkpoint-action" {
+			text, ok := strings.CutPrefix(o.val.text, "exec=")
+			if !ok && !o.val.late {
+				continue // it only prints, or sleeps
+			}
+			o.val.text = text
+		}
+		if f := c.nestedScript(o.val); f != nil {
+			f.where = c.words[0].text + ": " + o.name + " (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// usualOptions puts options that are spelled in a way of their own into the usual
+// one: the letters of tar cIf take the words behind them in order, and zip has an
+// option of two letters.
+func usualOptions(name string, args []word) []word {
+	switch {
+	case name == "zip":
+		out := append([]word(nil), args...)
+		for i := range out {
+			if out[i].text == "-TT" {
+				out[i].text = "--unzip-command"
+			}
+		}
+		return out
+	case name != "tar" || len(args) == 0 || args[0].late || strings.HasPrefix(args[0].text, "-"):
+		return args
+	}
+	rest := args[1:]
+	var out []word
+	for _, letter := range args[0].text {
+		out = append(out, literal("-"+string(letter)))
+		if strings.ContainsRune("fCXbTVKNHgLIF", letter) && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+// nestedInFd judges what fd runs on each name it finds, or on all of them.
+func (c *command) nestedInFd(args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "--" {
+			return nil
+		}
+		letters := ""
+		if len(t) > 1 && t[0] == '-' && t[1] != '-' {
+			letters, _, _ = strings.Cut(t[1:], "=")
+		}
+		at := strings.IndexAny(letters, "xXteEdSjc")
+		exec := t == "--exec" || t == "--exec-batch" || at >= 0 && (letters[at] == 'x' || letters[at] == 'X')
+		_, joined, given := strings.Cut(t, "=")
+		if given && (strings.HasPrefix(t, "--exec=") || strings.HasPrefix(t, "--exec-batch=")) {
+			exec = true
+		}
+		if !exec {
+			continue
+		}
+		words := args[i+1:]
+		if at >= 0 && at+1 < len(letters) {
+			joined, given = letters[at+1:], true // -xrm
+		}
+		if given {
+			words = append([]word{{value: value{text: joined, late: args[i].late}}}, words...)
+		}
+		end := 0
+		for end < len(words) && words[end].text != ";" {
+			end++
+		}
+		if end > 0 && strings.Contains(words[0].text, "{") {
+			return refusal("fd: "+t, "the command's name comes from what fd finds", "write the name out")
+		}
+		if f := c.nestedWords(words[:end]); f != nil {
+			return f
+		}
+		i += end
+	}
+	return nil
+}
+
+func fieldsOf(text string) []word {
+	var out []word
+	for _, s := range strings.Fields(text) {
+		out = append(out, literal(s))
+	}
+	return out
+}

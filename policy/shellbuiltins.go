@@ -1,0 +1,238 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// testWords judges test and [: files after file operators, and names that
+// the shell would evaluate.
+func (c *command) testWords(args []word) *finding {
+	if f := c.evaluatedWords(args); f != nil {
+		return f
+	}
+	for i, w := range args {
+		if (w.text == "-v" || w.text == "-R") && i+1 < len(args) && args[i+1].loose {
+			return refusal(c.words[0].text+": "+w.text, "the shell would evaluate a name that is only known at run time",
+				"write the variable's name out")
+		}
+		fileTest := len(w.text) == 2 && w.text[0] == '-' && strings.IndexByte("bcdefghkLpOGrSsuwxN", w.text[1]) >= 0
+		pair := w.text == "-nt" || w.text == "-ot" || w.text == "-ef"
+		if pair && i > 0 {
+			if f := c.file(args[i-1], false); f != nil {
+				return f
+			}
+		}
+		if (fileTest || pair) && i+1 < len(args) {
+			if f := c.file(args[i+1], false); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// evaluatedWords refuses 'a[$(touch x)]': the shell runs what a subscript
+// holds when it evaluates the name.
+func (c *command) evaluatedWords(args []word) *finding {
+	for _, w := range args {
+		if strings.Contains(w.text, "[") && runsWhenEvaluated(w.text) {
+			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain names and numbers")
+		}
+	}
+	return nil
+}
+
+var elementName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
+
+func (c *command) plainNames(args []word) *finding {
+	for _, w := range args {
+		if w.loose || w.late && (w.text == insideName || !elementName().MatchString(w.text)) {
+			return refusal(c.words[0].text, "which variable is set is only known at run time", "write the variable's name out")
+		}
+		if w.text != "" && !w.late && !elementName().MatchString(w.text) && runsWhenEvaluated(w.text) {
+			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain variable names")
+		}
+		name, _, _ := strings.Cut(w.text, "[")
+		if f := judgeVariable(name, false); f != nil {
+			return f
+		}
+		if name == "TZ" {
+			return zoneFile("", true)
+		}
+	}
+	return nil
+}
+
+func (c *command) declaredWords(name string, a *arguments) *finding {
+	_, x := a.get("-x")
+	if x {
+		name = "export"
+	}
+	for _, w := range a.operands {
+		if f := judgeDeclared(name, w); f != nil {
+			return f
+		}
+		if f := c.evaluatedWords([]word{w}); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// judgeDeclared judges a word of declare, export and their kin that the
+// parser could not take apart: an option, or NAME=value in quotes.
+func judgeDeclared(builtin string, w word) *finding {
+	if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
+		if strings.ContainsAny(w.text, "nf") {
+			return refusal(builtin+": "+w.text, "references and exported functions hide what runs", "use plain variables")
+		}
+		return nil
+	}
+	name, text, given := strings.Cut(w.text, "=")
+	if !isName(strings.TrimSuffix(name, "+")) {
+		return refusal(builtin, "the variable's name is not plain", "use letters, digits and underscores")
+	}
+	if f := zoneFile(text, w.loose); f != nil && name == "TZ" && given {
+		return f
+	}
+	if f := makeReads(name, text); f != nil && builtin == "export" && given && !w.late {
+		return f
+	}
+	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" ||
+		builtin == "typeset")
+}
+
+// changeDir judges cd; without a directory it goes home.
+func (c *command) changeDir(args []word) *finding {
+	if len(args) == 0 && c.words[0].text == "cd" {
+		home := c.p.opts.Home
+		if home == "" {
+			home = "/home"
+		}
+		return c.file(literal(home), false)
+	}
+	for _, w := range args {
+		if f := c.entersGit(w); f != nil && c.p.opts.Root != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// shellOptions allows by list the switches of shopt and set -o: without
+// globskipdots * finds "..", lastpipe and posix change which variables stay.
+func (c *command) shellOptions(name string, a *arguments) *finding {
+	names := a.operands
+	if name == "set" {
+		names = nil
+		for _, o := range a.options {
+			if o.name == "-o" {
+				names = append(names, o.val)
+			}
+		}
+	}
+	for _, w := range names {
+		if w.late || w.text != "" &&
+			!inList(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
+			return refusal(name+": "+w.text, "this switch changes how the script is read", "leave it as it is")
+		}
+	}
+	return nil
+}
+
+// evaluating judges the builtins that run a program or evaluate their words.
+func (c *command) evaluating(name string, args []word) *finding {
+	switch name {
+	case "hash":
+		if letterBefore(args, 'p') {
+			return c.refused("-p", "it gives a command's name to another program", "call the program by its own name")
+		}
+	case "jobs":
+		if letterBefore(args, 'x') {
+			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+				args = args[1:]
+			}
+			return c.inner(args)
+		}
+	case "mapfile", "readarray":
+		if letterBefore(args, 'C') {
+			return c.refused("-C", "it runs text as a command for the lines it reads",
+				"read the lines first, then loop over them")
+		}
+		return c.evaluatedWords(args)
+	case "printf":
+		if target, ok := printfName(args); ok {
+			return c.evaluatedWords([]word{target})
+		}
+	case "test", "[", "let", "read", "unset", "getopts", "wait":
+		return c.evaluatedWords(args)
+	case "export", "declare", "typeset", "local", "readonly":
+		for _, w := range args {
+			_, text, _ := strings.Cut(w.text, "=")
+			if list := strings.TrimSpace(text); (strings.HasPrefix(list, "(") || strings.HasPrefix(w.text, "(")) &&
+				runsWhenEvaluated(w.text) {
+				return refusal(name, "evaluating "+shown(w.text)+" runs the command inside it",
+					"write the list without quotes: a=(…)")
+			}
+		}
+		return c.evaluatedWords(args)
+	}
+	return nil
+}
+
+// letterBefore reports whether the options before the first operand hold a
+// letter.
+func letterBefore(args []word, letter byte) bool {
+	for _, w := range args {
+		if len(w.text) < 2 || w.text[0] != '-' || w.text == "--" {
+			return false
+		}
+		if strings.IndexByte(w.text, letter) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// kill judges the shell's own kill, which knows the jobs of its script and no
+// other process. A number may be any process's; only where it is $! is it known
+// for a job's. Call sees the number alone and relies on Script.
+func (c *command) kill(args []word) *finding {
+	if c.depth > 0 {
+		return c.notOwn(c.words[0], "write kill %1 or kill $! as a command of its own")
+	}
+	if len(args) == 1 && args[0].text == "-l" {
+		return nil
+	}
+	for _, w := range afterSignal(args) {
+		number := c.expanded && w.text != "" && strings.Trim(w.text, "0123456789") == "" && strings.Trim(w.text, "0") != ""
+		if w.loose || !strings.HasPrefix(w.text, "%") && !number {
+			return c.notOwn(w, "use kill %1 or kill $!; a command that takes too long is ended by the time limit")
+		}
+	}
+	return nil
+}
+
+func (c *command) notOwn(w word, hint string) *finding {
+	f := refusal("kill: "+w.String(), "only the script's own jobs can be ended", hint)
+	f.final = true
+	return f
+}
+
+// afterSignal skips which signal to send: -9, -TERM, -s TERM or -n 9.
+func afterSignal(args []word) []word {
+	if len(args) > 0 && !args[0].late && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].text != "--" {
+		takes := args[0].text == "-s" || args[0].text == "-n"
+		args = args[1:]
+		if takes && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	return args
+}

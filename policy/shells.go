@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"path"
+	"strings"
+)
+
+// judgeShell judges sh -c 'script'. A shell that reads its script from a file
+// or a pipe is refused: what it reads is never judged.
+func judgeShell(c *command, args []word) *finding {
+	if c.p.checks.opaque {
+		return c.shellFile(args)
+	}
+	for i, w := range args {
+		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") &&
+			i+1 < len(args) {
+			return c.innerScript(args[i+1])
+		}
+	}
+	if len(args) == 1 && args[0].text == "--version" || !c.p.checks.strict && len(args) > 0 {
+		return nil
+	}
+	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
+}
+
+// judgeEval judges the words of eval as the script they become.
+func judgeEval(c *command, args []word) *finding {
+	var text strings.Builder
+	late := false
+	for i, w := range args {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(w.text)
+		late = late || w.late
+	}
+	return c.innerScript(word{value: value{text: text.String(), late: late}})
+}
+
+func judgeTrap(c *command, args []word) *finding {
+	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
+		return nil
+	}
+	return c.innerScript(args[0])
+}
+
+// shellSwitches are the letters of a shell that change neither where it reads
+// its script from nor what it runs.
+const shellSwitches = "abefhklmnpruvxBCEHPT"
+
+// shellWords are the long options of that kind.
+const shellWords = " --norc --noprofile --posix --verbose --login "
+
+// shellFile judges a shell where nobody watches what it runs: -c is judged as
+// the script it is, a file of the project runs as its other programs do, and a
+// shell that reads from a pipe is refused.
+func (c *command) shellFile(args []word) *finding {
+	inline := false
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch t := w.text; {
+		case w.open():
+			return unsettled(c.words[0].text, w, "write the commands into the script itself")
+		case t == "--" || t == "-":
+			return c.shellScript(args[i+1:], inline)
+		case !strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "+"):
+			return c.shellScript(args[i:], inline)
+		case t == "--version" || t == "--help":
+			return nil
+		case strings.HasPrefix(t, "--"):
+			if !inList(shellWords, t) {
+				return c.unknownSwitch(t)
+			}
+		default:
+			takes := strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O")
+			letters := strings.TrimRight(t[1:], "oO")
+			if strings.Trim(letters, shellSwitches+"c") != "" || takes && i+1 < len(args) && args[i+1].late {
+				return c.unknownSwitch(t)
+			}
+			inline = inline || strings.Contains(letters, "c")
+			if takes {
+				i++
+			}
+		}
+	}
+	return c.shellScript(nil, inline)
+}
+
+func (c *command) unknownSwitch(option string) *finding {
+	return refusal(c.words[0].text+": "+option, "this option may change what the shell reads", "leave "+option+" out")
+}
+
+// shellScript judges the operands of a shell, the first of which is its script.
+func (c *command) shellScript(operands []word, inline bool) *finding {
+	if len(operands) == 0 {
+		return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
+	}
+	script := operands[0]
+	switch {
+	case inline:
+		return c.innerScript(script)
+	case script.late && (script.open() || strings.HasPrefix(script.head, "/")):
+		return unsettled(c.words[0].text, script, "name a script of the project, such as scripts/test.sh")
+	case standsForInput(path.Clean(script.text)):
+		return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
+	}
+	return nil
+}
+
+// standsForInput knows the files that are what a process reads already.
+func standsForInput(file string) bool {
+	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") &&
+		strings.Contains(file, "/fd/")
+}
+
+// plainShell reports whether the text this command runs goes to sh, which need
+// not be bash.
+func (c *command) plainShell() bool {
+	return !inList(" bash eval trap ", path.Base(c.words[0].text))
+}

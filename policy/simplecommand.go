@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call walks a simple command: its assignments, its words, then itself.
+func (w *walker) call(cmd *syntax.CallExpr) {
+	if len(cmd.Args) == 0 {
+		w.made = pipeInput{kind: inputKnown}
+		for _, a := range cmd.Assigns {
+			w.assign(a, false)
+		}
+		return
+	}
+	if len(cmd.Assigns) > 0 {
+		building := startsMake(cmd.Args)
+		for _, a := range cmd.Assigns {
+			w.prefix(a, building)
+		}
+	}
+	var buf [8]word
+	words := w.appendFields(buf[:0], cmd.Args)
+	if len(words) == 0 {
+		return
+	}
+	w.made = w.output(words)
+	w.judge(words)
+	f := w.sc.funcs[words[0].text]
+	if f == nil {
+		w.effects(words)
+		return
+	}
+	// A function may print anything, and its name says nothing about what it
+	// changes; its body was walked for that.
+	w.made = unknownInput
+	if f.maybe {
+		w.effects(words)
+		w.sc.dirs, w.ok = nil, nil
+	}
+}
+
+// judge records the verdict on a command, or walks the function it calls.
+func (w *walker) judge(words []word) {
+	if w.quiet {
+		return
+	}
+	if words[0].late {
+		w.dynamic(words)
+		return
+	}
+	if fn := w.sc.funcs[words[0].text]; fn != nil {
+		w.invoke(fn, words)
+		if !fn.maybe {
+			return
+		}
+	}
+	c := w.newCommand(words)
+	f := c.judge()
+	w.add(&f, words)
+	if !w.p.checks.strict {
+		return // paths are not judged
+	}
+	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" &&
+		hasLetter(words[1:], "s")
+	w.moved = w.moved || words[0].text == "mv"
+	w.wrote = w.wrote || !w.looks(words)
+}
+
+// looks reports whether a command makes no files, even by running another.
+func (w *walker) looks(words []word) bool {
+	byWords := inList(" sort shuf awk gawk mawk nawk find ", words[0].text) // sort -o, print > "file", -exec
+	if onlyLooks(words[0].text) && !byWords {
+		return true
+	}
+	r := reader{p: w.p, cost: w.cost}
+	return r.command(words, 0)
+}
+
+// onlyLooks reports whether a program makes no files. Git counts as one that
+// does not: the names it brings were there before, in the repository.
+func onlyLooks(name string) bool {
+	if inList(" : true false test [ echo printf expr let git find jq patch ", name) {
+		return true
+	}
+	prog := builtin(name)
+	return prog != nil && !prog.writes && !prog.whole && !prog.free
+}
+
+// newCommand is a command with what the walk knows around it.
+func (w *walker) newCommand(words []word) command {
+	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, input: w.sc.input, depth: w.wrapped,
+		wrote: w.wrote, linked: w.linked, nested: w.nested}
+}
+
+// dynamic records the verdict on a command whose name is not known yet. Where it
+// would read names from a pipe, waiting for its name is not enough: Call sees
+// the words of xargs, not the names it reads.
+func (w *walker) dynamic(words []word) {
+	f := finding{effect: Deny, late: true, where: "command name",
+		why: "the command's name is only known at run time", hint: "write the name out"}
+	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
+		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where,
+			lateSettled: w.p.checks.opaque}
+	}
+	w.add(&f, words)
+	if last := &w.out[len(w.out)-1]; w.p.checks.strict && w.sc.input.kind == inputUnknown {
+		last.Late = false
+	}
+}
+
+// redirect judges a redirection and notes what it feeds.
+func (w *walker) redirect(r *syntax.Redirect) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		v := value{}
+		if r.Hdoc != nil {
+			v = w.one(r.Hdoc)
+		}
+		w.inputText(v)
+		return
+	case syntax.WordHdoc:
+		w.inputText(w.one(r.Word))
+		return
+	}
+	w.redirectName(r)
+	v := w.one(r.Word)
+	target := word{value: v, src: r.Word}
+	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
+		w.sc.input = pipeInput{kind: inputUnknown, file: r.Op == syntax.RdrIn && !target.late}
+	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
+		w.wrote = true
+	}
+	w.cost.spend(costJudge)
+	words := []word{literal(r.Op.String()), target}
+	c := w.newCommand(words)
+	if f := c.judgeRedirect(r.Op.String(), target); f.effect != Allow || target.late {
+		w.refuse(words, &f)
+	}
+}
+
+// redirectName knows that {PATH}>x puts a number into PATH.
+func (w *walker) redirectName(r *syntax.Redirect) {
+	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
+		return
+	}
+	w.sets(strings.Trim(r.N.Value, "{}"), someNumber)
+}
+
+func (w *walker) inputText(v value) {
+	w.sc.input = pipeInput{kind: inputKnown, text: v.text}
+	if v.late {
+		w.sc.input = unknownInput
+	}
+}
+
+func (w *walker) procSubst(part *syntax.ProcSubst) {
+	if w.p.checks.foreground {
+		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it",
+			"use a pipe, or write to a file first"))
+	}
+	w.apart(func() { w.stmts(part.Stmts) })
+}
+
+// substitution walks $(…) and returns what it may put into the word.
+func (w *walker) substitution(part *syntax.CmdSubst) value {
+	made := w.made
+	w.apart(func() { w.stmts(part.Stmts) })
+	out := w.made
+	w.made = made
+	if len(part.Stmts) != 1 {
+		return anything
+	}
+	switch out.kind {
+	case inputKnown:
+		return value{text: strings.TrimRight(out.text, "\n")}
+	case inputConfined:
+		if out.blanks {
+			return anything // cat $(find .) may find 'a /etc/passwd'
+		}
+		if out.number {
+			return someNumber
+		}
+		if !out.sure {
+			return value{late: true} // $(find . -name nope)/etc/passwd
+		}
+		return someName
+	}
+	return anything
+}
+
+// test walks the expression of [[ … ]].
+func (w *walker) test(x syntax.TestExpr) {
+	switch x := x.(type) {
+	case *syntax.BinaryTest:
+		w.test(x.X)
+		w.test(x.Y)
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			w.testNumber(x.X)
+			w.testNumber(x.Y)
+		case syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
+			w.testPath(x.X)
+			w.testPath(x.Y)
+		}
+	case *syntax.UnaryTest:
+		w.test(x.X)
+		switch x.Op {
+		case syntax.TsVarSet, syntax.TsRefVar, syntax.TsFdTerm:
+			w.testNumber(x.X)
+		case syntax.TsEmpStr, syntax.TsNempStr, syntax.TsOptSet, syntax.TsNot, syntax.TsParen:
+		default:
+			w.testPath(x.X)
+		}
+	case *syntax.ParenTest:
+		w.test(x.X)
+	case *syntax.Word:
+		w.one(x)
+	}
+}
+
+func (w *walker) testNumber(x syntax.TestExpr) {
+	src, ok := x.(*syntax.Word)
+	if !ok {
+		return
+	}
+	w.evaluates(w.again(src), "[[", 0)
+}
+
+func (w *walker) testPath(x syntax.TestExpr) {
+	src, ok := x.(*syntax.Word)
+	if !ok || !w.p.checks.strict {
+		return
+	}
+	v := w.again(src)
+	c := w.newCommand(nil)
+	file := word{value: v, src: src}
+	w.refuse([]word{literal("[["), file}, c.path(file))
+}
+
+// again evaluates a word whose insides were judged before.
+func (w *walker) again(src *syntax.Word) value {
+	saved := w.quiet
+	w.quiet = true
+	v := w.one(src)
+	w.quiet = saved
+	return v
+}

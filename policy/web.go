@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// downloads judges the names that files from the web get when none is given.
+func (c *command) downloads(addresses []word) *finding {
+	for _, w := range addresses {
+		for _, name := range savedAs(w.text) {
+			if f := c.guarded(literal(name)); f != nil && c.p.opts.Root != "" {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// savedAs are the names that a file from this address may get: without query and
+// fragment, with escapes read. Where curl reads {a,b} or [a-z], they are those
+// guarded names that may come out.
+func savedAs(address string) (names []string) {
+	if at := strings.IndexAny(address, "?#"); at >= 0 {
+		address = address[:at]
+	}
+	if plain, err := url.PathUnescape(address); err == nil {
+		address = plain
+	}
+	base := path.Base(address)
+	pattern := curlGlob().ReplaceAllString(base, "*")
+	for _, name := range strings.Fields(".git HEAD" + guardedFiles) {
+		if ok, _ := path.Match(pattern, name); ok && pattern != base {
+			names = append(names, name)
+		}
+	}
+	return append(names, base)
+}
+
+var curlGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`) })
+
+// curl judges what the list can not: values that name files, and addresses.
+func (c *command) curl(a *arguments) *finding {
+	for _, o := range a.options {
+		v := o.val.text
+		bad := false
+		switch o.name {
+		case "-H", "--header", "-w", "--write-out":
+			bad = strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
+		case "-b", "--cookie":
+			bad = !strings.Contains(v, "=")
+		case "--data-urlencode":
+			bad = strings.Contains(v, "@")
+		case "--request":
+			bad = v != "GET" && v != "HEAD"
+		case "-o", "--output":
+			bad = strings.Contains(v, "#") && !globOff(a) // -o '#1' takes its name out of the address
+		case "--url":
+			if f := c.addresses([]word{o.val}); f != nil {
+				return f
+			}
+		}
+		if bad {
+			return c.refused(o.name, "it would send data, or read or write a file", "only read from the web")
+		}
+	}
+	if f := c.elsewhere(a, "--output-dir"); f != nil {
+		return f
+	}
+	if _, named := a.get("-J", "--remote-header-name"); named && c.p.opts.Root != "" {
+		return c.refused("-J", serverNames, "name the file with -o")
+	}
+	if _, remote := a.get("-O", "--remote-name"); remote {
+		if f := c.downloads(append(valuesOf(a, "--url"), a.operands...)); f != nil {
+			return f
+		}
+	}
+	return c.addresses(a.operands)
+}
+
+// serverNames is why a download may not get the name that a server gives it.
+const serverNames = "the server would choose the name of the file, .envrc too"
+
+// valuesOf returns all values of an option.
+func valuesOf(a *arguments, name string) (all []word) {
+	for _, o := range a.options {
+		if o.name == name {
+			all = append(all, o.val)
+		}
+	}
+	return all
+}
+
+func globOff(a *arguments) bool {
+	_, off := a.get("-g", "--globoff")
+	return off
+}
+
+// addresses judges the operands of curl and wget: web addresses only.
+func (c *command) addresses(args []word) *finding {
+	for _, w := range args {
+		if f := c.url(w); f != nil {
+			return f
+		}
+		if c.p.opts.Root != "" && !webAddress(w.text) {
+			return refusal(c.words[0].text+": address", "only http and https addresses are allowed",
+				"write the address with https://")
+		}
+	}
+	return nil
+}
+
+// webAddress reports whether text is http://…, https://… or host:port/…. The
+// scheme is all before the first colon: file:/x#=http://y is a file. Braces in
+// front of it would let curl put another scheme together.
+func webAddress(text string) bool {
+	scheme, rest, colon := strings.Cut(text, ":")
+	if !colon {
+		return !strings.HasPrefix(text, "/")
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		return strings.HasPrefix(rest, "//")
+	case "file", "ftp", "ftps", "scp", "sftp", "smb", "smbs", "telnet", "dict", "gopher", "gophers", "ldap", "ldaps",
+		"tftp", "imap", "pop3", "smtp", "rtsp", "mqtt", "ws", "wss":
+		return false
+	}
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") ||
+		portThenPath(scheme, rest)
+}
+
+// portThenPath knows localhost:8080/index.html.
+func portThenPath(host, rest string) bool {
+	port, _, _ := strings.Cut(rest, "/")
+	return port != "" && strings.Trim(port, "0123456789") == "" && !strings.ContainsAny(host, "{[/")
+}
