@@ -17,11 +17,11 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 		switch n := n.(type) {
 		case *syntax.BinaryArithm:
 			if isAssignment(n.Op) {
-				w.arithmTarget(n.X)
+				w.judgeArithmTarget(n.X)
 			}
 		case *syntax.UnaryArithm:
 			if n.Op == syntax.Inc || n.Op == syntax.Dec {
-				w.arithmTarget(n.X)
+				w.judgeArithmTarget(n.X)
 			}
 		}
 		word, ok := n.(*syntax.Word)
@@ -29,18 +29,18 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 			return true
 		}
 		if name := word.Lit(); name != "" {
-			w.evaluatesText(name, "arithmetic", 0)
+			w.evaluateText(name, "arithmetic", 0)
 			return false
 		}
-		if name, index := element(word); name != "" {
-			w.subscriptOf(name, index)
-			w.evaluatesElements(name)
+		if name, index := arrayElement(word); name != "" {
+			w.judgeSubscript(name, index)
+			w.evaluateElements(name)
 			return false
 		}
-		v := w.one(word)
+		v := w.expandUnsplit(word)
 		w.cost.source(word)
 		v.loose = v.loose || v.late && v.text == "" && substitutes(word)
-		w.evaluates(v, "arithmetic", 0)
+		w.evaluate(v, "arithmetic", 0)
 		return false
 	})
 }
@@ -67,8 +67,8 @@ func (w *walker) substitutes(word *syntax.Word) bool {
 	return substitutes(word)
 }
 
-// element takes a[i] apart, as arithmetic spells it.
-func element(word *syntax.Word) (string, syntax.ArithmExpr) {
+// arrayElement takes a[i] apart, as arithmetic spells it.
+func arrayElement(word *syntax.Word) (string, syntax.ArithmExpr) {
 	if len(word.Parts) != 1 {
 		return "", nil
 	}
@@ -80,40 +80,40 @@ func element(word *syntax.Word) (string, syntax.ArithmExpr) {
 	return p.Param.Value, p.Index
 }
 
-// evaluatesElements judges the values that a[i] may evaluate.
-func (w *walker) evaluatesElements(name string) {
+// evaluateElements judges the values that a[i] may evaluate.
+func (w *walker) evaluateElements(name string) {
 	all, ok := w.sc.arrays[name]
 	if !ok || all == nil {
 		if v, set := w.sc.vars[name]; set {
-			w.evaluates(v, "arithmetic", 0)
+			w.evaluate(v, "arithmetic", 0)
 		}
 		return
 	}
 	w.cost.spend(costWord * len(all))
 	for _, v := range all {
-		w.evaluates(v, "arithmetic", 0)
+		w.evaluate(v, "arithmetic", 0)
 	}
 }
 
-// subscriptOf judges a subscript: text for an array declared with -A,
+// judgeSubscript judges a subscript: text for an array declared with -A,
 // arithmetic for all others.
-func (w *walker) subscriptOf(name string, x syntax.ArithmExpr) {
+func (w *walker) judgeSubscript(name string, x syntax.ArithmExpr) {
 	if !w.assoc[name] {
 		w.arithm(x)
 		return
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if word, ok := n.(*syntax.Word); ok {
-			w.evaluated(w.one(word).text, "subscript")
+			w.refuseEvaluatedText(w.expandUnsplit(word).text, "subscript")
 			return false
 		}
 		return true
 	})
 }
 
-// arithmTarget judges the name that ((PATH=1)) sets. One that an expansion
+// judgeArithmTarget judges the name that ((PATH=1)) sets. One that an expansion
 // spells is only known at run time.
-func (w *walker) arithmTarget(x syntax.ArithmExpr) {
+func (w *walker) judgeArithmTarget(x syntax.ArithmExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok || !w.p.checks.strict {
 		return
@@ -133,17 +133,17 @@ func (w *walker) arithmTarget(x syntax.ArithmExpr) {
 	w.refuse(nil, judgeVariable(name, false))
 }
 
-func (w *walker) subscript(name string, x syntax.ArithmExpr, v value) {
+func (w *walker) judgeParamSubscript(name string, x syntax.ArithmExpr, v value) {
 	if x == nil {
 		return
 	}
-	w.subscriptOf(name, x)
-	w.evaluated(v.text, "subscript")
+	w.judgeSubscript(name, x)
+	w.refuseEvaluatedText(v.text, "subscript")
 }
 
-// evaluated refuses text that the shell is about to evaluate when evaluating
+// refuseEvaluatedText refuses text that the shell is about to evaluate when evaluating
 // it would run something: 'a[$(touch x)]' as a name or a number.
-func (w *walker) evaluated(text, where string) {
+func (w *walker) refuseEvaluatedText(text, where string) {
 	if (w.p.checks.strict || w.p.checks.opaque) && runsWhenEvaluated(text) {
 		w.refuse(nil, refusal(where, "evaluating "+shown(text)+" runs the command inside it", "use plain names and numbers"))
 	}
@@ -161,12 +161,12 @@ func shown(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// evaluates judges a value that the shell takes for arithmetic or for a name.
+// evaluate judges a value that the shell takes for arithmetic or for a name.
 // A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
-func (w *walker) evaluates(v value, where string, depth int) {
+func (w *walker) evaluate(v value, where string, depth int) {
 	if !w.p.checks.strict {
 		if w.p.checks.opaque {
-			w.evaluatesText(v.text, where, depth) // what is known of it
+			w.evaluateText(v.text, where, depth) // what is known of it
 		}
 		return
 	}
@@ -176,16 +176,16 @@ func (w *walker) evaluates(v value, where string, depth int) {
 			"compare with [ … ] instead, or take the number from wc, grep -c or seq"))
 		return
 	}
-	w.evaluatesText(v.text, where, depth)
+	w.evaluateText(v.text, where, depth)
 }
 
-// evaluatesText follows the names in a text that the shell evaluates: with
+// evaluateText follows the names in a text that the shell evaluates: with
 // X='a[$(touch x)]' and Y=X, ((Y)) runs touch.
 //
 // A name is followed once, however often it comes up: its value is the same.
-func (w *walker) evaluatesText(text, where string, depth int) {
+func (w *walker) evaluateText(text, where string, depth int) {
 	w.cost.spend(costParam + costText*len(text))
-	w.evaluated(text, where)
+	w.refuseEvaluatedText(text, where)
 	sets := strings.Contains(text, "=") || strings.Contains(text, "++") || strings.Contains(text, "--")
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !isNameByte(byte(r)) }) {
 		if !isName(name) {
@@ -194,12 +194,12 @@ func (w *walker) evaluatesText(text, where string, depth int) {
 		if f := judgeVariable(name, false); f != nil && sets && w.p.checks.strict {
 			w.refuse(nil, f)
 		}
-		w.follow(name, where, depth)
+		w.evaluateName(name, where, depth)
 	}
 }
 
-// follow evaluates what a name stands for.
-func (w *walker) follow(name, where string, depth int) {
+// evaluateName evaluates what a name stands for.
+func (w *walker) evaluateName(name, where string, depth int) {
 	w.cost.spend(2 * costParam)
 	v, known := w.lookup(name)
 	if !known {
@@ -219,7 +219,7 @@ func (w *walker) follow(name, where string, depth int) {
 	}
 	w.followed[name] = true
 	v.loose = v.loose || w.named[name] && v.late && v.text == "" // X=$(ls); ((X))
-	w.evaluates(v, where, depth+1)
+	w.evaluate(v, where, depth+1)
 	w.followed[name] = false
 	if depth == 0 {
 		w.followed = nil // what comes next may set the names anew

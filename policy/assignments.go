@@ -12,12 +12,12 @@ import (
 const maxTracked = 256
 
 func (w *walker) set(name string, v value) {
-	w.obeys(name, v)
-	w.put(name, v)
+	w.checkControlVariable(name, v)
+	w.assignValue(name, v)
 }
 
-// put is set for what is there no more afterwards, or was there before.
-func (w *walker) put(name string, v value) {
+// assignValue is set for what is there no more afterwards, or was there before.
+func (w *walker) assignValue(name string, v value) {
 	array, _, isElement := strings.Cut(name, "[")
 	if isElement || w.fixed[name] {
 		name, v = array, anything // a[0], or a readonly name that keeps what it has
@@ -25,7 +25,7 @@ func (w *walker) put(name string, v value) {
 	if name == "" {
 		return
 	}
-	w.sc.own()
+	w.sc.copyMaps()
 	if _, known := w.sc.vars[name]; !known && len(w.sc.vars) >= maxTracked {
 		w.sc.lost = true
 		return
@@ -34,8 +34,8 @@ func (w *walker) put(name string, v value) {
 	delete(w.sc.arrays, name)
 }
 
-// sets judges and notes a variable that is set by other means than x=y.
-func (w *walker) sets(name string, v value) {
+// setChecked judges and notes a variable that is set by other means than x=y.
+func (w *walker) setChecked(name string, v value) {
 	if w.p.checks.strict {
 		w.refuse(nil, judgeVariable(name, false))
 	}
@@ -45,7 +45,7 @@ func (w *walker) sets(name string, v value) {
 // assign walks a plain assignment. A variable that programs look at is
 // refused, for it may be in the environment already.
 func (w *walker) assign(a *syntax.Assign, exported bool) {
-	v := w.assigned(a)
+	v := w.assignedValue(a)
 	if a.Name == nil {
 		return
 	}
@@ -54,13 +54,13 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 		w.refuse(nil, judgeVariable(name, exported))
 	}
 	if exported {
-		w.mark(&w.exports, name)
+		w.addTo(&w.exports, name)
 	}
 	if a.Naked {
 		return
 	}
-	w.exportedText(name, v)
-	w.zone(name, v)
+	w.checkExported(name, v)
+	w.checkZone(name, v)
 	if a.Append || a.Index != nil {
 		old, _ := w.lookup(name)
 		if a.Index != nil || old.late || old.loose {
@@ -71,10 +71,10 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 		}
 	}
 	if w.ints[name] {
-		w.evaluates(v, "declare -i", 0)
+		w.evaluate(v, "declare -i", 0)
 	}
 	if v.late && v.text == "" && w.substitutes(a.Value) {
-		w.mark(&w.named, name)
+		w.addTo(&w.named, name)
 	}
 	w.set(name, v)
 	if a.Array != nil && !a.Append {
@@ -82,13 +82,13 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 	}
 }
 
-// assigned returns the value of an assignment and judges what is nested.
-func (w *walker) assigned(a *syntax.Assign) value {
+// assignedValue returns the value of an assignment and judges what is nested.
+func (w *walker) assignedValue(a *syntax.Assign) value {
 	if a.Index != nil && a.Name != nil {
-		w.subscriptOf(a.Name.Value, a.Index)
+		w.judgeSubscript(a.Name.Value, a.Index)
 	}
 	if a.Array == nil {
-		v := w.one(a.Value)
+		v := w.expandUnsplit(a.Value)
 		if len(v.text) > 2048 {
 			return anything
 		}
@@ -97,7 +97,7 @@ func (w *walker) assigned(a *syntax.Assign) value {
 	w.cost.spend(costWord * len(a.Array.Elems))
 	for _, e := range a.Array.Elems {
 		if e.Index != nil && a.Name != nil {
-			w.subscriptOf(a.Name.Value, e.Index)
+			w.judgeSubscript(a.Name.Value, e.Index)
 		}
 		if e.Value != nil {
 			w.fields(e.Value)
@@ -135,36 +135,36 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 
 // startsMake reports whether a command is make, or runs it.
 func startsMake(words []*syntax.Word) bool {
-	return slices.ContainsFunc(words, func(w *syntax.Word) bool { return inList(makes, plainWord(w).text) })
+	return slices.ContainsFunc(words, func(w *syntax.Word) bool { return hasWord(makePrograms, plainWord(w).text) })
 }
 
-// prefix walks an assignment that goes into one command's environment.
-func (w *walker) prefix(a *syntax.Assign, building bool) {
-	v := w.assigned(a)
+// prefixAssign walks an assignment that goes into one command's environment.
+func (w *walker) prefixAssign(a *syntax.Assign, building bool) {
+	v := w.assignedValue(a)
 	if a.Name != nil {
-		w.obeys(a.Name.Value, v)
+		w.checkControlVariable(a.Name.Value, v)
 	}
 	if a.Name == nil || !w.p.checks.strict || a.Name.Value == "IFS" {
 		return
 	}
 	w.refuse(nil, judgeVariable(a.Name.Value, true))
 	if building && !v.late {
-		w.refuse(nil, makeReads(a.Name.Value, v.text))
+		w.refuse(nil, refuseMakeText(a.Name.Value, v.text))
 	}
-	w.zone(a.Name.Value, v)
+	w.checkZone(a.Name.Value, v)
 }
 
-// exportedText judges what a variable holds that every command after it is given.
-func (w *walker) exportedText(name string, v value) {
+// checkExported judges what a variable holds that every command after it is given.
+func (w *walker) checkExported(name string, v value) {
 	if w.exports[name] && w.p.checks.strict && !v.late {
-		w.refuse(nil, makeReads(name, v.text))
+		w.refuse(nil, refuseMakeText(name, v.text))
 	}
 }
 
-// zone judges what the variable TZ is set to.
-func (w *walker) zone(name string, v value) {
+// checkZone judges what the variable TZ is set to.
+func (w *walker) checkZone(name string, v value) {
 	if name == "TZ" && w.p.checks.strict {
-		w.refuse(nil, zoneFile(v.text, v.loose))
+		w.refuse(nil, refuseZoneFile(v.text, v.loose))
 	}
 }
 
@@ -173,12 +173,12 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 	exported := cmd.Variant.Value == "export"
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil { // an option, or a word made at run time
-			opt := w.one(a.Value)
+			opt := w.expandUnsplit(a.Value)
 			w.attributes(opt.text, cmd.Args)
 			exported = exported || strings.HasPrefix(opt.text, "-") && strings.Contains(opt.text, "x")
 			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{value: opt}))
 		}
-		w.declaresBlind(cmd, a)
+		w.checkDeclaration(cmd, a)
 	}
 	for _, a := range cmd.Args {
 		if a.Name == nil {
@@ -186,16 +186,16 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 		}
 		if _, ok := w.sc.vars[a.Name.Value]; ok && a.Naked && exported && w.p.checks.strict {
 			w.refuse(nil, judgeVariable(a.Name.Value, true))
-			w.mark(&w.exports, a.Name.Value)
-			w.exportedText(a.Name.Value, w.sc.vars[a.Name.Value])
+			w.addTo(&w.exports, a.Name.Value)
+			w.checkExported(a.Name.Value, w.sc.vars[a.Name.Value])
 			continue
 		}
 		if v := cmd.Variant.Value; v == "local" || v == "declare" || v == "typeset" {
-			w.noteLocal(a.Name.Value)
+			w.saveLocal(a.Name.Value)
 		}
 		w.assign(a, exported)
-		if cmd.Variant.Value == "readonly" || w.pinned(cmd) {
-			w.mark(&w.fixed, a.Name.Value)
+		if cmd.Variant.Value == "readonly" || w.declaresReadonly(cmd) {
+			w.addTo(&w.fixed, a.Name.Value)
 		}
 		if v := w.sc.vars[a.Name.Value]; w.p.checks.strict || w.p.checks.opaque {
 			w.evaluatedIfInteger(cmd, v)
@@ -211,16 +211,16 @@ func (w *walker) attributes(opt string, args []*syntax.Assign) {
 			continue
 		}
 		if strings.Contains(opt, "i") {
-			w.mark(&w.ints, a.Name.Value)
+			w.addTo(&w.ints, a.Name.Value)
 		}
 		if strings.Contains(opt, "A") {
-			w.mark(&w.assoc, a.Name.Value)
+			w.addTo(&w.assoc, a.Name.Value)
 		}
 	}
 }
 
-// pinned reports whether declare -r makes its names readonly.
-func (w *walker) pinned(cmd *syntax.DeclClause) bool {
+// declaresReadonly reports whether declare -r makes its names readonly.
+func (w *walker) declaresReadonly(cmd *syntax.DeclClause) bool {
 	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "r") {
@@ -230,7 +230,7 @@ func (w *walker) pinned(cmd *syntax.DeclClause) bool {
 	return false
 }
 
-func (w *walker) mark(set *map[string]bool, name string) {
+func (w *walker) addTo(set *map[string]bool, name string) {
 	if *set == nil {
 		*set = make(map[string]bool)
 	}
@@ -244,33 +244,33 @@ func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") &&
 			strings.HasPrefix(a.Value.Lit(), "-") {
-			w.evaluates(v, cmd.Variant.Value+" -i", 0)
+			w.evaluate(v, cmd.Variant.Value+" -i", 0)
 		}
 	}
 }
 
-// declaresBlind judges a word of declare and its kin where nobody watches: a
+// checkDeclaration judges a word of declare and its kin where nobody watches: a
 // list in quotes is expanded, so is a subscript, and a reference is another
 // name for a variable.
-func (w *walker) declaresBlind(cmd *syntax.DeclClause, a *syntax.Assign) {
+func (w *walker) checkDeclaration(cmd *syntax.DeclClause, a *syntax.Assign) {
 	if !w.p.checks.opaque || a.Value == nil {
 		return
 	}
-	v := w.again(a.Value)
+	v := w.reevaluate(a.Value)
 	if a.Name == nil || strings.HasPrefix(strings.TrimSpace(v.text), "(") {
 		c := w.newCommand(literals(cmd.Variant.Value))
-		w.refuse(nil, c.evaluating(cmd.Variant.Value, []word{{value: value{text: v.text, late: v.late}}}))
+		w.refuse(nil, c.judgeBuiltin(cmd.Variant.Value, []word{{value: value{text: v.text, late: v.late}}}))
 	}
 	w.cost.spend(costSource * len(cmd.Args))
-	if a.Name == nil || !refers(cmd) {
+	if a.Name == nil || !declaresReference(cmd) {
 		return
 	}
-	w.evaluated(v.text, cmd.Variant.Value+" -n")
-	w.obeys(v.text, anything)
+	w.refuseEvaluatedText(v.text, cmd.Variant.Value+" -n")
+	w.checkControlVariable(v.text, anything)
 }
 
-// refers reports whether declare makes its names stand for others.
-func refers(cmd *syntax.DeclClause) bool {
+// declaresReference reports whether declare makes its names stand for others.
+func declaresReference(cmd *syntax.DeclClause) bool {
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") {
 			return cmd.Variant.Value != "export"

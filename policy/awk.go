@@ -9,13 +9,13 @@ import (
 // What an awk program may not say anywhere, not even in a string: telling a
 // string from a regular expression is where readers of awk disagree. (Compiled on
 // first use: most runs never see awk.)
-var awkNever = sync.OnceValue(func() *regexp.Regexp {
+var awkForbidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 })
 
-// awk judges awk: the program may not run commands nor open files by itself.
-func (c *command) awk(a *arguments) *finding {
+// judgeAwk judges awk: the program may not run commands nor open files by itself.
+func (c *command) judgeAwk(a *arguments) *finding {
 	if len(a.operands) == 0 {
 		return nil
 	}
@@ -29,13 +29,13 @@ func (c *command) awk(a *arguments) *finding {
 	c.cost.spend(costAwk * len(prog.text))
 	// awk joins lines before it reads words: system\<newline>("x") is a call.
 	prog.text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(prog.text)
-	if m := awkNever().FindString(prog.text); m != "" {
+	if m := awkForbidden().FindString(prog.text); m != "" {
 		return refusal("awk: "+strings.TrimRight(m, "( "), "it runs commands or opens files from inside the program",
 			"name the files as arguments and use pipes of the shell")
 	}
 	for _, r := range [...]awkReader{{}, {parenRule: true}, {brackets: true}, {parenRule: true, brackets: true}} {
 		r.s = prog.text
-		if f := c.awkRead(&r); f != nil {
+		if f := c.readAwk(&r); f != nil {
 			return f
 		}
 	}
@@ -65,10 +65,10 @@ type awkReader struct {
 	plain bool   // nothing was before it that it adds to
 }
 
-// awkRead refuses pipes and output files. Whether a slash after a closing
+// readAwk refuses pipes and output files. Whether a slash after a closing
 // parenthesis divides depends on grammar, and whether one inside brackets ends
 // the expression on the awk; all readings have to be harmless.
-func (c *command) awkRead(r *awkReader) *finding {
+func (c *command) readAwk(r *awkReader) *finding {
 	for r.i < len(r.s) {
 		if f := r.token(c); f != nil {
 			return f
@@ -243,33 +243,33 @@ func (c *command) nestedInAwk(args []word) *finding {
 	}
 	for _, text := range texts {
 		c.cost.spend(costAwk * len(text))
-		if f := c.awkText(strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text)); f != nil {
+		if f := c.judgeAwkText(strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text)); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (c *command) awkText(text string) *finding {
+func (c *command) judgeAwkText(text string) *finding {
 	if m := awkHidden().FindString(text); m != "" {
 		return refusal("awk: "+strings.TrimRight(m, "( "), "it calls what nobody has judged", "write the function's name out")
 	}
 	for _, m := range awkCall().FindAllStringSubmatch(text, -1) {
-		if f := c.awkRuns("system", m[2], m[1] != ""); f != nil {
+		if f := c.judgeAwkCommand("system", m[2], m[1] != ""); f != nil {
 			return f
 		}
 	}
 	for _, r := range [...]awkReader{{}, {parenRule: true}, {brackets: true}, {parenRule: true, brackets: true}} {
 		r.s = text
-		if f := c.awkRead(&r); f != nil {
+		if f := c.readAwk(&r); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// awkRuns judges a command that an awk program holds as one plain string.
-func (c *command) awkRuns(how, text string, plain bool) *finding {
+// judgeAwkCommand judges a command that an awk program holds as one plain string.
+func (c *command) judgeAwkCommand(how, text string, plain bool) *finding {
 	if !plain {
 		return refusal("awk: "+how, "the command it runs is put together at run time",
 			"write the command as one string, or use a pipe of the shell")
@@ -286,16 +286,16 @@ func (r *awkReader) pipe(c *command) *finding {
 	rest := strings.TrimLeft(strings.TrimPrefix(r.s[r.i+1:], "&"), " \t\n")
 	if strings.HasPrefix(rest, "getline") {
 		r.i = len(r.s) - len(rest)
-		return c.awkRuns("| getline", r.str, r.plain && r.last == '"')
+		return c.judgeAwkCommand("| getline", r.str, r.plain && r.last == '"')
 	}
 	to := awkReader{s: rest}
 	if !strings.HasPrefix(rest, `"`) {
-		return c.awkRuns("|", "", false)
+		return c.judgeAwkCommand("|", "", false)
 	}
 	to.skip('"')
 	after := strings.TrimLeft(rest[to.i:], " \t\r")
 	ends := after == "" || strings.IndexByte(";}\n#)", after[0]) >= 0
 	r.i = len(r.s) - len(rest) + to.i
 	r.operand, r.last = true, '"'
-	return c.awkRuns("|", strings.TrimSuffix(rest[1:to.i], `"`), ends)
+	return c.judgeAwkCommand("|", strings.TrimSuffix(rest[1:to.i], `"`), ends)
 }

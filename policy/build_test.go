@@ -63,7 +63,7 @@ func TestPythonModule(t *testing.T) {
 		"--check-hash-based-pycs always -m pip": "pip", "-Impty": "pty", "-c x -m pip": "", "x.py -m pip": "", "-m": "",
 		"": "",
 	} {
-		if got, _ := pythonModule(fieldsOf(src)); got != want {
+		if got, _ := pythonModule(literalFields(src)); got != want {
 			t.Errorf("python %s: %q, want %q", src, got, want)
 		}
 	}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// effects notes what a builtin changes for the commands after it.
-func (w *walker) effects(words []word) {
+// applyBuiltin notes what a builtin changes for the commands after it.
+func (w *walker) applyBuiltin(words []word) {
 	args := words[1:]
 	switch words[0].text {
 	case "command", "builtin":
-		for len(args) > 0 && inList(" command builtin ", args[0].text) {
+		for len(args) > 0 && hasWord(" command builtin ", args[0].text) {
 			args = args[1:]
 		}
 		if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
-			w.effects(args)
+			w.applyBuiltin(args)
 		}
 	case "cd":
 		w.chdir(args)
@@ -57,19 +57,19 @@ func (w *walker) declareQuoted(builtin string, args []word) {
 			continue
 		}
 		if builtin != "export" && builtin != "readonly" {
-			w.noteLocal(name)
+			w.saveLocal(name)
 		}
 		v := value{text, a.late, a.loose}
-		if hasLetter(args, "i") {
-			w.mark(&w.ints, name)
-			w.evaluates(v, builtin+" -i", 0)
+		if hasShortOption(args, "i") {
+			w.addTo(&w.ints, name)
+			w.evaluate(v, builtin+" -i", 0)
 		}
 		if ok {
-			w.zone(name, v)
+			w.checkZone(name, v)
 			w.set(name, v)
 		}
-		if builtin == "readonly" || hasLetter(args, "r") {
-			w.mark(&w.fixed, name)
+		if builtin == "readonly" || hasShortOption(args, "r") {
+			w.addTo(&w.fixed, name)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (w *walker) unset(args []word) {
 		if a.late {
 			w.sc.forget()
 		}
-		w.put(a.text, value{late: true})
+		w.assignValue(a.text, value{late: true})
 		for name, f := range w.sc.funcs {
 			f.maybe = f.maybe || a.late || name == a.text
 		}
@@ -135,7 +135,7 @@ func (w *walker) setArgs(args []word) {
 	if !ok {
 		return
 	}
-	w.sc.args = w.argsOf(args)
+	w.sc.args = w.positionalArgs(args)
 }
 
 // afterSwitches skips the switches of set: set -f -- a b sets $1 and $2. It

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// output says what is known about a command's standard output.
-func (w *walker) output(words []word) pipeInput {
+// outputOf says what is known about a command's standard output.
+func (w *walker) outputOf(words []word) pipeInput {
 	w.cost.spend(costWord + costSource*len(words))
 	unknown := unknownInput
 	args := words[1:]
@@ -21,9 +21,9 @@ func (w *walker) output(words []word) pipeInput {
 			return pipeInput{kind: inputKnown}
 		}
 	case "echo":
-		return echoed(args)
+		return echoOutput(args)
 	case "printf":
-		return printed(args)
+		return printfOutput(args)
 	case "pwd":
 		if len(w.sc.dirs) == 1 {
 			return pipeInput{kind: inputKnown, text: w.sc.dirs[0]}
@@ -31,10 +31,10 @@ func (w *walker) output(words []word) pipeInput {
 		return pipeInput{kind: inputConfined, sure: true}
 	case "find":
 		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.staysInside(args) {
-			out := w.names(args)
+			out := w.listingOutput(args)
 			out.dashes = false // the names it finds begin with where it started
 			c := w.newCommand(words)
-			out.git = c.searched(args).shown
+			out.git = c.searchGit(args).shown
 			return out
 		}
 	case "stat", "jq", "expr", "awk", "git", "seq":
@@ -44,11 +44,11 @@ func (w *walker) output(words []word) pipeInput {
 	}
 	switch words[0].text {
 	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
-		if w.staysInside(args) && onlyNames(words[0].text, args) {
-			out := w.names(args)
-			if inList(" ls fd ", words[0].text) {
+		if w.staysInside(args) && listsNamesOnly(words[0].text, args) {
+			out := w.listingOutput(args)
+			if hasWord(" ls fd ", words[0].text) {
 				c := w.newCommand(words)
-				out.git = c.shows(words[0].text, args)
+				out.git = c.listedGit(words[0].text, args)
 			}
 			return out
 		}
@@ -67,7 +67,7 @@ func (w *walker) output(words []word) pipeInput {
 				strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
 		}
 	case "mktemp":
-		if name := madeTemp(args); w.p.checks.opaque && name != "" {
+		if name := mktempOutput(args); w.p.checks.opaque && name != "" {
 			return pipeInput{kind: inputKnown, text: name}
 		}
 		if w.staysInside(args) {
@@ -78,7 +78,7 @@ func (w *walker) output(words []word) pipeInput {
 			return pipeInput{kind: inputConfined, sure: true}
 		}
 	case "dirname":
-		if w.staysInside(args) && w.staysInside(parents(args)) {
+		if w.staysInside(args) && w.staysInside(parentDirs(args)) {
 			return pipeInput{kind: inputConfined, sure: true}
 		}
 	case "expr":
@@ -100,15 +100,15 @@ func (w *walker) output(words []word) pipeInput {
 		out := w.grepOutput(args)
 		if out.kind == inputConfined && out.git == "" && !out.number {
 			c := w.newCommand(words)
-			out.git = c.shows(words[0].text, args)
+			out.git = c.listedGit(words[0].text, args)
 		}
 		return out
 	case "sort", "uniq", "head", "tail", "tac", "shuf", "cat":
 		if words[0].text == "cat" && len(args) == 0 {
 			return w.sc.input
 		}
-		if w.filters(words) && !hasLetter(args, "c") {
-			return w.some(w.sc.input)
+		if w.readsNoFile(words) && !hasShortOption(args, "c") {
+			return w.someLines(w.sc.input)
 		}
 	case "xargs":
 		return w.xargsOutput(args)
@@ -116,21 +116,21 @@ func (w *walker) output(words []word) pipeInput {
 	return unknown
 }
 
-// names is the output of a program that lists files. A script that made files
+// listingOutput is the output of a program that lists files. A script that made files
 // may have made 'a /etc/passwd', which is two names to xargs.
-func (w *walker) names(args []word) pipeInput {
+func (w *walker) listingOutput(args []word) pipeInput {
 	return pipeInput{kind: inputConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"),
 		dashes: w.wrote}
 }
 
-// onlyNames reports whether a listing shows names and numbers alone: --time-style
+// listsNamesOnly reports whether a listing shows names and numbers alone: --time-style
 // and --printf print what they are given, and ls -l shows where links lead.
-func onlyNames(name string, args []word) bool {
+func listsNamesOnly(name string, args []word) bool {
 	for _, a := range args {
 		switch t := a.text; {
 		case name == "ls" && strings.HasPrefix(t, "--"):
 			key, _, _ := strings.Cut(t[2:], "=")
-			if !inList(" all almost-all directory recursive reverse sort time zero group-directories-first color ", key) &&
+			if !hasWord(" all almost-all directory recursive reverse sort time zero group-directories-first color ", key) &&
 				t != "--" {
 				return false
 			}
@@ -143,8 +143,8 @@ func onlyNames(name string, args []word) bool {
 	return true
 }
 
-// ownFormat reports whether an option makes git print a text of its own.
-func ownFormat(args []word) bool {
+// hasOwnFormat reports whether an option makes git print a text of its own.
+func hasOwnFormat(args []word) bool {
 	for _, a := range args {
 		key, text, _ := strings.Cut(a.text, "=")
 		switch key {
@@ -159,9 +159,9 @@ func ownFormat(args []word) bool {
 	return false
 }
 
-// madeTemp is a name such as mktemp makes, or "": it begins with a slash, so that
+// mktempOutput is a name such as mktemp makes, or "": it begins with a slash, so that
 // rm "$(mktemp)" gets no option.
-func madeTemp(args []word) string {
+func mktempOutput(args []word) string {
 	name := "/tmp/tmp.x"
 	for _, a := range args {
 		switch {
@@ -169,15 +169,15 @@ func madeTemp(args []word) string {
 			return ""
 		case strings.HasPrefix(a.text, "/"):
 			name = a.text
-		case !inList(" -d -q --directory --quiet ", a.text):
+		case !hasWord(" -d -q --directory --quiet ", a.text):
 			return ""
 		}
 	}
 	return name
 }
 
-// parents are the directories of absolute paths: that of the root is outside.
-func parents(args []word) (all []word) {
+// parentDirs are the directories of absolute paths: that of the root is outside.
+func parentDirs(args []word) (all []word) {
 	for _, a := range args {
 		if path.IsAbs(a.text) {
 			all = append(all, word{value: value{path.Dir(a.text), a.late, a.loose}})
@@ -186,8 +186,8 @@ func parents(args []word) (all []word) {
 	return all
 }
 
-// some is what is known about a part of a text, when which part is not.
-func (w *walker) some(f pipeInput) pipeInput {
+// someLines is what is known about a part of a text, when which part is not.
+func (w *walker) someLines(f pipeInput) pipeInput {
 	if f.kind != inputKnown {
 		return f
 	}
@@ -196,7 +196,7 @@ func (w *walker) some(f pipeInput) pipeInput {
 	for _, s := range strings.Fields(f.text) {
 		items = append(items, literal(s))
 	}
-	if w.common(items).loose {
+	if w.commonValue(items).loose {
 		return unknownInput
 	}
 	return confinedInput
@@ -222,8 +222,8 @@ func (w *walker) staysInside(args []word) bool {
 	return true
 }
 
-// hasLetter reports whether a cluster of short options holds one of letters.
-func hasLetter(args []word, letters string) bool {
+// hasShortOption reports whether a cluster of short options holds one of letters.
+func hasShortOption(args []word, letters string) bool {
 	for _, a := range args {
 		if len(a.text) > 1 && a.text[0] == '-' && (a.text[1] == '-' || strings.ContainsAny(a.text, letters)) {
 			return true
@@ -232,8 +232,8 @@ func hasLetter(args []word, letters string) bool {
 	return false
 }
 
-// filters reports whether a program is given no file: in sort -u 5, 5 is one.
-func (w *walker) filters(words []word) bool {
+// readsNoFile reports whether a program is given no file: in sort -u 5, 5 is one.
+func (w *walker) readsNoFile(words []word) bool {
 	c := w.newCommand(words)
 	a, f := c.parseArgs(w.p.known(words[0].text), words[1:])
 	if f != nil || len(a.operands) > 0 {
@@ -253,7 +253,7 @@ func (w *walker) xargsOutput(args []word) pipeInput {
 		case "ls":
 			return pipeInput{kind: inputConfined, git: w.sc.input.git}
 		case "grep", "rg":
-			if hasLetter(args[1:], "l") {
+			if hasShortOption(args[1:], "l") {
 				out := w.grepOutput(args[1:])
 				out.git = w.sc.input.git
 				return out
@@ -275,35 +275,35 @@ func (w *walker) grepOutput(args []word) pipeInput {
 		if t == "--files" || t == "--files-with-matches" || t == "--count" || t == "-c" ||
 			len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t, "lL") && !strings.ContainsAny(t, "ef") {
 			return pipeInput{kind: inputConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 &&
-				!hasLetter(args, "rRHlL")}
+				!hasShortOption(args, "rRHlL")}
 		}
 	}
-	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
-		out := w.some(w.sc.input)
-		out.git = w.cost.sifted(out.git, args)
+	if operands(args) <= 1 && !hasShortOption(args, "orRhn") {
+		out := w.someLines(w.sc.input)
+		out.git = w.cost.filterGit(out.git, args)
 		return out
 	}
 	return unknownInput
 }
 
 func (w *walker) gitOutput(args []word) pipeInput {
-	if len(args) > 0 && !ownFormat(args) {
+	if len(args) > 0 && !hasOwnFormat(args) {
 		switch args[0].text {
 		case "rev-parse", "rev-list", "merge-base", "describe":
 			return pipeInput{kind: inputConfined, sure: true}
 		case "ls-files", "ls-tree":
-			return w.names(args)
+			return w.listingOutput(args)
 		case "branch":
-			if !hasLetter(args, "v") || hasAny(args, "--show-current") {
+			if !hasShortOption(args, "v") || hasAny(args, "--show-current") {
 				return confinedInput
 			}
 		case "diff":
 			if hasAny(args, "--name-only") {
-				return w.names(args)
+				return w.listingOutput(args)
 			}
 		case "show", "log": // only without the messages
 			if hasAny(args, "--name-only") && hasAny(args, "--format=", "--pretty=", "--pretty=format:") {
-				return w.names(args)
+				return w.listingOutput(args)
 			}
 		case "grep":
 			if hasAny(args, "-l", "--files-with-matches", "--name-only") {
@@ -341,7 +341,7 @@ func operands(args []word) int {
 	return n
 }
 
-func echoed(args []word) pipeInput {
+func echoOutput(args []word) pipeInput {
 	var b strings.Builder
 	options := true
 	for i, a := range args {
@@ -350,7 +350,7 @@ func echoed(args []word) pipeInput {
 		}
 		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
 			if strings.Contains(a.text, "e") {
-				return echoedEscapes(args[i+1:])
+				return echoEscapesOutput(args[i+1:])
 			}
 			continue
 		}
@@ -363,16 +363,16 @@ func echoed(args []word) pipeInput {
 	return pipeInput{kind: inputKnown, text: b.String()}
 }
 
-// endsText reports whether escapes may spell a zero byte, which ends a text here
+// mayHoldNUL reports whether escapes may spell a zero byte, which ends a text here
 // but not on a pipe.
-func endsText(text string) bool {
+func mayHoldNUL(text string) bool {
 	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) ||
 		strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
 }
 
-func echoedEscapes(args []word) pipeInput {
-	f := echoed(args)
-	if endsText(f.text) {
+func echoEscapesOutput(args []word) pipeInput {
+	f := echoOutput(args)
+	if mayHoldNUL(f.text) {
 		return unknownInput
 	}
 	if f.kind == inputKnown {
@@ -381,8 +381,8 @@ func echoedEscapes(args []word) pipeInput {
 	return f
 }
 
-// printed works out printf where it only puts strings together.
-func printed(args []word) pipeInput {
+// printfOutput works out printf where it only puts strings together.
+func printfOutput(args []word) pipeInput {
 	for _, a := range args {
 		if a.late {
 			return unknownInput
@@ -395,7 +395,7 @@ func printed(args []word) pipeInput {
 		return pipeInput{kind: inputKnown}
 	}
 	for _, a := range args {
-		if endsText(a.text) {
+		if mayHoldNUL(a.text) {
 			return unknownInput // printf '%s\0' a b is two words to xargs -0
 		}
 	}
@@ -412,7 +412,7 @@ func printed(args []word) pipeInput {
 			}
 			i++
 			if len(rest) > 0 {
-				b.WriteString(printedArg(format[i], rest[0].text))
+				b.WriteString(printfArg(format[i], rest[0].text))
 				rest = rest[1:]
 			}
 		}
@@ -423,7 +423,7 @@ func printed(args []word) pipeInput {
 	return pipeInput{kind: inputKnown, text: b.String()}
 }
 
-func printedArg(verb byte, text string) string {
+func printfArg(verb byte, text string) string {
 	if verb == 'b' {
 		return ansiC(text)
 	}
@@ -449,10 +449,10 @@ func printfName(args []word) (word, bool) {
 func printsNumber(name string, args []word) bool {
 	switch name {
 	case "stat":
-		return len(args) > 1 && args[0].text == "-c" && inList(" %s %Y %X %Z %W %b %h %i %u %g ", args[1].text) &&
+		return len(args) > 1 && args[0].text == "-c" && hasWord(" %s %Y %X %Z %W %b %h %i %u %g ", args[1].text) &&
 			plainOperands(args[2:])
 	case "jq":
-		for len(args) > 0 && inList(" -r -s -c -e ", args[0].text) {
+		for len(args) > 0 && hasWord(" -r -s -c -e ", args[0].text) {
 			args = args[1:]
 		}
 		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength().MatchString(args[0].text) &&
@@ -461,7 +461,7 @@ func printsNumber(name string, args []word) bool {
 		return len(args) > 0 && !slices.ContainsFunc(args, func(w word) bool { return !isNumber(w) })
 	case "expr":
 		return len(args) == 3 && isNumber(args[0]) && isNumber(args[2]) && !args[1].late &&
-			inList(" + - * / % ", args[1].text)
+			hasWord(" + - * / % ", args[1].text)
 	case "awk":
 		return len(args) > 0 && !args[0].late && strings.ReplaceAll(args[0].text, " ", "") == "END{printNR}" &&
 			plainOperands(args[1:])

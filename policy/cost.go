@@ -117,7 +117,7 @@ func (b *costMeter) hint(name string) (string, bool) {
 	return hint, ok
 }
 
-func (b *costMeter) remember(name, hint string) {
+func (b *costMeter) keepHint(name, hint string) {
 	if b == nil {
 		return
 	}
@@ -137,9 +137,9 @@ func sizeOf(n syntax.Node) int {
 	return max(0, int(n.End().Offset())-int(n.Pos().Offset()))
 }
 
-// overran turns what recover returned into the refusal of a judgement that was
+// overrunFinding turns what recover returned into the refusal of a judgement that was
 // given up. All other panics go on.
-func overran(thrown any) *finding {
+func overrunFinding(thrown any) *finding {
 	if thrown == nil {
 		return nil
 	}

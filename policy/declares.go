@@ -34,30 +34,30 @@ func declares(n syntax.Node) bool {
 			return commandDeclares(n.Args)
 		}
 		for _, a := range n.Assigns {
-			if a.Name == nil || lookedAt(a.Name.Value) {
+			if a.Name == nil || isControlName(a.Name.Value) {
 				return true
 			}
 		}
 	case *syntax.Redirect:
 		return n.N != nil && strings.HasPrefix(n.N.Value, "{")
 	case *syntax.WordIter:
-		return lookedAt(n.Name.Value)
+		return isControlName(n.Name.Value)
 	case *syntax.ParamExp: // ${X:=y}
-		return n.Param != nil && lookedAt(n.Param.Value) && n.Exp != nil &&
+		return n.Param != nil && isControlName(n.Param.Value) && n.Exp != nil &&
 			(n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 	case *syntax.BinaryArithm:
-		return calculates(n.X)
+		return setsControlName(n.X)
 	case *syntax.UnaryArithm:
-		return calculates(n.X)
+		return setsControlName(n.X)
 	}
 	return false
 }
 
-// calculates reports whether arithmetic is about a variable that is looked at,
+// setsControlName reports whether arithmetic is about a variable that is looked at,
 // which it may change.
-func calculates(x syntax.ArithmExpr) bool {
+func setsControlName(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return ok && lookedAt(w.Lit())
+	return ok && isControlName(w.Lit())
 }
 
 // commandDeclares judges a simple command by its words.
@@ -80,14 +80,14 @@ func commandDeclares(args []*syntax.Word) bool {
 		return len(args) > 1 && strings.HasPrefix(plainWord(args[1]).text, "-v")
 	case "read", "mapfile", "readarray", "getopts", "unset", "let":
 		for _, a := range args[1:] {
-			if w := plainWord(a); w.late || lookedAt(w.text) {
+			if w := plainWord(a); w.late || isControlName(w.text) {
 				return true
 			}
 		}
 	}
-	return inList(listed("declaring-commands"), name.text)
+	return hasWord(wordList("declaring-commands"), name.text)
 }
 
-// lookedAt reports whether a variable may be one that programs or the shell look
+// isControlName reports whether a variable may be one that programs or the shell look
 // at. By custom those have capital letters.
-func lookedAt(name string) bool { return strings.ToLower(name) != name }
+func isControlName(name string) bool { return strings.ToLower(name) != name }

@@ -86,7 +86,7 @@ func (f *fieldList) addText(v value) {
 
 // addSplit adds the value of an unquoted expansion, which the shell splits.
 func (f *fieldList) addSplit(v value) {
-	if f.w.sc.separates() {
+	if f.w.sc.setsIFS() {
 		v.late, v.loose = true, true // the script chose its own separators
 	}
 	text := v.text
@@ -154,9 +154,9 @@ func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
 	return out
 }
 
-// one returns a word that the shell does not split: an assigned value, a
+// expandUnsplit returns a word that the shell does not split: an assigned value, a
 // redirection's target, a here-document.
-func (w *walker) one(src *syntax.Word) value {
+func (w *walker) expandUnsplit(src *syntax.Word) value {
 	if src == nil {
 		return value{}
 	}
@@ -275,7 +275,7 @@ func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
 				continue
 			}
 			f.addText(w.param(part))
-			f.part.splits = f.part.splits || f.part.late && many(part)
+			f.part.splits = f.part.splits || f.part.late && isManyWords(part)
 		case *syntax.CmdSubst:
 			f.addText(w.substitution(part))
 		case *syntax.ArithmExp:
@@ -288,7 +288,7 @@ func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
 // addArgs adds "$@" and "${a[@]}" where they are known: each element is a
 // word of its own.
 func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
-	all := w.elements(part)
+	all := w.elementsOf(part)
 	if all == nil {
 		return false
 	}
@@ -305,8 +305,8 @@ func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
 	return true
 }
 
-// many reports whether a part is several words even in quotes: "$@".
-func many(part *syntax.ParamExp) bool {
+// isManyWords reports whether a part is several words even in quotes: "$@".
+func isManyWords(part *syntax.ParamExp) bool {
 	if part.Param != nil && part.Param.Value == "@" || part.Names != 0 {
 		return true
 	}
@@ -314,12 +314,12 @@ func many(part *syntax.ParamExp) bool {
 	return ok && index.Lit() == "@"
 }
 
-// elements returns what "$@" or "${a[@]}" stands for, or nil if unknown.
-func (w *walker) elements(part *syntax.ParamExp) []value {
+// elementsOf returns what "$@" or "${a[@]}" stands for, or nil if unknown.
+func (w *walker) elementsOf(part *syntax.ParamExp) []value {
 	if part.Param == nil {
 		return nil
 	}
-	if part.Param.Value == "@" && bare(part) {
+	if part.Param.Value == "@" && isPlainParam(part) {
 		return w.sc.args
 	}
 	index, ok := part.Index.(*syntax.Word)

@@ -12,15 +12,15 @@ func judgeFind(c *command, args []word) *finding {
 	name := insideName
 	var reached found
 	if hasAny(args, "-exec", "-ok", "-execdir", "-okdir") {
-		reached = c.searched(args)
+		reached = c.searchGit(args)
 	}
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
-		if !expression && !isExpression(t) {
-			if f := c.startingPoint(args[i]); f != nil {
+		if !expression && !isFindExpression(t) {
+			if f := c.judgeStart(args[i]); f != nil {
 				return f
 			}
-			if c.guarded(args[i]) != nil {
+			if c.refuseProtected(args[i]) != nil {
 				name = args[i].text + "/" + insideName // what it finds begins with where it starts
 			}
 			continue
@@ -32,10 +32,10 @@ func judgeFind(c *command, args []word) *finding {
 		}
 		switch t {
 		case "-exec", "-ok", "-execdir", "-okdir":
-			n, f := c.findExec(t, name, args[i+1:])
+			n, f := c.judgeFindExec(t, name, args[i+1:])
 			if git := reached.given[i+1]; f == nil && git != "" {
-				if _, f = c.findExec(t, git, args[i+1:]); f != nil {
-					f = f.comingFrom(git, "narrow the search with -name, or leave .git out: -not -path '*/.git/*'")
+				if _, f = c.judgeFindExec(t, git, args[i+1:]); f != nil {
+					f = f.foundBySearch(git, "narrow the search with -name, or leave .git out: -not -path '*/.git/*'")
 				}
 			}
 			if f != nil {
@@ -44,7 +44,7 @@ func judgeFind(c *command, args []word) *finding {
 			i += n
 			continue
 		case "-delete":
-			if f := c.refused("-delete", "it removes everything it finds without asking",
+			if f := c.refuseOption("-delete", "it removes everything it finds without asking",
 				"list the files first, then remove them by name with rm"); f != nil && strict {
 				return f
 			}
@@ -55,9 +55,9 @@ func judgeFind(c *command, args []word) *finding {
 			continue
 		}
 		if _, ok := findTests()[t]; !ok {
-			return c.refused(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
+			return c.refuseOption(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
 		}
-		n, f := c.findTest(t, args[i+1:])
+		n, f := c.judgeFindTest(t, args[i+1:])
 		if f != nil {
 			return f
 		}
@@ -66,11 +66,11 @@ func judgeFind(c *command, args []word) *finding {
 	return nil
 }
 
-func isExpression(t string) bool {
+func isFindExpression(t string) bool {
 	return len(t) > 1 && t[0] == '-' || t == "!" || t == "(" || t == ")" || t == ","
 }
 
-func (c *command) startingPoint(w word) *finding {
+func (c *command) judgeStart(w word) *finding {
 	if !c.p.checks.strict {
 		return nil
 	}
@@ -89,8 +89,8 @@ func findTakes(test string) int {
 	return 1
 }
 
-// findTest judges the value of one test and returns how many words it took.
-func (c *command) findTest(test string, rest []word) (int, *finding) {
+// judgeFindTest judges the value of one test and returns how many words it took.
+func (c *command) judgeFindTest(test string, rest []word) (int, *finding) {
 	kind := findTests()[test]
 	if kind == 0 || len(rest) == 0 {
 		return 0, nil
@@ -101,11 +101,11 @@ func (c *command) findTest(test string, rest []word) (int, *finding) {
 	return 1, nil
 }
 
-// findExec judges the command between -exec and its end. What it is given is
+// judgeFindExec judges the command between -exec and its end. What it is given is
 // as good, or as bad, as the name found.
-func (c *command) findExec(action, found string, rest []word) (int, *finding) {
+func (c *command) judgeFindExec(action, found string, rest []word) (int, *finding) {
 	if c.p.checks.strict && action != "-exec" {
-		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there",
+		if f := c.refuseOption(action, "it runs commands in other directories, or asks at a terminal that is not there",
 			"use -exec, or pipe the names to xargs"); f != nil {
 			return 0, f
 		}
@@ -122,13 +122,13 @@ func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 	for i, w := range rest[:end] {
 		if strings.Contains(w.text, "{}") {
 			if i == 0 {
-				return 0, c.refused(action, "the command's name comes from what find finds", "write the name out")
+				return 0, c.refuseOption(action, "the command's name comes from what find finds", "write the name out")
 			}
 			w.text = strings.ReplaceAll(w.text, "{}", found)
 		}
 		inner[i] = w
 	}
-	f := c.inner(inner)
+	f := c.judgeInner(inner)
 	if f != nil && f.effect != Allow {
 		f.where = "find: " + action + " (" + f.where + ")"
 		return end, f
@@ -157,21 +157,21 @@ func (c *command) judgeLateFind(args []word) *finding {
 		w := args[i]
 		switch {
 		case w.late && w.splits:
-			return unsettled("find", w, "put it in double quotes")
-		case w.open() && i+1 < len(args) && !isOption(args[i+1]), w.late && w.head != "" &&
+			return refuseUndecided("find", w, "put it in double quotes")
+		case w.mayBeAnything() && i+1 < len(args) && !isOption(args[i+1]), w.late && w.head != "" &&
 			strings.Trim(w.head, ";+{}") == "":
-			return unsettled("find", w, "put ./ before it, or write it out")
-		case w.open():
+			return refuseUndecided("find", w, "put ./ before it, or write it out")
+		case w.mayBeAnything():
 			adrift = true
 		case !w.late && findTakes(w.text) > 0 && i+1 < len(args):
 			switch next := args[i+1]; {
 			case adrift && isFindExec(next):
-				return unsettled("find", next, "write it without "+next.text)
+				return refuseUndecided("find", next, "write it without "+next.text)
 			case !adrift && !next.splits:
 				i++
 			}
 		case isFindExec(w):
-			n, f := weighFindExec(args[i+1:])
+			n, f := judgeLateFindExec(args[i+1:])
 			if f != nil {
 				return f
 			}
@@ -181,18 +181,18 @@ func (c *command) judgeLateFind(args []word) *finding {
 	return nil
 }
 
-// weighFindExec is weighFind for the words behind -exec, and how many they are.
-func weighFindExec(rest []word) (int, *finding) {
+// judgeLateFindExec is weighFind for the words behind -exec, and how many they are.
+func judgeLateFindExec(rest []word) (int, *finding) {
 	end := findEnd(rest)
 	var late *word
 	for i := range rest[:end] {
 		w := &rest[i]
 		switch {
-		case late != nil && (w.open() || isFindExec(*w)):
-			return 0, unsettled("find", *w, "write out what stands for it")
+		case late != nil && (w.mayBeAnything() || isFindExec(*w)):
+			return 0, refuseUndecided("find", *w, "write out what stands for it")
 		case w.late && w.splits:
-			return 0, unsettled("find", *w, "put it in double quotes")
-		case w.open():
+			return 0, refuseUndecided("find", *w, "put it in double quotes")
+		case w.mayBeAnything():
 			late = w
 		}
 	}
@@ -200,5 +200,5 @@ func weighFindExec(rest []word) (int, *finding) {
 }
 
 func isFindExec(w word) bool {
-	return !w.late && inList(" -exec -ok -execdir -okdir ", w.text)
+	return !w.late && hasWord(" -exec -ok -execdir -okdir ", w.text)
 }

@@ -38,14 +38,14 @@ type search struct {
 // maxTried bounds the words that are tried out; a longer search may come anywhere.
 const maxTried = 500
 
-// searched tries out where a find comes to.
-func (c *command) searched(args []word) found {
+// searchGit tries out where a find comes to.
+func (c *command) searchGit(args []word) found {
 	var all found
 	if len(args) > maxTried {
-		return anywhere(args)
+		return foundAnywhere(args)
 	}
 	n := 0
-	for n < len(args) && !isExpression(args[n].text) || n < len(args) && inList(" -H -L -P ", args[n].text) {
+	for n < len(args) && !isFindExpression(args[n].text) || n < len(args) && hasWord(" -H -L -P ", args[n].text) {
 		n++
 	}
 	starts := args[:n]
@@ -53,14 +53,14 @@ func (c *command) searched(args []word) found {
 		starts = literals(".")
 	}
 	for _, start := range starts {
-		if c.p.checks.strict && c.holdsGit(start) {
-			c.searchFrom(strings.TrimRight(start.text, "/"), args, n, &all)
+		if c.p.checks.strict && c.mayHoldGit(start) {
+			c.searchGitFrom(strings.TrimRight(start.text, "/"), args, n, &all)
 		}
 	}
 	return all
 }
 
-func (c *command) searchFrom(start string, args []word, n int, all *found) {
+func (c *command) searchGitFrom(start string, args []word, n int, all *found) {
 	compiled := make(map[string]*regexp.Regexp)
 	tried := append(slices.Clip(gitPaths()), otherPaths()...)
 	c.cost.spend(len(tried) * searchCost(args[n:]))
@@ -142,7 +142,7 @@ func (s *search) peek() string {
 
 // take goes on behind the next word if it is one of a list.
 func (s *search) take(list string) bool {
-	ok := inList(list, s.peek())
+	ok := hasWord(list, s.peek())
 	if ok {
 		s.at++
 	}
@@ -169,7 +169,7 @@ func (s *search) either(on truth) truth {
 
 func (s *search) both(on truth) truth {
 	t := s.one(on)
-	for s.at < len(s.words) && !inList(" -o -or , ) ", s.peek()) {
+	for s.at < len(s.words) && !hasWord(" -o -or , ) ", s.peek()) {
 		s.take(" -a -and ")
 		t = min(t, s.one(min(on, t)))
 	}
@@ -189,7 +189,7 @@ func (s *search) one(on truth) truth {
 	}
 	s.at++
 	name := s.words[s.at-1].text
-	if inList(" -exec -ok -execdir -okdir ", name) {
+	if hasWord(" -exec -ok -execdir -okdir ", name) {
 		return s.command(on)
 	}
 	value := word{value: value{late: true}}

@@ -7,22 +7,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// invoke walks a function's body with the arguments of this call.
-func (w *walker) invoke(f *fn, words []word) {
+// callFunction walks a function's body with the arguments of this call.
+func (w *walker) callFunction(f *fn, words []word) {
 	f.called = true
 	w.cost.spend(costStmt + costSource*len(w.stack))
 	if w.jobs > 0 && slices.Contains(w.stack, f) {
 		w.refuse(words, refusal("background &", "a function that starts itself in the background never stops", "use a loop"))
 		return
 	}
-	args := w.argsOf(words[1:])
+	args := w.positionalArgs(words[1:])
 	deep := len(w.stack) >= 8
 	if deep && allNumbers(args) {
 		if f.counts {
 			return
 		}
 		f.counts = true
-	} else if deep || !w.afford(f.body, 1) || !w.affordArgs(args) {
+	} else if deep || !w.charge(f.body, 1) || !w.chargeArgs(args) {
 		if f.worst {
 			return
 		}
@@ -35,15 +35,15 @@ func (w *walker) invoke(f *fn, words []word) {
 	locals := w.locals
 	w.locals = make(map[string]localName)
 	w.stmt(f.body)
-	w.endLocals(f.body)
+	w.restoreLocals(f.body)
 	w.locals = locals
 	w.stack = w.stack[:len(w.stack)-1]
 	w.sc.args = saved
 	w.ok = nil
 }
 
-// argsOf are the positional parameters that words become.
-func (w *walker) argsOf(words []word) []value {
+// positionalArgs are the positional parameters that words become.
+func (w *walker) positionalArgs(words []word) []value {
 	w.cost.spend(costWord * len(words))
 	args := make([]value, len(words))
 	for i, a := range words {
@@ -61,9 +61,9 @@ type localName struct {
 	set    bool
 }
 
-// noteLocal remembers a name that local or declare hides until the function
+// saveLocal remembers a name that local or declare hides until the function
 // ends. Only what stands at the top of the body is sure to run.
-func (w *walker) noteLocal(name string) {
+func (w *walker) saveLocal(name string) {
 	if _, known := w.locals[name]; known || w.locals == nil {
 		return
 	}
@@ -71,30 +71,30 @@ func (w *walker) noteLocal(name string) {
 	w.locals[name] = localName{v, ok}
 }
 
-// endLocals gives local names back what they held: X=../x; f; cat $X reads
+// restoreLocals gives local names back what they held: X=../x; f; cat $X reads
 // what it read before, whatever f did to its own X.
-func (w *walker) endLocals(body *syntax.Stmt) {
+func (w *walker) restoreLocals(body *syntax.Stmt) {
 	if len(w.locals) == 0 {
 		return
 	}
-	sure := topLocals(body)
+	sure := alwaysLocal(body)
 	for name, l := range w.locals {
 		switch now, ok := w.sc.vars[name]; {
 		case ok == l.set && now == l.before:
 		case !sure[name]:
-			w.put(name, anything)
+			w.assignValue(name, anything)
 		case l.set:
-			w.put(name, l.before)
+			w.assignValue(name, l.before)
 		default:
-			w.sc.own()
+			w.sc.copyMaps()
 			delete(w.sc.vars, name)
 			delete(w.sc.arrays, name)
 		}
 	}
 }
 
-// topLocals are the names that a body makes local whatever happens.
-func topLocals(body *syntax.Stmt) map[string]bool {
+// alwaysLocal are the names that a body makes local whatever happens.
+func alwaysLocal(body *syntax.Stmt) map[string]bool {
 	out := make(map[string]bool)
 	block, ok := body.Cmd.(*syntax.Block)
 	if !ok {
@@ -131,9 +131,9 @@ func unknownArgs() []value {
 	return args
 }
 
-// affordArgs counts what a call hands on: functions that double "$@" and call
+// chargeArgs counts what a call hands on: functions that double "$@" and call
 // one another would make millions of words out of a few.
-func (w *walker) affordArgs(args []value) bool {
+func (w *walker) chargeArgs(args []value) bool {
 	cost := 16 * len(args)
 	for _, v := range args {
 		cost += len(v.text)
@@ -145,7 +145,7 @@ func (w *walker) affordArgs(args []value) bool {
 	return true
 }
 
-func (w *walker) declare(cmd *syntax.FuncDecl) {
+func (w *walker) defineFunction(cmd *syntax.FuncDecl) {
 	if cmd.Name == nil {
 		w.refuse(nil, refusal("function", "the function has no name", "write name() { … }"))
 		return
@@ -155,7 +155,7 @@ func (w *walker) declare(cmd *syntax.FuncDecl) {
 		return
 	}
 	f := &fn{body: cmd.Body}
-	w.sc.own()
+	w.sc.copyMaps()
 	if w.sc.funcs == nil {
 		w.sc.funcs = make(map[string]*fn)
 	}

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// git judges git: the options before the subcommand by list, then the
+// judgeGit judges git: the options before the subcommand by list, then the
 // subcommand's own, then addresses and names.
-func (c *command) git(args []word) *finding {
-	args, f := c.gitGlobal(args)
+func (c *command) judgeGit(args []word) *finding {
+	args, f := c.parseGitOptions(args)
 	if f != nil || len(args) == 0 {
 		return f
 	}
@@ -22,15 +22,15 @@ func (c *command) git(args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if f := c.gitWords(sub, a); f != nil {
+	if f := c.judgeGitWords(sub, a); f != nil {
 		return f
 	}
-	return c.byOperands("git "+sub, prog, a)
+	return c.judgeOperands("git "+sub, prog, a)
 }
 
-// gitGlobal judges the options before the subcommand. Options such as -c and
+// parseGitOptions judges the options before the subcommand. Options such as -c and
 // --exec-path make git run other programs and are not on the list.
-func (c *command) gitGlobal(args []word) ([]word, *finding) {
+func (c *command) parseGitOptions(args []word) ([]word, *finding) {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		switch args[0].text {
 		case "--no-pager", "--version", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--help", "-P",
@@ -44,18 +44,18 @@ func (c *command) gitGlobal(args []word) ([]word, *finding) {
 				f.where = "git: -C"
 				return nil, f
 			}
-			c.goTo(args[1])
+			c.changeTo(args[1])
 			args = args[2:]
 		default:
 			opt, _, _ := strings.Cut(args[0].text, "=")
-			return nil, c.refused(opt, "this option can make git run other programs or leave the repository", "leave it out")
+			return nil, c.refuseOption(opt, "this option can make git run other programs or leave the repository", "leave it out")
 		}
 	}
 	return args, nil
 }
 
-// goTo notes that the command runs in another directory.
-func (c *command) goTo(w word) {
+// changeTo notes that the command runs in another directory.
+func (c *command) changeTo(w word) {
 	if w.late {
 		c.dirs = nil
 		return
@@ -72,22 +72,22 @@ func (c *command) goTo(w word) {
 	c.dirs = out
 }
 
-// gitWords judges what lists can not say about a subcommand.
-func (c *command) gitWords(sub string, a *arguments) *finding {
+// judgeGitWords judges what lists can not say about a subcommand.
+func (c *command) judgeGitWords(sub string, a *arguments) *finding {
 	for _, w := range a.operands {
 		if strings.Contains(w.text, "::") && sub != "grep" && sub != "commit" && sub != "log" {
 			return refusal("git: transport", "an address with :: names a program to run",
 				"use an https address or the name of a remote")
 		}
 		if strings.Contains(w.text, "://") {
-			if f := c.url(w); f != nil {
+			if f := c.judgeURL(w); f != nil {
 				return f
 			}
 		}
 	}
 	if s, ok := a.get("-s", "--strategy"); ok && (sub == "merge" || sub == "rebase" || sub == "cherry-pick") &&
-		!inList(" ort recursive resolve octopus ours subtree ", s.text) {
-		return c.refused("--strategy", "a strategy of another name is a program", "use one of git's own, such as ort or ours")
+		!hasWord(" ort recursive resolve octopus ours subtree ", s.text) {
+		return c.refuseOption("--strategy", "a strategy of another name is a program", "use one of git's own, such as ort or ours")
 	}
 	first := ""
 	if len(a.operands) > 0 {
@@ -96,35 +96,35 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 	switch sub {
 	case "bisect":
 		if first == "run" {
-			return c.inner(a.operands[1:])
+			return c.judgeInner(a.operands[1:])
 		}
 		if first == "replay" {
-			return c.anyFiles(a.operands[1:])
+			return c.judgeFiles(a.operands[1:])
 		}
 	case "config":
-		return c.gitConfig(a)
+		return c.judgeGitConfig(a)
 	case "fetch", "pull", "push", "clone", "ls-remote":
-		return c.gitAddress(sub, a.operands)
+		return c.judgeGitAddress(sub, a.operands)
 	case "remote":
-		return c.gitRemote(first, a)
+		return c.judgeGitRemote(first, a)
 	case "archive":
-		if format, ok := a.get("--format"); ok && !inList(" tar zip tgz tar.gz ", format.text) {
-			return c.refused("--format", "a format of another name is a program in git's settings", "use tar, tar.gz or zip")
+		if format, ok := a.get("--format"); ok && !hasWord(" tar zip tgz tar.gz ", format.text) {
+			return c.refuseOption("--format", "a format of another name is a program in git's settings", "use tar, tar.gz or zip")
 		}
 		if prefix, ok := a.get("--prefix"); ok && c.p.opts.Root != "" {
 			return c.file(prefix, true) // tar x puts .git/hooks/ where it says
 		}
 	case "submodule":
-		if first != "" && !inList(builtin("git submodule").words("subcommands"), first) {
+		if first != "" && !hasWord(builtin("git submodule").words("subcommands"), first) {
 			return refusal("git submodule: "+first, "it runs commands or fetches from elsewhere", "use git submodule status")
 		}
 	}
 	return nil
 }
 
-// gitRemote judges git remote. Its list of names is here; what a remote has is
+// judgeGitRemote judges git remote. Its list of names is here; what a remote has is
 // not, and git remote show asks it, unless it is told not to.
-func (c *command) gitRemote(first string, a *arguments) *finding {
+func (c *command) judgeGitRemote(first string, a *arguments) *finding {
 	switch first {
 	case "update", "prune":
 		return refusal("git remote: "+first, "it talks to another machine", "use git remote -v to see the names")
@@ -137,10 +137,10 @@ func (c *command) gitRemote(first string, a *arguments) *finding {
 	case "", "get-url":
 		return nil
 	}
-	return c.gitAddress("remote", a.operands)
+	return c.judgeGitAddress("remote", a.operands)
 }
 
-func (c *command) anyFiles(words []word) *finding {
+func (c *command) judgeFiles(words []word) *finding {
 	for _, w := range words {
 		if f := c.file(w, false); f != nil {
 			return f
@@ -149,9 +149,9 @@ func (c *command) anyFiles(words []word) *finding {
 	return nil
 }
 
-// gitConfig lets the configuration be read, and the name and address of the
+// judgeGitConfig lets the configuration be read, and the name and address of the
 // author be set. Most other settings can name a program to run.
-func (c *command) gitConfig(a *arguments) *finding {
+func (c *command) judgeGitConfig(a *arguments) *finding {
 	_, get := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
 	ops := a.operands
 	if len(ops) > 0 && (ops[0].text == "get" || ops[0].text == "list") {
@@ -176,8 +176,8 @@ func (c *command) gitConfig(a *arguments) *finding {
 		"only user.name, user.email and a few plain settings can be set")
 }
 
-// gitAddress judges where git would talk to.
-func (c *command) gitAddress(sub string, ops []word) *finding {
+// judgeGitAddress judges where git would talk to.
+func (c *command) judgeGitAddress(sub string, ops []word) *finding {
 	for i, w := range ops {
 		t := w.text
 		if w.loose {
@@ -199,12 +199,12 @@ func (c *command) gitAddress(sub string, ops []word) *finding {
 // nestedInGit judges the commands that git is told to run: in settings, in options,
 // by bisect run and submodule foreach.
 func (c *command) nestedInGit(args []word) *finding {
-	args, f := c.gitSettings(args)
+	args, f := c.judgeGitSettings(args)
 	if f != nil || len(args) == 0 {
 		return f
 	}
 	sub := args[0].text
-	if !inList(builtin("git").words("subcommands"), sub) {
+	if !hasWord(builtin("git").words("subcommands"), sub) {
 		return nil
 	}
 	switch sub {
@@ -214,20 +214,20 @@ func (c *command) nestedInGit(args []word) *finding {
 		}
 		return nil
 	case "submodule":
-		return c.foreach(args[1:])
+		return c.judgeForeach(args[1:])
 	}
 	prog := c.p.find("git " + sub)
-	if f := c.commandsIn(prog, args[1:]); f != nil {
+	if f := c.judgeCommandOptions(prog, args[1:]); f != nil {
 		return f
 	}
-	return c.gitNames(sub, parseLoosely(prog.takes, args[1:]))
+	return c.judgeGitNames(sub, parseLoosely(prog.takes, args[1:]))
 }
 
-// gitNames judges the settings and addresses among a subcommand's words.
-func (c *command) gitNames(sub string, a *arguments) *finding {
+// judgeGitNames judges the settings and addresses among a subcommand's words.
+func (c *command) judgeGitNames(sub string, a *arguments) *finding {
 	for _, o := range a.options {
 		if sub == "clone" && (o.name == "-c" || o.name == "--config") {
-			if f := c.gitSetting(o.val); f != nil {
+			if f := c.judgeGitSetting(o.val); f != nil {
 				return f
 			}
 		}
@@ -241,7 +241,7 @@ func (c *command) gitNames(sub string, a *arguments) *finding {
 		if len(ops) < 2 || reads || ops[0].late {
 			return nil
 		}
-		return c.gitValue(ops[0].text, ops[1])
+		return c.judgeGitValue(ops[0].text, ops[1])
 	}
 	for _, w := range ops {
 		if address, ok := strings.CutPrefix(w.text, "ext::"); ok && sub != "grep" {
@@ -251,8 +251,8 @@ func (c *command) gitNames(sub string, a *arguments) *finding {
 	return nil
 }
 
-// gitSettings judges the options before the subcommand and returns the rest.
-func (c *command) gitSettings(args []word) ([]word, *finding) {
+// judgeGitSettings judges the options before the subcommand and returns the rest.
+func (c *command) judgeGitSettings(args []word) ([]word, *finding) {
 	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' {
 		t := args[0].text
 		next := word{}
@@ -262,7 +262,7 @@ func (c *command) gitSettings(args []word) ([]word, *finding) {
 		setting, joined := strings.CutPrefix(t, "--config-env=")
 		switch {
 		case t == "-c":
-			if f := c.gitSetting(next); f != nil {
+			if f := c.judgeGitSetting(next); f != nil {
 				return nil, f
 			}
 		case joined || t == "--config-env":
@@ -270,7 +270,7 @@ func (c *command) gitSettings(args []word) ([]word, *finding) {
 				setting = next.text
 			}
 			name, _, _ := strings.Cut(setting, "=")
-			if f := c.gitValue(name, word{value: value{late: true}}); f != nil {
+			if f := c.judgeGitValue(name, word{value: value{late: true}}); f != nil {
 				return nil, f
 			}
 		}
@@ -283,20 +283,20 @@ func (c *command) gitSettings(args []word) ([]word, *finding) {
 	return args, nil
 }
 
-// gitSetting judges KEY=value.
-func (c *command) gitSetting(w word) *finding {
+// judgeGitSetting judges KEY=value.
+func (c *command) judgeGitSetting(w word) *finding {
 	key, text, ok := strings.Cut(w.text, "=")
 	if w.late && (w.splits || !strings.Contains(w.head, "=")) {
-		return unsettled("git", w, "write the setting's name out")
+		return refuseUndecided("git", w, "write the setting's name out")
 	}
 	if !ok {
 		return nil
 	}
-	return c.gitValue(key, w.with(text))
+	return c.judgeGitValue(key, w.with(text))
 }
 
-// gitCommands are the settings whose value is a command.
-var gitCommands = sync.OnceValue(func() *regexp.Regexp {
+// gitCommandSettings are the settings whose value is a command.
+var gitCommandSettings = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
 			`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
@@ -304,10 +304,10 @@ var gitCommands = sync.OnceValue(func() *regexp.Regexp {
 			`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
 })
 
-// gitValue judges the value of one setting.
-func (c *command) gitValue(key string, val word) *finding {
+// judgeGitValue judges the value of one setting.
+func (c *command) judgeGitValue(key string, val word) *finding {
 	key = strings.ToLower(key)
-	if !gitCommands().MatchString(key) || !val.late && inList(" true false never auto checkout rebase merge none ",
+	if !gitCommandSettings().MatchString(key) || !val.late && hasWord(" true false never auto checkout rebase merge none ",
 		val.text) {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (c *command) gitValue(key string, val word) *finding {
 	var f *finding
 	switch {
 	case strings.HasPrefix(key, "alias.") && !script && !val.late:
-		f = c.nestedWords(append(literals("git"), fieldsOf(text)...))
+		f = c.nestedWords(append(literals("git"), literalFields(text)...))
 	case strings.HasPrefix(key, "credential.") && !script && !val.late && !strings.HasPrefix(text, "/"):
 		return nil // the name of a helper of git's
 	default:
@@ -332,9 +332,9 @@ func (c *command) gitValue(key string, val word) *finding {
 	return f
 }
 
-// foreach judges what submodule foreach runs: one word is shell text, several
+// judgeForeach judges what submodule foreach runs: one word is shell text, several
 // are a command.
-func (c *command) foreach(args []word) *finding {
+func (c *command) judgeForeach(args []word) *finding {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]
 	}

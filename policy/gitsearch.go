@@ -14,8 +14,8 @@ import (
 
 // gitPaths stand for what is in .git; those with a slash at the end are directories.
 var gitPaths = sync.OnceValue(func() []string {
-	paths := strings.Fields(listed("git-paths"))
-	for hook := range strings.FieldsSeq(listed("git-hooks")) {
+	paths := strings.Fields(wordList("git-paths"))
+	for hook := range strings.FieldsSeq(wordList("git-hooks")) {
 		paths = append(paths, ".git/hooks/"+hook)
 	}
 	return paths
@@ -23,7 +23,7 @@ var gitPaths = sync.OnceValue(func() []string {
 
 // otherPaths are guarded too, but a search that merely takes everything along is
 // not after them: only one that asks for their names counts.
-func otherPaths() []string { return strings.Fields(listed("other-paths")) }
+func otherPaths() []string { return strings.Fields(wordList("other-paths")) }
 
 // found is what a find may come upon in .git.
 type found struct {
@@ -31,7 +31,7 @@ type found struct {
 	given map[int]string // one path for each command that may be given one, by where its words begin
 }
 
-func anywhere(args []word) found {
+func foundAnywhere(args []word) found {
 	all := found{shown: gitPaths()[0] + "\n", given: make(map[int]string)}
 	for i, w := range args {
 		if isFindExec(w) {
@@ -41,9 +41,9 @@ func anywhere(args []word) found {
 	return all
 }
 
-// holdsGit reports whether a repository may lie in a directory. In directories
+// mayHoldGit reports whether a repository may lie in a directory. In directories
 // further down there is none as a rule.
-func (c *command) holdsGit(start word) bool {
+func (c *command) mayHoldGit(start word) bool {
 	if c.p.opts.Root == "" || start.loose || start.text == "" {
 		return false
 	}
@@ -59,29 +59,29 @@ func (c *command) holdsGit(start word) bool {
 	return abs == c.p.opts.Root
 }
 
-// comingFrom says that a command is refused for a name that a search comes upon.
-func (f *finding) comingFrom(name, hint string) *finding {
+// foundBySearch says that a command is refused for a name that a search comes upon.
+func (f *finding) foundBySearch(name, hint string) *finding {
 	if name != "" && !f.ruled && f.effect == Deny && !f.late {
 		f.why, f.hint = "it would be given "+name+", which the search comes upon: "+f.why, hint
 	}
 	return f
 }
 
-// shows returns the paths in .git that a program may name that looks through
+// listedGit returns the paths in .git that a program may name that looks through
 // directories by itself, one a line.
-func (c *command) shows(name string, args []word) string {
+func (c *command) listedGit(name string, args []word) string {
 	a, f := c.parseArgs(builtin(name), args)
 	if f != nil || !c.p.checks.strict || !showsHidden(name, a) {
 		return ""
 	}
-	starts := startsOf(name, a)
+	starts := searchStarts(name, a)
 	holds := len(starts) == 0
 	for _, w := range starts {
-		holds = holds || c.holdsGit(w) || name == "ls" && gitPath(w.text) != nil
+		holds = holds || c.mayHoldGit(w) || name == "ls" && refuseGitPath(w.text) != nil
 	}
 	var out strings.Builder
 	for _, p := range gitPaths() {
-		if holds && mayShow(name, p, a) {
+		if holds && mayListPath(name, p, a) {
 			out.WriteString("./" + strings.TrimSuffix(p, "/") + "\n")
 		}
 	}
@@ -110,8 +110,8 @@ func showsHidden(name string, a *arguments) bool {
 	return has("-r", "-R", "--recursive", "--dereference-recursive") || how.text == "recurse"
 }
 
-// startsOf are the operands that say where to look.
-func startsOf(name string, a *arguments) []word {
+// searchStarts are the operands that say where to look.
+func searchStarts(name string, a *arguments) []word {
 	_, given := a.get("-e", "-f", "--regexp", "--file", "--files")
 	if name == "ls" || given && name != "fd" || len(a.operands) == 0 {
 		return a.operands
@@ -119,21 +119,21 @@ func startsOf(name string, a *arguments) []word {
 	return a.operands[1:]
 }
 
-// mayShow reports whether the options let a path in .git through.
-func mayShow(name, p string, a *arguments) bool {
+// mayListPath reports whether the options let a path in .git through.
+func mayListPath(name, p string, a *arguments) bool {
 	dir := strings.HasSuffix(p, "/")
 	p = strings.TrimSuffix(p, "/")
 	if name == "ls" {
 		_, deep := a.get("-R", "--recursive")
 		return deep || p == ".git"
 	}
-	if dir && name != "fd" || name == "fd" && !fdNames(p, a) {
+	if dir && name != "fd" || name == "fd" && !fdMayFind(p, a) {
 		return false
 	}
 	narrowed, let := false, false
 	for _, o := range a.options {
-		takes, leaves := narrows(name, o)
-		if leaves != "" && anyPart(leaves, p) {
+		takes, leaves := nameFilter(name, o)
+		if leaves != "" && matchesAnyPart(leaves, p) {
 			return false
 		}
 		if takes != "" {
@@ -144,8 +144,8 @@ func mayShow(name, p string, a *arguments) bool {
 	return !narrowed || let
 }
 
-// fdNames reports whether the pattern that fd is given may find a path.
-func fdNames(p string, a *arguments) bool {
+// fdMayFind reports whether the pattern that fd is given may find a path.
+func fdMayFind(p string, a *arguments) bool {
 	if len(a.operands) == 0 {
 		return true
 	}
@@ -154,8 +154,8 @@ func fdNames(p string, a *arguments) bool {
 	return glob || re == nil || a.operands[0].late || re.MatchString(path.Base(p))
 }
 
-// narrows returns the pattern for names that an option takes alone, or leaves out.
-func narrows(name string, o option) (takes, leaves string) {
+// nameFilter returns the pattern for names that an option takes alone, or leaves out.
+func nameFilter(name string, o option) (takes, leaves string) {
 	switch o.name {
 	case "--include":
 		return o.val.text, ""
@@ -178,8 +178,8 @@ func narrows(name string, o option) (takes, leaves string) {
 	return "", ""
 }
 
-// anyPart reports whether a pattern matches a name in the path.
-func anyPart(pattern, p string) bool {
+// matchesAnyPart reports whether a pattern matches a name in the path.
+func matchesAnyPart(pattern, p string) bool {
 	pattern = strings.TrimSuffix(strings.TrimRight(pattern, "*"), "/")
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "**/"), "./")
 	return slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool {
@@ -188,8 +188,8 @@ func anyPart(pattern, p string) bool {
 	})
 }
 
-// sifted is what grep lets through of the paths in .git that it reads.
-func (b *costMeter) sifted(git string, args []word) string {
+// filterGit is what grep lets through of the paths in .git that it reads.
+func (b *costMeter) filterGit(git string, args []word) string {
 	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).parseArgs(builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// goTool judges the go command. Its flags have one dash or two.
-func (c *command) goTool(args []word) *finding {
+// judgeGo judges the go command. Its flags have one dash or two.
+func (c *command) judgeGo(args []word) *finding {
 	if len(args) == 0 {
 		return nil
 	}
@@ -14,7 +14,7 @@ func (c *command) goTool(args []word) *finding {
 		if f := c.file(dir, false); f != nil {
 			return f
 		}
-		c.goTo(dir)
+		c.changeTo(dir)
 		args = rest
 	}
 	if len(args) == 0 {
@@ -22,32 +22,32 @@ func (c *command) goTool(args []word) *finding {
 	}
 	sub := args[0].text
 	if strings.HasPrefix(sub, "-") {
-		return c.refused(sub, "the option stands where the subcommand has to", "write the subcommand first")
+		return c.refuseOption(sub, "the option stands where the subcommand has to", "write the subcommand first")
 	}
 	rest := args[1:]
 	for i := range rest {
 		if dir, _, ok := goDir(rest[i:]); ok {
-			c.alsoAt(dir)
+			c.addDir(dir)
 		}
 	}
-	if sub == "tool" && opensPage(rest) {
-		return c.refused("-html", "without -o it opens a browser", "write the page to a file: -html=c.out -o c.html")
+	if sub == "tool" && opensBrowser(rest) {
+		return c.refuseOption("-html", "without -o it opens a browser", "write the page to a file: -html=c.out -o c.html")
 	}
 	for i := 0; i < len(rest); i++ {
 		t := rest[i].text
 		if t == "-args" || t == "--args" || t == "--" {
-			return c.anyProgram(rest[i+1:])
+			return c.judgeUnknownProgram(rest[i+1:])
 		}
 		if len(t) < 2 || t[0] != '-' {
 			if sub == "run" && i > 0 && !strings.HasPrefix(rest[i-1].text, "-") {
-				return c.anyProgram(rest[i:]) // the program's own arguments
+				return c.judgeUnknownProgram(rest[i:]) // the program's own arguments
 			}
-			if f := c.anyWord(rest[i]); f != nil {
+			if f := c.judgeUnknownWord(rest[i]); f != nil {
 				return f
 			}
 			continue
 		}
-		took, f := c.goFlag(sub, rest[i], rest[i+1:])
+		took, f := c.judgeGoFlag(sub, rest[i], rest[i+1:])
 		if f != nil {
 			return f
 		}
@@ -58,8 +58,8 @@ func (c *command) goTool(args []word) *finding {
 	return nil
 }
 
-// opensPage reports whether go tool cover shows its page instead of writing it.
-func opensPage(args []word) bool {
+// opensBrowser reports whether go tool cover shows its page instead of writing it.
+func opensBrowser(args []word) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(args, func(w word) bool {
 			key, _, _ := strings.Cut(strings.TrimLeft(w.text, "-"), "=")
@@ -81,31 +81,31 @@ func goDir(args []word) (dir word, rest []word, ok bool) {
 	return args[min(1, len(args)-1)], args[min(2, len(args)):], true
 }
 
-func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding) {
+func (c *command) judgeGoFlag(sub string, w word, rest []word) (took bool, f *finding) {
 	name, text, given := strings.Cut(strings.TrimLeft(w.text, "-"), "=")
 	kind, ok := builtin("go").flags[strings.TrimPrefix(name, "test.")]
 	if !ok || sub == "env" && (name == "w" || name == "u") {
-		return false, c.refused("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
+		return false, c.refuseOption("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
 	}
 	val := w.with(text)
-	if kind != 0 && !given && len(rest) > 0 && !valueless(sub, name) {
+	if kind != 0 && !given && len(rest) > 0 && !takesNoValue(sub, name) {
 		val, took, given = rest[0], true, true
 	}
 	switch {
-	case (name == "ldflags" || name == "gcflags") && !harmlessToolFlags(name, val):
-		return took, c.refused("-"+name, "the compiler or linker could run another program or write a file",
+	case (name == "ldflags" || name == "gcflags") && !areHarmlessToolFlags(name, val):
+		return took, c.refuseOption("-"+name, "the compiler or linker could run another program or write a file",
 			"use -s, -w and -X, or -N, -l and -m only")
 	case kind == '@' && given:
 		return took, c.file(val, true)
 	case name == "replace":
-		return took, c.anyWord(val)
+		return took, c.judgeUnknownWord(val)
 	}
 	return took, nil
 }
 
-// harmlessToolFlags allows by list what is handed to the compiler and the
+// areHarmlessToolFlags allows by list what is handed to the compiler and the
 // linker: -memprofile=x writes a file, -extld runs a program.
-func harmlessToolFlags(name string, val word) bool {
+func areHarmlessToolFlags(name string, val word) bool {
 	text := val.text
 	if pattern, rest, ok := strings.Cut(text, "="); ok && !strings.HasPrefix(strings.TrimLeft(pattern, " '\""), "-") {
 		text = rest // all=-N
@@ -120,15 +120,15 @@ func harmlessToolFlags(name string, val word) bool {
 		case name == "ldflags" && field == "-X" && len(fields) > 1:
 			fields = fields[1:]
 		case name == "ldflags" && strings.HasPrefix(field, "-X="):
-		case val.loose || !inList(allowed, field):
+		case val.loose || !hasWord(allowed, field):
 			return false
 		}
 	}
 	return true
 }
 
-// valueless knows the flags that take a value with some subcommands only.
-func valueless(sub, name string) bool {
+// takesNoValue knows the flags that take a value with some subcommands only.
+func takesNoValue(sub, name string) bool {
 	switch name {
 	case "short", "json", "m", "e", "r":
 		return true
@@ -154,8 +154,8 @@ func (c *command) nestedInGo(args []word) *finding {
 		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
 		val := word{value: value{text: text, late: args[i].late}}
 		kind := builtin("go").flags[key]
-		tells := inList(" exec toolexec vettool ", key)
-		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
+		tells := hasWord(" exec toolexec vettool ", key)
+		if !given && (tells || kind != 0 && !takesNoValue(args[0].text, key)) && i+1 < len(args) {
 			i++
 			val = args[i]
 		}

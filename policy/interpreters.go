@@ -5,23 +5,23 @@ import "strings"
 // codeFlags are the options whose value is program text.
 var codeFlags = map[string]string{"python": "c", "python3": "c", "node": "ep", "ruby": "e", "perl": "eE", "php": "r"}
 
-// interpreter judges the words of a language's interpreter. The program
+// judgeInterpreter judges the words of a language's interpreter. The program
 // text itself is not judged: the sandbox holds it.
-func (c *command) interpreter(name string, args []word) *finding {
+func (c *command) judgeInterpreter(name string, args []word) *finding {
 	inPlace := false
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
-		inPlace = inPlace || (name == "perl" || name == "ruby") && editsInPlace(t)
+		inPlace = inPlace || (name == "perl" || name == "ruby") && isInPlaceOption(t)
 		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && !strings.ContainsAny(t, "/.IMm")
 		if cluster && strings.IndexByte(codeFlags[name], t[len(t)-1]) >= 0 || t == "--eval" || t == "--print" {
 			i++ // the program text
 			continue
 		}
-		if f := c.anyWord(args[i]); f != nil {
+		if f := c.judgeUnknownWord(args[i]); f != nil {
 			return f
 		}
 		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(t, "-") {
-			if f := c.guarded(args[i]); f != nil {
+			if f := c.refuseProtected(args[i]); f != nil {
 				return f
 			}
 		}
@@ -30,24 +30,24 @@ func (c *command) interpreter(name string, args []word) *finding {
 		return nil
 	}
 	if module, _ := pythonModule(args); module == "pty" {
-		return c.refused("-m pty", "it starts a shell, and what the shell reads is never judged",
+		return c.refuseOption("-m pty", "it starts a shell, and what the shell reads is never judged",
 			"write the commands into the script itself")
 	}
-	if rest, ok := afterPip(args); ok {
-		return c.reachesOut("pip", rest)
+	if rest, ok := argsOfPip(args); ok {
+		return c.refuseForbidden("pip", rest)
 	}
 	return nil
 }
 
-// editsInPlace reports whether an option of perl or ruby, such as -i.bak or -pi,
+// isInPlaceOption reports whether an option of perl or ruby, such as -i.bak or -pi,
 // has it write the files it is given.
-func editsInPlace(t string) bool {
+func isInPlaceOption(t string) bool {
 	letters, _, _ := strings.Cut(t, ".")
 	return len(t) > 1 && t[0] == '-' && strings.IndexByte("-IMmxCDVFdrW", t[1]) < 0 && strings.Contains(letters, "i")
 }
 
-// afterPip returns the words behind python -m pip, in all its spellings.
-func afterPip(args []word) ([]word, bool) {
+// argsOfPip returns the words behind python -m pip, in all its spellings.
+func argsOfPip(args []word) ([]word, bool) {
 	module, rest := pythonModule(args)
 	module, _, _ = strings.Cut(module, ".") // pip.__main__
 	return rest, module == "pip" || module == "ensurepip"
@@ -82,21 +82,21 @@ func pythonModule(args []word) (module string, rest []word) {
 func judgeUv(c *command, args []word) *finding {
 	before, n, f := c.parseOwn(wrapping("uv"), args)
 	if f == nil {
-		f = c.fixed(args[:min(n+1, len(args))])
+		f = c.refuseLateWords(args[:min(n+1, len(args))])
 	}
 	if f != nil || n >= len(args) {
 		return f
 	}
 	if sub := args[n].text; sub != "run" || args[n].late {
 		if !c.p.checks.strict || c.rule != nil && len(c.rule.words) > 1 {
-			return c.anyProgram(args)
+			return c.judgeUnknownProgram(args)
 		}
 		return refusal("uv: "+sub, "it fetches or installs packages", "only uv run is allowed; uv run runs what is installed")
 	}
 	rest := args[n+1:]
 	own, m, f := c.parseOwn(wrapping("uv"), rest)
 	if f == nil {
-		f = c.fixed(rest[:min(m+1, len(rest))])
+		f = c.refuseLateWords(rest[:min(m+1, len(rest))])
 	}
 	if f != nil {
 		return f
@@ -104,25 +104,25 @@ func judgeUv(c *command, args []word) *finding {
 	own.options = append(before.options, own.options...)
 	if v, ok := own.get("-p", "--python"); ok &&
 		(v.loose || strings.Trim(strings.TrimPrefix(v.text, "python"), ".0123456789") != "") {
-		return c.refused("--python", "it could name any program", "give a version, such as 3.12")
+		return c.refuseOption("--python", "it could name any program", "give a version, such as 3.12")
 	}
 	for _, o := range own.options {
 		if o.name == "--directory" {
-			c.alsoAt(o.val)
+			c.addDir(o.val)
 		}
 	}
 	_, module := own.get("-m", "--module")
-	return c.uvRuns(rest[m:], module)
+	return c.judgeUvRun(rest[m:], module)
 }
 
-// uvRuns judges what uv run runs: a script or a module is Python's. A rule that
+// judgeUvRun judges what uv run runs: a script or a module is Python's. A rule that
 // names the command, such as uv run pytest, is the permission for it; what is
 // known about the command holds nevertheless.
-func (c *command) uvRuns(words []word, module bool) *finding {
+func (c *command) judgeUvRun(words []word, module bool) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	named := c.ruleNames(words)
+	named := c.isNamedByRule(words)
 	name := words[0].text
 	switch {
 	case module:
@@ -133,14 +133,14 @@ func (c *command) uvRuns(words []word, module bool) *finding {
 	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1,
 		wrote: c.wrote, linked: c.linked}
 	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
-		return c.inner(words)
+		return c.judgeInner(words)
 	}
-	return in.known()
+	return in.judgeProgram()
 }
 
-// ruleNames reports whether the words after uv run are those of the rule. That
+// isNamedByRule reports whether the words after uv run are those of the rule. That
 // the rule matched is not enough: in uv run --extra pytest x, x is what runs.
-func (c *command) ruleNames(words []word) bool {
+func (c *command) isNamedByRule(words []word) bool {
 	if c.rule == nil || len(c.rule.words) <= 2 || len(c.rule.words)-2 > len(words) {
 		return false
 	}

@@ -11,8 +11,8 @@ var jqLoads = sync.OnceValue(func() *regexp.Regexp {
 		`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`) // .include is a key
 })
 
-// jq judges jq: its filter may not load modules, and its files are files.
-func (c *command) jq(args []word) *finding {
+// judgeJq judges jq: its filter may not load modules, and its files are files.
+func (c *command) judgeJq(args []word) *finding {
 	filter, data := false, false
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
@@ -29,12 +29,12 @@ func (c *command) jq(args []word) *finding {
 		case t == "--args" || t == "--jsonargs":
 			data = true // further operands are texts
 		case t == "-" || !strings.HasPrefix(t, "-"):
-			if f := c.jqOperand(args[i], filter); f != nil && !(data && filter) {
+			if f := c.judgeJqOperand(args[i], filter); f != nil && !(data && filter) {
 				return f
 			}
 			filter = true
 		default:
-			if f := c.jqOption(t); f != nil {
+			if f := c.judgeJqOption(t); f != nil {
 				return f
 			}
 		}
@@ -42,7 +42,7 @@ func (c *command) jq(args []word) *finding {
 	return nil
 }
 
-func (c *command) jqOperand(w word, filterSeen bool) *finding {
+func (c *command) judgeJqOperand(w word, filterSeen bool) *finding {
 	if filterSeen {
 		return c.file(w, false)
 	}
@@ -52,15 +52,15 @@ func (c *command) jqOperand(w word, filterSeen bool) *finding {
 	return nil
 }
 
-func (c *command) jqOption(t string) *finding {
+func (c *command) judgeJqOption(t string) *finding {
 	if strings.HasPrefix(t, "--") {
-		if !inList(listed("jq-options"), t) {
-			return c.refused(t, "the option is not on the list of options known to be safe", "leave "+t+" out")
+		if !hasWord(wordList("jq-options"), t) {
+			return c.refuseOption(t, "the option is not on the list of options known to be safe", "leave "+t+" out")
 		}
 		return nil
 	}
 	if bad := strings.Trim(t[1:], "nRscrjaSCMeh"); bad != "" {
-		return c.refused("-"+bad[:1], "the option is not on the list of options known to be safe",
+		return c.refuseOption("-"+bad[:1], "the option is not on the list of options known to be safe",
 			"leave it out, and write the filter as an argument")
 	}
 	return nil
@@ -70,12 +70,12 @@ var yqLoads = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(load|load_str|load_xml|load_props|load_base64|eval|strenv|envsubst|env)\b`)
 })
 
-func (c *command) yq(args []word) *finding {
-	inPlace := hasAny(args, "--inplace", "--in-place") || hasLetter(args, "i")
+func (c *command) judgeYq(args []word) *finding {
+	inPlace := hasAny(args, "--inplace", "--in-place") || hasShortOption(args, "i")
 	for _, w := range args {
 		if strings.HasPrefix(w.text, "-") &&
 			(strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp") || w.text == "-s") {
-			return c.refused(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
+			return c.refuseOption(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
 		}
 		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
 			return refusal("yq: load", "the expression loads other files", "put everything into the expression itself")
@@ -86,7 +86,7 @@ func (c *command) yq(args []word) *finding {
 			}
 		}
 		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(w.text, "-") {
-			if f := c.guarded(w); f != nil {
+			if f := c.refuseProtected(w); f != nil {
 				return f
 			}
 		}

@@ -42,12 +42,12 @@ func (c *command) judge() finding {
 		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text,
 			hint: "run the inner command itself"}
 	}
-	c.cost.spend(c.work())
+	c.cost.spend(c.costOfRules())
 	r := c.findRule()
 	if r == nil && c.nested && !c.mayBeAllowed() {
 		r = &noRuleDenies
 	}
-	if f := c.byRule(r, name.text); f != nil {
+	if f := c.refuseByRule(r, name.text); f != nil {
 		return *f
 	}
 	c.rule = r
@@ -58,7 +58,7 @@ func (c *command) judge() finding {
 			done.why = "a rule asks for approval"
 		}
 	}
-	if f := c.known(); f != nil && f.effect <= done.effect {
+	if f := c.judgeProgram(); f != nil && f.effect <= done.effect {
 		done = *f
 	}
 	if c.p.checks.opaque && done.effect == Allow {
@@ -70,9 +70,9 @@ func (c *command) judge() finding {
 	return done
 }
 
-// work is what it costs to hold the words of a command against the rules and
+// costOfRules is what it costs to hold the words of a command against the rules and
 // against what is known about its program.
-func (c *command) work() int {
+func (c *command) costOfRules() int {
 	rules := len(c.p.rules.byName[c.words[0].text]) + len(c.p.rules.globs)
 	return costJudge + len(c.words)*(2*costWord+costSource*rules)
 }
@@ -98,7 +98,7 @@ func (c *command) findRule() *rule {
 // pathRule returns the rule for a command by its name as it is written.
 func (c *command) pathRule(argv []string) *rule {
 	name := argv[0]
-	if climbs(name) || c.inSystem(name) {
+	if hasParentDir(name) || c.mayBeSystemProgram(name) {
 		return nil // ./../../bin/rm is no program of the project
 	}
 	r := c.p.rules.find(argv)
@@ -113,15 +113,15 @@ func (c *command) pathRule(argv []string) *rule {
 // systemDirs are where the programs of a machine are.
 const systemDirs = " bin sbin usr lib lib32 lib64 libx32 proc .hako "
 
-// inSystem reports whether a relative path may be one of the machine's programs,
+// mayBeSystemProgram reports whether a relative path may be one of the machine's programs,
 // because the script went to where those are.
-func (c *command) inSystem(name string) bool {
+func (c *command) mayBeSystemProgram(name string) bool {
 	if !strings.Contains(name, "/") || path.IsAbs(name) {
 		return false
 	}
 	for _, d := range c.dirs {
 		top, _, _ := strings.Cut(strings.TrimPrefix(path.Join(d, name), "/"), "/")
-		if inList(systemDirs, top) {
+		if hasWord(systemDirs, top) {
 			return true
 		}
 	}
@@ -136,16 +136,16 @@ func projectPath(name string) string {
 	return name
 }
 
-// climbs reports whether a program is named by a path that leads upwards.
-func climbs(name string) bool {
+// hasParentDir reports whether a program is named by a path that leads upwards.
+func hasParentDir(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
 }
 
 func (c *command) texts() []string { return textsOf(c.words) }
 
-// byRule returns the refusal by a rule, by the lack of one, or by a name that
+// refuseByRule returns the refusal by a rule, by the lack of one, or by a name that
 // is a path: a file ./ls in the workspace is not the ls a rule speaks of.
-func (c *command) byRule(r *rule, name string) *finding {
+func (c *command) refuseByRule(r *rule, name string) *finding {
 	if c.p.checks.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
 		return refusal("path as name", "programs are run by name, not by path",
 			"use the name of an installed program, without a slash")
@@ -154,43 +154,43 @@ func (c *command) byRule(r *rule, name string) *finding {
 	case r == nil && c.p.checks.strict && name == "git" && c.gitOption() != nil:
 		return c.gitOption() // says more than that x is no subcommand
 	case r == nil && c.mayBeAllowed():
-		return c.mayBecome(nil, c.firstLate())
+		return c.refuseLate(nil, c.firstLate())
 	case r == nil:
-		return ruled(refusal("no rule", "no rule allows it", c.hintFor(name)), name)
+		return byRule(refusal("no rule", "no rule allows it", c.cachedHint(name)), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
 			why = "a rule denies it"
 		}
-		hint := c.hintInstead(r)
+		hint := c.alternativeTo(r)
 		if strings.Contains(name, "/") && r.name() == path.Base(name) {
 			hint = "if it is a script of the project, run it with bash: bash " + name
 		}
-		return ruled(refusal(r.where, why, hint), name)
+		return byRule(refusal(r.where, why, hint), name)
 	}
 	return nil
 }
 
 // gitOption returns what is wrong with the options before git's subcommand.
 func (c *command) gitOption() *finding {
-	_, f := c.gitGlobal(c.words[1:])
+	_, f := c.parseGitOptions(c.words[1:])
 	return f
 }
 
-// ruled marks a refusal as that of a rule, or of the lack of one.
-func ruled(f *finding, name string) *finding {
+// byRule marks a refusal as that of a rule, or of the lack of one.
+func byRule(f *finding, name string) *finding {
 	f.ruled, f.unlisted = true, name
 	return f
 }
 
-// hintFor is hintToAllow with a memory: to find a name that is spelled nearly
+// cachedHint is hintToAllow with a memory: to find a name that is spelled nearly
 // the same takes a while.
-func (c *command) hintFor(name string) string {
+func (c *command) cachedHint(name string) string {
 	if hint, ok := c.cost.hint(name); ok {
 		return hint
 	}
 	hint := c.hintToAllow(name)
-	c.cost.remember(name, hint)
+	c.cost.keepHint(name, hint)
 	return hint
 }
 
@@ -213,7 +213,7 @@ func (c *command) hintToAllow(name string) string {
 	return cmp.Or(alternatives()[name], "to permit it, add a rule: allow "+quoteAll([]string{name}))
 }
 
-func (c *command) hintInstead(r *rule) string {
+func (c *command) alternativeTo(r *rule) string {
 	return cmp.Or(alternatives()[r.text()], alternatives()[r.name()],
 		"do it another way; this rule is not meant to be worked around")
 }
@@ -240,14 +240,14 @@ func (p *Policy) names() []string {
 	return out
 }
 
-// known asks what is known about the program for a reason to refuse it, or
+// judgeProgram asks what is known about the program for a reason to refuse it, or
 // for the verdict on the command it would run.
-func (c *command) known() *finding {
+func (c *command) judgeProgram() *finding {
 	name, args := c.words[0].text, c.words[1:]
 	if c.p.checks.opaque {
 		name = path.Base(name) // cd /bin; ./env rm
 	}
-	if f, ok := c.wrapped(name, args); ok {
+	if f, ok := c.judgeWrapper(name, args); ok {
 		if c.p.checks.callback && f != nil && !f.ruled {
 			return nil
 		}
@@ -260,13 +260,13 @@ func (c *command) known() *finding {
 		return nil
 	}
 	if prog := c.p.known(name); prog != nil {
-		return c.byProgram(name, prog, args)
+		return c.judgeKnownProgram(name, prog, args)
 	}
-	return c.anyProgram(args)
+	return c.judgeUnknownProgram(args)
 }
 
-// inner judges the command that this one would run.
-func (c *command) inner(words []word) *finding {
+// judgeInner judges the command that this one would run.
+func (c *command) judgeInner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
@@ -279,8 +279,8 @@ func (c *command) inner(words []word) *finding {
 	return &f
 }
 
-// innerScript judges shell source that this command would run.
-func (c *command) innerScript(src word) *finding {
+// judgeScript judges shell source that this command would run.
+func (c *command) judgeScript(src word) *finding {
 	if src.late {
 		return &finding{effect: Deny, late: true, why: "the script it runs is only known at run time", where: c.words[0].text,
 			hint: "write the commands into the script itself"}
@@ -296,7 +296,7 @@ func (c *command) innerScript(src word) *finding {
 	}
 	if c.p.checks.opaque {
 		c.cost.spend(2*costScript + costShape*len(src.text))
-		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
+		if bad := refuseMisreadText(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
 			return bad
 		}
 	}
@@ -317,8 +317,8 @@ func (c *command) innerScript(src word) *finding {
 	return &worst
 }
 
-// refused is the refusal of an option, unless the rule names the option.
-func (c *command) refused(option, why, hint string) *finding {
+// refuseOption is the refusal of an option, unless the rule names the option.
+func (c *command) refuseOption(option, why, hint string) *finding {
 	if c.rule != nil && c.rule.effect == Allow {
 		for _, f := range c.rule.flags {
 			if f == option {

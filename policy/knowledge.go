@@ -142,8 +142,8 @@ func builtinSpec(name string) *spec.Spec {
 	return nil
 }
 
-// listed returns a list of words, with a space before and after each.
-func listed(name string) string { return wordLists().find(name).words("words") }
+// wordList returns a list of words, with a space before and after each.
+func wordList(name string) string { return wordLists().find(name).words("words") }
 
 // builtin is what hako itself knows about a program that does not run the
 // command in its operands, nil if nothing.
@@ -169,9 +169,9 @@ func knownReads(name string) string {
 		return ""
 	case prog.reads != "":
 		return prog.reads
-	case inList(listed("reading-commands"), name):
+	case hasWord(wordList("reading-commands"), name):
 		return "always"
-	case inList(listed("checked-commands"), name):
+	case hasWord(wordList("checked-commands"), name):
 		return "checked"
 	}
 	return ""
@@ -206,13 +206,13 @@ func (p *program) setOperands() {
 	case i >= 0:
 		p.command, p.skip = true, i
 	case len(kinds) == 0:
-		p.args = nothing
+		p.args = noOperands
 	case kinds[len(kinds)-1] == spec.KindText:
-		p.args = texts
+		p.args = textOperands
 	case kinds[0] == spec.KindText:
-		p.args = textFirst
+		p.args = textThenFiles
 	}
-	if !p.spec.Host.Repeated && p.args != nothing {
+	if !p.spec.Host.Repeated && p.args != noOperands {
 		p.most = len(kinds)
 	}
 }

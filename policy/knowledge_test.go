@@ -57,7 +57,7 @@ func checkOwn(t *testing.T, text string) {
 // TestListsAreThere looks for the lists that the code asks for.
 func TestListsAreThere(t *testing.T) {
 	for name := range wordLists().texts {
-		if len(strings.Fields(listed(name))) == 0 {
+		if len(strings.Fields(wordList(name))) == 0 {
 			t.Errorf("the list %s is empty", name)
 		}
 	}
@@ -67,7 +67,7 @@ func TestListsAreThere(t *testing.T) {
 		"order-prefixes",
 		"compiler-loads", "compiler-files", "packed-suffixes", "git-paths", "git-hooks", "other-paths", "declaring-commands",
 		"reading-commands", "checked-commands"} {
-		if listed(name) == "" {
+		if wordList(name) == "" {
 			t.Errorf("there is no list %s", name)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // command is weighed: it may run if it is allowed whatever its late words turn
 // out to be.
 
-// open reports whether a late word may become anything: an option, a
+// mayBeAnything reports whether a late word may become anything: an option, a
 // subcommand, several words, or none.
-func (w word) open() bool {
+func (w word) mayBeAnything() bool {
 	return w.late && (w.splits || w.head == "" || strings.HasPrefix(w.head, "-"))
 }
 
@@ -23,7 +23,7 @@ func (c *command) judgeLate() *finding {
 	if late == nil || c.p.rules.everything != nil {
 		return nil
 	}
-	c.cost.spend(3 * c.work())
+	c.cost.spend(3 * c.costOfRules())
 	if c.words[0].text == "chmod" {
 		c.cost.spend(costSource * len(c.words) * len(c.words)) // see mayBeMode
 	}
@@ -32,16 +32,16 @@ func (c *command) judgeLate() *finding {
 		if threat = c.opposingRule(c.rule); threat == nil {
 			return nil
 		}
-		return c.mayBecome(threat, late)
+		return c.refuseLate(threat, late)
 	}
 	for _, name := range c.ruleNamesOf() {
-		for _, allow := range c.surely(name) {
+		for _, allow := range c.rulesAllowingKnown(name) {
 			if threat = c.opposingRule(allow); threat == nil {
 				return nil
 			}
 		}
 	}
-	return c.mayBecome(threat, late)
+	return c.refuseLate(threat, late)
 }
 
 // mayBeAllowed reports whether it is the late words that keep the command from
@@ -50,7 +50,7 @@ func (c *command) mayBeAllowed() bool {
 	if !c.p.checks.opaque || c.firstLate() == nil {
 		return false
 	}
-	c.cost.spend(c.work())
+	c.cost.spend(c.costOfRules())
 	name, found := c.words[0].text, false
 	c.p.rules.each(name, func(r *rule) {
 		found = found || r.effect != Deny && r.mayMatch(name, c.words[1:])
@@ -76,8 +76,8 @@ func (c *command) ruleNamesOf() []string {
 	return []string{name}
 }
 
-// surely returns the rules that allow the command by the words that are known.
-func (c *command) surely(name string) []*rule {
+// rulesAllowingKnown returns the rules that allow the command by the words that are known.
+func (c *command) rulesAllowingKnown(name string) []*rule {
 	known := []string{name}
 	for i, w := range c.words[1:] {
 		value := i > 0 && !c.words[i].late && takesNext(name, c.words[i].text)
@@ -152,7 +152,7 @@ func mayBeOption(args []word) bool {
 		if !a.late && a.text == "--" {
 			return false
 		}
-		if a.open() {
+		if a.mayBeAnything() {
 			return true
 		}
 	}
@@ -178,7 +178,7 @@ func mayLead(name string, args []word, words []string) bool {
 	for i := 0; i < len(args) && len(words) > 0; i++ {
 		a := args[i]
 		switch {
-		case a.open():
+		case a.mayBeAnything():
 			return true
 		case a.late && (isGlob(words[0]) || strings.HasPrefix(words[0], a.head)):
 			return true
@@ -192,7 +192,7 @@ func mayLead(name string, args []word, words []string) bool {
 			}
 		case !a.late && wordMatches(words[0], a.text):
 			words = words[1:]
-		case i == 0 || !args[i-1].open() && (len(args[i-1].text) < 2 || args[i-1].text[0] != '-'):
+		case i == 0 || !args[i-1].mayBeAnything() && (len(args[i-1].text) < 2 || args[i-1].text[0] != '-'):
 			return false
 		}
 	}
@@ -207,9 +207,9 @@ func textsOf(words []word) []string {
 	return out
 }
 
-// mayBecome is the refusal because of a late word; without a rule it is that
+// refuseLate is the refusal because of a late word; without a rule it is that
 // only more specific commands are allowed than what is known of this one.
-func (c *command) mayBecome(r *rule, late *word) *finding {
+func (c *command) refuseLate(r *rule, late *word) *finding {
 	name := c.words[0].text
 	f := &finding{effect: Deny, late: true, where: name + " " + late.String(), hint: "write out what stands for " +
 		late.String()}
@@ -230,21 +230,21 @@ func (c *command) mayBecome(r *rule, late *word) *finding {
 	return f
 }
 
-// fixed refuses late words among those that decide which command is run by this
+// refuseLateWords refuses late words among those that decide which command is run by this
 // one: timeout "$n" echo rm runs rm if $n is -k.
-func (c *command) fixed(own []word) *finding {
+func (c *command) refuseLateWords(own []word) *finding {
 	if !c.p.checks.opaque {
 		return nil
 	}
 	for _, w := range own {
 		if w.late {
-			return unsettled(c.words[0].text, w, "write out what stands for "+w.String())
+			return refuseUndecided(c.words[0].text, w, "write out what stands for "+w.String())
 		}
 	}
 	return nil
 }
 
-func unsettled(name string, w word, hint string) *finding {
+func refuseUndecided(name string, w word, hint string) *finding {
 	return &finding{effect: Deny, late: true, where: name + " " + w.String(),
 		why: w.String() + " is only known at run time and decides what " + name + " runs", hint: hint}
 }

@@ -162,7 +162,7 @@ func simple(file *syntax.File) bool {
 		case *syntax.File, *syntax.Stmt, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst,
 			*syntax.Comment, nil:
 		case *syntax.ParamExp:
-			ok = ok && bare(n) && n.Param.Value != "*" && n.Param.Value != "@" // which expand takes from a list
+			ok = ok && isPlainParam(n) && n.Param.Value != "*" && n.Param.Value != "@" // which expand takes from a list
 		case *syntax.CallExpr:
 			ok = ok && len(n.Assigns) == 0
 		case *syntax.BinaryCmd:
@@ -211,7 +211,7 @@ func checkSure(t *testing.T, p *Policy, src string) {
 // setsNames knows the commands after which a variable may have a value that the
 // policy knows.
 func setsNames(name string) bool {
-	return inList(" read mapfile readarray printf getopts unset export declare local typeset readonly let set shift command builtin ", name)
+	return hasWord(" read mapfile readarray printf getopts unset export declare local typeset readonly let set shift command builtin ", name)
 }
 
 var surePolicies = []string{"",

@@ -43,8 +43,8 @@ func (w *walker) forClause(cmd *syntax.ForClause) {
 // loopValues returns the values to walk a loop's body with: each item, or
 // one that stands for all when there are too many.
 func (w *walker) loopValues(loop syntax.Node, items []word) []value {
-	if len(items) > 16 || !w.afford(loop, len(items)) {
-		return []value{w.common(items)}
+	if len(items) > 16 || !w.charge(loop, len(items)) {
+		return []value{w.commonValue(items)}
 	}
 	out := make([]value, 0, len(items)+1)
 	for _, it := range items {
@@ -56,8 +56,8 @@ func (w *walker) loopValues(loop syntax.Node, items []word) []value {
 	return out
 }
 
-// afford reports whether node may be walked n times more.
-func (w *walker) afford(node syntax.Node, n int) bool {
+// charge reports whether node may be walked n times more.
+func (w *walker) charge(node syntax.Node, n int) bool {
 	cost := n * (16 + int(node.End().Offset()) - int(node.Pos().Offset()))
 	if cost < 0 || w.unfolded+cost > maxUnfolded {
 		return false
@@ -66,9 +66,9 @@ func (w *walker) afford(node syntax.Node, n int) bool {
 	return true
 }
 
-// common returns one value for many words: a name inside the root if they
+// commonValue returns one value for many words: a name inside the root if they
 // all are, else anything.
-func (w *walker) common(items []word) value {
+func (w *walker) commonValue(items []word) value {
 	c := w.newCommand(nil)
 	for _, it := range items {
 		if it.loose || len(it.text) > 0 && it.text[0] == '-' || c.path(it) != nil {
@@ -89,23 +89,23 @@ func (w *walker) loop(node syntax.Node, walk func()) {
 	walk()
 	w.sc.merge(&before)
 	w.ok = nil
-	w.loopAgain(node, walk, &before)
+	w.repeatLoop(node, walk, &before)
 }
 
-// loopAgain walks a body until nothing changes any more: functions and
+// repeatLoop walks a body until nothing changes any more: functions and
 // builtins set variables in ways that a look at the source does not show.
-func (w *walker) loopAgain(node syntax.Node, walk func(), before *scope) {
+func (w *walker) repeatLoop(node syntax.Node, walk func(), before *scope) {
 	for range 3 {
 		if w.sc.same(before) {
 			return
 		}
-		if !w.afford(node, 1) {
+		if !w.charge(node, 1) {
 			break
 		}
 		*before = w.sc.share()
 		first := len(w.out)
 		walk()
-		w.out = append(w.out[:first], w.notAllowed(w.out[first:])...)
+		w.out = append(w.out[:first], w.dropAllowed(w.out[first:])...)
 		w.sc.merge(before)
 		w.ok = nil
 	}
@@ -114,8 +114,8 @@ func (w *walker) loopAgain(node syntax.Node, walk func(), before *scope) {
 	}
 }
 
-// notAllowed drops what a second look at a command need not repeat.
-func (w *walker) notAllowed(vs []Verdict) []Verdict {
+// dropAllowed drops what a second look at a command need not repeat.
+func (w *walker) dropAllowed(vs []Verdict) []Verdict {
 	out := vs[:0:0]
 	for _, v := range vs {
 		if v.Effect == Allow {
@@ -129,7 +129,7 @@ func (w *walker) notAllowed(vs []Verdict) []Verdict {
 
 // forgetVariables forgets the variables that node may set.
 func (w *walker) forgetVariables(node syntax.Node) {
-	if !w.afford(node, 1) {
+	if !w.charge(node, 1) {
 		w.sc.forget()
 		return
 	}
@@ -138,7 +138,7 @@ func (w *walker) forgetVariables(node syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.Assign:
 			if n.Name != nil {
-				w.set(n.Name.Value, later(n))
+				w.set(n.Name.Value, valueAfterLoop(n))
 			}
 		case *syntax.CallExpr:
 			if len(n.Args) > 0 {
@@ -157,8 +157,8 @@ func (w *walker) forgetVariables(node syntax.Node) {
 	})
 }
 
-// later is what an assignment in a loop leaves behind: a number, or anything.
-func later(a *syntax.Assign) value {
+// valueAfterLoop is what an assignment in a loop leaves behind: a number, or anything.
+func valueAfterLoop(a *syntax.Assign) value {
 	if a.Value == nil || len(a.Value.Parts) != 1 || a.Append {
 		return anything
 	}

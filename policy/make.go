@@ -11,15 +11,15 @@ import (
 // makeTools are the variables whose value make's own rules run.
 func makeTools() string { return builtin("make").words("tools") }
 
-// takesOrders reports whether make, its shell or the programs it runs take orders
+// controlsMake reports whether make, its shell or the programs it runs take orders
 // from a variable; what is given to make is in their environment.
-func takesOrders(name string) bool {
-	return inList(builtin("make").words("orders"), name) || beginsWithAny(name, "order-prefixes")
+func controlsMake(name string) bool {
+	return hasWord(builtin("make").words("orders"), name) || hasPrefixIn(name, "order-prefixes")
 }
 
-// beginsWithAny reports whether text begins with a word of a list.
-func beginsWithAny(text, list string) bool {
-	for word := range strings.FieldsSeq(listed(list)) {
+// hasPrefixIn reports whether text begins with a word of a list.
+func hasPrefixIn(text, list string) bool {
+	for word := range strings.FieldsSeq(wordList(list)) {
 		if strings.HasPrefix(text, word) {
 			return true
 		}
@@ -27,12 +27,12 @@ func beginsWithAny(text, list string) bool {
 	return false
 }
 
-// makeWords judges targets and variables given to make.
-func (c *command) makeWords(a *arguments) *finding {
+// judgeMake judges targets and variables given to make.
+func (c *command) judgeMake(a *arguments) *finding {
 	if f, ok := a.get("-f", "--file", "--makefile"); ok && harmlessDevice(f.text) {
-		return c.refused("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
+		return c.refuseOption("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
 	}
-	if f := c.elsewhere(a, "-C", "--directory"); f != nil {
+	if f := c.judgeFromDir(a, "-C", "--directory"); f != nil {
 		return f
 	}
 	for _, w := range a.operands {
@@ -40,38 +40,38 @@ func (c *command) makeWords(a *arguments) *finding {
 		if !isVar {
 			continue
 		}
-		if f := c.makeVariable(name, w.with(text)); f != nil {
+		if f := c.judgeMakeVariable(name, w.with(text)); f != nil {
 			return f
 		}
 	}
-	return c.anyProgram(a.operands)
+	return c.judgeUnknownProgram(a.operands)
 }
 
-func (c *command) makeVariables(args []word) *finding {
+func (c *command) judgeMakeVariables(args []word) *finding {
 	for _, w := range args {
 		if name, text, ok := strings.Cut(w.text, "="); ok && !strings.HasPrefix(name, "-") {
-			if f := c.makeVariable(name, w.with(text)); f != nil {
+			if f := c.judgeMakeVariable(name, w.with(text)); f != nil {
 				return f
 			}
 		} else if strings.HasPrefix(w.text, "--eval") || strings.HasPrefix(w.text, "-E") {
-			return c.refused("--eval", "make would run what it is given", "put it into the Makefile")
+			return c.refuseOption("--eval", "make would run what it is given", "put it into the Makefile")
 		}
 	}
 	return nil
 }
 
-// makeVariable judges NAME=value given to make. The value goes into the lines
+// judgeMakeVariable judges NAME=value given to make. The value goes into the lines
 // that a shell reads, and some values are commands.
-func (c *command) makeVariable(name string, val word) *finding {
+func (c *command) judgeMakeVariable(name string, val word) *finding {
 	runs := strings.HasSuffix(name, "!") // X!=id runs id
 	name = strings.TrimRight(name, ":?+")
-	if runs || !isName(name) || takesOrders(name) || name == "ENV" && strings.Contains(val.text, "/") ||
+	if runs || !isName(name) || controlsMake(name) || name == "ENV" && strings.Contains(val.text, "/") ||
 		strings.ContainsAny(val.text, "$`;|&<>\n") {
 		return refusal("make: "+name+"=", "the variable could run another program", "set it in the Makefile")
 	}
-	fields := fieldsOf(val.text)
-	if tellsCompiler(name) {
-		if f := c.compilerFlags("make: "+name+"=", fields, val.late); f != nil {
+	fields := literalFields(val.text)
+	if isCompilerFlags(name) {
+		if f := c.judgeCompilerFlags("make: "+name+"=", fields, val.late); f != nil {
 			return f
 		}
 	}
@@ -80,12 +80,12 @@ func (c *command) makeVariable(name string, val word) *finding {
 			strings.HasPrefix(w.text, "-specs=") {
 			return refusal("make: "+name+"=", "the compiler would run or load what "+w.text+" names", "leave it out")
 		}
-		if f := c.anyWord(word{value: value{text: w.text, late: val.late}}); f != nil {
+		if f := c.judgeUnknownWord(word{value: value{text: w.text, late: val.late}}); f != nil {
 			return f
 		}
 	}
-	if namesTool(name) || name == "CROSS_COMPILE" && strings.Contains(val.text, "/") || c.looksLikeCommand(fields) {
-		return c.buildTool("make: "+name+"=", fields)
+	if isToolVariable(name) || name == "CROSS_COMPILE" && strings.Contains(val.text, "/") || c.isCommandLine(fields) {
+		return c.judgeBuildTool("make: "+name+"=", fields)
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ func (c *command) nestedInMake(args []word) *finding {
 			}
 		}
 		name = strings.TrimRight(name, ":?+!")
-		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
-		if !ok || w.late || !shell && !inList(makeTools(), name) {
+		shell := name == "SHELL" && !hasWord(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
+		if !ok || w.late || !shell && !hasWord(makeTools(), name) {
 			continue
 		}
 		if f := c.nestedScript(literal(text)); f != nil {
@@ -112,41 +112,41 @@ func (c *command) nestedInMake(args []word) *finding {
 	return nil
 }
 
-// namesTool reports whether a variable holds a program by custom.
-func namesTool(name string) bool {
+// isToolVariable reports whether a variable holds a program by custom.
+func isToolVariable(name string) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
-	return inList(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"},
+	return hasWord(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"},
 		ends)
 }
 
-// tellsCompiler reports whether a variable goes to a compiler or linker by custom.
-func tellsCompiler(name string) bool {
-	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) ||
-		inList(makeTools(), name)
+// isCompilerFlags reports whether a variable goes to a compiler or linker by custom.
+func isCompilerFlags(name string) bool {
+	return strings.HasSuffix(name, "FLAGS") || hasWord(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) ||
+		hasWord(makeTools(), name)
 }
 
-// looksLikeCommand reports whether a value is a command that runs another, or git
+// isCommandLine reports whether a value is a command that runs another, or git
 // with options, and not prose that begins with such a word.
-func (c *command) looksLikeCommand(words []word) bool {
+func (c *command) isCommandLine(words []word) bool {
 	if len(words) < 2 {
 		return false
 	}
 	name := path.Base(words[0].text)
-	shell := inList(" sh bash dash zsh ksh env ", name)
-	return shell || (c.p.runsOthers(name) || name == "git") && strings.HasPrefix(words[1].text, "-")
+	shell := hasWord(" sh bash dash zsh ksh env ", name)
+	return shell || (c.p.wrapping(name) != nil || name == "git") && strings.HasPrefix(words[1].text, "-")
 }
 
-// compilerFlags judges what a compiler or linker is told: options that load or
+// judgeCompilerFlags judges what a compiler or linker is told: options that load or
 // run something, and files whose names stand right behind an option.
-func (c *command) compilerFlags(where string, flags []word, late bool) *finding {
+func (c *command) judgeCompilerFlags(where string, flags []word, late bool) *finding {
 	for i, w := range flags {
 		if loadsCode(w.text) || i > 0 && loadsCode(flags[i-1].text+" "+w.text) {
 			return refusal(where, "the compiler would run or load what "+w.text+" names", "leave it out")
 		}
-		if f := c.anyWord(word{value: value{text: behindFlag(w.text), late: late}}); f != nil {
+		if f := c.judgeUnknownWord(word{value: value{text: fileInFlag(w.text), late: late}}); f != nil {
 			return f
 		}
-		if f := c.anyWord(word{value: value{text: w.text, late: late}}); f != nil {
+		if f := c.judgeUnknownWord(word{value: value{text: w.text, late: late}}); f != nil {
 			return f
 		}
 	}
@@ -157,7 +157,7 @@ func (c *command) compilerFlags(where string, flags []word, late bool) *finding 
 // spells it.
 func loadsCode(flag string) bool {
 	flag = strings.TrimPrefix(strings.TrimPrefix(flag, "-Xlinker "), "-Xlinker=")
-	if inList(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") ||
+	if hasWord(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") ||
 		strings.HasPrefix(flag, "-Bdynamic") || strings.HasPrefix(flag, "-Bsymbolic") {
 		return false
 	}
@@ -172,12 +172,12 @@ func loadsCode(flag string) bool {
 			return true
 		}
 	}
-	return beginsWithAny(flag, "compiler-loads")
+	return hasPrefixIn(flag, "compiler-loads")
 }
 
-// behindFlag is the file in -include/etc/passwd, or "".
-func behindFlag(flag string) string {
-	for p := range strings.FieldsSeq(listed("compiler-files")) {
+// fileInFlag is the file in -include/etc/passwd, or "".
+func fileInFlag(flag string) string {
+	for p := range strings.FieldsSeq(wordList("compiler-files")) {
 		if rest, ok := strings.CutPrefix(flag, p); ok {
 			return strings.TrimPrefix(rest, "=")
 		}
@@ -190,10 +190,10 @@ var buildToolName = sync.OnceValue(func() *regexp.Regexp {
 		`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
 })
 
-// buildTool judges the program that a build is told to use. Behind ccache and
+// judgeBuildTool judges the program that a build is told to use. Behind ccache and
 // its kin stands the one that counts.
-func (c *command) buildTool(where string, words []word) *finding {
-	for len(words) > 0 && inList(" ccache sccache distcc icecc ", words[0].text) {
+func (c *command) judgeBuildTool(where string, words []word) *finding {
+	for len(words) > 0 && hasWord(" ccache sccache distcc icecc ", words[0].text) {
 		words = words[1:]
 	}
 	switch {
@@ -204,25 +204,25 @@ func (c *command) buildTool(where string, words []word) *finding {
 	case buildToolName().MatchString(words[0].text):
 		return nil
 	}
-	if f := c.inner(words); f != nil && f.effect != Allow {
+	if f := c.judgeInner(words); f != nil && f.effect != Allow {
 		return f
 	}
 	return nil
 }
 
-// cmake judges cmake -E, which is a box of commands of its own and runs
+// judgeCmake judges cmake -E, which is a box of commands of its own and runs
 // others, and what --build hands on to make.
-func (c *command) cmake(args []word) *finding {
+func (c *command) judgeCmake(args []word) *finding {
 	for i, w := range args {
 		switch w.text {
 		case "-E":
-			return c.cmakeTool(args[i+1:])
+			return c.judgeCmakeCommand(args[i+1:])
 		case "--":
-			return c.makeVariables(args[i+1:])
+			return c.judgeMakeVariables(args[i+1:])
 		}
 		if name, text, ok := strings.Cut(strings.TrimPrefix(w.text, "-D"), "="); ok {
 			name, _, _ = strings.Cut(name, ":")
-			if f := c.cmakeVariable(name, fieldsOf(strings.ReplaceAll(text, ";", " ")), w.late); f != nil {
+			if f := c.judgeCmakeVariable(name, literalFields(strings.ReplaceAll(text, ";", " ")), w.late); f != nil {
 				return f
 			}
 		}
@@ -230,42 +230,42 @@ func (c *command) cmake(args []word) *finding {
 	return nil
 }
 
-var cmakeTool = sync.OnceValue(func() *regexp.Regexp {
+var cmakeToolVariable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 })
 
-// cmakeVariable judges -DNAME=value where the value is a program, or what a
+// judgeCmakeVariable judges -DNAME=value where the value is a program, or what a
 // compiler is told.
-func (c *command) cmakeVariable(name string, words []word, late bool) *finding {
+func (c *command) judgeCmakeVariable(name string, words []word, late bool) *finding {
 	where := "cmake: -D" + name
 	switch {
 	case strings.Contains(name, "_FLAGS"):
-		return c.compilerFlags(where, words, late)
-	case !cmakeTool().MatchString(name) || len(words) > 0 && inList(listed("cmake-checkers"), words[0].text):
+		return c.judgeCompilerFlags(where, words, late)
+	case !cmakeToolVariable().MatchString(name) || len(words) > 0 && hasWord(wordList("cmake-checkers"), words[0].text):
 		return nil
 	}
-	return c.buildTool(where, words)
+	return c.judgeBuildTool(where, words)
 }
 
-func (c *command) cmakeTool(args []word) *finding {
-	if len(args) == 0 || inList(" capabilities echo true false sleep make_directory touch compare_files environment ",
+func (c *command) judgeCmakeCommand(args []word) *finding {
+	if len(args) == 0 || hasWord(" capabilities echo true false sleep make_directory touch compare_files environment ",
 		args[0].text) {
 		return nil
 	}
 	rest := args[1:]
 	switch args[0].text {
 	case "time":
-		return c.inner(rest)
+		return c.judgeInner(rest)
 	case "env":
 		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
 			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict &&
 				judgeVariable(name, true) != nil {
-				return c.refused("-E env", "programs take orders from the environment", "leave the environment as it is")
+				return c.refuseOption("-E env", "programs take orders from the environment", "leave the environment as it is")
 			}
 			rest = rest[1:]
 		}
-		return c.inner(rest)
+		return c.judgeInner(rest)
 	}
 	return refusal("cmake: -E "+args[0].text, "it is one of cmake's own commands, whose words are not known",
 		"use the command of that name, such as cp or rm")
@@ -279,7 +279,7 @@ func (c *command) nestedInCmake(args []word) *finding {
 			return c.nestedInMake(args[1:])
 		}
 		if name, text, ok := strings.Cut(args[0].text, "="); ok && !args[0].late && strings.Contains(name, "_LAUNCHER") {
-			if f := c.nestedWords(fieldsOf(strings.ReplaceAll(text, ";", " "))); f != nil {
+			if f := c.nestedWords(literalFields(strings.ReplaceAll(text, ";", " "))); f != nil {
 				return f
 			}
 		}

@@ -29,14 +29,14 @@ func (c *command) nestedScript(src word) *finding {
 	}
 	d := *c
 	d.nested = true
-	return d.innerScript(src)
+	return d.judgeScript(src)
 }
 
 // nestedWords judges a command that this one is told to run, word by word.
 func (c *command) nestedWords(words []word) *finding {
 	d := *c
 	d.nested = true
-	if f := d.inner(words); f != nil && f.effect != Allow {
+	if f := d.judgeInner(words); f != nil && f.effect != Allow {
 		return f
 	}
 	return nil
@@ -46,7 +46,7 @@ func (c *command) nestedWords(words []word) *finding {
 // judged for what they evaluate.
 func (c *command) nestedCommands(name string, args []word) *finding {
 	if prog := c.p.find(name); prog != nil && prog.runs != nil {
-		return c.commandsIn(prog, usualOptions(name, args))
+		return c.judgeCommandOptions(prog, normalizeOptions(name, args))
 	}
 	switch name {
 	case "sed":
@@ -64,19 +64,19 @@ func (c *command) nestedCommands(name string, args []word) *finding {
 	case "cmake":
 		return c.nestedInCmake(args)
 	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
-		return c.nestedInTool(name, args)
+		return c.packageManager(name, args)
 	case "java", "javac":
-		return c.nestedInJava(args)
+		return c.jvm(args)
 	case "ctest":
-		return c.nestedInCtest(args)
+		return c.ctest(args)
 	case "mvn":
 		return c.nestedInMaven(args)
 	}
-	return c.evaluating(name, args)
+	return c.judgeBuiltin(name, args)
 }
 
-// commandsIn judges the options whose value is a command.
-func (c *command) commandsIn(prog *program, args []word) *finding {
+// judgeCommandOptions judges the options whose value is a command.
+func (c *command) judgeCommandOptions(prog *program, args []word) *finding {
 	c.cost.spend(4 * costParam * len(args))
 	for _, o := range parseLoosely(prog.takes, args).options {
 		if !slices.Contains(prog.runs, o.name) {
@@ -97,10 +97,10 @@ func (c *command) commandsIn(prog *program, args []word) *finding {
 	return nil
 }
 
-// usualOptions puts options that are spelled in a way of their own into the usual
+// normalizeOptions puts options that are spelled in a way of their own into the usual
 // one: the letters of tar cIf take the words behind them in order, and zip has an
 // option of two letters.
-func usualOptions(name string, args []word) []word {
+func normalizeOptions(name string, args []word) []word {
 	switch {
 	case name == "zip":
 		out := append([]word(nil), args...)
@@ -167,7 +167,7 @@ func (c *command) nestedInFd(args []word) *finding {
 	return nil
 }
 
-func fieldsOf(text string) []word {
+func literalFields(text string) []word {
 	var out []word
 	for _, s := range strings.Fields(text) {
 		out = append(out, literal(s))

@@ -213,5 +213,5 @@ func (c *command) unlisted(option string, prog *program) *finding {
 			why, hint = "abbreviated options are refused", "write --"+full+" in full"
 		}
 	}
-	return c.refused(option, why, hint)
+	return c.refuseOption(option, why, hint)
 }

@@ -22,8 +22,8 @@ var (
 	someName   = value{text: insideName, late: true} // of a file inside the root
 )
 
-// bare reports whether part is a plain $x or ${x}.
-func bare(part *syntax.ParamExp) bool {
+// isPlainParam reports whether part is a plain $x or ${x}.
+func isPlainParam(part *syntax.ParamExp) bool {
 	return !part.Excl && !part.Length && !part.Width && !part.IsSet && part.Index == nil && part.Slice == nil &&
 		part.Repl == nil && part.Names == 0 && part.Exp == nil && part.NestedParam == nil && part.Flags == nil
 }
@@ -37,13 +37,13 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	w.cost.spend(costParam)
 	name := part.Param.Value
 	v, known := w.lookup(name)
-	if bare(part) {
+	if isPlainParam(part) {
 		return v
 	}
 	if name == "!" {
 		v = anything // ${!:-1} need not be a job's number
 	}
-	w.subscript(name, part.Index, v)
+	w.judgeParamSubscript(name, part.Index, v)
 	switch {
 	case part.Names != 0, part.Length:
 		return someNumber
@@ -53,8 +53,8 @@ func (w *walker) param(part *syntax.ParamExp) value {
 		w.arithm(part.Slice.Offset)
 		w.arithm(part.Slice.Length)
 	case part.Repl != nil:
-		w.one(part.Repl.Orig)
-		if with := w.one(part.Repl.With); with.late {
+		w.expandUnsplit(part.Repl.Orig)
+		if with := w.expandUnsplit(part.Repl.With); with.late {
 			return anything
 		}
 	case part.Exp != nil:
@@ -62,7 +62,7 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	case part.Index != nil:
 		return anything
 	}
-	return w.compute(part, v)
+	return w.applyOperator(part, v)
 }
 
 // lookup returns a variable's value. One that the script never set is empty,
@@ -119,7 +119,7 @@ func (w *walker) positional(name string) (value, bool) {
 		if w.sc.args == nil {
 			return value{late: true}, true
 		}
-		v := joined(w.sc.args)
+		v := joinValues(w.sc.args)
 		w.cost.spend(costWord*len(w.sc.args) + len(v.text))
 		return v, true
 	}
@@ -145,8 +145,8 @@ func (w *walker) positional(name string) (value, bool) {
 // maxValue bounds the text of a value that is kept.
 const maxValue = 64 << 10
 
-// joined is "$*".
-func joined(args []value) value {
+// joinValues is "$*".
+func joinValues(args []value) value {
 	var out value
 	var text strings.Builder
 	for i, v := range args {
@@ -166,10 +166,10 @@ func joined(args []value) value {
 // indirect is ${!x}: the value of the variable that x names.
 func (w *walker) indirect(part *syntax.ParamExp, v value) value {
 	if part.Index != nil {
-		w.evaluated(v.text, "${!"+part.Param.Value+"}")
+		w.refuseEvaluatedText(v.text, "${!"+part.Param.Value+"}")
 		return someNumber // ${!a[@]}, the indices
 	}
-	w.evaluates(v, "${!"+part.Param.Value+"}", 0)
+	w.evaluate(v, "${!"+part.Param.Value+"}", 0)
 	if v.late || part.Exp != nil {
 		return anything
 	}
@@ -179,16 +179,16 @@ func (w *walker) indirect(part *syntax.ParamExp, v value) value {
 
 // operator is ${x:-w}, ${x#w}, ${x@Q} and the like.
 func (w *walker) operator(part *syntax.ParamExp, name string, v value, known bool) value {
-	arg := w.one(part.Exp.Word)
+	arg := w.expandUnsplit(part.Exp.Word)
 	switch part.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !known || !v.late && v.text == "" {
 			if part.Exp.Op == syntax.AssignUnset || part.Exp.Op == syntax.AssignUnsetOrNull {
-				w.sets(name, arg)
+				w.setChecked(name, arg)
 			}
 			return value{arg.text, true, arg.loose}
 		}
-		if v.late && !v.loose && harmless(v) {
+		if v.late && !v.loose && isNumberOrName(v) {
 			return value{arg.text, true, arg.loose} // it may be empty, and the default is no safer
 		}
 		return v
@@ -196,7 +196,7 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 		switch {
 		case !known, !v.late && v.text == "" && part.Exp.Op == syntax.AlternateUnsetOrNull:
 			return value{late: true}
-		case v.late && harmless(v):
+		case v.late && isNumberOrName(v):
 			return anything // there or not, who knows
 		}
 		return value{arg.text, true, arg.loose || v.loose}
@@ -212,12 +212,12 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 	if arg.late {
 		return anything
 	}
-	return w.compute(part, v)
+	return w.applyOperator(part, v)
 }
 
-// compute works out an operator on a value that is known. Where it is not,
+// applyOperator works out an operator on a value that is known. Where it is not,
 // cutting and replacing can turn any value into any other.
-func (w *walker) compute(part *syntax.ParamExp, v value) value {
+func (w *walker) applyOperator(part *syntax.ParamExp, v value) value {
 	if len(v.text) > 4096 || v.loose || part.Index != nil || sizeOf(part) > maxOperator {
 		return anything
 	}
@@ -225,7 +225,7 @@ func (w *walker) compute(part *syntax.ParamExp, v value) value {
 	if v.late && v.text == "" || v.late && v.text == insideName {
 		return value{text: v.text, late: true}
 	}
-	out, err := worked(part, v.text)
+	out, err := expandOperator(part, v.text)
 	if err != nil || len(out) > 4096 {
 		return anything
 	}
@@ -236,9 +236,9 @@ func (w *walker) compute(part *syntax.ParamExp, v value) value {
 // it may make the text many times as long, or take its square in time.
 const maxOperator = 512
 
-// worked works out an operator. The library panics at patterns that it cannot
+// expandOperator works out an operator. The library panics at patterns that it cannot
 // compile.
-func worked(part *syntax.ParamExp, text string) (out string, err error) {
+func expandOperator(part *syntax.ParamExp, text string) (out string, err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			err = errNotWorked

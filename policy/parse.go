@@ -46,12 +46,12 @@ func ParseScript(src string) (*syntax.File, error) {
 	f, err := parse(src)
 	for spent := size; err != nil; {
 		mended := repairQuotes(src, err)
-		spent += size + mendCost
+		spent += size + repairCost
 		if mended == "" || spent > maxTree {
 			break
 		}
 		again, err2 := parse(mended)
-		if err2 != nil && !further(err2, err) {
+		if err2 != nil && !gotFurther(err2, err) {
 			break
 		}
 		src, f, err = mended, again, err2
@@ -62,8 +62,8 @@ func ParseScript(src string) (*syntax.File, error) {
 	return f, nil
 }
 
-// further reports whether the parser got further than before.
-func further(now, before error) bool {
+// gotFurther reports whether the parser got further than before.
+func gotFurther(now, before error) bool {
 	a, ok1 := offset(now)
 	b, ok2 := offset(before)
 	return ok1 && ok2 && a > b+len(`""`) // the quotes themselves are no progress
@@ -71,7 +71,7 @@ func further(now, before error) bool {
 
 func parse(src string) (*syntax.File, error) {
 	p := parsers.Get().(*syntax.Parser)
-	f, err := p.Parse(watched(src), "")
+	f, err := p.Parse(depthLimited(src), "")
 	if err != nil {
 		return f, err
 	}
@@ -107,7 +107,7 @@ func parseFault(err error) error {
 
 // callback returns source for the parser to read that ends where the parser has
 // called itself too often.
-func watched(src string) io.Reader {
+func depthLimited(src string) io.Reader {
 	if len(src) < maxShallow {
 		return strings.NewReader(src)
 	}
@@ -265,8 +265,8 @@ func subscriptAround(src string, at int) (from, to int, ok bool) {
 // maxTree bounds the estimate of a tree's size, in bytes.
 const maxTree = 26 << 20
 
-// mendCost is what one more attempt to parse a script costs at least.
-const mendCost = maxTree / 50
+// repairCost is what one more attempt to parse a script costs at least.
+const repairCost = maxTree / 50
 
 // What a byte may add to the tree, in bytes.
 const (

@@ -43,9 +43,9 @@ var mktempName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
 })
 
-// fromMktemp knows what mktemp makes in the sandbox, whose /tmp is its own. Only a
+// isTempName knows what mktemp makes in the sandbox, whose /tmp is its own. Only a
 // path that came up at run time counts: nobody can know such a name beforehand.
-func fromMktemp(text string) bool {
+func isTempName(text string) bool {
 	return strings.HasPrefix(text, "/tmp/") && mktempName().MatchString(text)
 }
 
@@ -83,12 +83,12 @@ func (c *command) climbsOut(dir, text string) bool {
 	if c.p.opts.Resolve == nil || !goesUp(text) {
 		return false
 	}
-	return !within(c.p.opts.Root, c.resolve(c.climbed(dir, text)))
+	return !within(c.p.opts.Root, c.resolve(c.resolveParents(dir, text)))
 }
 
 func (c *command) inside(abs string) bool {
 	if !within(c.p.opts.Root, abs) {
-		return c.expanded && fromMktemp(abs)
+		return c.expanded && isTempName(abs)
 	}
 	return c.p.opts.Resolve == nil || within(c.p.opts.Root, c.resolve(abs))
 }
@@ -166,7 +166,7 @@ func (c *command) judgeRedirect(op string, target word) finding {
 		return *refusal("redirection "+op, "it names no file", "name a file inside the root")
 	}
 	if op != "<" {
-		if f := c.guarded(target); f != nil {
+		if f := c.refuseProtected(target); f != nil {
 			return *f
 		}
 	}

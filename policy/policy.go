@@ -98,7 +98,7 @@ func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 		return []Verdict{noPolicy(nil)}
 	}
 	defer func() {
-		if over := overran(recover()); over != nil {
+		if over := overrunFinding(recover()); over != nil {
 			out = []Verdict{over.verdict(literals("script"))}
 		}
 	}()
@@ -111,7 +111,7 @@ func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
 	}
 	if p.checks.opaque {
-		w.refuse(nil, foreign(f))
+		w.refuse(nil, refuseAmbiguous(f))
 	}
 	return w.out
 }
@@ -156,7 +156,7 @@ func (p *Policy) RedirectAt(dir, op, file string) Verdict { return p.At(dir).Red
 // bounded returns the verdict of a judgement that may turn out to cost too much.
 func (c *command) bounded(judge func() finding) (v Verdict) {
 	defer func() {
-		if f := overran(recover()); f != nil {
+		if f := overrunFinding(recover()); f != nil {
 			v = f.verdict(c.words)
 		}
 	}()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 
 	"hako/shell/spec"
@@ -35,50 +36,50 @@ type program struct {
 type operandKind uint8
 
 const (
-	files     operandKind = iota // every operand names a file
-	texts                        // no operand names a file
-	textFirst                    // the first is a text, unless -e or -f gave it
-	nothing                      // it takes no operands
+	fileOperands  operandKind = iota // every operand names a file
+	textOperands                     // no operand names a file
+	textThenFiles                    // the first is a text, unless -e or -f gave it
+	noOperands                       // it takes no operands
 )
 
-func (c *command) byProgram(name string, prog *program, args []word) *finding {
+func (c *command) judgeKnownProgram(name string, prog *program, args []word) *finding {
 	if prog.hasSubcommands {
-		return c.bySubcommand(name, prog, args)
+		return c.judgeTaughtSubcommand(name, prog, args)
 	}
 	if c.p.taught(name) {
-		if f := c.taughtCommands(prog, args); f != nil {
+		if f := c.judgeTaughtCommands(prog, args); f != nil {
 			return f
 		}
 	}
 	if prog.whole {
-		return c.extra(name, &arguments{operands: args})
+		return c.judgeArguments(name, &arguments{operands: args})
 	}
 	if prog.free {
-		if f := c.extra(name, &arguments{operands: args}); f != nil {
+		if f := c.judgeArguments(name, &arguments{operands: args}); f != nil {
 			return f
 		}
-		return c.anyProgram(args)
+		return c.judgeUnknownProgram(args)
 	}
 	a, f := c.parseArgs(prog, args)
 	if f != nil {
 		return f
 	}
-	if f := c.extra(name, a); f != nil {
+	if f := c.judgeArguments(name, a); f != nil {
 		return f
 	}
-	return c.byOperands(name, prog, a)
+	return c.judgeOperands(name, prog, a)
 }
 
-func (c *command) byOperands(name string, prog *program, a *arguments) *finding {
+func (c *command) judgeOperands(name string, prog *program, a *arguments) *finding {
 	ops := a.operands
-	if prog.most > 0 && len(ops) > prog.most || prog.args == nothing && len(ops) > 0 {
+	if prog.most > 0 && len(ops) > prog.most || prog.args == noOperands && len(ops) > 0 {
 		return refusal(name+": operands", "it is given more operands than are allowed",
 			"give it fewer; write to a file with a redirection")
 	}
 	switch prog.args {
-	case texts:
+	case textOperands:
 		return nil
-	case textFirst:
+	case textThenFiles:
 		if _, given := a.get(prog.given...); !given && len(ops) > 0 {
 			ops = ops[1:]
 		}
@@ -86,7 +87,7 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 	copied := copiedOperands(name, a)
 	for i, w := range ops {
 		if i < copied {
-			if f := c.copied(w); f != nil {
+			if f := c.judgeCopied(w); f != nil {
 				return f
 			}
 			continue
@@ -102,7 +103,7 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 func (c *command) file(w word, written bool) *finding {
 	f := c.path(w)
 	if f == nil && written && c.p.opts.Root != "" {
-		f = c.guarded(w)
+		f = c.refuseProtected(w)
 	}
 	if f != nil && f.where == "path" {
 		f.where = c.words[0].text + ": path"
@@ -110,30 +111,30 @@ func (c *command) file(w word, written bool) *finding {
 	return f
 }
 
-// anyProgram judges the words of a program nothing is known about: whatever
+// judgeUnknownProgram judges the words of a program nothing is known about: whatever
 // looks like a path has to stay inside the root.
-func (c *command) anyProgram(args []word) *finding {
+func (c *command) judgeUnknownProgram(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
-		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 &&
-			inList(listed("exclude-options"), args[i-1].text)) {
+		if !w.loose && (hasWord(wordList("exclude-options"), key) || i > 0 &&
+			hasWord(wordList("exclude-options"), args[i-1].text)) {
 			continue
 		}
-		if f := c.anyWord(w); f != nil {
+		if f := c.judgeUnknownWord(w); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (c *command) anyWord(w word) *finding {
+func (c *command) judgeUnknownWord(w word) *finding {
 	t := w.text
 	c.cost.spend(2*costWord + 2*costText*len(t))
 	if w.loose {
 		return c.file(w, false)
 	}
 	if strings.Contains(t, "://") {
-		return c.url(w)
+		return c.judgeURL(w)
 	}
 	if len(t) > 2 && t[0] == '-' && t[1] != '-' {
 		t = t[2:] // -C../x
@@ -142,7 +143,7 @@ func (c *command) anyWord(w word) *finding {
 	for _, piece := range strings.FieldsFunc(t, func(r rune) bool {
 		return r == '=' || r == ':' || r == ',' || r == '@' || json && strings.ContainsRune("{}[]\" ", r)
 	}) {
-		if c.p.opts.Root != "" && belowGit(piece) {
+		if c.p.opts.Root != "" && isBelowGit(piece) {
 			return refusal(c.words[0].text+": path", "git runs what is written into .git",
 				"use git commands to look at the repository and to change it")
 		}
@@ -156,8 +157,8 @@ func (c *command) anyWord(w word) *finding {
 	return nil
 }
 
-// url judges an address: only the web, never a file in disguise.
-func (c *command) url(w word) *finding {
+// judgeURL judges an address: only the web, never a file in disguise.
+func (c *command) judgeURL(w word) *finding {
 	if w.loose {
 		return c.file(w, false)
 	}
@@ -173,128 +174,122 @@ func (c *command) url(w word) *finding {
 		"use an http or https address, or a path inside the root")
 }
 
-// extra judges what a list of options can not say about a program.
-func (c *command) extra(name string, a *arguments) *finding {
-	if f := c.reachesOut(name, a.operands); f != nil {
+// judgeArguments judges what a list of options can not say about a program.
+func (c *command) judgeArguments(name string, a *arguments) *finding {
+	if f := c.refuseForbidden(name, a.operands); f != nil {
 		return f
 	}
 	switch name {
 	case "test", "[":
-		return c.testWords(a.operands)
+		return c.judgeTest(a.operands)
 	case "printf":
 		if name, ok := printfName(a.operands); ok {
-			return c.plainNames([]word{name})
+			return c.judgeVariableNames([]word{name})
 		}
 	case "read":
 		if array, ok := a.get("-a"); ok {
-			return c.plainNames(append(a.operands, array))
+			return c.judgeVariableNames(append(a.operands, array))
 		}
-		return c.plainNames(a.operands)
+		return c.judgeVariableNames(a.operands)
 	case "unset", "mapfile", "readarray":
-		return c.plainNames(a.operands)
+		return c.judgeVariableNames(a.operands)
 	case "getopts":
-		return c.plainNames(a.operands[min(1, len(a.operands)):min(2, len(a.operands))])
+		return c.judgeVariableNames(a.operands[min(1, len(a.operands)):min(2, len(a.operands))])
 	case "let":
-		return c.evaluatedWords(a.operands)
+		return c.refuseEvaluated(a.operands)
 	case "export", "declare", "local", "typeset", "readonly":
-		return c.declaredWords(name, a)
+		return c.judgeDeclarations(name, a)
 	case "set", "shopt":
 		if hasAny(c.words, "allexport") {
-			return c.refused("-o", "it would export every variable", "export the ones that are needed")
+			return c.refuseOption("-o", "it would export every variable", "export the ones that are needed")
 		}
-		return c.shellOptions(name, a)
+		return c.judgeShellOptions(name, a)
 	case "kill":
-		return c.kill(a.operands)
+		return c.judgeKill(a.operands)
 	case "cd", "pushd":
-		return c.changeDir(a.operands)
+		return c.judgeCd(a.operands)
 	case "date":
 		if when, ok := a.get("-d", "--date"); ok {
-			if f := zoneInside(when.text); f != nil {
+			if f := refuseZoneInDate(when.text); f != nil {
 				return f
 			}
 		}
-		return c.date(a.operands)
+		return c.refuseSettingClock(a.operands)
 	case "touch":
 		if when, ok := a.get("-d", "--date"); ok {
-			return zoneInside(when.text)
+			return refuseZoneInDate(when.text)
 		}
 	case "csplit":
-		return c.csplit(a)
+		return c.judgeCsplit(a)
 	case "patch":
-		return c.patch(a)
+		return c.judgePatch(a)
 	case "ln":
-		return c.link(a)
+		return c.judgeLink(a)
 	case "chmod":
-		return c.mode(a.operands)
+		return c.refuseSetuid(a.operands)
 	case "sed":
-		return c.sed(a)
+		return c.judgeSed(a)
 	case "awk", "gawk", "mawk", "nawk":
-		return c.awk(a)
+		return c.judgeAwk(a)
 	case "jq":
-		return c.jq(a.operands)
+		return c.judgeJq(a.operands)
 	case "yq":
-		return c.yq(a.operands)
+		return c.judgeYq(a.operands)
 	case "tar":
-		return c.tar(a)
+		return c.judgeTar(a)
 	case "curl":
-		return c.curl(a)
+		return c.judgeCurl(a)
 	case "wget":
 		if _, named := a.get("--content-disposition"); named && c.p.opts.Root != "" {
-			return c.refused("--content-disposition", serverNames, "name the file with -O")
+			return c.refuseOption("--content-disposition", whyServerNames, "name the file with -O")
 		}
 		if _, named := a.get("-O", "--output-document"); !named {
-			if f := c.downloads(a.operands); f != nil {
+			if f := c.judgeDownloads(a.operands); f != nil {
 				return f
 			}
 		}
-		return c.addresses(a.operands)
+		return c.judgeAddresses(a.operands)
 	case "make":
-		return c.makeWords(a)
+		return c.judgeMake(a)
 	case "git":
-		return c.git(a.operands)
+		return c.judgeGit(a.operands)
 	case "go":
-		return c.goTool(a.operands)
+		return c.judgeGo(a.operands)
 	case "python", "python3", "node", "ruby", "perl", "php":
-		return c.interpreter(name, a.operands)
+		return c.judgeInterpreter(name, a.operands)
 	case "npm", "yarn", "pnpm":
-		if f := c.creates(name, a.operands); f != nil {
-			return f
-		}
-		return c.tools(name, a.operands)
+		return cmp.Or(c.refuseCreate(name, a.operands), c.packageManager(name, a.operands))
 	case "npx", "bundle", "conda", "mamba", "composer", "gem":
-		return c.tools(name, a.operands)
+		return c.packageManager(name, a.operands)
 	case "cargo":
 		return c.cargo(a.operands)
 	case "cmake":
-		return c.cmake(a.operands)
+		return c.judgeCmake(a.operands)
 	case "java", "javac":
 		return c.jvm(a.operands)
 	case "mvn", "gradle":
-		if f := c.jvm(a.operands); f != nil {
-			return f
-		}
-		return c.goals(name, a.operands)
+		return cmp.Or(c.jvm(a.operands), c.refuseGoals(name, a.operands))
 	case "ctest":
 		return c.ctest(a.operands)
 	case "tox":
 		return c.tox(a.operands)
 	case "dotnet":
-		return c.dotnetProperties(a.operands)
+		return c.dotnet(a.operands)
 	case "cp", "mv":
 		if _, linked := a.get("-s", "--symbolic-link"); linked {
-			if f := c.toTemp(a.operands); f != nil {
+			if f := c.refuseTempTargets(a.operands); f != nil {
 				return f
 			}
 		}
-		return c.backups(a, "-S", "--suffix")
+		return c.refuseBackup(a, "-S", "--suffix")
 	case "split":
-		return c.split(a)
+		return c.judgeSplit(a)
 	case "strings":
-		return c.stringsFiles(a.operands)
+		return c.refuseResponseFile(a.operands)
 	case "zip":
-		a.operands = c.zipped()
+		a.operands = c.zipOperands()
 	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd":
-		return c.unpack(name, a)
+		return c.refuseStoredName(name, a)
 	}
 	return nil
 }

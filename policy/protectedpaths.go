@@ -8,21 +8,21 @@ import (
 	"hako/internal/protect"
 )
 
-// guarded refuses to write where programs take their orders from: what is put
+// refuseProtected refuses to write where programs take their orders from: what is put
 // into .git/hooks or .git/config runs with the next git command. A link leads
 // there by any name, so what a path comes to counts as much as its spelling.
-func (c *command) guarded(target word) *finding {
+func (c *command) refuseProtected(target word) *finding {
 	c.cost.spend((1 + len(c.dirs)) * (2*costPath + 2*costText*len(target.text)))
-	if f := guardedPath(c.below(target.text)); f != nil {
+	if f := refuseProtectedPath(c.relativeToRoot(target.text)); f != nil {
 		return f
 	}
 	for _, d := range c.dirs {
-		if f := c.guardedDir(d); f != nil {
+		if f := c.refuseProtectedDir(d); f != nil {
 			return f
 		}
 	}
-	for _, real := range c.reached(target.text) {
-		if f := guardedPath(real); f != nil {
+	for _, real := range c.resolvedPaths(target.text) {
+		if f := refuseProtectedPath(real); f != nil {
 			f.why = target.text + " leads to " + real + ": " + f.why
 			return f
 		}
@@ -30,14 +30,14 @@ func (c *command) guarded(target word) *finding {
 	return nil
 }
 
-// guardedPath judges a path by its parts.
-func guardedPath(text string) *finding {
-	if f := gitPath(text); f != nil {
+// refuseProtectedPath judges a path by its parts.
+func refuseProtectedPath(text string) *finding {
+	if f := refuseGitPath(text); f != nil {
 		return f
 	}
 	parts := pathParts(text)
 	for i, part := range parts {
-		if inList(guardedDirs, part) || i == len(parts)-1 && inList(guardedFiles, unpacked(part)) {
+		if hasWord(protectedDirs, part) || i == len(parts)-1 && hasWord(protectedFiles, withoutPackSuffix(part)) {
 			return refusal("path", "programs outside of the sandbox believe or run what is in "+part+" later",
 				"write to another name, and let a person put it there")
 		}
@@ -45,27 +45,27 @@ func guardedPath(text string) *finding {
 	return nil
 }
 
-// namesGuarded reports whether a text speaks of anything that is guarded.
-func namesGuarded(text string) bool {
+// mentionsProtected reports whether a text speaks of anything that is guarded.
+func mentionsProtected(text string) bool {
 	if strings.Contains(text, "HEAD") {
 		return true
 	}
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(strings.Fields(".git"+guardedFiles+guardedDirs),
+	return slices.ContainsFunc(strings.Fields(".git"+protectedFiles+protectedDirs),
 		func(name string) bool { return strings.Contains(text, name) })
 }
 
 // Besides what is git's: the settings of hako and the programs it replaces, what
 // direnv runs on entering a directory, and the tasks of editors.
 var (
-	guardedFiles = " " + strings.Join(protect.Files(), " ") + " "
-	guardedDirs  = " " + strings.Join(protect.Dirs(), " ") + " "
+	protectedFiles = " " + strings.Join(protect.Files(), " ") + " "
+	protectedDirs  = " " + strings.Join(protect.Dirs(), " ") + " "
 )
 
-// gitPath refuses what is part of a repository, or would make one.
-func gitPath(text string) *finding {
+// refuseGitPath refuses what is part of a repository, or would make one.
+func refuseGitPath(text string) *finding {
 	parts := pathParts(text)
-	last := unpacked(parts[len(parts)-1]) // gunzip .git.gz makes .git
+	last := withoutPackSuffix(parts[len(parts)-1]) // gunzip .git.gz makes .git
 	if last == "head" && strings.HasPrefix(path.Base(path.Clean(text)), "HEAD") {
 		// With HEAD any directory can be made a repository, config and all.
 		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says",
@@ -82,15 +82,15 @@ func pathParts(text string) []string {
 	text = strings.ReplaceAll(text, `\`, "/") // as on Windows
 	parts := strings.Split(path.Clean(text), "/")
 	for i, part := range parts {
-		parts[i] = plainName(part)
+		parts[i] = foldName(part)
 	}
 	return parts
 }
 
-// plainName is the name that systems without respect for case, for dots and
+// foldName is the name that systems without respect for case, for dots and
 // blanks at the end, for streams or for invisible letters would open: .GIT,
 // ".git. ", .git::$INDEX_ALLOCATION, GIT~1 are all .git somewhere.
-func plainName(name string) string {
+func foldName(name string) string {
 	name = strings.ToLower(name)
 	if name == "." || name == ".." || strings.ContainsAny(name, "*?[(") {
 		return name
@@ -111,9 +111,9 @@ func plainName(name string) string {
 	return name
 }
 
-// belowGit reports whether a path names something in .git. What stands for all of
+// isBelowGit reports whether a path names something in .git. What stands for all of
 // it, as --exclude=.git/* does, names nothing.
-func belowGit(text string) bool {
+func isBelowGit(text string) bool {
 	parts := pathParts(text)
 	for i, part := range parts[:len(parts)-1] {
 		if couldBeGit(part) && strings.Trim(parts[i+1], "*") != "" {
@@ -138,21 +138,21 @@ func couldBeGit(part string) bool {
 	return ok || err != nil || strings.Contains(part, "[:")
 }
 
-// guardedDir refuses to write anything at all by a command that stands there.
+// refuseProtectedDir refuses to write anything at all by a command that stands there.
 // What the root itself is called does not matter, unless it is inside .git.
-func (c *command) guardedDir(dir string) *finding {
+func (c *command) refuseProtectedDir(dir string) *finding {
 	if strings.Contains(dir+"/", "/.git/") {
 		return refusal("path", "git runs what is written into .git", "leave the .git directory first")
 	}
-	f := guardedPath(c.below(path.Join(dir, "x")))
+	f := refuseProtectedPath(c.relativeToRoot(path.Join(dir, "x")))
 	if f != nil {
 		f.hint = "leave " + dir + " first"
 	}
 	return f
 }
 
-// below is a path as seen from the root, if it is absolute and inside.
-func (c *command) below(text string) string {
+// relativeToRoot is a path as seen from the root, if it is absolute and inside.
+func (c *command) relativeToRoot(text string) string {
 	root := c.p.opts.Root
 	if root == "" || !path.IsAbs(text) || !within(root, path.Clean(text)) {
 		return text
@@ -160,10 +160,10 @@ func (c *command) below(text string) string {
 	return strings.TrimPrefix(path.Clean(text)[len(root):], "/")
 }
 
-// reached are the places that a path leads to when its links are followed: as
+// resolvedPaths are the places that a path leads to when its links are followed: as
 // the shell does, for which L/.. is nothing, and as the system does, for which
 // it is where the target of L lies.
-func (c *command) reached(text string) []string {
+func (c *command) resolvedPaths(text string) []string {
 	if c.p.opts.Resolve == nil || text == "" {
 		return nil
 	}
@@ -173,9 +173,9 @@ func (c *command) reached(text string) []string {
 	}
 	var out []string
 	for _, d := range dirs {
-		out = append(out, c.below(c.real(path.Join(d, text))))
+		out = append(out, c.relativeToRoot(c.resolveExisting(path.Join(d, text))))
 		if goesUp(text) {
-			out = append(out, c.below(c.real(c.climbed(d, text))))
+			out = append(out, c.relativeToRoot(c.resolveExisting(c.resolveParents(d, text))))
 		}
 	}
 	return out
@@ -200,19 +200,19 @@ func (c *command) resolve(abs string) string {
 	return to
 }
 
-// real follows the links in a path. What is not there is where its directory
+// resolveExisting follows the links in a path. What is not there is where its directory
 // leads to.
-func (c *command) real(abs string) string {
+func (c *command) resolveExisting(abs string) string {
 	to := c.resolve(abs)
 	if to != abs || abs == c.p.opts.Root || !within(c.p.opts.Root, abs) || abs == "/" {
 		return to
 	}
-	return path.Join(c.real(path.Dir(abs)), path.Base(abs))
+	return path.Join(c.resolveExisting(path.Dir(abs)), path.Base(abs))
 }
 
-// climbed follows a path the way the system does: behind a link, .. leads to
+// resolveParents follows a path the way the system does: behind a link, .. leads to
 // where the link's target lies, not to where the link does.
-func (c *command) climbed(dir, text string) string {
+func (c *command) resolveParents(dir, text string) string {
 	at := dir
 	for _, part := range strings.Split(text, "/") {
 		if part == ".." {
@@ -224,11 +224,11 @@ func (c *command) climbed(dir, text string) string {
 	return at
 }
 
-// entersGit refuses to go where nothing may be written by any name. Other
+// refuseGitEntry refuses to go where nothing may be written by any name. Other
 // guarded directories may be looked at from inside.
-func (c *command) entersGit(w word) *finding {
-	for _, text := range append(c.reached(w.text), w.text) {
-		if f := gitPath(text); f != nil {
+func (c *command) refuseGitEntry(w word) *finding {
+	for _, text := range append(c.resolvedPaths(w.text), w.text) {
+		if f := refuseGitPath(text); f != nil {
 			return f
 		}
 	}

@@ -26,11 +26,11 @@ func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 		return false
 	}
 	defer func() {
-		if overran(recover()) != nil {
+		if overrunFinding(recover()) != nil {
 			reads = false
 		}
 	}()
-	r := reader{p: p, cost: newCostMeter(), reads: true, steady: true}
+	r := readOnlyJudge{p: p, cost: newCostMeter(), reads: true, repeatable: true}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		r.node(n)
 		return r.reads
@@ -38,17 +38,17 @@ func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 	return r.reads
 }
 
-// A reader looks for anything in a script that does more than read.
-type reader struct {
-	p      *Policy
-	cost   *costMeter
-	reads  bool
-	steady bool // and for anything whose answer does not come from files alone
+// A readOnlyJudge looks for anything in a script that does more than read.
+type readOnlyJudge struct {
+	p          *Policy
+	cost       *costMeter
+	reads      bool
+	repeatable bool // and for anything whose answer does not come from files alone
 }
 
 // node judges one node of the tree. The kinds are listed, so that one nobody
 // thought of is a no.
-func (r *reader) node(n syntax.Node) {
+func (r *readOnlyJudge) node(n syntax.Node) {
 	ok := false
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst,
@@ -57,7 +57,7 @@ func (r *reader) node(n syntax.Node) {
 		*syntax.Assign:
 		ok = true
 	case *syntax.Word:
-		ok = !goesHome(n)
+		ok = !beginsWithTilde(n)
 	case *syntax.Stmt:
 		ok = !n.Background && !n.Coprocess && !n.Disown
 	case *syntax.Redirect:
@@ -68,9 +68,9 @@ func (r *reader) node(n syntax.Node) {
 	r.reads = r.reads && ok
 }
 
-// goesHome reports whether a word begins with ~, which stands for what is in a
+// beginsWithTilde reports whether a word begins with ~, which stands for what is in a
 // variable of the session.
-func goesHome(n *syntax.Word) bool {
+func beginsWithTilde(n *syntax.Word) bool {
 	if len(n.Parts) == 0 {
 		return false
 	}
@@ -89,9 +89,9 @@ func opensToRead(n *syntax.Redirect) bool {
 		return true
 	case syntax.RdrIn:
 		from := plainWord(n.Word)
-		return !from.late && !ofTheSystem(from.text)
+		return !from.late && !isSystemPath(from.text)
 	case syntax.DplIn, syntax.DplOut:
-		return inList(" 0 1 2 - ", n.Word.Lit())
+		return hasWord(" 0 1 2 - ", n.Word.Lit())
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 		return n.Word.Lit() == "/dev/null"
 	}
@@ -99,12 +99,12 @@ func opensToRead(n *syntax.Redirect) bool {
 }
 
 // call judges a simple command by what is plain about its words.
-func (r *reader) call(n *syntax.CallExpr) bool {
+func (r *readOnlyJudge) call(n *syntax.CallExpr) bool {
 	if len(n.Args) == 0 {
 		return false // x=1 stays in the session
 	}
 	for _, a := range n.Assigns {
-		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(listed("harmless-variables"), a.Name.Value) &&
+		if a.Name == nil || a.Index != nil || a.Array != nil || !hasWord(wordList("harmless-variables"), a.Name.Value) &&
 			!harmlessPrefix(a.Name.Value) {
 			return false
 		}
@@ -117,14 +117,14 @@ func (r *reader) call(n *syntax.CallExpr) bool {
 }
 
 // command judges one command and, up to a few levels, the one it runs.
-func (r *reader) command(words []word, depth int) bool {
+func (r *readOnlyJudge) command(words []word, depth int) bool {
 	if len(words) == 0 || words[0].late || depth > 3 {
 		return false
 	}
 	r.cost.spend(costJudge + 2*costWord*len(words))
 	name, args := words[0].text, words[1:]
 	c := &command{p: r.p, cost: r.cost, words: words, frozen: true}
-	if r.steady && varies(name, args) {
+	if r.repeatable && mayVary(name, args) {
 		return false
 	}
 	switch knownReads(name) {
@@ -144,7 +144,7 @@ func (r *reader) command(words []word, depth int) bool {
 
 // options reports whether the options are on the program's list. Programs that
 // judge their words themselves have none that matter here.
-func (r *reader) options(c *command, name string, args []word) bool {
+func (r *readOnlyJudge) options(c *command, name string, args []word) bool {
 	prog := builtin(name)
 	if prog == nil {
 		return false
@@ -160,14 +160,14 @@ func (r *reader) options(c *command, name string, args []word) bool {
 	return name != "tail" || !follows // it never ends
 }
 
-func (r *reader) known(c *command, name string, args []word, depth int) bool {
+func (r *readOnlyJudge) known(c *command, name string, args []word, depth int) bool {
 	switch name {
 	case "find":
 		return r.find(args, depth)
 	case "git":
 		return r.git(c, args)
 	case "xargs":
-		return r.completes(c, args)
+		return r.xargs(c, args)
 	case "command":
 		return len(args) > 0 && args[0].text == "-v"
 	case "timeout", "nice", "stdbuf":
@@ -182,11 +182,11 @@ func (r *reader) known(c *command, name string, args []word, depth int) bool {
 	if f != nil {
 		return false
 	}
-	return r.sorted(c, name, a)
+	return r.readsOnly(c, name, a)
 }
 
-// sorted judges programs whose options were found on their list.
-func (r *reader) sorted(c *command, name string, a *arguments) bool {
+// readsOnly judges programs whose options were found on their list.
+func (r *readOnlyJudge) readsOnly(c *command, name string, a *arguments) bool {
 	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
 	switch name {
 	case "sort", "shuf":
@@ -196,19 +196,19 @@ func (r *reader) sorted(c *command, name string, a *arguments) bool {
 	case "hostname":
 		return len(a.operands) == 0
 	case "date":
-		return c.date(a.operands) == nil
+		return c.refuseSettingClock(a.operands) == nil
 	case "zcat":
 		return !has("-f", "--force", "-r", "--recursive")
 	case "sed":
-		return !has("-i", "--in-place") && c.sed(a) == nil
+		return !has("-i", "--in-place") && c.judgeSed(a) == nil
 	case "awk", "gawk", "mawk", "nawk":
-		return c.awk(a) == nil
+		return c.judgeAwk(a) == nil
 	}
 	return true
 }
 
 // find may look, and may run a command that only reads whatever its words are.
-func (r *reader) find(args []word, depth int) bool {
+func (r *readOnlyJudge) find(args []word, depth int) bool {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if t == "-exec" {
@@ -222,7 +222,7 @@ func (r *reader) find(args []word, depth int) bool {
 			i = end
 			continue
 		}
-		if !isExpression(t) {
+		if !isFindExpression(t) {
 			continue
 		}
 		if _, ok := findTests()[t]; !ok {
@@ -233,8 +233,8 @@ func (r *reader) find(args []word, depth int) bool {
 	return true
 }
 
-// completes judges xargs: what it reads may be any words, options too.
-func (r *reader) completes(c *command, args []word) bool {
+// xargs judges xargs: what it reads may be any words, options too.
+func (r *readOnlyJudge) xargs(c *command, args []word) bool {
 	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f != nil || n >= len(args) {
 		return f == nil // alone it runs echo
@@ -245,8 +245,8 @@ func (r *reader) completes(c *command, args []word) bool {
 	return knownReads(args[n].text) == "always" && r.command(args[n:], 1)
 }
 
-func (r *reader) git(c *command, args []word) bool {
-	args, f := c.gitGlobal(args)
+func (r *readOnlyJudge) git(c *command, args []word) bool {
+	args, f := c.parseGitOptions(args)
 	if f != nil || len(args) == 0 {
 		return false
 	}
@@ -277,7 +277,7 @@ func gitLists(sub string, a *arguments) bool {
 	switch sub {
 	case "branch", "tag":
 		for _, o := range a.options {
-			if !inList(" -a -v -r -l -i --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort --points-at --format --color --no-color --column --no-column --ignore-case ", o.name) {
+			if !hasWord(" -a -v -r -l -i --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort --points-at --format --color --no-color --column --no-column --ignore-case ", o.name) {
 				return false
 			}
 		}
@@ -296,12 +296,12 @@ func gitLists(sub string, a *arguments) bool {
 	return false
 }
 
-// varies reports whether a command may answer differently although no file
+// mayVary reports whether a command may answer differently although no file
 // has changed. Words that are not known yet count as harmless: those that the
 // shell expands to file names are.
-func varies(name string, args []word) bool {
+func mayVary(name string, args []word) bool {
 	for _, w := range args {
-		if ofTheSystem(w.text) {
+		if isSystemPath(w.text) {
 			return true
 		}
 	}
@@ -326,12 +326,12 @@ func varies(name string, args []word) bool {
 	case "xargs": // what runs side by side prints in any order
 		return anyShort(args, 'P') || anyMatch(xargsUnsteady(), args)
 	}
-	return inList(listed("unsteady-programs"), name)
+	return hasWord(wordList("unsteady-programs"), name)
 }
 
-// ofTheSystem reports whether a path leads to what the system makes up when it
+// isSystemPath reports whether a path leads to what the system makes up when it
 // is read, or to an open file of the session.
-func ofTheSystem(text string) bool {
+func isSystemPath(text string) bool {
 	if text == "/dev/null" || !path.IsAbs(text) {
 		return false
 	}

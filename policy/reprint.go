@@ -22,10 +22,10 @@ const needsBash = `[ "${BASH_VERSION-}" ] || { echo 'this script is written for 
 // asks nobody. What can not be spelled so that it is surely read as the same
 // script is denied.
 func Reprint(f *syntax.File) (string, Verdict) {
-	if bad := foreign(f); bad != nil {
+	if bad := refuseAmbiguous(f); bad != nil {
 		return "", bad.verdict(literals(bad.where))
 	}
-	text, ok := spelled(f)
+	text, ok := printTree(f)
 	if !ok {
 		bad := refusal("syntax", "it can not be spelled so that every shell reads the same",
 			"write it more simply, one command a line")
@@ -38,7 +38,7 @@ func Reprint(f *syntax.File) (string, Verdict) {
 }
 
 // visible prints the tree and reports whether it is read as what it was.
-func spelled(f *syntax.File) (string, bool) {
+func printTree(f *syntax.File) (string, bool) {
 	var b strings.Builder
 	if err := syntax.NewPrinter().Print(&b, f); err != nil {
 		return "", false
@@ -49,13 +49,13 @@ func spelled(f *syntax.File) (string, bool) {
 
 // portable reports whether a plain sh reads the text as the same tree.
 func portable(f *syntax.File, text string) bool {
-	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(watched(text), "")
+	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(depthLimited(text), "")
 	return err == nil && shapeOf(plain) == shapeOf(f)
 }
 
-// foreign returns what is wrong with a tree that bash or another shell would
+// refuseAmbiguous returns what is wrong with a tree that bash or another shell would
 // read differently.
-func foreign(f *syntax.File) *finding {
+func refuseAmbiguous(f *syntax.File) *finding {
 	e := treeVisitor{around: []nodeContext{{}}}
 	syntax.Walk(f, e.visit)
 	return e.bad
@@ -116,11 +116,11 @@ func (e *treeVisitor) visit(n syntax.Node) bool {
 	return true
 }
 
-// readAsJudged refuses shell text that is handed on as it was written, where
+// refuseMisreadText refuses shell text that is handed on as it was written, where
 // bash would not read what the parser read: a backslash does not continue a
 // comment, nor a line that ends with a carriage return.
-func readAsJudged(name, src string, f *syntax.File, plain bool) *finding {
-	if bad := foreign(f); bad != nil {
+func refuseMisreadText(name, src string, f *syntax.File, plain bool) *finding {
+	if bad := refuseAmbiguous(f); bad != nil {
 		return bad
 	}
 	switch {
@@ -141,7 +141,7 @@ func continuesComment(src string) bool {
 	if !strings.Contains(src, "\\\n") || !strings.Contains(src, "#") {
 		return false
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(watched(src), "")
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(depthLimited(src), "")
 	found := err != nil
 	if err == nil {
 		syntax.Walk(f, func(n syntax.Node) bool {

@@ -52,9 +52,9 @@ func (s *scope) share() scope {
 	return *s
 }
 
-func (s *scope) own() {
+func (s *scope) copyMaps() {
 	if s.shared {
-		s.cost.spend(s.work())
+		s.cost.spend(s.copyCost())
 		s.vars, s.arrays, s.funcs = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.funcs)
 		s.shared = false
 	}
@@ -63,15 +63,15 @@ func (s *scope) own() {
 	}
 }
 
-// work is what it costs to copy or to compare what is known.
-func (s *scope) work() int {
+// copyCost is what it costs to copy or to compare what is known.
+func (s *scope) copyCost() int {
 	return costEntry * (2 + len(s.vars) + len(s.arrays) + len(s.funcs))
 }
 
 // forget makes everything unknown, for what runs is unknown.
 func (s *scope) forget() {
-	s.own()
-	s.cost.spend(s.work())
+	s.copyMaps()
+	s.cost.spend(s.copyCost())
 	for name := range s.vars {
 		s.vars[name] = anything
 	}
@@ -80,8 +80,8 @@ func (s *scope) forget() {
 
 // merge makes s what is known when either s or o may have happened.
 func (s *scope) merge(o *scope) {
-	s.own()
-	s.cost.spend(s.work() + o.work())
+	s.copyMaps()
+	s.cost.spend(s.copyCost() + o.copyCost())
 	for name, v := range s.vars {
 		if ov, ok := o.vars[name]; !ok || ov != v {
 			s.vars[name] = either(v, ov, ok)
@@ -124,13 +124,13 @@ func (s *scope) mergeArgs(o *scope) {
 
 // same reports whether s knows what o knows, no more and no less.
 func (s *scope) same(o *scope) bool {
-	s.cost.spend(s.work() + costSource*len(s.args))
+	s.cost.spend(s.copyCost() + costSource*len(s.args))
 	return maps.Equal(s.vars, o.vars) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.dirs, o.dirs) &&
 		slices.Equal(s.args, o.args) && s.lost == o.lost && (s.dirs == nil) == (o.dirs == nil)
 }
 
-// separates reports whether the script chose its own word separators.
-func (s *scope) separates() bool {
+// setsIFS reports whether the script chose its own word separators.
+func (s *scope) setsIFS() bool {
 	v, set := s.vars["IFS"]
 	return set && (v.late || v.text != " \t\n")
 }
@@ -154,14 +154,14 @@ func (s *scope) mergeFuncs(o *scope) {
 
 // either is a value that is one or the other.
 func either(a, b value, both bool) value {
-	if !a.loose && (!both || !b.loose) && harmless(a) && (!both || harmless(b)) {
+	if !a.loose && (!both || !b.loose) && isNumberOrName(a) && (!both || isNumberOrName(b)) {
 		return value{text: a.text, late: true}
 	}
 	return anything
 }
 
-// harmless values are numbers and what stands for a name inside the root.
-func harmless(v value) bool {
+// isNumberOrName values are numbers and what stands for a name inside the root.
+func isNumberOrName(v value) bool {
 	for _, c := range v.text {
 		if (c < '0' || c > '9') && string(c) != insideName {
 			return false

@@ -2,11 +2,11 @@ package policy
 
 import "strings"
 
-// sed judges sed: its script may not run commands, the files it reads and
+// judgeSed judges sed: its script may not run commands, the files it reads and
 // writes have to be inside the root.
-func (c *command) sed(a *arguments) *finding {
+func (c *command) judgeSed(a *arguments) *finding {
 	if suffix, ok := a.get("-i", "--in-place"); ok && strings.ContainsAny(suffix.text, "/") {
-		return c.refused("-i", "the backup would go to another directory", "use a plain suffix such as -i.bak")
+		return c.refuseOption("-i", "the backup would go to another directory", "use a plain suffix such as -i.bak")
 	}
 	script, ok := sedScript(a)
 	if !ok {
@@ -16,7 +16,7 @@ func (c *command) sed(a *arguments) *finding {
 		script = a.operands[0]
 		a.operands = a.operands[1:]
 	}
-	if f := c.backups(a, "-i", "--in-place"); f != nil {
+	if f := c.refuseBackup(a, "-i", "--in-place"); f != nil {
 		return f
 	}
 	if script.loose {
@@ -25,10 +25,10 @@ func (c *command) sed(a *arguments) *finding {
 	}
 	// GNU sed and older ones disagree on a delimiter inside brackets, so the
 	// script has to be harmless in both readings.
-	if f := c.sedRead(script.text, true); f != nil {
+	if f := c.readSed(script.text, true); f != nil {
 		return f
 	}
-	return c.sedRead(script.text, false)
+	return c.readSed(script.text, false)
 }
 
 // sedScript joins the scripts given with -e.
@@ -58,7 +58,7 @@ type sedReader struct {
 	broken   bool
 }
 
-func (c *command) sedRead(script string, brackets bool) *finding {
+func (c *command) readSed(script string, brackets bool) *finding {
 	c.cost.spend(costSed * len(script))
 	r := &sedReader{c: c, s: script, brackets: brackets}
 	for {
@@ -99,9 +99,9 @@ func (r *sedReader) command() *finding {
 		r.s = strings.TrimLeft(r.s, " \t0123456789")
 	case 'e':
 		if r.c.judgesNested() {
-			return r.c.sedRuns(r.line())
+			return r.c.judgeSedCommand(r.line())
 		}
-		return r.c.refused("e", "the sed command e runs programs", "use sed to change text only")
+		return r.c.refuseOption("e", "the sed command e runs programs", "use sed to change text only")
 	case 'r', 'R':
 		return r.file("r", false)
 	case 'w', 'W':
@@ -203,7 +203,7 @@ func (r *sedReader) substitute() *finding {
 	for r.s != "" {
 		switch b := r.s[0]; {
 		case b == 'e':
-			return r.c.refused("s///e", "the flag e runs what was substituted", "leave the flag out")
+			return r.c.refuseOption("s///e", "the flag e runs what was substituted", "leave the flag out")
 		case b == 'w':
 			r.s = r.s[1:]
 			return r.file("s///w", true)
@@ -272,7 +272,7 @@ func (c *command) nestedInSed(args []word) *finding {
 		script = a.operands[0]
 	}
 	for _, brackets := range [...]bool{true, false} {
-		f := c.sedRead(script.text, brackets)
+		f := c.readSed(script.text, brackets)
 		if f != nil && (f.where != "sed: script" || !script.late) {
 			return f
 		}
@@ -280,9 +280,9 @@ func (c *command) nestedInSed(args []word) *finding {
 	return nil
 }
 
-// sedRuns judges the command e of sed: what follows it, or, if nothing does,
+// judgeSedCommand judges the command e of sed: what follows it, or, if nothing does,
 // whatever sed has read.
-func (c *command) sedRuns(text string) *finding {
+func (c *command) judgeSedCommand(text string) *finding {
 	if strings.TrimSpace(text) == "" {
 		return refusal("sed: e", "it runs what sed has read, which nobody has judged", "use sed to change text only")
 	}

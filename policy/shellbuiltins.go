@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// testWords judges test and [: files after file operators, and names that
+// judgeTest judges test and [: files after file operators, and names that
 // the shell would evaluate.
-func (c *command) testWords(args []word) *finding {
-	if f := c.evaluatedWords(args); f != nil {
+func (c *command) judgeTest(args []word) *finding {
+	if f := c.refuseEvaluated(args); f != nil {
 		return f
 	}
 	for i, w := range args {
@@ -33,9 +33,9 @@ func (c *command) testWords(args []word) *finding {
 	return nil
 }
 
-// evaluatedWords refuses 'a[$(touch x)]': the shell runs what a subscript
+// refuseEvaluated refuses 'a[$(touch x)]': the shell runs what a subscript
 // holds when it evaluates the name.
-func (c *command) evaluatedWords(args []word) *finding {
+func (c *command) refuseEvaluated(args []word) *finding {
 	for _, w := range args {
 		if strings.Contains(w.text, "[") && runsWhenEvaluated(w.text) {
 			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain names and numbers")
@@ -47,7 +47,7 @@ func (c *command) evaluatedWords(args []word) *finding {
 var elementName = sync.OnceValue(
 	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
 
-func (c *command) plainNames(args []word) *finding {
+func (c *command) judgeVariableNames(args []word) *finding {
 	for _, w := range args {
 		if w.loose || w.late && (w.text == insideName || !elementName().MatchString(w.text)) {
 			return refusal(c.words[0].text, "which variable is set is only known at run time", "write the variable's name out")
@@ -60,13 +60,13 @@ func (c *command) plainNames(args []word) *finding {
 			return f
 		}
 		if name == "TZ" {
-			return zoneFile("", true)
+			return refuseZoneFile("", true)
 		}
 	}
 	return nil
 }
 
-func (c *command) declaredWords(name string, a *arguments) *finding {
+func (c *command) judgeDeclarations(name string, a *arguments) *finding {
 	_, x := a.get("-x")
 	if x {
 		name = "export"
@@ -75,7 +75,7 @@ func (c *command) declaredWords(name string, a *arguments) *finding {
 		if f := judgeDeclared(name, w); f != nil {
 			return f
 		}
-		if f := c.evaluatedWords([]word{w}); f != nil {
+		if f := c.refuseEvaluated([]word{w}); f != nil {
 			return f
 		}
 	}
@@ -95,18 +95,18 @@ func judgeDeclared(builtin string, w word) *finding {
 	if !isName(strings.TrimSuffix(name, "+")) {
 		return refusal(builtin, "the variable's name is not plain", "use letters, digits and underscores")
 	}
-	if f := zoneFile(text, w.loose); f != nil && name == "TZ" && given {
+	if f := refuseZoneFile(text, w.loose); f != nil && name == "TZ" && given {
 		return f
 	}
-	if f := makeReads(name, text); f != nil && builtin == "export" && given && !w.late {
+	if f := refuseMakeText(name, text); f != nil && builtin == "export" && given && !w.late {
 		return f
 	}
 	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" ||
 		builtin == "typeset")
 }
 
-// changeDir judges cd; without a directory it goes home.
-func (c *command) changeDir(args []word) *finding {
+// judgeCd judges cd; without a directory it goes home.
+func (c *command) judgeCd(args []word) *finding {
 	if len(args) == 0 && c.words[0].text == "cd" {
 		home := c.p.opts.Home
 		if home == "" {
@@ -115,16 +115,16 @@ func (c *command) changeDir(args []word) *finding {
 		return c.file(literal(home), false)
 	}
 	for _, w := range args {
-		if f := c.entersGit(w); f != nil && c.p.opts.Root != "" {
+		if f := c.refuseGitEntry(w); f != nil && c.p.opts.Root != "" {
 			return f
 		}
 	}
 	return nil
 }
 
-// shellOptions allows by list the switches of shopt and set -o: without
+// judgeShellOptions allows by list the switches of shopt and set -o: without
 // globskipdots * finds "..", lastpipe and posix change which variables stay.
-func (c *command) shellOptions(name string, a *arguments) *finding {
+func (c *command) judgeShellOptions(name string, a *arguments) *finding {
 	names := a.operands
 	if name == "set" {
 		names = nil
@@ -136,39 +136,39 @@ func (c *command) shellOptions(name string, a *arguments) *finding {
 	}
 	for _, w := range names {
 		if w.late || w.text != "" &&
-			!inList(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
+			!hasWord(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
 			return refusal(name+": "+w.text, "this switch changes how the script is read", "leave it as it is")
 		}
 	}
 	return nil
 }
 
-// evaluating judges the builtins that run a program or evaluate their words.
-func (c *command) evaluating(name string, args []word) *finding {
+// judgeBuiltin judges the builtins that run a program or evaluate their words.
+func (c *command) judgeBuiltin(name string, args []word) *finding {
 	switch name {
 	case "hash":
-		if letterBefore(args, 'p') {
-			return c.refused("-p", "it gives a command's name to another program", "call the program by its own name")
+		if hasLeadingLetter(args, 'p') {
+			return c.refuseOption("-p", "it gives a command's name to another program", "call the program by its own name")
 		}
 	case "jobs":
-		if letterBefore(args, 'x') {
+		if hasLeadingLetter(args, 'x') {
 			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 				args = args[1:]
 			}
-			return c.inner(args)
+			return c.judgeInner(args)
 		}
 	case "mapfile", "readarray":
-		if letterBefore(args, 'C') {
-			return c.refused("-C", "it runs text as a command for the lines it reads",
+		if hasLeadingLetter(args, 'C') {
+			return c.refuseOption("-C", "it runs text as a command for the lines it reads",
 				"read the lines first, then loop over them")
 		}
-		return c.evaluatedWords(args)
+		return c.refuseEvaluated(args)
 	case "printf":
 		if target, ok := printfName(args); ok {
-			return c.evaluatedWords([]word{target})
+			return c.refuseEvaluated([]word{target})
 		}
 	case "test", "[", "let", "read", "unset", "getopts", "wait":
-		return c.evaluatedWords(args)
+		return c.refuseEvaluated(args)
 	case "export", "declare", "typeset", "local", "readonly":
 		for _, w := range args {
 			_, text, _ := strings.Cut(w.text, "=")
@@ -178,14 +178,14 @@ func (c *command) evaluating(name string, args []word) *finding {
 					"write the list without quotes: a=(…)")
 			}
 		}
-		return c.evaluatedWords(args)
+		return c.refuseEvaluated(args)
 	}
 	return nil
 }
 
-// letterBefore reports whether the options before the first operand hold a
+// hasLeadingLetter reports whether the options before the first operand hold a
 // letter.
-func letterBefore(args []word, letter byte) bool {
+func hasLeadingLetter(args []word, letter byte) bool {
 	for _, w := range args {
 		if len(w.text) < 2 || w.text[0] != '-' || w.text == "--" {
 			return false
@@ -197,12 +197,12 @@ func letterBefore(args []word, letter byte) bool {
 	return false
 }
 
-// kill judges the shell's own kill, which knows the jobs of its script and no
+// judgeKill judges the shell's own kill, which knows the jobs of its script and no
 // other process. A number may be any process's; only where it is $! is it known
 // for a job's. Call sees the number alone and relies on Script.
-func (c *command) kill(args []word) *finding {
+func (c *command) judgeKill(args []word) *finding {
 	if c.depth > 0 {
-		return c.notOwn(c.words[0], "write kill %1 or kill $! as a command of its own")
+		return c.refuseKill(c.words[0], "write kill %1 or kill $! as a command of its own")
 	}
 	if len(args) == 1 && args[0].text == "-l" {
 		return nil
@@ -210,13 +210,13 @@ func (c *command) kill(args []word) *finding {
 	for _, w := range afterSignal(args) {
 		number := c.expanded && w.text != "" && strings.Trim(w.text, "0123456789") == "" && strings.Trim(w.text, "0") != ""
 		if w.loose || !strings.HasPrefix(w.text, "%") && !number {
-			return c.notOwn(w, "use kill %1 or kill $!; a command that takes too long is ended by the time limit")
+			return c.refuseKill(w, "use kill %1 or kill $!; a command that takes too long is ended by the time limit")
 		}
 	}
 	return nil
 }
 
-func (c *command) notOwn(w word, hint string) *finding {
+func (c *command) refuseKill(w word, hint string) *finding {
 	f := refusal("kill: "+w.String(), "only the script's own jobs can be ended", hint)
 	f.final = true
 	return f

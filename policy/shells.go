@@ -9,12 +9,12 @@ import (
 // or a pipe is refused: what it reads is never judged.
 func judgeShell(c *command, args []word) *finding {
 	if c.p.checks.opaque {
-		return c.shellFile(args)
+		return c.judgeShellFile(args)
 	}
 	for i, w := range args {
 		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") &&
 			i+1 < len(args) {
-			return c.innerScript(args[i+1])
+			return c.judgeScript(args[i+1])
 		}
 	}
 	if len(args) == 1 && args[0].text == "--version" || !c.p.checks.strict && len(args) > 0 {
@@ -34,14 +34,14 @@ func judgeEval(c *command, args []word) *finding {
 		text.WriteString(w.text)
 		late = late || w.late
 	}
-	return c.innerScript(word{value: value{text: text.String(), late: late}})
+	return c.judgeScript(word{value: value{text: text.String(), late: late}})
 }
 
 func judgeTrap(c *command, args []word) *finding {
 	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
 		return nil
 	}
-	return c.innerScript(args[0])
+	return c.judgeScript(args[0])
 }
 
 // shellSwitches are the letters of a shell that change neither where it reads
@@ -51,24 +51,24 @@ const shellSwitches = "abefhklmnpruvxBCEHPT"
 // shellWords are the long options of that kind.
 const shellWords = " --norc --noprofile --posix --verbose --login "
 
-// shellFile judges a shell where nobody watches what it runs: -c is judged as
+// judgeShellFile judges a shell where nobody watches what it runs: -c is judged as
 // the script it is, a file of the project runs as its other programs do, and a
 // shell that reads from a pipe is refused.
-func (c *command) shellFile(args []word) *finding {
+func (c *command) judgeShellFile(args []word) *finding {
 	inline := false
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch t := w.text; {
-		case w.open():
-			return unsettled(c.words[0].text, w, "write the commands into the script itself")
+		case w.mayBeAnything():
+			return refuseUndecided(c.words[0].text, w, "write the commands into the script itself")
 		case t == "--" || t == "-":
-			return c.shellScript(args[i+1:], inline)
+			return c.judgeShellScript(args[i+1:], inline)
 		case !strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "+"):
-			return c.shellScript(args[i:], inline)
+			return c.judgeShellScript(args[i:], inline)
 		case t == "--version" || t == "--help":
 			return nil
 		case strings.HasPrefix(t, "--"):
-			if !inList(shellWords, t) {
+			if !hasWord(shellWords, t) {
 				return c.unknownSwitch(t)
 			}
 		default:
@@ -83,32 +83,32 @@ func (c *command) shellFile(args []word) *finding {
 			}
 		}
 	}
-	return c.shellScript(nil, inline)
+	return c.judgeShellScript(nil, inline)
 }
 
 func (c *command) unknownSwitch(option string) *finding {
 	return refusal(c.words[0].text+": "+option, "this option may change what the shell reads", "leave "+option+" out")
 }
 
-// shellScript judges the operands of a shell, the first of which is its script.
-func (c *command) shellScript(operands []word, inline bool) *finding {
+// judgeShellScript judges the operands of a shell, the first of which is its script.
+func (c *command) judgeShellScript(operands []word, inline bool) *finding {
 	if len(operands) == 0 {
 		return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
 	}
 	script := operands[0]
 	switch {
 	case inline:
-		return c.innerScript(script)
-	case script.late && (script.open() || strings.HasPrefix(script.head, "/")):
-		return unsettled(c.words[0].text, script, "name a script of the project, such as scripts/test.sh")
-	case standsForInput(path.Clean(script.text)):
+		return c.judgeScript(script)
+	case script.late && (script.mayBeAnything() || strings.HasPrefix(script.head, "/")):
+		return refuseUndecided(c.words[0].text, script, "name a script of the project, such as scripts/test.sh")
+	case isStdinFile(path.Clean(script.text)):
 		return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
 	}
 	return nil
 }
 
-// standsForInput knows the files that are what a process reads already.
-func standsForInput(file string) bool {
+// isStdinFile knows the files that are what a process reads already.
+func isStdinFile(file string) bool {
 	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") &&
 		strings.Contains(file, "/fd/")
 }
@@ -116,5 +116,5 @@ func standsForInput(file string) bool {
 // plainShell reports whether the text this command runs goes to sh, which need
 // not be bash.
 func (c *command) plainShell() bool {
-	return !inList(" bash eval trap ", path.Base(c.words[0].text))
+	return !hasWord(" bash eval trap ", path.Base(c.words[0].text))
 }

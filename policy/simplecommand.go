@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call walks a simple command: its assignments, its words, then itself.
-func (w *walker) call(cmd *syntax.CallExpr) {
+// simpleCommand walks a simple command: its assignments, its words, then itself.
+func (w *walker) simpleCommand(cmd *syntax.CallExpr) {
 	if len(cmd.Args) == 0 {
 		w.made = pipeInput{kind: inputKnown}
 		for _, a := range cmd.Assigns {
@@ -18,7 +18,7 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 	if len(cmd.Assigns) > 0 {
 		building := startsMake(cmd.Args)
 		for _, a := range cmd.Assigns {
-			w.prefix(a, building)
+			w.prefixAssign(a, building)
 		}
 	}
 	var buf [8]word
@@ -26,18 +26,18 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 	if len(words) == 0 {
 		return
 	}
-	w.made = w.output(words)
+	w.made = w.outputOf(words)
 	w.judge(words)
 	f := w.sc.funcs[words[0].text]
 	if f == nil {
-		w.effects(words)
+		w.applyBuiltin(words)
 		return
 	}
 	// A function may print anything, and its name says nothing about what it
 	// changes; its body was walked for that.
 	w.made = unknownInput
 	if f.maybe {
-		w.effects(words)
+		w.applyBuiltin(words)
 		w.sc.dirs, w.ok = nil, nil
 	}
 }
@@ -48,11 +48,11 @@ func (w *walker) judge(words []word) {
 		return
 	}
 	if words[0].late {
-		w.dynamic(words)
+		w.unknownCommand(words)
 		return
 	}
 	if fn := w.sc.funcs[words[0].text]; fn != nil {
-		w.invoke(fn, words)
+		w.callFunction(fn, words)
 		if !fn.maybe {
 			return
 		}
@@ -63,26 +63,26 @@ func (w *walker) judge(words []word) {
 	if !w.p.checks.strict {
 		return // paths are not judged
 	}
-	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" &&
-		hasLetter(words[1:], "s")
+	w.linked = w.linked || words[0].text == "ln" && hasShortOption(words[1:], "s") || words[0].text == "cp" &&
+		hasShortOption(words[1:], "s")
 	w.moved = w.moved || words[0].text == "mv"
-	w.wrote = w.wrote || !w.looks(words)
+	w.wrote = w.wrote || !w.makesNoFiles(words)
 }
 
-// looks reports whether a command makes no files, even by running another.
-func (w *walker) looks(words []word) bool {
-	byWords := inList(" sort shuf awk gawk mawk nawk find ", words[0].text) // sort -o, print > "file", -exec
-	if onlyLooks(words[0].text) && !byWords {
+// makesNoFiles reports whether a command makes no files, even by running another.
+func (w *walker) makesNoFiles(words []word) bool {
+	byWords := hasWord(" sort shuf awk gawk mawk nawk find ", words[0].text) // sort -o, print > "file", -exec
+	if isReadOnlyProgram(words[0].text) && !byWords {
 		return true
 	}
-	r := reader{p: w.p, cost: w.cost}
+	r := readOnlyJudge{p: w.p, cost: w.cost}
 	return r.command(words, 0)
 }
 
-// onlyLooks reports whether a program makes no files. Git counts as one that
+// isReadOnlyProgram reports whether a program makes no files. Git counts as one that
 // does not: the names it brings were there before, in the repository.
-func onlyLooks(name string) bool {
-	if inList(" : true false test [ echo printf expr let git find jq patch ", name) {
+func isReadOnlyProgram(name string) bool {
+	if hasWord(" : true false test [ echo printf expr let git find jq patch ", name) {
 		return true
 	}
 	prog := builtin(name)
@@ -95,10 +95,10 @@ func (w *walker) newCommand(words []word) command {
 		wrote: w.wrote, linked: w.linked, nested: w.nested}
 }
 
-// dynamic records the verdict on a command whose name is not known yet. Where it
+// unknownCommand records the verdict on a command whose name is not known yet. Where it
 // would read names from a pipe, waiting for its name is not enough: Call sees
 // the words of xargs, not the names it reads.
-func (w *walker) dynamic(words []word) {
+func (w *walker) unknownCommand(words []word) {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
 	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
@@ -117,16 +117,16 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	case syntax.Hdoc, syntax.DashHdoc:
 		v := value{}
 		if r.Hdoc != nil {
-			v = w.one(r.Hdoc)
+			v = w.expandUnsplit(r.Hdoc)
 		}
-		w.inputText(v)
+		w.setInput(v)
 		return
 	case syntax.WordHdoc:
-		w.inputText(w.one(r.Word))
+		w.setInput(w.expandUnsplit(r.Word))
 		return
 	}
-	w.redirectName(r)
-	v := w.one(r.Word)
+	w.setRedirectName(r)
+	v := w.expandUnsplit(r.Word)
 	target := word{value: v, src: r.Word}
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
 		w.sc.input = pipeInput{kind: inputUnknown, file: r.Op == syntax.RdrIn && !target.late}
@@ -141,15 +141,15 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	}
 }
 
-// redirectName knows that {PATH}>x puts a number into PATH.
-func (w *walker) redirectName(r *syntax.Redirect) {
+// setRedirectName knows that {PATH}>x puts a number into PATH.
+func (w *walker) setRedirectName(r *syntax.Redirect) {
 	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
 		return
 	}
-	w.sets(strings.Trim(r.N.Value, "{}"), someNumber)
+	w.setChecked(strings.Trim(r.N.Value, "{}"), someNumber)
 }
 
-func (w *walker) inputText(v value) {
+func (w *walker) setInput(v value) {
 	w.sc.input = pipeInput{kind: inputKnown, text: v.text}
 	if v.late {
 		w.sc.input = unknownInput
@@ -161,13 +161,13 @@ func (w *walker) procSubst(part *syntax.ProcSubst) {
 		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it",
 			"use a pipe, or write to a file first"))
 	}
-	w.apart(func() { w.stmts(part.Stmts) })
+	w.subshell(func() { w.stmts(part.Stmts) })
 }
 
 // substitution walks $(…) and returns what it may put into the word.
 func (w *walker) substitution(part *syntax.CmdSubst) value {
 	made := w.made
-	w.apart(func() { w.stmts(part.Stmts) })
+	w.subshell(func() { w.stmts(part.Stmts) })
 	out := w.made
 	w.made = made
 	if len(part.Stmts) != 1 {
@@ -217,7 +217,7 @@ func (w *walker) test(x syntax.TestExpr) {
 	case *syntax.ParenTest:
 		w.test(x.X)
 	case *syntax.Word:
-		w.one(x)
+		w.expandUnsplit(x)
 	}
 }
 
@@ -226,7 +226,7 @@ func (w *walker) testNumber(x syntax.TestExpr) {
 	if !ok {
 		return
 	}
-	w.evaluates(w.again(src), "[[", 0)
+	w.evaluate(w.reevaluate(src), "[[", 0)
 }
 
 func (w *walker) testPath(x syntax.TestExpr) {
@@ -234,17 +234,17 @@ func (w *walker) testPath(x syntax.TestExpr) {
 	if !ok || !w.p.checks.strict {
 		return
 	}
-	v := w.again(src)
+	v := w.reevaluate(src)
 	c := w.newCommand(nil)
 	file := word{value: v, src: src}
 	w.refuse([]word{literal("[["), file}, c.path(file))
 }
 
-// again evaluates a word whose insides were judged before.
-func (w *walker) again(src *syntax.Word) value {
+// reevaluate evaluates a word whose insides were judged before.
+func (w *walker) reevaluate(src *syntax.Word) value {
 	saved := w.quiet
 	w.quiet = true
-	v := w.one(src)
+	v := w.expandUnsplit(src)
 	w.quiet = saved
 	return v
 }

@@ -147,8 +147,8 @@ func (p *Policy) wrapping(name string) *program {
 // taught reports whether a user's file describes a program or subcommand.
 func (p *Policy) taught(name string) bool { return p.programs != nil && p.programs.byName[name] != nil }
 
-// bySubcommand judges a program whose subcommands were taught.
-func (c *command) bySubcommand(name string, prog *program, args []word) *finding {
+// judgeTaughtSubcommand judges a program whose subcommands were taught.
+func (c *command) judgeTaughtSubcommand(name string, prog *program, args []word) *finding {
 	_, n, f := c.parseOwn(prog, args)
 	if f != nil || n >= len(args) {
 		return f
@@ -159,14 +159,14 @@ func (c *command) bySubcommand(name string, prog *program, args []word) *finding
 		return refusal(name+": "+args[n].text, "nothing is known about this subcommand",
 			"describe it in the file of policy.programs, or use another")
 	}
-	if f := c.taughtCommands(prog, args[:n]); f != nil {
+	if f := c.judgeTaughtCommands(prog, args[:n]); f != nil {
 		return f
 	}
-	return c.byProgram(sub, inner, args[n+1:])
+	return c.judgeKnownProgram(sub, inner, args[n+1:])
 }
 
-// taughtCommands judges the options of a program whose value is a command.
-func (c *command) taughtCommands(prog *program, args []word) *finding {
+// judgeTaughtCommands judges the options of a program whose value is a command.
+func (c *command) judgeTaughtCommands(prog *program, args []word) *finding {
 	if prog.runs == nil {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (c *command) taughtCommands(prog *program, args []word) *finding {
 		if !slices.Contains(prog.runs, o.name) {
 			continue
 		}
-		if f := c.innerScript(o.val); f != nil && f.effect != Allow {
+		if f := c.judgeScript(o.val); f != nil && f.effect != Allow {
 			f.where = c.words[0].text + ": " + o.name + " (" + f.where + ")"
 			return f
 		}

@@ -6,7 +6,7 @@ import "strings"
 // Exported ones are allowed by list; the script's own may have any name that
 // is not likely to be in the environment already.
 func judgeVariable(name string, exported bool) *finding {
-	if inList(listed("harmless-variables"), name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
+	if hasWord(wordList("harmless-variables"), name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
 		return nil // no program listens to a single letter
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
@@ -14,7 +14,7 @@ func judgeVariable(name string, exported bool) *finding {
 		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported",
 			hint)
 	}
-	if inList(listed("special-variables"), name) || specialPrefix(name) {
+	if hasWord(wordList("special-variables"), name) || specialPrefix(name) {
 		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
 	}
 	return nil
@@ -39,8 +39,8 @@ func specialPrefix(name string) bool {
 	return false
 }
 
-// zoneFile refuses a time zone that is a file: TZ=/etc/passwd date opens it.
-func zoneFile(zone string, loose bool) *finding {
+// refuseZoneFile refuses a time zone that is a file: TZ=/etc/passwd date opens it.
+func refuseZoneFile(zone string, loose bool) *finding {
 	zone = strings.TrimPrefix(zone, ":")
 	if !loose && !strings.HasPrefix(zone, "/") && !goesUp(zone) {
 		return nil
@@ -48,23 +48,23 @@ func zoneFile(zone string, loose bool) *finding {
 	return refusal("environment TZ", "a time zone that is a path opens that file", "use a name such as UTC or Asia/Tokyo")
 }
 
-// zoneInside finds the zone in date -d 'TZ="Asia/Tokyo" 12:00'.
-func zoneInside(text string) *finding {
+// refuseZoneInDate finds the zone in date -d 'TZ="Asia/Tokyo" 12:00'.
+func refuseZoneInDate(text string) *finding {
 	_, zone, ok := strings.Cut(text, `TZ="`)
 	if !ok {
 		return nil
 	}
 	zone, _, _ = strings.Cut(zone, `"`)
-	return zoneFile(zone, false)
+	return refuseZoneFile(zone, false)
 }
 
-// makes are the programs that take variables out of the environment and put what
+// makePrograms are the programs that take variables out of the environment and put what
 // they hold into the lines of a shell.
-const makes = " make gmake cmake ctest "
+const makePrograms = " make gmake cmake ctest "
 
-// makeReads refuses VERSION='1; touch x' make, for in a Makefile $(VERSION) is what
+// refuseMakeText refuses VERSION='1; touch x' make, for in a Makefile $(VERSION) is what
 // a shell reads. Those of a single letter often stand before each command there.
-func makeReads(name, text string) *finding {
+func refuseMakeText(name, text string) *finding {
 	runs := strings.ContainsAny(text, ";|`\n") || strings.Contains(text, "$(") || strings.Contains(text, "${") ||
 		strings.Contains(text, "& ") || strings.Contains(text, "&&")
 	if !runs && (len(name) > 1 || !strings.ContainsAny(text, " \t/#$&<>")) {
@@ -74,8 +74,8 @@ func makeReads(name, text string) *finding {
 		"use a plain value, or set it in the Makefile")
 }
 
-// inList looks name up in a list of words with a space before and after each.
-func inList(list, name string) bool {
+// hasWord looks name up in a list of words with a space before and after each.
+func hasWord(list, name string) bool {
 	if name == "" || strings.IndexByte(name, ' ') >= 0 {
 		return false
 	}
@@ -103,13 +103,13 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// orders judges a variable that shells and programs take orders from.
-func (c *command) orders(name string, v value) *finding {
+// judgeControlVariable judges a variable that shells and programs take orders from.
+func (c *command) judgeControlVariable(name string, v value) *finding {
 	if !c.p.checks.opaque || c.p.rules.everything != nil {
 		return nil
 	}
 	switch {
-	case inList(listed("forbidden-variables"), name), strings.HasPrefix(name, "BASH_FUNC_"),
+	case hasWord(wordList("forbidden-variables"), name), strings.HasPrefix(name, "BASH_FUNC_"),
 		name == "PS4" && (v.late || runsWhenEvaluated(v.text)), // set -x runs what is in it
 		name == "ENV" && strings.ContainsAny(v.text, "/$`"):    // ENV=test is no file
 		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged",
@@ -117,10 +117,10 @@ func (c *command) orders(name string, v value) *finding {
 	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
 		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
 	case name == "TAR_OPTIONS":
-		return c.commandsIn(c.p.find("tar"), fieldsOf(v.text))
+		return c.judgeCommandOptions(c.p.find("tar"), literalFields(v.text))
 	case name == "GOFLAGS":
-		return c.nestedInGo(append(literals("build"), fieldsOf(v.text)...))
-	case inList(listed("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
+		return c.nestedInGo(append(literals("build"), literalFields(v.text)...))
+	case hasWord(wordList("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
 		f := c.nestedScript(literal(strings.TrimLeft(v.text, "!|")))
 		if f == nil || !f.ruled {
 			return nil // most values are no scripts
@@ -131,12 +131,12 @@ func (c *command) orders(name string, v value) *finding {
 	return nil
 }
 
-// obeys judges a variable the script sets.
-func (w *walker) obeys(name string, v value) {
+// checkControlVariable judges a variable the script sets.
+func (w *walker) checkControlVariable(name string, v value) {
 	if !w.p.checks.opaque || w.quiet {
 		return
 	}
 	name, _, _ = strings.Cut(name, "[")
 	c := w.newCommand(literals(name))
-	w.refuse(nil, c.orders(name, v))
+	w.refuse(nil, c.judgeControlVariable(name, v))
 }

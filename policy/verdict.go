@@ -139,3 +139,21 @@ func refusal(where, why, hint string) *finding {
 func lateRefusal(where, why, hint string) *finding {
 	return &finding{effect: Deny, late: true, why: why, where: where, hint: hint}
 }
+
+// notAllowed returns the finding unless it allows the command.
+func notAllowed(f *finding) *finding {
+	if f != nil && f.effect == Allow {
+		return nil
+	}
+	return f
+}
+
+// firstRefusal returns the first finding that judge has about a word.
+func firstRefusal(words []word, judge func(word) *finding) *finding {
+	for _, w := range words {
+		if f := judge(w); f != nil {
+			return f
+		}
+	}
+	return nil
+}

@@ -66,7 +66,7 @@ func (w *walker) refuse(words []word, f *finding) {
 
 // add records the verdict on a command.
 func (w *walker) add(f *finding, words []word) {
-	w.cost.spend(costVerdict + costSource*lateSize(words))
+	w.cost.spend(costVerdict + costSource*printCost(words))
 	w.keep(f.verdict(words))
 }
 
@@ -90,8 +90,8 @@ const (
 	argSize     = 16
 )
 
-// lateSize is how much source is printed to show words that are late.
-func lateSize(words []word) int {
+// printCost is how much source is printed to show words that are late.
+func printCost(words []word) int {
 	n := 0
 	for i := range words {
 		if words[i].late && words[i].src != nil {
@@ -197,11 +197,11 @@ func printsOnce(s *syntax.Stmt) bool {
 func (w *walker) command(cmd syntax.Command) {
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
-		w.call(cmd)
+		w.simpleCommand(cmd)
 	case *syntax.BinaryCmd:
-		w.binary(cmd)
+		w.andOr(cmd)
 	case *syntax.Subshell:
-		w.apart(func() { w.stmts(cmd.Stmts) })
+		w.subshell(func() { w.stmts(cmd.Stmts) })
 	case *syntax.Block:
 		w.stmts(cmd.Stmts)
 	case *syntax.IfClause:
@@ -216,7 +216,7 @@ func (w *walker) command(cmd syntax.Command) {
 	case *syntax.CaseClause:
 		w.caseClause(cmd)
 	case *syntax.FuncDecl:
-		w.declare(cmd)
+		w.defineFunction(cmd)
 	case *syntax.DeclClause:
 		w.declClause(cmd)
 	case *syntax.LetClause:
@@ -237,7 +237,7 @@ func (w *walker) command(cmd syntax.Command) {
 		if w.p.checks.foreground {
 			w.refuse(nil, refusal("coproc", "a coprocess runs in the background", "use a pipe"))
 		}
-		w.apart(func() { w.stmt(cmd.Stmt) })
+		w.subshell(func() { w.stmt(cmd.Stmt) })
 	case *syntax.TestDecl:
 		w.stmt(cmd.Body)
 	case nil:
@@ -246,20 +246,20 @@ func (w *walker) command(cmd syntax.Command) {
 	}
 }
 
-// apart walks what runs in a subshell: nothing it changes stays changed.
-func (w *walker) apart(walk func()) {
+// subshell walks what runs in a subshell: nothing it changes stays changed.
+func (w *walker) subshell(walk func()) {
 	saved := w.sc.share()
 	walk()
 	made := w.made
 	w.sc, w.ok, w.made = saved, nil, made
 }
 
-func (w *walker) binary(cmd *syntax.BinaryCmd) {
+func (w *walker) andOr(cmd *syntax.BinaryCmd) {
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		w.pipeline(cmd)
 		return
 	}
-	first, rest := spine(cmd)
+	first, rest := flattenList(cmd)
 	w.stmt(first)
 	before := w.sc.share()
 	printed := false
@@ -293,8 +293,8 @@ func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 		ok = w.sc.dirs
 	}
 	w.sc.merge(before)
-	if leaves(y) {
-		w.apart(func() { w.stmt(y) })
+	if exits(y) {
+		w.subshell(func() { w.stmt(y) })
 		w.sc.dirs, w.ok = ok, nil
 		*before = w.sc.share()
 		return
@@ -306,20 +306,20 @@ func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 	*before = w.sc.share()
 }
 
-// leaves reports whether a statement surely ends the script or function.
-func leaves(s *syntax.Stmt) bool {
+// exits reports whether a statement surely ends the script or function.
+func exits(s *syntax.Stmt) bool {
 	switch cmd := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		return len(cmd.Args) > 0 && (cmd.Args[0].Lit() == "exit" || cmd.Args[0].Lit() == "return")
 	case *syntax.Block:
-		return len(cmd.Stmts) > 0 && leaves(cmd.Stmts[len(cmd.Stmts)-1])
+		return len(cmd.Stmts) > 0 && exits(cmd.Stmts[len(cmd.Stmts)-1])
 	}
 	return false
 }
 
-// spine flattens a && b || c, which the parser nests to the left, so that a
+// flattenList flattens a && b || c, which the parser nests to the left, so that a
 // long list does not become a deep recursion.
-func spine(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd) {
+func flattenList(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd) {
 	for {
 		rest = append(rest, cmd)
 		left, ok := cmd.X.Cmd.(*syntax.BinaryCmd)
@@ -386,13 +386,13 @@ func (w *walker) ifClause(cmd *syntax.IfClause) {
 }
 
 func (w *walker) caseClause(cmd *syntax.CaseClause) {
-	w.one(cmd.Word)
+	w.expandUnsplit(cmd.Word)
 	before := w.sc.share()
 	after := w.sc.share()
 	for _, item := range cmd.Items {
 		w.sc = before.share()
 		for _, pattern := range item.Patterns {
-			w.one(pattern)
+			w.expandUnsplit(pattern)
 		}
 		w.stmts(item.Stmts)
 		after.merge(&w.sc)
@@ -416,7 +416,7 @@ func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
 func (w *walker) job(s *syntax.Stmt) {
 	w.concurrent = true
 	w.jobs++
-	w.apart(func() { w.statement(s) })
+	w.subshell(func() { w.statement(s) })
 	w.jobs--
 	w.made = unknownInput
 }

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// downloads judges the names that files from the web get when none is given.
-func (c *command) downloads(addresses []word) *finding {
+// judgeDownloads judges the names that files from the web get when none is given.
+func (c *command) judgeDownloads(addresses []word) *finding {
 	for _, w := range addresses {
 		for _, name := range savedAs(w.text) {
-			if f := c.guarded(literal(name)); f != nil && c.p.opts.Root != "" {
+			if f := c.refuseProtected(literal(name)); f != nil && c.p.opts.Root != "" {
 				return f
 			}
 		}
@@ -32,7 +32,7 @@ func savedAs(address string) (names []string) {
 	}
 	base := path.Base(address)
 	pattern := curlGlob().ReplaceAllString(base, "*")
-	for _, name := range strings.Fields(".git HEAD" + guardedFiles) {
+	for _, name := range strings.Fields(".git HEAD" + protectedFiles) {
 		if ok, _ := path.Match(pattern, name); ok && pattern != base {
 			names = append(names, name)
 		}
@@ -42,8 +42,8 @@ func savedAs(address string) (names []string) {
 
 var curlGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`) })
 
-// curl judges what the list can not: values that name files, and addresses.
-func (c *command) curl(a *arguments) *finding {
+// judgeCurl judges what the list can not: values that name files, and addresses.
+func (c *command) judgeCurl(a *arguments) *finding {
 	for _, o := range a.options {
 		v := o.val.text
 		bad := false
@@ -59,30 +59,30 @@ func (c *command) curl(a *arguments) *finding {
 		case "-o", "--output":
 			bad = strings.Contains(v, "#") && !globOff(a) // -o '#1' takes its name out of the address
 		case "--url":
-			if f := c.addresses([]word{o.val}); f != nil {
+			if f := c.judgeAddresses([]word{o.val}); f != nil {
 				return f
 			}
 		}
 		if bad {
-			return c.refused(o.name, "it would send data, or read or write a file", "only read from the web")
+			return c.refuseOption(o.name, "it would send data, or read or write a file", "only read from the web")
 		}
 	}
-	if f := c.elsewhere(a, "--output-dir"); f != nil {
+	if f := c.judgeFromDir(a, "--output-dir"); f != nil {
 		return f
 	}
 	if _, named := a.get("-J", "--remote-header-name"); named && c.p.opts.Root != "" {
-		return c.refused("-J", serverNames, "name the file with -o")
+		return c.refuseOption("-J", whyServerNames, "name the file with -o")
 	}
 	if _, remote := a.get("-O", "--remote-name"); remote {
-		if f := c.downloads(append(valuesOf(a, "--url"), a.operands...)); f != nil {
+		if f := c.judgeDownloads(append(valuesOf(a, "--url"), a.operands...)); f != nil {
 			return f
 		}
 	}
-	return c.addresses(a.operands)
+	return c.judgeAddresses(a.operands)
 }
 
-// serverNames is why a download may not get the name that a server gives it.
-const serverNames = "the server would choose the name of the file, .envrc too"
+// whyServerNames is why a download may not get the name that a server gives it.
+const whyServerNames = "the server would choose the name of the file, .envrc too"
 
 // valuesOf returns all values of an option.
 func valuesOf(a *arguments, name string) (all []word) {
@@ -99,13 +99,13 @@ func globOff(a *arguments) bool {
 	return off
 }
 
-// addresses judges the operands of curl and wget: web addresses only.
-func (c *command) addresses(args []word) *finding {
+// judgeAddresses judges the operands of curl and wget: web addresses only.
+func (c *command) judgeAddresses(args []word) *finding {
 	for _, w := range args {
-		if f := c.url(w); f != nil {
+		if f := c.judgeURL(w); f != nil {
 			return f
 		}
-		if c.p.opts.Root != "" && !webAddress(w.text) {
+		if c.p.opts.Root != "" && !isWebAddress(w.text) {
 			return refusal(c.words[0].text+": address", "only http and https addresses are allowed",
 				"write the address with https://")
 		}
@@ -113,10 +113,10 @@ func (c *command) addresses(args []word) *finding {
 	return nil
 }
 
-// webAddress reports whether text is http://…, https://… or host:port/…. The
+// isWebAddress reports whether text is http://…, https://… or host:port/…. The
 // scheme is all before the first colon: file:/x#=http://y is a file. Braces in
 // front of it would let curl put another scheme together.
-func webAddress(text string) bool {
+func isWebAddress(text string) bool {
 	scheme, rest, colon := strings.Cut(text, ":")
 	if !colon {
 		return !strings.HasPrefix(text, "/")
@@ -129,11 +129,11 @@ func webAddress(text string) bool {
 		return false
 	}
 	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") ||
-		portThenPath(scheme, rest)
+		isPortThenPath(scheme, rest)
 }
 
-// portThenPath knows localhost:8080/index.html.
-func portThenPath(host, rest string) bool {
+// isPortThenPath knows localhost:8080/index.html.
+func isPortThenPath(host, rest string) bool {
 	port, _, _ := strings.Cut(rest, "/")
 	return port != "" && strings.Trim(port, "0123456789") == "" && !strings.ContainsAny(host, "{[/")
 }

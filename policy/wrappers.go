@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// wrapped judges the command that this one runs, if it runs one.
-func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
+// judgeWrapper judges the command that this one runs, if it runs one.
+func (c *command) judgeWrapper(name string, args []word) (f *finding, ok bool) {
 	switch name {
 	case "env":
 		return judgeEnv(c, args), true
@@ -34,10 +34,10 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 		return f, true
 	}
 	n = min(n+wrap.skip, len(args))
-	if f := c.fixed(args[:n]); f != nil {
+	if f := c.refuseLateWords(args[:n]); f != nil {
 		return f, true
 	}
-	return c.inner(args[n:]), true
+	return c.judgeInner(args[n:]), true
 }
 
 // judgeEnv judges env: NAME=value words, then a command. -S would split a
@@ -47,7 +47,7 @@ func judgeEnv(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if f := c.fixed(args[:n]); f != nil {
+	if f := c.refuseLateWords(args[:n]); f != nil {
 		return f
 	}
 	args = args[n:]
@@ -57,27 +57,27 @@ func judgeEnv(c *command, args []word) *finding {
 			break
 		}
 		if w := args[0]; c.p.checks.opaque && w.late && (w.splits || !strings.Contains(w.head, "=")) {
-			return unsettled("env", w, "put it in double quotes, with the name before it: env \"NAME=$x\"")
+			return refuseUndecided("env", w, "put it in double quotes, with the name before it: env \"NAME=$x\"")
 		}
 		if c.p.checks.strict {
 			if f := judgeVariable(name, true); f != nil {
 				return f
 			}
-			if f := zoneFile(text, args[0].loose); f != nil && name == "TZ" {
+			if f := refuseZoneFile(text, args[0].loose); f != nil && name == "TZ" {
 				return f
 			}
-			if f := makeReads(name, text); f != nil && !args[0].late &&
-				slices.ContainsFunc(args, func(w word) bool { return inList(makes, w.text) }) {
+			if f := refuseMakeText(name, text); f != nil && !args[0].late &&
+				slices.ContainsFunc(args, func(w word) bool { return hasWord(makePrograms, w.text) }) {
 				return f
 			}
 		}
 		c.cost.spend(costParam + costSource*len(args))
-		if f := c.orders(name, value{text: text, late: args[0].late}); f != nil {
+		if f := c.judgeControlVariable(name, value{text: text, late: args[0].late}); f != nil {
 			return f
 		}
 		args = args[1:]
 	}
-	return c.inner(args)
+	return c.judgeInner(args)
 }
 
 // judgeCommand judges the builtin command; with -v it only looks a name up.
@@ -87,17 +87,12 @@ func judgeCommand(c *command, args []word) *finding {
 	}
 	_, n, f := c.parseOwn(wrapping("command"), args)
 	if f == nil {
-		f = c.fixed(args[:n])
+		f = c.refuseLateWords(args[:n])
 	}
 	if f != nil {
 		return f
 	}
-	return c.inner(args[n:])
-}
-
-// runsOthers reports whether a program by that name runs the rest of its words.
-func (p *Policy) runsOthers(name string) bool {
-	return p.wrapping(name) != nil
+	return c.judgeInner(args[n:])
 }
 
 // judgeXargs judges the command that xargs completes with what it reads. A
@@ -105,7 +100,7 @@ func (p *Policy) runsOthers(name string) bool {
 func judgeXargs(c *command, args []word) *finding {
 	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f == nil {
-		f = c.fixed(args[:n])
+		f = c.refuseLateWords(args[:n])
 	}
 	if f != nil {
 		return f
@@ -115,33 +110,33 @@ func judgeXargs(c *command, args []word) *finding {
 		return nil // it runs echo
 	}
 	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" &&
-		(c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+		(c.p.wrapping(inner[0].text) != nil || !hasAny(inner, "--")) {
 		// touch -- -rf; ls | xargs -d'\n' rm
 		return refusal("xargs: options", "a name that the script made may be taken for an option",
 			"put -- before the names, or feed xargs from find")
 	}
 	mark := replaceMark(own)
-	read := c.readWords(own, mark != "")
+	read := c.wordsFromInput(own, mark != "")
 	if mark == "" {
-		return c.xargsInner(append(inner[:len(inner):len(inner)], read...))
+		return c.judgeXargsInner(append(inner[:len(inner):len(inner)], read...))
 	}
 	for _, w := range read {
-		c.cost.spend(completedCost(inner, w))
-		if f := c.xargsInner(completed(inner, mark, w)); f != nil {
+		c.cost.spend(substituteCost(inner, w))
+		if f := c.judgeXargsInner(substituteMark(inner, mark, w)); f != nil {
 			return f
 		}
 	}
-	return c.xargsInner(inner)
+	return c.judgeXargsInner(inner)
 }
 
-func (c *command) xargsInner(inner []word) *finding {
-	f := c.inner(inner)
+func (c *command) judgeXargsInner(inner []word) *finding {
+	f := c.judgeInner(inner)
 	if f == nil || f.effect == Allow {
 		return nil
 	}
 	if !f.late && !f.ruled && c.input.kind == inputConfined {
 		name, _, _ := strings.Cut(c.input.git, "\n")
-		f = f.comingFrom(name, "leave .git out of the search, or take the names from git ls-files")
+		f = f.foundBySearch(name, "leave .git out of the search, or take the names from git ls-files")
 	}
 	if f.late && f.where != "command name" {
 		// Only Call would see more, and Call does not see what xargs reads.
@@ -155,9 +150,9 @@ func (c *command) xargsInner(inner []word) *finding {
 	return f
 }
 
-// readWords are the words that come in through the pipe, as far as known.
+// wordsFromInput are the words that come in through the pipe, as far as known.
 // xargs has its own quoting and separators; text that needs them is unknown.
-func (c *command) readWords(own *arguments, lines bool) []word {
+func (c *command) wordsFromInput(own *arguments, lines bool) []word {
 	unknown := []word{{value: anything, splits: !lines}}
 	_, zero := own.get("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
@@ -209,9 +204,9 @@ func replaceMark(own *arguments) string {
 	return mark
 }
 
-// completedCost is what it costs to put a name in. Each letter of the command may
+// substituteCost is what it costs to put a name in. Each letter of the command may
 // be the mark.
-func completedCost(words []word, name word) int {
+func substituteCost(words []word, name word) int {
 	cost := costWord * len(words)
 	for _, w := range words {
 		cost += len(w.text) * (1 + len(name.text))
@@ -219,9 +214,9 @@ func completedCost(words []word, name word) int {
 	return cost
 }
 
-// completed is the command with a name put in. A mark inside the command's
+// substituteMark is the command with a name put in. A mark inside the command's
 // own name makes the name unknown.
-func completed(words []word, mark string, name word) []word {
+func substituteMark(words []word, mark string, name word) []word {
 	out := make([]word, len(words))
 	for i, w := range words {
 		if strings.Contains(w.text, mark) {
