@@ -1,18 +1,13 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // What an awk program may not say anywhere, not even in a string: telling a
 // string from a regular expression is where readers of awk disagree. (Compiled on
 // first use: most runs never see awk.)
-var awkForbidden = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
-})
+var awkForbidden = lazyRegexp(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 
 // judgeAwk judges awk: the program may not run commands nor open files by itself.
 func (c *command) judgeAwk(a *arguments) *finding {
@@ -219,13 +214,9 @@ func (r *awkReader) output(c *command) *finding {
 }
 
 // awkCall finds calls of system; the text in them if it is plain.
-var awkCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
-})
+var awkCall = lazyRegexp(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
 
-var awkHidden = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
-})
+var awkHidden = lazyRegexp(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
 
 // nestedInAwk judges the commands in an awk program.
 func (c *command) nestedInAwk(args []word) *finding {

@@ -21,43 +21,15 @@ func (c *command) cargo(args []word) *finding {
 	return nil
 }
 
-// jvm judges the commands that a Java virtual machine runs when it crashes.
-func (c *command) jvm(args []word) *finding {
+// nestedInJava judges the commands that a Java virtual machine runs when it crashes.
+func (c *command) nestedInJava(args []word) *finding {
 	for _, w := range args {
 		key, text, ok := strings.Cut(strings.TrimPrefix(w.text, "-J"), "=")
-		onCrash := key == "-XX:OnError" || key == "-XX:OnOutOfMemoryError"
-		switch {
-		case c.p.checks.opaque && ok && onCrash:
+		if ok && (key == "-XX:OnError" || key == "-XX:OnOutOfMemoryError") {
 			return c.nestedScript(w.with(text))
-		case c.p.checks.opaque:
-		case onCrash || strings.Contains(w.text, "-XX:OnError") || strings.Contains(w.text, "-XX:OnOutOfMemoryError"):
-			return c.refuseOption(key, "it names a command that runs when the program breaks down", "leave it out")
 		}
 	}
 	return nil
-}
-
-// refuseGoals refuses the goals of mvn and the tasks of gradle that publish or run
-// a program that is named to them. They may stand anywhere.
-func (c *command) refuseGoals(name string, args []word) *finding {
-	for _, w := range args {
-		if name == "mvn" && mavenReachesOut(w.text) || name == "gradle" && gradleReachesOut(w.text) {
-			return c.refuseOption(w.text, "it publishes, or runs a program of the caller's choice", "build and test only")
-		}
-	}
-	return nil
-}
-
-func mavenReachesOut(goal string) bool {
-	plugin, task, _ := strings.Cut(goal, ":")
-	return plugin == "deploy" || plugin == "exec" && task == "exec" || strings.Contains(goal, "maven-deploy-plugin") ||
-		strings.Contains(goal, "exec-maven-plugin") && strings.HasSuffix(goal, ":exec")
-}
-
-func gradleReachesOut(path string) bool {
-	task := path[strings.LastIndexByte(path, ':')+1:]
-	return task == "publish" || task == "uploadArchives" || strings.HasPrefix(task, "publish") &&
-		strings.HasSuffix(task, "Repository")
 }
 
 // nestedInMaven judges the command that exec:exec runs.
@@ -94,27 +66,11 @@ func (c *command) ctest(args []word) *finding {
 	return nil
 }
 
-// tox judges the command that tox runs, and refuses settings that are commands.
+// tox judges the command that tox runs.
 func (c *command) tox(args []word) *finding {
 	for i, w := range args {
-		key, _, _ := strings.Cut(w.text, "=")
-		if key == "--override" || strings.HasPrefix(key, "-x") {
-			return c.refuseOption(key, "a setting of tox may be a command", "change tox.ini instead")
-		}
 		if w.text == "--" && i+1 < len(args) && hasAny(args[:i], "exec", "e") {
 			return c.tool(args[i+1:])
-		}
-	}
-	return nil
-}
-
-// dotnet refuses the properties that are commands of the build.
-func (c *command) dotnet(args []word) *finding {
-	for _, w := range args {
-		low := strings.ToLower(w.text)
-		if slices.ContainsFunc([]string{"buildevent=", "customcommands=", "csctoolexe=", "csctoolpath="},
-			func(property string) bool { return strings.Contains(low, property) }) {
-			return c.refuseOption(w.text, "the property is a command that the build runs", "set it in the project file")
 		}
 	}
 	return nil

@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // outputOf says what is known about a command's standard output.
@@ -480,9 +478,7 @@ func plainOperands(args []word) bool {
 }
 
 // countsLength is a path and a length at its end: nothing else can come out.
-var countsLength = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\.[A-Za-z0-9_.\[\]]*( *\| *[a-z]+)? *\| *)?length$`)
-})
+var countsLength = lazyRegexp(`^(\.[A-Za-z0-9_.\[\]]*( *\| *[a-z]+)? *\| *)?length$`)
 
 // plainPackages reports whether go list is given packages alone: then it prints
 // their names, and no option makes it print anything else.

@@ -54,9 +54,6 @@ func (c *command) refuseSetuid(args []word) *finding {
 // judgeTar judges what the list can not: the old bundle without a dash is sorted
 // again, and an archive on another machine would be fetched with rsh.
 func (c *command) judgeTar(a *arguments) *finding {
-	if f, ok := a.get("-f", "--file"); ok && strings.Contains(f.text, ":") {
-		return c.refuseOption("-f", "an archive name with a colon is on another machine", "use a file inside the root")
-	}
 	if m, ok := a.get("--mtime"); ok && m.text != "" && (m.text[0] == '/' || m.text[0] == '.') {
 		if f := c.file(m, false); f != nil {
 			return f // it takes the time of that file
@@ -107,22 +104,8 @@ func (c *command) parseOldTar(prog *program, args []word) ([]word, *finding) {
 	return b.operands, nil
 }
 
-// refuseSettingClock may show the time; an operand without + sets the clock.
-func (c *command) refuseSettingClock(args []word) *finding {
-	for _, w := range args {
-		if !strings.HasPrefix(w.text, "+") {
-			return refusal("date: "+w.text, "an operand without + sets the clock",
-				"write the format with a plus, such as date +%F")
-		}
-	}
-	return nil
-}
-
 // judgeCsplit puts its suffix behind the prefix: -b '/../../x%d' is a path too.
 func (c *command) judgeCsplit(a *arguments) *finding {
-	if s, ok := a.get("-b", "--suffix-format"); ok && (s.late || strings.Contains(s.text, "/")) {
-		return c.refuseOption("-b", "the suffix would lead to another directory", "use a suffix without a slash")
-	}
 	a.operands = a.operands[:min(1, len(a.operands))] // the rest are patterns
 	if prefix, ok := a.get("-f", "--prefix"); ok {
 		return c.refusePieces(prefix)
@@ -196,9 +179,6 @@ func (c *command) refusePieces(prefix word) *finding {
 
 // judgeSplit judges the prefix that split puts before the names of its pieces.
 func (c *command) judgeSplit(a *arguments) *finding {
-	if s, ok := a.get("--additional-suffix"); ok && (s.late || strings.Contains(s.text, "/")) {
-		return c.refuseOption("--additional-suffix", "the suffix would lead to another directory", "use a suffix without a slash")
-	}
 	if len(a.operands) < 2 {
 		return nil
 	}
@@ -224,26 +204,6 @@ func (c *command) zipOperands() (files []word) {
 		}
 	}
 	return files
-}
-
-// refuseStoredName refuses to give a file the name that is written inside its packing.
-func (c *command) refuseStoredName(name string, a *arguments) *finding {
-	_, named := a.get("-N", "--name")
-	_, d := a.get("-d", "--decompress")
-	if named && (d || strings.HasPrefix(name, "un") || strings.HasPrefix(name, "gun") || strings.HasPrefix(name, "bun")) {
-		return c.refuseOption("-N", "the file would get the name that is written inside it", "leave -N out")
-	}
-	return nil
-}
-
-// refuseResponseFile knows that strings reads its options from the file in @file.
-func (c *command) refuseResponseFile(args []word) *finding {
-	for _, w := range args {
-		if strings.HasPrefix(w.text, "@") {
-			return refusal("strings: @", "it takes its arguments out of a file that nobody has seen", "write the arguments out")
-		}
-	}
-	return nil
 }
 
 // judgeFromDir judges files and operands from the directory an option goes to as

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // judgeGit judges git: the options before the subcommand by list, then the
@@ -85,9 +83,8 @@ func (c *command) judgeGitWords(sub string, a *arguments) *finding {
 			}
 		}
 	}
-	if s, ok := a.get("-s", "--strategy"); ok && (sub == "merge" || sub == "rebase" || sub == "cherry-pick") &&
-		!hasWord(" ort recursive resolve octopus ours subtree ", s.text) {
-		return c.refuseOption("--strategy", "a strategy of another name is a program", "use one of git's own, such as ort or ours")
+	if f := c.refuseListed("git "+sub, a); f != nil {
+		return f
 	}
 	first := ""
 	if len(a.operands) > 0 {
@@ -108,9 +105,6 @@ func (c *command) judgeGitWords(sub string, a *arguments) *finding {
 	case "remote":
 		return c.judgeGitRemote(first, a)
 	case "archive":
-		if format, ok := a.get("--format"); ok && !hasWord(" tar zip tgz tar.gz ", format.text) {
-			return c.refuseOption("--format", "a format of another name is a program in git's settings", "use tar, tar.gz or zip")
-		}
 		if prefix, ok := a.get("--prefix"); ok && c.p.opts.Root != "" {
 			return c.file(prefix, true) // tar x puts .git/hooks/ where it says
 		}
@@ -296,13 +290,10 @@ func (c *command) judgeGitSetting(w word) *finding {
 }
 
 // gitCommandSettings are the settings whose value is a command.
-var gitCommandSettings = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
-			`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
-			`gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack)|uploadpack\.packobjectshook|interactive\.difffilter|trailer\..*\.(cmd|command)|` +
-			`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
-})
+var gitCommandSettings = lazyRegexp(`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
+	`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
+	`gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack)|uploadpack\.packobjectshook|interactive\.difffilter|trailer\..*\.(cmd|command)|` +
+	`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
 
 // judgeGitValue judges the value of one setting.
 func (c *command) judgeGitValue(key string, val word) *finding {

@@ -78,3 +78,48 @@ func TestNamesWithSpacesAreNoPrograms(t *testing.T) {
 		t.Error("the subcommand push of git is taken for a program")
 	}
 }
+
+// Every block of refusals.txt is about a known program, and its expression compiles.
+func TestRefusalsFile(t *testing.T) {
+	text, err := ruleFiles.ReadFile(refusalsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := parseRefusals(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range rules {
+		prog := builtin(name)
+		if prog == nil {
+			t.Errorf("%s: nothing is known about it", name)
+			continue
+		}
+		for _, r := range list {
+			if r.pattern != nil {
+				r.pattern()
+			}
+			for _, o := range append(r.options, r.with...) {
+				if _, ok := prog.options[strings.TrimLeft(o, "-")]; !ok {
+					t.Errorf("%s has no option %s", name, o)
+				}
+			}
+		}
+	}
+	for _, bad := range []string{"program: x\nwhy: y\nhint: z", "program: x\noption: -a\nwhy: y", "program: x\nnonesuch: y"} {
+		if _, err := parseRefusals(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+// Every line of alternatives.txt is a command and a hint.
+func TestAlternativesFile(t *testing.T) {
+	text, err := ruleFiles.ReadFile("rules/alternatives.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(text), "\n"); lines-1 != len(alternatives()) {
+		t.Errorf("%d lines, %d hints", lines-1, len(alternatives()))
+	}
+}

@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // makeTools are the variables whose value make's own rules run.
@@ -29,9 +27,6 @@ func hasPrefixIn(text, list string) bool {
 
 // judgeMake judges targets and variables given to make.
 func (c *command) judgeMake(a *arguments) *finding {
-	if f, ok := a.get("-f", "--file", "--makefile"); ok && harmlessDevice(f.text) {
-		return c.refuseOption("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
-	}
 	if f := c.judgeFromDir(a, "-C", "--directory"); f != nil {
 		return f
 	}
@@ -185,10 +180,7 @@ func fileInFlag(flag string) string {
 	return ""
 }
 
-var buildToolName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
-})
+var buildToolName = lazyRegexp(`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
 
 // judgeBuildTool judges the program that a build is told to use. Behind ccache and
 // its kin stands the one that counts.
@@ -230,10 +222,7 @@ func (c *command) judgeCmake(args []word) *finding {
 	return nil
 }
 
-var cmakeToolVariable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
-})
+var cmakeToolVariable = lazyRegexp(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 
 // judgeCmakeVariable judges -DNAME=value where the value is a program, or what a
 // compiler is told.

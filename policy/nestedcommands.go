@@ -66,7 +66,7 @@ func (c *command) nestedCommands(name string, args []word) *finding {
 	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
 		return c.packageManager(name, args)
 	case "java", "javac":
-		return c.jvm(args)
+		return c.nestedInJava(args)
 	case "ctest":
 		return c.ctest(args)
 	case "mvn":

@@ -2,10 +2,8 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // maxPath is the longest path that systems take.
@@ -39,9 +37,7 @@ func (c *command) path(w word) *finding {
 	return nil
 }
 
-var mktempName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
-})
+var mktempName = lazyRegexp(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
 
 // isTempName knows what mktemp makes in the sandbox, whose /tmp is its own. Only a
 // path that came up at run time counts: nobody can know such a name beforehand.

@@ -7,7 +7,7 @@ import (
 	"hako/run/fault"
 )
 
-//go:embed rules/*.policy rules/alternatives.txt
+//go:embed rules
 var ruleFiles embed.FS
 
 // Profiles lists the names that [Default] knows.

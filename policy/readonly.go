@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -196,7 +195,7 @@ func (r *readOnlyJudge) readsOnly(c *command, name string, a *arguments) bool {
 	case "hostname":
 		return len(a.operands) == 0
 	case "date":
-		return c.refuseSettingClock(a.operands) == nil
+		return c.refuseListed(name, a) == nil
 	case "zcat":
 		return !has("-f", "--force", "-r", "--recursive")
 	case "sed":
@@ -340,19 +339,11 @@ func isSystemPath(text string) bool {
 }
 
 var (
-	awkUnsteady = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
-	})
-	jqUnsteady = sync.OnceValue(
-		func() *regexp.Regexp { return regexp.MustCompile(`\b(now|env|ENV|localtime|strflocaltime)\b`) })
-	gitUnsteady = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
-	})
-	xargsUnsteady = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--max-procs`) })
-	findUnsteady  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
-	})
+	awkUnsteady   = lazyRegexp(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
+	jqUnsteady    = lazyRegexp(`\b(now|env|ENV|localtime|strflocaltime)\b`)
+	gitUnsteady   = lazyRegexp(`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
+	xargsUnsteady = lazyRegexp(`^--max-procs`)
+	findUnsteady  = lazyRegexp(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
 )
 
 func anyMatch(re *regexp.Regexp, args []word) bool {

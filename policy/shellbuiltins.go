@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // judgeTest judges test and [: files after file operators, and names that
@@ -44,8 +42,7 @@ func (c *command) refuseEvaluated(args []word) *finding {
 	return nil
 }
 
-var elementName = sync.OnceValue(
-	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
+var elementName = lazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`)
 
 func (c *command) judgeVariableNames(args []word) *finding {
 	for _, w := range args {
@@ -117,27 +114,6 @@ func (c *command) judgeCd(args []word) *finding {
 	for _, w := range args {
 		if f := c.refuseGitEntry(w); f != nil && c.p.opts.Root != "" {
 			return f
-		}
-	}
-	return nil
-}
-
-// judgeShellOptions allows by list the switches of shopt and set -o: without
-// globskipdots * finds "..", lastpipe and posix change which variables stay.
-func (c *command) judgeShellOptions(name string, a *arguments) *finding {
-	names := a.operands
-	if name == "set" {
-		names = nil
-		for _, o := range a.options {
-			if o.name == "-o" {
-				names = append(names, o.val)
-			}
-		}
-	}
-	for _, w := range names {
-		if w.late || w.text != "" &&
-			!hasWord(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
-			return refusal(name+": "+w.text, "this switch changes how the script is read", "leave it as it is")
 		}
 	}
 	return nil

@@ -3,9 +3,7 @@ package policy
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // judgeDownloads judges the names that files from the web get when none is given.
@@ -40,49 +38,26 @@ func savedAs(address string) (names []string) {
 	return append(names, base)
 }
 
-var curlGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`) })
+var curlGlob = lazyRegexp(`\{[^}]*\}|\[[^\]]*\]`)
 
 // judgeCurl judges what the list can not: values that name files, and addresses.
 func (c *command) judgeCurl(a *arguments) *finding {
-	for _, o := range a.options {
-		v := o.val.text
-		bad := false
-		switch o.name {
-		case "-H", "--header", "-w", "--write-out":
-			bad = strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
-		case "-b", "--cookie":
-			bad = !strings.Contains(v, "=")
-		case "--data-urlencode":
-			bad = strings.Contains(v, "@")
-		case "--request":
-			bad = v != "GET" && v != "HEAD"
-		case "-o", "--output":
-			bad = strings.Contains(v, "#") && !globOff(a) // -o '#1' takes its name out of the address
-		case "--url":
-			if f := c.judgeAddresses([]word{o.val}); f != nil {
-				return f
-			}
-		}
-		if bad {
-			return c.refuseOption(o.name, "it would send data, or read or write a file", "only read from the web")
+	urls := append(valuesOf(a, "--url"), a.operands...)
+	for _, name := range append(valuesOf(a, "-o"), valuesOf(a, "--output")...) {
+		if strings.Contains(name.text, "#") && !a.has("-g", "--globoff") { // -o '#1' takes its name out of the address
+			return c.refuseOption("-o", "it would write a file whose name is in the address", "name the file without #")
 		}
 	}
 	if f := c.judgeFromDir(a, "--output-dir"); f != nil {
 		return f
 	}
-	if _, named := a.get("-J", "--remote-header-name"); named && c.p.opts.Root != "" {
-		return c.refuseOption("-J", whyServerNames, "name the file with -o")
-	}
-	if _, remote := a.get("-O", "--remote-name"); remote {
-		if f := c.judgeDownloads(append(valuesOf(a, "--url"), a.operands...)); f != nil {
+	if a.has("-O", "--remote-name") {
+		if f := c.judgeDownloads(urls); f != nil {
 			return f
 		}
 	}
-	return c.judgeAddresses(a.operands)
+	return c.judgeAddresses(urls)
 }
-
-// whyServerNames is why a download may not get the name that a server gives it.
-const whyServerNames = "the server would choose the name of the file, .envrc too"
 
 // valuesOf returns all values of an option.
 func valuesOf(a *arguments, name string) (all []word) {
@@ -92,11 +67,6 @@ func valuesOf(a *arguments, name string) (all []word) {
 		}
 	}
 	return all
-}
-
-func globOff(a *arguments) bool {
-	_, off := a.get("-g", "--globoff")
-	return off
 }
 
 // judgeAddresses judges the operands of curl and wget: web addresses only.
