@@ -222,7 +222,7 @@ var awkHidden = lazyRegexp(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
 func (c *command) nestedInAwk(args []word) *finding {
 	a := parseLoosely(c.p.find("awk").takes, args)
 	var texts []string
-	_, file := a.get("-f", "--file", "-E", "--exec")
+	file := a.has("-f", "--file", "-E", "--exec")
 	for _, o := range a.options {
 		if o.name == "-e" || o.name == "--source" {
 			texts = append(texts, o.val.text)

@@ -237,7 +237,7 @@ func (w *walker) readsNoFile(words []word) bool {
 	if f != nil || len(a.operands) > 0 {
 		return false
 	}
-	_, cut := a.get("-s", "--separator")
+	cut := a.has("-s", "--separator")
 	return !cut || words[0].text != "tac"
 }
 

@@ -11,12 +11,12 @@ func (c *command) judgeLink(a *arguments) *finding {
 	if f := c.refuseBackup(a, "-S", "--suffix"); f != nil {
 		return f
 	}
-	_, s := a.get("-s", "--symbolic")
+	s := a.has("-s", "--symbolic")
 	if !s || len(a.operands) == 0 {
 		return nil
 	}
 	targets := a.operands[:max(1, len(a.operands)-1)]
-	if _, t := a.get("-t", "--target-directory"); t {
+	if a.has("-t", "--target-directory") {
 		targets = a.operands // ln -s -t DIR names no link at the end
 	}
 	for _, w := range targets {
@@ -118,7 +118,7 @@ func (c *command) judgePatch(a *arguments) *finding {
 	if len(a.operands) > 0 {
 		return nil
 	}
-	_, input := a.get("-i", "--input")
+	input := a.has("-i", "--input")
 	foreign := c.input.kind != inputUnknown && c.input.kind != inputKnown || c.input.file && !c.wrote
 	if input && !c.wrote || !input && foreign {
 		return nil // a patch the script can not have made itself
@@ -249,10 +249,10 @@ func copiedOperands(name string, a *arguments) int {
 	if name != "cp" {
 		return 0
 	}
-	if _, linked := a.get("-l", "--link", "-s", "--symbolic-link"); linked {
+	if a.has("-l", "--link", "-s", "--symbolic-link") {
 		return 0
 	}
-	if _, into := a.get("-t", "--target-directory"); into {
+	if a.has("-t", "--target-directory") {
 		return len(a.operands)
 	}
 	return len(a.operands) - 1

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -20,10 +21,7 @@ func (c *command) judgeGit(args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if f := c.judgeGitWords(sub, a); f != nil {
-		return f
-	}
-	return c.judgeOperands("git "+sub, prog, a)
+	return cmp.Or(c.judgeGitWords(sub, a), c.judgeOperands("git "+sub, prog, a))
 }
 
 // parseGitOptions judges the options before the subcommand. Options such as -c and
@@ -135,18 +133,13 @@ func (c *command) judgeGitRemote(first string, a *arguments) *finding {
 }
 
 func (c *command) judgeFiles(words []word) *finding {
-	for _, w := range words {
-		if f := c.file(w, false); f != nil {
-			return f
-		}
-	}
-	return nil
+	return firstRefusal(words, func(w word) *finding { return c.file(w, false) })
 }
 
 // judgeGitConfig lets the configuration be read, and the name and address of the
 // author be set. Most other settings can name a program to run.
 func (c *command) judgeGitConfig(a *arguments) *finding {
-	_, get := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
+	get := a.has("--get", "--get-all", "--get-regexp", "--list", "-l")
 	ops := a.operands
 	if len(ops) > 0 && (ops[0].text == "get" || ops[0].text == "list") {
 		return nil
@@ -211,10 +204,7 @@ func (c *command) nestedInGit(args []word) *finding {
 		return c.judgeForeach(args[1:])
 	}
 	prog := c.p.find("git " + sub)
-	if f := c.judgeCommandOptions(prog, args[1:]); f != nil {
-		return f
-	}
-	return c.judgeGitNames(sub, parseLoosely(prog.takes, args[1:]))
+	return cmp.Or(c.judgeCommandOptions(prog, args[1:]), c.judgeGitNames(sub, parseLoosely(prog.takes, args[1:])))
 }
 
 // judgeGitNames judges the settings and addresses among a subcommand's words.
@@ -231,7 +221,7 @@ func (c *command) judgeGitNames(sub string, a *arguments) *finding {
 		if len(ops) > 0 && ops[0].text == "set" {
 			ops = ops[1:]
 		}
-		_, reads := a.get("--get", "--get-all", "--get-regexp", "--list", "--unset", "--unset-all")
+		reads := a.has("--get", "--get-all", "--get-regexp", "--list", "--unset", "--unset-all")
 		if len(ops) < 2 || reads || ops[0].late {
 			return nil
 		}

@@ -112,7 +112,7 @@ func showsHidden(name string, a *arguments) bool {
 
 // searchStarts are the operands that say where to look.
 func searchStarts(name string, a *arguments) []word {
-	_, given := a.get("-e", "-f", "--regexp", "--file", "--files")
+	given := a.has("-e", "-f", "--regexp", "--file", "--files")
 	if name == "ls" || given && name != "fd" || len(a.operands) == 0 {
 		return a.operands
 	}
@@ -124,7 +124,7 @@ func mayListPath(name, p string, a *arguments) bool {
 	dir := strings.HasSuffix(p, "/")
 	p = strings.TrimSuffix(p, "/")
 	if name == "ls" {
-		_, deep := a.get("-R", "--recursive")
+		deep := a.has("-R", "--recursive")
 		return deep || p == ".git"
 	}
 	if dir && name != "fd" || name == "fd" && !fdMayFind(p, a) {
@@ -149,7 +149,7 @@ func fdMayFind(p string, a *arguments) bool {
 	if len(a.operands) == 0 {
 		return true
 	}
-	_, glob := a.get("-g", "--glob")
+	glob := a.has("-g", "--glob")
 	re := plainRegexp(a.operands[0].text, false, true)
 	return glob || re == nil || a.operands[0].late || re.MatchString(path.Base(p))
 }

@@ -111,7 +111,7 @@ func judgeUv(c *command, args []word) *finding {
 			c.addDir(o.val)
 		}
 	}
-	_, module := own.get("-m", "--module")
+	module := own.has("-m", "--module")
 	return c.judgeUvRun(rest[m:], module)
 }
 

@@ -196,10 +196,7 @@ func (c *command) judgeBuildTool(where string, words []word) *finding {
 	case buildToolName().MatchString(words[0].text):
 		return nil
 	}
-	if f := c.judgeInner(words); f != nil && f.effect != Allow {
-		return f
-	}
-	return nil
+	return notAllowed(c.judgeInner(words))
 }
 
 // judgeCmake judges cmake -E, which is a box of commands of its own and runs

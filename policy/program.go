@@ -64,10 +64,7 @@ func (c *command) judgeKnownProgram(name string, prog *program, args []word) *fi
 	if f != nil {
 		return f
 	}
-	if f := c.judgeArguments(name, a); f != nil {
-		return f
-	}
-	return c.judgeOperands(name, prog, a)
+	return cmp.Or(c.judgeArguments(name, a), c.judgeOperands(name, prog, a))
 }
 
 func (c *command) judgeOperands(name string, prog *program, a *arguments) *finding {
@@ -80,7 +77,7 @@ func (c *command) judgeOperands(name string, prog *program, a *arguments) *findi
 	case textOperands:
 		return nil
 	case textThenFiles:
-		if _, given := a.get(prog.given...); !given && len(ops) > 0 {
+		if !a.has(prog.given...) && len(ops) > 0 {
 			ops = ops[1:]
 		}
 	}

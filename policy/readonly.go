@@ -155,7 +155,7 @@ func (r *readOnlyJudge) options(c *command, name string, args []word) bool {
 	if f != nil {
 		return false
 	}
-	_, follows := a.get("-f", "-F", "--follow")
+	follows := a.has("-f", "-F", "--follow")
 	return name != "tail" || !follows // it never ends
 }
 
@@ -280,7 +280,7 @@ func gitLists(sub string, a *arguments) bool {
 				return false
 			}
 		}
-		_, list := a.get("-l", "--list")
+		list := a.has("-l", "--list")
 		return first == "" || list
 	case "remote":
 		return first == "" || first == "get-url"
@@ -289,7 +289,7 @@ func gitLists(sub string, a *arguments) bool {
 	case "reflog":
 		return first == "" || first == "show"
 	case "config":
-		_, reads := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
+		reads := a.has("--get", "--get-all", "--get-regexp", "--list", "-l")
 		return reads || first == "get" || first == "list"
 	}
 	return false

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // judgeSed judges sed: its script may not run commands, the files it reads and
 // writes have to be inside the root.
@@ -22,10 +25,7 @@ func (c *command) judgeSed(a *arguments) *finding {
 	}
 	// GNU sed and older ones disagree on a delimiter inside brackets, so the
 	// script has to be harmless in both readings.
-	if f := c.readSed(script.text, true); f != nil {
-		return f
-	}
-	return c.readSed(script.text, false)
+	return cmp.Or(c.readSed(script.text, true), c.readSed(script.text, false))
 }
 
 // sedScript joins the scripts given with -e.

@@ -64,7 +64,7 @@ func (c *command) judgeVariableNames(args []word) *finding {
 }
 
 func (c *command) judgeDeclarations(name string, a *arguments) *finding {
-	_, x := a.get("-x")
+	x := a.has("-x")
 	if x {
 		name = "export"
 	}

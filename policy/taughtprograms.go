@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -159,10 +160,7 @@ func (c *command) judgeTaughtSubcommand(name string, prog *program, args []word)
 		return refusal(name+": "+args[n].text, "nothing is known about this subcommand",
 			"describe it in the file of policy.programs, or use another")
 	}
-	if f := c.judgeTaughtCommands(prog, args[:n]); f != nil {
-		return f
-	}
-	return c.judgeKnownProgram(sub, inner, args[n+1:])
+	return cmp.Or(c.judgeTaughtCommands(prog, args[:n]), c.judgeKnownProgram(sub, inner, args[n+1:]))
 }
 
 // judgeTaughtCommands judges the options of a program whose value is a command.

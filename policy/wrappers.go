@@ -154,7 +154,7 @@ func (c *command) judgeXargsInner(inner []word) *finding {
 // xargs has its own quoting and separators; text that needs them is unknown.
 func (c *command) wordsFromInput(own *arguments, lines bool) []word {
 	unknown := []word{{value: anything, splits: !lines}}
-	_, zero := own.get("-0", "--null")
+	zero := own.has("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
 	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero &&
 		!lines {
