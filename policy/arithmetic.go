@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arithm judges what is nested in an arithmetic expression. The shell also
-// evaluates the values of the variables it names, subscripts and all.
+// arithm judges what is nested in an arithmetic expression. The shell also evaluates the values of its variables,
+// including subscripts.
 func (w *walker) arithm(x syntax.ArithmExpr) {
 	if x == nil {
 		return
@@ -45,7 +45,7 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 	})
 }
 
-// substitutes reports whether a word holds the output of a command.
+// substitutes reports whether a word contains a command substitution.
 func substitutes(word *syntax.Word) bool {
 	if word == nil {
 		return false
@@ -67,7 +67,7 @@ func (w *walker) substitutes(word *syntax.Word) bool {
 	return substitutes(word)
 }
 
-// arrayElement takes a[i] apart, as arithmetic spells it.
+// arrayElement splits a[i] as written in arithmetic.
 func arrayElement(word *syntax.Word) (string, syntax.ArithmExpr) {
 	if len(word.Parts) != 1 {
 		return "", nil
@@ -95,8 +95,7 @@ func (w *walker) evaluateElements(name string) {
 	}
 }
 
-// judgeSubscript judges a subscript: text for an array declared with -A,
-// arithmetic for all others.
+// judgeSubscript judges a subscript: text for an array declared with -A, arithmetic for all others.
 func (w *walker) judgeSubscript(name string, x syntax.ArithmExpr) {
 	if !w.assoc[name] {
 		w.arithm(x)
@@ -111,8 +110,7 @@ func (w *walker) judgeSubscript(name string, x syntax.ArithmExpr) {
 	})
 }
 
-// judgeArithmTarget judges the name that ((PATH=1)) sets. One that an expansion
-// spells is only known at run time.
+// judgeArithmTarget judges the name that ((PATH=1)) sets.
 func (w *walker) judgeArithmTarget(x syntax.ArithmExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok || !w.p.checks.strict {
@@ -141,15 +139,15 @@ func (w *walker) judgeParamSubscript(name string, x syntax.ArithmExpr, v value) 
 	w.refuseEvaluatedText(v.text, "subscript")
 }
 
-// refuseEvaluatedText refuses text that the shell is about to evaluate when evaluating
-// it would run something: 'a[$(touch x)]' as a name or a number.
+// refuseEvaluatedText refuses text that runs a command when the shell evaluates it as a name or a number:
+// 'a[$(touch x)]'.
 func (w *walker) refuseEvaluatedText(text, where string) {
 	if (w.p.checks.strict || w.p.checks.opaque) && runsWhenEvaluated(text) {
 		w.refuse(nil, refusal(where, "evaluating "+shown(text)+" runs the command inside it", "use plain names and numbers"))
 	}
 }
 
-// maxNames bounds how long a chain of names is that stand for one another.
+// maxNames bounds a chain of variables whose values are names of one another.
 const maxNames = 8
 
 // shown is a text for a message, cut short where it is long.
@@ -161,8 +159,8 @@ func shown(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// evaluate judges a value that the shell takes for arithmetic or for a name.
-// A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
+// evaluate judges a value that the shell evaluates as arithmetic or as a name. An unknown value, such as a file
+// name, may be 'a[$(touch x)]'.
 func (w *walker) evaluate(v value, where string, depth int) {
 	if !w.p.checks.strict {
 		if w.p.checks.opaque {
@@ -179,10 +177,8 @@ func (w *walker) evaluate(v value, where string, depth int) {
 	w.evaluateText(v.text, where, depth)
 }
 
-// evaluateText follows the names in a text that the shell evaluates: with
-// X='a[$(touch x)]' and Y=X, ((Y)) runs touch.
-//
-// A name is followed once, however often it comes up: its value is the same.
+// evaluateText judges a text that the shell evaluates, and the values of the names in it: with X='a[$(touch x)]'
+// and Y=X, ((Y)) runs touch. Each name is followed once.
 func (w *walker) evaluateText(text, where string, depth int) {
 	w.cost.spend(costParam + costText*len(text))
 	w.refuseEvaluatedText(text, where)
@@ -198,7 +194,7 @@ func (w *walker) evaluateText(text, where string, depth int) {
 	}
 }
 
-// evaluateName evaluates what a name stands for.
+// evaluateName judges the value of a name in evaluated text.
 func (w *walker) evaluateName(name, where string, depth int) {
 	w.cost.spend(2 * costParam)
 	v, known := w.lookup(name)

@@ -7,8 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxTracked bounds the variables and functions the walk remembers, since
-// every branch copies them.
+// maxTracked bounds the variables and functions that are tracked, since every branch copies them.
 const maxTracked = 256
 
 func (w *walker) set(name string, v value) {
@@ -16,7 +15,7 @@ func (w *walker) set(name string, v value) {
 	w.assignValue(name, v)
 }
 
-// assignValue is set for what is there no more afterwards, or was there before.
+// assignValue is set without the check of control variables, for a value that is restored or removed.
 func (w *walker) assignValue(name string, v value) {
 	array, _, isElement := strings.Cut(name, "[")
 	if isElement || w.fixed[name] {
@@ -34,7 +33,7 @@ func (w *walker) assignValue(name string, v value) {
 	delete(w.sc.arrays, name)
 }
 
-// setChecked judges and notes a variable that is set by other means than x=y.
+// setChecked judges and sets a variable that is set by other means than x=y.
 func (w *walker) setChecked(name string, v value) {
 	if w.p.checks.strict {
 		w.refuse(nil, judgeVariable(name, false))
@@ -42,8 +41,7 @@ func (w *walker) setChecked(name string, v value) {
 	w.set(name, v)
 }
 
-// assign walks a plain assignment. A variable that programs look at is
-// refused, for it may be in the environment already.
+// assign walks a plain assignment. Control variables are refused, since they may be exported already.
 func (w *walker) assign(a *syntax.Assign, exported bool) {
 	v := w.assignedValue(a)
 	if a.Name == nil {
@@ -82,7 +80,7 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 	}
 }
 
-// assignedValue returns the value of an assignment and judges what is nested.
+// assignedValue returns the value of an assignment and judges what is nested in it.
 func (w *walker) assignedValue(a *syntax.Assign) value {
 	if a.Index != nil && a.Name != nil {
 		w.judgeSubscript(a.Name.Value, a.Index)
@@ -138,7 +136,7 @@ func startsMake(words []*syntax.Word) bool {
 	return slices.ContainsFunc(words, func(w *syntax.Word) bool { return hasWord(makePrograms, plainWord(w).text) })
 }
 
-// prefixAssign walks an assignment that goes into one command's environment.
+// prefixAssign walks an assignment before a command, which goes into its environment.
 func (w *walker) prefixAssign(a *syntax.Assign, building bool) {
 	v := w.assignedValue(a)
 	if a.Name != nil {
@@ -154,14 +152,14 @@ func (w *walker) prefixAssign(a *syntax.Assign, building bool) {
 	w.checkZone(a.Name.Value, v)
 }
 
-// checkExported judges what a variable holds that every command after it is given.
+// checkExported judges the value of an exported variable.
 func (w *walker) checkExported(name string, v value) {
 	if w.exports[name] && w.p.checks.strict && !v.late {
 		w.refuse(nil, refuseMakeText(name, v.text))
 	}
 }
 
-// checkZone judges what the variable TZ is set to.
+// checkZone judges the value of TZ.
 func (w *walker) checkZone(name string, v value) {
 	if name == "TZ" && w.p.checks.strict {
 		w.refuse(nil, refuseZoneFile(v.text, v.loose))
@@ -203,7 +201,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 	}
 }
 
-// attributes remembers the names that declare -i and -A change for good.
+// attributes tracks the names declared with -i and -A.
 func (w *walker) attributes(opt string, args []*syntax.Assign) {
 	w.cost.spend(costWord * len(args))
 	for _, a := range args {
@@ -219,7 +217,7 @@ func (w *walker) attributes(opt string, args []*syntax.Assign) {
 	}
 }
 
-// declaresReadonly reports whether declare -r makes its names readonly.
+// declaresReadonly reports whether a declaration has the option -r.
 func (w *walker) declaresReadonly(cmd *syntax.DeclClause) bool {
 	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
@@ -238,7 +236,7 @@ func (w *walker) addTo(set *map[string]bool, name string) {
 	w.cost.spend(costEntry)
 }
 
-// evaluatedIfInteger knows that declare -i evaluates the value.
+// evaluatedIfInteger judges the value of a variable declared with -i, which the shell evaluates.
 func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
 	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
@@ -249,9 +247,8 @@ func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
 	}
 }
 
-// checkDeclaration judges a word of declare and its kin where nobody watches: a
-// list in quotes is expanded, so is a subscript, and a reference is another
-// name for a variable.
+// checkDeclaration judges a word of declare and the like for a runner that never calls Call: the shell expands a
+// list in quotes and a subscript, and a reference is another name for a variable.
 func (w *walker) checkDeclaration(cmd *syntax.DeclClause, a *syntax.Assign) {
 	if !w.p.checks.opaque || a.Value == nil {
 		return
@@ -269,7 +266,7 @@ func (w *walker) checkDeclaration(cmd *syntax.DeclClause, a *syntax.Assign) {
 	w.checkControlVariable(v.text, anything)
 }
 
-// declaresReference reports whether declare makes its names stand for others.
+// declaresReference reports whether a declaration has the option -n.
 func declaresReference(cmd *syntax.DeclClause) bool {
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") {

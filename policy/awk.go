@@ -4,12 +4,11 @@ import (
 	"strings"
 )
 
-// What an awk program may not say anywhere, not even in a string: telling a
-// string from a regular expression is where readers of awk disagree. (Compiled on
-// first use: most runs never see awk.)
+// awkForbidden is refused anywhere in a program, even in a string: implementations of awk disagree on where
+// strings and regular expressions end.
 var awkForbidden = lazyRegexp(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 
-// judgeAwk judges awk: the program may not run commands nor open files by itself.
+// judgeAwk refuses a program that runs commands or opens files.
 func (c *command) judgeAwk(a *arguments) *finding {
 	if len(a.operands) == 0 {
 		return nil
@@ -45,7 +44,7 @@ func (c *command) judgeAwk(a *arguments) *finding {
 	return nil
 }
 
-// An awkReader goes through an awk program token by token.
+// An awkReader splits an awk program into tokens.
 type awkReader struct {
 	s         string
 	i         int
@@ -60,9 +59,9 @@ type awkReader struct {
 	plain bool   // nothing was before it that it adds to
 }
 
-// readAwk refuses pipes and output files. Whether a slash after a closing
-// parenthesis divides depends on grammar, and whether one inside brackets ends
-// the expression on the awk; all readings have to be harmless.
+// readAwk refuses pipes and output files. Whether a slash after a closing parenthesis divides depends on the
+// grammar, and whether one inside brackets ends the expression on the implementation: all readings must be
+// harmless.
 func (c *command) readAwk(r *awkReader) *finding {
 	for r.i < len(r.s) {
 		if f := r.token(c); f != nil {
@@ -117,7 +116,7 @@ func (r *awkReader) next() byte {
 	return 0
 }
 
-// skip goes behind the next unescaped delimiter.
+// skip skips to after the next unescaped delimiter.
 func (r *awkReader) skip(delim byte) {
 	for r.i++; r.i < len(r.s); r.i++ {
 		switch r.s[r.i] {
@@ -130,8 +129,7 @@ func (r *awkReader) skip(delim byte) {
 	}
 }
 
-// regex goes behind a regular expression. The quote in /[/"]/ opens no string
-// for an awk that knows brackets.
+// regex skips a regular expression. In /[/"]/ the quote opens no string for an awk that knows brackets.
 func (r *awkReader) regex() {
 	if !r.brackets {
 		r.skip('/')
@@ -190,9 +188,9 @@ func (r *awkReader) punctuation(b byte) {
 	r.i++
 }
 
-// output judges print > "file": only a plain name in quotes can be checked.
+// output judges print > "file": only a literal name can be checked.
 func (r *awkReader) output(c *command) *finding {
-	if c.frozen {
+	if c.readOnly {
 		return refusal("awk: >", "the program writes a file", "print to the standard output")
 	}
 	rest := strings.TrimLeft(strings.TrimLeft(r.s[r.i:], ">"), " \t")
@@ -213,7 +211,7 @@ func (r *awkReader) output(c *command) *finding {
 		`write to a plain name in quotes, or use a redirection of the shell`)
 }
 
-// awkCall finds calls of system; the text in them if it is plain.
+// awkCall matches calls of system, and the text in them if it is a literal.
 var awkCall = lazyRegexp(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
 
 var awkHidden = lazyRegexp(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
@@ -259,7 +257,7 @@ func (c *command) judgeAwkText(text string) *finding {
 	return nil
 }
 
-// judgeAwkCommand judges a command that an awk program holds as one plain string.
+// judgeAwkCommand judges a command that an awk program runs, if it is a literal.
 func (c *command) judgeAwkCommand(how, text string, plain bool) *finding {
 	if !plain {
 		return refusal("awk: "+how, "the command it runs is put together at run time",
@@ -272,7 +270,7 @@ func (c *command) judgeAwkCommand(how, text string, plain bool) *finding {
 	return f
 }
 
-// pipe judges a pipe of awk: print | "command" and "command" | getline.
+// pipe judges print | "command" and "command" | getline.
 func (r *awkReader) pipe(c *command) *finding {
 	rest := strings.TrimLeft(strings.TrimPrefix(r.s[r.i+1:], "&"), " \t\n")
 	if strings.HasPrefix(rest, "getline") {

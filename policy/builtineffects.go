@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// applyBuiltin notes what a builtin changes for the commands after it.
+// applyBuiltin applies what a builtin changes for the commands after it.
 func (w *walker) applyBuiltin(words []word) {
 	args := words[1:]
 	switch words[0].text {
@@ -46,8 +46,7 @@ func (w *walker) applyBuiltin(words []word) {
 	}
 }
 
-// declareQuoted notes what "declare" and its kin do when quotes hide them from
-// the parser.
+// declareQuoted applies declare and the like where quotes hide the assignment from the parser.
 func (w *walker) declareQuoted(builtin string, args []word) {
 	for _, a := range args {
 		w.cost.spend(costWord + costSource*len(args))
@@ -74,8 +73,7 @@ func (w *walker) declareQuoted(builtin string, args []word) {
 	}
 }
 
-// unset forgets variables and functions. A function that may be gone leaves
-// the program of its name to be judged.
+// unset removes variables and functions. If a function may be removed, the program of its name is judged, too.
 func (w *walker) unset(args []word) {
 	for _, a := range args {
 		w.cost.spend(costEntry * (2 + len(w.sc.funcs)))
@@ -108,8 +106,7 @@ func (w *walker) chdir(args []word) {
 	w.sc.dirs, w.ok = union(w.sc.dirs, ok), ok
 }
 
-// readInto gives the variables of read and mapfile what is known about the
-// text they read.
+// readInto assigns what is known about the input to the variables of read and mapfile.
 func (w *walker) readInto(args []word) {
 	w.cost.spend(costSource*len(w.sc.input.text) + costEntry*len(args))
 	v := anything
@@ -138,8 +135,7 @@ func (w *walker) setArgs(args []word) {
 	w.sc.args = w.positionalArgs(args)
 }
 
-// afterSwitches skips the switches of set: set -f -- a b sets $1 and $2. It
-// reports whether the arguments change.
+// afterSwitches skips the options of set, and reports whether there are arguments: set -f -- a b sets $1 and $2.
 func afterSwitches(args []word) ([]word, bool) {
 	for len(args) > 0 {
 		t := args[0].text

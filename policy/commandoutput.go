@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// outputOf says what is known about a command's standard output.
+// outputOf returns what is known about the standard output of a command.
 func (w *walker) outputOf(words []word) pipeInput {
 	w.cost.spend(costWord + costSource*len(words))
 	unknown := unknownInput
@@ -114,15 +114,15 @@ func (w *walker) outputOf(words []word) pipeInput {
 	return unknown
 }
 
-// listingOutput is the output of a program that lists files. A script that made files
-// may have made 'a /etc/passwd', which is two names to xargs.
+// listingOutput is the output of a program that lists files. If the script created files, a name may be 'a
+// /etc/passwd', which is two names to xargs.
 func (w *walker) listingOutput(args []word) pipeInput {
 	return pipeInput{kind: inputConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"),
 		dashes: w.wrote}
 }
 
-// listsNamesOnly reports whether a listing shows names and numbers alone: --time-style
-// and --printf print what they are given, and ls -l shows where links lead.
+// listsNamesOnly reports whether a listing has only names and numbers: --time-style and --printf print their
+// values, and ls -l prints the targets of links.
 func listsNamesOnly(name string, args []word) bool {
 	for _, a := range args {
 		switch t := a.text; {
@@ -141,7 +141,7 @@ func listsNamesOnly(name string, args []word) bool {
 	return true
 }
 
-// hasOwnFormat reports whether an option makes git print a text of its own.
+// hasOwnFormat reports whether an option makes git print text of the caller's choice.
 func hasOwnFormat(args []word) bool {
 	for _, a := range args {
 		key, text, _ := strings.Cut(a.text, "=")
@@ -157,8 +157,8 @@ func hasOwnFormat(args []word) bool {
 	return false
 }
 
-// mktempOutput is a name such as mktemp makes, or "": it begins with a slash, so that
-// rm "$(mktemp)" gets no option.
+// mktempOutput returns a name such as mktemp prints, or "". It begins with a slash, so that in rm "$(mktemp)" it
+// is not an option.
 func mktempOutput(args []word) string {
 	name := "/tmp/tmp.x"
 	for _, a := range args {
@@ -174,7 +174,7 @@ func mktempOutput(args []word) string {
 	return name
 }
 
-// parentDirs are the directories of absolute paths: that of the root is outside.
+// parentDirs returns the parents of absolute paths: that of the root is outside.
 func parentDirs(args []word) (all []word) {
 	for _, a := range args {
 		if path.IsAbs(a.text) {
@@ -184,7 +184,7 @@ func parentDirs(args []word) (all []word) {
 	return all
 }
 
-// someLines is what is known about a part of a text, when which part is not.
+// someLines is what is known about an unknown part of a text.
 func (w *walker) someLines(f pipeInput) pipeInput {
 	if f.kind != inputKnown {
 		return f
@@ -200,8 +200,8 @@ func (w *walker) someLines(f pipeInput) pipeInput {
 	return confinedInput
 }
 
-// staysInside reports whether no argument can put a path outside the root into the
-// output: date +/etc/passwd prints just that.
+// staysInside reports whether no argument can put a path outside of the root into the output, as date
+// +/etc/passwd does.
 func (w *walker) staysInside(args []word) bool {
 	c := w.newCommand(nil)
 	for _, a := range args {
@@ -220,7 +220,7 @@ func (w *walker) staysInside(args []word) bool {
 	return true
 }
 
-// hasShortOption reports whether a cluster of short options holds one of letters.
+// hasShortOption reports whether a cluster of short options has one of the letters.
 func hasShortOption(args []word, letters string) bool {
 	for _, a := range args {
 		if len(a.text) > 1 && a.text[0] == '-' && (a.text[1] == '-' || strings.ContainsAny(a.text, letters)) {
@@ -230,7 +230,7 @@ func hasShortOption(args []word, letters string) bool {
 	return false
 }
 
-// readsNoFile reports whether a program is given no file: in sort -u 5, 5 is one.
+// readsNoFile reports whether a program is given no file operand: in sort -u 5, 5 is one.
 func (w *walker) readsNoFile(words []word) bool {
 	c := w.newCommand(words)
 	a, f := c.parseArgs(w.p.known(words[0].text), words[1:])
@@ -241,7 +241,7 @@ func (w *walker) readsNoFile(words []word) bool {
 	return !cut || words[0].text != "tac"
 }
 
-// xargsOutput knows xargs grep -l and xargs ls.
+// xargsOutput is the output of xargs grep -l and xargs ls.
 func (w *walker) xargsOutput(args []word) pipeInput {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]
@@ -261,7 +261,7 @@ func (w *walker) xargsOutput(args []word) pipeInput {
 	return unknownInput
 }
 
-// grepOutput knows that grep passes lines on, or names files it was given.
+// grepOutput is the output of grep: lines of its input, or names of its files.
 func (w *walker) grepOutput(args []word) pipeInput {
 	for _, a := range args {
 		if strings.HasPrefix(a.text, "--label") {
@@ -323,8 +323,7 @@ func hasAny(args []word, texts ...string) bool {
 	return false
 }
 
-// operands counts the words that are no options; a number after an option
-// is taken for its value.
+// operands counts the operands; a number after an option counts as its value.
 func operands(args []word) int {
 	n := 0
 	for i, a := range args {
@@ -361,8 +360,7 @@ func echoOutput(args []word) pipeInput {
 	return pipeInput{kind: inputKnown, text: b.String()}
 }
 
-// mayHoldNUL reports whether escapes may spell a zero byte, which ends a text here
-// but not on a pipe.
+// mayHoldNUL reports whether escapes may spell a NUL byte, which ends the text here but not in a pipe.
 func mayHoldNUL(text string) bool {
 	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) ||
 		strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
@@ -379,7 +377,7 @@ func echoEscapesOutput(args []word) pipeInput {
 	return f
 }
 
-// printfOutput works out printf where it only puts strings together.
+// printfOutput evaluates printf with %s, %b and %d.
 func printfOutput(args []word) pipeInput {
 	for _, a := range args {
 		if a.late {
@@ -442,8 +440,7 @@ func printfName(args []word) (word, bool) {
 	return args[1], true
 }
 
-// printsNumber knows commands that print whole numbers or nothing: what they
-// print can be calculated with.
+// printsNumber reports whether a command prints whole numbers or nothing, so that arithmetic may use its output.
 func printsNumber(name string, args []word) bool {
 	switch name {
 	case "stat":
@@ -469,24 +466,23 @@ func printsNumber(name string, args []word) bool {
 	return false
 }
 
-// plainOperands reports whether all words are names that are written out. A name
-// that a pattern finds may be an option, or NR=x, which awk takes for an order.
+// plainOperands reports whether all words are literal names. A name found by a pattern may be an option, or NR=x,
+// which awk evaluates.
 func plainOperands(args []word) bool {
 	return !slices.ContainsFunc(args, func(w word) bool {
 		return w.late || strings.HasPrefix(w.text, "-") || strings.ContainsAny(w.text, "*?[(=")
 	})
 }
 
-// countsLength is a path and a length at its end: nothing else can come out.
+// countsLength matches a jq filter that ends with length, which is always a number.
 var countsLength = lazyRegexp(`^(\.[A-Za-z0-9_.\[\]]*( *\| *[a-z]+)? *\| *)?length$`)
 
-// plainPackages reports whether go list is given packages alone: then it prints
-// their names, and no option makes it print anything else.
+// plainPackages reports whether go list is given packages only, so that it prints their names.
 func plainPackages(args []word) bool {
 	return !slices.ContainsFunc(args, func(w word) bool { return w.late || strings.HasPrefix(w.text, "-") })
 }
 
-// isNumber reports whether a word is a number or stands for one.
+// isNumber reports whether a word is a number.
 func isNumber(w word) bool {
 	return !w.loose && w.text != "" && strings.Trim(w.text, "0123456789") == ""
 }

@@ -6,13 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Declares reports whether a script may leave something in its session by which
-// a script after it means something else than it says: a function, a trap, an
-// option, an open file, a variable that programs or the shell look at. Once one
-// has run, [Policy.ReadOnly] can not speak for those that follow in the session.
+// Declares reports whether a script may leave something in its session that changes the meaning of later scripts:
+// a function, a trap, a shell option, an open file, a variable that controls programs or the shell. After such a
+// script [Policy.ReadOnly] is not valid in the session.
 //
-// What is not understood counts. Where a command stands is not meant: a caller
-// knows the directory.
+// The result is true for whatever is not understood. The working directory does not count: the caller knows it.
 func Declares(file *syntax.File) bool {
 	if file == nil {
 		return true
@@ -53,14 +51,13 @@ func declares(n syntax.Node) bool {
 	return false
 }
 
-// setsControlName reports whether arithmetic is about a variable that is looked at,
-// which it may change.
+// setsControlName reports whether arithmetic may change a control variable.
 func setsControlName(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return ok && isControlName(w.Lit())
 }
 
-// commandDeclares judges a simple command by its words.
+// commandDeclares judges a simple command.
 func commandDeclares(args []*syntax.Word) bool {
 	name := plainWord(args[0])
 	if name.late {
@@ -88,6 +85,6 @@ func commandDeclares(args []*syntax.Word) bool {
 	return hasWord(wordList("declaring-commands"), name.text)
 }
 
-// isControlName reports whether a variable may be one that programs or the shell look
-// at. By custom those have capital letters.
+// isControlName reports whether a variable may control programs or the shell. By convention those have capital
+// letters.
 func isControlName(name string) bool { return strings.ToLower(name) != name }

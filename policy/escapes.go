@@ -26,7 +26,7 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// unescapeQuoted removes the backslashes that mean something in "…".
+// unescapeQuoted removes the backslashes that are special in double quotes.
 func unescapeQuoted(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
@@ -90,8 +90,7 @@ func ansiC(s string) string {
 	return string(b)
 }
 
-// appendCode reads up to digits digits after s[i] and returns the index of the
-// last one.
+// appendCode decodes up to so many digits after s[i] and returns the index of the last one.
 func appendCode(b *[]byte, s string, i, base, digits int, isRune bool) int {
 	j := i + 1
 	for j < len(s) && j-i <= digits {
@@ -112,8 +111,7 @@ func appendCode(b *[]byte, s string, i, base, digits int, isRune bool) int {
 	return j - 1
 }
 
-// plainWord is the text of a word that stands for itself. One that the shell
-// expands is late: it may become several, and options among them.
+// plainWord returns the text of a word without expansions. Any other word is late.
 func plainWord(src *syntax.Word) word {
 	var text strings.Builder
 	for i, part := range src.Parts {
@@ -140,7 +138,7 @@ func plainWord(src *syntax.Word) word {
 	return word{value: value{text: text.String()}, src: src}
 }
 
-// expandable reports whether the shell makes something else of unquoted text.
+// expandable reports whether the shell performs pathname or brace expansion on unquoted text.
 func expandable(text string) bool {
 	return text != "[" && strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "*?[{")
 }

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word is one word of a command as far as it is known before it runs.
+// A word is one word of a command, as far as it is known before the script runs.
 type word struct {
 	value
 	src    *syntax.Word
@@ -15,7 +15,7 @@ type word struct {
 	splits bool   // of a late word, it may become several words, or none
 }
 
-// literal is a word that stands for itself.
+// literal returns a word that stands for itself.
 func literal(text string) word { return word{value: value{text: text}} }
 
 func literals(texts ...string) []word {
@@ -29,7 +29,7 @@ func literals(texts ...string) []word {
 // with returns the word with another text, such as a part of it.
 func (w word) with(text string) word { return word{value: value{text, w.late, w.loose}, src: w.src} }
 
-// String returns the word for people: as written where it is not known.
+// String returns the word as it is shown: late words as written.
 func (w word) String() string {
 	if !w.late || w.src == nil {
 		return w.text
@@ -41,8 +41,7 @@ func (w word) String() string {
 	return b.String()
 }
 
-// insideName stands for a part that is unknown but names something inside the
-// root, so that "$f/../.." is still seen to leave it.
+// insideName stands for an unknown name inside the root, so that "$f/../.." is seen to leave it.
 const insideName = "x"
 
 // maxFields bounds the words one word may become by brace expansion.
@@ -106,7 +105,7 @@ func (f *fieldList) addSplit(v value) {
 	}
 }
 
-// fields returns the words that w expands to, and judges what is inside it.
+// fields returns the words that src expands to, and judges what is nested in it.
 func (w *walker) fields(src *syntax.Word) []word {
 	if len(src.Parts) == 1 {
 		if lit, ok := src.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
@@ -135,7 +134,7 @@ func (w *walker) fields(src *syntax.Word) []word {
 	return out
 }
 
-// appendFields is fields for all words of a command.
+// appendFields appends the fields of all words of a command.
 func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
 	w.cost.spend(costWord * len(words))
 	for _, src := range words {
@@ -154,8 +153,8 @@ func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
 	return out
 }
 
-// expandUnsplit returns a word that the shell does not split: an assigned value, a
-// redirection's target, a here-document.
+// expandUnsplit expands a word that the shell does not split: an assigned value, the target of a redirection, a
+// here-document.
 func (w *walker) expandUnsplit(src *syntax.Word) value {
 	if src == nil {
 		return value{}
@@ -176,8 +175,7 @@ func plain(s string) bool {
 	return true
 }
 
-// maxBraces bounds the braces of one word: the time to tell which belong
-// together grows with the square of their number.
+// maxBraces bounds the braces of one word: matching them takes quadratic time.
 const maxBraces = 1000
 
 // braces counts the open braces of a word.
@@ -191,8 +189,7 @@ func braces(src *syntax.Word) int {
 	return n
 }
 
-// braces multiplies out the brace expansions of a word. A sequence such as
-// {1..9} spells only numbers and letters and counts as one unknown name.
+// braces performs brace expansion. A sequence such as {1..9} counts as one unknown name.
 func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 	all := []*syntax.Word{{}}
 	for _, part := range src.Parts {
@@ -227,7 +224,7 @@ func (w *walker) joinWords(a, b *syntax.Word) *syntax.Word {
 	return &syntax.Word{Parts: append(append(parts, a.Parts...), b.Parts...)}
 }
 
-// addParts adds the parts of a word; whole says that nothing is split.
+// addParts adds the parts of a word; whole prevents word splitting.
 func (w *walker) addParts(f *fieldList, parts []syntax.WordPart, whole bool) {
 	add := f.addSplit
 	if whole {
@@ -285,8 +282,7 @@ func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
 	}
 }
 
-// addArgs adds "$@" and "${a[@]}" where they are known: each element is a
-// word of its own.
+// addArgs adds the elements of "$@" and "${a[@]}", each as a word, if they are known.
 func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
 	all := w.elementsOf(part)
 	if all == nil {
@@ -305,7 +301,7 @@ func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
 	return true
 }
 
-// isManyWords reports whether a part is several words even in quotes: "$@".
+// isManyWords reports whether a part expands to several words even in quotes: "$@".
 func isManyWords(part *syntax.ParamExp) bool {
 	if part.Param != nil && part.Param.Value == "@" || part.Names != 0 {
 		return true
@@ -314,7 +310,7 @@ func isManyWords(part *syntax.ParamExp) bool {
 	return ok && index.Lit() == "@"
 }
 
-// elementsOf returns what "$@" or "${a[@]}" stands for, or nil if unknown.
+// elementsOf returns the elements of "$@" or "${a[@]}", nil if unknown.
 func (w *walker) elementsOf(part *syntax.ParamExp) []value {
 	if part.Param == nil {
 		return nil
@@ -329,7 +325,7 @@ func (w *walker) elementsOf(part *syntax.ParamExp) []value {
 	return w.sc.arrays[part.Param.Value]
 }
 
-// tilde spells out ~ and its kin. Other people's homes are outside.
+// tilde expands ~ and ~+. Other home directories are outside of the root.
 func (w *walker) tilde(lit string) string {
 	who, rest, slash := strings.Cut(lit, "/")
 	if slash {

@@ -2,9 +2,8 @@ package policy
 
 import "strings"
 
-// sameMode reports whether a file mode grants what the rule's mode grants: 777,
-// 0777, a+rwx, ugo=rwx and u+rwx,g+rwx,o+rwx are one mode in five spellings. A
-// word that is no mode is compared as text.
+// sameMode reports whether a file mode grants what the rule's mode grants: 777, 0777, a+rwx, ugo=rwx and
+// u+rwx,g+rwx,o+rwx are the same mode. A word that is not a mode is compared as text.
 func sameMode(mode, want string) bool {
 	if mode == want {
 		return true
@@ -14,8 +13,7 @@ func sameMode(mode, want string) bool {
 	return ok && isMode && got&0o777 == wanted&0o777
 }
 
-// modeWords returns the mode that chmod is given: all its words such as -w,
-// which are no options, or else its first operand.
+// modeWords returns the mode in the arguments of chmod: all words such as -w, or else the first operand.
 func modeWords(args []string) string {
 	var dashed []string
 	for i, a := range args {
@@ -35,8 +33,7 @@ func modeWords(args []string) string {
 	return strings.Join(dashed, ",")
 }
 
-// parseMode reads an octal or symbolic file mode. A symbolic mode is read as
-// if it changed a file that has no permissions at all.
+// parseMode parses an octal or symbolic file mode. A symbolic mode is applied to a file without permissions.
 func parseMode(s string) (mode int, ok bool) {
 	if s == "" || len(s) > 64 {
 		return 0, false
@@ -57,7 +54,7 @@ func parseMode(s string) (mode int, ok bool) {
 	return mode, true
 }
 
-// parseClause reads u=rwx, or go=u, which copies what the file may have by then.
+// parseClause parses u=rwx, or go=u, which copies permissions.
 func parseClause(s string, have int) (bits int, ok bool) {
 	at := strings.IndexAny(s, "+-=")
 	if at < 0 {

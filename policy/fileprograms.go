@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// judgeLink judges ln. A symbolic link is read from where it lies, so a target
-// that climbs may lead out even if it does not from here.
+// judgeLink judges ln. The target of a symbolic link is relative to the link, so one with .. may lead out of the
+// root.
 func (c *command) judgeLink(a *arguments) *finding {
 	if f := c.refuseBackup(a, "-S", "--suffix"); f != nil {
 		return f
@@ -27,8 +27,7 @@ func (c *command) judgeLink(a *arguments) *finding {
 	return c.refuseTempTargets(targets)
 }
 
-// refuseTempTargets refuses links to temporary files: outside of the sandbox they lead to
-// somebody else's.
+// refuseTempTargets refuses links to temporary files: outside of the sandbox they lead elsewhere.
 func (c *command) refuseTempTargets(targets []word) *finding {
 	for _, w := range targets {
 		if isTempName(w.text) {
@@ -38,7 +37,7 @@ func (c *command) refuseTempTargets(targets []word) *finding {
 	return nil
 }
 
-// refuseSetuid refuses set-user-id and its kin.
+// refuseSetuid refuses modes with the set-user-ID or set-group-ID bit.
 func (c *command) refuseSetuid(args []word) *finding {
 	if len(args) == 0 {
 		return nil
@@ -51,8 +50,7 @@ func (c *command) refuseSetuid(args []word) *finding {
 	return nil
 }
 
-// judgeTar judges what the list can not: the old bundle without a dash is sorted
-// again, and an archive on another machine would be fetched with rsh.
+// judgeTar judges what the list of options cannot express, such as options without a dash.
 func (c *command) judgeTar(a *arguments) *finding {
 	if m, ok := a.get("--mtime"); ok && m.text != "" && (m.text[0] == '/' || m.text[0] == '.') {
 		if f := c.file(m, false); f != nil {
@@ -75,8 +73,7 @@ func (c *command) judgeTar(a *arguments) *finding {
 	return nil
 }
 
-// parseOldTar reads "tar xzf a.tar": the values of the bundle's letters follow it
-// in order.
+// parseOldTar parses "tar xzf a.tar": the values of the letters follow in order.
 func (c *command) parseOldTar(prog *program, args []word) ([]word, *finding) {
 	rest := args[1:]
 	for _, letter := range args[0].text[1:] {
@@ -104,7 +101,7 @@ func (c *command) parseOldTar(prog *program, args []word) ([]word, *finding) {
 	return b.operands, nil
 }
 
-// judgeCsplit puts its suffix behind the prefix: -b '/../../x%d' is a path too.
+// judgeCsplit judges the prefix of the pieces.
 func (c *command) judgeCsplit(a *arguments) *finding {
 	a.operands = a.operands[:min(1, len(a.operands))] // the rest are patterns
 	if prefix, ok := a.get("-f", "--prefix"); ok {
@@ -113,7 +110,7 @@ func (c *command) judgeCsplit(a *arguments) *finding {
 	return nil
 }
 
-// judgePatch writes what its input names, .git/hooks too, unless a file is given.
+// judgePatch refuses a patch that the script may have written, unless a file is given: it may name .git/hooks.
 func (c *command) judgePatch(a *arguments) *finding {
 	if len(a.operands) > 0 {
 		return nil
@@ -121,7 +118,7 @@ func (c *command) judgePatch(a *arguments) *finding {
 	input := a.has("-i", "--input")
 	foreign := c.input.kind != inputUnknown && c.input.kind != inputKnown || c.input.file && !c.wrote
 	if input && !c.wrote || !input && foreign {
-		return nil // a patch the script can not have made itself
+		return nil // a patch the script cannot have made itself
 	}
 	if !input && c.input.kind == inputKnown && !mentionsProtected(c.input.text) {
 		return nil
@@ -130,10 +127,7 @@ func (c *command) judgePatch(a *arguments) *finding {
 		"name the file to patch as an operand, or use git apply")
 }
 
-// Programs put names together: a suffix behind a name, or a name without its
-// suffix. What comes out is a name too, and .git may be what comes out.
-
-// withoutPackSuffix is the name that a packed file gets when it is unpacked.
+// withoutPackSuffix returns the name of a compressed file after decompression: gunzip .git.gz creates .git.
 func withoutPackSuffix(name string) string {
 	for s := range strings.FieldsSeq(wordList("packed-suffixes")) {
 		if rest, ok := strings.CutSuffix(strings.ToLower(name), s); ok {
@@ -143,8 +137,7 @@ func withoutPackSuffix(name string) string {
 	return name
 }
 
-// refuseBackup judges where cp, mv, ln and sed -i put the old file: behind its name
-// comes a suffix, and .gi with t is .git.
+// refuseBackup judges the backup files of cp, mv, ln and sed -i: .gi with the suffix t is .git.
 func (c *command) refuseBackup(a *arguments, names ...string) *finding {
 	suffix, ok := a.get(names...)
 	if !ok || suffix.text == "" && !suffix.late {
@@ -162,7 +155,7 @@ func (c *command) refuseBackup(a *arguments, names ...string) *finding {
 	return nil
 }
 
-// refusePieces judges the names that split and csplit count up: .gia, .gib … .git.
+// refusePieces judges the names that split and csplit generate: .gia, .gib … .git.
 func (c *command) refusePieces(prefix word) *finding {
 	base := strings.ToLower(path.Base(prefix.text))
 	if strings.HasSuffix(prefix.text, "/") || prefix.text == "" {
@@ -185,8 +178,7 @@ func (c *command) judgeSplit(a *arguments) *finding {
 	return c.refusePieces(a.operands[1])
 }
 
-// zipOperands are the operands of zip without the patterns behind -x and -i, which
-// name what is left out or taken along of what the others name.
+// zipOperands returns the operands of zip without the patterns behind -x and -i.
 func (c *command) zipOperands() (files []word) {
 	pattern, ended := false, false
 	for _, w := range c.words[1:] {
@@ -206,8 +198,8 @@ func (c *command) zipOperands() (files []word) {
 	return files
 }
 
-// judgeFromDir judges files and operands from the directory an option goes to as
-// well: in d, tar -C .. ../x is a file outside the root.
+// judgeFromDir judges files and operands also from the directory of an option: in d, tar -C .. ../x is outside of
+// the root.
 func (c *command) judgeFromDir(a *arguments, names ...string) *finding {
 	moved := false
 	for _, o := range a.options {
@@ -226,14 +218,14 @@ func (c *command) judgeFromDir(a *arguments, names ...string) *finding {
 	return nil
 }
 
-// addDir notes that some words are read in another directory.
+// addDir adds a directory that some words are relative to.
 func (c *command) addDir(w word) {
 	here := c.dirs
 	c.changeTo(w)
 	c.dirs = union(here, c.dirs)
 }
 
-// judgeCopied judges what cp takes a copy of. What is git's stays where it is.
+// judgeCopied judges a file that cp reads. Files in .git are not copied.
 func (c *command) judgeCopied(w word) *finding {
 	f := c.file(w, false)
 	if f == nil && c.p.opts.Root != "" {
@@ -244,7 +236,7 @@ func (c *command) judgeCopied(w word) *finding {
 	return f
 }
 
-// copiedOperands is how many operands are what cp copies, not where to.
+// copiedOperands returns how many operands are sources of cp.
 func copiedOperands(name string, a *arguments) int {
 	if name != "cp" {
 		return 0

@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// judgeFind judges a find expression word by word.
+// judgeFind judges a find expression.
 func judgeFind(c *command, args []word) *finding {
 	strict := c.p.checks.strict
 	if f := c.judgeLateFind(args); f != nil {
@@ -77,8 +77,7 @@ func (c *command) judgeStart(w word) *finding {
 	return c.file(w, false)
 }
 
-// findTests are the parts of a find expression that only look, with the
-// number of words each takes. '@' marks those that name a file.
+// findTests are the parts of a find expression that only read.
 func findTests() options { return wrapping("find").tests }
 
 // findTakes returns how many words follow a test.
@@ -89,7 +88,7 @@ func findTakes(test string) int {
 	return 1
 }
 
-// judgeFindTest judges the value of one test and returns how many words it took.
+// judgeFindTest judges the value of a test and returns how many words it took.
 func (c *command) judgeFindTest(test string, rest []word) (int, *finding) {
 	kind := findTests()[test]
 	if kind == 0 || len(rest) == 0 {
@@ -101,8 +100,7 @@ func (c *command) judgeFindTest(test string, rest []word) (int, *finding) {
 	return 1, nil
 }
 
-// judgeFindExec judges the command between -exec and its end. What it is given is
-// as good, or as bad, as the name found.
+// judgeFindExec judges the command behind -exec with the found name in place of {}.
 func (c *command) judgeFindExec(action, found string, rest []word) (int, *finding) {
 	if c.p.checks.strict && action != "-exec" {
 		if f := c.refuseOption(action, "it runs commands in other directories, or asks at a terminal that is not there",
@@ -145,9 +143,8 @@ func findEnd(rest []word) int {
 	return end
 }
 
-// judgeLateFind refuses late words that may make find run something else: one that
-// becomes -exec runs the word behind it, unless that is an option, which names
-// no program; one that becomes ; ends the command before its time.
+// judgeLateFind refuses late words that may make find run something else: one that becomes -exec runs the word
+// behind it, unless that is an option; one that becomes ; ends the command early.
 func (c *command) judgeLateFind(args []word) *finding {
 	if !c.p.checks.opaque {
 		return nil
@@ -181,7 +178,7 @@ func (c *command) judgeLateFind(args []word) *finding {
 	return nil
 }
 
-// judgeLateFindExec is weighFind for the words behind -exec, and how many they are.
+// judgeLateFindExec is judgeLateFind for the words behind -exec, and returns how many they are.
 func judgeLateFindExec(rest []word) (int, *finding) {
 	end := findEnd(rest)
 	var late *word

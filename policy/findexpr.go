@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// truth is what is known about a part of an expression.
+// truth is the value of an expression in three-valued logic.
 type truth uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	yes
 )
 
-// A search is find's expression held against one path.
+// A search evaluates a find expression for one path.
 type search struct {
 	words []word // the expression
 	at    int
@@ -35,10 +35,10 @@ type search struct {
 	given  map[int]bool // the commands that may be given it, by where their words begin
 }
 
-// maxTried bounds the words that are tried out; a longer search may come anywhere.
+// maxTried bounds the words of an expression that is evaluated; a longer one may find anything.
 const maxTried = 500
 
-// searchGit tries out where a find comes to.
+// searchGit evaluates which paths in .git a find may reach.
 func (c *command) searchGit(args []word) found {
 	var all found
 	if len(args) > maxTried {
@@ -83,8 +83,8 @@ func (c *command) searchGitFrom(start string, args []word, n int, all *found) {
 	}
 }
 
-// searchCost is what it costs to hold an expression against one path. With
-// -prune the directories above are tried, too.
+// searchCost is the cost of evaluating an expression for one path. With -prune its parent directories are
+// evaluated, too.
 func searchCost(words []word) int {
 	cost := costPath
 	for _, w := range words {
@@ -96,8 +96,7 @@ func searchCost(words []word) int {
 	return cost
 }
 
-// comesTo evaluates the expression for a path, unless find stops at a directory
-// above it.
+// comesTo evaluates the expression for a path, unless find prunes a directory above it.
 func (s *search) comesTo(start, p string) bool {
 	parts := strings.Split(strings.TrimSuffix(p, "/"), "/")
 	if most, ok := s.number("-maxdepth"); ok && len(parts) > most {
@@ -122,7 +121,7 @@ func (s *search) try(p string, dir bool) {
 	s.shown = s.shown || !s.acts && t != no
 }
 
-// number returns the value of an option that counts for the whole search.
+// number returns the value of a global option.
 func (s *search) number(option string) (int, bool) {
 	for i, w := range s.words {
 		if w.text == option && i+1 < len(s.words) {
@@ -140,7 +139,7 @@ func (s *search) peek() string {
 	return ""
 }
 
-// take goes on behind the next word if it is one of a list.
+// take skips the next word if it is one of a list.
 func (s *search) take(list string) bool {
 	ok := hasWord(list, s.peek())
 	if ok {
@@ -149,8 +148,7 @@ func (s *search) take(list string) bool {
 	return ok
 }
 
-// list, either, both and one follow find's grammar. on tells whether the part is
-// evaluated at all.
+// list, either, both and one are the rules of find's grammar. on is whether the part is evaluated.
 func (s *search) list(on truth) truth {
 	t := s.either(on)
 	for s.take(" , ") {
@@ -200,7 +198,7 @@ func (s *search) one(on truth) truth {
 	return s.primary(name, value, on)
 }
 
-// command notes that a command may be given the path.
+// command records that a command may be given the path.
 func (s *search) command(on truth) truth {
 	s.acts = true
 	if on != no {
@@ -252,8 +250,7 @@ func (s *search) isType(value word) truth {
 	return no
 }
 
-// matches holds a pattern against a text. That *.json is also the end of a name
-// among otherPaths does not mean that it was asked for.
+// matches matches a text with a pattern. A pattern such as *.json does not ask for the names of otherPaths.
 func (s *search) matches(text string, pattern word, fold bool) truth {
 	p := pattern.text
 	if pattern.late {
@@ -288,8 +285,7 @@ func (s *search) matchesRegexp(pattern word, fold bool) truth {
 	return no
 }
 
-// regexp returns an expression that has to match as a whole, or nil where it is
-// not understood.
+// regexp returns an anchored expression, nil if it is not understood.
 func (s *search) regexp(text string, fold bool) *regexp.Regexp {
 	key := text
 	if fold {

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// callFunction walks a function's body with the arguments of this call.
+// callFunction walks the body of a function with the arguments of a call.
 func (w *walker) callFunction(f *fn, words []word) {
 	f.called = true
 	w.cost.spend(costStmt + costSource*len(w.stack))
@@ -42,27 +42,26 @@ func (w *walker) callFunction(f *fn, words []word) {
 	w.ok = nil
 }
 
-// positionalArgs are the positional parameters that words become.
+// positionalArgs returns words as positional parameters.
 func (w *walker) positionalArgs(words []word) []value {
 	w.cost.spend(costWord * len(words))
 	args := make([]value, len(words))
 	for i, a := range words {
 		if a.splits && w.p.checks.opaque {
-			return unknownArgs() // f $x: which is the second nobody knows
+			return unknownArgs() // f $x: the number of words is unknown
 		}
 		args[i] = a.value
 	}
 	return args
 }
 
-// A localName is what a name meant before it was made local.
+// A localName is the value of a variable before it was made local.
 type localName struct {
 	before value
 	set    bool
 }
 
-// saveLocal remembers a name that local or declare hides until the function
-// ends. Only what stands at the top of the body is sure to run.
+// saveLocal saves the value of a name that local or declare hides until the function returns.
 func (w *walker) saveLocal(name string) {
 	if _, known := w.locals[name]; known || w.locals == nil {
 		return
@@ -71,8 +70,8 @@ func (w *walker) saveLocal(name string) {
 	w.locals[name] = localName{v, ok}
 }
 
-// restoreLocals gives local names back what they held: X=../x; f; cat $X reads
-// what it read before, whatever f did to its own X.
+// restoreLocals restores the values of local names when a function returns. A declaration that may not have run
+// makes the value unknown.
 func (w *walker) restoreLocals(body *syntax.Stmt) {
 	if len(w.locals) == 0 {
 		return
@@ -93,7 +92,7 @@ func (w *walker) restoreLocals(body *syntax.Stmt) {
 	}
 }
 
-// alwaysLocal are the names that a body makes local whatever happens.
+// alwaysLocal returns the names that a function body declares unconditionally.
 func alwaysLocal(body *syntax.Stmt) map[string]bool {
 	out := make(map[string]bool)
 	block, ok := body.Cmd.(*syntax.Block)
@@ -112,7 +111,7 @@ func alwaysLocal(body *syntax.Stmt) map[string]bool {
 	return out
 }
 
-// allNumbers knows the recursion that counts: fact $(($1-1)).
+// allNumbers recognizes the arguments of a counting recursion: fact $(($1-1)).
 func allNumbers(args []value) bool {
 	for _, v := range args {
 		if v.loose || v.text == "" || strings.Trim(v.text, "0123456789") != "" {
@@ -122,7 +121,7 @@ func allNumbers(args []value) bool {
 	return true
 }
 
-// unknownArgs stand for arguments that nothing is known about.
+// unknownArgs returns unknown positional parameters.
 func unknownArgs() []value {
 	args := make([]value, 9)
 	for i := range args {
@@ -131,8 +130,8 @@ func unknownArgs() []value {
 	return args
 }
 
-// chargeArgs counts what a call hands on: functions that double "$@" and call
-// one another would make millions of words out of a few.
+// chargeArgs bounds the arguments of calls: functions that double "$@" and call one another would make millions
+// of words.
 func (w *walker) chargeArgs(args []value) bool {
 	cost := 16 * len(args)
 	for _, v := range args {
@@ -163,7 +162,7 @@ func (w *walker) defineFunction(cmd *syntax.FuncDecl) {
 	w.declared = append(w.declared, f)
 }
 
-// walkUncalled walks the functions nobody called: a later script might.
+// walkUncalled walks the functions that were not called: a later script may call them.
 func (w *walker) walkUncalled() {
 	for i := 0; i < len(w.declared); i++ {
 		if f := w.declared[i]; !f.called {
@@ -174,7 +173,7 @@ func (w *walker) walkUncalled() {
 	}
 }
 
-// A fn is a function the script defines.
+// A fn is a function of the script.
 type fn struct {
 	body   *syntax.Stmt
 	maybe  bool // defined on some paths only

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// judgeGit judges git: the options before the subcommand by list, then the
-// subcommand's own, then addresses and names.
+// judgeGit judges the options before the subcommand, those of the subcommand, then addresses and names.
 func (c *command) judgeGit(args []word) *finding {
 	args, f := c.parseGitOptions(args)
 	if f != nil || len(args) == 0 {
@@ -24,8 +23,8 @@ func (c *command) judgeGit(args []word) *finding {
 	return cmp.Or(c.judgeGitWords(sub, a), c.judgeOperands("git "+sub, prog, a))
 }
 
-// parseGitOptions judges the options before the subcommand. Options such as -c and
-// --exec-path make git run other programs and are not on the list.
+// parseGitOptions judges the options before the subcommand. Options such as -c and --exec-path, which make git
+// run other programs, are not on the list.
 func (c *command) parseGitOptions(args []word) ([]word, *finding) {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		switch args[0].text {
@@ -50,7 +49,7 @@ func (c *command) parseGitOptions(args []word) ([]word, *finding) {
 	return args, nil
 }
 
-// changeTo notes that the command runs in another directory.
+// changeTo makes the command run in another directory.
 func (c *command) changeTo(w word) {
 	if w.late {
 		c.dirs = nil
@@ -68,7 +67,7 @@ func (c *command) changeTo(w word) {
 	c.dirs = out
 }
 
-// judgeGitWords judges what lists can not say about a subcommand.
+// judgeGitWords judges what the list of options cannot express about a subcommand.
 func (c *command) judgeGitWords(sub string, a *arguments) *finding {
 	for _, w := range a.operands {
 		if strings.Contains(w.text, "::") && sub != "grep" && sub != "commit" && sub != "log" {
@@ -114,8 +113,7 @@ func (c *command) judgeGitWords(sub string, a *arguments) *finding {
 	return nil
 }
 
-// judgeGitRemote judges git remote. Its list of names is here; what a remote has is
-// not, and git remote show asks it, unless it is told not to.
+// judgeGitRemote judges git remote. git remote show connects to the remote, unless -n is given.
 func (c *command) judgeGitRemote(first string, a *arguments) *finding {
 	switch first {
 	case "update", "prune":
@@ -136,8 +134,8 @@ func (c *command) judgeFiles(words []word) *finding {
 	return firstRefusal(words, func(w word) *finding { return c.file(w, false) })
 }
 
-// judgeGitConfig lets the configuration be read, and the name and address of the
-// author be set. Most other settings can name a program to run.
+// judgeGitConfig allows reading the configuration, and setting the author. Most other settings can name a program
+// to run.
 func (c *command) judgeGitConfig(a *arguments) *finding {
 	get := a.has("--get", "--get-all", "--get-regexp", "--list", "-l")
 	ops := a.operands
@@ -163,7 +161,7 @@ func (c *command) judgeGitConfig(a *arguments) *finding {
 		"only user.name, user.email and a few plain settings can be set")
 }
 
-// judgeGitAddress judges where git would talk to.
+// judgeGitAddress judges the address that git would connect to.
 func (c *command) judgeGitAddress(sub string, ops []word) *finding {
 	for i, w := range ops {
 		t := w.text
@@ -183,8 +181,7 @@ func (c *command) judgeGitAddress(sub string, ops []word) *finding {
 	return nil
 }
 
-// nestedInGit judges the commands that git is told to run: in settings, in options,
-// by bisect run and submodule foreach.
+// nestedInGit judges the commands that git runs: in settings, in options, by bisect run and submodule foreach.
 func (c *command) nestedInGit(args []word) *finding {
 	args, f := c.judgeGitSettings(args)
 	if f != nil || len(args) == 0 {
@@ -207,7 +204,7 @@ func (c *command) nestedInGit(args []word) *finding {
 	return cmp.Or(c.judgeCommandOptions(prog, args[1:]), c.judgeGitNames(sub, parseLoosely(prog.takes, args[1:])))
 }
 
-// judgeGitNames judges the settings and addresses among a subcommand's words.
+// judgeGitNames judges the settings and addresses in the arguments of a subcommand.
 func (c *command) judgeGitNames(sub string, a *arguments) *finding {
 	for _, o := range a.options {
 		if sub == "clone" && (o.name == "-c" || o.name == "--config") {
@@ -313,8 +310,7 @@ func (c *command) judgeGitValue(key string, val word) *finding {
 	return f
 }
 
-// judgeForeach judges what submodule foreach runs: one word is shell text, several
-// are a command.
+// judgeForeach judges the command of submodule foreach: one word is shell text, several are a command.
 func (c *command) judgeForeach(args []word) *finding {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]

@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// A search that begins where a repository may be finds .git too, and what is done
-// to all that it finds is done to git's settings and hooks. Whether it comes there
-// is tried out: the expression is held against paths that are in every repository.
+// A search in the directory of a repository also finds .git, and what is done to the found files is done to the settings
+// and hooks of git. To know whether it does, the expression is evaluated for paths that are in every repository.
 
-// gitPaths stand for what is in .git; those with a slash at the end are directories.
+// gitPaths are paths in every .git; those that end with a slash are directories.
 var gitPaths = sync.OnceValue(func() []string {
 	paths := strings.Fields(wordList("git-paths"))
 	for hook := range strings.FieldsSeq(wordList("git-hooks")) {
@@ -21,11 +20,10 @@ var gitPaths = sync.OnceValue(func() []string {
 	return paths
 })
 
-// otherPaths are guarded too, but a search that merely takes everything along is
-// not after them: only one that asks for their names counts.
+// otherPaths are protected, too, but only count if a search asks for their names.
 func otherPaths() []string { return strings.Fields(wordList("other-paths")) }
 
-// found is what a find may come upon in .git.
+// found is what a find may reach in .git.
 type found struct {
 	shown string         // the paths it may print, one a line
 	given map[int]string // one path for each command that may be given one, by where its words begin
@@ -41,8 +39,7 @@ func foundAnywhere(args []word) found {
 	return all
 }
 
-// mayHoldGit reports whether a repository may lie in a directory. In directories
-// further down there is none as a rule.
+// mayHoldGit reports whether a directory may hold a repository. Subdirectories usually do not.
 func (c *command) mayHoldGit(start word) bool {
 	if c.p.opts.Root == "" || start.loose || start.text == "" {
 		return false
@@ -59,7 +56,7 @@ func (c *command) mayHoldGit(start word) bool {
 	return abs == c.p.opts.Root
 }
 
-// foundBySearch says that a command is refused for a name that a search comes upon.
+// foundBySearch explains that a command is refused for a name that a search finds.
 func (f *finding) foundBySearch(name, hint string) *finding {
 	if name != "" && !f.ruled && f.effect == Deny && !f.late {
 		f.why, f.hint = "it would be given "+name+", which the search comes upon: "+f.why, hint
@@ -67,8 +64,7 @@ func (f *finding) foundBySearch(name, hint string) *finding {
 	return f
 }
 
-// listedGit returns the paths in .git that a program may name that looks through
-// directories by itself, one a line.
+// listedGit returns the paths in .git that ls, fd, rg or grep may list, one a line.
 func (c *command) listedGit(name string, args []word) string {
 	a, f := c.parseArgs(builtin(name), args)
 	if f != nil || !c.p.checks.strict || !showsHidden(name, a) {
@@ -88,7 +84,7 @@ func (c *command) listedGit(name string, args []word) string {
 	return out.String()
 }
 
-// showsHidden reports whether a program looks at names with a leading dot.
+// showsHidden reports whether a program lists names with a leading dot.
 func showsHidden(name string, a *arguments) bool {
 	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
 	switch name {
@@ -110,7 +106,7 @@ func showsHidden(name string, a *arguments) bool {
 	return has("-r", "-R", "--recursive", "--dereference-recursive") || how.text == "recurse"
 }
 
-// searchStarts are the operands that say where to look.
+// searchStarts returns the operands that are directories to search.
 func searchStarts(name string, a *arguments) []word {
 	given := a.has("-e", "-f", "--regexp", "--file", "--files")
 	if name == "ls" || given && name != "fd" || len(a.operands) == 0 {
@@ -144,7 +140,7 @@ func mayListPath(name, p string, a *arguments) bool {
 	return !narrowed || let
 }
 
-// fdMayFind reports whether the pattern that fd is given may find a path.
+// fdMayFind reports whether the pattern of fd may match a path.
 func fdMayFind(p string, a *arguments) bool {
 	if len(a.operands) == 0 {
 		return true
@@ -154,7 +150,7 @@ func fdMayFind(p string, a *arguments) bool {
 	return glob || re == nil || a.operands[0].late || re.MatchString(path.Base(p))
 }
 
-// nameFilter returns the pattern for names that an option takes alone, or leaves out.
+// nameFilter returns the pattern of an option that includes, or excludes, names.
 func nameFilter(name string, o option) (takes, leaves string) {
 	switch o.name {
 	case "--include":
@@ -188,7 +184,7 @@ func matchesAnyPart(pattern, p string) bool {
 	})
 }
 
-// filterGit is what grep lets through of the paths in .git that it reads.
+// filterGit returns which paths in .git pass a grep.
 func (b *costMeter) filterGit(git string, args []word) string {
 	a, f := (&command{cost: b, p: &Policy{}, words: literals("grep")}).parseArgs(builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
@@ -213,7 +209,8 @@ func (b *costMeter) filterGit(git string, args []word) string {
 	return out.String()
 }
 
-// globMatches is a pattern of find's or grep's, for which a slash is as any letter.
+// globMatches matches a pattern of find or grep, in which * also matches a slash. sure is false if the pattern is
+// not understood.
 func globMatches(pattern, text string, fold bool) (ok, sure bool) {
 	if fold {
 		pattern, text = strings.ToLower(pattern), strings.ToLower(text)
@@ -223,8 +220,7 @@ func globMatches(pattern, text string, fold bool) (ok, sure bool) {
 	return ok, err == nil && !strings.Contains(pattern, "[:")
 }
 
-// regexp is plainRegexp with what it costs: repetitions make an expression many
-// times as large as its text.
+// regexp charges for plainRegexp: repetitions make an expression many times larger than its text.
 func (b *costMeter) regexp(text string, basic, fold bool) *regexp.Regexp {
 	if len(text) > maxTried {
 		return nil
@@ -237,8 +233,8 @@ func (b *costMeter) regexp(text string, basic, fold bool) *regexp.Regexp {
 	return plainRegexp(text, basic, fold)
 }
 
-// plainRegexp reads an expression as grep and find do, or returns nil where that
-// is not as simple as it looks. In a basic one \( \) \| are the operators.
+// plainRegexp compiles an expression of grep or find, nil if it is not simple. In a basic expression the
+// operators are \( \) \|.
 func plainRegexp(text string, basic, fold bool) *regexp.Regexp {
 	if len(text) > maxTried {
 		return nil

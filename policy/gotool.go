@@ -58,7 +58,7 @@ func (c *command) judgeGo(args []word) *finding {
 	return nil
 }
 
-// opensBrowser reports whether go tool cover shows its page instead of writing it.
+// opensBrowser reports whether go tool cover opens a page in a browser.
 func opensBrowser(args []word) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(args, func(w word) bool {
@@ -69,7 +69,7 @@ func opensBrowser(args []word) bool {
 	return has("html") && !has("o")
 }
 
-// goDir takes -C DIR, -C=DIR, --C DIR or --C=DIR off the front.
+// goDir splits off -C DIR, -C=DIR, --C DIR or --C=DIR.
 func goDir(args []word) (dir word, rest []word, ok bool) {
 	key, text, given := strings.Cut(args[0].text, "=")
 	switch {
@@ -103,8 +103,8 @@ func (c *command) judgeGoFlag(sub string, w word, rest []word) (took bool, f *fi
 	return took, nil
 }
 
-// areHarmlessToolFlags allows by list what is handed to the compiler and the
-// linker: -memprofile=x writes a file, -extld runs a program.
+// areHarmlessToolFlags reports whether all flags for the compiler or linker are on a list: -memprofile=x writes a
+// file, -extld runs a program.
 func areHarmlessToolFlags(name string, val word) bool {
 	text := val.text
 	if pattern, rest, ok := strings.Cut(text, "="); ok && !strings.HasPrefix(strings.TrimLeft(pattern, " '\""), "-") {
@@ -127,7 +127,7 @@ func areHarmlessToolFlags(name string, val word) bool {
 	return true
 }
 
-// takesNoValue knows the flags that take a value with some subcommands only.
+// takesNoValue reports whether a flag takes no value with a subcommand.
 func takesNoValue(sub, name string) bool {
 	switch name {
 	case "short", "json", "m", "e", "r":
@@ -138,7 +138,7 @@ func takesNoValue(sub, name string) bool {
 	return false
 }
 
-// nestedInGo judges the programs that go runs in place of, or around, its own.
+// nestedInGo judges the programs of -exec, -toolexec and -vettool.
 func (c *command) nestedInGo(args []word) *finding {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text

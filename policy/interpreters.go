@@ -5,8 +5,8 @@ import "strings"
 // codeFlags are the options whose value is program text.
 var codeFlags = map[string]string{"python": "c", "python3": "c", "node": "ep", "ruby": "e", "perl": "eE", "php": "r"}
 
-// judgeInterpreter judges the words of a language's interpreter. The program
-// text itself is not judged: the sandbox holds it.
+// judgeInterpreter judges the arguments of a language interpreter. The program text is not judged: the sandbox
+// confines it.
 func (c *command) judgeInterpreter(name string, args []word) *finding {
 	inPlace := false
 	for i := 0; i < len(args); i++ {
@@ -39,8 +39,7 @@ func (c *command) judgeInterpreter(name string, args []word) *finding {
 	return nil
 }
 
-// isInPlaceOption reports whether an option of perl or ruby, such as -i.bak or -pi,
-// has it write the files it is given.
+// isInPlaceOption reports whether an option of perl or ruby, such as -i.bak or -pi, makes it write its files.
 func isInPlaceOption(t string) bool {
 	letters, _, _ := strings.Cut(t, ".")
 	return len(t) > 1 && t[0] == '-' && strings.IndexByte("-IMmxCDVFdrW", t[1]) < 0 && strings.Contains(letters, "i")
@@ -53,7 +52,7 @@ func argsOfPip(args []word) ([]word, bool) {
 	return rest, module == "pip" || module == "ensurepip"
 }
 
-// pythonModule returns the module that python is told to run, and what it is given.
+// pythonModule returns the module that python runs, and its arguments.
 func pythonModule(args []word) (module string, rest []word) {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
@@ -77,8 +76,8 @@ func pythonModule(args []word) (module string, rest []word) {
 	return "", nil
 }
 
-// judgeUv judges uv run as the command it runs in the project's environment.
-// The other subcommands fetch and install; a rule has to name them.
+// judgeUv judges uv run as the command that it runs. The other subcommands fetch and install; a rule must name
+// them.
 func judgeUv(c *command, args []word) *finding {
 	before, n, f := c.parseOwn(wrapping("uv"), args)
 	if f == nil {
@@ -115,9 +114,8 @@ func judgeUv(c *command, args []word) *finding {
 	return c.judgeUvRun(rest[m:], module)
 }
 
-// judgeUvRun judges what uv run runs: a script or a module is Python's. A rule that
-// names the command, such as uv run pytest, is the permission for it; what is
-// known about the command holds nevertheless.
+// judgeUvRun judges the command of uv run: scripts and modules are Python. A rule that names the command, such as
+// uv run pytest, allows it; what is known about the command still applies.
 func (c *command) judgeUvRun(words []word, module bool) *finding {
 	if len(words) == 0 {
 		return nil
@@ -138,8 +136,8 @@ func (c *command) judgeUvRun(words []word, module bool) *finding {
 	return in.judgeProgram()
 }
 
-// isNamedByRule reports whether the words after uv run are those of the rule. That
-// the rule matched is not enough: in uv run --extra pytest x, x is what runs.
+// isNamedByRule reports whether the words after uv run are those of the rule. A matching rule is not enough: uv
+// run --extra pytest x runs x.
 func (c *command) isNamedByRule(words []word) bool {
 	if c.rule == nil || len(c.rule.words) <= 2 || len(c.rule.words)-2 > len(words) {
 		return false

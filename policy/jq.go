@@ -6,7 +6,7 @@ import (
 
 var jqLoads = lazyRegexp(`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`)
 
-// judgeJq judges jq: its filter may not load modules, and its files are files.
+// judgeJq judges jq: the filter may not load modules.
 func (c *command) judgeJq(args []word) *finding {
 	filter, data := false, false
 	for i := 0; i < len(args); i++ {

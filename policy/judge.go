@@ -9,24 +9,24 @@ import (
 	"hako/run/fault"
 )
 
-// A command is one command about to be judged, with what is known around it.
+// A command is one command to judge, with its context.
 type command struct {
 	p      *Policy
 	cost   *costMeter
 	words  []word
-	dirs   []string // where it may run; nil means anywhere inside the root
+	dirs   []string // possible working directories; nil means any inside the root
 	input  pipeInput
-	rule   *rule // the rule that lets it run
-	depth  int   // how many commands it is wrapped in
+	rule   *rule // the rule that allows it
+	depth  int   // how many commands run it, one by the other
 	wrote  bool  // the script may have written files before
-	linked bool  // the script made symbolic links before
-	nested bool  // another program was told to run it: only what a rule denies is refused
+	linked bool  // the script may have made symbolic links before
+	nested bool  // it is in the arguments of another program: only what a rule denies is refused
 
-	frozen   bool // no file may be written at all
-	expanded bool // the words are as the shell expanded them, and Script has seen where they came from
+	readOnly bool // no file may be written at all
+	expanded bool // the words were expanded by the shell, and Script has judged their sources
 }
 
-// maxWrapped bounds env env env … that run one another.
+// maxWrapped bounds commands that run one another: env env env ….
 const maxWrapped = 16
 
 func (c *command) judge() finding {
@@ -70,8 +70,7 @@ func (c *command) judge() finding {
 	return done
 }
 
-// costOfRules is what it costs to hold the words of a command against the rules and
-// against what is known about its program.
+// costOfRules is the cost of comparing the words of a command with the rules and its program.
 func (c *command) costOfRules() int {
 	rules := len(c.p.rules.byName[c.words[0].text]) + len(c.p.rules.globs)
 	return costJudge + len(c.words)*(2*costWord+costSource*rules)
@@ -95,7 +94,7 @@ func (c *command) findRule() *rule {
 	return r
 }
 
-// pathRule returns the rule for a command by its name as it is written.
+// pathRule returns the rule for the command's name as it is written.
 func (c *command) pathRule(argv []string) *rule {
 	name := argv[0]
 	if hasParentDir(name) || c.mayBeSystemProgram(name) {
@@ -110,11 +109,11 @@ func (c *command) pathRule(argv []string) *rule {
 	return r
 }
 
-// systemDirs are where the programs of a machine are.
+// systemDirs are the top directories of installed programs.
 const systemDirs = " bin sbin usr lib lib32 lib64 libx32 proc .hako "
 
-// mayBeSystemProgram reports whether a relative path may be one of the machine's programs,
-// because the script went to where those are.
+// mayBeSystemProgram reports whether a relative path may name an installed program, because the script changed
+// its directory.
 func (c *command) mayBeSystemProgram(name string) bool {
 	if !strings.Contains(name, "/") || path.IsAbs(name) {
 		return false
@@ -128,7 +127,7 @@ func (c *command) mayBeSystemProgram(name string) bool {
 	return false
 }
 
-// projectPath spells the path of a program in one way: bin/x is ./bin/x.
+// projectPath normalizes the path of a program: bin/x is ./bin/x.
 func projectPath(name string) string {
 	if strings.Contains(name, "/") && name[0] != '/' && !strings.HasPrefix(name, "./") {
 		return "./" + name
@@ -136,15 +135,15 @@ func projectPath(name string) string {
 	return name
 }
 
-// hasParentDir reports whether a program is named by a path that leads upwards.
+// hasParentDir reports whether a path contains .. before its last part.
 func hasParentDir(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
 }
 
 func (c *command) texts() []string { return textsOf(c.words) }
 
-// refuseByRule returns the refusal by a rule, by the lack of one, or by a name that
-// is a path: a file ./ls in the workspace is not the ls a rule speaks of.
+// refuseByRule refuses a command that no rule allows, that a rule denies, or that is named by a path: a file ./ls
+// in the workspace is not the ls of the rules.
 func (c *command) refuseByRule(r *rule, name string) *finding {
 	if c.p.checks.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
 		return refusal("path as name", "programs are run by name, not by path",
@@ -171,7 +170,7 @@ func (c *command) refuseByRule(r *rule, name string) *finding {
 	return nil
 }
 
-// gitOption returns what is wrong with the options before git's subcommand.
+// gitOption returns the refusal of an option before git's subcommand.
 func (c *command) gitOption() *finding {
 	_, f := c.parseGitOptions(c.words[1:])
 	return f
@@ -183,8 +182,7 @@ func byRule(f *finding, name string) *finding {
 	return f
 }
 
-// cachedHint is hintToAllow with a memory: to find a name that is spelled nearly
-// the same takes a while.
+// cachedHint caches hintToAllow: finding a similar name takes a while.
 func (c *command) cachedHint(name string) string {
 	if hint, ok := c.cost.hint(name); ok {
 		return hint
@@ -194,8 +192,7 @@ func (c *command) cachedHint(name string) string {
 	return hint
 }
 
-// hintToAllow says how to permit a command that no rule names. Where rules
-// speak about the name, it says what they allow.
+// hintToAllow tells how to permit a command that no rule names, or which of its subcommands are allowed.
 func (c *command) hintToAllow(name string) string {
 	var allowed []string
 	for _, i := range c.p.rules.byName[name] {
@@ -240,8 +237,8 @@ func (p *Policy) names() []string {
 	return out
 }
 
-// judgeProgram asks what is known about the program for a reason to refuse it, or
-// for the verdict on the command it would run.
+// judgeProgram applies what is known about the program to its arguments, and judges the command that it would
+// run.
 func (c *command) judgeProgram() *finding {
 	name, args := c.words[0].text, c.words[1:]
 	if c.p.checks.opaque {
@@ -292,7 +289,7 @@ func (c *command) judgeScript(src word) *finding {
 	c.cost.spend(costScript + costParse*len(src.text))
 	f, err := ParseScript(src.text)
 	if err != nil {
-		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
+		return refusal(c.words[0].text, "the script inside cannot be parsed", "write the commands into the script itself")
 	}
 	if c.p.checks.opaque {
 		c.cost.spend(2*costScript + costShape*len(src.text))
@@ -317,7 +314,7 @@ func (c *command) judgeScript(src word) *finding {
 	return &worst
 }
 
-// refuseOption is the refusal of an option, unless the rule names the option.
+// refuseOption refuses an option, unless the rule for the command names it.
 func (c *command) refuseOption(option, why, hint string) *finding {
 	if c.rule != nil && c.rule.effect == Allow {
 		for _, f := range c.rule.flags {

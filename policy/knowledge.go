@@ -38,8 +38,7 @@ var programFields = [...]string{
 	"flags", "tests", "tools", "orders", "words",
 }
 
-// programSet finds programs by name and parses what is known about one when it
-// is first asked for. It is safe for concurrent use.
+// programSet finds programs by name and parses the spec of a program on first use. It is safe for concurrent use.
 type programSet struct {
 	texts map[string]string // the spec of each name
 
@@ -55,7 +54,7 @@ var wordLists = sync.OnceValue(func() *programSet {
 	return indexFiles(func(name string) bool { return name == listsFile })
 })
 
-// indexFiles finds the names in files without parsing more of them.
+// indexFiles indexes the specs in files by name without parsing them.
 func indexFiles(wanted func(name string) bool) *programSet {
 	set := &programSet{texts: make(map[string]string, 512), parsed: make(map[string]*program)}
 	files, _ := fs.Glob(knowFiles, "know/*.txt")
@@ -69,8 +68,8 @@ func indexFiles(wanted func(name string) bool) *programSet {
 
 const nameField = "\nname:"
 
-// index files the specs of a text by their names. They stay parts of the text:
-// every start of a shell comes through here.
+// index indexes the specs of a text by name. Parsing is left for later, since every start of a shell comes
+// through here.
 func (s *programSet) index(text string) {
 	start := 0
 	if !strings.HasPrefix(text, nameField[1:]) {
@@ -99,7 +98,7 @@ func namesIn(text string) []string {
 	return names
 }
 
-// find returns what is known about a name, nil if nothing is.
+// find returns the program of a name, nil if it is unknown.
 func (s *programSet) find(name string) *program {
 	s.mu.RLock()
 	prog, ok := s.parsed[name]
@@ -118,8 +117,7 @@ func (s *programSet) find(name string) *program {
 	return prog
 }
 
-// parse returns the spec of a name, that of hako's own command if the files have
-// none, or nil.
+// parse returns the spec of a name from the files, or else that of hako's own command, or nil.
 func (s *programSet) parse(name string) *spec.Spec {
 	text, ok := s.texts[name]
 	if !ok {
@@ -142,11 +140,10 @@ func builtinSpec(name string) *spec.Spec {
 	return nil
 }
 
-// wordList returns a list of words, with a space before and after each.
+// wordList returns a list of lists.txt, with a space before and after each word.
 func wordList(name string) string { return wordLists().find(name).words("words") }
 
-// builtin is what hako itself knows about a program that does not run the
-// command in its operands, nil if nothing.
+// builtin returns a built-in program that does not run the command in its operands, nil if there is none.
 func builtin(name string) *program {
 	if prog := builtinPrograms().find(name); prog != nil && !prog.command && !prog.unlisted {
 		return prog
@@ -154,7 +151,7 @@ func builtin(name string) *program {
 	return nil
 }
 
-// wrapping is what is known about a program that runs the command in its operands.
+// wrapping returns a built-in program that runs the command in its operands, nil if there is none.
 func wrapping(name string) *program {
 	if prog := builtinPrograms().find(name); prog != nil && prog.command {
 		return prog
@@ -162,7 +159,7 @@ func wrapping(name string) *program {
 	return nil
 }
 
-// knownReads is what the field reads says about a program.
+// knownReads returns the field reads of a program: "always", "checked" or "".
 func knownReads(name string) string {
 	switch prog := builtinPrograms().find(name); {
 	case prog == nil:
@@ -177,7 +174,7 @@ func knownReads(name string) string {
 	return ""
 }
 
-// newProgram makes a program of a spec.
+// newProgram returns the program of a spec.
 func newProgram(s *spec.Spec) *program {
 	prog := &program{spec: s, free: s.Any, number: s.Number, options: hostOptions(s), lists: make(map[string]string)}
 	for _, name := range s.Given {
@@ -217,7 +214,7 @@ func (p *program) setOperands() {
 	}
 }
 
-// hostOptions are the options of a spec that the program on a host has.
+// hostOptions returns the options of a spec that the program on a host has.
 func hostOptions(s *spec.Spec) options {
 	out := make(options, 2*len(s.Options))
 	for _, o := range s.Options {
@@ -236,7 +233,7 @@ func hostOptions(s *spec.Spec) options {
 	return out
 }
 
-// optionList returns the field of a spec that lists options, nil if it has none.
+// optionList returns a field that lists options, nil if there is none.
 func (p *program) optionList(field string) options {
 	if list, ok := p.lists[field]; ok {
 		return parseOptions(list)
@@ -244,7 +241,7 @@ func (p *program) optionList(field string) options {
 	return nil
 }
 
-// dashed is an option as it is given.
+// dashed returns an option with its dashes.
 func dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name

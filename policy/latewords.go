@@ -5,19 +5,15 @@ import (
 	"strings"
 )
 
-// Words that are only known at run time wait for Call, unless the runner is one
-// that nobody can stop, such as a container's own shell. Before such a runner a
-// command is weighed: it may run if it is allowed whatever its late words turn
-// out to be.
+// Late words are only known at run time. They are left to Call, unless the runner never calls it, as the shell of a
+// container. There a command may run only if it is allowed for all values of its late words.
 
-// mayBeAnything reports whether a late word may become anything: an option, a
-// subcommand, several words, or none.
+// mayBeAnything reports whether a late word may become an option, a subcommand, several words, or none.
 func (w word) mayBeAnything() bool {
 	return w.late && (w.splits || w.head == "" || strings.HasPrefix(w.head, "-"))
 }
 
-// judgeLate returns the refusal of a command that its late words may turn into one
-// that is not allowed, or nil.
+// judgeLate refuses a command that its late words may turn into one that is not allowed.
 func (c *command) judgeLate() *finding {
 	late := c.firstLate()
 	if late == nil || c.p.rules.everything != nil {
@@ -44,8 +40,7 @@ func (c *command) judgeLate() *finding {
 	return c.refuseLate(threat, late)
 }
 
-// mayBeAllowed reports whether it is the late words that keep the command from
-// being one that a rule allows.
+// mayBeAllowed reports whether a rule allows the command for some value of its late words.
 func (c *command) mayBeAllowed() bool {
 	if !c.p.checks.opaque || c.firstLate() == nil {
 		return false
@@ -67,7 +62,7 @@ func (c *command) firstLate() *word {
 	return nil
 }
 
-// ruleNamesOf are the names under which rules may speak of the command.
+// ruleNamesOf returns the names under which rules may match the command.
 func (c *command) ruleNamesOf() []string {
 	name := c.words[0].text
 	if own := projectPath(name); own != name {
@@ -76,7 +71,7 @@ func (c *command) ruleNamesOf() []string {
 	return []string{name}
 }
 
-// rulesAllowingKnown returns the rules that allow the command by the words that are known.
+// rulesAllowingKnown returns the rules that allow the command by its known words.
 func (c *command) rulesAllowingKnown(name string) []*rule {
 	known := []string{name}
 	for i, w := range c.words[1:] {
@@ -95,8 +90,8 @@ func (c *command) rulesAllowingKnown(name string) []*rule {
 	return out
 }
 
-// opposingRule returns a rule that denies or asks, may come to speak of the command,
-// and does not give way to the one that allows it.
+// opposingRule returns a rule that denies or asks, may match the command, and is not overridden by the rule that
+// allows it.
 func (c *command) opposingRule(allow *rule) *rule {
 	var found *rule
 	names := c.ruleNamesOf()
@@ -114,7 +109,7 @@ func (c *command) opposingRule(allow *rule) *rule {
 	return found
 }
 
-// each calls do with the rules that may be about a name.
+// each calls do with the rules that may match a name.
 func (s *ruleSet) each(name string, do func(*rule)) {
 	for _, i := range s.byName[name] {
 		do(&s.all[i])
@@ -146,7 +141,7 @@ func (r *rule) mayMatch(name string, args []word) bool {
 	return mayLead(name, args, r.words[1:])
 }
 
-// mayBeOption reports whether a late word may be an option; behind -- none is.
+// mayBeOption reports whether a late word before -- may be an option.
 func mayBeOption(args []word) bool {
 	for _, a := range args {
 		if !a.late && a.text == "--" {
@@ -159,8 +154,7 @@ func mayBeOption(args []word) bool {
 	return false
 }
 
-// mayBeMode reports whether chmod may be given the mode: late words matter only
-// until the mode is known.
+// mayBeMode reports whether chmod may be given the mode. Late words behind the mode do not matter.
 func mayBeMode(args []word, want string) bool {
 	for i, a := range args {
 		if a.late {
@@ -173,7 +167,7 @@ func mayBeMode(args []word, want string) bool {
 	return false
 }
 
-// mayLead is [leads] for a rule that restricts, with words that may be late.
+// mayLead is [leads] for a restricting rule and late words.
 func mayLead(name string, args []word, words []string) bool {
 	for i := 0; i < len(args) && len(words) > 0; i++ {
 		a := args[i]
@@ -207,8 +201,8 @@ func textsOf(words []word) []string {
 	return out
 }
 
-// refuseLate is the refusal because of a late word; without a rule it is that
-// only more specific commands are allowed than what is known of this one.
+// refuseLate refuses a command because of a late word: it may turn the command into that of the rule, or no rule
+// allows all its values.
 func (c *command) refuseLate(r *rule, late *word) *finding {
 	name := c.words[0].text
 	f := &finding{effect: Deny, late: true, where: name + " " + late.String(), hint: "write out what stands for " +
@@ -230,8 +224,8 @@ func (c *command) refuseLate(r *rule, late *word) *finding {
 	return f
 }
 
-// refuseLateWords refuses late words among those that decide which command is run by this
-// one: timeout "$n" echo rm runs rm if $n is -k.
+// refuseLateWords refuses late words that decide which command this one runs: timeout "$n" echo rm runs rm if $n
+// is -k.
 func (c *command) refuseLateWords(own []word) *finding {
 	if !c.p.checks.opaque {
 		return nil

@@ -40,8 +40,7 @@ func (w *walker) forClause(cmd *syntax.ForClause) {
 	})
 }
 
-// loopValues returns the values to walk a loop's body with: each item, or
-// one that stands for all when there are too many.
+// loopValues returns the values to walk the body of a loop with: each item, or one for all if there are too many.
 func (w *walker) loopValues(loop syntax.Node, items []word) []value {
 	if len(items) > 16 || !w.charge(loop, len(items)) {
 		return []value{w.commonValue(items)}
@@ -56,7 +55,7 @@ func (w *walker) loopValues(loop syntax.Node, items []word) []value {
 	return out
 }
 
-// charge reports whether node may be walked n times more.
+// charge reports whether node may be walked n more times.
 func (w *walker) charge(node syntax.Node, n int) bool {
 	cost := n * (16 + int(node.End().Offset()) - int(node.Pos().Offset()))
 	if cost < 0 || w.unfolded+cost > maxUnfolded {
@@ -66,8 +65,7 @@ func (w *walker) charge(node syntax.Node, n int) bool {
 	return true
 }
 
-// commonValue returns one value for many words: a name inside the root if they
-// all are, else anything.
+// commonValue returns one value for many words: a name inside the root if all of them are, else anything.
 func (w *walker) commonValue(items []word) value {
 	c := w.newCommand(nil)
 	for _, it := range items {
@@ -78,7 +76,7 @@ func (w *walker) commonValue(items []word) value {
 	return someName
 }
 
-// loop walks a body that may run many times or never.
+// loop walks a body that may run any number of times.
 func (w *walker) loop(node syntax.Node, walk func()) {
 	w.forgetVariables(node)
 	w.cost.source(node)
@@ -92,8 +90,8 @@ func (w *walker) loop(node syntax.Node, walk func()) {
 	w.repeatLoop(node, walk, &before)
 }
 
-// repeatLoop walks a body until nothing changes any more: functions and
-// builtins set variables in ways that a look at the source does not show.
+// repeatLoop walks the body until the scope no longer changes: functions and builtins set variables that
+// forgetVariables does not find.
 func (w *walker) repeatLoop(node syntax.Node, walk func(), before *scope) {
 	for range 3 {
 		if w.sc.same(before) {
@@ -114,7 +112,7 @@ func (w *walker) repeatLoop(node syntax.Node, walk func(), before *scope) {
 	}
 }
 
-// dropAllowed drops what a second look at a command need not repeat.
+// dropAllowed removes verdicts that would only repeat those of the first walk.
 func (w *walker) dropAllowed(vs []Verdict) []Verdict {
 	out := vs[:0:0]
 	for _, v := range vs {
@@ -127,7 +125,7 @@ func (w *walker) dropAllowed(vs []Verdict) []Verdict {
 	return out
 }
 
-// forgetVariables forgets the variables that node may set.
+// forgetVariables makes the variables unknown that node may set.
 func (w *walker) forgetVariables(node syntax.Node) {
 	if !w.charge(node, 1) {
 		w.sc.forget()
@@ -157,7 +155,7 @@ func (w *walker) forgetVariables(node syntax.Node) {
 	})
 }
 
-// valueAfterLoop is what an assignment in a loop leaves behind: a number, or anything.
+// valueAfterLoop is what an assignment in a loop may leave in its variable.
 func valueAfterLoop(a *syntax.Assign) value {
 	if a.Value == nil || len(a.Value.Parts) != 1 || a.Append {
 		return anything
@@ -177,7 +175,7 @@ func valueAfterLoop(a *syntax.Assign) value {
 	return anything
 }
 
-// forgetCallVariables forgets what builtins that set variables by name may set.
+// forgetCallVariables makes the variables unknown that a builtin may set.
 func (w *walker) forgetCallVariables(call *syntax.CallExpr) {
 	switch call.Args[0].Lit() {
 	case "read", "mapfile", "readarray", "printf", "getopts", "unset", "export", "declare", "local", "typeset", "readonly",
@@ -197,7 +195,7 @@ func (w *walker) forgetCallVariables(call *syntax.CallExpr) {
 	}
 }
 
-// changesDir reports whether node holds a cd outside of any subshell.
+// changesDir reports whether node contains a cd outside of any subshell.
 func changesDir(node syntax.Node) bool {
 	found := false
 	syntax.Walk(node, func(n syntax.Node) bool {

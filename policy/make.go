@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// makeTools are the variables whose value make's own rules run.
+// makeTools are the variables that name the programs of make's built-in rules.
 func makeTools() string { return builtin("make").words("tools") }
 
-// controlsMake reports whether make, its shell or the programs it runs take orders
-// from a variable; what is given to make is in their environment.
+// controlsMake reports whether a variable controls make, its shell or the programs that it runs.
 func controlsMake(name string) bool {
 	return hasWord(builtin("make").words("orders"), name) || hasPrefixIn(name, "order-prefixes")
 }
@@ -55,8 +54,8 @@ func (c *command) judgeMakeVariables(args []word) *finding {
 	return nil
 }
 
-// judgeMakeVariable judges NAME=value given to make. The value goes into the lines
-// that a shell reads, and some values are commands.
+// judgeMakeVariable judges NAME=value given to make. A shell reads the value in recipes, and some values are
+// commands.
 func (c *command) judgeMakeVariable(name string, val word) *finding {
 	runs := strings.HasSuffix(name, "!") // X!=id runs id
 	name = strings.TrimRight(name, ":?+")
@@ -85,7 +84,7 @@ func (c *command) judgeMakeVariable(name string, val word) *finding {
 	return nil
 }
 
-// nestedInMake judges the variables whose value make's own rules run.
+// nestedInMake judges the variables whose value make runs.
 func (c *command) nestedInMake(args []word) *finding {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
@@ -107,21 +106,20 @@ func (c *command) nestedInMake(args []word) *finding {
 	return nil
 }
 
-// isToolVariable reports whether a variable holds a program by custom.
+// isToolVariable reports whether a variable names a program by convention.
 func isToolVariable(name string) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
 	return hasWord(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"},
 		ends)
 }
 
-// isCompilerFlags reports whether a variable goes to a compiler or linker by custom.
+// isCompilerFlags reports whether a variable is passed to a compiler or linker by convention.
 func isCompilerFlags(name string) bool {
 	return strings.HasSuffix(name, "FLAGS") || hasWord(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) ||
 		hasWord(makeTools(), name)
 }
 
-// isCommandLine reports whether a value is a command that runs another, or git
-// with options, and not prose that begins with such a word.
+// isCommandLine reports whether a value is a wrapper with a command, or git with options, rather than prose.
 func (c *command) isCommandLine(words []word) bool {
 	if len(words) < 2 {
 		return false
@@ -131,8 +129,7 @@ func (c *command) isCommandLine(words []word) bool {
 	return shell || (c.p.wrapping(name) != nil || name == "git") && strings.HasPrefix(words[1].text, "-")
 }
 
-// judgeCompilerFlags judges what a compiler or linker is told: options that load or
-// run something, and files whose names stand right behind an option.
+// judgeCompilerFlags refuses flags that load or run code, and judges the files in flags.
 func (c *command) judgeCompilerFlags(where string, flags []word, late bool) *finding {
 	for i, w := range flags {
 		if loadsCode(w.text) || i > 0 && loadsCode(flags[i-1].text+" "+w.text) {
@@ -148,8 +145,8 @@ func (c *command) judgeCompilerFlags(where string, flags []word, late bool) *fin
 	return nil
 }
 
-// loadsCode knows an option by itself, behind -Wl, and -Xlinker, or as rustc
-// spells it.
+// loadsCode reports whether a flag of a compiler or linker loads or runs code, also behind -Wl, and -Xlinker or
+// as rustc spells it.
 func loadsCode(flag string) bool {
 	flag = strings.TrimPrefix(strings.TrimPrefix(flag, "-Xlinker "), "-Xlinker=")
 	if hasWord(" -fuse-ld=lld -fuse-ld=gold -fuse-ld=bfd -fuse-ld=mold ", flag) || strings.HasPrefix(flag, "-Bstatic") ||
@@ -170,7 +167,7 @@ func loadsCode(flag string) bool {
 	return hasPrefixIn(flag, "compiler-loads")
 }
 
-// fileInFlag is the file in -include/etc/passwd, or "".
+// fileInFlag returns the file in -include/etc/passwd, or "".
 func fileInFlag(flag string) string {
 	for p := range strings.FieldsSeq(wordList("compiler-files")) {
 		if rest, ok := strings.CutPrefix(flag, p); ok {
@@ -182,8 +179,7 @@ func fileInFlag(flag string) string {
 
 var buildToolName = lazyRegexp(`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
 
-// judgeBuildTool judges the program that a build is told to use. Behind ccache and
-// its kin stands the one that counts.
+// judgeBuildTool judges the program that a build uses, also behind ccache and the like.
 func (c *command) judgeBuildTool(where string, words []word) *finding {
 	for len(words) > 0 && hasWord(" ccache sccache distcc icecc ", words[0].text) {
 		words = words[1:]
@@ -199,8 +195,8 @@ func (c *command) judgeBuildTool(where string, words []word) *finding {
 	return notAllowed(c.judgeInner(words))
 }
 
-// judgeCmake judges cmake -E, which is a box of commands of its own and runs
-// others, and what --build hands on to make.
+// judgeCmake judges cmake -E, which has commands of its own and runs others, variables, and the arguments of
+// --build for make.
 func (c *command) judgeCmake(args []word) *finding {
 	for i, w := range args {
 		switch w.text {
@@ -221,8 +217,7 @@ func (c *command) judgeCmake(args []word) *finding {
 
 var cmakeToolVariable = lazyRegexp(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 
-// judgeCmakeVariable judges -DNAME=value where the value is a program, or what a
-// compiler is told.
+// judgeCmakeVariable judges -DNAME=value where the value is a program or compiler flags.
 func (c *command) judgeCmakeVariable(name string, words []word, late bool) *finding {
 	where := "cmake: -D" + name
 	switch {
@@ -257,8 +252,7 @@ func (c *command) judgeCmakeCommand(args []word) *finding {
 		"use the command of that name, such as cp or rm")
 }
 
-// nestedInCmake judges cmake -E, which runs others and is a rm of its own, what
-// compilers are started with, and what --build hands on to make.
+// nestedInCmake judges the commands of cmake -E, compiler launchers, and the arguments of --build for make.
 func (c *command) nestedInCmake(args []word) *finding {
 	for len(args) > 0 && args[0].text != "-E" {
 		if args[0].text == "--" {

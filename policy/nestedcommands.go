@@ -5,24 +5,19 @@ import (
 	"strings"
 )
 
-// In a container neither options nor paths are judged, and interpreters run
-// what they like. But a command that is named in so many words, as in
-// sed '1e rm -rf x' or git rebase -x 'rm -rf x', is read and judged: what a rule
-// denies is denied there too, and so is text that nobody can read. A tool that
-// no rule speaks of may be named.
+// In a container neither options nor paths are judged, and interpreters may run anything. But a command in the
+// arguments of a program, as in sed '1e rm -rf x' or git rebase -x 'rm -rf x', is judged: what a rule denies, and text
+// that cannot be parsed, is denied there, too. A program without a rule is allowed.
 //
-// This goes as far as the script is written out. A late word that becomes -exec
-// is not held against go test "$x", or nobody could write it; and Call, which a
-// container's shell never asks, adds nothing.
+// Late words are not judged in this way: go test "$x" is allowed, although $x may be -exec.
 
-// noRuleDenies stands in for the rule that a told command lacks.
+// noRuleDenies stands in for the rule that a nested command lacks.
 var noRuleDenies = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
 
-// judgesNested reports whether commands inside a program's text are judged for
-// themselves, rather than refused for being there.
-func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.frozen }
+// judgesNested reports whether commands inside a program's text are judged one by one, rather than refused.
+func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.readOnly }
 
-// nestedScript judges shell text that this command is told to run.
+// nestedScript judges shell text that this command runs.
 func (c *command) nestedScript(src word) *finding {
 	if strings.TrimSpace(src.text) == "" && !src.late {
 		return nil
@@ -32,7 +27,7 @@ func (c *command) nestedScript(src word) *finding {
 	return d.judgeScript(src)
 }
 
-// nestedWords judges a command that this one is told to run, word by word.
+// nestedWords judges a command that this one runs, given as words.
 func (c *command) nestedWords(words []word) *finding {
 	d := *c
 	d.nested = true
@@ -42,8 +37,7 @@ func (c *command) nestedWords(words []word) *finding {
 	return nil
 }
 
-// nestedCommands judges what a program is told to run. The builtins of the shell are
-// judged for what they evaluate.
+// nestedCommands judges the commands in the arguments of a program, and the builtins that evaluate their words.
 func (c *command) nestedCommands(name string, args []word) *finding {
 	if prog := c.p.find(name); prog != nil && prog.runs != nil {
 		return c.judgeCommandOptions(prog, normalizeOptions(name, args))
@@ -97,9 +91,8 @@ func (c *command) judgeCommandOptions(prog *program, args []word) *finding {
 	return nil
 }
 
-// normalizeOptions puts options that are spelled in a way of their own into the usual
-// one: the letters of tar cIf take the words behind them in order, and zip has an
-// option of two letters.
+// normalizeOptions rewrites unusual options: the letters of tar cIf take the words behind them in order, and zip
+// has an option of two letters.
 func normalizeOptions(name string, args []word) []word {
 	switch {
 	case name == "zip":
@@ -125,7 +118,7 @@ func normalizeOptions(name string, args []word) []word {
 	return append(out, rest...)
 }
 
-// nestedInFd judges what fd runs on each name it finds, or on all of them.
+// nestedInFd judges the commands that fd runs on the names it finds.
 func (c *command) nestedInFd(args []word) *finding {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text

@@ -28,8 +28,7 @@ func isPlainParam(part *syntax.ParamExp) bool {
 		part.Repl == nil && part.Names == 0 && part.Exp == nil && part.NestedParam == nil && part.Flags == nil
 }
 
-// param returns the value of a parameter expansion and judges what is
-// nested in it.
+// param returns the value of a parameter expansion and judges what is nested in it.
 func (w *walker) param(part *syntax.ParamExp) value {
 	if part.Param == nil {
 		return anything
@@ -65,8 +64,8 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	return w.applyOperator(part, v)
 }
 
-// lookup returns a variable's value. One that the script never set is empty,
-// for the environment is clean; the places everybody knows are filled in.
+// lookup returns the value of a variable. An unset variable is empty, since scripts start with a clean
+// environment.
 func (w *walker) lookup(name string) (value, bool) {
 	if setByShell(name) {
 		return anything, true
@@ -101,8 +100,7 @@ func (w *walker) lookup(name string) (value, bool) {
 	return value{late: true}, false
 }
 
-// setByShell knows the variables that the shell changes on its own, whatever
-// the script put there: [[ ../x =~ .* ]] fills BASH_REMATCH.
+// setByShell reports whether the shell sets a variable on its own: [[ ../x =~ .* ]] fills BASH_REMATCH.
 func setByShell(name string) bool {
 	switch name {
 	case "_", "DIRSTACK", "FUNCNAME", "GROUPS", "-":
@@ -112,8 +110,7 @@ func setByShell(name string) bool {
 		strings.HasPrefix(name, "READLINE_")
 }
 
-// positional returns $1, $@ and $*. Those of the script itself come from
-// whoever asked for the run, not from the script.
+// positional returns $1, $@ and $*. Those of the script itself come from the caller, who is trusted with them.
 func (w *walker) positional(name string) (value, bool) {
 	if name == "@" || name == "*" {
 		if w.sc.args == nil {
@@ -142,10 +139,10 @@ func (w *walker) positional(name string) (value, bool) {
 	return value{}, true
 }
 
-// maxValue bounds the text of a value that is kept.
+// maxValue bounds the text of a tracked value.
 const maxValue = 64 << 10
 
-// joinValues is "$*".
+// joinValues returns "$*".
 func joinValues(args []value) value {
 	var out value
 	var text strings.Builder
@@ -163,7 +160,7 @@ func joinValues(args []value) value {
 	return out
 }
 
-// indirect is ${!x}: the value of the variable that x names.
+// indirect returns ${!x}.
 func (w *walker) indirect(part *syntax.ParamExp, v value) value {
 	if part.Index != nil {
 		w.refuseEvaluatedText(v.text, "${!"+part.Param.Value+"}")
@@ -177,7 +174,7 @@ func (w *walker) indirect(part *syntax.ParamExp, v value) value {
 	return target
 }
 
-// operator is ${x:-w}, ${x#w}, ${x@Q} and the like.
+// operator returns ${x:-w}, ${x#w}, ${x@Q} and the like.
 func (w *walker) operator(part *syntax.ParamExp, name string, v value, known bool) value {
 	arg := w.expandUnsplit(part.Exp.Word)
 	switch part.Exp.Op {
@@ -215,8 +212,8 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 	return w.applyOperator(part, v)
 }
 
-// applyOperator works out an operator on a value that is known. Where it is not,
-// cutting and replacing can turn any value into any other.
+// applyOperator applies an operator to a known value. Cutting and replacing can turn an unknown value into any
+// other.
 func (w *walker) applyOperator(part *syntax.ParamExp, v value) value {
 	if len(v.text) > 4096 || v.loose || part.Index != nil || sizeOf(part) > maxOperator {
 		return anything
@@ -232,12 +229,11 @@ func (w *walker) applyOperator(part *syntax.ParamExp, v value) value {
 	return value{text: out, late: v.late}
 }
 
-// maxOperator bounds the source of an operator that is worked out: a pattern in
-// it may make the text many times as long, or take its square in time.
+// maxOperator bounds the source of an operator that is applied: a pattern may multiply the text, or take
+// quadratic time.
 const maxOperator = 512
 
-// expandOperator works out an operator. The library panics at patterns that it cannot
-// compile.
+// expandOperator applies an operator. The library panics on patterns that it cannot compile.
 func expandOperator(part *syntax.ParamExp, text string) (out string, err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {

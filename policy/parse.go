@@ -16,21 +16,19 @@ import (
 // MaxScript is the size of the largest script that is parsed.
 const MaxScript = 1 << 20
 
-// maxFrames bounds how deep the parser may call itself; that is some five
-// hundred levels of nesting.
+// maxFrames bounds the recursion of the parser, at some five hundred levels of nesting.
 const maxFrames = 4000
 
-// maxComments bounds the lines of comment in a row, for each of which the parser
-// calls itself once more.
+// maxComments bounds consecutive lines of comment, for each of which the parser recurses.
 const maxComments = 8000
 
 var errTooDeep = errors.New("nested too deeply")
 
-// parsers are reused because one holds two kilobytes of buffers.
+// parsers are reused, since each has two kilobytes of buffers.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
-// ParseScript parses shell source the one way everybody here does: as bash,
-// at most a megabyte, nested at most some five hundred levels.
+// ParseScript parses shell source as bash. The source has at most a megabyte and some five hundred levels of
+// nesting. All parts of hako use this function, so that what is judged is what runs.
 func ParseScript(src string) (*syntax.File, error) {
 	if len(src) > MaxScript {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
@@ -105,8 +103,7 @@ func parseFault(err error) error {
 	return e
 }
 
-// callback returns source for the parser to read that ends where the parser has
-// called itself too often.
+// depthLimited returns a reader of src that fails when the parser recurses too deeply.
 func depthLimited(src string) io.Reader {
 	if len(src) < maxShallow {
 		return strings.NewReader(src)
@@ -114,13 +111,12 @@ func depthLimited(src string) io.Reader {
 	return &depthReader{text: src}
 }
 
-// maxShallow is the size up to which a script cannot be nested too deeply: the
-// parser calls itself a few times for each byte at most.
+// maxShallow is the size up to which a script cannot be nested too deeply: the parser recurses only a few times
+// for each byte.
 const maxShallow = 400
 
-// A depthReader feeds the parser in small pieces and looks, at each, how deep
-// the parser has called itself. Counting brackets in the text could be misled
-// by quotes and comments; the stack cannot.
+// A depthReader feeds the parser in small pieces and checks the depth of the stack at each. Counting brackets
+// could be misled by quotes and comments; the stack cannot.
 type depthReader struct {
 	text string
 	pcs  []uintptr
@@ -143,7 +139,7 @@ func (r *depthReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// frames counts the calls that are under way, or returns -1 for too many.
+// frames counts the frames of the stack; -1 means too many.
 func (r *depthReader) frames() int {
 	if r.pcs == nil {
 		r.pcs = make([]uintptr, 256)
@@ -163,7 +159,7 @@ func (r *depthReader) frames() int {
 	}
 }
 
-// comments counts the calls that are those of a comment behind a comment.
+// comments counts the frames that consecutive comments add.
 func comments(pcs []uintptr) int {
 	n := 0
 	for i := 1; i < len(pcs); i++ {
@@ -174,12 +170,9 @@ func comments(pcs []uintptr) int {
 	return n
 }
 
-// repairQuotes helps the parser over two forms that bash takes and it does not:
-// arithmetic whose operators come out of variables, $((3 $op 4)), and array
-// subscripts that are no arithmetic, m[a.b]. Bash reads both only when they
-// are evaluated; quoting the inside says the same to the parser, and the
-// interpreter evaluates the quoted text. It returns the changed source, or ""
-// if the error is of another kind.
+// repairQuotes quotes two forms that bash accepts and the parser does not: arithmetic with operators in
+// variables, $((3 $op 4)), and subscripts that are not arithmetic, m[a.b]. Bash parses both only on evaluation,
+// and so does the interpreter with the quoted text. It returns the changed source, or "" for any other error.
 func repairQuotes(src string, err error) string {
 	at, ok := offset(err)
 	if !ok || at > len(src) {
@@ -194,7 +187,7 @@ func repairQuotes(src string, err error) string {
 	return ""
 }
 
-// offset returns where the parser gave up.
+// offset returns the position of a parse error.
 func offset(err error) (int, bool) {
 	var pe syntax.ParseError
 	var le syntax.LangError
@@ -207,8 +200,7 @@ func offset(err error) (int, bool) {
 	return 0, false
 }
 
-// quoteInside puts double quotes around src[from:to], unless quotes or
-// substitutions in it would come to mean something else.
+// quoteInside quotes src[from:to], unless quoting changes the meaning of quotes or substitutions in it.
 func quoteInside(src string, from, to int) string {
 	inside := src[from:to]
 	if strings.TrimSpace(inside) == "" || strings.ContainsAny(inside, "\"'`\\\n") || strings.Contains(inside, "$(") {
@@ -217,7 +209,7 @@ func quoteInside(src string, from, to int) string {
 	return src[:from] + `"` + inside + `"` + src[to:]
 }
 
-// arithmAround returns the inside of the $((…)) that the error is in.
+// arithmAround returns the inside of the $((…)) that contains the error.
 func arithmAround(src string, at int) (from, to int, ok bool) {
 	open := strings.LastIndex(src[:at], "$((")
 	if open < 0 {
@@ -241,8 +233,7 @@ func arithmAround(src string, at int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// subscriptAround returns the inside of the NAME[…], or of the […]= of an array
-// literal, that the error is in.
+// subscriptAround returns the inside of the NAME[…], or of the […]= of an array literal, that contains the error.
 func subscriptAround(src string, at int) (from, to int, ok bool) {
 	open := strings.LastIndexByte(src[:at], '[')
 	if open < 1 {
@@ -257,15 +248,14 @@ func subscriptAround(src string, at int) (from, to int, ok bool) {
 	return open + 1, close, literal || isNameByte(src[open-1])
 }
 
-// A syntax tree takes up to two hundred times the memory of its source. What it
-// will take is estimated before anything is parsed, from bytes that can begin
-// a node. Quotes and here-documents are not told apart from the rest, for they
-// could be used to mislead: text in them counts as if it were commands.
+// A syntax tree takes up to two hundred times the memory of its source. Its size is estimated before parsing, from the
+// bytes that can begin a node. Text in quotes and here-documents counts as if it were commands, since quotes could be
+// used to mislead the estimate.
 
 // maxTree bounds the estimate of a tree's size, in bytes.
 const maxTree = 26 << 20
 
-// repairCost is what one more attempt to parse a script costs at least.
+// repairCost is the minimal cost of another attempt to parse a script.
 const repairCost = maxTree / 50
 
 // What a byte may add to the tree, in bytes.
@@ -280,11 +270,11 @@ const (
 	assignSize = 100 // an assignment
 )
 
-// nodeSizes says what each byte may add by itself.
+// nodeSizes has what each byte may add by itself.
 var nodeSizes = sizesOf(";&|\n", stmtSize, "(", stmtSize/2, "$`", paramSize, `"'`, quoteSize, "<>", redirSize, "=",
 	assignSize)
 
-// arithSizes says what each byte may add where there is arithmetic.
+// arithSizes has what each byte may add in arithmetic.
 var arithSizes = sizesOf("+-*/%,?:=^!~&|<>", arithSize)
 
 func sizesOf(pairs ...any) (t [256]int) {
@@ -296,7 +286,7 @@ func sizesOf(pairs ...any) (t [256]int) {
 	return t
 }
 
-// endsWord says after which bytes a word may begin.
+// endsWord has the bytes after which a word may begin.
 var endsWord = func() (t [256]bool) {
 	for _, b := range []byte(" \t\r\n;&|()<>`") {
 		t[b] = true
@@ -304,7 +294,7 @@ var endsWord = func() (t [256]bool) {
 	return t
 }()
 
-// treeSize estimates the size of the tree that a script becomes.
+// treeSize estimates the size of the tree of a script.
 func treeSize(src string) int {
 	arithmetic := hasArithmetic(src)
 	word := wordSize
@@ -329,7 +319,7 @@ func treeSize(src string) int {
 	return size
 }
 
-// hasArithmetic reports whether anything in a script may be arithmetic.
+// hasArithmetic reports whether a script may contain arithmetic.
 func hasArithmetic(src string) bool {
 	for _, opens := range []string{"((", "[", "${", "let"} {
 		if strings.Contains(src, opens) {
@@ -339,11 +329,11 @@ func hasArithmetic(src string) bool {
 	return false
 }
 
-// maxTreeDepth bounds how deep a tree is: long lists of commands, long sums and
-// long chains of elif are parsed without recursion but into a tree that is as deep as they are long.
+// maxTreeDepth bounds the depth of a tree. Long lists, sums and chains of elif are parsed without recursion, but
+// into a tree that is as deep as they are long.
 const maxTreeDepth = 5000
 
-// tooDeep reports whether a tree is deeper than those who walk it can go.
+// tooDeep reports whether a tree is too deep to be walked.
 func tooDeep(f *syntax.File, src string) bool {
 	if len(src) < maxTreeDepth {
 		return false

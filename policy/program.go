@@ -7,9 +7,8 @@ import (
 	"hako/shell/spec"
 )
 
-// A program is what is known about one program: the options it may be given,
-// and what its operands are. An option that is not listed is refused, so that
-// a new or forgotten one cannot run a program or open a file unseen.
+// A program is what is known about one program: its options and operands. An option that is not listed is
+// refused, so that a new or forgotten one cannot run a program or open a file unseen.
 type program struct {
 	options        options
 	number         bool     // takes -5
@@ -108,8 +107,8 @@ func (c *command) file(w word, written bool) *finding {
 	return f
 }
 
-// judgeUnknownProgram judges the words of a program nothing is known about: whatever
-// looks like a path has to stay inside the root.
+// judgeUnknownProgram judges the arguments of an unknown program: whatever looks like a path must stay inside the
+// root.
 func (c *command) judgeUnknownProgram(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
@@ -154,7 +153,7 @@ func (c *command) judgeUnknownWord(w word) *finding {
 	return nil
 }
 
-// judgeURL judges an address: only the web, never a file in disguise.
+// judgeURL allows http and https addresses only.
 func (c *command) judgeURL(w word) *finding {
 	if w.loose {
 		return c.file(w, false)
@@ -171,7 +170,7 @@ func (c *command) judgeURL(w word) *finding {
 		"use an http or https address, or a path inside the root")
 }
 
-// judgeArguments judges what a list of options can not say about a program.
+// judgeArguments judges what the list of options cannot express about a program.
 func (c *command) judgeArguments(name string, a *arguments) *finding {
 	if f := cmp.Or(c.refuseForbidden(name, a.operands), c.refuseListed(name, a)); f != nil {
 		return f

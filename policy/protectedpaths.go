@@ -8,9 +8,8 @@ import (
 	"hako/internal/protect"
 )
 
-// refuseProtected refuses to write where programs take their orders from: what is put
-// into .git/hooks or .git/config runs with the next git command. A link leads
-// there by any name, so what a path comes to counts as much as its spelling.
+// refuseProtected refuses to write files that other programs run or trust: a hook or a setting in .git runs with
+// the next git command. Links are resolved, since they may lead there under any name.
 func (c *command) refuseProtected(target word) *finding {
 	c.cost.spend((1 + len(c.dirs)) * (2*costPath + 2*costText*len(target.text)))
 	if f := refuseProtectedPath(c.relativeToRoot(target.text)); f != nil {
@@ -45,7 +44,7 @@ func refuseProtectedPath(text string) *finding {
 	return nil
 }
 
-// mentionsProtected reports whether a text speaks of anything that is guarded.
+// mentionsProtected reports whether a text contains a protected name.
 func mentionsProtected(text string) bool {
 	if strings.Contains(text, "HEAD") {
 		return true
@@ -55,14 +54,13 @@ func mentionsProtected(text string) bool {
 		func(name string) bool { return strings.Contains(text, name) })
 }
 
-// Besides what is git's: the settings of hako and the programs it replaces, what
-// direnv runs on entering a directory, and the tasks of editors.
+// The names that package protect lists, besides those in .git.
 var (
 	protectedFiles = " " + strings.Join(protect.Files(), " ") + " "
 	protectedDirs  = " " + strings.Join(protect.Dirs(), " ") + " "
 )
 
-// refuseGitPath refuses what is part of a repository, or would make one.
+// refuseGitPath refuses a path in a repository, or one that would create a repository.
 func refuseGitPath(text string) *finding {
 	parts := pathParts(text)
 	last := withoutPackSuffix(parts[len(parts)-1]) // gunzip .git.gz makes .git
@@ -77,7 +75,7 @@ func refuseGitPath(text string) *finding {
 	return nil
 }
 
-// pathParts are the names in a path, each as plain as some system would take it.
+// pathParts returns the names in a path, each normalized by foldName.
 func pathParts(text string) []string {
 	text = strings.ReplaceAll(text, `\`, "/") // as on Windows
 	parts := strings.Split(path.Clean(text), "/")
@@ -87,9 +85,8 @@ func pathParts(text string) []string {
 	return parts
 }
 
-// foldName is the name that systems without respect for case, for dots and
-// blanks at the end, for streams or for invisible letters would open: .GIT,
-// ".git. ", .git::$INDEX_ALLOCATION, GIT~1 are all .git somewhere.
+// foldName returns the name that file systems would open that ignore case, trailing dots and blanks, streams or
+// invisible characters: .GIT, ".git. ", .git::$INDEX_ALLOCATION and GIT~1 may all be .git.
 func foldName(name string) string {
 	name = strings.ToLower(name)
 	if name == "." || name == ".." || strings.ContainsAny(name, "*?[(") {
@@ -111,8 +108,8 @@ func foldName(name string) string {
 	return name
 }
 
-// isBelowGit reports whether a path names something in .git. What stands for all of
-// it, as --exclude=.git/* does, names nothing.
+// isBelowGit reports whether a path names something in .git. A pattern for all of it, as in --exclude=.git/*,
+// does not.
 func isBelowGit(text string) bool {
 	parts := pathParts(text)
 	for i, part := range parts[:len(parts)-1] {
@@ -123,7 +120,7 @@ func isBelowGit(text string) bool {
 	return false
 }
 
-// couldBeGit reports whether part is .git or a pattern for it: .gi[t] is.
+// couldBeGit reports whether a name is .git or a pattern for it, such as .gi[t].
 func couldBeGit(part string) bool {
 	if part == "" || !strings.ContainsAny(part, "*?[(") {
 		return part == ".git"
@@ -138,8 +135,8 @@ func couldBeGit(part string) bool {
 	return ok || err != nil || strings.Contains(part, "[:")
 }
 
-// refuseProtectedDir refuses to write anything at all by a command that stands there.
-// What the root itself is called does not matter, unless it is inside .git.
+// refuseProtectedDir refuses every write in a protected directory. The name of the root itself does not matter,
+// unless it is inside .git.
 func (c *command) refuseProtectedDir(dir string) *finding {
 	if strings.Contains(dir+"/", "/.git/") {
 		return refusal("path", "git runs what is written into .git", "leave the .git directory first")
@@ -151,7 +148,7 @@ func (c *command) refuseProtectedDir(dir string) *finding {
 	return f
 }
 
-// relativeToRoot is a path as seen from the root, if it is absolute and inside.
+// relativeToRoot returns an absolute path inside the root relative to it, and any other path unchanged.
 func (c *command) relativeToRoot(text string) string {
 	root := c.p.opts.Root
 	if root == "" || !path.IsAbs(text) || !within(root, path.Clean(text)) {
@@ -160,9 +157,8 @@ func (c *command) relativeToRoot(text string) string {
 	return strings.TrimPrefix(path.Clean(text)[len(root):], "/")
 }
 
-// resolvedPaths are the places that a path leads to when its links are followed: as
-// the shell does, for which L/.. is nothing, and as the system does, for which
-// it is where the target of L lies.
+// resolvedPaths returns the targets of a path: as the shell resolves L/.., lexically, and as the system does,
+// from the target of L.
 func (c *command) resolvedPaths(text string) []string {
 	if c.p.opts.Resolve == nil || text == "" {
 		return nil
@@ -181,7 +177,7 @@ func (c *command) resolvedPaths(text string) []string {
 	return out
 }
 
-// resolve asks where a path leads to.
+// resolve calls Options.Resolve and caches its results.
 func (c *command) resolve(abs string) string {
 	if c.cost == nil {
 		return c.p.opts.Resolve(abs)
@@ -200,8 +196,7 @@ func (c *command) resolve(abs string) string {
 	return to
 }
 
-// resolveExisting follows the links in a path. What is not there is where its directory
-// leads to.
+// resolveExisting follows the links in a path, of whose parts the last need not exist.
 func (c *command) resolveExisting(abs string) string {
 	to := c.resolve(abs)
 	if to != abs || abs == c.p.opts.Root || !within(c.p.opts.Root, abs) || abs == "/" {
@@ -210,8 +205,7 @@ func (c *command) resolveExisting(abs string) string {
 	return path.Join(c.resolveExisting(path.Dir(abs)), path.Base(abs))
 }
 
-// resolveParents follows a path the way the system does: behind a link, .. leads to
-// where the link's target lies, not to where the link does.
+// resolveParents resolves a path as the system does: behind a link, .. is the parent of the link's target.
 func (c *command) resolveParents(dir, text string) string {
 	at := dir
 	for _, part := range strings.Split(text, "/") {
@@ -224,8 +218,7 @@ func (c *command) resolveParents(dir, text string) string {
 	return at
 }
 
-// refuseGitEntry refuses to go where nothing may be written by any name. Other
-// guarded directories may be looked at from inside.
+// refuseGitEntry refuses to enter .git. Other protected directories may be entered for reading.
 func (c *command) refuseGitEntry(w word) *finding {
 	for _, text := range append(c.resolvedPaths(w.text), w.text) {
 		if f := refuseGitPath(text); f != nil {

@@ -9,17 +9,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ReadOnly reports whether all that a script does is read: its commands are on
-// a list of those that change nothing, with options that do not either, and
-// nothing is written, assigned, defined or left running. Nor does it look at
-// anything but files: no clock, no chance, no variable of the session. Such
-// scripts may run side by side, in any session, and the same one gives the same
-// answer until a file changes.
+// ReadOnly reports whether a script only reads files: its commands and options are on a list of those that change
+// nothing, and it writes, assigns, defines and starts nothing. Nor does its result depend on anything but files:
+// no clock, no random numbers, no variables of the session. Such scripts may run concurrently and in any session,
+// and give the same result until a file changes.
 //
-// No is the answer to everything else, and to whatever is not understood. Two
-// things are for the caller to see to: ReadOnly does not say that the script may
-// run, and it knows nothing of a session in which date is a function. Where a
-// script before it [Declares] something, its answer means nothing.
+// The result is false for whatever is not understood. It does not mean that the script may run, and it is not
+// valid in a session in which a script has run that [Declares] something.
 func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 	if p == nil || file == nil || len(file.Stmts) == 0 {
 		return false
@@ -45,8 +41,7 @@ type readOnlyJudge struct {
 	repeatable bool // and for anything whose answer does not come from files alone
 }
 
-// node judges one node of the tree. The kinds are listed, so that one nobody
-// thought of is a no.
+// node judges one node of the tree. The kinds are listed, so that the result for a new kind is false.
 func (r *readOnlyJudge) node(n syntax.Node) {
 	ok := false
 	switch n := n.(type) {
@@ -67,8 +62,7 @@ func (r *readOnlyJudge) node(n syntax.Node) {
 	r.reads = r.reads && ok
 }
 
-// beginsWithTilde reports whether a word begins with ~, which stands for what is in a
-// variable of the session.
+// beginsWithTilde reports whether a word begins with ~, which depends on a variable of the session.
 func beginsWithTilde(n *syntax.Word) bool {
 	if len(n.Parts) == 0 {
 		return false
@@ -77,8 +71,8 @@ func beginsWithTilde(n *syntax.Word) bool {
 	return ok && strings.HasPrefix(lit.Value, "~")
 }
 
-// opensToRead reports whether a redirection writes nothing: it reads, goes to
-// /dev/null, or copies a descriptor that every request has.
+// opensToRead reports whether a redirection writes nothing: it reads, goes to /dev/null, or copies a standard
+// descriptor.
 func opensToRead(n *syntax.Redirect) bool {
 	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
 		return false // {name}<x sets a variable
@@ -97,7 +91,7 @@ func opensToRead(n *syntax.Redirect) bool {
 	return false
 }
 
-// call judges a simple command by what is plain about its words.
+// call judges a simple command.
 func (r *readOnlyJudge) call(n *syntax.CallExpr) bool {
 	if len(n.Args) == 0 {
 		return false // x=1 stays in the session
@@ -115,14 +109,14 @@ func (r *readOnlyJudge) call(n *syntax.CallExpr) bool {
 	return r.command(words, 0)
 }
 
-// command judges one command and, up to a few levels, the one it runs.
+// command judges one command and, up to a few levels, the one that it runs.
 func (r *readOnlyJudge) command(words []word, depth int) bool {
 	if len(words) == 0 || words[0].late || depth > 3 {
 		return false
 	}
 	r.cost.spend(costJudge + 2*costWord*len(words))
 	name, args := words[0].text, words[1:]
-	c := &command{p: r.p, cost: r.cost, words: words, frozen: true}
+	c := &command{p: r.p, cost: r.cost, words: words, readOnly: true}
 	if r.repeatable && mayVary(name, args) {
 		return false
 	}
@@ -141,8 +135,7 @@ func (r *readOnlyJudge) command(words []word, depth int) bool {
 	return r.known(c, name, args, depth)
 }
 
-// options reports whether the options are on the program's list. Programs that
-// judge their words themselves have none that matter here.
+// options reports whether the options are on the program's list.
 func (r *readOnlyJudge) options(c *command, name string, args []word) bool {
 	prog := builtin(name)
 	if prog == nil {
@@ -184,7 +177,7 @@ func (r *readOnlyJudge) known(c *command, name string, args []word, depth int) b
 	return r.readsOnly(c, name, a)
 }
 
-// readsOnly judges programs whose options were found on their list.
+// readsOnly judges programs that write depending on their options or operands.
 func (r *readOnlyJudge) readsOnly(c *command, name string, a *arguments) bool {
 	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
 	switch name {
@@ -206,7 +199,7 @@ func (r *readOnlyJudge) readsOnly(c *command, name string, a *arguments) bool {
 	return true
 }
 
-// find may look, and may run a command that only reads whatever its words are.
+// find may run a command that only reads whatever its arguments are.
 func (r *readOnlyJudge) find(args []word, depth int) bool {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
@@ -232,7 +225,7 @@ func (r *readOnlyJudge) find(args []word, depth int) bool {
 	return true
 }
 
-// xargs judges xargs: what it reads may be any words, options too.
+// xargs may read any words, also options.
 func (r *readOnlyJudge) xargs(c *command, args []word) bool {
 	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f != nil || n >= len(args) {
@@ -267,7 +260,7 @@ func (r *readOnlyJudge) git(c *command, args []word) bool {
 	return gitLists(sub, a)
 }
 
-// gitLists knows the subcommands that read only when they list.
+// gitLists reports whether a subcommand that may also write only lists something.
 func gitLists(sub string, a *arguments) bool {
 	first := ""
 	if len(a.operands) > 0 {
@@ -295,9 +288,8 @@ func gitLists(sub string, a *arguments) bool {
 	return false
 }
 
-// mayVary reports whether a command may answer differently although no file
-// has changed. Words that are not known yet count as harmless: those that the
-// shell expands to file names are.
+// mayVary reports whether the output of a command may change although no file has changed. Late words count as
+// harmless: they may be file names.
 func mayVary(name string, args []word) bool {
 	for _, w := range args {
 		if isSystemPath(w.text) {
@@ -328,8 +320,7 @@ func mayVary(name string, args []word) bool {
 	return hasWord(wordList("unsteady-programs"), name)
 }
 
-// isSystemPath reports whether a path leads to what the system makes up when it
-// is read, or to an open file of the session.
+// isSystemPath reports whether a path is a device or in a virtual file system.
 func isSystemPath(text string) bool {
 	if text == "/dev/null" || !path.IsAbs(text) {
 		return false
@@ -355,8 +346,7 @@ func anyMatch(re *regexp.Regexp, args []word) bool {
 	return false
 }
 
-// anyShort reports whether a letter stands in anything that looks like a
-// bundle of short options.
+// anyShort reports whether a letter is in a cluster of short options.
 func anyShort(args []word, letter byte) bool {
 	for _, w := range args {
 		if len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.IndexByte(w.text, letter) > 0 {

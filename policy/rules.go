@@ -68,8 +68,8 @@ func Parse(name string, r io.Reader) (*Policy, error) {
 	return p, p.Test()
 }
 
-// readRules is the reader of the rules file. A line is a rule, an example of
-// the rule above it (indented), a "## category" heading, a comment or empty.
+// readRules parses a rules file. A line is a rule, an example of the rule above it (indented), a "## category"
+// heading, a comment or empty.
 func readRules(name string, r io.Reader) ([]rule, error) {
 	var rules []rule
 	category := ""
@@ -94,7 +94,7 @@ func readRules(name string, r io.Reader) ([]rule, error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(),
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line cannot be read: "+err.Error(),
 			"a rule is one line of at most 64 KB")
 	}
 	return rules, nil
@@ -162,7 +162,7 @@ func (r *rule) setWords(words []string) {
 	}
 }
 
-// size is the number of words that make the rule specific.
+// size returns the number of words, which makes a rule specific.
 func (r *rule) size() int { return len(r.words) + len(r.flags) }
 
 // name returns the name of the rule's command; "" means any.
@@ -179,7 +179,7 @@ func (r *rule) argv() []string { return slices.Concat(r.words, r.flags) }
 // text returns the rule's command as it would be typed.
 func (r *rule) text() string { return cmp.Or(strings.Join(r.argv(), " "), "*") }
 
-// splitLine cuts a line into shell words and the comment behind them.
+// splitLine splits a line into shell words and the comment behind them.
 func splitLine(line string) (words []string, why string, err error) {
 	var b strings.Builder
 	var quote byte
@@ -220,8 +220,7 @@ func splitLine(line string) (words []string, why string, err error) {
 	return words, "", nil
 }
 
-// Test runs the examples that the rules carry and reports the first that is
-// not what its rule claims.
+// Test runs the examples of the rules and reports the first that fails.
 func (p *Policy) Test() error {
 	for i := range p.rules.all {
 		r := &p.rules.all[i]
@@ -242,7 +241,7 @@ func exampleFault(r *rule, e example) string {
 	return fmt.Sprintf("the rule %q %s the example %q", r.effect.String()+" "+r.text(), verb, quoteAll(e.argv))
 }
 
-// quoteAll spells words so that a shell reads them back as they are.
+// quoteAll quotes words for a shell.
 func quoteAll(argv []string) string {
 	out := make([]string, len(argv))
 	for i, s := range argv {
@@ -255,7 +254,7 @@ func quoteAll(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-// Examples returns how many examples the rules carry.
+// Examples returns the number of examples of the rules.
 func (p *Policy) Examples() int {
 	n := 0
 	for _, r := range p.rules.all {
@@ -264,8 +263,7 @@ func (p *Policy) Examples() int {
 	return n
 }
 
-// With returns a policy that has the rules of both and is applied in the
-// checks of p.
+// With returns the policy with more rules.
 func (p *Policy) With(more *Policy) *Policy {
 	if more == nil {
 		return p

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// judgeSed judges sed: its script may not run commands, the files it reads and
-// writes have to be inside the root.
+// judgeSed refuses a script that runs commands, or reads or writes files outside of the root.
 func (c *command) judgeSed(a *arguments) *finding {
 	script, ok := sedScript(a)
 	if !ok {
@@ -113,7 +112,7 @@ func (r *sedReader) command() *finding {
 	return nil
 }
 
-// addresses skips what stands before a command.
+// addresses skips the addresses before a command.
 func (r *sedReader) addresses() {
 	for i := 0; i < 16; i++ {
 		r.s = strings.TrimLeft(r.s, " \t")
@@ -216,10 +215,10 @@ func (r *sedReader) substitute() *finding {
 	return nil
 }
 
-// file judges the name that follows, up to the end of the line.
+// file judges the file name up to the end of the line.
 func (r *sedReader) file(cmd string, written bool) *finding {
 	name := strings.TrimSpace(r.line())
-	if written && r.c.frozen {
+	if written && r.c.readOnly {
 		return refusal("sed: "+cmd, "the script writes a file", "print instead")
 	}
 	f := r.c.file(literal(name), written)
@@ -235,9 +234,8 @@ func (r *sedReader) line() string {
 	return line
 }
 
-// text skips the text of a, i and c; a backslash continues it. Two of them are
-// a backslash and an end to one sed, and a continued line to another reader:
-// 'a foo\\<newline>e touch x' would hide the e.
+// text skips the text of a, i and c, which a backslash continues. Two backslashes are refused: some seds end the
+// text there, so that 'a foo\\<newline>e touch x' would hide the e.
 func (r *sedReader) text() {
 	for {
 		line, rest, more := strings.Cut(r.s, "\n")
@@ -277,8 +275,7 @@ func (c *command) nestedInSed(args []word) *finding {
 	return nil
 }
 
-// judgeSedCommand judges the command e of sed: what follows it, or, if nothing does,
-// whatever sed has read.
+// judgeSedCommand judges the command of e; without one, sed runs its input.
 func (c *command) judgeSedCommand(text string) *finding {
 	if strings.TrimSpace(text) == "" {
 		return refusal("sed: e", "it runs what sed has read, which nobody has judged", "use sed to change text only")

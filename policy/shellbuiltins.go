@@ -4,8 +4,7 @@ import (
 	"strings"
 )
 
-// judgeTest judges test and [: files after file operators, and names that
-// the shell would evaluate.
+// judgeTest judges test and [: operands of file operators, and names that the shell evaluates.
 func (c *command) judgeTest(args []word) *finding {
 	if f := c.refuseEvaluated(args); f != nil {
 		return f
@@ -31,8 +30,7 @@ func (c *command) judgeTest(args []word) *finding {
 	return nil
 }
 
-// refuseEvaluated refuses 'a[$(touch x)]': the shell runs what a subscript
-// holds when it evaluates the name.
+// refuseEvaluated refuses 'a[$(touch x)]': the shell runs the command in a subscript when it evaluates the name.
 func (c *command) refuseEvaluated(args []word) *finding {
 	for _, w := range args {
 		if strings.Contains(w.text, "[") && runsWhenEvaluated(w.text) {
@@ -79,8 +77,8 @@ func (c *command) judgeDeclarations(name string, a *arguments) *finding {
 	return nil
 }
 
-// judgeDeclared judges a word of declare, export and their kin that the
-// parser could not take apart: an option, or NAME=value in quotes.
+// judgeDeclared judges a word of declare, export and the like that the parser did not split: an option, or
+// NAME=value in quotes.
 func judgeDeclared(builtin string, w word) *finding {
 	if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
 		if strings.ContainsAny(w.text, "nf") {
@@ -159,8 +157,7 @@ func (c *command) judgeBuiltin(name string, args []word) *finding {
 	return nil
 }
 
-// hasLeadingLetter reports whether the options before the first operand hold a
-// letter.
+// hasLeadingLetter reports whether the options before the first operand have a letter.
 func hasLeadingLetter(args []word, letter byte) bool {
 	for _, w := range args {
 		if len(w.text) < 2 || w.text[0] != '-' || w.text == "--" {
@@ -173,9 +170,8 @@ func hasLeadingLetter(args []word, letter byte) bool {
 	return false
 }
 
-// judgeKill judges the shell's own kill, which knows the jobs of its script and no
-// other process. A number may be any process's; only where it is $! is it known
-// for a job's. Call sees the number alone and relies on Script.
+// judgeKill judges the builtin kill, which only knows the jobs of its script. A number may be that of any
+// process, unless it comes from $!. Call sees only the number and relies on Script.
 func (c *command) judgeKill(args []word) *finding {
 	if c.depth > 0 {
 		return c.refuseKill(c.words[0], "write kill %1 or kill $! as a command of its own")
@@ -198,7 +194,7 @@ func (c *command) refuseKill(w word, hint string) *finding {
 	return f
 }
 
-// afterSignal skips which signal to send: -9, -TERM, -s TERM or -n 9.
+// afterSignal skips the signal: -9, -TERM, -s TERM or -n 9.
 func afterSignal(args []word) []word {
 	if len(args) > 0 && !args[0].late && len(args[0].text) > 1 && args[0].text[0] == '-' && args[0].text != "--" {
 		takes := args[0].text == "-s" || args[0].text == "-n"

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// judgeShell judges sh -c 'script'. A shell that reads its script from a file
-// or a pipe is refused: what it reads is never judged.
+// judgeShell judges sh -c 'script'. A shell that reads its script from a file or a pipe is refused.
 func judgeShell(c *command, args []word) *finding {
 	if c.p.checks.opaque {
 		return c.judgeShellFile(args)
@@ -23,7 +22,7 @@ func judgeShell(c *command, args []word) *finding {
 	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
 }
 
-// judgeEval judges the words of eval as the script they become.
+// judgeEval judges the words of eval as a script.
 func judgeEval(c *command, args []word) *finding {
 	var text strings.Builder
 	late := false
@@ -44,16 +43,14 @@ func judgeTrap(c *command, args []word) *finding {
 	return c.judgeScript(args[0])
 }
 
-// shellSwitches are the letters of a shell that change neither where it reads
-// its script from nor what it runs.
+// shellSwitches are the short options of a shell that change neither where it reads its script nor what it runs.
 const shellSwitches = "abefhklmnpruvxBCEHPT"
 
 // shellWords are the long options of that kind.
 const shellWords = " --norc --noprofile --posix --verbose --login "
 
-// judgeShellFile judges a shell where nobody watches what it runs: -c is judged as
-// the script it is, a file of the project runs as its other programs do, and a
-// shell that reads from a pipe is refused.
+// judgeShellFile judges a shell for a runner that never calls Call: -c is judged as a script, a file of the
+// project may run like its other programs, and a shell that reads from a pipe is refused.
 func (c *command) judgeShellFile(args []word) *finding {
 	inline := false
 	for i := 0; i < len(args); i++ {
@@ -107,14 +104,13 @@ func (c *command) judgeShellScript(operands []word, inline bool) *finding {
 	return nil
 }
 
-// isStdinFile knows the files that are what a process reads already.
+// isStdinFile reports whether a file is an open descriptor of the process.
 func isStdinFile(file string) bool {
 	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") &&
 		strings.Contains(file, "/fd/")
 }
 
-// plainShell reports whether the text this command runs goes to sh, which need
-// not be bash.
+// plainShell reports whether the text of this command goes to sh, which may not be bash.
 func (c *command) plainShell() bool {
 	return !hasWord(" bash eval trap ", path.Base(c.words[0].text))
 }

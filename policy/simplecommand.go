@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// simpleCommand walks a simple command: its assignments, its words, then itself.
+// simpleCommand walks the assignments and words of a simple command and judges it.
 func (w *walker) simpleCommand(cmd *syntax.CallExpr) {
 	if len(cmd.Args) == 0 {
 		w.made = pipeInput{kind: inputKnown}
@@ -69,7 +69,7 @@ func (w *walker) judge(words []word) {
 	w.wrote = w.wrote || !w.makesNoFiles(words)
 }
 
-// makesNoFiles reports whether a command makes no files, even by running another.
+// makesNoFiles reports whether a command creates no files, even through a command that it runs.
 func (w *walker) makesNoFiles(words []word) bool {
 	byWords := hasWord(" sort shuf awk gawk mawk nawk find ", words[0].text) // sort -o, print > "file", -exec
 	if isReadOnlyProgram(words[0].text) && !byWords {
@@ -79,8 +79,8 @@ func (w *walker) makesNoFiles(words []word) bool {
 	return r.command(words, 0)
 }
 
-// isReadOnlyProgram reports whether a program makes no files. Git counts as one that
-// does not: the names it brings were there before, in the repository.
+// isReadOnlyProgram reports whether a program creates no files. Git counts as one: the names of its files were in
+// the repository before.
 func isReadOnlyProgram(name string) bool {
 	if hasWord(" : true false test [ echo printf expr let git find jq patch ", name) {
 		return true
@@ -89,15 +89,14 @@ func isReadOnlyProgram(name string) bool {
 	return prog != nil && !prog.writes && !prog.whole && !prog.free
 }
 
-// newCommand is a command with what the walk knows around it.
+// newCommand returns a command with the context of the walk.
 func (w *walker) newCommand(words []word) command {
 	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, input: w.sc.input, depth: w.wrapped,
 		wrote: w.wrote, linked: w.linked, nested: w.nested}
 }
 
-// unknownCommand records the verdict on a command whose name is not known yet. Where it
-// would read names from a pipe, waiting for its name is not enough: Call sees
-// the words of xargs, not the names it reads.
+// unknownCommand records the verdict on a command whose name is only known at run time. If it would read names
+// from a pipe it cannot wait for Call, which sees the words of xargs but not the names that xargs reads.
 func (w *walker) unknownCommand(words []word) {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
@@ -111,7 +110,7 @@ func (w *walker) unknownCommand(words []word) {
 	}
 }
 
-// redirect judges a redirection and notes what it feeds.
+// redirect judges a redirection and sets the input of the command.
 func (w *walker) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -141,7 +140,7 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	}
 }
 
-// setRedirectName knows that {PATH}>x puts a number into PATH.
+// setRedirectName handles {PATH}>x, which assigns a number to PATH.
 func (w *walker) setRedirectName(r *syntax.Redirect) {
 	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
 		return
@@ -164,7 +163,7 @@ func (w *walker) procSubst(part *syntax.ProcSubst) {
 	w.subshell(func() { w.stmts(part.Stmts) })
 }
 
-// substitution walks $(…) and returns what it may put into the word.
+// substitution walks $(…) and returns its possible output.
 func (w *walker) substitution(part *syntax.CmdSubst) value {
 	made := w.made
 	w.subshell(func() { w.stmts(part.Stmts) })
@@ -240,7 +239,7 @@ func (w *walker) testPath(x syntax.TestExpr) {
 	w.refuse([]word{literal("[["), file}, c.path(file))
 }
 
-// reevaluate evaluates a word whose insides were judged before.
+// reevaluate expands a word whose parts have been judged before.
 func (w *walker) reevaluate(src *syntax.Word) value {
 	saved := w.quiet
 	w.quiet = true

@@ -11,8 +11,7 @@ import (
 	"hako/shell/spec"
 )
 
-// Programs is what a user has taught about programs that hako does not know. It
-// is not changed once it is made.
+// Programs describes programs that hako does not know. It is immutable.
 type Programs struct {
 	byName map[string]*program
 	names  []string
@@ -21,18 +20,16 @@ type Programs struct {
 // Names lists the programs in the order of the file.
 func (p *Programs) Names() []string { return slices.Clone(p.names) }
 
-// taughtFields are the fields that a user's file may have besides those of
-// package spec.
+// taughtFields are the fields of a user's file besides those of package spec.
 var taughtFields = [...]string{"takes", "runs", "forbidden-options", "forbidden-subcommands"}
 
-// maxPrograms is how many bytes a file of programs may have.
+// maxPrograms is the size of the largest file of programs.
 const maxPrograms = 1 << 20
 
-// ParsePrograms reads a file of programs; docs/policy.md describes its form. If
-// anything in it is wrong, the error says where, and there are no programs.
+// ParsePrograms reads a file of programs; docs/policy.md describes its format.
 //
-// A file adds programs. It cannot change what hako knows about one, nor does it
-// allow a program to run: that is for the rules.
+// A file adds programs. It cannot change what hako knows about a program, nor does it allow a program to run:
+// that is for the rules.
 func ParsePrograms(name string, r io.Reader) (*Programs, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPrograms+1))
 	if err != nil {
@@ -61,7 +58,7 @@ func ParsePrograms(name string, r io.Reader) (*Programs, error) {
 
 const programsHint = "docs/policy.md describes files of programs"
 
-// add takes a program in, or says why not.
+// add adds a program; why is the reason if it cannot.
 func (p *Programs) add(s *spec.Spec) (why string) {
 	prog := newProgram(s)
 	for _, name := range append([]string{s.Name}, s.Also...) {
@@ -87,7 +84,7 @@ func (p *Programs) add(s *spec.Spec) (why string) {
 	return prog.unfit()
 }
 
-// unfit says why a user's file may not describe a program so.
+// unfit returns the reason why a user's file may not describe a program like this, or "".
 func (p *program) unfit() string {
 	switch {
 	case p.spec.Judged:
@@ -103,8 +100,7 @@ func (p *program) unfit() string {
 	return ""
 }
 
-// Teach returns the policy with what is known about more programs. They are not
-// allowed by that.
+// Teach returns the policy with descriptions of more programs. It does not allow them to run.
 func (p *Policy) Teach(programs *Programs) *Policy {
 	if p == nil || programs == nil {
 		return p
@@ -114,7 +110,7 @@ func (p *Policy) Teach(programs *Programs) *Policy {
 	return &q
 }
 
-// find returns what is known about a program or a subcommand.
+// find returns the description of a program or subcommand, nil if there is none.
 func (p *Policy) find(name string) *program {
 	if prog := builtinPrograms().find(name); prog != nil {
 		return prog
@@ -125,8 +121,7 @@ func (p *Policy) find(name string) *program {
 	return p.programs.byName[name]
 }
 
-// known is what is known about a program that does not run the command in its
-// operands, nil if nothing.
+// known returns a program that does not run the command in its operands, nil if there is none.
 func (p *Policy) known(name string) *program {
 	if strings.Contains(name, " ") {
 		return nil // the spec of a subcommand
@@ -137,7 +132,7 @@ func (p *Policy) known(name string) *program {
 	return nil
 }
 
-// wrapping is what is known about a program that does.
+// wrapping returns a program that runs the command in its operands, nil if there is none.
 func (p *Policy) wrapping(name string) *program {
 	if prog := p.find(name); prog != nil && prog.command {
 		return prog
@@ -148,7 +143,7 @@ func (p *Policy) wrapping(name string) *program {
 // taught reports whether a user's file describes a program or subcommand.
 func (p *Policy) taught(name string) bool { return p.programs != nil && p.programs.byName[name] != nil }
 
-// judgeTaughtSubcommand judges a program whose subcommands were taught.
+// judgeTaughtSubcommand judges a program of a user's file that has subcommands.
 func (c *command) judgeTaughtSubcommand(name string, prog *program, args []word) *finding {
 	_, n, f := c.parseOwn(prog, args)
 	if f != nil || n >= len(args) {
@@ -163,7 +158,7 @@ func (c *command) judgeTaughtSubcommand(name string, prog *program, args []word)
 	return cmp.Or(c.judgeTaughtCommands(prog, args[:n]), c.judgeKnownProgram(sub, inner, args[n+1:]))
 }
 
-// judgeTaughtCommands judges the options of a program whose value is a command.
+// judgeTaughtCommands judges the options of a user's file whose value is a command.
 func (c *command) judgeTaughtCommands(prog *program, args []word) *finding {
 	if prog.runs == nil {
 		return nil

@@ -2,9 +2,8 @@ package policy
 
 import "strings"
 
-// judgeVariable refuses to set a variable that programs take orders from.
-// Exported ones are allowed by list; the script's own may have any name that
-// is not likely to be in the environment already.
+// judgeVariable refuses to set a variable that controls programs. Exported variables are allowed by list; others
+// may have any name that is not likely to be exported already.
 func judgeVariable(name string, exported bool) *finding {
 	if hasWord(wordList("harmless-variables"), name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
 		return nil // no program listens to a single letter
@@ -48,7 +47,7 @@ func refuseZoneFile(zone string, loose bool) *finding {
 	return refusal("environment TZ", "a time zone that is a path opens that file", "use a name such as UTC or Asia/Tokyo")
 }
 
-// refuseZoneInDate finds the zone in date -d 'TZ="Asia/Tokyo" 12:00'.
+// refuseZoneInDate judges the time zone in date -d 'TZ="Asia/Tokyo" 12:00'.
 func refuseZoneInDate(text string) *finding {
 	_, zone, ok := strings.Cut(text, `TZ="`)
 	if !ok {
@@ -58,12 +57,11 @@ func refuseZoneInDate(text string) *finding {
 	return refuseZoneFile(zone, false)
 }
 
-// makePrograms are the programs that take variables out of the environment and put what
-// they hold into the lines of a shell.
+// makePrograms are the programs that pass variables of the environment to a shell.
 const makePrograms = " make gmake cmake ctest "
 
-// refuseMakeText refuses VERSION='1; touch x' make, for in a Makefile $(VERSION) is what
-// a shell reads. Those of a single letter often stand before each command there.
+// refuseMakeText refuses VERSION='1; touch x' make, since a shell reads $(VERSION) in a Makefile. Variables of
+// one letter often stand before commands there.
 func refuseMakeText(name, text string) *finding {
 	runs := strings.ContainsAny(text, ";|`\n") || strings.Contains(text, "$(") || strings.Contains(text, "${") ||
 		strings.Contains(text, "& ") || strings.Contains(text, "&&")
@@ -74,7 +72,7 @@ func refuseMakeText(name, text string) *finding {
 		"use a plain value, or set it in the Makefile")
 }
 
-// hasWord looks name up in a list of words with a space before and after each.
+// hasWord reports whether a list has a word. Words in a list have a space before and after each.
 func hasWord(list, name string) bool {
 	if name == "" || strings.IndexByte(name, ' ') >= 0 {
 		return false
@@ -103,7 +101,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// judgeControlVariable judges a variable that shells and programs take orders from.
+// judgeControlVariable judges a variable that controls shells or programs.
 func (c *command) judgeControlVariable(name string, v value) *finding {
 	if !c.p.checks.opaque || c.p.rules.everything != nil {
 		return nil
@@ -131,7 +129,7 @@ func (c *command) judgeControlVariable(name string, v value) *finding {
 	return nil
 }
 
-// checkControlVariable judges a variable the script sets.
+// checkControlVariable judges a variable that the script sets.
 func (w *walker) checkControlVariable(name string, v value) {
 	if !w.p.checks.opaque || w.quiet {
 		return

@@ -6,11 +6,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxUnfolded bounds the source that is walked again because it is a loop's
-// body or a function's. Beyond it the values in there count as unknown.
+// maxUnfolded bounds the source that is walked again because it is the body of a loop or function. Beyond it
+// values count as unknown.
 const maxUnfolded = 1 << 20
 
-// A walker goes through a script the way a shell would, with what is known.
+// A walker walks a script in the order of execution and tracks what is known about directories, variables and
+// pipes.
 type walker struct {
 	p          *Policy
 	cost       *costMeter
@@ -24,22 +25,22 @@ type walker struct {
 	declared   []*fn
 	ints       map[string]bool      // declared with -i: what is assigned is evaluated
 	assoc      map[string]bool      // declared with -A: subscripts are texts
-	named      map[string]bool      // once held the output of a program that lists names
+	named      map[string]bool      // held the output of a command substitution
 	fixed      map[string]bool      // declared readonly: an assignment changes nothing
 	exports    map[string]bool      // exported by this script
 	locals     map[string]localName // of the function that is walked
 	linked     bool                 // a command before this one may have made a link
 	wrote      bool                 // a command before this one may have written files
 	moved      bool                 // a command before this one may have moved directories
-	jobs       int                  // how many background statements this one is inside of
+	jobs       int                  // depth of background statements
 	concurrent bool                 // something runs in the background
-	wrapped    int                  // how many scripts and commands this one is inside of
-	nested     bool                 // another program was told to run it
-	noted      map[note]bool        // refusals that are in out
-	followed   map[string]bool      // names whose values are being evaluated, or were
+	wrapped    int                  // depth of scripts and commands that run one another
+	nested     bool                 // the script is in the arguments of another program
+	noted      map[note]bool        // refusals in out that are not about commands
+	followed   map[string]bool      // names whose values have been evaluated; true while they are
 }
 
-// A reservationFile is a refusal of something that is no command.
+// A note identifies a refusal of something that is not a command.
 type note struct{ where, why string }
 
 func (w *walker) refuse(words []word, f *finding) {
@@ -53,7 +54,7 @@ func (w *walker) refuse(words []word, f *finding) {
 	w.cost.spend(costVerdict)
 	n := note{f.where, f.why}
 	if w.noted[n] {
-		return // the same again would say nothing new
+		return // reported before
 	}
 	if w.noted == nil {
 		w.noted = make(map[note]bool)
@@ -75,7 +76,7 @@ func (w *walker) keep(v Verdict) {
 	w.out = append(w.out, v)
 }
 
-// sizeOfVerdict is what a verdict takes in memory.
+// sizeOfVerdict is the memory that a verdict takes.
 func sizeOfVerdict(v Verdict) int {
 	size := verdictSize + len(v.Why) + len(v.Hint) + len(v.Where)
 	for _, s := range v.Argv {
@@ -84,13 +85,13 @@ func sizeOfVerdict(v Verdict) int {
 	return size
 }
 
-// The size of a verdict by itself, and of one of its words.
+// The size of a verdict itself, and of one of its words.
 const (
 	verdictSize = 120
 	argSize     = 16
 )
 
-// printCost is how much source is printed to show words that are late.
+// printCost is how much source is printed to show late words.
 func printCost(words []word) int {
 	n := 0
 	for i := range words {
@@ -101,7 +102,7 @@ func printCost(words []word) int {
 	return n
 }
 
-// refuseStrict is for what harms nobody in a closed shell.
+// refuseStrict refuses what is harmless in a closed shell.
 func (w *walker) refuseStrict(f *finding) {
 	if w.p.checks.strict {
 		w.refuse(nil, f)
@@ -130,7 +131,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	w.statement(s)
 }
 
-// statement walks a statement that the script waits for.
+// statement walks a foreground statement.
 func (w *walker) statement(s *syntax.Stmt) {
 	fed := w.sc.input
 	for _, r := range s.Redirs {
@@ -153,8 +154,7 @@ func (w *walker) statement(s *syntax.Stmt) {
 	}
 }
 
-// mayNotOpen reports whether a redirection names a file that may not open, in
-// which case the command never runs.
+// mayNotOpen reports whether a redirection may fail to open its file, so that the command does not run.
 func mayNotOpen(redirs []*syntax.Redirect) bool {
 	for _, r := range redirs {
 		switch r.Op {
@@ -169,8 +169,7 @@ func mayNotOpen(redirs []*syntax.Redirect) bool {
 	return false
 }
 
-// printsOnce reports whether all that a statement prints is what its last
-// command prints.
+// printsOnce reports whether a statement prints nothing but the output of its last command.
 func printsOnce(s *syntax.Stmt) bool {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -246,7 +245,7 @@ func (w *walker) command(cmd syntax.Command) {
 	}
 }
 
-// subshell walks what runs in a subshell: nothing it changes stays changed.
+// subshell walks the commands of a subshell: changes to the scope end with it.
 func (w *walker) subshell(walk func()) {
 	saved := w.sc.share()
 	walk()
@@ -285,8 +284,7 @@ func (w *walker) andOr(cmd *syntax.BinaryCmd) {
 	}
 }
 
-// orElse walks what follows ||. If it leaves the script, what comes after
-// knows that the command before it succeeded.
+// orElse walks the command after ||. If that one exits, the command before || succeeded for what follows.
 func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 	ok := w.ok
 	if ok == nil {
@@ -306,7 +304,7 @@ func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 	*before = w.sc.share()
 }
 
-// exits reports whether a statement surely ends the script or function.
+// exits reports whether a statement certainly ends the script or function.
 func exits(s *syntax.Stmt) bool {
 	switch cmd := s.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -317,8 +315,8 @@ func exits(s *syntax.Stmt) bool {
 	return false
 }
 
-// flattenList flattens a && b || c, which the parser nests to the left, so that a
-// long list does not become a deep recursion.
+// flattenList flattens a && b || c, which the parser nests to the left, so that a long list is not a deep
+// recursion.
 func flattenList(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd) {
 	for {
 		rest = append(rest, cmd)
@@ -336,8 +334,7 @@ func flattenList(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.Bina
 	return first, rest
 }
 
-// pipeline walks the stages of a pipe, each in a subshell of its own and fed
-// by the one before.
+// pipeline walks the stages of a pipe, each in its own subshell with the output of the stage before as input.
 func (w *walker) pipeline(cmd *syntax.BinaryCmd) {
 	var buf [8]*syntax.Stmt
 	stages := pipeStages(buf[:0], cmd)
@@ -403,16 +400,14 @@ func (w *walker) caseClause(cmd *syntax.CaseClause) {
 	w.sc, w.ok = after, nil
 }
 
-// ownJob stands for $!: a number that is only known at run time, but surely
-// that of a job of this script.
+// ownJob stands for $!: an unknown number that is certainly that of a job of this script.
 const ownJob = "%!"
 
-// mayStart reports whether a statement may run in the background. Inside eval
-// and sh -c it may not: the script around them could not know of it.
+// mayStart reports whether a statement may run in the background. Inside eval and sh -c it may not, since the
+// script around them would not know of it.
 func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
 
-// job walks a statement that runs beside those after it, in a subshell of its
-// own: its cd and its variables are gone when it ends.
+// job walks a background statement, which runs in its own subshell.
 func (w *walker) job(s *syntax.Stmt) {
 	w.concurrent = true
 	w.jobs++

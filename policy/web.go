@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// judgeDownloads judges the names that files from the web get when none is given.
+// judgeDownloads judges the file names that downloads get by default.
 func (c *command) judgeDownloads(addresses []word) *finding {
 	for _, w := range addresses {
 		for _, name := range savedAs(w.text) {
@@ -18,9 +18,8 @@ func (c *command) judgeDownloads(addresses []word) *finding {
 	return nil
 }
 
-// savedAs are the names that a file from this address may get: without query and
-// fragment, with escapes read. Where curl reads {a,b} or [a-z], they are those
-// guarded names that may come out.
+// savedAs returns the names that a download may get: without query and fragment, unescaped. For {a,b} and [a-z]
+// of curl, it returns the protected names that may result.
 func savedAs(address string) (names []string) {
 	if at := strings.IndexAny(address, "?#"); at >= 0 {
 		address = address[:at]
@@ -40,7 +39,7 @@ func savedAs(address string) (names []string) {
 
 var curlGlob = lazyRegexp(`\{[^}]*\}|\[[^\]]*\]`)
 
-// judgeCurl judges what the list can not: values that name files, and addresses.
+// judgeCurl judges what the list of options cannot express.
 func (c *command) judgeCurl(a *arguments) *finding {
 	urls := append(valuesOf(a, "--url"), a.operands...)
 	for _, name := range append(valuesOf(a, "-o"), valuesOf(a, "--output")...) {
@@ -83,9 +82,8 @@ func (c *command) judgeAddresses(args []word) *finding {
 	return nil
 }
 
-// isWebAddress reports whether text is http://…, https://… or host:port/…. The
-// scheme is all before the first colon: file:/x#=http://y is a file. Braces in
-// front of it would let curl put another scheme together.
+// isWebAddress reports whether text is http://…, https://… or host:port/…. The scheme is everything before the
+// first colon: file:/x#=http://y is a file. Braces before it could build another scheme.
 func isWebAddress(text string) bool {
 	scheme, rest, colon := strings.Cut(text, ":")
 	if !colon {
@@ -102,7 +100,7 @@ func isWebAddress(text string) bool {
 		isPortThenPath(scheme, rest)
 }
 
-// isPortThenPath knows localhost:8080/index.html.
+// isPortThenPath recognizes localhost:8080/index.html.
 func isPortThenPath(host, rest string) bool {
 	port, _, _ := strings.Cut(rest, "/")
 	return port != "" && strings.Trim(port, "0123456789") == "" && !strings.ContainsAny(host, "{[/")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// judgeWrapper judges the command that this one runs, if it runs one.
+// judgeWrapper judges the command that this one runs; ok is false if it runs none.
 func (c *command) judgeWrapper(name string, args []word) (f *finding, ok bool) {
 	switch name {
 	case "env":
@@ -40,8 +40,8 @@ func (c *command) judgeWrapper(name string, args []word) (f *finding, ok bool) {
 	return c.judgeInner(args[n:]), true
 }
 
-// judgeEnv judges env: NAME=value words, then a command. -S would split a
-// string into more options and is not on the list.
+// judgeEnv judges the variables and the command of env. -S, which splits a string into more options, is not on
+// the list.
 func judgeEnv(c *command, args []word) *finding {
 	_, n, f := c.parseOwn(wrapping("env"), args)
 	if f != nil {
@@ -80,7 +80,7 @@ func judgeEnv(c *command, args []word) *finding {
 	return c.judgeInner(args)
 }
 
-// judgeCommand judges the builtin command; with -v it only looks a name up.
+// judgeCommand judges the builtin command; with -v it only looks up a name.
 func judgeCommand(c *command, args []word) *finding {
 	if len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 		return nil
@@ -95,8 +95,8 @@ func judgeCommand(c *command, args []word) *finding {
 	return c.judgeInner(args[n:])
 }
 
-// judgeXargs judges the command that xargs completes with what it reads. A
-// file of arguments (-a) is not on the list: nobody has seen what is in it.
+// judgeXargs judges the command of xargs with the words that it reads. A file of arguments (-a), which was not
+// judged, is not on the list.
 func judgeXargs(c *command, args []word) *finding {
 	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f == nil {
@@ -150,8 +150,8 @@ func (c *command) judgeXargsInner(inner []word) *finding {
 	return f
 }
 
-// wordsFromInput are the words that come in through the pipe, as far as known.
-// xargs has its own quoting and separators; text that needs them is unknown.
+// wordsFromInput returns the words that xargs reads, as far as they are known. Text with quotes is unknown, since
+// xargs has its own quoting.
 func (c *command) wordsFromInput(own *arguments, lines bool) []word {
 	unknown := []word{{value: anything, splits: !lines}}
 	zero := own.has("-0", "--null")
@@ -187,7 +187,7 @@ func (c *command) wordsFromInput(own *arguments, lines bool) []word {
 	return out
 }
 
-// replaceMark finds the text that xargs -I puts the names in place of.
+// replaceMark returns the text that xargs -I replaces.
 func replaceMark(own *arguments) string {
 	mark := ""
 	for _, o := range own.options {
@@ -204,8 +204,7 @@ func replaceMark(own *arguments) string {
 	return mark
 }
 
-// substituteCost is what it costs to put a name in. Each letter of the command may
-// be the mark.
+// substituteCost is the cost of substituteMark. Each byte of the command may be the mark.
 func substituteCost(words []word, name word) int {
 	cost := costWord * len(words)
 	for _, w := range words {
@@ -214,8 +213,7 @@ func substituteCost(words []word, name word) int {
 	return cost
 }
 
-// substituteMark is the command with a name put in. A mark inside the command's
-// own name makes the name unknown.
+// substituteMark replaces the mark by a name. A mark in the command's own name makes that unknown.
 func substituteMark(words []word, mark string, name word) []word {
 	out := make([]word, len(words))
 	for i, w := range words {
