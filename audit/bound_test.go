@@ -31,7 +31,7 @@ func TestBounded(t *testing.T) {
 		short.Marked = true
 		var lines []string
 		for _, e := range []Event{e, short} {
-			enc := encoder{secrets: &secrets}
+			enc := encoder{secrets: redact.Filter{Values: &secrets}}
 			enc.line(&e)
 			lines = append(lines, string(enc.buf))
 		}

@@ -32,7 +32,7 @@ const tailSize = len(hashMark) + 2*sha256.Size + len(`"}`)
 // An encoder spells events. encoding/json would do, at five times the cost.
 type encoder struct {
 	buf     []byte
-	secrets *redact.Set
+	secrets redact.Filter
 	marked  bool // long texts say themselves how long they were, see [Event.Bounded]
 }
 

@@ -16,9 +16,17 @@ import (
 	"hako/run/fault"
 )
 
-// Options are how a [File] behaves.
+// A Replacer removes secret values from a text. A [*strings.Replacer] is one.
+type Replacer interface {
+	Replace(s string) string
+}
+
+// Options configure a [File] or a [Writer].
 type Options struct {
-	Secrets *redact.Set      // values to remove, beside what can be told by its spelling; nil means none
+	// Secrets removes secret values from events before they are written; nil
+	// removes none. Passwords and tokens that can be recognized by their spelling
+	// are always removed.
+	Secrets Replacer
 	Now     func() time.Time // nil means time.Now
 	Sync    bool             // wait for the disk after every event; false leaves that to the system
 }
@@ -59,7 +67,7 @@ func Open(path string, opt Options) (*File, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	l := &File{opt: opt, path: path, f: f, enc: encoder{secrets: opt.Secrets}, end: -1}
+	l := &File{opt: opt, path: path, f: f, enc: encoder{secrets: redact.Filter{Values: opt.Secrets}}, end: -1}
 	err = l.locked(l.catchUp)
 	if err != nil {
 		f.Close()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hako/internal/redact"
 	"hako/run/fault"
 )
 
@@ -25,7 +26,7 @@ func NewWriter(w io.Writer, opt Options) *Writer {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Writer{opt: opt, w: w, enc: encoder{secrets: opt.Secrets}, last: start}
+	return &Writer{opt: opt, w: w, enc: encoder{secrets: redact.Filter{Values: opt.Secrets}}, last: start}
 }
 
 // Append implements [Log]. After a failed write the chain does not go on: every

@@ -92,8 +92,8 @@ func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
 		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(),
-		Dir: visibleName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
-		Reason: g.opts.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
+		Dir: visibleName(g.secrets.Text(dir)), Argv: g.secrets.Argv(v.Argv),
+		Reason: g.secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }
 

@@ -59,9 +59,9 @@ func (p *gateRun) readable(v policy.Verdict) bool {
 
 // command spells what an approver must see: all of it.
 func (p *gateRun) command(v policy.Verdict) string {
-	shown := p.gate.opts.Secrets.Shown
+	shown := p.gate.secrets.Shown
 	if !p.readable(v) {
-		shown = p.gate.opts.Secrets.Text // nobody is asked; somebody may be told
+		shown = p.gate.secrets.Text // nobody is asked; somebody may be told
 	}
 	if !whole(v) {
 		return plain(quoted(v.Argv, math.MaxInt, shown))
@@ -78,7 +78,7 @@ func (p *gateRun) subject(v policy.Verdict) string {
 	if !whole(v) {
 		return p.gate.spell(v.Argv)
 	}
-	first, _, more := strings.Cut(plain(p.gate.opts.Secrets.Text(p.req.Script)), "\n")
+	first, _, more := strings.Cut(plain(p.gate.secrets.Text(p.req.Script)), "\n")
 	if r := []rune(first); len(r) > shown {
 		first, more = string(r[:shown]), true
 	}
@@ -93,7 +93,7 @@ const longestScript = 16 << 10
 
 // script spells the whole script for those who can show it beside the question.
 func (p *gateRun) script() string {
-	text := visible(p.gate.opts.Secrets.Shown(p.req.Script))
+	text := visible(p.gate.secrets.Shown(p.req.Script))
 	if len(text) > longestScript {
 		return ""
 	}

@@ -68,3 +68,19 @@ func ExampleOptions_ask() {
 	// agent wants to run "rm f": deletes files
 	// a person said no
 }
+
+// Values that only the program knows are removed from refusals, questions and the record.
+func ExampleOptions_secrets() {
+	secrets := strings.NewReplacer("correct horse", "[redacted]")
+	rules, err := policy.Parse("own.policy", strings.NewReader("deny rm # nothing is removed here"))
+	if err != nil {
+		panic(err)
+	}
+	g := gate.New(shell.New(shell.Options{Commands: command.All()}), gate.Options{
+		Policy: rules, Log: audit.NewWriter(io.Discard, audit.Options{Secrets: secrets}),
+		Budget: quota.New(quota.Limits{Scripts: 10}), Secrets: secrets,
+	})
+	_, err = g.Run(context.Background(), &run.Request{Actor: "agent", Script: `rm "correct horse"`})
+	fmt.Println(err)
+	// Output: denied rm [redacted]: nothing is removed here (own.policy:1)
+}

@@ -65,16 +65,21 @@ type Options struct {
 	// running script. Nil means that the clock goes on.
 	Pause func() (resume func())
 
-	Dir     string      // working directory of the runner at first; empty means not known
-	Secrets *redact.Set // values never shown in questions and refusals; nil means none
+	Dir string // working directory of the runner at first; empty means unknown
+
+	// Secrets removes secret values from questions and refusals; nil removes none.
+	// Passwords and tokens that can be recognized by their spelling are always
+	// removed from refusals.
+	Secrets audit.Replacer
 }
 
 // A Gate is a [run.Runner] that judges, records and charges every request before
 // and while the runner behind it executes it. [New] is its constructor; the zero
 // Gate denies everything. It is safe for concurrent use if the runner is.
 type Gate struct {
-	opts Options
-	next run.Runner
+	opts    Options
+	next    run.Runner
+	secrets redact.Filter
 
 	seed   maphash.Seed  // of the hashes that tell commands apart
 	name   string        // begins the ids of requests that came without
@@ -92,7 +97,7 @@ func New(next run.Runner, opts Options) *Gate {
 	var name [4]byte
 	rand.Read(name[:])
 	return &Gate{
-		opts: opts, next: next, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
+		opts: opts, next: next, secrets: redact.Filter{Values: opts.Secrets}, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
 		asking: make(chan struct{}, 1), granted: make(map[approvalKey]bool), dir: opts.Dir,
 	}
 }

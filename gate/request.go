@@ -159,7 +159,7 @@ const shown = 300
 // spell writes a command as one would type it, without its secrets and, if it is
 // long, without its end.
 func (g *Gate) spell(argv []string) string {
-	return quoted(g.opts.Secrets.Argv(argv), shown, func(word string) string { return word })
+	return quoted(g.secrets.Argv(argv), shown, func(word string) string { return word })
 }
 
 // quoted writes words as a shell would take them.

@@ -30,7 +30,7 @@ func judgedWithin(t *testing.T, name, src string, p *Policy) ([]Verdict, error) 
 		}
 		return nil, err
 	}
-	vs := p.ProgramAt(testRoot, file)
+	vs := p.At(testRoot).Program(file)
 	if d := time.Since(start); d > mostTime {
 		t.Errorf("%s under %s took %v", name, p.Profile(), d)
 	}

@@ -7,11 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Scripts can be written so that following them takes forever: variables that
-// refer to themselves, functions that call one another, loops in loops. What
-// judging may cost is therefore counted, and a script that costs more is
-// refused. The count depends on the script and the policy alone, never on how
-// fast or busy the machine is.
+// A hostile script can make judging take forever: variables that refer to themselves, functions that call one another,
+// nested loops. So the work is counted, and a script that needs too much is refused. The count depends on the script
+// and the policy, not on the speed of the machine.
 
 const (
 	// maxSteps bounds the work of one judgement. A step is about a nanosecond.
@@ -21,14 +19,13 @@ const (
 	// maxLevels bounds how deep statements are walked inside one another,
 	// through functions and scripts in strings.
 	maxLevels = 1500
-	// maxJudging is for a machine that is slower than any expected, or for a
-	// step that costs more than it should. No script should ever come to it.
+	// maxJudging is a last resort for a very slow machine, or a step that takes longer than expected.
 	maxJudging = 5 * time.Second
 	// clockSteps is how many steps pass between two looks at the clock.
 	clockSteps = 1 << 20
 )
 
-// What things cost, in steps.
+// The cost of operations, in steps.
 const (
 	costStmt    = 150
 	costWord    = 40
@@ -52,7 +49,7 @@ const (
 	costBrace   = 300    // a word that braces make
 )
 
-// A costMeter counts what judging one script or one command has cost so far.
+// A costMeter counts the work of judging one script or one command.
 type costMeter struct {
 	steps  int // left
 	bytes  int // left
@@ -68,11 +65,11 @@ func newCostMeter() *costMeter {
 	return &costMeter{steps: maxSteps, bytes: maxKept, clock: maxSteps, until: time.Now().Add(maxJudging)}
 }
 
-// An overrun is what a judgement ends with that would cost too much. It is
-// thrown, so that no path through the walk can forget to look at it.
+// An overrun is the panic of a judgement that would cost too much. A panic cannot be ignored on any path through
+// the walk.
 type overrun struct{ why string }
 
-// spend counts steps.
+// spend charges steps.
 func (b *costMeter) spend(steps int) {
 	if b == nil {
 		return
@@ -89,7 +86,7 @@ func (b *costMeter) spend(steps int) {
 	}
 }
 
-// keep counts bytes that stay until the judgement is done.
+// keep charges bytes that are kept until the judgement is done.
 func (b *costMeter) keep(bytes int) {
 	b.bytes -= bytes
 	if b.bytes < 0 {
@@ -97,7 +94,7 @@ func (b *costMeter) keep(bytes int) {
 	}
 }
 
-// enter counts a level of statements inside one another; leave takes it back.
+// enter charges a level of nested statements; leave gives it back.
 func (b *costMeter) enter() {
 	b.levels++
 	if b.levels > maxLevels {
@@ -108,7 +105,7 @@ func (b *costMeter) enter() {
 
 func (b *costMeter) leave() { b.levels-- }
 
-// hint returns what was said about a name before.
+// hint returns the cached hint for a name.
 func (b *costMeter) hint(name string) (string, bool) {
 	if b == nil {
 		return "", false
@@ -117,7 +114,7 @@ func (b *costMeter) hint(name string) (string, bool) {
 	return hint, ok
 }
 
-func (b *costMeter) remember(name, hint string) {
+func (b *costMeter) keepHint(name, hint string) {
 	if b == nil {
 		return
 	}
@@ -127,19 +124,18 @@ func (b *costMeter) remember(name, hint string) {
 	b.hints[name] = hint
 }
 
-// source counts a part of a script that is looked through once more.
+// source charges for looking through a part of the script again.
 func (b *costMeter) source(n syntax.Node) {
 	b.spend(costStmt + costSource*sizeOf(n))
 }
 
-// sizeOf is how many bytes of source a node has.
+// sizeOf returns how many bytes of source a node has.
 func sizeOf(n syntax.Node) int {
 	return max(0, int(n.End().Offset())-int(n.Pos().Offset()))
 }
 
-// overran turns what recover returned into the refusal of a judgement that was
-// given up. All other panics go on.
-func overran(thrown any) *finding {
+// overrunFinding turns the overrun that recover returned into a refusal. It repeats all other panics.
+func overrunFinding(thrown any) *finding {
 	if thrown == nil {
 		return nil
 	}

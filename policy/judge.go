@@ -1,28 +1,32 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"strings"
+	"sync"
+
+	"hako/run/fault"
 )
 
-// A command is one command about to be judged, with what is known around it.
+// A command is one command to judge, with its context.
 type command struct {
 	p      *Policy
 	cost   *costMeter
 	words  []word
-	dirs   []string // where it may run; nil means anywhere inside the root
+	dirs   []string // possible working directories; nil means any inside the root
 	input  pipeInput
-	rule   *rule // the rule that lets it run
-	depth  int   // how many commands it is wrapped in
+	rule   *rule // the rule that allows it
+	depth  int   // how many commands run it, one by the other
 	wrote  bool  // the script may have written files before
-	linked bool  // the script made symbolic links before
-	nested bool  // another program was told to run it: only what a rule denies is refused
+	linked bool  // the script may have made symbolic links before
+	nested bool  // it is in the arguments of another program: only what a rule denies is refused
 
-	frozen   bool // no file may be written at all
-	expanded bool // the words are as the shell expanded them, and Script has seen where they came from
+	readOnly bool // no file may be written at all
+	expanded bool // the words were expanded by the shell, and Script has judged their sources
 }
 
-// maxWrapped bounds env env env … that run one another.
+// maxWrapped bounds commands that run one another: env env env ….
 const maxWrapped = 16
 
 func (c *command) judge() finding {
@@ -38,12 +42,12 @@ func (c *command) judge() finding {
 		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text,
 			hint: "run the inner command itself"}
 	}
-	c.cost.spend(c.work())
+	c.cost.spend(c.costOfRules())
 	r := c.findRule()
 	if r == nil && c.nested && !c.mayBeAllowed() {
 		r = &noRuleDenies
 	}
-	if f := c.byRule(r, name.text); f != nil {
+	if f := c.refuseByRule(r, name.text); f != nil {
 		return *f
 	}
 	c.rule = r
@@ -54,7 +58,7 @@ func (c *command) judge() finding {
 			done.why = "a rule asks for approval"
 		}
 	}
-	if f := c.known(); f != nil && f.effect <= done.effect {
+	if f := c.judgeProgram(); f != nil && f.effect <= done.effect {
 		done = *f
 	}
 	if c.p.checks.opaque && done.effect == Allow {
@@ -66,9 +70,8 @@ func (c *command) judge() finding {
 	return done
 }
 
-// work is what it costs to hold the words of a command against the rules and
-// against what is known about its program.
-func (c *command) work() int {
+// costOfRules is the cost of comparing the words of a command with the rules and its program.
+func (c *command) costOfRules() int {
 	rules := len(c.p.rules.byName[c.words[0].text]) + len(c.p.rules.globs)
 	return costJudge + len(c.words)*(2*costWord+costSource*rules)
 }
@@ -81,7 +84,7 @@ func (c *command) findRule() *rule {
 	}
 	name := argv[0]
 	r := c.pathRule(argv)
-	if base := path.Base(name); base != name && (r == nil || r.words0() != name) {
+	if base := path.Base(name); base != name && (r == nil || r.name() != name) {
 		// In /bin, ./rm is the rm of the rules.
 		argv[0] = base
 		if by := c.p.rules.find(argv); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
@@ -91,10 +94,10 @@ func (c *command) findRule() *rule {
 	return r
 }
 
-// pathRule returns the rule for a command by its name as it is written.
+// pathRule returns the rule for the command's name as it is written.
 func (c *command) pathRule(argv []string) *rule {
 	name := argv[0]
-	if climbs(name) || c.inSystem(name) {
+	if hasParentDir(name) || c.mayBeSystemProgram(name) {
 		return nil // ./../../bin/rm is no program of the project
 	}
 	r := c.p.rules.find(argv)
@@ -106,25 +109,25 @@ func (c *command) pathRule(argv []string) *rule {
 	return r
 }
 
-// systemDirs are where the programs of a machine are.
+// systemDirs are the top directories of installed programs.
 const systemDirs = " bin sbin usr lib lib32 lib64 libx32 proc .hako "
 
-// inSystem reports whether a relative path may be one of the machine's programs,
-// because the script went to where those are.
-func (c *command) inSystem(name string) bool {
+// mayBeSystemProgram reports whether a relative path may name an installed program, because the script changed
+// its directory.
+func (c *command) mayBeSystemProgram(name string) bool {
 	if !strings.Contains(name, "/") || path.IsAbs(name) {
 		return false
 	}
 	for _, d := range c.dirs {
 		top, _, _ := strings.Cut(strings.TrimPrefix(path.Join(d, name), "/"), "/")
-		if inList(systemDirs, top) {
+		if hasWord(systemDirs, top) {
 			return true
 		}
 	}
 	return false
 }
 
-// projectPath spells the path of a program in one way: bin/x is ./bin/x.
+// projectPath normalizes the path of a program: bin/x is ./bin/x.
 func projectPath(name string) string {
 	if strings.Contains(name, "/") && name[0] != '/' && !strings.HasPrefix(name, "./") {
 		return "./" + name
@@ -132,16 +135,16 @@ func projectPath(name string) string {
 	return name
 }
 
-// climbs reports whether a program is named by a path that leads upwards.
-func climbs(name string) bool {
+// hasParentDir reports whether a path contains .. before its last part.
+func hasParentDir(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
 }
 
 func (c *command) texts() []string { return textsOf(c.words) }
 
-// byRule returns the refusal by a rule, by the lack of one, or by a name that
-// is a path: a file ./ls in the workspace is not the ls a rule speaks of.
-func (c *command) byRule(r *rule, name string) *finding {
+// refuseByRule refuses a command that no rule allows, that a rule denies, or that is named by a path: a file ./ls
+// in the workspace is not the ls of the rules.
+func (c *command) refuseByRule(r *rule, name string) *finding {
 	if c.p.checks.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
 		return refusal("path as name", "programs are run by name, not by path",
 			"use the name of an installed program, without a slash")
@@ -150,48 +153,46 @@ func (c *command) byRule(r *rule, name string) *finding {
 	case r == nil && c.p.checks.strict && name == "git" && c.gitOption() != nil:
 		return c.gitOption() // says more than that x is no subcommand
 	case r == nil && c.mayBeAllowed():
-		return c.mayBecome(nil, c.firstLate())
+		return c.refuseLate(nil, c.firstLate())
 	case r == nil:
-		return ruled(refusal("no rule", "no rule allows it", c.hintFor(name)), name)
+		return byRule(refusal("no rule", "no rule allows it", c.cachedHint(name)), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
 			why = "a rule denies it"
 		}
-		hint := c.hintInstead(r)
-		if strings.Contains(name, "/") && r.words0() == path.Base(name) {
+		hint := c.alternativeTo(r)
+		if strings.Contains(name, "/") && r.name() == path.Base(name) {
 			hint = "if it is a script of the project, run it with bash: bash " + name
 		}
-		return ruled(refusal(r.where, why, hint), name)
+		return byRule(refusal(r.where, why, hint), name)
 	}
 	return nil
 }
 
-// gitOption returns what is wrong with the options before git's subcommand.
+// gitOption returns the refusal of an option before git's subcommand.
 func (c *command) gitOption() *finding {
-	_, f := c.gitGlobal(c.words[1:])
+	_, f := c.parseGitOptions(c.words[1:])
 	return f
 }
 
-// ruled marks a refusal as that of a rule, or of the lack of one.
-func ruled(f *finding, name string) *finding {
+// byRule marks a refusal as that of a rule, or of the lack of one.
+func byRule(f *finding, name string) *finding {
 	f.ruled, f.unlisted = true, name
 	return f
 }
 
-// hintFor is hintToAllow with a memory: to find a name that is spelled nearly
-// the same takes a while.
-func (c *command) hintFor(name string) string {
+// cachedHint caches hintToAllow: finding a similar name takes a while.
+func (c *command) cachedHint(name string) string {
 	if hint, ok := c.cost.hint(name); ok {
 		return hint
 	}
 	hint := c.hintToAllow(name)
-	c.cost.remember(name, hint)
+	c.cost.keepHint(name, hint)
 	return hint
 }
 
-// hintToAllow says how to permit a command that no rule names. Where rules
-// speak about the name, it says what they allow.
+// hintToAllow tells how to permit a command that no rule names, or which of its subcommands are allowed.
 func (c *command) hintToAllow(name string) string {
 	var allowed []string
 	for _, i := range c.p.rules.byName[name] {
@@ -203,56 +204,28 @@ func (c *command) hintToAllow(name string) string {
 		return "allowed of " + name + " are: " + strings.Join(allowed, ", ")
 	}
 	c.cost.spend(costHint)
-	if near := nearest(name, c.p.names()); near != "" && near != name {
+	if near, ok := fault.Nearest(name, c.p.names()); ok && near != name {
 		return "did you mean " + near + "? to permit it, add a rule: allow " + name
 	}
-	if advice, ok := instead[name]; ok {
-		return advice
-	}
-	return "to permit it, add a rule: allow " + quoteAll([]string{name})
+	return cmp.Or(alternatives()[name], "to permit it, add a rule: allow "+quoteAll([]string{name}))
 }
 
-func (c *command) hintInstead(r *rule) string {
-	if advice, ok := instead[r.text()]; ok {
-		return advice
-	}
-	if len(r.words) > 0 {
-		if advice, ok := instead[r.words[0]]; ok {
-			return advice
+func (c *command) alternativeTo(r *rule) string {
+	return cmp.Or(alternatives()[r.text()], alternatives()[r.name()],
+		"do it another way; this rule is not meant to be worked around")
+}
+
+// alternatives maps refused commands to what to use in their place.
+var alternatives = sync.OnceValue(func() map[string]string {
+	text, _ := ruleFiles.ReadFile("rules/alternatives.txt")
+	out := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		if command, hint, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && command[0] != '#' {
+			out[command] = hint
 		}
 	}
-	return "do it another way; this rule is not meant to be worked around"
-}
-
-// instead says what to use in place of a command that is refused.
-var instead = map[string]string{
-	"rm -rf":    "remove files by name with rm, and empty directories with rmdir",
-	"rm":        "remove files by name inside the root",
-	"chmod 777": "grant only what is needed, such as chmod +x or chmod 644",
-	"sh":        "write the commands into the script itself",
-	"bash":      "write the commands into the script itself",
-	"dash":      "write the commands into the script itself",
-	"zsh":       "write the commands into the script itself",
-	"eval":      "write the command itself",
-	"source":    "write the commands into the script itself",
-	".":         "write the commands into the script itself",
-	"exec":      "write the command without exec",
-	"trap":      "clean up at the end of the script",
-	"alias":     "define a function",
-	"setsid":    "run the command itself",
-	"kill":      "a command that takes too long is ended by the time limit",
-	"sudo":      "do it without more rights, or ask a person",
-	"ssh":       "work inside the root; remote machines are out of reach",
-	"less":      "use cat, head or tail",
-	"more":      "use cat, head or tail",
-	"vim":       "use sed -i, or write the file with a redirection",
-	"vi":        "use sed -i, or write the file with a redirection",
-	"ed":        "use sed -i, or write the file with a redirection",
-	"nano":      "use sed -i, or write the file with a redirection",
-	"dd":        "use head -c, tail -c or cp",
-	"parallel":  "use xargs",
-	"watch":     "run the command once",
-}
+	return out
+})
 
 func (p *Policy) names() []string {
 	out := make([]string, 0, len(p.rules.all))
@@ -264,14 +237,14 @@ func (p *Policy) names() []string {
 	return out
 }
 
-// known asks what is known about the program for a reason to refuse it, or
-// for the verdict on the command it would run.
-func (c *command) known() *finding {
+// judgeProgram applies what is known about the program to its arguments, and judges the command that it would
+// run.
+func (c *command) judgeProgram() *finding {
 	name, args := c.words[0].text, c.words[1:]
 	if c.p.checks.opaque {
 		name = path.Base(name) // cd /bin; ./env rm
 	}
-	if f, ok := c.wrapped(name, args); ok {
+	if f, ok := c.judgeWrapper(name, args); ok {
 		if c.p.checks.callback && f != nil && !f.ruled {
 			return nil
 		}
@@ -284,13 +257,13 @@ func (c *command) known() *finding {
 		return nil
 	}
 	if prog := c.p.known(name); prog != nil {
-		return c.byProgram(name, prog, args)
+		return c.judgeKnownProgram(name, prog, args)
 	}
-	return c.anyProgram(args)
+	return c.judgeUnknownProgram(args)
 }
 
-// inner judges the command that this one would run.
-func (c *command) inner(words []word) *finding {
+// judgeInner judges the command that this one would run.
+func (c *command) judgeInner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
@@ -303,8 +276,8 @@ func (c *command) inner(words []word) *finding {
 	return &f
 }
 
-// innerScript judges shell source that this command would run.
-func (c *command) innerScript(src word) *finding {
+// judgeScript judges shell source that this command would run.
+func (c *command) judgeScript(src word) *finding {
 	if src.late {
 		return &finding{effect: Deny, late: true, why: "the script it runs is only known at run time", where: c.words[0].text,
 			hint: "write the commands into the script itself"}
@@ -316,18 +289,18 @@ func (c *command) innerScript(src word) *finding {
 	c.cost.spend(costScript + costParse*len(src.text))
 	f, err := ParseScript(src.text)
 	if err != nil {
-		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
+		return refusal(c.words[0].text, "the script inside cannot be parsed", "write the commands into the script itself")
 	}
 	if c.p.checks.opaque {
 		c.cost.spend(2*costScript + costShape*len(src.text))
-		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
+		if bad := refuseMisreadText(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
 			return bad
 		}
 	}
 	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, input: c.input}, wrapped: c.depth + 1,
 		wrote: c.wrote, linked: c.linked, nested: c.nested}
 	w.stmts(f.Stmts)
-	w.uncalled()
+	w.walkUncalled()
 	worst := finding{effect: Allow}
 	for _, v := range w.out {
 		if v.Effect < worst.effect {
@@ -341,14 +314,8 @@ func (c *command) innerScript(src word) *finding {
 	return &worst
 }
 
-// plainShell reports whether the text this command runs goes to sh, which need
-// not be bash.
-func (c *command) plainShell() bool {
-	return !inList(" bash eval trap ", path.Base(c.words[0].text))
-}
-
-// refused is the refusal of an option, unless the rule names the option.
-func (c *command) refused(option, why, hint string) *finding {
+// refuseOption refuses an option, unless the rule for the command names it.
+func (c *command) refuseOption(option, why, hint string) *finding {
 	if c.rule != nil && c.rule.effect == Allow {
 		for _, f := range c.rule.flags {
 			if f == option {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// find returns the most specific rule for a command, or nil. On a tie the
-// stricter effect wins. A line of a whitelist has nothing to say where a rule
-// denies, however much it says.
+// find returns the most specific rule for a command, or nil. On a tie the stricter effect wins. A line of a
+// whitelist never overrides a rule that denies.
 func (s *ruleSet) find(argv []string) *rule {
 	var best, listed *rule
 	consider := func(list []int) {
@@ -55,8 +54,8 @@ func (r *rule) literals() int {
 	return n
 }
 
-// matches reports whether the rule speaks about argv: its plain words lead
-// the operands and its flags stand anywhere, in any spelling.
+// matches reports whether the rule matches argv: its words are the first operands, and its flags are given
+// anywhere, in any spelling.
 func (r *rule) matches(argv []string) bool {
 	if len(argv) == 0 {
 		return false
@@ -81,9 +80,8 @@ func (r *rule) matches(argv []string) bool {
 	return leads(argv[0], argv[1:], r.words[1:], r.effect != Allow)
 }
 
-// leads reports whether words are the first operands of args. A restricting
-// rule also sees through options that take the next word as their value:
-// git -C sub push is a push.
+// leads reports whether words are the first operands of args. A restricting rule also skips the values of
+// options: git -C sub push is a push.
 func leads(name string, args, words []string, restricting bool) bool {
 	i := 0
 	for i < len(args) && len(words) > 0 {
@@ -113,7 +111,7 @@ func leads(name string, args, words []string, restricting bool) bool {
 	return len(words) == 0
 }
 
-// takesNext knows the options before a subcommand that swallow a word.
+// takesNext reports whether an option before a subcommand takes the next word.
 func takesNext(name, option string) bool {
 	switch name {
 	case "git":
@@ -126,10 +124,9 @@ func takesNext(name, option string) bool {
 	return false
 }
 
-// hasFlag reports whether args hold the flags that f spells: a cluster -rf, a
-// long --force, or a single-dash word such as -delete. Short and long names
-// of one option are the same; abbreviations count for restricting rules, since
-// GNU programs accept them.
+// hasFlag reports whether args have the flags of f: a cluster -rf, a long --force, or a single-dash word such as
+// -delete. The short and long name of an option are equivalent. Restricting rules also match abbreviations, which
+// GNU programs accept.
 func hasFlag(name string, args []string, f string, restricting bool) bool {
 	for _, a := range args {
 		if a == "--" {
@@ -151,7 +148,7 @@ func hasFlag(name string, args []string, f string, restricting bool) bool {
 	return true
 }
 
-// hasOption looks for one option by its short letter or its long name.
+// hasOption looks for an option by its short letter or its long name.
 func hasOption(name string, args []string, short byte, long string, restricting bool) bool {
 	if short != 0 {
 		long = longName(name, short)
@@ -179,8 +176,7 @@ func hasOption(name string, args []string, short byte, long string, restricting 
 	return false
 }
 
-// sameOption lists, per program, short letters and the long name they stand
-// for. Programs that are not listed are compared letter by letter.
+// sameOption lists the long names of short options, by program.
 var sameOption = map[string]string{
 	"rm":     "r=recursive R=recursive f=force d=dir i=interactive",
 	"cp":     "r=recursive R=recursive f=force a=archive",
@@ -208,8 +204,7 @@ func longName(name string, short byte) string {
 
 func isGlob(s string) bool { return strings.IndexByte(s, '*') >= 0 }
 
-// wordMatches compares a word with a rule's word, in which * stands for any
-// text.
+// wordMatches matches a word with a rule's word, in which * stands for any text.
 func wordMatches(pattern, s string) bool {
 	if !isGlob(pattern) {
 		return pattern == s
@@ -228,41 +223,4 @@ func wordMatches(pattern, s string) bool {
 		s = s[i+len(part):]
 	}
 	return strings.HasSuffix(s, parts[last])
-}
-
-// nearest returns the candidate that s is most likely a misspelling of, or "".
-func nearest(s string, candidates []string) string {
-	best, bestDist := "", 1+len(s)/3
-	for _, c := range candidates {
-		if s == "" || c == "" || s[0] != c[0] && s[len(s)-1] != c[len(c)-1] || max(len(s)-len(c), len(c)-len(s)) > bestDist {
-			continue
-		}
-		if d := editDistance(s, c); d <= bestDist {
-			best, bestDist = c, d-1
-		}
-	}
-	return best
-}
-
-func editDistance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return len(a) + len(b)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diag
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -2,17 +2,15 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-// maxPath is the longest path that systems take.
+// maxPath is the length of the longest path.
 const maxPath = 4096
 
-// path judges a word that names a file. It returns nil when the file is
-// inside the root wherever the command may stand.
+// path judges a word that names a file. It returns nil if the file is inside the root for every possible
+// directory.
 func (c *command) path(w word) *finding {
 	if c.p.opts.Root == "" {
 		return nil
@@ -39,17 +37,15 @@ func (c *command) path(w word) *finding {
 	return nil
 }
 
-var mktempName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
-})
+var mktempName = lazyRegexp(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
 
-// fromMktemp knows what mktemp makes in the sandbox, whose /tmp is its own. Only a
-// path that came up at run time counts: nobody can know such a name beforehand.
-func fromMktemp(text string) bool {
+// isTempName recognizes the names that mktemp makes in the sandbox, which has its own /tmp. Only paths at run
+// time count: such a name cannot be known before.
+func isTempName(text string) bool {
 	return strings.HasPrefix(text, "/tmp/") && mktempName().MatchString(text)
 }
 
-// harmlessDevice are the names outside the root that hold nothing.
+// harmlessDevice reports whether a name outside of the root holds nothing.
 func harmlessDevice(s string) bool {
 	switch s {
 	case "-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr":
@@ -77,18 +73,17 @@ func (c *command) leavesRoot(text string) bool {
 	return false
 }
 
-// climbsOut reports whether a path leaves the root behind a link: with a link L
-// to the root, L/../x is outside.
+// climbsOut reports whether a path leaves the root behind a link: with a link L to the root, L/../x is outside.
 func (c *command) climbsOut(dir, text string) bool {
 	if c.p.opts.Resolve == nil || !goesUp(text) {
 		return false
 	}
-	return !within(c.p.opts.Root, c.resolve(c.climbed(dir, text)))
+	return !within(c.p.opts.Root, c.resolve(c.resolveParents(dir, text)))
 }
 
 func (c *command) inside(abs string) bool {
 	if !within(c.p.opts.Root, abs) {
-		return c.expanded && fromMktemp(abs)
+		return c.expanded && isTempName(abs)
 	}
 	return c.p.opts.Resolve == nil || within(c.p.opts.Root, c.resolve(abs))
 }
@@ -100,7 +95,7 @@ func within(root, abs string) bool {
 	return len(abs) > len(root) && abs[len(root)] == '/' && abs[:len(root)] == root
 }
 
-// goesUp reports whether a relative path has a part that climbs.
+// goesUp reports whether a path contains "..".
 func goesUp(text string) bool {
 	for _, part := range strings.Split(text, "/") {
 		if part == ".." {
@@ -110,9 +105,8 @@ func goesUp(text string) bool {
 	return false
 }
 
-// upAfterName reports whether .. follows a name. If the name is a link, or only
-// known at run time, L/.. is anywhere: ln -s . L; cat L/../x. Where unsure is
-// not set, only what stands for an unknown name counts.
+// upAfterName reports whether ".." follows a name. If the name is a link, or only known at run time, L/.. may be
+// any directory: ln -s . L; cat L/../x. Unless unsure is set, only unknown names count.
 func upAfterName(text string, unsure bool) bool {
 	if !strings.Contains(text, "..") {
 		return false
@@ -127,8 +121,8 @@ func upAfterName(text string, unsure bool) bool {
 	return false
 }
 
-// globsUp reports whether a pattern in the middle of the path can stand for
-// "..": .* and .? do in many shells. As the last part it is left to Call.
+// globsUp reports whether a pattern before the last part of the path may match "..", as .* and .? do in many
+// shells. The last part is left to Call.
 func globsUp(text string) bool {
 	if !strings.ContainsAny(text, "*?[(") {
 		return false
@@ -166,14 +160,14 @@ func (c *command) judgeRedirect(op string, target word) finding {
 		return *refusal("redirection "+op, "it names no file", "name a file inside the root")
 	}
 	if op != "<" {
-		if f := c.guarded(target); f != nil {
+		if f := c.refuseProtected(target); f != nil {
 			return *f
 		}
 	}
 	return ok
 }
 
-// isDescriptor knows 2>&1 and <&-, which open no file.
+// isDescriptor recognizes 2>&1 and <&-, which open no file.
 func isDescriptor(op string, target word) bool {
 	return (op == ">&" || op == "<&") && !target.late && target.text != "" &&
 		strings.Trim(target.text, "0123456789-") == ""

@@ -1,108 +1,43 @@
-// Package policy decides whether a command may run, and says why.
+// Package policy decides whether a shell command may run, and gives the reason.
 //
-// A policy is a list of rules, one per line: an effect, words of a command,
-// and after # the reason that is shown to whoever asks.
+// A policy is a list of rules, one per line: an effect, words of a command, and
+// after # the reason.
 //
 //	allow cat            # show a file
 //	ask   git push       # leaves this machine
 //	deny  git push -f    # rewrites history that others rely on
 //
-// Inside are the rules and their profiles, the walk over a shell syntax tree,
-// and what is known about programs that can run other programs or reach files
-// outside the root. Not inside: running anything, asking anybody, or looking
-// at the disk. The one rule to keep: what is not understood is denied.
+// A script is judged twice: as a syntax tree before anything is expanded
+// ([Policy.Program]), and command by command with the expanded words
+// ([Policy.Call]). Besides the rules the policy applies what it knows about
+// programs: which options run other programs, which operands are files. It runs
+// nothing, asks nobody and does not read files. What it does not understand is
+// denied.
 package policy
 
 import (
-	"encoding/json"
+	"cmp"
+	"context"
 	"path"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// An Effect is what a rule does. The zero Effect denies, so that a forgotten
-// assignment can not let anything through.
-type Effect uint8
-
-// The effects, from strictest to most lenient.
-const (
-	Deny Effect = iota
-	Ask
-	Allow
-)
-
-var effectNames = [...]string{"deny", "ask", "allow"}
-
-// String returns the effect as it is spelled in rules and in JSON.
-func (e Effect) String() string {
-	if int(e) >= len(effectNames) {
-		return effectNames[Deny]
-	}
-	return effectNames[e]
-}
-
-// MarshalText spells the effect in JSON.
-func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
-
-// A Verdict is a decision about one command, with its reason.
-type Verdict struct {
-	Effect Effect
-	Argv   []string // the command judged, as far as it is known
-	Why    string   // the reason, in words
-	Where  string   // the rule (host.policy:12) or the knowledge (find: -exec) that decided
-	Hint   string   // what to do instead; empty when allowed
-	Late   bool     // part of it is only known at run time; Call has the last word
-
-	// Sure says of what is allowed that it stays so whatever its late words turn
-	// out to be, so that it may go to a runner that never calls Call.
-	Sure bool
-
-	// Unlisted says that the command was denied for what it is: no rule allows
-	// it, or one denies it. A path, an option or a redirection is another matter.
-	Unlisted bool
-	Name     string // the unlisted command's name, which may be inside another: env NAME
-}
-
-// MarshalJSON spells a verdict the way people and models read it.
-func (v Verdict) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Effect  Effect   `json:"effect"`
-		Command string   `json:"command"`
-		Argv    []string `json:"argv"`
-		Reason  string   `json:"reason,omitempty"`
-		Rule    string   `json:"rule,omitempty"`
-		Hint    string   `json:"hint,omitempty"`
-		Late    bool     `json:"late,omitempty"`
-
-		Unlisted bool `json:"unlisted,omitempty"`
-	}{v.Effect, strings.Join(v.Argv, " "), v.Argv, v.Why, v.Where, v.Hint, v.Late, v.Unlisted})
-}
-
-// Strictest returns the effect of a whole script: that of its strictest
-// verdict. A script without any command harms nobody and is allowed.
-func Strictest(vs []Verdict) Effect {
-	worst := Allow
-	for _, v := range vs {
-		worst = min(worst, v.Effect)
-	}
-	return worst
-}
-
-// Options say where a policy stands.
+// Options locate a policy in a file system.
 type Options struct {
 	Root string // absolute directory that paths must stay in; empty means that paths are not judged
 	Dir  string // current directory; empty means Root
-	Home string // what ~ and $HOME stand for; empty means a place outside the root
+	Home string // value of ~ and $HOME; empty means a directory outside of the root
 
-	// Resolve follows the symbolic links in an absolute path as far as it
-	// exists; a last link that leads nowhere yet is followed, too, for whoever
-	// writes to it makes what it leads to. Nil means that a path is judged by
-	// its spelling alone and links are left to the runner.
+	// Resolve follows the symbolic links in an absolute path as far as it exists. A
+	// dangling last link is followed, too, since writing to it creates its target.
+	// Nil means that a path is judged by its spelling alone.
 	Resolve func(path string) string
 }
 
-// A Policy is a set of rules and the manner in which they are applied.
-// A nil Policy denies everything. A Policy is never changed once it is made,
-// so it may be shared.
+// A Policy is a set of rules with the checks of a profile. A nil Policy denies
+// everything. A Policy is immutable, so it may be shared.
 type Policy struct {
 	rules   ruleSet
 	opts    Options
@@ -112,19 +47,19 @@ type Policy struct {
 	programs *Programs // taught by the user; nil means none
 }
 
-// A checks is how much of a script besides its command names is judged.
+// checks say how much of a script is judged besides its command names.
 type checks struct {
 	strict     bool // options by list, paths inside the root, environment by list
 	foreground bool // no background jobs, coprocesses, process substitution
 	jobs       bool // background jobs nevertheless: the runner ends them with the script
-	opaque     bool // the runner never calls Call, so late words are weighed at once
-	callback   bool // what a command runs in its turn comes back to Call, so options need no second look
+	opaque     bool // the runner never calls Call, so late words are judged at once
+	callback   bool // what a command runs in turn comes back to Call, so options need no second look
 }
 
-// At returns the same policy standing in another current directory.
+// At returns the policy with another current directory. An empty dir changes nothing.
 func (p *Policy) At(dir string) *Policy {
-	if p == nil || p.opts.Dir == dir {
-		return p
+	if p == nil || dir == "" || dir == p.opts.Dir || p.opts.Root == "" && !p.checks.strict {
+		return p // without paths to judge there is no need for a copy
 	}
 	q := *p
 	q.opts.Dir = dir
@@ -139,87 +74,140 @@ func (p *Policy) Root() string {
 	return p.opts.Root
 }
 
-// Call judges one command by its expanded words. It has the last word on
-// whatever Script could only judge in part.
+// noPolicy is the verdict of a nil policy.
+func noPolicy(argv []string) Verdict {
+	return Verdict{Argv: argv, Why: "there is no policy",
+		Hint: "start with a profile: virtual, host, container or outside"}
+}
+
+// Script judges a script by its source, before anything is expanded. It returns
+// the verdicts on its commands, redirections and constructs in the order of the
+// source.
+func (p *Policy) Script(src string) ([]Verdict, error) {
+	f, err := ParseScript(src)
+	if err != nil {
+		return nil, err
+	}
+	return p.Program(f), nil
+}
+
+// Program is Script for a script that is already parsed. A script that would
+// take too much work to judge gets a single verdict: it is denied as a whole.
+func (p *Policy) Program(f *syntax.File) (out []Verdict) {
+	if p == nil {
+		return []Verdict{noPolicy(nil)}
+	}
+	defer func() {
+		if over := overrunFinding(recover()); over != nil {
+			out = []Verdict{over.verdict(literals("script"))}
+		}
+	}()
+	cost := newCostMeter()
+	w := p.walk(f, cost, false, false)
+	if w.concurrent && (w.wrote || w.linked || w.moved) {
+		// Concurrent commands have no order: all of them are judged as if whatever
+		// the script writes, links and moves were there already.
+		cost.bytes = maxKept
+		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
+	}
+	if p.checks.opaque {
+		w.refuse(nil, refuseAmbiguous(f))
+	}
+	return w.out
+}
+
+func (p *Policy) walk(f *syntax.File, cost *costMeter, wrote, linked bool) *walker {
+	w := &walker{p: p, cost: cost, sc: scope{cost: cost, dirs: p.startDirs()}, wrote: wrote, linked: linked}
+	w.stmts(f.Stmts)
+	w.walkUncalled()
+	return w
+}
+
+// Call judges one command by its expanded words. It decides about what Script
+// could only judge in part.
 func (p *Policy) Call(argv []string) Verdict {
 	if p == nil {
-		return Verdict{Argv: argv, Why: "there is no policy",
-			Hint: "start with a profile: virtual, host, container or outside"}
+		return noPolicy(argv)
 	}
-	if p.rules.everything != nil && len(argv) > 0 {
-		r := p.rules.everything
+	if r := p.rules.everything; r != nil && len(argv) > 0 {
 		return Verdict{Effect: r.effect, Argv: argv, Why: r.why, Where: r.where}
 	}
-	words := make([]word, len(argv))
-	for i, s := range argv {
-		words[i] = word{text: s}
-	}
-	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), input: confinedInput, expanded: true}
+	c := command{p: p, cost: newCostMeter(), words: literals(argv...), dirs: p.startDirs(), input: confinedInput,
+		expanded: true}
 	return c.bounded(c.judge)
 }
+
+// CallAt is Call for a command that runs in dir.
+func (p *Policy) CallAt(dir string, argv []string) Verdict { return p.At(dir).Call(argv) }
+
+// Redirect judges the file that a redirection opens; op is the operator, such as
+// ">" or "<". Descriptors ("2>&1") are not files and need not be judged.
+func (p *Policy) Redirect(op, file string) Verdict {
+	if p == nil {
+		return noPolicy([]string{op, file})
+	}
+	c := command{p: p, cost: newCostMeter(), words: literals(op, file), dirs: p.startDirs(), expanded: true}
+	return c.bounded(func() finding { return c.judgeRedirect(op, c.words[1]) })
+}
+
+// RedirectAt is Redirect for a redirection in dir.
+func (p *Policy) RedirectAt(dir, op, file string) Verdict { return p.At(dir).Redirect(op, file) }
 
 // bounded returns the verdict of a judgement that may turn out to cost too much.
 func (c *command) bounded(judge func() finding) (v Verdict) {
 	defer func() {
-		if f := overran(recover()); f != nil {
+		if f := overrunFinding(recover()); f != nil {
 			v = f.verdict(c.words)
 		}
 	}()
 	return judge().verdict(c.words)
 }
 
-// Redirect judges the file a redirection opens; op is the operator, such as
-// ">" or "<". Descriptors ("2>&1") are not files and need no judging.
-func (p *Policy) Redirect(op, file string) Verdict {
-	v := Verdict{Argv: []string{op, file}}
-	if p == nil {
-		v.Why, v.Hint = "there is no policy", "start with a profile: virtual, host, container or outside"
-		return v
-	}
-	words := []word{{text: op}, {text: file}}
-	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), expanded: true}
-	return c.bounded(func() finding { return c.judgeRedirect(op, words[1]) })
-}
-
 func (p *Policy) startDirs() []string {
-	dir := p.opts.Dir
-	if dir == "" {
-		dir = p.opts.Root
-	}
+	dir := cmp.Or(p.opts.Dir, p.opts.Root)
 	if dir == "" && p.checks.opaque {
-		dir = "/workspace/project" // where a container's shell begins
+		dir = "/workspace/project" // where a container's shell starts
 	}
-	if dir == "" {
-		dir = "/"
-	}
-	if !path.IsAbs(dir) {
+	if dir = cmp.Or(dir, "/"); !path.IsAbs(dir) {
 		dir = path.Join(p.opts.Root, dir)
 	}
 	return []string{dir}
 }
 
-// A finding is a verdict in the making; nil words are filled in at the end.
-type finding struct {
-	effect           Effect
-	why, where, hint string
-	late             bool
-	final            bool   // Call would know no more, whatever is late
-	lateSettled      bool   // its late words change nothing
-	ruled            bool   // a rule, or the lack of one, said so
-	unlisted         string // the name of the command that no rule allows, or that one denies
+// Judged is a script that was parsed and judged before anything is expanded.
+type Judged struct {
+	Program  *syntax.File // the judged tree; nil if it was judged in another process
+	Verdicts []Verdict
+
+	// Text is the tree printed by [Reprint], and Printed the verdict on that. Both
+	// are empty unless they were requested.
+	Text    string
+	Printed Verdict
 }
 
-func (f finding) verdict(words []word) Verdict {
-	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.lateSettled &&
-		f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
-	v.Argv = make([]string, len(words))
-	for i, w := range words {
-		v.Argv[i] = w.String()
-		v.Late = (v.Late || w.late) && !f.final
+// ScriptAt judges a script that starts in dir. Program is the script as parsed by
+// [ParseScript]; nil means that ScriptAt parses it. Reprinted requests the text of
+// the tree, for a runner that parses the text itself.
+func (p *Policy) ScriptAt(_ context.Context, dir, script string, program *syntax.File, reprinted bool) (Judged, error) {
+	if program == nil {
+		parsed, err := ParseScript(script)
+		if err != nil {
+			return Judged{}, err
+		}
+		program = parsed
 	}
-	return v
+	j := Judged{Program: program, Verdicts: p.At(dir).Program(program)}
+	if reprinted {
+		j.Text, j.Printed = Reprint(program)
+	}
+	return j, nil
 }
 
-func refusal(where, why, hint string) *finding {
-	return &finding{effect: Deny, why: why, where: where, hint: hint}
+// Source prints a tree as shell source, for records and for people.
+func Source(program *syntax.File) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, program); err != nil {
+		return ""
+	}
+	return b.String()
 }

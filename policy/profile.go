@@ -7,34 +7,34 @@ import (
 	"hako/run/fault"
 )
 
-//go:embed rules/*.policy
+//go:embed rules
 var ruleFiles embed.FS
 
 // Profiles lists the names that [Default] knows.
 func Profiles() []string { return []string{"virtual", "host", "container", "outside"} }
 
-// Virtual allows every command: nothing outside of a virtual tree can be touched
-// from there. Background jobs and process substitution are denied.
+// Virtual allows every command, for a virtual file system that leads nowhere else.
+// Background jobs and process substitution are denied.
 func Virtual() *Policy { return Default("virtual", Options{}) }
 
-// Strict allows the everyday commands of [Host] in a virtual tree: options by
-// list, no background jobs, no variables that programs take orders from.
+// Strict allows the everyday commands of [Host] in a virtual file system: options
+// by list, no background jobs, no variables that control programs.
 func Strict() *Policy { return Default("host", Options{Root: "/"}) }
 
 // Host allows the everyday commands, with options by list and paths inside of
 // opts.Root.
 func Host(opts Options) *Policy { return Default("host", opts) }
 
-// Container allows the same commands, without judging options and paths. A
-// command that is named in the words of another one is judged, too.
+// Container allows the same commands, without judging options and paths. Commands
+// in the arguments of other programs are judged, too.
 func Container(opts Options) *Policy { return Default("container", opts) }
 
-// Outside allows calls of tools that reach beyond this machine, which are spelled
-// as commands: forge add_comment '{…}'.
+// Outside is for tools that reach beyond this machine. Their calls are spelled as
+// commands: forge add_comment '{…}'.
 func Outside() *Policy { return Default("outside", Options{}) }
 
-// Default returns the policy of a profile by its name, one of [Profiles]. An
-// unknown profile denies everything.
+// Default returns the policy of a profile, one of [Profiles]. An unknown profile
+// denies everything.
 func Default(profile string, opts Options) *Policy {
 	rules, err := defaultRules(profile)
 	if err != nil {
@@ -54,14 +54,14 @@ func defaultRules(profile string) ([]rule, error) {
 
 func unknownProfile(profile string) error {
 	hint := "use virtual, host, container or outside"
-	if near := nearest(profile, Profiles()); near != "" {
+	if near, ok := fault.Nearest(profile, Profiles()); ok {
 		hint = "did you mean " + near + "?"
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "choose profile", Subject: profile, Why: "there is no such profile",
 		Hint: hint}
 }
 
-// For returns the same rules, applied in the manner of a profile.
+// For returns the same rules with the checks of a profile.
 func (p *Policy) For(profile string, opts Options) *Policy {
 	q := *p
 	q.profile, q.opts = profile, opts
@@ -78,7 +78,7 @@ func (p *Policy) For(profile string, opts Options) *Policy {
 	return &q
 }
 
-// Profile returns the name of the profile in whose manner p is applied.
+// Profile returns the name of the profile whose checks p applies.
 func (p *Policy) Profile() string {
 	if p == nil {
 		return ""

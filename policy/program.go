@@ -1,23 +1,21 @@
 package policy
 
 import (
-	"strconv"
+	"cmp"
 	"strings"
-	"sync"
 
 	"hako/shell/spec"
 )
 
-// A program is what is known about one program: the options it may be given,
-// and what its operands are. An option that is not listed is refused, so that
-// a new or forgotten one cannot run a program or open a file unseen.
-//
-// In short each letter is an option; a mark behind it says what it takes:
-// ':' a text, '@' a file, '?' an optional text in the same word. '#' stands
-// for -NUMBER. long is a list of names separated by spaces, with the same
-// marks. Abbreviated long options are never accepted.
+// A program is what is known about one program: its options and operands. An option that is not listed is
+// refused, so that a new or forgotten one cannot run a program or open a file unseen.
 type program struct {
-	short, long    string
+	options        options
+	number         bool     // takes -5
+	takes          options  // options with a value, where any option may be given
+	runs           []string // those of them, with dashes, whose value is a command
+	tests          options  // of find
+	flags          options  // of go
 	given          []string // options that stand for the first operand
 	args           operandKind
 	most           int  // operands at most; 0 means any number
@@ -30,90 +28,62 @@ type program struct {
 	hasSubcommands bool // which a user's file describes
 	reads          string
 
-	spec     *spec.Spec
-	lists    map[string]string // other fields of the spec
-	once     sync.Once         // guards commands
-	commands *commandOptions
+	spec  *spec.Spec
+	lists map[string]string // other fields of the spec
 }
 
 type operandKind uint8
 
 const (
-	files     operandKind = iota // every operand names a file
-	texts                        // no operand names a file
-	textFirst                    // the first is a text, unless -e or -f gave it
-	nothing                      // it takes no operands
+	fileOperands  operandKind = iota // every operand names a file
+	textOperands                     // no operand names a file
+	textThenFiles                    // the first is a text, unless -e or -f gave it
+	noOperands                       // it takes no operands
 )
 
-// arguments are the words of a command, sorted.
-type arguments struct {
-	options  []option
-	operands []word
-}
-
-type option struct {
-	name string // with its dashes
-	val  word
-	kind byte // ':', '@', '?' or 0
-}
-
-func (a *arguments) get(names ...string) (word, bool) {
-	for i := len(a.options) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if a.options[i].name == n {
-				return a.options[i].val, true
-			}
-		}
-	}
-	return word{}, false
-}
-
-func (c *command) byProgram(name string, prog *program, args []word) *finding {
+func (c *command) judgeKnownProgram(name string, prog *program, args []word) *finding {
 	if prog.hasSubcommands {
-		return c.bySubcommand(name, prog, args)
+		return c.judgeTaughtSubcommand(name, prog, args)
 	}
 	if c.p.taught(name) {
-		if f := c.taughtCommands(prog, args); f != nil {
+		if f := c.judgeTaughtCommands(prog, args); f != nil {
 			return f
 		}
 	}
 	if prog.whole {
-		return c.extra(name, &arguments{operands: args})
+		return c.judgeArguments(name, &arguments{operands: args})
 	}
 	if prog.free {
-		if f := c.extra(name, &arguments{operands: args}); f != nil {
+		if f := c.judgeArguments(name, &arguments{operands: args}); f != nil {
 			return f
 		}
-		return c.anyProgram(args)
+		return c.judgeUnknownProgram(args)
 	}
-	a, f := c.sort(name, prog, args)
+	a, f := c.parseArgs(prog, args)
 	if f != nil {
 		return f
 	}
-	if f := c.extra(name, a); f != nil {
-		return f
-	}
-	return c.byOperands(name, prog, a)
+	return cmp.Or(c.judgeArguments(name, a), c.judgeOperands(name, prog, a))
 }
 
-func (c *command) byOperands(name string, prog *program, a *arguments) *finding {
+func (c *command) judgeOperands(name string, prog *program, a *arguments) *finding {
 	ops := a.operands
-	if prog.most > 0 && len(ops) > prog.most || prog.args == nothing && len(ops) > 0 {
+	if prog.most > 0 && len(ops) > prog.most || prog.args == noOperands && len(ops) > 0 {
 		return refusal(name+": operands", "it is given more operands than are allowed",
 			"give it fewer; write to a file with a redirection")
 	}
 	switch prog.args {
-	case texts:
+	case textOperands:
 		return nil
-	case textFirst:
-		if _, given := a.get(prog.given...); !given && len(ops) > 0 {
+	case textThenFiles:
+		if !a.has(prog.given...) && len(ops) > 0 {
 			ops = ops[1:]
 		}
 	}
 	copied := copiedOperands(name, a)
 	for i, w := range ops {
 		if i < copied {
-			if f := c.copied(w); f != nil {
+			if f := c.judgeCopied(w); f != nil {
 				return f
 			}
 			continue
@@ -125,36 +95,11 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 	return nil
 }
 
-// copied judges what cp takes a copy of. What is git's stays where it is.
-func (c *command) copied(w word) *finding {
-	f := c.file(w, false)
-	if f == nil && c.p.opts.Root != "" {
-		if f = c.entersGit(w); f != nil {
-			f.where = c.words[0].text + ": path"
-		}
-	}
-	return f
-}
-
-// copiedOperands is how many operands are what cp copies, not where to.
-func copiedOperands(name string, a *arguments) int {
-	if name != "cp" {
-		return 0
-	}
-	if _, linked := a.get("-l", "--link", "-s", "--symbolic-link"); linked {
-		return 0
-	}
-	if _, into := a.get("-t", "--target-directory"); into {
-		return len(a.operands)
-	}
-	return len(a.operands) - 1
-}
-
 // file judges a word that names a file.
 func (c *command) file(w word, written bool) *finding {
 	f := c.path(w)
 	if f == nil && written && c.p.opts.Root != "" {
-		f = c.guarded(w)
+		f = c.refuseProtected(w)
 	}
 	if f != nil && f.where == "path" {
 		f.where = c.words[0].text + ": path"
@@ -162,167 +107,30 @@ func (c *command) file(w word, written bool) *finding {
 	return f
 }
 
-// sort takes the words of a command apart by the program's options.
-func (c *command) sort(name string, prog *program, args []word) (*arguments, *finding) {
-	c.cost.spend(costParam * len(args))
-	a := &arguments{operands: make([]word, 0, len(args))}
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		t := w.text
-		switch {
-		case len(t) < 2 || t[0] != '-':
-			a.operands = append(a.operands, w)
-			continue
-		case t == "--":
-			a.operands = append(a.operands, args[i+1:]...)
-			return a, nil
-		}
-		var next *word
-		if i+1 < len(args) {
-			next = &args[i+1]
-		}
-		var took bool
-		var f *finding
-		if t[1] == '-' {
-			took, f = c.longOption(a, name, prog, w, next)
-		} else {
-			took, f = c.shortOptions(a, name, prog, w, next)
-		}
-		if f != nil {
-			return nil, f
-		}
-		if took {
-			i++
-		}
-	}
-	return a, nil
-}
-
-func (c *command) longOption(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	key, val, given := strings.Cut(w.text[2:], "=")
-	kind, ok := findLong(prog.long, key)
-	if !ok {
-		return false, c.unlisted(name, "--"+key, prog)
-	}
-	o := option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}
-	if (kind == ':' || kind == '@') && !given {
-		if next == nil {
-			return false, nil // the program itself will complain
-		}
-		o.val, took = *next, true
-	}
-	a.options = append(a.options, o)
-	return took, c.optionFile(o, given || took)
-}
-
-// maxLetters bounds the options that are written as one word.
-const maxLetters = 256
-
-func (c *command) shortOptions(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	t := w.text
-	if strings.Trim(t[1:], "0123456789") == "" && strings.Contains(prog.short, "#") {
-		return false, nil
-	}
-	for i := 1; i < len(t); i++ {
-		if i > maxLetters {
-			return false, refusal(name+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
-		}
-		at := strings.IndexByte(prog.short, t[i])
-		if at < 0 || strings.IndexByte(":@?#", t[i]) >= 0 {
-			return false, c.unlisted(name, "-"+t[i:i+1], prog)
-		}
-		kind := byte(0)
-		if at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
-			kind = prog.short[at+1]
-		}
-		o := option{name: "-" + t[i:i+1], kind: kind}
-		if kind == 0 {
-			a.options = append(a.options, o)
-			continue
-		}
-		o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
-		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
-		if !given && kind != '?' && next != nil {
-			o.val, took, given = *next, true, true
-		}
-		a.options = append(a.options, o)
-		return took, c.optionFile(o, given)
-	}
-	return false, nil
-}
-
-func (c *command) optionFile(o option, given bool) *finding {
-	if o.kind != '@' || !given {
-		return nil
-	}
-	f := c.file(o.val, true)
-	if f != nil {
-		f.where = c.words[0].text + ": " + o.name
-	}
-	return f
-}
-
-// findLong looks a long option up in a program's list.
-func findLong(list, key string) (kind byte, ok bool) {
-	if key == "" || strings.ContainsAny(key, " :@?") {
-		return 0, false
-	}
-	for rest := list; ; {
-		i := strings.Index(rest, key)
-		if i < 0 {
-			return 0, false
-		}
-		end := i + len(key)
-		if i == 0 || rest[i-1] == ' ' {
-			if end == len(rest) || rest[end] == ' ' {
-				return 0, true
-			}
-			if strings.IndexByte(":@?", rest[end]) >= 0 {
-				return rest[end], true
-			}
-		}
-		rest = rest[end:]
-	}
-}
-
-func (c *command) unlisted(name, option string, prog *program) *finding {
-	why := "the option " + option + " is not on the list of options known to be safe"
-	hint := "leave " + option + " out"
-	if rest, ok := strings.CutPrefix(option, "--"); ok {
-		for _, known := range strings.Fields(prog.long) {
-			if len(rest) > 1 && strings.HasPrefix(known, rest) {
-				why, hint = "abbreviated options are refused", "write --"+strings.TrimRight(known, ":@?")+" in full"
-				break
-			}
-		}
-	}
-	return c.refused(option, why, hint)
-}
-
-// anyProgram judges the words of a program nothing is known about: whatever
-// looks like a path has to stay inside the root.
-func (c *command) anyProgram(args []word) *finding {
+// judgeUnknownProgram judges the arguments of an unknown program: whatever looks like a path must stay inside the
+// root.
+func (c *command) judgeUnknownProgram(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
-		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 &&
-			inList(listed("exclude-options"), args[i-1].text)) {
+		if !w.loose && (hasWord(wordList("exclude-options"), key) || i > 0 &&
+			hasWord(wordList("exclude-options"), args[i-1].text)) {
 			continue
 		}
-		if f := c.anyWord(w); f != nil {
+		if f := c.judgeUnknownWord(w); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (c *command) anyWord(w word) *finding {
+func (c *command) judgeUnknownWord(w word) *finding {
 	t := w.text
 	c.cost.spend(2*costWord + 2*costText*len(t))
 	if w.loose {
 		return c.file(w, false)
 	}
 	if strings.Contains(t, "://") {
-		return c.url(w)
+		return c.judgeURL(w)
 	}
 	if len(t) > 2 && t[0] == '-' && t[1] != '-' {
 		t = t[2:] // -C../x
@@ -331,22 +139,22 @@ func (c *command) anyWord(w word) *finding {
 	for _, piece := range strings.FieldsFunc(t, func(r rune) bool {
 		return r == '=' || r == ':' || r == ',' || r == '@' || json && strings.ContainsRune("{}[]\" ", r)
 	}) {
-		if c.p.opts.Root != "" && belowGit(piece) {
+		if c.p.opts.Root != "" && isBelowGit(piece) {
 			return refusal(c.words[0].text+": path", "git runs what is written into .git",
 				"use git commands to look at the repository and to change it")
 		}
 		if piece[0] != '/' && piece[0] != '.' && !strings.Contains(piece, "../") {
 			continue
 		}
-		if f := c.file(word{text: piece, late: w.late}, false); f != nil {
+		if f := c.file(word{value: value{text: piece, late: w.late}}, false); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// url judges an address: only the web, never a file in disguise.
-func (c *command) url(w word) *finding {
+// judgeURL allows http and https addresses only.
+func (c *command) judgeURL(w word) *finding {
 	if w.loose {
 		return c.file(w, false)
 	}
@@ -360,4 +168,103 @@ func (c *command) url(w word) *finding {
 	}
 	return refusal(c.words[0].text+": "+scheme+"://", "only http and https addresses are allowed",
 		"use an http or https address, or a path inside the root")
+}
+
+// judgeArguments judges what the list of options cannot express about a program.
+func (c *command) judgeArguments(name string, a *arguments) *finding {
+	if f := cmp.Or(c.refuseForbidden(name, a.operands), c.refuseListed(name, a)); f != nil {
+		return f
+	}
+	switch name {
+	case "test", "[":
+		return c.judgeTest(a.operands)
+	case "printf":
+		if name, ok := printfName(a.operands); ok {
+			return c.judgeVariableNames([]word{name})
+		}
+	case "read":
+		if array, ok := a.get("-a"); ok {
+			return c.judgeVariableNames(append(a.operands, array))
+		}
+		return c.judgeVariableNames(a.operands)
+	case "unset", "mapfile", "readarray":
+		return c.judgeVariableNames(a.operands)
+	case "getopts":
+		return c.judgeVariableNames(a.operands[min(1, len(a.operands)):min(2, len(a.operands))])
+	case "let":
+		return c.refuseEvaluated(a.operands)
+	case "export", "declare", "local", "typeset", "readonly":
+		return c.judgeDeclarations(name, a)
+	case "set", "shopt":
+		if hasAny(c.words, "allexport") {
+			return c.refuseOption("-o", "it would export every variable", "export the ones that are needed")
+		}
+	case "kill":
+		return c.judgeKill(a.operands)
+	case "cd", "pushd":
+		return c.judgeCd(a.operands)
+	case "date", "touch":
+		if when, ok := a.get("-d", "--date"); ok {
+			return refuseZoneInDate(when.text)
+		}
+	case "csplit":
+		return c.judgeCsplit(a)
+	case "patch":
+		return c.judgePatch(a)
+	case "ln":
+		return c.judgeLink(a)
+	case "chmod":
+		return c.refuseSetuid(a.operands)
+	case "sed":
+		return c.judgeSed(a)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.judgeAwk(a)
+	case "jq":
+		return c.judgeJq(a.operands)
+	case "yq":
+		return c.judgeYq(a.operands)
+	case "tar":
+		return c.judgeTar(a)
+	case "curl":
+		return c.judgeCurl(a)
+	case "wget":
+		if !a.has("-O", "--output-document") {
+			if f := c.judgeDownloads(a.operands); f != nil {
+				return f
+			}
+		}
+		return c.judgeAddresses(a.operands)
+	case "make":
+		return c.judgeMake(a)
+	case "git":
+		return c.judgeGit(a.operands)
+	case "go":
+		return c.judgeGo(a.operands)
+	case "python", "python3", "node", "ruby", "perl", "php":
+		return c.judgeInterpreter(name, a.operands)
+	case "npm", "yarn", "pnpm":
+		return cmp.Or(c.refuseCreate(name, a.operands), c.packageManager(name, a.operands))
+	case "npx", "bundle", "conda", "mamba", "composer", "gem":
+		return c.packageManager(name, a.operands)
+	case "cargo":
+		return c.cargo(a.operands)
+	case "cmake":
+		return c.judgeCmake(a.operands)
+	case "ctest":
+		return c.ctest(a.operands)
+	case "tox":
+		return c.tox(a.operands)
+	case "cp", "mv":
+		if a.has("-s", "--symbolic-link") {
+			if f := c.refuseTempTargets(a.operands); f != nil {
+				return f
+			}
+		}
+		return c.refuseBackup(a, "-S", "--suffix")
+	case "split":
+		return c.judgeSplit(a)
+	case "zip":
+		a.operands = c.zipOperands()
+	}
+	return nil
 }

@@ -1,32 +1,31 @@
 package policy
 
 import (
+	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// ReadOnly reports whether all that a script does is read: its commands are on
-// a list of those that change nothing, with options that do not either, and
-// nothing is written, assigned, defined or left running. Nor does it look at
-// anything but files: no clock, no chance, no variable of the session. Such
-// scripts may run side by side, in any session, and the same one gives the same
-// answer until a file changes.
+// ReadOnly reports whether a script only reads files: its commands and options are on a list of those that change
+// nothing, and it writes, assigns, defines and starts nothing. Nor does its result depend on anything but files:
+// no clock, no random numbers, no variables of the session. Such scripts may run concurrently and in any session,
+// and give the same result until a file changes.
 //
-// No is the answer to everything else, and to whatever is not understood. Two
-// things are for the caller to see to: ReadOnly does not say that the script may
-// run, and it knows nothing of a session in which date is a function. Where a
-// script before it [Declares] something, its answer means nothing.
+// The result is false for whatever is not understood. It does not mean that the script may run, and it is not
+// valid in a session in which a script has run that [Declares] something.
 func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 	if p == nil || file == nil || len(file.Stmts) == 0 {
 		return false
 	}
 	defer func() {
-		if overran(recover()) != nil {
+		if overrunFinding(recover()) != nil {
 			reads = false
 		}
 	}()
-	r := reader{p: p, cost: newCostMeter(), reads: true, steady: true}
+	r := readOnlyJudge{p: p, cost: newCostMeter(), reads: true, repeatable: true}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		r.node(n)
 		return r.reads
@@ -34,17 +33,16 @@ func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 	return r.reads
 }
 
-// A reader looks for anything in a script that does more than read.
-type reader struct {
-	p      *Policy
-	cost   *costMeter
-	reads  bool
-	steady bool // and for anything whose answer does not come from files alone
+// A readOnlyJudge looks for anything in a script that does more than read.
+type readOnlyJudge struct {
+	p          *Policy
+	cost       *costMeter
+	reads      bool
+	repeatable bool // and for anything whose answer does not come from files alone
 }
 
-// node judges one node of the tree. The kinds are listed, so that one nobody
-// thought of is a no.
-func (r *reader) node(n syntax.Node) {
+// node judges one node of the tree. The kinds are listed, so that the result for a new kind is false.
+func (r *readOnlyJudge) node(n syntax.Node) {
 	ok := false
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst,
@@ -53,7 +51,7 @@ func (r *reader) node(n syntax.Node) {
 		*syntax.Assign:
 		ok = true
 	case *syntax.Word:
-		ok = !goesHome(n)
+		ok = !beginsWithTilde(n)
 	case *syntax.Stmt:
 		ok = !n.Background && !n.Coprocess && !n.Disown
 	case *syntax.Redirect:
@@ -64,9 +62,8 @@ func (r *reader) node(n syntax.Node) {
 	r.reads = r.reads && ok
 }
 
-// goesHome reports whether a word begins with ~, which stands for what is in a
-// variable of the session.
-func goesHome(n *syntax.Word) bool {
+// beginsWithTilde reports whether a word begins with ~, which depends on a variable of the session.
+func beginsWithTilde(n *syntax.Word) bool {
 	if len(n.Parts) == 0 {
 		return false
 	}
@@ -74,8 +71,8 @@ func goesHome(n *syntax.Word) bool {
 	return ok && strings.HasPrefix(lit.Value, "~")
 }
 
-// opensToRead reports whether a redirection writes nothing: it reads, goes to
-// /dev/null, or copies a descriptor that every request has.
+// opensToRead reports whether a redirection writes nothing: it reads, goes to /dev/null, or copies a standard
+// descriptor.
 func opensToRead(n *syntax.Redirect) bool {
 	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
 		return false // {name}<x sets a variable
@@ -85,22 +82,22 @@ func opensToRead(n *syntax.Redirect) bool {
 		return true
 	case syntax.RdrIn:
 		from := plainWord(n.Word)
-		return !from.late && !ofTheSystem(from.text)
+		return !from.late && !isSystemPath(from.text)
 	case syntax.DplIn, syntax.DplOut:
-		return inList(" 0 1 2 - ", n.Word.Lit())
+		return hasWord(" 0 1 2 - ", n.Word.Lit())
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 		return n.Word.Lit() == "/dev/null"
 	}
 	return false
 }
 
-// call judges a simple command by what is plain about its words.
-func (r *reader) call(n *syntax.CallExpr) bool {
+// call judges a simple command.
+func (r *readOnlyJudge) call(n *syntax.CallExpr) bool {
 	if len(n.Args) == 0 {
 		return false // x=1 stays in the session
 	}
 	for _, a := range n.Assigns {
-		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(listed("harmless-variables"), a.Name.Value) &&
+		if a.Name == nil || a.Index != nil || a.Array != nil || !hasWord(wordList("harmless-variables"), a.Name.Value) &&
 			!harmlessPrefix(a.Name.Value) {
 			return false
 		}
@@ -112,48 +109,15 @@ func (r *reader) call(n *syntax.CallExpr) bool {
 	return r.command(words, 0)
 }
 
-// plainWord is the text of a word that stands for itself. One that the shell
-// expands is late: it may become several, and options among them.
-func plainWord(src *syntax.Word) word {
-	var text strings.Builder
-	for i, part := range src.Parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			if expandable(part.Value) || i == 0 && strings.HasPrefix(part.Value, "~") {
-				return word{late: true, src: src}
-			}
-			text.WriteString(unescape(part.Value))
-		case *syntax.SglQuoted:
-			text.WriteString(singleQuoted(part))
-		case *syntax.DblQuoted:
-			for _, inner := range part.Parts {
-				lit, ok := inner.(*syntax.Lit)
-				if !ok {
-					return word{late: true, src: src}
-				}
-				text.WriteString(unescapeQuoted(lit.Value))
-			}
-		default:
-			return word{late: true, src: src}
-		}
-	}
-	return word{text: text.String(), src: src}
-}
-
-// expandable reports whether the shell makes something else of unquoted text.
-func expandable(text string) bool {
-	return text != "[" && strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "*?[{")
-}
-
-// command judges one command and, up to a few levels, the one it runs.
-func (r *reader) command(words []word, depth int) bool {
+// command judges one command and, up to a few levels, the one that it runs.
+func (r *readOnlyJudge) command(words []word, depth int) bool {
 	if len(words) == 0 || words[0].late || depth > 3 {
 		return false
 	}
 	r.cost.spend(costJudge + 2*costWord*len(words))
 	name, args := words[0].text, words[1:]
-	c := &command{p: r.p, cost: r.cost, words: words, frozen: true}
-	if r.steady && varies(name, args) {
+	c := &command{p: r.p, cost: r.cost, words: words, readOnly: true}
+	if r.repeatable && mayVary(name, args) {
 		return false
 	}
 	switch knownReads(name) {
@@ -171,9 +135,8 @@ func (r *reader) command(words []word, depth int) bool {
 	return r.known(c, name, args, depth)
 }
 
-// options reports whether the options are on the program's list. Programs that
-// judge their words themselves have none that matter here.
-func (r *reader) options(c *command, name string, args []word) bool {
+// options reports whether the options are on the program's list.
+func (r *readOnlyJudge) options(c *command, name string, args []word) bool {
 	prog := builtin(name)
 	if prog == nil {
 		return false
@@ -181,41 +144,41 @@ func (r *reader) options(c *command, name string, args []word) bool {
 	if prog.whole {
 		return true
 	}
-	a, f := c.sort(name, prog, args)
+	a, f := c.parseArgs(prog, args)
 	if f != nil {
 		return false
 	}
-	_, follows := a.get("-f", "-F", "--follow")
+	follows := a.has("-f", "-F", "--follow")
 	return name != "tail" || !follows // it never ends
 }
 
-func (r *reader) known(c *command, name string, args []word, depth int) bool {
+func (r *readOnlyJudge) known(c *command, name string, args []word, depth int) bool {
 	switch name {
 	case "find":
 		return r.find(args, depth)
 	case "git":
 		return r.git(c, args)
 	case "xargs":
-		return r.completes(c, args)
+		return r.xargs(c, args)
 	case "command":
 		return len(args) > 0 && args[0].text == "-v"
 	case "timeout", "nice", "stdbuf":
 		wrap := wrapping(name)
-		n, f := c.ownWords(wrap, args)
+		_, n, f := c.parseOwn(wrap, args)
 		return f == nil && n+wrap.skip < len(args) && r.command(args[n+wrap.skip:], depth+1)
 	case "printf":
 		_, sets := printfName(args)
 		return !sets
 	}
-	a, f := c.sort(name, builtin(name), args)
+	a, f := c.parseArgs(builtin(name), args)
 	if f != nil {
 		return false
 	}
-	return r.sorted(c, name, a)
+	return r.readsOnly(c, name, a)
 }
 
-// sorted judges programs whose options were found on their list.
-func (r *reader) sorted(c *command, name string, a *arguments) bool {
+// readsOnly judges programs that write depending on their options or operands.
+func (r *readOnlyJudge) readsOnly(c *command, name string, a *arguments) bool {
 	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
 	switch name {
 	case "sort", "shuf":
@@ -225,19 +188,19 @@ func (r *reader) sorted(c *command, name string, a *arguments) bool {
 	case "hostname":
 		return len(a.operands) == 0
 	case "date":
-		return c.date(a.operands) == nil
+		return c.refuseListed(name, a) == nil
 	case "zcat":
 		return !has("-f", "--force", "-r", "--recursive")
 	case "sed":
-		return !has("-i", "--in-place") && c.sed(a) == nil
+		return !has("-i", "--in-place") && c.judgeSed(a) == nil
 	case "awk", "gawk", "mawk", "nawk":
-		return c.awk(a) == nil
+		return c.judgeAwk(a) == nil
 	}
 	return true
 }
 
-// find may look, and may run a command that only reads whatever its words are.
-func (r *reader) find(args []word, depth int) bool {
+// find may run a command that only reads whatever its arguments are.
+func (r *readOnlyJudge) find(args []word, depth int) bool {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if t == "-exec" {
@@ -251,10 +214,10 @@ func (r *reader) find(args []word, depth int) bool {
 			i = end
 			continue
 		}
-		if !isExpression(t) {
+		if !isFindExpression(t) {
 			continue
 		}
-		if kind, ok := findLong(findTests(), t); !ok || kind != ':' {
+		if _, ok := findTests()[t]; !ok {
 			return false
 		}
 		i += findTakes(t)
@@ -262,15 +225,11 @@ func (r *reader) find(args []word, depth int) bool {
 	return true
 }
 
-// completes judges xargs: what it reads may be any words, options too.
-func (r *reader) completes(c *command, args []word) bool {
-	n, f := c.ownWords(wrapping("xargs"), args)
+// xargs may read any words, also options.
+func (r *readOnlyJudge) xargs(c *command, args []word) bool {
+	own, n, f := c.parseOwn(wrapping("xargs"), args)
 	if f != nil || n >= len(args) {
 		return f == nil // alone it runs echo
-	}
-	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
-	if f != nil {
-		return false
 	}
 	if mark := replaceMark(own); mark != "" && strings.Contains(args[n].text, mark) {
 		return false // the name of the command is read too
@@ -278,8 +237,8 @@ func (r *reader) completes(c *command, args []word) bool {
 	return knownReads(args[n].text) == "always" && r.command(args[n:], 1)
 }
 
-func (r *reader) git(c *command, args []word) bool {
-	args, f := c.gitGlobal(args)
+func (r *readOnlyJudge) git(c *command, args []word) bool {
+	args, f := c.parseGitOptions(args)
 	if f != nil || len(args) == 0 {
 		return false
 	}
@@ -288,7 +247,7 @@ func (r *reader) git(c *command, args []word) bool {
 	if prog == nil {
 		return false
 	}
-	a, f := c.sort("git "+sub, prog, args[1:])
+	a, f := c.parseArgs(prog, args[1:])
 	if f != nil {
 		return false
 	}
@@ -301,7 +260,7 @@ func (r *reader) git(c *command, args []word) bool {
 	return gitLists(sub, a)
 }
 
-// gitLists knows the subcommands that read only when they list.
+// gitLists reports whether a subcommand that may also write only lists something.
 func gitLists(sub string, a *arguments) bool {
 	first := ""
 	if len(a.operands) > 0 {
@@ -310,11 +269,11 @@ func gitLists(sub string, a *arguments) bool {
 	switch sub {
 	case "branch", "tag":
 		for _, o := range a.options {
-			if !inList(" -a -v -r -l -i --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort --points-at --format --color --no-color --column --no-column --ignore-case ", o.name) {
+			if !hasWord(" -a -v -r -l -i --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort --points-at --format --color --no-color --column --no-column --ignore-case ", o.name) {
 				return false
 			}
 		}
-		_, list := a.get("-l", "--list")
+		list := a.has("-l", "--list")
 		return first == "" || list
 	case "remote":
 		return first == "" || first == "get-url"
@@ -323,8 +282,76 @@ func gitLists(sub string, a *arguments) bool {
 	case "reflog":
 		return first == "" || first == "show"
 	case "config":
-		_, reads := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
+		reads := a.has("--get", "--get-all", "--get-regexp", "--list", "-l")
 		return reads || first == "get" || first == "list"
+	}
+	return false
+}
+
+// mayVary reports whether the output of a command may change although no file has changed. Late words count as
+// harmless: they may be file names.
+func mayVary(name string, args []word) bool {
+	for _, w := range args {
+		if isSystemPath(w.text) {
+			return true
+		}
+	}
+	switch name {
+	case "awk", "gawk", "mawk", "nawk":
+		return anyMatch(awkUnsteady(), args)
+	case "jq":
+		return anyMatch(jqUnsteady(), args) ||
+			slices.ContainsFunc(args, func(w word) bool { return substitutes(w.src) }) // "$(cat filter)"
+	case "git":
+		return anyMatch(gitUnsteady(), args)
+	case "find", "fd":
+		return anyMatch(findUnsteady(), args)
+	case "sort":
+		return anyShort(args, 'R') || hasAny(args, "--random-sort", "--sort=random", "random")
+	case "stat":
+		return anyShort(args, 'f') || hasAny(args, "--file-system")
+	case "printf":
+		return len(args) > 0 && strings.Contains(args[0].text, "%(")
+	case "test", "[":
+		return hasAny(args, "-v", "-R", "-t")
+	case "xargs": // what runs side by side prints in any order
+		return anyShort(args, 'P') || anyMatch(xargsUnsteady(), args)
+	}
+	return hasWord(wordList("unsteady-programs"), name)
+}
+
+// isSystemPath reports whether a path is a device or in a virtual file system.
+func isSystemPath(text string) bool {
+	if text == "/dev/null" || !path.IsAbs(text) {
+		return false
+	}
+	text = path.Clean(text)
+	return within("/dev", text) || within("/proc", text) || within("/sys", text)
+}
+
+var (
+	awkUnsteady   = lazyRegexp(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
+	jqUnsteady    = lazyRegexp(`\b(now|env|ENV|localtime|strflocaltime)\b`)
+	gitUnsteady   = lazyRegexp(`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
+	xargsUnsteady = lazyRegexp(`^--max-procs`)
+	findUnsteady  = lazyRegexp(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
+)
+
+func anyMatch(re *regexp.Regexp, args []word) bool {
+	for _, w := range args {
+		if re.MatchString(w.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyShort reports whether a letter is in a cluster of short options.
+func anyShort(args []word, letter byte) bool {
+	for _, w := range args {
+		if len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.IndexByte(w.text, letter) > 0 {
+			return true
+		}
 	}
 	return false
 }

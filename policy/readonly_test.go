@@ -232,7 +232,7 @@ func FuzzReadOnly(f *testing.F) {
 		if Declares(file) {
 			t.Fatalf("%q leaves something behind", src)
 		}
-		if w := p.walk(file, newCostMeter(), false, false); w.beside || w.moved || w.linked || w.wrote && !wrapsOrEdits(src) {
+		if w := p.walk(file, newCostMeter(), false, false); w.concurrent || w.moved || w.linked || w.wrote && !wrapsOrEdits(src) {
 			t.Fatalf("%q: the walk sees something written", src)
 		}
 	})

@@ -8,28 +8,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Shells do not agree on what a text says: one ends a line where another goes
-// on, ((x)) is a sum here and a command there. What goes to a shell that is not
-// ours is therefore the judged tree, spelled in a way that is read as this tree
-// and no other.
+// Shells parse some texts differently: ((x)) is arithmetic in one and a command in another. Another shell therefore
+// gets the judged tree, printed so that it is parsed as this tree.
 
-// needsBash stands before a script that another shell would read differently. The
-// second line ends any shell that knows no arrays, whatever its environment says.
+// needsBash is put before a script that another shell would parse differently. The second line ends any shell
+// without arrays, whatever its environment.
 const needsBash = `[ "${BASH_VERSION-}" ] || { echo 'this script is written for bash, and there is no bash here' >&2; exit 126; }` + "\n" +
 	`: "${BASH_VERSINFO[0]}"` + "\n"
 
-// Reprint spells a judged script anew, without its comments, for a shell that
-// asks nobody. What can not be spelled so that it is surely read as the same
-// script is denied.
+// Reprint prints a judged script without comments, for a shell that parses it again. A script that may not be
+// parsed as the same tree is denied.
 func Reprint(f *syntax.File) (string, Verdict) {
-	if bad := foreign(f); bad != nil {
-		return "", bad.verdict([]word{{text: bad.where}})
+	if bad := refuseAmbiguous(f); bad != nil {
+		return "", bad.verdict(literals(bad.where))
 	}
-	text, ok := spelled(f)
+	text, ok := printTree(f)
 	if !ok {
-		bad := refusal("syntax", "it can not be spelled so that every shell reads the same",
+		bad := refusal("syntax", "it cannot be printed so that every shell parses it the same way",
 			"write it more simply, one command a line")
-		return "", bad.verdict([]word{{text: "script"}})
+		return "", bad.verdict(literals("script"))
 	}
 	if !portable(f, text) {
 		text = needsBash + text
@@ -37,8 +34,8 @@ func Reprint(f *syntax.File) (string, Verdict) {
 	return text, Verdict{Effect: Allow}
 }
 
-// visible prints the tree and reports whether it is read as what it was.
-func spelled(f *syntax.File) (string, bool) {
+// printTree prints the tree and reports whether the text parses as the same tree.
+func printTree(f *syntax.File) (string, bool) {
 	var b strings.Builder
 	if err := syntax.NewPrinter().Print(&b, f); err != nil {
 		return "", false
@@ -47,21 +44,20 @@ func spelled(f *syntax.File) (string, bool) {
 	return b.String(), err == nil && shapeOf(again) == shapeOf(f)
 }
 
-// portable reports whether a plain sh reads the text as the same tree.
+// portable reports whether a POSIX shell parses the text as the same tree.
 func portable(f *syntax.File, text string) bool {
-	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(watched(text), "")
+	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(depthLimited(text), "")
 	return err == nil && shapeOf(plain) == shapeOf(f)
 }
 
-// foreign returns what is wrong with a tree that bash or another shell would
-// read differently.
-func foreign(f *syntax.File) *finding {
+// refuseAmbiguous refuses a tree that bash or another shell may parse differently.
+func refuseAmbiguous(f *syntax.File) *finding {
 	e := treeVisitor{around: []nodeContext{{}}}
 	syntax.Walk(f, e.visit)
 	return e.bad
 }
 
-// An treeVisitor goes through a tree and knows what is around each node.
+// A treeVisitor walks a tree with the context of each node.
 type treeVisitor struct {
 	around []nodeContext
 	bodies map[*syntax.Word]bool // of here-documents
@@ -116,11 +112,10 @@ func (e *treeVisitor) visit(n syntax.Node) bool {
 	return true
 }
 
-// readAsJudged refuses shell text that is handed on as it was written, where
-// bash would not read what the parser read: a backslash does not continue a
+// refuseMisreadText refuses shell text that bash would parse differently: a backslash does not continue a
 // comment, nor a line that ends with a carriage return.
-func readAsJudged(name, src string, f *syntax.File, plain bool) *finding {
-	if bad := foreign(f); bad != nil {
+func refuseMisreadText(name, src string, f *syntax.File, plain bool) *finding {
+	if bad := refuseAmbiguous(f); bad != nil {
 		return bad
 	}
 	switch {
@@ -141,7 +136,7 @@ func continuesComment(src string) bool {
 	if !strings.Contains(src, "\\\n") || !strings.Contains(src, "#") {
 		return false
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(watched(src), "")
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(depthLimited(src), "")
 	found := err != nil
 	if err == nil {
 		syntax.Walk(f, func(n syntax.Node) bool {
@@ -155,8 +150,7 @@ func continuesComment(src string) bool {
 	return found
 }
 
-// shapeOf spells a tree without its positions and comments, and without the
-// choice between two spellings of one thing.
+// shapeOf prints a tree without positions and comments, and without the choice between equivalent spellings.
 func shapeOf(f *syntax.File) string {
 	var s shapePrinter
 	s.stmts(reflect.ValueOf(f.Stmts))
@@ -203,8 +197,7 @@ func (s *shapePrinter) node(v reflect.Value) {
 	}
 }
 
-// fields spells a node field by field. Backquotes and $[ ] are printed in their
-// newer form.
+// fields prints a node field by field. Backquotes and $[ ] are printed in their newer form.
 func (s *shapePrinter) fields(v reflect.Value) {
 	t := v.Type()
 	s.WriteString(t.Name() + "{")
@@ -222,8 +215,8 @@ func (s *shapePrinter) fields(v reflect.Value) {
 	s.WriteByte('}')
 }
 
-// known spells the nodes that parsers of different languages name differently:
-// export A=b is a clause to one and a command to the other.
+// known prints the nodes that the parsers of different shells represent differently: export A=b is a clause in
+// bash and a command in POSIX.
 func (s *shapePrinter) known(n any) bool {
 	switch n := n.(type) {
 	case *syntax.Word:
@@ -274,7 +267,7 @@ func (s *shapePrinter) word(head string, w *syntax.Word) {
 	s.WriteByte(')')
 }
 
-// text spells literal text so that pieces of it add up to the whole.
+// text prints literal text so that adjacent literals print like one.
 func (s *shapePrinter) text(t string) {
 	q := strconv.Quote(t)
 	s.WriteString(strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q[1 : len(q)-1]))

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -66,8 +68,8 @@ func Parse(name string, r io.Reader) (*Policy, error) {
 	return p, p.Test()
 }
 
-// readRules is the reader of the rules file. A line is a rule, an example of
-// the rule above it (indented), a "## category" heading, a comment or empty.
+// readRules parses a rules file. A line is a rule, an example of the rule above it (indented), a "## category"
+// heading, a comment or empty.
 func readRules(name string, r io.Reader) ([]rule, error) {
 	var rules []rule
 	category := ""
@@ -92,7 +94,7 @@ func readRules(name string, r io.Reader) ([]rule, error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(),
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line cannot be read: "+err.Error(),
 			"a rule is one line of at most 64 KB")
 	}
 	return rules, nil
@@ -137,7 +139,7 @@ func readEffect(s, where string) (Effect, error) {
 		}
 	}
 	hint := "start the line with allow, ask or deny"
-	if near := nearest(s, append([]string{"match", "nomatch"}, effectNames[:]...)); near != "" {
+	if near, ok := fault.Nearest(s, append([]string{"match", "nomatch"}, effectNames[:]...)); ok {
 		hint = "did you mean " + near + "?"
 	}
 	return Deny, malformed(where, fmt.Sprintf("%q is not an effect", s), hint)
@@ -160,18 +162,24 @@ func (r *rule) setWords(words []string) {
 	}
 }
 
-// size is the number of words that make the rule specific.
+// size returns the number of words, which makes a rule specific.
 func (r *rule) size() int { return len(r.words) + len(r.flags) }
 
-// text is the rule's command as it would be typed.
-func (r *rule) text() string {
-	if r.size() == 0 {
-		return "*"
+// name returns the name of the rule's command; "" means any.
+func (r *rule) name() string {
+	if len(r.words) == 0 {
+		return ""
 	}
-	return strings.Join(append(append([]string(nil), r.words...), r.flags...), " ")
+	return r.words[0]
 }
 
-// splitLine cuts a line into shell words and the comment behind them.
+// argv returns the words of the rule's command.
+func (r *rule) argv() []string { return slices.Concat(r.words, r.flags) }
+
+// text returns the rule's command as it would be typed.
+func (r *rule) text() string { return cmp.Or(strings.Join(r.argv(), " "), "*") }
+
+// splitLine splits a line into shell words and the comment behind them.
 func splitLine(line string) (words []string, why string, err error) {
 	var b strings.Builder
 	var quote byte
@@ -212,8 +220,7 @@ func splitLine(line string) (words []string, why string, err error) {
 	return words, "", nil
 }
 
-// Test runs the examples that the rules carry and reports the first that is
-// not what its rule claims.
+// Test runs the examples of the rules and reports the first that fails.
 func (p *Policy) Test() error {
 	for i := range p.rules.all {
 		r := &p.rules.all[i]
@@ -234,7 +241,7 @@ func exampleFault(r *rule, e example) string {
 	return fmt.Sprintf("the rule %q %s the example %q", r.effect.String()+" "+r.text(), verb, quoteAll(e.argv))
 }
 
-// quoteAll spells words so that a shell reads them back as they are.
+// quoteAll quotes words for a shell.
 func quoteAll(argv []string) string {
 	out := make([]string, len(argv))
 	for i, s := range argv {
@@ -247,7 +254,7 @@ func quoteAll(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-// Examples returns how many examples the rules carry.
+// Examples returns the number of examples of the rules.
 func (p *Policy) Examples() int {
 	n := 0
 	for _, r := range p.rules.all {
@@ -256,13 +263,12 @@ func (p *Policy) Examples() int {
 	return n
 }
 
-// With returns a policy that has the rules of both and is applied in the
-// checks of p.
+// With returns the policy with more rules.
 func (p *Policy) With(more *Policy) *Policy {
 	if more == nil {
 		return p
 	}
 	q := *p
-	q.rules = newRuleSet(append(append([]rule(nil), p.rules.all...), more.rules.all...))
+	q.rules = newRuleSet(slices.Concat(p.rules.all, more.rules.all))
 	return &q
 }

@@ -5,41 +5,42 @@ import (
 	"slices"
 )
 
-// A pipeInput is what is known about the text a command reads or writes.
+// A pipeInput is what is known about the text that a command reads or writes.
 type pipeInput struct {
 	kind   inputKind
-	text   string // for fedKnown
-	sure   bool   // for fedConfined: there is at least one name
-	number bool   // for fedConfined: it is a number
-	blanks bool   // for fedConfined: a name may hold blanks that the script put there
-	dashes bool   // for fedConfined: a name may begin with a dash that the script put there
-	git    string // for fedConfined: names in .git that may be among them, one a line
-	file   bool   // for fedUnknown: it comes out of a file named with <
+	text   string // for inputKnown
+	sure   bool   // for inputConfined: there is at least one name
+	number bool   // for inputConfined: it is a number
+	blanks bool   // for inputConfined: a name may contain blanks
+	dashes bool   // for inputConfined: a name may begin with a dash
+	git    string // for inputConfined: paths in .git that may be among the names, one a line
+	file   bool   // for inputUnknown: it comes from a file named with <
 }
 
 type inputKind uint8
 
 const (
-	inputCaller   inputKind = iota // whoever asked for the run provides it
+	inputCaller   inputKind = iota // from the caller
 	inputConfined                  // names inside the root, one per line
 	inputKnown                     // exactly text
 	inputUnknown
 )
 
-// confinedInput is the feed that Call assumes: the script was walked before, and a
-// command that reads names from a pipe was judged with its source in sight.
+// confinedInput is the input that Call assumes: a command that reads names from a pipe was judged with its source
+// by Script.
 var confinedInput = pipeInput{kind: inputConfined}
 
-// A scope is what the walk knows at one point of the script. The maps are
-// shared between copies and copied before they are changed.
+var unknownInput = pipeInput{kind: inputUnknown}
+
+// A scope is what is known at one point of the script. The maps are shared between copies, and copied on write.
 type scope struct {
 	cost   *costMeter
 	vars   map[string]value
 	arrays map[string][]value
 	funcs  map[string]*fn
 	shared bool
-	lost   bool     // more was set than is kept: what is not in vars may be anything
-	dirs   []string // where the script may stand; nil means anywhere inside the root
+	lost   bool     // too many variables: those not in vars are unknown
+	dirs   []string // possible working directories; nil means any inside the root
 	args   []value  // positional parameters; nil means those of the request
 	input  pipeInput
 }
@@ -50,9 +51,9 @@ func (s *scope) share() scope {
 	return *s
 }
 
-func (s *scope) own() {
+func (s *scope) copyMaps() {
 	if s.shared {
-		s.cost.spend(s.work())
+		s.cost.spend(s.copyCost())
 		s.vars, s.arrays, s.funcs = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.funcs)
 		s.shared = false
 	}
@@ -61,25 +62,25 @@ func (s *scope) own() {
 	}
 }
 
-// work is what it costs to copy or to compare what is known.
-func (s *scope) work() int {
+// copyCost is the cost of copying or comparing the scope.
+func (s *scope) copyCost() int {
 	return costEntry * (2 + len(s.vars) + len(s.arrays) + len(s.funcs))
 }
 
-// forget makes everything unknown, for what runs is unknown.
+// forget makes every value unknown, since an unknown command runs.
 func (s *scope) forget() {
-	s.own()
-	s.cost.spend(s.work())
+	s.copyMaps()
+	s.cost.spend(s.copyCost())
 	for name := range s.vars {
 		s.vars[name] = anything
 	}
 	s.arrays, s.dirs, s.lost = nil, nil, true
 }
 
-// merge makes s what is known when either s or o may have happened.
+// merge makes s the scope after either s or o.
 func (s *scope) merge(o *scope) {
-	s.own()
-	s.cost.spend(s.work() + o.work())
+	s.copyMaps()
+	s.cost.spend(s.copyCost() + o.copyCost())
 	for name, v := range s.vars {
 		if ov, ok := o.vars[name]; !ok || ov != v {
 			s.vars[name] = either(v, ov, ok)
@@ -100,7 +101,7 @@ func (s *scope) merge(o *scope) {
 	s.mergeArgs(o)
 }
 
-// mergeArgs knows that a branch may have said set -- other words.
+// mergeArgs merges the positional parameters, which set -- may have changed in one branch.
 func (s *scope) mergeArgs(o *scope) {
 	if len(s.args) != len(o.args) || (s.args == nil) != (o.args == nil) {
 		s.args = unknownArgs()
@@ -120,15 +121,15 @@ func (s *scope) mergeArgs(o *scope) {
 	s.args = args
 }
 
-// same reports whether s knows what o knows, no more and no less.
+// same reports whether two scopes are equal.
 func (s *scope) same(o *scope) bool {
-	s.cost.spend(s.work() + costSource*len(s.args))
+	s.cost.spend(s.copyCost() + costSource*len(s.args))
 	return maps.Equal(s.vars, o.vars) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.dirs, o.dirs) &&
 		slices.Equal(s.args, o.args) && s.lost == o.lost && (s.dirs == nil) == (o.dirs == nil)
 }
 
-// separates reports whether the script chose its own word separators.
-func (s *scope) separates() bool {
+// setsIFS reports whether the script set IFS.
+func (s *scope) setsIFS() bool {
 	v, set := s.vars["IFS"]
 	return set && (v.late || v.text != " \t\n")
 }
@@ -150,16 +151,16 @@ func (s *scope) mergeFuncs(o *scope) {
 	}
 }
 
-// either is a value that is one or the other.
+// either returns a value that is one or the other.
 func either(a, b value, both bool) value {
-	if !a.loose && (!both || !b.loose) && harmless(a) && (!both || harmless(b)) {
+	if !a.loose && (!both || !b.loose) && isNumberOrName(a) && (!both || isNumberOrName(b)) {
 		return value{text: a.text, late: true}
 	}
 	return anything
 }
 
-// harmless values are numbers and what stands for a name inside the root.
-func harmless(v value) bool {
+// isNumberOrName reports whether a value is a number or an unknown name inside the root.
+func isNumberOrName(v value) bool {
 	for _, c := range v.text {
 		if (c < '0' || c > '9') && string(c) != insideName {
 			return false
@@ -168,7 +169,7 @@ func harmless(v value) bool {
 	return true
 }
 
-// union of two sets of directories; nil, which is anywhere, swallows all.
+// union returns the union of two sets of directories; nil stands for all directories.
 func union(a, b []string) []string {
 	if a == nil || b == nil || len(a) > 8 {
 		return nil

@@ -6,93 +6,41 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Script judges a script by its source, before anything is expanded. It
-// returns the verdicts on its commands, redirections and constructs, in the
-// order the walk meets them.
-func (p *Policy) Script(src string) ([]Verdict, error) {
-	f, err := ParseScript(src)
-	if err != nil {
-		return nil, err
-	}
-	return p.Program(f), nil
-}
-
-// Program judges a script that is parsed already.
-// One that would take too much work to judge gets a single verdict: it is
-// denied as a whole.
-func (p *Policy) Program(f *syntax.File) (out []Verdict) {
-	if p == nil {
-		return []Verdict{(*Policy)(nil).Call(nil)}
-	}
-	defer func() {
-		if over := overran(recover()); over != nil {
-			out = []Verdict{over.verdict([]word{{text: "script"}})}
-		}
-	}()
-	cost := newCostMeter()
-	w := p.walk(f, cost, false, false)
-	if w.beside && (w.wrote || w.linked || w.moved) {
-		// What runs side by side has no before and after: all of it is judged
-		// as if whatever the script writes, links and moves were there already.
-		cost.bytes = maxKept
-		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
-	}
-	if p.checks.opaque {
-		w.refuse(nil, foreign(f))
-	}
-	return w.out
-}
-
-func (p *Policy) walk(f *syntax.File, cost *costMeter, wrote, linked bool) *walker {
-	w := &walker{p: p, cost: cost, sc: scope{cost: cost, dirs: p.startDirs()}, wrote: wrote, linked: linked}
-	w.stmts(f.Stmts)
-	w.uncalled()
-	return w
-}
-
-// maxUnfolded bounds the source that is walked again because it is a loop's
-// body or a function's. Beyond it the values in there count as unknown.
+// maxUnfolded bounds the source that is walked again because it is the body of a loop or function. Beyond it
+// values count as unknown.
 const maxUnfolded = 1 << 20
 
-// A walker goes through a script the way a shell would, with what is known.
+// A walker walks a script in the order of execution and tracks what is known about directories, variables and
+// pipes.
 type walker struct {
-	p        *Policy
-	cost     *costMeter
-	out      []Verdict
-	sc       scope
-	ok       []string  // directories if the last command succeeded; nil means sc.dirs
-	made     pipeInput // what the last command writes to its standard output
-	quiet    bool      // words are evaluated a second time: judge nothing
-	unfolded int       // bytes of source walked again
-	stack    []*fn
-	declared []*fn
-	ints     map[string]bool      // declared with -i: what is assigned is evaluated
-	assoc    map[string]bool      // declared with -A: subscripts are texts
-	named    map[string]bool      // once held the output of a program that lists names
-	fixed    map[string]bool      // declared readonly: an assignment changes nothing
-	exports  map[string]bool      // exported by this script
-	locals   map[string]localName // of the function that is walked
-	linked   bool                 // a command before this one may have made a link
-	wrote    bool                 // a command before this one may have written files
-	moved    bool                 // a command before this one may have moved directories
-	jobs     int                  // how many background statements this one is inside of
-	beside   bool                 // something runs in the background
-	wrapped  int                  // how many scripts and commands this one is inside of
-	nested   bool                 // another program was told to run it
-	noted    map[note]bool        // refusals that are in out
-	followed map[string]bool      // names whose values are being evaluated, or were
+	p          *Policy
+	cost       *costMeter
+	out        []Verdict
+	sc         scope
+	ok         []string  // directories if the last command succeeded; nil means sc.dirs
+	made       pipeInput // what the last command writes to its standard output
+	quiet      bool      // words are evaluated a second time: judge nothing
+	unfolded   int       // bytes of source walked again
+	stack      []*fn
+	declared   []*fn
+	ints       map[string]bool      // declared with -i: what is assigned is evaluated
+	assoc      map[string]bool      // declared with -A: subscripts are texts
+	named      map[string]bool      // held the output of a command substitution
+	fixed      map[string]bool      // declared readonly: an assignment changes nothing
+	exports    map[string]bool      // exported by this script
+	locals     map[string]localName // of the function that is walked
+	linked     bool                 // a command before this one may have made a link
+	wrote      bool                 // a command before this one may have written files
+	moved      bool                 // a command before this one may have moved directories
+	jobs       int                  // depth of background statements
+	concurrent bool                 // something runs in the background
+	wrapped    int                  // depth of scripts and commands that run one another
+	nested     bool                 // the script is in the arguments of another program
+	noted      map[note]bool        // refusals in out that are not about commands
+	followed   map[string]bool      // names whose values have been evaluated; true while they are
 }
 
-// A fn is a function the script defines.
-type fn struct {
-	body   *syntax.Stmt
-	maybe  bool // defined on some paths only
-	called bool
-	worst  bool // walked with unknown arguments, there is nothing worse to find
-	counts bool // walked with numbers that are not known
-}
-
-// A reservationFile is a refusal of something that is no command.
+// A note identifies a refusal of something that is not a command.
 type note struct{ where, why string }
 
 func (w *walker) refuse(words []word, f *finding) {
@@ -106,7 +54,7 @@ func (w *walker) refuse(words []word, f *finding) {
 	w.cost.spend(costVerdict)
 	n := note{f.where, f.why}
 	if w.noted[n] {
-		return // the same again would say nothing new
+		return // reported before
 	}
 	if w.noted == nil {
 		w.noted = make(map[note]bool)
@@ -119,7 +67,7 @@ func (w *walker) refuse(words []word, f *finding) {
 
 // add records the verdict on a command.
 func (w *walker) add(f *finding, words []word) {
-	w.cost.spend(costVerdict + costSource*lateSize(words))
+	w.cost.spend(costVerdict + costSource*printCost(words))
 	w.keep(f.verdict(words))
 }
 
@@ -128,7 +76,7 @@ func (w *walker) keep(v Verdict) {
 	w.out = append(w.out, v)
 }
 
-// sizeOfVerdict is what a verdict takes in memory.
+// sizeOfVerdict is the memory that a verdict takes.
 func sizeOfVerdict(v Verdict) int {
 	size := verdictSize + len(v.Why) + len(v.Hint) + len(v.Where)
 	for _, s := range v.Argv {
@@ -137,14 +85,14 @@ func sizeOfVerdict(v Verdict) int {
 	return size
 }
 
-// The size of a verdict by itself, and of one of its words.
+// The size of a verdict itself, and of one of its words.
 const (
 	verdictSize = 120
 	argSize     = 16
 )
 
-// lateSize is how much source is printed to show words that are late.
-func lateSize(words []word) int {
+// printCost is how much source is printed to show late words.
+func printCost(words []word) int {
 	n := 0
 	for i := range words {
 		if words[i].late && words[i].src != nil {
@@ -154,7 +102,7 @@ func lateSize(words []word) int {
 	return n
 }
 
-// refuseStrict is for what harms nobody in a closed shell.
+// refuseStrict refuses what is harmless in a closed shell.
 func (w *walker) refuseStrict(f *finding) {
 	if w.p.checks.strict {
 		w.refuse(nil, f)
@@ -171,7 +119,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	w.cost.spend(costStmt)
 	w.cost.enter()
 	defer w.cost.leave()
-	w.ok, w.made = nil, pipeInput{kind: inputUnknown}
+	w.ok, w.made = nil, unknownInput
 	switch {
 	case s.Background && w.mayStart():
 		w.job(s)
@@ -183,7 +131,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	w.statement(s)
 }
 
-// statement walks a statement that the script waits for.
+// statement walks a foreground statement.
 func (w *walker) statement(s *syntax.Stmt) {
 	fed := w.sc.input
 	for _, r := range s.Redirs {
@@ -202,12 +150,11 @@ func (w *walker) statement(s *syntax.Stmt) {
 		w.ok = nil
 	}
 	if !printsOnce(s) {
-		w.made = pipeInput{kind: inputUnknown}
+		w.made = unknownInput
 	}
 }
 
-// mayNotOpen reports whether a redirection names a file that may not open, in
-// which case the command never runs.
+// mayNotOpen reports whether a redirection may fail to open its file, so that the command does not run.
 func mayNotOpen(redirs []*syntax.Redirect) bool {
 	for _, r := range redirs {
 		switch r.Op {
@@ -222,8 +169,7 @@ func mayNotOpen(redirs []*syntax.Redirect) bool {
 	return false
 }
 
-// printsOnce reports whether all that a statement prints is what its last
-// command prints.
+// printsOnce reports whether a statement prints nothing but the output of its last command.
 func printsOnce(s *syntax.Stmt) bool {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -250,11 +196,11 @@ func printsOnce(s *syntax.Stmt) bool {
 func (w *walker) command(cmd syntax.Command) {
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
-		w.call(cmd)
+		w.simpleCommand(cmd)
 	case *syntax.BinaryCmd:
-		w.binary(cmd)
+		w.andOr(cmd)
 	case *syntax.Subshell:
-		w.apart(func() { w.stmts(cmd.Stmts) })
+		w.subshell(func() { w.stmts(cmd.Stmts) })
 	case *syntax.Block:
 		w.stmts(cmd.Stmts)
 	case *syntax.IfClause:
@@ -269,7 +215,7 @@ func (w *walker) command(cmd syntax.Command) {
 	case *syntax.CaseClause:
 		w.caseClause(cmd)
 	case *syntax.FuncDecl:
-		w.declare(cmd)
+		w.defineFunction(cmd)
 	case *syntax.DeclClause:
 		w.declClause(cmd)
 	case *syntax.LetClause:
@@ -290,7 +236,7 @@ func (w *walker) command(cmd syntax.Command) {
 		if w.p.checks.foreground {
 			w.refuse(nil, refusal("coproc", "a coprocess runs in the background", "use a pipe"))
 		}
-		w.apart(func() { w.stmt(cmd.Stmt) })
+		w.subshell(func() { w.stmt(cmd.Stmt) })
 	case *syntax.TestDecl:
 		w.stmt(cmd.Body)
 	case nil:
@@ -299,20 +245,20 @@ func (w *walker) command(cmd syntax.Command) {
 	}
 }
 
-// apart walks what runs in a subshell: nothing it changes stays changed.
-func (w *walker) apart(walk func()) {
+// subshell walks the commands of a subshell: changes to the scope end with it.
+func (w *walker) subshell(walk func()) {
 	saved := w.sc.share()
 	walk()
 	made := w.made
 	w.sc, w.ok, w.made = saved, nil, made
 }
 
-func (w *walker) binary(cmd *syntax.BinaryCmd) {
+func (w *walker) andOr(cmd *syntax.BinaryCmd) {
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		w.pipeline(cmd)
 		return
 	}
-	first, rest := spine(cmd)
+	first, rest := flattenList(cmd)
 	w.stmt(first)
 	before := w.sc.share()
 	printed := false
@@ -334,20 +280,19 @@ func (w *walker) binary(cmd *syntax.BinaryCmd) {
 	w.sc.merge(&before)
 	w.ok = ok
 	if printed {
-		w.made = pipeInput{kind: inputUnknown}
+		w.made = unknownInput
 	}
 }
 
-// orElse walks what follows ||. If it leaves the script, what comes after
-// knows that the command before it succeeded.
+// orElse walks the command after ||. If that one exits, the command before || succeeded for what follows.
 func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 	ok := w.ok
 	if ok == nil {
 		ok = w.sc.dirs
 	}
 	w.sc.merge(before)
-	if leaves(y) {
-		w.apart(func() { w.stmt(y) })
+	if exits(y) {
+		w.subshell(func() { w.stmt(y) })
 		w.sc.dirs, w.ok = ok, nil
 		*before = w.sc.share()
 		return
@@ -359,20 +304,20 @@ func (w *walker) orElse(y *syntax.Stmt, before *scope) {
 	*before = w.sc.share()
 }
 
-// leaves reports whether a statement surely ends the script or function.
-func leaves(s *syntax.Stmt) bool {
+// exits reports whether a statement certainly ends the script or function.
+func exits(s *syntax.Stmt) bool {
 	switch cmd := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		return len(cmd.Args) > 0 && (cmd.Args[0].Lit() == "exit" || cmd.Args[0].Lit() == "return")
 	case *syntax.Block:
-		return len(cmd.Stmts) > 0 && leaves(cmd.Stmts[len(cmd.Stmts)-1])
+		return len(cmd.Stmts) > 0 && exits(cmd.Stmts[len(cmd.Stmts)-1])
 	}
 	return false
 }
 
-// spine flattens a && b || c, which the parser nests to the left, so that a
-// long list does not become a deep recursion.
-func spine(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd) {
+// flattenList flattens a && b || c, which the parser nests to the left, so that a long list is not a deep
+// recursion.
+func flattenList(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd) {
 	for {
 		rest = append(rest, cmd)
 		left, ok := cmd.X.Cmd.(*syntax.BinaryCmd)
@@ -389,8 +334,7 @@ func spine(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.BinaryCmd)
 	return first, rest
 }
 
-// pipeline walks the stages of a pipe, each in a subshell of its own and fed
-// by the one before.
+// pipeline walks the stages of a pipe, each in its own subshell with the output of the stage before as input.
 func (w *walker) pipeline(cmd *syntax.BinaryCmd) {
 	var buf [8]*syntax.Stmt
 	stages := pipeStages(buf[:0], cmd)
@@ -439,13 +383,13 @@ func (w *walker) ifClause(cmd *syntax.IfClause) {
 }
 
 func (w *walker) caseClause(cmd *syntax.CaseClause) {
-	w.one(cmd.Word)
+	w.expandUnsplit(cmd.Word)
 	before := w.sc.share()
 	after := w.sc.share()
 	for _, item := range cmd.Items {
 		w.sc = before.share()
 		for _, pattern := range item.Patterns {
-			w.one(pattern)
+			w.expandUnsplit(pattern)
 		}
 		w.stmts(item.Stmts)
 		after.merge(&w.sc)
@@ -454,4 +398,20 @@ func (w *walker) caseClause(cmd *syntax.CaseClause) {
 		}
 	}
 	w.sc, w.ok = after, nil
+}
+
+// ownJob stands for $!: an unknown number that is certainly that of a job of this script.
+const ownJob = "%!"
+
+// mayStart reports whether a statement may run in the background. Inside eval and sh -c it may not, since the
+// script around them would not know of it.
+func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
+
+// job walks a background statement, which runs in its own subshell.
+func (w *walker) job(s *syntax.Stmt) {
+	w.concurrent = true
+	w.jobs++
+	w.subshell(func() { w.statement(s) })
+	w.jobs--
+	w.made = unknownInput
 }

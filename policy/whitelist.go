@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Whitelist reads the simple form: one command name per line, with up to four
-// words after it, and # comments. Each becomes a rule that allows the command;
-// nothing else is allowed. A line that is more than names is an error: somebody
-// meant something by it that a list cannot say.
+// Whitelist parses a list of allowed commands: one name per line, with up to four words after it, and # comments.
+// Each line becomes a rule that allows the command; nothing else is allowed. A line with shell syntax is an
+// error.
 func Whitelist(name string, r io.Reader) (*Policy, error) {
 	var rules []rule
 	sc := bufio.NewScanner(r)
@@ -33,17 +32,17 @@ func Whitelist(name string, r io.Reader) (*Policy, error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(), onePerLine)
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line cannot be read: "+err.Error(), onePerLine)
 	}
 	return &Policy{rules: newRuleSet(rules), checks: checks{foreground: true}}, nil
 }
 
 const onePerLine = "write one command name per line, such as ls or git status"
 
-// mostListWords is how many words a line of a list has at most; more is prose.
+// mostListWords is the number of words of the longest line; more is prose.
 const mostListWords = 5
 
-// listLine reads one line of a list. No words mean that it is empty.
+// listLine parses one line of a list. An empty line has no words.
 func listLine(line, where string) (words []string, why string, err error) {
 	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
 		return nil, "", malformed(where, "the line is not text", "write a text file in UTF-8 with one command name per line")
@@ -74,8 +73,7 @@ func listLine(line, where string) (words []string, why string, err error) {
 	return words, why, nil
 }
 
-// withoutBin returns the name of a program in a directory where all systems have
-// theirs.
+// withoutBin returns the name of a program in a standard directory.
 func withoutBin(name string) string {
 	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
 		if rest, ok := strings.CutPrefix(name, dir); ok {
@@ -85,7 +83,7 @@ func withoutBin(name string) string {
 	return name
 }
 
-// isCommandName tells names of commands from everything else a shell reads.
+// isCommandName reports whether name can be that of a command.
 func isCommandName(name string) bool {
 	if name == "." || name == ":" || name == "[" {
 		return true
@@ -103,22 +101,20 @@ func nameHint(name string) string {
 	case strings.Contains(name, "/") && isCommandName(base):
 		return "programs are run by name; write " + base
 	case name == "*":
-		return "a list can not allow everything; name the commands, or write allow * into a file for --rules"
+		return "a list cannot allow everything; name the commands, or write allow * into a file for --rules"
 	}
 	return onePerLine
 }
 
-// isMeta reports what a shell would read as more than a letter of a word.
+// isMeta reports whether a character is special to a shell.
 func isMeta(c rune) bool {
 	return strings.ContainsRune("|&;<>()$`\\\"'*?[]{}!~#", c) || unicode.IsSpace(c) || !unicode.IsPrint(c)
 }
 
-// Instead returns the rules of p in place of what the profile allows by itself,
-// in the profile's manner. The profile's deny list holds: what it denies is
-// denied even if p names it, and a line that says more than the rule against it,
-// as sh -c does, is an error. So does what the profile asks for, where p allows
-// the command in general: with git on the list, a push still needs a person,
-// unless p names git push.
+// Instead returns the rules of p in place of what the profile allows, with the checks of the profile. What the
+// profile denies stays denied, and a line that would override a denial, as sh -c does, is an error. What needs
+// approval still does if p allows the command in general: with git on the list, a push needs approval, unless p
+// names git push.
 func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
 	rules, err := defaultRules(profile)
 	if err != nil {
@@ -138,15 +134,14 @@ func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
 	return (&Policy{rules: newRuleSet(append(kept, p.rules.all...))}).For(profile, opts), nil
 }
 
-// against looks for a line that was meant to get round what deny denies: by
-// saying more than it, or by naming the program by its path.
+// against looks for a line that would override a denial, by more words or by the path of the program.
 func (p *Policy) against(deny *rule) error {
 	for i := range p.rules.all {
 		r := &p.rules.all[i]
 		if r.effect == Deny || len(r.words) == 0 {
 			continue
 		}
-		argv := append(slices.Clone(r.words), r.flags...)
+		argv := r.argv()
 		argv[0] = path.Base(argv[0])
 		if deny.matches(argv) && (r.beats(deny) || argv[0] != r.words[0]) {
 			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where),
@@ -156,8 +151,7 @@ func (p *Policy) against(deny *rule) error {
 	return nil
 }
 
-// speaksOfMoreThan reports whether p lets r's command run by a rule that says
-// less about it than r does.
+// speaksOfMoreThan reports whether p allows r's command by a less specific rule.
 func (p *Policy) speaksOfMoreThan(r *rule) bool {
 	own := p.rules.find(r.words)
 	return own != nil && own.effect != Deny && own.size() < r.size()
@@ -172,7 +166,7 @@ func allowRule(words []string, why, where string) rule {
 	return r
 }
 
-// AllowedCommands is the compatible setting allowed_commands.
+// AllowedCommands is the setting allowed_commands.
 type AllowedCommands struct {
 	UseDefault bool     // start from the default rules of the profile
 	Additional []string // commands to allow besides
@@ -180,8 +174,7 @@ type AllowedCommands struct {
 	CustomList []string // all that is allowed, when UseDefault is false
 }
 
-// Compile turns the setting into a policy. The deny list of the profile
-// holds in any case.
+// Compile turns the setting into a policy. What the profile denies stays denied.
 func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) {
 	rules, err := defaultRules(profile)
 	if err != nil {
@@ -195,7 +188,7 @@ func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) 
 	}
 	add := a.Additional
 	if !a.UseDefault {
-		add = append(append([]string(nil), a.CustomList...), a.Additional...)
+		add = slices.Concat(a.CustomList, a.Additional)
 	}
 	for i, line := range add {
 		words, _, err := splitLine(line)
@@ -239,42 +232,6 @@ func (a AllowedCommands) exclusions() []rule {
 			i+1), listed: true}
 		r.setWords(words)
 		out = append(out, r)
-	}
-	return out
-}
-
-// A Category is a heading of a rules file with the commands below it, for
-// prompts and help.
-type Category struct {
-	Title    string
-	Commands []CategoryCommand
-}
-
-// A CategoryCommand is a command that a rule names.
-type CategoryCommand struct {
-	Effect Effect
-	Name   string // as the rule spells it: "git status"
-	Why    string
-	Where  string `json:",omitempty"` // file:line of the rule
-}
-
-// Categories returns what the rules say, under their headings and in order.
-// Rules without a heading come under "".
-func (p *Policy) Categories() []Category {
-	if p == nil {
-		return nil
-	}
-	var out []Category
-	at := make(map[string]int)
-	for i := range p.rules.all {
-		r := &p.rules.all[i]
-		n, ok := at[r.category]
-		if !ok {
-			n = len(out)
-			at[r.category] = n
-			out = append(out, Category{Title: r.category})
-		}
-		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why, r.where})
 	}
 	return out
 }

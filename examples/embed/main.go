@@ -34,13 +34,17 @@ func main() {
 	}
 }
 
+// secrets removes our own keys from the record, from questions and from refusals.
+// Tokens and passwords with a known spelling are removed without it.
+var secrets = strings.NewReplacer("the key of our service", "[redacted]")
+
 func embed(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "embed")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	record, err := audit.Open(filepath.Join(dir, "audit.jsonl"), audit.Options{})
+	record, err := audit.Open(filepath.Join(dir, "audit.jsonl"), audit.Options{Secrets: secrets})
 	if err != nil {
 		return err
 	}
@@ -71,7 +75,7 @@ func closedShell(ctx context.Context, record audit.Log) error {
 	g := gate.New(session, gate.Options{
 		Policy: rules, Log: record,
 		Budget: quota.New(quota.Limits{Scripts: 6, Read: 1 << 20, Written: 1 << 20, Wall: time.Minute}),
-		Ask:    approve, Pause: limiter.Pause,
+		Ask:    approve, Pause: limiter.Pause, Secrets: secrets,
 	})
 	for _, script := range []string{
 		`grep -c ERROR app.log`,

@@ -16,7 +16,7 @@ import (
 // gate has its say again when the script runs.
 func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	file, err := policy.ParseScript(script)
-	if err == nil && !slices.ContainsFunc(b.Policy.ProgramAt(dir, file), mayRefuse) {
+	if err == nil && !slices.ContainsFunc(b.Policy.At(dir).Program(file), mayRefuse) {
 		return nil
 	}
 	g := gate.New(passRunner{}, gate.Options{Policy: b.Policy, Budget: quota.New(quota.Unlimited()), Log: b.Log,

@@ -157,7 +157,7 @@ func TestOrdinaryOptions(t *testing.T) {
 		if got := Text(text); got != text {
 			t.Errorf("%s became %s", text, got)
 		}
-		if got := Argv(strings.Fields(text)); !slices.Equal(got, strings.Fields(text)) &&
+		if got := (Filter{}).Argv(strings.Fields(text)); !slices.Equal(got, strings.Fields(text)) &&
 			!strings.ContainsAny(text, "\";|&`$") {
 			t.Errorf("the words of %s became %q", text, got)
 		}
@@ -184,7 +184,7 @@ func TestArgvOfPrograms(t *testing.T) {
 		"find|mysql|-print":                      "find|mysql|-print",
 		"mysql|-p|-p$P|mydb":                     "mysql|-p|-p$P|mydb",
 	} {
-		if got := strings.Join(Argv(strings.Split(in, "|")), "|"); got != want {
+		if got := strings.Join((Filter{}).Argv(strings.Split(in, "|")), "|"); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}

@@ -16,21 +16,59 @@ import (
 // Mark stands where a secret stood.
 const Mark = "[redacted]"
 
-// Text returns s without the secrets that can be told by their spelling. What
-// a secret begins with is followed for some kilobytes, and then to the end of
-// the word, so that no text takes long.
-// It returns s itself when there are none.
-func Text(s string) string { return (*Set)(nil).Text(s) }
+// Text returns s without the secrets that can be recognized by their spelling. It
+// returns s itself if there are none. A secret is followed for some kilobytes,
+// then to the end of the word, so that the time is bounded.
+func Text(s string) string {
+	clean, _ := cut(s, 0)
+	return clean
+}
 
-// Bytes is [Text] for bytes. It returns b itself when there is nothing to remove.
-func Bytes(b []byte) []byte { return (*Set)(nil).Bytes(b) }
+// A Filter removes what [Text] removes and what Values replaces, such as a [*Set]
+// or a [*strings.Replacer]; nil Values replace nothing.
+type Filter struct {
+	Values interface{ Replace(string) string }
+}
 
-// Argv is [Text] for the words of a command: it also removes the word after
-// an option such as --password. It never changes argv.
-func Argv(argv []string) []string { return (*Set)(nil).Argv(argv) }
+func (f Filter) replace(text string) string {
+	if f.Values == nil {
+		return text
+	}
+	return f.Values.Replace(text)
+}
 
-// A Set removes what [Text] removes and the values it was told. A nil Set knows
-// no values. It is safe for concurrent use.
+// Text returns text without secrets.
+func (f Filter) Text(text string) string { return Text(f.replace(text)) }
+
+// Shown returns text for somebody who has to see what it does before it runs:
+// without Values and without tokens. What only its position or name makes a
+// secret stays: whoever wrote the text chose both, and could hide a command there.
+func (f Filter) Shown(text string) string { return withoutTokens(f.replace(text)) }
+
+// Argv is Text for the words of a command: it also removes the word after an
+// option such as --password. It never changes argv.
+func (f Filter) Argv(argv []string) []string {
+	var clean []string
+	var now byte // the program, as its number
+	for i, word := range argv {
+		text := f.word(argv, i, &programs[now])
+		now = programOf(argv, i, now)
+		if text == word {
+			continue
+		}
+		if clean == nil {
+			clean = slices.Clone(argv)
+		}
+		clean[i] = text
+	}
+	if clean == nil {
+		return argv
+	}
+	return clean
+}
+
+// A Set removes what [Text] removes and registered values. A nil Set has no
+// values. It is safe for concurrent use.
 type Set struct {
 	mu     sync.RWMutex
 	values values // replaced, never changed: readers keep what they got
@@ -40,7 +78,7 @@ type Set struct {
 // every "abc" would spoil the text and hint at the secret.
 const shortest = 6
 
-// Add registers values that must never be seen, such as the user's own keys.
+// Add registers secret values, such as the user's keys.
 func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,29 +93,19 @@ func (s *Set) Add(values ...string) {
 	s.values = all
 }
 
-// Text returns text without secrets.
-func (s *Set) Text(text string) string {
-	clean, _ := s.Count(text)
-	return clean
+// Replace returns text without the registered values.
+func (s *Set) Replace(text string) string {
+	text, _ = s.known().replace(text)
+	return text
 }
+
+// Text returns text without secrets.
+func (s *Set) Text(text string) string { return Filter{s}.Text(text) }
 
 // Count returns text without secrets, and in how many places it has [Mark] instead.
-func (s *Set) Count(text string) (clean string, places int) {
-	text, values := s.known().replace(text)
-	clean, places = cut(text, values)
-	return clean, places
-}
+func (s *Set) Count(text string) (clean string, places int) { return cut(s.known().replace(text)) }
 
-// Shown returns text for somebody who has to see what it does before it is done:
-// without the registered values and without tokens that are nothing else. What
-// only its place or name makes a secret stays: whoever wrote the text chose both,
-// and could hide a command there.
-func (s *Set) Shown(text string) string {
-	text, _ = s.known().replace(text)
-	return withoutTokens(text)
-}
-
-// withoutTokens hides what is a vendor's token from its first letter to its last.
+// withoutTokens removes texts that are a vendor's token as a whole.
 func withoutTokens(text string) string {
 	var b strings.Builder
 	rest := 0
@@ -103,47 +131,20 @@ func (s *Set) known() values {
 	return s.values
 }
 
-// Bytes returns b without secrets.
-func (s *Set) Bytes(b []byte) []byte {
-	text := string(b)
-	if clean := s.Text(text); len(clean) != len(text) || clean != text {
-		return []byte(clean)
-	}
-	return b
-}
-
 // Argv returns argv without secrets.
-func (s *Set) Argv(argv []string) []string {
-	var clean []string
-	var now byte // the program, as its number
-	for i, word := range argv {
-		text := s.word(argv, i, &programs[now])
-		now = programOf(argv, i, now)
-		if text == word {
-			continue
-		}
-		if clean == nil {
-			clean = slices.Clone(argv)
-		}
-		clean[i] = text
-	}
-	if clean == nil {
-		return argv
-	}
-	return clean
-}
+func (s *Set) Argv(argv []string) []string { return Filter{s}.Argv(argv) }
 
 // word returns argv[i], which p is the program of, without secrets.
-func (s *Set) word(argv []string, i int, p *program) string {
+func (f Filter) word(argv []string, i int, p *program) string {
 	word := argv[i]
 	if at := secretPart(argv, i, p); at < len(word) && !reference(word[at:]) {
-		return s.Text(word[:at]) + Mark
+		return f.Text(word[:at]) + Mark
 	}
 	if at := cookiePart(argv, i, p); at < len(word) {
 		const header = "Cookie: "
-		return word[:at] + strings.TrimPrefix(s.Text(header+word[at:]), header)
+		return word[:at] + strings.TrimPrefix(f.Text(header+word[at:]), header)
 	}
-	return s.Text(word)
+	return f.Text(word)
 }
 
 // secretPart returns where in argv[i] a secret begins that only its place among

@@ -65,8 +65,8 @@ func TestText(t *testing.T) {
 		if got := Text(in); got != want {
 			t.Errorf("Text(%q)\n got %q\nwant %q", in, got, want)
 		}
-		if got := string(Bytes([]byte(in))); got != want {
-			t.Errorf("Bytes(%q) = %q", in, got)
+		if got := (Filter{strings.NewReplacer()}).Text(in); got != want {
+			t.Errorf("Filter.Text(%q) = %q", in, got)
 		}
 		if got := Text(want); got != want {
 			t.Errorf("a second pass changes %q to %q", want, got)
@@ -94,14 +94,14 @@ func TestArgv(t *testing.T) {
 	in := []string{"curl", "--password", "hunter2", "--token", "$T", "-H", "Authorization: Bearer abc123def456ghi"}
 	want := []string{"curl", "--password", Mark, "--token", "$T", "-H", "Authorization: Bearer " + Mark}
 	kept := slices.Clone(in)
-	if got := Argv(in); !slices.Equal(got, want) {
+	if got := (Filter{}).Argv(in); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if !slices.Equal(in, kept) {
 		t.Error("the caller's words were changed")
 	}
 	plain := []string{"grep", "-n", "x"}
-	if got := Argv(plain); &got[0] != &plain[0] {
+	if got := (Filter{}).Argv(plain); &got[0] != &plain[0] {
 		t.Error("plain words were copied")
 	}
 }
@@ -180,7 +180,7 @@ func TestShown(t *testing.T) {
 		`TOKEN=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl x`: `TOKEN=[redacted] x`,
 		`curl -u me:rm;id`:                                          `curl -u me:rm;id`,
 	} {
-		if got := set.Shown(in); got != want {
+		if got := (Filter{&set}).Shown(in); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}

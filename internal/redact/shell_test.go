@@ -108,11 +108,11 @@ func TestArgvByPlace(t *testing.T) {
 		"x|PASSWORD=-v|PASSWORD=|--token=$T": "x|PASSWORD=[redacted]|PASSWORD=|--token=$T",
 		"grep|password|file":                 "grep|password|file",
 	} {
-		if got := strings.Join(Argv(strings.Split(in, "|")), "|"); got != want {
+		if got := strings.Join((Filter{}).Argv(strings.Split(in, "|")), "|"); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}
-	if got := Argv(nil); !slices.Equal(got, nil) {
+	if got := (Filter{}).Argv(nil); !slices.Equal(got, nil) {
 		t.Errorf("nothing became %q", got)
 	}
 }

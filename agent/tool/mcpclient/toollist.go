@@ -139,7 +139,7 @@ func (m *serverConn) schema(t *mcp.Tool) json.RawMessage {
 		given["properties"] = map[string]any{}
 	}
 	text, err := compact(given)
-	if text = m.o.Secrets.Bytes(text); err != nil || len(text) > mostSchema || !json.Valid(text) {
+	if text = []byte(m.o.Secrets.Text(string(text))); err != nil || len(text) > mostSchema || !json.Valid(text) {
 		m.notes.add("the schema of " + spell(t.Name, "_-./") + " is too large or cannot be shown, and is left out")
 		return json.RawMessage(anything)
 	}
