@@ -19,7 +19,7 @@ type result struct {
 // the file. Where the request or the file has such parentheses, an excuse may
 // quote them: then words are no answer.
 func (m *descriptorModel) result(t *conversation, text string) (result, bool) {
-	if t.broken != nil {
+	if t.failed != nil {
 		return result{}, false
 	}
 	if r, ok := m.printed(text); ok {

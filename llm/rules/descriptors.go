@@ -191,8 +191,8 @@ func (m *descriptorModel) inner(d *llm.Dialog) *llm.Dialog {
 func (m *descriptorModel) finish(t *conversation, text string) ([]llm.Call, error) {
 	r, ok := m.result(t, text)
 	switch {
-	case t.broken != nil:
-		return nil, m.refusal("the command `" + shortened(t.broken.command) + "` did not work: " + firstLine(t.broken.Err))
+	case t.failed != nil:
+		return nil, m.refusal("the command `" + shortened(t.failed.command) + "` did not work: " + firstLine(t.failed.Err))
 	case !ok:
 		return nil, m.refusal(firstWords(text))
 	}
@@ -233,7 +233,7 @@ func ignore(string) {}
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for _, tongue := range []language{en, ja} {
-		q := &query{tongue: tongue}
+		q := &query{lang: tongue}
 		own, _, _ := strings.Cut(q.ability(), "\n\n")
 		text = strings.TrimSuffix(text, own)
 	}

@@ -1,12 +1,13 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A pipe is a command for execute: files, and the stages they go through.
+// A pipe is a command for execute: files, and the stages they go through. Without files, the first stage names them.
 type pipe struct {
 	files  []string
 	stages [][]string
@@ -46,7 +47,7 @@ func printsOther(option string) bool { return option == "-o" || option == "-n" |
 // String spells the command.
 func (p pipe) String() string {
 	stages := p.stages
-	if len(stages) == 0 || !takesFiles(stages[0][0], len(p.files)) {
+	if len(stages) == 0 || len(p.files) > 0 && !takesFiles(stages[0][0], len(p.files)) {
 		stages = slices.Insert(slices.Clone(stages), 0, []string{"cat"})
 	}
 	var b strings.Builder
@@ -109,7 +110,7 @@ func special(r rune) bool {
 // filters returns the stages that keep the lines a request is about.
 func (q *query) filters() (stages [][]string) {
 	for i, n := range q.with {
-		if q.any {
+		if q.anyText {
 			if i == 0 {
 				stages = append(stages, q.grep(q.with))
 			}
@@ -117,8 +118,8 @@ func (q *query) filters() (stages [][]string) {
 		}
 		stages = append(stages, q.grep([]textFilter{n}))
 	}
-	if len(q.but) > 0 {
-		stages = append(stages, slices.Insert(q.grep(q.but), 1, "-v"))
+	if len(q.without) > 0 {
+		stages = append(stages, slices.Insert(q.grep(q.without), 1, "-v"))
 	}
 	if q.is(blank) {
 		stages = append(stages, []string{"grep", "-E", "^[[:space:]]*$"})
@@ -136,7 +137,7 @@ func (q *query) grep(list []textFilter) []string {
 	switch {
 	case regex:
 		words = append(words, "-E")
-	case slices.ContainsFunc(list, func(n textFilter) bool { return strings.ContainsAny(n.text, `.[]*^$\+?(){}|`) }):
+	case slices.ContainsFunc(list, func(n textFilter) bool { return strings.ContainsAny(n.text, regexChars) }):
 		words = append(words, "-F")
 	}
 	if q.is(anyCase) {
@@ -158,7 +159,7 @@ func (q *query) grep(list []textFilter) []string {
 func (n textFilter) pattern(regex bool) string {
 	text := n.text
 	if regex && !n.regex {
-		text = escapeRegex(text)
+		text = regexp.QuoteMeta(text)
 	}
 	if n.starts {
 		text = "^" + text
@@ -172,18 +173,8 @@ func (n textFilter) pattern(regex bool) string {
 	return text
 }
 
-// escapeRegex takes the meaning from the characters of an extended regular
-// expression.
-func escapeRegex(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune(`.[]*^$\+?(){}|/`, r) && r != '/' {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// regexChars have a meaning in an extended regular expression.
+const regexChars = `.[]*^$\+?(){}|`
 
 // window returns the stages that cut out the lines at one end, or by number.
 func (q *query) window() [][]string {

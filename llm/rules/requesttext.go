@@ -21,7 +21,7 @@ type requestText struct {
 	atoms []atom
 }
 
-func newLine(request string) *requestText {
+func newRequestText(request string) *requestText {
 	return &requestText{src: request, cells: foldText(request)}
 }
 
@@ -54,6 +54,18 @@ func (l *requestText) meant(from, to int) string {
 	}
 	return strings.TrimSpace(l.original(from, to))
 }
+
+// spelled returns some cells as the rules see them.
+func (l *requestText) spelled(from, to int) string {
+	var b strings.Builder
+	for _, c := range l.cells[from:to] {
+		b.WriteRune(c.r)
+	}
+	return b.String()
+}
+
+// folded is the same without spaces around it.
+func (l *requestText) folded(from, to int) string { return strings.TrimSpace(l.spelled(from, to)) }
 
 func isAtom(r rune) bool { return r >= quoteMark && r <= pathMark }
 

@@ -23,7 +23,7 @@ func TestWordsOfTables(t *testing.T) {
 		"sum on 2026-01-05":   "2026-01-05",
 		"sum from 2026-01-05": "", "2026-01-05以降": "", "reopen x y": "x y", "dept's sum": "", "Max's total": "Max",
 	} {
-		l := newLine(request)
+		l := newRequestText(request)
 		l.findAtoms([]llm.File{{Name: "t.csv"}})
 		l.findValues(g)
 		var got []string
@@ -46,7 +46,7 @@ func FuzzWordsOfTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, request, value string) {
 		g := &tableWords{file: "t.csv", header: []string{"name", "total", value}}
 		g.add(0, value)
-		parseOver(request, []llm.File{{Name: "t.csv"}}, g)
+		parseWith(request, []llm.File{{Name: "t.csv"}}, g)
 	})
 }
 
