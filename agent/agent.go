@@ -28,8 +28,8 @@ import (
 	"hako/run/fault"
 )
 
-// An Agent is a model with tools and a budget. Model, Budget and Log are
-// required. It is safe for concurrent use if its parts are.
+// An Agent is a model with tools and a budget. Model, Budget and Log are required. It is safe for concurrent use if its
+// parts are.
 type Agent struct {
 	Model  llm.Model   // usually a [ChargedModel] behind an [llm.Retry]
 	Tools  []tool.Tool // in this order; none means that it can only talk
@@ -46,17 +46,15 @@ type Agent struct {
 	Context int64  // tokens that the model can hold; zero means 128 000
 	Force   string // the tool that must be called first; empty means none
 
-	// Leave is the tool by which the model ends the work: the only one it can
-	// call in its last turn, and Left tells whether it has. Empty means that
-	// it ends by calling nothing.
+	// Leave is the tool by which the model ends the work: the only one it can call in its last turn, and Left tells
+	// whether it has. Empty means that it ends by calling nothing.
 	Leave string
 	Left  func() bool
-	// Again is what the model reads after a turn without calls; then it is asked
-	// again, at most twice in a row. Nil means that such a turn ends the work.
+	// Again is what the model reads after a turn without calls; then it is asked again, at most twice in a row. Nil
+	// means that such a turn ends the work.
 	Again func() string
-	// Leaving is asked before Leave is called, with what became of the other
-	// calls of its turn: the first error, nil if there is none. An error of its
-	// own refuses the call. Nil means that it is never refused.
+	// Leaving is asked before Leave is called, with what became of the other calls of its turn: the first error, nil if
+	// there is none. An error of its own refuses the call. Nil means that it is never refused.
 	Leaving func(leave llm.Call, failed error) error
 
 	Observe func(Event) // is told what happens, in order; nil means nobody is
@@ -78,9 +76,8 @@ type Answer struct {
 	Turns   int
 }
 
-// Run works on a request until the model stops calling tools. It adds everything
-// to d, which holds what was said before, and leaves it fit to be continued, also
-// when it fails. A partial answer can come together with an error.
+// Run works on a request until the model stops calling tools. It adds everything to d, which holds what was said
+// before, and leaves it fit to be continued, also when it fails. A partial answer can come together with an error.
 func (a *Agent) Run(ctx context.Context, d *llm.Dialog, r Request) (Answer, error) {
 	ctx, stop := a.limitTime(ctx)
 	defer stop()
@@ -147,8 +144,7 @@ func (l *loop) begin(r Request) {
 	}
 }
 
-// annotated is the request with what the model has to know. A model that can
-// only talk needs to know nothing of turns.
+// annotated is the request with what the model has to know. A model that can only talk needs to know nothing of turns.
 func (l *loop) annotated(r Request) string {
 	notes := slices.Clip(r.Notes)
 	if len(l.Tools) > 0 {
@@ -171,8 +167,7 @@ func (l *loop) add(it llm.Item) {
 // last reports whether the model may be asked only once more.
 func (l *loop) last(turn int) bool { return turn >= l.turns || l.Budget.Left().Calls() <= 1 }
 
-// status tells the model what it still has. Times are left out: the same work
-// is to make the same requests.
+// status tells the model what it still has. Times are left out: the same work is to make the same requests.
 func (l *loop) status(turn int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[turn %d of %d", turn, l.turns)
@@ -269,8 +264,7 @@ func (l *loop) choice(last bool) llm.Choice {
 	return llm.Choice{}
 }
 
-// cleaned is a turn as an item, without secrets: a server may say back what it
-// was told.
+// cleaned is a turn as an item, without secrets: a server may say back what it was told.
 func (l *loop) cleaned(turn *llm.Turn) llm.Item {
 	it := turn.Item()
 	it.Text = l.clean(it.Text)
@@ -291,8 +285,8 @@ func (l *loop) interrupted() {
 	}
 }
 
-// cutShort ends the work when the model could not finish its turn. Its calls may
-// be incomplete, so none of them is carried out.
+// cutShort ends the work when the model could not finish its turn. Its calls may be incomplete, so none of them is
+// carried out.
 func (l *loop) cutShort(turn *llm.Turn) error {
 	l.answer.Partial = true
 	l.refuseAll(turn.Calls, "the turn was cut short")
@@ -316,8 +310,7 @@ func (l *loop) overrun(calls []llm.Call) error {
 		Why: "after " + turns + " the model still calls tools instead of answering", Hint: hint, FlagHint: flagHint}
 }
 
-// moreTurns tells how to allow more. The budget comes first: where it is spent,
-// more turns would be of no use.
+// moreTurns tells how to allow more. The budget comes first: where it is spent, more turns would be of no use.
 func (l *loop) moreTurns() (hint, flagHint string) {
 	if l.Budget.Left().Calls() < 1 {
 		return "raise quota.calls, or ask for less at once", ""
@@ -332,8 +325,8 @@ func (l *loop) refuseAll(calls []llm.Call, why string) {
 	}
 }
 
-// unique takes calls out of a turn whose id came before: an id can be answered
-// only once. What is left is what the turn holds.
+// unique takes calls out of a turn whose id came before: an id can be answered only once. What is left is what the turn
+// holds.
 func (l *loop) unique(turn *llm.Turn) []llm.Call {
 	ids := make(map[string]bool, len(turn.Calls))
 	kept := turn.Calls[:0:0]

@@ -26,18 +26,16 @@ type outcome struct {
 	skipped bool // it was not carried out
 }
 
-// A seenCall is what is kept of an outcome, to notice repetitions: the text is in
-// the dialog already.
+// A seenCall is what is kept of an outcome, to notice repetitions: the text is in the dialog already.
 type seenCall struct {
 	text  uint64 // its hash
 	err   error
 	times int // that it came to this
 }
 
-// carryOut runs the calls of a turn and adds their results, one for each, in
-// the order of the calls. In the last turn only the tool that ends it is run.
-// That tool comes last wherever it stands: what a model wants done in the same
-// turn it wants done before the end.
+// carryOut runs the calls of a turn and adds their results, one for each, in the order of the calls. In the last turn
+// only the tool that ends it is run. That tool comes last wherever it stands: what a model wants done in the same turn
+// it wants done before the end.
 func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
 	skip := l.turnedDown(calls, results, last)
@@ -66,8 +64,7 @@ func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error 
 	return fatal
 }
 
-// turnedDown answers the calls that are not carried out at all, and tells which
-// those are.
+// turnedDown answers the calls that are not carried out at all, and tells which those are.
 func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i int) bool {
 	most, ran := cmp.Or(l.Calls, 8), 0
 	for i, c := range calls {
@@ -98,8 +95,7 @@ func (l *loop) whenToCall() string {
 	return "no more can be made: answer with what you have"
 }
 
-// parallel runs calls on a few threads. The same call made twice in one turn is
-// still two calls.
+// parallel runs calls on a few threads. The same call made twice in one turn is still two calls.
 func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome, skip func(i int) bool) {
 	threads := min(cmp.Or(l.Threads, 4), len(calls))
 	var wg sync.WaitGroup
@@ -121,8 +117,7 @@ func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome
 	wg.Wait()
 }
 
-// leave calls the tool that ends the work, unless it is refused for what became
-// of the other calls of its turn.
+// leave calls the tool that ends the work, unless it is refused for what became of the other calls of its turn.
 func (l *loop) leave(ctx context.Context, c llm.Call, results []outcome) outcome {
 	if l.Leaving != nil {
 		if err := l.Leaving(c, firstFailure(results)); err != nil {
@@ -215,8 +210,7 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 	return nil, e
 }
 
-// settle words an outcome for the model, notices repetitions, and returns the
-// error if the loop has to end for it.
+// settle words an outcome for the model, notices repetitions, and returns the error if the loop has to end for it.
 func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	if o.skipped {
 		e := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name,

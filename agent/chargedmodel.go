@@ -12,8 +12,8 @@ import (
 	"hako/run/fault"
 )
 
-// A ChargedModel charges and records every call of a model, each try for itself. It
-// stands directly before the provider. The fields up to Log are required.
+// A ChargedModel charges and records every call of a model, each try for itself. It stands directly before the
+// provider. The fields up to Log are required.
 type ChargedModel struct {
 	Model  llm.Model
 	ID     string // of the run, for the record
@@ -21,14 +21,11 @@ type ChargedModel struct {
 	Actor  string
 	Budget *quota.Budget
 	Log    audit.Log
-	// Cap holds each call to what all runs together may use; nil means that
-	// nothing does.
+	// Cap holds each call to what all runs together may use; nil means that nothing does.
 	Cap *quota.SharedBudget
-	// Ahead tells what the next call will use, of a model that knows. Nil means
-	// that it is estimated.
+	// Ahead tells what the next call will use, of a model that knows. Nil means that it is estimated.
 	Ahead func() quota.Usage
-	// Price returns what usage costs in dollars; false means that nobody
-	// knows. Nil means that nobody ever does.
+	// Price returns what usage costs in dollars; false means that nobody knows. Nil means that nobody ever does.
 	Price func(model string, u quota.Usage) (dollars float64, known bool)
 
 	mu    sync.Mutex // guards total
@@ -81,8 +78,8 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	return turn, nil
 }
 
-// listen counts what the model says, so that an answer that breaks off is paid
-// for too: the provider does not tell what it was worth.
+// listen counts what the model says, so that an answer that breaks off is paid for too: the provider does not tell what
+// it was worth.
 func (l *ChargedModel) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
 	heard, said := *d, new(quota.Usage)
 	heard.OnText = func(piece string) {

@@ -7,9 +7,8 @@ import (
 	"hako/internal/redact"
 )
 
-// cleanJSON takes secrets out of the strings of a JSON text, each for itself:
-// seen from outside, a line that ends in \n does not end, and what follows a
-// secret would go with it. A text that is not JSON is cleaned as it stands.
+// cleanJSON takes secrets out of the strings of a JSON text, each for itself: seen from outside, a line that ends in \n
+// does not end, and what follows a secret would go with it. A text that is not JSON is cleaned as it stands.
 func cleanJSON(s *redact.Set, text string) string {
 	clean, _ := countJSON(s, text)
 	return clean

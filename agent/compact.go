@@ -9,8 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// limit is how heavy a dialog may be: the rest of what the model can hold is
-// for its answer, and for what an estimate misses.
+// limit is how heavy a dialog may be: the rest of what the model can hold is for its answer, and for what an estimate
+// misses.
 func (l *loop) limit() int64 { return cmp.Or(l.Context, 128_000) * 3 / 4 }
 
 // fixedWeight is what every request carries.
@@ -22,8 +22,8 @@ func fixedWeight(d *llm.Dialog) int64 {
 	return n
 }
 
-// fit makes the dialog light enough to be sent, if it is not. What was sent
-// before then changes, so it is done rarely and thoroughly: down to half.
+// fit makes the dialog light enough to be sent, if it is not. What was sent before then changes, so it is done rarely
+// and thoroughly: down to half.
 func (l *loop) fit(limit int64) error {
 	if l.weight <= limit {
 		return nil
@@ -49,8 +49,8 @@ func (l *loop) fit(limit int64) error {
 // keepOutput is the length up to which an old output may stay.
 const keepOutput = 200
 
-// dropOutputs replaces old outputs of tools by a word on what they were, oldest
-// first. The last round stays: the model has not seen it yet.
+// dropOutputs replaces old outputs of tools by a word on what they were, oldest first. The last round stays: the model
+// has not seen it yet.
 func (l *loop) dropOutputs(target int64) {
 	for i := 0; i < l.lastRound() && l.weight > target; i++ {
 		it := &l.dialog.Items[i]
@@ -85,8 +85,8 @@ func (l *loop) dropExchanges(target int64) {
 	}
 }
 
-// dropRounds forgets rounds of this request: a turn of the model together with
-// the results of its calls, as one is not valid without the other.
+// dropRounds forgets rounds of this request: a turn of the model together with the results of its calls, as one is not
+// valid without the other.
 func (l *loop) dropRounds(target int64) {
 	for l.weight > target {
 		start := l.first

@@ -2,9 +2,8 @@ package llm
 
 import "unicode/utf8"
 
-// Estimate guesses how many tokens a text is, on the high side and in passing:
-// four bytes of ASCII, or one other character, make a token. Package tokens
-// estimates better, and slower.
+// Estimate guesses how many tokens a text is, on the high side and in passing: four bytes of ASCII, or one other
+// character, make a token. Package tokens estimates better, and slower.
 func Estimate(text string) int64 {
 	var ascii, other int64
 	for i := 0; i < len(text); {

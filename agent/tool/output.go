@@ -5,8 +5,7 @@ import "hako/internal/redact"
 // maxOutput is the size of the largest output that is kept whole.
 const maxOutput = 1 << 20
 
-// An output is what a command left behind, kept so that its further pages do
-// not mean running it again.
+// An output is what a command left behind, kept so that its further pages do not mean running it again.
 type output struct {
 	stdout []byte
 	stderr string
@@ -38,8 +37,7 @@ func (o *output) answer(w *window) Output {
 	return out
 }
 
-// A tape is a window that also keeps the whole stream, as long as it is not
-// too large.
+// A tape is a window that also keeps the whole stream, as long as it is not too large.
 type tape struct {
 	*window
 	all  []byte

@@ -5,8 +5,8 @@ import "unicode/utf8"
 // reach is how far a UTF-8 character can extend beyond its first byte.
 const reach = utf8.UTFMax - 1
 
-// A window looks at a stream and keeps only the page that was asked for, with
-// what is needed at both ends to find the borders of characters.
+// A window looks at a stream and keeps only the page that was asked for, with what is needed at both ends to find the
+// borders of characters.
 type window struct {
 	start, size int64
 	from        int64  // position of kept[0]
@@ -37,9 +37,8 @@ func look[T string | []byte](w *window, p T) int {
 	return len(p)
 }
 
-// page returns the page and where the next one starts; last means that there
-// is none. The page begins and ends at borders of characters, holds at most
-// size bytes, and at least one character if there is any.
+// page returns the page and where the next one starts; last means that there is none. The page begins and ends at
+// borders of characters, holds at most size bytes, and at least one character if there is any.
 func (w *window) page() (page []byte, next int64, last bool) {
 	begin := w.start
 	for begin < w.total && w.inside(begin) {
@@ -60,9 +59,8 @@ func (w *window) page() (page []byte, next int64, last bool) {
 	return w.kept[begin-w.from : end-w.from], end, end == w.total
 }
 
-// inside reports whether pos is in the middle of a character. A valid sequence
-// can only begin with a byte that continues no other, so looking back a few
-// bytes decides it; a byte that is in no valid sequence stands alone.
+// inside reports whether pos is in the middle of a character. A valid sequence can only begin with a byte that
+// continues no other, so looking back a few bytes decides it; a byte that is in no valid sequence stands alone.
 func (w *window) inside(pos int64) bool {
 	for back := int64(1); back <= reach && pos-back >= w.from; back++ {
 		if _, n := utf8.DecodeRune(w.kept[pos-back-w.from:]); int64(n) > back {
@@ -72,8 +70,7 @@ func (w *window) inside(pos int64) bool {
 	return false
 }
 
-// text makes valid UTF-8 of b: each byte that is part of no character becomes
-// a replacement character.
+// text makes valid UTF-8 of b: each byte that is part of no character becomes a replacement character.
 func text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

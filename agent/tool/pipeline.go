@@ -28,8 +28,8 @@ type refused struct{ rule, why, hint string }
 
 func (r *refused) Error() string { return r.why }
 
-// parse reads a command as simple commands joined by |, each as plain words.
-// Whatever else the shell's language has is refused here.
+// parse reads a command as simple commands joined by |, each as plain words. Whatever else the shell's language has is
+// refused here.
 func parse(command string) ([][]string, error) {
 	switch {
 	case len(command) > maxCommand:

@@ -11,9 +11,8 @@ import (
 // source marks thoughts that only this package can show to a model again.
 const source = "ollama"
 
-// request spells a dialog: first what never changes, then what grows, then what
-// may differ from turn to turn. The tools are among the last, because leaving
-// them out is the only way to forbid them.
+// request spells a dialog: first what never changes, then what grows, then what may differ from turn to turn. The tools
+// are among the last, because leaving them out is the only way to forbid them.
 func (m *model) request(d *llm.Dialog) []byte {
 	b := append(make([]byte, 0, wire.Room(d)), '{')
 	b = wire.Text(b, "model", m.name)
@@ -81,8 +80,8 @@ func toolName(before []llm.Item, result *llm.Item) string {
 	return ""
 }
 
-// spoken spells what the model said. Arguments are an object here; what a model
-// wrote instead of one cannot be shown to it again.
+// spoken spells what the model said. Arguments are an object here; what a model wrote instead of one cannot be shown to
+// it again.
 func (m *model) spoken(b []byte, it *llm.Item) []byte {
 	b = wire.Text(b, "content", it.Text)
 	if it.Source == source && len(it.Raw) > 1 && it.Raw[0] == '"' && json.Valid(it.Raw) {
@@ -123,8 +122,8 @@ func (m *model) rest(b []byte, d *llm.Dialog) []byte {
 	return wire.Raw(append(b, '}'), "stream", "true")
 }
 
-// tools spells the tools that may be called. A model cannot be made to call
-// one; the most that can be done is to offer it no other.
+// tools spells the tools that may be called. A model cannot be made to call one; the most that can be done is to offer
+// it no other.
 func (m *model) tools(b []byte, d *llm.Dialog) []byte {
 	if d.Choice.None || len(d.Tools) == 0 {
 		return b

@@ -82,8 +82,8 @@ func (m *model) unread(data []byte, whole bool) error {
 	return m.peer.Unread("answered with something that is not a stream of JSON")
 }
 
-// turn puts together what was collected, now that it is known to be all, if the
-// reason to end is one that an answer has.
+// turn puts together what was collected, now that it is known to be all, if the reason to end is one that an answer
+// has.
 func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}
 	switch last.Reason {
@@ -98,8 +98,7 @@ func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn
 	}
 	turn.Calls = got.calls
 	wire.Identify(d, turn.Calls)
-	// Thoughts that led to calls are gone on with; those before an answer
-	// have done their work.
+	// Thoughts that led to calls are gone on with; those before an answer have done their work.
 	if len(turn.Calls) > 0 && len(got.thoughts) > 0 {
 		turn.Raw, turn.Source = wire.AppendString(nil, string(got.thoughts)), source
 	}

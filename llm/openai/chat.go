@@ -10,8 +10,8 @@ import (
 
 type chat struct{ service }
 
-// Chat returns a model that is asked over the Chat Completions interface, which
-// is the one that most services and local servers have.
+// Chat returns a model that is asked over the Chat Completions interface, which is the one that most services and local
+// servers have.
 func Chat(model string, o Options) llm.Model {
 	return &chat{newService("ask model", model, "/chat/completions", o)}
 }
@@ -26,8 +26,7 @@ func (m *chat) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return m.read(d, answer)
 }
 
-// request spells a dialog: first what never changes, then what grows, then what
-// may differ from turn to turn.
+// request spells a dialog: first what never changes, then what grows, then what may differ from turn to turn.
 func (m *chat) request(d *llm.Dialog) []byte {
 	b := append(make([]byte, 0, wire.Room(d)), '{')
 	b = wire.Text(b, "model", m.model)
@@ -75,9 +74,8 @@ func (m *chat) message(b []byte, it *llm.Item) []byte {
 	return wire.Text(append(b, `{"role":"user"`...), "content", it.Text)
 }
 
-// spoken spells what the model said. Servers parse the arguments of old calls,
-// so the ones that are no object become an empty one; the model learns of its
-// mistake from the result.
+// spoken spells what the model said. Servers parse the arguments of old calls, so the ones that are no object become an
+// empty one; the model learns of its mistake from the result.
 func (m *chat) spoken(b []byte, it *llm.Item) []byte {
 	if len(it.Calls) == 0 {
 		return wire.Text(b, "content", it.Text)

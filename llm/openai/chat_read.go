@@ -13,8 +13,7 @@ import (
 	"hako/quota"
 )
 
-// patience is how long the count of tokens is waited for, once the answer
-// itself is known to be complete.
+// patience is how long the count of tokens is waited for, once the answer itself is known to be complete.
 const patience = 5 * time.Second
 
 // chunk is what we read of an event of the Chat Completions interface.
@@ -77,8 +76,8 @@ type usage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// read collects a turn from a stream of chunks. It is complete when its reason
-// to end was told; the count of tokens follows, or does not.
+// read collects a turn from a stream of chunks. It is complete when its reason to end was told; the count of tokens
+// follows, or does not.
 func (m *chat) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	events := wire.NewEvents(answer)
 	got := &collected{say: d.OnText}
@@ -141,8 +140,8 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// What reasons to end mean, in the order in which one overrules another: an
-// answer that was cut is not made whole by a stop behind it.
+// What reasons to end mean, in the order in which one overrules another: an answer that was cut is not made whole by a
+// stop behind it.
 const (
 	open = iota
 	stopped
@@ -223,8 +222,8 @@ func (got *collected) speak(piece string) {
 	}
 }
 
-// extend adds a piece to the call that it belongs to. Id and name are said once
-// or with every piece, so they are set and not added to.
+// extend adds a piece to the call that it belongs to. Id and name are said once or with every piece, so they are set
+// and not added to.
 func (got *collected) extend(at, of int, piece *callDelta) {
 	c := got.find(at, of, piece)
 	if c == nil && len(got.calls) == wire.MaxCalls {
@@ -244,8 +243,8 @@ func (got *collected) extend(at, of int, piece *callDelta) {
 	c.shape.follow(string(piece.Function.Arguments))
 }
 
-// find finds the call that a piece belongs to; nil means a new one. The piece
-// is the one at the given place of so many in its chunk.
+// find finds the call that a piece belongs to; nil means a new one. The piece is the one at the given place of so many
+// in its chunk.
 func (got *collected) find(at, of int, piece *callDelta) *call {
 	switch {
 	case len(got.calls) == 0:
@@ -266,8 +265,8 @@ func (got *collected) find(at, of int, piece *callDelta) *call {
 	return c
 }
 
-// numbered finds a call by its index. Some services count nothing and give all
-// calls the same one; then the id tells them apart.
+// numbered finds a call by its index. Some services count nothing and give all calls the same one; then the id tells
+// them apart.
 func (got *collected) numbered(index int, piece *callDelta) *call {
 	for i := len(got.calls) - 1; i >= 0; i-- {
 		c := got.calls[i]
@@ -291,8 +290,8 @@ func (got *collected) named(id string) *call {
 	return nil
 }
 
-// shape follows how deep in JSON a text is that arrives in pieces, looking at
-// every byte once: to check all of it at every piece would take the square.
+// shape follows how deep in JSON a text is that arrives in pieces, looking at every byte once: to check all of it at
+// every piece would take the square.
 type shape struct {
 	depth           int
 	begun           bool

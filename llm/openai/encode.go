@@ -31,9 +31,8 @@ func formatName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// strict tells whether a schema is one that the services can promise to keep:
-// every object lists all of its members as required and allows no others, and
-// only plain keywords are used. They refuse the request otherwise.
+// strict tells whether a schema is one that the services can promise to keep: every object lists all of its members as
+// required and allows no others, and only plain keywords are used. They refuse the request otherwise.
 func strict(raw json.RawMessage) bool {
 	var s map[string]json.RawMessage
 	if json.Unmarshal(raw, &s) != nil || string(s["type"]) != `"object"` {

@@ -1,11 +1,10 @@
-// Package openai asks models of OpenAI, and of the many services that speak the
-// same way, over their Responses and their Chat Completions interface.
+// Package openai asks models of OpenAI, and of the many services that speak the same way, over their Responses and
+// their Chat Completions interface.
 //
-// Nothing is kept on the server: every request carries the whole dialog, and
-// what must be shown to the model again travels in [llm.Turn]. There is no
-// retrying here; [llm.Retry] does that. The one rule to keep: a request is the
-// beginning of the next one up to the end of its list of items, byte for byte,
-// so everything that may differ from turn to turn stands behind that list.
+// Nothing is kept on the server: every request carries the whole dialog, and what must be shown to the model again
+// travels in [llm.Turn]. There is no retrying here; [llm.Retry] does that. The one rule to keep: a request is the
+// beginning of the next one up to the end of its list of items, byte for byte, so everything that may differ from turn
+// to turn stands behind that list.
 package openai
 
 import (
@@ -121,8 +120,8 @@ func Models(ctx context.Context, o Options) ([]string, error) {
 	return names, nil
 }
 
-// reasons tells whether a model thinks before it answers, by its name: o1, o3,
-// gpt-5 and their successors. Others refuse to be asked for their reasoning.
+// reasons tells whether a model thinks before it answers, by its name: o1, o3, gpt-5 and their successors. Others
+// refuse to be asked for their reasoning.
 func reasons(model string) bool {
 	name := model[strings.LastIndexByte(model, '/')+1:]
 	name = strings.TrimPrefix(name, "ft:")

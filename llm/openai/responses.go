@@ -36,8 +36,7 @@ func (m *responses) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) 
 	return m.read(d, answer)
 }
 
-// request spells a dialog: first what never changes, then what grows, then what
-// may differ from turn to turn.
+// request spells a dialog: first what never changes, then what grows, then what may differ from turn to turn.
 func (m *responses) request(d *llm.Dialog) []byte {
 	thinks := reasons(m.model)
 	b := append(make([]byte, 0, wire.Room(d)), '{')
@@ -77,8 +76,7 @@ func (m *responses) tools(b []byte, tools []llm.Tool) []byte {
 	return append(b, ']')
 }
 
-// item spells an entry of the dialog as the one or more that the service makes
-// of it.
+// item spells an entry of the dialog as the one or more that the service makes of it.
 func (m *responses) item(b []byte, it *llm.Item, thinks bool) []byte {
 	switch it.Role {
 	case llm.Assistant:
@@ -96,8 +94,8 @@ func (m *responses) item(b []byte, it *llm.Item, thinks bool) []byte {
 	return append(wire.Text(b, "content", it.Text), '}')
 }
 
-// spoken spells what the model said. Its reasoning comes first, but not on its
-// own: the service insists that something follows it.
+// spoken spells what the model said. Its reasoning comes first, but not on its own: the service insists that something
+// follows it.
 func (m *responses) spoken(b []byte, it *llm.Item, thinks bool) []byte {
 	if thinks && it.Source == source && (it.Text != "" || len(it.Calls) > 0) {
 		b = reasoning(b, it.Raw)

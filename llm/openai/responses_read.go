@@ -86,8 +86,7 @@ func (m *responses) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, e
 	}
 }
 
-// unread words an event that is no JSON: the last one may have been cut, and
-// [DONE] says nothing about how it ended.
+// unread words an event that is no JSON: the last one may have been cut, and [DONE] says nothing about how it ended.
 func (s *service) unread(e wire.Event) error {
 	if e.Last || string(bytes.TrimSpace(e.Data)) == "[DONE]" {
 		return s.peer.Broken()
@@ -95,8 +94,8 @@ func (s *service) unread(e wire.Event) error {
 	return s.peer.Unread("sent an event that cannot be read")
 }
 
-// decode reads JSON. A member of another type than expected counts as missing:
-// there are more kinds of events than we know.
+// decode reads JSON. A member of another type than expected counts as missing: there are more kinds of events than we
+// know.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	var other *json.UnmarshalTypeError
@@ -115,9 +114,8 @@ func failure(data []byte) *llm.Refusal {
 	return wire.Inside(data)
 }
 
-// turn puts together what was collected, now that it is known to be all. The
-// last event decides how it ended; what it says of the whole can only make that
-// worse.
+// turn puts together what was collected, now that it is known to be all. The last event decides how it ended; what it
+// says of the whole can only make that worse.
 func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*llm.Turn, error) {
 	whole := cmp.Or(ev.Response, new(response))
 	short := ev.Type == "response.incomplete"
@@ -157,8 +155,7 @@ func (r *response) failed() bool {
 	return r.Status == "failed" || r.Status == "cancelled" || len(r.Error) > 0 && string(r.Error) != "null"
 }
 
-// ended tells whether the response says that it is at its end. Some services
-// leave the status out, but not everything.
+// ended tells whether the response says that it is at its end. Some services leave the status out, but not everything.
 func (r *response) ended() bool {
 	switch r.Status {
 	case "completed", "incomplete":

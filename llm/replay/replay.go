@@ -1,8 +1,7 @@
-// Package replay replays the turns of a file as if a model gave them, and
-// records the turns of a model into such a file.
+// Package replay replays the turns of a file as if a model gave them, and records the turns of a model into such a
+// file.
 //
-// The file holds one JSON object a line, each a turn; empty lines and lines that
-// start with # are skipped:
+// The file holds one JSON object a line, each a turn; empty lines and lines that start with # are skipped:
 //
 //	# the model looks, then answers
 //	{"calls":[{"name":"execute","arguments":{"command":"wc -l a"}}]}
@@ -26,9 +25,8 @@
 //	delay_ms   time to wait before anything of that
 //	expect     a regular expression that the last item of the dialog must match
 //
-// Opening and closing files, and keeping secrets out of them, is the caller's.
-// The one rule to keep: whatever [Recorder] writes, [Parse] reads and [Script]
-// gives back the same.
+// Opening and closing files, and keeping secrets out of them, is the caller's. The one rule to keep: whatever
+// [Recorder] writes, [Parse] reads and [Script] gives back the same.
 package replay
 
 import (
@@ -44,8 +42,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Script is a model that gives the turns of a file, each once and in their
-// order, whatever it is asked. It is safe for concurrent use.
+// A Script is a model that gives the turns of a file, each once and in their order, whatever it is asked. It is safe
+// for concurrent use.
 type Script struct {
 	steps []step
 	given atomic.Int64 // may be more than there are

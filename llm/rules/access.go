@@ -6,8 +6,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// accessLine is what a web server writes of a request, in the common or the
-// combined format.
+// accessLine is what a web server writes of a request, in the common or the combined format.
 var accessLine = lazyregexp.New(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
 
 // isAccess reports whether lines are those of a web server.
@@ -79,8 +78,8 @@ const syslogForm = `^[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [^ ]+ 
 
 var syslogLine = lazyregexp.New(syslogForm)
 
-// plainStyle is for logs whose lines have no level: the message is what comes
-// after the time, and after the program in syslog.
+// plainStyle is for logs whose lines have no level: the message is what comes after the time, and after the program in
+// syslog.
 func plainStyle(sample []string) logStyle {
 	if len(sample) > 0 && !slices.ContainsFunc(sample, func(s string) bool { return !syslogLine.Get().MatchString(s) }) {
 		return logStyle{fields: true, message: [][]string{{"sed", "-E", `s%` + syslogForm + `[^ :]+: *%%`}}}

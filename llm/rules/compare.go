@@ -2,8 +2,7 @@ package rules
 
 import "strings"
 
-// compare answers how two files differ, which lines only one of them has, or
-// which both have.
+// compare answers how two files differ, which lines only one of them has, or which both have.
 func compare(t *conversation, q *query) string {
 	files := q.named
 	if len(files) < 2 {

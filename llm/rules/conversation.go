@@ -123,8 +123,7 @@ func (t *conversation) note(it llm.Item) {
 			t.files = readFiles(it.Text)
 		}
 	default:
-		// What is no JSON may be an answer that was cut out of a long dialog:
-		// the call is made once more.
+		// What is no JSON may be an answer that was cut out of a long dialog: the call is made once more.
 		if out, ok := readOutput(it.Text); ok || it.Name != executeTool || t.tries[key] > 1 {
 			t.outputs[key] = out
 		}
@@ -143,16 +142,14 @@ func (t *conversation) arguments(id string) string {
 	return ""
 }
 
-// readOutput reads the object that a result begins with. What follows it is a
-// note for models that read.
+// readOutput reads the object that a result begins with. What follows it is a note for models that read.
 func readOutput(text string) (out output, ok bool) {
 	err := json.NewDecoder(strings.NewReader(text)).Decode(&out)
 	out.raw = text
 	return out, err == nil
 }
 
-// readFiles reads the answer of list_allowed_files, in whatever way it wraps the
-// list.
+// readFiles reads the answer of list_allowed_files, in whatever way it wraps the list.
 func readFiles(text string) (list []llm.File) {
 	var any json.RawMessage
 	if json.NewDecoder(strings.NewReader(text)).Decode(&any) != nil {
@@ -271,8 +268,7 @@ func (o *output) complained() bool {
 	return false
 }
 
-// lines returns the lines of the output. Of a page that was cut, the last line
-// is left out if it is not whole.
+// lines returns the lines of the output. Of a page that was cut, the last line is left out if it is not whole.
 func (o *output) lines() []string {
 	text := o.Out
 	if o.Cut {

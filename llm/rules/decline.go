@@ -28,8 +28,8 @@ func (q *query) unknown() string {
 	return q.say("I did not understand this request. ") + q.ability()
 }
 
-// partly answers a request of which only a part was understood: the rest could
-// change what is meant, so there is no answer.
+// partly answers a request of which only a part was understood: the rest could change what is meant, so there is no
+// answer.
 func (q *query) partly(parts ...string) string {
 	for i, p := range parts {
 		parts[i] = q.quoted(strings.TrimSpace(p))

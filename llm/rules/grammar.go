@@ -62,8 +62,8 @@ func (p *parser) accepts(r *rule, m *match) bool {
 	return true
 }
 
-// find looks for a pattern from a cell on. The cells before are part of the searched text, so that word boundaries
-// stay where they are.
+// find looks for a pattern from a cell on. The cells before are part of the searched text, so that word boundaries stay
+// where they are.
 func (p *parser) find(re *regexp.Regexp, start int) *match {
 	s, index := p.view()
 	for _, loc := range re.FindAllStringSubmatchIndex(s, -1) {

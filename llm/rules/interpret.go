@@ -19,8 +19,7 @@ const (
 	ja
 )
 
-// longestRequest is how many bytes a request may have: what is longer is no
-// simple question.
+// longestRequest is how many bytes a request may have: what is longer is no simple question.
 const longestRequest = 2000
 
 // parse understands a request as far as it can.
@@ -59,8 +58,7 @@ func (l *requestText) nameOf(c cell) string {
 	return l.atoms[c.atom].text
 }
 
-// language tells Japanese from English: kana decide, kanji do unless there are
-// English words around them.
+// language tells Japanese from English: kana decide, kanji do unless there are English words around them.
 func (l *requestText) language() language {
 	s, _ := l.view()
 	kanji := false
@@ -134,8 +132,7 @@ func (q *query) settle(l *requestText) {
 	q.settleLoose()
 }
 
-// settleDay takes a date beside a text for one more text: "INFO lines on
-// 2026-01-02".
+// settleDay takes a date beside a text for one more text: "INFO lines on 2026-01-02".
 func (q *query) settleDay() {
 	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.anyText &&
 		!q.some(totals|field|top|freq|grouped|exclude) {
@@ -144,8 +141,7 @@ func (q *query) settleDay() {
 	}
 }
 
-// settleOwner takes a word beside a field of JSON for the list it belongs to:
-// "average age of users".
+// settleOwner takes a word beside a field of JSON for the list it belongs to: "average age of users".
 func (q *query) settleOwner() {
 	if q.is(totals|field) && len(q.rest) == 1 && q.rest[0].mark == 0 && q.about(isJSON) && q.owner == "" {
 		q.owner = q.rest[0].text
@@ -153,8 +149,7 @@ func (q *query) settleOwner() {
 	}
 }
 
-// settleGather makes sense of a wish to sum up: how many in each group, or how
-// often each occurs.
+// settleGather makes sense of a wish to sum up: how many in each group, or how often each occurs.
 func (q *query) settleGather() {
 	switch {
 	case q.summarize == "" || q.some(totals|period|freq|top|repeats):
@@ -167,8 +162,7 @@ func (q *query) settleGather() {
 	}
 }
 
-// settleBare understands "names from users.json": a word and a file that has
-// fields, and nothing else.
+// settleBare understands "names from users.json": a word and a file that has fields, and nothing else.
 func (q *query) settleBare() {
 	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request),
 		"what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
@@ -224,8 +218,8 @@ func (q *query) findMissing() {
 	})
 }
 
-// settleLevel takes a level in capitals for a text: "ERROR lines" are those with
-// ERROR in them. For the messages of a log it stays a level.
+// settleLevel takes a level in capitals for a text: "ERROR lines" are those with ERROR in them. For the messages of a
+// log it stays a level.
 func (q *query) settleLevel() {
 	if q.levelText == "" || q.some(top|freq|messages|grouped|period|totals) {
 		return
@@ -268,8 +262,8 @@ func (s unknownWords) isText() bool {
 // dottedPath is what a path into JSON looks like without its first dot.
 var dottedPath = lazyregexp.New(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
 
-// latinText reports whether a word in Latin letters in a Japanese request is a
-// text: it is, unless the file has fields that it may be the name of.
+// latinText reports whether a word in Latin letters in a Japanese request is a text: it is, unless the file has fields
+// that it may be the name of.
 func (q *query) latinText(s unknownWords) bool {
 	return q.lang == ja && s.mark == 0 && isASCII(s.text) && (q.is(numbered) || !q.about(hasFields))
 }
@@ -285,8 +279,8 @@ func (q *query) about(kind func(file string) bool) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !kind(name) })
 }
 
-// settleFields takes what is left over for fields, where an answer needs one.
-// Whether there is such a field, the file will tell.
+// settleFields takes what is left over for fields, where an answer needs one. Whether there is such a field, the file
+// will tell.
 func (q *query) settleFields() {
 	if len(q.rest) == 1 && q.is(top|totals) && !q.is(grouped) { // top 3 products by total price
 		q.by = fieldRef{name: q.rest[0].text, guess: true}

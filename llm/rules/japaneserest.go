@@ -60,8 +60,7 @@ func (l *requestText) fillerAt(filler *regexp.Regexp, i int) int {
 	return len([]rune(filler.FindString(l.spelled(i, end))))
 }
 
-// insideWord reports whether a filler ends in the middle of a word of the same
-// script: 中 in 中央, or data in database.
+// insideWord reports whether a filler ends in the middle of a word of the same script: 中 in 中央, or data in database.
 func (l *requestText) insideWord(i, n int) bool {
 	last, next := l.cells[i+n-1].r, l.at(i+n)
 	return script(last) != 0 && script(last) == script(next) || i > 0 && script(l.cells[i].r) != 0 &&

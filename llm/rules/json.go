@@ -19,8 +19,7 @@ type jsonLayout struct {
 	More  bool       `json:"-"`     // there are more paths than these
 }
 
-// jsonProbe describes the first documents of a file: enough of them to know the
-// keys, little enough to be quick.
+// jsonProbe describes the first documents of a file: enough of them to know the keys, little enough to be quick.
 const jsonProbe = `def few: if type == "array" then .[:20] | map(few) elif type == "object" then map_values(few) else . end; ` +
 	`[limit(50; inputs)] | . as $d | {docs: length, type: (.[0] | type), len: (.[0] | if type == "array" or type == "object" then length else 0 end)} + ` +
 	`([$d[] | few | . as $v | paths | {p: map(if type == "number" then "[]" else . end), k: (. as $p | $v | getpath($p) | type)}] | unique_by(.p) | .[:150] | {paths: map(.p), kinds: map(.k)})`
@@ -135,8 +134,7 @@ func (c *column) findKey(q *query, ref fieldRef) (problem string) {
 	return ""
 }
 
-// pathKeys takes a path apart, without its brackets: .users[].name is users,
-// name.
+// pathKeys takes a path apart, without its brackets: .users[].name is users, name.
 func pathKeys(s string) (keys []string) {
 	for part := range strings.SplitSeq(strings.Trim(s, ". "), ".") {
 		name, _, _ := strings.Cut(part, "[")

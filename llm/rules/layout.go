@@ -10,8 +10,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A layout is how the records of a file are written, as far as its first lines
-// tell.
+// A layout is how the records of a file are written, as far as its first lines tell.
 type layout struct {
 	file   string
 	json   *jsonLayout
@@ -93,8 +92,8 @@ func (l *layout) split() {
 	}
 }
 
-// delimiter guesses what separates columns: what every line of a table has
-// equally often. A log may only be cut at spaces.
+// delimiter guesses what separates columns: what every line of a table has equally often. A log may only be cut at
+// spaces.
 func delimiter(ext string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -153,9 +152,8 @@ func quotedFields(delim string) *regexp.Regexp {
 
 var numberForm = lazyregexp.New(`^\s*-?[0-9][0-9.,]*\s*$`)
 
-// hasHeader guesses whether the first line names the columns: it has no number
-// and no empty field, and is no timestamp. Lines cut at spaces have none unless
-// the ones below differ by having numbers.
+// hasHeader guesses whether the first line names the columns: it has no number and no empty field, and is no timestamp.
+// Lines cut at spaces have none unless the ones below differ by having numbers.
 func (l *layout) hasHeader() bool {
 	first := l.rows[0]
 	plain := !slices.ContainsFunc(first, func(s string) bool {
@@ -262,8 +260,8 @@ var (
 	pairForm = lazyregexp.New(`(?:^|\s)([A-Za-z_][A-Za-z0-9_.-]*)=`)
 )
 
-// bestName finds the one name that a word means: the same but for case, spaces
-// and plural, else the only one that contains it or is contained in it.
+// bestName finds the one name that a word means: the same but for case, spaces and plural, else the only one that
+// contains it or is contained in it.
 func bestName(names []string, word string) int {
 	w := normal(word)
 	if w == "" {
@@ -310,8 +308,7 @@ func singular(s string) string {
 	return strings.TrimSuffix(s, "s")
 }
 
-// body returns the stages that leave the records only: no header, no carriage
-// returns.
+// body returns the stages that leave the records only: no header, no carriage returns.
 func (l *layout) body() (stages [][]string) {
 	if l.width > 0 {
 		return [][]string{l.flatten()}

@@ -32,8 +32,7 @@ func allLevels(but string) string {
 	return strings.Join(list, "|")
 }
 
-// otherLevels are the words of levels that a line may say before it mentions
-// another.
+// otherLevels are the words of levels that a line may say before it mentions another.
 func otherLevels(but string) string {
 	var list []string
 	for _, w := range []string{"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"} {
@@ -161,8 +160,8 @@ func spelled(match, words string) string {
 	return best
 }
 
-// A textForm is a way to write a level in a line of text: the regular expression
-// for any of some words, and the style of a log where they were seen.
+// A textForm is a way to write a level in a line of text: the regular expression for any of some words, and the style
+// of a log where they were seen.
 type textForm struct {
 	token func(words string) string
 	style func(level, seen string, rest []string) logStyle
@@ -247,8 +246,8 @@ func colonStyle(_, seen string, rest []string) logStyle {
 	return logStyle{lines: [][]string{{"grep", "-E", colonToken(seen)}}}.after(colonToken(seen), rest)
 }
 
-// prefixes are what may stand between the level and the message. Each is left
-// out where all lines that were looked at have it.
+// prefixes are what may stand between the level and the message. Each is left out where all lines that were looked at
+// have it.
 var prefixes = []string{
 	`^[0-9]+ +-+ +\[[^]]*\] +[^ ]+ +: +`, // pid --- [thread] class :
 	`^\[[^]]*\] *`,                       // [thread]
@@ -264,8 +263,8 @@ var prefixes = []string{
 // separators may stand after the level, or after a prefix.
 const separators = `[]):|,>[:space:]-]*`
 
-// after completes a style: the message is what follows the level. The first
-// level in a line counts, so it is marked by a newline, which no line has.
+// after completes a style: the message is what follows the level. The first level in a line counts, so it is marked by
+// a newline, which no line has.
 func (s logStyle) after(token string, rest []string) logStyle {
 	script := `s/` + token + `/\n/; s/^[^\n]*\n` + separators + `//`
 	trim := regexp.MustCompile(`^` + separators)
@@ -357,8 +356,7 @@ func levelSelect(key, level string) string {
 		`)$"; "i"))`
 }
 
-// jsonStyle is for files that are JSON as a whole: a list of objects, or one
-// after the other.
+// jsonStyle is for files that are JSON as a whole: a list of objects, or one after the other.
 func (t *conversation) jsonStyle(file, level string) (s logStyle) {
 	l := t.lookJSON(file, false)
 	var levelPath, messagePath []string
@@ -390,8 +388,7 @@ func isKey(path, names []string) bool {
 	return n >= 0 && n <= 2 && slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(path[n], s) })
 }
 
-// sameButNumbers are the changes that make messages alike which differ only in
-// numbers and ids.
+// sameButNumbers are the changes that make messages alike which differ only in numbers and ids.
 var sameButNumbers = []struct{ form, to string }{
 	{`\b(0x)?[0-9a-fA-F-]*[0-9][0-9a-fA-F-]{7,}\b`, "#"},
 	{`\b[0-9]+([.][0-9]+)*(ms|us|ns|s|m|h|[KMGkmg]B)?\b`, `#\2`},

@@ -136,8 +136,7 @@ func (q *query) of(file string, more ...string) string {
 	return q.say("(%s)", strings.Join(parts, q.say(", ")))
 }
 
-// plain formats a number with at most so many decimals; about is true if that
-// changed it.
+// plain formats a number with at most so many decimals; about is true if that changed it.
 func plain(x float64, decimals int) (text string, about bool) {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'f', decimals, 64), 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {

@@ -15,8 +15,7 @@ type pipe struct {
 
 func from(files ...string) pipe { return pipe{files: files} }
 
-// then returns the pipe with one more stage. The words are data: they are
-// quoted when the command is spelled.
+// then returns the pipe with one more stage. The words are data: they are quoted when the command is spelled.
 func (p pipe) then(words ...string) pipe {
 	p.stages = append(slices.Clip(p.stages), words)
 	return p
@@ -28,8 +27,8 @@ func (p pipe) join(stages [][]string) pipe {
 	return p
 }
 
-// counted returns the pipe with the lines counted at its end. The last line
-// counts even if nothing ends it, which is why this is not wc -l.
+// counted returns the pipe with the lines counted at its end. The last line counts even if nothing ends it, which is
+// why this is not wc -l.
 func (p pipe) counted() pipe {
 	n := len(p.stages) - 1
 	if n >= 0 && p.stages[n][0] == "grep" && !slices.ContainsFunc(p.stages[n][1:], printsOther) {
@@ -40,8 +39,7 @@ func (p pipe) counted() pipe {
 	return p.then("grep", "-c", "")
 }
 
-// printsOther reports whether an option has grep print something else than the
-// lines.
+// printsOther reports whether an option has grep print something else than the lines.
 func printsOther(option string) bool { return option == "-o" || option == "-n" || option == "-oE" }
 
 // String spells the command.
@@ -89,8 +87,8 @@ func operand(name string) string {
 	return name
 }
 
-// quote makes one word of a text: inside single quotes nothing has a meaning,
-// so a request cannot leave its place in the command.
+// quote makes one word of a text: inside single quotes nothing has a meaning, so a request cannot leave its place in
+// the command.
 func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
@@ -98,8 +96,8 @@ func quote(word string) string {
 	return "'" + quotes.Replace(word) + "'"
 }
 
-// quotes writes what single quotes do not keep: themselves, and a carriage return
-// before a newline, which the parser takes for the line end of other systems.
+// quotes writes what single quotes do not keep: themselves, and a carriage return before a newline, which the parser
+// takes for the line end of other systems.
 var quotes = strings.NewReplacer("'", `'\''`, "\r\n", "\r''\n")
 
 func special(r rune) bool {

@@ -13,8 +13,8 @@ type atom struct {
 	value *mention // that the table has; nil means none
 }
 
-// A requestText is a request while it is being understood. Rules take out of it what
-// they know; what is left at the end nobody understood.
+// A requestText is a request while it is being understood. Rules take out of it what they know; what is left at the end
+// nobody understood.
 type requestText struct {
 	src   string
 	cells []cell
@@ -25,8 +25,7 @@ func newRequestText(request string) *requestText {
 	return &requestText{src: request, cells: foldText(request)}
 }
 
-// view spells the cells as a string, with the index of the cell that each byte
-// belongs to.
+// view spells the cells as a string, with the index of the cell that each byte belongs to.
 func (l *requestText) view() (s string, index []int) {
 	var b strings.Builder
 	for i, c := range l.cells {
@@ -46,8 +45,7 @@ func (l *requestText) original(from, to int) string {
 	return l.src[l.cells[from].from:l.cells[to-1].to]
 }
 
-// meant returns the text of some cells: that of the atom if it is one, else
-// what the user wrote.
+// meant returns the text of some cells: that of the atom if it is one, else what the user wrote.
 func (l *requestText) meant(from, to int) string {
 	if to == from+1 && isAtom(l.cells[from].r) {
 		return l.atoms[l.cells[from].atom].text

@@ -231,8 +231,8 @@ func (q *query) order() string {
 	return q.say("sorted")
 }
 
-// orderBy says the same for a field. Texts are compared by their letters, which
-// need not be what is meant: dates can be written in many ways.
+// orderBy says the same for a field. Texts are compared by their letters, which need not be what is meant: dates can be
+// written in many ways.
 func (q *query) orderBy(name string, numbers bool) string {
 	switch {
 	case numbers && q.backwards():

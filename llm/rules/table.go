@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Programs of awk for tables. They are many times faster than filters of jq,
-// and read quoted fields that go over several lines.
+// Programs of awk for tables. They are many times faster than filters of jq, and read quoted fields that go over
+// several lines.
 
-// flatten is the stage that makes a line of tabs of each record of a quoted
-// table; the record as it is written comes last.
+// flatten is the stage that makes a line of tabs of each record of a quoted table; the record as it is written comes
+// last.
 func (l *layout) flatten() []string {
 	first := ""
 	if l.header != nil {
@@ -41,8 +41,8 @@ func (l *layout) awk(program string) []string {
 	return []string{"awk", "-F" + l.delim, program}
 }
 
-// numberTest is an expression of awk that makes v a number, if it is one:
-// amounts of money are written ¥1,200 or $3,000.50.
+// numberTest is an expression of awk that makes v a number, if it is one: amounts of money are written ¥1,200 or
+// $3,000.50.
 const numberTest = `v ~ /^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$/`
 
 const cleanAmount = `sub(/\r$/, "", v); if (v ~ /^ *-?(¥|[$]|€)?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)? *$/ || v ~ /^ *-?(¥|[$]|€)[0-9]+([.][0-9]+)? *$/) gsub(/¥|[$]|€|,/, "", v); `
@@ -145,8 +145,7 @@ func float(text string) *float64 {
 	return &x
 }
 
-// groupProgram does the same for each value of a column. A line begins with the
-// number to sort by.
+// groupProgram does the same for each value of a column. A line begins with the number to sort by.
 func groupProgram(key, value *column, by string) string {
 	return `{k = $` + itoa(key.index+1) + `; v = $` + itoa(value.index+1) + `; y = v; a[k]++; ` + cleanAmount +
 		`if (` + numberTest + `) {v += 0; n[k]++; s[k] += v; if (n[k] == 1 || v < l[k]) l[k] = v; if (n[k] == 1 || v > h[k]) h[k] = v} else if (!o[k]++) x[k] = y} ` +

@@ -11,9 +11,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A tableWords is what a table says about the words of a request: the names of its
-// columns, and the values that the request mentions. "IT" is a word like any
-// other until a table has a department of that name.
+// A tableWords is what a table says about the words of a request: the names of its columns, and the values that the
+// request mentions. "IT" is a word like any other until a table has a department of that name.
 type tableWords struct {
 	file   string
 	header []string
@@ -63,8 +62,7 @@ func (q *query) onlyTable() string {
 	return ""
 }
 
-// mentionProgram lists the columns and values that stand in the text r, with
-// how often they do.
+// mentionProgram lists the columns and values that stand in the text r, with how often they do.
 const mentionProgram = `NR > 1 {for (i = 1; i <= NF; i++) if ($i != "" && index(r, tolower($i))) n[i "\t" $i]++} END {for (k in n) print k "\t" n[k]}`
 
 // mentions asks which values of a table stand in the request.
@@ -77,8 +75,7 @@ func (t *conversation) mentions(q *query, file string, tabs bool) (out output, k
 		mentionProgram))
 }
 
-// awkText makes a text that awk takes as it is: a backslash has a meaning in
-// assignments.
+// awkText makes a text that awk takes as it is: a backslash has a meaning in assignments.
 func awkText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\\' || unicode.IsControl(r) {
@@ -130,8 +127,7 @@ func single(r rune) bool {
 		r)
 }
 
-// named is the column with just this name, but for case and plural; -1 means
-// none.
+// named is the column with just this name, but for case and plural; -1 means none.
 func (g *tableWords) named(name string) int {
 	if g == nil {
 		return -1
@@ -173,8 +169,8 @@ func (l *requestText) findValues(g *tableWords) {
 	l.findColumns(g)
 }
 
-// columnEnd returns where the name of a column ends that stands at i; 0 means
-// none. A value may be a part of it: open in open_date.
+// columnEnd returns where the name of a column ends that stands at i; 0 means none. A value may be a part of it: open
+// in open_date.
 func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 	for _, h := range g.header {
 		for _, way := range []string{h, strings.NewReplacer("_", " ", "-", " ").Replace(h)} {
@@ -186,8 +182,7 @@ func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 	return end
 }
 
-// partOfSpan reports whether a date is one end of a span: from that day on is
-// not that day.
+// partOfSpan reports whether a date is one end of a span: from that day on is not that day.
 func (l *requestText) partOfSpan(i int) bool {
 	var before, after strings.Builder
 	for _, c := range l.cells[max(0, i-9):i] {
@@ -216,9 +211,8 @@ func (l *requestText) quotedValue(i int, g *tableWords) bool {
 	return false
 }
 
-// valueEnd returns where a value ends that stands at i as a word of its own; 0
-// means that none does. A word that the rules know is none, unless it is
-// written as the table writes it, in capitals.
+// valueEnd returns where a value ends that stands at i as a word of its own; 0 means that none does. A word that the
+// rules know is none, unless it is written as the table writes it, in capitals.
 func (l *requestText) valueEnd(i int, m *mention) int {
 	end := i + len(m.runes)
 	for k, r := range m.runes {
@@ -247,8 +241,8 @@ func (l *requestText) valueEnd(i int, m *mention) int {
 	return end
 }
 
-// spelledOut reports whether a word is written just as the table writes it, and
-// as words of a question are not: IT, or Max within a sentence.
+// spelledOut reports whether a word is written just as the table writes it, and as words of a question are not: IT, or
+// Max within a sentence.
 func (l *requestText) spelledOut(i, end int, written string, m *mention) bool {
 	if !slices.Contains(m.spelled, written) || written == "I" {
 		return false
@@ -280,8 +274,8 @@ func knownWord(word string) bool {
 		questionWords(word) || aggregates(word) != "" || fieldNouns(word) || japaneseNouns(word)
 }
 
-// findColumns puts marks for columns whose name has another meaning too, where
-// only a column can be meant: sum of total.
+// findColumns puts marks for columns whose name has another meaning too, where only a column can be meant: sum of
+// total.
 func (l *requestText) findColumns(g *tableWords) {
 	before := ""
 	for i := 0; i < len(l.cells); {
@@ -324,8 +318,8 @@ func (q *query) valueOf(text string) *mention {
 	return nil
 }
 
-// settleValues makes conditions of the values that a request mentions: those
-// that nothing was said about, and those that rows were said to be of.
+// settleValues makes conditions of the values that a request mentions: those that nothing was said about, and those
+// that rows were said to be of.
 func (q *query) settleValues(l *requestText) {
 	if q.table == nil {
 		return
@@ -361,8 +355,8 @@ func (q *query) needleIsValue(n textFilter, op string) bool {
 	return m != nil && !n.starts && !n.ends && !n.regex && !q.some(anyCase|wholeWord|times|numbered) && q.meansValue(m, op)
 }
 
-// meansValue notes a condition. Two values of one column are alternatives; a
-// value of several columns may mean any of these.
+// meansValue notes a condition. Two values of one column are alternatives; a value of several columns may mean any of
+// these.
 func (q *query) meansValue(m *mention, op string) bool {
 	if len(m.columns) != 1 {
 		var names []string

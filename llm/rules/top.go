@@ -124,9 +124,8 @@ func tallyLines(list []valueCount) (lines []string) {
 	return lines
 }
 
-// topMessages answers which messages of a log occur most often. Messages that
-// differ only in numbers are counted together; one that is always the same keeps
-// its numbers.
+// topMessages answers which messages of a log occur most often. Messages that differ only in numbers are counted
+// together; one that is always the same keeps its numbers.
 func topMessages(t *conversation, q *query) string {
 	file := q.source()
 	if q.some(matching | skip) {
@@ -214,8 +213,8 @@ var periods = map[string]string{
 
 var timeOfLine = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
 
-// byTime answers how many lines there are in each hour, day or minute. Only
-// lines that begin with a date and a time can be told.
+// byTime answers how many lines there are in each hour, day or minute. Only lines that begin with a date and a time can
+// be told.
 func byTime(t *conversation, q *query) string {
 	file := q.source()
 	first := t.sample(file)

@@ -9,8 +9,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// sums is a filter that calculates over an array of texts. What is no number is
-// counted, not forgotten: a sum without it may be wrong.
+// sums is a filter that calculates over an array of texts. What is no number is counted, not forgotten: a sum without
+// it may be wrong.
 func (q *query) sums(number string) string {
 	parts := []string{"all: length", "n: ($n | length)", "other: (map(select([" + number + "] == [])) | first)"}
 	for _, kind := range q.totals {
@@ -29,8 +29,7 @@ func (q *query) sums(number string) string {
 // amountForm is how amounts of money are written: ¥1,200 or $3,000.50.
 var amountForm = lazyregexp.New(`^[¥$€]?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)?$`)
 
-// numberFilter makes a number of a text. Where amounts with commas were seen,
-// these are read too.
+// numberFilter makes a number of a text. Where amounts with commas were seen, these are read too.
 func (c *column) numberFilter() string {
 	for _, row := range c.rows {
 		if c.index < len(row) && amountForm.Get().MatchString(row[c.index]) && strings.ContainsAny(row[c.index], "¥$€,") {

@@ -31,8 +31,7 @@ func (t *conversation) search(q *query) string {
 // A hit is one result of a search.
 type hit struct{ title, url string }
 
-// wordResults lists titles and addresses: what the pages say is not for rules to
-// judge.
+// wordResults lists titles and addresses: what the pages say is not for rules to judge.
 func (t *conversation) wordResults(q *query, text string) string {
 	hits := readHits(text)
 	if len(hits) == 0 {

@@ -16,8 +16,7 @@ type Address struct {
 	url   string
 }
 
-// Resolve returns the address of a path below a base URL, which may end with a
-// slash or not.
+// Resolve returns the address of a path below a base URL, which may end with a slash or not.
 func (p *Service) Resolve(base, path string) (Address, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

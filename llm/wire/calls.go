@@ -8,8 +8,7 @@ import (
 	"hako/run/fault"
 )
 
-// MaxCalls is how many calls a turn may make. More is no wish of a model but a
-// server that wants to keep us busy.
+// MaxCalls is how many calls a turn may make. More is no wish of a model but a server that wants to keep us busy.
 const MaxCalls = 256
 
 // TooManyCalls is the error of an answer that makes more than MaxCalls.
@@ -18,10 +17,9 @@ func (p *Service) TooManyCalls() error {
 		"ask again, for less at once")
 }
 
-// Identify cleans the names and ids of the new calls of a dialog, and gives
-// them ids of their own where the server gave none, or one that was used
-// before. Results are matched to calls by id, so two calls with the same one
-// would get each other's results.
+// Identify cleans the names and ids of the new calls of a dialog, and gives them ids of their own where the server gave
+// none, or one that was used before. Results are matched to calls by id, so two calls with the same one would get each
+// other's results.
 func Identify(d *llm.Dialog, calls []llm.Call) {
 	if len(calls) == 0 {
 		return

@@ -10,12 +10,11 @@ import (
 // maxCount is what any larger count is taken for, so that sums stay numbers.
 const maxCount = 1e9
 
-// Count is a number of tokens as a server tells it, from 0 to 1e9. What is less
-// than nothing, or no number at all, counts as not told, which is zero.
+// Count is a number of tokens as a server tells it, from 0 to 1e9. What is less than nothing, or no number at all,
+// counts as not told, which is zero.
 type Count int64
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: an odd count is no
-// reason to lose an answer.
+// UnmarshalJSON implements json.Unmarshaler. It never fails: an odd count is no reason to lose an answer.
 func (c *Count) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseFloat(string(data), 64)
 	if err != nil && !math.IsInf(n, 1) || n < 0 {
@@ -25,10 +24,9 @@ func (c *Count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Spent returns the tokens that a turn took. Nothing is free because a server
-// does not count: what it did not tell is estimated, from the dialog that was
-// sent and from said, the estimate of what came back. What was cached is taken
-// out of the input.
+// Spent returns the tokens that a turn took. Nothing is free because a server does not count: what it did not tell is
+// estimated, from the dialog that was sent and from said, the estimate of what came back. What was cached is taken out
+// of the input.
 func Spent(d *llm.Dialog, input, cached, output Count, said int64) (fresh, kept, out int64) {
 	fresh, out = int64(input), int64(output)
 	kept = min(int64(cached), fresh)

@@ -8,9 +8,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends a text as a JSON string. Bytes that are no UTF-8 become
-// U+FFFD, and nothing is escaped for the sake of HTML: models are charged by
-// the token, and \u003c is four of them.
+// AppendString appends a text as a JSON string. Bytes that are no UTF-8 become U+FFFD, and nothing is escaped for the
+// sake of HTML: models are charged by the token, and \u003c is four of them.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	done := 0
@@ -53,8 +52,7 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// AppendRaw appends JSON as it is, and what stands in for it if it is none, or
-// null.
+// AppendRaw appends JSON as it is, and what stands in for it if it is none, or null.
 func AppendRaw(b []byte, raw json.RawMessage, otherwise string) []byte {
 	if string(raw) == "null" || !json.Valid(raw) {
 		return append(b, otherwise...)
@@ -62,15 +60,14 @@ func AppendRaw(b []byte, raw json.RawMessage, otherwise string) []byte {
 	return append(b, raw...)
 }
 
-// IsObject tells whether a text is a JSON object. The room behind b is where
-// it looks at it.
+// IsObject tells whether a text is a JSON object. The room behind b is where it looks at it.
 func IsObject(b []byte, text string) bool {
 	raw := bytes.TrimSpace(append(b, text...)[len(b):])
 	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
 }
 
-// LenientString is a text that servers spell in several ways: as a string, as null or
-// not at all for an empty one, or as the JSON that the string should have held.
+// LenientString is a text that servers spell in several ways: as a string, as null or not at all for an empty one, or
+// as the JSON that the string should have held.
 type LenientString string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -23,9 +23,8 @@ type Lines struct {
 // NewLines returns a reader of the lines of a text.
 func NewLines(from io.Reader) *Lines { return &Lines{from: from, buf: make([]byte, 16<<10)} }
 
-// Next returns the next line, without its end, until the next call. The last
-// one may lack its end: whole tells. After an error other than io.EOF, what
-// was read of a line is not returned.
+// Next returns the next line, without its end, until the next call. The last one may lack its end: whole tells. After
+// an error other than io.EOF, what was read of a line is not returned.
 func (l *Lines) Next() (line []byte, whole bool, err error) {
 	for seen := 0; ; {
 		if i := bytes.IndexByte(l.buf[l.start+seen:l.end], '\n'); i >= 0 && seen+i <= MaxLine {

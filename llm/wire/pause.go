@@ -21,8 +21,8 @@ func Broke(r *llm.Refusal) bool {
 	return r.Status == http.StatusPaymentRequired
 }
 
-// mayRetry tells whether the same request may succeed later. What the server
-// says about that, true or false, counts for what is not plainly our fault.
+// mayRetry tells whether the same request may succeed later. What the server says about that, true or false, counts for
+// what is not plainly our fault.
 func mayRetry(r *llm.Refusal, status int, says string) bool {
 	switch {
 	case Broke(r) || r.Code == llm.ContextOverflow:
@@ -49,8 +49,7 @@ func busy(code string) bool {
 	return false
 }
 
-// pause finds out how long a server wants to be left alone; zero means that it
-// did not say.
+// pause finds out how long a server wants to be left alone; zero means that it did not say.
 func pause(header http.Header, message string, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
 		return bounded(ms * float64(time.Millisecond))

@@ -14,15 +14,13 @@ import (
 	"hako/run/fault"
 )
 
-// maxAnswer bounds what one answer may hold. A server that never stops would
-// otherwise fill the memory.
+// maxAnswer bounds what one answer may hold. A server that never stops would otherwise fill the memory.
 const maxAnswer = 64 << 20
 
 // errIdle is the cause of cancelling a request whose server fell silent.
 var errIdle = errors.New("idle")
 
-// An ResponseBody is the body of an answer, read while it arrives. Its errors, other
-// than io.EOF, are fit for people.
+// An ResponseBody is the body of an answer, read while it arrives. Its errors, other than io.EOF, are fit for people.
 type ResponseBody struct {
 	Type string // the media type: "text/event-stream"
 
@@ -57,8 +55,8 @@ func (a *ResponseBody) begin(resp *http.Response) {
 	}
 }
 
-// Read implements io.Reader. Only the time spent here counts as silence, not
-// the time the caller takes to do something with the text.
+// Read implements io.Reader. Only the time spent here counts as silence, not the time the caller takes to do something
+// with the text.
 func (a *ResponseBody) Read(b []byte) (int, error) {
 	a.timer.Reset(a.idle)
 	n, err := a.plain.Read(b)
@@ -94,8 +92,8 @@ func (a *ResponseBody) Alive() bool { return a.caller.Err() == nil }
 // Hurry shortens the silence that is put up with from here on.
 func (a *ResponseBody) Hurry(idle time.Duration) { a.idle = min(a.idle, idle) }
 
-// Done reads the last few bytes of an answer whose end is known already, so
-// that the connection can be used again. It does not wait for them long.
+// Done reads the last few bytes of an answer whose end is known already, so that the connection can be used again. It
+// does not wait for them long.
 func (a *ResponseBody) Done() {
 	a.Hurry(20 * time.Millisecond)
 	io.Copy(io.Discard, io.LimitReader(a, 4<<10))
@@ -110,8 +108,7 @@ func (a *ResponseBody) Close() {
 	}
 }
 
-// Explain words an error of reading lines or events from the answer, which ended
-// before it should have.
+// Explain words an error of reading lines or events from the answer, which ended before it should have.
 func (a *ResponseBody) Explain(err error) error {
 	var e *fault.Error
 	switch {
@@ -125,8 +122,8 @@ func (a *ResponseBody) Explain(err error) error {
 	return a.peer.Broken()
 }
 
-// Streams returns an error for an answer that is a document where a stream was
-// asked for. Reading it as a stream would find nothing in it, and no error.
+// Streams returns an error for an answer that is a document where a stream was asked for. Reading it as a stream would
+// find nothing in it, and no error.
 func (a *ResponseBody) Streams() error {
 	var what string
 	switch {
@@ -147,8 +144,7 @@ func (a *ResponseBody) Streams() error {
 	return a.peer.Unread("answered with " + what + " where a stream was asked for")
 }
 
-// unzip unpacks what is read from it. Unlike gzip.NewReader it reads nothing
-// before it is asked to.
+// unzip unpacks what is read from it. Unlike gzip.NewReader it reads nothing before it is asked to.
 type unzip struct {
 	from io.Reader
 	z    *gzip.Reader

@@ -40,8 +40,7 @@ func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Re
 	return r
 }
 
-// Inside makes a refusal of an error that came in the middle of a stream: the
-// whole JSON value, with the error in it.
+// Inside makes a refusal of an error that came in the middle of a stream: the whole JSON value, with the error in it.
 func Inside(data []byte) *llm.Refusal {
 	c, _ := find(data)
 	r := &llm.Refusal{Code: c.code, Message: c.message}
@@ -57,8 +56,8 @@ func Inside(data []byte) *llm.Refusal {
 	return r
 }
 
-// find looks for the error in a JSON value, in whichever way it is spelled. It
-// answers false when nothing there is called an error.
+// find looks for the error in a JSON value, in whichever way it is spelled. It answers false when nothing there is
+// called an error.
 func find(data []byte) (c serverError, ok bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
@@ -80,8 +79,7 @@ func find(data []byte) (c serverError, ok bool) {
 	return c, false
 }
 
-// inner reads the value of "error": an object, or a string, which may hold the
-// error of somebody further behind.
+// inner reads the value of "error": an object, or a string, which may hold the error of somebody further behind.
 func inner(raw json.RawMessage) (c serverError) {
 	if raw[0] == '"' {
 		json.Unmarshal(raw, &c.message)
@@ -130,8 +128,7 @@ var overflows = []string{"context_length_exceeded", "exceed_context_size", "maxi
 	"exceeds the available context size",
 	"exceeds the context length", "longer than the context length", "context window", "prompt is too long"}
 
-// overflow returns the code of a refusal, one and the same for all dialogs that
-// are too long.
+// overflow returns the code of a refusal, one and the same for all dialogs that are too long.
 func overflow(r *llm.Refusal) string {
 	if r.Status == 0 || r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge ||
 		r.Status >= 500 {
@@ -190,8 +187,7 @@ func (p *Service) explain(r *llm.Refusal) (why, hint string) {
 	return p.Who + " did not accept the request" + status, ""
 }
 
-// clean makes a server's words fit for an error: on one line, not too long, and
-// without the key, whole or in part.
+// clean makes a server's words fit for an error: on one line, not too long, and without the key, whole or in part.
 func (p *Service) clean(s string) string {
 	if len(p.Key) >= 4 {
 		s = strings.ReplaceAll(s, p.Key, "[key]")
@@ -203,8 +199,7 @@ func (p *Service) clean(s string) string {
 	return text.Shorten(strings.Join(words, " "), maxSentence)
 }
 
-// hideKey replaces a word that looks like a key. Servers show the first and
-// last letters of the one they were sent.
+// hideKey replaces a word that looks like a key. Servers show the first and last letters of the one they were sent.
 func hideKey(word string) string {
 	bare := strings.TrimLeft(word, `"'([{`+"`")
 	if strings.HasPrefix(bare, "sk-") || strings.Contains(bare, "***") {

@@ -1,12 +1,10 @@
-// Package wire is what the providers of language models share of HTTP: sending
-// a request, reading an answer while it arrives, and saying in words what went
-// wrong.
+// Package wire is what the providers of language models share of HTTP: sending a request, reading an answer while it
+// arrives, and saying in words what went wrong.
 //
-// It knows no provider's requests or events; those are in the packages beside
-// it. It never tries again by itself: it only says, in a [llm.Refusal], whether
-// that would make sense. The one rule to keep: whatever a server wrote goes
-// through [Peer.clean] before it becomes part of an error, because servers echo
-// keys and terminals obey control characters.
+// It knows no provider's requests or events; those are in the packages beside it. It never tries again by itself: it
+// only says, in a [llm.Refusal], whether that would make sense. The one rule to keep: whatever a server wrote goes
+// through [Peer.clean] before it becomes part of an error, because servers echo keys and terminals obey control
+// characters.
 package wire
 
 import (
@@ -27,8 +25,8 @@ import (
 // DefaultIdle is how long a server may be silent.
 const DefaultIdle = 2 * time.Minute
 
-// A Service is a service that is asked, on behalf of somebody who reads the
-// errors. It is not changed by use and is safe for concurrent use.
+// A Service is a service that is asked, on behalf of somebody who reads the errors. It is not changed by use and is
+// safe for concurrent use.
 type Service struct {
 	Op, Subject string // how errors begin: "ask model", "gpt-4.1-mini"
 	Who         string // how the service is called in them: "openai", "localhost:8080"
@@ -39,14 +37,12 @@ type Service struct {
 	Idle    time.Duration // without a byte; zero means DefaultIdle
 	Client  *http.Client  // from [NewClient]
 
-	// Explain words a refusal in the provider's own way. An empty why
-	// leaves it to this package. Nil means always.
+	// Explain words a refusal in the provider's own way. An empty why leaves it to this package. Nil means always.
 	Explain func(*llm.Refusal) (why, hint string)
 }
 
-// NewClient returns a client that does not follow redirects: they would carry
-// the key, and everything a dialog holds, to wherever the server says. A nil
-// base means one that goes through the proxies of the environment.
+// NewClient returns a client that does not follow redirects: they would carry the key, and everything a dialog holds,
+// to wherever the server says. A nil base means one that goes through the proxies of the environment.
 func NewClient(base *http.Client) *http.Client {
 	client := http.Client{}
 	if base != nil {
@@ -63,8 +59,7 @@ func NewClient(base *http.Client) *http.Client {
 	return &client
 }
 
-// Post sends a JSON body and returns the answer, which accept says the form
-// of. The caller must close it.
+// Post sends a JSON body and returns the answer, which accept says the form of. The caller must close it.
 func (p *Service) Post(ctx context.Context, to Address, accept string, body []byte) (*ResponseBody, error) {
 	req, err := http.NewRequest(http.MethodPost, to.url, bytes.NewReader(body))
 	if err != nil {

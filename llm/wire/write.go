@@ -2,9 +2,8 @@ package wire
 
 import "hako/llm"
 
-// Room estimates the size of a request, so that its buffer need not grow. Line
-// ends and quotes take two bytes instead of one, which an eighth pays for in
-// most texts.
+// Room estimates the size of a request, so that its buffer need not grow. Line ends and quotes take two bytes instead
+// of one, which an eighth pays for in most texts.
 func Room(d *llm.Dialog) int {
 	n := 1<<10 + len(d.System)
 	for i := range d.Tools {
@@ -23,8 +22,7 @@ func Room(d *llm.Dialog) int {
 	return n + n/8
 }
 
-// Member appends the name of a member, which must need no quoting, after the
-// members before it.
+// Member appends the name of a member, which must need no quoting, after the members before it.
 func Member(b []byte, name string) []byte {
 	if c := b[len(b)-1]; c != '{' {
 		b = append(b, ',')
