@@ -8,7 +8,7 @@ import (
 
 // A Refusal is what a provider said instead of a turn. It is the cause of a [*fault.Error]; [Refuse] makes both.
 type Refusal struct {
-	Status  int           // of HTTP; zero when the answer broke off or came inside a stream
+	Status  int           // of HTTP; zero when the response was truncated or came inside a stream
 	Code    string        // the provider's word for it: rate_limit_exceeded
 	Message string        // the provider's sentence
 	Retry   bool          // the same request may succeed later
