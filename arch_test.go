@@ -79,7 +79,7 @@ var arrows = map[string]string{
 	"internal/app/jobs":                    "internal/ownerfile internal/text run run/fault",
 	// world
 	"llm":                           "quota run/fault",
-	"llm/wire":                      "internal/text llm run/fault",
+	"llm/wire":                      "internal/text llm quota run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota",
 	"llm/rules":                     "internal/lazyregexp internal/text llm run/fault",
