@@ -83,7 +83,7 @@ var arrows = map[string]string{
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota",
 	"llm/rules":                     "internal/lazyregexp internal/text llm run/fault",
-	"llm/replay":                    "llm quota run/fault",
+	"llm/replay":                    "internal/text llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
 	"internal/websearch":            "internal/redact internal/text run/fault",

@@ -35,8 +35,8 @@ import (
 	"regexp"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
@@ -104,7 +104,7 @@ func (s *Script) over() error {
 		Hint: "add a line to the script, or end the conversation with a turn that calls no tool"}
 }
 
-// meets tells whether the dialog is where the script thinks it is.
+// meets returns an error if the last item of the dialog is not the expected one.
 func (st *step) meets(n int, d *llm.Dialog) error {
 	if st.expect == nil {
 		return nil
@@ -117,28 +117,21 @@ func (st *step) meets(n int, d *llm.Dialog) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "replay turn", Subject: fmt.Sprint(n),
-		Why:  fmt.Sprintf("%q does not match %q", start(last, 120), st.expect),
+		Why:  fmt.Sprintf("%q does not match %q", text.Prefix(last, 120), st.expect),
 		Hint: "the conversation went another way than when the script was written"}
 }
 
-// say streams the text. A caller that has heard enough cancels ctx.
+// say streams the text until ctx is canceled.
 func (st *step) say(ctx context.Context, on func(string)) error {
 	if on == nil {
 		return nil
 	}
-	for _, piece := range st.pieces {
-		on(piece)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	pieces := st.pieces
+	if pieces == nil {
+		pieces = inPieces(st.turn.Text)
 	}
-	if st.pieces != nil {
-		return nil
-	}
-	for rest := st.turn.Text; rest != ""; {
-		piece := start(rest, 16)
+	for _, piece := range pieces {
 		on(piece)
-		rest = rest[len(piece):]
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -146,27 +139,21 @@ func (st *step) say(ctx context.Context, on func(string)) error {
 	return nil
 }
 
-// start returns the first bytes of a text, and no half characters.
-func start(text string, most int) string {
-	if len(text) <= most {
-		return text
+// inPieces cuts a text into small pieces, between characters.
+func inPieces(s string) (list []string) {
+	for s != "" {
+		piece := text.Prefix(s, 16)
+		list, s = append(list, piece), s[len(piece):]
 	}
-	for end := most; end > most-utf8.UTFMax; end-- {
-		if utf8.RuneStart(text[end]) {
-			return text[:end]
-		}
-	}
-	return text[:most]
+	return list
 }
 
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// MaxCalls is how many calls a turn may make. More is no wish of a model but a server that wants to keep us busy.
+// MaxCalls is how many calls a turn may make. More come from a hostile server, not from a model.
 const MaxCalls = 256
 
 // TooManyCalls is the error of an answer that makes more than MaxCalls.
@@ -60,8 +60,7 @@ func Name(s string) string {
 // maxCount is what any larger count is taken for, so that sums stay numbers.
 const maxCount = 1e9
 
-// Count is a number of tokens as a server tells it, from 0 to 1e9. What is less than nothing, or no number at all,
-// counts as not told, which is zero.
+// Count is a number of tokens as a server reports it, from 0 to 1e9. A negative number, or none at all, is zero.
 type Count int64
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails: an odd count is no reason to lose an answer.
@@ -80,28 +79,12 @@ func Usage(d *llm.Dialog, input, cached, output Count, received int64) (u quota.
 	u.Cached = int64(min(cached, input))
 	u.Input, u.Output = int64(input)-u.Cached, int64(output)
 	if input == 0 {
-		u.Input = min(sent(d), maxCount)
+		u.Input = min(d.Weight(), maxCount)
 	}
 	if output == 0 {
 		u.Output = min(received, maxCount)
 	}
 	return u
-}
-
-// sent estimates the tokens of a dialog.
-func sent(d *llm.Dialog) int64 {
-	n := llm.Estimate(d.System)
-	for i := range d.Tools {
-		t := &d.Tools[i]
-		n += 8 + llm.Estimate(t.Name) + llm.Estimate(t.Text) + int64(len(t.Schema))/4
-	}
-	for i := range d.Items {
-		n += d.Items[i].Weight()
-	}
-	if d.Format != nil {
-		n += int64(len(d.Format.Schema)) / 4
-	}
-	return n
 }
 
 // LenientString is a text that servers spell in several ways: as a string, as null or not at all for an empty one, or
