@@ -90,7 +90,7 @@ var arrows = map[string]string{
 	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
 	"internal/app/secretary/speech": "internal/ownerfile internal/text run/fault",
 	// minds
-	"agent/tool":                      "internal/redact internal/websearch llm policy run run/fault shell shell/spec",
+	"agent/tool":                      "internal/redact internal/text internal/websearch llm policy run run/fault shell shell/spec",
 	"agent/tool/gated":                "agent/tool run run/fault",
 	"agent/tool/mcpclient":            "agent/tool agent/tool/gated internal/redact internal/text llm run/fault",
 	"agent":                           "agent/tool audit internal/redact llm quota run/fault",

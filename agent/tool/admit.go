@@ -47,7 +47,7 @@ func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 		if near, ok := fault.Nearest(words[0], Names()); ok {
 			hint = "did you mean " + near + "? " + hint
 		}
-		return nil, 0, &refused{commandRule, "the command " + brief(words[0]) + " can not be used here", hint}
+		return nil, 0, &refused{commandRule, "the command " + brief(words[0]) + " cannot be used here", hint}
 	}
 	words = r.joined(words)
 	a, err := r.sortOut(words)

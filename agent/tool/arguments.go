@@ -170,7 +170,7 @@ func (r reader) unlisted(command, option, name string) error {
 			hint = "did you mean " + near + "? " + hint
 		}
 	}
-	return &refused{optionRule, "the option " + option + " of " + command + " can not be used here: " + why, hint}
+	return &refused{optionRule, "the option " + option + " of " + command + " cannot be used here: " + why, hint}
 }
 
 // names lists the options as one types them, the short form where there is one.

@@ -201,8 +201,8 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 	if e.Prepare != nil {
 		e.Prepare()
 	}
-	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
-	stderr := newWindow(0, MaxPage-noteSpace)
+	stdout, stderr := newWindow(start, size), newWindow(0, MaxPage-noteSpace)
+	stdout.record = e.State != nil && e.Cache != nil
 	req := &run.Request{Actor: e.Actor, Script: prog.script, Program: prog.file, Stdin: e.Stdin, Stdout: stdout,
 		Stderr: stderr}
 	var clean [2]*redact.Writer
@@ -214,18 +214,18 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 	res, err := e.Runner.Run(ctx, req)
 	for _, w := range clean {
 		if w != nil {
-			_ = w.Close() // a window takes everything
+			_ = w.Close() // a window never fails
 			redacted += w.Places()
 		}
 	}
 	all := &output{stderr: noted(stderr), exit: res.Exit, redacted: redacted}
-	out := all.answer(stdout.window)
+	out := all.answer(stdout)
 	out.Effects = res.Effects
 	if err != nil {
 		out.OK, out.Error = false, asFault(prog.script, err)
 		out.ExitCode = max(res.Exit, 1)
 	}
-	if all.stdout = stdout.all; stdout.lost || !out.Truncated {
+	if all.stdout = stdout.whole; !stdout.record || !out.Truncated {
 		all = nil
 	}
 	return out, all, err
@@ -235,9 +235,9 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 func noted(w *window) string {
 	page, next, last := w.page()
 	if last {
-		return text(page)
+		return validText(page)
 	}
-	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", text(page), w.total-next)
+	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", validText(page), w.total-next)
 }
 
 // key names a page for the cache; it is empty for a request that is not to be remembered.
@@ -275,13 +275,11 @@ func failure(in Input, err error) Output {
 }
 
 func asFault(command string, err error) *fault.Error {
-	var e *fault.Error
-	var r *refused
-	switch {
-	case errors.As(err, &r):
+	if r, ok := errors.AsType[*refused](err); ok {
 		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule,
 			Hint: r.hint}
-	case errors.As(err, &e):
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
 	return &fault.Error{Kind: fault.KindOf(err), Op: "execute", Subject: brief(command), Err: err}

@@ -9,7 +9,7 @@ import (
 )
 
 // A reader is a command that only reads, with the options that keep it so. Its spec says which these are: an option
-// that is not listed there, that writes a file or that is marked as refused can not be given.
+// that is not listed there, that writes a file or that is marked as refused cannot be given.
 type reader struct {
 	*spec.Spec
 	join     []string // options whose value is joined to them, for the command takes it only so

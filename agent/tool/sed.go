@@ -62,7 +62,7 @@ func (r *sedText) command() error {
 func sedRefused(command string) error {
 	what := map[string]string{"w": "writes a file", "W": "writes a file", "r": "reads a file", "R": "reads a file",
 		"e": "runs a program"}[command]
-	return &refused{sedRule, "the sed command " + command + " can not be used here: it " + what,
+	return &refused{sedRule, "the sed command " + command + " cannot be used here: it " + what,
 		"use sed to select and change lines: p, d, q, =, s/…/…/, y/…/…/"}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // textual holds a command to files that are text, whatever its options say: some commands can handle any bytes, but a
-// model can not.
+// model cannot.
 func textual(cmd shell.Command, r reader) shell.Command {
 	run := cmd.Run
 	cmd.Run = func(ctx context.Context, c *shell.Call) error {
