@@ -28,17 +28,17 @@ import (
 	"hako/run/fault"
 )
 
-// An Agent is a model with tools and a budget. Model, Budget and Log are
-// required. It is safe for concurrent use if its parts are.
+// An Agent is a model with tools and a budget. Model, Budget and Log are required. It is safe for concurrent use if its
+// parts are.
 type Agent struct {
 	Model  llm.Model   // usually a [ChargedModel] behind an [llm.Retry]
-	Tools  []tool.Tool // in this order; none means that it can only talk
+	Tools  []tool.Tool // in this order; none means a plain chat
 	Budget *quota.Budget
 	Log    audit.Log
 
-	ID      string      // begins the ids of its calls on record; empty means one by chance
-	Actor   string      // who asks, for the record
-	Secrets *redact.Set // values that are never shown to the model; nil means only those known by their spelling
+	ID      string      // prefix of the ids of its calls in the audit log; empty means a random one
+	Actor   string      // who asks, for the audit log
+	Secrets *redact.Set // values that are never sent to the model; nil means only those that are known by their form
 
 	Turns   int    // how often the model is asked; zero means 4
 	Calls   int    // how many calls of one turn are carried out; zero means 8
@@ -46,41 +46,38 @@ type Agent struct {
 	Context int64  // tokens that the model can hold; zero means 128 000
 	Force   string // the tool that must be called first; empty means none
 
-	// Leave is the tool by which the model ends the work: the only one it can
-	// call in its last turn, and Left tells whether it has. Empty means that
-	// it ends by calling nothing.
+	// Leave is the tool by which the model ends the work: the only one it can call in its last turn, and Left reports
+	// whether it has. Empty means that the work ends with a turn without calls.
 	Leave string
 	Left  func() bool
-	// Again is what the model reads after a turn without calls; then it is asked
-	// again, at most twice in a row. Nil means that such a turn ends the work.
+	// Again is what the model reads after a turn without calls; then it is asked again, at most twice in a row. Nil
+	// means that such a turn ends the work.
 	Again func() string
-	// Leaving is asked before Leave is called, with what became of the other
-	// calls of its turn: the first error, nil if there is none. An error of its
-	// own refuses the call. Nil means that it is never refused.
+	// Leaving is asked before Leave is called, with what became of the other calls of its turn: the first error, nil if
+	// there is none. An error of its own refuses the call. Nil means that it is never refused.
 	Leaving func(leave llm.Call, failed error) error
 
-	Observe func(Event) // is told what happens, in order; nil means nobody is
+	Observe func(Event) // receives the events, in order; nil means no observer
 }
 
 // A Request is what a person wants.
 type Request struct {
 	Text  string
 	Files []llm.File // that may be read
-	Notes []string   // further lines the model has to know; nil means that the files are all there is
-	Found string     // what a search beforehand found; empty means nothing was searched
+	Notes []string   // further lines for the model; nil means none
+	Found string     // results of a search before the request; empty means none
 }
 
-// An Answer is what came of a request.
+// An Answer is the outcome of a request.
 type Answer struct {
-	Text    string // the model's last words, or as much as there is of them
-	Words   string // of the last whole turn without calls, unless calls came after it; those beside Leave too
-	Partial bool   // it was cut short
+	Text    string // of the model's last turn, or as much as arrived
+	Words   string // of the last complete turn without calls, unless calls came after it; also the text beside Leave
+	Partial bool   // it was cut
 	Turns   int
 }
 
-// Run works on a request until the model stops calling tools. It adds everything
-// to d, which holds what was said before, and leaves it fit to be continued, also
-// when it fails. A partial answer can come together with an error.
+// Run works on a request until the model stops calling tools. It appends to d, which holds the conversation so far, and
+// leaves it valid for another request, also when it fails. A partial answer can come together with an error.
 func (a *Agent) Run(ctx context.Context, d *llm.Dialog, r Request) (Answer, error) {
 	ctx, stop := a.limitTime(ctx)
 	defer stop()
@@ -94,7 +91,7 @@ func (a *Agent) Run(ctx context.Context, d *llm.Dialog, r Request) (Answer, erro
 	}
 }
 
-// limitTime holds the work to the time of the budget.
+// limitTime applies the deadline of the budget.
 func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := a.Budget.Deadline()
 	if !ok {
@@ -117,10 +114,10 @@ type loop struct {
 	id     string          // begins the ids of its calls on record
 	first  int             // where the items of this request begin
 	weight int64           // estimated tokens of all items
-	said   strings.Builder // what came of the answer so far
+	said   strings.Builder // the text of the current turn so far
 	seen   map[string]seenCall
 	seed   maphash.Seed
-	watch  sync.Mutex // held while an event of one of several threads is told
+	watch  sync.Mutex // serializes events of concurrent calls
 }
 
 func (l *loop) begin(r Request) {
@@ -130,25 +127,19 @@ func (l *loop) begin(r Request) {
 			d.Tools = append(d.Tools, t.Tool)
 		}
 	}
-	l.weight = fixedWeight(d)
-	for i := range d.Items {
-		l.weight += d.Items[i].Weight()
-	}
+	l.weight = d.Weight()
 	l.first = len(d.Items)
 	l.seen = make(map[string]seenCall)
 	l.seed = maphash.MakeSeed()
-	if l.id = l.ID; l.id == "" {
-		l.id = NewID()
-	}
-	r.Text = l.clean(r.Text) // before notes are added: a secret may seem to go on to the end
+	l.id = cmp.Or(l.ID, NewID())
+	r.Text = l.clean(r.Text) // before notes are added: a secret may seem to extend to the end
 	l.add(llm.Item{Role: llm.User, Text: l.annotated(r)})
 	if r.Found != "" {
 		l.add(llm.Item{Role: llm.User, Text: l.clean(r.Found)})
 	}
 }
 
-// annotated is the request with what the model has to know. A model that can
-// only talk needs to know nothing of turns.
+// annotated is the request with notes for the model. Without tools there is no note on turns.
 func (l *loop) annotated(r Request) string {
 	notes := slices.Clip(r.Notes)
 	if len(l.Tools) > 0 {
@@ -171,8 +162,7 @@ func (l *loop) add(it llm.Item) {
 // last reports whether the model may be asked only once more.
 func (l *loop) last(turn int) bool { return turn >= l.turns || l.Budget.Left().Calls() <= 1 }
 
-// status tells the model what it still has. Times are left out: the same work
-// is to make the same requests.
+// status is the note on what the model has left. It has no times, so that the same work makes the same requests.
 func (l *loop) status(turn int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[turn %d of %d", turn, l.turns)
@@ -239,8 +229,8 @@ func (l *loop) next(ctx context.Context, last bool) (*llm.Turn, error) {
 		l.observe(Event{Type: "text", Text: piece})
 	}
 	turn, err := l.Model.Next(ctx, &d)
-	var refusal *llm.Refusal
-	if errors.As(err, &refusal) && refusal.Code == llm.ContextOverflow && l.said.Len() == 0 {
+	refusal, ok := errors.AsType[*llm.Refusal](err)
+	if ok && refusal.Code == llm.ContextOverflow && l.said.Len() == 0 {
 		if ferr := l.fit(l.weight / 2); ferr != nil {
 			return nil, err
 		}
@@ -269,8 +259,7 @@ func (l *loop) choice(last bool) llm.Choice {
 	return llm.Choice{}
 }
 
-// cleaned is a turn as an item, without secrets: a server may say back what it
-// was told.
+// cleaned is a turn as an item, without secrets: a server may echo what it was sent.
 func (l *loop) cleaned(turn *llm.Turn) llm.Item {
 	it := turn.Item()
 	it.Text = l.clean(it.Text)
@@ -283,7 +272,7 @@ func (l *loop) cleaned(turn *llm.Turn) llm.Item {
 	return it
 }
 
-// interrupted keeps what was said of an answer that did not come to its end.
+// interrupted keeps the text of a turn that was not completed.
 func (l *loop) interrupted() {
 	l.answer.Partial = true
 	if l.answer.Text = l.clean(l.said.String()); l.answer.Text != "" {
@@ -291,8 +280,8 @@ func (l *loop) interrupted() {
 	}
 }
 
-// cutShort ends the work when the model could not finish its turn. Its calls may
-// be incomplete, so none of them is carried out.
+// cutShort ends the work when the model could not finish its turn. Its calls may be incomplete, so none of them is
+// carried out.
 func (l *loop) cutShort(turn *llm.Turn) error {
 	l.answer.Partial = true
 	l.refuseAll(turn.Calls, "the turn was cut short")
@@ -303,7 +292,7 @@ func (l *loop) cutShort(turn *llm.Turn) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: turn.Model, Why: why, Hint: hint}
 }
 
-// overrun ends the work of a model that calls tools when it no longer may.
+// overrun ends the work of a model that still calls tools after its last turn.
 func (l *loop) overrun(calls []llm.Call) error {
 	l.answer.Partial = true
 	l.refuseAll(calls, "no turn is left")
@@ -316,8 +305,7 @@ func (l *loop) overrun(calls []llm.Call) error {
 		Why: "after " + turns + " the model still calls tools instead of answering", Hint: hint, FlagHint: flagHint}
 }
 
-// moreTurns tells how to allow more. The budget comes first: where it is spent,
-// more turns would be of no use.
+// moreTurns is the hint on how to allow more. The budget comes first: where it is spent, more turns are of no use.
 func (l *loop) moreTurns() (hint, flagHint string) {
 	if l.Budget.Left().Calls() < 1 {
 		return "raise quota.calls, or ask for less at once", ""
@@ -332,8 +320,7 @@ func (l *loop) refuseAll(calls []llm.Call, why string) {
 	}
 }
 
-// unique takes calls out of a turn whose id came before: an id can be answered
-// only once. What is left is what the turn holds.
+// unique removes calls with a duplicate id from a turn: an id can have only one result.
 func (l *loop) unique(turn *llm.Turn) []llm.Call {
 	ids := make(map[string]bool, len(turn.Calls))
 	kept := turn.Calls[:0:0]
@@ -350,7 +337,7 @@ func (l *loop) unique(turn *llm.Turn) []llm.Call {
 	return kept
 }
 
-// NewID names one run, so that its calls can be told from those of others.
+// NewID returns a random id for a run.
 func NewID() string {
 	var b [4]byte
 	rand.Read(b[:])

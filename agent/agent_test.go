@@ -365,7 +365,7 @@ func TestTheSameAnswerAgainIsNoticed(t *testing.T) {
 	if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if ran.Load() != 3 || !strings.Contains(results(d)["2"], "came to the same 2 times") ||
+	if ran.Load() != 3 || !strings.Contains(results(d)["2"], "had the same result 2 times") ||
 		strings.Contains(results(d)["1"], "same") {
 		t.Errorf("ran %d times: %v", ran.Load(), results(d))
 	}

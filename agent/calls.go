@@ -19,25 +19,23 @@ import (
 	"hako/run/fault"
 )
 
-// An outcome is what one call came to.
+// An outcome is the result of one call.
 type outcome struct {
 	text    string // what the model reads
 	err     error
-	skipped bool // it was not carried out
+	skipped bool // the tool was not called
 }
 
-// A seenCall is what is kept of an outcome, to notice repetitions: the text is in
-// the dialog already.
+// A seenCall is what is kept of an outcome, to detect repetitions.
 type seenCall struct {
 	text  uint64 // its hash
 	err   error
-	times int // that it came to this
+	times int // that the call had this outcome
 }
 
-// carryOut runs the calls of a turn and adds their results, one for each, in
-// the order of the calls. In the last turn only the tool that ends it is run.
-// That tool comes last wherever it stands: what a model wants done in the same
-// turn it wants done before the end.
+// carryOut runs the calls of a turn and adds their results, one for each, in the order of the calls. In the last turn
+// only the tool that ends it is run. That tool comes last wherever it stands: what a model wants done in the same turn
+// it wants done before the end.
 func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
 	skip := l.turnedDown(calls, results, last)
@@ -66,8 +64,7 @@ func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error 
 	return fatal
 }
 
-// turnedDown answers the calls that are not carried out at all, and tells which
-// those are.
+// turnedDown refuses the calls over the limits, and returns a function that reports which those are.
 func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i int) bool {
 	most, ran := cmp.Or(l.Calls, 8), 0
 	for i, c := range calls {
@@ -87,7 +84,7 @@ func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i
 	return func(i int) bool { return results[i].skipped }
 }
 
-// whenToCall says what to do about calls that were one too many for a turn.
+// whenToCall is the hint for calls over the limit of a turn.
 func (l *loop) whenToCall() string {
 	switch {
 	case !l.last(l.turn + 1):
@@ -98,8 +95,7 @@ func (l *loop) whenToCall() string {
 	return "no more can be made: answer with what you have"
 }
 
-// parallel runs calls on a few threads. The same call made twice in one turn is
-// still two calls.
+// parallel runs calls on a few goroutines. The same call made twice in one turn is still two calls.
 func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome, skip func(i int) bool) {
 	threads := min(cmp.Or(l.Threads, 4), len(calls))
 	var wg sync.WaitGroup
@@ -121,27 +117,21 @@ func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome
 	wg.Wait()
 }
 
-// leave calls the tool that ends the work, unless it is refused for what became
-// of the other calls of its turn.
+// leave calls the tool that ends the work, unless [Agent.Leaving] refuses it.
 func (l *loop) leave(ctx context.Context, c llm.Call, results []outcome) outcome {
 	if l.Leaving != nil {
-		if err := l.Leaving(c, firstFailure(results)); err != nil {
+		var failed error
+		for _, o := range results {
+			failed = cmp.Or(failed, o.err)
+		}
+		if err := l.Leaving(c, failed); err != nil {
 			return outcome{err: err, skipped: true}
 		}
 	}
 	return l.call(ctx, c)
 }
 
-func firstFailure(results []outcome) error {
-	for _, o := range results {
-		if o.err != nil {
-			return o.err
-		}
-	}
-	return nil
-}
-
-// call carries out one call and has it recorded. It changes nothing of the loop.
+// call carries out one call and records it. It does not change the loop.
 func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 	if err := context.Cause(ctx); err != nil {
 		return outcome{err: err}
@@ -165,12 +155,12 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 	return o
 }
 
-// recordError is the failure to write a call down, after which nothing may go on.
+// recordError is the failure to record a call. It ends the loop.
 type recordError struct{ error }
 
 func (u recordError) Unwrap() error { return u.error }
 
-// try has a call carried out unless it was refused before in just this form.
+// try carries out a call unless the same one was refused before.
 func (l *loop) try(ctx context.Context, c llm.Call) (string, error) {
 	before, known := l.seen[callKey(c)]
 	if known && before.err != nil && !worthRepeating(before.err) && !l.stateful(c.Name) {
@@ -179,7 +169,7 @@ func (l *loop) try(ctx context.Context, c llm.Call) (string, error) {
 	return l.invoke(ctx, c)
 }
 
-// invoke calls the tool. One that breaks must not take the rest with it.
+// invoke calls the tool. A panic of a tool becomes its error.
 func (l *loop) invoke(ctx context.Context, c llm.Call) (text string, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -215,8 +205,7 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 	return nil, e
 }
 
-// settle words an outcome for the model, notices repetitions, and returns the
-// error if the loop has to end for it.
+// settle returns the text of an outcome for the model, with a note on repetitions, and the error if it ends the loop.
 func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	if o.skipped {
 		e := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name,
@@ -243,17 +232,16 @@ func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 
 // ending returns the error if it must end the loop: no budget, or no record.
 func ending(err error) error {
-	var lost recordError
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[recordError](err); ok {
 		return lost.error
 	}
-	if f := new(fault.Error); errors.As(err, &f) && f.Kind == fault.Exhausted && f.Op == "charge" {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Exhausted && f.Op == "charge" {
 		return err
 	}
 	return nil
 }
 
-// repeated adds a note when the same call came to the same thing before.
+// repeated adds a note when the same call had the same outcome before.
 func (l *loop) repeated(c llm.Call, text string, err error) string {
 	key, now := callKey(c), seenCall{maphash.String(l.seed, text), err, 1}
 	before, known := l.seen[key]
@@ -262,7 +250,7 @@ func (l *loop) repeated(c llm.Call, text string, err error) string {
 	}
 	if known && now.text == before.text {
 		now.times = before.times + 1
-		text += fmt.Sprintf("\n[this same call came to the same %d times; do something else, or answer]", now.times)
+		text += fmt.Sprintf("\n[the same call had the same result %d times; do something else, or answer]", now.times)
 	}
 	l.seen[key] = now
 	return text
@@ -277,17 +265,14 @@ func worthRepeating(err error) bool {
 	return false
 }
 
-// again is the answer to a call that was refused before in just this form.
+// again is the error of a call that was refused before.
 func again(c llm.Call, before error) error {
-	e := &fault.Error{Kind: fault.KindOf(before), Op: "call " + c.Name,
-		Why: "this very call failed before and was not tried again: " + before.Error(), Hint: fault.Hint(before)}
-	if e.Hint == "" {
-		e.Hint = "change the arguments, use another tool, or answer without it"
-	}
-	return e
+	return &fault.Error{Kind: fault.KindOf(before), Op: "call " + c.Name,
+		Why:  "the same call failed before and was not tried again: " + before.Error(),
+		Hint: cmp.Or(fault.Hint(before), "change the arguments, use another tool, or answer without it")}
 }
 
-// callKey tells calls apart; spaces between the parts of the JSON do not count.
+// callKey identifies a call by its tool and arguments, ignoring white space in the JSON.
 func callKey(c llm.Call) string {
 	var b bytes.Buffer
 	b.WriteString(c.Name)
@@ -300,8 +285,8 @@ func callKey(c llm.Call) string {
 
 // failureText is what a model reads of an error.
 func failureText(err error) string {
-	var f *fault.Error
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
 		f = &fault.Error{Kind: fault.KindOf(err), Op: "call", Err: err}
 	}
 	text, merr := f.MarshalJSON()

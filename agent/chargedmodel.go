@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -12,8 +13,8 @@ import (
 	"hako/run/fault"
 )
 
-// A ChargedModel charges and records every call of a model, each try for itself. It
-// stands directly before the provider. The fields up to Log are required.
+// A ChargedModel charges and records every call of a model, each try for itself. It stands directly before the
+// provider. The fields up to Log are required.
 type ChargedModel struct {
 	Model  llm.Model
 	ID     string // of the run, for the record
@@ -21,38 +22,35 @@ type ChargedModel struct {
 	Actor  string
 	Budget *quota.Budget
 	Log    audit.Log
-	// Cap holds each call to what all runs together may use; nil means that
-	// nothing does.
+	// Cap is the budget of all runs together; nil means no such limit.
 	Cap *quota.SharedBudget
-	// Ahead tells what the next call will use, of a model that knows. Nil means
-	// that it is estimated.
+	// Ahead returns what the next call will use, if the model knows. Nil means that it is estimated.
 	Ahead func() quota.Usage
-	// Price returns what usage costs in dollars; false means that nobody
-	// knows. Nil means that nobody ever does.
+	// Price returns what usage costs in dollars; false means that the price is not known. Nil means that none is.
 	Price func(model string, u quota.Usage) (dollars float64, known bool)
 
 	mu    sync.Mutex // guards total
 	total Total
 }
 
-// A Total is what a model was used for.
+// A Total is the usage of a model so far.
 type Total struct {
 	quota.Usage
-	Tries    int     // calls, also those that came to nothing
-	Failed   int     // calls that came to nothing
+	Tries    int     // calls, also those that failed
+	Failed   int     // calls that failed
 	Cost     float64 // dollars, as far as prices are known
 	Unpriced bool    // some of it has no known price
 	Time     time.Duration
 }
 
-// SharedBudget returns what was used so far.
+// Total returns the usage so far.
 func (l *ChargedModel) Total() Total {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
 
-// next implements [llm.Model].
+// Next implements [llm.Model].
 func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if err := l.Budget.Charge(quota.Usage{Calls: 1}); err != nil {
 		return nil, err
@@ -60,29 +58,27 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	heard, said := l.listen(d)
 	reserved, err := l.reserve(ctx, heard)
 	if err != nil {
-		return nil, err // unreserved means unasked
+		return nil, err // without a reservation the model is not asked
 	}
 	if err := l.Log.Append(audit.Event{What: audit.Asked, ID: l.ID, Actor: l.Actor, Provider: l.Name,
 		Mode: "model"}); err != nil {
-		return nil, errors.Join(err, reserved.Settle(quota.Usage{})) // unrecorded means unasked
+		return nil, errors.Join(err, reserved.Settle(quota.Usage{})) // without a record the model is not asked
 	}
 	began := time.Now()
 	turn, err := l.Model.Next(ctx, heard)
 	if err != nil && said.Output > 0 {
-		said.Input = weightOf(d)
+		said.Input = d.Weight()
 	}
 	over := l.book(turn, said, err, time.Since(began))
 	settled := reserved.Settle(l.settlement(ctx, turn, said, d))
-	for _, e := range []error{err, over, settled} {
-		if e != nil {
-			return nil, e
-		}
+	if err := cmp.Or(err, over, settled); err != nil {
+		return nil, err
 	}
 	return turn, nil
 }
 
-// listen counts what the model says, so that an answer that breaks off is paid
-// for too: the provider does not tell what it was worth.
+// listen counts the text that the model streams, so that a truncated answer is charged too: the provider does not report
+// its usage.
 func (l *ChargedModel) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
 	heard, said := *d, new(quota.Usage)
 	heard.OnText = func(piece string) {
@@ -94,27 +90,16 @@ func (l *ChargedModel) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
 	return &heard, said
 }
 
-// weightOf estimates the tokens of a whole dialog.
-func weightOf(d *llm.Dialog) int64 {
-	n := fixedWeight(d)
-	for i := range d.Items {
-		n += d.Items[i].Weight()
-	}
-	return n
-}
-
-// book charges and records what came of a call.
+// book charges and records the outcome of a call.
 func (l *ChargedModel) book(turn *llm.Turn, said *quota.Usage, failed error, took time.Duration) error {
 	e := audit.Event{What: audit.Model, ID: l.ID, Actor: l.Actor, Provider: l.Name, Micros: took.Microseconds()}
 	u := *said
 	if turn != nil {
 		u = turn.Usage
-	} else {
-		l.fail()
 	}
 	over := l.Budget.ChargeModel(l.Name, u)
 	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, l.Budget.Weigh(l.Name, u)
-	e.Cost = l.add(u, took)
+	e.Cost = l.add(u, took, turn == nil)
 	if failed != nil {
 		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()
 	}
@@ -124,14 +109,8 @@ func (l *ChargedModel) book(turn *llm.Turn, said *quota.Usage, failed error, too
 	return over
 }
 
-func (l *ChargedModel) fail() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.total.Failed++
-}
-
-// add sums up and returns the cost.
-func (l *ChargedModel) add(u quota.Usage, took time.Duration) (dollars float64) {
+// add adds a call to the total and returns its cost.
+func (l *ChargedModel) add(u quota.Usage, took time.Duration, failed bool) (dollars float64) {
 	known := u == quota.Usage{}
 	if l.Price != nil && !known {
 		dollars, known = l.Price(l.Name, u)
@@ -141,6 +120,9 @@ func (l *ChargedModel) add(u quota.Usage, took time.Duration) (dollars float64) 
 	defer l.mu.Unlock()
 	l.total.Usage = l.total.Add(u)
 	l.total.Tries++
+	if failed {
+		l.total.Failed++
+	}
 	l.total.Cost += dollars
 	l.total.Unpriced = l.total.Unpriced || !known
 	l.total.Time += took

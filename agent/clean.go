@@ -7,9 +7,8 @@ import (
 	"hako/internal/redact"
 )
 
-// cleanJSON takes secrets out of the strings of a JSON text, each for itself:
-// seen from outside, a line that ends in \n does not end, and what follows a
-// secret would go with it. A text that is not JSON is cleaned as it stands.
+// cleanJSON redacts the strings of a JSON text one by one: in the encoded text a line that ends with \n does not end,
+// and what follows a secret would be redacted too. A text that is not JSON is redacted as it is.
 func cleanJSON(s *redact.Set, text string) string {
 	clean, _ := countJSON(s, text)
 	return clean
@@ -36,7 +35,7 @@ func countJSON(s *redact.Set, text string) (clean string, places int) {
 	}
 }
 
-// literal returns how long the string is with which a valid text begins.
+// literal returns the length of the string literal at the beginning of a valid text.
 func literal(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

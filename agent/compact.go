@@ -9,27 +9,18 @@ import (
 	"hako/run/fault"
 )
 
-// limit is how heavy a dialog may be: the rest of what the model can hold is
-// for its answer, and for what an estimate misses.
+// limit is how many tokens a dialog may have: the rest of the context is for the answer, and for the error of the
+// estimate.
 func (l *loop) limit() int64 { return cmp.Or(l.Context, 128_000) * 3 / 4 }
 
-// fixedWeight is what every request carries.
-func fixedWeight(d *llm.Dialog) int64 {
-	n := llm.Estimate(d.System)
-	for _, t := range d.Tools {
-		n += 8 + llm.Estimate(t.Name) + llm.Estimate(t.Text) + int64(len(t.Schema))/4
-	}
-	return n
-}
-
-// fit makes the dialog light enough to be sent, if it is not. What was sent
-// before then changes, so it is done rarely and thoroughly: down to half.
+// fit shortens a dialog that is over the limit. This invalidates the provider's cache, so it is done rarely and
+// thoroughly: down to half.
 func (l *loop) fit(limit int64) error {
 	if l.weight <= limit {
 		return nil
 	}
 	before, target := l.weight, limit/2
-	// The items were handed out; whoever holds them keeps them unchanged.
+	// Callers may hold the items; those must not change.
 	l.dialog.Items = slices.Clone(l.dialog.Items)
 	for _, lighten := range []func(int64){l.dropOutputs, l.dropExchanges, l.dropRounds} {
 		if l.weight > target {
@@ -49,8 +40,8 @@ func (l *loop) fit(limit int64) error {
 // keepOutput is the length up to which an old output may stay.
 const keepOutput = 200
 
-// dropOutputs replaces old outputs of tools by a word on what they were, oldest
-// first. The last round stays: the model has not seen it yet.
+// dropOutputs replaces old outputs of tools by a note, oldest first. The last round stays: the model has not seen it
+// yet.
 func (l *loop) dropOutputs(target int64) {
 	for i := 0; i < l.lastRound() && l.weight > target; i++ {
 		it := &l.dialog.Items[i]
@@ -65,15 +56,15 @@ func (l *loop) dropOutputs(target int64) {
 
 // lastRound returns where the last turn of the model begins.
 func (l *loop) lastRound() int {
-	for i := len(l.dialog.Items) - 1; i >= 0; i-- {
-		if l.dialog.Items[i].Role == llm.Assistant {
+	for i, it := range slices.Backward(l.dialog.Items) {
+		if it.Role == llm.Assistant {
 			return i
 		}
 	}
 	return len(l.dialog.Items)
 }
 
-// dropExchanges forgets earlier requests and what was said to them, oldest first.
+// dropExchanges removes earlier requests with their answers, oldest first.
 func (l *loop) dropExchanges(target int64) {
 	for l.first > 0 && l.weight > target {
 		end := 1
@@ -85,8 +76,8 @@ func (l *loop) dropExchanges(target int64) {
 	}
 }
 
-// dropRounds forgets rounds of this request: a turn of the model together with
-// the results of its calls, as one is not valid without the other.
+// dropRounds removes rounds of this request: a turn of the model together with the results of its calls, as one is not
+// valid without the other.
 func (l *loop) dropRounds(target int64) {
 	for l.weight > target {
 		start := l.first

@@ -6,14 +6,13 @@ import (
 	"hako/llm"
 )
 
-// mostSilent is how often in a row a model that called nothing is asked again.
-const mostSilent = 2
+// maxSilent is how often in a row a model that called nothing is asked again.
+const maxSilent = 2
 
-// spoke deals with a turn without calls: it ends the work, unless the model is
-// to be asked again.
+// spoke handles a turn without calls: it ends the work, unless the model is to be asked again.
 func (l *loop) spoke(last bool) {
 	l.answer.Words = l.answer.Text
-	if l.Again != nil && !last && l.silent < mostSilent {
+	if l.Again != nil && !last && l.silent < maxSilent {
 		l.silent++
 		l.add(llm.Item{Role: llm.System, Text: l.Again() + "\n" + l.status(l.turn+1)})
 		return
@@ -22,8 +21,8 @@ func (l *loop) spoke(last bool) {
 	l.observe(Event{Type: "answer", Text: l.answer.Text})
 }
 
-// noteWords keeps or forgets what was said before calls. Words that the model
-// went on from were no answer; those directly before Leave, or beside it, may be.
+// noteWords keeps or forgets what was said before calls. Words that the model went on from were no answer; those
+// directly before Leave, or beside it, may be.
 func (l *loop) noteWords(calls []llm.Call) {
 	switch leaves := len(calls) == 1 && calls[0].Name == l.Leave; {
 	case !leaves:

@@ -22,8 +22,8 @@ type Decision struct {
 var decisionSchema = json.RawMessage(
 	`{"type":"object","properties":{"need_search":{"type":"boolean"},"query":{"type":"string"}},"required":["need_search","query"],"additionalProperties":false}`)
 
-// Decide asks the model whether a request needs a search, and for what. An
-// answer that cannot be read is a no; clear is then false.
+// Decide asks the model whether a request needs a search, and for what. clear is false for an answer that cannot be
+// read, which counts as no.
 func (a *Agent) Decide(ctx context.Context, r Request) (d Decision, clear bool, err error) {
 	turn, err := a.Model.Next(ctx, &llm.Dialog{
 		System: strings.TrimSpace(searchText),

@@ -2,22 +2,40 @@ package llm
 
 import "unicode/utf8"
 
-// Estimate guesses how many tokens a text is, on the high side and in passing:
-// four bytes of ASCII, or one other character, make a token. Package tokens
-// estimates better, and slower.
+// Estimate guesses how many tokens a text is, on the high side and in passing: four bytes of ASCII, or one other
+// character, make a token. Package tokens estimates better, and slower.
 func Estimate(text string) int64 {
 	var ascii, other int64
-	for i := 0; i < len(text); {
-		if text[i] < utf8.RuneSelf {
+	for _, r := range text {
+		if r < utf8.RuneSelf {
 			ascii++
-			i++
-			continue
+		} else {
+			other++
 		}
-		_, n := utf8.DecodeRuneInString(text[i:])
-		other++
-		i += n
 	}
 	return (ascii+3)/4 + other
+}
+
+// Weight estimates the tokens of a dialog.
+func (d *Dialog) Weight() int64 {
+	n := d.FixedWeight()
+	for i := range d.Items {
+		n += d.Items[i].Weight()
+	}
+	return n
+}
+
+// FixedWeight estimates the tokens of a dialog without its items.
+func (d *Dialog) FixedWeight() int64 {
+	n := Estimate(d.System)
+	for i := range d.Tools {
+		t := &d.Tools[i]
+		n += 8 + Estimate(t.Name) + Estimate(t.Text) + int64(len(t.Schema))/4
+	}
+	if d.Format != nil {
+		n += int64(len(d.Format.Schema)) / 4
+	}
+	return n
 }
 
 // Weight estimates the tokens of an item.

@@ -1,8 +1,8 @@
 // Package llm defines language models: a [Dialog] goes in, the next [Turn] comes out of [Model].Next.
 //
 // The providers are packages of their own: openai, ollama, rules (no network, a set of rules) and replay (recorded
-// turns, for tests). [Retry] asks a busy provider again. Package agent runs the loop between a model and its tools,
-// and decides what may be called, what it costs and what is recorded.
+// turns, for tests). [Retry] asks a busy provider again. Package agent runs the loop between a model and its tools, and
+// decides what may be called, what it costs and what is recorded.
 //
 // A turn is whole: a provider that cannot read an answer to its end returns an error, never a part of the turn. What a
 // provider said instead of a turn is a [Refusal] in the chain of the error.
@@ -15,17 +15,16 @@ import (
 	"hako/quota"
 )
 
-// A Model produces the next turn of a dialog. The error is a [*fault.Error];
-// one that a provider sent has a [*Refusal] in its chain.
+// A Model produces the next turn of a dialog. The error is a [*fault.Error]; one that a provider sent has a [*Refusal]
+// in its chain.
 //
 // Next does not change the dialog and keeps nothing of it.
 type Model interface {
 	Next(ctx context.Context, d *Dialog) (*Turn, error)
 }
 
-// A Dialog is everything a model is shown. It only ever grows at the end of
-// Items, so that what was sent before is the beginning of what is sent next and
-// providers find it in their caches.
+// A Dialog is everything a model is shown. It only ever grows at the end of Items, so that what was sent before is the
+// beginning of what is sent next and providers find it in their caches.
 type Dialog struct {
 	System string // instructions that stand before everything
 	Tools  []Tool // in this order, always the same ones
@@ -34,13 +33,13 @@ type Dialog struct {
 	Choice    Choice  // which tools may be called this time
 	Format    *Format // the shape of the answer; nil means prose
 	MaxOutput int64   // tokens; zero means the provider's own limit
-	// Temperature is how freely the model chooses, 0 to 2. Nil leaves it to
-	// the provider, and so do models that have none.
+	// Temperature is how freely the model chooses, 0 to 2. Nil leaves it to the provider, and so do models that have
+	// none.
 	Temperature *float64
 	CacheKey    string // tells dialogs with a common beginning; empty means none
 
-	// OnText is told the text as it arrives, piece by piece. Nil means
-	// nobody is waiting. It is never called after Next has returned.
+	// OnText is told the text as it arrives, piece by piece. Nil means nobody is waiting. It is never called after Next
+	// has returned.
 	OnText func(piece string)
 }
 
@@ -51,8 +50,7 @@ type Tool struct {
 	Schema json.RawMessage // of its arguments, an object
 }
 
-// Choice says which tools may be called in a turn. The zero value lets the
-// model choose.
+// Choice says which tools may be called in a turn. The zero value lets the model choose.
 type Choice struct {
 	None bool   // no tool may be called
 	Name string // this one must be called; empty means none must
@@ -81,8 +79,8 @@ type Item struct {
 	Text string `json:"text,omitempty"`
 
 	Calls []Call `json:"calls,omitempty"` // of the assistant
-	// Raw is what the provider wants to see again along with its turn, in
-	// its own spelling; Source says whose spelling that is. Others ignore it.
+	// Raw is what the provider wants to see again along with its turn, in its own spelling; Source says whose spelling
+	// that is. Others ignore it.
 	Raw    json.RawMessage `json:"raw,omitempty"`
 	Source string          `json:"source,omitempty"`
 
@@ -103,8 +101,8 @@ type Turn struct {
 	Calls []Call
 	Usage quota.Usage // tokens; without Calls, which the loop counts
 	Model string      // which one answered, as the provider names it
-	// Cut says why the model had to stop before it was done: "length" or
-	// "content_filter". Empty means that it was done.
+	// Cut says why the model had to stop before it was done: "length" or "content_filter". Empty means that it was
+	// done.
 	Cut string
 
 	Raw    json.RawMessage // see [Item]

@@ -18,8 +18,8 @@ const noteMark = "\n\n---\n"
 
 const filesHead = "Granted files:"
 
-// Annotate adds to a person's request what the model has to know about it: the
-// files it may read, and any further lines.
+// Annotate adds to a person's request what the model has to know about it: the files it may read, and any further
+// lines.
 func Annotate(request string, files []File, lines ...string) string {
 	if len(files) == 0 && len(lines) == 0 {
 		return request
@@ -39,8 +39,7 @@ func Annotate(request string, files []File, lines ...string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Plain takes apart what [Annotate] put together. A text without notes is all
-// request.
+// Plain takes apart what [Annotate] put together. A text without notes is all request.
 func Plain(text string) (request string, files []File) {
 	at := strings.LastIndex(text, noteMark)
 	if at < 0 {

@@ -11,17 +11,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Retry asks its model again when the provider was busy: after 429 and 5xx,
-// with growing pauses, but not once part of an answer was passed on.
+// A Retry asks its model again when the provider was busy: after 429 and 5xx, with growing pauses, but not once part of
+// an answer was passed on.
 type Retry struct {
 	Model Model
 	Tries int           // in all; zero means 4
 	Pause time.Duration // before the second try, doubled each time; zero means 1 s
-	Most  time.Duration // a provider that wants a longer wait is not asked again; zero means 2 minutes
+	Most  time.Duration // a longer Retry-After is not waited for; zero means 2 minutes
 
-	Notify func(Waiting)                              // is told of each pause; nil means nobody is
-	Sleep  func(context.Context, time.Duration) error // nil means really
-	Jitter func(time.Duration) time.Duration          // scatters a pause; nil means by chance
+	Notify func(Waiting)                              // is called before each pause; nil means nothing is called
+	Sleep  func(context.Context, time.Duration) error // nil means a timer
+	Jitter func(time.Duration) time.Duration          // randomizes a pause; nil means by up to 50 %
 }
 
 // Waiting is a pause before the next try.
@@ -60,10 +60,10 @@ func (r *Retry) Next(ctx context.Context, d *Dialog) (*Turn, error) {
 	}
 }
 
-// again tells whether to try once more, and after what pause.
+// again reports whether to try once more, and after what pause.
 func (r *Retry) again(err error, tried int) (time.Duration, bool) {
-	var refusal *Refusal
-	if !errors.As(err, &refusal) || !refusal.Retry {
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok || !refusal.Retry {
 		return 0, false
 	}
 	if refusal.After > 0 {
@@ -76,7 +76,7 @@ func (r *Retry) again(err error, tried int) (time.Duration, bool) {
 	return wait/2 + rand.N(wait), true
 }
 
-// tooLong tells how long the provider wants to be left alone.
+// tooLong is the error for a pause that is not waited for.
 func tooLong(err error, wait time.Duration) error {
 	return &fault.Error{Kind: fault.KindOf(err), Op: "wait for the provider",
 		Why: fmt.Sprintf("it asks for %v, which is not worth waiting for", wait.Round(time.Second)),
@@ -87,10 +87,8 @@ func (r *Retry) sleep(ctx context.Context, d time.Duration) error {
 	if r.Sleep != nil {
 		return r.Sleep(ctx, d)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -32,16 +32,14 @@ func (e *Executor) check(in Input) (program, error) {
 	return newProgram(pipeline), nil
 }
 
-// unread is the refusal of a command that would read nothing: the file beside it
-// only tells what it is about.
+// unread is the refusal of a command that would read nothing: the file beside it only tells what it is about.
 func unread(in Input) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command),
 		Why:  "the command names no file, so that " + brief(in.File) + " would not be read",
 		Hint: "name the file in the command, as in: cat " + quote(in.File)}
 }
 
-// admit checks one command of the pipeline and returns the words to run, and how
-// many files and addresses they name.
+// admit checks one command of the pipeline and returns the words to run, and how many files and addresses they name.
 func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 	r, ok := readerOf(words[0])
 	if !ok {
@@ -49,7 +47,7 @@ func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 		if near, ok := fault.Nearest(words[0], Names()); ok {
 			hint = "did you mean " + near + "? " + hint
 		}
-		return nil, 0, &refused{commandRule, "the command " + brief(words[0]) + " can not be used here", hint}
+		return nil, 0, &refused{commandRule, "the command " + brief(words[0]) + " cannot be used here", hint}
 	}
 	words = r.joined(words)
 	a, err := r.sortOut(words)
@@ -65,8 +63,7 @@ func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 	return words, sources, nil
 }
 
-// judge looks at what the operands are. Files that go by another name than the
-// granted one get that name.
+// judge looks at what the operands are. Files that go by another name than the granted one get that name.
 func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, err error) {
 	text, named := r.split(a)
 	switch words[0] {
@@ -94,8 +91,7 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 	return len(named), nil
 }
 
-// split tells the text among the operands, if there is one, from the values that
-// name files or addresses.
+// split tells the text among the operands, if there is one, from the values that name files or addresses.
 func (r reader) split(a *arguments) (text string, named []slot) {
 	operands := a.operands
 	switch first, _ := r.Operands.At(0); {

@@ -8,8 +8,7 @@ import (
 	"hako/run/fault"
 )
 
-// A slot is a value among the words of a command: a whole word, or one behind
-// the letters of an option.
+// A slot is a value among the words of a command: a whole word, or one behind the letters of an option.
 type slot struct {
 	at     int // index of the word
 	before string
@@ -56,8 +55,7 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 	return a, nil
 }
 
-// joined puts the values of some options into the same word, so that there is
-// only one way to read them.
+// joined puts the values of some options into the same word, so that there is only one way to read them.
 func (r reader) joined(words []string) []string {
 	if r.join == nil {
 		return words
@@ -77,8 +75,7 @@ func (r reader) joined(words []string) []string {
 	return out
 }
 
-// count tells how many texts or files there are so far; an option can stand
-// for the first.
+// count tells how many texts or files there are so far; an option can stand for the first.
 func (a *arguments) count() int {
 	if a.seen["f"] {
 		return len(a.operands) + 1
@@ -173,7 +170,7 @@ func (r reader) unlisted(command, option, name string) error {
 			hint = "did you mean " + near + "? " + hint
 		}
 	}
-	return &refused{optionRule, "the option " + option + " of " + command + " can not be used here: " + why, hint}
+	return &refused{optionRule, "the option " + option + " of " + command + " cannot be used here: " + why, hint}
 }
 
 // names lists the options as one types them, the short form where there is one.

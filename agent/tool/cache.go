@@ -15,11 +15,10 @@ const (
 	cacheOutputs = 4
 )
 
-// A Cache remembers answers to requests that carry an idempotency key, for as
-// long as the process lives. It forgets those that were not asked for longest
-// when it holds 128 answers or a megabyte of them. It also has the last four
-// outputs of more than a page, of a megabyte each at most. A nil Cache
-// remembers nothing. It is safe for concurrent use.
+// A Cache remembers answers to requests that carry an idempotency key, for as long as the process lives. It forgets
+// those that were not asked for longest when it holds 128 answers or a megabyte of them. It also has the last four
+// outputs of more than a page, of a megabyte each at most. A nil Cache remembers nothing. It is safe for concurrent
+// use.
 type Cache struct {
 	mu      sync.Mutex
 	lru     *simplelru.LRU[string, Output]
@@ -85,8 +84,8 @@ func (c *Cache) add(key string, o Output) {
 // weight is what an answer is taken to occupy, its key included.
 func weight(o Output) int { return len(o.StdoutText) + len(o.StderrText) + 256 }
 
-// Fingerprint names a set of grants: files, URL prefixes, whatever decides what
-// a command can see. Answers are only reused under the same one.
+// Fingerprint names a set of grants: files, URL prefixes, whatever decides what a command can see. Answers are only
+// reused under the same one.
 func Fingerprint(grants ...[]string) string {
 	h := sha256.New()
 	for _, list := range grants {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// charsetNote says that a page is Japanese in another charset than UTF-8, and
-// how to read it; it is empty for any other page. The page itself is not
-// converted: its bytes are what start and size count.
+// charsetNote says that a page is Japanese in another charset than UTF-8, and how to read it; it is empty for any other
+// page. The page itself is not converted: its bytes are what start and size count.
 func charsetNote(page []byte) string {
 	name := charset(page)
 	if name == "" {
@@ -20,9 +19,8 @@ func charsetNote(page []byte) string {
 	return fmt.Sprintf("[the output is not UTF-8 but seems to be %s; to read or search it, begin with: iconv -f %s -t UTF-8 FILE | …]\n", name, name)
 }
 
-// charset names the charset of a page that is not UTF-8; empty means unknown.
-// EUC-JP comes first: nearly all of it could be half-width katakana in
-// Shift_JIS, but hardly the other way round.
+// charset names the charset of a page that is not UTF-8; empty means unknown. EUC-JP comes first: nearly all of it
+// could be half-width katakana in Shift_JIS, but hardly the other way round.
 func charset(page []byte) string {
 	if utf8.Valid(page) {
 		return ""
@@ -38,8 +36,8 @@ func charset(page []byte) string {
 	return ""
 }
 
-// fits reports whether a page makes sense in a charset. Pages are cut without
-// regard to it, so that the first and the last character may be incomplete.
+// fits reports whether a page makes sense in a charset. Pages are cut without regard to it, so that the first and the
+// last character may be incomplete.
 func fits(e encoding.Encoding, page []byte) bool {
 	const longest = 3
 	for skip := 0; skip < longest && skip < len(page); skip++ {

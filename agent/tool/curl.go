@@ -25,8 +25,7 @@ const (
 	curlTooLarge   = 63
 )
 
-// Curl returns the command curl, which gets pages by way of f and can do
-// nothing else.
+// Curl returns the command curl, which gets pages by way of f and can do nothing else.
 func Curl(f *websearch.Fetcher) shell.Command {
 	return shell.Command{
 		Name: "curl", Spec: curlSpec(),
@@ -72,8 +71,7 @@ func fetchTo(ctx context.Context, c *shell.Call, f *websearch.Fetcher, address s
 	return err
 }
 
-// curlError prints what went wrong out there. A refusal or limit of ours is
-// passed on and ends the script.
+// curlError prints what went wrong out there. A refusal or limit of ours is passed on and ends the script.
 func curlError(c *shell.Call, err error) error {
 	status := curlStatus
 	switch fault.KindOf(err) {
@@ -92,9 +90,8 @@ func curlError(c *shell.Call, err error) error {
 	return shell.Status(status)
 }
 
-// Commands picks from all commands those that execute knows, holds them to files
-// that are text, and adds curl.
-// A runner for execute needs no others.
+// Commands picks from all commands those that execute knows, holds them to files that are text, and adds curl. A runner
+// for execute needs no others.
 func Commands(all shell.Set, f *websearch.Fetcher) shell.Set {
 	set := shell.Set{"curl": Curl(f)}
 	for _, name := range Names() {

@@ -1,10 +1,8 @@
-// Package tool holds the tools a model is given, each with the text it reads
-// beside it: what a call may say, what is refused and why, and how the answer
-// is spelled.
+// Package tool holds the tools a model is given, each with the text it reads beside it: what a call may say, what is
+// refused and why, and how the answer is spelled.
 //
-// A tool does nothing itself: it makes a [run.Request] and reads the result. The
-// one rule to keep: what is refused is refused before anything runs, and the
-// refusal says what to do instead.
+// A tool does nothing itself: it makes a [run.Request] and reads the result. The one rule to keep: what is refused is
+// refused before anything runs, and the refusal says what to do instead.
 package tool
 
 import (
@@ -28,52 +26,46 @@ const MaxPage = 4096
 //go:embed execute.md
 var executeText string
 
-// An Executor carries out execute: commands that only read, over the granted
-// files, one page of output at a time. It is safe for concurrent use if its
-// Runner is.
+// An Executor carries out execute: commands that only read, over the granted files, one page of output at a time. It is
+// safe for concurrent use if its Runner is.
 type Executor struct {
 	Runner run.Runner
 	Actor  string // who asks, for the record
 
 	Stdin io.Reader // what the first command reads if it names no file; nil means nothing
 
-	// Files are the names of the granted files, as they were given, and Dir
-	// is where relative ones start: the directory of the runner. Empty means
-	// /box. No other file can be named.
+	// Files are the names of the granted files, as they were given, and Dir is where relative ones start: the directory
+	// of the runner. Empty means /box. No other file can be named.
 	Files []string
 	Dir   string
-	// Real follows the links in an absolute path, so that a granted file may
-	// be named by any path that leads to it. Nil means that only the spelling
-	// counts.
+	// Real follows the links in an absolute path, so that a granted file may be named by any path that leads to it. Nil
+	// means that only the spelling counts.
 	Real func(path string) string
 
 	// Web says which addresses curl may ask. Nil means none.
 	Web *websearch.Fetcher
 
-	// Secrets are values that are removed from output and messages, along
-	// with whatever looks like a key or a password; nil means only the
-	// latter. Verbatim leaves everything in: only for people, who can read
-	// the files themselves, never for a model.
+	// Secrets are values that are removed from output and messages, along with whatever looks like a key or a password;
+	// nil means only the latter. Verbatim leaves everything in: only for people, who can read the files themselves,
+	// never for a model.
 	Secrets  *redact.Set
 	Verbatim bool
 
-	// Cache keeps answers for requests with an idempotency key; nil keeps
-	// none. Fingerprint, see [Fingerprint], stands for everything granted.
+	// Cache keeps answers for requests with an idempotency key; nil keeps none. Fingerprint, see [Fingerprint], stands
+	// for everything granted.
 	Cache       *Cache
 	Fingerprint string
-	// State tells in what state the granted files are, by their sizes and
-	// times for example: a text that changes when one of them does. With it
-	// and a Cache, further pages of an output come from memory. Nil means
-	// that the command runs again for each page.
+	// State tells in what state the granted files are, by their sizes and times for example: a text that changes when
+	// one of them does. With it and a Cache, further pages of an output come from memory. Nil means that the command
+	// runs again for each page.
 	State func() string
 
-	// Prepare is called before a command runs: the files may be about to show
-	// what nobody has seen yet. Nil means that nothing is to be done.
+	// Prepare is called before a command runs: the files may be about to show what nobody has seen yet. Nil means that
+	// nothing is to be done.
 	Prepare func()
 
-	// Refused is told what was refused before it came to the Runner, and
-	// Remembered what was answered from memory, for the record. Nil means
-	// nobody is interested.
+	// Refused is told what was refused before it came to the Runner, and Remembered what was answered from memory, for
+	// the record. Nil means nobody is interested.
 	Refused    func(actor, command string, why *fault.Error)
 	Remembered func(actor, command string)
 }
@@ -112,8 +104,8 @@ type executeInput struct {
 	Size        int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"`
 }
 
-// Tool makes the tool for a model. A command that ends with another status than
-// 0 is an answer; the error is what Output has as one.
+// Tool makes the tool for a model. A command that ends with another status than 0 is an answer; the error is what
+// Output has as one.
 func (e *Executor) Tool() Tool {
 	return New("execute", executeText, func(ctx context.Context, m executeInput) (string, error) {
 		in := Input{Command: m.Command, File: m.File, Idempotency: m.Idempotency, Start: m.Start}
@@ -129,8 +121,7 @@ func (e *Executor) Tool() Tool {
 	})
 }
 
-// Call carries out one call. It never panics and never returns without an
-// answer: a refusal is one.
+// Call carries out one call. It never panics and never returns without an answer: a refusal is one.
 func (e *Executor) Call(ctx context.Context, in Input) Output {
 	size, err := e.bounds(in)
 	if err != nil {
@@ -155,8 +146,7 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	return out
 }
 
-// recall answers from memory: a page that was asked for with the same key, or a
-// further page of an output that is kept.
+// recall answers from memory: a page that was asked for with the same key, or a further page of an output that is kept.
 func (e *Executor) recall(page, whole string, start, size int64) (out Output, ok bool) {
 	if out, ok = e.Cache.get(page); !ok && start > 0 {
 		var all *output
@@ -205,14 +195,14 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 // noteSpace is kept free in stderr_text for saying that it was cut.
 const noteSpace = 96
 
-// run runs a program that was checked and cuts the page out of its output. It
-// also returns the whole of it, if that is of use later.
+// run runs a program that was checked and cuts the page out of its output. It also returns the whole of it, if that is
+// of use later.
 func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Output, *output, error) {
 	if e.Prepare != nil {
 		e.Prepare()
 	}
-	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
-	stderr := newWindow(0, MaxPage-noteSpace)
+	stdout, stderr := newWindow(start, size), newWindow(0, MaxPage-noteSpace)
+	stdout.record = e.State != nil && e.Cache != nil
 	req := &run.Request{Actor: e.Actor, Script: prog.script, Program: prog.file, Stdin: e.Stdin, Stdout: stdout,
 		Stderr: stderr}
 	var clean [2]*redact.Writer
@@ -224,18 +214,18 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 	res, err := e.Runner.Run(ctx, req)
 	for _, w := range clean {
 		if w != nil {
-			_ = w.Close() // a window takes everything
+			_ = w.Close() // a window never fails
 			redacted += w.Places()
 		}
 	}
 	all := &output{stderr: noted(stderr), exit: res.Exit, redacted: redacted}
-	out := all.answer(stdout.window)
+	out := all.answer(stdout)
 	out.Effects = res.Effects
 	if err != nil {
 		out.OK, out.Error = false, asFault(prog.script, err)
 		out.ExitCode = max(res.Exit, 1)
 	}
-	if all.stdout = stdout.all; stdout.lost || !out.Truncated {
+	if all.stdout = stdout.whole; !stdout.record || !out.Truncated {
 		all = nil
 	}
 	return out, all, err
@@ -245,13 +235,12 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 func noted(w *window) string {
 	page, next, last := w.page()
 	if last {
-		return text(page)
+		return validText(page)
 	}
-	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", text(page), w.total-next)
+	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", validText(page), w.total-next)
 }
 
-// key names a page for the cache; it is empty for a request that is not to be
-// remembered.
+// key names a page for the cache; it is empty for a request that is not to be remembered.
 func (e *Executor) key(in Input, size int64) string {
 	if in.Idempotency == "" || e.Cache == nil {
 		return ""
@@ -286,13 +275,11 @@ func failure(in Input, err error) Output {
 }
 
 func asFault(command string, err error) *fault.Error {
-	var e *fault.Error
-	var r *refused
-	switch {
-	case errors.As(err, &r):
+	if r, ok := errors.AsType[*refused](err); ok {
 		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule,
 			Hint: r.hint}
-	case errors.As(err, &e):
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
 	return &fault.Error{Kind: fault.KindOf(err), Op: "execute", Subject: brief(command), Err: err}

@@ -12,8 +12,8 @@ import (
 //go:embed list_allowed_files.md
 var listFilesText string
 
-// ListFiles returns the tool that tells a model which files it may name. It
-// asks files at each call, since sizes change.
+// ListFiles returns the tool that tells a model which files it may name. It asks files at each call, since sizes
+// change.
 func ListFiles(files func() []llm.File) Tool {
 	t := New("list_allowed_files", listFilesText, func(context.Context, struct{}) (string, error) {
 		var list struct {

@@ -2,11 +2,7 @@ package tool
 
 import "hako/internal/redact"
 
-// maxOutput is the size of the largest output that is kept whole.
-const maxOutput = 1 << 20
-
-// An output is what a command left behind, kept so that its further pages do
-// not mean running it again.
+// An output is the whole output of a command, kept so that further pages need no second run.
 type output struct {
 	stdout []byte
 	stderr string
@@ -15,18 +11,18 @@ type output struct {
 	redacted int // places
 }
 
-// page answers with one page.
+// page returns one page.
 func (o *output) page(start, size int64) Output {
 	w := newWindow(start, size)
-	_, _ = w.Write(o.stdout) // a window takes everything
+	_, _ = w.Write(o.stdout) // never fails
 	return o.answer(w)
 }
 
-// answer spells the page that w has of the output.
+// answer returns the page that w has of the output.
 func (o *output) answer(w *window) Output {
 	page, next, last := w.page()
 	out := Output{
-		OK: o.exit == 0, StdoutText: text(page), StderrText: o.stderr, ExitCode: o.exit,
+		OK: o.exit == 0, StdoutText: validText(page), StderrText: o.stderr, ExitCode: o.exit,
 		TotalBytes: w.total, Truncated: !last, Redacted: o.redacted, Note: redact.ModelNote(o.redacted),
 	}
 	if !last {
@@ -36,34 +32,4 @@ func (o *output) answer(w *window) Output {
 		out.StderrText += note
 	}
 	return out
-}
-
-// A tape is a window that also keeps the whole stream, as long as it is not
-// too large.
-type tape struct {
-	*window
-	all  []byte
-	lost bool // nothing is kept
-}
-
-// Write implements [io.Writer].
-func (t *tape) Write(p []byte) (int, error) {
-	record(t, p)
-	return t.window.Write(p)
-}
-
-// WriteString implements [io.StringWriter].
-func (t *tape) WriteString(s string) (int, error) {
-	record(t, s)
-	return t.window.WriteString(s)
-}
-
-func record[T string | []byte](t *tape, p T) {
-	switch {
-	case t.lost:
-	case len(t.all)+len(p) > maxOutput:
-		t.all, t.lost = nil, true
-	default:
-		t.all = append(t.all, p...)
-	}
 }

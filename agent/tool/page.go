@@ -5,13 +5,19 @@ import "unicode/utf8"
 // reach is how far a UTF-8 character can extend beyond its first byte.
 const reach = utf8.UTFMax - 1
 
-// A window looks at a stream and keeps only the page that was asked for, with
-// what is needed at both ends to find the borders of characters.
+// maxOutput is the size of the largest output that is kept whole.
+const maxOutput = 1 << 20
+
+// A window is a writer that keeps only the page that was asked for, with what is needed at both ends to find the
+// borders of characters, and optionally the whole stream up to maxOutput.
 type window struct {
 	start, size int64
 	from        int64  // position of kept[0]
 	kept        []byte // at most size plus three times reach
 	total       int64
+
+	record bool // keep the whole stream; unset once it is too large
+	whole  []byte
 }
 
 // newWindow returns a window on size bytes from start.
@@ -20,13 +26,15 @@ func newWindow(start, size int64) *window {
 	return &window{start: start, size: size, from: max(0, start-reach)}
 }
 
-// Write implements [io.Writer].
-func (w *window) Write(p []byte) (int, error) { return look(w, p), nil }
-
-// WriteString implements [io.StringWriter].
-func (w *window) WriteString(s string) (int, error) { return look(w, s), nil }
-
-func look[T string | []byte](w *window, p T) int {
+// Write implements [io.Writer]. It never fails.
+func (w *window) Write(p []byte) (int, error) {
+	switch {
+	case !w.record:
+	case len(w.whole)+len(p) > maxOutput:
+		w.record, w.whole = false, nil
+	default:
+		w.whole = append(w.whole, p...)
+	}
 	at := w.total // position of p[0]
 	w.total += int64(len(p))
 	next := w.from + int64(len(w.kept))
@@ -34,12 +42,11 @@ func look[T string | []byte](w *window, p T) int {
 	if next < end && next < w.total {
 		w.kept = append(w.kept, p[max(0, next-at):end-at]...)
 	}
-	return len(p)
+	return len(p), nil
 }
 
-// page returns the page and where the next one starts; last means that there
-// is none. The page begins and ends at borders of characters, holds at most
-// size bytes, and at least one character if there is any.
+// page returns the page and where the next one starts; last means that there is none. The page begins and ends at
+// borders of characters, holds at most size bytes, and at least one character if there is any.
 func (w *window) page() (page []byte, next int64, last bool) {
 	begin := w.start
 	for begin < w.total && w.inside(begin) {
@@ -60,9 +67,8 @@ func (w *window) page() (page []byte, next int64, last bool) {
 	return w.kept[begin-w.from : end-w.from], end, end == w.total
 }
 
-// inside reports whether pos is in the middle of a character. A valid sequence
-// can only begin with a byte that continues no other, so looking back a few
-// bytes decides it; a byte that is in no valid sequence stands alone.
+// inside reports whether pos is in the middle of a character. A valid sequence can only begin with a byte that
+// continues no other, so looking back a few bytes decides it; a byte that is in no valid sequence stands alone.
 func (w *window) inside(pos int64) bool {
 	for back := int64(1); back <= reach && pos-back >= w.from; back++ {
 		if _, n := utf8.DecodeRune(w.kept[pos-back-w.from:]); int64(n) > back {
@@ -72,9 +78,8 @@ func (w *window) inside(pos int64) bool {
 	return false
 }
 
-// text makes valid UTF-8 of b: each byte that is part of no character becomes
-// a replacement character.
-func text(b []byte) string {
+// validText makes valid UTF-8 of b: each byte that is part of no character becomes a replacement character.
+func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}

@@ -83,7 +83,7 @@ func TestPageBeyondTheEnd(t *testing.T) {
 }
 
 func TestTextShowsEachStrayByte(t *testing.T) {
-	if got := text([]byte("a\xff\xfeé")); got != "a\ufffd\ufffdé" {
+	if got := validText([]byte("a\xff\xfeé")); got != "a\ufffd\ufffdé" {
 		t.Errorf("%q", got)
 	}
 }
@@ -106,9 +106,9 @@ func FuzzPage(f *testing.F) {
 			if int64(len(p)) > max(n, utf8.UTFMax) {
 				t.Fatalf("a page of %d bytes for %d", len(p), n)
 			}
-			all.WriteString(text(p))
+			all.WriteString(validText(p))
 		}
-		if all.String() != text(data) {
+		if all.String() != validText(data) {
 			t.Fatalf("texts of pages make %q of %q", all.String(), data)
 		}
 	})

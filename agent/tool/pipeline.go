@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"hako/internal/text"
 	"hako/policy"
 	"hako/run/fault"
 )
@@ -28,8 +29,8 @@ type refused struct{ rule, why, hint string }
 
 func (r *refused) Error() string { return r.why }
 
-// parse reads a command as simple commands joined by |, each as plain words.
-// Whatever else the shell's language has is refused here.
+// parse reads a command as simple commands joined by |, each as plain words. Whatever else the shell's language has is
+// refused here.
 func parse(command string) ([][]string, error) {
 	switch {
 	case len(command) > maxCommand:
@@ -55,7 +56,7 @@ func parse(command string) ([][]string, error) {
 
 // invalid keeps the parser's reason and adds what would be right.
 func invalid(command string, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command can not be read",
+	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command cannot be read",
 		Err: err, Hint: allowed()}
 	var cause *fault.Error
 	if errors.As(err, &cause) {
@@ -65,17 +66,17 @@ func invalid(command string, err error) error {
 }
 
 func only(what string) error {
-	return &refused{syntaxRule, what + " can not be used here", allowed()}
+	return &refused{syntaxRule, what + " cannot be used here", allowed()}
 }
 
 // stages adds the commands of a pipeline to list.
 func stages(list [][]string, st *syntax.Stmt) ([][]string, error) {
 	switch {
 	case len(st.Redirs) > 0:
-		return nil, &refused{syntaxRule, "redirections can not be used here",
+		return nil, &refused{syntaxRule, "redirections cannot be used here",
 			"the output comes back by itself, standard error too; read files by naming them. A literal > or < must be quoted"}
 	case st.Background || st.Coprocess || st.Disown:
-		return nil, &refused{syntaxRule, "background commands (&) can not be used here",
+		return nil, &refused{syntaxRule, "background commands (&) cannot be used here",
 			"run one command at a time. A literal & must be quoted"}
 	case st.Negated:
 		return nil, only("negation (!)")
@@ -162,7 +163,7 @@ func addPart(b *strings.Builder, part syntax.WordPart, first bool) error {
 		}
 		return addQuoted(b, x.Parts)
 	}
-	return &refused{syntaxRule, substitution(part) + " can not be used here",
+	return &refused{syntaxRule, substitution(part) + " cannot be used here",
 		"write the words out. A literal $ or ` must stand in single quotes"}
 }
 
@@ -260,10 +261,4 @@ func special(r rune) bool {
 }
 
 // brief shows enough of a command to know which one is meant.
-func brief(s string) string {
-	const most = 300
-	if len(s) <= most {
-		return text([]byte(s))
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func brief(s string) string { return text.Shorten(text.Valid(s), 300) }

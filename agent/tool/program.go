@@ -6,16 +6,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A program is a pipeline that was checked: the text for the record, and the tree
-// that is judged and run. Nobody parses the text again, so there is no second
-// opinion about what was checked.
+// A program is a pipeline that was checked: the text for the record, and the tree that is judged and run. Nobody parses
+// the text again, so there is no second opinion about what was checked.
 type program struct {
 	script string
 	file   *syntax.File
 }
 
-// newProgram writes a pipeline so that the shell reads exactly these words, and
-// makes the tree that its parser would.
+// newProgram writes a pipeline so that the shell reads exactly these words, and makes the tree that its parser would.
 func newProgram(pipeline [][]string) program {
 	var w programWriter
 	w.line = 1

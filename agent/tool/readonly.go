@@ -8,9 +8,8 @@ import (
 	"hako/shell/spec"
 )
 
-// A reader is a command that only reads, with the options that keep it so. Its
-// spec says which these are: an option that is not listed there, that writes a
-// file or that is marked as refused can not be given.
+// A reader is a command that only reads, with the options that keep it so. Its spec says which these are: an option
+// that is not listed there, that writes a file or that is marked as refused cannot be given.
 type reader struct {
 	*spec.Spec
 	join     []string // options whose value is joined to them, for the command takes it only so
@@ -39,8 +38,7 @@ func (r reader) textsOnly() bool {
 	return !slices.ContainsFunc(r.Operands.Kinds, func(k spec.Kind) bool { return k != spec.KindText })
 }
 
-// mostFiles is how many operands there may be: those before one that would be
-// written. 0 means any number.
+// mostFiles is how many operands there may be: those before one that would be written. 0 means any number.
 func (r reader) mostFiles() int {
 	if r.Operands.Repeated || r.textsOnly() {
 		return 0

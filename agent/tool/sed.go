@@ -2,9 +2,8 @@ package tool
 
 import "strings"
 
-// sedReads refuses a script of sed that could write a file, read another, or
-// run a program. What it does not understand it refuses too. The command is run
-// with --sandbox besides, so that sed's own parser has the last word.
+// sedReads refuses a script of sed that could write a file, read another, or run a program. What it does not understand
+// it refuses too. The command is run with --sandbox besides, so that sed's own parser has the last word.
 func sedReads(script string) error {
 	r := &sedText{rest: script}
 	for {
@@ -63,7 +62,7 @@ func (r *sedText) command() error {
 func sedRefused(command string) error {
 	what := map[string]string{"w": "writes a file", "W": "writes a file", "r": "reads a file", "R": "reads a file",
 		"e": "runs a program"}[command]
-	return &refused{sedRule, "the sed command " + command + " can not be used here: it " + what,
+	return &refused{sedRule, "the sed command " + command + " cannot be used here: it " + what,
 		"use sed to select and change lines: p, d, q, =, s/…/…/, y/…/…/"}
 }
 
@@ -84,9 +83,8 @@ func (r *sedText) addresses() {
 	r.lost = true
 }
 
-// delimited skips a delimiter and n parts that end with it; the first may be a
-// pattern, in whose brackets the delimiter is a character like any other. A
-// delimiter there is read differently by different seds, so it is not accepted.
+// delimited skips a delimiter and n parts that end with it; the first may be a pattern, in whose brackets the delimiter
+// is a character like any other. A delimiter there is read differently by different seds, so it is not accepted.
 func (r *sedText) delimited(n int, pattern bool) {
 	if r.lost || r.rest == "" || strings.IndexByte("\n\\", r.rest[0]) >= 0 || r.rest[0] >= 0x80 {
 		r.lost = true
@@ -109,8 +107,7 @@ func (r *sedText) delimited(n int, pattern bool) {
 	}
 }
 
-// bracket returns the length of the bracket expression s begins with, 1 if it
-// has no end.
+// bracket returns the length of the bracket expression s begins with, 1 if it has no end.
 func (r *sedText) bracket(s string, delim byte) int {
 	i := 1
 	for _, c := range []byte("^]") { // at the start they are characters

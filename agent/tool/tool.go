@@ -19,21 +19,19 @@ import (
 
 // A Tool is a function that a model may call.
 //
-// Call gets the arguments as the model wrote them and returns what the model
-// is to read. An error says that the call came to nothing; without a text, its
-// words are what the model reads. Call is safe for concurrent use.
+// Call gets the arguments as the model wrote them and returns what the model is to read. An error says that the call
+// came to nothing; without a text, its words are what the model reads. Call is safe for concurrent use.
 type Tool struct {
 	llm.Tool
 	Call func(ctx context.Context, arguments string) (text string, err error)
 
-	// Stateful means that the same call can come to something else another
-	// time, as reading on does. Repeating it is then nothing to wonder about.
+	// Stateful means that the same call can come to something else another time, as reading on does. Repeating it is
+	// then nothing to wonder about.
 	Stateful bool
 }
 
-// New makes a tool of a function. The schema comes from the fields of In: their
-// json names, and their jsonschema tags as descriptions; omitempty makes one
-// optional. An argument that In does not have is refused.
+// New makes a tool of a function. The schema comes from the fields of In: their json names, and their jsonschema tags
+// as descriptions; omitempty makes one optional. An argument that In does not have is refused.
 func New[In any](name, text string, call func(context.Context, In) (string, error)) Tool {
 	schema, raw := schemaOf[In](name)
 	return Tool{
@@ -48,8 +46,7 @@ func New[In any](name, text string, call func(context.Context, In) (string, erro
 	}
 }
 
-// schemaOf derives the schema of a tool's arguments. A mistake in the type is a
-// mistake of the program.
+// schemaOf derives the schema of a tool's arguments. A mistake in the type is a mistake of the program.
 func schemaOf[In any](name string) (*jsonschema.Schema, json.RawMessage) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {

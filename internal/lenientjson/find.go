@@ -7,21 +7,18 @@ import (
 	"hako/run/fault"
 )
 
-// mostWork is how many bytes a [Listener] reads in search of an object: it
-// begins anew with every piece.
+// mostWork is how many bytes a [Listener] reads in search of an object: it begins anew with every piece.
 const mostWork = 4 * Largest
 
-// Find returns the first object in a text that has one of the members. Thoughts
-// before the answer are not looked at. Where it cannot be told which of two
-// objects is the answer there is an error: one of them may be a quotation.
+// Find returns the first object in a text that has one of the members. Thoughts before the answer are not looked at.
+// Where it cannot be told which of two objects is the answer there is an error: one of them may be a quotation.
 func Find(text string, members ...string) (Value, error) {
 	return FindAmong(text, members, members...)
 }
 
-// FindAmong is [Find] for an object that can have members of more names than it
-// is known by. Where one of the names follows a quote and a colon follows it, the
-// text before was never closed. It ends there, as cut off, and so does the object:
-// what follows may be a quotation.
+// FindAmong is [Find] for an object that can have members of more names than it is known by. Where one of the names
+// follows a quote and a colon follows it, the text before was never closed. It ends there, as cut off, and so does the
+// object: what follows may be a quotation.
 func FindAmong(text string, names []string, members ...string) (Value, error) {
 	if len(text) > Largest {
 		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
@@ -92,8 +89,7 @@ func (v *Value) find(members []string) *Value {
 	return nil
 }
 
-// A search goes through running text from one object to the next. It never
-// looks inside one for another.
+// A search goes through running text from one object to the next. It never looks inside one for another.
 type search struct {
 	text    string
 	names   []string // of the answer, see [FindAmong]

@@ -1,13 +1,10 @@
-// Package lenientjson reads JSON the way language models write it: in fences, after
-// thoughts, with trailing or missing commas, single or typographic quotes,
-// comments, bare words, quotes nobody escaped, and without an end.
+// Package lenientjson reads JSON the way language models write it: in fences, after thoughts, with trailing or missing
+// commas, single or typographic quotes, comments, bare words, quotes nobody escaped, and without an end.
 //
-// Inside are a reader of one object, a search for it in running text, and a
-// listener that passes one member on while it still arrives. What the members
-// mean is the caller's business. The one rule to keep: what is proper JSON is
-// read exactly as encoding/json reads it; what stands in a text of an object is
-// never taken for another object, because it may be quoted from anywhere; and
-// what was cut off says so, because half a command is another command.
+// Inside are a reader of one object, a search for it in running text, and a listener that passes one member on while it
+// still arrives. What the members mean is the caller's business. The one rule to keep: what is proper JSON is read
+// exactly as encoding/json reads it; what stands in a text of an object is never taken for another object, because it
+// may be quoted from anywhere; and what was cut off says so, because half a command is another command.
 package lenientjson
 
 import (
@@ -61,8 +58,7 @@ func (v *Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// A reader reads one value from where it stands. It always moves on, so it takes
-// no longer than the text is long.
+// A reader reads one value from where it stands. It always moves on, so it takes no longer than the text is long.
 type reader struct {
 	text    string
 	at      int
@@ -70,15 +66,14 @@ type reader struct {
 	objects int // that are open
 	lists   int
 	names   []string // of the answer, see [FindAmong]
-	// member is where the text of the wanted member of the outermost object
-	// begins, for those who listen; zero means that it was not met.
+	// member is where the text of the wanted member of the outermost object begins, for those who listen; zero means
+	// that it was not met.
 	wanted string
 	member int
 	closer rune
 }
 
-// peek returns the next character, or zero at the end, with the punctuation of
-// wide letters made narrow.
+// peek returns the next character, or zero at the end, with the punctuation of wide letters made narrow.
 func (r *reader) peek() (rune, int) {
 	if r.at >= len(r.text) {
 		return 0, 0
@@ -128,8 +123,7 @@ func (r *reader) upTo(end string) {
 	}
 }
 
-// value reads whatever comes next. It answers false when there is nothing, or
-// it is nested too deep.
+// value reads whatever comes next. It answers false when there is nothing, or it is nested too deep.
 func (r *reader) value() (Value, bool) {
 	r.skip()
 	c, n := r.peek()
@@ -172,8 +166,7 @@ func (r *reader) list(open int) (v Value) {
 	return v
 }
 
-// within reads one element after the other up to the closing bracket, and tells
-// whether it came that far.
+// within reads one element after the other up to the closing bracket, and tells whether it came that far.
 func (r *reader) within(open int, closing rune, element func() bool) (whole bool) {
 	own, around, stray := &r.objects, &r.lists, ']'
 	if closing == ']' {

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A MemberStream passes the text of one member of the answer on while the answer
-// still arrives. It passes on nothing but that: neither JSON, nor members of the
-// same name further inside, nor prose.
+// A MemberStream passes the text of one member of the answer on while the answer still arrives. It passes on nothing
+// but that: neither JSON, nor members of the same name further inside, nor prose.
 type MemberStream struct {
 	Member  string   // whose text is passed on; empty means "text"
 	Members []string // by which the answer is known, see [Find]; nil means Member alone
@@ -42,8 +41,8 @@ func (l *MemberStream) Hear(piece string) string {
 	return fresh
 }
 
-// whole is a text without the character at its end that is still to come in
-// part: what a quote means is decided by the one behind it.
+// whole is a text without the character at its end that is still to come in part: what a quote means is decided by the
+// one behind it.
 func whole(text string) string {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		last := text[len(text)-n:]
@@ -57,8 +56,7 @@ func whole(text string) string {
 	return text
 }
 
-// begins looks for the beginning of the text, if the name of the member came
-// just now or shortly before.
+// begins looks for the beginning of the text, if the name of the member came just now or shortly before.
 func (l *MemberStream) begins(before int) bool {
 	name, heard := l.member(), whole(l.heard.String())
 	from := max(0, min(before, len(heard))-len(name))
@@ -96,9 +94,8 @@ func (l *MemberStream) names() []string {
 	return l.Names
 }
 
-// locate finds where the text of a member begins in an answer that is not
-// complete. As long as an object is open that may still become the answer, what
-// is inside of it is not looked at.
+// locate finds where the text of a member begins in an answer that is not complete. As long as an object is open that
+// may still become the answer, what is inside of it is not looked at.
 func (l *MemberStream) locate(heard, member string) (begin int, open rune, ok bool) {
 	members := l.members()
 	l.work += len(heard)

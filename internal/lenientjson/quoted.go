@@ -46,8 +46,8 @@ func (r *reader) quoted(where place) (string, bool) {
 	return d.out.String(), d.done && !d.broke
 }
 
-// A decoder reads what stands in quotes. With last unset more may follow, and
-// what cannot be told yet is left for later.
+// A decoder reads what stands in quotes. With last unset more may follow, and what cannot be told yet is left for
+// later.
 type decoder struct {
 	text  string // ends with a whole character, unless last is set
 	at    int
@@ -108,8 +108,8 @@ func (d *decoder) quote(c rune, n int) {
 	d.at += n
 }
 
-// ends tells by what follows a quote whether it is the closing one: in JSON a
-// comma, a bracket or the end must come next.
+// ends tells by what follows a quote whether it is the closing one: in JSON a comma, a bracket or the end must come
+// next.
 func (d *decoder) ends(from int) (ends, known bool) {
 	r := reader{text: d.text, at: from}
 	newline := r.pass()
@@ -162,8 +162,7 @@ func (r *reader) goesOn() (yes, known bool) {
 // longestName is how far is looked for the end of a name.
 const longestName = 32
 
-// isName tells whether a name in quotes and a colon come next: then the comma
-// before it is missing.
+// isName tells whether a name in quotes and a colon come next: then the comma before it is missing.
 func (r *reader) isName() (yes, known bool) {
 	open, n := r.peek()
 	r.at += n
@@ -185,12 +184,12 @@ func (r *reader) isName() (yes, known bool) {
 	return false, true
 }
 
-// mostBlanks is how many bytes of blanks are waited for the end of: after a quote
-// and so much of nothing the text is over.
+// mostBlanks is how many bytes of blanks are waited for the end of: after a quote and so much of nothing the text is
+// over.
 const mostBlanks = 32
 
-// comesTo tells whether one of the names and a colon come next, with whatever is
-// left of its quotes: then the text before it was never closed.
+// comesTo tells whether one of the names and a colon come next, with whatever is left of its quotes: then the text
+// before it was never closed.
 func (r *reader) comesTo(names []string) (yes, known bool) {
 	r.pass()
 	from := r.at
@@ -225,8 +224,8 @@ func (r *reader) comesTo(names []string) (yes, known bool) {
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
 	'\'': '\''}
 
-// escape reads what a backslash begins. One that JSON does not know is kept as it
-// stands: models forget to double those of regular expressions.
+// escape reads what a backslash begins. One that JSON does not know is kept as it stands: models forget to double those
+// of regular expressions.
 func (d *decoder) escape() {
 	rest := d.text[d.at+1:]
 	switch {

@@ -69,8 +69,8 @@ func (w *Writer) drawRule(s string, n int) {
 	w.flow.verbatim([]byte(strings.Repeat(s, n)), style{attr: dim})
 }
 
-// begin ends what the line does not continue and opens its containers. A block
-// that is apart has an empty line before it even if the source has none.
+// begin ends what the line does not continue and opens its containers. A block that is apart has an empty line before
+// it even if the source has none.
 func (w *Writer) begin(l *line, apart bool) {
 	w.closeLeaf()
 	last := container{}

@@ -109,8 +109,8 @@ func (w *Writer) goesOn(c *cursor, ct *container) bool {
 	return n >= ct.mark+2 && nests(c, n)
 }
 
-// nests reports whether a list item follows n columns on, and moves there: many
-// indent an inner list by two, even below "1. ", which asks for three.
+// nests reports whether a list item follows n columns on, and moves there: many indent an inner list by two, even below
+// "1. ", which asks for three.
 func nests(c *cursor, n int) bool {
 	ahead := *c
 	ahead.skip(n)

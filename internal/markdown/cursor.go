@@ -1,7 +1,7 @@
 package markdown
 
-// A cursor reads the beginning of a line. It notes when it was asked for a byte
-// that has not arrived: whatever was decided then must be decided again.
+// A cursor reads the beginning of a line. It notes when it was asked for a byte that has not arrived: whatever was
+// decided then must be decided again.
 type cursor struct {
 	d     []byte
 	end   bool // nothing follows d
@@ -113,8 +113,8 @@ func (c *cursor) rule() bool {
 	return false
 }
 
-// marker reads the mark of a list item. It returns its length, zero if there is
-// none, and for an ordered list the number.
+// marker reads the mark of a list item. It returns its length, zero if there is none, and for an ordered list the
+// number.
 func (c *cursor) marker() (kind byte, length, number int) {
 	for k := 0; k < 9; k++ {
 		b := c.peek(k)

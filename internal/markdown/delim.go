@@ -49,15 +49,13 @@ func (in *inline) hold(n node, s []byte) {
 	in.relax()
 }
 
-// relax lets go of what has waited too long: the first marker that nobody closed
-// is text.
+// relax lets go of what has waited too long: the first marker that nobody closed is text.
 func (in *inline) relax() {
 	for len(in.held)+len(in.nodes) > most && in.giveUp() {
 	}
 }
 
-// giveUp takes the first waiting marker for text and shows what that frees. It
-// returns false when nothing is held.
+// giveUp takes the first waiting marker for text and shows what that frees. It returns false when nothing is held.
 func (in *inline) giveUp() bool {
 	for i := range in.nodes {
 		if n := &in.nodes[i]; n.waits() {
@@ -135,9 +133,8 @@ func (in *inline) delimiter(d []byte, end bool) int {
 	return n
 }
 
-// flanks says whether a run of n times c between prev and next may open or close
-// emphasis. The rules are those of CommonMark, but more lenient where scripts
-// without blanks meet punctuation (**「箱」**です), and stricter where a formula
+// flanks says whether a run of n times c between prev and next may open or close emphasis. The rules are those of
+// CommonMark, but more lenient where scripts without blanks meet punctuation (**「箱」**です), and stricter where a formula
 // or a name is likelier than emphasis (2*3, a*b).
 func flanks(c byte, n int, prev, next rune) (open, close bool) {
 	before, after := class(prev), class(next)
@@ -191,8 +188,7 @@ func (in *inline) resolve(i int) {
 	}
 }
 
-// opener finds what the delimiter i closes. A bracket that may still become a
-// link is a wall.
+// opener finds what the delimiter i closes. A bracket that may still become a link is a wall.
 func (in *inline) opener(i int) int {
 	c := &in.nodes[i]
 	for k := i - 1; k >= 0; k-- {

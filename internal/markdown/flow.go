@@ -10,8 +10,8 @@ type margin struct {
 	used        bool // the first line is out
 }
 
-// A flow lays words into lines. A word that begins a line goes out as it comes;
-// any other waits for its end, because only then it is known to fit.
+// A flow lays words into lines. A word that begins a line goes out as it comes; any other waits for its end, because
+// only then it is known to fit.
 type flow struct {
 	out     *term
 	limit   int  // columns of a line; zero means that lines never end by themselves
@@ -214,8 +214,7 @@ func (f *flow) emitSplit(s []byte, st style) {
 	}
 }
 
-// emit writes s, w columns wide, and begins a new line where it does not fit.
-// Where w is more than two, s is ASCII.
+// emit writes s, w columns wide, and begins a new line where it does not fit. Where w is more than two, s is ASCII.
 func (f *flow) emit(s []byte, w int, st style) {
 	if f.limit == 0 || f.col+w <= f.edge || st.attr&keep != 0 && !f.strict {
 		f.put(s, st)

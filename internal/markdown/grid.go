@@ -48,8 +48,8 @@ func (g *grid) add(texts []string) {
 	g.rows = append(g.rows, row)
 }
 
-// fit narrows the columns, the widest first, until all fit into room. A limit of
-// zero means that there is room for anything.
+// fit narrows the columns, the widest first, until all fit into room. A limit of zero means that there is room for
+// anything.
 func (g *grid) fit(limit, room int) {
 	n := len(g.widths)
 	if n == 0 || limit == 0 {

@@ -6,12 +6,11 @@ import (
 	"hako/internal/text"
 )
 
-// An inline reads the text of one paragraph, heading or cell. What has only one
-// meaning goes to the flow at once; what follows an opening marker is held as
-// nodes until the marker is closed or found to be plain text.
+// An inline reads the text of one paragraph, heading or cell. What has only one meaning goes to the flow at once; what
+// follows an opening marker is held as nodes until the marker is closed or found to be plain text.
 //
-// step looks at nothing beyond the bytes it was given without saying that it
-// needs more: that is why the pieces in which text arrives change nothing.
+// step looks at nothing beyond the bytes it was given without saying that it needs more: that is why the pieces in
+// which text arrives change nothing.
 type inline struct {
 	flow    *flow
 	base    attr
@@ -23,9 +22,8 @@ type inline struct {
 	heading bool
 }
 
-// most is how much text an opening marker may hold back, and how far apart the
-// two ends of a code span may be. A person should not wait for longer; what is
-// longer appears as it was written.
+// most is how much text an opening marker may hold back, and how far apart the two ends of a code span may be. A person
+// should not wait for longer; what is longer appears as it was written.
 const most = 512
 
 func (in *inline) reset(base attr, heading bool) {
@@ -53,8 +51,7 @@ func (in *inline) finish() {
 	in.flow.endUnit()
 }
 
-// run understands as much of d as it can and returns how much that was. At the
-// end of the text it is all.
+// run understands as much of d as it can and returns how much that was. At the end of the text it is all.
 func (in *inline) run(d []byte, end bool) int {
 	i := 0
 	for i < len(d) {
@@ -110,8 +107,8 @@ func (in *inline) step(d []byte, end bool) int {
 	return in.bracket(d, end)
 }
 
-// plain returns how much of d cannot mean anything but itself. The h of a word
-// may begin an address, the one inside cannot.
+// plain returns how much of d cannot mean anything but itself. The h of a word may begin an address, the one inside
+// cannot.
 func plain(d []byte) int {
 	n := 0
 	for n < len(d) && (!special[d[n]] || d[n] == 'h' && n > 0 && isAlnum(rune(d[n-1]))) {

@@ -87,8 +87,8 @@ func (in *inline) flatten(o int) {
 	}
 }
 
-// tail adds the address where the reader needs it: without hyperlinks always,
-// with them only if the text pretends to be another address.
+// tail adds the address where the reader needs it: without hyperlinks always, with them only if the text pretends to be
+// another address.
 func (in *inline) tail(shown, url string, to target) {
 	switch {
 	case strings.TrimSpace(shown) == "":
@@ -107,8 +107,8 @@ func (in *inline) add(s string, a attr, url target) {
 	in.nodes = append(in.nodes, node{kind: textNode, from: len(in.held) - len(s), to: len(in.held), attr: a, url: url})
 }
 
-// pretends reports whether shown looks like an address, and not like url: as the
-// text of a hyperlink it would hide where the link leads.
+// pretends reports whether shown looks like an address, and not like url: as the text of a hyperlink it would hide
+// where the link leads.
 func pretends(shown, url string) bool {
 	shown = strings.ToLower(strings.TrimSpace(shown))
 	if !likeAddress(shown) {
@@ -136,8 +136,8 @@ func withoutScheme(url string) string {
 	return url
 }
 
-// destination reads (address "title") at the beginning of d. It returns how long
-// it is, zero if more is needed, and -1 if there is none.
+// destination reads (address "title") at the beginning of d. It returns how long it is, zero if more is needed, and -1
+// if there is none.
 func destination(d []byte, end bool) (string, int) {
 	whole := len(d) >= longestURL || end
 	if len(d) > longestURL {
@@ -300,8 +300,8 @@ func (in *inline) bare(d []byte, end bool) int {
 	return in.bareEnd(d, n, end)
 }
 
-// bareEnd reads the address at d on from n. Punctuation behind it belongs to the
-// sentence, and so does what is not ASCII: in Japanese no blank divides them.
+// bareEnd reads the address at d on from n. Punctuation behind it belongs to the sentence, and so does what is not
+// ASCII: in Japanese no blank divides them.
 func (in *inline) bareEnd(d []byte, n int, end bool) int {
 	scheme := n
 	for n < len(d) && n < longestURL && d[n] > ' ' && d[n] < 0x7f && strings.IndexByte("<>[]`|\"\\", d[n]) < 0 {

@@ -1,15 +1,12 @@
-// Package markdown shows a model's answer on a terminal while it is being
-// written. Inside is a reader of markdown that works on pieces cut anywhere: it
-// holds back only what can still mean two things (a marker, the beginning of a
-// line that may be a list, a table until its end), lays words into lines by the
-// columns they take, and writes text, SGR sequences and OSC 8 hyperlinks.
-// Deliberately not inside: a document tree, reference links and footnotes (their
-// definitions come too late), HTML (shown as text), highlighting of code, and
-// anything about the terminal itself; who calls knows its width and colours.
+// Package markdown shows a model's answer on a terminal while it is being written. Inside is a reader of markdown that
+// works on pieces cut anywhere: it holds back only what can still mean two things (a marker, the beginning of a line
+// that may be a list, a table until its end), lays words into lines by the columns they take, and writes text, SGR
+// sequences and OSC 8 hyperlinks. Deliberately not inside: a document tree, reference links and footnotes (their
+// definitions come too late), HTML (shown as text), highlighting of code, and anything about the terminal itself; who
+// calls knows its width and colours.
 //
-// The rule to keep: the text is not to be trusted. Every byte passes text.TerminalFilter
-// before anything else looks at it, what is decoded later passes it again, and
-// only term writes escape sequences.
+// The rule to keep: the text is not to be trusted. Every byte passes text.TerminalFilter before anything else looks at
+// it, what is decoded later passes it again, and only term writes escape sequences.
 package markdown
 
 import (
@@ -19,8 +16,8 @@ import (
 	"hako/internal/text"
 )
 
-// Options say what the terminal can do. The zero value is a terminal that can do
-// nothing: no lines are wrapped, nothing is coloured.
+// Options say what the terminal can do. The zero value is a terminal that can do nothing: no lines are wrapped, nothing
+// is coloured.
 type Options struct {
 	Width int  // columns; zero means no wrapping: source lines stay lines
 	Color bool // SGR sequences; false means none, with the same layout
@@ -72,8 +69,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close renders what was held back and ends the line. It does not close the
-// writer below. Closing again does nothing.
+// Close renders what was held back and ends the line. It does not close the writer below. Closing again does nothing.
 func (w *Writer) Close() error {
 	if w.err == io.ErrClosedPipe {
 		return nil
@@ -125,8 +121,7 @@ const (
 	inRow
 )
 
-// step understands the beginning of d and returns its length, or false if that
-// depends on what comes.
+// step understands the beginning of d and returns its length, or false if that depends on what comes.
 func (w *Writer) step(d []byte, end bool) (int, bool) {
 	if w.mode == lineStart {
 		return w.startLine(d, end)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// A table is the one being read. Its lines wait until it ends, because the last
-// row may be the widest.
+// A table is the one being read. Its lines wait until it ends, because the last row may be the widest.
 type table struct {
 	candidate bool     // head may be the head of a table; the next line decides
 	head      []byte   // that line
@@ -47,8 +46,8 @@ func (w *Writer) moreTable(l *line) bool {
 	return l.kind == rowLine && l.keep == len(w.stack) && len(l.fresh) == 0
 }
 
-// readRow takes a piece of a row and returns how much it used. What is longer
-// than a row may be is text, or the next row.
+// readRow takes a piece of a row and returns how much it used. What is longer than a row may be is text, or the next
+// row.
 func (w *Writer) readRow(d []byte, ended bool) int {
 	t, limit := &w.table, longestHead
 	if w.leaf == tabular {

@@ -41,8 +41,8 @@ type target int32
 
 const nowhere target = 0
 
-// A term collects what goes to the terminal. It is the only one to write escape
-// sequences, and it writes none but SGR and OSC 8.
+// A term collects what goes to the terminal. It is the only one to write escape sequences, and it writes none but SGR
+// and OSC 8.
 type term struct {
 	buf          []byte
 	color, links bool
@@ -74,8 +74,7 @@ func (t *term) blanks(n int, st style) {
 	}
 }
 
-// newline ends a line with nothing left switched on, so that a program killed
-// here leaves the terminal as it was.
+// newline ends a line with nothing left switched on, so that a program killed here leaves the terminal as it was.
 func (t *term) newline() {
 	t.to(style{})
 	t.buf = append(t.buf, '\n')
@@ -122,8 +121,8 @@ func (t *term) look(a attr) {
 	}
 }
 
-// safeURL returns url in a form that may stand in an OSC 8 sequence, or nothing:
-// other schemes start programs, and a control character would end the sequence.
+// safeURL returns url in a form that may stand in an OSC 8 sequence, or nothing: other schemes start programs, and a
+// control character would end the sequence.
 func safeURL(url string) string {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {

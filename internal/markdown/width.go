@@ -29,8 +29,8 @@ func columns(r rune) int {
 	return 1
 }
 
-// columnsAfter says how many columns r adds when prev, prevWidth wide, stands
-// before it: parts of one emoji share their columns.
+// columnsAfter says how many columns r adds when prev, prevWidth wide, stands before it: parts of one emoji share their
+// columns.
 func columnsAfter(prev rune, prevWidth int, r rune) int {
 	switch {
 	case prev == joiner && r >= 0x2190:
@@ -65,8 +65,8 @@ func endsNone(r rune) bool {
 	return false
 }
 
-// mayBreak reports whether a line may end between a and b, which no blank
-// separates. Only wide characters give such places.
+// mayBreak reports whether a line may end between a and b, which no blank separates. Only wide characters give such
+// places.
 func mayBreak(a rune, aWidth int, b rune, bWidth int) bool {
 	if bWidth == 0 || a == joiner || aWidth != 2 && bWidth != 2 {
 		return false
@@ -74,8 +74,8 @@ func mayBreak(a rune, aWidth int, b rune, bWidth int) bool {
 	return !beginsNone(b) && !endsNone(a)
 }
 
-// dense reports whether r belongs to a script that puts no blanks between
-// words: there the end of a source line stands for nothing.
+// dense reports whether r belongs to a script that puts no blanks between words: there the end of a source line stands
+// for nothing.
 func dense(r rune) bool {
 	return r >= 0x2e80 && columns(r) == 2 && !unicode.Is(unicode.Hangul, r) && r < 0x1f000
 }

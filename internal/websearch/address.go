@@ -8,8 +8,8 @@ import (
 	"hako/run/fault"
 )
 
-// connect dials a host after looking at the addresses it has, and dials those
-// and no others: a name that is looked up twice may have changed in between.
+// connect dials a host after looking at the addresses it has, and dials those and no others: a name that is looked up
+// twice may have changed in between.
 func (f *Fetcher) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -29,10 +29,9 @@ func (f *Fetcher) connect(ctx context.Context, network, address string) (net.Con
 	return nil, err
 }
 
-// lookUp returns the addresses of a host that may be connected to. An address
-// that stands in the URL itself is on the allow-list by that spelling. A name
-// is not trusted with a private address: whoever owns the name could point it
-// at the machines behind us, or at a cloud's metadata.
+// lookUp returns the addresses of a host that may be connected to. An address that stands in the URL itself is on the
+// allow-list by that spelling. A name is not trusted with a private address: whoever owns the name could point it at
+// the machines behind us, or at a cloud's metadata.
 func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -62,8 +61,8 @@ func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	return addrs, nil
 }
 
-// closed are the ranges that the predicates of netip do not know and that lead
-// nowhere public, or carry another address inside.
+// closed are the ranges that the predicates of netip do not know and that lead nowhere public, or carry another address
+// inside.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own

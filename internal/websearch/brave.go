@@ -23,8 +23,7 @@ const (
 	bravePace  = time.Second
 )
 
-// brave asks the Brave Search API, one request at a time and not more often
-// than the lowest plan allows.
+// brave asks the Brave Search API, one request at a time and not more often than the lowest plan allows.
 type brave struct {
 	*client
 	turn chan time.Time // holds when the last request was sent
@@ -102,8 +101,8 @@ func (b *brave) values(q Query) url.Values {
 	return v
 }
 
-// braveLang returns Brave's code of a language, which is its own in places, and
-// the country to prefer where the language says it.
+// braveLang returns Brave's code of a language, which is its own in places, and the country to prefer where the
+// language says it.
 func braveLang(code string) (lang, country string) {
 	switch code {
 	case "ja", "ja-jp":
@@ -131,8 +130,7 @@ func braveLang(code string) (lang, country string) {
 	return lang, ""
 }
 
-// inTurn sends a request when it is its turn, and once more if Brave says that
-// it came a moment too early.
+// inTurn sends a request when it is its turn, and once more if Brave says that it came a moment too early.
 func (b *brave) inTurn(ctx context.Context, v url.Values) (*answer, error) {
 	var last time.Time
 	select {
@@ -160,8 +158,7 @@ func (b *brave) inTurn(ctx context.Context, v url.Values) (*answer, error) {
 	return b.ask(ctx, v)
 }
 
-// firstReset reads how long the shortest of Brave's limits lasts: the header
-// lists seconds, one number for each.
+// firstReset reads how long the shortest of Brave's limits lasts: the header lists seconds, one number for each.
 func firstReset(h http.Header) (time.Duration, bool) {
 	first, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ",")
 	n, err := strconv.Atoi(strings.TrimSpace(first))

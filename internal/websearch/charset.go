@@ -14,12 +14,12 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// declareSpace is how far into a page its own word about its encoding is looked
-// for. Browsers look at 1024 bytes; some pages are slower.
+// declareSpace is how far into a page its own word about its encoding is looked for. Browsers look at 1024 bytes; some
+// pages are slower.
 const declareSpace = 4 << 10
 
-// decode makes UTF-8 of a page: by its byte order mark, by what the server says,
-// by what the page says itself, or else by what it looks like.
+// decode makes UTF-8 of a page: by its byte order mark, by what the server says, by what the page says itself, or else
+// by what it looks like.
 func decode(body []byte, contentType string) string {
 	enc := declared(body, contentType)
 	switch { // servers say latin1, or utf-8, without having looked
@@ -93,8 +93,7 @@ func label(head []byte) string {
 	}
 }
 
-// metaLabel reads <meta charset="…"> and its older form, where a content type
-// stands in content.
+// metaLabel reads <meta charset="…"> and its older form, where a content type stands in content.
 func metaLabel(attrs []html.Attribute) string {
 	for _, a := range attrs {
 		switch a.Key {
@@ -109,9 +108,8 @@ func metaLabel(attrs []html.Attribute) string {
 	return ""
 }
 
-// guess looks at the bytes. Japanese text is told from latin letters by whether
-// it can be read at all, and its encodings from one another by how much kana
-// comes out.
+// guess looks at the bytes. Japanese text is told from latin letters by whether it can be read at all, and its
+// encodings from one another by how much kana comes out.
 func guess(body []byte) encoding.Encoding {
 	if bytes.Contains(body, []byte("\x1b$")) && ascii(body) {
 		return japanese.ISO2022JP
@@ -140,8 +138,7 @@ func ascii(b []byte) bool {
 	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// kana counts hiragana and katakana of full width, and takes off ten for every
-// place that can't be read.
+// kana counts hiragana and katakana of full width, and takes off ten for every place that can't be read.
 func kana(enc encoding.Encoding, sample []byte) (n int) {
 	text, err := enc.NewDecoder().Bytes(sample)
 	if err != nil {

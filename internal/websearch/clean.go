@@ -19,8 +19,7 @@ const (
 	maxField = 16 << 10 // bytes of any of them that are looked at
 )
 
-// tidy makes hits fit to be shown: plain text on one line each, addresses of the
-// web only, none twice.
+// tidy makes hits fit to be shown: plain text on one line each, addresses of the web only, none twice.
 func tidy(hits []Hit, most int) []Hit {
 	var list []Hit
 	seen := map[string]bool{}
@@ -44,12 +43,10 @@ func tidy(hits []Hit, most int) []Hit {
 	return list
 }
 
-// plain makes text of what an engine calls text: without tags, entities,
-// controls and line breaks.
+// plain makes text of what an engine calls text: without tags, entities, controls and line breaks.
 func plain(s string) string { return clean(html.UnescapeString(withoutTags(head(s)))) }
 
-// addressOf is an address without characters that can't be seen; in a query they
-// may stand as they are.
+// addressOf is an address without characters that can't be seen; in a query they may stand as they are.
 func addressOf(u *url.URL) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(u.String(), "\uFFFD") {
@@ -62,8 +59,7 @@ func addressOf(u *url.URL) string {
 	return b.String()
 }
 
-// tags are those that engines put into titles and snippets. Others stay: a page
-// about Vec<T> is not found by Vec.
+// tags are those that engines put into titles and snippets. Others stay: a page about Vec<T> is not found by Vec.
 var tags = []string{"b", "strong", "em", "i", "u", "mark", "span", "br", "wbr", "p", "a", "code", "sup", "sub"}
 
 func withoutTags(s string) string {

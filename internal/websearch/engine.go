@@ -21,8 +21,8 @@ const (
 	engineBytes   = 2 << 20 // of an answer, unpacked
 )
 
-// A client is a connection to an engine. It never says what it was told to keep
-// secret: Google's key stands in the address, and addresses get into errors.
+// A client is a connection to an engine. It never says what it was told to keep secret: Google's key stands in the
+// address, and addresses get into errors.
 type client struct {
 	name    string // of the engine, for messages
 	base    *url.URL
@@ -61,8 +61,8 @@ type answer struct {
 	body   []byte
 }
 
-// ask sends one request. The transport is used by itself: a client would follow
-// redirects, and put the address with the key into its errors.
+// ask sends one request. The transport is used by itself: a client would follow redirects, and put the address with the
+// key into its errors.
 func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, l.late())
 	defer cancel()

@@ -27,30 +27,26 @@ const (
 // userAgent names us to the servers we ask.
 const userAgent = "hako"
 
-// A Fetcher gets pages whose address begins with one of its prefixes. A nil
-// Fetcher, and one without prefixes, gets nothing. It is safe for concurrent use.
+// A Fetcher gets pages whose address begins with one of its prefixes. A nil Fetcher, and one without prefixes, gets
+// nothing. It is safe for concurrent use.
 type Fetcher struct {
-	// Prefixes are the addresses that may be asked, as
-	// "https://docs.example.com/v1": scheme and host with port must be equal,
-	// the path must be that one or below it.
+	// Prefixes are the addresses that may be asked, as "https://docs.example.com/v1": scheme and host with port must be
+	// equal, the path must be that one or below it.
 	Prefixes []string
 
 	MaxBytes     int64         // of a page, unpacked; zero means 1 MB
 	Timeout      time.Duration // for everything together; zero means 20 s
 	MaxRedirects int           // zero means 5, less than zero none
 
-	// Proxy is asked instead of the server. Nil means none, whatever the
-	// environment says. A proxy resolves names itself, so private addresses
-	// behind a name are then its business.
+	// Proxy is asked instead of the server. Nil means none, whatever the environment says. A proxy resolves names
+	// itself, so private addresses behind a name are then its business.
 	Proxy *url.URL
-	// Roots are the authorities that servers are checked against; nil means
-	// those of the system.
+	// Roots are the authorities that servers are checked against; nil means those of the system.
 	Roots *x509.CertPool
 
 	// Resolve finds the addresses of a host; nil means the resolver of the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial connects to an address that has been found harmless; nil means
-	// the network.
+	// Dial connects to an address that has been found harmless; nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -93,8 +89,8 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 	}
 }
 
-// ask sends one request. It goes to the transport itself: a client would add
-// cookies, a referrer and its own idea of redirects.
+// ask sends one request. It goes to the transport itself: a client would add cookies, a referrer and its own idea of
+// redirects.
 func ask(ctx context.Context, via http.RoundTripper, u *url.URL) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -175,9 +171,8 @@ func badStatus(u *url.URL, status int) error {
 	return e
 }
 
-// explain turns what the network said into one of our errors. The other side
-// has a hand in its words, by the names in its certificate for one, so they are
-// cleaned and the error itself is not passed on.
+// explain turns what the network said into one of our errors. The other side has a hand in its words, by the names in
+// its certificate for one, so they are cleaned and the error itself is not passed on.
 func explain(ctx context.Context, u *url.URL, err error) error {
 	var e *fault.Error
 	switch {

@@ -79,8 +79,7 @@ func (g *google) page(ctx context.Context, q Query, start int) (hits []Hit, more
 	return hits, len(found.Items) == num, nil
 }
 
-// googleLang returns the codes by which Google restricts hits to a language,
-// and by which it speaks it.
+// googleLang returns the codes by which Google restricts hits to a language, and by which it speaks it.
 func googleLang(code string) (restrict, speak string) {
 	switch code {
 	case "zh", "zh-cn", "zh-hans", "zh-sg":
@@ -99,8 +98,8 @@ func googleLang(code string) (restrict, speak string) {
 	return lang, lang + "-" + strings.ToUpper(region)
 }
 
-// trouble words an error of Google. Its status tells little: a bad key is 400
-// like a bad parameter, and 429 is both the minute's limit and the day's.
+// trouble words an error of Google. Its status tells little: a bad key is 400 like a bad parameter, and 429 is both the
+// minute's limit and the day's.
 func (g *google) trouble(a *answer) error {
 	var e struct {
 		Error struct {

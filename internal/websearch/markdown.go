@@ -13,9 +13,8 @@ import (
 	"hako/internal/text"
 )
 
-// These two stand for < and > on their way through the converter, which would
-// make entities of them. The page can't contain them: characters of private use
-// were removed.
+// These two stand for < and > on their way through the converter, which would make entities of them. The page can't
+// contain them: characters of private use were removed.
 const (
 	lessThan    = "\uE03C"
 	greaterThan = "\uE03E"
@@ -26,8 +25,8 @@ var (
 	unveil = strings.NewReplacer(lessThan, "<", greaterThan, ">")
 )
 
-// markdown makes text of a tree. If the converter loses its way or the time is
-// up, it does with what any walk through the tree finds.
+// markdown makes text of a tree. If the converter loses its way or the time is up, it does with what any walk through
+// the tree finds.
 func markdown(ctx context.Context, doc *html.Node) (content string) {
 	defer func() {
 		if recover() != nil {
@@ -54,8 +53,8 @@ func trimLines(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// newConverter returns a converter for one page: one for all would not be safe
-// for concurrent use. Nothing is escaped, since nobody renders the result.
+// newConverter returns a converter for one page: one for all would not be safe for concurrent use. Nothing is escaped,
+// since nobody renders the result.
 func newConverter(ctx context.Context) *converter.Converter {
 	c := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false))),

@@ -26,8 +26,7 @@ type allowedPrefix struct {
 	path         []string // decoded segments
 }
 
-// Allow parses an address and refuses it unless a prefix covers it. What it
-// returns is what is to be asked.
+// Allow parses an address and refuses it unless a prefix covers it. What it returns is what is to be asked.
 func (f *Fetcher) Allow(address string) (*url.URL, error) {
 	u, at, err := locate("fetch", address)
 	if err != nil {
@@ -76,8 +75,8 @@ func parsePrefix(prefix string) (allowedPrefix, error) {
 	return at, nil
 }
 
-// covers compares whole parts: as text, https://a.example would also cover
-// https://a.example.evil.org, and /v1 would cover /v10.
+// covers compares whole parts: as text, https://a.example would also cover https://a.example.evil.org, and /v1 would
+// cover /v10.
 func (p allowedPrefix) covers(at allowedPrefix) bool {
 	if p.scheme != at.scheme || p.host != at.host || p.port != at.port || len(p.path) > len(at.path) {
 		return false
@@ -90,8 +89,7 @@ func (p allowedPrefix) covers(at allowedPrefix) bool {
 	return true
 }
 
-// locate parses an address and refuses all spellings that a server may read
-// otherwise than we do.
+// locate parses an address and refuses all spellings that a server may read otherwise than we do.
 func locate(op, address string) (*url.URL, allowedPrefix, error) {
 	refuse := func(why, hint string) (*url.URL, allowedPrefix, error) {
 		return nil, allowedPrefix{}, &fault.Error{Kind: fault.Invalid, Op: op, Subject: cut(address), Why: why, Hint: hint}
@@ -126,8 +124,8 @@ func locate(op, address string) (*url.URL, allowedPrefix, error) {
 	return u, at, nil
 }
 
-// hostName spells a host the one way it is compared by. Names beyond ASCII are
-// left as they are: a prefix has to spell them alike.
+// hostName spells a host the one way it is compared by. Names beyond ASCII are left as they are: a prefix has to spell
+// them alike.
 func hostName(host string) (string, bool) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.String(), a.Zone() == ""
@@ -146,8 +144,8 @@ func portOf(u *url.URL) (int, bool) {
 	return 443, true
 }
 
-// segments splits the path. Some servers decode twice, take a backslash for a
-// slash, or cut ";…" off a segment before they look for dots.
+// segments splits the path. Some servers decode twice, take a backslash for a slash, or cut ";…" off a segment before
+// they look for dots.
 func segments(u *url.URL) ([]string, bool) {
 	escaped := strings.ToLower(u.EscapedPath())
 	for strings.Contains(escaped, "%25") {

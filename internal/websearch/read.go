@@ -13,8 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultPassage is how many bytes of a page are read at once where nothing
-// else is asked for.
+// DefaultPassage is how many bytes of a page are read at once where nothing else is asked for.
 const DefaultPassage = 4096
 
 const (
@@ -22,15 +21,13 @@ const (
 	keptTime  = 5 * time.Minute
 )
 
-// A Reader reads web pages passage by passage. It remembers the last few, so
-// that the second passage does not ask the server again. It is safe for
-// concurrent use and must not be copied.
+// A Reader reads web pages passage by passage. It remembers the last few, so that the second passage does not ask the
+// server again. It is safe for concurrent use and must not be copied.
 type Reader struct {
 	Fetcher *Fetcher // nil means that nothing may be fetched
 
-	// Fetched is told of every page that was really asked for, and of its
-	// size, for the record, with what the context of who asked first holds. Nil
-	// means nobody is interested.
+	// Fetched is told of every page that was really asked for, and of its size, for the record, with what the context
+	// of who asked first holds. Nil means nobody is interested.
 	Fetched func(ctx context.Context, url string, bytes int64)
 	Now     func() time.Time // nil means the clock
 
@@ -65,9 +62,8 @@ type pendingFetch struct {
 	err     error
 }
 
-// Read returns up to size bytes of the text of a page, from byte start on. Zero
-// means 4096 bytes, less than zero all. A passage begins and ends between
-// characters and has at least one, if there is one.
+// Read returns up to size bytes of the text of a page, from byte start on. Zero means 4096 bytes, less than zero all. A
+// passage begins and ends between characters and has at least one, if there is one.
 func (r *Reader) Read(ctx context.Context, address string, start, size int64) (Passage, error) {
 	if start < 0 {
 		return Passage{}, &fault.Error{Kind: fault.Invalid, Op: "read", Subject: cut(address),
@@ -116,8 +112,8 @@ func passage(text string, start, size int64) (part string, next *int64) {
 	return text[start:end], &end
 }
 
-// article returns a page from memory, or has it fetched. Those who want the same
-// page at the same time wait for one fetch.
+// article returns a page from memory, or has it fetched. Those who want the same page at the same time wait for one
+// fetch.
 func (r *Reader) article(ctx context.Context, u *url.URL) (*article, bool, error) {
 	plain := *u
 	plain.Fragment, plain.RawFragment = "", "" // a server is not told it
@@ -173,8 +169,7 @@ func (r *Reader) now() time.Time {
 	return time.Now()
 }
 
-// launch starts a fetch that outlives the one who asked first, as long as others
-// wait for it.
+// launch starts a fetch that outlives the one who asked first, as long as others wait for it.
 func (r *Reader) launch(ctx context.Context, key string) *pendingFetch {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &pendingFetch{done: make(chan struct{}), cancel: cancel}

@@ -14,16 +14,15 @@ const (
 	shownBytes   = 4 << 10 // of everything together
 )
 
-// resultsHead begins what a model is shown. Whoever writes a page decides what
-// a snippet says, so the model is told what it is.
+// resultsHead begins what a model is shown. Whoever writes a page decides what a snippet says, so the model is told
+// what it is.
 const resultsHead = "SEARCH_RESULTS:"
 
-// indent begins every line of a hit but the first, which begins with its number:
-// a line that begins otherwise is ours.
+// indent begins every line of a hit but the first, which begins with its number: a line that begins otherwise is ours.
 const indent = "   "
 
-// Results lists hits for a model. Where there are too many for 4 KB, all
-// snippets get shorter before the last hits are left out.
+// Results lists hits for a model. Where there are too many for 4 KB, all snippets get shorter before the last hits are
+// left out.
 func Results(hits []Hit) string {
 	if len(hits) == 0 {
 		return resultsHead + " none\n"
@@ -54,8 +53,8 @@ func list(hits []Hit, snippet int) string {
 	return b.String()
 }
 
-// unbracketed takes the brackets from a text that begins with one: "[turn 4 of 4; this
-// is your last]" is what we say at the end of results, and a page must not.
+// unbracketed takes the brackets from a text that begins with one: "[turn 4 of 4; this is your last]" is what we say at
+// the end of results, and a page must not.
 func unbracketed(s string) string {
 	if strings.HasPrefix(s, "[") {
 		return wide.Replace(s)
@@ -77,8 +76,7 @@ func said(h Hit) string {
 	return age + " · " + s
 }
 
-// Format lists hits for a person. Lines are cut to so many columns; zero or less
-// means that they are not.
+// Format lists hits for a person. Lines are cut to so many columns; zero or less means that they are not.
 func Format(hits []Hit, columns int) string {
 	var b strings.Builder
 	for i, h := range hits {

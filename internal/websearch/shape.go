@@ -12,9 +12,8 @@ const (
 	enoughArticle = 500
 )
 
-// shape takes a tree apart and returns what is worth reading of it: the main
-// part if one is marked, without menus, footers and whatever is hidden. A page
-// of nothing but menus is kept whole.
+// shape takes a tree apart and returns what is worth reading of it: the main part if one is marked, without menus,
+// footers and whatever is hidden. A page of nothing but menus is kept whole.
 func shape(doc *html.Node) *html.Node {
 	drop(doc, "template")
 	if readable(doc) {
@@ -56,8 +55,7 @@ func drop(n *html.Node, name string) {
 	}
 }
 
-// join makes one of texts that have become neighbours. The converter would do
-// it too, but add them up one by one.
+// join makes one of texts that have become neighbours. The converter would do it too, but add them up one by one.
 func join(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.TextNode {
@@ -77,8 +75,7 @@ func join(n *html.Node) {
 	}
 }
 
-// mainPart finds the element that says it is what the page is about: main, or
-// the only article.
+// mainPart finds the element that says it is what the page is about: main, or the only article.
 func mainPart(doc *html.Node) *html.Node {
 	var article *html.Node
 	articles := 0
@@ -120,8 +117,7 @@ func flatten(n *html.Node) {
 	}
 }
 
-// arranges reports whether a table is not one of data: it has one column, or
-// cells with blocks that fit on no line.
+// arranges reports whether a table is not one of data: it has one column, or cells with blocks that fit on no line.
 func arranges(table *html.Node) bool {
 	columns := 0
 	for row := range table.ChildNodes() {

@@ -26,9 +26,8 @@ const leftOut = "\n\n[the rest of the page is left out]\n"
 // noText is what a page says that says nothing.
 const noText = "[the page has no text; it may need scripts, which are not run]"
 
-// Text returns the title of a page and its text: markdown of HTML, with absolute
-// links and without scripts, menus and what is hidden; any other text as it is.
-// The text is valid UTF-8 without control characters, whatever the page is.
+// Text returns the title of a page and its text: markdown of HTML, with absolute links and without scripts, menus and
+// what is hidden; any other text as it is. The text is valid UTF-8 without control characters, whatever the page is.
 // What takes longer than 5 s is left out. When ctx ends, there is no text.
 func Text(ctx context.Context, p *Page) (title, text string, err error) {
 	limited, cancel := context.WithTimeout(ctx, convertTime)
@@ -96,8 +95,8 @@ func readHTML(ctx context.Context, page, address string) (title, content string,
 	return title, content, g.cut
 }
 
-// mediaType is what the server calls the page, without parameters, or what it
-// looks like if the server calls it nothing.
+// mediaType is what the server calls the page, without parameters, or what it looks like if the server calls it
+// nothing.
 func mediaType(p *Page) string {
 	kind, _, err := mime.ParseMediaType(p.Type)
 	if err != nil || kind == "" {

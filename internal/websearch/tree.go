@@ -12,8 +12,8 @@ import (
 	"hako/internal/text"
 )
 
-// What a page may amount to. Elements beyond these limits are left out while
-// their text stays; text beyond its limit is left out.
+// What a page may amount to. Elements beyond these limits are left out while their text stays; text beyond its limit is
+// left out.
 const (
 	maxDepth  = 128     // elements inside one another
 	maxNested = 8       // lists and quotes inside one another: each indents all lines inside
@@ -60,8 +60,7 @@ var elements = map[string]element{
 	"canvas": gone, "map": gone, "datalist": gone, "dialog": gone, "rp": gone,
 }
 
-// silentText are the elements whose inside the tokenizer returns as one text
-// that nobody reads.
+// silentText are the elements whose inside the tokenizer returns as one text that nobody reads.
 const silentText = " script style noscript iframe noembed noframes textarea "
 
 // spellings are the names that elements go by from here on.
@@ -81,11 +80,9 @@ type opened struct {
 	nests bool // counts as a list or quote
 }
 
-// A treeBuilder builds the tree of a page. The usual parser is not used: it copies
-// open formatting into every paragraph as the standard wants, so that a
-// megabyte of page can become a hundred million nodes, and it refuses pages that
-// are nested too deeply. Here every tag makes at most one node, and what comes
-// out fits the limits above.
+// A treeBuilder builds the tree of a page. The usual parser is not used: it copies open formatting into every paragraph
+// as the standard wants, so that a megabyte of page can become a hundred million nodes, and it refuses pages that are
+// nested too deeply. Here every tag makes at most one node, and what comes out fits the limits above.
 type treeBuilder struct {
 	doc   *html.Node
 	stack []opened
@@ -101,8 +98,8 @@ type treeBuilder struct {
 	cut                                bool // something was left out
 }
 
-// grow builds the tree of a page, or of as much of it as there is time for. A
-// few tags are always looked at, so that a small page is read in any case.
+// grow builds the tree of a page, or of as much of it as there is time for. A few tags are always looked at, so that a
+// small page is read in any case.
 func grow(ctx context.Context, page string, base *url.URL) *treeBuilder {
 	g := &treeBuilder{doc: &html.Node{Type: html.DocumentNode}, base: base, among: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -141,8 +138,7 @@ func grow(ctx context.Context, page string, base *url.URL) *treeBuilder {
 	}
 }
 
-// readTitle takes the text of a title. Pictures have titles too; the first one
-// is the page's.
+// readTitle takes the text of a title. Pictures have titles too; the first one is the page's.
 func (g *treeBuilder) readTitle(z *html.Tokenizer) {
 	if z.Next() == html.TextToken && g.title == "" && g.find("svg", "") < 0 {
 		g.title = clean(string(z.Text()))
@@ -262,9 +258,8 @@ func (g *treeBuilder) void(name string, attrs []html.Attribute) {
 	}
 }
 
-// rebase makes links relative to what the page says, the first time it says so.
-// An address that no link could be shown with is ignored: each link would cost
-// its length.
+// rebase makes links relative to what the page says, the first time it says so. An address that no link could be shown
+// with is ignored: each link would cost its length.
 func (g *treeBuilder) rebase(href string) {
 	if g.base == nil || g.based || href == "" || len(href) > maxLink {
 		return
@@ -282,8 +277,8 @@ const (
 	lists = " ul ol menu dir " + cells
 )
 
-// place closes what an element ends by beginning, as an item ends the one
-// before it. It reports whether the element can stand there at all.
+// place closes what an element ends by beginning, as an item ends the one before it. It reports whether the element can
+// stand there at all.
 func (g *treeBuilder) place(name string, kind element) bool {
 	switch name {
 	case "li":
@@ -353,8 +348,8 @@ func (g *treeBuilder) end(name string) {
 	}
 }
 
-// find returns the place of the innermost open element with one of the names,
-// or -1. It does not look beyond the elements of stop.
+// find returns the place of the innermost open element with one of the names, or -1. It does not look beyond the
+// elements of stop.
 func (g *treeBuilder) find(names, stop string) int {
 	if !g.any(names) { // most searches are in vain; a deep page should not pay for each
 		return -1
@@ -420,8 +415,7 @@ func (g *treeBuilder) keep(name string, attrs []html.Attribute) []html.Attribute
 	return nil
 }
 
-// resolve makes a link absolute. Links within the page, and those that are not
-// of the web, become empty.
+// resolve makes a link absolute. Links within the page, and those that are not of the web, become empty.
 func (g *treeBuilder) resolve(href string) string {
 	href = strings.TrimSpace(href)
 	if g.base == nil || href == "" || href[0] == '#' || len(href) > maxLink || g.links > maxLinks || g.hrefs >= maxHrefs {
@@ -465,8 +459,7 @@ func attr(attrs []html.Attribute, key string) string {
 	return ""
 }
 
-// unseen reports whether an element is hidden from people. What a person
-// wouldn't read, a model shouldn't.
+// unseen reports whether an element is hidden from people. What a person wouldn't read, a model shouldn't.
 func unseen(attrs []html.Attribute) bool {
 	for _, a := range attrs {
 		switch a.Key {

@@ -1,13 +1,10 @@
-// Package websearch looks things up on the web: it asks search engines, and it
-// fetches single pages whose addresses are on an allow-list and makes text of
-// them.
+// Package websearch looks things up on the web: it asks search engines, and it fetches single pages whose addresses are
+// on an allow-list and makes text of them.
 //
-// Nothing here keeps cookies, runs scripts, or uses a method other than GET. A
-// page is asked for without credentials and past any proxy that the environment
-// names; only the engines, whose addresses the user chose, get a key and go by
-// way of that proxy. The one rule to keep: what comes back is untrusted text,
-// bounded and cleaned before anyone sees it, and an address is compared part by
-// part after parsing, never as text, and again for every redirect.
+// Nothing here keeps cookies, runs scripts, or uses a method other than GET. A page is asked for without credentials
+// and past any proxy that the environment names; only the engines, whose addresses the user chose, get a key and go by
+// way of that proxy. The one rule to keep: what comes back is untrusted text, bounded and cleaned before anyone sees
+// it, and an address is compared part by part after parsing, never as text, and again for every redirect.
 package websearch
 
 import (
@@ -22,8 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// An Engine searches the web. It is safe for concurrent use. No hits is an
-// answer, not an error.
+// An Engine searches the web. It is safe for concurrent use. No hits is an answer, not an error.
 type Engine interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 }
@@ -61,8 +57,7 @@ type Options struct {
 	Timeout             time.Duration // for one request; zero means 15 s
 	Pace                time.Duration // between two requests to Brave; zero means 1 s
 
-	// Proxy says which proxy to go by; nil means what HTTP_PROXY, HTTPS_PROXY
-	// and NO_PROXY say.
+	// Proxy says which proxy to go by; nil means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
@@ -80,8 +75,7 @@ type Provider struct {
 // googleEnds is what everybody who relies on Google should know.
 const googleEnds = "Google closes the Custom Search JSON API on 2027-01-01"
 
-// providers is the list of engines, in the order in which they stand in for
-// one another.
+// providers is the list of engines, in the order in which they stand in for one another.
 var providers = []Provider{
 	{
 		Name: "google_cse", Also: []string{"google"}, Needs: []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"}, Help: googleEnds,
@@ -100,9 +94,8 @@ var providers = []Provider{
 // Providers lists the engines, the default one first.
 func Providers() []Provider { return slices.Clone(providers) }
 
-// Choose returns the engine of a provider and the name that it goes by. An empty
-// name means google_cse. Unless the choice is explicit, another engine whose
-// keys are there stands in for one whose keys are not.
+// Choose returns the engine of a provider and the name that it goes by. An empty name means google_cse. Unless the
+// choice is explicit, another engine whose keys are there stands in for one whose keys are not.
 func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
 	p, err := find(provider)
 	if err != nil {
@@ -178,8 +171,8 @@ func (q Query) check() (Query, error) {
 	return q, nil
 }
 
-// isLang reports whether a text looks like the code of a language: two or three
-// letters, and perhaps a region or script.
+// isLang reports whether a text looks like the code of a language: two or three letters, and perhaps a region or
+// script.
 func isLang(code string) bool {
 	if code == "" {
 		return true

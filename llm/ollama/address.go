@@ -5,10 +5,8 @@ import "strings"
 // port is where a server listens unless it was told otherwise.
 const port = "11434"
 
-// Normalize makes a URL of what people put into OLLAMA_HOST: "host",
-// "0.0.0.0:11434", ":8080", "https://host/path". An address that means every
-// interface of the server becomes that of this machine: it is one to listen
-// at, not to ask.
+// Normalize makes a URL of what people put into OLLAMA_HOST: "host", "0.0.0.0:11434", ":8080", "https://host/path". An
+// address that means every interface of the server becomes that of this machine: it is one to listen at, not to ask.
 func Normalize(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, given := strings.Cut(host, "://")
@@ -40,8 +38,7 @@ func splitUser(text string) (user, rest string) {
 	return text[:at], text[at:]
 }
 
-// splitPort takes apart a host and its port. An IPv6 address may lack its
-// brackets, if it has no port.
+// splitPort takes apart a host and its port. An IPv6 address may lack its brackets, if it has no port.
 func splitPort(text string) (host, at string) {
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		host, at, _ = strings.Cut(rest, "]")

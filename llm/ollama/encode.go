@@ -8,29 +8,21 @@ import (
 	"hako/llm/wire"
 )
 
-// source marks thoughts that only this package can show to a model again.
+// source marks reasoning that only this package can send again.
 const source = "ollama"
 
-// request spells a dialog: first what never changes, then what grows, then what
-// may differ from turn to turn. The tools are among the last, because leaving
-// them out is the only way to forbid them.
+// request encodes a dialog: first what never changes, then what grows, then what may differ from turn to turn. The tools
+// are among the last, because leaving them out is the only way to forbid them.
 func (m *model) request(d *llm.Dialog) []byte {
 	b := append(make([]byte, 0, wire.Room(d)), '{')
 	b = wire.Text(b, "model", m.name)
-	// Otherwise a dialog that is too long loses its beginning without a word.
+	// Otherwise the beginning of a dialog that is too long is dropped silently.
 	b = wire.Raw(b, "truncate", "false")
-	b = m.settings(b)
-	b = wire.Raw(b, "messages", "[")
-	if d.System != "" {
-		b = append(wire.Text(append(b, `{"role":"system"`...), "content", d.System), '}')
-	}
-	for i := range d.Items {
-		b = append(m.message(wire.Entry(b), d, i), '}')
-	}
-	return append(m.rest(append(b, ']'), d), '}')
+	b = wire.Messages(m.settings(b), d, func(b []byte, i int) []byte { return m.message(b, d, i) })
+	return append(m.rest(b, d), '}')
 }
 
-// settings spells what the options say about the model.
+// settings encodes the options of the model.
 func (m *model) settings(b []byte) []byte {
 	switch m.o.Think {
 	case "":
@@ -49,21 +41,19 @@ func (m *model) settings(b []byte) []byte {
 	return wire.Text(b, "keep_alive", m.o.KeepAlive)
 }
 
-// message spells an entry of the dialog, but for its closing brace.
+// message encodes an entry of the dialog, but for its closing brace.
 func (m *model) message(b []byte, d *llm.Dialog, i int) []byte {
 	it := &d.Items[i]
 	switch it.Role {
 	case llm.Assistant:
-		return m.spoken(append(b, `{"role":"assistant"`...), it)
+		return m.assistant(wire.Message(b, llm.Assistant, it.Text), it)
 	case llm.Result:
-		b = append(b, `{"role":"tool"`...)
-		b = wire.Text(b, "content", it.Text)
-		b = wire.Text(b, "tool_name", toolName(d.Items[:i], it))
+		b = wire.Text(wire.Message(b, llm.Result, it.Text), "tool_name", toolName(d.Items[:i], it))
 		return wire.Text(b, "tool_call_id", it.CallID)
 	case llm.System:
-		return wire.Text(append(b, `{"role":"system"`...), "content", it.Text)
+		return wire.Message(b, llm.System, it.Text)
 	}
-	return wire.Text(append(b, `{"role":"user"`...), "content", it.Text)
+	return wire.Message(b, llm.User, it.Text)
 }
 
 // toolName returns the name of the tool that a result comes from.
@@ -81,10 +71,9 @@ func toolName(before []llm.Item, result *llm.Item) string {
 	return ""
 }
 
-// spoken spells what the model said. Arguments are an object here; what a model
-// wrote instead of one cannot be shown to it again.
-func (m *model) spoken(b []byte, it *llm.Item) []byte {
-	b = wire.Text(b, "content", it.Text)
+// assistant encodes the rest of a turn of the model. Arguments are an object here; what a model wrote instead of one
+// cannot be sent again.
+func (m *model) assistant(b []byte, it *llm.Item) []byte {
 	if it.Source == source && len(it.Raw) > 1 && it.Raw[0] == '"' && json.Valid(it.Raw) {
 		b = append(wire.Member(b, "thinking"), it.Raw...)
 	}
@@ -106,40 +95,20 @@ func (m *model) spoken(b []byte, it *llm.Item) []byte {
 	return append(b, ']')
 }
 
-// rest spells what may differ from turn to turn.
+// rest encodes what may differ from turn to turn. A model cannot be made to call a tool; the most that can be done is to
+// offer it no other.
 func (m *model) rest(b []byte, d *llm.Dialog) []byte {
-	b = m.tools(b, d)
+	if !d.Choice.None && len(d.Tools) > 0 {
+		b = wire.Tools(b, d.Tools, func(name string) bool { return d.Choice.Name == "" || d.Choice.Name == name })
+	}
 	if d.Format != nil {
 		b = wire.AppendRaw(wire.Member(b, "format"), d.Format.Schema, `"json"`)
 	}
 	b = wire.Raw(b, "options", "{")
 	b = strconv.AppendInt(wire.Member(b, "num_ctx"), int64(m.o.NumCtx), 10)
-	if d.Temperature != nil {
-		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
-	}
+	b = wire.Temperature(b, d)
 	if d.MaxOutput > 0 {
 		b = strconv.AppendInt(wire.Member(b, "num_predict"), d.MaxOutput, 10)
 	}
 	return wire.Raw(append(b, '}'), "stream", "true")
-}
-
-// tools spells the tools that may be called. A model cannot be made to call
-// one; the most that can be done is to offer it no other.
-func (m *model) tools(b []byte, d *llm.Dialog) []byte {
-	if d.Choice.None || len(d.Tools) == 0 {
-		return b
-	}
-	b = wire.Raw(b, "tools", "[")
-	for i := range d.Tools {
-		t := &d.Tools[i]
-		if d.Choice.Name != "" && d.Choice.Name != t.Name {
-			continue
-		}
-		b = append(wire.Entry(b), `{"type":"function","function":{`...)
-		b = wire.Text(b, "name", t.Name)
-		b = wire.Text(b, "description", t.Text)
-		b = wire.AppendRaw(wire.Member(b, "parameters"), t.Schema, `{"type":"object"}`)
-		b = append(b, "}}"...)
-	}
-	return append(b, ']')
 }

@@ -1,10 +1,9 @@
-// Package ollama asks models that an Ollama server runs, over its own
-// interface: the compatible one ignores the size of the context.
+// Package ollama asks models that an Ollama server runs, over its own interface: the compatible one ignores the size of
+// the context.
 //
-// It starts no server and pulls no models; it says how to. The one rule to
-// keep: a request is the beginning of the next one up to the end of its list of
-// messages, byte for byte, and asks for the same size of context, or the
-// server loads the model anew and reads everything once more.
+// It starts no server and pulls no models; it says how to. The one rule to keep: a request is the beginning of the next
+// one up to the end of its list of messages, byte for byte, and asks for the same size of context, or the server loads
+// the model anew and reads everything once more.
 package ollama
 
 import (
@@ -95,8 +94,8 @@ type Info struct {
 	Capabilities []string // "tools", "thinking"; empty when the server does not tell
 }
 
-// Models lists the models that a server has, in its order: the newest first.
-// How long to wait for it is the business of the context.
+// Models lists the models that a server has, in its order: the newest first. How long to wait for it is the business of
+// the context.
 func Models(ctx context.Context, o Options) ([]Info, error) {
 	peer := newPeer("list models", "", o)
 	to, err := peer.Resolve(Normalize(o.URL), "/api/tags")

@@ -123,7 +123,7 @@ func TestCancelAndSilence(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	_, err = New("m", Options{URL: url, Idle: 50 * time.Millisecond}).Next(t.Context(), new(llm.Dialog))
-	if fault.KindOf(err) != fault.Timeout || err.Error() != "ask model m: no word from ollama for 50ms" {
+	if fault.KindOf(err) != fault.Timeout || err.Error() != "ask model m: ollama sent nothing for 50ms" {
 		t.Errorf("%v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestLongLine(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	_, err := New("m", Options{URL: "127.0.0.1:1"}).Next(t.Context(), new(llm.Dialog))
-	if err == nil || err.Error() != "ask model m: nobody answers at http://127.0.0.1:1/api/chat" ||
+	if err == nil || err.Error() != "ask model m: cannot connect to http://127.0.0.1:1/api/chat" ||
 		!strings.Contains(fault.Hint(err), "ollama serve") {
 		t.Errorf("%v (%s)", err, fault.Hint(err))
 	}

@@ -52,7 +52,7 @@ func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error
 	for {
 		data, whole, err := lines.Next()
 		if err != nil {
-			return nil, answer.Explain(err)
+			return nil, answer.WrapError(err)
 		}
 		if len(bytes.TrimSpace(data)) == 0 {
 			continue
@@ -62,13 +62,13 @@ func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error
 			return nil, m.unread(data, whole)
 		}
 		if len(l.Error) > 0 && string(l.Error) != "null" {
-			return nil, m.peer.Refuse(wire.Inside(data))
+			return nil, m.peer.Refuse(wire.RefusalIn(data))
 		}
 		if got.take(&l); len(got.calls) > wire.MaxCalls {
 			return nil, m.peer.TooManyCalls()
 		}
 		if l.Done {
-			answer.Done()
+			answer.Drain()
 			return m.turn(d, got, &l)
 		}
 	}
@@ -77,13 +77,13 @@ func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error
 // unread words a line that is no JSON: the last one may have been cut.
 func (m *model) unread(data []byte, whole bool) error {
 	if !whole && bytes.HasPrefix(data, []byte{'{'}) {
-		return m.peer.Broken()
+		return m.peer.Truncated()
 	}
-	return m.peer.Unread("answered with something that is not a stream of JSON")
+	return m.peer.Unreadable("answered with something that is not a stream of JSON")
 }
 
-// turn puts together what was collected, now that it is known to be all, if the
-// reason to end is one that an answer has.
+// turn puts together what was collected, now that it is known to be all, if the reason to end is one that an answer
+// has.
 func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}
 	switch last.Reason {
@@ -92,14 +92,13 @@ func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn
 		turn.Cut = last.Reason // its calls may be cut, too
 		return turn, nil
 	case "load", "unload":
-		return nil, m.peer.Amiss("only " + last.Reason + "ed the model")
+		return nil, m.peer.Malformed("only " + last.Reason + "ed the model")
 	default:
 		return nil, m.peer.Refuse(&llm.Refusal{Code: last.Reason, Message: "an unknown reason to end"})
 	}
 	turn.Calls = got.calls
 	wire.Identify(d, turn.Calls)
-	// Thoughts that led to calls are gone on with; those before an answer
-	// have done their work.
+	// Thoughts that led to calls are gone on with; those before an answer have done their work.
 	if len(turn.Calls) > 0 && len(got.thoughts) > 0 {
 		turn.Raw, turn.Source = wire.AppendString(nil, string(got.thoughts)), source
 	}
@@ -126,11 +125,10 @@ func (got *collected) take(l *answerLine) {
 }
 
 // tokens returns what the answer took.
-func (got *collected) tokens(d *llm.Dialog, last *answerLine) (u quota.Usage) {
+func (got *collected) tokens(d *llm.Dialog, last *answerLine) quota.Usage {
 	said := llm.Estimate(string(got.text)) + llm.Estimate(string(got.thoughts))
 	for _, c := range got.calls {
 		said += 8 + llm.Estimate(c.Arguments)
 	}
-	u.Input, u.Cached, u.Output = wire.Spent(d, last.Prompt, 0, last.Output, said)
-	return u
+	return wire.Usage(d, last.Prompt, 0, last.Output, said)
 }

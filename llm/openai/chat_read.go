@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,11 +14,10 @@ import (
 	"hako/quota"
 )
 
-// patience is how long the count of tokens is waited for, once the answer
-// itself is known to be complete.
-const patience = 5 * time.Second
+// usageTimeout is how long to wait for the usage once the turn itself is complete.
+const usageTimeout = 5 * time.Second
 
-// chunk is what we read of an event of the Chat Completions interface.
+// chunk is the part of an event of the Chat Completions API that is used.
 type chunk struct {
 	Model   string
 	Choices []struct {
@@ -29,7 +29,7 @@ type chunk struct {
 	Error json.RawMessage
 }
 
-// delta is a piece of an answer.
+// delta is a piece of a turn.
 type delta struct {
 	Content passages
 	Refusal string
@@ -77,8 +77,7 @@ type usage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// read collects a turn from a stream of chunks. It is complete when its reason
-// to end was told; the count of tokens follows, or does not.
+// read collects a turn from a stream of chunks. It is complete once there is a finish reason; the usage may follow.
 func (m *chat) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	events := wire.NewEvents(answer)
 	got := &collected{say: d.OnText}
@@ -88,29 +87,29 @@ func (m *chat) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error)
 			return m.turn(d, got)
 		}
 		if err != nil {
-			return nil, answer.Explain(err)
+			return nil, answer.WrapError(err)
 		}
 		if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
-			answer.Done()
+			answer.Drain()
 			return m.turn(d, got)
 		}
 		if err := m.take(got, e); err != nil {
 			return nil, err
 		}
 		if got.finish != "" {
-			answer.Hurry(patience)
+			answer.LimitIdle(usageTimeout)
 		}
 	}
 }
 
-// take takes in a chunk.
+// take adds a chunk.
 func (m *chat) take(got *collected, e wire.Event) error {
 	var c chunk
 	if decode(e.Data, &c) != nil {
-		return m.unread(e)
+		return m.unreadable(e)
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" || string(e.Name) == "error" {
-		return m.peer.Refuse(wire.Inside(e.Data))
+		return m.peer.Refuse(wire.RefusalIn(e.Data))
 	}
 	if got.take(&c); got.many {
 		return m.peer.TooManyCalls()
@@ -118,20 +117,20 @@ func (m *chat) take(got *collected, e wire.Event) error {
 	return nil
 }
 
-// turn puts together what was collected, if that is all of it.
+// turn returns what was collected as a turn, if it is complete.
 func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(got.model), m.model), Usage: got.tokens(d)}
-	switch weigh(got.finish) {
+	switch finishClass(got.finish) {
 	case open:
-		return nil, m.peer.Broken()
+		return nil, m.peer.Truncated()
 	case failed:
-		return nil, m.peer.Refuse(reason(got.finish))
+		return nil, m.peer.Refuse(failedFinish(got.finish))
 	case cut:
 		turn.Cut = got.finish // its calls may be cut, too
 		return turn, nil
 	case called:
 		if len(got.calls) == 0 && turn.Text == "" {
-			return nil, m.peer.Amiss("says that the model calls a tool, and not which")
+			return nil, m.peer.Malformed("reports a tool call without naming the tool")
 		}
 	}
 	for _, c := range got.calls {
@@ -141,17 +140,17 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// What reasons to end mean, in the order in which one overrules another: an
-// answer that was cut is not made whole by a stop behind it.
+// The classes of finish reasons, in the order in which one overrules another: a turn that was cut is not made whole by a
+// stop behind it.
 const (
 	open = iota
 	stopped
 	called
 	cut
-	failed // also what nobody has heard of: it may be no proper end
+	failed // unknown reasons too
 )
 
-func weigh(finish string) int {
+func finishClass(finish string) int {
 	switch finish {
 	case "":
 		return open
@@ -165,22 +164,22 @@ func weigh(finish string) int {
 	return failed
 }
 
-// reason makes a refusal of a reason to end that is none.
-func reason(finish string) *llm.Refusal {
+// failedFinish makes a refusal of the finish reason of a turn that failed.
+func failedFinish(finish string) *llm.Refusal {
 	if finish == "error" {
-		return wire.Inside([]byte("{}"))
+		return wire.RefusalIn([]byte("{}"))
 	}
-	return wire.Inside(append(wire.Text([]byte(`{"error":{`), "code", finish), "}}"...))
+	return wire.RefusalIn(append(wire.Text([]byte(`{"error":{`), "code", finish), "}}"...))
 }
 
-// collected is what has arrived of an answer.
+// collected is what has arrived of a turn.
 type collected struct {
 	say    func(string)
 	text   []byte
 	calls  []*call
-	many   bool // more calls than are taken
+	many   bool // there are more calls than are accepted
 	model  string
-	finish string // why it ended; empty means that it did not yet
+	finish string // the finish reason; empty means none yet
 	usage  *usage
 }
 
@@ -207,7 +206,7 @@ func (got *collected) take(c *chunk) {
 		for at := range choice.Delta.Calls {
 			got.extend(at, len(choice.Delta.Calls), &choice.Delta.Calls[at])
 		}
-		if weigh(choice.Finish) > weigh(got.finish) {
+		if finishClass(choice.Finish) > finishClass(got.finish) {
 			got.finish = choice.Finish
 		}
 	}
@@ -223,8 +222,8 @@ func (got *collected) speak(piece string) {
 	}
 }
 
-// extend adds a piece to the call that it belongs to. Id and name are said once
-// or with every piece, so they are set and not added to.
+// extend adds a piece to the call that it belongs to. Id and name are said once or with every piece, so they are set
+// and not added to.
 func (got *collected) extend(at, of int, piece *callDelta) {
 	c := got.find(at, of, piece)
 	if c == nil && len(got.calls) == wire.MaxCalls {
@@ -244,8 +243,8 @@ func (got *collected) extend(at, of int, piece *callDelta) {
 	c.shape.follow(string(piece.Function.Arguments))
 }
 
-// find finds the call that a piece belongs to; nil means a new one. The piece
-// is the one at the given place of so many in its chunk.
+// find finds the call that a piece belongs to; nil means a new one. The piece is the one at the given place of so many
+// in its chunk.
 func (got *collected) find(at, of int, piece *callDelta) *call {
 	switch {
 	case len(got.calls) == 0:
@@ -266,11 +265,10 @@ func (got *collected) find(at, of int, piece *callDelta) *call {
 	return c
 }
 
-// numbered finds a call by its index. Some services count nothing and give all
-// calls the same one; then the id tells them apart.
+// numbered finds a call by its index. Some services count nothing and give all calls the same one; then the id tells
+// them apart.
 func (got *collected) numbered(index int, piece *callDelta) *call {
-	for i := len(got.calls) - 1; i >= 0; i-- {
-		c := got.calls[i]
+	for _, c := range slices.Backward(got.calls) {
 		if c.index != index {
 			continue
 		}
@@ -283,16 +281,14 @@ func (got *collected) numbered(index int, piece *callDelta) *call {
 }
 
 func (got *collected) named(id string) *call {
-	for _, c := range got.calls {
-		if c.id == id {
-			return c
-		}
+	if i := slices.IndexFunc(got.calls, func(c *call) bool { return c.id == id }); i >= 0 {
+		return got.calls[i]
 	}
 	return nil
 }
 
-// shape follows how deep in JSON a text is that arrives in pieces, looking at
-// every byte once: to check all of it at every piece would take the square.
+// shape tracks the nesting of JSON that arrives in pieces. It looks at every byte once: checking all of it for every
+// piece would take quadratic time.
 type shape struct {
 	depth           int
 	begun           bool
@@ -318,19 +314,15 @@ func (s *shape) follow(piece string) {
 	}
 }
 
-// closed tells whether every bracket was closed, and there was one.
+// closed reports whether every bracket was closed, and there was one.
 func (s *shape) closed() bool { return s.begun && s.depth <= 0 && !s.quoted }
 
-// tokens returns what the answer took.
-func (got *collected) tokens(d *llm.Dialog) (u quota.Usage) {
+// tokens returns the usage of the turn.
+func (got *collected) tokens(d *llm.Dialog) quota.Usage {
 	said := llm.Estimate(string(got.text))
 	for _, c := range got.calls {
 		said += 8 + llm.Estimate(string(c.arguments))
 	}
-	var told usage
-	if got.usage != nil {
-		told = *got.usage
-	}
-	u.Input, u.Cached, u.Output = wire.Spent(d, told.Prompt, told.Details.Cached, told.Completion, said)
-	return u
+	told := cmp.Or(got.usage, new(usage))
+	return wire.Usage(d, told.Prompt, told.Details.Cached, told.Completion, said)
 }

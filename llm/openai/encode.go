@@ -2,20 +2,31 @@ package openai
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"hako/llm"
 	"hako/llm/wire"
 )
 
+// toolChoice appends which tools may be called. begin and end enclose the name of one that must be called.
+func toolChoice(b []byte, d *llm.Dialog, begin, end string) []byte {
+	switch {
+	case len(d.Tools) == 0:
+		return b
+	case d.Choice.None:
+		return wire.Raw(b, "tool_choice", `"none"`)
+	case d.Choice.Name != "":
+		return append(wire.Text(wire.Raw(b, "tool_choice", begin), "name", d.Choice.Name), end...)
+	}
+	return wire.Raw(b, "tool_choice", `"auto"`)
+}
+
 // schema appends the schema of a format, under a name that the services accept.
 func schema(b []byte, f *llm.Format) []byte {
 	b = wire.Text(b, "name", formatName(f.Name))
 	b = wire.AppendRaw(wire.Member(b, "schema"), f.Schema, "{}")
-	if strict(f.Schema) {
-		return wire.Raw(b, "strict", "true")
-	}
-	return wire.Raw(b, "strict", "false")
+	return strconv.AppendBool(wire.Member(b, "strict"), strict(f.Schema))
 }
 
 func formatName(name string) string {
@@ -31,9 +42,8 @@ func formatName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// strict tells whether a schema is one that the services can promise to keep:
-// every object lists all of its members as required and allows no others, and
-// only plain keywords are used. They refuse the request otherwise.
+// strict reports whether a schema fits the strict mode of the services: every object lists all of its members as
+// required and allows no others, and only plain keywords are used. They refuse the request otherwise.
 func strict(raw json.RawMessage) bool {
 	var s map[string]json.RawMessage
 	if json.Unmarshal(raw, &s) != nil || string(s["type"]) != `"object"` {

@@ -1,11 +1,10 @@
-// Package openai asks models of OpenAI, and of the many services that speak the
-// same way, over their Responses and their Chat Completions interface.
+// Package openai is the provider for models of OpenAI and of services with the same API, over the Responses API and the
+// Chat Completions API.
 //
-// Nothing is kept on the server: every request carries the whole dialog, and
-// what must be shown to the model again travels in [llm.Turn]. There is no
-// retrying here; [llm.Retry] does that. The one rule to keep: a request is the
-// beginning of the next one up to the end of its list of items, byte for byte,
-// so everything that may differ from turn to turn stands behind that list.
+// Nothing is stored on the server: every request carries the whole dialog, and what the provider wants to see again
+// is kept in [llm.Turn]. Retries are up to [llm.Retry]. Each request begins with the bytes of the one before, up to the
+// end of its list of items, so that the provider's cache is used: what may differ from turn to turn comes after that
+// list.
 package openai
 
 import (
@@ -36,10 +35,10 @@ type Options struct {
 // service is one model at one address.
 type service struct {
 	model string
-	ours  bool // the address is OpenAI's, so that nothing unusual needs to be expected
+	ours  bool // the address is OpenAI's
 	peer  wire.Service
 	to    wire.Address
-	err   error // of the options, told when the model is asked
+	err   error // of the options, returned when the model is asked
 }
 
 // newService prepares to send requests to a path below the base URL.
@@ -62,23 +61,24 @@ func newService(op, model, path string, o Options) service {
 	return s
 }
 
-// ask sends a request and returns the stream of events that answers it.
-func (s *service) ask(ctx context.Context, body []byte) (*wire.ResponseBody, error) {
+// next sends a request and reads the turn from the stream of events that answers it.
+func (s *service) next(ctx context.Context, d *llm.Dialog, request func(*llm.Dialog) []byte,
+	read func(*llm.Dialog, *wire.ResponseBody) (*llm.Turn, error)) (*llm.Turn, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	answer, err := s.peer.Post(ctx, s.to, "text/event-stream", body)
+	answer, err := s.peer.Post(ctx, s.to, "text/event-stream", request(d))
 	if err != nil {
 		return nil, err
 	}
-	if err := answer.Streams(); err != nil {
-		answer.Close()
+	defer answer.Close()
+	if err := answer.CheckStream(); err != nil {
 		return nil, err
 	}
-	return answer, nil
+	return read(d, answer)
 }
 
-// explain words what is particular to these services.
+// explain gives reason and hint of refusals that are particular to these services.
 func explain(model string, r *llm.Refusal) (why, hint string) {
 	if model != "" && unknownModel(r) {
 		return "there is no model " + model + " there", "hako models lists those that there are"
@@ -86,17 +86,12 @@ func explain(model string, r *llm.Refusal) (why, hint string) {
 	return "", ""
 }
 
-// unknownModel tells whether a refusal is about the name of the model.
+// unknownModel reports whether a refusal is about the name of the model.
 func unknownModel(r *llm.Refusal) bool {
 	message := strings.ToLower(r.Message)
-	switch {
-	case r.Code == "model_not_found" || strings.Contains(message, "not a valid model id"):
-		return true
-	case r.Status == http.StatusNotFound:
-		return strings.Contains(message, "model") &&
+	return r.Code == "model_not_found" || strings.Contains(message, "not a valid model id") ||
+		r.Status == http.StatusNotFound && strings.Contains(message, "model") &&
 			(strings.Contains(message, "not found") || strings.Contains(message, "not exist"))
-	}
-	return false
 }
 
 // Models lists the names of the models that the service has, sorted.
@@ -121,8 +116,8 @@ func Models(ctx context.Context, o Options) ([]string, error) {
 	return names, nil
 }
 
-// reasons tells whether a model thinks before it answers, by its name: o1, o3,
-// gpt-5 and their successors. Others refuse to be asked for their reasoning.
+// reasons tells whether a model thinks before it answers, by its name: o1, o3, gpt-5 and their successors. Others
+// refuse to be asked for their reasoning.
 func reasons(model string) bool {
 	name := model[strings.LastIndexByte(model, '/')+1:]
 	name = strings.TrimPrefix(name, "ft:")

@@ -275,9 +275,9 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		{Options{BaseURL: "http://%zz"}, "ask model m: the base URL is not an address of http or https",
 			"write it like https://api.example.com/v1"},
 		{Options{BaseURL: "http://user:" + wiretest.Key + "@127.0.0.1:1/v1?k=" + wiretest.Key},
-			"ask model m: nobody answers at http://127.0.0.1:1/v1PATH", "check the base URL, and that the server is running"},
+			"ask model m: cannot connect to http://127.0.0.1:1/v1PATH", "check the base URL, and that the server is running"},
 		{Options{BaseURL: "http://127.0.0.1:1", Key: "a b" + wiretest.Key, KeyFrom: "K"},
-			"ask model m: the key in K has characters in it that no key has", "set it again, without spaces and line ends"},
+			"ask model m: the key in K has characters that no key has", "set it again, without spaces and line ends"},
 	}
 	both(t, func(t *testing.T, dial func(string, Options) llm.Model, text, end string) {
 		for _, tt := range tests {

@@ -8,8 +8,8 @@ import (
 	"hako/llm/wire"
 )
 
-// maxParts is how many items and passages an answer may have. They are searched
-// one after the other, so a server must not choose the number.
+// maxParts is how many items and passages an answer may have. They are searched one after the other, so a server must
+// not choose the number.
 const maxParts = 1024
 
 // output collects what a model says and wants.
@@ -62,8 +62,8 @@ func (o *output) take(ev *event) {
 	}
 }
 
-// part finds the item that an event is about. The index comes first: there are
-// services whose ids differ from event to event.
+// part finds the item that an event is about. The index comes first: there are services whose ids differ from event to
+// event.
 func (o *output) part(ev *event) *part {
 	index, id := -1, ev.ItemID
 	if ev.OutputIndex != nil {
@@ -156,8 +156,8 @@ func (o *output) tell(piece string) {
 	}
 }
 
-// correct replaces a passage with the whole of it, and passes on what had not
-// arrived piece by piece. A whole that lacks what was said takes nothing back.
+// correct replaces a passage with the whole of it, and passes on what had not arrived piece by piece. A whole that
+// lacks what was said takes nothing back.
 func (o *output) correct(p *part, index int, whole string) {
 	if whole == "" {
 		return
@@ -199,8 +199,7 @@ func (o *output) text() string {
 	return string(all)
 }
 
-// wants returns the arguments of a call. Those that were told as a whole are
-// right, should the pieces differ.
+// wants returns the arguments of a call. Those that were told as a whole are right, should the pieces differ.
 func (p *part) wants() string {
 	switch {
 	case p.whole != "":
@@ -236,9 +235,8 @@ func (o *output) calls() (calls []llm.Call) {
 	return calls
 }
 
-// reasoning returns the reasoning in the form in which it is accepted again: a
-// list, nil if there is none. Without its sealed content the service would look
-// for it among what it stored, which is nothing.
+// reasoning returns the reasoning in the form in which it is accepted again: a list, nil if there is none. Without its
+// sealed content the service would look for it among what it stored, which is nothing.
 func (o *output) reasoning() json.RawMessage {
 	var list []byte
 	for _, p := range o.parts {

@@ -7,9 +7,8 @@ const (
 	typeThought = "reasoning"
 )
 
-// finish reconciles what arrived with the output as a whole. What only stands
-// there is taken, too; what differs there is right there. What only arrived
-// stays: there are services whose last event has no output.
+// finish reconciles what arrived with the output as a whole. What only stands there is taken, too; what differs there
+// is right there. What only arrived stays: there are services whose last event has no output.
 func (o *output) finish(all []item) {
 	if len(all) > maxParts {
 		o.refuse(all)
@@ -40,9 +39,8 @@ func (o *output) refuse(all []item) {
 	}
 }
 
-// match finds the part that each item is, nil where nothing of it arrived. The
-// surest signs come first, for a part that is not found again would be a call
-// that is made twice.
+// match finds the part that each item is, nil where nothing of it arrived. The surest signs come first, for a part that
+// is not found again would be a call that is made twice.
 func (o *output) match(all []item) []*part {
 	found, used := make([]*part, len(all)), make(map[*part]bool, len(o.parts))
 	for _, same := range []func(*part, int, *item) bool{sameCall, sameID, samePlace, sameWish, sameKind} {
@@ -73,8 +71,7 @@ func sameWish(p *part, _ int, it *item) bool {
 	return it.Type == typeCall && alike(p, it) && p.whole == string(it.Arguments)
 }
 
-// sameKind takes what is left in its order, but a call only when nothing tells
-// that it is another one.
+// sameKind takes what is left in its order, but a call only when nothing tells that it is another one.
 func sameKind(p *part, _ int, it *item) bool {
 	if it.Type == typeCall {
 		return p.index < 0 && p.item.CallID == "" && p.item.ID == "" && alike(p, it)

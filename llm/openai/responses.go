@@ -10,34 +10,28 @@ import (
 	"hako/llm/wire"
 )
 
-// source marks reasoning that only this package can show to a model again.
+// source marks reasoning that only this package can send again.
 const source = "openai"
 
-// What the service accepts.
+// Limits of the API.
 const (
-	maxCacheKey = 64 // letters
+	maxCacheKey = 64 // bytes
 	leastOutput = 16 // tokens
 )
 
 type responses struct{ service }
 
-// Responses returns a model that is asked over the Responses interface.
+// Responses returns a model that is asked over the Responses API.
 func Responses(model string, o Options) llm.Model {
 	return &responses{newService("ask model", model, "/responses", o)}
 }
 
 // Next implements [llm.Model].
 func (m *responses) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	answer, err := m.ask(ctx, m.request(d))
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Close()
-	return m.read(d, answer)
+	return m.next(ctx, d, m.request, m.read)
 }
 
-// request spells a dialog: first what never changes, then what grows, then what
-// may differ from turn to turn.
+// request encodes a dialog: first what never changes, then what grows, then what may differ from turn to turn.
 func (m *responses) request(d *llm.Dialog) []byte {
 	thinks := reasons(m.model)
 	b := append(make([]byte, 0, wire.Room(d)), '{')
@@ -66,51 +60,42 @@ func (m *responses) request(d *llm.Dialog) []byte {
 func (m *responses) tools(b []byte, tools []llm.Tool) []byte {
 	b = wire.Raw(b, "tools", "[")
 	for i := range tools {
-		t := &tools[i]
-		b = append(wire.Entry(b), `{"type":"function"`...)
-		b = wire.Text(b, "name", t.Name)
-		b = wire.Text(b, "description", t.Text)
-		b = wire.AppendRaw(wire.Member(b, "parameters"), t.Schema, `{"type":"object"}`)
+		b = wire.Function(append(wire.Entry(b), `{"type":"function"`...), &tools[i])
 		// Left out, it would mean true, and optional arguments an error.
 		b = append(wire.Raw(b, "strict", "false"), '}')
 	}
 	return append(b, ']')
 }
 
-// item spells an entry of the dialog as the one or more that the service makes
-// of it.
+// item encodes an entry of the dialog as the one or more entries that the API has for it.
 func (m *responses) item(b []byte, it *llm.Item, thinks bool) []byte {
 	switch it.Role {
 	case llm.Assistant:
-		return m.spoken(b, it, thinks)
+		return m.assistant(b, it, thinks)
 	case llm.Result:
 		b = append(wire.Entry(b), `{"type":"function_call_output"`...)
-		b = wire.Text(b, "call_id", it.CallID)
-		return append(wire.Text(b, "output", it.Text), '}')
-	case llm.System:
-		// The service also has developer for this, which others do not know.
-		b = append(wire.Entry(b), `{"role":"system"`...)
-		return append(wire.Text(b, "content", it.Text), '}')
+		b = wire.Text(wire.Text(b, "call_id", it.CallID), "output", it.Text)
+	case llm.System: // the API also has the role developer, which other services do not know
+		b = wire.Message(b, llm.System, it.Text)
+	default:
+		b = wire.Message(b, llm.User, it.Text)
 	}
-	b = append(wire.Entry(b), `{"role":"user"`...)
-	return append(wire.Text(b, "content", it.Text), '}')
+	return append(b, '}')
 }
 
-// spoken spells what the model said. Its reasoning comes first, but not on its
-// own: the service insists that something follows it.
-func (m *responses) spoken(b []byte, it *llm.Item, thinks bool) []byte {
+// assistant encodes a turn of the model. Its reasoning comes first, but not on its own: the API requires that something
+// follows it.
+func (m *responses) assistant(b []byte, it *llm.Item, thinks bool) []byte {
 	if thinks && it.Source == source && (it.Text != "" || len(it.Calls) > 0) {
 		b = reasoning(b, it.Raw)
 	}
 	if it.Text != "" {
-		b = append(wire.Entry(b), `{"role":"assistant"`...)
-		b = append(wire.Text(b, "content", it.Text), '}')
+		b = append(wire.Message(b, llm.Assistant, it.Text), '}')
 	}
 	for i := range it.Calls {
 		c := &it.Calls[i]
 		b = append(wire.Entry(b), `{"type":"function_call"`...)
-		b = wire.Text(b, "call_id", c.ID)
-		b = wire.Text(b, "name", c.Name)
+		b = wire.Text(wire.Text(b, "call_id", c.ID), "name", c.Name)
 		b = append(wire.Text(b, "arguments", c.Arguments), '}')
 	}
 	return b
@@ -128,20 +113,11 @@ func reasoning(b, list []byte) []byte {
 	return append(wire.Entry(b), entries...)
 }
 
-// rest spells what may differ from turn to turn.
+// rest encodes what may differ from turn to turn.
 func (m *responses) rest(b []byte, d *llm.Dialog) []byte {
-	if len(d.Tools) > 0 {
-		switch {
-		case d.Choice.None:
-			b = wire.Raw(b, "tool_choice", `"none"`)
-		case d.Choice.Name != "":
-			b = append(wire.Text(wire.Raw(b, "tool_choice", `{"type":"function"`), "name", d.Choice.Name), '}')
-		default:
-			b = wire.Raw(b, "tool_choice", `"auto"`)
-		}
-	}
-	if d.Temperature != nil && !reasons(m.model) {
-		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
+	b = toolChoice(b, d, `{"type":"function"`, "}")
+	if !reasons(m.model) {
+		b = wire.Temperature(b, d)
 	}
 	if d.MaxOutput > 0 {
 		b = strconv.AppendInt(wire.Member(b, "max_output_tokens"), max(d.MaxOutput, leastOutput), 10)

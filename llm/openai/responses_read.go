@@ -12,7 +12,7 @@ import (
 	"hako/quota"
 )
 
-// event is what we read of an event of the Responses interface.
+// event is the part of an event of the Responses API that is used.
 type event struct {
 	Type         string
 	OutputIndex  *int   `json:"output_index"`
@@ -40,7 +40,7 @@ type item struct {
 	Encrypted string `json:"encrypted_content"`
 }
 
-// response is what the last event tells about the whole.
+// response is the whole response in the last event.
 type response struct {
 	ID         string
 	Status     string
@@ -48,13 +48,16 @@ type response struct {
 	Output     []item
 	Error      json.RawMessage
 	Incomplete *struct{ Reason string } `json:"incomplete_details"`
-	Usage      *struct {
-		Input   wire.Count `json:"input_tokens"`
-		Output  wire.Count `json:"output_tokens"`
-		Details struct {
-			Cached wire.Count `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-	}
+	Usage      *responseUsage
+}
+
+// responseUsage counts tokens.
+type responseUsage struct {
+	Input   wire.Count `json:"input_tokens"`
+	Output  wire.Count `json:"output_tokens"`
+	Details struct {
+		Cached wire.Count `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
 }
 
 // read collects a turn from a stream of events.
@@ -64,20 +67,20 @@ func (m *responses) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, e
 	for {
 		e, err := events.Next()
 		if err != nil {
-			return nil, answer.Explain(err)
+			return nil, answer.WrapError(err)
 		}
 		var ev event
 		if decode(e.Data, &ev) != nil {
-			return nil, m.unread(e)
+			return nil, m.unreadable(e)
 		}
 		ev.Type = cmp.Or(ev.Type, string(e.Name))
 		switch ev.Type {
 		case "error":
-			return nil, m.peer.Refuse(wire.Inside(e.Data))
+			return nil, m.peer.Refuse(wire.RefusalIn(e.Data))
 		case "response.failed", "response.cancelled":
 			return nil, m.peer.Refuse(failure(e.Data))
 		case "response.completed", "response.incomplete":
-			answer.Done()
+			answer.Drain()
 			return m.turn(d, out, &ev, e.Data)
 		}
 		if out.take(&ev); out.much {
@@ -86,21 +89,20 @@ func (m *responses) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, e
 	}
 }
 
-// unread words an event that is no JSON: the last one may have been cut, and
-// [DONE] says nothing about how it ended.
-func (s *service) unread(e wire.Event) error {
+// unreadable returns the error for an event that is no JSON: the last one may have been cut, and [DONE] says nothing
+// about how the turn ended.
+func (s *service) unreadable(e wire.Event) error {
 	if e.Last || string(bytes.TrimSpace(e.Data)) == "[DONE]" {
-		return s.peer.Broken()
+		return s.peer.Truncated()
 	}
-	return s.peer.Unread("sent an event that cannot be read")
+	return s.peer.Unreadable("sent an event that cannot be read")
 }
 
-// decode reads JSON. A member of another type than expected counts as missing:
-// there are more kinds of events than we know.
+// decode reads JSON. A member of another type than expected counts as missing: there are more kinds of events than we
+// know.
 func decode(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil
 	}
 	return err
@@ -112,11 +114,10 @@ func failure(data []byte) *llm.Refusal {
 	if decode(data, &ev); len(ev.Response) > 0 {
 		data = ev.Response
 	}
-	return wire.Inside(data)
+	return wire.RefusalIn(data)
 }
 
-// turn puts together what was collected, now that it is known to be all. The
-// last event decides how it ended; what it says of the whole can only make that
+// turn returns what was collected as a turn. The last event decides how it ended; the response in it can only make that
 // worse.
 func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*llm.Turn, error) {
 	whole := cmp.Or(ev.Response, new(response))
@@ -125,7 +126,7 @@ func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*l
 	case whole.failed():
 		return nil, m.peer.Refuse(failure(data))
 	case !short && !whole.ended():
-		return nil, m.peer.Broken()
+		return nil, m.peer.Truncated()
 	}
 	if out.finish(whole.Output); out.much {
 		return nil, m.tooMuch(out)
@@ -144,21 +145,21 @@ func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*l
 	return turn, nil
 }
 
-// tooMuch words an answer of more parts than are taken.
+// tooMuch returns the error for a response of more parts than are accepted.
 func (m *responses) tooMuch(out *output) error {
 	if out.called > wire.MaxCalls {
 		return m.peer.TooManyCalls()
 	}
-	return m.peer.Amiss(fmt.Sprintf("answered in more than %d parts", maxParts))
+	return m.peer.Malformed(fmt.Sprintf("answered in more than %d parts", maxParts))
 }
 
-// failed tells whether there is no answer, whatever the event is called.
+// failed reports whether there is no turn, whatever the event is called.
 func (r *response) failed() bool {
 	return r.Status == "failed" || r.Status == "cancelled" || len(r.Error) > 0 && string(r.Error) != "null"
 }
 
-// ended tells whether the response says that it is at its end. Some services
-// leave the status out, but not everything.
+// ended reports whether the response is complete by its own account. Some services leave the status out, but not
+// everything.
 func (r *response) ended() bool {
 	switch r.Status {
 	case "completed", "incomplete":
@@ -176,12 +177,8 @@ func cutBy(details *struct{ Reason string }) string {
 	return "length"
 }
 
-// usage returns what the answer took.
-func (r *response) usage(d *llm.Dialog, out *output) (u quota.Usage) {
-	var input, cached, output wire.Count
-	if told := r.Usage; told != nil {
-		input, cached, output = told.Input, told.Details.Cached, told.Output
-	}
-	u.Input, u.Cached, u.Output = wire.Spent(d, input, cached, output, out.weight())
-	return u
+// usage returns the usage of the turn.
+func (r *response) usage(d *llm.Dialog, out *output) quota.Usage {
+	told := cmp.Or(r.Usage, new(responseUsage))
+	return wire.Usage(d, told.Input, told.Details.Cached, told.Output, out.weight())
 }

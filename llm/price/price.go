@@ -1,9 +1,9 @@
-// Package price knows what models cost: a list of prices with its date, which the
-// user may overrule with a list of their own.
+// Package price knows what models cost: a list of prices with its date, which the user may overrule with a list of
+// their own.
 //
-// Nobody is asked for prices, and nothing is guessed: a model that is not in the
-// list has no price. That a model costs nothing because it runs here is for the
-// caller to know. The one rule to keep: a cost is shown with the date of its price.
+// Nobody is asked for prices, and nothing is guessed: a model that is not in the list has no price. That a model costs
+// nothing because it runs here is for the caller to know. The one rule to keep: a cost is shown with the date of its
+// price.
 package price
 
 import (
@@ -45,8 +45,7 @@ func Default() Table {
 	return t
 }
 
-// With returns the table with the prices of other over its own. They keep their
-// own dates.
+// With returns the table with the prices of other over its own. They keep their own dates.
 func (t Table) With(other Table) Table {
 	both := make(map[string]rates, len(t.models)+len(other.models))
 	maps.Copy(both, t.models)
@@ -54,9 +53,8 @@ func (t Table) With(other Table) Table {
 	return Table{AsOf: t.AsOf, models: both}
 }
 
-// Cost returns what usage of a model costs, and the date of the price. A dated
-// model, as gpt-5-2025-08-07, costs what the model costs unless it is in the
-// list itself. If ok is false the price is not known; it is not nothing.
+// Cost returns what usage of a model costs, and the date of the price. A dated model, as gpt-5-2025-08-07, costs what
+// the model costs unless it is in the list itself. If ok is false the price is not known; it is not nothing.
 func (t Table) Cost(model string, u quota.Usage) (dollars float64, asOf string, ok bool) {
 	r, ok := t.models[model]
 	if !ok {
@@ -97,9 +95,8 @@ type written struct {
 	} `json:"models"`
 }
 
-// Parse reads a list of prices in the spelling of prices.json. Currency may be
-// left out and per too: they are USD and 1000000. A model without a price for
-// cached input pays the full one. If r has a name, as a file has, mistakes are
+// Parse reads a list of prices in the spelling of prices.json. Currency may be left out and per too: they are USD and
+// 1000000. A model without a price for cached input pays the full one. If r has a name, as a file has, mistakes are
 // told with it.
 func Parse(r io.Reader) (Table, error) {
 	t, err := parse(r)

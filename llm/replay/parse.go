@@ -116,8 +116,7 @@ func plain(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// A parser reads lines with one decoder: making one for each would cost more
-// than the reading.
+// A parser reads lines with one decoder: making one for each would cost more than the reading.
 type parser struct {
 	text    bytes.Reader
 	decoder *json.Decoder
@@ -225,8 +224,8 @@ func calls(written []call) (calls []llm.Call, err error) {
 	return calls, nil
 }
 
-// arguments returns the words of a model: those of an object as they stand in
-// the script, those of a string without its quotes.
+// arguments returns the words of a model: those of an object as they stand in the script, those of a string without its
+// quotes.
 func arguments(written json.RawMessage) (text string, err error) {
 	switch {
 	case len(written) == 0 || string(written) == "null":
@@ -245,8 +244,7 @@ func arguments(written json.RawMessage) (text string, err error) {
 	return text, nil
 }
 
-// nameCalls makes up the ids that are missing: call_1, call_2, and so on, but
-// none that is in the script.
+// nameCalls makes up the ids that are missing: call_1, call_2, and so on, but none that is in the script.
 func (s *Script) nameCalls() {
 	taken := make(map[string]bool)
 	for _, st := range s.steps {

@@ -15,9 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Recorder asks its model and writes down each turn and each refusal as a
-// line of a script. What is not an answer, such as an interruption, is not
-// written. It stands behind [llm.Retry], so that tries which came to nothing are
+// A Recorder asks its model and writes down each turn and each refusal as a line of a script. What is not an answer,
+// such as an interruption, is not written. It stands behind [llm.Retry], so that tries which came to nothing are
 // replayed too, and is safe for concurrent use if its model is.
 type Recorder struct {
 	Model llm.Model
@@ -47,8 +46,8 @@ func (r *Recorder) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, err
 }
 
-// write puts one line into the record. A turn that could not be recorded is not
-// passed on: a record with holes would replay another conversation.
+// write puts one line into the record. A turn that could not be recorded is not passed on: a record with holes would
+// replay another conversation.
 func (r *Recorder) write(l *scriptLine) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -66,8 +65,7 @@ func (r *Recorder) write(l *scriptLine) error {
 	return nil
 }
 
-// written spells out what a model answered. said is what it streamed before it
-// refused.
+// written spells out what a model answered. said is what it streamed before it refused.
 func written(turn *llm.Turn, err error, said string) (l *scriptLine, ok bool) {
 	var r *llm.Refusal
 	switch {
@@ -100,8 +98,7 @@ func writtenTurn(turn *llm.Turn) *scriptLine {
 
 func usageOf(u quota.Usage) usage { return usage{u.Input, u.Cached, u.Output} }
 
-// writtenArguments writes an object as an object, which people can read, unless
-// that would change a byte of it.
+// writtenArguments writes an object as an object, which people can read, unless that would change a byte of it.
 func writtenArguments(text string) json.RawMessage {
 	if strings.HasPrefix(text, "{") {
 		var same bytes.Buffer

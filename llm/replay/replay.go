@@ -1,8 +1,7 @@
-// Package replay replays the turns of a file as if a model gave them, and
-// records the turns of a model into such a file.
+// Package replay replays the turns of a file as if a model gave them, and records the turns of a model into such a
+// file.
 //
-// The file holds one JSON object a line, each a turn; empty lines and lines that
-// start with # are skipped:
+// The file holds one JSON object a line, each a turn; empty lines and lines that start with # are skipped:
 //
 //	# the model looks, then answers
 //	{"calls":[{"name":"execute","arguments":{"command":"wc -l a"}}]}
@@ -26,9 +25,8 @@
 //	delay_ms   time to wait before anything of that
 //	expect     a regular expression that the last item of the dialog must match
 //
-// Opening and closing files, and keeping secrets out of them, is the caller's.
-// The one rule to keep: whatever [Recorder] writes, [Parse] reads and [Script]
-// gives back the same.
+// Opening and closing files, and keeping secrets out of them, is the caller's. The one rule to keep: whatever
+// [Recorder] writes, [Parse] reads and [Script] gives back the same.
 package replay
 
 import (
@@ -37,15 +35,15 @@ import (
 	"regexp"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
 )
 
-// A Script is a model that gives the turns of a file, each once and in their
-// order, whatever it is asked. It is safe for concurrent use.
+// A Script is a model that gives the turns of a file, each once and in their order, whatever it is asked. It is safe
+// for concurrent use.
 type Script struct {
 	steps []step
 	given atomic.Int64 // may be more than there are
@@ -106,7 +104,7 @@ func (s *Script) over() error {
 		Hint: "add a line to the script, or end the conversation with a turn that calls no tool"}
 }
 
-// meets tells whether the dialog is where the script thinks it is.
+// meets returns an error if the last item of the dialog is not the expected one.
 func (st *step) meets(n int, d *llm.Dialog) error {
 	if st.expect == nil {
 		return nil
@@ -119,28 +117,21 @@ func (st *step) meets(n int, d *llm.Dialog) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "replay turn", Subject: fmt.Sprint(n),
-		Why:  fmt.Sprintf("%q does not match %q", start(last, 120), st.expect),
+		Why:  fmt.Sprintf("%q does not match %q", text.Prefix(last, 120), st.expect),
 		Hint: "the conversation went another way than when the script was written"}
 }
 
-// say streams the text. A caller that has heard enough cancels ctx.
+// say streams the text until ctx is canceled.
 func (st *step) say(ctx context.Context, on func(string)) error {
 	if on == nil {
 		return nil
 	}
-	for _, piece := range st.pieces {
-		on(piece)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	pieces := st.pieces
+	if pieces == nil {
+		pieces = inPieces(st.turn.Text)
 	}
-	if st.pieces != nil {
-		return nil
-	}
-	for rest := st.turn.Text; rest != ""; {
-		piece := start(rest, 16)
+	for _, piece := range pieces {
 		on(piece)
-		rest = rest[len(piece):]
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -148,27 +139,21 @@ func (st *step) say(ctx context.Context, on func(string)) error {
 	return nil
 }
 
-// start returns the first bytes of a text, and no half characters.
-func start(text string, most int) string {
-	if len(text) <= most {
-		return text
+// inPieces cuts a text into small pieces, between characters.
+func inPieces(s string) (list []string) {
+	for s != "" {
+		piece := text.Prefix(s, 16)
+		list, s = append(list, piece), s[len(piece):]
 	}
-	for end := most; end > most-utf8.UTFMax; end-- {
-		if utf8.RuneStart(text[end]) {
-			return text[:end]
-		}
-	}
-	return text[:most]
+	return list
 }
 
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

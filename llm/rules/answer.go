@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"hako/llm"
@@ -27,7 +29,7 @@ var intents = []intent{
 	{"which files", has(which), which | include | exclude | anyCase | wholeWord | show | find | count | allFiles,
 		whichFiles},
 	{"names of columns or keys", has(keys), keys | show | count | find | whole, names},
-	{"length of a list", isLength, length | count | records | lines | show | field | whole, listLength},
+	{"length of a list", has(length), length | count | records | lines | show | field | whole, listLength},
 	{"sums", has(totals), totals | field | grouped | rowFeatures | show | find | top | amount | sorted | descending | ascending | records | lines | numeric | whole, total},
 	{"by time", has(period), period | level | messages | rowFeatures | count | freq | show | lines | records, byTime},
 	{"messages of a log", isMessages,
@@ -44,8 +46,6 @@ var intents = []intent{
 func has(f feature) func(*query) bool     { return func(q *query) bool { return q.is(f) } }
 func hasSome(f feature) func(*query) bool { return func(q *query) bool { return q.some(f) } }
 
-func isLength(q *query) bool { return q.is(length) }
-
 // isMessages reports whether the most frequent messages of a log are wanted.
 func isMessages(q *query) bool {
 	return q.some(top|freq|least) && q.some(level|messages) && !q.some(field|grouped|words) ||
@@ -59,7 +59,7 @@ func isFrequency(q *query) bool {
 
 // ranking reports whether rows are to be ranked by a field: top 3 by price.
 func ranking(q *query) bool {
-	return q.is(grouped) && q.some(top|sorted) && !q.some(freq|count) && !q.manyFew
+	return q.is(grouped) && q.some(top|sorted) && !q.some(freq|count) && !q.byCount
 }
 
 func isShow(q *query) bool {
@@ -69,20 +69,18 @@ func isShow(q *query) bool {
 // answer works the answer out, or what has to be called first.
 func (t *conversation) answer() string {
 	if len(t.request) > longestRequest {
-		q := &query{tongue: newLine(t.request).tongue()}
+		q := &query{lang: newRequestText(t.request).language()}
 		return q.unknown()
 	}
 	q := parse(t.request, t.files)
-	g, ok := t.ground(q)
-	if g != nil {
-		q = parseOver(t.request, t.files, g)
-	}
-	text := ""
-	if ok {
-		text = t.reply(q)
-	}
+	text, _ := t.work(func() string {
+		if table := t.tableOf(q); table != nil {
+			q = parseWith(t.request, t.files, table)
+		}
+		return t.reply(q)
+	})
 	switch {
-	case t.broken != nil:
+	case t.failed != nil:
 		t.wanted = nil
 		return t.failure(q)
 	case len(t.wanted) == 0 && text == "":
@@ -107,8 +105,8 @@ func (t *conversation) reply(q *query) string {
 	if commandForm.Get().MatchString(q.request) {
 		return t.pass(q)
 	}
-	if q.unclear != "" {
-		return q.unclear
+	if q.reply != "" {
+		return q.reply
 	}
 	if q.has == 0 && len(q.missing) == 0 {
 		return q.unknown()
@@ -126,9 +124,7 @@ func (t *conversation) reply(q *query) string {
 		if len(q.missing) > 0 {
 			return q.notGranted()
 		}
-		if problem, ok := t.checkEncoding(q); !ok || problem != "" {
-			return problem
-		}
+		t.checkEncoding(q)
 		return in.answer(t, q)
 	}
 	if len(q.missing) > 0 {
@@ -163,28 +159,24 @@ func (q *query) notUnderstood(in intent) (parts []string) {
 		if q.has&^in.takes&bit == 0 {
 			continue
 		}
-		words := q.said[bit]
-		if words == "" {
-			words = q.request
-		}
-		if !containsText(parts, words) {
+		words := cmp.Or(q.phrases[bit], q.request)
+		if !slices.ContainsFunc(parts, func(have string) bool { return strings.Contains(have, words) }) {
 			parts = append(parts, words)
 		}
 	}
 	return parts
 }
 
-func containsText(list []string, s string) bool {
-	for _, have := range list {
-		if strings.Contains(have, s) {
-			return true
-		}
+// sources are the files that a request is about. It stops with a question if they are not known.
+func (q *query) sources() []string {
+	files, question := q.findSources()
+	if question != "" {
+		stopWith(question)
 	}
-	return false
+	return files
 }
 
-// sources are the files that a request is about. The problem is a question back.
-func (q *query) sources() (files []string, problem string) {
+func (q *query) findSources() (files []string, question string) {
 	all := grantedNames(q.files)
 	switch {
 	case len(all) == 0:
@@ -194,8 +186,7 @@ func (q *query) sources() (files []string, problem string) {
 	case len(all) == 1, q.some(allFiles | which | fileSize), q.some(find|include) &&
 		!q.some(totals|field|top|freq|sorted|unique|repeats|level):
 		return all, ""
-	}
-	if q.is(count) && q.has&^(count|lines|words|chars|size|blank|filled|records|whole) == 0 {
+	case q.is(count) && q.has&^(count|lines|words|chars|size|blank|filled|records|whole) == 0:
 		return all, ""
 	}
 	if of := ofKindFiles(q.files, q.kind); q.kind != "" && len(of) == 1 {
@@ -205,19 +196,27 @@ func (q *query) sources() (files []string, problem string) {
 }
 
 // source is the one file that a request is about.
-func (q *query) source() (file, problem string) {
-	files, problem := q.sources()
-	if problem == "" && len(files) != 1 {
-		problem = q.oneFile()
+func (q *query) source() string {
+	file, question := q.findSource()
+	if question != "" {
+		stopWith(question)
 	}
-	if problem != "" {
-		return "", problem
+	return file
+}
+
+func (q *query) findSource() (file, question string) {
+	files, question := q.findSources()
+	switch {
+	case question != "":
+		return "", question
+	case len(files) != 1:
+		return "", q.oneFile()
 	}
 	return files[0], ""
 }
 
 func (q *query) oneFile() string {
-	return q.say("I can do this for one file at a time. Granted are: %s.", "これは一度に一つのファイルに対してだけできます。許可されているのは %s です。",
+	return q.say("I can do this for one file at a time. Granted are: %s.",
 		q.listed(grantedNames(q.files)))
 }
 

@@ -12,8 +12,8 @@ import (
 	"hako/llm"
 )
 
-// findAtoms puts marks for everything that is not to be read as words: first
-// quoted texts, then files, dates, paths and numbers.
+// findAtoms puts marks for everything that is not to be read as words: first quoted texts, then files, dates, paths and
+// numbers.
 func (l *requestText) findAtoms(files []llm.File) {
 	l.findQuotes()
 	l.findFiles(files)
@@ -40,8 +40,7 @@ func (l *requestText) findQuotes() {
 	}
 }
 
-// opens reports whether the quote at i can open: an apostrophe inside a word
-// does not.
+// opens reports whether the quote at i can open: an apostrophe inside a word does not.
 func (l *requestText) opens(i int) bool {
 	if r := l.cells[i].r; r != '\'' {
 		return true
@@ -71,8 +70,8 @@ type fileName struct {
 	name  string
 }
 
-// findFiles puts marks for granted files, called by their name, the end of
-// their path, or a quoted text that is one of these.
+// findFiles puts marks for granted files, called by their name, the end of their path, or a quoted text that is one of
+// these.
 func (l *requestText) findFiles(files []llm.File) {
 	names := fileNames(files)
 	for i := 0; i < len(l.cells); i++ {
@@ -100,8 +99,7 @@ func (l *requestText) quotedFile(i int, names []fileName) {
 	}
 }
 
-// fileNames lists the ways to call the files, the longest first. A way that
-// two files share is none.
+// fileNames lists the ways to call the files, the longest first. A way that two files share is none.
 func fileNames(files []llm.File) (list []fileName) {
 	owners := map[string][]string{}
 	for _, f := range files {
@@ -157,8 +155,7 @@ func (l *requestText) named(i int, name []rune) bool {
 	return !(inName(name[0]) && inName(l.at(i-1))) && !(inName(name[len(name)-1]) && l.nameGoesOn(end))
 }
 
-// nameGoesOn reports whether what follows at i belongs to a name; a full stop
-// may as well end the sentence.
+// nameGoesOn reports whether what follows at i belongs to a name; a full stop may as well end the sentence.
 func (l *requestText) nameGoesOn(i int) bool {
 	if l.at(i) == '.' {
 		return inName(l.at(i + 1))
@@ -202,8 +199,7 @@ func (l *requestText) findForm(f atomForm) {
 		if !ok {
 			return
 		}
-		// The context before the group must be seen, so the search begins one
-		// character earlier.
+		// The context before the group must be seen, so the search begins one character earlier.
 		m := f.re.FindStringSubmatchIndex(s[begin:])
 		if m == nil {
 			return
@@ -235,8 +231,7 @@ const (
 	counters    = "行件個つ列番位種回文"
 )
 
-// findKanjiNumbers puts marks for 五 in 五件 or 十 in 最初の十行; without a
-// counter such a character is part of a word.
+// findKanjiNumbers puts marks for 五 in 五件 or 十 in 最初の十行; without a counter such a character is part of a word.
 func (l *requestText) findKanjiNumbers() {
 	for i := 0; i < len(l.cells); i++ {
 		end := i

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"hako/internal/lazyregexp"
@@ -10,8 +11,8 @@ import (
 var commandForm = lazyregexp.New(
 	`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
 
-// pass hands a command that was written instead of a question to execute, which
-// judges it. The file may be left out if there is only one.
+// pass hands a command that was written instead of a question to execute, which judges it. The file may be left out if
+// there is only one.
 func (t *conversation) pass(q *query) string {
 	command := strings.TrimSpace(q.request)
 	if len(q.named) == 0 {
@@ -24,17 +25,17 @@ func (t *conversation) pass(q *query) string {
 			command += " |" + rest
 		}
 	}
-	out, ok := t.run(command)
+	out, ok := t.result(command)
 	if !ok {
-		return ""
+		panic(stop{})
 	}
 	lines := out.lines()
 	if len(lines) == 0 {
-		return q.say("The command `%s` printed nothing.", "コマンド `%s` は何も出力しませんでした。", command)
+		return q.say("The command `%s` printed nothing.", command)
 	}
 	text := block(lines)
 	if out.Cut {
-		text += "\n" + q.say("… cut: the first %d of %d bytes are shown", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト",
+		text += "\n" + q.say("… cut: the first %d of %d bytes are shown",
 			len(out.Out), int(out.Total))
 	}
 	return text
@@ -45,30 +46,28 @@ func garbled(lines []string) bool { return strings.Contains(strings.Join(lines, 
 
 // unreadable says so of a file that a request needs to be read in Japanese.
 func (q *query) unreadable(file string) string {
-	return q.say("%s is not in UTF-8 (it may be in Shift_JIS), so I cannot search or read anything but plain ASCII in it. Convert it first: iconv -f SHIFT_JIS -t UTF-8 %[1]s",
-		"%s は UTF-8 ではないため（Shift_JIS かもしれません）、日本語の検索や列の読み取りはできません。先に変換してください: iconv -f SHIFT_JIS -t UTF-8 %[1]s", file)
+	return q.say("%s is not in UTF-8 (it may be in Shift_JIS), so I cannot search or read anything but plain ASCII in it. Convert it first: iconv -f SHIFT_JIS -t UTF-8 %[1]s", file)
 }
 
 // oddLines is the command that shows some lines with more than ASCII.
-func oddLines(file string) string {
-	return from(file).then("grep", "-m", "3", "[^ -~\t]").String()
-}
+func oddLines(file string) pipe { return from(file).then("grep", "-m", "3", "[^ -~\t]") }
 
-// checkEncoding finds out whether a file can be searched for what is asked for.
-func (t *conversation) checkEncoding(q *query) (problem string, ok bool) {
-	files, other := q.sources()
-	if other != "" || !q.needsUTF8() || len(files) > mostFiles {
-		return "", true
+// checkEncoding stops if a file cannot be searched for what is asked for.
+func (t *conversation) checkEncoding(q *query) {
+	files, question := q.findSources()
+	if question != "" || !q.needsUTF8() || len(files) > maxFiles {
+		return
 	}
-	ok = true
+	problem := ""
 	for _, f := range files {
-		out, known, got := t.extra(oddLines(f))
-		ok = ok && got
-		if known && got && garbled(out.lines()) {
+		if out, known := t.extra(oddLines(f)); known && garbled(out.lines()) {
 			problem = q.unreadable(f)
 		}
 	}
-	return problem, ok
+	t.await()
+	if problem != "" {
+		stopWith(problem)
+	}
 }
 
 // needsUTF8 reports whether a request speaks of texts or columns beyond ASCII.
@@ -76,10 +75,6 @@ func (q *query) needsUTF8() bool {
 	if q.some(differ | onlyIn | common | fileList | fileSize | biggest | help) {
 		return false
 	}
-	for _, n := range append(append([]textFilter{}, q.with...), q.but...) {
-		if !isASCII(n.text) {
-			return true
-		}
-	}
-	return q.some(field|totals|grouped|matching|keys|top|freq) && q.onlyTable() != ""
+	return slices.ContainsFunc(slices.Concat(q.with, q.without), func(n textFilter) bool { return !isASCII(n.text) }) ||
+		q.some(field|totals|grouped|matching|keys|top|freq) && q.onlyTable() != ""
 }

@@ -2,16 +2,14 @@ package rules
 
 import "strings"
 
-// compare answers how two files differ, which lines only one of them has, or
-// which both have.
+// compare answers how two files differ, which lines only one of them has, or which both have.
 func compare(t *conversation, q *query) string {
 	files := q.named
 	if len(files) < 2 {
 		files = grantedNames(q.files)
 	}
 	if len(files) != 2 {
-		return q.say("I compare exactly two files; please name both. Granted are: %s.",
-			"比較できるのは 2 つのファイルです。両方のファイル名を書いてください。許可されているのは %s です。", q.listed(grantedNames(q.files)))
+		return q.say("I compare exactly two files; please name both. Granted are: %s.", q.listed(grantedNames(q.files)))
 	}
 	a, b := files[0], files[1]
 	if q.is(differ) && q.some(onlyIn|common) {
@@ -36,78 +34,43 @@ func compare(t *conversation, q *query) string {
 
 // countDifferences counts the lines that diff shows.
 func (t *conversation) countDifferences(q *query, a, b string) string {
-	diff := pipe{stages: [][]string{{"diff", operand(a), operand(b)}}}.bare()
-	gone, ok := t.run(diff + " | grep -c '^<'")
-	come, ok2 := t.run(diff + " | grep -c '^>'")
-	if !ok || !ok2 {
-		return ""
-	}
-	return q.say("%s: %d only in %s, %d only in %s", "%sが違います: %[3]s だけに %[2]d 行、%[5]s だけに %[4]d 行",
-		q.lines(gone.number()+come.number()), gone.number(), a, come.number(), b)
+	diff := pipe{}.then("diff", operand(a), operand(b))
+	out := t.runAll(diff.then("grep", "-c", "^<"), diff.then("grep", "-c", "^>"))
+	onlyA, onlyB := out[0].number(), out[1].number()
+	return q.say("%s: %d only in %s, %d only in %s", q.lines(onlyA+onlyB), onlyA, a, onlyB, b)
 }
 
-// differences shows what diff says.
+// differences shows the output of diff.
 func (t *conversation) differences(q *query, a, b string) string {
-	p := pipe{stages: [][]string{{"diff", "-u", operand(a), operand(b)}}, files: nil}
-	out, ok := t.run(p.bare())
-	if !ok {
-		return ""
-	}
+	out := t.run(pipe{}.then("diff", "-u", operand(a), operand(b)))
 	if out.Exit == 0 {
-		return q.say("No differences: %s and %s are the same.", "違いはありません。%s と %s は同じ内容です。", a, b)
+		return q.say("No differences: %s and %s are the same.", a, b)
 	}
 	lines := out.lines()
-	for i := range lines[:min(2, len(lines))] { // the files' times say nothing here
+	for i := range lines[:min(2, len(lines))] { // without the times of the files
 		lines[i], _, _ = strings.Cut(lines[i], "\t")
 	}
 	text := block(lines) + "\n"
 	if out.Cut {
-		text += q.say("… cut: the first %d of %d bytes are shown. ", "… 長いため途中までです（全 %[2]d バイトのうち %[1]d バイト）。", len(out.Out),
-			int(out.Total))
+		text += q.say("… cut: the first %d of %d bytes are shown. ", len(out.Out), int(out.Total))
 	}
-	return text + q.say("- only in %s, + only in %s", "- は %s だけ、+ は %s だけにある行です。", a, b)
+	return text + q.say("- only in %s, + only in %s", a, b)
 }
 
-// bare spells a pipe whose first stage names its files itself.
-func (p pipe) bare() string {
-	text := ""
-	for i, w := range p.stages[0] {
-		if i > 0 {
-			text += " "
-		}
-		text += quote(w)
-	}
-	return text
-}
-
-// matchLines shows the lines of a that b has, or has not. Lines are compared as
-// a whole; their order and number do not matter.
+// matchLines shows the lines of a that b has, or has not. Lines are compared as a whole; their order and number do not
+// matter.
 func (t *conversation) matchLines(q *query, a, b string, not bool) string {
-	option := "-xF"
-	about := q.say("lines that %[2]s has too", "%[2]s にもある行", a, b)
+	option, about := "-xF", q.say("lines that %s has too", b)
 	if not {
-		option = "-vxF"
-		about = q.say("lines that %[2]s does not have", "%[2]s にない行", a, b)
+		option, about = "-vxF", q.say("lines that %s does not have", b)
 	}
 	p := from(a).then("grep", option, "-f", operand(b))
 	if q.is(count) {
-		n, ok := t.run(p.counted().String())
-		if !ok {
-			return ""
-		}
-		return q.say("%s %s", "%sです%s。", q.lines(n.number()), q.of(a, about))
+		return q.say("%s %s", q.lines(t.number(p.counted())), q.of(a, about))
 	}
-	out, ok := t.run(p.String())
-	if !ok {
-		return ""
+	out := t.run(p)
+	if lines := out.lines(); len(lines) > 0 {
+		return block(lines) + "\n" + t.summary(q, p, out, q.of(a, about))
 	}
-	lines := out.lines()
-	total, known, ok := t.totalLines(p, out)
-	if !ok {
-		return ""
-	}
-	if len(lines) == 0 {
-		return q.nothing(a, []string{about}, 0)
-	}
-	return block(lines) + "\n" + q.summary(a, []string{about}, lines, out, total, known)
+	return q.nothing(a, []string{about}, 0)
 }

@@ -1,80 +1,71 @@
 package rules
 
 import (
+	"cmp"
+	_ "embed"
 	"strings"
 
 	"hako/internal/lazyregexp"
 	"hako/internal/text"
 )
 
+//go:embed ability_en.txt
+var abilityEn string
+
+//go:embed ability_ja.txt
+var abilityJa string
+
 // ability is what this model says of itself.
 func (q *query) ability() string {
-	return q.say(`I am hako's built-in model: rules that work offline, without a language model. I answer simple questions about the granted files, for example:
-
-- how many ERROR lines are in app.log?
-- top 5 error messages in app.log
-- average of the price column in sales.csv
-
-For everything else, set up a real model: export OPENAI_API_KEY=…, or start Ollama (ollama serve, then ollama pull qwen3). hako doctor checks what is there.`,
-		`これは hako の組み込みモデルです。言語モデルではなく、オフラインで動く規則の集まりです。許可されたファイルについての簡単な質問に答えます。例:
-
-- app.log の ERROR は何行？
-- app.log のエラーメッセージの上位5件
-- sales.csv の単価の平均は？
-
-それ以外のことには本物のモデルを設定してください: export OPENAI_API_KEY=… とするか、Ollama を起動します（ollama serve、続いて ollama pull qwen3）。hako doctor で状態を確認できます。`)
+	if q.lang == ja {
+		return strings.TrimSuffix(abilityJa, "\n")
+	}
+	return strings.TrimSuffix(abilityEn, "\n")
 }
 
 // unknown answers a request that says nothing this model knows.
 func (q *query) unknown() string {
-	return q.say("I did not understand this request. ", "この依頼は理解できませんでした。") + q.ability()
+	return q.say("I did not understand this request. ") + q.ability()
 }
 
-// partly answers a request of which only a part was understood: the rest could
-// change what is meant, so there is no answer.
+// partly answers a request of which only a part was understood: the rest could change what is meant, so there is no
+// answer.
 func (q *query) partly(parts ...string) string {
 	for i, p := range parts {
 		parts[i] = q.quoted(strings.TrimSpace(p))
 	}
-	text := q.say("I understood this request only in part: not %s. So I do not answer rather than give a wrong result.",
-		"この依頼は一部しか理解できませんでした。分からなかった部分: %s。誤った結果を出さないため、回答を控えます。", q.listed(parts))
-	return text + "\n\n" + q.say("If it is a text to look for, put it in quotes: lines containing \"…\".",
-		"探したい文字列であれば、かぎ括弧で囲んでください:「…」を含む行。") + "\n\n" + q.ability()
+	text := q.say("I understood this request only in part: not %s. So I do not answer rather than give a wrong result.", q.listed(parts))
+	return text + "\n\n" + q.say("If it is a text to look for, put it in quotes: lines containing \"…\".") + "\n\n" + q.ability()
 }
 
 // twoThings answers a request that asks for more than one thing.
 func (q *query) twoThings() string {
-	return q.say("I can answer only one question at a time; please ask for one thing first. ",
-		"一度に答えられる質問は一つだけです。一つずつ聞いてください。") + "\n\n" + q.ability()
+	return q.say("I can answer only one question at a time; please ask for one thing first. ") + "\n\n" + q.ability()
 }
 
 // notGranted answers a request for a file that cannot be read.
 func (q *query) notGranted() string {
 	names := q.listed(q.missing)
-	text := q.say("%[1]s was not granted, so I cannot read it. Grant it with --file %[2]s.",
-		"%[1]s は許可されていないため読めません。--file %[2]s を付けて実行してください。", names, q.missing[0])
+	text := q.say("%[1]s was not granted, so I cannot read it. Grant it with --file %[2]s.", names, q.missing[0])
 	if len(q.files) > 0 {
-		text += q.say(" Granted: %s.", "許可されているファイル: %s。", q.listed(grantedNames(q.files)))
+		text += q.say(" Granted: %s.", q.listed(grantedNames(q.files)))
 	}
 	return text
 }
 
 // noFiles answers a request about files when there are none.
 func (q *query) noFiles() string {
-	return q.say("No file was granted, so there is nothing to read. Grant one with --file NAME.",
-		"許可されたファイルがないため、読めるものがありません。--file ファイル名 を付けて実行してください。")
+	return q.say("No file was granted, so there is nothing to read. Grant one with --file NAME.")
 }
 
 // whichFile asks which of several files is meant.
 func (q *query) whichFile() string {
-	return q.say("Which file do you mean? Granted are: %s. Name one in the request, or say \"all files\".",
-		"どのファイルについての質問ですか？許可されているのは %s です。ファイル名を書くか、「すべてのファイル」と書いてください。", q.listed(grantedNames(q.files)))
+	return q.say("Which file do you mean? Granted are: %s. Name one in the request, or say \"all files\".", q.listed(grantedNames(q.files)))
 }
 
 // noTool answers a request that needs a command where none can be run.
 func (q *query) noTool() string {
-	return q.say("I would have to read files for this, but the tool execute is not available here. Use hako run --file NAME \"…\".",
-		"これにはファイルを読む必要がありますが、ここでは execute ツールが使えません。hako run --file ファイル名 \"…\" を使ってください。")
+	return q.say("I would have to read files for this, but the tool execute is not available here. Use hako run --file NAME \"…\".")
 }
 
 // stuck answers when the last turn came before the work was done.
@@ -82,12 +73,11 @@ func (t *conversation) stuck(q *query, command string) string {
 	if !t.offered(executeTool) {
 		return q.noTool()
 	}
-	text := q.say("I could not finish: no further call is allowed. The next command would have been %s; allow more turns with --turns.",
-		"途中で終わりました。これ以上ツールを呼び出せません。次に実行するはずだったコマンド: %s。--turns で回数を増やせます。", "`"+command+"`")
+	text := q.say("I could not finish: no further call is allowed. The next command would have been %s; allow more turns with --turns.", "`"+command+"`")
 	for _, it := range t.d.Items {
 		if out, ok := readOutput(it.Text); ok && it.Name == executeTool && it.CallID != "" &&
 			strings.TrimSpace(out.Out) != "" {
-			text += "\n\n" + q.say("What I have so far:", "ここまでに得られたもの:") + "\n\n" + block(out.lines())
+			text += "\n\n" + q.say("What I have so far:") + "\n\n" + block(out.lines())
 			break
 		}
 	}
@@ -96,30 +86,24 @@ func (t *conversation) stuck(q *query, command string) string {
 
 // failure words a command that did not work.
 func (t *conversation) failure(q *query) string {
-	o := t.broken
+	o := t.failed
 	if e := o.Error; e != nil && e.Kind == "timeout" {
-		text := q.say("This took too long: %s.", "時間がかかりすぎました: %s。", strings.TrimSuffix(e.Reason, "."))
-		return text + q.say(" Ask for less, or allow more time: --limit time=30s.",
-			" 範囲を狭めるか、時間の上限を上げてください: --limit time=30s。")
+		text := q.say("This took too long: %s.", strings.TrimSuffix(e.Reason, "."))
+		return text + q.say(" Ask for less, or allow more time: --limit time=30s.")
 	}
 	if e := o.Error; e != nil {
-		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", shortened(o.command),
+		text := q.say("The command `%s` was not carried out: %s.", shortened(o.command),
 			strings.TrimSuffix(e.Reason, "."))
 		if e.Hint != "" {
-			text += q.say(" Hint: %s.", " ヒント: %s。", strings.TrimSuffix(e.Hint, "."))
+			text += q.say(" Hint: %s.", strings.TrimSuffix(e.Hint, "."))
 		}
 		return text
 	}
-	why := strings.TrimSpace(o.Err)
-	if why == "" {
-		why = strings.TrimSpace(o.raw)
-	}
-	why = text.Shorten(why, 500)
+	why := text.Shorten(cmp.Or(strings.TrimSpace(o.Err), strings.TrimSpace(o.raw)), 500)
 	if m := tooLarge.Get().FindStringSubmatch(why); m != nil {
-		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s",
-			"ファイルを読めませんでした。大きさは %s %s で、上限 file_size は %s です。上限を上げてください: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
+		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
 	}
-	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", shortened(o.command)) + "\n\n" +
+	return q.say("The command `%s` did not work:", shortened(o.command)) + "\n\n" +
 		block(strings.Split(why, "\n"))
 }
 
@@ -133,29 +117,25 @@ func (q *query) noField(l *layout, ref fieldRef) string {
 		return q.noColumns(l)
 	}
 	have := l.fieldNames()
-	text := q.say("%[2]s has no column or key %[1]s.", "%[2]s に%[1]sという列やキーはありません。", q.quoted(name), l.file)
+	text := q.say("%[2]s has no column or key %[1]s.", q.quoted(name), l.file)
 	if l.json != nil {
-		text = q.say("%[2]s has no column or key %[1]s in the records that I looked at.", "%[2]s の調べた範囲に%[1]sという列やキーはありません。",
+		text = q.say("%[2]s has no column or key %[1]s in the records that I looked at.",
 			q.quoted(name), l.file)
 	}
 	if l.json != nil && l.json.More {
-		return text + q.say(" There are more keys than I can look at.", "キーが多すぎて全部は調べられません。")
+		return text + q.say(" There are more keys than I can look at.")
 	}
 	if len(have) > 0 {
-		text += q.say(" It has: %s.", "あるのは次のとおりです: %s。", q.listed(have))
+		text += q.say(" It has: %s.", q.listed(have))
 	}
 	if ref.guess {
-		text += " " + q.say("If you mean a text to look for, put it in quotes.", "探したい文字列であれば、かぎ括弧で囲んでください。")
+		text += " " + q.say("If you mean a text to look for, put it in quotes.")
 	}
 	return text
 }
 
 func (q *query) noColumns(l *layout) string {
-	return q.say("%s has no columns that I can tell apart.", "%s には列の区切りが見つかりません。", l.file)
-}
-
-func (q *query) tooFewColumns(l *layout, want, have int) string {
-	return q.say("There is no column %d: %s has only %d columns.", "%d 列目はありません。%s は %d 列です。", want, l.file, have)
+	return q.say("%s has no columns that I can tell apart.", l.file)
 }
 
 func (q *query) severalPaths(l *layout, ref fieldRef, found [][]string) string {
@@ -163,8 +143,7 @@ func (q *query) severalPaths(l *layout, ref fieldRef, found [][]string) string {
 	for _, p := range found {
 		names = append(names, shownPath(p))
 	}
-	return q.say("%s could mean several keys of %s: %s. Please write the whole path.",
-		"%sに当てはまるキーが %s に複数あります: %s。パス全体を書いてください。", q.quoted(ref.name), l.file, q.listed(names))
+	return q.say("%s could mean several keys of %s: %s. Please write the whole path.", q.quoted(ref.name), l.file, q.listed(names))
 }
 
 // fieldNames lists what a file can be asked for.

@@ -8,18 +8,16 @@ import (
 	"hako/llm"
 )
 
-// A result is an answer for programs: what a script prints, or a text, or nothing
-// at all; and for people, what that is.
+// A result is an answer for programs: what a script prints, or a text, or nothing at all; and for people, what that is.
 type result struct {
 	script, text, about string
 }
 
-// result tells an answer from an excuse by what only answers begin or end with:
-// the lines that a script printed, or a caption in parentheses that begins with
-// the file. Where the request or the file has such parentheses, an excuse may
+// result tells an answer from an excuse by what only answers begin or end with: the lines that a script printed, or a
+// caption in parentheses that begins with the file. Where the request or the file has such parentheses, an excuse may
 // quote them: then words are no answer.
 func (m *descriptorModel) result(t *conversation, text string) (result, bool) {
-	if t.broken != nil {
+	if t.failed != nil {
 		return result{}, false
 	}
 	if r, ok := m.printed(text); ok {
@@ -47,8 +45,8 @@ func (m *descriptorModel) worded(text string) (result, bool) {
 	return result{text: strings.TrimSpace(strings.Join(lines[:last], "\n")), about: lines[last]}, true
 }
 
-// printed is for lines that a script printed, with a caption below them. It
-// prints them again, as the rules may have seen only their beginning.
+// printed is for lines that a script printed, with a caption below them. It prints them again, as the rules may have
+// seen only their beginning.
 func (m *descriptorModel) printed(text string) (result, bool) {
 	for _, j := range slices.Backward(m.jobs) {
 		about, ok := strings.CutPrefix(text, block(j.lines()))

@@ -11,12 +11,11 @@ import (
 	"hako/run/fault"
 )
 
-// A Descriptors is what the rules find where a model works over descriptors: with the
-// tools spawn, read, write and exit instead of execute.
+// A Descriptors is what the rules find where a model works over descriptors: with the tools spawn, read, write and exit
+// instead of execute.
 type Descriptors struct {
 	Inputs []Input
-	// Why begins the error that says that the rules have no answer; empty means
-	// that they cannot do the work.
+	// Why begins the error that says that the rules have no answer; empty means that they cannot do the work.
 	Why string
 }
 
@@ -27,14 +26,13 @@ type Input struct {
 	FD    int    // of a stream
 }
 
-// streamFile is where a stream is kept, as its layout has to be known first. The
-// script that asks may have files of its own, and ask twice at the same time.
+// streamFile is where a stream is kept, as its layout has to be known first. The script that asks may have files of its
+// own, and ask twice at the same time.
 func streamFile() string { return "/.stdin-" + rand.Text() }
 
-// New returns a model that answers one request. What the rules would have
-// executed is spawned and read; the result goes to fd 1 as plain as it can be,
-// and what it is goes to standard error. A request without an answer is an error,
-// as nobody may be there to read an excuse.
+// New returns a model that answers one request. What the rules would have executed is spawned and read; the result goes
+// to fd 1 as plain as it can be, and what it is goes to standard error. A request without an answer is an error, as
+// nobody may be there to read an excuse.
 func (k Descriptors) New() llm.Model {
 	m := &descriptorModel{desk: k, stream: streamFile(), asked: map[string]func(string){}}
 	for _, in := range k.Inputs {
@@ -105,8 +103,7 @@ func (m *descriptorModel) hear(d *llm.Dialog) {
 	}
 }
 
-// withoutStatus takes off what the loop adds to the last result of a turn: a line
-// about what is left.
+// withoutStatus takes off what the loop adds to the last result of a turn: a line about what is left.
 func withoutStatus(text string) string {
 	if at := strings.LastIndex(text, "\n[turn "); at >= 0 && !strings.Contains(text[at+1:], "\n") {
 		return text[:at]
@@ -122,8 +119,7 @@ func (m *descriptorModel) call(name string, arguments map[string]any, wait func(
 	return llm.Call{ID: id, Name: name, Arguments: jsonText(arguments)}
 }
 
-// next finds out what is to be called: first what was begun, then the stream,
-// then whatever the rules want.
+// next finds out what is to be called: first what was begun, then the stream, then whatever the rules want.
 func (m *descriptorModel) next(d *llm.Dialog) ([]llm.Call, error) {
 	if calls := m.unfinished(); len(calls) > 0 {
 		return calls, nil
@@ -191,8 +187,8 @@ func (m *descriptorModel) inner(d *llm.Dialog) *llm.Dialog {
 func (m *descriptorModel) finish(t *conversation, text string) ([]llm.Call, error) {
 	r, ok := m.result(t, text)
 	switch {
-	case t.broken != nil:
-		return nil, m.refusal("the command `" + shortened(t.broken.command) + "` did not work: " + firstLine(t.broken.Err))
+	case t.failed != nil:
+		return nil, m.refusal("the command `" + shortened(t.failed.command) + "` did not work: " + firstLine(t.failed.Err))
 	case !ok:
 		return nil, m.refusal(firstWords(text))
 	}
@@ -228,12 +224,11 @@ func (m *descriptorModel) named(text string) string {
 
 func ignore(string) {}
 
-// firstWords leaves out what the rules say of themselves, and speaks of the flag
-// that this door has.
+// firstWords leaves out what the rules say of themselves, and speaks of the flag that this door has.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n")
 	for _, tongue := range []language{en, ja} {
-		q := &query{tongue: tongue}
+		q := &query{lang: tongue}
 		own, _, _ := strings.Cut(q.ability(), "\n\n")
 		text = strings.TrimSuffix(text, own)
 	}

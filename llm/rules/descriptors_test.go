@@ -55,7 +55,7 @@ func TestDeskExcuses(t *testing.T) {
 		`s.csv has no column or key "x". It has: a, (s.csv.`); ok {
 		t.Errorf("quotes the file: %+v", got)
 	}
-	if got, ok := atDesk(nil).result(&conversation{broken: &output{}}, "4 lines (s.csv)"); ok {
+	if got, ok := atDesk(nil).result(&conversation{failed: &output{}}, "4 lines (s.csv)"); ok {
 		t.Errorf("a command failed: %+v", got)
 	}
 }

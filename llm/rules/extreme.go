@@ -4,26 +4,20 @@ import "encoding/json"
 
 // extremeLine answers which line is the longest or the shortest.
 func extremeLine(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" {
-		return problem
-	}
+	file := q.source()
 	if q.is(longest | shortest) {
 		return q.twoThings()
 	}
 	if q.some(matching | skip | timed | status) {
-		return q.partly(q.said[matching] + q.said[skip] + q.said[timed] + q.said[status])
+		return q.partly(q.phrases[matching] + q.phrases[skip] + q.phrases[timed] + q.phrases[status])
 	}
-	pick, name := "max_by", q.say("the longest line", "最も長い行")
+	pick, name := "max_by", q.say("the longest line")
 	if q.is(shortest) {
-		pick, name = "min_by", q.say("the shortest line", "最も短い行")
+		pick, name = "min_by", q.say("the shortest line")
 	}
 	p := from(file).join(q.filters()).then("jq", "-Rnc", `[inputs] | to_entries | `+pick+
 		`(.value | length) | if . == null then empty else {line: (.key + 1), length: (.value | length), text: .value[:300]} end`)
-	out, ok := t.run(p.String())
-	if !ok {
-		return ""
-	}
+	out := t.run(p)
 	var found struct {
 		Line, Length int
 		Text         string
@@ -35,10 +29,10 @@ func extremeLine(t *conversation, q *query) string {
 	if len([]rune(text)) < found.Length {
 		text += "…"
 	}
-	where := q.say("line %d", "%d 行目", found.Line)
+	where := q.say("line %d", found.Line)
 	if len(q.filters()) > 0 {
-		where = q.say("number %d of those lines", "該当する行の %d 番目", found.Line)
+		where = q.say("number %d of those lines", found.Line)
 	}
-	return q.say("%s %s", "%sです%s。", q.several(found.Length, "character", "文字"), q.of(file, name, where)) + "\n\n" +
+	return q.say("%s %s", q.several(found.Length, "character"), q.of(file, name, where)) + "\n\n" +
 		block([]string{text})
 }

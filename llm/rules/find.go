@@ -7,28 +7,22 @@ import (
 
 // whichFiles answers which files contain a text.
 func whichFiles(t *conversation, q *query) string {
-	files, problem := q.sources()
-	if problem != "" {
-		return problem
-	}
-	if len(q.with) != 1 && !q.any || q.is(exclude) {
+	files := q.sources()
+	if len(q.with) != 1 && !q.anyText || q.is(exclude) {
 		return q.twoThings()
 	}
 	words := slices.Insert(q.grep(q.with), 1, "-l")
 	for _, f := range files {
 		words = append(words, operand(f))
 	}
-	out, ok := t.run(pipe{stages: [][]string{words}}.bare())
-	if !ok {
-		return ""
-	}
+	out := t.run(pipe{}.then(words...))
 	list := out.lines()
 	if len(list) == 0 {
-		return q.say("None of the files: %s", "どのファイルにもありません%s。", q.of(q.listed(files)))
+		return q.say("None of the files: %s", q.of(q.listed(files)))
 	}
 	for i, name := range list {
 		list[i] = "- " + strings.TrimPrefix(name, "./")
 	}
-	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", "%[2]d ファイル中 %[1]d ファイル%[3]s", len(list),
+	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", len(list),
 		len(files), q.of(""))
 }

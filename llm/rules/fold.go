@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// Marks stand in a request for what was taken out of it as a whole, so that a
-// rule can speak of "a quoted text" or "a file". They are private characters;
-// a request that contains one itself loses it.
+// Marks stand in a request for what was taken out of it as a whole, so that a rule can speak of "a quoted text" or "a
+// file". They are private characters; a request that contains one itself loses it.
 const (
 	quoteMark  = '\uE000' // a text in quotes
 	fileMark   = '\uE001' // the name of a granted file
@@ -24,8 +23,7 @@ type cell struct {
 	atom     int // index of what a mark stands for
 }
 
-// foldText returns the cells of a request: one width, one case, no runs of
-// spaces.
+// foldText returns the cells of a request: one width, one case, no runs of spaces.
 func foldText(s string) []cell {
 	cells := make([]cell, 0, len(s))
 	for i, r := range s {

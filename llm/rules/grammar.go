@@ -2,86 +2,49 @@ package rules
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
-	"sync"
+
+	"hako/internal/lazyregexp"
 )
 
-// A rule says what a phrase means. The pattern is a regular expression over the
-// folded request; {name} in it stands for a word of the pack, a group called x
-// for the part that is understood (else all of it is). The meaning may refuse a
-// match, and may take more than the pattern did.
-type rule struct {
-	pattern string
-	means   func(*parser, *match) bool
-}
+// patternName finds the {name} in a pattern, and the classes of Unicode that look like it.
+var patternName = lazyregexp.New(`(?:\\[pP])?\{[A-Za-z]+\}`)
 
-// A grammar is a language: its phrases in the order they are tried, the words that
-// say nothing, and how what is left is cut into words.
-type grammar struct {
-	words    map[string]string
-	rules    []rule
-	compiled func() []*regexp.Regexp
-	rest     func(*requestText) []unknownWords // what no rule understood
-}
-
-// newPack compiles the patterns when they are first needed: most runs of the
-// program never ask this model.
-func newPack(words map[string]string, rules []rule, rest func(*requestText) []unknownWords) *grammar {
-	p := &grammar{words: words, rules: rules, rest: rest}
-	p.compiled = sync.OnceValue(func() (list []*regexp.Regexp) {
-		for _, r := range rules {
-			list = append(list, regexp.MustCompile(p.expand(r.pattern)))
-		}
-		return list
-	})
-	return p
-}
-
-// marks are the words that every pack has.
-var marks = strings.NewReplacer(
-	"{Q}", string(quoteMark), "{F}", string(fileMark), "{D}", string(dateMark), "{P}", string(pathMark), "{H}",
-	string(hole))
-
-func (p *grammar) expand(pattern string) string {
-	for range 3 { // words may use words
-		for name, meaning := range p.words {
-			pattern = strings.ReplaceAll(pattern, "{"+name+"}", meaning)
-		}
-	}
-	return marks.Replace(pattern)
-}
-
-// A parser turns a line into a query.
+// A parser turns the text of a request into a query.
 type parser struct {
 	*requestText
-	pack *grammar
-	q    *query
+	grammar *grammar
+	q       *query
 }
 
-// A match is a place where a rule holds, in cells.
+// A match is a place where a rule matches, in cells.
 type match struct {
 	p        *parser
-	from, to int // what will be consumed
+	from, to int     // what will be consumed
+	sets     feature // by the rule
 	groups   map[string][2]int
 }
 
-// run tries all rules, each as often as it holds.
+// run tries all rules, each as often as it matches.
 func (p *parser) run() {
-	for i, re := range p.pack.compiled() {
-		p.apply(re, p.pack.rules[i].means)
+	for _, r := range p.grammar.rules() {
+		p.apply(&r)
 	}
-	p.q.rest = p.pack.rest(p.requestText)
+	p.q.rest = p.grammar.rest(p.requestText)
 }
 
-func (p *parser) apply(re *regexp.Regexp, means func(*parser, *match) bool) {
+func (p *parser) apply(r *rule) {
 	for start := 0; start < len(p.cells); {
-		m := p.find(re, start)
+		m := p.find(r.pattern, start)
 		if m == nil {
 			return
 		}
+		m.sets = r.sets
 		before := p.q.has
-		if m.from < m.to && means(p, m) {
-			p.q.learned(p.q.has&^before, p.original(m.from, m.to))
+		if m.from < m.to && p.accepts(r, m) {
+			p.q.set(r.sets)
+			p.q.remember(p.q.has&^before, p.original(m.from, m.to))
 			p.consume(m.from, m.to)
 			start = m.from
 			continue
@@ -90,8 +53,17 @@ func (p *parser) apply(re *regexp.Regexp, means func(*parser, *match) bool) {
 	}
 }
 
-// find looks for a rule from a cell on. The cell before is seen too, so that
-// word boundaries are where they are.
+func (p *parser) accepts(r *rule, m *match) bool {
+	for _, do := range r.actions {
+		if !do(p, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// find looks for a pattern from a cell on. The cells before are part of the searched text, so that word boundaries stay
+// where they are.
 func (p *parser) find(re *regexp.Regexp, start int) *match {
 	s, index := p.view()
 	for _, loc := range re.FindAllStringSubmatchIndex(s, -1) {
@@ -99,11 +71,14 @@ func (p *parser) find(re *regexp.Regexp, start int) *match {
 		m.from, m.to = index[loc[0]], index[loc[1]]
 		for g, name := range re.SubexpNames() {
 			if name != "" && loc[2*g] >= 0 {
-				m.groups[name] = [2]int{index[loc[2*g]], index[loc[2*g+1]]}
+				m.groups[strings.TrimSuffix(name, "_")] = [2]int{index[loc[2*g]], index[loc[2*g+1]]}
 			}
 		}
 		if x, ok := m.groups["x"]; ok {
 			m.from, m.to = x[0], x[1]
+		}
+		if end, ok := m.groups["end"]; ok {
+			m.to = end[0]
 		}
 		if m.from >= start {
 			return m
@@ -118,7 +93,7 @@ func (m *match) has(name string) bool {
 	return ok && g[0] < g[1]
 }
 
-// text is what a group means; see [line.meant].
+// text is what a group means; see [requestText.meant].
 func (m *match) text(name string) string {
 	g := m.groups[name]
 	return m.p.meant(g[0], g[1])
@@ -130,13 +105,8 @@ func (m *match) folded(name string) string {
 	return m.p.folded(g[0], g[1])
 }
 
-func (l *requestText) folded(from, to int) string {
-	var b strings.Builder
-	for _, c := range l.cells[from:to] {
-		b.WriteRune(c.r)
-	}
-	return strings.TrimSpace(b.String())
-}
+// whole is the match as the rules see it.
+func (m *match) whole() string { return m.p.folded(m.from, m.to) }
 
 // mark is the mark that a group is; 0 if it is none.
 func (m *match) mark(name string) rune {
@@ -146,27 +116,38 @@ func (m *match) mark(name string) rune {
 	return 0
 }
 
-// count is the whole number in a group; ok is false if it is none from 1 to a
-// million.
+// count is the whole number in a group; ok is false unless it is from 1 to a million, or -1 for the last one.
 func (m *match) count(name string) (n int, ok bool) {
-	g := m.groups[name]
-	if g[0] >= g[1] {
+	if !m.has(name) {
 		return 0, false
 	}
-	if n, ok := numberWords[m.folded(name)]; ok {
+	if n, err := strconv.Atoi(numberWords(m.folded(name))); err == nil {
 		return n, true
 	}
 	if m.mark(name) != numberMark {
 		return 0, false
 	}
-	f := m.p.atoms[m.p.cells[g[0]].atom].num
+	f := m.p.atoms[m.p.cells[m.groups[name][0]].atom].num
 	n = int(f)
 	return n, f == float64(n) && n >= 1 && n <= 1e6
 }
 
-var numberWords = map[string]int{
-	"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12,
-	"fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100, "dozen": 12,
-	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-	"tenth": 10,
+// counts returns all numbers in some groups; -1 stands for one that is no count.
+func (m *match) counts(groups ...string) (list []int) {
+	for _, name := range groups {
+		if n, ok := m.count(name); ok && m.mark(name) == 0 && name == "n" { // a number word
+			list = append(list, n)
+		}
+		for i := m.groups[name][0]; i < m.groups[name][1]; i++ {
+			if m.p.cells[i].r != numberMark {
+				continue
+			}
+			n, ok := (&match{p: m.p, groups: map[string][2]int{"n": {i, i + 1}}}).count("n")
+			if !ok {
+				n = -1
+			}
+			list = append(list, n)
+		}
+	}
+	return list
 }

@@ -1,8 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"hako/llm"
 )
 
 // listFiles answers which files can be read.
@@ -12,9 +16,9 @@ func listFiles(_ *conversation, q *query) string {
 	}
 	var lines []string
 	for _, f := range q.files {
-		lines = append(lines, q.say("- %s (%s bytes)", "- %s（%s バイト）", f.Name, strconv.FormatInt(f.Bytes, 10)))
+		lines = append(lines, q.say("- %s (%s bytes)", f.Name, strconv.FormatInt(f.Bytes, 10)))
 	}
-	return q.several(len(q.files), "file", "ファイル") + q.say(" can be read:", "が読めます:") + "\n" + strings.Join(lines, "\n")
+	return q.several(len(q.files), "file") + q.say(" can be read:") + "\n" + strings.Join(lines, "\n")
 }
 
 // sizes answers how large files are.
@@ -23,35 +27,20 @@ func sizes(_ *conversation, q *query) string {
 		return q.noFiles()
 	}
 	if q.is(biggest) {
-		return q.largest()
+		best := slices.MaxFunc(q.files, func(a, b llm.File) int { return cmp.Compare(a.Bytes, b.Bytes) })
+		return q.say("%s is the largest with %s bytes.", best.Name, strconv.FormatInt(best.Bytes, 10))
 	}
-	names, problem := q.sources()
-	if problem != "" {
-		return problem
-	}
+	names := q.sources()
 	var lines []string
 	sum := int64(0)
 	for _, f := range q.files {
-		for _, name := range names {
-			if f.Name == name {
-				sum += f.Bytes
-				lines = append(lines, q.say("%s bytes (%s)", "%s バイト（%s）", strconv.FormatInt(f.Bytes, 10), f.Name))
-			}
+		if slices.Contains(names, f.Name) {
+			sum += f.Bytes
+			lines = append(lines, q.say("%s bytes (%s)", strconv.FormatInt(f.Bytes, 10), f.Name))
 		}
 	}
 	if len(lines) > 1 {
-		lines = append(lines, q.say("Total: %s bytes", "合計: %s バイト", strconv.FormatInt(sum, 10)))
+		lines = append(lines, q.say("Total: %s bytes", strconv.FormatInt(sum, 10)))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func (q *query) largest() string {
-	best := q.files[0]
-	for _, f := range q.files {
-		if f.Bytes > best.Bytes {
-			best = f
-		}
-	}
-	return q.say("%s is the largest with %s bytes.", "最も大きいのは %s で、%s バイトです。", best.Name,
-		strconv.FormatInt(best.Bytes, 10))
 }

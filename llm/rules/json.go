@@ -19,32 +19,27 @@ type jsonLayout struct {
 	More  bool       `json:"-"`     // there are more paths than these
 }
 
-// jsonProbe describes the first documents of a file: enough of them to know the
-// keys, little enough to be quick.
+// jsonProbe describes the first documents of a file: enough of them to know the keys, little enough to be quick.
 const jsonProbe = `def few: if type == "array" then .[:20] | map(few) elif type == "object" then map_values(few) else . end; ` +
 	`[limit(50; inputs)] | . as $d | {docs: length, type: (.[0] | type), len: (.[0] | if type == "array" or type == "object" then length else 0 end)} + ` +
 	`([$d[] | few | . as $v | paths | {p: map(if type == "number" then "[]" else . end), k: (. as $p | $v | getpath($p) | type)}] | unique_by(.p) | .[:150] | {paths: map(.p), kinds: map(.k)})`
 
-// mostPaths is how many paths the probe lists.
-const mostPaths = 150
+// maxPaths is how many paths the probe lists.
+const maxPaths = 150
 
-// lookJSON finds out what is in a file of JSON. One that is loose has other
-// lines too, as logs do.
-func (t *conversation) lookJSON(file string, loose bool) (*layout, bool) {
+// lookJSON finds out what is in a file of JSON. A loose one has other lines too, as logs do.
+func (t *conversation) lookJSON(file string, loose bool) *layout {
 	p := from(file)
 	if loose {
 		p = p.then("jq", "-Rc", "fromjson?")
 	}
-	out, ok := t.run(p.then("jq", "-nc", jsonProbe).String())
-	if !ok {
-		return nil, false
-	}
+	out := t.run(p.then("jq", "-nc", jsonProbe))
 	j := &jsonLayout{Loose: loose}
 	if json.Unmarshal([]byte(out.Out), j) != nil {
 		j.Paths = nil
 	}
-	j.More = out.Cut || len(j.Paths) >= mostPaths
-	return &layout{file: file, json: j}, true
+	j.More = out.Cut || len(j.Paths) >= maxPaths
+	return &layout{file: file, json: j}
 }
 
 // jsonWords is the stage that applies a filter to the documents.
@@ -110,12 +105,12 @@ func shownPath(path []string) string {
 	return b.String()
 }
 
-// jsonColumn finds the key that a request means, at whatever depth. If there are
-// several, the one nearest to the top is meant, unless two are equally near.
-func (t *conversation) jsonColumn(q *query, c column, ref fieldRef) (column, string) {
+// findKey finds the key that a request means, at whatever depth. If there are several, the one nearest to the top is
+// meant, unless two are equally near.
+func (c *column) findKey(q *query, ref fieldRef) (problem string) {
 	want := pathKeys(ref.name)
 	if ref.number != 0 || len(want) == 0 {
-		return c, q.noField(c.layout, ref)
+		return q.noField(c.layout, ref)
 	}
 	var found [][]string
 	for _, exact := range []bool{true, false} {
@@ -129,19 +124,17 @@ func (t *conversation) jsonColumn(q *query, c column, ref fieldRef) (column, str
 		}
 	}
 	if len(found) == 0 {
-		return c, q.noField(c.layout, ref)
+		return q.noField(c.layout, ref)
 	}
 	slices.SortStableFunc(found, func(a, b []string) int { return len(a) - len(b) })
 	if len(found) > 1 && len(found[0]) == len(found[1]) {
-		return c, q.severalPaths(c.layout, ref, found)
+		return q.severalPaths(c.layout, ref, found)
 	}
-	c.path = found[0]
-	c.name = shownPath(c.path)
-	return c, ""
+	c.path, c.name = found[0], shownPath(found[0])
+	return ""
 }
 
-// pathKeys takes a path apart, without its brackets: .users[].name is users,
-// name.
+// pathKeys takes a path apart, without its brackets: .users[].name is users, name.
 func pathKeys(s string) (keys []string) {
 	for part := range strings.SplitSeq(strings.Trim(s, ". "), ".") {
 		name, _, _ := strings.Cut(part, "[")

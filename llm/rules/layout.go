@@ -4,15 +4,13 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"hako/internal/lazyregexp"
 )
 
-// A layout is how the records of a file are written, as far as its first lines
-// tell.
+// A layout is how the records of a file are written, as far as its first lines tell.
 type layout struct {
 	file   string
 	json   *jsonLayout
@@ -29,19 +27,16 @@ type layout struct {
 const sampleLines = 6
 
 // look finds out how a file is laid out.
-func (t *conversation) look(file string) (*layout, bool) {
+func (t *conversation) look(file string) *layout {
 	if isJSON(file) {
 		return t.lookJSON(file, false)
 	}
-	out, ok := t.run(from(file).then("head", "-n", strconv.Itoa(sampleLines)).String())
+	quotes := from(file).then("grep", "-c", `"`)
+	pipes := []pipe{sampleOf(file)}
 	if isTable(file) { // it will be needed: one turn for both
-		if _, got := t.quotes(file); !got {
-			return nil, false
-		}
+		pipes = append(pipes, quotes)
 	}
-	if !ok {
-		return nil, false
-	}
+	out := t.runAll(pipes...)[0]
 	l := &layout{file: file, lines: out.lines()}
 	if len(l.lines) > 0 && startsJSON(l.lines[0]) {
 		return t.lookJSON(file, ext(file) == ".log")
@@ -49,13 +44,9 @@ func (t *conversation) look(file string) (*layout, bool) {
 	l.crlf = slices.ContainsFunc(l.lines, func(s string) bool { return strings.HasSuffix(s, "\r") })
 	l.split()
 	if l.delim == "" || l.delim == " " {
-		return l, true
+		return l
 	}
-	quoted, ok := t.quotes(file)
-	if !ok {
-		return nil, false
-	}
-	if l.quotes = quoted.number() > 0; l.quotes {
+	if l.quotes = t.number(quotes) > 0; l.quotes {
 		l.lines = joinRecords(l.lines)
 		l.split()
 	}
@@ -66,13 +57,10 @@ func (t *conversation) look(file string) (*layout, bool) {
 		}
 		l.delim, l.quotes = "\t", false
 	}
-	return l, true
+	return l
 }
 
-// quotes asks how many lines have quotes.
-func (t *conversation) quotes(file string) (output, bool) {
-	return t.run(from(file).then("grep", "-c", `"`).String())
-}
+func sampleOf(file string) pipe { return from(file).then("head", "-n", itoa(sampleLines)) }
 
 func ext(file string) string { return strings.ToLower(path.Ext(file)) }
 
@@ -104,8 +92,8 @@ func (l *layout) split() {
 	}
 }
 
-// delimiter guesses what separates columns: what every line of a table has
-// equally often. A log may only be cut at spaces.
+// delimiter guesses what separates columns: what every line of a table has equally often. A log may only be cut at
+// spaces.
 func delimiter(ext string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -164,9 +152,8 @@ func quotedFields(delim string) *regexp.Regexp {
 
 var numberForm = lazyregexp.New(`^\s*-?[0-9][0-9.,]*\s*$`)
 
-// hasHeader guesses whether the first line names the columns: it has no number
-// and no empty field, and is no timestamp. Lines cut at spaces have none unless
-// the ones below differ by having numbers.
+// hasHeader guesses whether the first line names the columns: it has no number and no empty field, and is no timestamp.
+// Lines cut at spaces have none unless the ones below differ by having numbers.
 func (l *layout) hasHeader() bool {
 	first := l.rows[0]
 	plain := !slices.ContainsFunc(first, func(s string) bool {
@@ -188,7 +175,7 @@ var timestamp = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}`)
 // A column is a field of a file: where its values come from.
 type column struct {
 	*layout
-	name  string   // to be told
+	name  string   // as it is shown
 	index int      // from 0, of a table
 	path  []string // into JSON; "[]" is every element
 	key   string   // of key=value
@@ -197,53 +184,43 @@ type column struct {
 	any   bool     // whichever column
 }
 
-// column finds the field that a request means. The problem says why there is
-// none.
-func (t *conversation) column(q *query, l *layout, ref fieldRef) (c column, problem string) {
-	c = column{layout: l, name: ref.name}
+// column finds the field that a request means. It stops if there is none.
+func (q *query) column(l *layout, ref fieldRef) *column {
+	c, problem := q.findColumn(l, ref)
+	if problem != "" {
+		stopWith(problem)
+	}
+	return c
+}
+
+// findColumn finds the field that a request means. The problem says why there is none.
+func (q *query) findColumn(l *layout, ref fieldRef) (c *column, problem string) {
+	c = &column{layout: l, name: ref.name}
 	switch {
 	case l.json != nil:
-		return t.jsonColumn(q, c, ref)
+		return c, c.findKey(q, ref)
 	case ref.number != 0:
-		return t.numbered(q, c, ref)
+		return c, c.findNumber(q, ref)
 	}
+	form := knownForm(ref.name)
 	if i := bestName(l.header, ref.name); i >= 0 {
 		c.index, c.name = i, l.header[i]
-		return c, ""
-	}
-	if form := knownForm(ref.name); form != "" && l.header == nil {
+	} else if form != "" && l.header == nil {
 		c.form = form
-		return c, ""
-	}
-	if l.header == nil && normal(ref.name) == "level" {
+	} else if l.header == nil && normal(ref.name) == "level" {
 		c.level = true
-		return c, ""
+	} else if c.key = l.keyValue(ref.name); c.key == "" {
+		problem = q.noField(l, ref)
 	}
-	if key, ok := t.keyValue(l, ref.name); ok {
-		c.key = key
-		return c, ""
-	}
-	return c, q.noField(l, ref)
+	return c, problem
 }
 
-// knownForms are things that can be found anywhere in a text.
-var knownForms = map[string]string{
-	"ip": ipForm, "ipaddres": ipForm, "ipaddresse": ipForm, "ipアドレス": ipForm, "アドレス": ipForm,
-	"email": mailForm, "emailaddres": mailForm, "emailaddresse": mailForm, "mailaddresse": mailForm, "メールアドレス": mailForm,
-	"url": `https?://[^[:space:]"<>)]+`, "link": `https?://[^[:space:]"<>)]+`,
-}
+// knownForm is the form of things with a name, such as IP addresses; empty if it is none of them.
+func knownForm(name string) string { return knownForms(strings.TrimSuffix(normal(name), "s")) }
 
-// knownForm is the form of things with a name; empty if it is none of them.
-func knownForm(name string) string { return knownForms[strings.TrimSuffix(normal(name), "s")] }
-
-const (
-	ipForm   = `([0-9]{1,3}\.){3}[0-9]{1,3}`
-	mailForm = `[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`
-)
-
-func (t *conversation) numbered(q *query, c column, ref fieldRef) (column, string) {
+func (c *column) findNumber(q *query, ref fieldRef) (problem string) {
 	if c.delim == "" || len(c.rows) == 0 && c.header == nil {
-		return c, q.noColumns(c.layout)
+		return q.noColumns(c.layout)
 	}
 	width := len(c.header)
 	if c.header == nil {
@@ -254,28 +231,28 @@ func (t *conversation) numbered(q *query, c column, ref fieldRef) (column, strin
 		c.index = width - 1
 	}
 	if c.index >= width {
-		return c, q.tooFewColumns(c.layout, ref.number, width)
+		return q.say("There is no column %d: %s has only %d columns.", ref.number, c.file, width)
 	}
-	c.name = strconv.Itoa(c.index + 1)
-	if c.header != nil { // told, as it may not be one
+	c.name = itoa(c.index + 1)
+	if c.header != nil { // shown, as it may not be one
 		c.name += " (" + c.header[c.index] + ")"
 	}
-	return c, ""
+	return ""
 }
 
-// keyValue looks for name=… in the lines.
-func (t *conversation) keyValue(l *layout, name string) (string, bool) {
+// keyValue looks for name=… in the lines, and returns the name as it is written there.
+func (l *layout) keyValue(name string) string {
 	if !keyForm.Get().MatchString(name) || l.header != nil {
-		return "", false
+		return ""
 	}
 	for _, s := range l.lines {
 		for _, m := range pairForm.Get().FindAllStringSubmatch(s, -1) {
 			if strings.EqualFold(m[1], name) || strings.EqualFold(m[1]+"s", name) {
-				return m[1], true
+				return m[1]
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 var (
@@ -283,20 +260,18 @@ var (
 	pairForm = lazyregexp.New(`(?:^|\s)([A-Za-z_][A-Za-z0-9_.-]*)=`)
 )
 
-// bestName finds the one name that a word means: the same but for case, spaces
-// and plural, else the only one that contains it or is contained in it.
+// bestName finds the one name that a word means: the same but for case, spaces and plural, else the only one that
+// contains it or is contained in it.
 func bestName(names []string, word string) int {
 	w := normal(word)
 	if w == "" {
 		return -1
 	}
-	for _, same := range []func(name string) bool{
-		func(name string) bool { return name == w },
-		func(name string) bool { return singular(name) == singular(w) },
-	} {
-		if i := slices.IndexFunc(names, func(s string) bool { return same(normal(s)) }); i >= 0 {
-			return i
-		}
+	if i := slices.IndexFunc(names, func(s string) bool { return normal(s) == w }); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(names, func(s string) bool { return singular(normal(s)) == singular(w) }); i >= 0 {
+		return i
 	}
 	found := -1
 	for i, s := range names {
@@ -333,8 +308,7 @@ func singular(s string) string {
 	return strings.TrimSuffix(s, "s")
 }
 
-// body returns the stages that leave the records only: no header, no carriage
-// returns.
+// body returns the stages that leave the records only: no header, no carriage returns.
 func (l *layout) body() (stages [][]string) {
 	if l.width > 0 {
 		return [][]string{l.flatten()}
@@ -350,19 +324,19 @@ func (l *layout) body() (stages [][]string) {
 
 // values returns the stages that make a value a line of records.
 func (c *column) values() [][]string {
-	n := strconv.Itoa(c.index + 1)
+	n := itoa(c.index + 1)
 	switch {
 	case c.json != nil:
 		return [][]string{c.jsonWords(jqPath(c.path) + scalarText)}
 	case c.level:
-		return [][]string{{"jq", "-Rr", levelFilter}}
+		return [][]string{{"jq", "-Rr", levelFilter()}}
 	case c.form != "":
 		return [][]string{{"grep", "-oE", c.form}}
 	case c.key != "":
-		return [][]string{{"grep", "-oE", "(^|[[:space:]])" + escapeRegex(c.key) + `=("[^"]*"|[^[:space:]]*)`},
+		return [][]string{{"grep", "-oE", "(^|[[:space:]])" + regexp.QuoteMeta(c.key) + `=("[^"]*"|[^[:space:]]*)`},
 			{"cut", "-d=", "-f2-"}, {"tr", "-d", `"`}}
 	case c.quotes:
-		return [][]string{{"jq", "-Rr", c.fieldsFilter() + " | .[" + strconv.Itoa(c.index) + `] // ""`}}
+		return [][]string{{"jq", "-Rr", c.fieldsFilter() + " | .[" + itoa(c.index) + `] // ""`}}
 	case c.delim == " ":
 		return [][]string{{"sed", "-E", `s/^[[:space:]]+//; s/[[:space:]]+/ /g`}, {"cut", "-d", " ", "-f", n}}
 	case c.delim == "\t":

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hako/internal/lazyregexp"
 )
@@ -20,34 +21,22 @@ type logStyle struct {
 	access  bool       // it is the log of a web server, which has none
 }
 
-// levelWords are the levels as logs spell them, in capitals.
-var levelWords = map[string]string{
-	"ERROR or WARN": "ERROR|ERR|WARN|WARNING",
-	"TRACE":         "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR",
-	"FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
-}
-
-// levelNumbers are the levels of loggers that count.
-var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50",
-	"FATAL": "60", "ERROR or WARN": "50|40"}
-
 // allLevels are the words of all levels but one.
 func allLevels(but string) string {
 	var list []string
 	for _, name := range []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"} {
 		if name != but {
-			list = append(list, levelWords[name])
+			list = append(list, levelSpellings(name))
 		}
 	}
 	return strings.Join(list, "|")
 }
 
-// otherLevels are the words of levels that a line may say before it mentions
-// another.
+// otherLevels are the words of levels that a line may say before it mentions another.
 func otherLevels(but string) string {
 	var list []string
 	for _, w := range []string{"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"} {
-		if !slices.Contains(strings.Split(levelWords[but], "|"), w) {
+		if !slices.Contains(strings.Split(levelSpellings(but), "|"), w) {
 			list = append(list, w)
 		}
 	}
@@ -59,63 +48,55 @@ func wordsOf(level string) string {
 	if level == "" {
 		return allLevels("")
 	}
-	return levelWords[level]
+	return levelSpellings(level)
 }
 
 // levelFilter is a filter of jq that makes a level of a line.
-var levelFilter = `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
-	`)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
+func levelFilter() string {
+	return `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
+		`)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
+}
 
-// style finds out how a log writes a level: it looks at lines that have the word
-// in capitals, else at lines that have it in any way.
-func (t *conversation) style(file, level string) (s logStyle, ok bool) {
+// style finds out how a log writes a level: it looks at lines that have the word in capitals, else at lines that have
+// it in any way.
+func (t *conversation) style(file, level string) logStyle {
 	if isJSON(file) {
 		return t.jsonStyle(file, level)
 	}
-	words := wordsOf(level)
-	first, ok := t.sample(file)
-	upper, ok2 := t.run(from(file).then("grep", "-m", "40", "-wE", words).String())
-	if !ok || !ok2 {
-		return s, false
-	}
-	without := slices.DeleteFunc(slices.Clone(first), anyLevel.Get().MatchString)
+	out := t.runAll(sampleOf(file), from(file).then("grep", "-m", "40", "-wE", wordsOf(level)))
+	first, upper := out[0].lines(), out[1].lines()
+	without := slices.DeleteFunc(slices.Clone(first), hasLevel)
 	switch {
 	case isAccess(first) && level != "":
-		return logStyle{access: true}, true
+		return logStyle{access: true}
 	case level == "" && 2*len(without) > len(first) && !slices.ContainsFunc(first, startsJSON):
-		return plainStyle(first), true
+		return plainStyle(first)
 	}
-	if s, found := readStyle(upper.lines(), level); found {
-		return s, true
+	if s, found := readStyle(upper, level); found {
+		return s
 	}
 	loose := looseWords(level)
 	if level == "ERROR" {
 		loose += `|^E[0-9]{4} |"level": ?50`
 	}
-	lower, ok := t.run(from(file).then("grep", "-m", "40", "-iE", loose).String())
-	if !ok {
-		return s, false
-	}
-	if s, found := readStyle(lower.lines(), level); found {
-		return s, true
+	any := t.run(from(file).then("grep", "-m", "40", "-iE", loose))
+	lower := any.lines()
+	if s, found := readStyle(lower, level); found {
+		return s
 	}
 	switch {
 	case level == "":
-		return plainStyle(first), true
-	case len(lower.lines()) == 0 || mostlyOthers(lower.lines()):
-		return logStyle{none: true}, true
+		return plainStyle(first)
+	case len(lower) == 0 || mostlyOthers(lower):
+		return logStyle{none: true}
 	}
-	return mentionStyle(level), true
+	return mentionStyle(level)
 }
-
-// levelKana are the levels in Japanese.
-var levelKana = map[string]string{"ERROR": "エラー", "WARN": "警告", "ERROR or WARN": "エラー|警告", "FATAL": "致命的",
-	"DEBUG": "デバッグ"}
 
 // looseWords is a regular expression for a level in any spelling.
 func looseWords(level string) string {
 	loose := `\b(` + strings.ToLower(wordsOf(level)) + `)\b`
-	if kana := levelKana[level]; kana != "" {
+	if kana := levelKana(level); kana != "" {
 		loose += "|" + kana
 	}
 	return loose
@@ -144,26 +125,28 @@ func readStyle(sample []string, level string) (s logStyle, ok bool) {
 	return s, false
 }
 
-var anyLevel = lazyregexp.New(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
-	`)\]|\blevel="?[A-Za-z]+`)
+var anyLevel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) +
+		`)\]|\blevel="?[A-Za-z]+`)
+})
 
-// mostlyOthers reports whether lines that mention a level have another one: the
-// log has levels, and none of its lines is of the level that is asked for.
+// hasLevel reports whether a line has a level.
+func hasLevel(line string) bool { return anyLevel().MatchString(line) }
+
+// mostlyOthers reports whether most lines that mention a level have another one: the log has levels, and none of its
+// lines is of the level that is asked for.
 func mostlyOthers(lines []string) bool {
 	n := 0
 	for _, s := range lines {
-		if anyLevel.Get().MatchString(s) {
+		if hasLevel(s) {
 			n++
 		}
 	}
 	return 2*n > len(lines)
 }
 
-// earlierLevel reports whether a line says another level before: INFO … ERROR is
-// no error.
-func earlierLevel(before, level string) bool {
-	return level != "" && anyLevel.Get().MatchString(before)
-}
+// earlierLevel reports whether a line has another level before: INFO … ERROR is no error.
+func earlierLevel(before, level string) bool { return level != "" && hasLevel(before) }
 
 // spelled finds the word of a level in what was matched, in capitals.
 func spelled(match, words string) string {
@@ -177,8 +160,8 @@ func spelled(match, words string) string {
 	return best
 }
 
-// A textForm is a way to write a level in a line of text: the regular expression
-// for any of some words, and the style of a log where they were seen.
+// A textForm is a way to write a level in a line of text: the regular expression for any of some words, and the style
+// of a log where they were seen.
 type textForm struct {
 	token func(words string) string
 	style func(level, seen string, rest []string) logStyle
@@ -263,8 +246,8 @@ func colonStyle(_, seen string, rest []string) logStyle {
 	return logStyle{lines: [][]string{{"grep", "-E", colonToken(seen)}}}.after(colonToken(seen), rest)
 }
 
-// prefixes are what may stand between the level and the message. Each is left
-// out where all lines that were looked at have it.
+// prefixes are what may stand between the level and the message. Each is left out where all lines that were looked at
+// have it.
 var prefixes = []string{
 	`^[0-9]+ +-+ +\[[^]]*\] +[^ ]+ +: +`, // pid --- [thread] class :
 	`^\[[^]]*\] *`,                       // [thread]
@@ -280,8 +263,8 @@ var prefixes = []string{
 // separators may stand after the level, or after a prefix.
 const separators = `[]):|,>[:space:]-]*`
 
-// after completes a style: the message is what follows the level. The first
-// level in a line counts, so it is marked by a newline, which no line has.
+// after completes a style: the message is what follows the level. The first level in a line counts, so it is marked by
+// a newline, which no line has.
 func (s logStyle) after(token string, rest []string) logStyle {
 	script := `s/` + token + `/\n/; s/^[^\n]*\n` + separators + `//`
 	trim := regexp.MustCompile(`^` + separators)
@@ -369,17 +352,13 @@ func levelSelect(key, level string) string {
 	if level == "" {
 		return "."
 	}
-	return `select(` + key + ` | tostring | test("^(` + strings.ToLower(levelWords[level]) + `|` + levelNumbers[level] +
+	return `select(` + key + ` | tostring | test("^(` + strings.ToLower(levelSpellings(level)) + `|` + levelNumbers(level) +
 		`)$"; "i"))`
 }
 
-// jsonStyle is for files that are JSON as a whole: a list of objects, or one
-// after the other.
-func (t *conversation) jsonStyle(file, level string) (s logStyle, ok bool) {
-	l, ok := t.lookJSON(file, false)
-	if !ok {
-		return s, false
-	}
+// jsonStyle is for files that are JSON as a whole: a list of objects, or one after the other.
+func (t *conversation) jsonStyle(file, level string) (s logStyle) {
+	l := t.lookJSON(file, false)
 	var levelPath, messagePath []string
 	for _, p := range l.json.Paths {
 		if levelPath == nil && isKey(p, levelKeys) {
@@ -394,14 +373,14 @@ func (t *conversation) jsonStyle(file, level string) (s logStyle, ok bool) {
 		}
 	}
 	if levelPath == nil {
-		return logStyle{none: true}, true
+		return logStyle{none: true}
 	}
 	n := len(levelPath) - 1
 	s.lines = [][]string{{"jq", "-c", jqSteps(levelPath[:n]) + " | " + levelSelect(jqKey(levelPath[n])+"?", level)}}
 	if messagePath != nil {
 		s.message = [][]string{{"jq", "-r", jqPath(messagePath[n:]) + scalarText}}
 	}
-	return s, true
+	return s
 }
 
 func isKey(path, names []string) bool {
@@ -409,15 +388,14 @@ func isKey(path, names []string) bool {
 	return n >= 0 && n <= 2 && slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(path[n], s) })
 }
 
-// sameButNumbers are the changes that make messages alike which differ only in
-// numbers and ids.
+// sameButNumbers are the changes that make messages alike which differ only in numbers and ids.
 var sameButNumbers = []struct{ form, to string }{
 	{`\b(0x)?[0-9a-fA-F-]*[0-9][0-9a-fA-F-]{7,}\b`, "#"},
 	{`\b[0-9]+([.][0-9]+)*(ms|us|ns|s|m|h|[KMGkmg]B)?\b`, `#\2`},
 }
 
-// alike is the stage that applies them.
-func alike() []string {
+// withoutNumbers is the stage that applies them.
+func withoutNumbers() []string {
 	var parts []string
 	for _, c := range sameButNumbers {
 		parts = append(parts, "s/"+c.form+"/"+c.to+"/g")
@@ -425,8 +403,8 @@ func alike() []string {
 	return []string{"sed", "-E", strings.Join(parts, "; ")}
 }
 
-// alikeText is the same for a text that is here already.
-func alikeText(s string) string {
+// withoutNumbersIn is the same for a text that is here already.
+func withoutNumbersIn(s string) string {
 	for _, c := range sameButNumbers {
 		s = regexp.MustCompile(c.form).ReplaceAllString(s, strings.ReplaceAll(c.to, `\2`, "${2}"))
 	}
@@ -436,7 +414,7 @@ func alikeText(s string) string {
 // levelWord is the word for a level that lines mention.
 func (q *query) levelWord() string {
 	word := strings.ToLower(q.level)
-	if kana := levelKana[q.level]; kana != "" && q.tongue == ja {
+	if kana := levelKana(q.level); kana != "" && q.lang == ja {
 		word += " / " + kana
 	}
 	return word

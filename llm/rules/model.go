@@ -1,13 +1,10 @@
-// Package rules is a model without a network: rules that turn plain questions
-// about files, in English or Japanese, into calls of execute, and word what came
-// of them.
+// Package rules is a model without a network: rules that turn plain questions about files, in English or Japanese, into
+// calls of execute, and word what came of them.
 //
-// Inside are two language packs (tables of phrases), the intents that answer
-// them, the ways to find out how a file is laid out, and what the values of a
-// table say about the words of a request. It does not learn, does
-// not talk, and knows nothing but what it read. The one rule to keep: a request
-// that is understood only in part is not answered, since a wrong number is
-// worse than none.
+// Inside are two language packs (tables of phrases), the intents that answer them, the ways to find out how a file is
+// laid out, and what the values of a table say about the words of a request. It does not learn, does not talk, and
+// knows nothing but what it read. The one rule to keep: a request that is understood only in part is not answered,
+// since a wrong number is worse than none.
 package rules
 
 import (

@@ -1,37 +1,28 @@
 package rules
 
-import (
-	"strings"
-)
+import "strings"
 
 // names answers which columns or keys a file has.
 func names(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" {
-		return problem
-	}
-	l, ok := t.look(file)
-	if !ok {
-		return ""
-	}
-	list, what := l.header, q.say("columns", "列")
+	file := q.source()
+	l := t.look(file)
+	list, what := l.header, q.say("columns")
 	if l.json != nil {
-		list, what = l.json.topKeys(), q.say("keys", "キー")
+		list, what = l.json.topKeys(), q.say("keys")
 	}
-	if len(list) == 0 {
-		if l.json != nil {
-			return q.say("%s has no keys.", "%s にキーはありません。", file)
-		}
-		return q.say("%s has no line with the names of columns that I can recognise.", "%s には列名の行が見つかりません。", file)
-	}
-	if q.is(count) {
-		return q.say("%d %s (%s)", "%d 個の%sがあります（%s）。", len(list), what, file) + "\n" + q.listed(list)
+	switch {
+	case len(list) == 0 && l.json != nil:
+		return q.say("%s has no keys.", file)
+	case len(list) == 0:
+		return q.say("%s has no line with the names of columns that I can recognise.", file)
+	case q.is(count):
+		return q.say("%d %s (%s)", len(list), what, file) + "\n" + q.listed(list)
 	}
 	lines := make([]string, len(list))
 	for i, name := range list {
 		lines[i] = itoa(i+1) + ". " + name
 	}
-	return strings.Join(lines, "\n") + "\n\n" + q.say("%d %s %s", "%d 個の%s%s", len(list), what, q.of(file))
+	return strings.Join(lines, "\n") + "\n\n" + q.say("%d %s %s", len(list), what, q.of(file))
 }
 
 // topKeys are the keys of the object, or of the objects in the list.
@@ -49,60 +40,41 @@ func (j *jsonLayout) topKeys() (list []string) {
 
 // listLength answers how many elements a list of JSON has.
 func listLength(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" {
-		return problem
+	file := q.source()
+	l := t.look(file)
+	switch {
+	case l.json == nil:
+		return q.say("%s is not JSON, so it has no list whose elements I could count. Ask for its lines or rows.", file)
+	case q.is(field):
+		return t.lengthOf(q, l, q.column(l, q.fields[0]).path)
 	}
-	l, ok := t.look(file)
-	if !ok {
-		return ""
-	}
-	if l.json == nil {
-		return q.say("%s is not JSON, so it has no list whose elements I could count. Ask for its lines or rows.",
-			"%s は JSON ではないため、要素数を数える配列がありません。行数を聞いてください。", file)
-	}
-	var path []string
-	if q.is(field) {
-		c, problem := t.column(q, l, q.fields[0])
-		if problem != "" {
-			return problem
-		}
-		path = c.path
-	}
-	text, _ := t.lengthOf(q, l, path)
-	return text
+	return t.lengthOf(q, l, nil)
 }
 
 // countList answers "how many users": the length of that list, if there is one.
-func (t *conversation) countList(q *query, file string) (text string, ok bool) {
-	l, ok := t.look(file)
-	if !ok {
-		return "", false
-	}
+func (t *conversation) countList(q *query, file string) string {
+	l := t.look(file)
 	if len(q.fields) > 1 {
-		return q.twoThings(), true
+		return q.twoThings()
 	}
-	c, problem := t.column(q, l, q.fields[0])
-	switch {
-	case problem != "":
-		return problem, true
-	case l.json == nil:
-		return q.say("Do you mean how many rows there are, or how many different values of %s? Please say \"rows\" or \"different values of %[1]s\".",
-			"行数ですか、それとも %[1]s の種類の数ですか？「行数」か「%[1]sは何種類」と書いてください。", c.name), true
+	c := q.column(l, q.fields[0])
+	if l.json == nil {
+		return q.say("Do you mean how many rows there are, or how many different values of %s? Please say \"rows\" or "+
+			"\"different values of %[1]s\".", c.name)
 	}
 	return t.lengthOf(q, l, c.path)
 }
 
-// lengthOf says how many elements the list at a path has. Without a path it is
-// the list itself, the only one in the object, or the documents of the file.
-func (t *conversation) lengthOf(q *query, l *layout, path []string) (text string, ok bool) {
+// lengthOf says how many elements the list at a path has. Without a path it is the list itself, the only one in the
+// object, or the documents of the file.
+func (t *conversation) lengthOf(q *query, l *layout, path []string) string {
 	if path == nil && l.json.Type == "object" && l.json.Docs == 1 {
 		if path = l.json.onlyList(); path == nil {
-			return q.say("%s is an object with %d keys, not a list.", "%s は配列ではなく、キーが %d 個のオブジェクトです。", l.file, l.json.Len), true
+			return q.say("%s is an object with %d keys, not a list.", l.file, l.json.Len)
 		}
 	}
 	if kind := l.json.kindAt(path); path != nil && kind != "array" {
-		return q.say("%s is no list in %s.", "%[2]s の %[1]s は配列ではありません。", shownPath(path), l.file), true
+		return q.say("%s is no list in %s.", shownPath(path), l.file)
 	}
 	p := from(l.file)
 	switch {
@@ -115,19 +87,14 @@ func (t *conversation) lengthOf(q *query, l *layout, path []string) (text string
 	default:
 		p = p.then("jq", "-c", ".").counted()
 	}
-	out, ok := t.run(p.String())
-	if !ok {
-		return "", false
-	}
+	out := t.run(p)
 	if strings.Contains(strings.TrimSpace(out.Out), "\n") {
-		return q.say("There are several such lists in %s, with these lengths:", "%s には該当する配列が複数あります。それぞれの長さ:", l.file) +
-			"\n\n" + block(out.lines()), true
+		return q.say("There are several such lists in %s, with these lengths:", l.file) + "\n\n" + block(out.lines())
 	}
-	return q.say("%s %s", "%sです%s。", q.several(out.number(), "element", "件"), q.of(l.file, shownPath(path))), true
+	return q.say("%s %s", q.several(out.number(), "element"), q.of(l.file, shownPath(path)))
 }
 
-// onlyList is the path of the one list that an object has, nil if there is not
-// exactly one.
+// onlyList is the path of the one list that an object has, nil if there is not exactly one.
 func (j *jsonLayout) onlyList() (path []string) {
 	for i, p := range j.Paths {
 		if len(p) != 1 || i >= len(j.Kinds) || j.Kinds[i] != "array" {

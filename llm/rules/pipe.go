@@ -1,12 +1,13 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A pipe is a command for execute: files, and the stages they go through.
+// A pipe is a command for execute: files, and the stages they go through. Without files, the first stage names them.
 type pipe struct {
 	files  []string
 	stages [][]string
@@ -14,8 +15,7 @@ type pipe struct {
 
 func from(files ...string) pipe { return pipe{files: files} }
 
-// then returns the pipe with one more stage. The words are data: they are
-// quoted when the command is spelled.
+// then returns the pipe with one more stage. The words are data: they are quoted when the command is spelled.
 func (p pipe) then(words ...string) pipe {
 	p.stages = append(slices.Clip(p.stages), words)
 	return p
@@ -27,8 +27,8 @@ func (p pipe) join(stages [][]string) pipe {
 	return p
 }
 
-// counted returns the pipe with the lines counted at its end. The last line
-// counts even if nothing ends it, which is why this is not wc -l.
+// counted returns the pipe with the lines counted at its end. The last line counts even if nothing ends it, which is
+// why this is not wc -l.
 func (p pipe) counted() pipe {
 	n := len(p.stages) - 1
 	if n >= 0 && p.stages[n][0] == "grep" && !slices.ContainsFunc(p.stages[n][1:], printsOther) {
@@ -39,14 +39,13 @@ func (p pipe) counted() pipe {
 	return p.then("grep", "-c", "")
 }
 
-// printsOther reports whether an option has grep print something else than the
-// lines.
+// printsOther reports whether an option has grep print something else than the lines.
 func printsOther(option string) bool { return option == "-o" || option == "-n" || option == "-oE" }
 
 // String spells the command.
 func (p pipe) String() string {
 	stages := p.stages
-	if len(stages) == 0 || !takesFiles(stages[0][0], len(p.files)) {
+	if len(stages) == 0 || len(p.files) > 0 && !takesFiles(stages[0][0], len(p.files)) {
 		stages = slices.Insert(slices.Clone(stages), 0, []string{"cat"})
 	}
 	var b strings.Builder
@@ -88,8 +87,8 @@ func operand(name string) string {
 	return name
 }
 
-// quote makes one word of a text: inside single quotes nothing has a meaning,
-// so a request cannot leave its place in the command.
+// quote makes one word of a text: inside single quotes nothing has a meaning, so a request cannot leave its place in
+// the command.
 func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
@@ -97,8 +96,8 @@ func quote(word string) string {
 	return "'" + quotes.Replace(word) + "'"
 }
 
-// quotes writes what single quotes do not keep: themselves, and a carriage return
-// before a newline, which the parser takes for the line end of other systems.
+// quotes writes what single quotes do not keep: themselves, and a carriage return before a newline, which the parser
+// takes for the line end of other systems.
 var quotes = strings.NewReplacer("'", `'\''`, "\r\n", "\r''\n")
 
 func special(r rune) bool {
@@ -109,7 +108,7 @@ func special(r rune) bool {
 // filters returns the stages that keep the lines a request is about.
 func (q *query) filters() (stages [][]string) {
 	for i, n := range q.with {
-		if q.any {
+		if q.anyText {
 			if i == 0 {
 				stages = append(stages, q.grep(q.with))
 			}
@@ -117,8 +116,8 @@ func (q *query) filters() (stages [][]string) {
 		}
 		stages = append(stages, q.grep([]textFilter{n}))
 	}
-	if len(q.but) > 0 {
-		stages = append(stages, slices.Insert(q.grep(q.but), 1, "-v"))
+	if len(q.without) > 0 {
+		stages = append(stages, slices.Insert(q.grep(q.without), 1, "-v"))
 	}
 	if q.is(blank) {
 		stages = append(stages, []string{"grep", "-E", "^[[:space:]]*$"})
@@ -136,7 +135,7 @@ func (q *query) grep(list []textFilter) []string {
 	switch {
 	case regex:
 		words = append(words, "-E")
-	case slices.ContainsFunc(list, func(n textFilter) bool { return strings.ContainsAny(n.text, `.[]*^$\+?(){}|`) }):
+	case slices.ContainsFunc(list, func(n textFilter) bool { return strings.ContainsAny(n.text, regexChars) }):
 		words = append(words, "-F")
 	}
 	if q.is(anyCase) {
@@ -158,7 +157,7 @@ func (q *query) grep(list []textFilter) []string {
 func (n textFilter) pattern(regex bool) string {
 	text := n.text
 	if regex && !n.regex {
-		text = escapeRegex(text)
+		text = regexp.QuoteMeta(text)
 	}
 	if n.starts {
 		text = "^" + text
@@ -172,18 +171,8 @@ func (n textFilter) pattern(regex bool) string {
 	return text
 }
 
-// escapeRegex takes the meaning from the characters of an extended regular
-// expression.
-func escapeRegex(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune(`.[]*^$\+?(){}|/`, r) && r != '/' {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// regexChars have a meaning in an extended regular expression.
+const regexChars = `.[]*^$\+?(){}|`
 
 // window returns the stages that cut out the lines at one end, or by number.
 func (q *query) window() [][]string {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ const (
 	totals                         // sum, average…: see query.totals
 	field                          // see query.fields
 	grouped                        // see query.by
-	period                         // see query.per
+	period                         // see query.interval
 	matching                       // see query.where
 	level                          // see query.level
 	messages                       // of a log
@@ -69,6 +70,12 @@ const (
 	status                         // see query.status
 )
 
+// featureNames are the names of the features in rule files, in their order.
+const featureNames = `show find count lines words chars size times records top freq least unique repeats sorted reverse ascending
+	descending numeric totals field grouped period matching level messages include exclude anyCase wholeWord
+	numbered blank filled head tail span skip amount keys length differ onlyIn common which allFiles longest
+	shortest fileList fileSize biggest whole inside help timed status`
+
 // A textFilter is a text that lines have or have not.
 type textFilter struct {
 	text   string
@@ -99,54 +106,54 @@ type condition struct {
 
 // A query is what a request says, as far as it was understood.
 type query struct {
-	tongue  language
+	lang    language
 	request string
 	files   []llm.File // granted
 	named   []string   // granted files that the request names, in its order
 
 	has     feature
-	said    map[feature]string // how it said so
+	phrases map[feature]string // the words that set a feature
 	rest    []unknownWords     // what was not understood
 	missing []string           // files it names that were not granted
+	reply   string             // an answer that needs no files: a question back, or a refusal
 
-	n       int // of top, head, tail, amount
-	skipped int // of skip
-	spans   [][2]int
-	with    []textFilter
-	any     bool // one of with is enough
-	asked   bool // a yes-or-no question
-	but     []textFilter
-	level   string // ERROR, WARN…
-	caps    string // the level as it was written, in capitals
-	fields  []fieldRef
-	by      fieldRef
-	per     string // minute, hour, day
-	where   []condition
-	totals  []string    // sum, average, median, min, max
-	only    string      // the file of onlyIn
-	web     string      // what to search the web for
-	kind    string      // "the log", "the csv": an extension
-	wrong   string      // something that cannot be
-	asks    int         // how often it asks for a number
-	clash   string      // two things that do not go together
-	often   bool        // of top: it was said that frequency is meant
-	counts  string      // that it spoke of several numbers
-	owner   string      // of a field in JSON: the list that it belongs to
-	gather  string      // that it asked to sum things up, in no particular way
-	manyFew bool        // of by: it may mean how often
-	ground  *tableWords // what the table says about the words; nil means that there is none
-	unclear string      // a question back
-	status  string      // of an answer of a web server: 404, 5..
-	time    [2]string   // of day, from and to; empty means open
-	through bool        // of time: the last one belongs to it, as precisely as it was given
-	lacks   bool        // of level: the lines that are not of it
+	n           int // of top, head, tail, amount
+	skipped     int // of skip
+	spans       [][2]int
+	with        []textFilter
+	anyText     bool // one of with is enough
+	yesNo       bool // a yes-or-no question
+	without     []textFilter
+	level       string // ERROR, WARN…
+	levelText   string // the level as it was written, in capitals
+	exceptLevel bool   // the lines that are not of the level
+	fields      []fieldRef
+	by          fieldRef
+	byCount     bool   // of by: it may mean how often
+	interval    string // minute, hour, day
+	where       []condition
+	totals      []string // sum, average, median, min, max
+	only        string   // the file of onlyIn
+	web         string   // what to search the web for
+	kind        string   // "the log", "the csv": an extension
+	impossible  string   // a phrase that contradicts itself
+	questions   int      // how often it asks for a number
+	clash       string   // two things that do not go together
+	often       bool     // of top: frequency is meant
+	counts      string   // the phrase that speaks of several numbers
+	owner       string   // of a field in JSON: the list that it belongs to
+	summarize   string   // the phrase that asks for a summary, in no particular way
+	table       *tableWords
+	status      string    // of a web server's response: 404, 5..
+	time        [2]string // of day, from and to; empty means open
+	through     bool      // of time: the end belongs to it
 }
 
-// learned keeps the words that a feature was said with.
-func (q *query) learned(f feature, words string) {
+// remember keeps the words that set features.
+func (q *query) remember(f feature, words string) {
 	for bit := feature(1); bit != 0 && bit <= f; bit <<= 1 {
 		if f&bit != 0 {
-			q.said[bit] = strings.TrimSpace(words)
+			q.phrases[bit] = strings.TrimSpace(words)
 		}
 	}
 }
@@ -155,7 +162,7 @@ func (q *query) set(f feature)       { q.has |= f }
 func (q *query) is(f feature) bool   { return q.has&f == f }
 func (q *query) some(f feature) bool { return q.has&f != 0 }
 
-// number notes how many are wanted; two different numbers are a clash.
+// number sets how many are wanted; it refuses a second, different number.
 func (q *query) number(n int) bool {
 	if q.n != 0 && q.n != n {
 		return false
@@ -164,7 +171,7 @@ func (q *query) number(n int) bool {
 	return true
 }
 
-// addField notes a field once.
+// addField adds a field once.
 func (q *query) addField(f fieldRef) {
 	q.set(field)
 	if !slices.Contains(q.fields, f) {
@@ -172,15 +179,10 @@ func (q *query) addField(f fieldRef) {
 	}
 }
 
-// one is how many are wanted, or else a usual number.
-func (q *query) one(usual int) int {
-	if q.n > 0 {
-		return q.n
-	}
-	return usual
-}
+// limit is how many are wanted, else the default.
+func (q *query) limit(def int) int { return cmp.Or(q.n, def) }
 
-// A unknownWords is something in a request that no rule understood.
+// An unknownWords is a part of a request that no rule understood.
 type unknownWords struct {
 	text     string // as it is meant
 	shown    string // as it was written
@@ -189,8 +191,8 @@ type unknownWords struct {
 	from, to int    // cells
 }
 
-// addScrap adds some cells to the scraps; words that follow each other are one.
-func (l *requestText) addScrap(list []unknownWords, from, to int) []unknownWords {
+// addUnknown adds some cells to a list; words that follow each other are one entry.
+func (l *requestText) addUnknown(list []unknownWords, from, to int) []unknownWords {
 	s := unknownWords{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to,
 		textual: l.textual(from, to)}
 	if r := l.cells[from].r; isAtom(r) {

@@ -13,20 +13,19 @@ type atom struct {
 	value *mention // that the table has; nil means none
 }
 
-// A requestText is a request while it is being understood. Rules take out of it what
-// they know; what is left at the end nobody understood.
+// A requestText is a request while it is being understood. Rules take out of it what they know; what is left at the end
+// nobody understood.
 type requestText struct {
 	src   string
 	cells []cell
 	atoms []atom
 }
 
-func newLine(request string) *requestText {
+func newRequestText(request string) *requestText {
 	return &requestText{src: request, cells: foldText(request)}
 }
 
-// view spells the cells as a string, with the index of the cell that each byte
-// belongs to.
+// view spells the cells as a string, with the index of the cell that each byte belongs to.
 func (l *requestText) view() (s string, index []int) {
 	var b strings.Builder
 	for i, c := range l.cells {
@@ -46,14 +45,25 @@ func (l *requestText) original(from, to int) string {
 	return l.src[l.cells[from].from:l.cells[to-1].to]
 }
 
-// meant returns the text of some cells: that of the atom if it is one, else
-// what the user wrote.
+// meant returns the text of some cells: that of the atom if it is one, else what the user wrote.
 func (l *requestText) meant(from, to int) string {
 	if to == from+1 && isAtom(l.cells[from].r) {
 		return l.atoms[l.cells[from].atom].text
 	}
 	return strings.TrimSpace(l.original(from, to))
 }
+
+// spelled returns some cells as the rules see them.
+func (l *requestText) spelled(from, to int) string {
+	var b strings.Builder
+	for _, c := range l.cells[from:to] {
+		b.WriteRune(c.r)
+	}
+	return b.String()
+}
+
+// folded is the same without spaces around it.
+func (l *requestText) folded(from, to int) string { return strings.TrimSpace(l.spelled(from, to)) }
 
 func isAtom(r rune) bool { return r >= quoteMark && r <= pathMark }
 

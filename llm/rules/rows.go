@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 )
 
@@ -9,47 +10,40 @@ type rowSet struct {
 	pipe
 	*layout          // nil if it did not matter
 	style   logStyle // of a request for a level
-	root    []string // of JSON: the path to the records that the lines are now; nil means that nothing was taken apart
-	notes   []string // what to tell about it
+	root    []string // of JSON: the path to the records that the lines are now; nil means that nothing was unnested
+	notes   []string // for the caption
 }
 
-// rows puts together the stages that keep the lines a request is about. The
-// problem says why that is not possible.
-func (t *conversation) rows(q *query, file string) (r rowSet, problem string, ok bool) {
-	r.pipe = from(file)
-	if ok := t.statusNeedle(q, file); !ok {
-		return r, "", false
-	}
+// isJSON reports whether the lines are known to be JSON.
+func (r *rowSet) isJSON() bool { return r.layout != nil && r.json != nil }
+
+// hasHeader reports whether the lines are known to be of a table with a header.
+func (r *rowSet) hasHeader() bool { return r.layout != nil && r.header != nil }
+
+// rows puts together the stages that keep the lines a request is about.
+func (t *conversation) rows(q *query, file string) rowSet {
+	r := rowSet{pipe: from(file)}
+	t.statusText(q, file)
 	if q.some(matching|field|grouped|records) || q.is(sorted) && isTable(file) {
-		if r.layout, ok = t.look(file); !ok {
-			return r, "", false
-		}
-		if problem, ok := t.certain(q, r.layout); problem != "" || !ok {
-			return r, problem, ok
-		}
-		if r.layout.json == nil {
+		r.layout = t.look(file)
+		t.checkQuotes(q, r.layout)
+		if r.json == nil {
 			r.pipe = r.pipe.join(r.body())
 		}
 		if r.header != nil {
-			r.notes = append(r.notes, q.say("without the header", "見出し行を除く"))
+			r.notes = append(r.notes, q.say("without the header"))
 		}
 	}
 	if q.is(inside) {
 		r.pipe = r.pipe.join(q.window())
 	}
-	if problem := t.where(q, &r); problem != "" {
-		return r, problem, true
-	}
-	if problem, ok := t.logRows(q, &r, file); !ok || problem != "" {
-		return r, problem, ok
-	}
-	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose &&
-		ext(file) == ".json" {
-		return r, q.say("I cannot search the lines of a JSON document and read its keys at the same time.",
-			"JSON 文書の行の検索とキーの読み取りは同時にはできません。"), true
+	t.where(q, &r)
+	t.logRows(q, &r, file)
+	if r.isJSON() && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose && ext(file) == ".json" {
+		stopWith(q.say("I cannot search the lines of a JSON document and read its keys at the same time."))
 	}
 	if more := q.skipped; q.is(skip) {
-		if r.layout != nil && r.layout.header != nil {
+		if r.hasHeader() {
 			more-- // the header is gone already
 		}
 		if more > 0 {
@@ -57,57 +51,45 @@ func (t *conversation) rows(q *query, file string) (r rowSet, problem string, ok
 		}
 	}
 	r.pipe = r.pipe.join(q.filters())
-	return r, "", true
+	return r
 }
 
 // logRows keeps the lines of a level, a status, a time of the day.
-func (t *conversation) logRows(q *query, r *rowSet, file string) (problem string, ok bool) {
-	for _, step := range []struct {
-		said feature
-		keep func(*query, *rowSet, string) (string, bool)
-	}{{level, t.levelRows}, {status, t.statusRows}, {timed, t.timeRows}} {
-		if !q.is(step.said) {
-			continue
-		}
-		if problem, ok := step.keep(q, r, file); !ok || problem != "" {
-			return problem, ok
-		}
+func (t *conversation) logRows(q *query, r *rowSet, file string) {
+	if q.is(level) {
+		t.levelRows(q, r, file)
 	}
-	return "", true
+	if q.is(status) {
+		t.statusRows(q, r, file)
+	}
+	if q.is(timed) {
+		t.timeRows(q, r, file)
+	}
 }
 
 func isTable(file string) bool { return ext(file) == ".csv" || ext(file) == ".tsv" }
 
 // levelRows keeps the lines of a level.
-func (t *conversation) levelRows(q *query, r *rowSet, file string) (problem string, ok bool) {
-	if r.style, ok = t.style(file, q.level); !ok {
-		return "", false
+func (t *conversation) levelRows(q *query, r *rowSet, file string) {
+	if r.style = t.style(file, q.level); r.style.access {
+		stopWith(t.accessErrors(q, file))
 	}
-	if r.style.access {
-		return t.accessErrors(q, file)
-	}
-	if q.lacks {
-		return q.withoutLevel(r), true
+	if q.exceptLevel {
+		q.withoutLevel(r)
+		return
 	}
 	r.pipe = r.pipe.join(r.style.lines)
-	switch {
-	case r.style.mention:
-		r.notes = append(r.notes, q.say("lines that mention %s; the log has no levels that I know",
-			"%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord())))
-	default:
-		r.notes = append(r.notes, q.say("level %s", "レベル %s", q.level))
-	}
+	r.notes = append(r.notes, q.styleNotes(r.style)...)
 	if isJSON(file) {
 		r.root = []string{}
-		if l, ok := t.lookJSON(file, false); ok && len(l.json.Paths) > 0 && l.json.Type == "array" {
+		if l := t.lookJSON(file, false); len(l.json.Paths) > 0 && l.json.Type == "array" {
 			r.root = []string{"[]"}
 		}
 	}
-	return "", true
 }
 
-// withoutLevel keeps the lines that do not have the word of a level.
-func (q *query) withoutLevel(r *rowSet) (problem string) {
+// withoutLevel keeps the lines that are not of a level.
+func (q *query) withoutLevel(r *rowSet) {
 	switch {
 	case r.style.none:
 		r.style.none = false
@@ -116,59 +98,47 @@ func (q *query) withoutLevel(r *rowSet) (problem string) {
 	case len(r.style.lines) == 1 && r.style.lines[0][0] == "grep":
 		r.pipe = r.pipe.then(slices.Insert(slices.Clone(r.style.lines[0]), 1, "-v")...)
 	default:
-		return q.partly(q.said[level])
+		stopWith(q.partly(q.phrases[level]))
 	}
-	r.notes = append(r.notes, q.say("without the lines of level %s", "レベル %s の行を除く", q.level))
-	return ""
+	r.notes = append(r.notes, q.say("without the lines of level %s", q.level))
 }
 
 // where adds the stages of conditions.
-func (t *conversation) where(q *query, r *rowSet) (problem string) {
+func (t *conversation) where(q *query, r *rowSet) {
 	for _, cond := range q.where {
 		if cond.op == "empty" && cond.field == (fieldRef{}) {
 			c := column{layout: r.layout, any: true}
-			if r.layout == nil || r.header == nil || !c.wide() {
-				return q.partly(q.said[matching])
+			if !r.hasHeader() || !c.inAwk() {
+				stopWith(q.partly(q.phrases[matching]))
 			}
-			r.pipe = r.pipe.then(c.awk(c.keep(cond))...)
+			r.pipe = r.pipe.then(c.awk(c.test(cond))...)
 			continue
 		}
-		c, problem := t.column(q, r.layout, cond.field)
-		if problem != "" {
-			return problem
-		}
-		if problem := r.unnest(q, c.path); problem != "" {
-			return problem
-		}
-		if c.wide() {
+		c := q.column(r.layout, cond.field)
+		r.unnest(q, c.path)
+		switch {
+		case c.inAwk():
 			before := r.pipe
-			r.pipe = r.pipe.then(c.awk(c.keep(cond))...)
+			r.pipe = r.pipe.then(c.awk(c.test(cond))...)
 			if cond.num {
-				t.noteStrangers(q, r, before, &c)
+				t.noteNonNumbers(q, r, before, c)
 			}
-			continue
+		case cond.op == "empty" || cond.op == "filled":
+			stopWith(q.partly(q.phrases[matching]))
+		default:
+			r.pipe = r.pipe.then(r.jq("select(" + c.jqTest(cond, r.root) + ")")...)
 		}
-		if cond.op == "empty" || cond.op == "filled" {
-			return q.partly(q.said[matching])
-		}
-		r.pipe = r.pipe.then(r.jq("select(" + c.test(cond, r.root) + ")")...)
 	}
-	return ""
 }
 
-// unnest makes the records that a path leads into the lines: from then on, paths
-// begin there.
-func (r *rowSet) unnest(q *query, path []string) (problem string) {
-	if r.layout == nil || r.json == nil {
-		return ""
+// unnest makes lines of the records that a path leads to: from then on, paths begin there.
+func (r *rowSet) unnest(q *query, path []string) {
+	root := path[:lastElement(path)+1]
+	if !r.isJSON() || r.root != nil && slices.Equal(r.root, root) {
+		return
 	}
-	last := lastElement(path)
-	root := path[:last+1]
-	switch {
-	case r.root != nil && slices.Equal(r.root, root):
-		return ""
-	case r.root != nil:
-		return q.say("The keys belong to different lists, which I cannot combine.", "キーが別々の配列にあるため、組み合わせられません。")
+	if r.root != nil {
+		stopWith(q.say("The keys belong to different lists, which I cannot combine."))
 	}
 	r.root = append([]string{}, root...)
 	filter := jqSteps(root)
@@ -178,45 +148,43 @@ func (r *rowSet) unnest(q *query, path []string) (problem string) {
 	if r.json.Loose {
 		r.pipe = r.pipe.then("jq", "-Rc", "fromjson? | "+filter)
 	}
-	return ""
 }
 
-// lastElement is where the last "[]" of a path stands, -1 if it has none.
+// lastElement is the index of the last "[]" of a path, -1 if it has none.
 func lastElement(path []string) int {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == "[]" {
+	for i, step := range slices.Backward(path) {
+		if step == "[]" {
 			return i
 		}
 	}
 	return -1
 }
 
-// jq is a stage with a filter over the lines that there are: lines of text, or
-// records of JSON.
+// jq is a stage with a filter over the lines: lines of text, or records of JSON.
 func (r *rowSet) jq(filter string) []string {
-	if r.layout != nil && r.json != nil {
+	if r.isJSON() {
 		return []string{"jq", "-c", filter}
 	}
 	return []string{"jq", "-Rr", filter}
 }
 
-// expr is a filter that takes the value out of a line.
+// expr is a filter of jq that takes the value out of a line.
 func (c *column) expr(root []string) string {
 	switch {
 	case c.json != nil:
 		return "(" + jqPath(c.path[len(root):]) + ")"
 	case c.level:
-		return "(" + levelFilter + ")"
+		return "(" + levelFilter() + ")"
 	case c.key != "":
-		return `(capture(` + jsonText(`(?:^|\s)`+escapeRegex(c.key)+`="?(?<v>[^\s"]*)`) + `) | .v)`
+		return `(capture(` + jsonText(`(?:^|\s)`+regexp.QuoteMeta(c.key)+`="?(?<v>[^\s"]*)`) + `) | .v)`
 	case c.form != "":
 		return `(match(` + jsonText(c.form) + `) | .string)`
 	}
 	return "(" + c.fieldsFilter() + " | .[" + itoa(c.index) + `] // "")`
 }
 
-// test is a filter that is true for lines that meet a condition.
-func (c *column) test(cond condition, root []string) string {
+// jqTest is a filter of jq that is true for lines that meet a condition.
+func (c *column) jqTest(cond condition, root []string) string {
 	value := c.expr(root)
 	if !cond.num {
 		return value + " | tostring " + cond.op + " " + jsonText(cond.value)
@@ -228,16 +196,11 @@ func (c *column) test(cond condition, root []string) string {
 	return number
 }
 
-// valuesOf adds the stages that make the values of a column of the lines.
-func (r *rowSet) valuesOf(q *query, c column) (p pipe, problem string) {
-	if c.json == nil {
-		return r.pipe.join(c.values()), ""
+// valuesOf adds the stages that make a line of each value of a column.
+func (r *rowSet) valuesOf(q *query, c *column) pipe {
+	if c.json == nil || r.root == nil {
+		return r.pipe.join(c.values())
 	}
-	if r.root == nil {
-		return r.pipe.join(c.values()), ""
-	}
-	if problem := r.unnest(q, c.path); problem != "" {
-		return p, problem
-	}
-	return r.pipe.then("jq", "-r", jqPath(c.path[len(r.root):])+scalarText), ""
+	r.unnest(q, c.path)
+	return r.pipe.then("jq", "-r", jqPath(c.path[len(r.root):])+scalarText)
 }

@@ -17,7 +17,8 @@ func TestEveryRuleIsUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: it needs every question, and only one goroutine")
 	}
-	used := map[*grammar][]bool{english: make([]bool, len(english.rules)), japanese: make([]bool, len(japanese.rules))}
+	used := map[*grammar][]bool{english: make([]bool, len(english.rules())),
+		japanese: make([]bool, len(japanese.rules()))}
 	for _, name := range []string{"english.txt", "japanese.txt", "english_declined.txt", "japanese_declined.txt"} {
 		for _, q := range questions(t, name) {
 			var files []llm.File
@@ -30,7 +31,7 @@ func TestEveryRuleIsUsed(t *testing.T) {
 	for p, rules := range used {
 		for i, ok := range rules {
 			if !ok {
-				t.Errorf("no question uses %.120s", p.rules[i].pattern)
+				t.Errorf("no question uses %.120s", p.rules()[i].pattern)
 			}
 		}
 	}
@@ -38,14 +39,14 @@ func TestEveryRuleIsUsed(t *testing.T) {
 
 func markUsed(request string, files []llm.File, used map[*grammar][]bool) {
 	p := newParser(request, files)
-	if p.q.ground = headerOf(p.q.onlyTable()); p.q.ground != nil {
-		p.findValues(p.q.ground)
+	if p.q.table = headerOf(p.q.onlyTable()); p.q.table != nil {
+		p.findValues(p.q.table)
 	}
-	for i, re := range p.pack.compiled() {
+	for i, r := range p.grammar.rules() {
 		before, _ := p.view()
-		p.apply(re, p.pack.rules[i].means)
+		p.apply(&r)
 		if after, _ := p.view(); after != before {
-			used[p.pack][i] = true
+			used[p.grammar][i] = true
 		}
 	}
 }
@@ -128,7 +129,7 @@ func TestAtoms(t *testing.T) {
 		{"the web file", "F", []string{"logs/web.log"}},
 	}
 	for _, tt := range tests {
-		l := newLine(tt.request)
+		l := newRequestText(tt.request)
 		l.findAtoms(files)
 		marks, texts := "", []string(nil)
 		for _, c := range l.cells {
@@ -141,7 +142,7 @@ func TestAtoms(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s %q", tt.request, marks, texts, tt.marks, tt.texts)
 		}
 	}
-	if n := kanjiNumber(newLine("百二十三").cells); n != 123 {
+	if n := kanjiNumber(newRequestText("百二十三").cells); n != 123 {
 		t.Errorf("百二十三 is %v", n)
 	}
 }
@@ -150,7 +151,7 @@ func TestTongue(t *testing.T) {
 	for request, want := range map[string]language{
 		"count the lines": en, "行数は？": ja, "sum of 個数 in 売上.csv": en, "app.log 行数": ja, "find \"日本語\"": en, "エラー": ja, "": en,
 	} {
-		if got := parse(request, []llm.File{{Name: "売上.csv"}}).tongue; got != want {
+		if got := parse(request, []llm.File{{Name: "売上.csv"}}).lang; got != want {
 			t.Errorf("%s is in %d", request, got)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"hako/llm"
 )
 
-// A scriptJob is a script at the desk, from spawn to the end of what it printed. What
-// came of it has the form that execute answers with.
+// A scriptJob is a script at the desk, from spawn to the end of what it printed. What came of it has the form that
+// execute answers with.
 type scriptJob struct {
 	output
 	call   llm.Call // as the rules made it; none for a job of the desk itself

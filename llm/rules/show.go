@@ -1,17 +1,16 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // showLines shows lines, or the values of fields: chosen, sorted, cut.
 func showLines(t *conversation, q *query) string {
-	files, problem := q.sources()
+	files := q.sources()
 	switch {
-	case problem != "":
-		return problem
-	case len(files) > mostFiles:
+	case len(files) > maxFiles:
 		return q.oneFile()
 	case q.is(head) && q.is(tail), q.some(repeats|unique) && q.some(span|skip|grouped):
 		return q.twoThings()
@@ -26,39 +25,20 @@ func showLines(t *conversation, q *query) string {
 	if len(files) > 1 && q.is(include) && !q.some(field|sorted|unique|repeats) {
 		q.set(numbered)
 	}
-	var parts []string
-	whole := true
-	for _, f := range files {
-		text, ok := t.showIn(q, f)
-		whole = whole && ok
-		parts = append(parts, text)
-	}
-	if !whole {
-		return ""
-	}
-	return strings.Join(parts, "\n\n")
+	return strings.Join(t.eachFile(files, func(f string) string { return t.showIn(q, f) }), "\n\n")
 }
 
-// eachGroup is for "quantity by product" and "top 3 customers by quantity": the
-// sums of what can be added up.
+// eachGroup is for "quantity by product" and "top 3 customers by quantity": the sums of what can be added up.
 func (t *conversation) eachGroup(q *query, file string) string {
-	l, ok := t.look(file)
-	if !ok {
-		return ""
-	}
+	l := t.look(file)
 	if l.json != nil || len(q.fields) != 1 {
 		return q.rowsOrTotals()
 	}
-	a, problem := t.column(q, l, q.fields[0])
-	b, problem2 := t.column(q, l, q.by)
-	if problem != "" || problem2 != "" {
-		return strings.TrimSpace(problem + " " + problem2)
-	}
-	key, value := &b, &a
+	value, key := q.twoColumns(l)
 	if q.is(top) {
-		key, value = &a, &b
+		key, value = value, key
 	}
-	if !value.numeric() || key.numeric() || !l.additive(value.name) || !key.wide() {
+	if !value.numeric() || key.numeric() || !additive(normal(value.name)) || !key.inAwk() {
 		return q.rowsOrTotals()
 	}
 	q.by, q.fields = fieldRef{name: key.name}, []fieldRef{{name: value.name}}
@@ -69,162 +49,126 @@ func (t *conversation) eachGroup(q *query, file string) string {
 
 // topOrFirst asks what "the top 10 lines" are.
 func (q *query) topOrFirst() string {
-	return q.say("Do you mean the first %[1]d lines or the %[1]d most frequent lines? Please say \"first\" or \"most frequent\".",
-		"先頭の %[1]d 行ですか、それとも最も多く現れる %[1]d 行ですか？「先頭」か「頻出」と書いてください。", q.one(10))
+	return q.say("Do you mean the first %[1]d lines or the %[1]d most frequent lines? Please say \"first\" or "+
+		"\"most frequent\".", q.limit(10))
 }
 
 // rowsOrTotals asks what "the top 3 products by price" are.
 func (q *query) rowsOrTotals() string {
 	by := q.by.name
 	if q.by.number > 0 {
-		by = q.say("column %d", "%d 列目", q.by.number)
+		by = q.say("column %d", q.by.number)
 	}
-	return q.say("Do you mean the rows with the largest %[1]s, or the sum of %[1]s for each %[2]s? Please say \"top %[3]d rows by %[1]s\" or \"top %[3]d %[2]s by total %[1]s\".",
-		"%[1]s が大きい行ですか、それとも %[2]s ごとの %[1]s の合計ですか？「%[1]sの大きい順に%[3]d行」か「%[2]sごとの%[1]sの合計を大きい順に%[3]d件」と書いてください。", by,
-		q.fields[0].name, q.one(10))
+	return q.say("Do you mean the rows with the largest %[1]s, or the sum of %[1]s for each %[2]s? Please say "+
+		"\"top %[3]d rows by %[1]s\" or \"top %[3]d %[2]s by total %[1]s\".", by, q.fields[0].name, q.limit(10))
 }
 
-func (t *conversation) showIn(q *query, file string) (text string, ok bool) {
-	p, notes, problem, ok := t.shown(q, file)
-	if !ok || problem != "" {
-		return problem, ok
-	}
-	out, ok := t.run(p.String())
-	if !ok {
-		return "", false
-	}
+func (t *conversation) showIn(q *query, file string) string {
+	p, notes := t.shown(q, file)
+	out := t.run(p)
 	lines := out.lines()
-	total, known, ok := t.totalLines(p, out)
-	extra, ok2 := t.otherCase(q, file, len(lines))
-	if !ok || !ok2 {
-		return "", false
-	}
 	if len(lines) == 0 {
-		return q.nothing(file, notes, extra), true
+		return q.nothing(file, notes, t.otherCase(q, file, 0))
 	}
 	if q.is(field) && len(lines) == 1 && !out.Cut {
-		return lines[0] + q.say(" ", "") + q.of(file, notes...), true
+		return lines[0] + q.say(" ") + q.of(file, notes...)
 	}
-	text = block(lines) + "\n" + q.summary(file, notes, lines, out, total, known)
+	text := block(lines) + "\n" + t.summary(q, p, out, q.of(file, notes...))
 	if garbled(lines) {
 		text += "\n\n" + q.unreadable(file)
 	}
-	return text, true
+	return text
 }
 
-// numberedTakes are what can be said about lines that are shown with their
-// numbers.
-const numberedTakes = numbered | show | find | lines | include | exclude | anyCase | wholeWord | blank | filled | head | tail | span | inside | whole | allFiles | times
+// numberedTakes are the features of lines that are shown with their numbers.
+const numberedTakes = numbered | show | find | lines | include | exclude | anyCase | wholeWord | blank | filled | head |
+	tail | span | inside | whole | allFiles | times
 
 // shown puts together the command that shows what is wanted of a file.
-func (t *conversation) shown(q *query, file string) (p pipe, notes []string, problem string, ok bool) {
+func (t *conversation) shown(q *query, file string) (p pipe, notes []string) {
 	if q.is(numbered) && q.has&^numberedTakes == 0 {
 		if !q.is(inside) {
 			notes = q.windowText()
 		}
-		return q.numberedLines(file), notes, "", true
+		return q.numberedStages(nil, file), notes
 	}
-	r, problem, ok := t.rows(q, file)
-	if !ok || problem != "" {
-		return p, nil, problem, ok
-	}
+	r := t.rows(q, file)
 	if q.is(numbered) {
-		if q.lacks || r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 ||
-			q.is(inside) {
-			return p, nil, q.partly(q.said[numbered]), true
+		if q.exceptLevel || r.style.lines == nil || r.style.lines[0][0] != "grep" || q.is(inside) ||
+			q.has&^(numberedTakes|level|messages) != 0 {
+			stopWith(q.partly(q.phrases[numbered]))
 		}
-		return q.numberedStages(r.style.lines, file), r.notes, "", true
+		return q.numberedStages(r.style.lines, file), r.notes
 	}
 	if r.style.none {
-		return from(file).then("grep", "-E", `\b(`+levelWords[q.level]+`)\b`), r.notes, "", true
+		return from(file).then("grep", "-E", `\b(`+levelSpellings(q.level)+`)\b`), r.notes
 	}
-	if problem, note := t.records(q, &r); problem != "" {
-		return p, nil, problem, true
-	} else if note != "" {
-		r.notes = append(r.notes, note)
-	}
-	p, notes = r.pipe, r.notes
+	t.records(q, &r)
 	if q.is(grouped) {
-		if p, problem, ok = t.sortedBy(q, &r); !ok || problem != "" {
-			return p, nil, problem, ok
-		}
-		notes = r.notes
+		t.sortBy(q, &r)
 	}
 	if q.is(field) {
-		var names []string
-		if p, names, problem, ok = t.picked(q, &r, p); !ok || problem != "" {
-			return p, nil, problem, ok
-		}
-		notes = append(notes, names...)
+		t.pick(q, &r)
 	} else {
-		p = r.written(p)
+		r.pipe = r.written(r.pipe)
 	}
-	p, more := q.arranged(p)
-	return p, append(notes, more...), "", true
+	p, more := q.arranged(r.pipe)
+	return p, append(r.notes, more...)
 }
 
-// records makes a list of JSON that was asked for the lines: "users where …"
-// are its elements.
-func (t *conversation) records(q *query, r *rowSet) (problem, note string) {
-	if len(q.fields) != 1 || r.layout == nil || r.json == nil {
-		return "", ""
+// records makes lines of the elements of a list of JSON that was asked for: "users where …" are its elements.
+func (t *conversation) records(q *query, r *rowSet) {
+	if len(q.fields) != 1 || !r.isJSON() {
+		return
 	}
-	c, problem := t.column(q, r.layout, q.fields[0])
-	if problem != "" || r.json.kindAt(c.path) != "array" {
-		return problem, ""
+	if c := q.column(r.layout, q.fields[0]); r.json.kindAt(c.path) == "array" {
+		q.has &^= field
+		r.unnest(q, append(slices.Clone(c.path), "[]"))
+		r.notes = append(r.notes, c.label(q))
 	}
-	q.has &^= field
-	return r.unnest(q, append(slices.Clone(c.path), "[]")), c.label(q)
 }
 
-// picked takes the fields that are wanted out of the lines.
-func (t *conversation) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, problem string, ok bool) {
-	var cols []column
+// pick takes the fields that are wanted out of the lines.
+func (t *conversation) pick(q *query, r *rowSet) {
+	var cols []*column
 	for _, ref := range q.fields {
-		c, problem := t.column(q, r.layout, ref)
-		if problem != "" {
-			return p, nil, problem, true
-		}
-		cols = append(cols, c)
-		names = append(names, c.label(q))
+		cols = append(cols, q.column(r.layout, ref))
 	}
-	cols, names = withoutOwners(cols, names)
-	if len(cols) == 1 && cols[0].numeric() {
-		q.set(numeric)
-	}
-	r.pipe = p
-	if len(cols) == 1 {
-		p, problem = r.valuesOf(q, cols[0])
-		return p, names, problem, true
-	}
-	for _, c := range cols {
-		if problem := r.unnest(q, c.path); problem != "" {
-			return p, nil, problem, true
-		}
-	}
+	cols = withoutOwners(cols)
 	var exprs []string
 	for _, c := range cols {
-		exprs = append(exprs, "("+c.expr(r.root)+` | tostring) // ""`)
+		r.notes = append(r.notes, c.label(q))
+		if len(cols) > 1 {
+			r.unnest(q, c.path)
+			exprs = append(exprs, "("+c.expr(r.root)+` | tostring) // ""`)
+		}
 	}
-	filter := "[" + strings.Join(exprs, ", ") + `] | join("  ")`
+	if len(cols) == 1 {
+		if cols[0].numeric() {
+			q.set(numeric)
+		}
+		r.pipe = r.valuesOf(q, cols[0])
+		return
+	}
+	option := "-Rr"
 	if r.json != nil {
-		return r.pipe.then("jq", "-r", filter), names, "", true
+		option = "-r"
 	}
-	return r.pipe.then("jq", "-Rr", filter), names, "", true
+	r.pipe = r.pipe.then("jq", option, "["+strings.Join(exprs, ", ")+`] | join("  ")`)
 }
 
-// withoutOwners leaves out lists of which other fields are asked for: in "names
-// of users" the list only says where the names are.
-func withoutOwners(cols []column, names []string) (kept []column, labels []string) {
-	for i, c := range cols {
-		owner := slices.ContainsFunc(cols, func(d column) bool {
+// withoutOwners leaves out lists of which other fields are asked for: in "names of users" the list only says where the
+// names are.
+func withoutOwners(cols []*column) (kept []*column) {
+	for _, c := range cols {
+		owner := slices.ContainsFunc(cols, func(d *column) bool {
 			return len(d.path) > len(c.path) && c.json != nil && slices.Equal(d.path[:len(c.path)], c.path)
 		})
 		if !owner {
-			kept, labels = append(kept, c), append(labels, names[i])
+			kept = append(kept, c)
 		}
 	}
-	return kept, labels
+	return kept
 }
 
 // arranged adds the stages for order and cut.
@@ -235,10 +179,10 @@ func (q *query) arranged(p pipe) (_ pipe, notes []string) {
 		if !q.is(anyCase) {
 			p.stages[len(p.stages)-3], p.stages[len(p.stages)-2] = []string{"sort"}, []string{"uniq", "-cd"}
 		}
-		notes = append(notes, q.say("lines that occur more than once, with how often", "2 回以上現れる行と回数"))
+		notes = append(notes, q.say("lines that occur more than once, with how often"))
 	case q.is(unique) && !q.is(sorted):
 		p = p.then(append([]string{"sort"}, q.sortOptions(false)...)...)
-		notes = append(notes, q.say("each only once, sorted", "重複を除いて整列"))
+		notes = append(notes, q.say("each only once, sorted"))
 	}
 	if q.is(sorted) && !q.is(grouped) {
 		p = p.then(append([]string{"sort"}, q.sortOptions(q.is(numeric))...)...)
@@ -246,7 +190,7 @@ func (q *query) arranged(p pipe) (_ pipe, notes []string) {
 	}
 	if q.is(reverse) && !q.is(sorted) {
 		p = p.then("tac")
-		notes = append(notes, q.say("last line first", "最後の行から"))
+		notes = append(notes, q.say("last line first"))
 	}
 	if q.is(amount) || ranking(q) && q.n > 0 {
 		p = p.then("head", "-n", itoa(q.n))
@@ -282,90 +226,76 @@ func (q *query) backwards() bool {
 // order says in what order lines are shown.
 func (q *query) order() string {
 	if q.backwards() {
-		return q.say("sorted in descending order", "降順")
+		return q.say("sorted in descending order")
 	}
-	return q.say("sorted", "昇順")
+	return q.say("sorted")
 }
 
-// orderBy says the same for a field. Texts are compared by their letters, which
-// need not be what is meant: dates can be written in many ways.
+// orderBy says the same for a field. Texts are compared by their letters, which need not be what is meant: dates can be
+// written in many ways.
 func (q *query) orderBy(name string, numbers bool) string {
 	switch {
 	case numbers && q.backwards():
-		return q.say("by %s, largest first", "%s の大きい順", name)
+		return q.say("by %s, largest first", name)
 	case numbers:
-		return q.say("by %s, smallest first", "%s の小さい順", name)
+		return q.say("by %s, smallest first", name)
 	case q.backwards():
-		return q.say("by the letters of %s, last first", "%s の文字の逆順", name)
+		return q.say("by the letters of %s, last first", name)
 	}
-	return q.say("by the letters of %s", "%s の文字順", name)
+	return q.say("by the letters of %s", name)
 }
 
 // windowText says which part is shown.
 func (q *query) windowText() (list []string) {
 	switch {
 	case q.is(head) && q.n == 1:
-		list = append(list, q.say("the first", "最初の 1 行"))
+		return []string{q.say("the first")}
 	case q.is(tail) && q.n == 1:
-		list = append(list, q.say("the last", "最後の 1 行"))
+		return []string{q.say("the last")}
 	case q.is(head):
-		list = append(list, q.say("the first %d", "先頭の %d 行", q.n))
+		return []string{q.say("the first %d", q.n)}
 	case q.is(tail):
-		list = append(list, q.say("the last %d", "末尾の %d 行", q.n))
-	case q.is(span):
-		for _, s := range q.spans {
-			list = append(list, q.spanText(s))
+		return []string{q.say("the last %d", q.n)}
+	}
+	for _, s := range q.spans {
+		switch {
+		case s[1] == 0:
+			list = append(list, q.say("from line %d on", s[0]))
+		case s[0] == s[1]:
+			list = append(list, q.say("line %d", s[0]))
+		default:
+			list = append(list, q.say("lines %d to %d", s[0], s[1]))
 		}
 	}
 	return list
 }
 
-func (q *query) spanText(s [2]int) string {
-	switch {
-	case s[1] == 0:
-		return q.say("from line %d on", "%d 行目以降", s[0])
-	case s[0] == s[1]:
-		return q.say("line %d", "%d 行目", s[0])
-	}
-	return q.say("lines %d to %d", "%d〜%d 行目", s[0], s[1])
-}
-
-// sortedBy sorts the lines by a field.
-func (t *conversation) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
-	c, problem := t.column(q, r.layout, q.by)
-	if problem != "" {
-		return p, problem, true
-	}
+// sortBy sorts the lines by a field.
+func (t *conversation) sortBy(q *query, r *rowSet) {
+	c := q.column(r.layout, q.by)
 	numbers := c.numeric() || q.is(numeric)
 	r.notes = append(r.notes, q.orderBy(c.name, numbers))
-	if numbers && c.wide() && c.delim != " " {
-		before := r.pipe
-		t.noteStrangers(q, r, before, &c)
-		return c.byNumber(r.pipe, q.backwards()), "", true
-	}
-	if c.simple() {
+	switch {
+	case numbers && c.inAwk() && c.delim != " ":
+		t.noteNonNumbers(q, r, r.pipe, c)
+		r.pipe = c.byNumber(r.pipe, q.backwards())
+	case c.inAwk() && c.delim != " ":
 		key := itoa(c.index+1) + "," + itoa(c.index+1)
 		options := slices.DeleteFunc(q.sortOptions(numbers), func(s string) bool { return s == "-u" })
 		words := append([]string{"sort", "-s", "-t", c.delim}, options...)
-		return r.pipe.then(append(words, "-k", key)...), "", true
+		r.pipe = r.pipe.then(append(words, "-k", key)...)
+	default:
+		r.unnest(q, c.path)
+		option := "-Rrn"
+		if c.json != nil {
+			option = "-cn"
+		}
+		filter := `[inputs | {l: ., k: (` + c.expr(r.root) + ` | tonumber? // .)}] | sort_by(.k)`
+		if q.backwards() {
+			filter += " | reverse"
+		}
+		r.pipe = r.pipe.then("jq", option, filter+" | .[] | .l")
 	}
-	if problem := r.unnest(q, c.path); problem != "" {
-		return p, problem, true
-	}
-	input, result := "-Rrn", ".l"
-	if c.json != nil {
-		input, result = "-cn", ".l"
-	}
-	filter := `[inputs | {l: ., k: (` + c.expr(r.root) + ` | tonumber? // .)}] | sort_by(.k)`
-	if q.backwards() {
-		filter += " | reverse"
-	}
-	return r.pipe.then("jq", input, filter+" | .[] | "+result), "", true
-}
-
-// simple reports whether sort and cut can find the column.
-func (c *column) simple() bool {
-	return c.json == nil && !c.quotes && c.key == "" && c.form == "" && !c.level && c.delim != " " && c.delim != ""
 }
 
 // numeric reports whether the values that were seen are numbers.
@@ -386,34 +316,23 @@ func (c *column) numeric() bool {
 	return seen
 }
 
-// numberedLines is the command that shows lines with their numbers. Behind the
-// first stage, a line begins with its number.
-func (q *query) numberedLines(file string) pipe { return q.numberedStages(nil, file) }
-
-// numberedStages does the same behind stages that find the lines of a level; what
-// they look for has no place in the line.
+// numberedStages is the command that shows lines with their numbers, behind stages that find the lines of a level if
+// there are any. Behind the first stage, a line begins with its number.
 func (q *query) numberedStages(first [][]string, file string) pipe {
-	stages := q.filters()
-	if len(first) > 0 {
-		p := from(file).then(slices.Insert(slices.Clone(first[0]), 1, "-n")...).join(first[1:])
-		for _, s := range stages {
-			p = p.then(behindNumber(s)...)
-		}
-		return p.join(q.window())
+	stages, window := q.filters(), q.window()
+	p := from(file)
+	switch {
+	case len(first) > 0:
+		p = p.then(slices.Insert(slices.Clone(first[0]), 1, "-n")...).join(first[1:])
+	case q.is(inside) || len(stages) == 0:
+		p, window = p.then("grep", "-n", "").join(window), nil
+	default:
+		p, stages = p.then(slices.Insert(stages[0], 1, "-n")...), stages[1:]
 	}
-	if q.is(inside) || len(stages) == 0 {
-		p := from(file).then("grep", "-n", "")
-		p = p.join(q.window())
-		for _, s := range stages {
-			p = p.then(behindNumber(s)...)
-		}
-		return p
-	}
-	p := from(file).then(slices.Insert(stages[0], 1, "-n")...)
-	for _, s := range stages[1:] {
+	for _, s := range stages {
 		p = p.then(behindNumber(s)...)
 	}
-	return p.join(q.window())
+	return p.join(window)
 }
 
 // behindNumber makes a stage of grep look behind the number of a line.
@@ -431,7 +350,7 @@ func behindNumber(stage []string) []string {
 			out = append(out, w)
 		default:
 			if !regex {
-				w = escapeRegex(w)
+				w = regexp.QuoteMeta(w)
 			}
 			if rest, ok := strings.CutPrefix(w, "^"); ok && regex {
 				out = append(out, "^[0-9]+:"+rest)
@@ -443,39 +362,28 @@ func behindNumber(stage []string) []string {
 	return out
 }
 
-// totalLines counts the lines of an answer that did not fit on a page.
-func (t *conversation) totalLines(p pipe, out output) (n int, known, ok bool) {
+// summary says how many lines were shown, and of how many if the output was cut.
+func (t *conversation) summary(q *query, p pipe, out output, about string) string {
+	shown := len(out.lines())
 	if !out.Cut {
-		return 0, false, true
+		return q.lines(shown) + q.say(" ") + about
 	}
-	count, known, ok := t.extra(p.counted().String())
-	return count.number(), known, ok
-}
-
-// summary says what was shown.
-func (q *query) summary(file string, notes, lines []string, out output, total int, known bool) string {
-	about := q.of(file, notes...)
-	switch {
-	case out.Cut && known:
-		return q.say("… cut: the first %d of %d lines are shown %s", "… 長いため途中までです: 全 %[2]d 行のうち先頭の %[1]d 行%[3]s", len(lines),
-			total, about)
-	case out.Cut:
-		return q.say("… cut: the first %d of %d bytes are shown %s", "… 長いため途中までです: 全 %[2]d バイトのうち先頭の %[1]d バイト%[3]s",
-			len(out.Out), int(out.Total), about)
+	all, known := t.extra(p.counted())
+	if known {
+		return q.say("… cut: the first %d of %d lines are shown %s", shown, all.number(), about)
 	}
-	return q.lines(len(lines)) + q.say(" ", "") + about
+	return q.say("… cut: the first %d of %d bytes are shown %s", len(out.Out), int(out.Total), about)
 }
 
 // nothing says that there is no such line.
-func (q *query) nothing(file string, notes []string, extra int) string {
-	text := q.say("Nothing found %s.", "見つかりませんでした%s。", q.of(file, notes...))
+func (q *query) nothing(file string, notes []string, otherCase int) string {
+	text := q.say("Nothing found %s.", q.of(file, notes...))
 	if slices.ContainsFunc(q.with,
 		func(n textFilter) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
-		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".",
-			" 正規表現として探すには「正規表現「…」に一致する行」と書いてください。")
+		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".")
 	}
-	if extra > 0 {
-		text += q.say(" Ignoring case, there would be %s.", "大文字小文字を区別しなければ %s あります。", q.lines(extra))
+	if otherCase > 0 {
+		text += q.say(" Ignoring case, there would be %s.", q.lines(otherCase))
 	}
 	return text
 }

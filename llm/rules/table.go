@@ -2,16 +2,15 @@ package rules
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// Programs of awk for tables. They are many times faster than filters of jq,
-// and read quoted fields that go over several lines.
+// Programs of awk for tables. They are many times faster than filters of jq, and read quoted fields that go over
+// several lines.
 
-// flatten is the stage that makes a line of tabs of each record of a quoted
-// table; the record as it is written comes last.
+// flatten is the stage that makes a line of tabs of each record of a quoted table; the record as it is written comes
+// last.
 func (l *layout) flatten() []string {
 	first := ""
 	if l.header != nil {
@@ -42,8 +41,8 @@ func (l *layout) awk(program string) []string {
 	return []string{"awk", "-F" + l.delim, program}
 }
 
-// numberTest is an expression of awk that makes v a number, if it is one:
-// amounts of money are written ¥1,200 or $3,000.50.
+// numberTest is an expression of awk that makes v a number, if it is one: amounts of money are written ¥1,200 or
+// $3,000.50.
 const numberTest = `v ~ /^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$/`
 
 const cleanAmount = `sub(/\r$/, "", v); if (v ~ /^ *-?(¥|[$]|€)?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)? *$/ || v ~ /^ *-?(¥|[$]|€)[0-9]+([.][0-9]+)? *$/) gsub(/¥|[$]|€|,/, "", v); `
@@ -53,8 +52,8 @@ func awkString(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s) + `"`
 }
 
-// keep is a program of awk that prints the lines that meet a condition.
-func (c *column) keep(cond condition) string {
+// test is a program of awk that prints the lines that meet a condition.
+func (c *column) test(cond condition) string {
 	value := "$" + itoa(c.index+1)
 	switch {
 	case cond.op == "empty" && c.any:
@@ -81,21 +80,22 @@ func (c *column) keep(cond condition) string {
 	return strings.Join(parts, " || ")
 }
 
-// strangers counts the values of a column that are no numbers, and shows one.
-func (c *column) strangers() string {
+// nonNumbers is a program of awk that counts the values of a column that are no numbers, and shows one.
+func (c *column) nonNumbers() string {
 	return `{v = $` + itoa(c.index+1) + `; ` + cleanAmount + `if (!(` + numberTest +
 		`) && v !~ /^ *$/) {n++; if (n == 1) x = v}} END {print n + 0 "\t" x}`
 }
 
-// noteStrangers tells of values that a comparison of numbers cannot take.
-func (t *conversation) noteStrangers(q *query, r *rowSet, before pipe, c *column) {
-	out, known, _ := t.extra(before.then(c.awk(c.strangers())...).String())
+// noteNonNumbers reports values that a comparison of numbers leaves out.
+func (t *conversation) noteNonNumbers(q *query, r *rowSet, before pipe, c *column) {
+	out, known := t.extra(before.then(c.awk(c.nonNumbers())...))
 	n, example, _ := strings.Cut(strings.TrimSuffix(out.Out, "\n"), "\t")
+	text := "%s of %s are no numbers and left out, for example %s"
+	if n == "1" {
+		text = "%s of %s is no number and left out, for example %s"
+	}
 	if known && n != "0" && n != "" {
-		r.notes = append(r.notes, q.say("%s of %s no numbers and left out, for example %s",
-			"%[2]sのうち数値でない値 %[1]s は対象外（例: %[3]s）",
-			q.several(firstNumber(n), "value", "個"), c.name+q.say(map[bool]string{true: " is", false: " are"}[n == "1"], ""),
-			q.quoted(example)))
+		r.notes = append(r.notes, q.say(text, q.several(firstNumber(n), "value"), c.name, q.quoted(example)))
 	}
 }
 
@@ -145,8 +145,7 @@ func float(text string) *float64 {
 	return &x
 }
 
-// groupProgram does the same for each value of a column. A line begins with the
-// number to sort by.
+// groupProgram does the same for each value of a column. A line begins with the number to sort by.
 func groupProgram(key, value *column, by string) string {
 	return `{k = $` + itoa(key.index+1) + `; v = $` + itoa(value.index+1) + `; y = v; a[k]++; ` + cleanAmount +
 		`if (` + numberTest + `) {v += 0; n[k]++; s[k] += v; if (n[k] == 1 || v < l[k]) l[k] = v; if (n[k] == 1 || v > h[k]) h[k] = v} else if (!o[k]++) x[k] = y} ` +
@@ -197,15 +196,7 @@ func joinRecords(lines []string) (list []string) {
 	return list
 }
 
-// wide reports whether the columns can be told apart by awk.
-func (c *column) wide() bool {
+// inAwk reports whether awk can read the column.
+func (c *column) inAwk() bool {
 	return c.json == nil && !c.quotes && c.key == "" && c.form == "" && !c.level && c.delim != ""
-}
-
-// additive reports whether the sum of a column says how much there is.
-func (l *layout) additive(name string) bool {
-	return slices.ContainsFunc([]string{"quantity", "qty", "amount", "sales", "revenue", "units", "sold", "total", "count",
-		"個数", "数量", "金額", "売上", "販売数", "件数"}, func(s string) bool {
-		return strings.Contains(normal(name), s)
-	})
 }

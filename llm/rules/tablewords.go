@@ -11,9 +11,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A tableWords is what a table says about the words of a request: the names of its
-// columns, and the values that the request mentions. "IT" is a word like any
-// other until a table has a department of that name.
+// A tableWords is what a table says about the words of a request: the names of its columns, and the values that the
+// request mentions. "IT" is a word like any other until a table has a department of that name.
 type tableWords struct {
 	file   string
 	header []string
@@ -27,31 +26,28 @@ type mention struct {
 	spelled []string
 }
 
-// ground looks at the one table that a request is about. It is nil if there is
-// none; ok is false until the table was looked at.
-func (t *conversation) ground(q *query) (g *tableWords, ok bool) {
+// tableOf looks at the one table that a request is about; nil if there is none.
+func (t *conversation) tableOf(q *query) *tableWords {
 	file := q.onlyTable()
 	if file == "" || q.has == fileList || q.some(help|fileSize|biggest|differ|onlyIn|common|which) || q.web != "" {
-		return nil, true
+		return nil
 	}
-	l, ok := t.look(file)
-	if !ok {
+	var l *layout
+	if _, done := t.work(func() string { l = t.look(file); return "" }); !done {
 		t.mentions(q, file, ext(file) == ".tsv") // all in one turn
 		t.extra(oddLines(file))
-		return nil, false
+		panic(stop{})
 	}
 	if l.json != nil || l.header == nil {
-		return nil, true
+		return nil
 	}
-	out, known, ok := t.mentions(q, file, l.delim == "\t" && l.width == 0)
-	if !ok {
-		return nil, false
-	}
-	g = &tableWords{file: file, header: l.header}
+	out, known := t.mentions(q, file, l.delim == "\t" && l.width == 0)
+	t.await()
+	g := &tableWords{file: file, header: l.header}
 	if known && (l.delim == "," || l.delim == "\t") {
 		g.read(out)
 	}
-	return g, true
+	return g
 }
 
 // onlyTable is the table that a request is about, if that is certain.
@@ -66,22 +62,20 @@ func (q *query) onlyTable() string {
 	return ""
 }
 
-// mentionProgram lists the columns and values that stand in the text r, with
-// how often they do.
+// mentionProgram lists the columns and values that stand in the text r, with how often they do.
 const mentionProgram = `NR > 1 {for (i = 1; i <= NF; i++) if ($i != "" && index(r, tolower($i))) n[i "\t" $i]++} END {for (k in n) print k "\t" n[k]}`
 
 // mentions asks which values of a table stand in the request.
-func (t *conversation) mentions(q *query, file string, tabs bool) (out output, known, ok bool) {
+func (t *conversation) mentions(q *query, file string, tabs bool) (out output, known bool) {
 	option := "--csv"
 	if tabs {
 		option = `-F\t`
 	}
 	return t.extra(from(file).then("awk", option, "-v", "r="+awkText(string(foldedRunes(q.request))),
-		mentionProgram).String())
+		mentionProgram))
 }
 
-// awkText makes a text that awk takes as it is: a backslash has a meaning in
-// assignments.
+// awkText makes a text that awk takes as it is: a backslash has a meaning in assignments.
 func awkText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\\' || unicode.IsControl(r) {
@@ -133,8 +127,7 @@ func single(r rune) bool {
 		r)
 }
 
-// named is the column with just this name, but for case and plural; -1 means
-// none.
+// named is the column with just this name, but for case and plural; -1 means none.
 func (g *tableWords) named(name string) int {
 	if g == nil {
 		return -1
@@ -176,8 +169,8 @@ func (l *requestText) findValues(g *tableWords) {
 	l.findColumns(g)
 }
 
-// columnEnd returns where the name of a column ends that stands at i; 0 means
-// none. A value may be a part of it: open in open_date.
+// columnEnd returns where the name of a column ends that stands at i; 0 means none. A value may be a part of it: open
+// in open_date.
 func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 	for _, h := range g.header {
 		for _, way := range []string{h, strings.NewReplacer("_", " ", "-", " ").Replace(h)} {
@@ -189,8 +182,7 @@ func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 	return end
 }
 
-// partOfSpan reports whether a date is one end of a span: from that day on is
-// not that day.
+// partOfSpan reports whether a date is one end of a span: from that day on is not that day.
 func (l *requestText) partOfSpan(i int) bool {
 	var before, after strings.Builder
 	for _, c := range l.cells[max(0, i-9):i] {
@@ -219,9 +211,8 @@ func (l *requestText) quotedValue(i int, g *tableWords) bool {
 	return false
 }
 
-// valueEnd returns where a value ends that stands at i as a word of its own; 0
-// means that none does. A word that the rules know is none, unless it is
-// written as the table writes it, in capitals.
+// valueEnd returns where a value ends that stands at i as a word of its own; 0 means that none does. A word that the
+// rules know is none, unless it is written as the table writes it, in capitals.
 func (l *requestText) valueEnd(i int, m *mention) int {
 	end := i + len(m.runes)
 	for k, r := range m.runes {
@@ -250,8 +241,8 @@ func (l *requestText) valueEnd(i int, m *mention) int {
 	return end
 }
 
-// spelledOut reports whether a word is written just as the table writes it, and
-// as words of a question are not: IT, or Max within a sentence.
+// spelledOut reports whether a word is written just as the table writes it, and as words of a question are not: IT, or
+// Max within a sentence.
 func (l *requestText) spelledOut(i, end int, written string, m *mention) bool {
 	if !slices.Contains(m.spelled, written) || written == "I" {
 		return false
@@ -279,25 +270,12 @@ func joined(a, b rune) bool { return script(a) != 0 && script(a) == script(b) }
 
 // knownWord reports whether a word has a meaning in questions.
 func knownWord(word string) bool {
-	return englishFiller(word) || englishStops(word) || englishDeterminers(word) || englishHazards(word) ||
-		questionWords(word) || aggregates[word] != "" || fieldNouns(word) || japaneseNouns(word)
+	return fillers(word) || stops(word) || determiners(word) || hazards(word) ||
+		questionWords(word) || aggregates(word) != "" || fieldNouns(word) || japaneseNouns(word)
 }
 
-var questionWords = wordSet(
-	`top bottom order ordered group grouped sort sorted reverse unique distinct duplicate duplicates empty blank search highest lowest
-	between above below under over equal equals contain contains containing starting ending matching common frequent often times columns fields keys
-	header headers help compare difference by per where whose having without except excluding who whom when why`)
-
-// columnWords are words of questions that may as well name a column.
-var columnWords = wordSet(
-	"total sum average mean median min max minimum maximum amount count number value size length lines words rows level date day hour type kind name key order rank frequency message messages text status")
-
-// leadsToField are the words after which a name of a column is one.
-var leadsToField = wordSet(
-	"by per column field whose where sum total average mean avg median min max minimum maximum highest lowest largest smallest biggest greatest unique distinct different")
-
-// findColumns puts marks for columns whose name has another meaning too, where
-// only a column can be meant: sum of total.
+// findColumns puts marks for columns whose name has another meaning too, where only a column can be meant: sum of
+// total.
 func (l *requestText) findColumns(g *tableWords) {
 	before := ""
 	for i := 0; i < len(l.cells); {
@@ -307,7 +285,7 @@ func (l *requestText) findColumns(g *tableWords) {
 			continue
 		}
 		at := g.named(word)
-		if at >= 0 && columnWords(word) && leadsToField(before) && normal(g.header[at]) == normal(word) {
+		if at >= 0 && columnWords(word) && leadsToColumn(before) && normal(g.header[at]) == normal(word) {
 			l.mark(quoteMark, i, end, atom{text: g.header[at]})
 			word, end = "", i+1
 		}
@@ -328,29 +306,29 @@ func (l *requestText) valueAt(i int) *mention {
 
 // valueOf is the same for the text of a needle.
 func (q *query) valueOf(text string) *mention {
-	if q.ground == nil {
+	if q.table == nil {
 		return nil
 	}
 	folded := foldedRunes(text)
-	for i := range q.ground.values {
-		if slices.Equal(q.ground.values[i].runes, folded) {
-			return &q.ground.values[i]
+	for i := range q.table.values {
+		if slices.Equal(q.table.values[i].runes, folded) {
+			return &q.table.values[i]
 		}
 	}
 	return nil
 }
 
-// settleValues makes conditions of the values that a request mentions: those
-// that nothing was said about, and those that rows were said to be of.
+// settleValues makes conditions of the values that a request mentions: those that nothing was said about, and those
+// that rows were said to be of.
 func (q *query) settleValues(l *requestText) {
-	if q.ground == nil {
+	if q.table == nil {
 		return
 	}
 	q.rest = slices.DeleteFunc(q.rest, func(s unknownWords) bool {
 		m := l.valueAt(s.from)
 		if s.mark == quoteMark && m != nil && q.is(count) && !q.some(lines|totals|grouped|unique|freq) &&
-			q.ground.quantity() != "" && normal(s.shown) == normal(m.spelled[0])+"s" {
-			q.unclear = q.say("Do you mean how many rows there are with %[1]s, or the sum of %[2]s? Please say \"rows\" or \"sum of %[2]s\".", "%[1]s の行数ですか、それとも %[2]s の合計ですか？", m.spelled[0], q.ground.quantity())
+			q.table.quantity() != "" && normal(s.shown) == normal(m.spelled[0])+"s" {
+			q.reply = q.say("Do you mean how many rows there are with %[1]s, or the sum of %[2]s? Please say \"rows\" or \"sum of %[2]s\".", m.spelled[0], q.table.quantity())
 		}
 		return s.mark == quoteMark && m != nil && q.meansValue(m, "==")
 	})
@@ -359,15 +337,15 @@ func (q *query) settleValues(l *requestText) {
 			q.where[i].values = m.spelled
 		}
 	}
-	if saysContain.Get().MatchString(q.request) || q.any {
+	if saysContain.Get().MatchString(q.request) || q.anyText {
 		return
 	}
 	q.with = slices.DeleteFunc(q.with, func(n textFilter) bool { return q.needleIsValue(n, "==") })
-	q.but = slices.DeleteFunc(q.but, func(n textFilter) bool { return q.needleIsValue(n, "!=") })
+	q.without = slices.DeleteFunc(q.without, func(n textFilter) bool { return q.needleIsValue(n, "!=") })
 	if len(q.with) == 0 {
 		q.has &^= include
 	}
-	if len(q.but) == 0 {
+	if len(q.without) == 0 {
 		q.has &^= exclude
 	}
 }
@@ -377,31 +355,30 @@ func (q *query) needleIsValue(n textFilter, op string) bool {
 	return m != nil && !n.starts && !n.ends && !n.regex && !q.some(anyCase|wholeWord|times|numbered) && q.meansValue(m, op)
 }
 
-// meansValue notes a condition. Two values of one column are alternatives; a
-// value of several columns may mean any of these.
+// meansValue notes a condition. Two values of one column are alternatives; a value of several columns may mean any of
+// these.
 func (q *query) meansValue(m *mention, op string) bool {
 	if len(m.columns) != 1 {
 		var names []string
 		for _, c := range m.columns {
-			names = append(names, q.ground.header[c])
+			names = append(names, q.table.header[c])
 		}
-		q.unclear = q.say("%s is a value of several columns: %s. Please say which: rows where %s is %s.",
-			"%sは複数の列にあります: %s。「%sが%sの行」のように列を書いてください。",
+		q.reply = q.say("%s is a value of several columns: %s. Please say which: rows where %s is %s.",
 			q.quoted(m.spelled[0]), q.listed(names), names[0], m.spelled[0])
 		return true
 	}
-	ref := fieldRef{name: q.ground.header[m.columns[0]]}
+	ref := fieldRef{name: q.table.header[m.columns[0]]}
 	q.set(matching)
 	for i, c := range q.where {
 		if c.field == ref && c.op == op && c.values != nil {
 			q.where[i].values = append(q.where[i].values, m.spelled...)
-			q.where[i].value += q.say(" or ", " または ") + m.spelled[0]
+			q.where[i].value += q.say("values| or ") + m.spelled[0]
 			return true
 		}
 	}
 	for _, c := range q.where {
 		if eitherOr.Get().MatchString(q.request) && c.field != ref {
-			q.unclear = q.partly(m.spelled[0])
+			q.reply = q.partly(m.spelled[0])
 		}
 	}
 	q.where = append(q.where, condition{field: ref, op: op, value: m.spelled[0], values: slices.Clone(m.spelled)})
@@ -410,7 +387,7 @@ func (q *query) meansValue(m *mention, op string) bool {
 
 // settleNouns leaves out words for the rows of a table: orders in orders.csv.
 func (q *query) settleNouns() {
-	if q.ground == nil {
+	if q.table == nil {
 		return
 	}
 	q.rest = slices.DeleteFunc(q.rest, func(s unknownWords) bool {
@@ -418,15 +395,15 @@ func (q *query) settleNouns() {
 		if word == "or" && len(q.where) == 1 && len(q.where[0].values) > 1 {
 			return true // IT or Sales
 		}
-		if word == "who" && s.mark == 0 && q.is(matching) && q.ground.people() {
+		if word == "who" && s.mark == 0 && q.is(matching) && q.table.people() {
 			q.set(show)
 			return true
 		}
-		if at := q.ground.named(s.text); at >= 0 && s.mark == 0 && q.conditionOn(q.ground.header[at]) {
+		if at := q.table.named(s.text); at >= 0 && s.mark == 0 && q.conditionOn(q.table.header[at]) {
 			return true // region Tokyo
 		}
-		known := s.mark == 0 && (rowNouns(word) && q.ground.people() ||
-			singular(word) == singular(normal(stem(q.ground.file)))) && q.ground.named(s.text) < 0
+		known := s.mark == 0 && (peopleWords(word) && q.table.people() ||
+			singular(word) == singular(normal(stem(q.table.file)))) && q.table.named(s.text) < 0
 		if known {
 			q.set(records)
 		}
@@ -439,14 +416,26 @@ func (q *query) conditionOn(name string) bool {
 	return slices.ContainsFunc(q.where, func(c condition) bool { return c.values != nil && c.field.name == name })
 }
 
-var rowNouns = wordSet("people persons person employees employee staff members member 人 人数 名 社員 名数 社員数 従業員")
-
 // people reports whether the rows of a table are people.
 func (g *tableWords) people() bool {
-	return g != nil && slices.ContainsFunc(g.header, func(h string) bool { return personal(normal(h)) })
+	return g != nil && slices.ContainsFunc(g.header, func(h string) bool { return personalColumns(normal(h)) })
 }
 
-var personal = wordSet("age salary dept department birthday birthdate dateofbirth gender firstname lastname fullname employee 年齢 給与 給料 部署 氏名 社員名 生年月日 性別 社員番号 所属")
+// quantity is the one column that holds a quantity; empty means that there is not exactly one.
+func (g *tableWords) quantity() (name string) {
+	if g == nil {
+		return ""
+	}
+	for _, h := range g.header {
+		if quantities(normal(h)) {
+			if name != "" {
+				return ""
+			}
+			name = h
+		}
+	}
+	return name
+}
 
 func stem(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
 

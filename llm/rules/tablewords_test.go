@@ -23,7 +23,7 @@ func TestWordsOfTables(t *testing.T) {
 		"sum on 2026-01-05":   "2026-01-05",
 		"sum from 2026-01-05": "", "2026-01-05以降": "", "reopen x y": "x y", "dept's sum": "", "Max's total": "Max",
 	} {
-		l := newLine(request)
+		l := newRequestText(request)
 		l.findAtoms([]llm.File{{Name: "t.csv"}})
 		l.findValues(g)
 		var got []string
@@ -46,7 +46,7 @@ func FuzzWordsOfTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, request, value string) {
 		g := &tableWords{file: "t.csv", header: []string{"name", "total", value}}
 		g.add(0, value)
-		parseOver(request, []llm.File{{Name: "t.csv"}}, g)
+		parseWith(request, []llm.File{{Name: "t.csv"}}, g)
 	})
 }
 
@@ -56,7 +56,7 @@ func TestFailuresAreWorded(t *testing.T) {
 		`{"ok":false,"exit_code":124,"error":{"kind":"timeout","reason":"it went over the limit time=4s","hint":"do less"}}`:                             "took too long",
 		`{"ok":false,"exit_code":1,"stderr_text":"head: cannot open 'a.csv' for reading: it has 18 MB, the limit file_size is 10 MB\n"}`:                 "--limit file_size=18MB",
 		`{"ok":false,"exit_code":2,"stderr_text":"head: it is broken\n"}`:                                                                                "did not work",
-		`{"ok":false,"exit_code":1,"error":{"kind":"denied","reason":"the option -x of head can not be used here","hint":"allowed for head are -n -c"}}`: "allowed for head",
+		`{"ok":false,"exit_code":1,"error":{"kind":"denied","reason":"the option -x of head cannot be used here","hint":"allowed for head are -n -c"}}`: "allowed for head",
 	} {
 		d := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}}, Items: []llm.Item{user("sum of x", llm.File{Name: "a.csv"})}}
 		turn := next(t, d)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,17 +40,6 @@ func (p pipe) ranked(q *query) pipe {
 	return p.then("sort").then("uniq", "-c").then("sort", order)
 }
 
-// usual is how many are shown if nobody says.
-func (q *query) usual() int {
-	switch {
-	case q.n > 0:
-		return q.n
-	case q.is(freq):
-		return 50
-	}
-	return 10
-}
-
 // wordStage makes a line of each word.
 var wordStage = []string{"grep", "-oE", `[[:alnum:]_'-]+`}
 
@@ -58,16 +48,11 @@ func frequent(t *conversation, q *query) string {
 	if q.is(top) && q.n > 0 && !q.some(freq|least|field|grouped|words|include|level|count) && !q.often {
 		return q.topOrFirst()
 	}
-	file, problem := q.source()
-	if problem != "" {
-		return problem
-	}
-	if by, ok, is := t.byValue(q, file); !ok {
-		return ""
-	} else if is {
+	file := q.source()
+	if by, ok := t.rankedBy(q, file); ok {
 		q.by, q.fields = by, nil
-		q.has = q.has&^(field|top|freq|manyOnly) | grouped | sorted | amount | show
-		q.n = q.one(10)
+		q.has = q.has&^(field|top|freq|count|records|least) | grouped | sorted | amount | show
+		q.n = q.limit(10)
 		if !q.is(ascending) {
 			q.set(descending)
 		}
@@ -80,58 +65,38 @@ func frequent(t *conversation, q *query) string {
 	if q.is(grouped) && q.by != (fieldRef{}) {
 		return q.twoThings()
 	}
-	p, c, problem, ok := t.valueLines(q, file)
-	if !ok || problem != "" {
-		return problem
-	}
+	p, c := t.valueLines(q, file)
 	if q.is(words) {
 		p = p.then(wordStage...)
 	}
 	if q.is(words | anyCase) {
 		p = p.then("tr", "A-Z", "a-z")
 	}
-	n := q.usual()
-	out, ok := t.run(p.ranked(q).then("head", "-n", itoa(n)).String())
-	kinds, ok2 := t.run(p.then("sort", "-u").counted().String())
-	if !ok || !ok2 {
-		return ""
+	n := q.limit(10)
+	if q.is(freq) {
+		n = q.limit(50)
 	}
-	return q.ranking(file, out.tallies(), kinds.number(), c.label(q))
+	out := t.runAll(p.ranked(q).then("head", "-n", itoa(n)), p.then("sort", "-u").counted())
+	return q.ranking(file, out[0].tallies(), out[1].number(), c.label(q))
 }
 
-// manyOnly are features that say nothing where rows are ranked.
-const manyOnly = count | records | least
-
-// byValue reports whether the top of a column is meant by its values: the top 3
-// salaries are the highest, not those that occur most often.
-func (t *conversation) byValue(q *query, file string) (by fieldRef, ok, is bool) {
-	one := q.is(field) && len(q.fields) == 1 && !q.is(grouped)
-	if one {
+// rankedBy is the column whose values rank the rows, if that is meant: the top 3 salaries are the highest, not those
+// that occur most often.
+func (t *conversation) rankedBy(q *query, file string) (by fieldRef, ok bool) {
+	if q.is(field) && len(q.fields) == 1 && !q.is(grouped) {
 		by = q.fields[0]
-	} else if q.is(grouped) && !q.is(field) && q.manyFew {
+	} else if q.is(grouped) && !q.is(field) && q.byCount {
 		by = q.by
 	}
-	if by == (fieldRef{}) || q.often || q.is(freq) || !q.some(top|sorted) || q.is(words) || q.is(count) && !q.manyFew {
-		return by, true, false
+	if by == (fieldRef{}) || q.often || q.is(freq) || !q.some(top|sorted) || q.is(words) || q.is(count) && !q.byCount {
+		return by, false
 	}
-	l, ok := t.look(file)
-	if !ok || l.json != nil || l.header == nil {
-		return by, ok, false
+	l := t.look(file)
+	if l.json != nil || l.header == nil {
+		return by, false
 	}
-	c, problem := t.column(q, l, by)
-	return by, true, problem == "" && c.wide() && c.numeric()
-}
-
-// saysOften reports whether a phrase speaks of frequency, and not only of a
-// place at the top.
-func saysOften(phrase string) bool {
-	for _, word := range []string{"frequent", "common", "often", "popular", "repeated", "used", "most", "多", "頻", "よく",
-		"回数"} {
-		if strings.Contains(strings.ToLower(phrase), word) {
-			return true
-		}
-	}
-	return false
+	c, problem := q.findColumn(l, by)
+	return by, problem == "" && c.inAwk() && c.numeric()
 }
 
 // ranking words a list of tallies.
@@ -140,11 +105,11 @@ func (q *query) ranking(file string, list []valueCount, kinds int, notes ...stri
 		return q.nothing(file, notes, 0)
 	}
 	lines := tallyLines(list)
-	tail := q.several(kinds, q.say("different value", "種類"), "種類")
+	tail := q.several(kinds, "different value")
 	if kinds > len(list) {
-		tail = q.say("%d of %d different values", "%[2]d 種類のうち %[1]d 種類", len(list), kinds)
+		tail = q.say("%d of %d different values", len(list), kinds)
 	}
-	return strings.Join(lines, "\n") + "\n\n" + tail + q.say(" ", "") + q.of(file, notes...)
+	return strings.Join(lines, "\n") + "\n\n" + tail + q.say(" ") + q.of(file, notes...)
 }
 
 // tallyLines numbers a list of tallies.
@@ -159,71 +124,55 @@ func tallyLines(list []valueCount) (lines []string) {
 	return lines
 }
 
-// topMessages answers which messages of a log occur most often. Messages that
-// differ only in numbers are counted together; one that is always the same keeps
-// its numbers.
+// topMessages answers which messages of a log occur most often. Messages that differ only in numbers are counted
+// together; one that is always the same keeps its numbers.
 func topMessages(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" {
-		return problem
-	}
+	file := q.source()
 	if q.some(matching | skip) {
-		return q.partly(q.said[matching] + q.said[skip])
+		return q.partly(q.phrases[matching] + q.phrases[skip])
 	}
-	style, ok := t.style(file, q.level)
-	if !ok {
-		return ""
-	}
-	if style.access {
-		text, _ := t.accessErrors(q, file)
-		return text
-	}
-	if style.message == nil && !style.none || q.lacks || q.some(status|timed) {
-		return q.say("I cannot tell the messages in %s from the rest of its lines.", "%s のメッセージを読み分けられません。", file)
-	}
-	if style.none {
-		return q.say("Nothing found: no line of %s has the level %s.", "見つかりませんでした。%s にレベル %s の行はありません。", file, q.levelText())
+	style := t.style(file, q.level)
+	switch {
+	case style.access:
+		return t.accessErrors(q, file)
+	case style.message == nil && !style.none || q.exceptLevel || q.some(status|timed):
+		return q.say("I cannot tell the messages in %s from the rest of its lines.", file)
+	case style.none:
+		return q.say("Nothing found: no line of %s has the level %s.", file, q.levelName())
 	}
 	lines := from(file).join(style.lines).join(q.filters())
 	messages := lines.join(style.message)
-	n := q.one(10)
-	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages.Get().MatchString(q.request) {
+	n := q.limit(10)
+	if q.is(top) && q.n == 0 && !q.is(freq) && q.lang == en && !severalMessages.Get().MatchString(q.request) {
 		n = 1
 	}
-	grouped, ok := t.run(messages.then(alike()...).ranked(q).then("head", "-n", itoa(n)).String())
-	exact, ok2 := t.run(messages.ranked(q).then("head", "-n", "50").String())
-	total, ok3 := t.run(lines.counted().String())
-	kinds, ok4 := output{}, true
+	same := messages.then(withoutNumbers()...)
+	pipes := []pipe{same.ranked(q).then("head", "-n", itoa(n)), messages.ranked(q).then("head", "-n", "50"),
+		lines.counted()}
 	if q.is(count | unique) {
-		kinds, ok4 = t.run(messages.then(alike()...).then("sort", "-u").counted().String())
+		pipes = append(pipes, same.then("sort", "-u").counted())
 	}
-	if !ok || !ok2 || !ok3 || !ok4 {
-		return ""
-	}
-	text := q.messageList(file, style, grouped.tallies(), exact.tallies(), total.number(), n)
+	out := t.runAll(pipes...)
+	text := q.messageList(file, style, out[0].tallies(), out[1].tallies(), out[2].number())
 	if q.is(count | unique) {
-		text = q.several(kinds.number(), "different message", "種類のメッセージ") + q.say(":", "があります:") + "\n\n" + text
+		text = q.several(out[3].number(), "kinds|different message") + q.say(":") + "\n\n" + text
 	}
 	return text
 }
 
 var severalMessages = lazyregexp.New(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
 
-func (q *query) levelText() string {
-	if q.level == "" {
-		return q.say("(any)", "（すべて）")
-	}
-	return q.level
-}
+// levelName is the level, or a word for any.
+func (q *query) levelName() string { return cmp.Or(q.level, q.say("(any)")) }
 
 // messageList words the most frequent messages.
-func (q *query) messageList(file string, style logStyle, list, exact []valueCount, total, n int) string {
+func (q *query) messageList(file string, style logStyle, list, exact []valueCount, total int) string {
 	if len(list) == 0 {
-		return q.nothing(file, []string{q.say("level %s", "レベル %s", q.levelText())}, 0)
+		return q.nothing(file, []string{q.say("level %s", q.levelName())}, 0)
 	}
 	merged := false
 	for i, e := range list {
-		same := slices.IndexFunc(exact, func(x valueCount) bool { return x.n == e.n && alikeText(x.text) == e.text })
+		same := slices.IndexFunc(exact, func(x valueCount) bool { return x.n == e.n && withoutNumbersIn(x.text) == e.text })
 		if same >= 0 {
 			list[i].text = exact[same].text
 			continue
@@ -232,16 +181,14 @@ func (q *query) messageList(file string, style logStyle, list, exact []valueCoun
 	}
 	text := strings.Join(tallyLines(list), "\n") + "\n\n"
 	if len(list) < q.n {
-		text += q.say("Only %s. ", "メッセージは %sだけです。", q.several(len(list), "different message", "種類"))
+		text += q.say("Only %s. ", q.several(len(list), "different message"))
 	}
-	text += q.say("%s in all %s.", "全部で %s%s。", q.lines(total), q.of(file, q.styleNotes(style)...))
+	text += q.say("%s in all %s.", q.lines(total), q.of(file, q.styleNotes(style)...))
 	if merged {
-		text += q.say(" Messages that differ only in numbers or ids are counted together (#).",
-			"数字や ID だけが違うメッセージはまとめて数えました（# で表示）。")
+		text += q.say(" Messages that differ only in numbers or ids are counted together (#).")
 	}
 	if style.fields {
-		text += q.say(" What stands between level and message (thread, logger, host, key=value) is left out.",
-			"レベルとメッセージの間の項目（スレッド、ロガー、ホスト、key=value）は省きました。")
+		text += q.say(" What stands between level and message (thread, logger, host, key=value) is left out.")
 	}
 	return text
 }
@@ -249,10 +196,10 @@ func (q *query) messageList(file string, style logStyle, list, exact []valueCoun
 func (q *query) styleNotes(style logStyle) []string {
 	switch {
 	case style.mention:
-		return []string{q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません",
+		return []string{q.say("lines that mention %s; the log has no levels that I know",
 			q.quoted(q.levelWord()))}
 	case q.level != "":
-		return []string{q.say("level %s", "レベル %s", q.level)}
+		return []string{q.say("level %s", q.level)}
 	}
 	return nil
 }
@@ -266,33 +213,22 @@ var periods = map[string]string{
 
 var timeOfLine = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
 
-// byTime answers how many lines there are in each hour, day or minute. Only
-// lines that begin with a date and a time can be told.
+// byTime answers how many lines there are in each hour, day or minute. Only lines that begin with a date and a time can
+// be told.
 func byTime(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" {
-		return problem
-	}
-	first, ok := t.run(from(file).then("head", "-n", itoa(sampleLines)).String())
-	r, problem, ok2 := t.rows(q, file)
-	if !ok || !ok2 || problem != "" {
-		return problem
-	}
-	if !slices.ContainsFunc(first.lines(), timeOfLine.Get().MatchString) {
-		return q.say("The lines of %s do not begin with a date and time that I can read (like 2026-01-31T12:00), so I cannot count by time.",
-			"%s の行は読み取れる日時（2026-01-31T12:00 など）で始まっていないため、時間別に数えられません。", file)
+	file := q.source()
+	first := t.sample(file)
+	r := t.rows(q, file)
+	if !slices.ContainsFunc(first, timeOfLine.Get().MatchString) {
+		return q.say("The lines of %s do not begin with a date and time that I can read (like 2026-01-31T12:00), "+
+			"so I cannot count by time.", file)
 	}
 	if r.style.none {
 		return q.nothing(file, r.notes, 0)
 	}
-	times := r.then("sed", "-nE", periods[q.per])
-	out, ok := t.run(times.then("sort").then("uniq", "-c").String())
-	all, ok2 := t.run(r.counted().String())
-	dated, ok3 := t.run(times.counted().String())
-	if !ok || !ok2 || !ok3 {
-		return ""
-	}
-	return q.timeTable(file, r, out, all.number(), dated.number())
+	times := r.then("sed", "-nE", periods[q.interval])
+	out := t.runAll(times.then("sort").then("uniq", "-c"), r.counted(), times.counted())
+	return q.timeTable(file, r, out[0], out[1].number(), out[2].number())
 }
 
 func (q *query) timeTable(file string, r rowSet, out output, all, dated int) string {
@@ -306,11 +242,11 @@ func (q *query) timeTable(file string, r rowSet, out output, all, dated int) str
 	}
 	text := block(lines) + "\n"
 	if out.Cut {
-		text += q.say("… cut here. ", "… 長いため途中までです。")
+		text += q.say("… cut here. ")
 	}
-	text += q.lines(all) + q.say(" ", "") + q.of(file, r.notes...)
+	text += q.lines(all) + q.say(" ") + q.of(file, r.notes...)
 	if dated < all {
-		text += q.say(" %d of them do not begin with a date and are not in the table.", "うち %d 行は日時で始まらないため表に入っていません。",
+		text += q.say(" %d of them do not begin with a date and are not in the table.",
 			all-dated)
 	}
 	return text

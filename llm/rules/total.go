@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -8,8 +9,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// sums is a filter that calculates over an array of texts. What is no number is
-// counted, not forgotten: a sum without it may be wrong.
+// sums is a filter that calculates over an array of texts. What is no number is counted, not forgotten: a sum without
+// it may be wrong.
 func (q *query) sums(number string) string {
 	parts := []string{"all: length", "n: ($n | length)", "other: (map(select([" + number + "] == [])) | first)"}
 	for _, kind := range q.totals {
@@ -28,8 +29,7 @@ func (q *query) sums(number string) string {
 // amountForm is how amounts of money are written: ¥1,200 or $3,000.50.
 var amountForm = lazyregexp.New(`^[¥$€]?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)?$`)
 
-// numberFilter makes a number of a text. Where amounts with commas were seen,
-// these are read too.
+// numberFilter makes a number of a text. Where amounts with commas were seen, these are read too.
 func (c *column) numberFilter() string {
 	for _, row := range c.rows {
 		if c.index < len(row) && amountForm.Get().MatchString(row[c.index]) && strings.ContainsAny(row[c.index], "¥$€,") {
@@ -55,105 +55,77 @@ type sumTable struct {
 
 // total answers the sum, average, minimum, maximum or median of a field.
 func total(t *conversation, q *query) string {
-	file, problem := q.source()
-	if problem != "" && len(q.named) == 0 && len(q.fields) == 1 {
-		var ok bool
-		if file, ok = t.fileWith(q, q.fields[0]); !ok {
-			return ""
-		}
+	file, question := q.findSource()
+	if question != "" && len(q.named) == 0 && len(q.fields) == 1 {
+		file = t.fileWith(q, q.fields[0])
 	}
-	if problem != "" && file == "" {
-		return problem
-	}
-	if q.some(top|amount|sorted) && !q.is(grouped) || len(q.fields) > 1 {
+	switch {
+	case question != "" && file == "":
+		return question
+	case q.some(top|amount|sorted) && !q.is(grouped) || len(q.fields) > 1:
 		return q.twoThings()
-	}
-	if !q.is(field) {
+	case !q.is(field):
 		return t.totalOfLines(q, file)
-	}
-	if q.is(grouped) && q.owner != "" {
+	case q.is(grouped) && q.owner != "":
 		return q.partly(q.owner)
-	}
-	if q.is(grouped) {
+	case q.is(grouped):
 		return t.totalBy(q, file)
 	}
-	v, c, problem, ok := t.valueLines(q, file)
-	if !ok || problem != "" {
-		return problem
-	}
+	v, c := t.valueLines(q, file)
 	if q.owner != "" && !slices.ContainsFunc(c.path,
 		func(step string) bool { return singular(normal(step)) == singular(normal(q.owner)) }) {
 		return q.partly(q.owner)
 	}
-	out, ok := t.run(v.then("awk", sumProgram).String())
-	middle, ok2 := output{}, true
+	pipes := []pipe{v.then("awk", sumProgram)}
 	if slices.Contains(q.totals, "median") {
-		middle, ok2 = t.run(v.join(medianStages).String())
+		pipes = append(pipes, v.join(medianStages))
 	}
-	if !ok || !ok2 {
-		return ""
-	}
-	s, ok := readSheet(strings.TrimSuffix(out.Out, "\n"))
+	outputs := t.runAll(pipes...)
+	s, ok := readSheet(strings.TrimSuffix(outputs[0].Out, "\n"))
 	if !ok {
 		return q.nothing(file, []string{c.label(q)}, 0)
 	}
-	s.Median = float(middle.Out)
+	s.Median = float(outputs[len(outputs)-1].Out)
 	return q.totalText(file, c.label(q), &s)
 }
 
-// fileWith is the only one of several files that has a column; empty means that
-// there is not exactly one.
-func (t *conversation) fileWith(q *query, ref fieldRef) (file string, ok bool) {
+// fileWith is the only one of several files that has a column; empty means that there is not exactly one.
+func (t *conversation) fileWith(q *query, ref fieldRef) string {
 	names := grantedNames(q.files)
-	if len(names) > mostFiles || ref.number != 0 {
-		return "", true
-	}
-	ok = true
-	n := 0
-	for _, name := range names {
-		if !hasFields(name) {
-			continue
-		}
-		l, got := t.look(name)
-		if !got {
-			ok = false
-			continue
-		}
-		if _, problem := t.column(q, l, ref); problem == "" {
-			file = name
-			n++
-		}
-	}
-	if n != 1 {
-		file = ""
-	}
-	return file, ok
-}
-
-// totalOfLines is for a file that is a single column of numbers, and asks for
-// the column otherwise.
-func (t *conversation) totalOfLines(q *query, file string) string {
-	l, ok := t.look(file)
-	if !ok {
+	if len(names) > maxFiles || ref.number != 0 {
 		return ""
 	}
+	var found []string
+	t.eachFile(slices.DeleteFunc(names, func(name string) bool { return !hasFields(name) }), func(name string) string {
+		if _, problem := q.findColumn(t.look(name), ref); problem == "" {
+			found = append(found, name)
+		}
+		return ""
+	})
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// totalOfLines is for a file that is a single column of numbers, and asks for the column otherwise.
+func (t *conversation) totalOfLines(q *query, file string) string {
+	l := t.look(file)
 	single := l.json == nil && len(l.lines) > 0 &&
 		!slices.ContainsFunc(l.rows, func(row []string) bool { return len(row) > 1 })
 	if single {
 		q.addField(fieldRef{number: 1})
 		return total(t, q)
 	}
-	text := q.say("Of which column or key? ", "どの列（キー）についてですか？")
+	text := q.say("Of which column or key? ")
 	if names := l.fieldNames(); len(names) > 0 {
-		text += q.say("%[2]s has: %[1]s.", "%[2]s にあるもの: %[1]s。", q.listed(names), file)
+		text += q.say("%[2]s has: %[1]s.", q.listed(names), file)
 	}
 	return text
 }
 
-var totalNames = map[string][2]string{
-	"sum": {"sum", "合計"}, "average": {"average", "平均"}, "median": {"median", "中央値"}, "min": {"minimum", "最小"},
-	"max": {"maximum", "最大"},
-}
+var totalNames = map[string]string{"sum": "sum", "average": "average", "median": "median", "min": "minimum",
+	"max": "maximum"}
 
 var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
@@ -166,13 +138,11 @@ func (q *query) totalText(file, name string, s *sumTable) string {
 	for _, kind := range q.totals {
 		parts = append(parts, q.totalPart(kind, s, len(q.totals) > 1))
 	}
-	text := strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.of(file, name, q.say("%d values", "値は %d 個", s.N))
+	values := q.say("%d values", s.N)
 	if len(q.totals) == 1 {
-		label := totalNames[q.totals[0]]
-		text = parts[0] + q.say(" ", "") + q.of(file, q.say("%[1]s of %[2]s", "%[2]s の%[3]s", label[0], name, label[1]),
-			q.say("%d values", "値は %d 個", s.N))
+		name = q.say("%[1]s of %[2]s", q.say(totalNames[q.totals[0]]), name)
 	}
-	return text + q.leftOut(s)
+	return strings.Join(parts, q.say(", ")) + q.say(" ") + q.of(file, name, values) + q.leftOut(s)
 }
 
 // totalPart is one number, with its name if there are several.
@@ -191,11 +161,10 @@ func (q *query) totalPart(kind string, s *sumTable, named bool) string {
 	}
 	text, about := plain(*value, digits)
 	if about {
-		text = q.say("about %s", "約 %s", text)
+		text = q.say("about %s", text)
 	}
 	if named {
-		label := totalNames[kind]
-		return q.say("%s %s", "%[3]s %[2]s", label[0], text, label[1])
+		return q.say(totalNames[kind]) + " " + text
 	}
 	return text
 }
@@ -205,8 +174,7 @@ func (q *query) leftOut(s *sumTable) string {
 	if s.Other == nil {
 		return ""
 	}
-	return q.say(" %d of %d values are not numbers and were left out, for example %s.",
-		" %[2]d 個の値のうち %[1]d 個は数値でないため含めていません（例: %[3]s）。", s.All-s.N, s.All, q.quoted(*s.Other))
+	return q.say(" %d of %d values are not numbers and were left out, for example %s.", s.All-s.N, s.All, q.quoted(*s.Other))
 }
 
 // noNumbers is for a field that has none; dates have a first and a last one.
@@ -215,34 +183,21 @@ func (q *query) noNumbers(file, name string, s *sumTable) string {
 	for _, k := range q.totals {
 		text := map[string]*string{"min": s.FirstOne, "max": s.LastOne}[k]
 		if text == nil || !isoDate.Get().MatchString(*text) {
-			return q.say("There are no numbers to calculate with %s.", "計算できる数値がありません%s。", q.of(file, name)) + q.leftOut(s)
+			return q.say("There are no numbers to calculate with %s.", q.of(file, name)) + q.leftOut(s)
 		}
 		parts = append(parts, *text)
 	}
-	return strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.of(file, name)
+	return strings.Join(parts, q.say(", ")) + q.say(" ") + q.of(file, name)
 }
 
 // totalBy answers the same for groups of rows with the same value.
 func (t *conversation) totalBy(q *query, file string) string {
-	r, problem, ok := t.rows(q, file)
-	if !ok || problem != "" {
-		return problem
-	}
-	value, problem := t.column(q, r.layout, q.fields[0])
-	key, problem2 := t.column(q, r.layout, q.by)
-	if problem != "" || problem2 != "" {
-		return strings.TrimSpace(problem + " " + problem2)
-	}
-	for _, c := range []*column{&value, &key} {
-		if problem := r.unnest(q, c.path); problem != "" {
-			return problem
-		}
-	}
-	if value.wide() && key.wide() && !slices.Contains(q.totals, "median") {
-		out, ok := t.run(q.groupedBy(&r, &key, &value).String())
-		if !ok {
-			return ""
-		}
+	r := t.rows(q, file)
+	value, key := q.twoColumns(r.layout)
+	r.unnest(q, value.path)
+	r.unnest(q, key.path)
+	if value.inAwk() && key.inAwk() && !slices.Contains(q.totals, "median") {
+		out := t.run(q.groupedBy(&r, key, value))
 		return q.groupTable(file, value.label(q), key.label(q), groupSheets(out), out.Cut)
 	}
 	input := "-Rnc"
@@ -251,10 +206,7 @@ func (t *conversation) totalBy(q *query, file string) string {
 	}
 	rows := `[inputs | [(` + key.expr(r.root) + ` | tostring), (` + value.expr(r.root) +
 		` | tostring)]] | group_by(.[0]) | map({key: .[0][0]} + (map(.[1]) | ` + q.sums(value.numberFilter()) + `))`
-	out, ok := t.run(r.pipe.then("jq", input, rows+" | "+q.groupOrder()+" | .[]").String())
-	if !ok {
-		return ""
-	}
+	out := t.run(r.pipe.then("jq", input, rows+" | "+q.groupOrder()+" | .[]"))
 	var list []sumTable
 	for _, line := range out.lines() {
 		var s sumTable
@@ -263,6 +215,16 @@ func (t *conversation) totalBy(q *query, file string) string {
 		}
 	}
 	return q.groupTable(file, value.label(q), key.label(q), list, out.Cut)
+}
+
+// twoColumns are the column of the field and the one to group by.
+func (q *query) twoColumns(l *layout) (value, key *column) {
+	value, problem := q.findColumn(l, q.fields[0])
+	key, problem2 := q.findColumn(l, q.by)
+	if problem != "" || problem2 != "" {
+		stopWith(strings.TrimSpace(problem + " " + problem2))
+	}
+	return value, key
 }
 
 // groupOrder sorts groups: the largest first, unless asked otherwise.
@@ -289,9 +251,7 @@ func (q *query) groupTable(file, value, key string, list []sumTable, cut bool) s
 	bad := sumTable{}
 	for _, s := range list {
 		bad.All, bad.N = bad.All+s.All, bad.N+s.N
-		if bad.Other == nil {
-			bad.Other = s.Other
-		}
+		bad.Other = cmp.Or(bad.Other, s.Other)
 		var parts []string
 		for _, k := range q.totals {
 			if s.N == 0 {
@@ -300,16 +260,15 @@ func (q *query) groupTable(file, value, key string, list []sumTable, cut bool) s
 			}
 			parts = append(parts, q.totalPart(k, &s, len(q.totals) > 1))
 		}
-		lines = append(lines, "- "+s.Key+": "+strings.Join(parts, q.say(", ", "、")))
+		lines = append(lines, "- "+s.Key+": "+strings.Join(parts, q.say(", ")))
 	}
 	if len(lines) == 0 {
 		return q.nothing(file, []string{value, key}, 0)
 	}
 	text := strings.Join(lines, "\n") + "\n\n"
 	if cut {
-		text += q.say("… cut here. ", "… 長いため途中までです。")
+		text += q.say("… cut here. ")
 	}
-	label := totalNames[q.totals[0]]
-	return text + q.of(file, q.say("%[1]s of %[2]s by %[3]s", "%[3]s ごとの %[2]s の%[4]s", label[0], value, key, label[1])) +
-		q.leftOut(&bad)
+	about := q.say("%[1]s of %[2]s by %[3]s", q.say(totalNames[q.totals[0]]), value, key)
+	return text + q.of(file, about) + q.leftOut(&bad)
 }

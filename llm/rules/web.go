@@ -16,14 +16,13 @@ func (t *conversation) search(q *query) string {
 	if out, ok := t.outputs[searchTool+arguments]; ok {
 		if out.Error != nil {
 			out.command = "web_search " + query
-			t.broken = &out
+			t.failed = &out
 			return ""
 		}
 		return t.wordResults(q, out.raw)
 	}
 	if !t.offered(searchTool) {
-		return q.say("I cannot search the web from here. Use hako web search %q, or hako run --auto-search.",
-			"ここからは Web を検索できません。hako web search %q か hako run --auto-search を使ってください。", query)
+		return q.say("I cannot search the web from here. Use hako web search %q, or hako run --auto-search.", query)
 	}
 	t.want(searchTool, arguments)
 	return ""
@@ -32,15 +31,13 @@ func (t *conversation) search(q *query) string {
 // A hit is one result of a search.
 type hit struct{ title, url string }
 
-// wordResults lists titles and addresses: what the pages say is not for rules to
-// judge.
+// wordResults lists titles and addresses: what the pages say is not for rules to judge.
 func (t *conversation) wordResults(q *query, text string) string {
 	hits := readHits(text)
 	if len(hits) == 0 {
-		return q.say("The search found nothing.", "検索では何も見つかりませんでした。")
+		return q.say("The search found nothing.")
 	}
-	lines := []string{q.say("I only have rules, so here is what the search found, unjudged:",
-		"規則だけで動くモデルなので、検索で見つかったものをそのまま示します:"), ""}
+	lines := []string{q.say("I only have rules, so here is what the search found, unjudged:"), ""}
 	for i, h := range hits {
 		lines = append(lines, itoa(i+1)+". "+h.title, "   "+h.url)
 	}

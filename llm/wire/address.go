@@ -16,8 +16,7 @@ type Address struct {
 	url   string
 }
 
-// Resolve returns the address of a path below a base URL, which may end with a
-// slash or not.
+// Resolve returns the address of a path below a base URL, which may end with a slash or not.
 func (p *Service) Resolve(base, path string) (Address, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -29,16 +28,16 @@ func (p *Service) Resolve(base, path string) (Address, error) {
 	return Address{Host: u.Host, Shown: shown(u), url: u.String()}, nil
 }
 
-// shown spells an address without what nobody else should read.
+// shown spells an address without credentials and query.
 func shown(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return plain.String()
 }
 
-// distrusted reports whether a connection was given up because of its certificate.
-func distrusted(err error) bool {
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+// badCertificate reports whether a connection failed because of its certificate.
+func badCertificate(err error) bool {
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, host := errors.AsType[x509.HostnameError](err)
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	return unknown || host || invalid
 }

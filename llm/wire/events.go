@@ -23,8 +23,8 @@ type Events struct {
 // NewEvents returns a reader of events.
 func NewEvents(from io.Reader) *Events { return &Events{lines: NewLines(from)} }
 
-// Next returns the next event that has data, until the next call. At the end of
-// the stream, what was read of an event counts as one.
+// Next returns the next event that has data, until the next call. At the end of the stream, what was read of an event
+// counts as one.
 func (e *Events) Next() (Event, error) {
 	e.name, e.data = e.name[:0], e.data[:0]
 	for {

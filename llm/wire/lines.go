@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -14,56 +15,32 @@ var ErrLong = errors.New("a line of more than 8 MB")
 
 // Lines reads a text line by line.
 type Lines struct {
-	from       io.Reader
-	buf        []byte
-	start, end int // of what was read but not returned
-	err        error
+	from *bufio.Reader
+	long []byte // a line that did not fit into the buffer
 }
 
 // NewLines returns a reader of the lines of a text.
-func NewLines(from io.Reader) *Lines { return &Lines{from: from, buf: make([]byte, 16<<10)} }
+func NewLines(from io.Reader) *Lines { return &Lines{from: bufio.NewReaderSize(from, 16<<10)} }
 
-// Next returns the next line, without its end, until the next call. The last
-// one may lack its end: whole tells. After an error other than io.EOF, what
-// was read of a line is not returned.
+// Next returns the next line without its end; it is valid until the next call. whole is false if the last line lacks
+// its end. After an error other than io.EOF, the beginning of a line is not returned.
 func (l *Lines) Next() (line []byte, whole bool, err error) {
-	for seen := 0; ; {
-		if i := bytes.IndexByte(l.buf[l.start+seen:l.end], '\n'); i >= 0 && seen+i <= MaxLine {
-			line = l.buf[l.start : l.start+seen+i]
-			l.start += seen + i + 1
-			return chomp(line), true, nil
+	l.long = l.long[:0]
+	for {
+		part, err := l.from.ReadSlice('\n')
+		whole = err == nil
+		if line = part; len(l.long) > 0 || err == bufio.ErrBufferFull {
+			l.long = append(l.long, part...)
+			line = l.long
 		}
-		if seen = l.end - l.start; seen > MaxLine {
+		if len(bytes.TrimSuffix(line, []byte{'\n'})) > MaxLine {
 			return nil, false, ErrLong
 		}
-		if l.err == io.EOF && seen > 0 {
-			line, l.start = l.buf[l.start:l.end], l.end
-			return chomp(line), false, nil
+		if whole || err == io.EOF && len(line) > 0 {
+			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}), whole, nil
 		}
-		if l.err != nil {
-			return nil, false, l.err
+		if err != bufio.ErrBufferFull {
+			return nil, false, err
 		}
-		l.fill()
 	}
 }
-
-// fill reads some more, making room for it first.
-func (l *Lines) fill() {
-	if l.start > 0 {
-		l.end = copy(l.buf, l.buf[l.start:l.end])
-		l.start = 0
-	}
-	if l.end == len(l.buf) {
-		l.buf = append(l.buf, make([]byte, len(l.buf))...)
-	}
-	var n int
-	for tries := 0; n == 0 && l.err == nil; tries++ {
-		n, l.err = l.from.Read(l.buf[l.end:])
-		if tries == 100 && l.err == nil {
-			l.err = io.ErrNoProgress
-		}
-	}
-	l.end += n
-}
-
-func chomp(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }

@@ -53,7 +53,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestSpent(t *testing.T) {
+func TestUsage(t *testing.T) {
 	d := &llm.Dialog{System: "12345678", Items: []llm.Item{{Role: llm.User, Text: "1234"}},
 		Tools:  []llm.Tool{{Name: "f", Text: "abcd", Schema: json.RawMessage(`{"a":12}`)}},
 		Format: &llm.Format{Schema: json.RawMessage(`{}  `)}}
@@ -71,8 +71,8 @@ func TestSpent(t *testing.T) {
 		{10, 0, 0, 0, [3]int64{10, 0, 0}},
 	}
 	for _, tt := range tests {
-		a, b, c := Spent(d, tt.input, tt.cached, tt.output, tt.said)
-		if got := [3]int64{a, b, c}; got != tt.want {
+		u := Usage(d, tt.input, tt.cached, tt.output, tt.said)
+		if got := [3]int64{u.Input, u.Cached, u.Output}; got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}

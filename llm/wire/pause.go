@@ -9,11 +9,11 @@ import (
 	"hako/llm"
 )
 
-// longestPause is what any longer one is taken for.
-const longestPause = 24 * time.Hour
+// maxRetryAfter bounds the pause that a server may ask for.
+const maxRetryAfter = 24 * time.Hour
 
-// Broke tells whether a refusal is about money. Asking again will not help.
-func Broke(r *llm.Refusal) bool {
+// OutOfCredit reports whether a refusal is about billing. Retrying does not help.
+func OutOfCredit(r *llm.Refusal) bool {
 	switch r.Code {
 	case "insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active":
 		return true
@@ -21,37 +21,35 @@ func Broke(r *llm.Refusal) bool {
 	return r.Status == http.StatusPaymentRequired
 }
 
-// mayRetry tells whether the same request may succeed later. What the server
-// says about that, true or false, counts for what is not plainly our fault.
-func mayRetry(r *llm.Refusal, status int, says string) bool {
+// retryable reports whether the same request may succeed later. The header X-Should-Retry, true or false, decides for
+// statuses that are not plainly our fault.
+func retryable(r *llm.Refusal, status int, should string) bool {
 	switch {
-	case Broke(r) || r.Code == llm.ContextOverflow:
+	case OutOfCredit(r) || r.Code == llm.ContextOverflow:
 		return false
 	case status == http.StatusBadRequest, status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusNotFound:
 		return false
-	case says == "true" || says == "false":
-		return says == "true"
+	case should == "true" || should == "false":
+		return should == "true"
 	case status == http.StatusTooManyRequests || status >= 500:
 		return true
 	}
 	return r.Status == 0 && busy(r.Code)
 }
 
-// busy tells the codes that, inside a stream, stand for 429 and 5xx.
+// busy reports whether a code inside a stream stands for 429 or 5xx.
 func busy(code string) bool {
 	switch code {
 	case "rate_limit_exceeded", "server_error", "slow_down", "server_is_overloaded", "overloaded_error",
-		"internal_server_error",
-		"network_error", "insufficient_system_resource":
+		"internal_server_error", "network_error", "insufficient_system_resource":
 		return true
 	}
 	return false
 }
 
-// pause finds out how long a server wants to be left alone; zero means that it
-// did not say.
-func pause(header http.Header, message string, now time.Time) time.Duration {
+// retryAfter returns after which pause the server wants to be asked again; zero means that it did not say.
+func retryAfter(header http.Header, message string, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
 		return bounded(ms * float64(time.Millisecond))
 	}
@@ -62,18 +60,18 @@ func pause(header http.Header, message string, now time.Time) time.Duration {
 	if date, err := http.ParseTime(after); err == nil {
 		return bounded(float64(date.Sub(now)))
 	}
-	return told(message)
+	return retryAfterIn(message)
 }
 
 func bounded(ns float64) time.Duration {
 	if !(ns > 0) { // not a number is not more than zero either
 		return 0
 	}
-	return time.Duration(min(ns, float64(longestPause)))
+	return time.Duration(min(ns, float64(maxRetryAfter)))
 }
 
-// told reads a pause out of a sentence: "Please try again in 1.5s."
-func told(message string) time.Duration {
+// retryAfterIn reads a pause out of a sentence: "Please try again in 1.5s."
+func retryAfterIn(message string) time.Duration {
 	const words = "try again in "
 	at := strings.Index(strings.ToLower(message), words)
 	if at < 0 || at+len(words) > len(message) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -14,21 +15,19 @@ import (
 	"hako/run/fault"
 )
 
-// maxAnswer bounds what one answer may hold. A server that never stops would
-// otherwise fill the memory.
-const maxAnswer = 64 << 20
+// maxBody bounds the size of a response. A server that never stops would otherwise fill the memory.
+const maxBody = 64 << 20
 
-// errIdle is the cause of cancelling a request whose server fell silent.
+// errIdle is the cause of the cancellation of a request whose server sent nothing for too long.
 var errIdle = errors.New("idle")
 
-// An ResponseBody is the body of an answer, read while it arrives. Its errors, other
-// than io.EOF, are fit for people.
+// A ResponseBody is the body of a response, read while it arrives. Its errors, except io.EOF, are a [*fault.Error].
 type ResponseBody struct {
 	Type string // the media type: "text/event-stream"
 
 	peer   *Service
 	caller context.Context
-	ctx    context.Context // ends when the caller's does, or the server falls silent
+	ctx    context.Context // ends with the caller's, or when the server sends nothing for too long
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	idle   time.Duration
@@ -37,12 +36,10 @@ type ResponseBody struct {
 	left   int64
 }
 
-// answer starts the clock of a request.
-func (p *Service) answer(caller context.Context) *ResponseBody {
-	a := &ResponseBody{peer: p, caller: caller, idle: p.Idle, left: maxAnswer}
-	if a.idle <= 0 {
-		a.idle = DefaultIdle
-	}
+// newBody starts the idle timer of a request.
+func (p *Service) newBody(caller context.Context) *ResponseBody {
+	a := &ResponseBody{peer: p, caller: caller, idle: max(p.Idle, 0), left: maxBody}
+	a.idle = cmp.Or(a.idle, DefaultIdle)
 	a.ctx, a.cancel = context.WithCancelCause(caller)
 	a.timer = time.AfterFunc(a.idle, func() { a.cancel(errIdle) })
 	return a
@@ -57,8 +54,8 @@ func (a *ResponseBody) begin(resp *http.Response) {
 	}
 }
 
-// Read implements io.Reader. Only the time spent here counts as silence, not
-// the time the caller takes to do something with the text.
+// Read implements io.Reader. Only the time spent here counts as idle, not the time that the caller takes to process the
+// text.
 func (a *ResponseBody) Read(b []byte) (int, error) {
 	a.timer.Reset(a.idle)
 	n, err := a.plain.Read(b)
@@ -66,7 +63,7 @@ func (a *ResponseBody) Read(b []byte) (int, error) {
 	a.left -= int64(n)
 	switch {
 	case a.left < 0:
-		return 0, a.peer.fault(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", maxAnswer>>20),
+		return 0, a.peer.fault(fault.TooLarge, fmt.Sprintf("the response is larger than the limit of %d MB", maxBody>>20),
 			"")
 	case err == nil || err == io.EOF:
 		return n, err
@@ -74,7 +71,7 @@ func (a *ResponseBody) Read(b []byte) (int, error) {
 	if stopped := a.stopped(); stopped != nil {
 		return n, stopped
 	}
-	return n, a.peer.Broken()
+	return n, a.peer.Truncated()
 }
 
 // stopped returns why the request was cancelled, nil if it was not.
@@ -83,25 +80,25 @@ func (a *ResponseBody) stopped() error {
 		return context.Cause(a.caller)
 	}
 	if context.Cause(a.ctx) != nil {
-		return a.peer.fault(fault.Timeout, fmt.Sprintf("no word from %s for %v", a.peer.Who, a.idle), "try again later")
+		return a.peer.fault(fault.Timeout, fmt.Sprintf("%s sent nothing for %v", a.peer.Who, a.idle), "try again later")
 	}
 	return nil
 }
 
-// Alive tells whether the caller still waits for the answer.
+// Alive reports whether the caller still waits for the response.
 func (a *ResponseBody) Alive() bool { return a.caller.Err() == nil }
 
-// Hurry shortens the silence that is put up with from here on.
-func (a *ResponseBody) Hurry(idle time.Duration) { a.idle = min(a.idle, idle) }
+// LimitIdle shortens the time that the server may be silent from here on.
+func (a *ResponseBody) LimitIdle(idle time.Duration) { a.idle = min(a.idle, idle) }
 
-// Done reads the last few bytes of an answer whose end is known already, so
-// that the connection can be used again. It does not wait for them long.
-func (a *ResponseBody) Done() {
-	a.Hurry(20 * time.Millisecond)
+// Drain reads the last few bytes of a response whose end is known already, so that the connection can be reused. It
+// does not wait for them long.
+func (a *ResponseBody) Drain() {
+	a.LimitIdle(20 * time.Millisecond)
 	io.Copy(io.Discard, io.LimitReader(a, 4<<10))
 }
 
-// Close gives up what is left of the answer.
+// Close discards the rest of the response.
 func (a *ResponseBody) Close() {
 	a.timer.Stop()
 	a.cancel(nil)
@@ -110,24 +107,23 @@ func (a *ResponseBody) Close() {
 	}
 }
 
-// Explain words an error of reading lines or events from the answer, which ended
-// before it should have.
-func (a *ResponseBody) Explain(err error) error {
-	var e *fault.Error
+// WrapError returns the error for a stream that ended too early because of an error of [Lines] or [Events].
+func (a *ResponseBody) WrapError(err error) error {
+	_, ours := errors.AsType[*fault.Error](err)
 	switch {
-	case errors.As(err, &e):
+	case ours:
 		return err
 	case a.caller.Err() != nil:
 		return context.Cause(a.caller)
 	case errors.Is(err, ErrLong):
-		return a.peer.fault(fault.TooLarge, "the answer has "+err.Error(), "")
+		return a.peer.fault(fault.TooLarge, "the response has "+err.Error(), "")
 	}
-	return a.peer.Broken()
+	return a.peer.Truncated()
 }
 
-// Streams returns an error for an answer that is a document where a stream was
-// asked for. Reading it as a stream would find nothing in it, and no error.
-func (a *ResponseBody) Streams() error {
+// CheckStream returns an error for a document where a stream was requested. Reading it as a stream would find nothing
+// in it, and no error.
+func (a *ResponseBody) CheckStream() error {
 	var what string
 	switch {
 	case a.Type == "application/json":
@@ -137,18 +133,17 @@ func (a *ResponseBody) Streams() error {
 	default:
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(a, maxComplaint))
+	data, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
 	if err != nil {
 		return err
 	}
 	if _, ok := find(data); ok {
-		return a.peer.Refuse(Inside(data))
+		return a.peer.Refuse(RefusalIn(data))
 	}
-	return a.peer.Unread("answered with " + what + " where a stream was asked for")
+	return a.peer.Unreadable("answered with " + what + " where a stream was asked for")
 }
 
-// unzip unpacks what is read from it. Unlike gzip.NewReader it reads nothing
-// before it is asked to.
+// unzip decompresses what is read from it. Unlike gzip.NewReader it reads nothing before the first Read.
 type unzip struct {
 	from io.Reader
 	z    *gzip.Reader

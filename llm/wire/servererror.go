@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	maxComplaint = 64 << 10 // of the body of an error, in bytes
-	maxSentence  = 400      // of its message, in characters
+	maxErrorBody = 64 << 10 // bytes
+	maxMessage   = 400      // characters
 )
 
 // A serverError is an error as a server spells it.
@@ -24,7 +25,7 @@ type serverError struct {
 	status        int // repeated inside; zero means not
 }
 
-// refusal reads an answer that is an error.
+// refusal reads a response that is an error.
 func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Refusal {
 	c, _ := find(body)
 	r := &llm.Refusal{Status: status, Code: c.code, Message: c.message}
@@ -35,14 +36,13 @@ func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Re
 		r.Message = string(body)
 	}
 	r.Code = overflow(r)
-	r.Retry = mayRetry(r, status, header.Get("X-Should-Retry"))
-	r.After = pause(header, r.Message, now)
+	r.Retry = retryable(r, status, header.Get("X-Should-Retry"))
+	r.After = retryAfter(header, r.Message, now)
 	return r
 }
 
-// Inside makes a refusal of an error that came in the middle of a stream: the
-// whole JSON value, with the error in it.
-func Inside(data []byte) *llm.Refusal {
+// RefusalIn makes a refusal of an error that came in the middle of a stream: the whole JSON value, with the error in it.
+func RefusalIn(data []byte) *llm.Refusal {
 	c, _ := find(data)
 	r := &llm.Refusal{Code: c.code, Message: c.message}
 	switch {
@@ -52,13 +52,13 @@ func Inside(data []byte) *llm.Refusal {
 		r.Code = "unknown_error"
 	}
 	r.Code = overflow(r)
-	r.Retry = mayRetry(r, c.status, "")
-	r.After = pause(nil, r.Message, time.Time{})
+	r.Retry = retryable(r, c.status, "")
+	r.After = retryAfter(nil, r.Message, time.Time{})
 	return r
 }
 
-// find looks for the error in a JSON value, in whichever way it is spelled. It
-// answers false when nothing there is called an error.
+// find looks for the error in a JSON value, in any of the forms that servers use. ok is false if there is no member
+// error.
 func find(data []byte) (c serverError, ok bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
@@ -80,8 +80,7 @@ func find(data []byte) (c serverError, ok bool) {
 	return c, false
 }
 
-// inner reads the value of "error": an object, or a string, which may hold the
-// error of somebody further behind.
+// inner reads the value of "error": an object, or a string, which may hold the error of a server behind this one.
 func inner(raw json.RawMessage) (c serverError) {
 	if raw[0] == '"' {
 		json.Unmarshal(raw, &c.message)
@@ -113,10 +112,7 @@ func (c *serverError) setCode(code string) {
 
 // codeOf makes a word of a status: bad_gateway.
 func codeOf(status int) string {
-	text := strings.ToLower(http.StatusText(status))
-	if text == "" {
-		text = "status " + strconv.Itoa(status)
-	}
+	text := cmp.Or(strings.ToLower(http.StatusText(status)), "status "+strconv.Itoa(status))
 	return strings.ReplaceAll(text, " ", "_")
 }
 
@@ -125,13 +121,12 @@ func isPage(contentType string, body []byte) bool {
 	return strings.Contains(contentType, "html") || bytes.HasPrefix(bytes.TrimSpace(body), []byte{'<'})
 }
 
-// overflows are the ways in which servers say that a dialog is too long.
+// overflows are the texts by which servers report that a dialog is too long.
 var overflows = []string{"context_length_exceeded", "exceed_context_size", "maximum context length",
 	"exceeds the available context size",
 	"exceeds the context length", "longer than the context length", "context window", "prompt is too long"}
 
-// overflow returns the code of a refusal, one and the same for all dialogs that
-// are too long.
+// overflow returns the code of a refusal, the same one for all dialogs that are too long.
 func overflow(r *llm.Refusal) string {
 	if r.Status == 0 || r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge ||
 		r.Status >= 500 {
@@ -145,21 +140,20 @@ func overflow(r *llm.Refusal) string {
 	return r.Code
 }
 
-// Refuse words a refusal for the user, with the provider's words cleaned.
+// Refuse makes an error of a refusal. The text of the provider is cleaned.
 func (p *Service) Refuse(r *llm.Refusal) error {
 	r.Message = p.clean(r.Message)
 	r.Code = p.clean(r.Code)
-	why, hint := "", ""
 	if p.Explain != nil {
-		why, hint = p.Explain(r)
+		if why, hint := p.Explain(r); why != "" {
+			return p.refuse(r, why, hint)
+		}
 	}
-	if why == "" {
-		why, hint = p.explain(r)
-	}
+	why, hint := p.explain(r)
 	return p.refuse(r, why, hint)
 }
 
-// explain words what is the same for all providers.
+// explain gives reason and hint where they are the same for all providers.
 func (p *Service) explain(r *llm.Refusal) (why, hint string) {
 	status := ""
 	if r.Status != 0 {
@@ -169,29 +163,28 @@ func (p *Service) explain(r *llm.Refusal) (why, hint string) {
 	case r.Code == llm.ContextOverflow:
 		return "the dialog is too long for the model",
 			"begin a new one, give it less to read, or take a model that holds more"
-	case Broke(r):
-		return p.Who + " says that the account has nothing left to spend" + status,
-			"see to plan and billing of the account that the key" + p.from() + " belongs to"
+	case OutOfCredit(r):
+		return p.Who + " says that the account is out of credit" + status,
+			"check plan and billing of the account that the key" + p.keyOrigin() + " belongs to"
 	case r.Status == http.StatusUnauthorized && p.Key == "":
-		return p.Who + " wants a key" + status, "set the key for it"
+		return p.Who + " requires a key" + status, "set the key for it"
 	case r.Status == http.StatusUnauthorized:
-		return p.Who + " refused the key" + p.from() + status, "check that it is whole, still valid, and meant for " + p.Who
+		return p.Who + " refused the key" + p.keyOrigin() + status, "check that it is whole, still valid, and meant for " + p.Who
 	case r.Status == http.StatusForbidden:
-		return p.Who + " does not allow it" + status, "check what the key" + p.from() + " may do"
+		return p.Who + " denied the request" + status, "check what the key" + p.keyOrigin() + " may do"
 	case r.Status == http.StatusTooManyRequests || strings.HasPrefix(r.Code, "rate_limit"):
-		return p.Who + " is asked too much at once" + status, "wait a little, or ask for less"
+		return p.Who + " rate-limited the request" + status, "wait a little, or ask for less"
 	case r.Retry:
-		return p.Who + " has trouble of its own" + status, "try again later"
+		return p.Who + " failed" + status, "try again later"
 	case r.Status == http.StatusNotFound:
-		return p.Who + " has nothing at that address" + status, "check the base URL"
+		return p.Who + " has no such endpoint" + status, "check the base URL"
 	case r.Status == 0:
 		return p.Who + " answered with an error", "ask again"
 	}
 	return p.Who + " did not accept the request" + status, ""
 }
 
-// clean makes a server's words fit for an error: on one line, not too long, and
-// without the key, whole or in part.
+// clean makes the text of a server fit for an error: on one line, not too long, and without the key, whole or in part.
 func (p *Service) clean(s string) string {
 	if len(p.Key) >= 4 {
 		s = strings.ReplaceAll(s, p.Key, "[key]")
@@ -200,11 +193,10 @@ func (p *Service) clean(s string) string {
 	for i, word := range words {
 		words[i] = hideKey(word)
 	}
-	return text.Shorten(strings.Join(words, " "), maxSentence)
+	return text.Shorten(strings.Join(words, " "), maxMessage)
 }
 
-// hideKey replaces a word that looks like a key. Servers show the first and
-// last letters of the one they were sent.
+// hideKey replaces a word that looks like a key. Servers echo the first and last letters of the one they received.
 func hideKey(word string) string {
 	bare := strings.TrimLeft(word, `"'([{`+"`")
 	if strings.HasPrefix(bare, "sk-") || strings.Contains(bare, "***") {

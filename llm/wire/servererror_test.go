@@ -23,7 +23,7 @@ func TestPause(t *testing.T) {
 		{"Fri, 01 May 2026 09:00:00 GMT", "", "", 0},
 		{"-5", "", "", 0},
 		{"NaN", "", "", 0},
-		{"1e300", "", "", longestPause},
+		{"1e300", "", "", maxRetryAfter},
 		{"soon", "", "Please try again in 1.5s. Visit us.", 1500 * time.Millisecond},
 		{"", "x", "Please Try Again In 20ms", 20 * time.Millisecond},
 		{"", "", "try again in 6m0s.", 6 * time.Minute},
@@ -40,7 +40,7 @@ func TestPause(t *testing.T) {
 		header := http.Header{}
 		header.Set("Retry-After", tt.after)
 		header.Set("Retry-After-Ms", tt.ms)
-		if got := pause(header, tt.message, now); got != tt.want {
+		if got := retryAfter(header, tt.message, now); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -100,7 +100,7 @@ func TestClean(t *testing.T) {
 		"ends in ab****cd.":                          "ends in [key]",
 		"a\x1b[31mb\x00c\u202ed\r\ne":                "abcd e",
 		"日本語":                                        "日本語",
-		strings.Repeat("x", 500):                     strings.Repeat("x", maxSentence-1) + "…",
+		strings.Repeat("x", 500):                     strings.Repeat("x", maxMessage-1) + "…",
 		strings.Repeat("x", 390) + " secret-of-mine": strings.Repeat("x", 390) + " [key]",
 		"risk-free":                                  "risk-free",
 	} {
@@ -116,7 +116,7 @@ func TestClean(t *testing.T) {
 func TestExplain(t *testing.T) {
 	p := &Service{Op: "ask model", Subject: "m", Who: "them"}
 	err := p.Refuse(&llm.Refusal{Status: 401, Code: "unauthorized"})
-	if got := err.Error(); got != "ask model m: them wants a key (401): unauthorized" {
+	if got := err.Error(); got != "ask model m: them requires a key (401): unauthorized" {
 		t.Error(got)
 	}
 	p.Explain = func(r *llm.Refusal) (string, string) { return "own words", "own hint" }

@@ -1,12 +1,9 @@
-// Package wire is what the providers of language models share of HTTP: sending
-// a request, reading an answer while it arrives, and saying in words what went
-// wrong.
+// Package wire is the HTTP client that the providers of language models share: it sends a request, reads the response
+// while it arrives, and turns failures into errors with a reason and a hint.
 //
-// It knows no provider's requests or events; those are in the packages beside
-// it. It never tries again by itself: it only says, in a [llm.Refusal], whether
-// that would make sense. The one rule to keep: whatever a server wrote goes
-// through [Peer.clean] before it becomes part of an error, because servers echo
-// keys and terminals obey control characters.
+// The requests and events of a provider are in its own package. This package never retries: an [llm.Refusal] says
+// whether a retry makes sense. Whatever a server wrote goes through [Service.clean] before it becomes part of an error,
+// because servers echo keys and terminals obey control characters.
 package wire
 
 import (
@@ -27,26 +24,24 @@ import (
 // DefaultIdle is how long a server may be silent.
 const DefaultIdle = 2 * time.Minute
 
-// A Service is a service that is asked, on behalf of somebody who reads the
-// errors. It is not changed by use and is safe for concurrent use.
+// A Service is the HTTP service of a provider. It is safe for concurrent use.
 type Service struct {
 	Op, Subject string // how errors begin: "ask model", "gpt-4.1-mini"
-	Who         string // how the service is called in them: "openai", "localhost:8080"
-	Down        string // the hint when nobody answers
+	Who         string // the name of the service in them: "openai", "localhost:8080"
+	Down        string // the hint if it cannot be connected to
 
-	Key     string        // goes along as a bearer token; empty means none
+	Key     string        // sent as a bearer token; empty means none
 	KeyFrom string        // where the key was set, for messages; empty means not known
 	Idle    time.Duration // without a byte; zero means DefaultIdle
 	Client  *http.Client  // from [NewClient]
 
-	// Explain words a refusal in the provider's own way. An empty why
-	// leaves it to this package. Nil means always.
+	// Explain gives the reason and hint of a refusal that is particular to the provider. An empty why, and nil, mean
+	// those of this package.
 	Explain func(*llm.Refusal) (why, hint string)
 }
 
-// NewClient returns a client that does not follow redirects: they would carry
-// the key, and everything a dialog holds, to wherever the server says. A nil
-// base means one that goes through the proxies of the environment.
+// NewClient returns a client that does not follow redirects: they would carry the key, and everything a dialog holds,
+// to wherever the server says. A nil base means one that goes through the proxies of the environment.
 func NewClient(base *http.Client) *http.Client {
 	client := http.Client{}
 	if base != nil {
@@ -63,16 +58,15 @@ func NewClient(base *http.Client) *http.Client {
 	return &client
 }
 
-// Post sends a JSON body and returns the answer, which accept says the form
-// of. The caller must close it.
+// Post sends a JSON body and returns the response, of the media type accept. The caller must close it.
 func (p *Service) Post(ctx context.Context, to Address, accept string, body []byte) (*ResponseBody, error) {
 	req, err := http.NewRequest(http.MethodPost, to.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, p.fault(fault.Invalid, "the address "+to.Shown+" makes no sense", "")
+		return nil, p.fault(fault.Invalid, "the address "+to.Shown+" is not valid", "")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", accept)
-	// A compressed stream arrives in lumps.
+	// A compressed stream arrives in large pieces.
 	req.Header.Set("Accept-Encoding", "identity")
 	return p.ask(ctx, to, req)
 }
@@ -81,7 +75,7 @@ func (p *Service) Post(ctx context.Context, to Address, accept string, body []by
 func (p *Service) Get(ctx context.Context, to Address, into any) error {
 	req, err := http.NewRequest(http.MethodGet, to.url, nil)
 	if err != nil {
-		return p.fault(fault.Invalid, "the address "+to.Shown+" makes no sense", "")
+		return p.fault(fault.Invalid, "the address "+to.Shown+" is not valid", "")
 	}
 	req.Header.Set("Accept", "application/json")
 	answer, err := p.ask(ctx, to, req)
@@ -99,33 +93,33 @@ func (p *Service) Get(ctx context.Context, to Address, into any) error {
 	return nil
 }
 
-// ask sends a request and sees to it that the answer is one.
+// ask sends a request and checks the status of the response.
 func (p *Service) ask(ctx context.Context, to Address, req *http.Request) (*ResponseBody, error) {
 	if strings.ContainsFunc(p.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, p.fault(fault.Invalid, "the key"+p.from()+" has characters in it that no key has",
+		return nil, p.fault(fault.Invalid, "the key"+p.keyOrigin()+" has characters that no key has",
 			"set it again, without spaces and line ends")
 	}
 	if p.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+p.Key)
 	}
 	req.Header.Set("User-Agent", "hako")
-	a := p.answer(ctx)
+	a := p.newBody(ctx)
 	resp, err := p.Client.Do(req.WithContext(a.ctx))
 	a.timer.Stop()
 	if err != nil {
 		defer a.Close()
-		return nil, p.unreached(a, to, err)
+		return nil, p.connectError(a, to, err)
 	}
 	a.begin(resp)
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return a, nil
 	}
 	defer a.Close()
-	return nil, p.rejected(a, to, resp)
+	return nil, p.statusError(a, to, resp)
 }
 
-// unreached words why there was no answer at all.
-func (p *Service) unreached(a *ResponseBody, to Address, err error) error {
+// connectError explains why there was no response at all.
+func (p *Service) connectError(a *ResponseBody, to Address, err error) error {
 	if stopped := a.stopped(); stopped != nil {
 		return stopped
 	}
@@ -133,34 +127,33 @@ func (p *Service) unreached(a *ResponseBody, to Address, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.As(err, &op) && op.Op == "proxyconnect":
-		return p.fault(fault.Unavailable, "the proxy does not answer", "check HTTPS_PROXY and HTTP_PROXY")
+		return p.fault(fault.Unavailable, "cannot connect to the proxy", "check HTTPS_PROXY and HTTP_PROXY")
 	case errors.As(err, &lookup):
-		return p.fault(fault.Unavailable, "no address is known for "+lookup.Name, "check the name and the network")
+		return p.fault(fault.Unavailable, "cannot resolve "+lookup.Name, "check the name and the network")
 	case errors.As(err, &op) && op.Op == "dial":
-		return p.fault(fault.Unavailable, "nobody answers at "+to.Shown, p.Down)
-	case distrusted(err):
-		return p.fault(fault.Unavailable, "the certificate of "+to.Shown+" does not hold",
+		return p.fault(fault.Unavailable, "cannot connect to "+to.Shown, p.Down)
+	case badCertificate(err):
+		return p.fault(fault.Unavailable, "the certificate of "+to.Shown+" is not valid",
 			"check the address, the clock, and the proxy if there is one")
 	}
 	return p.refuse(&llm.Refusal{Code: "connection_lost", Retry: true}, "the connection to "+to.Shown+
-		" broke before an answer came", "try again")
+		" was lost before a response came", "try again")
 }
 
-// rejected words a status that is not success.
-func (p *Service) rejected(a *ResponseBody, to Address, resp *http.Response) error {
+// statusError explains a status that is not success.
+func (p *Service) statusError(a *ResponseBody, to Address, resp *http.Response) error {
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
-		return p.redirected(to, resp)
+		return p.redirectError(to, resp)
 	}
-	body, err := io.ReadAll(io.LimitReader(a, maxComplaint))
+	body, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
 	if stopped := a.stopped(); err != nil && stopped != nil {
 		return stopped
 	}
-	r := refusal(resp.StatusCode, resp.Header, body, time.Now())
-	return p.Refuse(r)
+	return p.Refuse(refusal(resp.StatusCode, resp.Header, body, time.Now()))
 }
 
-// redirected names where the server wanted us to go.
-func (p *Service) redirected(to Address, resp *http.Response) error {
+// redirectError names where the server redirects to.
+func (p *Service) redirectError(to Address, resp *http.Response) error {
 	where := "another address"
 	if next, err := resp.Location(); err == nil {
 		where = p.clean(shown(next))
@@ -169,22 +162,22 @@ func (p *Service) redirected(to Address, resp *http.Response) error {
 		to.Shown+" redirects to "+where+", which is not followed", "set that as the base URL, if you trust it with the key")
 }
 
-// Broken is the error of an answer that ended too early.
-func (p *Service) Broken() error {
-	return p.refuse(&llm.Refusal{Message: "the stream ended before it was complete"}, "the answer broke off", "ask again")
+// Truncated is the error of a response that ended too early.
+func (p *Service) Truncated() error {
+	return p.refuse(&llm.Refusal{Message: "the stream ended before it was complete"}, "the response was truncated", "ask again")
 }
 
-// Unread is the error of an answer that makes no sense.
-func (p *Service) Unread(why string) error {
+// Unreadable is the error of a response of another kind than expected.
+func (p *Service) Unreadable(why string) error {
 	return p.fault(fault.Unavailable, p.Who+" "+why, "check that the base URL leads to a service of this kind")
 }
 
-// Amiss is the error of an answer that came to its end and is none.
-func (p *Service) Amiss(why string) error {
+// Malformed is the error of a complete response that is no valid turn.
+func (p *Service) Malformed(why string) error {
 	return p.fault(fault.Unavailable, p.Who+" "+why, "ask again")
 }
 
-// fault makes an error of ours.
+// fault makes an error without a refusal.
 func (p *Service) fault(kind fault.Kind, why, hint string) error {
 	return &fault.Error{Kind: kind, Op: p.Op, Subject: p.Subject, Why: why, Hint: hint}
 }
@@ -194,8 +187,8 @@ func (p *Service) refuse(r *llm.Refusal, why, hint string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: p.Op, Subject: p.Subject, Why: why, Hint: hint, Err: r}
 }
 
-// from says where the key was set: ` in OPENAI_API_KEY`.
-func (p *Service) from() string {
+// keyOrigin says where the key was set: ` in OPENAI_API_KEY`.
+func (p *Service) keyOrigin() string {
 	if p.KeyFrom == "" {
 		return ""
 	}

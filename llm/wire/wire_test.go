@@ -71,14 +71,14 @@ func TestUnreached(t *testing.T) {
 		want, hint string
 		retry      bool
 	}{
-		{"refused", "http://127.0.0.1:1", nil, "ask model m: nobody answers at http://127.0.0.1:1/x", "start it", false},
-		{"proxy", "https://api.example.invalid", nil, "ask model m: the proxy does not answer",
+		{"refused", "http://127.0.0.1:1", nil, "ask model m: cannot connect to http://127.0.0.1:1/x", "start it", false},
+		{"proxy", "https://api.example.invalid", nil, "ask model m: cannot connect to the proxy",
 			"check HTTPS_PROXY and HTTP_PROXY", false},
-		{"name", "http://no.such.host", unknown, "ask model m: no address is known for no.such.host",
+		{"name", "http://no.such.host", unknown, "ask model m: cannot resolve no.such.host",
 			"check the name and the network", false},
-		{"certificate", tls.URL, nil, "ask model m: the certificate of " + tls.URL + "/x does not hold",
+		{"certificate", tls.URL, nil, "ask model m: the certificate of " + tls.URL + "/x is not valid",
 			"check the address, the clock, and the proxy if there is one", false},
-		{"reset", reset, nil, "ask model m: the connection to " + reset + "/x broke before an answer came: connection_lost",
+		{"reset", reset, nil, "ask model m: the connection to " + reset + "/x was lost before a response came: connection_lost",
 			"try again", true},
 	}
 	for _, tt := range tests {
@@ -127,17 +127,17 @@ func TestPackedAnswers(t *testing.T) {
 	}
 	status, body = 500, packed(`{"error":{"message":"oops","code":"server_error"}}`)
 	if _, err := post(t, peer(), url); err == nil ||
-		err.Error() != "ask model m: them has trouble of its own (500): server_error: oops" {
+		err.Error() != "ask model m: them failed (500): server_error: oops" {
 		t.Errorf("%v", err)
 	}
 	status, body = 200, []byte("not packed at all")
-	if _, err := post(t, peer(), url); err == nil || !strings.Contains(err.Error(), "the answer broke off") {
+	if _, err := post(t, peer(), url); err == nil || !strings.Contains(err.Error(), "the response was truncated") {
 		t.Errorf("%v", err)
 	}
 	// An error of which only the beginning is read.
-	status, body = 500, packed(strings.Repeat("<p>"+secret, maxComplaint))
+	status, body = 500, packed(strings.Repeat("<p>"+secret, maxErrorBody))
 	if _, err := post(t, peer(), url); err == nil ||
-		err.Error() != "ask model m: them has trouble of its own (500): internal_server_error" {
+		err.Error() != "ask model m: them failed (500): internal_server_error" {
 		t.Errorf("%v", err)
 	}
 }
@@ -148,11 +148,11 @@ type endless struct{}
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestEndlessAnswer(t *testing.T) {
-	a := peer().answer(t.Context())
+	a := peer().newBody(t.Context())
 	defer a.Close()
 	a.plain = endless{}
 	if n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{a}, make([]byte, 1<<20)); fault.KindOf(
-		err) != fault.TooLarge || n != maxAnswer {
+		err) != fault.TooLarge || n != maxBody {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 }
@@ -214,23 +214,23 @@ func TestSilenceInAnError(t *testing.T) {
 
 func TestExplainAnswers(t *testing.T) {
 	p := peer()
-	a := p.answer(t.Context())
+	a := p.newBody(t.Context())
 	defer a.Close()
 	mine := &fault.Error{Op: "x"}
 	for err, want := range map[error]string{
-		io.EOF:  "ask model m: the answer broke off: the stream ended before it was complete",
-		ErrLong: "ask model m: the answer has a line of more than 8 MB",
+		io.EOF:  "ask model m: the response was truncated: the stream ended before it was complete",
+		ErrLong: "ask model m: the response has a line of more than 8 MB",
 		mine:    "x",
 	} {
-		if got := a.Explain(err); got.Error() != want {
+		if got := a.WrapError(err); got.Error() != want {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	b := p.answer(ctx)
+	b := p.newBody(ctx)
 	defer b.Close()
-	if err := b.Explain(io.EOF); err != context.Canceled || b.Alive() || !a.Alive() {
+	if err := b.WrapError(io.EOF); err != context.Canceled || b.Alive() || !a.Alive() {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,10 +1,9 @@
 // Package gated puts tools that reach beyond this machine behind the gate.
 //
-// A call of such a tool is written as a command, as in mcp github create_issue
-// '{"title":"x"}', and run like any other: rules name it by its words, the record
-// shows it, a person can be asked about it. Inside are that spelling and the
-// runner that carries it out. The tools themselves are not, nor is the gate. The
-// one rule to keep: what is carried out is what was judged, word for word.
+// A call of such a tool is written as a command, as in mcp github create_issue '{"title":"x"}', and run like any other:
+// rules name it by its words, the record shows it, a person can be asked about it. Inside are that spelling and the
+// runner that carries it out. The tools themselves are not, nor is the gate. The one rule to keep: what is carried out
+// is what was judged, word for word.
 package gated
 
 import (
@@ -29,8 +28,7 @@ type Tool struct {
 	Words []string // the command that a call stands for: mcp, its server, its name
 }
 
-// A Runner is where commands that stand for calls are carried out. It is a
-// [run.Runner] to be put behind a gate.
+// A Runner is where commands that stand for calls are carried out. It is a [run.Runner] to be put behind a gate.
 type Runner map[string]Tool
 
 // NewCounter returns a counter for tools. Two with the same words are an error.
@@ -117,8 +115,7 @@ func literal(w *syntax.Word) (string, bool) {
 	return "", false
 }
 
-// Gated returns the tools as a model gets them: each call passes the runner,
-// which is a gate with a [Runner] behind it.
+// Gated returns the tools as a model gets them: each call passes the runner, which is a gate with a [Runner] behind it.
 func Gated(tools []Tool, gate run.Runner, id func() string, actor string) []tool.Tool {
 	list := make([]tool.Tool, len(tools))
 	for i, t := range tools {
@@ -136,8 +133,8 @@ func Gated(tools []Tool, gate run.Runner, id func() string, actor string) []tool
 	return list
 }
 
-// spelled writes a call as a command. An apostrophe in JSON is always in a
-// string, where it has another spelling, so quotes hold whatever is said.
+// spelled writes a call as a command. An apostrophe in JSON is always in a string, where it has another spelling, so
+// quotes hold whatever is said.
 func spelled(t Tool, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

@@ -75,8 +75,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// reap waits for the program to end and ends what it leaves behind: a wrapper
-// that is gone must not leave the server that it started.
+// reap waits for the program to end and ends what it leaves behind: a wrapper that is gone must not leave the server
+// that it started.
 func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	state, err := p.cmd.Process.Wait()
 	p.kill()
@@ -101,8 +101,7 @@ func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	close(p.gone)
 }
 
-// Write implements [io.Writer]. A server that does not read would hold the call
-// up for ever.
+// Write implements [io.Writer]. A server that does not read would hold the call up for ever.
 func (p *process) Write(b []byte) (int, error) {
 	t := time.AfterFunc(p.patience, p.kill)
 	defer t.Stop()
@@ -126,8 +125,7 @@ func (p *process) end() {
 	<-p.gone
 }
 
-// passed are the variables that say where things are, and nothing about us:
-// keys are kept in our environment too.
+// passed are the variables that say where things are, and nothing about us: keys are kept in our environment too.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
 	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES",
@@ -148,8 +146,8 @@ func environment(added map[string]string) []string {
 	return env
 }
 
-// messageFilter lets those lines of a server's output pass that are messages. Many
-// servers greet first, and a line that is none must not end the talk.
+// messageFilter lets those lines of a server's output pass that are messages. Many servers greet first, and a line that
+// is none must not end the talk.
 type messageFilter struct {
 	in    io.ReadCloser
 	lines *bufio.Reader

@@ -29,8 +29,8 @@ func (m *serverConn) result(tool string, res *mcp.CallToolResult) (string, error
 	return text, nil
 }
 
-// spoken joins the parts of an answer. Structured content mostly says once more
-// what the text says, so it stands in only where there is none.
+// spoken joins the parts of an answer. Structured content mostly says once more what the text says, so it stands in
+// only where there is none.
 func spoken(res *mcp.CallToolResult) string {
 	var parts []string
 	said := false
@@ -50,8 +50,7 @@ func spoken(res *mcp.CallToolResult) string {
 	return strings.Join(parts, "\n")
 }
 
-// part returns one part of an answer. What is not text is only named, and then
-// whole is false.
+// part returns one part of an answer. What is not text is only named, and then whole is false.
 func part(c mcp.Content) (s string, whole bool) {
 	switch c := c.(type) {
 	case *mcp.TextContent:
@@ -68,8 +67,7 @@ func part(c mcp.Content) (s string, whole bool) {
 	return "[something else: not shown]", false
 }
 
-// resource shows a text that a server put into its answer as a file, as some do
-// with all they read.
+// resource shows a text that a server put into its answer as a file, as some do with all they read.
 func resource(r *mcp.ResourceContents) (s string, whole bool) {
 	switch {
 	case r == nil:

@@ -71,8 +71,7 @@ func (m *serverConn) end() {
 	}
 }
 
-// ready returns the link, and starts the server again if it has ended. One that
-// ends each time is given up.
+// ready returns the link, and starts the server again if it has ended. One that ends each time is given up.
 func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -103,8 +102,8 @@ func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	return l, err
 }
 
-// over reports whether a call has no more time or no more place. The party is
-// looked at for itself: a context that follows its end does so a little later.
+// over reports whether a call has no more time or no more place. The party is looked at for itself: a context that
+// follows its end does so a little later.
 func (m *serverConn) over(ctx context.Context) bool { return ctx.Err() != nil || m.inside.Err() != nil }
 
 // call has a tool carried out.
@@ -139,8 +138,7 @@ func until(ctx, other context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// stopped says why a call was broken off: the party is over, or who called does
-// not want it any more.
+// stopped says why a call was broken off: the party is over, or who called does not want it any more.
 func (m *serverConn) stopped(ctx context.Context) error {
 	if m.inside.Err() != nil {
 		return m.unavailable(errLeft.Error(), "go on without it")
@@ -167,15 +165,14 @@ func (m *serverConn) failed(ctx, limited context.Context, l *session, tool strin
 	return m.unavailable(m.plain(err), "try again later, or go on without it")
 }
 
-// refusal returns what the server itself said, and not the transport, which uses
-// some of the same errors for its own troubles.
+// refusal returns what the server itself said, and not the transport, which uses some of the same errors for its own
+// troubles.
 func refusal(err error) (*jsonrpc.Error, bool) {
 	e := new(jsonrpc.Error)
 	return e, errors.As(err, &e) && (e.Code < -32005 || e.Code > -32003)
 }
 
-// ended waits a moment to see whether an error was the end of the link: it may be
-// noticed a little later.
+// ended waits a moment to see whether an error was the end of the link: it may be noticed a little later.
 func ended(l *session) bool {
 	select {
 	case <-l.lost.Done():
@@ -229,8 +226,7 @@ func (m *serverConn) unready(ctx context.Context, l *session, err error) error {
 	return e
 }
 
-// plain words an error of the transport. Addresses are left out: they may have
-// keys in them.
+// plain words an error of the transport. Addresses are left out: they may have keys in them.
 func (m *serverConn) plain(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {

@@ -64,8 +64,7 @@ func (n *serverLog) odd(line []byte) {
 	n.add("not a message: " + text)
 }
 
-// clean makes a line fit to be shown. Secrets go first: half of one is not known
-// as one.
+// clean makes a line fit to be shown. Secrets go first: half of one is not known as one.
 func (n *serverLog) clean(line []byte) string {
 	s := string(line)
 	if n.inKey(s) {
@@ -74,8 +73,7 @@ func (n *serverLog) clean(line []byte) string {
 	return text.Line(n.secrets.Text(text.Visible(s)), mostLine)
 }
 
-// inKey reports whether a line is within a private key. Alone it looks like
-// nothing.
+// inKey reports whether a line is within a private key. Alone it looks like nothing.
 func (n *serverLog) inKey(line string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,11 +1,9 @@
 // Package mcpclient offers a model the tools of other MCP servers.
 //
-// Inside are the programs and addresses that speak MCP, the names and schemas of
-// their tools as models take them, and what their answers come to. Who may call
-// what is not here: that is for the gate that stands before every call. The one
-// rule to keep: a server is a stranger. It gets nothing of our environment but
-// where things are, whatever it sends is bounded and cleaned, and what it asks
-// of us is refused.
+// Inside are the programs and addresses that speak MCP, the names and schemas of their tools as models take them, and
+// what their answers come to. Who may call what is not here: that is for the gate that stands before every call. The
+// one rule to keep: a server is a stranger. It gets nothing of our environment but where things are, whatever it sends
+// is bounded and cleaned, and what it asks of us is refused.
 package mcpclient
 
 import (
@@ -37,11 +35,11 @@ type Server struct {
 
 // Options are how the servers are kept.
 type Options struct {
-	// Log gets what the servers write on standard error and what is odd about
-	// them, a line at a time and never two at once. Nil means nobody reads it.
+	// Log gets what the servers write on standard error and what is odd about them, a line at a time and never two at
+	// once. Nil means nobody reads it.
 	Log func(server, line string)
-	// Secrets are taken out of all that the servers say. The secrets found in
-	// Env and Header are added to it. Nil means no others are known.
+	// Secrets are taken out of all that the servers say. The secrets found in Env and Header are added to it. Nil means
+	// no others are known.
 	Secrets *redact.Set
 	Start   time.Duration // until a server has listed its tools; zero means 30 seconds
 	Version string        // of this program, which the servers are told; empty means "dev"
@@ -62,8 +60,8 @@ type Servers struct {
 	close   func()
 }
 
-// Open starts the servers and lists their tools. They run until Close, or until
-// the context ends. If one cannot be used, none is left running.
+// Open starts the servers and lists their tools. They run until Close, or until the context ends. If one cannot be
+// used, none is left running.
 func Open(ctx context.Context, servers []Server, o Options) (*Servers, error) {
 	if err := check(servers); err != nil {
 		return nil, err
@@ -133,8 +131,7 @@ func (p *Servers) checkTools() error {
 	return nil
 }
 
-// Tools returns the tools of all servers. Each call is carried out without
-// further question: put them behind a gate.
+// Tools returns the tools of all servers. Each call is carried out without further question: put them behind a gate.
 func (p *Servers) Tools() []gated.Tool { return slices.Clone(p.tools) }
 
 // Close ends the servers and all that they started, and waits for it.
@@ -198,8 +195,7 @@ func letter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// secretsOf returns what in a server's settings must never be seen: servers
-// repeat their settings when they complain.
+// secretsOf returns what in a server's settings must never be seen: servers repeat their settings when they complain.
 func secretsOf(s Server) (list []string) {
 	for name, value := range s.Env {
 		list = append(list, redact.Find(name+"="+value)...)

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// probe is how long a server may think about a method that only the
-	// current protocol has; those that do not know it should refuse it at once,
-	// but some say nothing.
+	// probe is how long a server may think about a method that only the current protocol has; those that do not know it
+	// should refuse it at once, but some say nothing.
 	probe = 5 * time.Second
 	// older is the last version of the protocol that begins with a handshake.
 	older = "2025-11-25"
@@ -29,8 +28,8 @@ type session struct {
 	early   bool                    // it ended before it could be used
 }
 
-// dial starts a server and agrees with it on a protocol. Some servers end when
-// the first message is none that they know, so they get another try.
+// dial starts a server and agrees with it on a protocol. Some servers end when the first message is none that they
+// know, so they get another try.
 func (m *serverConn) dial(ctx context.Context) (*session, error) {
 	l, err := m.connect(ctx)
 	if !l.early || m.version != "" {
@@ -85,8 +84,7 @@ func (m *serverConn) transport(l *session) (mcp.Transport, error) {
 	return &mcp.IOTransport{Reader: p.out, Writer: p, MaxLineLength: -1}, nil // frames has a limit
 }
 
-// client is what the server sees of us: somebody who calls tools and offers
-// nothing.
+// client is what the server sees of us: somebody who calls tools and offers nothing.
 func (m *serverConn) client() *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "hako", Version: m.o.Version}, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
@@ -109,9 +107,8 @@ func impatient(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// refuse turns down what a server wants of us: our model, our user's attention,
-// our directories. The tools stay as they were listed, since those are what the
-// rules were written for.
+// refuse turns down what a server wants of us: our model, our user's attention, our directories. The tools stay as they
+// were listed, since those are what the rules were written for.
 func (m *serverConn) refuse(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {

@@ -99,8 +99,7 @@ func (m *serverConn) tool(t *mcp.Tool) gated.Tool {
 	}
 }
 
-// name is what a tool is called by models, which take only some letters and not
-// many of them.
+// name is what a tool is called by models, which take only some letters and not many of them.
 func name(server, tool string) string {
 	full := server + "_" + spell(tool, "_-")
 	if len(full) <= mostName {
@@ -121,8 +120,8 @@ func spell(name, others string) string {
 	}, name)
 }
 
-// anything is the schema of arguments of which nothing is known. Some services
-// want to see properties, even if there are none.
+// anything is the schema of arguments of which nothing is known. Some services want to see properties, even if there
+// are none.
 const anything = `{"type":"object","properties":{}}`
 
 // schema is what a model reads about the arguments of a tool.

@@ -60,8 +60,7 @@ func (v *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// odd says what is wrong with a response that cannot be one of MCP; empty means
-// nothing.
+// odd says what is wrong with a response that cannot be one of MCP; empty means nothing.
 func odd(resp *http.Response) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
@@ -73,8 +72,8 @@ func odd(resp *http.Response) string {
 	return ""
 }
 
-// An responseBody is the body of a response. If it breaks off, the link is lost:
-// nobody else would notice until the time of the call is over.
+// An responseBody is the body of a response. If it breaks off, the link is lost: nobody else would notice until the
+// time of the call is over.
 type responseBody struct {
 	io.ReadCloser
 	req  *http.Request

@@ -1,6 +1,5 @@
-// Package wiretest replays what services answer, byte for byte, to the client
-// of a provider: over a real connection, once in a piece and once in crumbs, so
-// that characters and lines arrive torn.
+// Package wiretest replays what services answer, byte for byte, to the client of a provider: over a real connection,
+// once in a piece and once in crumbs, so that characters and lines arrive torn.
 //
 // An archive holds any number of cases, each a few files in a folder:
 //
@@ -9,11 +8,9 @@
 //	name/answer   a status with a type, headers, an empty line and the body
 //	name/want     what comes of it, see [describe]
 //
-// The last line of an answer may be (cut) for a body that ends right before it,
-// or (abort) for a connection that breaks there. Long lines may be broken with
-// a backslash. $HOST stands for the address of the server. The rule to keep:
-// what a service was once seen to send gets a case here before the client is
-// changed for it.
+// The last line of an answer may be (cut) for a body that ends right before it, or (abort) for a connection that breaks
+// there. Long lines may be broken with a backslash. $HOST stands for the address of the server. The rule to keep: what
+// a service was once seen to send gets a case here before the client is changed for it.
 package wiretest
 
 import (
@@ -36,8 +33,8 @@ import (
 // Key is what the models of a replay are to use as their key.
 const Key = "hk-0123456789abcdef"
 
-// Replay runs the cases of an archive with models that make returns: the name is
-// that of the case up to a plus sign, the URL that of the server.
+// Replay runs the cases of an archive with models that make returns: the name is that of the case up to a plus sign,
+// the URL that of the server.
 func Replay(t *testing.T, archive string, make func(model, url string) llm.Model) {
 	t.Helper()
 	a, err := txtar.ParseFile(archive)
@@ -124,8 +121,8 @@ func Serve(w http.ResponseWriter, answer string, piece int) {
 	}
 }
 
-// describe spells what came of a request: the error with everything that hangs
-// on it, or the turn. Lines that would be empty are left out.
+// describe spells what came of a request: the error with everything that hangs on it, or the turn. Lines that would be
+// empty are left out.
 func describe(turn *llm.Turn, err error, told []string) string {
 	var b bytes.Buffer
 	line := func(name string, value any) {

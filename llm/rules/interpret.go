@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,18 +19,17 @@ const (
 	ja
 )
 
-// longestRequest is how many bytes a request may have: what is longer is no
-// simple question.
+// longestRequest is how many bytes a request may have: what is longer is no simple question.
 const longestRequest = 2000
 
 // parse understands a request as far as it can.
-func parse(request string, files []llm.File) *query { return parseOver(request, files, nil) }
+func parse(request string, files []llm.File) *query { return parseWith(request, files, nil) }
 
-// parseOver does so knowing what the table says about the words.
-func parseOver(request string, files []llm.File, g *tableWords) *query {
+// parseWith does so with the words of the table that the request is about; nil means none.
+func parseWith(request string, files []llm.File, table *tableWords) *query {
 	p := newParser(request, files)
-	p.q.ground = g
-	p.findValues(g)
+	p.q.table = table
+	p.findValues(table)
 	p.run()
 	p.q.settle(p.requestText)
 	return p.q
@@ -37,18 +37,18 @@ func parseOver(request string, files []llm.File, g *tableWords) *query {
 
 // newParser takes out of a request what is not to be read as words.
 func newParser(request string, files []llm.File) *parser {
-	l := newLine(request)
+	l := newRequestText(request)
 	l.findAtoms(files)
-	q := &query{tongue: l.tongue(), request: request, files: files, said: map[feature]string{}}
+	q := &query{lang: l.language(), request: request, files: files, phrases: map[feature]string{}}
 	for _, c := range l.cells {
 		if name := l.nameOf(c); name != "" && !slices.Contains(q.named, name) {
 			q.named = append(q.named, name)
 		}
 	}
-	if q.tongue == ja {
-		return &parser{requestText: l, pack: japanese, q: q}
+	if q.lang == ja {
+		return &parser{requestText: l, grammar: japanese, q: q}
 	}
-	return &parser{requestText: l, pack: english, q: q}
+	return &parser{requestText: l, grammar: english, q: q}
 }
 
 func (l *requestText) nameOf(c cell) string {
@@ -58,9 +58,8 @@ func (l *requestText) nameOf(c cell) string {
 	return l.atoms[c.atom].text
 }
 
-// language tells Japanese from English: kana decide, kanji do unless there are
-// English words around them.
-func (l *requestText) tongue() language {
+// language tells Japanese from English: kana decide, kanji do unless there are English words around them.
+func (l *requestText) language() language {
 	s, _ := l.view()
 	kanji := false
 	for _, r := range s {
@@ -92,8 +91,8 @@ func looksLikeFile(s string) bool { return fileNameForm.Get().MatchString(s) }
 // settle makes sense of what the rules left over, where there is only one.
 func (q *query) settle(l *requestText) {
 	q.findMissing()
-	if q.wrong != "" {
-		q.rest = append(q.rest, unknownWords{text: q.wrong, shown: q.wrong})
+	if q.impossible != "" {
+		q.rest = append(q.rest, unknownWords{text: q.impossible, shown: q.impossible})
 	}
 	q.settleLevel()
 	if q.some(head|tail) && q.n == 0 {
@@ -102,22 +101,22 @@ func (q *query) settle(l *requestText) {
 	if q.some(head | tail) {
 		q.has &^= amount
 	}
-	if q.tongue == ja && q.is(count) && q.some(head|tail|span) && q.some(include|level) {
+	if q.lang == ja && q.is(count) && q.some(head|tail|span) && q.some(include|level) {
 		q.set(inside) // 最初の50行のERROR
 	}
 	if q.is(grouped|level) && kindWords(normal(q.by.name)) && !q.about(hasFields) {
 		q.has = q.has&^grouped | freq | messages // errors by type
-		q.said[freq], q.said[messages] = q.said[grouped], q.said[grouped]
+		q.phrases[freq], q.phrases[messages] = q.phrases[grouped], q.phrases[grouped]
 	}
 	q.settleGather()
 	q.settleValues(l)
 	q.settleNouns()
-	if q.asked && !q.some(show|repeats) || q.has == lines || q.has == lines|records {
+	if q.yesNo && !q.some(show|repeats) || q.has == lines || q.has == lines|records {
 		q.set(count)
 	}
 	if len(q.rest) == 1 && q.takesText() && (q.rest[0].isText() || q.latinText(q.rest[0])) {
 		q.with = append(q.with, textFilter{text: q.rest[0].text})
-		q.said[include] = q.rest[0].shown
+		q.phrases[include] = q.rest[0].shown
 		q.set(include)
 		q.rest = nil
 	}
@@ -126,27 +125,23 @@ func (q *query) settle(l *requestText) {
 	q.settleFields()
 	if q.counts != "" && q.is(field) && !q.is(unique) {
 		q.set(freq)
-		q.said[freq] = q.counts
+		q.phrases[freq] = q.counts
 	}
 	q.settleBare()
 	q.settleSetting()
 	q.settleLoose()
 }
 
-// settleDay takes a date beside a text for one more text: "INFO lines on
-// 2026-01-02".
+// settleDay takes a date beside a text for one more text: "INFO lines on 2026-01-02".
 func (q *query) settleDay() {
-	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.any &&
+	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.anyText &&
 		!q.some(totals|field|top|freq|grouped|exclude) {
 		q.with = append(q.with, textFilter{text: q.rest[0].text})
 		q.rest = nil
 	}
 }
 
-var kindWords = wordSet("type types kind kinds")
-
-// settleOwner takes a word beside a field of JSON for the list it belongs to:
-// "average age of users".
+// settleOwner takes a word beside a field of JSON for the list it belongs to: "average age of users".
 func (q *query) settleOwner() {
 	if q.is(totals|field) && len(q.rest) == 1 && q.rest[0].mark == 0 && q.about(isJSON) && q.owner == "" {
 		q.owner = q.rest[0].text
@@ -154,22 +149,20 @@ func (q *query) settleOwner() {
 	}
 }
 
-// settleGather makes sense of a wish to sum up: how many in each group, or how
-// often each occurs.
+// settleGather makes sense of a wish to sum up: how many in each group, or how often each occurs.
 func (q *query) settleGather() {
 	switch {
-	case q.gather == "" || q.some(totals|period|freq|top|repeats):
+	case q.summarize == "" || q.some(totals|period|freq|top|repeats):
 	case q.is(grouped):
 		q.set(count)
-		q.said[count] = q.gather
-	case !q.is(count) || strings.ContainsAny(q.gather, "そ"):
+		q.phrases[count] = q.summarize
+	case !q.is(count) || strings.ContainsAny(q.summarize, "そ"):
 		q.set(freq)
-		q.said[freq] = q.gather
+		q.phrases[freq] = q.summarize
 	}
 }
 
-// settleBare understands "names from users.json": a word and a file that has
-// fields, and nothing else.
+// settleBare understands "names from users.json": a word and a file that has fields, and nothing else.
 func (q *query) settleBare() {
 	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request),
 		"what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
@@ -186,7 +179,7 @@ func (q *query) settleBare() {
 	}
 	q.set(show)
 	q.addField(fieldRef{name: s.text, path: s.mark == pathMark, guess: true})
-	q.said[field] = s.shown
+	q.phrases[field] = s.shown
 	q.rest = nil
 }
 
@@ -196,7 +189,7 @@ func (q *query) settleSetting() {
 		!settingName.Get().MatchString(q.rest[0].text) || !whatIs.Get().MatchString(q.request) {
 		return
 	}
-	q.with = append(q.with, textFilter{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`,
+	q.with = append(q.with, textFilter{text: `^[[:space:]]*` + regexp.QuoteMeta(q.rest[0].text) + `[[:space:]]*[=:]`,
 		regex: true})
 	q.set(show | include | anyCase)
 	q.rest = nil
@@ -225,14 +218,14 @@ func (q *query) findMissing() {
 	})
 }
 
-// settleLevel takes a level in capitals for a text: "ERROR lines" are those with
-// ERROR in them. For the messages of a log it stays a level.
+// settleLevel takes a level in capitals for a text: "ERROR lines" are those with ERROR in them. For the messages of a
+// log it stays a level.
 func (q *query) settleLevel() {
-	if q.caps == "" || q.some(top|freq|messages|grouped|period|totals) {
+	if q.levelText == "" || q.some(top|freq|messages|grouped|period|totals) {
 		return
 	}
-	q.with = append(q.with, textFilter{text: q.caps})
-	q.said[include] = q.caps
+	q.with = append(q.with, textFilter{text: q.levelText})
+	q.phrases[include] = q.levelText
 	q.set(include)
 	q.has &^= level
 	q.level = ""
@@ -240,10 +233,10 @@ func (q *query) settleLevel() {
 
 // settleLoose gives up on texts that may not be meant as such.
 func (q *query) settleLoose() {
-	for _, n := range q.but {
-		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames[strings.ToLower(n.text)] != "" ||
+	for _, n := range q.without {
+		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames(strings.ToLower(n.text)) != "" ||
 			strings.HasSuffix(n.text, "s"))) {
-			q.rest = append(q.rest, unknownWords{text: n.text, shown: q.said[exclude]})
+			q.rest = append(q.rest, unknownWords{text: n.text, shown: q.phrases[exclude]})
 		}
 	}
 }
@@ -269,10 +262,10 @@ func (s unknownWords) isText() bool {
 // dottedPath is what a path into JSON looks like without its first dot.
 var dottedPath = lazyregexp.New(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
 
-// latinText reports whether a word in Latin letters in a Japanese request is a
-// text: it is, unless the file has fields that it may be the name of.
+// latinText reports whether a word in Latin letters in a Japanese request is a text: it is, unless the file has fields
+// that it may be the name of.
 func (q *query) latinText(s unknownWords) bool {
-	return q.tongue == ja && s.mark == 0 && isASCII(s.text) && (q.is(numbered) || !q.about(hasFields))
+	return q.lang == ja && s.mark == 0 && isASCII(s.text) && (q.is(numbered) || !q.about(hasFields))
 }
 
 func hasFields(file string) bool { return isJSON(file) || isTable(file) }
@@ -286,8 +279,8 @@ func (q *query) about(kind func(file string) bool) bool {
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !kind(name) })
 }
 
-// settleFields takes what is left over for fields, where an answer needs one.
-// Whether there is such a field, the file will tell.
+// settleFields takes what is left over for fields, where an answer needs one. Whether there is such a field, the file
+// will tell.
 func (q *query) settleFields() {
 	if len(q.rest) == 1 && q.is(top|totals) && !q.is(grouped) { // top 3 products by total price
 		q.by = fieldRef{name: q.rest[0].text, guess: true}
@@ -314,7 +307,7 @@ func (q *query) settleFields() {
 	}
 	for _, s := range q.rest {
 		q.addField(fieldRef{name: s.text, path: s.mark == pathMark, guess: true})
-		q.said[field] = s.shown
+		q.phrases[field] = s.shown
 	}
 	q.rest = nil
 }
