@@ -31,7 +31,6 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 		fmt.Fprintf(os.Stderr, "%s: listen on %s: %v\ncommands have no network\n", guest.Name, address, err)
 		return func() {}
 	}
-	s.bridged = true
 	ctx, cancel := context.WithCancel(context.Background())
 	dials := make(semaphore, atOnce)
 	go egress.Bridge(ctx, l, func() (net.Conn, error) {
