@@ -24,8 +24,11 @@ func Bridge(ctx context.Context, l net.Listener, dial func() (net.Conn, error)) 
 	return accept(l, maxBridged, func(conn net.Conn) {
 		other, err := dial()
 		if err != nil {
-			reject(conn, &fault.Error{Kind: fault.Unavailable, Op: "connect",
-				Why: "the proxy outside the container does not answer", Hint: "start the environment again"})
+			conn.SetReadDeadline(time.Now().Add(time.Second))
+			conn.Read(make([]byte, 1)) // an answer before the request would surprise clients
+			answer(conn, errNoProxy)
+			linger(conn)
+			conn.Close()
 			return
 		}
 		defer context.AfterFunc(ctx, func() {
@@ -36,12 +39,20 @@ func Bridge(ctx context.Context, l net.Listener, dial func() (net.Conn, error)) 
 	}, func(conn net.Conn) { reject(conn, errTooMany) })
 }
 
-var errTooMany = &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open",
-	Hint: "use fewer at a time"}
+var (
+	errTooMany = &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open",
+		Hint: "use fewer at a time"}
+	errNoProxy = &fault.Error{Kind: fault.Unavailable, Op: "connect",
+		Why: "the proxy outside the container does not answer", Hint: "start the environment again"}
+)
 
 // reject answers a connection with an error and closes it.
 func reject(conn net.Conn, e *fault.Error) {
-	defer conn.Close()
+	answer(conn, e)
+	conn.Close()
+}
+
+func answer(conn net.Conn, e *fault.Error) {
 	conn.SetDeadline(time.Now().Add(time.Second))
 	out := bufio.NewWriter(conn)
 	writeRefusal(out, e)
