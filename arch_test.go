@@ -71,7 +71,7 @@ var arrows = map[string]string{
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
 	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run run/fault", // inside
-	"container/guest/joblog":               "container/guest run",
+	"container/guest/joblog":               "run",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
 	"container/lang":                       "internal/lazyregexp run/fault",
@@ -128,7 +128,7 @@ var arrows = map[string]string{
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/setup internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
 	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/setup internal/websearch llm llm/tokens quota run/fault", // run and chat
-	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
+	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/lang container/proxyproc gate host host/sandbox " +
 		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/setup internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/vfs",

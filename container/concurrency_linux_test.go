@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -128,7 +129,7 @@ func TestPool(t *testing.T) {
 	if err != nil || res.Stdout != Project+"\n" || !warm[info.ContainerID] || time.Since(info.Created) > time.Minute {
 		t.Errorf("%+v, %+v, %v", info, res, err)
 	}
-	if c, err := d.Engine.Inspect(t.Context(), info.ContainerID); err != nil || c.Name != Name(first) {
+	if c, err := d.Engine.Inspect(t.Context(), Name(first)); err != nil || c.ID != info.ContainerID {
 		t.Errorf("%+v, %v", c, err)
 	}
 	fill(t, d) // it is filled up again
@@ -185,7 +186,7 @@ func TestPoolEnds(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := d.Engine.List(t.Context(), map[string]string{labelState: d.id}); err != nil || len(left) != 1 ||
-		left[0].ID != info.ContainerID || !left[0].Running {
+		left[0].ID != info.ContainerID || left[0].State != "running" {
 		t.Errorf("what is not ours was removed, or what is ours was not: %+v, %v", left, err)
 	}
 	c.kill()
@@ -233,9 +234,7 @@ func TestPoolLosses(t *testing.T) {
 func kill(t *testing.T, d *Manager, ids map[string]bool) {
 	t.Helper()
 	for id := range ids {
-		if err := d.Engine.Kill(t.Context(), id, "KILL"); err != nil {
-			t.Fatal(err)
-		}
+		killContainer(t, id)
 	}
 }
 
@@ -252,7 +251,7 @@ func TestPoolName(t *testing.T) {
 	defer d.Engine.Remove(context.Background(), id)
 	_, err = d.Prepare(t.Context(), Task{ID: task}, "python")
 	wantFault(t, err, fault.Invalid, "that was not made here")
-	if c, err := d.Engine.Inspect(t.Context(), id); err != nil || c.Name != Name(task) {
+	if c, err := d.Engine.Inspect(t.Context(), Name(task)); err != nil || c.ID != id {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = d.ContainerInfo(task)
@@ -269,9 +268,9 @@ func TestBare(t *testing.T) {
 	if err != nil || !b.Bare {
 		t.Fatal(b, err)
 	}
-	c, err := d.Engine.Inspect(t.Context(), info.ContainerID)
-	if err != nil || len(c.Mounts) != 0 {
-		t.Errorf("a path of this machine is in it: %+v, %v", c.Mounts, err)
+	mounts, err := exec.Command("docker", "inspect", "-f", "{{len .Mounts}}", info.ContainerID).CombinedOutput()
+	if err != nil || string(mounts) != "0\n" {
+		t.Errorf("a path of this machine is in it: %s mounts, %v", mounts, err)
 	}
 	for _, c := range []struct {
 		script, dir, stdout, stderr string

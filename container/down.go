@@ -157,7 +157,7 @@ func (d *Manager) removeVolumes(ctx context.Context, labels map[string]string, u
 		if !unwanted(v.Labels[labelBox]) {
 			continue
 		}
-		if rerr := d.Engine.RemoveVolume(ctx, v.ID); rerr != nil && !errors.Is(rerr, engine.ErrConflict) {
+		if rerr := d.Engine.RemoveVolume(ctx, v.Name); rerr != nil && !errors.Is(rerr, engine.ErrConflict) {
 			err = errors.Join(err, rerr)
 		}
 	}

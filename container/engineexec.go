@@ -10,6 +10,7 @@ import (
 
 	"hako/container/engine"
 	"hako/container/guest"
+	"hako/container/lang"
 	"hako/run/fault"
 )
 
@@ -52,7 +53,7 @@ func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, 
 func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	s.User = fmt.Sprintf("%d:%d", user(), user())
 	s.CapAdd = nil
-	s.Entrypoint = []string{"/bin/sh", "-c", "mkdir -p " + Project + " " + scratch + " " + home +
+	s.Entrypoint = []string{"/bin/sh", "-c", "mkdir -p " + Project + " " + lang.Temp + " " + lang.Home +
 		" && exec sleep infinity"}
 	s.Tmpfs[Workspace] = "size=" + strconv.FormatInt(d.Resources.Disk, 10) + ",mode=755,exec,nosuid,nodev,uid=" +
 		strconv.Itoa(user()) + ",gid=" + strconv.Itoa(user())
@@ -64,7 +65,7 @@ func (d *Manager) settleIn(ctx context.Context, b *box) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		exit, err := d.Engine.Exec(ctx, b.ContainerID, engine.Exec{Argv: []string{"test", "-d", home}, Dir: "/",
+		exit, err := d.Engine.Exec(ctx, b.ContainerID, engine.Exec{Argv: []string{"test", "-d", lang.Home}, Dir: "/",
 			User: fmt.Sprintf("%d:%d", user(), user())})
 		if err == nil && exit == 0 {
 			return nil

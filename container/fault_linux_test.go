@@ -161,9 +161,7 @@ func TestKilledOutside(t *testing.T) {
 		done <- err
 	}()
 	<-started
-	if err := d.Engine.Kill(t.Context(), info.ContainerID, "KILL"); err != nil {
-		t.Fatal(err)
-	}
+	killContainer(t, info.ContainerID)
 	wantFault(t, <-done, fault.Unavailable, "its container ended while a command was running", "hako env up --task "+task)
 	if out.String() != "before\n" {
 		t.Errorf("kept %q", out.String())

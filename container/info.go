@@ -128,7 +128,7 @@ type JobClient interface {
 	Job(ctx context.Context, h run.JobHandle) (run.Job, error)
 	Wait(ctx context.Context, h run.JobHandle) (run.Job, error)
 	Kill(ctx context.Context, h run.JobHandle) (run.Job, error)
-	Output(ctx context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage, error)
+	Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (run.JobPage, error)
 }
 
 // Desk returns what answers about the jobs of a task. It starts nothing.

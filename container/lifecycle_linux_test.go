@@ -98,9 +98,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("%+v", info)
 	}
 	checkRunning(t, d, task)
-	if err := d.Engine.Kill(t.Context(), info.ContainerID, "KILL"); err != nil {
-		t.Fatal(err)
-	}
+	killContainer(t, info.ContainerID)
 	checkStatus(t, d, task, Stopped)
 	if err := d.Engine.Remove(t.Context(), info.ContainerID); err != nil {
 		t.Fatal(err)

@@ -381,12 +381,20 @@ func idOf(state string) string {
 	return strings.TrimSpace(string(id))
 }
 
+// killContainer kills the first process of a container.
+func killContainer(t *testing.T, id string) {
+	t.Helper()
+	if out, err := exec.Command("docker", "kill", id).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 func leftovers(e *engine.Engine, state string) (left []string) {
 	ctx := context.Background()
 	if id := idOf(state); id != "" {
 		all, err := e.List(ctx, map[string]string{labelState: id})
 		for _, c := range all {
-			left = append(left, "container "+c.Name+" "+c.State)
+			left = append(left, "container "+c.ID+" "+c.State)
 		}
 		volumes, verr := e.Volumes(ctx, map[string]string{labelState: id})
 		for _, v := range volumes {

@@ -23,13 +23,10 @@ import (
 
 // Where things are in a container.
 const (
-	Workspace = "/workspace"
-	Project   = "/workspace/project"
-	scratch   = "/workspace/tmp"
-	home      = "/workspace/.home"
+	Workspace = lang.Workspace
+	Project   = lang.Project
 	program   = "/.hako/" + guest.Name
 	runDir    = "/run/hako"
-	proxyAt   = "127.0.0.1:3128"
 )
 
 // user is whom commands run as. It is never the user that hako runs as: the
@@ -217,15 +214,15 @@ func (d *Manager) inMemory() map[string]string {
 // furnish puts the guest and what it needs into a container.
 func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
-		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: home, Spool: "/run", Within: Workspace,
-		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk,
+		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: lang.Home, Spool: "/run", Within: Workspace,
+		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, lang.Temp, lang.Home}, Disk: d.Resources.Disk,
 		Log: 8 << 20,
 	}
 	for _, folder := range l.Folders {
 		o.Make = append(o.Make, Workspace+"/"+folder)
 	}
 	if b.Network != None {
-		o.Bridge = proxyAt + "=" + runDir + "/egress.sock"
+		o.Bridge = lang.ProxyHost + ":" + lang.ProxyPort + "=" + runDir + "/egress.sock"
 	}
 	s.Entrypoint = append([]string{program}, o.Args()...)
 	s.Env = append(s.Env, plainRuntime...)

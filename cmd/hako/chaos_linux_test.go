@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -322,17 +323,11 @@ func (c *chaosWorld) judgeContainers() {
 	e, err := engine.Open("")
 	c.must(err)
 	defer e.Close()
-	list, err := e.List(c.Context(), nil)
-	c.must(err)
-	ours := map[string]bool{} // others may be at work on this machine
 	for _, t := range c.tasks() {
 		var job coder.Task
 		c.must(json.Unmarshal(t.Payload, &job))
-		ours[container.Name(job.ID)] = true
-	}
-	for _, one := range list {
-		if ours[one.Name] {
-			c.Errorf("%s is left", one.Name)
+		if _, err := e.Inspect(c.Context(), container.Name(job.ID)); !errors.Is(err, engine.ErrGone) {
+			c.Errorf("%s is left: %v", container.Name(job.ID), err)
 		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/container"
-	"hako/container/guest"
 	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/term"
@@ -321,7 +320,7 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobC
 // follow prints the pages that are there.
 func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.JobClient, h run.JobHandle) error {
 	for at := o.offset; ; {
-		p, err := desk.Output(ctx, h, guest.Both, at, 1<<20)
+		p, err := desk.Output(ctx, h, at, 1<<20)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,7 +161,7 @@ func ref(from string) string {
 
 // fetch gets what the server has, and returns the commits by branch.
 func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, error) {
-	if have := c.commits(ctx, at); sameCommits(have, at.commits) {
+	if have := c.commits(ctx, at); maps.Equal(have, at.commits) {
 		return have, nil
 	}
 	c.progress("fetching from " + c.url.Host)
@@ -174,7 +174,7 @@ func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, er
 	for _, branch := range sortedNames(at.commits) {
 		args = append(args, "+"+at.from[branch]+":"+ref(at.from[branch]))
 	}
-	had := size(c.packs()) > 0
+	had := diskUsage(c.packs()) > 0
 	err := c.watched(ctx, call{args: args, dir: c.repository(), lock: c.lock})
 	var large *fault.Error
 	switch {
@@ -216,30 +216,14 @@ func (c *cache) commits(ctx context.Context, at remoteRefs) map[string]string {
 	return have
 }
 
-func sameCommits(a, b map[string]string) bool {
-	for branch, commit := range b {
-		if a[branch] != commit {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
-
-func sortedNames(commits map[string]string) []string {
-	var names []string
-	for name := range commits {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sortedNames(commits map[string]string) []string { return slices.Sorted(maps.Keys(commits)) }
 
 // glance is how often the cache is measured while it grows.
 const glance = 50 * time.Millisecond
 
 // watched runs git and ends it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
-	most := cmp.Or(c.MaxBytes, usualBytes)
+	most := cmp.Or(c.MaxBytes, defaultBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over, stopped := make(chan struct{}), make(chan struct{})
@@ -252,7 +236,7 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 			case <-over:
 				return
 			case <-tick.C:
-				if size(filepath.Join(c.repository(), "objects")) > most {
+				if diskUsage(filepath.Join(c.repository(), "objects")) > most {
 					cancel(c.tooLarge(most))
 				}
 			}
@@ -261,7 +245,7 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 	err := c.runOnline(ctx, cl)
 	close(over)
 	<-stopped
-	if err == nil && size(filepath.Join(c.repository(), "objects")) > most {
+	if err == nil && diskUsage(filepath.Join(c.repository(), "objects")) > most {
 		return c.tooLarge(most) // it was faster than we looked
 	}
 	return err
@@ -283,20 +267,6 @@ func bytesText(n int64) string {
 		}
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
-}
-
-// size returns the bytes of all files below a directory.
-func size(dir string) int64 {
-	var sum int64
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				sum += info.Size()
-			}
-		}
-		return nil
-	})
-	return sum
 }
 
 // packNames returns the packs of a directory, without their ending.

@@ -47,7 +47,7 @@ func (s *Store) makeRoom() {
 	all, total := s.dwellings()
 	slices.SortFunc(all, func(a, b cacheSize) int { return a.used.Compare(b.used) })
 	for _, d := range all {
-		if total <= cmp.Or(s.MaxTotal, usualTotal) {
+		if total <= cmp.Or(s.MaxTotal, defaultTotal) {
 			return
 		}
 		if d.removeUnused() {
@@ -63,7 +63,7 @@ func (s *Store) dwellings() (all []cacheSize, total int64) {
 			continue
 		}
 		d := cacheSize{dir: filepath.Join(s.Dir, e.Name())}
-		d.bytes = occupied(d.dir)
+		d.bytes = diskUsage(d.dir)
 		if info, err := os.Stat(filepath.Join(d.dir, usedFile)); err == nil {
 			d.used = info.ModTime()
 		}
@@ -99,9 +99,9 @@ func (d cacheSize) removeUnused() bool {
 	return ownerfile.TryLock(used) && os.RemoveAll(d.dir) == nil
 }
 
-// occupied returns the bytes that a cache takes. A pack that is part of a load and
+// diskUsage returns the bytes that a cache takes. A pack that is part of a load and
 // of the repository takes them once.
-func occupied(dir string) int64 {
+func diskUsage(dir string) int64 {
 	var sum int64
 	seen := map[string]fs.FileInfo{}
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

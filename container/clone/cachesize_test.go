@@ -51,7 +51,7 @@ func (w *world) kept() []string {
 // placeOf returns where a repository would be.
 func (w *world) placeOf(address string) string {
 	w.t.Helper()
-	j, err := w.store.newJob(Source{URL: address}, func(string) {})
+	j, err := w.store.newJob(opClone, Source{URL: address}, func(string) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func threeHouses(t *testing.T) (w *world, a, b, c, d string) {
 	w = newWorld(t)
 	a, b, c, d = w.neighbour(1), w.neighbour(2), w.neighbour(3), w.neighbour(4)
 	w.mustClone(Source{URL: a})
-	one := occupied(filepath.Join(w.store.Dir, w.placeOf(a)))
+	one := diskUsage(filepath.Join(w.store.Dir, w.placeOf(a)))
 	if one < 100_000 || one > 180_000 {
 		t.Fatalf("a repository of 100 KB takes %d bytes", one) // its pack counts once, although it has two names
 	}
@@ -178,7 +178,7 @@ func TestUsualTotal(t *testing.T) {
 	w.mustClone(Source{URL: a})
 	w.mustClone(Source{URL: b})
 	w.expectKept(a, b)
-	if usualTotal != 10<<30 {
-		t.Errorf("%d bytes", int64(usualTotal))
+	if defaultTotal != 10<<30 {
+		t.Errorf("%d bytes", int64(defaultTotal))
 	}
 }

@@ -62,11 +62,6 @@ type Checkout struct {
 	Warnings []string // what somebody should know about it
 }
 
-// Main runs commands in the container.
-type Guest interface {
-	Exec(context.Context, guest.Command) (guest.Result, error)
-}
-
 // A Store clones repositories, and remembers them. Its fields are not changed
 // once it is in use; it is safe for concurrent use, also by several processes.
 type Store struct {
@@ -96,16 +91,16 @@ type Store struct {
 }
 
 const (
-	usualBytes   = 2 << 30
-	usualTotal   = 10 << 30
-	usualFiles   = 200_000
-	usualTimeout = 300 * time.Second
+	defaultBytes   = 2 << 30
+	defaultTotal   = 10 << 30
+	defaultFiles   = 200_000
+	defaultTimeout = 300 * time.Second
 )
 
 // Clone brings a repository into the directory dir of the container, which must
 // be empty if it is there. It tells how far it is in short lines of plain text;
 // progress may be nil.
-func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, progress func(string)) (Checkout, error) {
+func (s *Store) Clone(ctx context.Context, src Source, g guest.Executor, dir string, progress func(string)) (Checkout, error) {
 	var done Checkout
 	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
 		return j.again(func() (err error) {
@@ -116,30 +111,50 @@ func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, prog
 	return done, err
 }
 
-// ask asks the server for a source, and does something with what there is; all
-// that within the time for a clone.
+// ask asks the server for a source, and calls do with the result, within the time for a clone.
 func (s *Store) ask(ctx context.Context, src Source, progress func(string),
 	do func(context.Context, *cloneJob, remoteRefs) error) error {
 	if err := s.Check(src); err != nil {
 		return err
 	}
+	return s.inTime(ctx, opClone, src, progress, func(ctx context.Context, j *cloneJob) error {
+		if err := j.git.checkVersion(ctx); err != nil {
+			return err
+		}
+		at, err := j.look(ctx)
+		if err != nil {
+			return err
+		}
+		return do(ctx, j, at)
+	})
+}
+
+// inTime makes a job and calls do with it, which must end within the time for a clone. Progress may be nil.
+func (s *Store) inTime(ctx context.Context, op string, src Source, progress func(string),
+	do func(context.Context, *cloneJob) error) error {
 	if progress == nil {
 		progress = func(string) {}
 	}
-	timeout := cmp.Or(s.Timeout, usualTimeout)
+	timeout := cmp.Or(s.Timeout, defaultTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errOverdue)
 	defer cancel()
-	j, err := s.newJob(src, progress)
+	j, err := s.newJob(op, src, progress)
 	if err != nil {
 		return err
 	}
-	err = j.run(ctx, do)
-	if err != nil && errors.Is(context.Cause(ctx), errOverdue) {
-		err = &fault.Error{Kind: fault.Timeout, Op: "clone", Subject: j.shown, Why: "it took longer than " + timeout.String(),
+	err = do(ctx, j)
+	if err != nil && (errors.Is(err, errOverdue) || errors.Is(context.Cause(ctx), errOverdue)) {
+		err = &fault.Error{Kind: fault.Timeout, Op: op, Subject: j.shown, Why: "it took longer than " + timeout.String(),
 			Hint: "raise the time for a clone, or check the connection to the server"}
 	}
 	return err
 }
+
+// What is being done, for messages.
+const (
+	opClone = "clone"
+	opSave  = "save"
+)
 
 var errOverdue = errors.New("the time for the clone ran out")
 

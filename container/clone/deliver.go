@@ -29,7 +29,7 @@ git -c core.hooksPath=/dev/null -c checkout.workers=0 reset --quiet --hard --no-
 `
 
 // deliver sends a load into the container and checks it out there.
-func (j *cloneJob) deliver(ctx context.Context, l *transfer, g Guest, dir string) error {
+func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, dir string) error {
 	j.progress("sending " + bytesText(l.Bytes) + " into the container")
 	in, out := io.Pipe()
 	sent := make(chan struct{})
@@ -39,7 +39,7 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g Guest, dir string
 	}()
 	said := &gitOutput{clean: j.git.secrets.Text}
 	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)},
-		Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
+		Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: in, Stderr: said,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 			"LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody

@@ -74,7 +74,7 @@ func TestPlantedSettings(t *testing.T) {
 // a repository is in a place of its own, and finds none.
 func TestNoRepository(t *testing.T) {
 	w := newWorld(t)
-	j, err := w.store.newJob(Source{URL: w.address()}, func(string) {})
+	j, err := w.store.newJob(opClone, Source{URL: w.address()}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/container/guest"
 	"hako/run/fault"
 )
 
@@ -27,12 +28,12 @@ type cloneJob struct {
 	progress func(string)
 }
 
-func (s *Store) newJob(src Source, progress func(string)) (*cloneJob, error) {
+func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob, error) {
 	u, err := parseURL(src.URL)
 	if err != nil {
 		return nil, err
 	}
-	j := &cloneJob{Store: s, src: src, op: "clone", url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	j := &cloneJob{Store: s, src: src, op: op, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
 	home, err := s.home()
 	if err != nil {
 		return nil, err
@@ -93,18 +94,6 @@ func cacheFault(dir, why string, err error) error {
 // errStale says that the cache is of no more use.
 var errStale = errors.New("the cache is damaged or full")
 
-// run looks what the server has, and does something with it.
-func (j *cloneJob) run(ctx context.Context, do func(context.Context, *cloneJob, remoteRefs) error) error {
-	if err := j.git.checkVersion(ctx); err != nil {
-		return err
-	}
-	at, err := j.look(ctx)
-	if err != nil {
-		return err
-	}
-	return do(ctx, j, at)
-}
-
 // again does something a second time with a new cache, if the one that there was
 // turned out to be of no use and was thrown away.
 func (j *cloneJob) again(do func() error) error {
@@ -120,7 +109,7 @@ func (j *cloneJob) again(do func() error) error {
 }
 
 // bring fetches what is missing and sends it into the container.
-func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g Guest, dir string) (Checkout, error) {
+func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g guest.Executor, dir string) (Checkout, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {
 		return Checkout{}, err

@@ -3,7 +3,6 @@ package clone
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -11,12 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hako/container/guest"
 	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
-
-// opSave is what saving is called in messages.
-const opSave = "save"
 
 // A Save says what is kept of a container, and where.
 type Save struct {
@@ -36,7 +33,7 @@ type Save struct {
 
 // An Origin is a container that a repository was cloned into.
 type Origin struct {
-	Guest  Guest
+	Guest  guest.Executor
 	Dir    string // of the project
 	Source Source // what was cloned, with the address of [Checkout.URL]
 	Commit string // see [Checkout.Commit]
@@ -61,22 +58,11 @@ func (s *Store) Save(ctx context.Context, o Origin, save Save, progress func(str
 	if err := s.checkSave(o, save); err != nil {
 		return Kept{}, err
 	}
-	if progress == nil {
-		progress = func(string) {}
-	}
-	timeout := cmp.Or(s.Timeout, usualTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errOverdue)
-	defer cancel()
-	j, err := s.newJob(o.Source, progress)
-	if err != nil {
-		return Kept{}, err
-	}
-	j.op = opSave
-	kept, err := j.save(ctx, o, save)
-	if err != nil && (errors.Is(err, errOverdue) || errors.Is(context.Cause(ctx), errOverdue)) {
-		err = &fault.Error{Kind: fault.Timeout, Op: opSave, Subject: j.shown, Why: "it took longer than " + timeout.String(),
-			Hint: "raise the time for a clone, or check the connection to the server"}
-	}
+	var kept Kept
+	err := s.inTime(ctx, opSave, o.Source, progress, func(ctx context.Context, j *cloneJob) (err error) {
+		kept, err = j.save(ctx, o, save)
+		return err
+	})
 	return kept, err
 }
 
@@ -93,7 +79,7 @@ func (s *Store) checkSave(o Origin, save Save) error {
 
 var authorForm = lazyregexp.New(`^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f] <[^<>\x00-\x20\x7f]*>$`)
 
-const usualAuthor = "hako <hako@localhost>"
+const defaultAuthor = "hako <hako@localhost>"
 
 const longestMessage = 64 << 10
 
@@ -114,7 +100,7 @@ func (s Save) Check() error {
 	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) ||
 		strings.Contains(s.Message, "\x00"):
 		return refuse("", "the message of the commit is empty, too long or not text", "say what changed")
-	case !authorForm.Get().MatchString(cmp.Or(s.Author, usualAuthor)):
+	case !authorForm.Get().MatchString(cmp.Or(s.Author, defaultAuthor)):
 		return refuse(s.Author, "it is not an author", "write it as name <address>")
 	case slices.ContainsFunc(s.Guard, oddGuard):
 		return refuse("", "a path to guard is none of the repository", "write it as directory/file or directory/")
@@ -234,7 +220,7 @@ func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save
 
 // written is a commit of ours.
 func (b *saveRepo) written(s Save, tree, parent, trailers string) commitText {
-	who := cmp.Or(s.Author, usualAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
+	who := cmp.Or(s.Author, defaultAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
 	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" +
 		withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
 }

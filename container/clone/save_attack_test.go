@@ -54,7 +54,7 @@ func (w *world) packed(options string, revs ...string) string {
 const whole = "--no-reuse-delta --window=0 --depth=0"
 
 // refuses wants a save of a liar to be refused, and nothing to be pushed.
-func (w *world) refuses(l landing, g Guest, kind fault.Kind, words ...string) {
+func (w *world) refuses(l landing, g guest.Executor, kind fault.Kind, words ...string) {
 	w.t.Helper()
 	o := l.origin(Source{})
 	o.Guest = g

@@ -125,7 +125,7 @@ func place(from, to string) error {
 // add takes the pack in. Git checks that every object is as git makes them, and
 // that none is missing.
 func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
-	most := cmp.Or(b.MaxBytes, usualBytes)
+	most := cmp.Or(b.MaxBytes, defaultBytes)
 	if err := weigh(p.pack, most); errors.Is(err, errHuge) {
 		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " +
 			bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}

@@ -186,12 +186,12 @@ func oddParcel(why string, err error) error {
 
 // take has a container hand out what changed.
 func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
-	p := &incomingPack{most: cmp.Or(j.MaxBytes, usualBytes), in: j.Dir}
+	p := &incomingPack{most: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
 	said := &gitOutput{clean: j.git.secrets.Text}
 	res, err := o.Guest.Exec(ctx,
 		guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit),
 			litter},
-			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said,
+			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said,
 			Env: insideEnviron()})
 	if err == nil && res.TimedOut {
 		err = errOverdue

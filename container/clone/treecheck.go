@@ -95,7 +95,7 @@ func (c *cache) usesLFS(ctx context.Context, commit string) bool {
 // count looks through the files of a commit, and stops where they are too many:
 // ten small trees can stand for more files than any disk holds.
 func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
-	t := &treeReader{mostFiles: cmp.Or(c.MaxFiles, usualFiles), mostBytes: cmp.Or(c.MaxBytes, usualBytes)}
+	t := &treeReader{mostFiles: cmp.Or(c.MaxFiles, defaultFiles), mostBytes: cmp.Or(c.MaxBytes, defaultBytes)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.stop = cancel

@@ -11,6 +11,7 @@
 package deps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -21,11 +22,6 @@ import (
 	"hako/internal/redact"
 	"hako/run/fault"
 )
-
-// A Main runs commands in a container; [*guest.Client] is one.
-type Guest interface {
-	Exec(context.Context, guest.Command) (guest.Result, error)
-}
 
 // Options say what to install for.
 type Options struct {
@@ -43,7 +39,7 @@ type Options struct {
 	Progress func(line string)
 }
 
-const usualTimeout = 10 * time.Minute
+const defaultTimeout = 10 * time.Minute
 
 // A Report says what was done.
 type Report struct {
@@ -66,10 +62,8 @@ type StepReport struct {
 // Install installs what the files in the project call for, or puts back what was
 // kept of an earlier time. What does not work is a warning in the report; an
 // error means that the guest is lost or ctx has ended.
-func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options) (Report, error) {
-	if o.Workspace == "" {
-		o.Workspace = lang.Workspace
-	}
+func (s *Store) Install(ctx context.Context, g guest.Executor, l lang.Language, o Options) (Report, error) {
+	o.Workspace = cmp.Or(o.Workspace, lang.Workspace)
 	j := &job{store: s, guest: g, options: o}
 	there, err := j.look(ctx, l.Install)
 	if err != nil {
@@ -92,7 +86,7 @@ func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options
 // A job is one call of Install.
 type job struct {
 	store   *Store
-	guest   Guest
+	guest   guest.Executor
 	options Options
 }
 
@@ -181,12 +175,7 @@ func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) 
 }
 
 func (j *job) timeout(s lang.Step) time.Duration {
-	for _, d := range []time.Duration{j.options.Timeout, s.Timeout} {
-		if d > 0 {
-			return d
-		}
-	}
-	return usualTimeout
+	return cmp.Or(j.options.Timeout, s.Timeout, defaultTimeout)
 }
 
 func (j *job) say(line string) {

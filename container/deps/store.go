@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,26 +31,11 @@ type Store struct {
 	MaxAge time.Duration
 }
 
-func (s *Store) maxAge() time.Duration {
-	if s.MaxAge > 0 {
-		return s.MaxAge
-	}
-	return 30 * 24 * time.Hour
-}
+func (s *Store) maxAge() time.Duration { return cmp.Or(s.MaxAge, 30*24*time.Hour) }
 
-func (s *Store) maxBytes() int64 {
-	if s.MaxBytes > 0 {
-		return s.MaxBytes
-	}
-	return 5 << 30
-}
+func (s *Store) maxBytes() int64 { return cmp.Or(s.MaxBytes, 5<<30) }
 
-func (s *Store) maxOne() int64 {
-	if s.MaxOne > 0 {
-		return min(s.MaxOne, s.maxBytes())
-	}
-	return min(2<<30, s.maxBytes())
-}
+func (s *Store) maxOne() int64 { return min(cmp.Or(s.MaxOne, 2<<30), s.maxBytes()) }
 
 const (
 	archiveEnding = ".tar"

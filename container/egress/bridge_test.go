@@ -14,7 +14,7 @@ import (
 type bridged struct {
 	address string
 	cancel  context.CancelFunc
-	ended   chan Traffic
+	ended   chan error
 }
 
 func startBridge(t *testing.T, dial func() (net.Conn, error)) *bridged {
@@ -24,24 +24,20 @@ func startBridge(t *testing.T, dial func() (net.Conn, error)) *bridged {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &bridged{l.Addr().String(), cancel, make(chan Traffic, 1)}
-	go func() {
-		traffic, err := Bridge(ctx, l, dial)
-		if err != nil {
-			t.Errorf("bridge: %v", err)
-		}
-		b.ended <- traffic
-	}()
+	b := &bridged{l.Addr().String(), cancel, make(chan error, 1)}
+	go func() { b.ended <- Bridge(ctx, l, dial) }()
 	t.Cleanup(cancel)
 	return b
 }
 
 func (b *bridged) dial() (net.Conn, error) { return net.Dial("tcp", b.address) }
 
-func (b *bridged) stop(t *testing.T) Traffic {
+func (b *bridged) stop(t *testing.T) {
 	t.Helper()
 	b.cancel()
-	return <-b.ended
+	if err := <-b.ended; err != nil {
+		t.Errorf("bridge: %v", err)
+	}
 }
 
 // TestBridgeHalfCloses has each side say all it has to say after the other is
@@ -68,9 +64,7 @@ func TestBridgeHalfCloses(t *testing.T) {
 	if text, err := io.ReadAll(c.in); err != nil || string(text) != "HELLO" {
 		t.Errorf("%q %v", text, err)
 	}
-	if got := b.stop(t); got != (Traffic{1, 5, 5}) {
-		t.Errorf("%+v", got)
-	}
+	b.stop(t)
 }
 
 func TestBridgeToNowhere(t *testing.T) {

@@ -278,7 +278,7 @@ func (c *client) dialPinned(ctx context.Context, to pinnedHost) (net.Conn, error
 func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b *body) (again bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := newWatch(c.limits.Idle, func() {
+	w := newIdleTimer(c.limits.Idle, func() {
 		cancel()
 		c.conn.Close()
 	})

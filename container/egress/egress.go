@@ -75,27 +75,21 @@ type Limits struct {
 	Denials     time.Duration // in which 20 denials go on record, and one in the long run; others are counted: 1 s
 }
 
-func (l Limits) filled() Limits {
-	for _, field := range []struct {
-		value *int
-		most  int
-	}{{&l.Connections, 256}, {&l.HeadBytes, 32 << 10}} {
-		if *field.value <= 0 {
-			*field.value = field.most
-		}
+// withDefaults replaces values that are zero or negative.
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Connections: positive(l.Connections, 256), HeadBytes: positive(l.HeadBytes, 32<<10),
+		HeadTime: positive(l.HeadTime, 10*time.Second), KeepAlive: positive(l.KeepAlive, 2*time.Minute),
+		Idle: positive(l.Idle, 10*time.Minute), Dial: positive(l.Dial, 15*time.Second),
+		Drain: positive(l.Drain, 5*time.Second), Denials: positive(l.Denials, time.Second),
 	}
-	for _, field := range []struct {
-		value *time.Duration
-		most  time.Duration
-	}{
-		{&l.HeadTime, 10 * time.Second}, {&l.KeepAlive, 2 * time.Minute}, {&l.Idle, 10 * time.Minute},
-		{&l.Dial, 15 * time.Second}, {&l.Drain, 5 * time.Second}, {&l.Denials, time.Second},
-	} {
-		if *field.value <= 0 {
-			*field.value = field.most
-		}
+}
+
+func positive[T int | time.Duration](value, otherwise T) T {
+	if value > 0 {
+		return value
 	}
-	return l
+	return otherwise
 }
 
 // What an event tells.
@@ -140,7 +134,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	limits := p.Limits.filled()
+	limits := p.Limits.withDefaults()
 	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
 		ledger: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
 	defer close(s.done)

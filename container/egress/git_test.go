@@ -479,9 +479,7 @@ func TestGit(t *testing.T) {
 		!strings.Contains(out, "403") {
 		t.Errorf("another repository: %v %s", err, out)
 	}
-	if traffic := bridge.stop(t); traffic.Sent < 6<<20 || traffic.Received < 6<<20 {
-		t.Errorf("%+v", traffic)
-	}
+	bridge.stop(t)
 	nothingHolds(t, inside, w)
 }
 

@@ -74,16 +74,10 @@ func (s *service) cut() {
 	}
 }
 
-// turnAway answers a connection that is one too many.
+// turnAway rejects a connection that is one too many.
 func (s *service) turnAway(conn net.Conn) {
-	defer conn.Close()
-	err := &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open",
-		Hint: "use fewer at a time"}
-	s.visit().deny(err)
-	conn.SetDeadline(time.Now().Add(time.Second))
-	out := bufio.NewWriter(conn)
-	writeRefusal(out, err)
-	out.Flush()
+	s.visit().deny(errTooMany)
+	reject(conn, errTooMany)
 }
 
 // accept hands connections to serve, or to busy while there are as many as may

@@ -15,9 +15,9 @@ type idleTimer struct {
 	off   bool
 }
 
-// newWatch calls end when nobody touches the watch for so long; zero means that
+// newIdleTimer calls end when nobody touches the watch for so long; zero means that
 // it never does.
-func newWatch(idle time.Duration, end func()) *idleTimer {
+func newIdleTimer(idle time.Duration, end func()) *idleTimer {
 	w := &idleTimer{idle: idle, off: idle <= 0}
 	if !w.off {
 		w.timer = time.AfterFunc(idle, end)
@@ -42,28 +42,27 @@ func (w *idleTimer) stop() {
 	w.off = true
 }
 
-// An spliceEnd is one side of what is spliced.
+// A spliceEnd is one side of a [splice].
 type spliceEnd struct {
 	net.Conn
-	from   io.Reader   // what is read; the connection, with what was read of it before
-	passed func(n int) // called with what was read here and written there
+	from   io.Reader   // the connection, with what was read of it before
+	passed func(n int) // called with the number of bytes read here and written there; nil means none
 }
 
-// splice passes bytes both ways until both sides have said all, one of them
-// breaks, or nothing passes for as long as idle; zero means any time. It closes
-// both.
-func splice(a, b spliceEnd, idle time.Duration) {
+// splice copies bytes both ways until both sides have closed, one of them breaks, or nothing passes for as long as idle;
+// zero means any time. It closes both.
+func splice(a, b spliceEnd, buffer int, idle time.Duration) {
 	closeBoth := func() {
 		a.Close()
 		b.Close()
 	}
-	w := newWatch(idle, closeBoth)
+	w := newIdleTimer(idle, closeBoth)
 	defer w.stop()
 	defer closeBoth()
 	var both sync.WaitGroup
-	for _, way := range [][2]spliceEnd{{a, b}, {b, a}} {
+	for _, ends := range [][2]spliceEnd{{a, b}, {b, a}} {
 		both.Go(func() {
-			if !pour(way[0], way[1], w) {
+			if !copyOneWay(ends[0], ends[1], buffer, w) {
 				closeBoth()
 			}
 		})
@@ -71,9 +70,9 @@ func splice(a, b spliceEnd, idle time.Duration) {
 	both.Wait()
 }
 
-// pour passes bytes one way. It answers false when the other way has to end too.
-func pour(from, to spliceEnd, w *idleTimer) bool {
-	piece := make([]byte, 32<<10)
+// copyOneWay copies until the end of from. It returns false when the other direction has to end too.
+func copyOneWay(from, to spliceEnd, buffer int, w *idleTimer) bool {
+	piece := make([]byte, buffer)
 	for {
 		n, err := from.from.Read(piece)
 		if n > 0 {
@@ -81,7 +80,9 @@ func pour(from, to spliceEnd, w *idleTimer) bool {
 			if _, err := to.Write(piece[:n]); err != nil {
 				return false
 			}
-			from.passed(n)
+			if from.passed != nil {
+				from.passed(n)
+			}
 			w.touch()
 		}
 		if err == io.EOF {

@@ -80,7 +80,7 @@ func (t *tunnel) pass() error {
 	}
 	splice(
 		spliceEnd{t.conn, t.in, func(n int) { t.v.sent.Add(int64(n)) }},
-		spliceEnd{t.up, t.up, func(n int) { t.v.received.Add(int64(n)) }}, t.limits.Idle)
+		spliceEnd{t.up, t.up, func(n int) { t.v.received.Add(int64(n)) }}, 32<<10, t.limits.Idle)
 	return nil
 }
 

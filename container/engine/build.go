@@ -25,7 +25,6 @@ type Build struct {
 	Args       map[string]string // seen by whoever may see the image: no secrets
 	Labels     map[string]string
 	NoCache    bool   // every step is done anew
-	Pull       bool   // the base image is asked for even if there is one
 	Network    string // that the steps have: "none", "host"; empty means the engine's usual one
 
 	CPUs   float64 // that a step may use; zero means no limit
@@ -74,10 +73,8 @@ func (b Build) query() url.Values {
 			q.Set(key, string(text))
 		}
 	}
-	for key, on := range map[string]bool{"nocache": b.NoCache, "pull": b.Pull} {
-		if on {
-			q.Set(key, "1")
-		}
+	if b.NoCache {
+		q.Set("nocache", "1")
 	}
 	return q
 }
@@ -229,9 +226,7 @@ func (j *buildOutput) say(text string) {
 	j.tell(text)
 }
 
-var (
-	stepLine = lazyregexp.New(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
-)
+var stepLine = lazyregexp.New(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
 
 // lastState shows of a line that was written over only what is left on the screen.
 func lastState(line string) string {

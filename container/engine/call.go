@@ -23,17 +23,16 @@ type request struct {
 	method      string // empty means GET
 	path        string // after the version
 	query       url.Values
-	body        any           // sent as JSON; nil means none
-	raw         io.Reader     // sent as it is, a tar archive; nil means none
-	upgrade     bool          // the connection becomes the answer
-	endless     bool          // takes as long as it takes
-	extra       time.Duration // that it may take longer than others
-	repeatable  bool          // asking twice does no harm; GET always is
+	body        any       // sent as JSON; nil means none
+	raw         io.Reader // sent as it is, a tar archive; nil means none
+	upgrade     bool      // the connection becomes the answer
+	endless     bool      // takes as long as it takes
+	repeatable  bool      // asking twice does no harm; GET always is
 }
 
 // call asks, and reads the answer into out unless that is nil.
 func (e *Engine) call(ctx context.Context, r request, out any) error {
-	patience := e.patience + r.extra
+	patience := e.patience
 	if r.endless {
 		patience = 0
 	}

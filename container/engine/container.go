@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"hako/run/fault"
 )
@@ -68,38 +66,7 @@ func (e *Engine) Rename(ctx context.Context, id, name string) error {
 	return e.call(ctx, r, nil)
 }
 
-// Kill sends a signal, "KILL" or "TERM", to a container's first process. If there
-// is none, the error is [ErrStopped].
-func (e *Engine) Kill(ctx context.Context, id, signal string) error {
-	path, err := containerPath("kill container", id, "/kill")
-	if err != nil {
-		return err
-	}
-	r := request{op: "kill container", subject: id, method: http.MethodPost, path: path,
-		query: url.Values{"signal": {signal}}}
-	return e.call(ctx, r, nil)
-}
-
-// Stop asks a container to end and kills it if it has not after grace, in whole
-// seconds. One that does not run is no error.
-func (e *Engine) Stop(ctx context.Context, id string, grace time.Duration) error {
-	const op = "stop container"
-	path, err := containerPath(op, id, "/stop")
-	if err != nil {
-		return err
-	}
-	seconds := wholeSeconds(grace)
-	r := request{op: op, subject: id, method: http.MethodPost, path: path, query: url.Values{"t": {strconv.Itoa(seconds)}},
-		extra: time.Duration(seconds) * time.Second, repeatable: true}
-	return e.call(ctx, r, nil)
-}
-
-// Wait waits until a container does not run, and returns its exit status. One that
-// was never started does not run.
-func (e *Engine) Wait(ctx context.Context, id string) (int, error) {
-	return e.await(ctx, id, "not-running")
-}
-
+// await waits for a condition of a container, "not-running" or "removed", and returns its exit status.
 func (e *Engine) await(ctx context.Context, id, condition string) (int, error) {
 	const op = "wait for container"
 	path, err := containerPath(op, id, "/wait")

@@ -8,10 +8,8 @@ import (
 
 // The streams that an engine sends over one connection.
 const (
-	streamStdin = iota
-	streamStdout
-	streamStderr
-	streamTrouble // the engine's own words about the connection
+	streamStderr  = 2 // 0 and 1 are standard input and output
+	streamTrouble = 3 // the engine's own words about the connection
 )
 
 const maxPiece = 32 << 10 // bytes that are held at a time, whatever a frame's length says

@@ -89,24 +89,20 @@ var everyCall = map[string]struct {
 	call  func(context.Context, *Engine) error
 	tries int32
 }{
-	"create":         {func(c context.Context, e *Engine) error { return second(e.Create(c, Spec{Image: "i"})) }, 1},
-	"start":          {func(c context.Context, e *Engine) error { return e.Start(c, "x") }, 3},
-	"rename":         {func(c context.Context, e *Engine) error { return e.Rename(c, "x", "y") }, 1},
-	"kill":           {func(c context.Context, e *Engine) error { return e.Kill(c, "x", "KILL") }, 1},
-	"stop":           {func(c context.Context, e *Engine) error { return e.Stop(c, "x", 0) }, 3},
-	"wait":           {func(c context.Context, e *Engine) error { return second(e.Wait(c, "x")) }, 3},
-	"remove":         {func(c context.Context, e *Engine) error { return e.Remove(c, "x") }, 3},
-	"inspect":        {func(c context.Context, e *Engine) error { return second(e.Inspect(c, "x")) }, 3},
-	"list":           {func(c context.Context, e *Engine) error { return second(e.List(c, nil)) }, 3},
-	"usage":          {func(c context.Context, e *Engine) error { return second(e.Usage(c, "x")) }, 3},
-	"image":          {func(c context.Context, e *Engine) error { return second(e.Image(c, "x")) }, 3},
-	"images":         {func(c context.Context, e *Engine) error { return second(e.Images(c, nil)) }, 3},
-	"remove image":   {func(c context.Context, e *Engine) error { return e.RemoveImage(c, "x") }, 3},
-	"volumes":        {func(c context.Context, e *Engine) error { return second(e.Volumes(c, nil)) }, 3},
-	"remove volume":  {func(c context.Context, e *Engine) error { return e.RemoveVolume(c, "x") }, 3},
-	"networks":       {func(c context.Context, e *Engine) error { return second(e.Networks(c, nil)) }, 3},
-	"remove network": {func(c context.Context, e *Engine) error { return e.RemoveNetwork(c, "x") }, 3},
-	"logs":           {func(c context.Context, e *Engine) error { return second(e.Logs(c, "x", 1)) }, 1},
+	"create":        {func(c context.Context, e *Engine) error { return second(e.Create(c, Spec{Image: "i"})) }, 1},
+	"start":         {func(c context.Context, e *Engine) error { return e.Start(c, "x") }, 3},
+	"rename":        {func(c context.Context, e *Engine) error { return e.Rename(c, "x", "y") }, 1},
+	"wait":          {func(c context.Context, e *Engine) error { return second(e.await(c, "x", "removed")) }, 3},
+	"remove":        {func(c context.Context, e *Engine) error { return e.Remove(c, "x") }, 3},
+	"inspect":       {func(c context.Context, e *Engine) error { return second(e.Inspect(c, "x")) }, 3},
+	"list":          {func(c context.Context, e *Engine) error { return second(e.List(c, nil)) }, 3},
+	"usage":         {func(c context.Context, e *Engine) error { return second(e.Usage(c, "x")) }, 3},
+	"image":         {func(c context.Context, e *Engine) error { return second(e.Image(c, "x")) }, 3},
+	"images":        {func(c context.Context, e *Engine) error { return second(e.Images(c, nil)) }, 3},
+	"remove image":  {func(c context.Context, e *Engine) error { return e.RemoveImage(c, "x") }, 3},
+	"volumes":       {func(c context.Context, e *Engine) error { return second(e.Volumes(c, nil)) }, 3},
+	"remove volume": {func(c context.Context, e *Engine) error { return e.RemoveVolume(c, "x") }, 3},
+	"logs":          {func(c context.Context, e *Engine) error { return second(e.Logs(c, "x", 1)) }, 1},
 	"exec": {func(c context.Context,
 		e *Engine) error {
 		return second(e.Exec(c, "x", Exec{Argv: []string{"a"}}))
@@ -114,12 +110,12 @@ var everyCall = map[string]struct {
 	"build": {func(c context.Context, e *Engine) error {
 		return e.Build(c, Build{Context: strings.NewReader("")}, nil)
 	}, 1},
-	"ping": {func(c context.Context, e *Engine) error { return second(e.Ping(c)) }, 3},
+	"ping": {func(c context.Context, e *Engine) error { return e.Ping(c) }, 3},
 }
 
 // tellsNothing are the calls that heed no answer.
-var tellsNothing = map[string]bool{"start": true, "rename": true, "kill": true, "stop": true, "remove": true,
-	"remove image": true, "remove volume": true, "remove network": true}
+var tellsNothing = map[string]bool{"start": true, "rename": true, "remove": true,
+	"remove image": true, "remove volume": true}
 
 func TestEngineThatHangsUp(t *testing.T) {
 	for name, c := range everyCall {
@@ -196,21 +192,6 @@ func TestEngineThatHangs(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
-	}
-}
-
-func TestStopHasTheGraceOnTop(t *testing.T) {
-	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("t") != "1" { // half a second is rounded up
-			t.Errorf("query: %s", r.URL.RawQuery)
-		}
-		<-time.After(5 * 20 * time.Millisecond) // longer than anybody else is waited for
-		w.WriteHeader(204)
-	})
-	f.patience = 20 * time.Millisecond
-	f.api = "1.41"
-	if err := f.Stop(t.Context(), "x", 500*time.Millisecond); err != nil {
-		t.Error(err)
 	}
 }
 

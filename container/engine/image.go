@@ -12,23 +12,16 @@ import (
 	"hako/run/fault"
 )
 
-// An Image is one as the engine describes it.
+// An Image is an image as the engine describes it.
 type Image struct {
-	ID      string   // "sha256:…"
-	Tags    []string // "python:3.11"
-	Created time.Time
-	Size    int64 // bytes
-	Labels  map[string]string
-
-	// Only from Image; empty in a list.
-	OS, Arch string
-	User     string
-	Env      []string
-	Volumes  []string // where it wants volumes: every container of it has one there
+	ID      string    // "sha256:…"
+	Tags    []string  // "python:3.11"
+	Created time.Time // only from Images
+	Env     []string  // only from Image
+	Volumes []string  // paths of the volumes that every container of it gets; only from Image
 }
 
-// Image describes an image by its name or id. If there is none, the error is
-// [ErrNoImage].
+// Image describes an image by its name or ID. If there is none, the error is [ErrNoImage].
 func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 	const op = "inspect image"
 	path, err := imagePath(op, name, "/json")
@@ -36,14 +29,10 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 		return Image{}, err
 	}
 	var i struct {
-		ID, Created, Os, Architecture string
-		RepoTags                      []string
-		Size                          int64
-		Config                        struct {
-			Labels map[string]string
-			User   string
-			Env    []string
-
+		ID       string
+		RepoTags []string
+		Config   struct {
+			Env     []string
 			Volumes map[string]struct{}
 		}
 	}
@@ -54,43 +43,33 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 	if !imageLike(i.ID) {
 		return Image{}, garbled(r)
 	}
-	return Image{
-		ID: clean(i.ID), Tags: cleanAll(i.RepoTags), Created: moment(i.Created), Size: i.Size, Labels: i.Config.Labels,
-		OS: clean(i.Os), Arch: clean(i.Architecture), User: i.Config.User, Env: i.Config.Env,
-		Volumes: cleanAll(slices.Sorted(maps.Keys(i.Config.Volumes))),
-	}, nil
+	return Image{ID: clean(i.ID), Tags: cleanAll(i.RepoTags), Env: i.Config.Env,
+		Volumes: cleanAll(slices.Sorted(maps.Keys(i.Config.Volumes)))}, nil
 }
 
-// Images describes the images that carry all the labels. An empty value means any;
-// no labels mean every image.
+// Images describes the images that carry all the labels. An empty value matches any; no labels mean every image.
 func (e *Engine) Images(ctx context.Context, labels map[string]string) ([]Image, error) {
 	var all []struct {
-		ID            string
-		RepoTags      []string
-		Created, Size int64
-		Labels        map[string]string
+		ID       string
+		RepoTags []string
+		Created  int64
 	}
-	if err := e.call(ctx, request{op: "list images", path: "/images/json", query: labelled(labels)}, &all); err != nil {
+	if err := e.call(ctx, request{op: "list images", path: "/images/json", query: labelFilter(labels)}, &all); err != nil {
 		return nil, err
 	}
 	var out []Image
 	for _, i := range all {
-		out = append(out, Image{ID: clean(i.ID), Tags: tags(i.RepoTags), Created: time.Unix(i.Created, 0), Size: i.Size,
-			Labels: i.Labels})
+		untagged := slices.Equal(i.RepoTags, []string{"<none>:<none>"}) // how older engines list it
+		if untagged {
+			i.RepoTags = nil
+		}
+		out = append(out, Image{ID: clean(i.ID), Tags: cleanAll(i.RepoTags), Created: time.Unix(i.Created, 0)})
 	}
 	return out, nil
 }
 
-// tags leaves out the engine's word for an image without any.
-func tags(all []string) []string {
-	if len(all) == 1 && all[0] == "<none>:<none>" {
-		return nil
-	}
-	return cleanAll(all)
-}
-
-// RemoveImage takes away a name, and the image with its last one. One that is gone
-// already is no error; one that a container uses is [ErrConflict].
+// RemoveImage removes a tag, and the image with its last one. A missing image is no error; an image that a container
+// uses is [ErrConflict].
 func (e *Engine) RemoveImage(ctx context.Context, name string) error {
 	const op = "remove image"
 	path, err := imagePath(op, name, "")
@@ -104,7 +83,7 @@ func (e *Engine) RemoveImage(ctx context.Context, name string) error {
 	return err
 }
 
-// imagePath is where an image's calls go.
+// imagePath returns the path of an API call about an image.
 func imagePath(op, name, verb string) (string, error) {
 	if !imageLike(name) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(name), Why: "this is not the name of an image",
@@ -113,8 +92,8 @@ func imagePath(op, name, verb string) (string, error) {
 	return "/images/" + name + verb, nil
 }
 
-// imageLike reports whether a text can be the name or id of an image: path elements
-// like the names of containers, with a registry's port, a tag or a digest.
+// imageLike reports whether a text can be the name or ID of an image: path elements like the names of containers, with
+// a registry's port, a tag or a digest.
 func imageLike(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		if !nameLike(strings.NewReplacer(":", "-", "@", "-").Replace(part)) {

@@ -25,7 +25,7 @@ func docker(t testing.TB) *Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Close)
-	if _, err = e.Ping(t.Context()); err == nil {
+	if err = e.Ping(t.Context()); err == nil {
 		_, err = e.Image(t.Context(), tiny)
 	}
 	switch {
@@ -53,8 +53,8 @@ func create(t testing.TB, e *Engine, s Spec) string {
 	if s.Name == "" {
 		s.Name = named(t, "")
 	}
-	if s.Cmd == nil && s.Entrypoint == nil {
-		s.Entrypoint, s.Cmd = []string{"/bin/sleep"}, []string{"600"}
+	if s.Entrypoint == nil {
+		s.Entrypoint = []string{"/bin/sleep", "600"}
 	}
 	s.Labels = map[string]string{"hako.test": mark}
 	id, err := e.Create(t.Context(), s)
@@ -90,23 +90,28 @@ func shell(t *testing.T, e *Engine, id, script string) (string, int) {
 	return out.String(), exit
 }
 
-func TestPingDescribesTheEngine(t *testing.T) {
-	v, err := docker(t).Ping(t.Context())
-	if err != nil {
+func TestPing(t *testing.T) {
+	e := docker(t)
+	if err := e.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if minor, ok := minorOf(v.API); !ok || minor < oldestAPI || v.Server == "" || v.OS != "linux" || v.Arch == "" ||
-		!strings.HasPrefix(v.Root, "/") || v.CPUs < 1 || v.Memory < 1 {
-		t.Errorf("ping: %+v", v)
+	if minor, ok := minorOf(e.api); !ok || minor < oldestAPI {
+		t.Errorf("API %q", e.api)
 	}
+}
+
+// kill kills the first process of a container.
+func kill(t *testing.T, e *Engine, id string) error {
+	t.Helper()
+	return e.call(t.Context(), request{op: "kill container", subject: id, method: "POST",
+		path: "/containers/" + id + "/kill"}, nil)
 }
 
 func TestLifeOfAContainer(t *testing.T) {
 	e := docker(t)
 	ctx := t.Context()
 	id := create(t, e, Spec{})
-	if c := inspect(t, e, id); c.State != "created" || c.Running || !c.Started.IsZero() || c.Image != tiny ||
-		c.Name != named(t, "") || c.Labels["hako.test"] != mark {
+	if c := inspect(t, e, id); c.State != "created" || c.PID != 0 || c.Labels["hako.test"] != mark {
 		t.Errorf("created: %+v", c)
 	}
 	for range 2 { // the second time it runs already
@@ -114,8 +119,7 @@ func TestLifeOfAContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := inspect(t, e, id); c.State != "running" || !c.Running || c.PID == 0 || c.Started.IsZero() ||
-		time.Since(c.Created) > time.Minute {
+	if c := inspect(t, e, id); c.State != "running" || c.PID == 0 {
 		t.Errorf("started: %+v", c)
 	}
 	if err := e.Rename(ctx, id, named(t, "-renamed")); err != nil {
@@ -124,20 +128,17 @@ func TestLifeOfAContainer(t *testing.T) {
 	if c := inspect(t, e, named(t, "-renamed")); c.ID != id {
 		t.Errorf("renamed: %+v", c)
 	}
-	if err := e.Kill(ctx, id, "KILL"); err != nil {
+	if err := kill(t, e, id); err != nil {
 		t.Fatal(err)
 	}
-	if exit, err := e.Wait(ctx, id); exit != 137 || err != nil {
+	if exit, err := e.await(ctx, id, "not-running"); exit != 137 || err != nil {
 		t.Errorf("wait: %d, %v", exit, err)
 	}
-	if c := inspect(t, e, id); c.State != "exited" || c.ExitCode != 137 || c.Finished.IsZero() {
+	if c := inspect(t, e, id); c.State != "exited" || c.ExitCode != 137 {
 		t.Errorf("killed: %+v", c)
 	}
-	if err := e.Kill(ctx, id, "KILL"); !errors.Is(err, ErrStopped) {
+	if err := kill(t, e, id); !errors.Is(err, ErrStopped) {
 		t.Errorf("kill what does not run: %v", err)
-	}
-	if err := e.Stop(ctx, id, time.Second); err != nil {
-		t.Errorf("stop what does not run: %v", err)
 	}
 	for range 2 { // the second time it is gone already
 		if err := e.Remove(ctx, id); err != nil {
@@ -161,18 +162,6 @@ func inspect(t *testing.T, e *Engine, id string) Container {
 	return c
 }
 
-func TestStopKillsAfterTheGrace(t *testing.T) {
-	e := docker(t)
-	id := started(t, e, Spec{}) // sleep as the first process ignores SIGTERM
-	began := time.Now()
-	if err := e.Stop(t.Context(), id, time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if c := inspect(t, e, id); c.ExitCode != 137 || time.Since(began) < time.Second {
-		t.Errorf("stopped after %s: %+v", time.Since(began), c)
-	}
-}
-
 func TestListByLabel(t *testing.T) {
 	e := docker(t)
 	runs, waits := started(t, e, Spec{Name: named(t, "-1")}), create(t, e, Spec{Name: named(t, "-2")})
@@ -182,9 +171,9 @@ func TestListByLabel(t *testing.T) {
 	}
 	states := map[string]string{}
 	for _, c := range all {
-		states[c.ID] = c.State + " " + c.Name
+		states[c.ID] = c.State
 	}
-	if len(all) != 2 || states[runs] != "running "+named(t, "-1") || states[waits] != "created "+named(t, "-2") {
+	if len(all) != 2 || states[runs] != "running" || states[waits] != "created" {
 		t.Errorf("%v", states)
 	}
 	if all, err := e.List(t.Context(), map[string]string{"hako.test": mark, "no.such.label": ""}); err != nil ||
@@ -200,11 +189,11 @@ func TestListByLabel(t *testing.T) {
 func TestNamesAndImagesThatAreTakenOrMissing(t *testing.T) {
 	e := docker(t)
 	create(t, e, Spec{})
-	_, err := e.Create(t.Context(), Spec{Image: tiny, Name: named(t, ""), Cmd: []string{"/bin/sh"}})
+	_, err := e.Create(t.Context(), Spec{Image: tiny, Name: named(t, ""), Entrypoint: []string{"/bin/sh"}})
 	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "already in use") {
 		t.Errorf("a name in use: %v", err)
 	}
-	for _, err := range []error{second(e.Create(t.Context(), Spec{Image: "no-such-image:9", Cmd: []string{"/bin/sh"}})),
+	for _, err := range []error{second(e.Create(t.Context(), Spec{Image: "no-such-image:9", Entrypoint: []string{"/bin/sh"}})),
 		second(e.Image(t.Context(), "no-such-image:9"))} {
 		if !errors.Is(err, ErrNoImage) || fault.KindOf(err) != fault.NotFound ||
 			!strings.HasSuffix(err.Error(), ": docker has no image no-such-image:9") {
@@ -233,7 +222,7 @@ func TestContainersAreConfined(t *testing.T) {
 		}
 	}
 	u, err := e.Usage(t.Context(), id)
-	if err != nil || u.Memory <= 0 || u.MemoryLimit != 64<<20 || u.Pids != 1 || u.PidsLimit != 50 || u.CPU <= 0 {
+	if err != nil || u.Memory <= 0 || u.MemoryLimit != 64<<20 || u.Pids != 1 || u.CPU <= 0 {
 		t.Errorf("usage: %+v, %v", u, err)
 	}
 }
@@ -252,10 +241,10 @@ func TestTooMuchMemoryIsSeen(t *testing.T) {
 	e := docker(t)
 	id := started(t, e, Spec{Memory: 16 << 20, Entrypoint: []string{"/bin/busybox", "sh", "-c",
 		"busybox tail /dev/zero; exit $?"}})
-	if _, err := e.Wait(t.Context(), id); err != nil {
+	if _, err := e.await(t.Context(), id, "not-running"); err != nil {
 		t.Fatal(err)
 	}
-	if c := inspect(t, e, id); !c.OOMKilled || c.ExitCode != 137 {
+	if c := inspect(t, e, id); c.ExitCode != 137 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -278,27 +267,18 @@ func TestMounts(t *testing.T) {
 		"busybox cat /in/a; echo x >/in/b; busybox df -k /kept | busybox awk 'NR==2 { print $2 }'"); got != "outside/bin/sh: can't create /in/b: Read-only file system\n1024\n" {
 		t.Errorf("inside: %q", got)
 	}
-	points := map[string]MountPoint{}
-	for _, p := range inspect(t, e, id).Mounts {
-		points[p.Target] = p
-	}
-	if p := points["/in"]; p.Kind != Bind || p.Source != folder || !p.ReadOnly {
-		t.Errorf("bind: %+v", p)
-	}
-	if p := points["/kept"]; p.Kind != Volume || p.Name == "" || p.ReadOnly {
-		t.Errorf("volume: %+v", p)
-	}
-	volumes := func() []Leftover {
+	volumes := func() []VolumeInfo {
 		all, err := e.Volumes(t.Context(), map[string]string{"hako.test": mark})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return all
 	}
-	if all := volumes(); len(all) != 1 || all[0].Name != points["/kept"].Name {
-		t.Errorf("volumes: %+v", all)
+	kept := volumes()
+	if len(kept) != 1 {
+		t.Fatalf("volumes: %+v", kept)
 	}
-	if err := e.RemoveVolume(t.Context(), points["/kept"].Name); !errors.Is(err, ErrConflict) {
+	if err := e.RemoveVolume(t.Context(), kept[0].Name); !errors.Is(err, ErrConflict) {
 		t.Errorf("remove a volume in use: %v", err)
 	}
 	if err := e.Remove(t.Context(), id); err != nil {
@@ -307,28 +287,8 @@ func TestMounts(t *testing.T) {
 	if all := volumes(); len(all) != 0 {
 		t.Errorf("left behind: %+v", all)
 	}
-	if err := e.RemoveVolume(t.Context(), points["/kept"].Name); err != nil {
+	if err := e.RemoveVolume(t.Context(), kept[0].Name); err != nil {
 		t.Errorf("remove a volume that is gone: %v", err)
-	}
-}
-
-func TestNetworksAreListedAndRemoved(t *testing.T) {
-	e := docker(t)
-	var made struct{ ID string }
-	err := e.call(t.Context(), request{op: "create network", method: "POST", path: "/networks/create",
-		body: map[string]any{"Name": named(t, ""), "Internal": true, "Driver": "null",
-			"Labels": map[string]string{"hako.test": mark}}}, &made)
-	if err != nil {
-		t.Skip("no network can be made here: ", err)
-	}
-	all, err := e.Networks(t.Context(), map[string]string{"hako.test": mark})
-	if err != nil || len(all) != 1 || all[0].ID != made.ID || all[0].Name != named(t, "") {
-		t.Errorf("%+v, %v", all, err)
-	}
-	for range 2 {
-		if err := e.RemoveNetwork(t.Context(), made.ID); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -336,7 +296,7 @@ func TestLogs(t *testing.T) {
 	e := docker(t)
 	id := started(t, e, Spec{Entrypoint: []string{"/bin/busybox", "sh", "-c",
 		`echo one; echo two; printf 'red \033[31m\n'`}})
-	if _, err := e.Wait(t.Context(), id); err != nil {
+	if _, err := e.await(t.Context(), id, "not-running"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := e.Logs(t.Context(), id, 2); err != nil || got != "two\nred \n" {

@@ -16,7 +16,6 @@ type Spec struct {
 	Image      string   // required
 	User       string   // "uid:gid"; empty means the image's
 	Entrypoint []string // empty means the image's
-	Cmd        []string // empty means the image's, or none if Entrypoint is set
 	Env        []string // in addition to the image's
 	Labels     map[string]string
 	Dir        string // working directory; empty means the image's
@@ -61,122 +60,48 @@ type Mount struct {
 	Labels   map[string]string // of a volume made by this
 }
 
-// The shapes that the API wants.
-type (
-	wireSpec struct {
-		Hostname    string   `json:",omitempty"`
-		User        string   `json:",omitempty"`
-		Env         []string `json:",omitempty"`
-		Cmd         []string `json:",omitempty"`
-		Entrypoint  []string `json:",omitempty"`
-		Image       string
-		Labels      map[string]string `json:",omitempty"`
-		WorkingDir  string            `json:",omitempty"`
-		StopTimeout *int              `json:",omitempty"`
-		Healthcheck wireHealth
-		HostConfig  wireHost
-	}
-	wireHealth struct{ Test []string }
-	wireHost   struct {
-		NetworkMode    string
-		IpcMode        string
-		RestartPolicy  wireRestart
-		LogConfig      wireLog
-		CapDrop        []string
-		CapAdd         []string `json:",omitempty"`
-		SecurityOpt    []string
-		ReadonlyRootfs bool
-		Init           bool
-		OomKillDisable bool
-		Tmpfs          map[string]string `json:",omitempty"`
-		Mounts         []wireMount       `json:",omitempty"`
-		NanoCpus       int64             `json:",omitempty"`
-		Memory         int64             `json:",omitempty"`
-		MemorySwap     int64             `json:",omitempty"`
-		PidsLimit      int64             `json:",omitempty"`
-		ShmSize        int64             `json:",omitempty"`
-		Ulimits        []Ulimit          `json:",omitempty"`
-	}
-	wireRestart struct{ Name string }
-	wireLog     struct {
-		Type   string
-		Config map[string]string
-	}
-	wireMount struct {
-		Type          MountKind
-		Source        string `json:",omitempty"`
-		Target        string
-		ReadOnly      bool
-		BindOptions   *wireBind   `json:",omitempty"`
-		VolumeOptions *wireVolume `json:",omitempty"`
-	}
-	wireBind   struct{ Propagation string }
-	wireVolume struct {
-		NoCopy       bool
-		Labels       map[string]string `json:",omitempty"`
-		DriverConfig *wireDriver       `json:",omitempty"`
-	}
-	wireDriver struct {
-		Name    string
-		Options map[string]string
-	}
-)
-
-func (s Spec) wire() (wireSpec, error) {
+// wire returns the body of the API call.
+func (s Spec) wire() (map[string]any, error) {
 	mounts, err := s.mounts()
 	if err != nil {
-		return wireSpec{}, err
+		return nil, err
 	}
-	w := wireSpec{
-		Hostname: s.Hostname, User: s.User, Env: s.Env, Cmd: s.Cmd, Entrypoint: s.Entrypoint, Image: s.Image,
-		Labels: s.Labels, WorkingDir: s.Dir, Healthcheck: wireHealth{[]string{"NONE"}}, HostConfig: s.confined(),
-	}
-	w.HostConfig.Mounts = mounts
-	if s.Grace > 0 {
-		seconds := wholeSeconds(s.Grace)
-		w.StopTimeout = &seconds
-	}
-	return w, nil
-}
-
-// confined is what holds for every container, and its limits.
-func (s Spec) confined() wireHost {
 	security := []string{"no-new-privileges:true"}
 	if s.Seccomp != "" {
 		security = append(security, "seccomp="+s.Seccomp)
 	}
-	return wireHost{
-		NetworkMode:   "none",
-		IpcMode:       "private",
-		RestartPolicy: wireRestart{"no"},
-		// What a container says goes to the host's disk: a little is kept, to see why it died.
-		LogConfig:      wireLog{"local", map[string]string{"max-size": "256k", "max-file": "1", "compress": "false"}},
-		CapDrop:        []string{"ALL"},
-		CapAdd:         s.CapAdd,
-		SecurityOpt:    security,
-		ReadonlyRootfs: s.ReadOnly,
-		Tmpfs:          s.Tmpfs,
-		NanoCpus:       int64(math.Round(s.CPUs * 1e9)),
-		Memory:         s.Memory,
-		MemorySwap:     s.Memory,
-		PidsLimit:      s.Pids,
-		ShmSize:        s.Shm,
-		Ulimits:        s.Ulimits,
+	w := map[string]any{
+		"Hostname": s.Hostname, "User": s.User, "Env": s.Env, "Entrypoint": s.Entrypoint, "Image": s.Image,
+		"Labels": s.Labels, "WorkingDir": s.Dir, "Healthcheck": map[string]any{"Test": []string{"NONE"}},
+		"HostConfig": map[string]any{
+			"NetworkMode": "none", "IpcMode": "private", "RestartPolicy": map[string]string{"Name": "no"},
+			// A container's output goes to the host's disk: a little is kept, to see why it died.
+			"LogConfig": map[string]any{"Type": "local",
+				"Config": map[string]string{"max-size": "256k", "max-file": "1", "compress": "false"}},
+			"CapDrop": []string{"ALL"}, "CapAdd": s.CapAdd, "SecurityOpt": security, "ReadonlyRootfs": s.ReadOnly,
+			"Init": false, "OomKillDisable": false, "Tmpfs": s.Tmpfs, "Mounts": mounts, "Ulimits": s.Ulimits,
+			"NanoCpus": int64(math.Round(s.CPUs * 1e9)), "Memory": s.Memory, "MemorySwap": s.Memory,
+			"PidsLimit": s.Pids, "ShmSize": s.Shm,
+		},
 	}
+	if s.Grace > 0 {
+		w["StopTimeout"] = wholeSeconds(s.Grace)
+	}
+	return w, nil
 }
 
-func (s Spec) mounts() ([]wireMount, error) {
-	var all []wireMount
+func (s Spec) mounts() (all []map[string]any, err error) {
 	for _, m := range s.Mounts {
-		w := wireMount{Type: m.Kind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly}
+		w := map[string]any{"Type": m.Kind, "Source": m.Source, "Target": m.Target, "ReadOnly": m.ReadOnly}
 		switch m.Kind {
 		case Bind:
-			w.BindOptions = &wireBind{"rprivate"}
+			w["BindOptions"] = map[string]string{"Propagation": "rprivate"}
 		case Volume:
-			w.VolumeOptions = &wireVolume{NoCopy: true, Labels: m.Labels}
+			options := map[string]any{"NoCopy": true, "Labels": m.Labels}
 			if len(m.Options) > 0 {
-				w.VolumeOptions.DriverConfig = &wireDriver{"local", m.Options}
+				options["DriverConfig"] = map[string]any{"Name": "local", "Options": m.Options}
 			}
+			w["VolumeOptions"] = options
 		default:
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "create container", Subject: s.Name,
 				Why: "the mount at " + m.Target + " is neither bind nor volume"}

@@ -51,10 +51,10 @@ func TestMountsAsTheEngineWantsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := json.Marshal(w.HostConfig.Mounts)
-	want := `[{"Type":"bind","Source":"/a","Target":"/b","ReadOnly":true,"BindOptions":{"Propagation":"rprivate"}},` +
-		`{"Type":"volume","Target":"/c","ReadOnly":false,"VolumeOptions":{"NoCopy":true,"DriverConfig":{"Name":"local","Options":{"type":"ext4"}}}},` +
-		`{"Type":"volume","Source":"v","Target":"/d","ReadOnly":false,"VolumeOptions":{"NoCopy":true}}]`
+	got, _ := json.Marshal(w["HostConfig"].(map[string]any)["Mounts"])
+	want := `[{"BindOptions":{"Propagation":"rprivate"},"ReadOnly":true,"Source":"/a","Target":"/b","Type":"bind"},` +
+		`{"ReadOnly":false,"Source":"","Target":"/c","Type":"volume","VolumeOptions":{"DriverConfig":{"Name":"local","Options":{"type":"ext4"}},"Labels":null,"NoCopy":true}},` +
+		`{"ReadOnly":false,"Source":"v","Target":"/d","Type":"volume","VolumeOptions":{"Labels":null,"NoCopy":true}}]`
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}
@@ -63,9 +63,9 @@ func TestMountsAsTheEngineWantsThem(t *testing.T) {
 func TestBuildAsTheEngineWantsIt(t *testing.T) {
 	for want, b := range map[string]Build{
 		"forcerm=1&rm=1": {},
-		"buildargs=%7B%22A%22%3A%221%22%7D&dockerfile=d%2FD&forcerm=1&labels=%7B%22l%22%3A%22%22%7D&networkmode=none&nocache=1&pull=1&rm=1&t=a&t=b": {
+		"buildargs=%7B%22A%22%3A%221%22%7D&dockerfile=d%2FD&forcerm=1&labels=%7B%22l%22%3A%22%22%7D&networkmode=none&nocache=1&rm=1&t=a&t=b": {
 			Dockerfile: "d/D", Tags: []string{"a", "b"}, Args: map[string]string{"A": "1"}, Labels: map[string]string{"l": ""},
-			NoCache: true, Pull: true, Network: "none"},
+			NoCache: true, Network: "none"},
 	} {
 		if got := b.query().Encode(); got != want {
 			t.Errorf("%s", got)
@@ -90,11 +90,10 @@ func TestNamesThatReachElsewhere(t *testing.T) {
 		strings.Repeat("x", 256)} {
 		for name, err := range map[string]error{
 			"inspect": second(f.Inspect(t.Context(), bad)), "remove": f.Remove(t.Context(), bad),
-			"start": f.Start(t.Context(), bad), "kill": f.Kill(t.Context(), bad, "KILL"),
-			"stop": f.Stop(t.Context(), bad, 0), "rename": f.Rename(t.Context(), bad, "x"),
-			"wait": second(f.Wait(t.Context(), bad)), "logs": second(f.Logs(t.Context(), bad, 1)),
+			"start": f.Start(t.Context(), bad), "rename": f.Rename(t.Context(), bad, "x"),
+			"wait": second(f.await(t.Context(), bad, "removed")), "logs": second(f.Logs(t.Context(), bad, 1)),
 			"usage": second(f.Usage(t.Context(), bad)), "exec": second(f.Exec(t.Context(), bad, Exec{})),
-			"volume": f.RemoveVolume(t.Context(), bad), "network": f.RemoveNetwork(t.Context(), bad),
+			"volume": f.RemoveVolume(t.Context(), bad),
 		} {
 			if fault.KindOf(err) != fault.Invalid {
 				t.Errorf("%s %q: %v", name, bad, err)
@@ -132,7 +131,7 @@ func TestRemoveWaitsForWhoIsRemoving(t *testing.T) {
 
 func TestWaitThatGoesWrong(t *testing.T) {
 	f := serve(t, answer(200, `{"StatusCode":1,"Error":{"Message":"the state is lost"}}`))
-	if _, err := f.Wait(t.Context(), "x"); err == nil || err.Error() != "wait for container x: the state is lost" {
+	if _, err := f.await(t.Context(), "x", "removed"); err == nil || err.Error() != "wait for container x: the state is lost" {
 		t.Errorf("%v", err)
 	}
 }

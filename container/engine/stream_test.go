@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -283,14 +282,13 @@ func TestTextIsCleaned(t *testing.T) {
 
 func TestUsageOfBothKindsOfControlGroups(t *testing.T) {
 	for body, want := range map[string]Usage{
-		`{"cpu_stats":{"cpu_usage":{"total_usage":5},"throttling_data":{"throttled_time":2}},"memory_stats":{"usage":100,"limit":200,"stats":{"total_inactive_file":30,"inactive_file":1}},"pids_stats":{"current":3,"limit":9}}`: {CPU: 5, Throttled: 2, Memory: 70, MemoryLimit: 200, Pids: 3, PidsLimit: 9},
-		`{"memory_stats":{"usage":100,"stats":{"inactive_file":30}},"pids_stats":{"limit":18446744073709551615}}`:                                                                                                                 {Memory: 70},
-		`{"memory_stats":{"usage":100,"stats":{"inactive_file":300}}}`:                                                                                                                                                            {Memory: 100},
+		`{"cpu_stats":{"cpu_usage":{"total_usage":5}},"memory_stats":{"usage":100,"limit":200,"stats":{"total_inactive_file":30,"inactive_file":1}},"pids_stats":{"current":3,"limit":9}}`: {CPU: 5, Memory: 70, MemoryLimit: 200, Pids: 3},
+		`{"memory_stats":{"usage":100,"stats":{"inactive_file":30}},"pids_stats":{"limit":18446744073709551615}}`:                                                                          {Memory: 70},
+		`{"memory_stats":{"usage":100,"stats":{"inactive_file":300}}}`:                                                                                                                     {Memory: 100},
 		`{"pids_stats":{},"memory_stats":{}}`: {},
 	} {
-		var s wireStats
-		if err := json.Unmarshal([]byte(body), &s); err != nil || s.usage() != want {
-			t.Errorf("%s: %+v, %v", body, s.usage(), err)
+		if got, err := serve(t, answer(200, body)).Usage(t.Context(), "x"); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", body, got, err)
 		}
 	}
 }

@@ -60,21 +60,6 @@ func (e *Engine) version(ctx context.Context, op string) (string, error) {
 	return api, err
 }
 
-// ping asks the engine even if its version is known already.
-func (e *Engine) ping(ctx context.Context, op string) (string, error) {
-	ctx, cancel := e.during(ctx, e.patience)
-	defer cancel()
-	offered, err := e.hello(ctx, op)
-	if err != nil {
-		return "", err
-	}
-	known, err := e.version(ctx, op)
-	if known == "" {
-		known = offered
-	}
-	return known, err
-}
-
 // hello finds out which version of the API to speak.
 func (e *Engine) hello(ctx context.Context, op string) (string, error) {
 	r := request{op: op, path: "/_ping"}

@@ -19,8 +19,6 @@ import (
 // lost stays lost: what was running is ended by the guest, and whoever wants to
 // go on dials again.
 type Client struct {
-	Hello wire.Handshake // what the guest said about itself
-
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
 
@@ -124,7 +122,7 @@ func (c *Client) greet(in *wire.Scanner) error {
 	if err != nil {
 		return err
 	}
-	c.Hello, err = wire.Greeted(f)
+	_, err = wire.Greeted(f)
 	return err
 }
 

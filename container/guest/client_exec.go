@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	"hako/container/guest/wire"
@@ -67,17 +65,6 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 		go r.feed()
 	}
 	return r, nil
-}
-
-// Signal sends SIGINT or SIGTERM to the command and its group, or ends it with
-// all that came of it by SIGKILL. A command that has ended does not mind.
-func (r *Run) Signal(s os.Signal) error {
-	number, ok := s.(syscall.Signal)
-	if !ok || !wire.SignalAllowed(uint64(number)) {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal command", Subject: s.String(),
-			Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
-	}
-	return r.c.send(wire.Frame{Op: wire.OpSignal, ID: r.id, N: uint64(number)})
 }
 
 // lastWords is how many bytes the end of a command may be told in.

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
-	"syscall"
 
 	"hako/container/guest/wire"
 	"hako/run"
@@ -96,57 +94,20 @@ func (c *Client) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallKill, h)
 }
 
-// Signal sends SIGINT or SIGTERM to a job and its group; SIGKILL is Kill without
-// waiting.
-func (c *Client) Signal(ctx context.Context, h run.JobHandle, s os.Signal) error {
-	number, ok := s.(syscall.Signal)
-	if !ok {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(),
-			Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
-	}
-	_, err := c.question(ctx, wire.CallSignal, wire.Parameters{Handle: string(h), Signal: int(number)}, nil)
-	return err
-}
-
 // Wait waits for the end of a job.
 func (c *Client) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallWait, h)
 }
 
-// A Stream says which output of a job is meant.
-type Stream string
-
-// The streams. Of each alone only the last megabyte is kept.
-const (
-	Both   Stream = "" // as they came
-	Stdout Stream = "stdout"
-	Stderr Stream = "stderr"
-)
-
 // Output returns a page of what a job printed: at most limit bytes from offset
 // on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB. Beyond what was printed so far there is an empty page.
-func (c *Client) Output(ctx context.Context, h run.JobHandle, from Stream, offset int64, limit int) (p run.JobPage,
-	err error) {
-	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Stream: string(from), Offset: offset,
-		Limit: limit}, &p)
+func (c *Client) Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (p run.JobPage, err error) {
+	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Offset: offset, Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
 		p.Data = words[1]
 	}
 	return p, err
-}
-
-// Tails returns the last megabyte of each stream of a job.
-func (c *Client) Tails(ctx context.Context, h run.JobHandle) (stdout, stderr Tail, err error) {
-	var cuts [2]int64
-	words, err := c.question(ctx, wire.CallTails, wire.Parameters{Handle: string(h)}, &cuts)
-	if err == nil && len(words) != 3 {
-		err = lost(wire.ErrFrame)
-	}
-	if err != nil {
-		return Tail{}, Tail{}, err
-	}
-	return Tail{words[1], cuts[0]}, Tail{words[2], cuts[1]}, nil
 }
 
 // Ping asks the guest for a sign of life.

@@ -16,14 +16,10 @@ type Command struct {
 	Dir     string        // where; relative to the guest's directory; empty means that one
 	Env     []string      // NAME=value, added to what the container has
 	Timeout time.Duration // after which the command and all that came of it is ended; zero means never
-	Limits  Limits
 
 	Stdin          io.Reader // nil means empty
 	Stdout, Stderr io.Writer // nil means discard
 }
-
-// Limits bound what each process of a command may use.
-type Limits = wire.Limits
 
 // A Result is what came of a command.
 type Result struct {
@@ -43,7 +39,7 @@ type Result struct {
 
 // CommandRequest is the command as it travels.
 func (c Command) Order() wire.CommandRequest {
-	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout, Limits: c.Limits},
+	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout},
 		Dir: c.Dir, Words: c.Argv, Env: c.Env}
 	if len(c.Argv) == 0 {
 		o.IsScript, o.Script, o.Words = true, c.Script, c.Args

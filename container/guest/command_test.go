@@ -10,7 +10,7 @@ import (
 
 func TestOrders(t *testing.T) {
 	for _, c := range []Command{
-		{Script: "x", Args: []string{"1", ""}, Env: []string{"A=b=c"}, Dir: "d", Timeout: 5, Limits: wire.Limits{Files: 1}},
+		{Script: "x", Args: []string{"1", ""}, Env: []string{"A=b=c"}, Dir: "d", Timeout: 5},
 		{Argv: []string{"a\xff"}, Stdin: strings.NewReader("")},
 		{},
 	} {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,9 +83,7 @@ func TestQuestionsMute(t *testing.T) {
 			"jobs":     func(ctx context.Context) error { _, err := c.Jobs(ctx); return err },
 			"job":      func(ctx context.Context) error { _, err := c.Job(ctx, "x"); return err },
 			"kill":     func(ctx context.Context) error { _, err := c.Kill(ctx, "x"); return err },
-			"signal":   func(ctx context.Context) error { return c.Signal(ctx, "x", syscall.SIGTERM) },
-			"output":   func(ctx context.Context) error { _, err := c.Output(ctx, "x", Both, 0, 0); return err },
-			"tails":    func(ctx context.Context) error { _, _, err := c.Tails(ctx, "x"); return err },
+			"output":   func(ctx context.Context) error { _, err := c.Output(ctx, "x", 0, 0); return err },
 			"start":    func(ctx context.Context) error { _, err := c.Start(ctx, Command{Script: "true"}); return err },
 			"edit":     func(ctx context.Context) error { _, err := c.Edit(ctx, json.RawMessage("{}")); return err },
 		} {

@@ -9,12 +9,6 @@ import (
 // states are those of jobs in a container.
 var states = []run.JobState{run.JobRunning, run.JobDone, run.JobFailed, run.JobKilled, run.JobTimedOut}
 
-// A Tail is the end of what a job printed on one stream.
-type Tail struct {
-	Data []byte
-	Cut  int64 // bytes before Data that are not in it
-}
-
 // Stats tell what the container uses. What the system does not tell is zero.
 type Stats struct {
 	Processes   int           `json:"processes"`             // without the guest

@@ -30,32 +30,32 @@ const (
 	ProxyPort = "3128"
 )
 
-// A Language is an environment that tasks can be given.
+// A Language is an environment that tasks can be given, in the form of its file.
 type Language struct {
-	Name        string // as plans and settings spell it
-	Order       int    // its place in lists; those with zero come last
-	Image       string // what it runs from
-	Base        string // what the image is built on
-	Dockerfile  string // how, in the folder docker
-	Description string // in a line
-	Use         []string
-	Packages    string            // how libraries are installed, for the model
-	Env         map[string]string // what commands have besides what all have
-	Path        []string          // directories of programs, before those of the image
-	Folders     []string          // below [Workspace], that its tools expect to be there
-	Install     []Step            // in order
+	Name        string            `yaml:"name"`        // as plans and settings spell it
+	Order       int               `yaml:"order"`       // its place in lists; those with zero come last
+	Image       string            `yaml:"image"`       // what it runs from
+	Base        string            `yaml:"base"`        // what the image is built on
+	Dockerfile  string            `yaml:"dockerfile"`  // in the folder docker
+	Description string            `yaml:"description"` // one line
+	Use         words             `yaml:"use"`         // what it is recommended for
+	Packages    string            `yaml:"packages"`    // how libraries are installed, for the model
+	Env         map[string]string `yaml:"env"`         // added to the variables that all environments have
+	Path        words             `yaml:"path"`        // directories of programs, before those of the image
+	Folders     words             `yaml:"folders"`     // below [Workspace], that its tools expect
+	Install     []Step            `yaml:"install"`     // in order
 }
 
 // A Step installs dependencies of one kind.
 type Step struct {
-	Name    string        // unique in its environment
-	Group   string        // of all steps in a group the first that fits is taken; empty means its own
-	When    []string      // files that must all be in the project
-	Needs   []string      // programs that must all be there
-	Key     []string      // files, or patterns of files, whose contents decide whether a kept result is still good
-	Keep    []string      // directories, or patterns of them, below [Workspace] that are kept; empty means nothing
-	Command string        // for the container's shell, in the project
-	Timeout time.Duration // zero means what the installer takes for usual
+	Name    string        `yaml:"name"`    // unique in its environment
+	Group   string        `yaml:"group"`   // of all steps in a group the first that fits is taken; empty means its own
+	When    words         `yaml:"when"`    // files that must all be in the project
+	Needs   words         `yaml:"needs"`   // programs that must all be installed
+	Key     words         `yaml:"key"`     // files, or patterns, whose contents decide whether a kept result is still valid
+	Keep    words         `yaml:"keep"`    // directories, or patterns, below [Workspace] that are kept; empty means nothing
+	Command string        `yaml:"command"` // for the container's shell, in the project
+	Timeout time.Duration `yaml:"timeout"` // zero means the installer's default
 }
 
 //go:embed *.yaml

@@ -8,40 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
-
-// languageFile is a language as files spell it.
-type languageFile struct {
-	Name        string            `yaml:"name"`
-	Order       int               `yaml:"order"`
-	Image       string            `yaml:"image"`
-	Base        string            `yaml:"base"`
-	Dockerfile  string            `yaml:"dockerfile"`
-	Description string            `yaml:"description"`
-	Use         words             `yaml:"use"`
-	Packages    string            `yaml:"packages"`
-	Env         map[string]string `yaml:"env"`
-	Path        words             `yaml:"path"`
-	Folders     words             `yaml:"folders"`
-	Install     []stepForm        `yaml:"install"`
-}
-
-type stepForm struct {
-	Name    string        `yaml:"name"`
-	Group   string        `yaml:"group"`
-	When    words         `yaml:"when"`
-	Needs   words         `yaml:"needs"`
-	Key     words         `yaml:"key"`
-	Keep    words         `yaml:"keep"`
-	Command string        `yaml:"command"`
-	Timeout time.Duration `yaml:"timeout"`
-}
 
 // words is a list that may be spelled as the one word it has.
 type words []string
@@ -61,16 +33,19 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 // read reads the file of an environment. Nothing in it is passed over: what is
 // not understood is a mistake, and would be a setting that somebody relies on.
 func read(file string, text []byte) (Language, error) {
-	var f languageFile
+	var l Language
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	if err := dec.Decode(&f); err != nil {
+	if err := dec.Decode(&l); err != nil {
 		return Language{}, bad(file, oneLine(err))
 	}
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return Language{}, bad(file, "there is more than one document in it")
 	}
-	l := f.language()
+	l.Packages = strings.TrimSpace(l.Packages)
+	for i := range l.Install {
+		l.Install[i].Command = strings.TrimSpace(l.Install[i].Command)
+	}
 	if name, ok := strings.CutSuffix(file, ".yaml"); !ok || name != l.Name {
 		return Language{}, bad(file, fmt.Sprintf("its name is %q, not that of the file", l.Name))
 	}
@@ -85,18 +60,6 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 func bad(file, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why,
 		Hint: "docs/environments.md has the form of the file"}
-}
-
-func (f languageFile) language() Language {
-	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile,
-		Description: f.Description,
-		Use:         f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
-	for _, s := range f.Install {
-		l.Install = append(l.Install, Step{Name: s.Name, Group: s.Group, When: s.When, Needs: s.Needs, Key: s.Key,
-			Keep:    s.Keep,
-			Command: strings.TrimSpace(s.Command), Timeout: s.Timeout})
-	}
-	return l
 }
 
 var (

@@ -12,7 +12,11 @@
 // lets through X with a bit set above.
 package seccomp
 
-import "encoding/json"
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+)
 
 // Profile returns the profile as JSON, for the security option "seccomp=" of a
 // container. It is for amd64 and arm64. Programs for 32 bit processors end with
@@ -57,27 +61,40 @@ const (
 	noSuchCall uint = 38 // ENOSYS
 )
 
+//go:embed calls.txt
+var callsText string
+
 func profile() document {
 	d := document{
 		Default:  refuse,
 		Machines: []arch{{"SCMP_ARCH_X86_64", []string{}}, {"SCMP_ARCH_AARCH64", []string{}}},
-	}
-	for _, names := range [][]string{files, memory, processes, signals, clocks, talk, users} {
-		d.Rules = append(d.Rules, entry{Names: names, Action: allow, If: []condition{}})
+		Rules:    unconditional(callsText),
 	}
 	for _, r := range bounded() {
 		d.Rules = append(d.Rules, entry{Names: []string{r.name}, Action: allow, If: r.when})
 	}
-	return d.missing("clone3").missing(asynchronous...)
+	return d
 }
 
-// missing makes calls look as on a kernel that is too old to have them. The
-// flags of clone3 lie in memory, where no filter can see them; told that there is
-// no such call, every C library falls back to clone.
-func (d document) missing(names ...string) document {
-	errno := noSuchCall
-	d.Rules = append(d.Rules, entry{Names: names, Action: refuse, Errno: &errno, If: []condition{}})
-	return d
+// unconditional reads calls.txt: "group: name name…", with more names on lines that begin with a blank. The calls of the
+// group missing are answered as by a kernel that is too old to have them.
+func unconditional(text string) (rules []entry) {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		if group, rest, ok := strings.Cut(line, ":"); ok {
+			e := entry{Action: allow, If: []condition{}}
+			if group == "missing" {
+				errno := noSuchCall
+				e.Action, e.Errno = refuse, &errno
+			}
+			line, rules = rest, append(rules, e)
+		}
+		last := &rules[len(rules)-1]
+		last.Names = append(last.Names, strings.Fields(line)...)
+	}
+	return rules
 }
 
 // A rule allows a call if all its conditions hold. Several rules may be about

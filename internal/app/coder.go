@@ -166,7 +166,7 @@ func (w *Coder) openContainers(ctx context.Context) error {
 	}
 	options.Enabled, options.Detached, options.Push = true, false, false
 	options.Progress = w.o.Progress
-	if _, err := options.Engine.Ping(ctx); err != nil {
+	if err := options.Engine.Ping(ctx); err != nil {
 		return err
 	}
 	judge, err := ContainerPolicy(w.Conf)

@@ -102,7 +102,7 @@ func (w *Coder) sweep(ctx context.Context) (end func()) {
 func (w *Coder) Ready(ctx context.Context) error {
 	_, err := w.Queue.Stats(ctx)
 	if w.manager != nil {
-		_, down := w.options.Engine.Ping(ctx)
+		down := w.options.Engine.Ping(ctx)
 		err = errors.Join(err, down)
 	}
 	return err

@@ -16,7 +16,6 @@ import (
 	"hako/agent/tool"
 	"hako/audit"
 	"hako/container"
-	"hako/container/guest"
 	"hako/gate"
 	"hako/internal/app/asksocket"
 	"hako/internal/app/mcpserver"
@@ -415,7 +414,7 @@ func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size
 	if j, err = desk.Job(ctx, run.JobHandle(id)); err != nil {
 		return j, p, err
 	}
-	p, err = desk.Output(ctx, run.JobHandle(id), guest.Both, start, int(size))
+	p, err = desk.Output(ctx, run.JobHandle(id), start, int(size))
 	return j, p, err
 }
 

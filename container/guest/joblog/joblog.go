@@ -11,7 +11,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"hako/container/guest"
 	"hako/run"
 )
 
@@ -177,13 +176,4 @@ func leftover(text []byte) int {
 		n++
 	}
 	return n
-}
-
-// TailSize is how much of each stream a [guest.Tail] has.
-const TailSize = 1 << 20
-
-// Tail returns the end of a stream, from the beginning of a character on.
-func (s *Log) Tail() (guest.Tail, error) {
-	p, err := s.Page(0, TailSize, true)
-	return guest.Tail{Data: p.Data, Cut: p.Offset}, err
 }

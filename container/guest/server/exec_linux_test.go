@@ -10,12 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"hako/container/guest"
-	"hako/container/guest/wire"
 	"hako/run"
 	"hako/run/fault"
 	"hako/run/runtest"
@@ -102,7 +100,6 @@ func TestRefused(t *testing.T) {
 		"NUL":               {guest.Command{Argv: []string{"echo", "a\x00b"}}, fault.Invalid},
 		"empty name":        {guest.Command{Argv: []string{""}}, fault.Invalid},
 		"bad variable":      {guest.Command{Script: "true", Env: []string{"novalue"}}, fault.Invalid},
-		"bad limit":         {guest.Command{Script: "true", Limits: wire.Limits{Files: -1}}, fault.Invalid},
 		"too long":          {guest.Command{Script: "true", Args: []string{strings.Repeat("x", 4<<20)}}, fault.Invalid},
 	} {
 		got := d.do(t, c.cmd)
@@ -111,20 +108,6 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	d.sh(t, "true") // still there
-}
-
-func TestLimits(t *testing.T) {
-	d := newDen(t, guest.Options{})
-	got := d.do(t, guest.Command{Script: `ulimit -n; ulimit -t; ulimit -v; echo "$1"`, Args: []string{"a b"},
-		Limits: wire.Limits{Files: 77, CPU: 1500 * time.Millisecond, Memory: 1 << 30}})
-	if got.out != "77\n2\n1048576\na b\n" || got.fault != nil {
-		t.Errorf("%+v", got)
-	}
-	got = d.do(t, guest.Command{Argv: []string{"dd", "if=/dev/zero", "of=big", "bs=1024", "count=100"},
-		Limits: wire.Limits{FileSize: 10 << 10}})
-	if info, err := os.Stat(filepath.Join(d.opts.Dir, "big")); err != nil || info.Size() > 10<<10 || got.Exit == 0 {
-		t.Errorf("%+v, %v, %v", got, info, err)
-	}
 }
 
 func TestTimeoutEndsEverything(t *testing.T) {
@@ -203,48 +186,6 @@ func TestWriterThatFails(t *testing.T) {
 		s, err := d.Stats(t.Context(), false)
 		return err == nil && s.Running == 0 && s.Processes == 0
 	})
-}
-
-func TestSignals(t *testing.T) {
-	d := newDen(t, guest.Options{})
-	for sig, want := range map[syscall.Signal]string{syscall.SIGINT: "got INT\n", syscall.SIGTERM: "got TERM\n"} {
-		pr, pw := io.Pipe()
-		r, err := d.Begin(t.Context(),
-			guest.Command{Script: "trap 'echo got INT; exit 5' INT; trap 'echo got TERM; exit 5' TERM; echo on; sleep 600 & wait", Stdout: pw})
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan outcome, 1)
-		go func() {
-			res, err := r.Wait()
-			pw.Close()
-			done <- outcome{Result: res, fault: err}
-		}()
-		io.ReadFull(pr, make([]byte, len("on\n")))
-		if err := r.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		text, _ := io.ReadAll(pr)
-		if got := <-done; string(text) != want || got.Exit != 5 || got.fault != nil {
-			t.Errorf("%v: %q, %+v", sig, text, got)
-		}
-	}
-	word := token()
-	r, err := d.Begin(t.Context(), guest.Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " + word})
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it runs", func() bool { return alive(word) == 3 })
-	if err := r.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if res, err := r.Wait(); err != nil || res.Exit != 137 {
-		t.Errorf("%+v, %v", res, err)
-	}
-	eventually(t, "all are gone", func() bool { return alive(word) == 0 })
-	if err := r.Signal(syscall.SIGSTOP); fault.KindOf(err) != fault.Invalid {
-		t.Error(err)
-	}
 }
 
 // TestLeftBehind has servers that a script starts and leaves.

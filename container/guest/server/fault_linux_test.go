@@ -61,8 +61,6 @@ func TestGarbage(t *testing.T) {
 			fault.Invalid},
 		"took what never was": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
 			wire.Frame{Op: wire.OpStdoutTaken, ID: 1, N: 5}.AppendTo(nil)...), fault.Invalid},
-		"strange signal": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
-			wire.Frame{Op: wire.OpSignal, ID: 1, N: 19}.AppendTo(nil)...), fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := d.rawDial(t)

@@ -34,7 +34,6 @@ func FuzzServer(f *testing.F) {
 	f.Add(hello)
 	f.Add(exec)
 	f.Add(wire.Frame{Op: wire.OpStdin, ID: 1, Words: [][]byte{[]byte("in")}}.AppendTo(exec[:len(exec):len(exec)]))
-	f.Add(wire.Frame{Op: wire.OpSignal, ID: 1, N: 15}.AppendTo(exec[:len(exec):len(exec)]))
 	f.Add(wire.Frame{Op: wire.OpCancel, ID: 1}.AppendTo(exec[:len(exec):len(exec)]))
 	for _, verb := range []string{wire.CallPing, wire.CallList, wire.CallEdit, wire.CallStatus, wire.CallWait} {
 		f.Add(wire.Frame{Op: wire.OpCall, ID: 2, Words: [][]byte{[]byte(verb), []byte(`{"handle":"x"}`)}}.AppendTo(

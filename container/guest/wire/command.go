@@ -8,14 +8,6 @@ import (
 	"hako/run/fault"
 )
 
-// Limits bound what each process of a command may use. Zero means no bound.
-type Limits struct {
-	CPU      time.Duration `json:"cpu,omitempty"`       // in whole seconds, rounded up
-	Memory   int64         `json:"memory,omitempty"`    // bytes of address space
-	Files    int64         `json:"files,omitempty"`     // open at the same time
-	FileSize int64         `json:"file_size,omitempty"` // bytes of a file that it writes
-}
-
 // An CommandRequest is a command on its way.
 type CommandRequest struct {
 	Details
@@ -30,7 +22,6 @@ type Details struct {
 	IsScript bool          `json:"script,omitempty"`
 	Stdin    bool          `json:"stdin,omitempty"`
 	Timeout  time.Duration `json:"timeout,omitempty"`
-	Limits   Limits        `json:"limits,omitzero"`
 }
 
 // fixedWords come before those of the command: details, directory, script.
@@ -75,13 +66,9 @@ func (o CommandRequest) Check() error {
 	if !o.IsScript && (len(o.Words) == 0 || o.Words[0] == "") {
 		return Refused("", "there is no command", "name a program, or give a script")
 	}
-	l := o.Limits
-	if l.CPU < 0 || l.Memory < 0 || l.Files < 0 || l.FileSize < 0 {
-		return Refused("", "a limit is below zero", "leave it out for none")
-	}
 	for _, list := range [][]string{{o.Dir, o.Script}, o.Words, o.Env} {
 		for _, w := range list {
-			if hasNUL(w) {
+			if strings.Contains(w, "\x00") {
 				return Refused("", "a word has a NUL byte in it, which no program can be given",
 					"pass it by standard input or in a file")
 			}
@@ -98,15 +85,6 @@ func (o CommandRequest) Check() error {
 // Refused is the answer to an order that makes no sense.
 func Refused(subject, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "run command", Subject: subject, Why: why, Hint: hint}
-}
-
-func hasNUL(s string) bool {
-	for i := range len(s) {
-		if s[i] == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // Text is the command for people to read.
@@ -127,10 +105,4 @@ type Ending struct {
 	Note        string `json:"note,omitempty"` // what to say about it
 	OutOfMemory bool   `json:"out_of_memory,omitempty"`
 	DiskFull    bool   `json:"disk_full,omitempty"`
-}
-
-// SignalAllowed tells whether a command may be sent a signal by its number.
-func SignalAllowed(n uint64) bool {
-	const interrupt, kill, terminate = 2, 9, 15
-	return n == interrupt || n == kill || n == terminate
 }

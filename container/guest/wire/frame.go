@@ -26,7 +26,6 @@ const (
 	OpExec     // n: how many words of the command; words: see order
 	OpStdin    // words: bytes
 	OpStdinEnd // there will be no more
-	OpSignal   // n: number
 	OpCancel   // nobody wants it any more
 	OpCall     // words: verb, what else it needs
 

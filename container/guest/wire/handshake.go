@@ -9,15 +9,14 @@ import (
 
 // Version is that of the protocol. Both sides must have the same: hako mounts
 // its own binary into the containers it makes.
-const Version = 2
+const Version = 3
 
 // magic is the first word of a greeting.
 const magic = "hako guest"
 
 // A Handshake is how the two sides greet each other.
 type Handshake struct {
-	Version int      `json:"version"`
-	Can     []string `json:"can,omitempty"` // what the guest can do besides running commands
+	Version int `json:"version"`
 }
 
 // Frame packs the greeting.

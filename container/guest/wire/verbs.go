@@ -10,10 +10,8 @@ const (
 	CallStatus   = "job.status"
 	CallList     = "job.list"
 	CallKill     = "job.kill"
-	CallSignal   = "job.signal"
 	CallWait     = "job.wait"
 	CallOutput   = "job.output"
-	CallTails    = "job.tails"
 )
 
 // Parameters are what calls need.
@@ -21,7 +19,5 @@ type Parameters struct {
 	Handle string `json:"handle,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 	Limit  int    `json:"limit,omitempty"`
-	Stream string `json:"stream,omitempty"`
-	Signal int    `json:"signal,omitempty"`
 	Disk   bool   `json:"disk,omitempty"`
 }

@@ -167,7 +167,7 @@ func (w *Service) printed(ctx context.Context, task, job string, offset int64, m
 		}
 		offset = max(0, j.Bytes+offset)
 	}
-	page, err := box.Output(ctx, run.JobHandle(job), guest.Both, offset, most)
+	page, err := box.Output(ctx, run.JobHandle(job), offset, most)
 	if err != nil {
 		return "", 0, err
 	}

@@ -117,9 +117,9 @@ func (d *desk) Job(_ context.Context, h run.JobHandle) (run.Job, error) {
 	return run.Job{Handle: h, Bytes: int64(len(d.text))}, nil
 }
 
-func (d *desk) Output(_ context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage,
+func (d *desk) Output(_ context.Context, h run.JobHandle, offset int64, limit int) (run.JobPage,
 	error) {
-	if h != "job-1" || from != guest.Both {
+	if h != "job-1" {
 		return run.JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
 	}
 	from64 := min(offset, int64(len(d.text)))

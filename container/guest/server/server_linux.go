@@ -47,7 +47,6 @@ type server struct {
 	scribe  *editorServer
 	nursery *procgroup.Group
 	looks   semaphore    // at files, for calls
-	bridged bool         // commands can reach the socket of the proxy
 	running atomic.Int64 // commands and jobs
 	stop    chan struct{}
 	once    sync.Once // for stop

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"hako/container/guest/wire"
@@ -48,7 +47,6 @@ type foregroundCommand struct {
 	stdin *wire.Inbox // nil if there is none
 
 	mu      sync.Mutex // guards what follows
-	process *runningCommand
 	stopped bool
 	stop    chan struct{} // closed when nobody wants it any more
 }
@@ -92,7 +90,7 @@ func reproach(err error) error {
 
 func (k *clientConn) greet() error {
 	_ = k.conn.SetReadDeadline(time.Now().Add(greetTime))
-	k.send(wire.Handshake{Version: wire.Version, Can: k.s.abilities()}.Frame())
+	k.send(wire.Handshake{Version: wire.Version}.Frame())
 	f, err := k.in.Next(wire.MaxGreeting)
 	if err != nil {
 		return err
@@ -139,7 +137,7 @@ func (k *clientConn) handle(f wire.Frame) error {
 	case wire.OpCancel:
 		k.giveUp(f.ID)
 		return nil
-	case wire.OpStdin, wire.OpStdinEnd, wire.OpStdoutTaken, wire.OpStderrTaken, wire.OpSignal:
+	case wire.OpStdin, wire.OpStdinEnd, wire.OpStdoutTaken, wire.OpStderrTaken:
 		if r := k.find(f.ID); r != nil { // or it has just ended
 			return r.handle(f)
 		}
@@ -175,28 +173,11 @@ func (r *foregroundCommand) handle(f wire.Frame) error {
 		ok = f.N <= wire.OutputWindow && r.out.Give(int(f.N))
 	case wire.OpStderrTaken:
 		ok = f.N <= wire.OutputWindow && r.errs.Give(int(f.N))
-	case wire.OpSignal:
-		ok = wire.SignalAllowed(f.N)
-		if ok {
-			r.signal(int(f.N))
-		}
 	}
 	if !ok {
 		return wire.ErrFrame
 	}
 	return nil
-}
-
-func (r *foregroundCommand) signal(number int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.process == nil:
-	case number == int(syscall.SIGKILL):
-		go r.process.End(0) // also what has left the group
-	default:
-		r.process.Signal(number)
-	}
 }
 
 // abandon ends the command.
@@ -267,9 +248,6 @@ func (k *clientConn) conclude(r *foregroundCommand) wire.Frame {
 	if err != nil {
 		return k.notRun(r, err)
 	}
-	r.mu.Lock()
-	r.process = p
-	r.mu.Unlock()
 	if r.stdin != nil {
 		k.working.Go(func() { k.feed(r, p.Process) })
 	}

@@ -16,14 +16,13 @@ import (
 
 // A job is one command in the background.
 type job struct {
-	handle    run.JobHandle
-	command   string
-	process   *runningCommand
-	began     time.Time
-	log       *joblog.Log   // both streams as they came
-	out, errs *joblog.Log   // the ends of each
-	stop      chan struct{} // closed to end it
-	ended     chan struct{} // closed at the end
+	handle  run.JobHandle
+	command string
+	process *runningCommand
+	began   time.Time
+	log     *joblog.Log   // both streams as they came
+	stop    chan struct{} // closed to end it
+	ended   chan struct{} // closed at the end
 
 	mu    sync.Mutex // guards what follows
 	asked bool       // to be killed
@@ -50,7 +49,7 @@ func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 		return nil, err
 	}
 	j := &job{command: o.Text(), process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
-		log: d.spool(d.limit), out: d.spool(joblog.TailSize), errs: d.spool(joblog.TailSize)}
+		log: &joblog.Log{Dir: d.dir, Limit: d.limit}}
 	d.mu.Lock()
 	j.handle = d.newHandle()
 	d.jobs = append(d.jobs, j)
@@ -62,8 +61,6 @@ func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 	}()
 	return j, nil
 }
-
-func (d *jobTable) spool(limit int64) *joblog.Log { return &joblog.Log{Dir: d.dir, Limit: limit} }
 
 // newHandle makes a name that no other job has, nor had: the guest may have been
 // started again while somebody still remembers one.
@@ -78,17 +75,14 @@ func (d *jobTable) newHandle() run.JobHandle {
 
 // watch runs a job to its end.
 func (j *job) watch(timeout time.Duration, d *jobTable) {
-	both := func(own *joblog.Log) func([]byte) {
-		return func(p []byte) {
-			defer d.writes.take()()
-			j.log.Write(p)
-			own.Write(p)
-		}
+	pass := func(p []byte) {
+		defer d.writes.take()()
+		j.log.Write(p)
 	}
 	large := d.site.large
 	timedOut := supervise(j.process.Process, timeout, j.stop,
-		&outputPump{from: j.process.Stdout, pass: both(j.out), large: large},
-		&outputPump{from: j.process.Stderr, pass: both(j.errs), large: large})
+		&outputPump{from: j.process.Stdout, pass: pass, large: large},
+		&outputPump{from: j.process.Stderr, pass: pass, large: large})
 	how := j.process.finish(timedOut)
 	j.mu.Lock()
 	j.how, j.at = how, time.Now()
@@ -193,9 +187,7 @@ func (d *jobTable) forget() {
 		count, bytes = count+1, bytes+kept
 		if count > d.keep || count > 1 && bytes > 4*d.limit {
 			d.jobs = slices.Delete(d.jobs, i, i+1)
-			for _, s := range []*joblog.Log{j.log, j.out, j.errs} {
-				s.Drop()
-			}
+			j.log.Drop()
 		}
 	}
 }

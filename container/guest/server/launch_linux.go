@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"hako/container/guest"
 	"hako/container/guest/procgroup"
@@ -95,7 +93,7 @@ func (s execContext) launch(o wire.CommandRequest) (*runningCommand, error) {
 	return one, nil
 }
 
-func (s execContext) start(o wire.CommandRequest, sealed bool) (*procgroup.Process, error) {
+func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process, error) {
 	dir, err := s.enter(o.Dir)
 	if err != nil {
 		return nil, err
@@ -112,7 +110,11 @@ func (s execContext) start(o wire.CommandRequest, sealed bool) (*procgroup.Proce
 		}
 		p.Path, p.Argv = found, o.Words
 	}
-	c, err := s.with.Start(limited(o.Limits, sealed, p))
+	run := p
+	if seal {
+		run = sealed(p)
+	}
+	c, err := s.with.Start(run)
 	if err != nil {
 		return nil, notStarted(p, err)
 	}
@@ -258,30 +260,11 @@ func notStarted(p procgroup.Program, err error) error {
 	return &startError{126, name + ": " + err.Error()}
 }
 
-// limited wraps a program into one that sets limits first. The shell does it as
-// the user of the command; for another user's process the guest has no right to.
-//
-// A command that is sealed can write to no file, but remove as many as it likes.
-func limited(l wire.Limits, sealed bool, p procgroup.Program) procgroup.Program {
-	if l == (wire.Limits{}) && !sealed {
-		return p
-	}
-	const kilo, block = 1 << 10, 512
-	script := ""
-	set := func(option string, n int64) {
-		if n > 0 {
-			script += fmt.Sprintf("ulimit %s %d || exit 126; ", option, n)
-		}
-	}
-	set("-t", int64((l.CPU+time.Second-1)/time.Second))
-	set("-v", (l.Memory+kilo-1)/kilo)
-	set("-n", l.Files)
-	set("-f", (l.FileSize+block-1)/block)
-	if sealed {
-		script += "ulimit -f 0 || exit 126; "
-	}
+// sealed wraps a program into one that can write to no file, but remove as many as it likes. The shell sets the limit as
+// the user of the command: the guest may not set it for another user's process.
+func sealed(p procgroup.Program) procgroup.Program {
 	words := append([]string{p.Path}, p.Argv[1:]...)
-	p.Path, p.Argv = "/bin/sh", append([]string{"sh", "-c", script + `exec "$@"`, "sh"}, words...)
+	p.Path, p.Argv = "/bin/sh", append([]string{"sh", "-c", `ulimit -f 0 || exit 126; exec "$@"`, "sh"}, words...)
 	return p
 }
 

@@ -6,22 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"syscall"
 
-	"hako/container/guest/joblog"
 	"hako/container/guest/wire"
 	"hako/run"
 	"hako/run/fault"
 )
-
-// abilities tell clients what they can ask for.
-func (s *server) abilities() []string {
-	can := []string{"jobs", "stats", "edit"}
-	if s.bridged {
-		can = append(can, "bridge")
-	}
-	return can
-}
 
 // call answers a question, at the same time as others.
 func (k *clientConn) call(f wire.Frame) error {
@@ -123,14 +112,9 @@ func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([
 		return one(inJSON(r, err))
 	case wire.CallWait:
 		return one(inJSON(j.wait(ctx)))
-	case wire.CallSignal:
-		return nil, j.signal(p.Signal)
 	case wire.CallOutput:
 		defer s.looks.take()()
 		return j.output(p)
-	case wire.CallTails:
-		defer s.looks.take()()
-		return j.tails()
 	}
 	return nil, unclear(verb, "there is no such call")
 }
@@ -184,29 +168,13 @@ func asFault(err error) error {
 	return &fault.Error{Kind: kind, Op: "start job", Why: like.text, Hint: "name a program that the container has"}
 }
 
-func (j *job) signal(number int) error {
-	if number < 0 || !wire.SignalAllowed(uint64(number)) {
-		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: string(j.handle),
-			Why: fmt.Sprintf("%d is none of INT, TERM and KILL", number), Hint: "use one of them"}
-	}
-	if number == int(syscall.SIGKILL) {
-		j.kill()
-		return nil
-	}
-	j.process.Signal(number)
-	return nil
-}
-
 // largePage is the most that one page may have.
 const largePage = 1 << 20
 
 // output returns a page of what the job printed, and its bytes.
 func (j *job) output(p wire.Parameters) ([][]byte, error) {
-	from := map[string]*joblog.Log{"": j.log, "stdout": j.out, "stderr": j.errs}[p.Stream]
 	why := ""
 	switch {
-	case from == nil:
-		why = fmt.Sprintf("there is no output called %.40q", p.Stream)
 	case p.Offset < 0:
 		why = fmt.Sprintf("the offset is %d, below 0", p.Offset)
 	case p.Limit < 0 || p.Limit > largePage:
@@ -216,29 +184,10 @@ func (j *job) output(p wire.Parameters) ([][]byte, error) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: string(j.handle), Why: why,
 			Hint: "begin at 0 and go on where the page before says the next one begins"}
 	}
-	page, err := from.Page(p.Offset, cmp.Or(p.Limit, 4<<10), j.over())
+	page, err := j.log.Page(p.Offset, cmp.Or(p.Limit, 4<<10), j.over())
 	if err != nil {
-		return nil, j.unreadable(err)
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle),
+			Why: "it is no longer kept", Err: err, Hint: "start the job again"}
 	}
 	return [][]byte{wire.JSON(page), page.Data}, nil
-}
-
-func (j *job) unreadable(err error) error {
-	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Why: "it is no longer kept",
-		Err: err, Hint: "start the job again"}
-}
-
-// tails returns the ends of both streams, and before them how much is missing.
-func (j *job) tails() ([][]byte, error) {
-	var cuts [2]int64
-	words := make([][]byte, 3)
-	for i, s := range []*joblog.Log{j.out, j.errs} {
-		t, err := s.Tail()
-		if err != nil {
-			return nil, j.unreadable(err)
-		}
-		cuts[i], words[i+1] = t.Cut, t.Data
-	}
-	words[0] = wire.JSON(cuts)
-	return words, nil
 }
