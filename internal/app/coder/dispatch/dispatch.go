@@ -40,12 +40,12 @@ func (f *Forge) bot(ctx context.Context) (string, error) {
 	if f.Bot != "" {
 		return f.Bot, nil
 	}
-	return f.Self(ctx)
+	return f.CurrentUser(ctx)
 }
 
 // label is the name by which people see a state.
 func (f *Forge) label(s coder.State) string {
-	l := f.Labels.Filled()
+	l := f.Labels.WithDefaults()
 	switch s {
 	case coder.Pending:
 		return l.Ready
@@ -62,7 +62,7 @@ func (f *Forge) label(s coder.State) string {
 }
 
 // shows reports whether an issue has the label of a state.
-func (f *Forge) shows(t forge.Task, s coder.State) bool { return t.Labelled(f.label(s)) }
+func (f *Forge) shows(t forge.Issue, s coder.State) bool { return t.HasLabel(f.label(s)) }
 
 // refOf names the issue of a task.
 func refOf(t coder.Task) forge.Ref {
@@ -72,10 +72,10 @@ func refOf(t coder.Task) forge.Ref {
 // newTask is a try of an issue. Who may instruct and what is to be cloned is
 // found out by whoever takes it, as is the text: it may be long, may change, and
 // ten thousand of them would fill the queue.
-func newTask(f *Forge, from forge.Task, bot string) coder.Task {
+func newTask(f *Forge, from forge.Issue, bot string) coder.Task {
 	return coder.Task{ID: newID(coder.Kind(from.Kind), from.Number), Provider: f.Provider, Repo: from.Repo,
 		Number: from.Number, Kind: coder.Kind(from.Kind),
-		URL: from.URL, Title: from.Title, Author: from.Author, Assigned: from.Assigned(bot), Created: time.Now().UTC()}
+		URL: from.URL, Title: from.Title, Author: from.Author, Assigned: from.AssignedTo(bot), Created: time.Now().UTC()}
 }
 
 // newID names a try: issue-12-k3j9x2ab. It becomes a part of names of

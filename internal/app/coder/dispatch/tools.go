@@ -183,7 +183,7 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 	return spelled(out)
 }
 
-func (d *forgeTools) shown(t forge.Task) shownIssue {
+func (d *forgeTools) shown(t forge.Issue) shownIssue {
 	state := "open"
 	switch {
 	case t.Merged:
@@ -200,7 +200,7 @@ type listIssuesInput struct {
 }
 
 func (d *forgeTools) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
-	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Most: mostListed})
+	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Limit: mostListed})
 	if err != nil {
 		return "", err
 	}

@@ -99,11 +99,11 @@ func (t *attempt) wished(ctx context.Context) coder.Order {
 	if err != nil {
 		return coder.Go
 	}
-	return t.forge.wish(got, t.task.Assigned && !got.Assigned(bot))
+	return t.forge.wish(got, t.task.Assigned && !got.AssignedTo(bot))
 }
 
 // wish reads the labels of an issue whose task is worked on.
-func (f *Forge) wish(got forge.Task, dismissed bool) coder.Order {
+func (f *Forge) wish(got forge.Issue, dismissed bool) coder.Order {
 	switch {
 	case got.Closed, got.Confidential, dismissed, f.shows(got, coder.Stopped):
 		return coder.Stop
