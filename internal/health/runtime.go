@@ -17,48 +17,53 @@ type runtimeMetrics struct {
 	pauses *promtext.Family
 }
 
-// runtimeFigures lists them with the functions that read them; ok is false where the
+// A runtimeFigure is one of them with the function that reads it; ok is false where the
 // system does not provide the value.
-var runtimeFigures = []struct {
+type runtimeFigure struct {
 	name, help string
 	read       func(s *snapshot) (value float64, ok bool)
-}{
-	{"go_goroutines", "Goroutines that exist.", always(func(*snapshot) float64 { return float64(runtime.NumGoroutine()) })},
-	{"go_threads", "Threads of the system that were created.", always(func(*snapshot) float64 {
-		n, _ := runtime.ThreadCreateProfile(nil)
-		return float64(n)
-	})},
-	{"go_memstats_alloc_bytes", "Bytes in use on the heap.", memory(func(m *runtime.MemStats) uint64 { return m.Alloc })},
-	{"go_memstats_alloc_bytes_total", "Bytes that were ever allocated on the heap.",
-		memory(func(m *runtime.MemStats) uint64 { return m.TotalAlloc })},
-	{"go_memstats_heap_inuse_bytes", "Bytes of heap spans that are in use.",
-		memory(func(m *runtime.MemStats) uint64 { return m.HeapInuse })},
-	{"go_memstats_heap_idle_bytes", "Bytes of heap spans that are not in use.",
-		memory(func(m *runtime.MemStats) uint64 { return m.HeapIdle })},
-	{"go_memstats_heap_objects", "Objects on the heap.", memory(func(m *runtime.MemStats) uint64 { return m.HeapObjects })},
-	{"go_memstats_sys_bytes", "Bytes obtained from the system.", memory(func(m *runtime.MemStats) uint64 { return m.Sys })},
-	{"go_memstats_next_gc_bytes", "Bytes on the heap at which the next collection begins.",
-		memory(func(m *runtime.MemStats) uint64 { return m.NextGC })},
-	{"process_cpu_seconds_total", "Processor time used, in user and system mode.", func(s *snapshot) (float64, bool) {
-		return (s.field(14) + s.field(15)) / ticks, s.stat != nil
-	}},
-	{"process_resident_memory_bytes", "Resident memory.", func(s *snapshot) (float64, bool) {
-		return s.field(24) * float64(os.Getpagesize()), s.stat != nil
-	}},
-	{"process_virtual_memory_bytes", "Virtual memory.", func(s *snapshot) (float64, bool) {
-		return s.field(23), s.stat != nil
-	}},
-	{"process_open_fds", "Open file descriptors.", func(*snapshot) (float64, bool) {
-		open, err := os.ReadDir("/proc/self/fd")
-		return float64(len(open) - 1), err == nil // one is what they were read by
-	}},
-	{"process_max_fds", "Maximum number of open file descriptors.", func(*snapshot) (float64, bool) {
-		return numberAfter("/proc/self/limits", "\nMax open files")
-	}},
-	{"process_start_time_seconds", "Start of the process, in seconds since 1970.", func(s *snapshot) (float64, bool) {
-		booted, ok := numberAfter("/proc/stat", "\nbtime ")
-		return booted + s.field(22)/ticks, ok && s.stat != nil
-	}},
+}
+
+// runtimeFigures is no variable: that would cost every start of hako.
+func runtimeFigures() []runtimeFigure {
+	return []runtimeFigure{
+		{"go_goroutines", "Goroutines that exist.", always(func(*snapshot) float64 { return float64(runtime.NumGoroutine()) })},
+		{"go_threads", "Threads of the system that were created.", always(func(*snapshot) float64 {
+			n, _ := runtime.ThreadCreateProfile(nil)
+			return float64(n)
+		})},
+		{"go_memstats_alloc_bytes", "Bytes in use on the heap.", memory(func(m *runtime.MemStats) uint64 { return m.Alloc })},
+		{"go_memstats_alloc_bytes_total", "Bytes that were ever allocated on the heap.",
+			memory(func(m *runtime.MemStats) uint64 { return m.TotalAlloc })},
+		{"go_memstats_heap_inuse_bytes", "Bytes of heap spans that are in use.",
+			memory(func(m *runtime.MemStats) uint64 { return m.HeapInuse })},
+		{"go_memstats_heap_idle_bytes", "Bytes of heap spans that are not in use.",
+			memory(func(m *runtime.MemStats) uint64 { return m.HeapIdle })},
+		{"go_memstats_heap_objects", "Objects on the heap.", memory(func(m *runtime.MemStats) uint64 { return m.HeapObjects })},
+		{"go_memstats_sys_bytes", "Bytes obtained from the system.", memory(func(m *runtime.MemStats) uint64 { return m.Sys })},
+		{"go_memstats_next_gc_bytes", "Bytes on the heap at which the next collection begins.",
+			memory(func(m *runtime.MemStats) uint64 { return m.NextGC })},
+		{"process_cpu_seconds_total", "Processor time used, in user and system mode.", func(s *snapshot) (float64, bool) {
+			return (s.field(14) + s.field(15)) / ticks, s.stat != nil
+		}},
+		{"process_resident_memory_bytes", "Resident memory.", func(s *snapshot) (float64, bool) {
+			return s.field(24) * float64(os.Getpagesize()), s.stat != nil
+		}},
+		{"process_virtual_memory_bytes", "Virtual memory.", func(s *snapshot) (float64, bool) {
+			return s.field(23), s.stat != nil
+		}},
+		{"process_open_fds", "Open file descriptors.", func(*snapshot) (float64, bool) {
+			open, err := os.ReadDir("/proc/self/fd")
+			return float64(len(open) - 1), err == nil // one is what they were read by
+		}},
+		{"process_max_fds", "Maximum number of open file descriptors.", func(*snapshot) (float64, bool) {
+			return numberAfter("/proc/self/limits", "\nMax open files")
+		}},
+		{"process_start_time_seconds", "Start of the process, in seconds since 1970.", func(s *snapshot) (float64, bool) {
+			booted, ok := numberAfter("/proc/stat", "\nbtime ")
+			return booted + s.field(22)/ticks, ok && s.stat != nil
+		}},
+	}
 }
 
 func always(read func(*snapshot) float64) func(*snapshot) (float64, bool) {
@@ -72,7 +77,7 @@ func memory(read func(*runtime.MemStats) uint64) func(*snapshot) (float64, bool)
 func newRuntimeMetrics(r *promtext.Registry) (m runtimeMetrics) {
 	r.Gauge("go_info", "Information about the Go environment.", "version").Set(1, runtime.Version())
 	m.pauses = r.Summary("go_gc_duration_seconds", "Pauses of the program for garbage collection.")
-	for _, f := range runtimeFigures {
+	for _, f := range runtimeFigures() {
 		add := r.Gauge
 		if strings.HasSuffix(f.name, "_total") {
 			add = r.Counter
@@ -85,7 +90,7 @@ func newRuntimeMetrics(r *promtext.Registry) (m runtimeMetrics) {
 func (m runtimeMetrics) update() {
 	s := takeSnapshot()
 	m.pauses.SetSum(uint64(s.NumGC), float64(s.PauseTotalNs)/1e9)
-	for i, f := range runtimeFigures {
+	for i, f := range runtimeFigures() {
 		if value, ok := f.read(s); ok {
 			m.values[i].Set(value)
 		}

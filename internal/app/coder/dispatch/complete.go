@@ -70,13 +70,10 @@ func (t *attempt) asked(ctx context.Context, got forge.Issue, was coder.State) (
 // pass gives an order of the forge to the queue, which knows then that a pause is
 // meant, whatever was ordered before.
 func (t *attempt) pass(ctx context.Context, order coder.Order) error {
-	switch order {
-	case coder.Pause:
-		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Pause)
-	case coder.Stop:
-		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Stop)
+	if order == coder.Go {
+		return nil
 	}
-	return nil
+	return t.Queue.Order(ctx, t.lease.Item.ID, queue.Command(order))
 }
 
 // describe fills in the task.

@@ -14,7 +14,6 @@ package dispatch
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -46,19 +45,8 @@ func (f *Forge) bot(ctx context.Context) (string, error) {
 // label is the name by which people see a state.
 func (f *Forge) label(s coder.State) string {
 	l := f.Labels.WithDefaults()
-	switch s {
-	case coder.Pending:
-		return l.Ready
-	case coder.Processing:
-		return l.Processing
-	case coder.Done:
-		return l.Done
-	case coder.Failed:
-		return l.Failed
-	case coder.Paused:
-		return l.Paused
-	}
-	return l.Stopped
+	return map[coder.State]string{coder.Pending: l.Ready, coder.Processing: l.Processing, coder.Done: l.Done,
+		coder.Failed: l.Failed, coder.Paused: l.Paused, coder.Stopped: l.Stopped}[s]
 }
 
 // shows reports whether an issue has the label of a state.
@@ -137,34 +125,28 @@ func retry(ctx context.Context, d time.Duration) {
 // isGone reports whether an issue is not there, as opposed to not to be reached.
 func isGone(err error) bool { return fault.KindOf(err) == fault.NotFound }
 
-// together does something for each of a list, a few at a time, until one of them
-// returns an error.
-func together[T any](ctx context.Context, list []T, most int, do func(context.Context, T) error) error {
+// forEachLimited calls a function for each element of a list, a limited number at a
+// time, until one of the calls returns an error.
+func forEachLimited[T any](ctx context.Context, list []T, limit int, do func(context.Context, T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan T)
+	slots := make(chan struct{}, limit)
 	var wg sync.WaitGroup
-	for range min(most, len(list)) {
+	for _, one := range list {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
 		wg.Go(func() {
-			for one := range next {
-				if err := do(ctx, one); err != nil {
-					stop(err)
-				}
+			defer func() { <-slots }()
+			if err := do(ctx, one); err != nil {
+				stop(err)
 			}
 		})
 	}
-feeding:
-	for _, one := range list {
-		select {
-		case next <- one:
-		case <-ctx.Done():
-			break feeding
-		}
-	}
-	close(next)
 	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }

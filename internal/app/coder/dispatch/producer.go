@@ -116,7 +116,7 @@ func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err erro
 	told, telling := p.TellDead(ctx, f.Provider)
 	mem, fresh := p.recalled(f.Provider, ready)
 	r := &pollRound{Producer: p, forge: f, bot: bot, mem: mem}
-	sorting := together(ctx, fresh, atOnce, r.sort)
+	sorting := forEachLimited(ctx, fresh, atOnce, r.sort)
 	sum = PollResult{sum.Found, int(r.picked.Load()), int(r.requeued.Load()), int(r.resumed.Load()), told}
 	return sum, errors.Join(listing, telling, sorting)
 }

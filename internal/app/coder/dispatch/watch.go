@@ -22,13 +22,10 @@ func waiting(orders <-chan queue.Command) coder.Order {
 }
 
 func orderOf(what queue.Command) coder.Order {
-	switch what {
-	case queue.Pause:
-		return coder.Pause
-	case queue.Stop:
-		return coder.Stop
+	if what == queue.Resume {
+		return coder.Go
 	}
-	return coder.Go
+	return coder.Order(what)
 }
 
 // obey ends the work at once when somebody orders it.
