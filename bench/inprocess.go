@@ -17,7 +17,7 @@ import (
 	"hako/shell/command"
 )
 
-// A figure is something measured without a peer: a time, or a count.
+// A figure is a measured time, or with a limit a count.
 type figure struct {
 	name        string
 	got, target time.Duration
@@ -26,7 +26,7 @@ type figure struct {
 	unit        string
 }
 
-// values returns what was measured and what was wanted, in words.
+// values returns the measured value and the target as text.
 func (f figure) values() (got, target string, ok bool) {
 	if f.limit > 0 {
 		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%g%s", f.limit, f.unit), f.count <= f.limit
@@ -39,9 +39,8 @@ func (f figure) String() string {
 	return fmt.Sprintf("%-60s %s (target %s)", f.name, got, target)
 }
 
-// alone measures what has no peer: what a model waits for once hako is running,
-// and the loop.
-func alone(hako, dir string) ([]figure, error) {
+// figuresWithoutPeer measures what cannot be compared with another shell.
+func figuresWithoutPeer(hako, dir string) ([]figure, error) {
 	inside, err := inProcess(dir)
 	if err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func inProcess(dir string) ([]figure, error) {
 func policyTime(dir string) (time.Duration, error) {
 	p := policy.Host(policy.Options{Root: dir, Dir: dir})
 	const script = `cat a.log | grep -v DEBUG | cut -d' ' -f3 | sort -u | head -n 5`
-	return median(func() error {
+	return callTime(func() error {
 		vs, err := p.Script(script)
 		if err == nil && policy.Strictest(vs) != policy.Allow {
 			return fmt.Errorf("the policy refuses %s", script)
@@ -94,25 +93,46 @@ func echoTime(dir string) (time.Duration, error) {
 	g := gate.New(shell.New(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
 		Policy: policy.Virtual(), Budget: quota.New(quota.Unlimited()), Log: log,
 	})
-	return median(func() error {
+	return callTime(func() error {
 		_, err := g.Run(context.Background(), &run.Request{Actor: "bench", Script: "echo hi", Stdout: io.Discard})
 		return err
 	})
 }
 
-// median runs f in batches and returns the median time of one call.
-func median(f func() error) (time.Duration, error) {
+// callTime returns the median time of a call, measured in batches.
+func callTime(f func() error) (time.Duration, error) {
 	const batches, calls = 21, 200
-	var all []time.Duration
-	for range batches {
-		start := time.Now()
+	times, err := interleave(batches, func() error {
 		for range calls {
 			if err := f(); err != nil {
-				return 0, err
+				return err
 			}
 		}
-		all = append(all, time.Since(start)/calls)
+		return nil
+	})
+	return times[0] / calls, err
+}
+
+// interleave calls functions in turn, so that a slow moment of the machine affects all of
+// them, and returns the median time of each.
+func interleave(rounds int, functions ...func() error) ([]time.Duration, error) {
+	all, medians := make([][]time.Duration, len(functions)), make([]time.Duration, len(functions))
+	for range rounds {
+		for i, f := range functions {
+			began := time.Now()
+			if err := f(); err != nil {
+				return medians, err
+			}
+			all[i] = append(all[i], time.Since(began))
+		}
 	}
-	slices.Sort(all)
-	return all[batches/2], nil
+	for i, times := range all {
+		medians[i] = median(times)
+	}
+	return medians, nil
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }

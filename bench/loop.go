@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +22,11 @@ import (
 	"hako/quota"
 )
 
-// loopTurns is how long the scripted conversation is.
+// loopTurns is the length of the scripted conversation.
 const loopTurns = 1000
 
-// loopFigures measures the loop: what a turn costs beside the model, and how
-// much a long conversation holds.
+// loopFigures measures the agent loop: the cost of a turn without the model, and the memory
+// of a long conversation.
 func loopFigures(dir string) ([]figure, error) {
 	d, cost, err := converse(dir)
 	if err != nil {
@@ -41,15 +40,15 @@ func loopFigures(dir string) ([]figure, error) {
 	}, nil
 }
 
-// A loopCost is what a whole conversation took.
+// A loopCost is the cost of a whole conversation.
 type loopCost struct {
 	time   time.Duration
 	allocs uint64
 	heap   uint64
 }
 
-// converse runs a conversation of many turns, each with one call whose output is
-// 1 KB, through the ordinary loop with ledger and record.
+// converse runs a conversation of many turns, each with one call whose output is 1 KB,
+// through the agent loop with budget and audit log.
 func converse(dir string) (*llm.Dialog, loopCost, error) {
 	var turns strings.Builder
 	for i := range loopTurns - 1 {
@@ -85,7 +84,7 @@ func converse(dir string) (*llm.Dialog, loopCost, error) {
 	return d, loopCost{took, allocs, after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)}, err
 }
 
-// sayTool answers every call with another kilobyte.
+// sayTool returns a kilobyte for each call.
 func sayTool() tool.Tool {
 	type input struct {
 		N int `json:"n"`
@@ -105,8 +104,8 @@ func textOf(d *llm.Dialog) (n int) {
 	return n
 }
 
-// wireFigures measures the program itself against a server on this machine: how
-// soon it asks, and how soon what arrives is passed on.
+// wireFigures measures the latency of hako run with a server on this machine: of its request,
+// and of the streamed answer.
 func wireFigures(hako, dir string) ([]figure, error) {
 	var asked, passed []time.Duration
 	for range 21 {
@@ -116,15 +115,13 @@ func wireFigures(hako, dir string) ([]figure, error) {
 		}
 		asked, passed = append(asked, a), append(passed, p)
 	}
-	slices.Sort(asked)
-	slices.Sort(passed)
 	return []figure{
-		{name: "start of hako run to its request on the wire", got: asked[10], target: 30 * time.Millisecond},
-		{name: "a streamed byte's arrival to its showing on standard output", got: passed[10], target: 5 * time.Millisecond},
+		{name: "start of hako run to its request on the wire", got: median(asked), target: 30 * time.Millisecond},
+		{name: "a streamed byte's arrival to its showing on standard output", got: median(passed), target: 5 * time.Millisecond},
 	}, nil
 }
 
-// oneRun starts hako and plays its server: one word now, the end a while later.
+// oneRun starts hako with a server that sends one word at once and the end a while later.
 func oneRun(hako, dir string) (asked, passed time.Duration, err error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,7 +157,7 @@ func oneRun(hako, dir string) (asked, passed time.Duration, err error) {
 	return asked, passed, cmd.Wait()
 }
 
-// stream answers with a word, waits, and ends properly.
+// stream sends a word, waits, and ends the stream.
 func stream(w http.ResponseWriter, sent chan<- time.Time) {
 	chunk := func(rest string) {
 		fmt.Fprintf(w, "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":[{\"index\":0,%s}]}\n\n", rest)

@@ -1,6 +1,6 @@
-// Bench measures hako's virtual shell against bash with the GNU tools, in the
-// same run and interleaved, and the start of programs in the host sandbox against
-// a plain start and bubblewrap, and writes RESULTS.md.
+// Bench measures hako's virtual shell against bash with the GNU tools, interleaved in one
+// run, and the start of programs in the host sandbox against a plain start and
+// bubblewrap. It writes RESULTS.md.
 //
 //	go run ./bench [-size 100] [-runs 5] [-only grep]
 //
@@ -18,6 +18,17 @@ import (
 
 	"hako/host/sandbox"
 )
+
+// build builds a command of hako and returns its path.
+func build(dir, name string) (string, error) {
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+name)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %s", name, text)
+	}
+	return path, nil
+}
 
 func main() {
 	sandbox.Main(os.Args[0]) // programs in a sandbox are started from another process of ours
@@ -38,45 +49,42 @@ func bench(size, runs int, only, hako, out string) error {
 	if err != nil {
 		return err
 	}
-	log, err := makeLog(dir, size)
+	files := filepath.Join(dir, "files") // hako does not grant the directory of its own audit log
+	log, err := makeLog(files, size)
 	if err != nil {
 		return err
 	}
 	if hako == "" {
-		hako = filepath.Join(dir, "hako")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", hako, "./cmd/hako")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build hako: %s", text)
+		if hako, err = build(dir, "hako"); err != nil {
+			return err
 		}
 	}
-	shells := shellsFor(hako, dir)
+	shells := shellsFor(hako, dir, files)
 	var rows []row
 	for _, c := range cases {
 		if !strings.Contains(c.name, only) {
 			continue
 		}
-		r, err := measure(c, shells, dir, log, runs)
+		r, err := measure(c, shells, files, log, runs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		fmt.Println(r.line(shells))
 		rows = append(rows, r)
 	}
-	inside, err := alone(hako, dir)
+	figures, err := figuresWithoutPeer(hako, dir)
 	if err != nil {
 		return err
 	}
-	for _, m := range inside {
-		fmt.Println(m)
+	for _, f := range figures {
+		fmt.Println(f)
 	}
-	starts, build, err := startTimes(dir)
+	starts, err := sandboxStarts(dir)
 	if err != nil {
 		return err
 	}
-	started := renderStarts(starts, build)
-	fmt.Print(started)
-	report := render(rows, inside, shells, size, runs) + started
+	fmt.Print(starts)
+	report := render(rows, figures, shells, size, runs) + starts
 	if out == "" || only != "" {
 		return nil
 	}

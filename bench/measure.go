@@ -19,10 +19,10 @@ type peer struct {
 	env   []string
 }
 
-func shellsFor(hako, dir string) []peer {
+func shellsFor(hako, dir, files string) []peer {
 	list := []peer{
 		{name: "bash", words: []string{"bash", "-c", "{S}"}, env: []string{"LC_ALL=C"}},
-		{name: "hako", words: []string{hako, "sh", "--rw", dir, "--limit", "time=120s", "--audit",
+		{name: "hako", words: []string{hako, "sh", "--rw", files, "--limit", "time=120s", "--audit",
 			filepath.Join(dir, "audit.jsonl"), "-c", "{S}"}},
 	}
 	if _, err := exec.LookPath("busybox"); err == nil {
@@ -36,7 +36,7 @@ func shellsFor(hako, dir string) []peer {
 	return list
 }
 
-// sample is one run.
+// A sample is the measurement of one run.
 type sample struct {
 	wall, cpu time.Duration
 	peak      int64 // bytes
@@ -44,11 +44,10 @@ type sample struct {
 
 type row struct {
 	workload
-	median []sample // one for each peer; wall zero means that it could not do it
+	samples []sample // medians, one for each peer; wall zero means that it failed
 }
 
-// measure runs every shell in turn, so that a slow minute of the machine hits
-// all of them.
+// measure runs the shells in turn, so that a slow moment of the machine affects all of them.
 func measure(w workload, shells []peer, dir, log string, runs int) (row, error) {
 	script := strings.ReplaceAll(w.script, "@", filepath.Base(log))
 	all := make([][]sample, len(shells))
@@ -74,7 +73,7 @@ func measure(w workload, shells []peer, dir, log string, runs int) (row, error) 
 	}
 	r := row{workload: w}
 	for _, samples := range all {
-		r.median = append(r.median, middle(samples))
+		r.samples = append(r.samples, medianSample(samples))
 	}
 	return r, nil
 }
@@ -100,21 +99,18 @@ func once(sh peer, script, dir string) (sample, []byte, error) {
 	return s, out.Bytes(), nil
 }
 
-func middle(samples []sample) sample {
-	walls := make([]time.Duration, len(samples))
-	cpus := make([]time.Duration, len(samples))
+// medianSample has the highest peak of all samples.
+func medianSample(samples []sample) sample {
+	var walls, cpus []time.Duration
 	peak := int64(0)
-	for i, s := range samples {
-		walls[i], cpus[i] = s.wall, s.cpu
-		peak = max(peak, s.peak)
+	for _, s := range samples {
+		walls, cpus, peak = append(walls, s.wall), append(cpus, s.cpu), max(peak, s.peak)
 	}
-	slices.Sort(walls)
-	slices.Sort(cpus)
-	return sample{walls[len(walls)/2], cpus[len(cpus)/2], peak}
+	return sample{median(walls), median(cpus), peak}
 }
 
-// makeLog writes the sample log unless it is there already: a made-up service
-// log with a fixed seed, about 100 bytes a line.
+// makeLog writes the log unless it exists: random lines of a service log with a fixed seed,
+// about 100 bytes each.
 func makeLog(dir string, mb int) (string, error) {
 	name := filepath.Join(dir, fmt.Sprintf("log-%d.txt", mb))
 	if info, err := os.Stat(name); err == nil && info.Size() >= int64(mb)<<20 {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,173 +17,150 @@ import (
 
 // A start is one way to start a program and wait for its end.
 type start struct {
-	name   string
-	do     func() error
-	median time.Duration
+	name string
+	do   func() error
 }
 
 // overPlain is what a sandboxed start may cost over a plain one.
 const overPlain = 5 * time.Millisecond
 
-// startRounds is how often each way is gone; the median counts.
+// startRounds is how often each way is measured.
 const startRounds = 301
 
-// A sandboxStarter is where programs are started in a sandbox.
+// A sandboxStarter starts programs in a sandbox.
 type sandboxStarter struct {
-	cage   *sandbox.Sandbox
-	runner *host.Runner
-	null   *os.File
-	root   string
+	sandbox *sandbox.Sandbox
+	runner  *host.Runner
+	null    *os.File
+	root    string
 }
 
-// startTimes measures the ways to start a program, in turn, and what it takes to
-// build a sandbox. Where none can be built, it says so and measures nothing.
-func startTimes(dir string) (starts []start, build time.Duration, err error) {
-	y, err := newYard(dir)
+// sandboxStarts measures the ways to start a program, and the creation of a sandbox, and
+// formats them as Markdown. Where no sandbox can be created it says so and measures nothing.
+func sandboxStarts(dir string) (string, error) {
+	s, err := newSandboxStarter(dir)
 	if err != nil {
 		fmt.Println("no sandbox is measured:", err)
-		return nil, 0, nil
+		return "", nil
 	}
-	defer y.close()
-	starts = y.ways()
-	if err := inTurn(starts); err != nil {
-		return nil, 0, err
+	defer s.close()
+	starts := s.starts()
+	var functions []func() error
+	for _, one := range starts {
+		functions = append(functions, one.do)
 	}
-	build, err = buildTime(y.root)
-	return starts, build, err
+	times, err := interleave(startRounds, functions...)
+	if err != nil {
+		return "", err
+	}
+	creation, err := creationTime(s.root)
+	return renderStarts(starts, times, creation), err
 }
 
-func newYard(dir string) (*sandboxStarter, error) {
-	y := &sandboxStarter{root: filepath.Join(dir, "yard")}
+func newSandboxStarter(dir string) (*sandboxStarter, error) {
+	s := &sandboxStarter{root: filepath.Join(dir, "yard")}
 	temp := filepath.Join(dir, "yard-tmp")
-	for _, name := range []string{y.root, temp} {
+	for _, name := range []string{s.root, temp} {
 		if err := os.MkdirAll(name, 0o700); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if y.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if y.cage, err = sandbox.New(context.Background(), sandbox.Plan{Root: y.root, Temp: temp},
-		sandbox.LandlockOnly); err != nil {
+	if s.sandbox, err = newSandbox(s.root, temp); err != nil {
 		return nil, err
 	}
-	if y.runner, err = host.New(context.Background(), host.Options{Root: y.root}); err != nil {
-		y.cage.Close()
+	if s.runner, err = host.New(context.Background(), host.Options{Root: s.root}); err != nil {
+		s.sandbox.Close()
 		return nil, err
 	}
-	return y, nil
+	return s, nil
 }
 
-func (y *sandboxStarter) close() {
-	y.cage.Close()
-	y.runner.Close()
-	y.null.Close()
+func newSandbox(root, temp string) (*sandbox.Sandbox, error) {
+	return sandbox.New(context.Background(), sandbox.Plan{Root: root, Temp: temp}, sandbox.LandlockOnly)
 }
 
-// ways lists the ways; the first is what the others are compared with.
-func (y *sandboxStarter) ways() []start {
+func (s *sandboxStarter) close() {
+	s.sandbox.Close()
+	s.runner.Close()
+	s.null.Close()
+}
+
+// starts lists the ways; the first is what the others are compared with.
+func (s *sandboxStarter) starts() []start {
 	list := []start{
-		{name: "plain fork and exec of `/bin/true`", do: func() error { return exec.Command("/bin/true").Run() }},
-		{name: "the same in the sandbox, level " + y.cage.Report.Level.String(), do: y.bare},
-		{name: "`uname` by the host runner: shell, pipes, sweeping up", do: y.whole},
+		{"plain fork and exec of `/bin/true`", func() error { return exec.Command("/bin/true").Run() }},
+		{"the same in the sandbox, level " + s.sandbox.Report.Level.String(), s.startProgram},
+		{"`uname` by the host runner: shell, pipes, sweeping up", s.runScript},
 	}
 	if path, err := exec.LookPath("bwrap"); err == nil {
-		list = append(list, start{name: "`bwrap --ro-bind / / --unshare-all /bin/true`", do: func() error {
+		list = append(list, start{"`bwrap --ro-bind / / --unshare-all /bin/true`", func() error {
 			return exec.Command(path, "--ro-bind", "/", "/", "--unshare-all", "/bin/true").Run()
 		}})
 	}
 	return list
 }
 
-func (y *sandboxStarter) bare() error {
-	p, err := y.cage.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null,
-		Stdout: y.null, Stderr: y.null})
+func (s *sandboxStarter) startProgram() error {
+	p, err := s.sandbox.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: s.root, Stdin: s.null,
+		Stdout: s.null, Stderr: s.null})
 	if err != nil {
 		return err
 	}
 	status, err := p.Status()
-	return ended(status, err)
+	return exitError(status, err)
 }
 
-func (y *sandboxStarter) whole() error {
-	res, err := y.runner.Run(context.Background(), &run.Request{Script: "uname", Stdout: io.Discard})
-	return ended(res.Exit, err)
+func (s *sandboxStarter) runScript() error {
+	res, err := s.runner.Run(context.Background(), &run.Request{Script: "uname", Stdout: io.Discard})
+	return exitError(res.Exit, err)
 }
 
-func ended(status int, err error) error {
+func exitError(status int, err error) error {
 	if err == nil && status != 0 {
-		err = fmt.Errorf("it ended with %d", status)
+		err = fmt.Errorf("exit status %d", status)
 	}
 	return err
 }
 
-// inTurn goes all ways again and again, so that a slow minute of the machine
-// hits all of them.
-func inTurn(starts []start) error {
-	took := make([][]time.Duration, len(starts))
-	for range startRounds {
-		for i, s := range starts {
-			began := time.Now()
-			if err := s.do(); err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			took[i] = append(took[i], time.Since(began))
-		}
-	}
-	for i := range starts {
-		starts[i].median = medianOf(took[i])
-	}
-	return nil
-}
-
-func medianOf(list []time.Duration) time.Duration {
-	slices.Sort(list)
-	return list[len(list)/2]
-}
-
-// buildTime measures what has to be done once: building a sandbox.
-func buildTime(root string) (time.Duration, error) {
-	var took []time.Duration
+// creationTime measures how long it takes to create a sandbox.
+func creationTime(root string) (time.Duration, error) {
+	var times []time.Duration
 	for range 21 {
 		temp, err := os.MkdirTemp("", "hako-bench")
 		if err != nil {
 			return 0, err
 		}
 		began := time.Now()
-		c, err := sandbox.New(context.Background(), sandbox.Plan{Root: root, Temp: temp}, sandbox.LandlockOnly)
+		c, err := newSandbox(root, temp)
 		if err != nil {
 			return 0, err
 		}
-		took = append(took, time.Since(began))
+		times = append(times, time.Since(began))
 		c.Close()
 		if err := os.RemoveAll(temp); err != nil {
 			return 0, err
 		}
 	}
-	return medianOf(took), nil
+	return median(times), nil
 }
 
-// renderStarts writes them as Markdown.
-func renderStarts(starts []start, build time.Duration) string {
-	if len(starts) == 0 {
-		return ""
-	}
+func renderStarts(starts []start, times []time.Duration, creation time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## Start of a program in the sandbox\n\nThe median of %d, in turn. Building the sandbox, once for each runner, takes %s.\n\n", startRounds, round(build))
+	fmt.Fprintf(&b, "\n## Start of a program in the sandbox\n\nThe median of %d, in turn. Building the sandbox, once for each runner, takes %s.\n\n", startRounds, round(creation))
 	b.WriteString("| how | start to end | over plain | target | |\n|---|---|---|---|---|\n")
 	for i, s := range starts {
-		over := s.median - starts[0].median
+		over, target, met := round(times[i]-times[0]).String(), overPlain.String(), mark(times[i]-times[0] <= overPlain)
 		switch {
 		case i == 0:
-			fmt.Fprintf(&b, "| %s | %s | | | |\n", s.name, round(s.median))
+			over, target, met = "", "", ""
 		case strings.HasPrefix(s.name, "`bwrap"):
-			fmt.Fprintf(&b, "| %s | %s | %s | | |\n", s.name, round(s.median), round(over))
-		default:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name, round(s.median), round(over), overPlain,
-				mark(over <= overPlain))
+			target, met = "", ""
 		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.name, round(times[i]), over, target, met)
 	}
 	return b.String()
 }

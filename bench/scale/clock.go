@@ -100,15 +100,15 @@ func (f *timed) Comments(ctx context.Context, ref forge.Ref, since time.Time) ([
 	return f.Forge.Comments(ctx, ref, since)
 }
 
-// Comment implements [forge.Forge].
-func (f *timed) Comment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
+// AddComment implements [forge.Forge].
+func (f *timed) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
 	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
-	return f.Forge.Comment(ctx, ref, mark, text)
+	return f.Forge.AddComment(ctx, ref, mark, text)
 }
 
-// Edit implements [forge.Forge].
-func (f *timed) Edit(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
+// EditComment implements [forge.Forge].
+func (f *timed) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
 	error) {
 	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
-	return f.Forge.Edit(ctx, ref, id, mark, text)
+	return f.Forge.EditComment(ctx, ref, id, mark, text)
 }

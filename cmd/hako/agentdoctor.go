@@ -29,7 +29,7 @@ func checkForges(ctx context.Context, at app.ModelSource) finding {
 		if err := at.Record(f.Provider); err != nil {
 			return bad("", err)
 		}
-		name, err := f.Self(ctx)
+		name, err := f.CurrentUser(ctx)
 		if err != nil {
 			return bad("", err)
 		}

@@ -345,7 +345,7 @@ func (v *view) nothing(forges []dispatch.Forge) {
 		if f.NeedAssignee {
 			also = " and is assigned to the agent"
 		}
-		fmt.Fprintf(v.s.err, "%s: no open issue has the label %q%s\n", f.Provider, f.Labels.Filled().Ready, also)
+		fmt.Fprintf(v.s.err, "%s: no open issue has the label %q%s\n", f.Provider, f.Labels.WithDefaults().Ready, also)
 	}
 }
 
@@ -361,7 +361,7 @@ func (v *view) interrupted(endings []dispatch.Ending) {
 func (v *view) begun(produce, labour bool) {
 	var names []string
 	for _, f := range v.Client.Forges {
-		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.Filled().Ready))
+		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.WithDefaults().Ready))
 	}
 	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds",
 		config.AgentPoll.Of(v.Conf).V)

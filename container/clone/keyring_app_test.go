@@ -42,7 +42,7 @@ func newAppWorld(t *testing.T) (*world, *fake.Server, work.Forge) {
 	f.Member("acme/app", "robot[bot]", "write")
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	hub, err := work.New(work.Config{Provider: work.GitHub, APIURL: f.API(),
-		App: &work.App{ID: 12, Installation: 34, Key: text}, Pause: time.Millisecond})
+		App: &work.App{ID: 12, Installation: 34, Key: text}, RetryDelay: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

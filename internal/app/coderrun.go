@@ -20,7 +20,7 @@ import (
 func (w *Coder) CheckForges(ctx context.Context) error {
 	for _, f := range w.Client.Forges {
 		over := w.o.Waiting("asking " + f.Provider + " who we are")
-		_, err := f.Self(ctx)
+		_, err := f.CurrentUser(ctx)
 		over()
 		switch kind := fault.KindOf(err); {
 		case kind == fault.Denied || kind == fault.Invalid:

@@ -26,7 +26,7 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 		c := forge.Config{
 			Provider: p.name, APIURL: k.APIURL.Of(conf).V, Token: k.Token.Of(conf).V, BotName: k.BotName.Of(conf).V,
 			CAFile: cmp.Or(k.CA.Of(conf).V, config.DockerCA.Of(conf).V), Labels: labelsOf(conf, k),
-			Hide: func(token string) { secrets.Add(token) },
+			AddSecret: func(token string) { secrets.Add(token) },
 		}
 		f, err := openForge(conf, c)
 		if err != nil {

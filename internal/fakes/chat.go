@@ -1,14 +1,13 @@
 package fakes
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 )
 
 func checkChat(x *exchange) *refusal {
-	if r := x.checkOpenAI(chatRequest); r != nil {
+	if r := x.checkOpenAI(); r != nil {
 		return r
 	}
 	if why := paired(x.on, nil, x.all); why != "" {
@@ -124,8 +123,6 @@ func (c *completion) callDelta(i int, kv ...any) {
 	c.chunk(object("tool_calls", []json.RawMessage{object(kv...)}), nil, nil)
 }
 
-func (c *completion) callID(i int) string { return cmp.Or(c.step.Calls[i].ID, c.id("call_", i)) }
-
 // close ends the stream, or fails to.
 func (c *completion) close() {
 	fault, variant := c.step.Fault, c.step.Variant
@@ -162,20 +159,14 @@ func (c *completion) finish() string {
 	return "stop"
 }
 
-// remember keeps what was said for the next request.
+// remember keeps the answer for the next request.
 func (c *completion) remember() {
-	var told []entry
-	if s := c.step.text() + c.step.Refusal; s != "" {
-		told = append(told, entry{kind: said, text: s})
-	}
-	for i := range c.step.Calls {
-		arguments := c.step.Calls[i].arguments()
+	c.exchange.remember(func(call *Call) string {
 		if c.step.Variant == "args_null" {
-			arguments = "{}"
+			return "{}"
 		}
-		told = append(told, entry{called, c.callID(i), c.step.Calls[i].Name, arguments})
-	}
-	c.dialog.tells(len(c.all), told)
+		return call.arguments()
+	})
 }
 
 // whole is the answer in one piece.

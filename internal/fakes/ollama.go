@@ -19,7 +19,7 @@ func refuseOllama(_ *exchange, r *refusal) *reply {
 }
 
 func checkOllama(x *exchange) *refusal {
-	if r := x.checkBody(ollamaRequest); r != nil {
+	if r := x.checkBody(); r != nil {
 		return r
 	}
 	if why := paired(x.on, nil, x.all); why != "" {
@@ -56,7 +56,10 @@ func answerOllama(x *exchange) *reply {
 		return &reply{mime: ndjson, frames: append(frames, append(object("error", x.failure().message), '\n'))}
 	}
 	if x.step.Fault == "" {
-		x.rememberOllama()
+		x.remember(func(c *Call) string {
+			arguments, _ := decode([]byte(c.arguments()))
+			return canonical(arguments)
+		})
 	}
 	if !x.streams() {
 		return &reply{mime: "application/json; charset=utf-8", body: x.line(x.message(), true)}
@@ -120,22 +123,9 @@ func (x *exchange) ollamaCalls(from, to int) []json.RawMessage {
 			all = append(all, object("function", function))
 			continue
 		}
-		all = append(all, object("id", cmp.Or(c.ID, x.id("call_", i)), "function", function))
+		all = append(all, object("id", x.callID(i), "function", function))
 	}
 	return all
-}
-
-// rememberOllama keeps what was said for the next request.
-func (x *exchange) rememberOllama() {
-	var told []entry
-	if s := x.step.text(); s != "" {
-		told = append(told, entry{kind: said, text: s})
-	}
-	for i, c := range x.step.Calls {
-		arguments, _ := decode([]byte(c.arguments()))
-		told = append(told, entry{called, cmp.Or(c.ID, x.id("call_", i)), c.Name, canonical(arguments)})
-	}
-	x.dialog.tells(len(x.all), told)
 }
 
 // details describe a model that does not exist.
@@ -144,12 +134,7 @@ func details() json.RawMessage {
 		"parameter_size", "8.2B", "quantization_level", "Q4_K_M")
 }
 
-func (sc *Scenario) context() int {
-	if sc.Context == 0 {
-		return 32768
-	}
-	return sc.Context
-}
+func (sc *Scenario) context() int { return cmp.Or(sc.Context, 32768) }
 
 func (sc *Scenario) capabilities() []string {
 	if sc.Capabilities == nil {
@@ -171,7 +156,7 @@ func answerTags(x *exchange) *reply {
 }
 
 func checkShow(x *exchange) *refusal {
-	if r := x.checkBody(showRequest); r != nil {
+	if r := x.checkBody(); r != nil {
 		return r
 	}
 	return x.checkPulled()

@@ -24,6 +24,23 @@ func (x *exchange) id(prefix string, n int) string {
 	return prefix + hex.EncodeToString(sum[:])[:24]
 }
 
+// callID is the id of a call of the step.
+func (x *exchange) callID(i int) string { return cmp.Or(x.step.Calls[i].ID, x.id("call_", i)) }
+
+// remember keeps the answer for the next request. Arguments returns those of a call as the
+// client has to repeat them.
+func (x *exchange) remember(arguments func(*Call) string) {
+	var answer []entry
+	if s := x.step.text() + x.step.Refusal; s != "" {
+		answer = append(answer, entry{kind: said, text: s})
+	}
+	for i := range x.step.Calls {
+		c := &x.step.Calls[i]
+		answer = append(answer, entry{called, x.callID(i), c.Name, arguments(c)})
+	}
+	x.dialog.tells(len(x.all), answer)
+}
+
 // openaiHeaders are what comes with each answer of OpenAI.
 func (x *exchange) openaiHeaders() map[string]string {
 	return map[string]string{
@@ -98,7 +115,7 @@ func masked(key string) string {
 }
 
 // checkBody reads the body of a request and checks its shape.
-func (x *exchange) checkBody(of record) *refusal {
+func (x *exchange) checkBody() *refusal {
 	if mime := x.r.Header.Get("Content-Type"); !strings.HasPrefix(mime, "application/json") {
 		return bad("the content type is %q, not application/json", mime)
 	}
@@ -106,7 +123,7 @@ func (x *exchange) checkBody(of record) *refusal {
 	if x.fields, err = decode(x.body); err != nil {
 		return bad("%v", err)
 	}
-	if why := of.shape("", x.fields); why != "" {
+	if why := shapes()[x.on]("", x.fields); why != "" {
 		return bad("%s", why)
 	}
 	x.all = entries(x.on, x.fields)
@@ -123,11 +140,11 @@ func (sc *Scenario) knows(model string) bool {
 }
 
 // checkOpenAI checks what Responses and Chat have in common.
-func (x *exchange) checkOpenAI(of record) *refusal {
+func (x *exchange) checkOpenAI() *refusal {
 	if r := checkKey(x); r != nil {
 		return r
 	}
-	if r := x.checkBody(of); r != nil {
+	if r := x.checkBody(); r != nil {
 		return r
 	}
 	if why := sensible(x.on, x.fields); why != "" {

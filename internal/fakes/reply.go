@@ -50,14 +50,9 @@ func (x *exchange) failure() *refusal {
 	if f == nil {
 		f = &Failure{}
 	}
-	r := &refusal{status: x.step.Status, code: f.Code, kind: f.Type, message: f.Message, param: f.Param}
-	if r.status == 0 {
-		r.status = http.StatusInternalServerError
-	}
-	if r.message == "" {
-		r.message = http.StatusText(r.status)
-	}
-	return r
+	status := cmp.Or(x.step.Status, http.StatusInternalServerError)
+	return &refusal{status: status, code: f.Code, kind: f.Type, message: cmp.Or(f.Message, http.StatusText(status)),
+		param: f.Param}
 }
 
 // decorate adds what a step says about the way an answer is sent.
@@ -119,10 +114,7 @@ func (r *reply) send(w http.ResponseWriter, req *http.Request) {
 	for name, v := range r.header {
 		w.Header().Set(name, v)
 	}
-	status := r.status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(r.status, http.StatusOK)
 	if r.frames == nil {
 		r.sendBody(w, req, status)
 		return

@@ -13,7 +13,7 @@ import (
 const eventStream = "text/event-stream; charset=utf-8"
 
 func checkResponses(x *exchange) *refusal {
-	if r := x.checkOpenAI(responsesRequest); r != nil {
+	if r := x.checkOpenAI(); r != nil {
 		return r
 	}
 	var open []entry
@@ -170,7 +170,7 @@ func (t *turn) message(id, status string, parts ...json.RawMessage) json.RawMess
 // call adds a function call.
 func (t *turn) call(i int) {
 	c := t.step.Calls[i]
-	id, index, callID := t.exchange.id("fc_", i), len(t.output), cmp.Or(c.ID, t.exchange.id("call_", i))
+	id, index, callID := t.exchange.id("fc_", i), len(t.output), t.callID(i)
 	arguments := c.arguments()
 	item := func(status, arguments string) json.RawMessage {
 		return object("id", id, "type", "function_call", "status", status, "arguments", arguments, "call_id", callID, "name",

@@ -16,56 +16,17 @@ const (
 	bravePath  = "/res/v1/web/search"
 )
 
-// A parameter of a query is checked like a JSON value.
-var (
-	query       = matching(`\S`)
-	googleQuery = record{
-		"q!": query, "key": text, "cx!": text, "num": digits(1, 10), "start": digits(1, 100),
-		"lr": matching(`^lang_[a-z]{2}(-[A-Z]{2})?$`), "gl": matching(`^[a-z]{2}$`),
-		"hl":           matching(`^[a-z]{2}(-[A-Za-z]{2,4})?$`),
-		"dateRestrict": matching(`^[dwmy]\d+$`), "safe": word("active off"),
-	}
-	braveQuery = record{
-		"q!": query, "count": digits(1, 20), "offset": digits(0, 9), "country": matching(`^([A-Z]{2}|ALL)$`),
-		"search_lang": word(braveLanguages), "ui_lang": matching(`^[a-z]{2,3}-[A-Z]{2}$`),
-		"safesearch":       word("off moderate strict"),
-		"freshness":        matching(`^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$`),
-		"text_decorations": word("true false 1 0"), "extra_snippets": word("true false 1 0"),
-		"result_filter": matching(`^[a-z]+(,[a-z]+)*$`),
-	}
-	searxngQuery = record{
-		"q!": query, "format!": word("json"), "language": matching(`^(all|auto|[a-z]{2,3}(-[A-Z]{2})?)$`),
-		"pageno":     digits(1, 1000),
-		"time_range": word("day week month year"), "safesearch": digits(0, 2), "categories": text, "engines": text,
-	}
-)
-
-// braveLanguages are the ones that Brave knows. Japanese is jp.
-const braveLanguages = "ar eu bn bg ca zh-hans zh-hant hr cs da nl en en-gb et fi fr gl de el gu he hi hu is it jp kn ko lv lt " +
-	"ms ml mr nb pl pt-br pt-pt pa ro ru sr sk sl es sv ta te th tr uk vi"
-
-// digits wants a number as a query spells it.
-func digits(low, high int) shape {
-	return func(at string, v any) string {
-		s, _ := v.(string)
-		if n, err := strconv.Atoi(s); err != nil || n < low || n > high {
-			return fmt.Sprintf("%s: must be an integer from %d to %d", at, low, high)
-		}
-		return ""
-	}
-}
-
 // checkQuery checks the parameters of a query. One that is there twice fits
 // nothing.
-func checkQuery(of record, q url.Values) string {
+func checkQuery(name string, q url.Values) string {
 	fields := map[string]any{}
-	for name, all := range q {
-		fields[name] = all[0]
+	for param, all := range q {
+		fields[param] = all[0]
 		if len(all) > 1 {
-			return name + ": is there twice"
+			return param + ": is there twice"
 		}
 	}
-	return of.shape("", fields)
+	return shapes()[name]("", fields)
 }
 
 // asked returns a number of the query.
@@ -81,7 +42,7 @@ func (x *exchange) hits(most int) []Hit { return x.step.Hits[:min(most, len(x.st
 
 func checkGoogle(x *exchange) *refusal {
 	key := cmp.Or(x.query.Get("key"), x.r.Header.Get("X-Goog-Api-Key"))
-	why := checkQuery(googleQuery, x.query)
+	why := checkQuery(onGoogle, x.query)
 	switch {
 	case key == "":
 		return &refusal{status: http.StatusForbidden, code: "forbidden",
@@ -139,7 +100,7 @@ func answerGoogle(x *exchange) *reply {
 	for _, h := range hits {
 		items = append(items, object("kind", "customsearch#result", "title", h.Title, "htmlTitle", "<b>"+h.Title+"</b>",
 			"link", h.URL,
-			"displayLink", host(h.URL), "snippet", h.Snippet, "htmlSnippet", h.Snippet, "formattedUrl", h.URL,
+			"displayLink", h.parsed().Host, "snippet", h.Snippet, "htmlSnippet", h.Snippet, "formattedUrl", h.URL,
 			"htmlFormattedUrl", h.URL))
 	}
 	if items != nil {
@@ -148,17 +109,18 @@ func answerGoogle(x *exchange) *reply {
 	return &reply{mime: "application/json; charset=UTF-8", body: object(kv...)}
 }
 
-func host(address string) string {
-	u, err := url.Parse(address)
+// parsed is the URL of a hit; empty if it is none.
+func (h Hit) parsed() *url.URL {
+	u, err := url.Parse(h.URL)
 	if err != nil {
-		return ""
+		return &url.URL{}
 	}
-	return u.Host
+	return u
 }
 
 func checkBrave(x *exchange) *refusal {
 	q := x.query.Get("q")
-	why := checkQuery(braveQuery, x.query)
+	why := checkQuery(onBrave, x.query)
 	accept := x.r.Header.Get("Accept")
 	switch {
 	case x.r.Header.Get("X-Subscription-Token") != x.sc.braveKey():
@@ -214,10 +176,7 @@ func answerBrave(x *exchange) *reply {
 		"more_results_available", len(x.step.Hits) > x.asked("count", 20))
 	var results, order []json.RawMessage
 	for i, h := range x.hits(x.asked("count", 20)) {
-		u, _ := url.Parse(h.URL)
-		if u == nil {
-			u = &url.URL{}
-		}
+		u := h.parsed()
 		results = append(results, object("title", h.Title, "url", h.URL, "is_source_local", false, "is_source_both", false,
 			"description", h.Snippet, "page_age", orNull(h.Age), "age", orNull(h.Age), "language", "en", "family_friendly", true,
 			"profile", object("name", u.Host, "url", h.URL, "long_name", u.Host, "img", ""), "type", "search_result", "subtype",
@@ -234,7 +193,7 @@ func answerBrave(x *exchange) *reply {
 }
 
 func checkSearxng(x *exchange) *refusal {
-	if why := checkQuery(searxngQuery, x.query); why != "" {
+	if why := checkQuery(onSearxng, x.query); why != "" {
 		return bad("%s", why)
 	}
 	return nil
@@ -250,10 +209,7 @@ func refuseSearxng(_ *exchange, r *refusal) *reply {
 func answerSearxng(x *exchange) *reply {
 	var results []json.RawMessage
 	for i, h := range x.step.Hits {
-		u, _ := url.Parse(h.URL)
-		if u == nil {
-			u = &url.URL{}
-		}
+		u := h.parsed()
 		results = append(results, object("url", h.URL, "title", h.Title, "content", h.Snippet, "publishedDate", orNull(h.Age),
 			"thumbnail", "",
 			"engine", "duckduckgo", "template", "default.html", "parsed_url", []string{u.Scheme, u.Host, u.Path, "", u.RawQuery,

@@ -2,93 +2,132 @@ package fakes
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 )
 
-// A shape checks a JSON value and returns the first thing wrong with it, with
-// its place; empty means that it fits. Numbers are json.Number.
+// A shape checks a JSON value and returns the first thing wrong with it, with its path;
+// empty means that it fits. Numbers are json.Number.
 type shape func(at string, v any) string
 
-func anything(string, any) string { return "" }
+//go:embed requests.txt
+var requestsText string
 
-func text(at string, v any) string {
-	if _, ok := v.(string); !ok {
-		return at + ": must be a string"
+// shapes are the records and unions of requests.txt, by name.
+var shapes = sync.OnceValue(func() map[string]shape {
+	all, members := map[string]shape{}, map[string]shape(nil)
+	for line := range strings.Lines(requestsText) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case words[0] == "record":
+			fields := record{}
+			members = fields
+			all[words[1]] = fields.check
+		case words[0] == "union":
+			members = map[string]shape{}
+			all[words[1]] = union{words[2], strings.Join(words[3:], ""), members}.check
+		default:
+			members[words[0]] = parseShape(all, words[1:])
+		}
 	}
-	return ""
+	return all
+})
+
+// parseShape reads a type. A name is looked up when it is used: it may be defined later.
+func parseShape(all map[string]shape, words []string) shape {
+	if i := slices.Index(words, "|"); i >= 0 {
+		a, b := parseShape(all, words[:i]), parseShape(all, words[i+1:])
+		return func(at string, v any) string {
+			if a(at, v) == "" {
+				return ""
+			}
+			return b(at, v)
+		}
+	}
+	rest := words[1:]
+	switch words[0] {
+	case "text":
+		return func(at string, v any) string { return want[string](v, at+": must be a string") }
+	case "bool":
+		return func(at string, v any) string { return want[bool](v, at+": must be true or false") }
+	case "object":
+		return func(at string, v any) string { return want[map[string]any](v, at+": must be an object") }
+	case "any":
+		return func(string, any) string { return "" }
+	case "one":
+		return func(at string, v any) string {
+			s, _ := v.(string)
+			return unless(slices.Contains(rest, s), "%s: must be one of %s", at, strings.Join(rest, " "))
+		}
+	case "value":
+		return func(at string, v any) string {
+			n, _ := v.(json.Number)
+			return unless(slices.Contains(rest, n.String()), "%s: must be one of %s", at, strings.Join(rest, " "))
+		}
+	case "like":
+		re := regexp.MustCompile(rest[0])
+		return func(at string, v any) string {
+			s, ok := v.(string)
+			return unless(ok && re.MatchString(s), "%s: must match %s", at, re)
+		}
+	case "int", "number", "digits":
+		return numberShape(words[0], rest)
+	case "list":
+		return listShape(parseShape(all, rest))
+	}
+	return func(at string, v any) string { return all[words[0]](at, v) }
 }
 
-func boolean(at string, v any) string {
-	if _, ok := v.(bool); !ok {
-		return at + ": must be true or false"
+// unless returns a message unless a condition holds.
+func unless(ok bool, format string, args ...any) string {
+	if ok {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(format, args...)
 }
 
-// number wants one between two others, both allowed.
-func number(low, high float64) shape {
+// want returns a message unless a value is of a type.
+func want[T any](v any, message string) string {
+	_, ok := v.(T)
+	return unless(ok, "%s", message)
+}
+
+// numberShape accepts numbers within bounds; digits are those of a query.
+func numberShape(kind string, bounds []string) shape {
+	low, _ := strconv.ParseFloat(bounds[0], 64)
+	if kind == "int" {
+		return func(at string, v any) string {
+			n, ok := v.(json.Number)
+			i, err := n.Int64()
+			return unless(ok && err == nil && float64(i) >= low, "%s: must be an integer of at least %.0f", at, low)
+		}
+	}
+	high, _ := strconv.ParseFloat(bounds[1], 64)
+	if kind == "digits" {
+		return func(at string, v any) string {
+			s, _ := v.(string)
+			n, err := strconv.Atoi(s)
+			return unless(err == nil && float64(n) >= low && float64(n) <= high, "%s: must be an integer from %g to %g", at,
+				low, high)
+		}
+	}
 	return func(at string, v any) string {
 		n, ok := v.(json.Number)
 		f, err := n.Float64()
-		if !ok || err != nil || f < low || f > high {
-			return fmt.Sprintf("%s: must be a number from %g to %g", at, low, high)
-		}
-		return ""
+		return unless(ok && err == nil && f >= low && f <= high, "%s: must be a number from %g to %g", at, low, high)
 	}
 }
 
-// integer wants a whole number that is not too small.
-func integer(low int64) shape {
-	return func(at string, v any) string {
-		n, ok := v.(json.Number)
-		i, err := n.Int64()
-		if !ok || err != nil || i < low {
-			return fmt.Sprintf("%s: must be an integer of at least %d", at, low)
-		}
-		return ""
-	}
-}
-
-// word wants one of a few strings.
-func word(list string) shape {
-	return func(at string, v any) string {
-		if s, ok := v.(string); !ok || !among(list, s) {
-			return fmt.Sprintf("%s: must be one of %s", at, list)
-		}
-		return ""
-	}
-}
-
-// matching wants a string of a certain form.
-func matching(pattern string) shape {
-	re := regexp.MustCompile(pattern)
-	return func(at string, v any) string {
-		if s, ok := v.(string); !ok || !re.MatchString(s) {
-			return fmt.Sprintf("%s: must match %s", at, pattern)
-		}
-		return ""
-	}
-}
-
-// either wants a value of one of two kinds. What it says about one that is
-// neither comes from the second.
-func either(a, b shape) shape {
-	return func(at string, v any) string {
-		if a(at, v) == "" {
-			return ""
-		}
-		return b(at, v)
-	}
-}
-
-// list wants an array.
-func list(of shape) shape {
+func listShape(of shape) shape {
 	return func(at string, v any) string {
 		all, ok := v.([]any)
 		if !ok {
@@ -103,11 +142,11 @@ func list(of shape) shape {
 	}
 }
 
-// A record wants an object with certain members. A name with ! after it must
-// be there; the others may be absent or null.
+// A record is an object with certain members. A name with ! is required; the others may
+// be absent or null.
 type record map[string]shape
 
-func (r record) shape(at string, v any) string {
+func (r record) check(at string, v any) string {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return at + ": must be an object"
@@ -117,14 +156,14 @@ func (r record) shape(at string, v any) string {
 		dot = ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		of, must := r[name+"!"]
-		if !must {
+		of, required := r[name+"!"]
+		if !required {
 			of = r[name]
 		}
 		if of == nil {
 			return fmt.Sprintf("unknown parameter: '%s%s'", dot, name)
 		}
-		if object[name] == nil && !must {
+		if object[name] == nil && !required {
 			continue
 		}
 		if why := of(dot+name, object[name]); why != "" {
@@ -132,28 +171,31 @@ func (r record) shape(at string, v any) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r)) {
-		name, must := strings.CutSuffix(name, "!")
-		if _, there := object[name]; must && !there {
+		name, required := strings.CutSuffix(name, "!")
+		if _, there := object[name]; required && !there {
 			return fmt.Sprintf("missing required parameter: '%s%s'", dot, name)
 		}
 	}
 	return ""
 }
 
-// byMember wants an object whose shape depends on one of its members.
-func byMember(name, usual string, shapes map[string]shape) shape {
-	return func(at string, v any) string {
-		object, _ := v.(map[string]any)
-		kind, ok := object[name].(string)
-		if !ok {
-			kind = usual
-		}
-		of := shapes[kind]
-		if of == nil {
-			return fmt.Sprintf("%s.%s: %q is not supported", at, name, kind)
-		}
-		return of(at, v)
+// A union is an object whose shape depends on one of its members.
+type union struct {
+	member, defaultKind string
+	kinds               map[string]shape
+}
+
+func (u union) check(at string, v any) string {
+	object, _ := v.(map[string]any)
+	kind, ok := object[u.member].(string)
+	if !ok {
+		kind = u.defaultKind
 	}
+	of := u.kinds[kind]
+	if of == nil {
+		return fmt.Sprintf("%s.%s: %q is not supported", at, u.member, kind)
+	}
+	return of(at, v)
 }
 
 // decode reads one JSON object and nothing else. Unlike json.Unmarshal it does

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -108,37 +109,8 @@ func speakers(how, picture string) json.RawMessage {
 	})
 }
 
-// aMora is one as a prosody has it.
-var aMora = record{"phoneme!": text, "hira!": text, "accent!": integer(0)}.shape
-
-// aVoice adds what all requests for sound have.
-func aVoice(more record) record {
-	all := record{"speakerUuid!": text, "styleId!": integer(0), "text!": matching(`\S`),
-		"prosodyDetail": list(list(aMora)), "speedScale!": number(0.5, 2)}
-	for name, of := range more {
-		all[name] = of
-	}
-	return all
-}
-
-var (
-	prosodyRequest   = record{"text!": text}
-	predictRequest   = aVoice(nil)
-	synthesisRequest = aVoice(record{
-		"volumeScale!": number(0, 2), "pitchScale!": number(-0.15, 0.15), "intonationScale!": number(0, 2),
-		"prePhonemeLength!": number(0, 1.5), "postPhonemeLength!": number(0, 1.5), "outputSamplingRate!": samplingRate,
-	})
-)
-
-func samplingRate(at string, v any) string {
-	if n, _ := v.(json.Number); !among("16000 24000 44100 48000", n.String()) {
-		return at + ": must be 16000, 24000, 44100 or 48000"
-	}
-	return ""
-}
-
 // heard reads the body of a request, which must be as the engine wants it.
-func (x *exchange) heard(of record) *reply {
+func (x *exchange) heard(name string) *reply {
 	fields, err := decode(x.body)
 	why := ""
 	switch {
@@ -147,7 +119,7 @@ func (x *exchange) heard(of record) *reply {
 	case !strings.HasPrefix(x.r.Header.Get("Content-Type"), "application/json"):
 		why = "body: the content type must be application/json"
 	default:
-		why = of.shape("", fields)
+		why = shapes()[name]("", fields)
 	}
 	if why != "" {
 		x.violate("%s", why)
@@ -170,7 +142,7 @@ func unprocessable(why string) *reply {
 }
 
 func answerProsody(x *exchange) *reply {
-	if refused := x.heard(prosodyRequest); refused != nil {
+	if refused := x.heard("prosody"); refused != nil {
 		return refused
 	}
 	said, _ := x.fields["text"].(string)
@@ -181,12 +153,12 @@ func answerProsody(x *exchange) *reply {
 	return &reply{body: object("plain", []string{said}, "detail", []json.RawMessage{array(morae)})}
 }
 
-func answerPredict(x *exchange) *reply   { return x.sound(predictRequest) }
-func answerSynthesis(x *exchange) *reply { return x.sound(synthesisRequest) }
+func answerPredict(x *exchange) *reply   { return x.sound("predict") }
+func answerSynthesis(x *exchange) *reply { return x.sound("synthesis") }
 
 // sound answers a request for sound, or does what goes wrong instead.
-func (x *exchange) sound(of record) *reply {
-	if refused := x.heard(of); refused != nil {
+func (x *exchange) sound(name string) *reply {
+	if refused := x.heard(name); refused != nil {
 		return refused
 	}
 	x.compareSpeech()
@@ -205,18 +177,11 @@ func (x *exchange) sound(of record) *reply {
 
 // spoken is the sound itself.
 func (x *exchange) spoken() *reply {
-	rate := int(or0(x.amount("outputSamplingRate"), 44100))
+	rate := int(cmp.Or(x.amount("outputSamplingRate"), 44100))
 	said := fmt.Sprint(x.fields["text"])
 	seconds := 0.1*float64(utf8.RuneCountInString(said))/x.amount("speedScale") + x.amount("prePhonemeLength") +
 		x.amount("postPhonemeLength")
 	return &reply{mime: "audio/wav", body: wave(rate, int(math.Round(seconds*float64(rate))))}
-}
-
-func or0(given, usual float64) float64 {
-	if given == 0 {
-		return usual
-	}
-	return given
 }
 
 // amount returns a number of the request; zero if there is none.

@@ -89,7 +89,7 @@ func TestSpeechViolations(t *testing.T) {
 		{"unknown", sayBody(`"text"`, `"emotion":1,"text"`), acceptWAV, 422, "emotion", "unknown parameter: 'emotion'"},
 		{"range", sayBody(`speedScale":1`, `speedScale":2.5`), acceptWAV, 422, `"loc":["body","speedScale"]`,
 			"speedScale: must be a number from 0.5 to 2"},
-		{"rate", sayBody("24000", "8000"), acceptWAV, 422, "outputSamplingRate", "must be 16000"},
+		{"rate", sayBody("24000", "8000"), acceptWAV, 422, "outputSamplingRate", "must be one of 16000"},
 		{"empty", sayBody("はい。", " "), acceptWAV, 422, "text", "text: must match"},
 		{"style", sayBody(`styleId":0`, `styleId":1`), acceptWAV, 500, "Internal", "there is no such voice"},
 		{"accents", sayBody("[]", `[[{"phoneme":"a"}]]`), acceptWAV, 422, "field required",

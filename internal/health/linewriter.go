@@ -9,15 +9,15 @@ import (
 	"unicode/utf16"
 )
 
-// A lineWriter changes the spelling of lines; a handler writes one at a time.
+// A lineWriter rewrites lines; a handler writes one at a time.
 type lineWriter struct {
-	out   io.Writer
-	spell func([]byte) []byte
+	out     io.Writer
+	rewrite func([]byte) []byte
 }
 
 // Write implements [io.Writer].
 func (w lineWriter) Write(line []byte) (int, error) {
-	if _, err := w.out.Write(w.spell(line)); err != nil {
+	if _, err := w.out.Write(w.rewrite(line)); err != nil {
 		return 0, err
 	}
 	return len(line), nil
@@ -28,11 +28,11 @@ const (
 	del       = 0x7f
 )
 
-// readable amends two things in a line of key=value. Japanese text is full of
-// wide spaces, and \u3000 is hard on the eyes; and a DEL, which slog lets pass, is
-// the one control character left. A quote can only open or close a text, and
-// inside one a backslash begins an escape.
-func readable(line []byte) []byte {
+// rewriteText changes two things in a line of key=value: ideographic spaces, of which
+// Japanese text is full, are not escaped, and DEL, the one control character that slog
+// lets pass, is. A quote can only open or close a string, in which a backslash begins an
+// escape.
+func rewriteText(line []byte) []byte {
 	escape := []byte(`\u3000`)
 	if !bytes.Contains(line, escape) && bytes.IndexByte(line, del) < 0 {
 		return line
@@ -59,9 +59,9 @@ func readable(line []byte) []byte {
 	return b.Bytes()
 }
 
-// harmless escapes what JSON lets pass but a terminal may obey or an eye may
-// misread: DEL, the C1 controls, and marks that turn the direction of writing.
-func harmless(line []byte) []byte {
+// rewriteJSON escapes what JSON lets pass but a terminal may interpret or a person may
+// misread: DEL, the C1 controls, and marks that change the direction of writing.
+func rewriteJSON(line []byte) []byte {
 	if bytes.IndexFunc(line, hidden) < 0 {
 		return line
 	}

@@ -20,52 +20,37 @@ const (
 	JSON = "json" // one object a line
 )
 
-// mostText is how much of one message or attribute is written.
-const mostText = 16 << 10
+// maxText is how much of one message or attribute is written, in characters.
+const maxText = 16 << 10
 
-// Logger returns a logger that writes one line a record to w, without secrets.
-// A format other than [JSON] is [Text]. A nil level is [slog.LevelInfo], nil
-// secrets are those that can be told by their spelling.
+// Logger returns a logger that writes one line for each record to w, without secrets.
+// A format other than [JSON] is [Text]. A nil level is [slog.LevelInfo], nil secrets are
+// those recognised by their form.
 //
-// Text of others may stand in a message or an attribute: it can neither begin a
-// line of its own nor give orders to a terminal. An error that holds a
-// [fault.Error] brings attributes of its own: under the key error, error_kind,
-// error_op and error_hint. Keys are the program's own words and stay as they are.
-// Of a structure without a String method only the type is written.
+// Text from outside in a message or an attribute can neither begin a line of its own nor
+// control a terminal. An error that wraps a [fault.Error] has further attributes: with
+// the key error, these are error_kind, error_op and error_hint. Keys are trusted. Of a
+// struct without a String method only the type is written.
 func Logger(w io.Writer, format string, level slog.Leveler, secrets *redact.Set) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if format == JSON {
-		return slog.New(cleaner{slog.NewJSONHandler(lineWriter{w, harmless}, o), secrets})
+		return slog.New(redactor{slog.NewJSONHandler(lineWriter{w, rewriteJSON}, o), secrets})
 	}
-	return slog.New(cleaner{slog.NewTextHandler(lineWriter{w, readable}, o), secrets})
+	return slog.New(redactor{slog.NewTextHandler(lineWriter{w, rewriteText}, o), secrets})
 }
 
-// Level returns the level of that name: debug, info, warn or error. Empty means
-// info.
-func Level(name string) (slog.Level, error) {
-	var l slog.Level
-	if name == "" {
-		return l, nil
-	}
-	if err := l.UnmarshalText([]byte(name)); err != nil {
-		return l, &fault.Error{Kind: fault.Invalid, Op: "set log level", Subject: name, Why: "there is no such level",
-			Hint: "choose debug, info, warn or error"}
-	}
-	return l, nil
-}
-
-// A cleaner removes secrets from a record before another handler formats it:
-// quoted and escaped, a secret would not be found any more.
-type cleaner struct {
+// A redactor removes secrets from a record before another handler formats it: in quoted
+// and escaped text, a secret would not be found any more.
+type redactor struct {
 	next    slog.Handler
 	secrets *redact.Set
 }
 
 // Enabled implements [slog.Handler].
-func (c cleaner) Enabled(ctx context.Context, l slog.Level) bool { return c.next.Enabled(ctx, l) }
+func (c redactor) Enabled(ctx context.Context, l slog.Level) bool { return c.next.Enabled(ctx, l) }
 
 // Handle implements [slog.Handler].
-func (c cleaner) Handle(ctx context.Context, r slog.Record) error {
+func (c redactor) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, c.text(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(c.attr(a))
@@ -75,25 +60,25 @@ func (c cleaner) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements [slog.Handler].
-func (c cleaner) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return cleaner{c.next.WithAttrs(c.attrs(attrs)), c.secrets}
+func (c redactor) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return redactor{c.next.WithAttrs(c.attrs(attrs)), c.secrets}
 }
 
 // WithGroup implements [slog.Handler].
-func (c cleaner) WithGroup(name string) slog.Handler {
-	return cleaner{c.next.WithGroup(name), c.secrets}
+func (c redactor) WithGroup(name string) slog.Handler {
+	return redactor{c.next.WithGroup(name), c.secrets}
 }
 
-func (c cleaner) attrs(dirty []slog.Attr) []slog.Attr {
-	clean := make([]slog.Attr, len(dirty))
-	for i, a := range dirty {
+func (c redactor) attrs(attrs []slog.Attr) []slog.Attr {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
 		clean[i] = c.attr(a)
 	}
 	return clean
 }
 
-// attr cleans one attribute. Numbers, truth values and times hold no secrets.
-func (c cleaner) attr(a slog.Attr) slog.Attr {
+// attr redacts one attribute. Numbers, booleans and times contain no secrets.
+func (c redactor) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {
 	case slog.KindString:
@@ -106,8 +91,8 @@ func (c cleaner) attr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: v}
 }
 
-// other cleans what slog has no kind for.
-func (c cleaner) other(key string, v any) slog.Attr {
+// other redacts a value that slog has no kind for.
+func (c redactor) other(key string, v any) slog.Attr {
 	switch v := v.(type) {
 	case nil:
 		return slog.Any(key, nil)
@@ -116,12 +101,12 @@ func (c cleaner) other(key string, v any) slog.Attr {
 	case []string:
 		return slog.Any(key, c.list(key, v))
 	}
-	return slog.String(key, c.value(key, safely(func() string { return spell(v) })))
+	return slog.String(key, c.value(key, safely(func() string { return format(v) })))
 }
 
-// failure spells an error so that its attributes have one type whether it is
-// ours or not: what collects logs stumbles over a text that is at times an object.
-func (c cleaner) failure(key string, err error) slog.Attr {
+// failure formats an error such that its attributes have the same types whether it is a
+// fault.Error or not: log collectors fail on a string that is sometimes an object.
+func (c redactor) failure(key string, err error) slog.Attr {
 	attrs := []slog.Attr{slog.String(key, c.value(key, safely(err.Error)))}
 	var ours *fault.Error
 	if errors.As(err, &ours) && ours != nil {
@@ -130,11 +115,11 @@ func (c cleaner) failure(key string, err error) slog.Attr {
 			attrs = append(attrs, slog.String(key+"_hint", c.text(hint)))
 		}
 	}
-	return slog.Attr{Value: slog.GroupValue(attrs...)} // without a name: its members stand beside the others
+	return slog.Attr{Value: slog.GroupValue(attrs...)} // without a name: its members are beside the others
 }
 
-// list cleans the words of a command, or any others.
-func (c cleaner) list(key string, words []string) []string {
+// list redacts the words of a command, or any other list.
+func (c redactor) list(key string, words []string) []string {
 	clean := slices.Clone(c.secrets.Argv(words))
 	for i, word := range clean {
 		clean[i] = c.value(key, word)
@@ -142,8 +127,8 @@ func (c cleaner) list(key string, words []string) []string {
 	return clean
 }
 
-// value cleans a text that has a name, which may tell that it is a secret.
-func (c cleaner) value(key, text string) string {
+// value redacts the text of a key. The key may show that the text is a secret.
+func (c redactor) value(key, text string) string {
 	text = c.text(text)
 	if named := key + "=" + text; c.secrets.Argv([]string{named})[0] != named {
 		return redact.Mark
@@ -151,15 +136,15 @@ func (c cleaner) value(key, text string) string {
 	return text
 }
 
-func (c cleaner) text(s string) string { return text.Shorten(c.secrets.Text(s), mostText) }
+func (c redactor) text(s string) string { return text.Shorten(c.secrets.Text(s), maxText) }
 
-// spell writes a value as text. A structure may hold bytes somewhere, which
-// package fmt writes as numbers: a secret in them would not be found.
-func spell(v any) string {
+// format formats a value. A struct may contain bytes, which package fmt writes as
+// numbers: a secret in them would not be found.
+func format(v any) string {
 	t := reflect.TypeOf(v)
-	_, speaks := v.(fmt.Stringer)
+	_, stringer := v.(fmt.Stringer)
 	switch {
-	case speaks:
+	case stringer:
 		return fmt.Sprint(v)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		return string(reflect.ValueOf(v).Bytes())
@@ -170,19 +155,19 @@ func spell(v any) string {
 	return fmt.Sprintf("(%T)", v)
 }
 
-// simple reports whether a type is one of texts, truth values or numbers.
+// simple reports whether a type is a string, a boolean or a number.
 func simple(t reflect.Type) bool {
 	k := t.Kind()
 	return k == reflect.String || reflect.Bool <= k && k <= reflect.Complex128
 }
 
-// safely keeps a mistake in what is logged from ending the daemon: a nil pointer
-// that calls itself an error is the usual one.
-func safely(spell func() string) (text string) {
+// safely keeps a panic in what is logged from ending the daemon, such as one of a nil
+// pointer that implements error.
+func safely(format func() string) (text string) {
 	defer func() {
 		if recover() != nil {
 			text = "(cannot be shown)"
 		}
 	}()
-	return spell()
+	return format()
 }

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -14,23 +15,23 @@ import (
 	"hako/run/fault"
 )
 
-// Sources are what [Metrics] asks when somebody looks, rather than being told.
-// Each has two seconds and one caller at a time; without an answer its figures
-// are missing from the page, and hako_scrape_failures_total says so.
+// Sources are figures that [Metrics] reads whenever the metrics are read. Each has two
+// seconds and one caller at a time; without an answer its metrics are missing, and
+// hako_scrape_failures_total counts it.
 type Sources struct {
 	Version    string                                        // of the program; empty means "unknown"
-	Queue      func(context.Context) (map[string]int, error) // tasks in the queue by state; nil means no such figures
-	Containers func(context.Context) (int, error)            // containers that run; nil means no such figure
-	Log        *slog.Logger                                  // gets why there is no answer, when that changes; nil means nobody does
+	Queue      func(context.Context) (map[string]int, error) // tasks in the queue by state; may be nil
+	Containers func(context.Context) (int, error)            // running containers; may be nil
+	Log        *slog.Logger                                  // for failures of the sources; nil means no log
 }
 
-// Metrics count what the daemon does, in a book of their own. A nil *Metrics
-// counts nothing. It is safe for concurrent use. Words become labels as they
-// are, up to a number; any further ones are counted together as "other".
+// Metrics counts what the daemon does, in a registry of its own. A nil *Metrics counts
+// nothing. It is safe for concurrent use. Words become labels up to a number of
+// different ones; further ones are counted as "other".
 type Metrics struct {
-	book    promtext.Registry
-	program *program
-	log     *slog.Logger
+	registry promtext.Registry
+	runtime  runtimeMetrics
+	log      *slog.Logger
 
 	mu      sync.Mutex
 	sources []*source
@@ -41,86 +42,74 @@ type Metrics struct {
 	polls, pollSeconds, found  *promtext.Family
 	missed                     *promtext.Family
 
-	providers, states, phaseNames, models, tools words
+	providers, states, phaseNames, models, tools labelSet
 }
 
 // NewMetrics returns metrics that begin at zero.
 func NewMetrics(from Sources) *Metrics {
-	m := &Metrics{log: orNobody(from.Log),
-		providers: words{most: 10}, states: words{most: 20}, phaseNames: words{most: 20},
-		models: words{most: 50}, tools: words{most: 100}}
-	m.program = newProgram(&m.book)
-	m.open(&m.book)
-	m.buildInfo(from.Version)
+	m := &Metrics{log: orDiscard(from.Log),
+		providers: labelSet{limit: 10}, states: labelSet{limit: 20}, phaseNames: labelSet{limit: 20},
+		models: labelSet{limit: 50}, tools: labelSet{limit: 100}}
+	m.runtime = newRuntimeMetrics(&m.registry)
+	m.register(&m.registry)
+	m.registry.Gauge("hako_build_info", "Always 1; the version is the label.", "version").Set(1,
+		cmp.Or(from.Version, "unknown"))
 	if from.Queue != nil {
-		m.Show(queueFigure(from))
+		m.Show(Figure{Name: "hako_queue_tasks", About: "Tasks in the queue, by state.", Label: "state", Ask: from.Queue,
+			source: "queue"})
 	}
 	if from.Containers != nil {
-		m.Show(containersFigure(from))
+		m.Show(Figure{Name: "hako_containers", About: "Containers that run for tasks.", source: "containers",
+			Ask: func(ctx context.Context) (map[string]int, error) {
+				n, err := from.Containers(ctx)
+				return map[string]int{"": n}, err
+			}})
 	}
 	return m
 }
 
-func (m *Metrics) open(b *promtext.Registry) {
-	m.tasks = b.Counter("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state")
-	m.taskSeconds = b.Histogram("hako_agent_task_seconds", "How long a task took until it ended.", taskBounds(), "state")
-	m.phases = b.Histogram("hako_agent_phase_seconds", "How long a phase of a task took.", phaseBounds(), "phase")
-	m.turns = b.Counter("hako_agent_turns_total", "Answers of models.")
-	m.tokens = b.Counter("hako_agent_tokens_total", "Tokens used; input does not include cached.", "kind", "model")
-	m.cost = b.Counter("hako_agent_cost_dollars_total", "What models cost, by the price list.")
-	m.calls = b.Counter("hako_agent_tool_calls_total", "Calls of tools by models.", "ok", "tool")
-	m.errors = b.Counter("hako_agent_errors_total", "Errors, by kind.", "kind")
-	m.polls = b.Counter("hako_forge_polls_total", "Times a forge was asked for tasks.", "provider", "result")
-	m.pollSeconds = b.Histogram("hako_forge_poll_seconds", "How long asking a forge for tasks took.", pollBounds(),
-		"provider")
-	m.found = b.Gauge("hako_forge_tasks_found", "Tasks the last successful poll found.", "provider")
-	m.missed = b.Counter("hako_scrape_failures_total", "Times a figure was missing because its source gave no answer.",
+func (m *Metrics) register(r *promtext.Registry) {
+	taskBounds := []float64{5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
+	phaseBounds := []float64{0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600}
+	pollBounds := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+	m.tasks = r.Counter("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state")
+	m.taskSeconds = r.Histogram("hako_agent_task_seconds", "Duration of a task until it ended.", taskBounds, "state")
+	m.phases = r.Histogram("hako_agent_phase_seconds", "Duration of a phase of a task.", phaseBounds, "phase")
+	m.turns = r.Counter("hako_agent_turns_total", "Answers of models.")
+	m.tokens = r.Counter("hako_agent_tokens_total", "Tokens used; input does not include cached.", "kind", "model")
+	m.cost = r.Counter("hako_agent_cost_dollars_total", "Cost of models, by the price list.")
+	m.calls = r.Counter("hako_agent_tool_calls_total", "Calls of tools by models.", "ok", "tool")
+	m.errors = r.Counter("hako_agent_errors_total", "Errors, by kind.", "kind")
+	m.polls = r.Counter("hako_forge_polls_total", "Polls of a forge.", "provider", "result")
+	m.pollSeconds = r.Histogram("hako_forge_poll_seconds", "Duration of a poll of a forge.", pollBounds, "provider")
+	m.found = r.Gauge("hako_forge_tasks_found", "Tasks the last successful poll found.", "provider")
+	m.missed = r.Counter("hako_scrape_failures_total", "Times a metric was missing because its source gave no answer.",
 		"source")
 }
 
-func taskBounds() []float64 {
-	return []float64{5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
-}
-
-func phaseBounds() []float64 {
-	return []float64{0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600}
-}
-
-func pollBounds() []float64 {
-	return []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
-}
-
-func (m *Metrics) buildInfo(version string) {
-	if version == "" {
-		version = "unknown"
-	}
-	m.book.Gauge("hako_build_info", "Always 1; the version is the label.", "version").Set(1, version)
-}
-
-// Handler serves the metrics in the format of Prometheus; of a nil *Metrics it
-// is nil.
+// Handler serves the metrics in the format of Prometheus; of a nil *Metrics it is nil.
 func (m *Metrics) Handler() http.Handler {
 	if m == nil {
 		return nil
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.look(r.Context())
+		m.update(r.Context())
 		w.Header().Set("Content-Type", promtext.ContentType)
-		m.book.WriteTo(w) // the one that looked has gone if this fails
+		m.registry.WriteTo(w) // fails only for a client that left
 	})
 }
 
-// look brings up to date what is not told but asked for, all of it at once.
-func (m *Metrics) look(ctx context.Context) {
+// update reads all sources, concurrently.
+func (m *Metrics) update(ctx context.Context) {
 	m.mu.Lock()
 	sources := slices.Clone(m.sources)
 	m.mu.Unlock()
-	m.program.look()
-	var asked sync.WaitGroup
+	m.runtime.update()
+	var reading sync.WaitGroup
 	for _, s := range sources {
-		asked.Go(func() { s.look(ctx) })
+		reading.Go(func() { s.update(ctx) })
 	}
-	asked.Wait()
+	reading.Wait()
 }
 
 // TaskEnded counts a task of a forge that reached its last state after d.
@@ -141,8 +130,8 @@ func (m *Metrics) PhaseEnded(phase string, d time.Duration) {
 	m.phases.Observe(seconds(d), m.phaseNames.label(phase))
 }
 
-// TurnEnded counts an answer of a model and what it used. Input does not include
-// cached. The cost of a model without a price is zero.
+// TurnEnded counts an answer of a model and its usage. Input does not include cached.
+// The cost of a model without a price is zero.
 func (m *Metrics) TurnEnded(model string, input, cached, output int64, dollars float64) {
 	if m == nil {
 		return
@@ -152,13 +141,13 @@ func (m *Metrics) TurnEnded(model string, input, cached, output int64, dollars f
 	for kind, n := range map[string]int64{"input": input, "cached": cached, "output": output} {
 		m.tokens.Add(float64(max(n, 0)), kind, model)
 	}
-	if dollars > 0 && !math.IsInf(dollars, 0) { // neither must a bad price make the sum useless for ever
+	if dollars > 0 && !math.IsInf(dollars, 0) { // an infinite price would spoil the sum for ever
 		m.cost.Add(dollars)
 	}
 }
 
-// ToolCalled counts a call of a tool. For a name that is no tool's pass
-// "unknown": a model may think up any number of names.
+// ToolCalled counts a call of a tool. For a tool that does not exist pass "unknown": a
+// model may invent any number of names.
 func (m *Metrics) ToolCalled(tool string, ok bool) {
 	if m == nil {
 		return
@@ -166,7 +155,7 @@ func (m *Metrics) ToolCalled(tool string, ok bool) {
 	m.calls.Add(1, strconv.FormatBool(ok), m.tools.label(tool))
 }
 
-// Failed counts an error by its kind; nil is none.
+// Failed counts an error by its kind, unless it is nil.
 func (m *Metrics) Failed(err error) {
 	if m == nil || err == nil {
 		return
@@ -174,8 +163,8 @@ func (m *Metrics) Failed(err error) {
 	m.errors.Add(1, fault.KindOf(err).String())
 }
 
-// Polled counts one look at a forge, which took d and found so many tasks. An
-// error is counted by its kind and leaves the number found as it was.
+// Polled counts a poll of a forge, which took d and found some tasks. An error is
+// counted by its kind and leaves the number of tasks found as it was.
 func (m *Metrics) Polled(provider string, found int, d time.Duration, err error) {
 	if m == nil {
 		return
@@ -190,6 +179,6 @@ func (m *Metrics) Polled(provider string, found int, d time.Duration, err error)
 	m.found.Set(float64(found), provider)
 }
 
-// seconds is what histograms take. A clock that was set back makes no negative
-// duration, which would lower the sum.
+// seconds is never negative, which would lower the sum of a histogram: a clock may have
+// been set back.
 func seconds(d time.Duration) float64 { return max(d, 0).Seconds() }

@@ -64,10 +64,10 @@ func fetch(t *testing.T, method, url string) (*http.Response, string) {
 }
 
 // probeOf asks a server's handler without a network.
-func probeOf(s *Server, path string) (int, answer) {
+func probeOf(s *Server, path string) (int, status) {
 	w := httptest.NewRecorder()
-	s.handler(orNobody(s.Log)).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
-	var a answer
+	s.handler(orDiscard(s.Log)).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+	var a status
 	json.Unmarshal(w.Body.Bytes(), &a)
 	return w.Code, a
 }
@@ -116,18 +116,19 @@ func TestNoMetrics(t *testing.T) {
 	}
 }
 
-func TestNotAlive(t *testing.T) {
-	s := &Server{Live: func() error { return errors.New("the loop stands still") }}
-	code, a := probeOf(s, "/healthz")
-	if code != 503 || a.Status != "not alive" || len(a.Reasons) != 1 || a.Reasons[0].Reason != "the loop stands still" {
+// A panic of Ready is a reason like any other, and the daemon stays alive.
+func TestNotReady(t *testing.T) {
+	s := &Server{Ready: func(context.Context) error { return errors.New("the loop stands still") }}
+	code, a := probeOf(s, "/readyz")
+	if code != 503 || a.Status != "not ready" || len(a.Reasons) != 1 || a.Reasons[0].Reason != "the loop stands still" {
 		t.Errorf("%d %+v", code, a)
 	}
-	s.Live = func() error { panic("oops") }
-	if code, a = probeOf(s, "/healthz"); code != 503 || !strings.Contains(a.Reasons[0].Reason, "oops") {
+	s.Ready = func(context.Context) error { panic("oops") }
+	if code, a = probeOf(s, "/readyz"); code != 503 || !strings.Contains(a.Reasons[0].Reason, "oops") {
 		t.Errorf("%d %+v", code, a)
 	}
-	if code, _ = probeOf(s, "/readyz"); code != 200 {
-		t.Errorf("ready answers %d", code)
+	if code, a = probeOf(s, "/healthz"); code != 200 || a.Status != "alive" {
+		t.Errorf("%d %+v", code, a)
 	}
 }
 
@@ -150,7 +151,7 @@ func TestReasons(t *testing.T) {
 	if got := a.Reasons[1]; got.Kind != "timeout" || strings.Contains(got.Reason, "ghp_") {
 		t.Errorf("%+v", got)
 	}
-	if got := a.Reasons[2].Reason; utf8.RuneCountInString(got) > mostReason || strings.Trim(got, "箱") != "…" {
+	if got := a.Reasons[2].Reason; utf8.RuneCountInString(got) > maxReason || strings.Trim(got, "箱") != "…" {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
@@ -163,7 +164,7 @@ func TestManyReasons(t *testing.T) {
 		}
 		return errors.Join(all...)
 	}}
-	if _, a := probeOf(s, "/readyz"); len(a.Reasons) != mostReasons {
+	if _, a := probeOf(s, "/readyz"); len(a.Reasons) != maxReasons {
 		t.Errorf("%d reasons", len(a.Reasons))
 	}
 }
@@ -174,11 +175,11 @@ func TestHangingReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, release := atomic.Int32{}, make(chan struct{})
 		s := &Server{Ready: func(context.Context) error { calls.Add(1); <-release; return nil }}
-		h := s.handler(orNobody(s.Log))
+		h := s.handler(orDiscard(s.Log))
 		for range 3 {
 			began, w := time.Now(), httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
-			if took := time.Since(began); w.Code != 503 || took != questionTime ||
+			if took := time.Since(began); w.Code != 503 || took != callTimeout ||
 				!strings.Contains(w.Body.String(), `"kind":"timeout"`) {
 				t.Errorf("%d %s after %v", w.Code, w.Body, took)
 			}
@@ -197,7 +198,7 @@ func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
 	var log bytes.Buffer
 	var trouble error
 	s := &Server{Ready: func(context.Context) error { return trouble }, Log: Logger(&log, Text, nil, nil)}
-	h := s.handler(orNobody(s.Log))
+	h := s.handler(orDiscard(s.Log))
 	for _, trouble = range []error{nil, errors.New("no queue"), errors.New("no queue"), nil, nil} {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/readyz", nil))
 	}
@@ -238,7 +239,7 @@ func TestRebinding(t *testing.T) {
 			r := httptest.NewRequest("GET", "/healthz", nil)
 			r.Host = host
 			w := httptest.NewRecorder()
-			s.handler(orNobody(s.Log)).ServeHTTP(w, r)
+			s.handler(orDiscard(s.Log)).ServeHTTP(w, r)
 			if s.Public && w.Code != 200 || !s.Public && w.Code != want {
 				t.Errorf("host %q, public %v: %d", host, s.Public, w.Code)
 			}
@@ -249,7 +250,7 @@ func TestRebinding(t *testing.T) {
 func TestBigHeader(t *testing.T) {
 	url := start(t, new(Server))
 	req, _ := http.NewRequest("GET", url+"/healthz", nil)
-	req.Header.Set("X", strings.Repeat("x", 2*mostHeader))
+	req.Header.Set("X", strings.Repeat("x", 2*maxHeader))
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +265,7 @@ func TestBigHeader(t *testing.T) {
 func TestSlowVisitor(t *testing.T) {
 	c := dial(t, start(t, new(Server)))
 	io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: loc")
-	c.SetDeadline(time.Now().Add(headerTime + 5*time.Second))
+	c.SetDeadline(time.Now().Add(headerTimeout + 5*time.Second))
 	if _, err := io.ReadAll(c); errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
 		t.Errorf("still connected: %v", err)
 	}
@@ -301,7 +302,7 @@ func TestManyVisitors(t *testing.T) {
 	url := start(t, new(Server))
 	first := dial(t, url)
 	asks(t, first, 5*time.Second)
-	for range mostConnections - 1 {
+	for range maxConnections - 1 {
 		asks(t, dial(t, url), 5*time.Second)
 	}
 	late := dial(t, url)

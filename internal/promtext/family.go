@@ -9,22 +9,22 @@ import (
 	"sync"
 )
 
-// A Family is one figure with all the values of its labels. Its methods take
-// one value for each label, in the order of the labels.
+// A Family is one metric with all its series. Its methods take one value for each label,
+// in the order of the labels.
 type Family struct {
 	name, help, kind string
 	labels           []string
 	bounds           []float64 // of a histogram
 
 	mu     sync.Mutex
-	series map[string]*series // by its labels, as they are written
+	series map[string]*series // by labels, formatted
 }
 
-// A series is what a family knows of one choice of labels.
+// A series is a metric for one combination of label values.
 type series struct {
-	value  float64  // of a summary or histogram the sum
-	count  uint64   // of a summary or histogram
-	within []uint64 // how many were within each bound of a histogram, and above the one before
+	value   float64  // the sum, of a summary or histogram
+	count   uint64   // of a summary or histogram
+	buckets []uint64 // of a histogram: observations up to each bound, and above the one before
 }
 
 // Add adds n, which is not negative, to a counter.
@@ -32,33 +32,32 @@ func (f *Family) Add(n float64, labels ...string) {
 	f.change(labels, func(s *series) { s.value += n })
 }
 
-// Set says what a gauge is now, or what a counter that is kept elsewhere has
-// come to.
+// Set sets a gauge, or a counter that is maintained elsewhere.
 func (f *Family) Set(n float64, labels ...string) {
 	f.change(labels, func(s *series) { s.value = n })
 }
 
-// SetSum says what a summary that is kept elsewhere has come to.
+// SetSum sets a summary that is maintained elsewhere.
 func (f *Family) SetSum(count uint64, sum float64, labels ...string) {
 	f.change(labels, func(s *series) { s.count, s.value = count, sum })
 }
 
-// Observe takes n into a histogram or a summary.
+// Observe adds an observation to a histogram or a summary.
 func (f *Family) Observe(n float64, labels ...string) {
 	f.change(labels, func(s *series) {
 		s.count++
 		s.value += n
 		if i, _ := slices.BinarySearch(f.bounds, n); i < len(f.bounds) {
-			s.within[i]++
+			s.buckets[i]++
 		}
 	})
 }
 
-// Replace makes these all there is of a gauge with one label, or with none: then
-// the only key is "". Nothing makes the gauge vanish from the page.
-func (f *Family) Replace(figures map[string]float64) {
-	all := make(map[string]*series, len(figures))
-	for word, n := range figures {
+// Replace replaces all series of a gauge with one label, or without: then the only key is
+// "". Without any series the gauge is not written.
+func (f *Family) Replace(values map[string]float64) {
+	all := make(map[string]*series, len(values))
+	for word, n := range values {
 		all[f.key([]string{word})] = &series{value: n}
 	}
 	f.mu.Lock()
@@ -72,13 +71,13 @@ func (f *Family) change(labels []string, with func(*series)) {
 	defer f.mu.Unlock()
 	s := f.series[key]
 	if s == nil {
-		s = &series{within: make([]uint64, len(f.bounds))}
+		s = &series{buckets: make([]uint64, len(f.bounds))}
 		f.series[key] = s
 	}
 	with(s)
 }
 
-// key spells the labels as they stand between the braces.
+// key formats the labels as they are written between the braces.
 func (f *Family) key(values []string) string {
 	var b strings.Builder
 	for i, name := range f.labels {
@@ -90,49 +89,48 @@ func (f *Family) key(values []string) string {
 	return b.String()
 }
 
-func (f *Family) write(page *strings.Builder) {
+func (f *Family) write(out *strings.Builder) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.series) == 0 {
 		return
 	}
-	page.WriteString("# HELP " + f.name + " " + escaped(f.help, false) + "\n# TYPE " + f.name + " " + f.kind + "\n")
+	out.WriteString("# HELP " + f.name + " " + escaped(f.help, false) + "\n# TYPE " + f.name + " " + f.kind + "\n")
 	for _, key := range slices.Sorted(maps.Keys(f.series)) {
-		f.writeSeries(page, key, f.series[key])
+		f.writeSeries(out, key, f.series[key])
 	}
 }
 
-func (f *Family) writeSeries(page *strings.Builder, key string, s *series) {
+func (f *Family) writeSeries(out *strings.Builder, key string, s *series) {
 	if f.kind == "counter" || f.kind == "gauge" {
-		line(page, f.name, key, s.value)
+		line(out, f.name, key, s.value)
 		return
 	}
 	if f.kind == "histogram" {
-		f.writeBounds(page, key, s)
+		f.writeBuckets(out, key, s)
 	}
-	line(page, f.name+"_sum", key, s.value)
-	line(page, f.name+"_count", key, float64(s.count))
+	line(out, f.name+"_sum", key, s.value)
+	line(out, f.name+"_count", key, float64(s.count))
 }
 
-// writeBounds writes how many were at most as large as each bound, those below
-// it included, and ends with all of them.
-func (f *Family) writeBounds(page *strings.Builder, key string, s *series) {
+// writeBuckets writes the cumulative number of observations up to each bound.
+func (f *Family) writeBuckets(out *strings.Builder, key string, s *series) {
 	if key != "" {
 		key += ","
 	}
-	before := uint64(0)
+	sum := uint64(0)
 	for i, bound := range f.bounds {
-		before += s.within[i]
-		line(page, f.name+"_bucket", key+`le="`+number(bound)+`"`, float64(before))
+		sum += s.buckets[i]
+		line(out, f.name+"_bucket", key+`le="`+number(bound)+`"`, float64(sum))
 	}
-	line(page, f.name+"_bucket", key+`le="+Inf"`, float64(s.count))
+	line(out, f.name+"_bucket", key+`le="+Inf"`, float64(s.count))
 }
 
-func line(page *strings.Builder, name, labels string, n float64) {
+func line(out *strings.Builder, name, labels string, n float64) {
 	if labels != "" {
 		labels = "{" + labels + "}"
 	}
-	page.WriteString(name + labels + " " + number(n) + "\n")
+	out.WriteString(name + labels + " " + number(n) + "\n")
 }
 
 func number(n float64) string {
@@ -142,7 +140,7 @@ func number(n float64) string {
 	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
-// escaped keeps a text on its line; in a label's value quotes are escaped too.
+// escaped escapes line breaks and backslashes, and quotes in the value of a label.
 func escaped(text string, quotes bool) string {
 	text = strings.ToValidUTF8(text, "?")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), "\n", `\n`)

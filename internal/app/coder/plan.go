@@ -303,6 +303,18 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 	return c, true
 }
 
+// Steps returns the subtasks, or without any the actions.
+func (p *Plan) Steps() (list []string) {
+	parts := p.Decomposition.Subtasks
+	if len(parts) == 0 {
+		parts = p.Action.Actions
+	}
+	for _, part := range parts {
+		list = append(list, part.Text)
+	}
+	return list
+}
+
 // fallback is the plan for a task whose model could not write one.
 func fallback(t Task) *Plan {
 	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},

@@ -117,5 +117,5 @@ func (e *taskRun) inherited(past []Past) string {
 
 // planJSON is a plan as the model reads it again.
 func planJSON(p *Plan) string {
-	return text.Shorten(readable(p), 20_000)
+	return text.Shorten(JSON(p), 20_000)
 }

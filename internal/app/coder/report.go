@@ -12,10 +12,12 @@ import (
 const longestPart, longestComment = 2000, 20_000
 
 // safe is text of models, strangers and errors, fit for a comment.
-func (e *taskRun) safe(text string, most int) string { return defused(e.Secrets, text, most) }
+func (e *taskRun) safe(text string, limit int) string { return Fit(e.Secrets, text, limit) }
 
 // line is the same as one line.
-func (e *taskRun) line(text string, most int) string { return defusedLine(e.Secrets, text, most) }
+func (e *taskRun) line(s string, limit int) string {
+	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, e.Secrets.Text)), " "), limit)
+}
 
 // clean is an error's text, fit for people who must not know the machine.
 func (e *taskRun) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
@@ -34,7 +36,7 @@ func (e *taskRun) planComment() string {
 	e.paragraph(&b, "**Goal:** ", p.Goal.Objective)
 	e.bullets(&b, "**Done when:**", p.Goal.Criteria)
 	e.bullets(&b, "**Constraints:**", p.Goal.Constraints)
-	e.bullets(&b, "**Steps:**", e.steps())
+	e.bullets(&b, "**Steps:**", p.Steps())
 	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
 	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name),
 		e.rec.Environment) { // else it speaks for another one
@@ -50,18 +52,6 @@ func (e *taskRun) planComment() string {
 		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
 	}
 	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
-}
-
-func (e *taskRun) steps() (list []string) {
-	for _, part := range e.rec.Plan.Decomposition.Subtasks {
-		list = append(list, part.Text)
-	}
-	if list == nil {
-		for _, part := range e.rec.Plan.Action.Actions {
-			list = append(list, part.Text)
-		}
-	}
-	return list
 }
 
 func (e *taskRun) paragraph(b *strings.Builder, head, text string) {

@@ -31,9 +31,6 @@ const (
 	Stopped    State = "stopped" // a person called it off
 )
 
-// States lists the states in the order of a task's life.
-func States() []State { return []State{Pending, Processing, Done, Failed, Paused, Stopped} }
-
 // moves are the states that may follow each. What is done, failed or stopped
 // stays so: another try is another task, which inherits what this one learned.
 var moves = map[State][]State{

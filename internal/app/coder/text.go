@@ -110,15 +110,15 @@ func withoutPaths(s string) string {
 	})
 }
 
-// defused makes text fit for a comment: nobody is called by it, no picture is
-// fetched for it, no secret is in it, and it cannot pretend to be a hidden mark.
-func defused(secrets *redact.Set, s string, most int) string {
-	return text.Shorten(text.Publishable(s, secrets.Text), most)
+// Fit makes text of models and strangers fit for a comment: it mentions nobody, loads
+// no image, contains no secret, and cannot pretend to be a hidden mark.
+func Fit(secrets *redact.Set, s string, limit int) string {
+	return text.Shorten(text.Publishable(s, secrets.Text), limit)
 }
 
-// defusedLine does the same for a line.
-func defusedLine(secrets *redact.Set, s string, most int) string {
-	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, secrets.Text)), " "), most)
+// FitReason makes a block of the text of an error, without paths of this machine.
+func FitReason(secrets *redact.Set, text string) string {
+	return quoted(Fit(secrets, withoutPaths(text), 4000))
 }
 
 // quietLine is a line that is shown as it is, as titles are.

@@ -55,11 +55,11 @@ func TestDefused(t *testing.T) {
 		"a\x1b[31mb\u202ec":               "abc",
 		strings.Repeat("x", 200) + "tail": strings.Repeat("x", 99) + "…",
 	} {
-		if got := defused(secrets, text, 100); got != want {
+		if got := Fit(secrets, text, 100); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got := defusedLine(secrets, "a\n<b> hunter2hunter2", 20); got != "a <\u200cb> [redacted]" {
+	if got := (&taskRun{Coordinator: &Coordinator{Secrets: secrets}}).line("a\n<b> hunter2hunter2", 20); got != "a <\u200cb> [redacted]" {
 		t.Errorf("%q: a secret is cut before it is known", got)
 	}
 	if got := quietLine(secrets, "Vec<T>\n@\u00adann", 20); got != "Vec<T> @\u200cann" {

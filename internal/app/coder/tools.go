@@ -71,11 +71,12 @@ func (e *taskRun) executeCall(ctx context.Context, arguments string) (string, er
 		return "", err
 	}
 	out.Stdout, out.Stderr = clipped(out.Stdout), clipped(out.Stderr)
-	return readable(out), nil
+	return JSON(out), nil
 }
 
-// readable is JSON as a model reads it best: code is full of < and >.
-func readable(v any) string {
+// JSON formats a value for a model: < and > are not escaped, because code is full of
+// them.
+func JSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

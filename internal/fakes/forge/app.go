@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An appDesk knows the GitHub Apps, and the tokens that they were given.
-type appDesk struct {
+// An appRegistry has the GitHub Apps, and the tokens of their installations.
+type appRegistry struct {
 	all    []*app
 	grants map[string]grant // by token
 	life   time.Duration    // of the next tokens; zero means an hour
@@ -61,10 +61,10 @@ func (s *Server) Skew(d time.Duration) {
 }
 
 // now is what the forge takes for the time.
-func (d *appDesk) now() time.Time { return time.Now().Add(d.skew) }
+func (d *appRegistry) now() time.Time { return time.Now().Add(d.skew) }
 
 // grant makes a token.
-func (d *appDesk) grant(login string) (token string, end time.Time) {
+func (d *appRegistry) grant(login string) (token string, end time.Time) {
 	life := d.life
 	if life == 0 {
 		life = time.Hour
@@ -78,7 +78,7 @@ func (d *appDesk) grant(login string) (token string, end time.Time) {
 }
 
 // loginOf is the account of a token that has not ended.
-func (d *appDesk) loginOf(token string) string {
+func (d *appRegistry) loginOf(token string) string {
 	if g, ok := d.grants[token]; ok && d.now().Before(g.end) {
 		return g.login
 	}
@@ -103,16 +103,16 @@ func (c *call) knowApp() bool {
 	return true
 }
 
-func hubApp(c *call) {
+func githubApp(c *call) {
 	slug := strings.TrimSuffix(c.app.login, "[bot]")
-	c.json(http.StatusOK, map[string]any{"id": c.app.id, "slug": slug, "name": slug, "owner": c.person("acme"),
+	c.json(http.StatusOK, map[string]any{"id": c.app.id, "slug": slug, "name": slug, "owner": c.githubPerson("acme"),
 		"html_url":    c.base() + "/apps/" + slug,
 		"permissions": appRights, "events": []string{}})
 }
 
 var appRights = map[string]string{"contents": "write", "issues": "write", "metadata": "read", "pull_requests": "write"}
 
-func hubToken(c *call) {
+func githubToken(c *call) {
 	if c.r.PathValue("installation") != strconv.FormatInt(c.app.installation, 10) {
 		c.refuse(http.StatusNotFound, "Not Found")
 		return
@@ -122,15 +122,15 @@ func hubToken(c *call) {
 		"repository_selection": "selected"})
 }
 
-// hubInstalled lists what an installation reaches.
-func hubInstalled(c *call) {
+// githubInstalled lists the repositories of an installation.
+func githubInstalled(c *call) {
 	if !c.granted {
 		c.refuse(http.StatusForbidden,
 			"You must authenticate with an installation access token in order to list repositories for an installation.")
 		return
 	}
 	all := slices.DeleteFunc(c.sortedRepos(), func(r *repo) bool { return rank(r.members[c.login]) == 0 })
-	paged(c, all, func(r *repo) any { return c.hubRepo(r) })
+	paged(c, all, func(r *repo) any { return c.githubRepo(r) })
 	if c.status == http.StatusOK {
 		c.json(http.StatusOK, map[string]any{"total_count": len(all), "repository_selection": "selected",
 			"repositories": json.RawMessage(c.body)})

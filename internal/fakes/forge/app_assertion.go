@@ -20,7 +20,7 @@ type claims struct {
 }
 
 // check returns the App that has signed an assertion, or why it is not taken.
-func (d *appDesk) check(assertion string) (a *app, status int, why string) {
+func (d *appRegistry) check(assertion string) (a *app, status int, why string) {
 	const undecodable = "A JSON web token could not be decoded"
 	parts := strings.Split(assertion, ".")
 	var head struct{ Alg string }
@@ -48,7 +48,7 @@ func decode(part string, into any) bool {
 }
 
 // issuer is named by a number, which may be written as a text.
-func (d *appDesk) issuer(named any) *app {
+func (d *appRegistry) issuer(named any) *app {
 	for _, a := range d.all {
 		if named == strconv.FormatInt(a.id, 10) || named == float64(a.id) {
 			return a

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,29 +15,30 @@ import (
 	"time"
 )
 
-// A call is a request to the interface and the answer to it.
+// A call is a request to the API and its response.
 type call struct {
 	*Server
 	r       *http.Request
 	login   string
-	app     *app // that asks for itself; nil means an account does
-	granted bool // the token is one that an App was given
+	app     *app   // that makes the request for itself; nil means that an account does
+	granted bool   // the token is one of an App's installation
+	kind    string // of the item, as the path says; empty at GitHub
 	given   url.Values
-	fields  map[string]any
-	list    []any // a body that is a list
+	fields  map[string]any // of a body that is an object
+	listed  []any          // a body that is a list
 
-	cursors bool // the list is one that can be too long for numbers of pages
+	cursors bool // the list needs cursors from some page on
 
 	status int
 	header http.Header
 	body   []byte
 }
 
-// A route is one thing that can be asked for.
+// A route is one endpoint of the API.
 type route struct {
-	pattern string // method and path behind the prefix
-	query   string // parameters that may be given
-	fields  string // of the body: a star marks those that must be there; "[]" means a list
+	pattern string // method and path after the prefix
+	query   string // parameters that are allowed
+	fields  string // of the body; a star marks required ones, "[]" means a list
 	serve   func(*call)
 }
 
@@ -56,7 +58,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.login, c.granted = s.loginOf(r)
 	fault := s.spoils(r)
 	if fault.Cut {
-		r.Header.Del("If-None-Match") // what is unchanged can't break off
+		r.Header.Del("If-None-Match") // a 304 has no body that could break off
 	}
 	if fault.Status == 0 && !fault.Cut || fault.Done {
 		c.answer()
@@ -107,8 +109,8 @@ func (c *call) send(w http.ResponseWriter, cut bool) {
 	}
 }
 
-// loginOf knows the two ways in which a token comes, and whether it is one that
-// an App was given.
+// loginOf returns the account of a request's token, and whether the token is one of
+// an App's installation.
 func (s *Server) loginOf(r *http.Request) (login string, granted bool) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	name, password, basic := r.BasicAuth()
@@ -124,7 +126,7 @@ func (s *Server) loginOf(r *http.Request) (login string, granted bool) {
 	return s.tokens[token], false
 }
 
-// answer does what is asked for, if there is a token, a budget and a route.
+// answer carries out a call, if there is a token, a rate limit left and a route.
 func (c *call) answer() {
 	if time.Now().After(c.reset) {
 		c.left, c.reset = budget, time.Now().Add(time.Hour)
@@ -141,7 +143,7 @@ func (c *call) answer() {
 			pick(c.provider, "API rate limit exceeded for user ID 1.", "Retry later"))
 		return
 	}
-	c.checkHead()
+	c.checkHeader()
 	c.route()
 	c.tag()
 	if c.status != http.StatusNotModified {
@@ -157,8 +159,8 @@ func pick[V any](provider string, hub, lab V) V {
 	return hub
 }
 
-// checkHead wants what the providers want of every request.
-func (c *call) checkHead() {
+// checkHeader requires the headers that the providers require.
+func (c *call) checkHeader() {
 	if c.r.Header.Get("User-Agent") == "" {
 		c.violate("%s %s has no User-Agent", c.r.Method, c.r.URL.Path)
 	}
@@ -168,7 +170,7 @@ func (c *call) checkHead() {
 	}
 }
 
-// limits are told with every answer.
+// limits sets the headers of the rate limit, which every response has.
 func (c *call) limits() {
 	prefix := pick(c.provider, "X-RateLimit-", "RateLimit-")
 	c.header.Set(prefix+"Limit", itoa(budget))
@@ -176,7 +178,7 @@ func (c *call) limits() {
 	c.header.Set(prefix+"Reset", strconv.FormatInt(c.reset.Unix(), 10))
 }
 
-// tag answers "not modified" to whoever has this very answer already.
+// tag answers with 304 if the client has this response already.
 func (c *call) tag() {
 	if c.r.Method != http.MethodGet || c.status != http.StatusOK {
 		return
@@ -191,18 +193,17 @@ func (c *call) tag() {
 
 type callKey struct{}
 
-// routes registers the provider's interface, each behind its checks.
+// routes registers the provider's API. A pattern with {kind} is registered for issues
+// and for merge requests.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, r := range pick(s.provider, githubRoutes, gitlabRoutes) {
-		method, path, _ := strings.Cut(r.pattern, " ")
-		mux.HandleFunc(method+" "+s.prefix()+path, func(_ http.ResponseWriter, req *http.Request) {
-			c := req.Context().Value(callKey{}).(*call)
-			c.r = req
-			if c.proper(r) {
-				r.serve(c)
-			}
-		})
+		if !strings.Contains(r.pattern, "{kind}") {
+			s.register(mux, r, r.pattern, "")
+			continue
+		}
+		s.register(mux, r, strings.Replace(r.pattern, "{kind}", "issues", 1), Issue)
+		s.register(mux, r, strings.Replace(r.pattern, "{kind}", "merge_requests", 1), Pull)
 	}
 	mux.HandleFunc("/", func(_ http.ResponseWriter, req *http.Request) {
 		c := req.Context().Value(callKey{}).(*call)
@@ -212,12 +213,23 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-func (c *call) route() {
-	c.mux.ServeHTTP(nowhere{}, c.r.WithContext(withCall(c.r.Context(), c)))
+func (s *Server) register(mux *http.ServeMux, r route, pattern, kind string) {
+	method, path, _ := strings.Cut(pattern, " ")
+	mux.HandleFunc(method+" "+s.prefix()+path, func(_ http.ResponseWriter, req *http.Request) {
+		c := req.Context().Value(callKey{}).(*call)
+		c.r, c.kind = req, kind
+		if c.valid(r) {
+			r.serve(c)
+		}
+	})
 }
 
-// proper checks a request against what its route expects.
-func (c *call) proper(r route) bool {
+func (c *call) route() {
+	c.mux.ServeHTTP(discard{}, c.r.WithContext(context.WithValue(c.r.Context(), callKey{}, c)))
+}
+
+// valid checks a request against its route.
+func (c *call) valid(r route) bool {
 	before := len(c.violations)
 	for name := range c.r.URL.Query() {
 		if !slices.Contains(strings.Fields(r.query), name) {
@@ -246,7 +258,7 @@ func (c *call) checkBody(r route) {
 		c.violate("%s: the body is %q", r.pattern, c.r.Header.Get("Content-Type"))
 	}
 	if r.fields == "[]" {
-		if json.Unmarshal(body, &c.list) != nil {
+		if json.Unmarshal(body, &c.listed) != nil {
 			c.violate("%s: the body is no list: %s", r.pattern, body)
 		}
 		return
@@ -267,7 +279,7 @@ func (c *call) checkBody(r route) {
 	}
 }
 
-// query parses the parameters once: a list asks for each of its items.
+// query parses the parameters once: a list uses them for each of its items.
 func (c *call) query() url.Values {
 	if c.given == nil {
 		c.given = c.r.URL.Query()
@@ -292,15 +304,14 @@ func (c *call) json(status int, v any) {
 }
 
 func (c *call) refuse(status int, message string) {
+	body := map[string]any{"message": message}
 	if c.provider == GitHub {
-		c.json(status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest",
-			"status": itoa(status)})
-		return
+		body["documentation_url"], body["status"] = "https://docs.github.com/rest", itoa(status)
 	}
-	c.json(status, map[string]any{"message": message})
+	c.json(status, body)
 }
 
-// base is how the client reached us.
+// base is the URL by which the client reached the server.
 func (c *call) base() string {
 	if c.r.TLS != nil {
 		return "https://" + c.r.Host

@@ -75,10 +75,13 @@ func (s *Server) Head(path, branch string) string {
 
 // File returns a file as it is on a branch.
 func (s *Server) File(path, branch, name string) (string, error) {
+	return git(s.gitDir(path), "show", branch+":"+name)
+}
+
+func (s *Server) gitDir(path string) string {
 	s.mu.Lock()
-	dir := s.repos[path].git
-	s.mu.Unlock()
-	return git(dir, "show", branch+":"+name)
+	defer s.mu.Unlock()
+	return s.repos[path].git
 }
 
 func (s *Server) shaOf(r *repo, branch string) string {

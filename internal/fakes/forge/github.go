@@ -1,320 +1,245 @@
 package forge
 
 import (
+	"cmp"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 const pageQuery = "page per_page "
 
-// githubRoutes are the parts of GitHub's REST interface that are played.
+// githubRoutes are the parts of GitHub's REST API that are implemented.
 var githubRoutes = []route{
-	{"GET /user", "", "", hubUser},
-	{"GET /app", "", "", hubApp},
-	{"POST /app/installations/{installation}/access_tokens", "", "repositories repository_ids permissions", hubToken},
-	{"GET /installation/repositories", pageQuery, "", hubInstalled},
-	{"GET /issues", pageQuery + "after filter state labels sort direction", "", hubAllIssues},
-	{"GET /repos/{owner}/{repo}", "", "", hubRepo},
-	{"GET /repos/{owner}/{repo}/issues", pageQuery + "after state labels assignee sort direction since", "", hubIssues},
-	{"GET /repos/{owner}/{repo}/issues/{number}", "", "", hubIssue},
-	{"GET /repos/{owner}/{repo}/issues/{number}/events", pageQuery, "", hubEvents},
-	{"GET /repos/{owner}/{repo}/issues/{number}/labels", pageQuery, "", hubLabels},
-	{"POST /repos/{owner}/{repo}/issues/{number}/labels", "", "[]", hubAddLabels},
-	{"PUT /repos/{owner}/{repo}/issues/{number}/labels", "", "[]", hubSetLabels},
-	{"DELETE /repos/{owner}/{repo}/issues/{number}/labels/{label}", "", "", hubRemoveLabel},
-	{"GET /repos/{owner}/{repo}/issues/{number}/comments", pageQuery + "since", "", hubComments},
-	{"POST /repos/{owner}/{repo}/issues/{number}/comments", "", "body*", hubComment},
-	{"PATCH /repos/{owner}/{repo}/issues/comments/{id}", "", "body*", hubEdit},
-	{"GET /repos/{owner}/{repo}/collaborators/{user}/permission", "", "", hubPermission},
-	{"GET /repos/{owner}/{repo}/pulls", pageQuery + "state head sort direction", "", hubPulls},
-	{"POST /repos/{owner}/{repo}/pulls", "", "title* head* base* body draft", hubOpen},
-	{"GET /repos/{owner}/{repo}/pulls/{number}", "", "", hubPull},
-	{"GET /repos/{owner}/{repo}/pulls/{number}/comments", pageQuery + "since", "", hubRemarks},
-	{"GET /repos/{owner}/{repo}/pulls/{number}/reviews", pageQuery, "", hubReviews},
+	{"GET /user", "", "", githubUser},
+	{"GET /app", "", "", githubApp},
+	{"POST /app/installations/{installation}/access_tokens", "", "repositories repository_ids permissions", githubToken},
+	{"GET /installation/repositories", pageQuery, "", githubInstalled},
+	{"GET /issues", pageQuery + "after filter state labels sort direction", "", githubAllIssues},
+	{"GET /repos/{owner}/{repo}", "", "", onRepo("read", githubRepo)},
+	{"GET /repos/{owner}/{repo}/issues", pageQuery + "after state labels assignee sort direction since", "",
+		onRepo("read", githubIssues)},
+	{"GET /repos/{owner}/{repo}/issues/{number}", "", "", onItem("read", githubIssue)},
+	{"GET /repos/{owner}/{repo}/issues/{number}/events", pageQuery, "", onItem("read", githubEvents)},
+	{"GET /repos/{owner}/{repo}/issues/{number}/labels", pageQuery, "", onItem("read", githubLabels)},
+	{"POST /repos/{owner}/{repo}/issues/{number}/labels", "", "[]", onItem("triage", githubAddLabels)},
+	{"DELETE /repos/{owner}/{repo}/issues/{number}/labels/{label}", "", "", onItem("triage", githubRemoveLabel)},
+	{"GET /repos/{owner}/{repo}/issues/{number}/comments", pageQuery + "since", "", onItem("read", githubComments)},
+	{"POST /repos/{owner}/{repo}/issues/{number}/comments", "", "body*", onItem("read", githubComment)},
+	{"PATCH /repos/{owner}/{repo}/issues/comments/{comment}", "", "body*", githubEdit},
+	{"GET /repos/{owner}/{repo}/collaborators/{user}/permission", "", "", onRepo("write", githubPermission)},
+	{"GET /repos/{owner}/{repo}/pulls", pageQuery + "state head sort direction", "", onRepo("read", githubPulls)},
+	{"POST /repos/{owner}/{repo}/pulls", "", "title* head* base* body draft", onRepo("write", githubOpen)},
+	{"GET /repos/{owner}/{repo}/pulls/{number}", "", "", onItem("read", githubPull)},
+	{"GET /repos/{owner}/{repo}/pulls/{number}/comments", pageQuery + "since", "", onItem("read", githubReviewComments)},
+	{"GET /repos/{owner}/{repo}/pulls/{number}/reviews", pageQuery, "", onItem("read", githubReviews)},
 }
 
-// hubRepoOf finds the repository of a call. What one may not read is not there.
-func hubRepoOf(c *call) *repo {
-	r := c.repos[c.r.PathValue("owner")+"/"+c.r.PathValue("repo")]
-	if r == nil || !r.can(c.login, "read") {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return nil
-	}
-	return r
-}
-
-// hubItem finds an item of a call. An issue that was deleted says so.
-func hubItem(c *call) (*repo, *Item) {
-	r := hubRepoOf(c)
-	if r == nil {
-		return nil, nil
-	}
-	number, _ := strconv.Atoi(c.r.PathValue("number"))
-	item := r.number(number)
-	switch {
-	case item != nil:
-	case r.gone[key{Issue, number}]:
-		c.refuse(http.StatusGone, "This issue was deleted")
-	default:
-		c.refuse(http.StatusNotFound, "Not Found")
-	}
-	return r, item
-}
-
-// hubMay refuses who has not a right.
-func hubMay(c *call, r *repo, right string) bool {
-	if r.can(c.login, right) {
-		return true
-	}
-	c.refuse(http.StatusForbidden, "Resource not accessible by personal access token")
-	return false
-}
-
-func (c *call) person(login string) map[string]any {
+func (c *call) githubPerson(login string) map[string]any {
 	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
 		kind = "Bot"
 	}
-	id := 0
-	if u := c.users[login]; u != nil {
-		id = u.id
-	}
-	return map[string]any{"login": login, "id": id, "type": kind, "html_url": c.base() + "/" + login, "site_admin": false}
+	return map[string]any{"login": login, "id": c.userID(login), "type": kind, "html_url": c.base() + "/" + login,
+		"site_admin": false}
 }
 
-func (c *call) people(logins []string) []any {
+func githubLabelList(i *Item) []any {
 	all := []any{}
-	for _, login := range logins {
-		all = append(all, c.person(login))
-	}
-	return all
-}
-
-func (c *call) hubLabels(names []string) []any {
-	all := []any{}
-	for n, name := range names {
+	for n, name := range i.Labels {
 		all = append(all, map[string]any{"id": n + 1, "name": name, "color": "ededed", "default": false, "description": nil})
 	}
 	return all
 }
 
-func (c *call) hubRepo(r *repo) map[string]any {
+func (c *call) githubRepo(r *repo) map[string]any {
 	owner, name, _ := strings.Cut(r.path, "/")
 	page := c.base() + "/" + r.path
-	return map[string]any{"id": r.id, "name": name, "full_name": r.path, "owner": c.person(owner), "private": r.private,
-		"html_url": page, "clone_url": page + ".git",
-		"default_branch": r.main, "archived": false, "url": c.base() + "/api/v3/repos/" + r.path, "fork": false}
+	return map[string]any{"id": r.id, "name": name, "full_name": r.path, "owner": c.githubPerson(owner),
+		"private": r.private, "html_url": page, "clone_url": page + ".git", "default_branch": r.main, "archived": false,
+		"url": c.base() + "/api/v3/repos/" + r.path, "fork": false}
 }
 
-func (c *call) hubItem(r *repo, i *Item) map[string]any {
-	page, state := c.base()+"/"+r.path+"/issues/"+itoa(i.Number), "open"
+func (c *call) githubItem(r *repo, i *Item) map[string]any {
+	state, assignees := "open", []any{}
 	if i.Closed || i.Merged {
 		state = "closed"
 	}
+	for _, login := range i.Assignees {
+		assignees = append(assignees, c.githubPerson(login))
+	}
 	api := c.base() + "/api/v3/repos/" + r.path
 	out := map[string]any{"id": i.id, "number": i.Number, "state": state, "title": i.Title, "body": i.Body,
-		"user": c.person(i.Author), "labels": c.hubLabels(i.Labels),
-		"assignees": c.people(i.Assignees), "comments": len(i.Comments), "created_at": when(i.Created),
-		"updated_at": when(i.Updated), "html_url": page,
-		"repository_url": api, "url": api + "/issues/" + itoa(i.Number), "author_association": "NONE", "locked": false}
+		"user": c.githubPerson(i.Author), "labels": githubLabelList(i), "assignees": assignees,
+		"comments": len(i.Comments), "created_at": when(i.Created), "updated_at": when(i.Updated),
+		"html_url": c.base() + "/" + r.path + "/issues/" + itoa(i.Number), "repository_url": api,
+		"url": api + "/issues/" + itoa(i.Number), "author_association": "NONE", "locked": false}
 	if i.Kind == Pull {
-		page = c.base() + "/" + r.path + "/pull/" + itoa(i.Number)
+		page := c.base() + "/" + r.path + "/pull/" + itoa(i.Number)
 		out["html_url"], out["draft"] = page, i.Draft
-		links := map[string]any{"url": api + "/pulls/" + itoa(i.Number), "html_url": page, "merged_at": nil}
-		if i.Merged {
-			links["merged_at"] = when(i.Updated)
-		}
-		out["pull_request"] = links
+		out["pull_request"] = map[string]any{"url": api + "/pulls/" + itoa(i.Number), "html_url": page,
+			"merged_at": i.mergedAt()}
 	}
 	return out
 }
 
-func (c *call) hubPull(r *repo, i *Item) map[string]any {
-	out := c.hubItem(r, i)
+func (c *call) githubPull(r *repo, i *Item) map[string]any {
+	out := c.githubItem(r, i)
 	delete(out, "pull_request")
 	delete(out, "repository_url")
-	owner, _, _ := strings.Cut(r.path, "/")
-	out["base"] = map[string]any{"label": owner + ":" + i.Target, "ref": i.Target, "sha": c.shaOf(r, i.Target),
-		"repo": c.hubRepo(r)}
-	from := r
-	if i.From != "" {
-		from = c.repos[i.From]
+	branch := func(r *repo, name string) map[string]any {
+		if r == nil { // a fork that is gone
+			return map[string]any{"ref": name, "sha": "", "repo": nil}
+		}
+		owner, _, _ := strings.Cut(r.path, "/")
+		return map[string]any{"label": owner + ":" + name, "ref": name, "sha": c.shaOf(r, name), "repo": c.githubRepo(r)}
 	}
-	head := map[string]any{"ref": i.Branch, "sha": c.shaOf(from, i.Branch), "repo": nil} // a fork that is gone is null
-	if from != nil {
-		owner, _, _ := strings.Cut(from.path, "/")
-		head["repo"], head["label"] = c.hubRepo(from), owner+":"+i.Branch
-	}
-	out["head"], out["merged"], out["merged_at"] = head, i.Merged, nil
-	if i.Merged {
-		out["merged_at"] = when(i.Updated)
-	}
+	out["base"], out["head"] = branch(r, i.Target), branch(c.source(r, i), i.Branch)
+	out["merged"], out["merged_at"] = i.Merged, i.mergedAt()
 	return out
+}
+
+// mergedAt is null unless the item was merged.
+func (i *Item) mergedAt() any {
+	if !i.Merged {
+		return nil
+	}
+	return when(i.Updated)
 }
 
 func when(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func hubUser(c *call) {
+func githubUser(c *call) {
 	if strings.HasSuffix(c.login, "[bot]") {
 		c.refuse(http.StatusForbidden, "Resource not accessible by integration")
 		return
 	}
-	c.json(http.StatusOK, c.person(c.login))
+	c.json(http.StatusOK, c.githubPerson(c.login))
 }
 
-func hubRepo(c *call) {
-	if r := hubRepoOf(c); r != nil {
-		c.json(http.StatusOK, c.hubRepo(r))
-	}
-}
+func githubRepo(c *call, r *repo) { c.json(http.StatusOK, c.githubRepo(r)) }
 
-// hubFits applies the parameters of a list.
-func hubFits(c *call, i *Item) bool {
-	q := c.query()
-	open := !i.Closed && !i.Merged
-	state := q.Get("state")
-	if state != "all" && open != (state != "closed") || !i.hasLabels(q.Get("labels")) {
-		return false
-	}
-	if want := q.Get("assignee"); want != "" &&
-		!slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, want) }) {
-		return false
-	}
-	return true
-}
-
-type placed struct {
-	r *repo
-	i *Item
-}
-
-func hubAllIssues(c *call) {
+func githubAllIssues(c *call) {
 	if c.granted {
 		c.refuse(http.StatusForbidden, "Resource not accessible by integration")
 		return
 	}
 	if c.query().Get("filter") != "all" {
-		c.violate("GET /issues: only filter=all is played")
-	}
-	var all []placed
-	for _, r := range c.sortedRepos() {
-		if _, member := r.members[c.login]; !member {
-			continue
-		}
-		for _, i := range r.items {
-			if hubFits(c, i) {
-				all = append(all, placed{r, i})
-			}
-		}
+		c.violate("GET /issues: only filter=all is implemented")
 	}
 	c.cursors = true
-	hubSorted(c, all, func(p placed) any {
-		shown := c.hubItem(p.r, p.i)
-		shown["repository"] = c.hubRepo(p.r)
+	member := func(r *repo, _ *Item) bool { _, ok := r.members[c.login]; return ok }
+	c.list(c.sortedRepos(), member, func(r *repo, i *Item) map[string]any {
+		shown := c.githubItem(r, i)
+		shown["repository"] = c.githubRepo(r)
 		return shown
 	})
 }
 
-func hubIssues(c *call) {
-	r := hubRepoOf(c)
-	if r == nil {
-		return
-	}
-	var all []placed
-	for _, i := range r.items {
-		if hubFits(c, i) {
-			all = append(all, placed{r, i})
-		}
-	}
+func githubIssues(c *call, r *repo) {
 	c.cursors = true
-	hubSorted(c, all, func(p placed) any { return c.hubItem(p.r, p.i) })
+	c.list([]*repo{r}, func(*repo, *Item) bool { return true }, c.githubItem)
 }
 
-// hubSorted puts the latest first unless asked otherwise.
-func hubSorted(c *call, all []placed, show func(placed) any) {
-	slices.SortStableFunc(all, func(a, b placed) int { return a.i.Created.Compare(b.i.Created) })
-	if c.query().Get("direction") != "asc" {
-		slices.Reverse(all)
-	}
-	paged(c, all, show)
-}
+func githubIssue(c *call, r *repo, i *Item) { c.json(http.StatusOK, c.githubItem(r, i)) }
 
-func hubIssue(c *call) {
-	if r, i := hubItem(c); i != nil {
-		c.json(http.StatusOK, c.hubItem(r, i))
-	}
-}
+func githubLabels(c *call, _ *repo, i *Item) { c.json(http.StatusOK, githubLabelList(i)) }
 
-func hubLabels(c *call) {
-	if _, i := hubItem(c); i != nil {
-		c.json(http.StatusOK, c.hubLabels(i.Labels))
-	}
-}
-
-func hubAddLabels(c *call) { hubChangeLabels(c, false) }
-func hubSetLabels(c *call) { hubChangeLabels(c, true) }
-
-func hubChangeLabels(c *call, anew bool) {
-	r, i := hubItem(c)
-	if i == nil || !hubMay(c, r, "triage") {
-		return
-	}
-	before := slices.Clone(i.Labels)
-	if anew {
-		i.Labels = nil
-	}
-	for _, name := range c.list {
-		text, ok := name.(string)
-		if !ok || text == "" || len([]rune(text)) > 50 {
+func githubAddLabels(c *call, _ *repo, i *Item) {
+	for _, name := range c.listed {
+		if text, ok := name.(string); !ok || text == "" || len([]rune(text)) > 50 {
 			c.refuse(http.StatusUnprocessableEntity, "Validation Failed")
 			return
 		}
-		i.label(text)
 	}
-	i.Updated = c.tick()
-	c.noted(i, before, c.login)
-	c.json(http.StatusOK, c.hubLabels(i.Labels))
+	c.relabel(i, func() {
+		for _, name := range c.listed {
+			i.label(name.(string))
+		}
+	})
+	c.json(http.StatusOK, githubLabelList(i))
 }
 
-func hubRemoveLabel(c *call) {
-	r, i := hubItem(c)
-	if i == nil || !hubMay(c, r, "triage") {
-		return
-	}
-	before := slices.Clone(i.Labels)
-	if !i.unlabel(c.r.PathValue("label")) {
+func githubRemoveLabel(c *call, _ *repo, i *Item) {
+	label := c.r.PathValue("label")
+	if !i.hasLabels(label) {
 		c.refuse(http.StatusNotFound, "Label does not exist")
 		return
 	}
-	i.Updated = c.tick()
-	c.noted(i, before, c.login)
-	c.json(http.StatusOK, c.hubLabels(i.Labels))
+	c.relabel(i, func() { i.unlabel(label) })
+	c.json(http.StatusOK, githubLabelList(i))
 }
 
-func hubPermission(c *call) {
-	r := hubRepoOf(c)
-	if r == nil || !hubMay(c, r, "write") {
-		return
-	}
+func githubEvents(c *call, _ *repo, i *Item) {
+	paged(c, i.labelEvents, func(e labelEvent) any {
+		event := "labeled"
+		if e.removed {
+			event = "unlabeled"
+		}
+		return map[string]any{"id": e.id, "event": event, "actor": c.githubPerson(e.user), "created_at": when(e.at),
+			"label": map[string]any{"name": e.label, "color": "ededed"}}
+	})
+}
+
+func githubPermission(c *call, r *repo) {
 	login := c.r.PathValue("user")
 	if c.users[login] == nil {
 		c.refuse(http.StatusNotFound, login+" is not a user")
 		return
 	}
-	right := r.members[login]
-	if right == "" {
-		right = "read"
-	}
+	right := cmp.Or(r.members[login], "read")
 	if right == "read" && !r.can(login, "read") {
 		right = "none"
 	}
-	old := map[string]string{"triage": "read", "maintain": "write"} // the field knows four words only
-	permission := right
-	if known, ok := old[right]; ok {
-		permission = known
+	old := map[string]string{"triage": "read", "maintain": "write"} // the field has four values only
+	c.json(http.StatusOK, map[string]any{"permission": cmp.Or(old[right], right), "role_name": right,
+		"user": c.githubPerson(login)})
+}
+
+func githubPull(c *call, r *repo, i *Item) {
+	if i.Kind != Pull {
+		c.refuse(http.StatusNotFound, "Not Found")
+		return
 	}
-	c.json(http.StatusOK, map[string]any{"permission": permission, "role_name": right, "user": c.person(login)})
+	c.json(http.StatusOK, c.githubPull(r, i))
+}
+
+// githubPulls applies the filter owner:branch, which GitHub ignores if it is not of
+// that form.
+func githubPulls(c *call, r *repo) {
+	owner, branch, given := strings.Cut(c.query().Get("head"), ":")
+	fits := func(r *repo, i *Item) bool {
+		return i.Kind == Pull && (!given || branch == i.Branch && strings.HasPrefix(cmp.Or(i.From, r.path), owner+"/"))
+	}
+	c.list([]*repo{r}, fits, c.githubPull)
+}
+
+func githubOpen(c *call, r *repo) {
+	head, base := c.text("head"), c.text("base")
+	draft, _ := c.fields["draft"].(bool)
+	if why := c.cannotOpen(r, head, base, draft); why != "" {
+		c.json(http.StatusUnprocessableEntity, map[string]any{"message": "Validation Failed",
+			"errors": []any{map[string]any{"resource": "PullRequest", "code": "custom", "message": why}}})
+		return
+	}
+	i := c.add(r, Item{Kind: Pull, Title: c.text("title"), Body: c.text("body"), Author: c.login, Branch: head,
+		Target: base, Draft: draft})
+	c.json(http.StatusCreated, c.githubPull(r, i))
+}
+
+func (c *call) cannotOpen(r *repo, head, base string, draft bool) string {
+	owner, _, _ := strings.Cut(r.path, "/")
+	switch {
+	case draft && r.noDrafts:
+		return "Draft pull requests are not supported in this repository."
+	case r.git != "" && !c.hasBranch(r, head):
+		return "head is invalid"
+	case r.git != "" && !c.hasBranch(r, base):
+		return "base is invalid"
+	case r.git != "" && c.shaOf(r, head) == c.shaOf(r, base):
+		return "No commits between " + base + " and " + head
+	case r.openPull(head, base) != nil:
+		return "A pull request already exists for " + owner + ":" + head + "."
+	}
+	return ""
 }

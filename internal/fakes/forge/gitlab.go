@@ -3,86 +3,41 @@ package forge
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-const (
-	labList = pageQuery + "state labels order_by sort "
-	labEdit = "labels add_labels remove_labels"
-)
+const gitlabList = pageQuery + "state labels order_by sort "
 
-// gitlabRoutes are the parts of GitLab's REST interface that are played. The
-// path of a project is one word of the address, its slashes escaped.
+// gitlabRoutes are the parts of GitLab's REST API that are implemented. The path of a
+// project is one segment of the URL, its slashes escaped. {kind} is issues or
+// merge_requests.
 var gitlabRoutes = []route{
-	{"GET /user", "", "", labUser},
-	{"GET /issues", labList + "scope assignee_username", "", labAll(Issue)},
-	{"GET /merge_requests", labList + "scope", "", labAll(Pull)},
-	{"GET /projects/{id}", "", "", labProject},
-	{"GET /projects/{id}/members/all", pageQuery + "query", "", labMembers},
-	{"GET /projects/{id}/issues", labList + "assignee_username", "", labItems(Issue)},
-	{"GET /projects/{id}/merge_requests", labList + "source_branch", "", labItems(Pull)},
-	{"POST /projects/{id}/merge_requests", "", "title* source_branch* target_branch* description", labOpen},
-	{"GET /projects/{id}/issues/{number}", "", "", labGet(Issue)},
-	{"PUT /projects/{id}/issues/{number}", "", labEdit, labUpdate(Issue)},
-	{"GET /projects/{id}/issues/{number}/resource_label_events", pageQuery, "", labEvents(Issue)},
-	{"GET /projects/{id}/issues/{number}/notes", pageQuery + "order_by sort", "", labNotes(Issue)},
-	{"POST /projects/{id}/issues/{number}/notes", "", "body*", labNote(Issue)},
-	{"PUT /projects/{id}/issues/{number}/notes/{note}", "", "body*", labEditNote(Issue)},
-	{"GET /projects/{id}/merge_requests/{number}", "", "", labGet(Pull)},
-	{"PUT /projects/{id}/merge_requests/{number}", "", labEdit, labUpdate(Pull)},
-	{"GET /projects/{id}/merge_requests/{number}/resource_label_events", pageQuery, "", labEvents(Pull)},
-	{"GET /projects/{id}/merge_requests/{number}/notes", pageQuery + "order_by sort", "", labNotes(Pull)},
-	{"POST /projects/{id}/merge_requests/{number}/notes", "", "body*", labNote(Pull)},
-	{"PUT /projects/{id}/merge_requests/{number}/notes/{note}", "", "body*", labEditNote(Pull)},
+	{"GET /user", "", "", gitlabUser},
+	{"GET /issues", gitlabList + "scope assignee_username", "", gitlabAll(Issue)},
+	{"GET /merge_requests", gitlabList + "scope", "", gitlabAll(Pull)},
+	{"GET /projects/{id}", "", "", onRepo("read", gitlabProject)},
+	{"GET /projects/{id}/members/all", pageQuery + "query", "", onRepo("read", gitlabMembers)},
+	{"GET /projects/{id}/issues", gitlabList + "assignee_username", "", onRepo("read", gitlabItems(Issue))},
+	{"GET /projects/{id}/merge_requests", gitlabList + "source_branch", "", onRepo("read", gitlabItems(Pull))},
+	{"POST /projects/{id}/merge_requests", "", "title* source_branch* target_branch* description",
+		onRepo("write", gitlabOpen)},
+	{"GET /projects/{id}/{kind}/{number}", "", "", onItem("read", gitlabGet)},
+	{"PUT /projects/{id}/{kind}/{number}", "", "labels add_labels remove_labels", onItem("triage", gitlabUpdate)},
+	{"GET /projects/{id}/{kind}/{number}/resource_label_events", pageQuery, "", onItem("read", gitlabEvents)},
+	{"GET /projects/{id}/{kind}/{number}/notes", pageQuery + "order_by sort", "", onItem("read", gitlabNotes)},
+	{"POST /projects/{id}/{kind}/{number}/notes", "", "body*", onItem("read", gitlabNote)},
+	{"PUT /projects/{id}/{kind}/{number}/notes/{note}", "", "body*", onItem("read", gitlabEditNote)},
 }
 
-func labRepo(c *call) *repo {
-	id := c.r.PathValue("id")
-	r := c.repos[id]
-	for _, one := range c.repos {
-		if itoa(one.id) == id {
-			r = one
-		}
-	}
-	if r == nil || !r.can(c.login, "read") {
-		c.refuse(http.StatusNotFound, "404 Project Not Found")
-		return nil
-	}
-	return r
-}
-
-func labItem(c *call, kind string) (*repo, *Item) {
-	r := labRepo(c)
-	if r == nil {
-		return nil, nil
-	}
-	number, _ := strconv.Atoi(c.r.PathValue("number"))
-	item := r.find(kind, number)
-	if item == nil {
-		c.refuse(http.StatusNotFound, "404 Not found")
-	}
-	return r, item
-}
-
-func labMay(c *call, r *repo, right string) bool {
-	if r.can(c.login, right) {
-		return true
-	}
-	c.refuse(http.StatusForbidden, "403 Forbidden")
-	return false
-}
-
-func (c *call) labPerson(login string) map[string]any {
-	id := 0
-	if u := c.users[login]; u != nil {
-		id = u.id
-	}
-	return map[string]any{"id": id, "username": login, "name": strings.ToUpper(login), "state": "active",
+func (c *call) gitlabPerson(login string) map[string]any {
+	return map[string]any{"id": c.userID(login), "username": login, "name": strings.ToUpper(login), "state": "active",
 		"web_url": c.base() + "/" + login}
 }
 
-func (c *call) labItem(r *repo, i *Item) map[string]any {
+// gitlabTypes are the kinds as GitLab spells them in fields.
+var gitlabTypes = map[string]string{Issue: "Issue", Pull: "MergeRequest"}
+
+func (c *call) gitlabItem(r *repo, i *Item) map[string]any {
 	state, part, sign := "opened", "issues", "#"
 	switch {
 	case i.Merged:
@@ -95,43 +50,30 @@ func (c *call) labItem(r *repo, i *Item) map[string]any {
 	}
 	assignees := []any{}
 	for _, login := range i.Assignees {
-		assignees = append(assignees, c.labPerson(login))
+		assignees = append(assignees, c.gitlabPerson(login))
 	}
 	number := itoa(i.Number)
 	out := map[string]any{"id": i.id, "iid": i.Number, "project_id": r.id, "state": state, "title": i.Title,
-		"description": i.Body, "author": c.labPerson(i.Author),
-		"labels": append([]string{}, i.Labels...), "assignees": assignees, "created_at": when(i.Created),
-		"updated_at": when(i.Updated), "user_notes_count": len(i.Comments),
-		"web_url":    c.base() + "/" + r.path + "/-/" + part + "/" + number,
+		"description": i.Body, "author": c.gitlabPerson(i.Author), "labels": append([]string{}, i.Labels...),
+		"assignees": assignees, "created_at": when(i.Created), "updated_at": when(i.Updated),
+		"user_notes_count": len(i.Comments), "web_url": c.base() + "/" + r.path + "/-/" + part + "/" + number,
 		"references": map[string]any{"short": sign + number, "relative": sign + number, "full": r.path + sign + number}}
-	if i.Kind == Pull {
-		c.labPull(r, i, out)
+	if i.Kind != Pull {
+		out["confidential"] = i.Confidential
 		return out
 	}
-	out["confidential"] = i.Confidential
-	return out
-}
-
-func (c *call) labPull(r *repo, i *Item, out map[string]any) {
-	from := r
-	if i.From != "" {
-		from = c.repos[i.From]
-	}
-	out["source_branch"], out["target_branch"], out["target_project_id"], out["sha"] = i.Branch, i.Target, r.id,
-		c.shaOf(from, i.Branch)
-	out["source_project_id"], out["draft"] = nil, strings.HasPrefix(i.Title, "Draft:")
+	from := c.source(r, i)
+	out["source_branch"], out["target_branch"], out["target_project_id"] = i.Branch, i.Target, r.id
+	out["sha"], out["draft"], out["source_project_id"] = c.shaOf(from, i.Branch), strings.HasPrefix(i.Title, "Draft:"), nil
 	if from != nil {
 		out["source_project_id"] = from.id
 	}
+	return out
 }
 
-func labUser(c *call) { c.json(http.StatusOK, c.labPerson(c.login)) }
+func gitlabUser(c *call) { c.json(http.StatusOK, c.gitlabPerson(c.login)) }
 
-func labProject(c *call) {
-	r := labRepo(c)
-	if r == nil {
-		return
-	}
+func gitlabProject(c *call, r *repo) {
 	visibility := "public"
 	if r.private {
 		visibility = "private"
@@ -141,13 +83,9 @@ func labProject(c *call) {
 		"http_url_to_repo": page + ".git", "web_url": page, "visibility": visibility, "archived": false})
 }
 
-// labMembers finds whoever has the words in the name, as GitLab does: "bot"
-// finds "robot" too.
-func labMembers(c *call) {
-	r := labRepo(c)
-	if r == nil {
-		return
-	}
+// gitlabMembers finds members by a part of the name, as GitLab does: "bot" finds
+// "robot" too.
+func gitlabMembers(c *call, r *repo) {
 	var found []string
 	for login := range r.members {
 		if strings.Contains(strings.ToLower(login), strings.ToLower(c.query().Get("query"))) {
@@ -158,7 +96,7 @@ func labMembers(c *call) {
 	levels := map[string]int{"read": 20, "triage": 20, "write": 30, "maintain": 40, "admin": 50, "none": 0, "guest": 10,
 		"blocked": 30, "expired": 30}
 	paged(c, found, func(login string) any {
-		out := c.labPerson(login)
+		out := c.gitlabPerson(login)
 		right := r.members[login]
 		out["access_level"], out["expires_at"] = levels[right], nil
 		if right == "blocked" {
@@ -171,100 +109,46 @@ func labMembers(c *call) {
 	})
 }
 
-func labFits(c *call, i *Item, kind string) bool {
-	q := c.query()
-	state := "opened"
-	if i.Closed || i.Merged {
-		state = "closed"
-	}
-	if want := q.Get("state"); i.Kind != kind || want != "" && want != "all" && want != state ||
-		!i.hasLabels(q.Get("labels")) {
-		return false
-	}
-	if branch := q.Get("source_branch"); branch != "" && branch != i.Branch {
-		return false
-	}
-	want := q.Get("assignee_username")
-	return want == "" || slices.ContainsFunc(i.Assignees, func(a string) bool { return strings.EqualFold(a, want) })
-}
-
-func labSorted(c *call, all []placed) {
-	slices.SortStableFunc(all, func(a, b placed) int { return a.i.Created.Compare(b.i.Created) })
-	if c.query().Get("sort") != "asc" {
-		slices.Reverse(all)
-	}
-	paged(c, all, func(p placed) any { return c.labItem(p.r, p.i) })
-}
-
-func labAll(kind string) func(*call) {
+// gitlabAll lists the items of every repository that the account may read, public ones
+// included.
+func gitlabAll(kind string) func(*call) {
 	return func(c *call) {
-		if c.query().Get("scope") != "all" { // else only what one has made oneself
-			c.violate("GET %s: only scope=all is played", c.r.URL.Path)
+		if c.query().Get("scope") != "all" { // else only what the account created
+			c.violate("GET %s: only scope=all is implemented", c.r.URL.Path)
 		}
-		var all []placed
-		for _, r := range c.sortedRepos() { // also what is public, whoever's it is
-			for _, i := range r.items {
-				if r.can(c.login, "read") && labFits(c, i, kind) {
-					all = append(all, placed{r, i})
-				}
-			}
-		}
-		labSorted(c, all)
+		fits := func(r *repo, i *Item) bool { return r.can(c.login, "read") && i.Kind == kind }
+		c.list(c.sortedRepos(), fits, c.gitlabItem)
 	}
 }
 
-func labItems(kind string) func(*call) {
-	return func(c *call) {
-		r := labRepo(c)
-		if r == nil {
-			return
-		}
-		var all []placed
-		for _, i := range r.items {
-			if labFits(c, i, kind) {
-				all = append(all, placed{r, i})
-			}
-		}
-		labSorted(c, all)
+func gitlabItems(kind string) func(*call, *repo) {
+	return func(c *call, r *repo) {
+		branch := c.query().Get("source_branch")
+		fits := func(_ *repo, i *Item) bool { return i.Kind == kind && (branch == "" || branch == i.Branch) }
+		c.list([]*repo{r}, fits, c.gitlabItem)
 	}
 }
 
-func labGet(kind string) func(*call) {
-	return func(c *call) {
-		if r, i := labItem(c, kind); i != nil {
-			c.json(http.StatusOK, c.labItem(r, i))
-		}
-	}
-}
+func gitlabGet(c *call, r *repo, i *Item) { c.json(http.StatusOK, c.gitlabItem(r, i)) }
 
-func labUpdate(kind string) func(*call) {
-	return func(c *call) {
-		r, i := labItem(c, kind)
-		if i == nil || !labMay(c, r, "triage") {
-			return
-		}
-		if len(c.fields) == 0 {
-			c.refuse(http.StatusBadRequest,
-				"labels, add_labels, remove_labels are missing, at least one parameter must be provided")
-			return
-		}
-		c.labLabels(r, i)
-		c.json(http.StatusOK, c.labItem(r, i))
+func gitlabUpdate(c *call, r *repo, i *Item) {
+	if len(c.fields) == 0 {
+		c.refuse(http.StatusBadRequest,
+			"labels, add_labels, remove_labels are missing, at least one parameter must be provided")
+		return
 	}
-}
-
-func (c *call) labLabels(r *repo, i *Item) {
 	before := slices.Clone(i.Labels)
 	if _, given := c.fields["labels"]; given {
 		i.Labels = nil
-		c.eachLabel("labels", i.label)
 	}
+	c.eachLabel("labels", i.label)
 	c.eachLabel("add_labels", i.label)
-	c.eachLabel("remove_labels", func(name string) { i.unlabel(name) })
+	c.eachLabel("remove_labels", i.unlabel)
 	if !slices.Equal(before, i.Labels) {
-		c.say(i, Comment{Author: c.login, Body: "changed labels", System: true})
-		c.noted(i, before, c.login)
+		c.comment(i, Comment{Author: c.login, Body: "changed labels", System: true})
+		c.recordLabels(i, before, c.login)
 	}
+	c.json(http.StatusOK, c.gitlabItem(r, i))
 }
 
 func (c *call) eachLabel(field string, do func(string)) {
@@ -273,4 +157,16 @@ func (c *call) eachLabel(field string, do func(string)) {
 			do(name)
 		}
 	}
+}
+
+func gitlabEvents(c *call, _ *repo, i *Item) {
+	paged(c, i.labelEvents, func(e labelEvent) any {
+		action := "add"
+		if e.removed {
+			action = "remove"
+		}
+		return map[string]any{"id": e.id, "action": action, "user": c.gitlabPerson(e.user), "created_at": when(e.at),
+			"resource_id": i.id, "resource_type": gitlabTypes[i.Kind],
+			"label": map[string]any{"id": 1, "name": e.label, "color": "#ededed"}}
+	})
 }

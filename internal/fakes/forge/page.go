@@ -1,32 +1,27 @@
 package forge
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 )
 
-func withCall(ctx context.Context, c *call) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
-}
+// discard drops what the mux itself would write: a redirect to a cleaner path.
+type discard struct{}
 
-// nowhere takes what the mux itself would write: a redirect to a cleaner path.
-type nowhere struct{}
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) WriteHeader(int)             {}
 
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (nowhere) WriteHeader(int)             {}
-
-// paged answers with one page of a list, and says where the others are.
+// paged answers with one page of a list, and with links to the others.
 func paged[V any](c *call, all []V, show func(V) any) {
 	page, per := c.number("page", 1), c.number("per_page", pick(c.provider, 30, 20))
 	if page < 1 || per < 1 {
 		c.refuse(http.StatusBadRequest, "page or per_page is no number")
 		return
 	}
-	if c.cursors && page > farthest && c.query().Get("after") != cursor(page) {
+	if c.cursors && page > lastNumbered && c.query().Get("after") != cursor(page) {
 		c.refuse(http.StatusUnprocessableEntity,
 			"Pagination with the page parameter is not supported for large datasets, please use cursor based pagination (after/before)")
 		return
@@ -40,27 +35,27 @@ func paged[V any](c *call, all []V, show func(V) any) {
 	last := max(1, (len(all)+per-1)/per)
 	c.link(page, last)
 	if c.provider == GitLab {
-		c.labPages(page, per, last, len(all))
+		c.gitlabPages(page, per, last, len(all))
 	}
 	c.json(http.StatusOK, shown)
 }
 
-// farthest is the last page that is found by its number alone.
-const farthest = 10
+// lastNumbered is the last page that needs no cursor.
+const lastNumbered = 10
 
-// cursor is what the address of a page has besides its number.
+// cursor is the parameter of a page's URL besides its number.
 func cursor(page int) string { return "Y3Vyc29yOnYy" + itoa(page) + "==" }
 
-func (c *call) number(name string, usual int) int {
+func (c *call) number(name string, defaultValue int) int {
 	text := c.query().Get(name)
 	if text == "" {
-		return usual
+		return defaultValue
 	}
 	n, _ := strconv.Atoi(text)
 	return n
 }
 
-// link has the addresses of the neighbours, as both providers send them.
+// link sets the header with the URLs of the other pages, as both providers do.
 func (c *call) link(page, last int) {
 	var links []string
 	add := func(rel string, to int) {
@@ -85,9 +80,8 @@ func (c *call) link(page, last int) {
 	}
 }
 
-// labPages are GitLab's own headers. It does not count what is more than ten
-// thousand.
-func (c *call) labPages(page, per, last, total int) {
+// gitlabPages sets GitLab's own headers. It does not count more than ten thousand.
+func (c *call) gitlabPages(page, per, last, total int) {
 	c.header.Set("X-Page", itoa(page))
 	c.header.Set("X-Per-Page", itoa(per))
 	c.header.Set("X-Next-Page", "")

@@ -46,3 +46,13 @@ func (s *Server) printItem(w io.Writer, i Item) {
 func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
+
+// Diff returns the commits of a branch that another lacks, with their changes.
+func (s *Server) Diff(path, target, branch string) (string, error) {
+	return git(s.gitDir(path), "log", "-p", "--format=%an: %B", target+".."+branch)
+}
+
+// Refs lists all references of a repository, hidden ones included.
+func (s *Server) Refs(path string) (string, error) {
+	return git(s.gitDir(path), "for-each-ref", "--format=%(refname)")
+}

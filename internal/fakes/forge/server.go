@@ -33,7 +33,7 @@ type Server struct {
 	requests   []Request
 	violations []string
 	gitRoot    string
-	apps       appDesk
+	apps       appRegistry
 }
 
 // A Request is one that arrived.

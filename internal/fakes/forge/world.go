@@ -1,15 +1,13 @@
-// Package forge plays GitHub and GitLab on a port of the loopback interface:
-// their REST interfaces as far as hako uses them, and git over HTTP.
+// Package forge is a fake GitHub or GitLab server on the loopback interface: the REST
+// API as far as hako uses it, and git over HTTP.
 //
-// It is strict, so that a test which passes here has a chance to pass there: an
-// address that is not known, a wrong method, a parameter or field that is not
-// expected and one that is missing are violations. It plays pages, tags of
-// unchanged answers, limits, rights and the ways in which people change things
-// meanwhile. It does not play search, reactions, pipelines or anything else
-// that hako does not ask for.
+// It is strict, so that a test which passes here has a chance to pass with the real
+// servers: an unknown path, a wrong method, and parameters or fields that are unknown
+// or missing are violations. It has paging, ETags, rate limits, permissions, and methods
+// for what people change meanwhile. Search, reactions, pipelines and all else that hako
+// does not request are missing.
 //
-// The rule to keep: what an answer looks like follows the documentation of the
-// provider, not what the client of hako happens to read.
+// Responses follow the documentation of the provider, not what hako's client reads.
 package forge
 
 import (
@@ -51,11 +49,20 @@ type Item struct {
 	LabelledBy   string // who sets the labels that an item is added with; empty means somebody who may write, its author if possible
 	Confidential bool   // of an issue; GitLab only
 
-	Comments []Comment
-	Created  time.Time
-	Updated  time.Time
-	id       int
-	labelled []labelled
+	Comments    []Comment
+	Created     time.Time
+	Updated     time.Time
+	id          int
+	labelEvents []labelEvent
+}
+
+// A labelEvent says that a user set or removed a label.
+type labelEvent struct {
+	id      int
+	label   string
+	user    string
+	removed bool
+	at      time.Time
 }
 
 // A Comment is one below an item.
@@ -177,7 +184,7 @@ func (s *Server) add(r *repo, item Item) *Item {
 	item.Updated = item.Created
 	r.items = append(r.items, &item)
 	if by := cmp.Or(item.LabelledBy, r.labeller(item.Author)); by != item.Author || item.LabelledBy != "" {
-		s.noted(&item, nil, by)
+		s.recordLabels(&item, nil, by)
 	}
 	return &item
 }
@@ -196,7 +203,7 @@ func (s *Server) ChangeBy(who, path, kind string, number int, change func(*Item)
 	before := slices.Clone(item.Labels)
 	change(item)
 	item.Updated = s.tick()
-	s.noted(item, before, cmp.Or(who, r.labeller(item.Author)))
+	s.recordLabels(item, before, cmp.Or(who, r.labeller(item.Author)))
 }
 
 // Look returns an item as it is now, and whether it is there.
@@ -238,10 +245,10 @@ func (s *Server) Delete(path, kind string, number int) {
 func (s *Server) Say(path, kind string, number int, c Comment) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.say(s.repos[path].find(kind, number), c).ID
+	return s.comment(s.repos[path].find(kind, number), c).ID
 }
 
-func (s *Server) say(item *Item, c Comment) *Comment {
+func (s *Server) comment(item *Item, c Comment) *Comment {
 	s.user(c.Author)
 	c.ID, c.Created = s.newID(), s.tick()
 	c.Updated = c.Created
@@ -259,15 +266,7 @@ func (r *repo) find(kind string, number int) *Item {
 	return nil
 }
 
-// number finds an item of either kind: at GitHub a pull request is an issue.
-func (r *repo) number(number int) *Item {
-	if item := r.find(Issue, number); item != nil {
-		return item
-	}
-	return r.find(Pull, number)
-}
-
-func (i *Item) comment(id int) *Comment {
+func (i *Item) findComment(id int) *Comment {
 	for n := range i.Comments {
 		if i.Comments[n].ID == id {
 			return &i.Comments[n]
@@ -331,8 +330,32 @@ func (i *Item) label(name string) {
 	}
 }
 
-func (i *Item) unlabel(name string) bool {
-	before := len(i.Labels)
+func (i *Item) unlabel(name string) {
 	i.Labels = slices.DeleteFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, name) })
-	return len(i.Labels) < before
+}
+
+// recordLabels records how the labels of an item differ from what they were.
+func (s *Server) recordLabels(i *Item, before []string, user string) {
+	s.user(user)
+	record := func(labels, others []string, removed bool) {
+		for _, label := range labels {
+			if !slices.Contains(others, label) {
+				i.labelEvents = append(i.labelEvents, labelEvent{s.newID(), label, user, removed, s.clock})
+			}
+		}
+	}
+	record(before, i.Labels, true)
+	record(i.Labels, before, false)
+}
+
+// labeller is a user who may write: the author of an item, or else the first by name.
+// If there is none it is the author.
+func (r *repo) labeller(author string) string {
+	people := append([]string{author}, slices.Sorted(maps.Keys(r.members))...)
+	for _, login := range people {
+		if r.can(login, "write") && !strings.HasSuffix(login, "[bot]") {
+			return login
+		}
+	}
+	return author
 }

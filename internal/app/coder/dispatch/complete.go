@@ -45,7 +45,7 @@ func (t *attempt) complete(ctx context.Context, order coder.Order) (coder.Order,
 }
 
 // asked reads the wish of people from an issue that was just taken.
-func (t *attempt) asked(ctx context.Context, got forge.Task, was coder.State) (coder.Order, error) {
+func (t *attempt) asked(ctx context.Context, got forge.Issue, was coder.State) (coder.Order, error) {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
 		return coder.Go, err
@@ -53,7 +53,7 @@ func (t *attempt) asked(ctx context.Context, got forge.Task, was coder.State) (c
 	has := func(s coder.State) bool { return t.forge.shows(got, s) }
 	order := coder.Go
 	switch {
-	case got.Closed, t.task.Assigned && !got.Assigned(bot):
+	case got.Closed, t.task.Assigned && !got.AssignedTo(bot):
 		order = coder.Stop
 	case has(coder.Paused) && was != coder.Paused:
 		order = coder.Pause
@@ -70,17 +70,14 @@ func (t *attempt) asked(ctx context.Context, got forge.Task, was coder.State) (c
 // pass gives an order of the forge to the queue, which knows then that a pause is
 // meant, whatever was ordered before.
 func (t *attempt) pass(ctx context.Context, order coder.Order) error {
-	switch order {
-	case coder.Pause:
-		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Pause)
-	case coder.Stop:
-		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Stop)
+	if order == coder.Go {
+		return nil
 	}
-	return nil
+	return t.Queue.Order(ctx, t.lease.Item.ID, queue.Command(order))
 }
 
 // describe fills in the task.
-func (t *attempt) describe(ctx context.Context, got forge.Task) error {
+func (t *attempt) describe(ctx context.Context, got forge.Issue) error {
 	repo, err := t.forge.Repository(ctx, t.task.Repo)
 	if err != nil {
 		return err
@@ -96,7 +93,7 @@ func (t *attempt) describe(ctx context.Context, got forge.Task) error {
 	t.task.Title, t.task.Body, t.task.Author, t.task.URL, t.task.Trusted = got.Title, got.Body, got.Author, got.URL,
 		trusted
 	t.task.CloneURL, t.task.Branch, t.task.Target = repo.CloneURL, "hako/"+t.task.ID, repo.Default
-	if got.Kind == forge.PullRequest {
+	if got.Kind == forge.KindPullRequest {
 		if err := t.pull(ctx, got, repo.Default); err != nil {
 			return err
 		}
@@ -111,7 +108,7 @@ func (t *attempt) describe(ctx context.Context, got forge.Task) error {
 // pull says where the changes of a pull request are. Those of somebody else can
 // be read and are not to be written: what is done goes to a branch of its own,
 // and begins with the commit that was there when the task was first taken.
-func (t *attempt) pull(ctx context.Context, got forge.Task, main string) error {
+func (t *attempt) pull(ctx context.Context, got forge.Issue, main string) error {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
 		return err
@@ -128,7 +125,7 @@ func (t *attempt) pull(ctx context.Context, got forge.Task, main string) error {
 }
 
 // startOf is the reference that has the changes of somebody else.
-func startOf(got forge.Task) string {
+func startOf(got forge.Issue) string {
 	switch {
 	case !got.Fork:
 		return "refs/heads/" + got.Branch

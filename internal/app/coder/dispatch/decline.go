@@ -45,7 +45,7 @@ func strange(t coder.Task) coder.Record {
 
 // declined ends a task that must not be worked on and tells people why. It
 // reports whether it did.
-func (t *attempt) declined(ctx context.Context, got forge.Task) (bool, error) {
+func (t *attempt) declined(ctx context.Context, got forge.Issue) (bool, error) {
 	why, err := t.objection(ctx, got)
 	if err != nil || why == "" {
 		return false, err
@@ -69,7 +69,7 @@ func forbidden(err error) bool {
 
 // objection is what speaks against working on a task; empty means nothing. Who
 // wants it is asked when nobody has begun yet.
-func (t *attempt) objection(ctx context.Context, got forge.Task) (string, error) {
+func (t *attempt) objection(ctx context.Context, got forge.Issue) (string, error) {
 	switch {
 	case got.Closed:
 		return "", nil // nobody waits for a word
@@ -102,8 +102,8 @@ func named(user string) string {
 
 // labeller is who wants an issue to be worked on. Where the forge does not tell,
 // it is the author, who may have set the label when it was made.
-func (t *attempt) labeller(ctx context.Context, got forge.Task) (string, error) {
-	by, at, err := t.forge.WhoLabelled(ctx, refOf(t.task), t.forge.label(coder.Pending))
+func (t *attempt) labeller(ctx context.Context, got forge.Issue) (string, error) {
+	by, at, err := t.forge.LabeledBy(ctx, refOf(t.task), t.forge.label(coder.Pending))
 	switch kind := fault.KindOf(err); {
 	case err != nil && kind != fault.NotFound && kind != fault.Denied:
 		return "", err

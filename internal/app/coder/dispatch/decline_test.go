@@ -70,8 +70,8 @@ func TestStrangeRepository(t *testing.T) {
 // elsewhere is a forge that finds a repository by its old name.
 type elsewhere struct{ forge.Forge }
 
-func (f elsewhere) List(context.Context, forge.Query) ([]forge.Task, error) {
-	return []forge.Task{{Repo: "mallory/app", Kind: forge.Issue, Number: 1, Labels: []string{"coding agent"}}}, nil
+func (f elsewhere) List(context.Context, forge.Query) ([]forge.Issue, error) {
+	return []forge.Issue{{Repo: "mallory/app", Kind: forge.KindIssue, Number: 1, Labels: []string{"coding agent"}}}, nil
 }
 
 func TestRenamedRepository(t *testing.T) {
@@ -124,7 +124,7 @@ type moving struct {
 	looks atomic.Int64
 }
 
-func (f *moving) Get(ctx context.Context, ref forge.Ref) (forge.Task, error) {
+func (f *moving) Get(ctx context.Context, ref forge.Ref) (forge.Issue, error) {
 	t, err := f.Forge.Get(ctx, ref)
 	t.Head = fmt.Sprintf("%040x", f.looks.Add(1))
 	return t, err

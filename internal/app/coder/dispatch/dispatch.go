@@ -14,7 +14,6 @@ package dispatch
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -40,29 +39,18 @@ func (f *Forge) bot(ctx context.Context) (string, error) {
 	if f.Bot != "" {
 		return f.Bot, nil
 	}
-	return f.Self(ctx)
+	return f.CurrentUser(ctx)
 }
 
 // label is the name by which people see a state.
 func (f *Forge) label(s coder.State) string {
-	l := f.Labels.Filled()
-	switch s {
-	case coder.Pending:
-		return l.Ready
-	case coder.Processing:
-		return l.Processing
-	case coder.Done:
-		return l.Done
-	case coder.Failed:
-		return l.Failed
-	case coder.Paused:
-		return l.Paused
-	}
-	return l.Stopped
+	l := f.Labels.WithDefaults()
+	return map[coder.State]string{coder.Pending: l.Ready, coder.Processing: l.Processing, coder.Done: l.Done,
+		coder.Failed: l.Failed, coder.Paused: l.Paused, coder.Stopped: l.Stopped}[s]
 }
 
 // shows reports whether an issue has the label of a state.
-func (f *Forge) shows(t forge.Task, s coder.State) bool { return t.Labelled(f.label(s)) }
+func (f *Forge) shows(t forge.Issue, s coder.State) bool { return t.HasLabel(f.label(s)) }
 
 // refOf names the issue of a task.
 func refOf(t coder.Task) forge.Ref {
@@ -72,10 +60,10 @@ func refOf(t coder.Task) forge.Ref {
 // newTask is a try of an issue. Who may instruct and what is to be cloned is
 // found out by whoever takes it, as is the text: it may be long, may change, and
 // ten thousand of them would fill the queue.
-func newTask(f *Forge, from forge.Task, bot string) coder.Task {
+func newTask(f *Forge, from forge.Issue, bot string) coder.Task {
 	return coder.Task{ID: newID(coder.Kind(from.Kind), from.Number), Provider: f.Provider, Repo: from.Repo,
 		Number: from.Number, Kind: coder.Kind(from.Kind),
-		URL: from.URL, Title: from.Title, Author: from.Author, Assigned: from.Assigned(bot), Created: time.Now().UTC()}
+		URL: from.URL, Title: from.Title, Author: from.Author, Assigned: from.AssignedTo(bot), Created: time.Now().UTC()}
 }
 
 // newID names a try: issue-12-k3j9x2ab. It becomes a part of names of
@@ -137,34 +125,28 @@ func retry(ctx context.Context, d time.Duration) {
 // isGone reports whether an issue is not there, as opposed to not to be reached.
 func isGone(err error) bool { return fault.KindOf(err) == fault.NotFound }
 
-// together does something for each of a list, a few at a time, until one of them
-// returns an error.
-func together[T any](ctx context.Context, list []T, most int, do func(context.Context, T) error) error {
+// forEachLimited calls a function for each element of a list, a limited number at a
+// time, until one of the calls returns an error.
+func forEachLimited[T any](ctx context.Context, list []T, limit int, do func(context.Context, T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan T)
+	slots := make(chan struct{}, limit)
 	var wg sync.WaitGroup
-	for range min(most, len(list)) {
+	for _, one := range list {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
 		wg.Go(func() {
-			for one := range next {
-				if err := do(ctx, one); err != nil {
-					stop(err)
-				}
+			defer func() { <-slots }()
+			if err := do(ctx, one); err != nil {
+				stop(err)
 			}
 		})
 	}
-feeding:
-	for _, one := range list {
-		select {
-		case next <- one:
-		case <-ctx.Done():
-			break feeding
-		}
-	}
-	close(next)
 	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }

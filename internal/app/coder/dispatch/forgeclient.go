@@ -66,7 +66,7 @@ func (o *ForgeClient) Say(ctx context.Context, t coder.Task, key, text string) (
 	}
 	var c forge.Comment
 	err = o.recorded(t, "comment "+key, func() (err error) {
-		c, err = o.voice(f, t).Say(ctx, key, text)
+		c, err = o.voice(f, t).Write(ctx, key, text)
 		return err
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *ForgeClient) Show(ctx context.Context, t coder.Task, s coder.State) err
 		return err
 	}
 	return o.meant(ctx, f, t,
-		o.recorded(t, "label "+f.label(s), func() error { return forge.Move(ctx, f.Forge, refOf(t), f.Labels, f.label(s)) }))
+		o.recorded(t, "label "+f.label(s), func() error { return forge.SetStateLabel(ctx, f.Forge, refOf(t), f.Labels, f.label(s)) }))
 }
 
 // Propose implements [coder.Publisher].
@@ -121,13 +121,13 @@ func (o *ForgeClient) Propose(ctx context.Context, t coder.Task, p coder.Proposa
 	if err != nil {
 		return "", err
 	}
-	var made forge.Task
-	pull := forge.Pull{Repo: t.Repo, Branch: t.Branch, Target: t.Target, Title: cmp.Or(p.Title, t.Branch), Body: p.Text}
+	var made forge.Issue
+	pull := forge.Draft{Repo: t.Repo, Branch: t.Branch, Target: t.Target, Title: cmp.Or(p.Title, t.Branch), Body: p.Text}
 	if t.Kind == coder.Issue {
 		pull.Closes = t.Number
 	}
 	err = o.recorded(t, "propose "+t.Branch+" for "+t.Target, func() (err error) {
-		made, _, err = forge.OpenOnce(ctx, f.Forge, pull)
+		made, _, err = forge.EnsurePullRequest(ctx, f.Forge, pull)
 		return err
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (o *ForgeClient) Propose(ctx context.Context, t coder.Task, p coder.Proposa
 // must not end the task as one whose issue is gone. Nor does a token that has
 // expired end it: there will be another.
 func (o *ForgeClient) meant(ctx context.Context, f *Forge, t coder.Task, err error) error {
-	if forge.LoggedOut(err) {
+	if forge.Unauthorized(err) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "nobody is logged in",
 			Err: err, Hint: fault.Hint(err)}
 	}

@@ -65,19 +65,12 @@ func (j *journal) short() json.RawMessage {
 // it ended is done again: the function is told, and finds what it did.
 func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (string, error)) (
 	string, error) {
-	again := false
-	ref, err := j.lease.Once(ctx, key, queue.Effect{
-		Do: func(ctx context.Context) (string, error) {
-			ref, err := do(ctx, again)
-			if err != nil && refused(err) {
-				err = queue.Undone(err)
-			}
-			return ref, err
-		},
-		Look: func(context.Context) (string, bool, error) {
-			again = true
-			return "", false, nil
-		},
+	ref, err := j.lease.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
+		ref, err := do(ctx, again)
+		if err != nil && refused(err) {
+			err = queue.Undone(err)
+		}
+		return ref, err
 	})
 	return ref, lost(err)
 }

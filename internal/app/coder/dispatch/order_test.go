@@ -279,7 +279,7 @@ type flicker struct {
 	left atomic.Int64 // looks until then
 }
 
-func (f *flicker) Get(ctx context.Context, ref forge.Ref) (forge.Task, error) {
+func (f *flicker) Get(ctx context.Context, ref forge.Ref) (forge.Issue, error) {
 	t, err := f.Forge.Get(ctx, ref)
 	if f.left.Add(-1) == 0 {
 		t.Labels = []string{"coding agent"}

@@ -28,7 +28,7 @@ type pollRound struct {
 
 // sort compares an issue that is ready with the queue. One that the queue will
 // never take keeps no other from it.
-func (r *pollRound) sort(ctx context.Context, listed forge.Task) error {
+func (r *pollRound) sort(ctx context.Context, listed forge.Issue) error {
 	t := newTask(r.forge, listed, r.bot)
 	what, err := r.pick(ctx, t)
 	e := Event{Type: what, Provider: r.forge.Provider, Thread: t.Thread(), Task: t.ID}
@@ -106,7 +106,7 @@ func (r *pollRound) anew(ctx context.Context, t coder.Task, now queue.Task) (boo
 	if now.Step == nil || last.read(now.Step) != nil || last.wish == nil {
 		return true, nil
 	}
-	_, at, err := r.forge.WhoLabelled(ctx, refOf(t), r.forge.label(coder.Pending))
+	_, at, err := r.forge.LabeledBy(ctx, refOf(t), r.forge.label(coder.Pending))
 	if isGone(err) || fault.KindOf(err) == fault.Denied {
 		return true, nil // the forge does not tell
 	}

@@ -116,13 +116,13 @@ func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err erro
 	told, telling := p.TellDead(ctx, f.Provider)
 	mem, fresh := p.recalled(f.Provider, ready)
 	r := &pollRound{Producer: p, forge: f, bot: bot, mem: mem}
-	sorting := together(ctx, fresh, atOnce, r.sort)
+	sorting := forEachLimited(ctx, fresh, atOnce, r.sort)
 	sum = PollResult{sum.Found, int(r.picked.Load()), int(r.requeued.Load()), int(r.resumed.Load()), told}
 	return sum, errors.Join(listing, telling, sorting)
 }
 
 // ready lists what has the label, and is assigned to us if need be.
-func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Task, bot string, err error) {
+func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Issue, bot string, err error) {
 	if err := f.Check(); err != nil {
 		return nil, "", err
 	}
@@ -155,14 +155,14 @@ func renamed(provider, was, is string) error {
 
 // recalled returns those that are new or have changed, and the memory to add
 // them to. It has forgotten what is not ready any more.
-func (p *Producer) recalled(provider string, ready []forge.Task) (*memory, []forge.Task) {
+func (p *Producer) recalled(provider string, ready []forge.Issue) (*memory, []forge.Issue) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	old := p.memory[provider]
 	if old == nil || time.Since(old.since) > cmp.Or(p.Recheck, 10*time.Minute) {
 		old = &memory{since: time.Now()}
 	}
-	now, fresh := &memory{old.since, make(map[string]time.Time, len(ready))}, []forge.Task(nil)
+	now, fresh := &memory{old.since, make(map[string]time.Time, len(ready))}, []forge.Issue(nil)
 	for _, t := range ready {
 		thread := coder.Task{Provider: provider, Repo: t.Repo, Kind: coder.Kind(t.Kind), Number: t.Number}.Thread()
 		if at, ok := old.seen[thread]; ok && at.Equal(t.Updated) {

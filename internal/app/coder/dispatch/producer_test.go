@@ -62,10 +62,10 @@ func TestManyIssues(t *testing.T) {
 // A list that is older than the task's end is no wish to do it again.
 type stale struct {
 	forge.Forge
-	list []forge.Task
+	list []forge.Issue
 }
 
-func (f *stale) List(ctx context.Context, q forge.Query) (list []forge.Task, err error) {
+func (f *stale) List(ctx context.Context, q forge.Query) (list []forge.Issue, err error) {
 	if f.list == nil {
 		f.list, err = f.Forge.List(ctx, q)
 	}

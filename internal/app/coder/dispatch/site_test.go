@@ -94,7 +94,7 @@ func (s *site) open(o queue.Options) *queue.Queue {
 // forge is a client that knows nothing yet and whose pauses take no time.
 func (s *site) forge(c forge.Config) Forge {
 	s.Helper()
-	c.Provider, c.APIURL, c.Token, c.Pause = s.provider, s.API(), s.User(bot), time.Millisecond
+	c.Provider, c.APIURL, c.Token, c.RetryDelay = s.provider, s.API(), s.User(bot), time.Millisecond
 	c.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	f, err := forge.New(c)
 	s.fine(err)

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,25 +39,14 @@ type TaskStatus struct {
 	Changed     time.Time    `json:"changed,omitzero"`
 }
 
-// stateOf is what a state of the queue means for somebody who waits.
-func stateOf(s queue.State) coder.State {
-	switch s {
-	case queue.Held:
-		return coder.Processing
-	case queue.Parked:
-		return coder.Paused
-	case queue.Done:
-		return coder.Done
-	case queue.Dead:
-		return coder.Failed
-	}
-	return coder.Pending
-}
+// states are the states of a task by those of the queue.
+var states = map[queue.State]coder.State{queue.Queued: coder.Pending, queue.Held: coder.Processing,
+	queue.Parked: coder.Paused, queue.Done: coder.Done, queue.Dead: coder.Failed}
 
 // StatusOf reads what the queue knows of a task. What is no task of ours shows
 // as its thread alone.
 func StatusOf(t queue.Task) TaskStatus {
-	s := TaskStatus{Thread: t.ID, State: stateOf(t.State), Worker: t.Holder, Try: t.Tries, Order: string(t.Order),
+	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder, Try: t.Tries, Order: string(t.Order),
 		Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
@@ -76,24 +66,9 @@ func (s *TaskStatus) take(r coder.Record) {
 		r.Proposal, r.Hint
 	s.Count, s.Tokens, s.Cost = &r.Count, r.Spent.Tokens(), r.Spent.Cost
 	if r.Plan != nil {
-		s.Objective, s.Steps = r.Plan.Goal.Objective, stepsOf(r.Plan)
+		s.Objective, s.Steps = r.Plan.Goal.Objective, r.Plan.Steps()
 	}
-	if r.Why != "" {
-		s.Why = r.Why
-	}
-}
-
-// stepsOf are the parts of a plan as people read them: the subtasks, or where
-// there are none the actions.
-func stepsOf(p *coder.Plan) (list []string) {
-	parts := p.Decomposition.Subtasks
-	if len(parts) == 0 {
-		parts = p.Action.Actions
-	}
-	for _, part := range parts {
-		list = append(list, part.Text)
-	}
-	return list
+	s.Why = cmp.Or(r.Why, s.Why)
 }
 
 // Short is the issue as people write it: owner/project#12.

@@ -1,13 +1,11 @@
 package dispatch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,7 +96,7 @@ func (d *forgeTools) addComment(ctx context.Context, in addCommentInput) (string
 	if err != nil {
 		return "", err
 	}
-	return spelled(map[string]any{"ok": true, "comment": ref})
+	return coder.JSON(map[string]any{"ok": true, "comment": ref}), nil
 }
 
 // saidKey begins the keys of what a model says.
@@ -180,10 +178,10 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On,
 			text.Shorten(c.Body, longestComment)})
 	}
-	return spelled(out)
+	return coder.JSON(out), nil
 }
 
-func (d *forgeTools) shown(t forge.Task) shownIssue {
+func (d *forgeTools) shown(t forge.Issue) shownIssue {
 	state := "open"
 	switch {
 	case t.Merged:
@@ -200,7 +198,7 @@ type listIssuesInput struct {
 }
 
 func (d *forgeTools) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
-	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Most: mostListed})
+	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Limit: mostListed})
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +208,7 @@ func (d *forgeTools) listIssues(ctx context.Context, in listIssuesInput) (string
 			out = append(out, d.shown(t))
 		}
 	}
-	return spelled(out)
+	return coder.JSON(out), nil
 }
 
 type createPullInput struct {
@@ -222,8 +220,8 @@ type createPullInput struct {
 // there when it was pushed, and it is pushed when the work was verified.
 func (d *forgeTools) createPull(ctx context.Context, in createPullInput) (string, error) {
 	if d.task.Kind == coder.Pull && !d.task.Fork {
-		return spelled(map[string]any{"ok": true, "url": d.task.URL,
-			"note": "this task is a pull request itself; its branch is pushed at the end"})
+		return coder.JSON(map[string]any{"ok": true, "url": d.task.URL,
+			"note": "this task is a pull request itself; its branch is pushed at the end"}), nil
 	}
 	url, err := d.client.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250),
 		Text: coder.Fit(d.secrets, in.Body, longestSaid)})
@@ -235,16 +233,5 @@ func (d *forgeTools) createPull(ctx context.Context, in createPullInput) (string
 	if err != nil {
 		return "", err
 	}
-	return spelled(map[string]any{"ok": true, "url": url})
-}
-
-// spelled is JSON as a model reads it best: code is full of < and >.
-func spelled(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", fmt.Errorf("answer: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return coder.JSON(map[string]any{"ok": true, "url": url}), nil
 }

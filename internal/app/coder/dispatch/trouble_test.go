@@ -33,7 +33,7 @@ func TestForgeTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
-			s.client.Forges[0] = s.forge(forge.Config{Slow: 200 * time.Millisecond})
+			s.client.Forges[0] = s.forge(forge.Config{Timeout: 200 * time.Millisecond})
 			s.worker.Tries = 20
 			s.options.MaxDeliver = 20
 			s.reopen()

@@ -22,13 +22,10 @@ func waiting(orders <-chan queue.Command) coder.Order {
 }
 
 func orderOf(what queue.Command) coder.Order {
-	switch what {
-	case queue.Pause:
-		return coder.Pause
-	case queue.Stop:
-		return coder.Stop
+	if what == queue.Resume {
+		return coder.Go
 	}
-	return coder.Go
+	return coder.Order(what)
 }
 
 // obey ends the work at once when somebody orders it.
@@ -99,11 +96,11 @@ func (t *attempt) wished(ctx context.Context) coder.Order {
 	if err != nil {
 		return coder.Go
 	}
-	return t.forge.wish(got, t.task.Assigned && !got.Assigned(bot))
+	return t.forge.wish(got, t.task.Assigned && !got.AssignedTo(bot))
 }
 
 // wish reads the labels of an issue whose task is worked on.
-func (f *Forge) wish(got forge.Task, dismissed bool) coder.Order {
+func (f *Forge) wish(got forge.Issue, dismissed bool) coder.Order {
 	switch {
 	case got.Closed, got.Confidential, dismissed, f.shows(got, coder.Stopped):
 		return coder.Stop

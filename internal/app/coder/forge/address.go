@@ -7,39 +7,38 @@ import (
 	"hako/run/fault"
 )
 
-// address finds a forge's API from what people write: the API itself, or the
-// pages they see.
-func address(provider, text string) (*url.URL, error) {
+// apiAddress returns the base URL of the API, given that URL or the one of the web
+// pages.
+func apiAddress(provider, text string) (*url.URL, error) {
 	if text == "" {
 		text = map[string]string{GitHub: "https://api.github.com", GitLab: "https://gitlab.com"}[provider]
 	}
+	bad := func(why, hint string) error { // without the URL: it may contain a password
+		return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: provider + ".api_url", Why: why, Hint: hint}
+	}
 	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		return nil, badAddress(provider, "it is no address of a server", "write it as https://"+provider+".example.com")
-	}
-	if u.User != nil {
-		return nil, badAddress(provider, "it has a name or a password in it", "put the token into "+tokenName(provider)+
-			" instead")
-	}
-	if u.RawQuery != "" || u.Fragment != "" || u.RawPath != "" {
-		return nil, badAddress(provider, "it has more than a path behind the server", "leave out what follows ? and #")
+	switch {
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "":
+		return nil, bad("it is no URL of a server", "write it as https://"+provider+".example.com")
+	case u.User != nil:
+		return nil, bad("it contains a name or a password", "put the token into "+tokenVariable(provider)+" instead")
+	case u.RawQuery != "" || u.Fragment != "" || u.RawPath != "":
+		return nil, bad("it has more than a path after the server", "leave out what follows ? and #")
 	}
 	u.Host, u.ForceQuery = strings.ToLower(u.Host), false
 	u.Path = strings.TrimRight(u.Path, "/")
 	if provider == GitHub {
-		return githubAPI(u), nil
+		setGitHubPath(u)
+	} else if !strings.HasSuffix(u.Path, "/api/v4") { // GitLab may be below a path of its own
+		u.Path = strings.TrimSuffix(u.Path, "/api") + "/api/v4"
 	}
-	return gitlabAPI(u), nil
+	u.Path += "/"
+	return u, nil
 }
 
-// badAddress does not repeat the address: there may be a password in it.
-func badAddress(provider, why, hint string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: provider + ".api_url", Why: why, Hint: hint}
-}
-
-// githubAPI knows the three places: api.github.com, api.NAME.ghe.com, and
-// /api/v3 of a server of one's own.
-func githubAPI(u *url.URL) *url.URL {
+// setGitHubPath knows api.github.com, api.NAME.ghe.com, and /api/v3 of a GitHub
+// Enterprise Server.
+func setGitHubPath(u *url.URL) {
 	switch {
 	case strings.HasPrefix(u.Host, "api."):
 	case u.Host == "github.com" || u.Host == "www.github.com":
@@ -49,15 +48,4 @@ func githubAPI(u *url.URL) *url.URL {
 	case !strings.HasSuffix(u.Path, "/api/v3"):
 		u.Path = strings.TrimSuffix(u.Path, "/api") + "/api/v3"
 	}
-	u.Path += "/"
-	return u
-}
-
-// gitlabAPI keeps the path before it: GitLab may live below one.
-func gitlabAPI(u *url.URL) *url.URL {
-	if !strings.HasSuffix(u.Path, "/api/v4") {
-		u.Path = strings.TrimSuffix(u.Path, "/api") + "/api/v4"
-	}
-	u.Path += "/"
-	return u
 }

@@ -12,61 +12,59 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"hako/run/fault"
 )
 
-// An App is a GitHub App, which has a key and is given tokens that last for an
-// hour. However it is printed, its key does not show.
+// An App is a GitHub App, which signs with a key and receives tokens that last an
+// hour. No format verb prints its key.
 type App struct {
-	ID           int64  // needed
-	Installation int64  // which of its installations; needed
-	Key          []byte `json:"-"` // its private key, PEM; needed
+	ID           int64  // required
+	Installation int64  // which of its installations; required
+	Key          []byte `json:"-"` // its private key, PEM; required
 }
 
-// String names the App.
+// String returns the name of the App.
 func (a App) String() string { return "App " + strconv.FormatInt(a.ID, 10) }
 
-// Format implements fmt.Formatter: no verb shows more than another.
+// Format implements fmt.Formatter.
 func (a App) Format(f fmt.State, _ rune) { f.Write([]byte(a.String())) }
 
-// signer checks the App, and returns what asserts that we are it.
+// signer checks the App and returns its signer.
 func (a App) signer() (*signer, error) {
 	for name, number := range map[string]int64{"github.app.id": a.ID, "github.app.installation_id": a.Installation} {
 		if number <= 0 {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "configure", Subject: name, Why: "it is not the number of one",
-				Hint: "see the settings of the App and of its installation at GitHub"}
+			return nil, invalid("configure", name, "it is not a valid number",
+				"see the settings of the App and of its installation at GitHub")
 		}
 	}
-	key, why := readKey(a.Key)
+	key, why := parseKey(a.Key)
 	if why != "" {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read", Subject: "github.app.private_key_file", Why: why,
-			Hint: "make a private key in the settings of the App at GitHub, and name the .pem file that you get"}
+		return nil, invalid("read", "github.app.private_key_file", why,
+			"make a private key in the settings of the App at GitHub, and name the .pem file that you get")
 	}
 	return &signer{a.ID, key}, nil
 }
 
-// readKey reads the form in which GitHub hands keys out, and the one into which
-// tools turn them. What is wrong is said without what the parsers say: that can
-// have parts of the text in it.
-func readKey(text []byte) (key *rsa.PrivateKey, why string) {
+// parseKey accepts the form in which GitHub issues keys, and PKCS #8. The reason is
+// without the parsers' errors: those can contain parts of the text.
+func parseKey(text []byte) (key *rsa.PrivateKey, why string) {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return nil, "it is no text in PEM form"
 	}
+	const encrypted = "the key is encrypted with a password"
 	switch block.Type {
 	case "RSA PRIVATE KEY":
 		if block.Headers["DEK-Info"] != "" {
-			return nil, "the key is locked with a password"
+			return nil, encrypted
 		}
 		key, _ = x509.ParsePKCS1PrivateKey(block.Bytes)
 	case "PRIVATE KEY":
-		any, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
-		key, _ = any.(*rsa.PrivateKey)
+		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
+		key, _ = parsed.(*rsa.PrivateKey)
 	case "ENCRYPTED PRIVATE KEY":
-		return nil, "the key is locked with a password"
+		return nil, encrypted
 	default:
-		return nil, "there is no private key in it"
+		return nil, "it contains no private key"
 	}
 	if key == nil {
 		return nil, "it is no RSA key, or a damaged one"
@@ -74,27 +72,27 @@ func readKey(text []byte) (key *rsa.PrivateKey, why string) {
 	return key, ""
 }
 
-// A signer is the pass of an App that speaks for itself.
+// A signer is the credential of an App itself, as opposed to its installation.
 type signer struct {
 	id  int64
 	key *rsa.PrivateKey
 }
 
-// An assertion is valid from a little before it is made, because clocks differ,
+// A JSON Web Token is valid from a little before it is made, because clocks differ,
 // and for less than the ten minutes that GitHub allows.
 const (
-	backdated = time.Minute
-	asserted  = 9 * time.Minute
+	jwtBackdated = time.Minute
+	jwtLifetime  = 9 * time.Minute
 )
 
-// token returns a JSON web token: three parts, the last of which signs the others.
+// token returns a JSON Web Token.
 func (s *signer) token(context.Context) (string, error) {
 	now := time.Now()
 	claims, err := json.Marshal(struct {
 		Issued  int64  `json:"iat"`
 		Expires int64  `json:"exp"`
 		Issuer  string `json:"iss"`
-	}{now.Add(-backdated).Unix(), now.Add(asserted).Unix(), strconv.FormatInt(s.id, 10)})
+	}{now.Add(-jwtBackdated).Unix(), now.Add(jwtLifetime).Unix(), strconv.FormatInt(s.id, 10)})
 	if err != nil {
 		return "", err
 	}
@@ -103,8 +101,8 @@ func (s *signer) token(context.Context) (string, error) {
 	sum := sha256.Sum256([]byte(text))
 	signature, err := rsa.SignPKCS1v15(nil, s.key, crypto.SHA256, sum[:])
 	if err != nil {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "sign with", Subject: "github.app.private_key_file",
-			Why: "the key is of no use", Hint: "make another in the settings of the App at GitHub"}
+		return "", invalid("sign with", "github.app.private_key_file", "the key cannot sign",
+			"make another in the settings of the App at GitHub")
 	}
 	return text + "." + encode(signature), nil
 }

@@ -63,14 +63,14 @@ func (w *world) mints() int { return w.Count("POST", minted) }
 func TestApp(t *testing.T) {
 	w := newAppWorld(t)
 	var explainedError []string
-	w.config.Hide = func(secret string) { explainedError = append(explainedError, secret) }
+	w.config.AddSecret = func(secret string) { explainedError = append(explainedError, secret) }
 	w.reopen()
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"coding agent"}})
-	if name, err := w.Self(w.ctx()); err != nil || name != "hako-app[bot]" {
+	if name, err := w.CurrentUser(w.ctx()); err != nil || name != "hako-app[bot]" {
 		t.Errorf("got %q, %v", name, err)
 	}
-	w.fine(w.Relabel(w.ctx(), ref, []string{"x"}, nil))
-	c, err := w.Comment(w.ctx(), ref, Mark{"t", "k"}, "said")
+	w.fine(w.ChangeLabels(w.ctx(), ref, []string{"x"}, nil))
+	c, err := w.AddComment(w.ctx(), ref, Mark{"t", "k"}, "said")
 	if err != nil || !c.Mine || w.item(ref).Comments[0].Author != "hako-app[bot]" {
 		t.Errorf("got %+v, %v", c, err)
 	}
@@ -81,7 +81,7 @@ func TestApp(t *testing.T) {
 	if err != nil || !strings.HasPrefix(token, "ghs_") || !slices.Equal(explainedError, []string{token}) {
 		t.Errorf("was told %q, got %q, %v", explainedError, token, err)
 	}
-	_, err = w.Comment(w.ctx(), ref, Mark{}, "a token: "+token)
+	_, err = w.AddComment(w.ctx(), ref, Mark{}, "a token: "+token)
 	w.fine(err)
 	if body := w.item(ref).Comments[1].Body; strings.Contains(body, token) {
 		t.Errorf("said %q", body)
@@ -109,7 +109,7 @@ func TestAppLists(t *testing.T) {
 	if err != nil || len(got) != 60 || got[0].Repo != w.repo || got[59].Repo != "acme/more118" {
 		t.Errorf("got %d, %v", len(got), err)
 	}
-	if got, err = w.List(w.ctx(), Query{Label: "coding agent", Most: 3}); err != nil || len(got) != 3 {
+	if got, err = w.List(w.ctx(), Query{Label: "coding agent", Limit: 3}); err != nil || len(got) != 3 {
 		t.Errorf("got %d, %v", len(got), err)
 	}
 	w.Spoil(fake.Fault{Path: "/installation/repositories", Status: 200, Raw: "null"})
@@ -144,7 +144,7 @@ func TestAppRenews(t *testing.T) {
 	w.TokenLife(time.Hour)
 	get(1)
 	get(0)
-	w.TokenLife(early + 20*time.Second)
+	w.TokenLife(renewBefore + 20*time.Second)
 	w.Skew(-30 * time.Second) // its clock tells how long a token lasts; by ours, the next one would be due
 	w.EndTokens()
 	get(1)
@@ -155,7 +155,7 @@ func TestAppRenews(t *testing.T) {
 // by bars, and one of them will do.
 func (w *world) refusesToLogIn(kind fault.Kind, words ...string) {
 	w.Helper()
-	_, err := w.Get(w.ctx(), Ref{w.repo, Issue, 1})
+	_, err := w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, kind, "App 4711")
 	for _, some := range words {
 		if !slices.ContainsFunc(strings.Split(some, "|"),
@@ -174,7 +174,7 @@ func TestAppEnds(t *testing.T) {
 	ref := w.issue(fake.Item{Title: "a"})
 	for range 3 {
 		w.EndTokens()
-		_, err := w.Comment(w.ctx(), ref, Mark{}, "said")
+		_, err := w.AddComment(w.ctx(), ref, Mark{}, "said")
 		w.fine(err)
 	}
 	if n := len(w.item(ref).Comments); n != 3 || w.mints() != 3 || len(w.waits) != 0 {
@@ -182,7 +182,7 @@ func TestAppEnds(t *testing.T) {
 	}
 	w.Forget()
 	w.Spoil(fake.Fault{Path: "/comments", Status: 401, Times: -1, Message: "Bad credentials"})
-	_, err := w.Comment(w.ctx(), ref, Mark{}, "never")
+	_, err := w.AddComment(w.ctx(), ref, Mark{}, "never")
 	w.refuses(err, fault.Denied, "401", "installed")
 	if w.Count("POST", "/comments") != 2 || w.mints() != 1 {
 		t.Errorf("asked %d times, with %d new tokens", w.Count("POST", "/comments"), w.mints())
@@ -201,12 +201,12 @@ func TestAppRefused(t *testing.T) {
 	}
 	with(func(a *App) { a.Key = keyFile(newKey()) })
 	w.refusesToLogIn(fault.Denied, "private_key_file", "github.app.id", "401")
-	_, err := w.Self(w.ctx())
+	_, err := w.CurrentUser(w.ctx())
 	w.refuses(err, fault.Denied, "private_key_file")
 	with(func(a *App) { a.Key = keyFile(appKey()); a.Installation = 99 })
 	w.refusesToLogIn(fault.Denied, "installation 99", "github.app.installation_id", "404")
 	with(func(a *App) { a.Installation = installation; a.ID = 4712 })
-	_, err = w.Get(w.ctx(), Ref{w.repo, Issue, 1})
+	_, err = w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, fault.Denied, "github.app.id", "404")
 	with(func(a *App) { a.ID = appID })
 	w.Skew(10 * time.Minute)
@@ -247,7 +247,7 @@ func TestAppIsNotMissing(t *testing.T) {
 	labels := fake.Fault{Path: "/labels", Status: 401, Skip: 1, Times: -1}
 	w.Spoil(labels)
 	w.Spoil(fake.Fault{Path: minted, Skip: 1, Status: 404, Times: -1})
-	w.refuses(w.Relabel(w.ctx(), ref, nil, []string{"x"}), fault.Denied, "installation")
+	w.refuses(w.ChangeLabels(w.ctx(), ref, nil, []string{"x"}), fault.Denied, "installation")
 	_, err := w.MayWrite(w.ctx(), w.repo, "hako-bot")
 	w.refuses(err, fault.Denied, "installation")
 }
@@ -303,7 +303,7 @@ func TestAppEcho(t *testing.T) {
 	defer server.Close()
 	w.config.APIURL = server.URL
 	w.reopen()
-	_, err := w.Get(w.ctx(), Ref{w.repo, Issue, 1})
+	_, err := w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, fault.Denied, "App 4711")
 	if shown == "" || strings.Contains(err.Error()+fault.Hint(err), shown) ||
 		strings.Contains(err.Error(), shown[len(shown)-40:]) {
@@ -317,7 +317,7 @@ func TestAppOldToken(t *testing.T) {
 	const old = "1f699f1069f60f3beefc0de"
 	w.Spoil(fake.Fault{Path: minted, Status: 201, Raw: `{"token":"` + old + `","expires_at":"2199-01-01T00:00:00Z"}`})
 	w.Spoil(fake.Fault{Path: "/issues/1", Status: 403, Message: "not for " + old})
-	_, err := w.Get(w.ctx(), Ref{w.repo, Issue, 1})
+	_, err := w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, fault.Denied, "not for")
 	if strings.Contains(err.Error(), old) {
 		t.Errorf("it shows in %v", err)

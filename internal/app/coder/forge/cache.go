@@ -10,59 +10,58 @@ import (
 )
 
 const (
-	maxKnown = 64 << 20 // bytes of all answers kept: ten thousand issues with middling texts
-	mostKept = 4096     // answers
+	maxCacheBytes = 64 << 20 // of all bodies: ten thousand issues with texts of average length
+	maxCached     = 4096     // responses
 )
 
-// answers are what a forge said, by address, so that it need not say it again:
-// GitHub does not count a request that is answered with "not modified".
-type answers struct {
+// A responseCache holds responses for conditional requests: GitHub does not count
+// a request that is answered with 304.
+type responseCache struct {
 	mu   sync.Mutex
-	lru  *simplelru.LRU[string, *answer]
-	size int
+	lru  *simplelru.LRU[string, *cachedResponse] // by URL
+	size int                                     // bytes of all bodies
 }
 
-type answer struct {
-	tag    string
+type cachedResponse struct {
+	etag   string
 	header http.Header
 	body   []byte
 }
 
-func newAnswers() *answers {
-	a := new(answers)
-	a.lru, _ = simplelru.NewLRU(mostKept,
-		func(_ string, gone *answer) { a.size -= len(gone.body) }) // refuses only a size of zero
-	return a
+func newResponseCache() *responseCache {
+	c := new(responseCache)
+	c.lru, _ = simplelru.NewLRU(maxCached, // fails only for a size of zero
+		func(_ string, evicted *cachedResponse) { c.size -= len(evicted.body) })
+	return c
 }
 
-func (a *answers) find(req *http.Request) *answer {
+func (c *responseCache) get(req *http.Request) *cachedResponse {
 	if req.Method != http.MethodGet {
 		return nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	old, _ := a.lru.Get(req.URL.String())
-	return old
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached, _ := c.lru.Get(req.URL.String())
+	return cached
 }
 
-func (a *answers) keep(req *http.Request, res *http.Response, body []byte) {
-	tag := res.Header.Get("Etag")
-	if req.Method != http.MethodGet || res.StatusCode != http.StatusOK || tag == "" || len(body) > maxKnown/16 {
+func (c *responseCache) put(req *http.Request, res *http.Response, body []byte) {
+	etag := res.Header.Get("Etag")
+	if req.Method != http.MethodGet || res.StatusCode != http.StatusOK || etag == "" || len(body) > maxCacheBytes/16 {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.lru.Remove(req.URL.String())
-	a.size += len(body)
-	a.lru.Add(req.URL.String(), &answer{tag, res.Header.Clone(), body})
-	for a.size > maxKnown {
-		a.lru.RemoveOldest()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(req.URL.String())
+	c.size += len(body)
+	c.lru.Add(req.URL.String(), &cachedResponse{etag, res.Header.Clone(), body})
+	for c.size > maxCacheBytes {
+		c.lru.RemoveOldest()
 	}
 }
 
-// again is the answer as it was given the first time.
-func (a *answer) again(req *http.Request) *http.Response {
+func (c *cachedResponse) response(req *http.Request) *http.Response {
 	return &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: a.header.Clone(),
-		Body:   io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: req}
+		Header: c.header.Clone(), Body: io.NopCloser(bytes.NewReader(c.body)), ContentLength: int64(len(c.body)),
+		Request: req}
 }

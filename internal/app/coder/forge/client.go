@@ -1,280 +1,346 @@
 package forge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/x509"
-	"errors"
-	"io"
-	"math/rand/v2"
 	"net/http"
-	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"hako/internal/redact"
 	"hako/run/fault"
 )
 
-const (
-	maxAnswer  = 32 << 20 // bytes of one answer: a hundred issues with long texts
-	maxMessage = 64 << 10 // bytes of a refusal
-)
-
-// An apiClient carries the requests of both clients: it adds the token, asks
-// again when that does no harm, keeps to the forge's limits, and asks for what
-// it knows already only if that has changed. An answer of 400 or more comes
-// back as a *refusal, so that there is one place that explains them.
-type apiClient struct {
-	provider   string
-	home       *url.URL // whom the token is for
-	credential credential
-	app        bool // it is that of a GitHub App
-	secrets    *redact.Set
-	next       *http.Transport
-	known      *answers
-
-	tries                 int
-	pause, patience, slow time.Duration
-	notify                func(Waiting)
-	sleep                 func(context.Context, time.Duration) error
-
-	mu        sync.Mutex
-	notBefore time.Time // when the forge wants to be asked again
+// A providerAPI makes the API calls of one provider. Arguments were validated and
+// outgoing text was sanitized; what it returns is neither.
+type providerAPI interface {
+	currentUser(ctx context.Context) (string, error)
+	list(ctx context.Context, q Query, limit int) ([]Issue, error)
+	get(ctx context.Context, ref Ref) (Issue, error)
+	comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error)
+	createComment(ctx context.Context, ref Ref, body string) (Comment, error)
+	updateComment(ctx context.Context, ref Ref, id int64, body string) (Comment, error)
+	// changeLabels returns the labels that were to be removed and are still there.
+	changeLabels(ctx context.Context, ref Ref, add, remove []string) (remaining []string, err error)
+	labelEvents(ctx context.Context, ref Ref) ([]labelEvent, error)
+	mayWrite(ctx context.Context, repo, user string) (bool, error)
+	repository(ctx context.Context, repo string) (Repository, error)
+	pullRequests(ctx context.Context, repo, branch string) ([]Issue, error)
+	openPullRequest(ctx context.Context, d Draft) (Issue, error)
 }
 
-// A pass is what opens a forge.
-type credential interface {
-	// token returns the one to use now.
-	token(context.Context) (string, error)
-	// refused is told that a token was not taken, and reports whether another
-	// can be had.
-	refused(token string) bool
+// A labelEvent says that a user set a label.
+type labelEvent struct {
+	id          int64 // increases
+	label, user string
+	at          time.Time
 }
 
-// A fixed pass is a token that somebody has given us.
-type fixedToken string
+// A client implements [Forge] over the API of a provider.
+type client struct {
+	provider  string
+	transport *transport
+	api       providerAPI
+	text      outgoing
+	botName   string // from the configuration; empty means unknown
 
-func (f fixedToken) token(context.Context) (string, error) { return string(f), nil }
-func (fixedToken) refused(string) bool                     { return false }
-
-func newAPIClient(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *apiClient {
-	mail := &apiClient{
-		provider: c.Provider, home: home, credential: fixedToken(c.Token), secrets: secrets, next: transport(trust),
-		known: newAnswers(),
-		tries: cmp.Or(c.Tries, 4), pause: cmp.Or(c.Pause, time.Second), patience: cmp.Or(c.Patience, 15*time.Minute),
-		slow:   cmp.Or(c.Slow, time.Minute),
-		notify: c.Notify, sleep: c.Sleep,
-	}
-	if mail.sleep == nil {
-		mail.sleep = sleep
-	}
-	return mail
+	mu      sync.Mutex
+	account string // of the token; empty until asked
 }
 
-// client is what the official clients get. A redirect to another server is not
-// followed: it would be asked in our name.
-func (c *apiClient) client() *http.Client {
-	return &http.Client{Transport: c, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if !c.atHome(req.URL) || len(via) > 5 {
-			return &refusal{status: http.StatusBadGateway, text: "it sends us elsewhere, to " + clean(req.URL.Host), final: true}
-		}
-		return nil
-	}}
+func (c *client) Close() { c.transport.Close() }
+
+// Token implements [Tokens].
+func (c *client) Token(ctx context.Context) (string, error) {
+	token, err := c.transport.credential.token(ctx)
+	return token, c.transport.wrapError("get a token of", c.provider, err)
 }
 
-// Close gives up what is idle.
-func (c *apiClient) Close() { c.next.CloseIdleConnections() }
-
-func (c *apiClient) atHome(u *url.URL) bool {
-	return u.Scheme == c.home.Scheme && u.Host == c.home.Host
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (c *apiClient) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		if body, err = io.ReadAll(req.Body); err != nil {
-			return nil, err
-		}
-		req.Body.Close()
-	}
-	for try := 1; ; try++ {
-		if err := c.hold(req.Context()); err != nil {
-			return nil, err
-		}
-		res, err := c.ask(req, body)
-		if err == nil {
-			return res, nil
-		}
-		wait, again := c.again(req, err, try)
-		if !again {
-			return nil, err
-		}
-		if err := c.rest(req.Context(), wait, err); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// ask asks once; if the token has ended meanwhile, once more with the next one:
-// what was refused with the first was not done.
-func (c *apiClient) ask(req *http.Request, body []byte) (*http.Response, error) {
-	token, err := c.token(req)
-	if err != nil {
-		return nil, err
-	}
-	res, err := c.once(req, body, token)
-	if statusOf(err) != http.StatusUnauthorized || !c.credential.refused(token) {
-		return res, err
-	}
-	if token, err = c.token(req); err != nil {
-		return nil, err
-	}
-	return c.once(req, body, token)
-}
-
-// token returns what may be shown to the server of a request: nothing to others.
-func (c *apiClient) token(req *http.Request) (string, error) {
-	if !c.atHome(req.URL) {
-		return "", nil
-	}
-	return c.credential.token(req.Context())
-}
-
-// once asks one time and reads the whole answer, so that one that breaks off
-// can be asked for again.
-func (c *apiClient) once(req *http.Request, body []byte, token string) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(req.Context(), c.slow, errSlow)
-	defer cancel()
-	out := req.Clone(ctx)
-	out.Body, out.GetBody = nil, nil
-	if body != nil {
-		out.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	if token != "" {
-		out.Header.Set("Authorization", "Bearer "+token)
-	}
-	old := c.known.find(req)
-	if old != nil {
-		out.Header.Set("If-None-Match", old.tag)
-	}
-	res, err := c.next.RoundTrip(out)
-	if err != nil {
-		return nil, c.broken(ctx, err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, c.broken(ctx, err)
-	case len(text) > maxAnswer:
-		return nil, &refusal{status: res.StatusCode, text: "its answer does not end", final: true}
-	}
-	return c.judge(req, res, text, old)
-}
-
-func (c *apiClient) judge(req *http.Request, res *http.Response, text []byte, old *answer) (*http.Response, error) {
-	c.noteLimits(res)
-	switch {
-	case res.StatusCode == http.StatusNotModified && old != nil:
-		return old.again(req), nil
-	case res.StatusCode >= 400:
-		return nil, c.refused(res, text)
-	}
-	c.known.keep(req, res, text)
-	res.Body = io.NopCloser(bytes.NewReader(text))
-	res.Request = req
-	return res, nil
-}
-
-// noteLimits remembers when the forge will have nothing left for us.
-func (c *apiClient) noteLimits(res *http.Response) {
-	if wait, ok := usedUp(res.Header); ok {
-		c.leaveAlone(wait)
-	}
-}
-
-func (c *apiClient) leaveAlone(wait time.Duration) {
+// CurrentUser asks the forge rather than the configuration: with a wrong name there,
+// hako would answer its own comments. Some tokens are not allowed to ask.
+func (c *client) CurrentUser(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if until := time.Now().Add(wait); until.After(c.notBefore) {
-		c.notBefore = until
+	if c.account != "" {
+		return c.account, nil
 	}
+	name, err := c.api.currentUser(ctx)
+	if err == nil && name == "" {
+		err = errMalformed
+	}
+	err = c.transport.identityError(err)
+	if fault.KindOf(err) == fault.Denied && statusOf(err) == http.StatusForbidden && c.botName != "" {
+		name, err = c.botName, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	c.account = clean(name)
+	return c.account, nil
 }
 
-// hold waits until the forge may be asked at all.
-func (c *apiClient) hold(ctx context.Context) error {
-	c.mu.Lock()
-	until := c.notBefore
-	c.mu.Unlock()
-	wait := time.Until(until)
-	if wait <= 0 {
-		return nil
+func (c *client) List(ctx context.Context, q Query) ([]Issue, error) {
+	if err := q.check(c.provider); err != nil {
+		return nil, err
 	}
-	limited := &refusal{status: http.StatusTooManyRequests, text: "the limit of requests is used up", limited: true,
-		wait: wait}
-	if wait > c.patience {
-		return limited
+	limit := cmp.Or(q.Limit, maxList)
+	all, err := c.api.list(ctx, q, limit)
+	if err != nil {
+		return nil, c.transport.wrapError("list tasks of", cmp.Or(q.Repo, c.provider), err)
 	}
-	err := c.rest(ctx, wait, limited)
-	if err == nil {
-		c.mu.Lock()
-		if c.notBefore.Equal(until) { // nobody was told to wait for longer meanwhile
-			c.notBefore = time.Time{}
+	all = c.matching(all, q)
+	return all[:min(len(all), limit)], nil
+}
+
+// matching drops issues that do not match, and those that occur twice because the
+// pages moved while they were read.
+func (c *client) matching(all []Issue, q Query) (list []Issue) {
+	seen := map[Ref]bool{}
+	for _, i := range all {
+		i = c.sanitized(i)
+		if i.malformed() || seen[i.Ref()] || i.Closed || q.Label != "" && !i.HasLabel(q.Label) ||
+			q.Assignee != "" && !i.AssignedTo(q.Assignee) {
+			continue
 		}
-		c.mu.Unlock()
+		seen[i.Ref()] = true
+		list = append(list, i)
 	}
-	return err
+	return list
 }
 
-// again tells whether to try once more, and after what pause.
-func (c *apiClient) again(req *http.Request, err error, try int) (time.Duration, bool) {
-	var no *refusal
-	var explainedError *fault.Error // of the App: it was tried often enough
-	if errors.As(err, &explainedError) || !errors.As(err, &no) || no.final || try >= c.tries ||
-		req.Context().Err() != nil {
-		return 0, false
+func (c *client) Get(ctx context.Context, ref Ref) (Issue, error) {
+	if err := checkRef(c.provider, ref); err != nil {
+		return Issue{}, err
 	}
-	if !no.limited && !repeatable(req) {
-		return 0, false
-	}
-	if no.wait > 0 {
-		return no.wait, no.wait <= c.patience
-	}
-	wait := c.pause << (try - 1)
-	return wait/2 + rand.N(wait), true
+	i, err := c.api.get(ctx, ref)
+	return c.issue(i, "read task", ref.String(), err)
 }
 
-// repeatable reports whether a request that may have been carried out can be
-// sent once more. A comment would be there twice; labels would not, and nobody
-// minds a token that is not used.
-func repeatable(req *http.Request) bool {
-	return req.Method != http.MethodPost || strings.HasSuffix(req.URL.Path, "/labels") ||
-		strings.HasSuffix(req.URL.Path, "/access_tokens")
+// issue sanitizes and checks the issue of a response.
+func (c *client) issue(i Issue, op, subject string, err error) (Issue, error) {
+	if i = c.sanitized(i); err == nil && i.malformed() {
+		err = errMalformed
+	}
+	if err != nil {
+		return Issue{}, c.transport.wrapError(op, subject, err)
+	}
+	return i, nil
 }
 
-// rest waits, unless the caller has less time than that.
-func (c *apiClient) rest(ctx context.Context, wait time.Duration, why error) error {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-		return why
+func (c *client) sanitized(i Issue) Issue {
+	i.Provider, i.Title, i.Body = c.provider, clean(i.Title), cleanText(i.Body)
+	i.Author, i.Labels, i.Assignees = clean(i.Author), cleanAll(i.Labels), cleanAll(i.Assignees)
+	i.URL, i.CloneURL = clean(i.URL), clean(i.CloneURL)
+	i.Branch, i.Target, i.Head = safeBranch(i.Branch), safeBranch(i.Target), safeCommit(i.Head)
+	if checkRepo(c.provider, i.Repo) != nil {
+		i.Repo = ""
 	}
-	if c.notify != nil {
-		c.notify(Waiting{c.provider, wait, why.Error()})
-	}
-	return c.sleep(ctx, wait)
+	return i
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (c *client) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
+	if err := checkRef(c.provider, ref); err != nil {
+		return nil, err
 	}
+	account, err := c.CurrentUser(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.api.comments(ctx, ref, since)
+	if err != nil {
+		return nil, c.transport.wrapError("read comments of", ref.String(), err)
+	}
+	for i := range all {
+		all[i] = all[i].received(account)
+	}
+	slices.SortStableFunc(all, func(a, b Comment) int { return a.Created.Compare(b.Created) })
+	return all, nil
+}
+
+func (c *client) AddComment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
+	return c.writeComment("comment on", ref, mark, text, func(body string) (Comment, error) {
+		return c.api.createComment(ctx, ref, body)
+	})
+}
+
+func (c *client) EditComment(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error) {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || number <= 0 {
+		return Comment{}, invalid("edit comment", id, "it cannot be edited", "edit only what AddComment returned")
+	}
+	return c.writeComment("edit comment of", ref, mark, text, func(body string) (Comment, error) {
+		return c.api.updateComment(ctx, ref, number, body)
+	})
+}
+
+func (c *client) writeComment(op string, ref Ref, mark Mark, text string, write func(body string) (Comment, error)) (
+	Comment, error) {
+	if err := checkRef(c.provider, ref); err != nil {
+		return Comment{}, err
+	}
+	body, err := c.text.comment(mark, text)
+	if err != nil {
+		return Comment{}, err
+	}
+	made, err := write(body)
+	if err == nil && made.ID == "0" {
+		err = errMalformed
+	}
+	if err != nil {
+		return Comment{}, c.transport.wrapError(op, ref.String(), err)
+	}
+	return made.received(made.Author), nil
+}
+
+// ChangeLabels checks that labels are really gone: a task would be started again
+// and again for a ready label that remains.
+func (c *client) ChangeLabels(ctx context.Context, ref Ref, add, remove []string) error {
+	if err := checkRef(c.provider, ref); err != nil {
+		return err
+	}
+	for _, label := range slices.Concat(add, remove) {
+		if err := checkLabel(label); err != nil {
+			return err
+		}
+	}
+	remaining, err := c.api.changeLabels(ctx, ref, add, remove)
+	if err == nil && len(remaining) > 0 {
+		return &fault.Error{Kind: fault.Unavailable, Op: "remove label of", Subject: ref.String(),
+			Why: "“" + clean(remaining[0]) + "” is still there", Hint: "check whether the account may change labels there"}
+	}
+	return c.transport.wrapError("label", ref.String(), err)
+}
+
+func (c *client) LabeledBy(ctx context.Context, ref Ref, label string) (user string, at time.Time, err error) {
+	if err := checkRef(c.provider, ref); err != nil {
+		return "", time.Time{}, err
+	}
+	events, err := c.api.labelEvents(ctx, ref)
+	var last labelEvent
+	for _, e := range events {
+		if strings.EqualFold(clean(e.label), label) && e.id > last.id {
+			last = e
+		}
+	}
+	return clean(last.user), last.at, c.transport.wrapError("read label events of", ref.String(), err)
+}
+
+func (c *client) MayWrite(ctx context.Context, repo, user string) (bool, error) {
+	if err := checkRepo(c.provider, repo); err != nil || !validUser(user) {
+		return false, err
+	}
+	may, err := c.api.mayWrite(ctx, repo, user)
+	return may && err == nil, c.transport.wrapError("read permissions of", user, err)
+}
+
+func (c *client) Repository(ctx context.Context, repo string) (Repository, error) {
+	if err := checkRepo(c.provider, repo); err != nil {
+		return Repository{}, err
+	}
+	r, err := c.api.repository(ctx, repo)
+	if err == nil && (r.Path == "" || r.CloneURL == "") {
+		err = errMalformed
+	}
+	if err != nil {
+		return Repository{}, c.transport.wrapError("read repository", repo, err)
+	}
+	r.Path, r.Default, r.CloneURL = clean(r.Path), safeBranch(r.Default), clean(r.CloneURL)
+	return r, nil
+}
+
+// PullRequests does not rely on the forge's filter: GitHub returns everything if
+// it does not understand it.
+func (c *client) PullRequests(ctx context.Context, repo, branch string) ([]Issue, error) {
+	op := "find " + pullRequestName(c.provider) + " of"
+	if err := cmp.Or(checkRepo(c.provider, repo), checkBranch(op, branch)); err != nil {
+		return nil, err
+	}
+	found, err := c.api.pullRequests(ctx, repo, branch)
+	if err != nil {
+		return nil, c.transport.wrapError(op, repo+" "+branch, err)
+	}
+	var open, closed []Issue
+	for _, i := range found {
+		switch i = c.sanitized(i); {
+		case i.Branch != branch || i.Fork:
+		case i.Closed:
+			closed = append(closed, i)
+		default:
+			open = append(open, i)
+		}
+	}
+	return append(open, closed...), nil
+}
+
+func pullRequestName(provider string) string {
+	if provider == GitLab {
+		return "merge request"
+	}
+	return "pull request"
+}
+
+func (c *client) OpenPullRequest(ctx context.Context, d Draft) (Issue, error) {
+	if err := d.check(c.provider); err != nil {
+		return Issue{}, err
+	}
+	d.Title, d.Body = c.text.pullRequest(d)
+	i, err := c.api.openPullRequest(ctx, d)
+	i, err = c.issue(i, "open "+pullRequestName(c.provider)+" of", d.Repo+" "+d.Branch, err)
+	return i, withExists(err)
+}
+
+// Limits of a list.
+const (
+	maxPages = 100
+	perPage  = 100
+	maxList  = maxPages * perPage
+)
+
+// pages reads a paged list until there is no next page or the limit is reached.
+// Entries that are null are dropped: no forge sends them, but a client would crash.
+func pages[T any](limit int, fetch func(page int) (list []*T, next int, err error)) ([]*T, error) {
+	all, _, err := somePages(limit, fetch)
+	return all, err
+}
+
+// allPages is pages for lists that are useless unless they are complete: others
+// could hide the entry that counts behind theirs.
+func allPages[T any](fetch func(page int) (list []*T, next int, err error)) ([]*T, error) {
+	all, more, err := somePages(maxList+1, fetch)
+	if err == nil && more {
+		err = errMalformed
+	}
+	return all, err
+}
+
+func somePages[T any](limit int, fetch func(page int) (list []*T, next int, err error)) (all []*T, more bool,
+	err error) {
+	page := 1
+	for range maxPages {
+		list, next, err := fetch(page)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, slices.DeleteFunc(list, func(one *T) bool { return one == nil })...)
+		if len(all) >= limit {
+			return all[:limit], true, nil
+		}
+		if page = next; page == 0 {
+			return all, false, nil
+		}
+	}
+	return all, true, nil
+}
+
+// converted converts the entries of a list, without those that are null.
+func converted[T, U any](list []*T, convert func(*T) U) []U {
+	out := make([]U, 0, len(list))
+	for _, one := range list {
+		if one != nil {
+			out = append(out, convert(one))
+		}
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package forge
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Mark tells our comments apart. It is the first line of one, where people
-// don't see it: <!-- hako:TASK:KEY -->. The zero value is no mark.
+// A Mark identifies a comment of hako. It is the first line of the comment, which
+// pages do not show: <!-- hako:TASK:KEY -->. The zero value is no mark.
 type Mark struct {
 	Task string
 	Key  string
@@ -22,8 +23,8 @@ const (
 	markerEnd   = " -->"
 )
 
-// on puts the mark before a text.
-func (m Mark) on(text string) (string, error) {
+// prepend puts the mark before a text.
+func (m Mark) prepend(text string) (string, error) {
 	if m == (Mark{}) {
 		return text, nil
 	}
@@ -34,8 +35,8 @@ func (m Mark) on(text string) (string, error) {
 	return markerStart + m.Task + ":" + m.Key + markerEnd + "\n" + text, nil
 }
 
-// unmark takes the mark off the first line of a comment.
-func unmark(body string) (Mark, string) {
+// splitMark removes the mark from the first line of a comment.
+func splitMark(body string) (Mark, string) {
 	line, rest, _ := strings.Cut(body, "\n")
 	inner, ok := strings.CutPrefix(strings.TrimRight(line, "\r "), markerStart)
 	inner, end := strings.CutSuffix(inner, markerEnd)
@@ -50,128 +51,133 @@ func markWord(word string) bool {
 	return plainName(word) && !strings.Contains(word, "--") && len(word) <= 100
 }
 
-// marked reads the mark of a comment that is ours. In anybody else's it means
-// nothing: a stranger could make us believe that something was said.
-func marked(c Comment, raw string) Comment {
-	body := raw
+// received sanitizes a comment. It reads the mark only if the comment is by the
+// account: with a mark, a stranger could make us believe that we wrote something.
+func (c Comment) received(account string) Comment {
+	c.Mine = strings.EqualFold(c.Author, account)
 	if c.Mine {
-		c.Mark, body = unmark(raw)
+		c.Mark, c.Body = splitMark(c.Body)
 	}
-	c.Body = cleanLines(body)
+	c.Author, c.Body, c.On, c.URL = clean(c.Author), cleanText(c.Body), clean(c.On), clean(c.URL)
 	return c
 }
 
-// A CommentWriter says things about one task. Each key is one comment: said again, it
-// is edited in place, also by the CommentWriter of another process. The zero value is
-// not usable; its fields must not change after the first use.
+// A CommentWriter writes comments on one issue, one for each key: it edits the
+// comment that a key has, also one of another process. The zero value is not usable;
+// its fields must not change after the first use.
 type CommentWriter struct {
 	Forge Forge
 	Ref   Ref
-	Task  string // names the task in marks: letters, digits, dots, dashes
+	Task  string // in marks: letters, digits, dots, dashes
 
-	mu   sync.Mutex
-	said map[string]Comment // by key
+	mu      sync.Mutex
+	written map[string]Comment // by key
 }
 
-// Say makes the comment of a key read like text.
-func (v *CommentWriter) Say(ctx context.Context, key, text string) (Comment, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+// Write creates the comment of a key, or changes its text. It tries again if the
+// response got lost, and then finds the comment, or if a person deleted the comment.
+func (w *CommentWriter) Write(ctx context.Context, key, text string) (Comment, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.written == nil {
+		w.written = map[string]Comment{}
+	}
 	var err error
-	for range 3 { // a comment whose answer got lost is found in the next round, one that a person deleted is made anew
+	for range 3 {
 		var c Comment
-		if c, err = v.say(ctx, key, text); err == nil {
-			v.said[key] = c
+		if c, err = w.write(ctx, key, text); err == nil {
+			w.written[key] = c
 			return c, nil
 		}
-		delete(v.said, key)
-		if !lost(err) && !gone(err) || ctx.Err() != nil {
+		delete(w.written, key)
+		if !maybeDone(err) && !isNotFound(err) || ctx.Err() != nil {
 			break
 		}
 	}
 	return Comment{}, err
 }
 
-// say edits the comment that is there, or makes one.
-func (v *CommentWriter) say(ctx context.Context, key, text string) (Comment, error) {
-	old, found, err := v.find(ctx, key)
-	if err != nil {
+func (w *CommentWriter) write(ctx context.Context, key, text string) (Comment, error) {
+	mark := Mark{w.Task, key}
+	old, err := w.find(ctx, mark)
+	switch {
+	case err != nil:
 		return Comment{}, err
-	}
-	mark := Mark{v.Task, key}
-	if !found {
-		return v.Forge.Comment(ctx, v.Ref, mark, text)
-	}
-	if old.Body == text {
+	case old.ID == "":
+		return w.Forge.AddComment(ctx, w.Ref, mark, text)
+	case old.Body == text:
 		return old, nil
 	}
-	return v.Forge.Edit(ctx, v.Ref, old.ID, mark, text)
+	return w.Forge.EditComment(ctx, w.Ref, old.ID, mark, text)
 }
 
-func (v *CommentWriter) find(ctx context.Context, key string) (Comment, bool, error) {
-	if v.said == nil {
-		v.said = map[string]Comment{}
+// find returns the comment with a mark; zero if there is none.
+func (w *CommentWriter) find(ctx context.Context, mark Mark) (Comment, error) {
+	if c, ok := w.written[mark.Key]; ok {
+		return c, nil
 	}
-	if c, ok := v.said[key]; ok {
-		return c, true, nil
-	}
-	all, err := v.Forge.Comments(ctx, v.Ref, time.Time{})
-	if err != nil {
-		return Comment{}, false, err
-	}
+	all, err := w.Forge.Comments(ctx, w.Ref, time.Time{})
 	for _, c := range all {
-		if c.Mark == (Mark{v.Task, key}) {
-			return c, true, nil
+		if c.Mark == mark {
+			return c, err
 		}
 	}
-	return Comment{}, false, nil
+	return Comment{}, err
 }
 
-// lost reports whether a request may have been carried out though we were told
-// otherwise.
-func lost(err error) bool {
-	var no *refusal
-	return fault.KindOf(err) == fault.Unavailable && (!errors.As(err, &no) || !no.limited)
+// maybeDone reports whether a request may have been carried out although it failed.
+func maybeDone(err error) bool {
+	failed, ok := errors.AsType[*requestError](err)
+	return fault.KindOf(err) == fault.Unavailable && (!ok || !failed.rateLimited)
 }
 
-// OpenOnce returns the open pull request of a branch, or makes one, and tells
-// whether it did.
-func OpenOnce(ctx context.Context, f Forge, p Pull) (t Task, made bool, err error) {
+// EnsurePullRequest returns the open pull request of a branch, or opens one, and
+// reports whether it did.
+func EnsurePullRequest(ctx context.Context, f Forge, d Draft) (i Issue, opened bool, err error) {
 	for range 3 {
-		all, listing := f.Pulls(ctx, p.Repo, p.Branch)
-		if listing != nil {
-			return Task{}, false, listing
+		all, listErr := f.PullRequests(ctx, d.Repo, d.Branch)
+		if listErr != nil {
+			return Issue{}, false, listErr
 		}
-		for _, t := range all {
-			if !t.Closed && (p.Target == "" || t.Target == p.Target) {
-				return t, made, nil
+		for _, i := range all {
+			if !i.Closed && (d.Target == "" || i.Target == d.Target) {
+				return i, opened, nil
 			}
 		}
-		if t, err = f.Open(ctx, p); err == nil {
-			return t, true, nil
+		if i, err = f.OpenPullRequest(ctx, d); err == nil {
+			return i, true, nil
 		}
-		if made = lost(err); !made && !errors.Is(err, ErrExists) || ctx.Err() != nil {
+		if opened = maybeDone(err); !opened && !errors.Is(err, ErrExists) || ctx.Err() != nil {
 			break
 		}
 	}
-	return Task{}, false, err
+	return Issue{}, false, err
 }
 
-// ErrExists is in the error of Open if the branch has a pull request already.
-var ErrExists = errors.New("there is a pull request of this branch already")
+// ErrExists is in the error of OpenPullRequest if the branch has a pull request
+// already.
+var ErrExists = errors.New("the branch has a pull request already")
 
-// Move gives a task the label of its new state and takes the others of ours
-// away, so that a task never has two for longer than a request takes. To is one
-// of the labels.
-func Move(ctx context.Context, f Forge, ref Ref, labels Labels, to string) error {
+// withExists adds ErrExists to the error of a request that was refused for it.
+func withExists(err error) error {
+	exists := statusOf(err) == http.StatusConflict || statusOf(err) == http.StatusUnprocessableEntity && mentions(err, "already exists")
+	if e, ok := errors.AsType[*fault.Error](err); ok && exists {
+		e.Why, e.Err, e.Hint = "", ErrExists, "push to its branch instead"
+	}
+	return err
+}
+
+// SetStateLabel gives an issue the label of its new state, which is one of labels,
+// and removes the others of them.
+func SetStateLabel(ctx context.Context, f Forge, ref Ref, labels Labels, label string) error {
 	var others []string
 	for _, name := range labels.All() {
-		if !strings.EqualFold(name, to) {
+		if !strings.EqualFold(name, label) {
 			others = append(others, name)
 		}
 	}
 	if len(others) == len(labels.All()) {
-		return invalid("move task to", to, "it is none of the labels", "use one of: "+strings.Join(labels.All(), ", "))
+		return invalid("set label", label, "it is not one of the labels", "use one of: "+strings.Join(labels.All(), ", "))
 	}
-	return f.Relabel(ctx, ref, []string{to}, others)
+	return f.ChangeLabels(ctx, ref, []string{label}, others)
 }

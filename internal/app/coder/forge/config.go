@@ -13,77 +13,83 @@ import (
 	"hako/run/fault"
 )
 
-// Config says where a forge is and who speaks.
+// Config configures a [Forge].
 type Config struct {
 	Provider string // GitHub or GitLab
-	APIURL   string // of a self-hosted one, with or without /api/v3 or /api/v4; empty means the public one
-	Token    string // needed, unless there is an App
-	App      *App   // who speaks at GitHub instead of the owner of a token; nil means that there is a token
-	CAFile   string // certificates trusted besides the system's, PEM; empty means none
-	BotName  string // the account, for tokens that may not ask who they are; empty means asked
+	APIURL   string // of a self-hosted server, with or without /api/v3 or /api/v4; empty means the public one
+	Token    string // required, unless there is an App
+	App      *App   // GitHub App to use instead of a token; nil means the token
+	CAFile   string // PEM file of certificates trusted besides the system's; empty means none
+	BotName  string // the account, for tokens that may not ask who they are; empty means unknown
 	Labels   Labels
 
-	Tries    int           // of one request, in all; zero means 4
-	Pause    time.Duration // before the second try, doubled each time; zero means 1 s
-	Patience time.Duration // the longest wait that a forge may ask for; zero means 15 minutes
-	Slow     time.Duration // when an answer is no longer waited for; zero means 60 s
+	Attempts   int           // for one request; zero means 4
+	RetryDelay time.Duration // before the second attempt, doubled each time; zero means 1 s
+	MaxWait    time.Duration // the longest wait that a forge may ask for; zero means 15 minutes
+	Timeout    time.Duration // of one attempt; zero means 60 s
 
-	Hide   func(secret string)                        // is told each token that is made for an App before it is used; nil means nobody is
-	Notify func(Waiting)                              // is told of each pause; nil means nobody is
-	Sleep  func(context.Context, time.Duration) error // nil means really
+	AddSecret func(token string)                         // called with each token of an App before it is used; may be nil
+	Notify    func(RetryNotice)                          // called before each wait; may be nil
+	Sleep     func(context.Context, time.Duration) error // nil means a timer
 }
 
-// Waiting is a pause before a request.
-type Waiting struct {
+// A RetryNotice announces a wait before a request.
+type RetryNotice struct {
 	Provider string
 	Wait     time.Duration
 	Why      string
 }
 
-// New returns the forge that a configuration names. Nothing is asked yet.
+// New returns the forge of a configuration. It makes no request yet.
 func New(c Config) (Forge, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	at, err := address(c.Provider, c.APIURL)
+	base, err := apiAddress(c.Provider, c.APIURL)
 	if err != nil {
 		return nil, err
 	}
-	trust, err := trusted(c.CAFile)
+	roots, err := trustedRoots(c.CAFile)
 	if err != nil {
 		return nil, err
 	}
 	secrets := new(redact.Set)
 	secrets.Add(c.Token)
-	mail := newAPIClient(c, at, trust, secrets)
-	switch {
-	case c.App != nil:
-		return newInstalled(c, at, mail)
-	case c.Provider == GitHub:
-		return newGitHub(c, at, mail, nil)
+	t := newTransport(c, base, roots, secrets)
+	f := &client{provider: c.Provider, transport: t, text: outgoing{c.Provider, secrets}, botName: c.BotName}
+	if c.Provider == GitLab {
+		f.api, err = newGitLabAPI(base, t)
+		return f, err
 	}
-	return newGitLab(c, at, mail)
+	g := new(githubAPI)
+	if c.App != nil {
+		if g.app, err = newAppTokens(c, t); err != nil {
+			return nil, err
+		}
+		t.credential, t.app = g.app, true
+	}
+	g.client, err = newGitHubClient(base, t)
+	f.api = g
+	return f, err
 }
 
 func (c Config) check() error {
-	wrong := func(subject, why, hint string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "configure", Subject: subject, Why: why, Hint: hint}
-	}
-	if c.Provider != GitHub && c.Provider != GitLab {
-		return wrong("forge "+clean(c.Provider), "there is no such provider", "use github or gitlab")
-	}
+	why, hint := "", "set "+tokenVariable(c.Provider)
 	switch {
+	case c.Provider != GitHub && c.Provider != GitLab:
+		return invalid("configure", "forge "+c.Provider, "there is no such provider", "use github or gitlab")
 	case c.App != nil && c.Provider != GitHub:
-		return wrong(c.Provider, "only GitHub has Apps", "set "+tokenName(c.Provider))
+		why = "only GitHub has Apps"
 	case c.App != nil && c.Token != "":
-		return wrong(c.Provider, "there are both a token and an App", "leave out one of them: "+tokenName(c.Provider)+
-			", or github.app")
+		why, hint = "there are both a token and an App", "remove one of them: "+tokenVariable(c.Provider)+", or github.app"
 	case c.App == nil && c.Token == "":
-		return wrong(c.Provider, "there is no token", "set "+tokenName(c.Provider))
+		why = "there is no token"
+	case c.Token != "" && !validToken(c.Token):
+		why = "the token contains characters that no token has"
+		hint += " again, without quotes and line breaks"
 	}
-	if c.Token != "" && !plainToken(c.Token) {
-		return wrong(c.Provider, "the token has characters that no token has", "set "+tokenName(c.Provider)+
-			" again, without quotes and line breaks")
+	if why != "" {
+		return invalid("configure", c.Provider, why, hint)
 	}
 	for _, label := range c.Labels.All() {
 		if err := checkLabel(label); err != nil {
@@ -93,41 +99,40 @@ func (c Config) check() error {
 	return nil
 }
 
-func plainToken(token string) bool {
+func validToken(token string) bool {
 	return token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// tokenName is the variable that the documents name.
-func tokenName(provider string) string {
+// tokenVariable is the environment variable that the documents name.
+func tokenVariable(provider string) string {
 	return strings.ToUpper(provider) + "_PERSONAL_ACCESS_TOKEN"
 }
 
-// trusted returns the system's authorities and those of a file; nil means the
+// trustedRoots returns the system's certificates and those of a file; nil means the
 // system's alone.
-func trusted(file string) (*x509.CertPool, error) {
+func trustedRoots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
+	const hint = "name a file of certificates in PEM form"
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read certificates", Subject: file, Err: err,
-			Hint: "name a file of certificates in PEM form"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read certificates", Subject: file, Err: err, Hint: hint}
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read certificates", Subject: file, Why: "there is none in it",
-			Hint: "name a file of certificates in PEM form"}
+		return nil, invalid("read certificates", file, "it contains none", hint)
 	}
 	return pool, nil
 }
 
-func transport(trust *x509.CertPool) *http.Transport {
+func newHTTPTransport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		TLSClientConfig:     &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 15 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
 		MaxIdleConnsPerHost: 8,

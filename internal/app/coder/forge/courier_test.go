@@ -39,20 +39,20 @@ func TestUnchanged(t *testing.T) {
 
 // TestKnownIsBounded keeps so many bytes and no more.
 func TestKnownIsBounded(t *testing.T) {
-	a := newAnswers()
+	a := newResponseCache()
 	res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Etag": {"x"}}}
 	body := make([]byte, 1<<20)
 	for n := range 200 {
-		a.keep(httptest.NewRequest("GET", "/"+strconv.Itoa(n), nil), res, body)
-		a.keep(httptest.NewRequest("GET", "/same", nil), res, body)
+		a.put(httptest.NewRequest("GET", "/"+strconv.Itoa(n), nil), res, body)
+		a.put(httptest.NewRequest("GET", "/same", nil), res, body)
 	}
-	if a.size > maxKnown || a.size < maxKnown/2 || a.lru.Len() != a.size/len(body) {
+	if a.size > maxCacheBytes || a.size < maxCacheBytes/2 || a.lru.Len() != a.size/len(body) {
 		t.Errorf("%d bytes in %d answers", a.size, a.lru.Len())
 	}
-	a.keep(httptest.NewRequest("GET", "/huge", nil), res, make([]byte, maxKnown))
-	a.keep(httptest.NewRequest("POST", "/posted", nil), res, body)
-	if a.find(httptest.NewRequest("GET", "/huge", nil)) != nil ||
-		a.find(httptest.NewRequest("GET", "/posted", nil)) != nil || a.find(httptest.NewRequest("GET", "/same", nil)) == nil {
+	a.put(httptest.NewRequest("GET", "/huge", nil), res, make([]byte, maxCacheBytes))
+	a.put(httptest.NewRequest("POST", "/posted", nil), res, body)
+	if a.get(httptest.NewRequest("GET", "/huge", nil)) != nil ||
+		a.get(httptest.NewRequest("GET", "/posted", nil)) != nil || a.get(httptest.NewRequest("GET", "/same", nil)) == nil {
 		t.Error("it kept the wrong ones")
 	}
 }
@@ -62,11 +62,11 @@ func TestClock(t *testing.T) {
 	there := time.Now().Add(-6 * time.Hour)
 	h := http.Header{"Date": {there.UTC().Format(http.TimeFormat)}, "X-Ratelimit-Remaining": {"0"},
 		"X-Ratelimit-Reset": {strconv.FormatInt(there.Add(90*time.Second).Unix(), 10)}}
-	if wait, ok := usedUp(h); !ok || wait < 89*time.Second || wait > 92*time.Second {
+	if wait, ok := rateLimitReset(h); !ok || wait < 89*time.Second || wait > 92*time.Second {
 		t.Errorf("it would wait %v, %v", wait, ok)
 	}
 	h.Set("X-Ratelimit-Remaining", "1")
-	if _, ok := usedUp(h); ok {
+	if _, ok := rateLimitReset(h); ok {
 		t.Error("there is one left")
 	}
 	for text, want := range map[string]time.Duration{"": 0, "-5": 0, "x": 0, "3": 3 * time.Second,
@@ -86,7 +86,7 @@ func TestHome(t *testing.T) {
 	defer other.Close()
 	req, err := http.NewRequestWithContext(w.ctx(), "GET", other.URL, nil)
 	w.fine(err)
-	res, err := w.Forge.(*githubForge).mail.RoundTrip(req)
+	res, err := w.Forge.(*client).transport.RoundTrip(req)
 	w.fine(err)
 	res.Body.Close()
 	if seen != "." {
@@ -97,8 +97,8 @@ func TestHome(t *testing.T) {
 // TestEndless gives up an answer that does not end.
 func TestEndless(t *testing.T) {
 	both(t, func(w *world) {
-		w.Spoil(fake.Fault{Status: 200, Raw: `{"login":"` + strings.Repeat("a", maxAnswer) + `"}`})
-		_, err := w.Self(w.ctx())
+		w.Spoil(fake.Fault{Status: 200, Raw: `{"login":"` + strings.Repeat("a", maxResponse) + `"}`})
+		_, err := w.CurrentUser(w.ctx())
 		if err == nil || !strings.Contains(err.Error(), "does not end") || len(w.waits) > 0 {
 			t.Errorf("got %v after %v", err, w.waits)
 		}
@@ -113,7 +113,7 @@ func TestTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for n := range 8 {
 			all.Go(func() {
-				if _, err := voice.Say(w.ctx(), "progress", strconv.Itoa(n)); err != nil {
+				if _, err := voice.Write(w.ctx(), "progress", strconv.Itoa(n)); err != nil {
 					t.Error(err)
 				}
 				if _, err := w.Comments(w.ctx(), ref, time.Time{}); err != nil {

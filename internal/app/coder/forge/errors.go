@@ -16,180 +16,185 @@ import (
 	"hako/run/fault"
 )
 
-// errSlow is why a request was given up here rather than by its caller.
-var errSlow = errors.New("no answer in time")
+// errTimeout is the cause of a timeout of our own, as opposed to the caller's.
+var errTimeout = errors.New("no response in time")
 
-// A refusal is an answer that is no success, or the lack of one.
-type refusal struct {
-	status  int           // zero means that there was no answer
-	text    string        // the forge's reason, cleaned
-	cause   error         // of the lack
-	limited bool          // nothing was done; it may be asked for later
-	wait    time.Duration // that the forge asks for; zero means it asks for none
-	final   bool          // asking again would not help
-	ahead   time.Duration // of the forge's clock is ours
+// errMalformed is a response without what every such response has.
+var errMalformed = errors.New("malformed response")
+
+// A requestError is a response that is no success, or the lack of a response.
+type requestError struct {
+	status      int           // zero means that there was no response
+	message     string        // the server's, sanitized
+	cause       error         // why there was no response
+	rateLimited bool          // the request was not carried out, and may be retried later
+	retryAfter  time.Duration // that the server asks for; zero means none
+	permanent   bool          // retrying would not help
+	clockAhead  time.Duration // our clock minus the server's
 }
 
-func (r *refusal) Error() string {
+func (r *requestError) Error() string {
 	switch {
 	case r.status == 0:
-		return r.text
-	case r.text == "":
-		return fmt.Sprintf("it answered %d", r.status)
+		return r.message
+	case r.message == "":
+		return fmt.Sprintf("status %d", r.status)
 	}
-	return fmt.Sprintf("%s (%d)", r.text, r.status)
+	return fmt.Sprintf("%s (%d)", r.message, r.status)
 }
 
-func (r *refusal) Unwrap() error { return r.cause }
+func (r *requestError) Unwrap() error { return r.cause }
 
-// broken explains a request that got no answer, or half of one.
-func (c *apiClient) broken(ctx context.Context, err error) error {
+// connectionError describes a request without a complete response.
+func (t *transport) connectionError(ctx context.Context, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var check *tls.CertificateVerificationError
 	switch {
-	case context.Cause(ctx) == errSlow:
-		return &refusal{text: "it did not answer within " + c.slow.String(), cause: context.DeadlineExceeded}
+	case context.Cause(ctx) == errTimeout:
+		return &requestError{message: "no response within " + t.timeout.String(), cause: context.DeadlineExceeded}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &unknown), errors.As(err, &check):
-		return &refusal{text: "its certificate is signed by nobody we trust", cause: err, final: true}
+		return &requestError{message: "its certificate is not signed by a trusted authority", cause: err, permanent: true}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &refusal{text: "it hung up in the middle", cause: err}
+		return &requestError{message: "it closed the connection in the middle", cause: err}
 	}
-	return &refusal{text: c.secrets.Text(clean(bare(err).Error())), cause: err}
+	return &requestError{message: t.secrets.Text(clean(unwrapNetError(err).Error())), cause: err}
 }
 
-// bare takes off what net packages put around an error: addresses that were
-// said already, or must not be.
-func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+// unwrapNetError removes the addresses that package net adds: they are in the
+// message already, or must not be.
+func unwrapNetError(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
 	return err
 }
 
-// explain turns what a client returned into the error that crosses borders.
-func (c *apiClient) explain(op, subject string, err error) error {
+// wrapError makes the error that leaves the package of one that a client returned.
+func (t *transport) wrapError(op, subject string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *fault.Error
-	if errors.As(err, &known) {
-		return known // without what the client has put around it
+	if wrapped, ok := errors.AsType[*fault.Error](err); ok {
+		return wrapped // without what the client has put around it
 	}
 	out := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: subject}
-	var no *refusal
+	failed, ok := errors.AsType[*requestError](err)
 	switch {
-	case errors.As(err, &no):
-		c.describe(out, no)
+	case ok:
+		t.describe(out, failed)
 	case errors.Is(err, context.DeadlineExceeded):
-		out.Kind, out.Why, out.Err = fault.Timeout, "it was not done in time", context.DeadlineExceeded
+		out.Kind, out.Why, out.Err = fault.Timeout, "the deadline has passed", context.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
-		out.Kind, out.Why, out.Err = fault.Other, "it was given up", context.Canceled
-	default: // an answer that the client could not read
-		out.Why, out.Hint = c.provider+"'s answer makes no sense", "is it a "+c.provider+" server that listens at "+
-			c.home.Host+"? see "+c.provider+".api_url"
+		out.Kind, out.Why, out.Err = fault.Other, "canceled", context.Canceled
+	default: // a response that the client could not decode
+		out.Why, out.Hint = t.provider+"'s response makes no sense", "is it a "+t.provider+" server that listens at "+
+			t.base.Host+"? see "+t.provider+".api_url"
 	}
 	return out
 }
 
-// stranger explains why nobody could say who we are. Every forge can, so one that
-// has nothing there is none: the address leads elsewhere.
-func (c *apiClient) stranger(err error) error {
-	err = c.explain("ask", c.provider+" who we are", err)
-	var f *fault.Error
-	if gone(err) && errors.As(err, &f) {
-		f.Hint = "see whether " + strings.ToUpper(c.provider) + "_API_URL, or " + c.provider +
-			".api_url in the settings, is the address of the forge: hako asked " + c.home.String()
+// identityError wraps the error of asking for the account of the token. Every forge
+// can answer that, so NotFound means that the address is wrong.
+func (t *transport) identityError(err error) error {
+	err = t.wrapError("ask", t.provider+" who we are", err)
+	if f, ok := errors.AsType[*fault.Error](err); ok && isNotFound(err) {
+		f.Hint = "check whether " + strings.ToUpper(t.provider) + "_API_URL, or " + t.provider +
+			".api_url in the settings, is the address of the forge: hako asked " + t.base.String()
 	}
 	return err
 }
 
-// errNonsense is an answer that lacks what every such answer has.
-var errNonsense = errors.New("nonsense")
-
-// told is a refusal in the words of its explanation.
+// An explainedError is a requestError with a better text.
 type explainedError struct {
 	text string
-	*refusal
+	*requestError
 }
 
-func (t *explainedError) Error() string { return t.text }
-func (t *explainedError) Unwrap() error { return t.refusal }
+func (e *explainedError) Error() string { return e.text }
+func (e *explainedError) Unwrap() error { return e.requestError }
 
-func (c *apiClient) describe(out *fault.Error, no *refusal) {
-	text := c.provider + ": " + no.Error()
+func (t *transport) describe(out *fault.Error, failed *requestError) {
+	text := t.provider + ": " + failed.Error()
 	switch {
-	case no.limited:
-		text = fmt.Sprintf("%s wants to be left alone for %v: %s", c.provider, no.wait.Round(time.Second), no.Error())
+	case failed.rateLimited:
+		text = fmt.Sprintf("%s allows no requests for %v: %s", t.provider, failed.retryAfter.Round(time.Second),
+			failed.Error())
 		out.Hint = "try again later, or use a token with a higher limit"
-	case no.status == 0 && no.final:
+	case failed.status == 0 && failed.permanent:
 		out.Hint = "name the certificate of its authority: ca_certificates"
-	case no.status == 0:
-		text = c.provider + " at " + c.home.Host + ": " + no.text
-		out.Hint = "see whether " + c.home.Host + " can be reached from here"
+	case failed.status == 0:
+		text = t.provider + " at " + t.base.Host + ": " + failed.message
+		out.Hint = "check whether " + t.base.Host + " can be reached from here"
 	default:
-		text = c.answered(out, no, text)
+		text = t.describeStatus(out, failed, text)
 	}
-	out.Err = &explainedError{text, no}
+	out.Err = &explainedError{text, failed}
 }
 
-// answered explains a status.
-func (c *apiClient) answered(out *fault.Error, no *refusal, text string) string {
-	switch status := no.status; {
+func (t *transport) describeStatus(out *fault.Error, failed *requestError, text string) string {
+	switch status := failed.status; {
 	case status == http.StatusUnauthorized:
-		out.Kind, out.Hint = fault.Denied, "set "+tokenName(c.provider)+" to a token that is valid"
-		if c.app {
-			out.Hint = "see whether the GitHub App is still installed there, and not suspended"
+		out.Kind, out.Hint = fault.Denied, "set "+tokenVariable(t.provider)+" to a valid token"
+		if t.app {
+			out.Hint = "check whether the GitHub App is still installed there, and not suspended"
 		}
-		return c.provider + " refused the token (401)"
+		return t.provider + " refused the token (401)"
 	case status == http.StatusForbidden:
-		out.Kind, out.Hint = fault.Denied, "give the token the right to it: "+rights[c.provider]
-		if c.app {
-			out.Hint = "give the GitHub App the right to it: " + rights[GitHub] + "; whoever installed it must accept that"
+		out.Kind, out.Hint = fault.Denied, "give the token the permission: "+permissions[t.provider]
+		if t.app {
+			out.Hint = "give the GitHub App the permission: " + permissions[GitHub] +
+				"; whoever installed it must accept that"
 		}
-	case status == http.StatusNotFound || status == http.StatusGone:
-		out.Kind, out.Hint = fault.NotFound, "see whether it was deleted or moved, and what the token may see"
-		return fmt.Sprintf("%s has nothing there, or the token may not see it (%d)", c.provider, status)
+	case notFoundStatus(failed):
+		out.Kind, out.Hint = fault.NotFound, "check whether it was deleted or moved, and what the token has access to"
+		return fmt.Sprintf("%s has nothing there, or the token has no access (%d)", t.provider, status)
 	case status == http.StatusRequestEntityTooLarge:
 		out.Kind = fault.TooLarge
 	case status < 500:
 		out.Kind = fault.Invalid
-	case no.text == "":
-		return fmt.Sprintf("%s is in trouble (%d)", c.provider, status)
+	case failed.message == "":
+		return fmt.Sprintf("the %s server failed (%d)", t.provider, status)
 	}
 	return text
 }
 
-// rights are what a token needs.
-var rights = map[string]string{
+// permissions are what a token needs.
+var permissions = map[string]string{
 	GitHub: "contents, issues and pull requests, each read and write",
 	GitLab: "the scope api, and the role developer in the project",
 }
 
-// gone reports whether something is not there, as opposed to not to be reached.
-func gone(err error) bool { return fault.KindOf(err) == fault.NotFound }
+func isNotFound(err error) bool { return fault.KindOf(err) == fault.NotFound }
 
-// LoggedOut reports whether the forge refused the token itself, as opposed to
-// something that the token may not do.
-func LoggedOut(err error) bool { return statusOf(err) == http.StatusUnauthorized }
+// notFoundStatus is isNotFound for errors that are not wrapped yet. One that is
+// wrapped comes from the request for an App's token: that is not what was not found.
+func notFoundStatus(err error) bool {
+	if _, wrapped := errors.AsType[*fault.Error](err); wrapped {
+		return false
+	}
+	status := statusOf(err)
+	return status == http.StatusNotFound || status == http.StatusGone
+}
 
-// statusOf is the forge's answer in a number; zero means there was none.
+// Unauthorized reports whether the forge refused the token itself, as opposed to
+// an operation that the token does not permit.
+func Unauthorized(err error) bool { return statusOf(err) == http.StatusUnauthorized }
+
+// statusOf returns the HTTP status of an error; zero means that there is none.
 func statusOf(err error) int {
-	var no *refusal
-	if errors.As(err, &no) {
-		return no.status
+	if failed, ok := errors.AsType[*requestError](err); ok {
+		return failed.status
 	}
 	return 0
 }
 
-// mentions reports whether a refusal has a reason with these words.
+// mentions reports whether the server's message contains these words.
 func mentions(err error, words string) bool {
-	var no *refusal
-	return errors.As(err, &no) && strings.Contains(strings.ToLower(no.text), words)
+	failed, ok := errors.AsType[*requestError](err)
+	return ok && strings.Contains(strings.ToLower(failed.message), words)
 }

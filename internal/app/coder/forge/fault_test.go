@@ -23,8 +23,8 @@ func TestToken(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
 		w.Member(w.repo, "hako-bot", "read")
-		w.refuses(w.Relabel(w.ctx(), ref, []string{"x"}, nil), fault.Denied, "403", "right")
-		_, err := w.Open(w.ctx(), Pull{Repo: w.repo, Branch: "x", Target: "main", Title: "a"})
+		w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"x"}, nil), fault.Denied, "403", "permission")
+		_, err := w.OpenPullRequest(w.ctx(), Draft{Repo: w.repo, Branch: "x", Target: "main", Title: "a"})
 		w.refuses(err, fault.Denied, "403")
 		w.Private(w.repo)
 		w.Member(w.repo, "hako-bot", "none")
@@ -36,8 +36,8 @@ func TestToken(t *testing.T) {
 		w.config.Token = "glpat-wrong"
 		w.token = w.config.Token
 		w.reopen()
-		_, err = w.Self(w.ctx())
-		w.refuses(err, fault.Denied, "401", tokenName(w.provider))
+		_, err = w.CurrentUser(w.ctx())
+		w.refuses(err, fault.Denied, "401", tokenVariable(w.provider))
 		_, err = w.List(w.ctx(), Query{Repo: w.repo, Label: "x"})
 		w.refuses(err, fault.Denied, "401")
 	})
@@ -64,13 +64,13 @@ func TestTrouble(t *testing.T) {
 			t.Errorf("it waited %v", w.waits)
 		}
 		w.Spoil(fake.Fault{Method: "POST", Status: 502})
-		_, err = w.Comment(w.ctx(), ref, Mark{}, "once")
+		_, err = w.AddComment(w.ctx(), ref, Mark{}, "once")
 		w.refuses(err, fault.Unavailable, "502")
 		if n := w.Count("POST", ""); n != 1 {
 			t.Errorf("a comment was sent %d times", n)
 		}
 		w.Spoil(fake.Fault{Method: map[string]string{GitHub: "POST", GitLab: "PUT"}[w.provider], Status: 502})
-		w.fine(w.Relabel(w.ctx(), ref, []string{"x"}, nil))
+		w.fine(w.ChangeLabels(w.ctx(), ref, []string{"x"}, nil))
 	})
 }
 
@@ -99,10 +99,10 @@ func TestNonsense(t *testing.T) {
 			}
 		}
 		w.Spoil(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
-		_, err := w.Comment(w.ctx(), ref, Mark{}, "x")
+		_, err := w.AddComment(w.ctx(), ref, Mark{}, "x")
 		w.refuses(err, fault.Unavailable, "no sense")
 		w.Spoil(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
-		_, err = w.Open(w.ctx(), Pull{Repo: w.repo, Branch: "x", Target: "main", Title: "a"})
+		_, err = w.OpenPullRequest(w.ctx(), Draft{Repo: w.repo, Branch: "x", Target: "main", Title: "a"})
 		w.refuses(err, fault.Unavailable, "no sense")
 		w.Spoil(fake.Fault{Status: 302, Raw: "x", Header: http.Header{"Location": {"http://127.0.0.1:1/elsewhere"}}})
 		_, err = w.Get(w.ctx(), ref)
@@ -146,15 +146,15 @@ func TestLimits(t *testing.T) {
 		w.Spoil(fake.Fault{Status: 429, Header: retry("3600")}) // longer than is worth waiting for: and then nobody asks
 		for range 2 {
 			_, err := w.Get(w.ctx(), ref)
-			w.refuses(err, fault.Unavailable, "left alone")
+			w.refuses(err, fault.Unavailable, "allows no requests")
 			w.Forget()
 		}
-		if _, err := w.Comment(w.ctx(), ref, Mark{}, "x"); err == nil || len(w.Requests()) != 0 {
+		if _, err := w.AddComment(w.ctx(), ref, Mark{}, "x"); err == nil || len(w.Requests()) != 0 {
 			t.Errorf("%d requests, %v", len(w.Requests()), err)
 		}
 		w.reopen()
 		w.Spoil(fake.Secondary(5 * time.Second)) // nothing was done: a comment may be sent again
-		_, err := w.Comment(w.ctx(), ref, Mark{}, "once")
+		_, err := w.AddComment(w.ctx(), ref, Mark{}, "once")
 		w.fine(err)
 		if n := len(w.item(ref).Comments); n != 1 {
 			t.Errorf("there are %d comments", n)
@@ -171,7 +171,7 @@ func TestUsedUp(t *testing.T) {
 		_, err := w.Get(w.ctx(), ref)
 		w.fine(err)
 		w.Forget()
-		_, err = w.Comment(w.ctx(), ref, Mark{}, "x")
+		_, err = w.AddComment(w.ctx(), ref, Mark{}, "x")
 		w.fine(err)
 		if len(w.waits) != 1 || w.waits[0] < 4*time.Minute || w.waits[0] > 6*time.Minute || len(w.Requests()) != 1 {
 			t.Errorf("it waited %v, with %d requests", w.waits, len(w.Requests()))
@@ -188,10 +188,10 @@ func TestUsedUp(t *testing.T) {
 		w.reopen()
 		w.Leave(0, time.Hour)
 		_, err = w.Get(w.ctx(), ref)
-		w.refuses(err, fault.Unavailable, "left alone", "later")
+		w.refuses(err, fault.Unavailable, "allows no requests", "later")
 		w.Forget()
 		_, err = w.Get(w.ctx(), ref)
-		w.refuses(err, fault.Unavailable, "left alone")
+		w.refuses(err, fault.Unavailable, "allows no requests")
 		if len(w.waits) != 0 || len(w.Requests()) != 0 {
 			t.Errorf("it waited %v and asked %d times", w.waits, len(w.Requests()))
 		}
@@ -222,7 +222,7 @@ func TestContext(t *testing.T) {
 		if _, err = w.Get(gone, ref); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		w.config.Slow, w.config.Tries = 50*time.Millisecond, 2
+		w.config.Timeout, w.config.Attempts = 50*time.Millisecond, 2
 		w.reopen()
 		w.Spoil(fake.Fault{Delay: time.Minute})
 		if _, err = w.Get(w.ctx(), ref); err != nil {
@@ -238,10 +238,10 @@ func TestContext(t *testing.T) {
 func TestNobody(t *testing.T) {
 	both(t, func(w *world) {
 		w.config.APIURL = "http://127.0.0.1:1"
-		var explainedError []Waiting
-		w.config.Notify = func(x Waiting) { explainedError = append(explainedError, x) }
+		var explainedError []RetryNotice
+		w.config.Notify = func(x RetryNotice) { explainedError = append(explainedError, x) }
 		w.reopen()
-		_, err := w.Self(w.ctx())
+		_, err := w.CurrentUser(w.ctx())
 		w.refuses(err, fault.Unavailable, "127.0.0.1:1", "reached")
 		if len(explainedError) != 3 || explainedError[0].Provider != w.provider || explainedError[0].Why == "" {
 			t.Errorf("was told %+v", explainedError)
@@ -258,7 +258,7 @@ func TestCertificates(t *testing.T) {
 		defer server.Close()
 		w.config.APIURL = server.URL
 		w.reopen()
-		_, err := w.Self(w.ctx())
+		_, err := w.CurrentUser(w.ctx())
 		w.refuses(err, fault.Unavailable, "certificate", "ca_certificates")
 		w.config.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 		_, err = New(w.config)
@@ -269,7 +269,7 @@ func TestCertificates(t *testing.T) {
 		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		w.fine(os.WriteFile(w.config.CAFile, text, 0o600))
 		w.reopen()
-		if got, err := w.Self(w.ctx()); err != nil || got != "hako-bot" {
+		if got, err := w.CurrentUser(w.ctx()); err != nil || got != "hako-bot" {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
@@ -335,7 +335,7 @@ func TestAddress(t *testing.T) {
 		{GitLab, "https://example.com/gitlab", "https://example.com/gitlab/api/v4/"},
 		{GitLab, "https://example.com/gitlab/api/v4/", "https://example.com/gitlab/api/v4/"},
 	} {
-		if got, err := address(c[0], c[1]); err != nil || got.String() != c[2] {
+		if got, err := apiAddress(c[0], c[1]); err != nil || got.String() != c[2] {
 			t.Errorf("%s %q: got %v, %v; want %s", c[0], c[1], got, err, c[2])
 		}
 	}
@@ -349,7 +349,7 @@ func TestSelfElsewhere(t *testing.T) {
 		w.Cleanup(elsewhere.Close)
 		w.config.APIURL = elsewhere.URL + "/wrong"
 		w.reopen()
-		_, err := w.Self(w.ctx())
+		_, err := w.CurrentUser(w.ctx())
 		w.refuses(err, fault.NotFound, "who we are", strings.ToUpper(w.provider)+"_API_URL", w.provider+".api_url",
 			elsewhere.URL+"/wrong/api/v")
 		if strings.Contains(fault.Hint(err), "deleted") {

@@ -1,19 +1,20 @@
-// Package forge speaks with GitHub and GitLab: which tasks wait there, what
-// people say about them, and what is to be said back.
+// Package forge is a client of GitHub and GitLab: issues, pull requests,
+// comments and labels.
 //
-// Inside are the two providers behind one interface, over their official
-// clients; the one transport that both use, with its retries, rate limits and
-// conditional requests; and helpers that may be called twice and act once. Not
-// inside is what a task means: states, plans and queues are the business of
-// work, git that of the containers.
+// One implementation of [Forge] serves both: it validates arguments, sanitizes
+// text in both directions and wraps errors. Below it are an adapter for each
+// provider, which makes the API calls, and one HTTP transport with retries, rate
+// limits and conditional requests. What a task is (states, plans, queues) is the
+// business of package coder; git is that of package container.
 //
-// The rule to keep: what comes from a forge was written by strangers, so every
-// text is bounded and freed of invisible characters on its way in; what goes
-// out is redacted, and can neither carry a marker nor give an order. The token
-// is added to requests to the one address it belongs to, and is in no error.
+// Text from a forge was written by strangers: it is bounded, and invisible
+// characters are removed. Text to a forge is redacted and can contain neither a
+// marker nor a quick action. The token is sent to the configured address only,
+// and is in no error.
 package forge
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -21,49 +22,46 @@ import (
 	"time"
 )
 
-// A Forge is a place where people keep repositories, issues and pull requests.
-// Its methods may be called at the same time. Errors are *fault.Error:
-// NotFound is also what a token may not see.
+// A Forge is a GitHub or GitLab server, used with one account. It is safe for
+// concurrent use. Errors are *fault.Error; NotFound can also mean that the token
+// has no access.
 type Forge interface {
-	// Self is the account whose token is used.
-	Self(ctx context.Context) (string, error)
+	// CurrentUser returns the account of the token.
+	CurrentUser(ctx context.Context) (string, error)
 
-	// List returns open tasks, the oldest first, as far as one request for a
-	// hundred of them tells: the branches of GitHub's pull requests need Get.
-	List(ctx context.Context, q Query) ([]Task, error)
-	Get(ctx context.Context, ref Ref) (Task, error)
+	// List returns open issues and pull requests, oldest first. In a list of
+	// GitHub's, pull requests have no branches: use Get.
+	List(ctx context.Context, q Query) ([]Issue, error)
+	Get(ctx context.Context, ref Ref) (Issue, error)
 
-	// Comments returns what was said or changed at that time or later, in
-	// order. The zero time means everything.
+	// Comments returns the comments that were written or changed at a time or
+	// later, oldest first. The zero time means all.
 	Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error)
-	// Comment says something, and Edit changes what was said. Better call
-	// [CommentWriter.Say].
-	Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error)
-	Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error)
+	// AddComment and EditComment are not idempotent: see [CommentWriter.Write].
+	AddComment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error)
+	EditComment(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error)
 
-	// Relabel adds and removes labels and leaves the others alone. A label
-	// that is there already, or is gone already, is no error.
-	Relabel(ctx context.Context, ref Ref, add, remove []string) error
-	SetLabels(ctx context.Context, ref Ref, labels []string) error
+	// ChangeLabels adds and removes labels, and leaves the others alone. It is
+	// idempotent.
+	ChangeLabels(ctx context.Context, ref Ref, add, remove []string) error
+	// LabeledBy returns who set a label last, and when. Empty and zero mean that
+	// the forge has no such event: a label that an issue was created with may
+	// have none.
+	LabeledBy(ctx context.Context, ref Ref, label string) (user string, at time.Time, err error)
 
-	// WhoLabelled returns who set a label last, and when. Nobody and the zero
-	// time mean that the forge has no such event: a label that an issue was
-	// made with may have none.
-	WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error)
-
-	// MayWrite reports whether somebody may push to a repository. Nobody and
-	// strangers may not.
+	// MayWrite reports whether a user may push to a repository. An unknown user
+	// may not.
 	MayWrite(ctx context.Context, repo, user string) (bool, error)
 
 	Repository(ctx context.Context, repo string) (Repository, error)
 
-	// Pulls returns the pull requests from a branch of the repository itself,
-	// open ones first, newest first.
-	Pulls(ctx context.Context, repo, branch string) ([]Task, error)
-	// Open makes a draft. Better call [OpenOnce].
-	Open(ctx context.Context, p Pull) (Task, error)
+	// PullRequests returns the pull requests from a branch of the repository
+	// itself, open ones first, newest first.
+	PullRequests(ctx context.Context, repo, branch string) ([]Issue, error)
+	// OpenPullRequest is not idempotent: see [EnsurePullRequest].
+	OpenPullRequest(ctx context.Context, d Draft) (Issue, error)
 
-	// Close gives up connections that are not in use; later calls open others.
+	// Close closes idle connections. The Forge remains usable.
 	Close()
 }
 
@@ -78,29 +76,28 @@ type Kind string
 
 // The kinds. A merge request is a pull request here.
 const (
-	Issue       Kind = "issue"
-	PullRequest Kind = "pull"
+	KindIssue       Kind = "issue"
+	KindPullRequest Kind = "pull"
 )
 
-// A Ref names a task within a forge.
+// A Ref identifies an issue or pull request within a forge.
 type Ref struct {
 	Repo   string // owner/name, or group/subgroup/name
 	Kind   Kind   // empty means an issue
 	Number int
 }
 
-// String is the reference as people write it: owner/name#1, or !1 for a pull
-// request.
+// String returns owner/name#1 for an issue, owner/name!1 for a pull request.
 func (r Ref) String() string {
 	sign := "#"
-	if r.Kind == PullRequest {
+	if r.Kind == KindPullRequest {
 		sign = "!"
 	}
 	return clean(r.Repo) + sign + strconv.Itoa(r.Number)
 }
 
-// A Task is an issue or a pull request as it was when asked for.
-type Task struct {
+// An Issue is an issue or a pull request.
+type Issue struct {
 	Provider  string
 	Repo      string
 	Kind      Kind
@@ -110,52 +107,54 @@ type Task struct {
 	Author    string
 	Labels    []string
 	Assignees []string
-	URL       string // for people
+	URL       string // of its web page
 	CloneURL  string // of the repository, without credentials
-	Branch    string // of a pull request: where the changes are; empty if not known, or if its name is none that git would take
-	Target    string // of a pull request: where they shall go
-	Fork      bool   // of a pull request: the branch is in another repository
-	Head      string // of a pull request: the commit its branch is at; empty if not known, as in a list of GitHub's
-	Draft     bool
-	Closed    bool // or merged
+	Closed    bool   // or merged
 	Merged    bool
 	Updated   time.Time
 
 	Confidential bool // only members of the project see it; GitLab's issues
+
+	// Of a pull request.
+	Branch string // with the changes; empty if unknown, or if git does not accept the name
+	Target string // to be merged into
+	Fork   bool   // the branch is in another repository
+	Head   string // commit of the branch; empty if unknown, as in a list of GitHub's
+	Draft  bool
 }
 
-// Ref names the task.
-func (t Task) Ref() Ref { return Ref{t.Repo, t.Kind, t.Number} }
+// Ref returns the reference of the issue.
+func (i Issue) Ref() Ref { return Ref{i.Repo, i.Kind, i.Number} }
 
-// senseless reports whether an answer was no task at all.
-func (t Task) senseless() bool { return t.Repo == "" || t.Number <= 0 }
+// malformed reports whether the response described no issue at all.
+func (i Issue) malformed() bool { return i.Repo == "" || i.Number <= 0 }
 
-// Labelled reports whether a task has a label; forges don't mind the case.
-func (t Task) Labelled(label string) bool { return hasFold(t.Labels, label) }
+// HasLabel reports whether the issue has a label, ignoring case as forges do.
+func (i Issue) HasLabel(label string) bool { return hasFold(i.Labels, label) }
 
-// Assigned reports whether somebody is in charge of a task.
-func (t Task) Assigned(user string) bool { return hasFold(t.Assignees, user) }
+// AssignedTo reports whether the issue is assigned to a user.
+func (i Issue) AssignedTo(user string) bool { return hasFold(i.Assignees, user) }
 
 func hasFold(list []string, word string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, word) })
 }
 
-// A Query says which open tasks are wanted.
+// A Query selects open issues and pull requests.
 type Query struct {
-	Repo     string // empty means every repository the token's account takes part in, and with GitLab every public one
-	Label    string // empty means with or without any
-	Assignee string // empty means anybody or nobody
-	Most     int    // how many at most, the oldest; zero means 10 000
+	Repo     string // empty means every repository the account takes part in, and with GitLab every public one
+	Label    string // empty means any
+	Assignee string // empty means any
+	Limit    int    // how many at most, the oldest; zero means 10 000
 }
 
-// A Comment is something said about a task.
+// A Comment is a comment, a review, or a review comment on a line.
 type Comment struct {
-	ID      string // unique within a task
+	ID      string // unique within an issue
 	Author  string
-	Mine    bool   // by the account whose token is used
-	Mark    Mark   // zero if it has none, or is not mine
+	Mine    bool   // by the account of the token
+	Mark    Mark   // zero if there is none, or the comment is not mine
 	Body    string // without the marker
-	On      string // file:line that a review comment is about; empty for the others
+	On      string // file:line of a review comment; empty for others
 	URL     string
 	Created time.Time
 	Updated time.Time
@@ -163,7 +162,7 @@ type Comment struct {
 	Internal bool // only members of the project see it; GitLab's notes
 }
 
-// A Repository is what one must know to clone it and to ask for a pull.
+// A Repository is what is needed to clone it and to open a pull request.
 type Repository struct {
 	Path     string // as the forge spells it now
 	Default  string // branch
@@ -172,18 +171,18 @@ type Repository struct {
 	Archived bool
 }
 
-// A Pull is a pull request to be opened as a draft.
-type Pull struct {
+// A Draft is a pull request to be opened as a draft.
+type Draft struct {
 	Repo   string
-	Branch string // in the same repository; must be there
+	Branch string // in the same repository; must exist
 	Target string
 	Title  string
 	Body   string
-	Closes int // the issue of the repository that is closed when it is merged; zero means none
+	Closes int // the issue of the repository that merging closes; zero means none
 }
 
-// Labels are the names of the labels by which people and hako tell each other
-// where a task stands. An empty one means its default.
+// Labels are the names of the labels that show the state of a task. An empty name
+// means its default.
 type Labels struct {
 	Ready      string // "coding agent"
 	Processing string // "coding agent processing"
@@ -193,20 +192,15 @@ type Labels struct {
 	Stopped    string // "coding agent stopped"
 }
 
-// Filled returns the labels with their defaults.
-func (l Labels) Filled() Labels {
-	usual := func(name, suffix string) string {
-		if name != "" {
-			return name
-		}
-		return strings.TrimSpace("coding agent " + suffix)
-	}
-	return Labels{usual(l.Ready, ""), usual(l.Processing, "processing"), usual(l.Done, "done"),
-		usual(l.Failed, "failed"), usual(l.Paused, "paused"), usual(l.Stopped, "stopped")}
+// WithDefaults returns the labels with defaults applied.
+func (l Labels) WithDefaults() Labels {
+	return Labels{Ready: cmp.Or(l.Ready, "coding agent"), Processing: cmp.Or(l.Processing, "coding agent processing"),
+		Done: cmp.Or(l.Done, "coding agent done"), Failed: cmp.Or(l.Failed, "coding agent failed"),
+		Paused: cmp.Or(l.Paused, "coding agent paused"), Stopped: cmp.Or(l.Stopped, "coding agent stopped")}
 }
 
 // All lists the names.
 func (l Labels) All() []string {
-	l = l.Filled()
+	l = l.WithDefaults()
 	return []string{l.Ready, l.Processing, l.Done, l.Failed, l.Paused, l.Stopped}
 }

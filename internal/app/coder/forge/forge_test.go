@@ -37,13 +37,13 @@ func TestList(t *testing.T) {
 		got, err = w.List(w.ctx(), Query{Repo: w.repo, Assignee: "bob"})
 		w.fine(err)
 		w.refs(got, one)
-		got, err = w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent", Most: 1})
+		got, err = w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent", Limit: 1})
 		w.fine(err)
 		w.refs(got, one)
 	})
 }
 
-func (w *world) refs(got []Task, want ...Ref) {
+func (w *world) refs(got []Issue, want ...Ref) {
 	w.Helper()
 	var refs []Ref
 	for _, t := range got {
@@ -69,9 +69,9 @@ func TestListEverywhere(t *testing.T) {
 			Assignees: []string{"bob"}})
 		got, err := w.List(w.ctx(), Query{Label: "coding agent", Assignee: "hako-bot"})
 		w.fine(err)
-		want := []Ref{{w.repo, Issue, 1}, {"other/lib", Issue, 1}}
+		want := []Ref{{w.repo, KindIssue, 1}, {"other/lib", KindIssue, 1}}
 		if w.provider == GitLab {
-			want = append(want, Ref{"strange/place", Issue, 1})
+			want = append(want, Ref{"strange/place", KindIssue, 1})
 		}
 		w.refs(got, want...)
 	})
@@ -90,7 +90,7 @@ func TestPoll(t *testing.T) {
 			w.issue(fake.Item{Title: "an issue", Body: body, Labels: []string{"coding agent"}})
 		}
 		fastest := time.Hour
-		poll := func() []Task {
+		poll := func() []Issue {
 			w.Forget()
 			start := time.Now()
 			got, err := w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent"})
@@ -182,10 +182,10 @@ func TestDeleted(t *testing.T) {
 		w.refuses(err, fault.NotFound, ref.String(), "deleted")
 		_, err = w.Comments(w.ctx(), ref, time.Time{})
 		w.refuses(err, fault.NotFound)
-		_, err = voice.Say(w.ctx(), "plan", "a plan")
+		_, err = voice.Write(w.ctx(), "plan", "a plan")
 		w.refuses(err, fault.NotFound)
-		w.refuses(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent done"), fault.NotFound)
-		w.refuses(w.SetLabels(w.ctx(), ref, []string{"x"}), fault.NotFound)
+		w.refuses(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent done"), fault.NotFound)
+		w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"x"}, nil), fault.NotFound)
 	})
 }
 
@@ -194,21 +194,21 @@ func TestLabels(t *testing.T) {
 	both(t, func(w *world) {
 		for _, ref := range []Ref{w.issue(fake.Item{Title: "a", Labels: []string{"bug", "Coding Agent", "優先度/高?"}}),
 			w.pull(fake.Item{Title: "b", Branch: "x", Labels: []string{"bug", "coding agent", "優先度/高?"}})} {
-			w.fine(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
+			w.fine(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
 			w.labels(ref, "bug", "優先度/高?", "coding agent processing")
 			w.Change(w.repo, string(ref.Kind), ref.Number, func(i *fake.Item) { i.Labels = []string{"bug"} }) // by a person
-			w.fine(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent paused"))
-			w.fine(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent paused"))
+			w.fine(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent paused"))
+			w.fine(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent paused"))
 			w.labels(ref, "bug", "coding agent paused")
-			w.fine(w.Relabel(w.ctx(), ref, nil, []string{"bug", "never there"}))
+			w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"bug", "never there"}))
 			w.labels(ref, "coding agent paused")
-			w.fine(w.SetLabels(w.ctx(), ref, []string{"a b", "c/d"}))
-			w.fine(w.Relabel(w.ctx(), ref, nil, []string{"c/d"}))
+			w.fine(w.ChangeLabels(w.ctx(), ref, []string{"a b", "c/d"}, []string{"coding agent paused"}))
+			w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"c/d"}))
 			w.labels(ref, "a b")
-			w.fine(w.SetLabels(w.ctx(), ref, nil))
+			w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"a b"}))
 			w.labels(ref)
-			w.refuses(Move(w.ctx(), w.Forge, ref, Labels{}, "done"), fault.Invalid, "coding agent done")
-			w.refuses(w.Relabel(w.ctx(), ref, []string{"a,b"}, nil), fault.Invalid, "comma")
+			w.refuses(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "done"), fault.Invalid, "coding agent done")
+			w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"a,b"}, nil), fault.Invalid, "comma")
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestRace(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"coding agent"}})
 	w.Spoil(fake.Fault{Method: "DELETE", Path: "/labels/", Status: 404, Message: "Label does not exist", Done: true})
-	w.fine(Move(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
+	w.fine(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
 	w.labels(ref, "coding agent processing")
 }
 
@@ -284,9 +284,9 @@ func TestRepository(t *testing.T) {
 // TestOpenOnce makes one draft, however often it is asked to.
 func TestOpenOnce(t *testing.T) {
 	both(t, func(w *world) {
-		p := Pull{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "説明 closes #2",
+		p := Draft{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "説明 closes #2",
 			Closes: 1}
-		one, made, err := OpenOnce(w.ctx(), w.Forge, p)
+		one, made, err := EnsurePullRequest(w.ctx(), w.Forge, p)
 		w.fine(err)
 		if !made || !one.Draft || one.Branch != p.Branch || one.Target != "main" || one.Fork {
 			t.Errorf("got %+v", one)
@@ -298,23 +298,23 @@ func TestOpenOnce(t *testing.T) {
 			GitLab: "Draft: テストを直す second line"}[w.provider]; one.Title != want {
 			t.Errorf("its title is %q", one.Title)
 		}
-		two, made, err := OpenOnce(w.ctx(), w.Forge, p)
+		two, made, err := EnsurePullRequest(w.ctx(), w.Forge, p)
 		if err != nil || made || two.Number != one.Number {
 			t.Errorf("again: %+v, %v, %v", two, made, err)
 		}
-		_, err = w.Open(w.ctx(), p)
+		_, err = w.OpenPullRequest(w.ctx(), p)
 		w.refuses(err, fault.Invalid, "already")
 		w.Change(w.repo, fake.Pull, one.Number, func(i *fake.Item) { i.Closed = true })
-		three, made, err := OpenOnce(w.ctx(), w.Forge, p)
+		three, made, err := EnsurePullRequest(w.ctx(), w.Forge, p)
 		if err != nil || !made || three.Number == one.Number {
 			t.Errorf("after it was closed: %+v, %v, %v", three, made, err)
 		}
-		all, err := w.Forge.Pulls(w.ctx(), w.repo, p.Branch)
+		all, err := w.Forge.PullRequests(w.ctx(), w.repo, p.Branch)
 		if err != nil || len(all) != 2 || all[0].Number != three.Number || !all[1].Closed {
 			t.Errorf("got %+v, %v", all, err)
 		}
 		p.Branch = "-x"
-		_, _, err = OpenOnce(w.ctx(), w.Forge, p)
+		_, _, err = EnsurePullRequest(w.ctx(), w.Forge, p)
 		w.refuses(err, fault.Invalid, "-x")
 	})
 }
@@ -323,7 +323,7 @@ func TestOpenOnce(t *testing.T) {
 func TestOpenLost(t *testing.T) {
 	both(t, func(w *world) {
 		w.Spoil(fake.Fault{Method: "POST", Status: 502, Done: true})
-		got, made, err := OpenOnce(w.ctx(), w.Forge, Pull{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
+		got, made, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
 		w.fine(err)
 		if numbers := w.Items(w.repo, fake.Pull); len(numbers) != 1 || got.Number != numbers[0] || !made {
 			t.Errorf("got %v, %v among %v", got.Number, made, numbers)
@@ -336,7 +336,7 @@ func TestForkIsNotOurs(t *testing.T) {
 	both(t, func(w *world) {
 		w.Repo("acme/fork")
 		w.pull(fake.Item{Title: "theirs", Branch: "topic", From: "acme/fork"})
-		_, made, err := OpenOnce(w.ctx(), w.Forge, Pull{Repo: w.repo, Branch: "topic", Target: "main", Title: "ours"})
+		_, made, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main", Title: "ours"})
 		if err != nil || !made {
 			t.Errorf("made %v, %v", made, err)
 		}
@@ -349,7 +349,7 @@ func TestMoved(t *testing.T) {
 	ref := w.issue(fake.Item{Title: "a"})
 	w.Spoil(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x",
 		Header: http.Header{"Location": {w.API() + "/repos/acme/app/issues/1/comments"}}})
-	_, err := w.Comment(w.ctx(), Ref{"acme/old", Issue, ref.Number}, Mark{}, "said")
+	_, err := w.AddComment(w.ctx(), Ref{"acme/old", KindIssue, ref.Number}, Mark{}, "said")
 	w.fine(err)
 	w.bodies(ref, "said")
 }
@@ -358,7 +358,7 @@ func TestMoved(t *testing.T) {
 func TestNoDrafts(t *testing.T) {
 	w := newWorld(t, GitHub)
 	w.NoDrafts(w.repo)
-	got, made, err := OpenOnce(w.ctx(), w.Forge, Pull{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
+	got, made, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
 	if err != nil || !made || got.Draft {
 		t.Errorf("got %+v, %v, %v", got, made, err)
 	}
@@ -371,7 +371,7 @@ func TestNoBranch(t *testing.T) {
 		if err := w.Seed(w.repo, map[string]string{"a": "1"}); err != nil {
 			t.Skip(err)
 		}
-		_, _, err := OpenOnce(w.ctx(), w.Forge, Pull{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
+		_, _, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
 		w.refuses(err, fault.Invalid, map[string]string{GitHub: "head is invalid", GitLab: "source_branch"}[w.provider])
 		if n := w.Count("POST", ""); n != 1 {
 			t.Errorf("it was asked for %d times", n)

@@ -1,306 +1,267 @@
 package forge
 
 import (
-	"cmp"
 	"context"
+	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
 
-// gitlabForge is GitLab, wherever it is hosted.
-type gitlabForge struct {
-	mail *apiClient
-	api  *gitlab.Client
-	says outgoingText
-	me   account
+// gitlabAPI is the API of a GitLab server.
+type gitlabAPI struct{ client *gitlab.Client }
+
+func newGitLabAPI(base *url.URL, t *transport) (*gitlabAPI, error) {
+	client, err := gitlab.NewAuthSourceClient(passive{}, gitlab.WithBaseURL(base.String()),
+		gitlab.WithHTTPClient(t.httpClient()), gitlab.WithUserAgent("hako"), gitlab.WithoutRetries(),
+		gitlab.WithCustomLimiter(passive{}))
+	return &gitlabAPI{client}, t.wrapError("configure", GitLab, err)
 }
 
-func newGitLab(c Config, at *url.URL, mail *apiClient) (Forge, error) {
-	api, err := gitlab.NewAuthSourceClient(plainly{}, gitlab.WithBaseURL(at.String()),
-		gitlab.WithHTTPClient(mail.client()), gitlab.WithUserAgent("hako"),
-		gitlab.WithoutRetries(), gitlab.WithCustomLimiter(plainly{}))
-	if err != nil {
-		return nil, mail.explain("configure", GitLab, err)
-	}
-	l := &gitlabForge{mail: mail, api: api, says: outgoingText{GitLab, mail.secrets}}
-	l.me = account{bot: c.BotName, ask: l.whoami}
-	return l, nil
-}
+// passive keeps the official client from adding the token and from limiting
+// requests: the transport does both. The client requires some header.
+type passive struct{}
 
-// plainly keeps the client from adding the token and from limiting itself: the
-// courier does both. It has to name some header.
-type plainly struct{}
-
-func (plainly) Wait(context.Context) error                 { return nil }
-func (plainly) Init(context.Context, *gitlab.Client) error { return nil }
-func (plainly) Header(context.Context) (key, value string, err error) {
+func (passive) Wait(context.Context) error                 { return nil }
+func (passive) Init(context.Context, *gitlab.Client) error { return nil }
+func (passive) Header(context.Context) (key, value string, err error) {
 	return "Accept", "application/json", nil
 }
 
-func (l *gitlabForge) Close() { l.mail.Close() }
-
-func (l *gitlabForge) Self(ctx context.Context) (string, error) { return l.me.self(ctx) }
-
-func (l *gitlabForge) whoami(ctx context.Context) (string, error) {
-	user, _, err := l.api.Users.CurrentUser(gitlab.WithContext(ctx))
-	if err == nil && (user == nil || user.Username == "") {
-		err = errNonsense
-	}
+// call makes a request by its path: issues and merge requests have the same
+// subresources, for which the official client has separate methods and types.
+func (g *gitlabAPI) call(ctx context.Context, method, path string, options, into any) (*gitlab.Response, error) {
+	req, err := g.client.NewRequest(method, path, options, []gitlab.RequestOptionFunc{gitlab.WithContext(ctx)})
 	if err != nil {
-		return "", l.mail.stranger(err)
-	}
-	return clean(user.Username), nil
-}
-
-func (l *gitlabForge) List(ctx context.Context, q Query) ([]Task, error) {
-	if err := q.check(GitLab); err != nil {
 		return nil, err
 	}
-	most := cmp.Or(q.Most, mostList)
-	issues, err := pages(most, func(page int, _ string) ([]*gitlab.Issue, int, string, error) {
-		list, res, err := l.issuesPage(ctx, q, page)
-		return list, labNext(res), "", err
-	})
-	var pulls []*gitlab.BasicMergeRequest
-	if err == nil {
-		pulls, err = pages(most, func(page int, _ string) ([]*gitlab.BasicMergeRequest, int, string, error) {
-			list, res, err := l.pullsPage(ctx, q, page)
-			return list, labNext(res), "", err
-		})
+	return g.client.Do(req, into)
+}
+
+// gitlabQuery has the parameters of all lists.
+type gitlabQuery struct {
+	gitlab.ListOptions
+	State        string `url:"state,omitempty"`
+	Scope        string `url:"scope,omitempty"`
+	Labels       string `url:"labels,omitempty"`
+	Assignee     string `url:"assignee_username,omitempty"`
+	SourceBranch string `url:"source_branch,omitempty"`
+	Query        string `url:"query,omitempty"`
+}
+
+func gitlabPage[T any](ctx context.Context, g *gitlabAPI, path string, q gitlabQuery) func(int) ([]*T, int, error) {
+	return func(page int) (list []*T, next int, err error) {
+		q.Page, q.PerPage = int64(page), perPage
+		res, err := g.call(ctx, http.MethodGet, path, q, &list)
+		if err != nil {
+			return nil, 0, err
+		}
+		return list, int(res.NextPage), nil
 	}
+}
+
+func projectPath(repo string) string { return "projects/" + gitlab.PathEscape(repo) }
+
+func itemPath(ref Ref) string {
+	part := "issues"
+	if ref.Kind == KindPullRequest {
+		part = "merge_requests"
+	}
+	return fmt.Sprintf("%s/%s/%d", projectPath(ref.Repo), part, ref.Number)
+}
+
+type gitlabUser struct{ Username string }
+
+func (g *gitlabAPI) currentUser(ctx context.Context) (string, error) {
+	var user gitlabUser
+	_, err := g.call(ctx, http.MethodGet, "user", nil, &user)
+	return user.Username, err
+}
+
+func (g *gitlabAPI) list(ctx context.Context, q Query, limit int) ([]Issue, error) {
+	query := gitlabQuery{State: "opened", Labels: q.Label,
+		ListOptions: gitlab.ListOptions{OrderBy: "created_at", Sort: "asc"}}
+	base := ""
+	if q.Repo == "" {
+		query.Scope = "all"
+	} else {
+		base = projectPath(q.Repo) + "/"
+	}
+	pulls, err := pages(limit, gitlabPage[gitlabItem](ctx, g, base+"merge_requests", query))
 	if err != nil {
-		return nil, l.mail.explain("list tasks of", cmp.Or(q.Repo, "gitlab"), err)
+		return nil, err
 	}
-	tasks := make([]Task, 0, len(issues)+len(pulls))
-	for _, one := range issues {
-		tasks = append(tasks, l.task(one))
-	}
-	for _, one := range pulls {
-		tasks = append(tasks, l.pull(one))
-	}
-	tasks = wanted(tasks, q)
-	return tasks[:min(len(tasks), most)], nil
+	query.Assignee = q.Assignee // merge requests have no parameter for the name: the client filters
+	issues, err := pages(limit, gitlabPage[gitlabItem](ctx, g, base+"issues", query))
+	return converted(append(issues, pulls...), (*gitlabItem).issue), err
 }
 
-func labNext(res *gitlab.Response) int {
-	if res == nil {
-		return 0
-	}
-	return int(res.NextPage)
+// A gitlabItem is an issue or a merge request.
+type gitlabItem struct {
+	IID                int
+	Title, Description string
+	State              string
+	Author             gitlabUser
+	Labels             []string
+	Assignees          []gitlabUser
+	WebURL             string                 `json:"web_url"`
+	References         gitlab.IssueReferences // with the path of the project
+	UpdatedAt          time.Time              `json:"updated_at"`
+	Confidential       bool                   // of an issue
+	SourceBranch       string                 `json:"source_branch"` // of a merge request, like what follows
+	TargetBranch       string                 `json:"target_branch"`
+	SourceProject      int                    `json:"source_project_id"`
+	TargetProject      int                    `json:"target_project_id"`
+	SHA                string
+	Draft              bool
 }
 
-func optional(text string) *string {
-	if text == "" {
-		return nil
+func (i *gitlabItem) issue() Issue {
+	out := Issue{Kind: KindIssue, Number: i.IID, Title: i.Title, Body: i.Description, Author: i.Author.Username,
+		Labels: i.Labels, URL: i.WebURL, CloneURL: cloneURL(i.WebURL, "/-/"), Draft: i.Draft,
+		Closed: i.State == "closed" || i.State == "merged", Merged: i.State == "merged", Updated: i.UpdatedAt,
+		Confidential: i.Confidential}
+	for _, u := range i.Assignees {
+		out.Assignees = append(out.Assignees, u.Username)
 	}
-	return &text
+	repo, _, pull := strings.Cut(i.References.Full, "!")
+	if pull {
+		out.Kind, out.Branch, out.Target, out.Head = KindPullRequest, i.SourceBranch, i.TargetBranch, i.SHA
+		out.Fork = i.SourceProject != i.TargetProject
+	}
+	out.Repo, _, _ = strings.Cut(repo, "#")
+	return out
 }
 
-func labels(names ...string) *gitlab.LabelOptions {
-	out := gitlab.LabelOptions{}
-	for _, name := range names {
-		if name != "" {
-			out = append(out, name)
+func (g *gitlabAPI) get(ctx context.Context, ref Ref) (Issue, error) {
+	var item gitlabItem
+	_, err := g.call(ctx, http.MethodGet, itemPath(ref), nil, &item)
+	return item.issue(), err
+}
+
+// comments asks for the latest first and stops at those that are too old: GitLab has
+// no parameter for a time.
+func (g *gitlabAPI) comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
+	fetch := gitlabPage[gitlabNote](ctx, g, itemPath(ref)+"/notes",
+		gitlabQuery{ListOptions: gitlab.ListOptions{OrderBy: "updated_at", Sort: "desc"}})
+	notes, err := pages(maxList, func(page int) ([]*gitlabNote, int, error) {
+		list, next, err := fetch(page)
+		if n := len(list); n > 0 && list[n-1] != nil && list[n-1].UpdatedAt.Before(since) {
+			next = 0
+		}
+		return list, next, err
+	})
+	notes = slices.DeleteFunc(notes, func(n *gitlabNote) bool { return n.System || n.UpdatedAt.Before(since) })
+	return converted(notes, (*gitlabNote).comment), err
+}
+
+type gitlabNote struct {
+	ID           int64
+	Body         string
+	Author       gitlabUser
+	System       bool
+	Internal     bool
+	Confidential bool      // what Internal is called before GitLab 15
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+	Position     *gitlab.NotePosition
+}
+
+func (n *gitlabNote) comment() Comment {
+	c := Comment{ID: strconv.FormatInt(n.ID, 10), Author: n.Author.Username, Body: n.Body, Created: n.CreatedAt,
+		Updated: n.UpdatedAt, Internal: n.Internal || n.Confidential}
+	if p := n.Position; p != nil {
+		c.On = fmt.Sprintf("%s:%d", p.NewPath, p.NewLine)
+	}
+	return c
+}
+
+func (g *gitlabAPI) createComment(ctx context.Context, ref Ref, body string) (Comment, error) {
+	return g.writeNote(ctx, http.MethodPost, itemPath(ref)+"/notes", body)
+}
+
+func (g *gitlabAPI) updateComment(ctx context.Context, ref Ref, id int64, body string) (Comment, error) {
+	return g.writeNote(ctx, http.MethodPut, fmt.Sprintf("%s/notes/%d", itemPath(ref), id), body)
+}
+
+func (g *gitlabAPI) writeNote(ctx context.Context, method, path, body string) (Comment, error) {
+	var n gitlabNote
+	_, err := g.call(ctx, method, path, map[string]string{"body": body}, &n)
+	return n.comment(), err
+}
+
+func (g *gitlabAPI) changeLabels(ctx context.Context, ref Ref, add, remove []string) (remaining []string, err error) {
+	change := map[string]string{}
+	for name, labels := range map[string][]string{"add_labels": add, "remove_labels": remove} {
+		if len(labels) > 0 {
+			change[name] = strings.Join(labels, ",")
 		}
 	}
-	if len(out) == 0 {
-		return nil
-	}
-	return &out
-}
-
-func (l *gitlabForge) issuesPage(ctx context.Context, q Query, page int) ([]*gitlab.Issue, *gitlab.Response, error) {
-	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
-	all, opened, created, asc := "all", "opened", "created_at", "asc"
-	if q.Repo == "" {
-		return l.api.Issues.ListIssues(&gitlab.ListIssuesOptions{ListOptions: here, State: &opened, Scope: &all,
-			Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc},
-			gitlab.WithContext(ctx))
-	}
-	return l.api.Issues.ListProjectIssues(q.Repo, &gitlab.ListProjectIssuesOptions{ListOptions: here, State: &opened,
-		Labels: labels(q.Label), AssigneeUsername: optional(q.Assignee), OrderBy: &created, Sort: &asc},
-		gitlab.WithContext(ctx))
-}
-
-// pullsPage has no parameter for the name of the assignee: wanted looks at it.
-func (l *gitlabForge) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.BasicMergeRequest, *gitlab.Response,
-	error) {
-	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
-	all, opened, created, asc := "all", "opened", "created_at", "asc"
-	if q.Repo == "" {
-		return l.api.MergeRequests.ListMergeRequests(&gitlab.ListMergeRequestsOptions{ListOptions: here, State: &opened,
-			Scope: &all, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
-	}
-	return l.api.MergeRequests.ListProjectMergeRequests(q.Repo, &gitlab.ListProjectMergeRequestsOptions{ListOptions: here,
-		State: &opened, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
-}
-
-func (l *gitlabForge) task(i *gitlab.Issue) Task {
-	t := Task{Provider: GitLab, Kind: Issue, Number: int(i.IID), Title: clean(i.Title), Body: cleanLines(i.Description),
-		Labels: cleanAll(i.Labels),
-		URL:    clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed",
-		Updated:      stamp(i.UpdatedAt),
-		Confidential: i.Confidential}
-	if i.Author != nil {
-		t.Author = clean(i.Author.Username)
-	}
-	for _, u := range there(i.Assignees) {
-		t.Assignees = append(t.Assignees, clean(u.Username))
-	}
-	t.Repo = fullPath(i.References, "#")
-	return t
-}
-
-func (l *gitlabForge) merge(m *gitlab.MergeRequest) Task { return l.pull(&m.BasicMergeRequest) }
-
-func (l *gitlabForge) pull(m *gitlab.BasicMergeRequest) Task {
-	t := Task{Provider: GitLab, Kind: PullRequest, Number: int(m.IID), Title: clean(m.Title),
-		Body: cleanLines(m.Description), Labels: cleanAll(m.Labels),
-		URL: clean(m.WebURL), CloneURL: cloneURL(m.WebURL, "/-/"), Branch: safeBranch(m.SourceBranch),
-		Target: safeBranch(m.TargetBranch), Fork: m.SourceProjectID != m.TargetProjectID,
-		Head: safeCommit(m.SHA), Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged",
-		Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
-	if m.Author != nil {
-		t.Author = clean(m.Author.Username)
-	}
-	for _, u := range there(m.Assignees) {
-		t.Assignees = append(t.Assignees, clean(u.Username))
-	}
-	t.Repo = fullPath(m.References, "!")
-	return t
-}
-
-// fullPath is the path of a project before the number.
-func fullPath(r *gitlab.IssueReferences, sign string) string {
-	if r == nil {
-		return ""
-	}
-	path, _, _ := strings.Cut(r.Full, sign)
-	if checkRepo(GitLab, path) != nil {
-		return ""
-	}
-	return path
-}
-
-func stamp(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
-}
-
-func (l *gitlabForge) Get(ctx context.Context, ref Ref) (Task, error) {
-	if err := checkRef(GitLab, ref); err != nil {
-		return Task{}, err
-	}
-	if ref.Kind == PullRequest {
-		m, _, err := l.api.MergeRequests.GetMergeRequest(ref.Repo, int64(ref.Number), nil, gitlab.WithContext(ctx))
-		t, err := sensible(m, l.merge, err)
-		return t, l.mail.explain("read task", ref.String(), err)
-	}
-	i, _, err := l.api.Issues.GetIssue(ref.Repo, int64(ref.Number), gitlab.WithContext(ctx))
-	t, err := sensible(i, l.task, err)
-	return t, l.mail.explain("read task", ref.String(), err)
-}
-
-func (l *gitlabForge) Relabel(ctx context.Context, ref Ref, add, remove []string) error {
-	if err := checkRef(GitLab, ref); err != nil {
-		return err
-	}
-	if err := allLabels(add, remove); err != nil {
-		return err
-	}
-	now, err := l.relabel(ctx, ref, labels(add...), labels(remove...))
-	if err != nil {
-		return l.mail.explain("label", ref.String(), err)
+	var item gitlabItem
+	_, err = g.call(ctx, http.MethodPut, itemPath(ref), change, &item)
+	if err == nil && item.issue().malformed() {
+		err = errMalformed
 	}
 	for _, label := range remove {
-		if slices.Contains(now, label) && !slices.Contains(add, label) {
-			return stays(ref, label)
+		if slices.Contains(cleanAll(item.Labels), label) && !slices.Contains(add, label) {
+			remaining = append(remaining, label)
 		}
 	}
-	return nil
+	return remaining, err
 }
 
-// relabel returns the labels that there are then.
-func (l *gitlabForge) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOptions) ([]string, error) {
-	if ref.Kind == PullRequest {
-		m, _, err := l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number),
-			&gitlab.UpdateMergeRequestOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
-		t, err := sensible(m, l.merge, err)
-		return t.Labels, err
-	}
-	i, _, err := l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number),
-		&gitlab.UpdateIssueOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
-	t, err := sensible(i, l.task, err)
-	return t.Labels, err
+type gitlabEvent struct {
+	ID        int64
+	Action    string
+	User      gitlabUser
+	Label     struct{ Name string }
+	CreatedAt time.Time `json:"created_at"`
 }
 
-func (l *gitlabForge) SetLabels(ctx context.Context, ref Ref, names []string) error {
-	if err := checkRef(GitLab, ref); err != nil {
-		return err
-	}
-	if err := allLabels(names); err != nil {
-		return err
-	}
-	set := append(gitlab.LabelOptions{}, names...) // empty takes all away; nil would change nothing
-	var err error
-	if ref.Kind == PullRequest {
-		_, _, err = l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number),
-			&gitlab.UpdateMergeRequestOptions{Labels: &set}, gitlab.WithContext(ctx))
-	} else {
-		_, _, err = l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{Labels: &set},
-			gitlab.WithContext(ctx))
-	}
-	return l.mail.explain("label", ref.String(), err)
+func (g *gitlabAPI) labelEvents(ctx context.Context, ref Ref) ([]labelEvent, error) {
+	list, err := allPages(gitlabPage[gitlabEvent](ctx, g, itemPath(ref)+"/resource_label_events", gitlabQuery{}))
+	list = slices.DeleteFunc(list, func(e *gitlabEvent) bool { return e.Action != "add" })
+	return converted(list, func(e *gitlabEvent) labelEvent {
+		return labelEvent{e.ID, e.Label.Name, e.User.Username, e.CreatedAt}
+	}), err
 }
 
-// MayWrite looks for the very name: GitLab's search finds similar ones too.
-func (l *gitlabForge) MayWrite(ctx context.Context, repo, user string) (bool, error) {
-	if err := checkRepo(GitLab, repo); err != nil {
-		return false, err
-	}
-	if !userName(user) {
-		return false, nil
-	}
-	members, err := pages(mostList, func(page int, _ string) ([]*gitlab.ProjectMember, int, string, error) {
-		list, res, err := l.api.ProjectMembers.ListAllProjectMembers(repo,
-			&gitlab.ListProjectMembersOptions{ListOptions: gitlab.ListOptions{Page: int64(page), PerPage: perPage},
-				Query: &user}, gitlab.WithContext(ctx))
-		return list, labNext(res), "", err
-	})
-	if err != nil {
-		return false, l.mail.explain("ask for the rights of", user, err)
-	}
-	for _, m := range members {
-		if strings.EqualFold(m.Username, user) && m.State == "active" && m.AccessLevel >= gitlab.DeveloperPermissions &&
-			!expired(m.ExpiresAt) {
-			return true, nil
-		}
-	}
-	return false, nil
+// mayWrite looks for the exact name: GitLab's search also finds similar ones.
+func (g *gitlabAPI) mayWrite(ctx context.Context, repo, user string) (bool, error) {
+	members, err := pages(maxList, gitlabPage[gitlab.ProjectMember](ctx, g, projectPath(repo)+"/members/all",
+		gitlabQuery{Query: user}))
+	return slices.ContainsFunc(members, func(m *gitlab.ProjectMember) bool {
+		expired := m.ExpiresAt != nil && !time.Now().Before(time.Time(*m.ExpiresAt)) // at the beginning of that day
+		return strings.EqualFold(m.Username, user) && m.State == "active" &&
+			m.AccessLevel >= gitlab.DeveloperPermissions && !expired
+	}), err
 }
 
-// expired memberships end at the beginning of their day.
-func expired(day *gitlab.ISOTime) bool {
-	return day != nil && !time.Now().Before(time.Time(*day))
+func (g *gitlabAPI) repository(ctx context.Context, repo string) (Repository, error) {
+	var p gitlab.Project
+	_, err := g.call(ctx, http.MethodGet, projectPath(repo), nil, &p)
+	return Repository{p.PathWithNamespace, p.DefaultBranch, p.HTTPURLToRepo, p.Visibility != gitlab.PublicVisibility,
+		p.Archived}, err
 }
 
-func (l *gitlabForge) Repository(ctx context.Context, repo string) (Repository, error) {
-	if err := checkRepo(GitLab, repo); err != nil {
-		return Repository{}, err
+func (g *gitlabAPI) pullRequests(ctx context.Context, repo, branch string) ([]Issue, error) {
+	list, _, err := gitlabPage[gitlabItem](ctx, g, projectPath(repo)+"/merge_requests", gitlabQuery{State: "all",
+		SourceBranch: branch, ListOptions: gitlab.ListOptions{OrderBy: "created_at", Sort: "desc"}})(1)
+	return converted(list, (*gitlabItem).issue), err
+}
+
+// openPullRequest marks a draft by its title, as GitLab does.
+func (g *gitlabAPI) openPullRequest(ctx context.Context, d Draft) (Issue, error) {
+	if !strings.HasPrefix(d.Title, "Draft:") {
+		d.Title = "Draft: " + d.Title
 	}
-	p, _, err := l.api.Projects.GetProject(repo, nil, gitlab.WithContext(ctx))
-	if err == nil && (p == nil || p.PathWithNamespace == "" || p.HTTPURLToRepo == "") {
-		err = errNonsense
-	}
-	if err != nil {
-		return Repository{}, l.mail.explain("read repository", repo, err)
-	}
-	return Repository{Path: clean(p.PathWithNamespace), Default: safeBranch(p.DefaultBranch),
-		CloneURL: clean(p.HTTPURLToRepo), Private: p.Visibility != gitlab.PublicVisibility, Archived: p.Archived}, nil
+	var made gitlabItem
+	_, err := g.call(ctx, http.MethodPost, projectPath(d.Repo)+"/merge_requests", map[string]string{"title": d.Title,
+		"description": d.Body, "source_branch": d.Branch, "target_branch": d.Target}, &made)
+	return made.issue(), err
 }

@@ -14,12 +14,12 @@ import (
 // Who set a label last is known, however often others were set.
 func TestWhoLabelled(t *testing.T) {
 	both(t, func(w *world) {
-		for _, kind := range []Kind{Issue, PullRequest} {
+		for _, kind := range []Kind{KindIssue, KindPullRequest} {
 			ref := Ref{w.repo, kind,
 				w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}, LabelledBy: "ann"})}
 			who := func(label, want string) {
 				w.Helper()
-				by, at, err := w.WhoLabelled(w.ctx(), ref, label)
+				by, at, err := w.LabeledBy(w.ctx(), ref, label)
 				if w.fine(err); by != want || at.IsZero() != (want == "") {
 					w.Errorf("%s was set by %q at %v, want %q", label, by, at, want)
 				}
@@ -35,10 +35,10 @@ func TestWhoLabelled(t *testing.T) {
 			who("ready", "ann")
 			w.ChangeBy("bob", w.repo, string(kind), ref.Number, func(i *fake.Item) { i.Labels = []string{"READY"} })
 			who("ready", "bob")
-			w.fine(w.Relabel(w.ctx(), ref, []string{"other"}, nil))
+			w.fine(w.ChangeLabels(w.ctx(), ref, []string{"other"}, nil))
 			who("other", "hako-bot")
 		}
-		_, _, err := w.WhoLabelled(w.ctx(), Ref{w.repo, Issue, 99}, "ready")
+		_, _, err := w.LabeledBy(w.ctx(), Ref{w.repo, KindIssue, 99}, "ready")
 		w.refuses(err, fault.NotFound)
 	})
 }
@@ -46,9 +46,9 @@ func TestWhoLabelled(t *testing.T) {
 // Of more events than are looked at nobody knows the last.
 func TestTooManyLabellings(t *testing.T) {
 	asked := 0
-	_, err := lastLabelling("ready", func(page int) ([]labelling, int, error) {
+	_, err := allPages(func(page int) ([]*labelEvent, int, error) {
 		asked++
-		return []labelling{{int64(page), "ready", "ann", time.Now()}}, page + 1, nil
+		return []*labelEvent{{int64(page), "ready", "ann", time.Now()}}, page + 1, nil
 	})
 	if err == nil || asked != maxPages {
 		t.Errorf("asked %d times, %v", asked, err)
@@ -60,23 +60,23 @@ func TestLabelStays(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"ready"}})
 	w.Spoil(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Times: 2})
-	w.refuses(w.Relabel(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
-	w.refuses(w.Relabel(w.ctx(), ref, nil, []string{"ready"}), fault.Unavailable, "still there")
-	w.fine(w.Relabel(w.ctx(), ref, nil, []string{"ready"}))
+	w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
+	w.refuses(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}), fault.Unavailable, "still there")
+	w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}))
 	w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Labels = []string{"ready"} })
 	w.Spoil(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Done: true}) // a person was faster
-	w.fine(w.Relabel(w.ctx(), ref, nil, []string{"ready"}))
+	w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}))
 }
 
 // GitLab's answer has the labels that there are.
 func TestLabelStaysAtGitLab(t *testing.T) {
 	w := newWorld(t, GitLab)
-	for kind, sign := range map[Kind]string{Issue: "#", PullRequest: "!"} {
+	for kind, sign := range map[Kind]string{KindIssue: "#", KindPullRequest: "!"} {
 		ref := Ref{w.repo, kind, w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}})}
 		w.Spoil(fake.Fault{Method: "PUT", Status: 200, Raw: `{"iid":1,"labels":["ready"],"references":{"full":"` + w.repo +
 			sign + `1"}}`})
-		w.refuses(w.Relabel(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
-		w.fine(w.Relabel(w.ctx(), ref, []string{"ready"}, []string{"ready", "done"}))
+		w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
+		w.fine(w.ChangeLabels(w.ctx(), ref, []string{"ready"}, []string{"ready", "done"}))
 		if got := w.item(ref).Labels; slices.Contains(got, "done") {
 			t.Errorf("labels %q", got)
 		}

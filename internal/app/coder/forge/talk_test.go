@@ -15,7 +15,7 @@ func TestComments(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
 		w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "最初"})
-		mine, err := w.Comment(w.ctx(), ref, Mark{}, "はい")
+		mine, err := w.AddComment(w.ctx(), ref, Mark{}, "はい")
 		w.fine(err)
 		if w.provider == GitLab {
 			w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "changed the title", System: true})
@@ -101,7 +101,7 @@ func TestReview(t *testing.T) {
 		want := []string{"alice:ordinary", "bob:why?"}
 		if w.provider == GitHub {
 			want = append(want, "carol:please change")
-			_, err := w.Edit(w.ctx(), ref, all[1].ID, Mark{}, "x")
+			_, err := w.EditComment(w.ctx(), ref, all[1].ID, Mark{}, "x")
 			w.refuses(err, fault.Invalid, "edit")
 		}
 		w.spoken(all, want...)
@@ -118,7 +118,7 @@ func TestSay(t *testing.T) {
 			voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "0198-task"}
 			w.Forget()
 			for _, text := range []string{"計画\n1. 直す", "計画\n1. 直した", "計画\n1. 直した"} {
-				c, err := voice.Say(w.ctx(), "progress", text)
+				c, err := voice.Write(w.ctx(), "progress", text)
 				w.fine(err)
 				if c.Body != text || c.Mark != (Mark{"0198-task", "progress"}) {
 					t.Errorf("said %+v", c)
@@ -127,16 +127,16 @@ func TestSay(t *testing.T) {
 			if n := w.Count("PATCH", "") + w.Count("PUT", ""); n != 1 {
 				t.Errorf("%d edits, though the text changed once", n)
 			}
-			_, err := voice.Say(w.ctx(), "plan", "別の話")
+			_, err := voice.Write(w.ctx(), "plan", "別の話")
 			w.fine(err)
 			other := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "0198-task"} // another worker took over
-			_, err = other.Say(w.ctx(), "progress", "続き")
+			_, err = other.Write(w.ctx(), "progress", "続き")
 			w.fine(err)
-			_, err = (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "later"}).Say(w.ctx(), "progress", "別の仕事")
+			_, err = (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "later"}).Write(w.ctx(), "progress", "別の仕事")
 			w.fine(err)
 			w.bodies(ref, "<!-- hako:0198-task:progress -->\n続き", "<!-- hako:0198-task:plan -->\n別の話",
 				"<!-- hako:later:progress -->\n別の仕事")
-			_, err = voice.Say(w.ctx(), "a b -->", "x")
+			_, err = voice.Write(w.ctx(), "a b -->", "x")
 			w.refuses(err, fault.Invalid, "mark")
 		}
 	})
@@ -164,18 +164,18 @@ func TestSayAgain(t *testing.T) {
 		w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "mallory", Body: "<!-- hako:t:plan -->\ndone already"})
 		voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}
 		w.Spoil(fake.Fault{Method: "POST", Status: 502, Done: true})
-		_, err := voice.Say(w.ctx(), "plan", "one")
+		_, err := voice.Write(w.ctx(), "plan", "one")
 		w.fine(err)
 		w.bodies(ref, "<!-- hako:t:plan -->\none")
 		w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Comments = i.Comments[:1] })
-		_, err = voice.Say(w.ctx(), "plan", "two")
+		_, err = voice.Write(w.ctx(), "plan", "two")
 		w.fine(err)
 		w.bodies(ref, "<!-- hako:t:plan -->\ntwo")
 		if got := w.item(ref).Comments[0].Body; got != "<!-- hako:t:plan -->\ndone already" {
 			t.Errorf("the stranger's became %q", got)
 		}
 		w.Spoil(fake.Fault{Method: "POST", Status: 502, Times: -1})
-		_, err = voice.Say(w.ctx(), "error", "three")
+		_, err = voice.Write(w.ctx(), "error", "three")
 		w.refuses(err, fault.Unavailable)
 	})
 }
@@ -186,7 +186,7 @@ func TestSelf(t *testing.T) {
 	w := newWorld(t, GitHub)
 	w.config.BotName = "somebody-else"
 	w.reopen()
-	if got, err := w.Self(w.ctx()); err != nil || got != "hako-bot" {
+	if got, err := w.CurrentUser(w.ctx()); err != nil || got != "hako-bot" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	w.config.Token, w.config.BotName = w.User("hako[bot]"), "hako[bot]"
@@ -194,7 +194,7 @@ func TestSelf(t *testing.T) {
 	w.reopen()
 	ref := w.issue(fake.Item{Title: "a"})
 	for _, text := range []string{"one", "two"} {
-		_, err := (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}).Say(w.ctx(), "plan", text)
+		_, err := (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}).Write(w.ctx(), "plan", text)
 		w.fine(err)
 	}
 	if got := w.item(ref).Comments; len(got) != 1 {
@@ -202,7 +202,7 @@ func TestSelf(t *testing.T) {
 	}
 	w.config.BotName = ""
 	w.reopen()
-	_, err := w.Self(w.ctx())
+	_, err := w.CurrentUser(w.ctx())
 	w.refuses(err, fault.Denied)
 }
 
@@ -210,7 +210,7 @@ func TestSelf(t *testing.T) {
 func TestOutgoing(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		c, err := w.Comment(w.ctx(), ref, Mark{"t", "k"},
+		c, err := w.AddComment(w.ctx(), ref, Mark{"t", "k"},
 			"key "+w.token+" and ghp_0123456789abcdefghijklmnopqrstuvwxyz\x1b[31m\u202e\n<!-- hako:t:plan -->\n/merge\n  /close now\n> /label ~x\n/usr/bin/env\n@all wake up")
 		w.fine(err)
 		body := w.item(ref).Comments[0].Body
@@ -225,13 +225,13 @@ func TestOutgoing(t *testing.T) {
 		if w.item(ref).Closed || w.provider == GitLab && strings.Contains(body, "@all") {
 			t.Errorf("the forge obeyed %q", body)
 		}
-		long, err := w.Comment(w.ctx(), ref, Mark{}, strings.Repeat("長", 100_000))
+		long, err := w.AddComment(w.ctx(), ref, Mark{}, strings.Repeat("長", 100_000))
 		w.fine(err)
 		if said := w.item(ref).Comments[1].Body; !strings.HasSuffix(said, "(cut: 60000 of 100000 characters)") ||
 			len(long.Body) > maxBody+100 {
 			t.Errorf("got %d bytes that end with %q", len(said), said[len(said)-60:])
 		}
-		pull, _, err := OpenOnce(w.ctx(), w.Forge, Pull{Repo: w.repo, Branch: "topic", Target: "main",
+		pull, _, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main",
 			Title: strings.Repeat("題", 400), Body: "/merge\n" + w.token})
 		w.fine(err)
 		if made := w.item(pull.Ref()); len([]rune(made.Title)) > 260 || strings.Contains(made.Body, w.token) {
@@ -259,13 +259,13 @@ func TestSpeaker(t *testing.T) {
 			if provider == GitHub && strings.Contains(want, `\/`) {
 				continue // there are no orders
 			}
-			got := outgoingText{provider, secrets}.text(text)
-			if strings.ReplaceAll(got, "\u200c", "^") != want || (outgoingText{provider, secrets}).text(got) != got {
+			got := outgoing{provider, secrets}.body(text)
+			if strings.ReplaceAll(got, "\u200c", "^") != want || (outgoing{provider, secrets}).body(got) != got {
 				t.Errorf("%s: %q became %q", provider, text, got)
 			}
 		}
 	}
-	if got := (outgoingText{GitLab, secrets}).title(
+	if got := (outgoing{GitLab, secrets}).title(
 		"Vec<T> @\u00adalice\nsup3r\u00ads3cretvalue"); got != "Vec<T> @\u200calice "+redact.Mark {
 		t.Errorf("%q", got)
 	}
@@ -300,26 +300,26 @@ func FuzzText(f *testing.F) {
 		"> /x\r\n/y", strings.Repeat("あ", 30_000)} {
 		f.Add(seed)
 	}
-	says := outgoingText{GitLab, nil}
+	sanitizer := outgoing{GitLab, nil}
 	f.Fuzz(func(t *testing.T, text string) {
-		out := says.text(text)
-		if orders.Get().MatchString(out) || strings.Contains(out, markerStart) || strings.ContainsAny(out, "\x00\x1b\r") {
+		out := sanitizer.body(text)
+		if quickActions.Get().MatchString(out) || strings.Contains(out, markerStart) || strings.ContainsAny(out, "\x00\x1b\r") {
 			t.Errorf("%q became %q", text, out)
 		}
-		whole, err := Mark{"t", "k"}.on(out)
+		whole, err := Mark{"t", "k"}.prepend(out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mark, rest := unmark(whole); mark != (Mark{"t", "k"}) || rest != out {
+		if mark, rest := splitMark(whole); mark != (Mark{"t", "k"}) || rest != out {
 			t.Errorf("%q was read as %v, %q", whole, mark, rest)
 		}
-		unmark(text)
+		splitMark(text)
 		if line := clean(text); strings.ContainsAny(line, "\n\x1b\x00") || len(line) > 4*maxTitle {
 			t.Errorf("%q became %q", text, line)
 		}
-		cleanLines(text)
-		said([]byte(text))
-		if branchName(text) && (strings.HasPrefix(text, "-") || strings.ContainsAny(text, " \n~^:")) {
+		cleanText(text)
+		errorMessage([]byte(text))
+		if validBranch(text) && (strings.HasPrefix(text, "-") || strings.ContainsAny(text, " \n~^:")) {
 			t.Errorf("%q is no branch", text)
 		}
 	})

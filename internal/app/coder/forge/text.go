@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	maxTitle = 1 << 10  // characters of a title that came in
-	maxBody  = 64 << 10 // bytes of a text that came in
-	maxSaid  = 60_000   // characters of a text that goes out; GitHub takes 65 536
-	maxName  = 250      // characters of a title that goes out; GitHub takes 256
+	maxTitle         = 1 << 10  // characters of an incoming title
+	maxBody          = 64 << 10 // bytes of an incoming text
+	maxOutgoing      = 60_000   // characters of an outgoing text; GitHub accepts 65 536
+	maxOutgoingTitle = 250      // characters of an outgoing title; GitHub accepts 256
 )
 
 // clean makes one line of a stranger's text.
 func clean(s string) string { return text.Line(s, maxTitle) }
 
 func cleanAll(texts []string) []string {
-	out := make([]string, 0, len(texts))
-	for _, s := range texts {
-		out = append(out, clean(s))
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = clean(s)
 	}
 	return out
 }
 
-// cleanLines keeps line breaks and tabs, and says what it cut.
-func cleanLines(s string) string {
+// cleanText keeps line breaks and tabs, and notes what it cut.
+func cleanText(s string) string {
 	kept := text.Visible(text.Prefix(s, maxBody))
 	if len(s) > maxBody {
 		kept += fmt.Sprintf("\n\n(cut: the text has %d bytes)", len(s))
@@ -37,50 +37,43 @@ func cleanLines(s string) string {
 	return kept
 }
 
-// outgoingText prepares what goes out.
-type outgoingText struct {
+// outgoing sanitizes outgoing text.
+type outgoing struct {
 	provider string
 	secrets  *redact.Set
 }
 
-// text is a body: nothing invisible, no secret, nobody called, no markup that
-// fetches or hides something (so no marker of ours but the one we put there), no
-// order to the forge, no word that closes an issue, not too long.
-func (s outgoingText) text(body string) string {
-	body = text.Publishable(body, s.secrets.Text)
-	if s.provider == GitLab {
-		body = orders.Get().ReplaceAllString(body, `$1\/$2`)
+// body removes invisible characters and secrets, and defuses mentions, markup that
+// fetches or hides something (so that the only marker is the one that hako adds),
+// quick actions and words that close an issue.
+func (o outgoing) body(body string) string {
+	body = text.Publishable(body, o.secrets.Text)
+	if o.provider == GitLab {
+		body = quickActions.Get().ReplaceAllString(body, `$1\/$2`)
 	}
-	return shorten(body, maxSaid)
+	n := utf8.RuneCountInString(body)
+	if n <= maxOutgoing {
+		return body
+	}
+	return string([]rune(body)[:maxOutgoing]) + fmt.Sprintf("\n\n… (cut: %d of %d characters)", maxOutgoing, n)
 }
 
-// orders are GitLab's quick actions: a line "/merge" in a comment is carried
-// out with the rights of whoever wrote it, so a model could be talked into it.
-var orders = lazyregexp.New(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
+// quickActions are GitLab's: a line "/merge" in a comment is carried out with the
+// rights of its author, so an injected prompt could make the model merge.
+var quickActions = lazyregexp.New(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
-// pull is the title and the body of a pull request. What it closes is added here:
-// in the body as it came, such words are broken.
-func (s outgoingText) pull(p Pull) (title, body string) {
-	body = s.text(p.Body)
-	if p.Closes > 0 {
-		body = strings.TrimSpace(fmt.Sprintf("%s\n\nCloses #%d", body, p.Closes))
+// pullRequest returns the title and the body. The issue to be closed is added here:
+// in the body as it came, such words are defused.
+func (o outgoing) pullRequest(d Draft) (title, body string) {
+	body = o.body(d.Body)
+	if d.Closes > 0 {
+		body = strings.TrimSpace(fmt.Sprintf("%s\n\nCloses #%d", body, d.Closes))
 	}
-	return s.title(p.Title), body
+	return o.title(d.Title), body
 }
 
-// comment is a body with its mark before it.
-func (s outgoingText) comment(mark Mark, text string) (string, error) { return mark.on(s.text(text)) }
+func (o outgoing) comment(mark Mark, text string) (string, error) { return mark.prepend(o.body(text)) }
 
-// title is one line.
-func (s outgoingText) title(title string) string {
-	return text.Shorten(text.PublishableLine(title, s.secrets.Text), maxName)
-}
-
-// shorten cuts a text at a number of characters, and says so.
-func shorten(text string, most int) string {
-	all := utf8.RuneCountInString(text)
-	if all <= most {
-		return text
-	}
-	return string([]rune(text)[:most]) + fmt.Sprintf("\n\n… (cut: %d of %d characters)", most, all)
+func (o outgoing) title(title string) string {
+	return text.Shorten(text.PublishableLine(title, o.secrets.Text), maxOutgoingTitle)
 }

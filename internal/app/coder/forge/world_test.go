@@ -39,7 +39,7 @@ func newWorld(t *testing.T, provider string) *world {
 	w.token = w.User("hako-bot")
 	w.Repo(w.repo)
 	w.Member(w.repo, "hako-bot", "write")
-	w.config = Config{Provider: provider, APIURL: w.API(), Token: w.token, Pause: time.Millisecond,
+	w.config = Config{Provider: provider, APIURL: w.API(), Token: w.token, RetryDelay: time.Millisecond,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			w.waits = append(w.waits, d)
 			if w.asleep != nil {
@@ -67,12 +67,12 @@ func (w *world) ctx() context.Context { return w.Context() }
 // issue adds one and names it.
 func (w *world) issue(i fake.Item) Ref {
 	i.Kind = fake.Issue
-	return Ref{w.repo, Issue, w.Add(w.repo, i)}
+	return Ref{w.repo, KindIssue, w.Add(w.repo, i)}
 }
 
 func (w *world) pull(i fake.Item) Ref {
 	i.Kind = fake.Pull
-	return Ref{w.repo, PullRequest, w.Add(w.repo, i)}
+	return Ref{w.repo, KindPullRequest, w.Add(w.repo, i)}
 }
 
 // item is what the forge has now.

@@ -31,11 +31,11 @@ type blob struct {
 }
 
 const (
-	largestStep = 64 << 20        // bytes that can be saved
-	inlineStep  = 8 << 10         // bytes of a step that stays in its record
-	inlineRef   = 1 << 10         // bytes of an effect's outcome that stays in its record
-	piece       = 256 << 10       // bytes of a blob in one message
-	lag         = 3 * time.Second // how far a server may be behind
+	maxStep       = 64 << 20        // bytes that can be saved
+	maxInlineStep = 8 << 10         // bytes of a step that stays in its record
+	maxInlineRef  = 1 << 10         // bytes of an effect's outcome that stays in its record
+	piece         = 256 << 10       // bytes of a blob in one message
+	lag           = 3 * time.Second // how far a server may be behind
 )
 
 // blobSubject is where the pieces of a blob are; a star means all of them.
@@ -43,8 +43,8 @@ func (q *Queue) blobSubject(task, name, piece string) string {
 	return fmt.Sprintf("%s.parcel.%s.%s.%s", q.opt.Name, task, name, piece)
 }
 
-// pack writes a blob for a task.
-func (q *Queue) pack(ctx context.Context, op, id string, content []byte) (*blob, error) {
+// writeBlob writes a blob for a task.
+func (q *Queue) writeBlob(ctx context.Context, op, id string, content []byte) (*blob, error) {
 	p := &blob{Name: nonce(), Size: len(content), Sum: sum(content)}
 	n := 0
 	for part := range slices.Chunk(content, int(min(piece, q.nc.MaxPayload()/2))) {
@@ -72,11 +72,11 @@ func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) e
 	})
 }
 
-// unpack reads a blob. Pieces may be missing for a moment, on a server that
+// readBlob reads a blob. Pieces may be missing for a moment, on a server that
 // lags behind.
-func (q *Queue) unpack(ctx context.Context, op, id string, p *blob) ([]byte, error) {
+func (q *Queue) readBlob(ctx context.Context, op, id string, p *blob) ([]byte, error) {
 	for until := time.Now().Add(lag); ; {
-		content := make([]byte, 0, min(p.Size, largestStep))
+		content := make([]byte, 0, min(p.Size, maxStep))
 		err := q.each(ctx, op, q.blobs, q.blobSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
 			content = append(content, m.Data...) // in their order, as each was sent after the one before
 			return nil

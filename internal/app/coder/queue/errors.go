@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -18,10 +17,6 @@ import (
 // ErrFenced is in the chain of every refusal to a worker that does not hold the
 // task any more. Whatever it still wanted to do is somebody else's now.
 var ErrFenced = errors.New("another worker may hold the task by now")
-
-// ErrDoubtful is in the chain when a side effect was begun and nobody knows
-// whether it happened.
-var ErrDoubtful = errors.New("it was begun and may have happened")
 
 // errMoved says that a record is not what it was when it was read.
 var errMoved = errors.New("the record was changed meanwhile")
@@ -159,15 +154,6 @@ func (q *Queue) where() string {
 	if q.opt.URL == "" {
 		return "the embedded server"
 	}
-	var hosts []string
-	for one := range strings.SplitSeq(q.opt.URL, ",") {
-		one = strings.TrimSpace(one)
-		if !strings.Contains(one, "://") {
-			one = scheme + one
-		}
-		if u, err := url.Parse(one); err == nil {
-			hosts = append(hosts, u.Host)
-		}
-	}
-	return strings.TrimSpace("the server " + strings.Join(hosts, ", "))
+	servers, _ := hosts(q.opt.URL)
+	return "the server " + strings.Join(servers, ", ")
 }

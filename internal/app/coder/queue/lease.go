@@ -219,28 +219,28 @@ func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(eff
 // written now: that takes time, in which the heart must go on beating.
 func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
 	switch {
-	case len(step) > largestStep:
+	case len(step) > maxStep:
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID,
-			Why:  fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, largestStep>>20),
+			Why:  fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, maxStep>>20),
 			Hint: "keep large things elsewhere and save where they are"}
 	case !json.Valid(step):
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON",
 			Hint: "hand in a JSON value"}
-	case len(step) <= inlineStep:
+	case len(step) <= maxInlineStep:
 		return func(r *record) { r.Step, r.Large = step, nil }, nil
 	}
-	p, err := l.pack(ctx, "save step", step)
+	p, err := l.writeBlob(ctx, "save step", step)
 	return func(r *record) { r.Step, r.Large = nil, p }, err
 }
 
-// pack writes a blob while the lease lasts.
-func (l *Lease) pack(ctx context.Context, op string, content []byte) (*blob, error) {
+// writeBlob writes a blob while the lease lasts.
+func (l *Lease) writeBlob(ctx context.Context, op string, content []byte) (*blob, error) {
 	if _, err := l.held(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := l.within(ctx)
 	defer cancel()
-	p, err := l.q.pack(ctx, op, l.Item.ID, content)
+	p, err := l.q.writeBlob(ctx, op, l.Item.ID, content)
 	if err != nil {
 		_, over := l.held()
 		err = cmp.Or(over, err)

@@ -65,7 +65,7 @@ func (q *Queue) State(ctx context.Context, id string) (Task, error) {
 		if err != nil || large == nil {
 			return t, err
 		}
-		t.Step, err = q.unpack(ctx, "read task", id, large)
+		t.Step, err = q.readBlob(ctx, "read task", id, large)
 		if err == nil || large.Name == was {
 			return t, err
 		}

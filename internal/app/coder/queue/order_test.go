@@ -164,23 +164,29 @@ func TestOnce(t *testing.T) {
 	put(t, q, "a")
 	l := take(t, q)
 	times := 0
-	do := func(context.Context) (string, error) { times++; return fmt.Sprint("c", times), nil }
+	do := func(_ context.Context, again bool) (string, error) {
+		times++
+		if again {
+			t.Error("it is in doubt")
+		}
+		return fmt.Sprint("c", times), nil
+	}
 	for range 2 {
-		if ref, err := l.Once(t.Context(), "comment", Effect{Do: do}); ref != "c1" || err != nil {
+		if ref, err := l.Once(t.Context(), "comment", do); ref != "c1" || err != nil {
 			t.Error(ref, err)
 		}
 	}
 	refused := errors.New("refused")
-	_, err := l.Once(t.Context(), "push", Effect{Do: func(context.Context) (string, error) { return "", Undone(refused) }})
+	_, err := l.Once(t.Context(), "push", func(context.Context, bool) (string, error) { return "", Undone(refused) })
 	if !errors.Is(err, refused) {
 		t.Error(err)
 	}
 	ok(t, l.Fail(t.Context(), "no"))
 	l = take(t, q)
-	if ref, err := l.Once(t.Context(), "comment", Effect{Do: do}); ref != "c1" || err != nil || times != 1 {
+	if ref, err := l.Once(t.Context(), "comment", do); ref != "c1" || err != nil || times != 1 {
 		t.Error(ref, err)
 	}
-	if ref, err := l.Once(t.Context(), "push", Effect{Do: do}); ref != "c2" || err != nil {
+	if ref, err := l.Once(t.Context(), "push", do); ref != "c2" || err != nil {
 		t.Error(ref, err) // it certainly had not happened
 	}
 	if s := state(t, q, "a"); s.Effects["comment"] != "c1" || s.Effects["push"] != "c2" || s.Doubts != nil {
@@ -188,48 +194,43 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A side effect that was begun and not recorded as done is looked for first.
+// A side effect that was begun and not recorded as done is in doubt until it succeeds or certainly did not happen.
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	l := take(t, q)
-	for _, name := range []string{"there", "not there", "settled", "unsettled"} {
-		_, err := l.Once(t.Context(), name,
-			Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
-		if err == nil {
+	cutOff, refused := errors.New("cut off"), errors.New("refused")
+	for _, name := range []string{"there", "not there"} {
+		_, err := l.Once(t.Context(), name, func(context.Context, bool) (string, error) { return "", cutOff })
+		if !errors.Is(err, cutOff) {
 			t.Error("the error was lost")
 		}
 	}
 	l = take(t, q) // taken over
 	l.Keep(t.Context())
-	did := ""
-	do := func(context.Context) (string, error) { did += "x"; return "new", nil }
-	look := func(found bool) func(context.Context) (string, bool, error) {
-		return func(context.Context) (string, bool, error) { return "old", found, nil }
+	once := func(name string, wantAgain bool, ref string, fails error) {
+		t.Helper()
+		got, err := l.Once(t.Context(), name, func(_ context.Context, again bool) (string, error) {
+			if again != wantAgain {
+				t.Errorf("%s: again is %v", name, again)
+			}
+			return ref, fails
+		})
+		if u, ok := fails.(undone); ok {
+			fails = u.error
+		}
+		if !errors.Is(err, fails) || fails == nil && got != ref {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
-	if ref, err := l.Once(t.Context(), "there", Effect{do, look(true)}); ref != "old" || err != nil || did != "" {
-		t.Error(ref, err, did)
+	once("there", true, "", cutOff)
+	once("there", true, "old", nil)
+	if ref, err := l.Once(t.Context(), "there", nil); ref != "old" || err != nil {
+		t.Error(ref, err)
 	}
-	if ref, err := l.Once(t.Context(), "not there", Effect{do, look(false)}); ref != "new" || err != nil || did != "x" {
-		t.Error(ref, err, did)
-	}
-	blind := errors.New("the forge does not answer")
-	if _, err := l.Once(t.Context(), "settled",
-		Effect{do, func(context.Context) (string, bool, error) { return "", false, blind }}); !errors.Is(err, blind) {
-		t.Error(err)
-	}
-	if _, err := l.Once(t.Context(), "settled", Effect{Do: do}); !errors.Is(err, ErrDoubtful) || fault.Hint(err) == "" {
-		t.Error(err)
-	}
-	ok(t, l.Settle(t.Context(), "settled", "seen", true))
-	if ref, err := l.Once(t.Context(), "settled", Effect{Do: do}); ref != "seen" || err != nil || did != "x" {
-		t.Error(ref, err, did)
-	}
-	ok(t, l.Settle(t.Context(), "unsettled", "", false))
-	if ref, err := l.Once(t.Context(), "unsettled", Effect{Do: do}); ref != "new" || err != nil || did != "xx" {
-		t.Error(ref, err, did)
-	}
+	once("not there", true, "", Undone(refused))
+	once("not there", false, "new", nil)
 }
 
 // What a worker is doing when it loses its task is told to stop, and its outcome
@@ -239,10 +240,10 @@ func TestLostDuringEffect(t *testing.T) {
 	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	l := take(t, q)
-	_, err := l.Once(t.Context(), "push", Effect{Do: func(ctx context.Context) (string, error) {
+	_, err := l.Once(t.Context(), "push", func(ctx context.Context, _ bool) (string, error) {
 		<-ctx.Done()
 		return "late", nil
-	}})
+	})
 	fenced(t, err)
 	next := take(t, q)
 	if s := state(t, q, "a"); len(s.Doubts) != 1 {

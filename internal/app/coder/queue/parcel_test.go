@@ -56,7 +56,7 @@ func TestLargeSteps(t *testing.T) {
 	put(t, q, "a/b.c")
 	l := take(t, q)
 	l.Keep(t.Context()) // the heart beats on while a large step is written
-	for i, size := range []int{100, inlineStep, inlineStep + 1, piece, 3*piece + 1, largestStep, inlineStep + 2} {
+	for i, size := range []int{100, maxInlineStep, maxInlineStep + 1, piece, 3*piece + 1, maxStep, maxInlineStep + 2} {
 		step := text(fmt.Sprint("step ", i), size)
 		ok(t, l.Save(t.Context(), step))
 		ok(t, l.Beat(t.Context()))
@@ -64,18 +64,18 @@ func TestLargeSteps(t *testing.T) {
 			t.Fatalf("%d bytes came back as %d: %.20s", size, len(s.Step), s.Step)
 		}
 		want := 0
-		if size > inlineStep {
+		if size > maxInlineStep {
 			want = 1
 		}
 		left(t, q, want)
 		if data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a/b.c"))); err != nil ||
-			len(data) > inlineStep+1<<10 {
+			len(data) > maxInlineStep+1<<10 {
 			t.Errorf("%d bytes are a record of %d: %v", size, len(data), err)
 		}
 	}
 	ok(t, l.Release(t.Context(), 0))
 	l = take(t, q)
-	if string(l.Step) != string(text("step 6", inlineStep+2)) {
+	if string(l.Step) != string(text("step 6", maxInlineStep+2)) {
 		t.Errorf("%d bytes: %.20s", len(l.Step), l.Step)
 	}
 	ok(t, l.Done(t.Context(), text("end", 2*piece)))
@@ -199,7 +199,7 @@ func TestManyLargeEffects(t *testing.T) {
 	answer := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", 32<<10)) }
 	for i := range 200 {
 		_, err := l.Once(held, fmt.Sprintf("call-%d-x", i),
-			Effect{Do: func(context.Context) (string, error) { return answer(i), nil }})
+			func(context.Context, bool) (string, error) { return answer(i), nil })
 		ok(t, err)
 	}
 	ok(t, l.Save(held, text("half", 100)))
@@ -207,7 +207,7 @@ func TestManyLargeEffects(t *testing.T) {
 	l = take(t, q)
 	for _, i := range []int{0, 77, 199} {
 		ref, err := l.Once(t.Context(), fmt.Sprintf("call-%d-x", i),
-			Effect{Do: func(context.Context) (string, error) { return "", errors.New("a second time") }})
+			func(context.Context, bool) (string, error) { return "", errors.New("a second time") })
 		if ref != answer(i) || err != nil {
 			t.Errorf("%d: %d bytes, %v", i, len(ref), err)
 		}
@@ -221,7 +221,7 @@ func TestManyLargeEffects(t *testing.T) {
 		t.Errorf("%d effects", len(s.Effects))
 	}
 	left(t, q, 1)
-	if ref, err := l.Once(t.Context(), "call-199-x", Effect{}); ref != answer(199) || err != nil {
+	if ref, err := l.Once(t.Context(), "call-199-x", nil); ref != answer(199) || err != nil {
 		t.Errorf("%d bytes, %v", len(ref), err)
 	}
 	ok(t, l.Done(t.Context(), nil))

@@ -17,6 +17,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,7 +57,6 @@ type Options struct {
 }
 
 const (
-	scheme         = "nats://"
 	defaultAckWait = 30 * time.Second
 	shortestWait   = 100 * time.Millisecond
 	markerTTL      = time.Minute // how long it is remembered that a record was forgotten
@@ -64,28 +64,11 @@ const (
 
 // withDefaults fills in what zero means.
 func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, zero time.Duration) {
-		if *d == 0 {
-			*d = zero
-		}
-	}
-	set(&o.Sync, time.Second)
-	set(&o.Keep, 30*24*time.Hour)
-	set(&o.Patience, 15*time.Second)
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 128 << 20
-	}
-	if o.Name == "" {
-		o.Name = "hako"
-	}
-	if o.Worker == "" {
-		host, _ := os.Hostname()
-		o.Worker = fmt.Sprintf("%s/%d", host, os.Getpid())
-	}
-	o.Replicas = max(1, o.Replicas)
-	if o.MaxDeliver == 0 {
-		o.MaxDeliver = 5
-	}
+	host, _ := os.Hostname()
+	o.Name, o.Worker = cmp.Or(o.Name, "hako"), cmp.Or(o.Worker, fmt.Sprintf("%s/%d", host, os.Getpid()))
+	o.Sync, o.Keep = cmp.Or(o.Sync, time.Second), cmp.Or(o.Keep, 30*24*time.Hour)
+	o.Patience, o.MaxBytes = cmp.Or(o.Patience, 15*time.Second), cmp.Or(o.MaxBytes, 128<<20)
+	o.Replicas, o.MaxDeliver = max(1, o.Replicas), cmp.Or(o.MaxDeliver, 5)
 	if len(o.Backoff) == 0 {
 		o.Backoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}
 	}
@@ -97,12 +80,13 @@ func (o Options) check() error {
 	wrong := func(subject, why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: subject, Why: why, Hint: hint}
 	}
+	_, validURL := hosts(o.URL)
 	switch {
 	case !plainName(o.Name):
 		return wrong(o.Name, "a queue's name has 1 to 32 letters, digits, - and _", "choose another name")
 	case o.URL == "" && o.Dir == "":
 		return wrong(o.Name, "there is neither a server nor a directory", "set queue.url, or give a data directory")
-	case !plainURL(o.URL):
+	case !validURL:
 		return wrong(o.Name, "the address of the server makes no sense",
 			"write it like nats://127.0.0.1:4222, several with commas between")
 	case o.AckWait != 0 && o.AckWait < shortestWait:
@@ -123,21 +107,24 @@ func plainName(s string) bool {
 	return s != "" && len(s) <= 32 && strings.TrimFunc(s, plain) == ""
 }
 
-// plainURL checks addresses. What is wrong with one is not said: it may hold a password.
-func plainURL(list string) bool {
+// hosts returns the servers of a list of URLs, without the passwords that URLs may
+// contain, and whether all URLs are valid.
+func hosts(list string) (all []string, ok bool) {
 	if list == "" {
-		return true
+		return nil, true
 	}
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimSpace(one)
 		if !strings.Contains(one, "://") {
-			one = scheme + one
+			one = "nats://" + one
 		}
-		if u, err := url.Parse(one); err != nil || u.Host == "" {
-			return false
+		u, err := url.Parse(one)
+		if err != nil || u.Host == "" {
+			return nil, false
 		}
+		all = append(all, u.Host)
 	}
-	return true
+	return all, true
 }
 
 // A Queue is a connection to the queue. It may be used by many at once.

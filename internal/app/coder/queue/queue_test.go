@@ -303,7 +303,7 @@ func TestRequeue(t *testing.T) {
 	if fresh, err := q.Requeue(t.Context(), "a", Another{}); fresh || err != nil {
 		t.Error(fresh, err)
 	}
-	_, err := l.Once(t.Context(), "comment", Effect{Do: func(context.Context) (string, error) { return "c1", nil }})
+	_, err := l.Once(t.Context(), "comment", func(context.Context, bool) (string, error) { return "c1", nil })
 	ok(t, err)
 	ok(t, l.Done(t.Context(), json.RawMessage(`1`)))
 	for _, fresh := range []bool{true, false} {
@@ -316,7 +316,7 @@ func TestRequeue(t *testing.T) {
 	if string(l.Item.Payload) != `2` || l.Step != nil {
 		t.Errorf("%+v", l)
 	}
-	ref, err := l.Once(t.Context(), "comment", Effect{Do: func(context.Context) (string, error) { return "c2", nil }})
+	ref, err := l.Once(t.Context(), "comment", func(context.Context, bool) (string, error) { return "c2", nil })
 	if ref != "c2" || err != nil {
 		t.Error(ref, err)
 	}
@@ -353,10 +353,10 @@ func refusals(t *testing.T, old *Lease) {
 	fenced(t, old.Done(t.Context(), nil))
 	_, err := old.Park(t.Context())
 	fenced(t, err)
-	_, err = old.Once(t.Context(), "push", Effect{Do: func(context.Context) (string, error) {
+	_, err = old.Once(t.Context(), "push", func(context.Context, bool) (string, error) {
 		t.Error("it was done by the wrong worker")
 		return "", nil
-	}})
+	})
 	fenced(t, err)
 }
 
@@ -444,7 +444,7 @@ func TestList(t *testing.T) {
 	}
 	done, held := take(t, q), take(t, q)
 	_, err := held.Once(t.Context(), "push",
-		Effect{Do: func(context.Context) (string, error) { return "", errors.New("cut off") }})
+		func(context.Context, bool) (string, error) { return "", errors.New("cut off") })
 	if err == nil {
 		t.Error("the error was lost")
 	}

@@ -165,7 +165,7 @@ func (q *Queue) unpacked(ctx context.Context, l *Lease) (*Lease, error) {
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	step, err := q.unpack(l.Keep(reading), "take task", l.Item.ID, large)
+	step, err := q.readBlob(l.Keep(reading), "take task", l.Item.ID, large)
 	if err == nil {
 		l.Step = step
 		return l, nil

@@ -98,12 +98,3 @@ func (s *Store) Charge(ctx context.Context, user, task string, spent coder.Spent
 	})
 	return month, err
 }
-
-// Spent returns what a person has spent in this month.
-func (s *Store) Spent(ctx context.Context, user string) (month coder.Spent, err error) {
-	var a account
-	if err := get(ctx, s.shelf(), hashed("accounts", user), &a); err != nil || a.Month != s.month() {
-		return month, err
-	}
-	return a.total(), nil
-}
