@@ -28,15 +28,7 @@ type auditOptions struct {
 }
 
 func newAudit(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Read and check the record of what was run",
-		Example: `  hako audit tail -n 20
-  hako audit query --what denied --since 24h
-  hako audit stats
-  hako audit verify`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("audit", nil, needSubcommand)
 	cmd.AddCommand(newAuditTail(s), newAuditQuery(s), newAuditStats(s), newAuditVerify(s))
 	return cmd
 }
@@ -78,17 +70,13 @@ func nothingYet(err error, path string) error {
 
 func newAuditTail(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "tail [-n N] [-f]", Short: "Print the last events", Args: cobra.NoArgs,
-		Example: "  hako audit tail -n 20\n  hako audit tail -f",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.n < 0 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0",
-					Hint: "write how many events you want: -n 20"}
-			}
-			return o.tail(cmd.Context(), s.out)
-		},
-	}
+	cmd := command("audit tail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if o.n < 0 {
+			return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0",
+				Hint: "write how many events you want: -n 20"}
+		}
+		return o.tail(cmd.Context(), s.out)
+	})
 	o.register(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
@@ -122,28 +110,24 @@ func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
 
 func newAuditQuery(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "query [flags]", Short: "Find events", Args: cobra.NoArgs,
-		Example: "  hako audit query --what denied --since 24h\n  hako audit query --command grep --json",
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.times(); err != nil {
-				return err
-			}
-			if err := knownWhat(o.filter.What); err != nil {
-				return err
-			}
-			f, err := o.open()
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			events, err := audit.Query(f, o.filter)
-			if err != nil {
-				return err
-			}
-			return o.print(s.out, events...)
-		},
-	}
+	cmd := command("audit query", cobra.NoArgs, func(*cobra.Command, []string) error {
+		if err := o.times(); err != nil {
+			return err
+		}
+		if err := knownWhat(o.filter.What); err != nil {
+			return err
+		}
+		f, err := o.open()
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		events, err := audit.Query(f, o.filter)
+		if err != nil {
+			return err
+		}
+		return o.print(s.out, events...)
+	})
 	o.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.filter.ID, "id", "", "events of the request `ID`")
@@ -276,28 +260,24 @@ func visible(s string) string { return text.RecordLine(s) }
 
 func newAuditVerify(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "verify", Short: "Check that nothing in the record was changed", Args: cobra.NoArgs,
-		Example: "  hako audit verify\n  hako audit verify --audit copy.jsonl --json",
-		RunE: func(*cobra.Command, []string) error {
-			path, err := o.path()
-			if err != nil {
+	cmd := command("audit verify", cobra.NoArgs, func(*cobra.Command, []string) error {
+		path, err := o.path()
+		if err != nil {
+			return err
+		}
+		report, err := audit.VerifyFile(path)
+		if err != nil {
+			return nothingYet(err, path)
+		}
+		if o.json {
+			if err := encode(s.out, report); err != nil {
 				return err
 			}
-			report, err := audit.VerifyFile(path)
-			if err != nil {
-				return nothingYet(err, path)
-			}
-			if o.json {
-				if err := encode(s.out, report); err != nil {
-					return err
-				}
-			} else if report.OK() {
-				fmt.Fprintln(s.out, report)
-			}
-			return report.Err()
-		},
-	}
+		} else if report.OK() {
+			fmt.Fprintln(s.out, report)
+		}
+		return report.Err()
+	})
 	o.register(cmd)
 	return cmd
 }

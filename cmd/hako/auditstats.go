@@ -17,28 +17,24 @@ import (
 func newAuditStats(s streams) *cobra.Command {
 	var o auditOptions
 	var top int
-	cmd := &cobra.Command{
-		Use: "stats", Short: "Count: most used commands, errors, denials, durations", Args: cobra.NoArgs,
-		Example: "  hako audit stats\n  hako audit stats --since 168h --actor user --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.times(); err != nil {
-				return err
-			}
-			if top < 1 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1",
-					Hint: "write how many of each you want: --top 10"}
-			}
-			st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until,
-				Top: top})
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, st)
-			}
-			return printStats(s.out, st)
-		},
-	}
+	cmd := command("audit stats", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if err := o.times(); err != nil {
+			return err
+		}
+		if top < 1 {
+			return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1",
+				Hint: "write how many of each you want: --top 10"}
+		}
+		st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until,
+			Top: top})
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, st)
+		}
+		return printStats(s.out, st)
+	})
 	o.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.filter.Actor, "actor", "", "only what `ACTOR` did")

@@ -112,23 +112,8 @@ func newRoot(s streams) *cobra.Command {
 
 // bareRoot is hako without its commands.
 func bareRoot(s streams) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "hako",
-		Short: "Run commands for a language model without letting it loose",
-		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
-nothing outside the granted files can be touched, and writes down what was done.`,
-		Example: `  hako demo                                          # two minutes, no set-up
-  hako run --file app.log "top 5 error messages"     # works without a key
-  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell
-  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets
-  hako host exec -- 'git log --oneline | head -n 3'  # programs in a sandbox
-  hako secretary                                     # talk; keeps a to-do list
-  hako serve                                         # the same in a browser
-  hako policy check "git -c alias.x='!id' x"         # allowed or not, and why
-  hako audit verify                                  # is the record whole`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+	root := command("hako", nil, nil)
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

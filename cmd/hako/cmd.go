@@ -31,20 +31,7 @@ type cmdOptions struct {
 
 func newCmd(s streams) *cobra.Command {
 	var o cmdOptions
-	cmd := &cobra.Command{
-		Use:   "cmd [-i FILE]... [-o FILE] INSTRUCTIONS",
-		Short: "Have a model work over files and pipes, for scripts (llmcmd)",
-		Long: `cmd gives a model instructions and file descriptors: standard input, the files
-given with -i, and an output. It reads, writes and runs scripts in closed shells
-between them, and ends with the status that the model gave to exit. The output
-file is replaced when all went well, and not touched otherwise.`,
-		Example: `  cat app.log | hako cmd "list the hosts with errors, most errors first"
-  hako cmd -i a.csv -i b.csv -o merged.csv "join them on the first column"
-  hako cmd -r diff_patch -i old.txt -i new.txt "show what changed"
-  hako cmd --plan-model gpt-4.1 --exec-model gpt-4.1-mini -i app.log "summarise the incidents"
-  hako cmd --list-presets`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("cmd", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.register(cmd.Flags())
 	cmd.Flags().SetInterspersed(true)
 	return cmd

@@ -17,37 +17,23 @@ import (
 )
 
 func newConfig(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the settings and where each was set",
-		Example: `  hako config init
-  hako config show
-  hako config check --config hako.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("config", nil, needSubcommand)
 	cmd.AddCommand(newConfigInit(s), newConfigShow(s), newConfigCheck(s))
 	return cmd
 }
 
 func newConfigInit(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "init [FILE]", Short: "Write a settings file in which everything is explained", Args: cobra.MaximumNArgs(1),
-		Long: `init writes a file with every setting, its default and what it does, all of it
-commented out. Without FILE it goes where hako looks for it. A file that is
-there already is left alone.`,
-		Example: "  hako config init\n  hako config init ./hako.yaml",
-		RunE: func(_ *cobra.Command, args []string) error {
-			name := config.UserFile()
-			if len(args) > 0 {
-				name = args[0]
-			}
-			if err := writeNew(name, config.Example()); err != nil {
-				return err
-			}
-			fmt.Fprintf(s.out, "%s: written\n", name)
-			return nil
-		},
-	}
+	return command("config init", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		name := config.UserFile()
+		if len(args) > 0 {
+			name = args[0]
+		}
+		if err := writeNew(name, config.Example()); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s: written\n", name)
+		return nil
+	})
 }
 
 // writeNew makes a file that only its owner can read, as a key may be put in it.
@@ -75,23 +61,19 @@ func writeNew(name, text string) error {
 func newConfigShow(s streams) *cobra.Command {
 	var o common
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "show", Short: "Print every setting with its value and origin", Args: cobra.NoArgs,
-		Example: "  hako config show --json",
-		RunE: func(*cobra.Command, []string) error {
-			c, err := o.load()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return encode(s.out, c.Show())
-			}
-			for _, v := range c.Show() {
-				fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
-			}
-			return nil
-		},
-	}
+	cmd := command("config show", cobra.NoArgs, func(*cobra.Command, []string) error {
+		c, err := o.load()
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return encode(s.out, c.Show())
+		}
+		for _, v := range c.Show() {
+			fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
+		}
+		return nil
+	})
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -107,20 +89,16 @@ type settingsChecked struct {
 func newConfigCheck(s streams) *cobra.Command {
 	var o common
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "check", Short: "Check the settings, the rules and the examples in them", Args: cobra.NoArgs,
-		Example: "  hako config check --config hako.yaml\n  hako config check --json | jq -r .error.reason",
-		RunE: func(*cobra.Command, []string) error {
-			files, err := o.checkSettings()
-			if asJSON {
-				return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
-			}
-			if err == nil {
-				fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
-			}
-			return err
-		},
-	}
+	cmd := command("config check", cobra.NoArgs, func(*cobra.Command, []string) error {
+		files, err := o.checkSettings()
+		if asJSON {
+			return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
+		}
+		if err == nil {
+			fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
+		}
+		return err
+	})
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print {ok, files, error} as JSON")
 	return cmd

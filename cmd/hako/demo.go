@@ -70,18 +70,7 @@ type demoFlags struct {
 
 func newDemo(s streams) *cobra.Command {
 	var o demoFlags
-	cmd := &cobra.Command{
-		Use:   "demo [--fast] [--lang en|ja]",
-		Short: "Show the main things in two minutes, with no set-up",
-		Long: `demo shows, for real and in a temporary directory: a model that analyses a log, one
-that wants out and is refused, a script in the closed shell, verdicts with their
-rules, budgets, a program in the sandbox, a container where there is Docker, and the
-record of it all. It needs no key and no network. On a terminal it pauses after each
-step: Enter goes on, q ends. It speaks Japanese where LANG begins with ja.`,
-		Example: "  hako demo\n  hako demo --fast\n  hako demo --lang ja | less",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
-	}
+	cmd := command("demo", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) })
 	cmd.Flags().BoolVar(&o.fast, "fast", false, "do not pause")
 	cmd.Flags().StringVar(&o.language, "lang", "", "speak `LANGUAGE`: en or ja (default that of LANG)")
 	_ = cmd.RegisterFlagCompletionFunc("lang", completer(always("en", "ja")))

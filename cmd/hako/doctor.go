@@ -80,26 +80,14 @@ const (
 func newDoctor(s streams) *cobra.Command {
 	var o common
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "doctor [PART]...",
-		Short: "Check settings, models, sandboxes and record; say what to do",
-		Long: `doctor looks at everything hako relies on, or at the parts that are named, all at
-the same time and for less than two seconds. A part is ok, off (not set up, which is
-fine), warn (it works, but look) or fail. It asks services only whether they are
-there, which costs nothing, and shows no keys.
-
-The exit status is 1 if a part fails, else 0. The parts are
-` + partList() + ".",
-		Example: "  hako doctor\n  hako doctor docker sandbox\n  hako doctor --json | jq -r '.[] | select(.state==\"fail\") | .hint'",
-		Args:    knownParts,
-		RunE: func(cmd *cobra.Command, parts []string) error {
-			w := newShow(s, asJSON, false)
-			w.spinner.Start("looking")
-			found := examine(cmd.Context(), &o, parts)
-			w.spinner.Stop()
-			return printFindings(s, found, asJSON)
-		},
-	}
+	cmd := command("doctor", knownParts, func(cmd *cobra.Command, parts []string) error {
+		w := newShow(s, asJSON, false)
+		w.spinner.Start("looking")
+		found := examine(cmd.Context(), &o, parts)
+		w.spinner.Stop()
+		return printFindings(s, found, asJSON)
+	})
+	cmd.Long += "\n" + partList() + "."
 	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
 	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -15,18 +15,7 @@ import (
 )
 
 func newEnv(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "env",
-		Short: "Run commands in containers of Python, Node.js, Java, Go or conda",
-		Long: `env gives each task a container of its own: Python, Node.js, Java, Go or conda,
-with a repository cloned and its dependencies installed, without network but for
-a proxy, and without anything of this machine inside. docs/environments.md says more.`,
-		Example: `  hako env build python
-  hako env up --task fix-42 --environment python --repo https://github.com/owner/project
-  hako env exec --task fix-42 -- 'pytest -q'
-  hako env down --task fix-42`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("env", nil, needSubcommand)
 	for _, sub := range []func(streams) *cobra.Command{
 		newEnvList, newEnvBuild, newEnvUp, newEnvExec, newEnvEdit, newEnvJobs, newEnvInfo, newEnvDown, newEnvPrune,
 		newEnvPool, newEnvPrompt, newEnvKeep,

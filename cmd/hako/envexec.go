@@ -33,19 +33,7 @@ type envExecOptions struct {
 
 func newEnvExec(s streams) *cobra.Command {
 	var o envExecOptions
-	cmd := &cobra.Command{
-		Use:   "exec --task ID [--dir D] [--timeout T] [--json] -- COMMAND",
-		Short: "Run a command in the container of a task",
-		Long: `exec judges COMMAND by the rules of the container profile and hands it to the
-shell in the container, in /workspace/project unless --dir says otherwise. Several
-words are taken as a command and its arguments. Exit status: the command's; 5
-denied, 124 stopped after the timeout. With --json a command that was stopped
-has exit_code -1, and of a long output the end is shown.`,
-		Example: `  hako env exec --task t1 -- 'pytest -q 2>&1 | tail -n 20'
-  hako env exec --task t1 --dir src --timeout 60s --json -- 'make -j2'
-  hako env exec --task t1 --background -- 'npm start'`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
-	}
+	cmd := command("env exec", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
@@ -178,22 +166,7 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containe
 
 func newEnvEdit(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:   "edit --task ID --json",
-		Short: "Make one call of the text editor, read from standard input",
-		Long: `edit reads one call as JSON, {command, path, …} with the commands view, create,
-str_replace, insert and undo_edit, and prints {success, content, error}. The exit
-status is 1 if the call did not succeed.
-
-  view         path [view_range: [first, last]]
-  create       path file_text
-  str_replace  path old_str [new_str] [match]
-  insert       path insert_line insert_text
-  undo_edit    path`,
-		Example: `  echo '{"command":"view","path":"/workspace/project"}' | hako env edit --task t1 --json`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) },
-	}
+	cmd := command("env edit", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) })
 	o.ofTask(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", true, "the call and its result are JSON; there is no other form")
 	return cmd
@@ -240,16 +213,7 @@ type envJobsOptions struct {
 
 func newEnvJobs(s streams) *cobra.Command {
 	var o envJobsOptions
-	cmd := &cobra.Command{
-		Use:   "jobs --task ID [HANDLE [--output [--offset N] | --wait | --kill]] [--log NAME] [--json]",
-		Short: "List, follow and end commands that run in the background",
-		Example: `  hako env jobs --task t1
-  hako env jobs --task t1 job-a76fd033 --output --offset 4096
-  hako env jobs --task t1 job-a76fd033 --kill
-  hako env jobs --task t1 --log 20260131-101530.123456-k3j9x2   # the whole output of a result that was cut`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("env jobs", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
@@ -385,28 +349,22 @@ func environmentByFlag(cmd *cobra.Command, args []string) error {
 func newEnvPrompt(s streams) *cobra.Command {
 	var o envFlags
 	var environment string
-	cmd := &cobra.Command{
-		Use:     "prompt [--environment NAME]",
-		Short:   "Print what a model is told about running commands in an environment",
-		Example: "  hako env prompt --environment node",
-		Args:    environmentByFlag,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.berth(s, func(_ *config.Config, c *container.Options) error {
-				c.Enabled = true
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			name, err := environmentNamed(b, "env prompt", environment)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(s.out, b.SystemPrompt(name))
+	cmd := command("env prompt", environmentByFlag, func(cmd *cobra.Command, _ []string) error {
+		b, err := o.berth(s, func(_ *config.Config, c *container.Options) error {
+			c.Enabled = true
+			return nil
+		})
+		if err != nil {
 			return err
-		},
-	}
+		}
+		defer b.Close()
+		name, err := environmentNamed(b, "env prompt", environment)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(s.out, b.SystemPrompt(name))
+		return err
+	})
 	o.register(cmd.Flags())
 	cmd.Flags().Var((*filled)(&environment), "environment", "the `NAME` of the environment")
 	return cmd

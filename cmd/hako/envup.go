@@ -39,13 +39,7 @@ type environmentList struct {
 
 func newEnvList(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "list [--json]",
-		Short:   "List the environments, and the tasks that have a container",
-		Example: "  hako env list\n  hako env list --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), s) },
-	}
+	cmd := command("env list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), s) })
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -134,14 +128,7 @@ type envBuildOptions struct {
 
 func newEnvBuild(s streams) *cobra.Command {
 	var o envBuildOptions
-	cmd := &cobra.Command{
-		Use:   "build [NAME…] [--base IMAGE] [--no-cache] [--json]",
-		Short: "Build the images of environments; without a name, of all",
-		Example: `  hako env build
-  hako env build python node --json
-  hako env build go --base registry.example.com/golang:1.26-bookworm`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("env build", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.register(cmd.Flags())
 	cmd.Flags().Var((*filled)(&o.base), "base", "build on `IMAGE` instead of the official one; for one environment")
 	cmd.Flags().BoolVar(&o.anew, "no-cache", false, "do every step anew")
@@ -214,21 +201,7 @@ type envUpOptions struct {
 
 func newEnvUp(s streams) *cobra.Command {
 	var o envUpOptions
-	cmd := &cobra.Command{
-		Use:   "up --task ID [--environment NAME] [--repo URL] [--branch B] [--push]",
-		Short: "Give a task a clean container, with a repository and its dependencies",
-		Long: `up starts a container for a task, clones the repository into /workspace/project
-and installs its dependencies. One that the task had before is removed. Tokens
-come from GITHUB_PERSONAL_ACCESS_TOKEN and GITLAB_PERSONAL_ACCESS_TOKEN (with
-GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into the
-container. Git in it can fetch from the repository with them; with --push it can
-also push, after the dependencies are installed: so can whatever runs in it.`,
-		Example: `  hako env up --task t1
-  hako env up --task t2 --environment node --network none
-  hako env up --task t3 --repo https://github.com/owner/project --branch feature --target main`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("env up", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.environment), "environment", "the `NAME` of the environment; hako env list shows which there are")
@@ -338,13 +311,7 @@ func printUp(s streams, info container.Info) error {
 
 func newEnvInfo(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "info --task ID [--json]",
-		Short:   "Say how the container of a task is, and what it uses",
-		Example: "  hako env info --task t1\n  hako env info --task t1 --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.info(cmd.Context(), s) },
-	}
+	cmd := command("env info", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.info(cmd.Context(), s) })
 	o.ofTask(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -392,14 +359,7 @@ func printInfo(w io.Writer, x container.Details) error {
 
 func newEnvDown(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "down --task ID [--json]",
-		Short:   "Remove the container of a task with everything in it",
-		Long:    "down asks what runs in the container to end, kills it after ten seconds, and\nremoves the container with its files.",
-		Example: "  hako env down --task t1\n  hako env down --task t1 --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.down(cmd.Context(), s) },
-	}
+	cmd := command("env down", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.down(cmd.Context(), s) })
 	o.ofTask(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {task_uuid, status} as JSON")
 	return cmd
@@ -441,17 +401,7 @@ func notThere(err error) error {
 
 func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:   "prune [--json]",
-		Short: "Remove what is left of processes that have ended, and what nobody uses",
-		Long: `prune removes containers whose owner was killed, and those that nobody used
-for command_executor.cleanup.stale_threshold_hours. One in which a command or job
-runs is kept, and so is what belongs to a process that lives, to another user or
-to another machine.`,
-		Example: "  hako env prune\n  hako env prune --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) },
-	}
+	cmd := command("env prune", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) })
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {removed} as JSON")
 	return cmd

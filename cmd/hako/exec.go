@@ -26,18 +26,7 @@ type execOptions struct {
 
 func newExec(s streams) *cobra.Command {
 	var o execOptions
-	cmd := &cobra.Command{
-		Use:   "exec --file F [--start N] [--size N] [--json] COMMAND",
-		Short: "Run one read-only pipeline over granted files, page by page",
-		Long: `exec is the execute tool that models get, for people and scripts: simple
-commands joined by |, over the files given with --file and no others, printed
-one page at a time. With --json the answer has the fields a model sees.`,
-		Example: `  hako exec --file app.log 'grep ERROR app.log | head -n 3'
-  hako exec --file app.log --json --size 200 'cat app.log'
-  hako exec --allow-url https://example.com/docs/ 'curl -s https://example.com/docs/a.txt'`,
-		Args: oneCommand,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) },
-	}
+	cmd := command("exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) })
 	f := cmd.Flags()
 	o.common.register(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")

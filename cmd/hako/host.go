@@ -78,14 +78,7 @@ func (o *hostFlags) load() (*config.Config, error) {
 }
 
 func newHost(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "host",
-		Short: "Run programs of this machine in a sandbox",
-		Example: `  hako host status
-  hako host exec --root . -- 'git log --oneline | head -n 3'
-  hako host exec --root . --timeout 5s --json -- 'python3 -m pytest -q'`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("host", nil, needSubcommand)
 	cmd.AddCommand(newHostExec(s), newHostStatus(s))
 	return cmd
 }
@@ -98,19 +91,7 @@ type hostExecOptions struct {
 
 func newHostExec(s streams) *cobra.Command {
 	var o hostExecOptions
-	cmd := &cobra.Command{
-		Use:   "exec [--root DIR] [--timeout 5s] [--rules FILE] [--json] -- COMMAND",
-		Short: "Run a command over real programs, kept in one directory",
-		Long: `exec judges COMMAND by the rules of the host profile and runs it: shell syntax by
-hako itself, each program in a sandbox that can read the system's programs, read
-and write DIR, and reach nothing else. It has no standard input. Exit status: the
-command's; 5 denied, 124 stopped after the timeout.`,
-		Example: `  hako host exec -- 'git status --short'
-  hako host exec --root ~/project --timeout 60s -- 'make test 2>&1 | tail -n 20'
-  hako host exec --json -- 'ls *.py'`,
-		Args: oneCommand,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
-	}
+	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) })
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {stdout, stderr, exit_code, cwd} as JSON")
 	return cmd
@@ -207,14 +188,7 @@ type hostStatusOptions struct {
 
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
-	cmd := &cobra.Command{
-		Use:   "status [--json]",
-		Short: "Say how well programs can be confined here, and why not better",
-		Example: `  hako host status
-  hako host status --json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.register(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd

@@ -24,33 +24,25 @@ type modelLine struct {
 func newModels(s streams) *cobra.Command {
 	var o common
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "models",
-		Short: "List the models that can be asked from here",
-		Long: `models asks OpenAI (if there is a key), the local Ollama and the built-in rules
-what they have. The one marked * is asked if nobody chooses.`,
-		Example: "  hako models\n  hako models --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := o.load()
-			if err != nil {
-				return err
-			}
-			w := newShow(s, asJSON, false)
-			w.spinner.Start("asking")
-			b, err := app.Open(conf)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
-			w.spinner.Stop()
-			for _, p := range problems {
-				fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
-			}
-			return printModels(s, lines, asJSON)
-		},
-	}
+	cmd := command("models", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		conf, err := o.load()
+		if err != nil {
+			return err
+		}
+		w := newShow(s, asJSON, false)
+		w.spinner.Start("asking")
+		b, err := app.Open(conf)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
+		w.spinner.Stop()
+		for _, p := range problems {
+			fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
+		}
+		return printModels(s, lines, asJSON)
+	})
 	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
 	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

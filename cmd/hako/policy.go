@@ -28,15 +28,7 @@ type policyOptions struct {
 }
 
 func newPolicy(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Ask what would be allowed, and why",
-		Example: `  hako policy check "find . -name '*.go' | xargs wc -l"
-  hako policy check --json 'rm -rf build'
-  hako policy show --profile virtual
-  hako policy test --rules my.policy`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("policy", nil, needSubcommand)
 	cmd.AddCommand(newPolicyCheck(s), newPolicyTest(s), newPolicyShow(s))
 	return cmd
 }
@@ -94,32 +86,21 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 
 func newPolicyCheck(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:   "check [--profile P] [--rules FILE] [--json] COMMAND",
-		Short: "Judge a command without running it",
-		Long: `check judges every command, redirection and substitution of COMMAND and prints the
-verdicts, the strictest first. Exit status: 0 allow, 10 ask, 5 deny.
-With --batch it reads lines {"id","command"} and answers {"id","effect","verdicts"}.`,
-		Example: `  hako policy check 'git log --oneline | head'
-  hako policy check --profile virtual --json 'cat a > b'
-  echo '{"id":"1","command":"ls"}' | hako policy check --batch`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if o.batch {
-				return cobra.NoArgs(cmd, args)
-			}
-			return oneCommand(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := o.policy()
-			if err != nil {
-				return err
-			}
-			if o.batch {
-				return checkBatch(s, p)
-			}
-			return o.check(s, p, args[0])
-		},
-	}
+	cmd := command("policy check", func(cmd *cobra.Command, args []string) error {
+		if o.batch {
+			return cobra.NoArgs(cmd, args)
+		}
+		return oneCommand(cmd, args)
+	}, func(cmd *cobra.Command, args []string) error {
+		p, err := o.policy()
+		if err != nil {
+			return err
+		}
+		if o.batch {
+			return checkBatch(s, p)
+		}
+		return o.check(s, p, args[0])
+	})
 	o.register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the verdicts as JSON")
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object a line")
@@ -245,22 +226,16 @@ type rulesTested struct {
 
 func newPolicyTest(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:     "test [--rules FILE] [--json]",
-		Short:   "Run the examples that the rules carry",
-		Example: "  hako policy test --rules my.policy\n  hako policy test --rules my.policy --json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			n, err := o.testRules()
-			if o.json {
-				return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
-			}
-			if err == nil {
-				fmt.Fprintf(s.out, "%d examples hold\n", n)
-			}
-			return err
-		},
-	}
+	cmd := command("policy test", cobra.NoArgs, func(*cobra.Command, []string) error {
+		n, err := o.testRules()
+		if o.json {
+			return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
+		}
+		if err == nil {
+			fmt.Fprintf(s.out, "%d examples hold\n", n)
+		}
+		return err
+	})
 	o.register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {ok, examples, error} as JSON")
 	return cmd
@@ -277,22 +252,16 @@ func (o *policyOptions) testRules() (int, error) {
 
 func newPolicyShow(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:     "show [--profile P] [--json]",
-		Short:   "Print the rules in force",
-		Example: `  hako policy show --profile container`,
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			p, err := o.policy()
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, p.Categories())
-			}
-			return showRules(s.out, p)
-		},
-	}
+	cmd := command("policy show", cobra.NoArgs, func(*cobra.Command, []string) error {
+		p, err := o.policy()
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, p.Categories())
+		}
+		return showRules(s.out, p)
+	})
 	o.register(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the rules as JSON")
 	return cmd

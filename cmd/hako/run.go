@@ -29,22 +29,7 @@ type runOptions struct {
 
 func newRun(s streams) *cobra.Command {
 	var o runOptions
-	cmd := &cobra.Command{
-		Use:   "run [--file F]... [--model M] REQUEST",
-		Short: "Have a model answer, with read-only tools over the granted files",
-		Long: `run gives a request to a model together with tools: it may run read-only
-commands over the files given with --file (and no others), search the web and
-fetch pages whose addresses were allowed. Without a key and without Ollama, the
-built-in rules answer simple questions about files, offline.`,
-		Example: `  hako run --file app.log "top 5 error messages"
-  hako run --file sales.csv "個数の合計は？"
-  hako run --model ollama:qwen3 --file notes.md "what is still open?"
-  git log --oneline | hako run --stdin "what changed most?"
-  hako run --auto-search "is there a new Go release this week?"
-  hako run --continue --file a.csv "and the average?"
-  hako run --json --file app.log "count the errors"     # events for programs`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
-	}
+	cmd := command("run", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) })
 	o.register(cmd.Flags())
 	return cmd
 }

@@ -30,22 +30,7 @@ type secretaryOptions struct {
 
 func newSecretary(s streams) *cobra.Command {
 	var o secretaryOptions
-	cmd := &cobra.Command{
-		Use:   "secretary [--model M] [--session NAME] [--no-audio] [--root DIR] [--once TEXT]",
-		Short: "Talk to a secretary who runs commands and keeps a to-do list",
-		Long: `secretary is a conversation with a model that answers, runs programs of this
-machine in a sandbox below --root, and keeps a to-do list. What the rules do not
-allow is refused; what they want asked is asked here. In the conversation:
-/todo, /history [WORDS], /reset, /help, exit; and @todo, @search, @bg, @job.
-Ollama is used if it is there; --model chooses another.`,
-		Example: `  hako secretary
-  hako secretary --no-audio --session work --root ~/project
-  hako secretary --model ollama:qwen3 --once '最新のGitコミットを教えて'
-  hako secretary --once 'list the python files' --json
-  hako secretary --search 'リリース'          # in all conversations that were kept`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)

@@ -37,26 +37,12 @@ type serveFlags struct {
 
 func newServe(s streams) *cobra.Command {
 	var o serveFlags
-	cmd := &cobra.Command{
-		Use:   "serve [--addr HOST:PORT] [--agent]",
-		Short: "Serve the console page, the HTTP API and MCP",
-		Long: `serve opens a page for people and an API for programs: what models do now, what
-waits for an approval, the secretary, tasks, sandboxes, budget, record and rules,
-and an MCP endpoint at /mcp. It listens on this machine only and lets in who has a
-token: the one it prints, or one of hako serve token. docs/console.md shows it.`,
-		Example: `  hako serve                                        # then open the address it prints
-  hako serve --root ~/project --model ollama:qwen3
-  hako serve --agent                                # work on issues in the same process
-  hako serve token add mika --role reader           # for somebody who may only look
-  hako serve --addr 0.0.0.0:8480 --tls-cert c.pem --tls-key k.pem --name box.example.com`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return needSubcommand(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("serve", func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return needSubcommand(cmd, args)
+		}
+		return nil
+	}, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.register(cmd)
 	cmd.AddCommand(newServeToken(s))
 	return cmd

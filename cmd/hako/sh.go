@@ -45,30 +45,17 @@ func (o *shOptions) open() (*app.Shell, error) {
 func newSh(s streams) *cobra.Command {
 	var o shOptions
 	var virtual bool
-	cmd := &cobra.Command{
-		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
-		Short: "Run a closed shell: no programs, no network, only granted files",
-		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
-process and sees no file but those granted: -i and -o give single files, --root
-and --rw whole trees. Everything else is a private tree in memory that is gone
-at the end. Granted files are $1, $2… in the order given.`,
-		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
-  hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
-  hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
-  hako sh --rw out -c 'echo hello > hi.txt'        # the shell starts in out
-  hako sh                                          # interactive, with history and completion`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !virtual {
-				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way",
-					Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
-			}
-			o.Ask, o.Hint = askAt(s), fault.FlagHint
-			o.llmcmd, o.show = true, newShow(s, false, false)
-			o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
-			o.Only = o.llm.Commands
-			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
-		},
-	}
+	cmd := command("sh", nil, func(cmd *cobra.Command, args []string) error {
+		if !virtual {
+			return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way",
+				Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
+		}
+		o.Ask, o.Hint = askAt(s), fault.FlagHint
+		o.llmcmd, o.show = true, newShow(s, false, false)
+		o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
+		o.Only = o.llm.Commands
+		return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
+	})
 	o.register(cmd)
 	cmd.Flags().StringVarP(&o.script, "command", "c", "", "run `SCRIPT`")
 	cmd.Flags().BoolVar(&virtual, "virtual", true, "paths that are not granted are private files in memory (always so)")

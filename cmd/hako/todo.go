@@ -26,16 +26,7 @@ type todoOptions struct {
 }
 
 func newTodo(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "todo",
-		Short: "Keep the to-do list that the secretary works with",
-		Example: `  hako todo add 牛乳を買う --due tomorrow --priority high
-  hako todo list --due 2026-01-31
-  hako todo update 3 --note "2 bottles" --due none
-  hako todo complete 3
-  hako todo list --all --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("todo", nil, needSubcommand)
 	cmd.AddCommand(newTodoList(s), newTodoAdd(s), newTodoUpdate(s), newTodoEach(s, "complete"), newTodoEach(s, "delete"),
 		newTodoGet(s))
 	return cmd
@@ -103,15 +94,7 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 
 func newTodoList(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := &cobra.Command{
-		Use:   "list [WORDS]",
-		Short: "List what is to be done: what is due first, then what matters most",
-		Example: `  hako todo list
-  hako todo list 牛乳                 # with that in the title or the note
-  hako todo list --due tomorrow       # due by the end of tomorrow
-  hako todo list --all --json         # also what is done`,
-		RunE: func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) },
-	}
+	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) })
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list what is done")
 	cmd.Flags().StringVar(&o.due, "due", "",
 		"only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
@@ -198,58 +181,45 @@ func dueText(t store.Todo, now time.Time) string {
 
 func newTodoAdd(s streams) *cobra.Command {
 	var o todoOptions
-	return o.registerFields(&cobra.Command{
-		Use:   "add TITLE",
-		Short: "Add something to the list",
-		Example: `  hako todo add 牛乳を買う
-  hako todo add "call Tanaka" --due "2026-01-31 15:00" --priority high --note "about the contract"`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			t := store.Todo{Title: strings.Join(args, " "), Note: o.note, Due: o.due, Priority: o.priority}
-			if strings.TrimSpace(t.Title) == "" {
-				return &fault.Error{Kind: fault.Invalid, Op: "todo add", Why: "there is no title", Hint: "hako todo add 牛乳を買う"}
+	return o.registerFields(command("todo add", nil, func(_ *cobra.Command, args []string) error {
+		t := store.Todo{Title: strings.Join(args, " "), Note: o.note, Due: o.due, Priority: o.priority}
+		if strings.TrimSpace(t.Title) == "" {
+			return &fault.Error{Kind: fault.Invalid, Op: "todo add", Why: "there is no title", Hint: "hako todo add 牛乳を買う"}
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			if err := record("add", t.Title); err != nil {
+				return err
 			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				if err := record("add", t.Title); err != nil {
-					return err
-				}
-				added, err := list.Add(t)
-				if err != nil {
-					return err
-				}
-				return o.print(s.out, "add", added)
-			})
-		},
-	})
+			added, err := list.Add(t)
+			if err != nil {
+				return err
+			}
+			return o.print(s.out, "add", added)
+		})
+	}))
 }
 
 func newTodoUpdate(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := &cobra.Command{
-		Use:   "update ID",
-		Short: "Change what the flags name, and nothing else",
-		Example: `  hako todo update 3 --title 豆乳を買う --priority low
-  hako todo update 3 --due none --note ""
-  hako todo update 3 --status open    # it is not done after all`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 1)
+	cmd := command("todo update", nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 1)
+		if err != nil {
+			return err
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			if _, err := list.Get(ids[0]); err != nil {
+				return err
+			}
+			if err := record("update", args[0]); err != nil {
+				return err
+			}
+			t, err := list.Update(ids[0], o.given(cmd))
 			if err != nil {
 				return err
 			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				if _, err := list.Get(ids[0]); err != nil {
-					return err
-				}
-				if err := record("update", args[0]); err != nil {
-					return err
-				}
-				t, err := list.Update(ids[0], o.given(cmd))
-				if err != nil {
-					return err
-				}
-				return o.print(s.out, "update", t)
-			})
-		},
-	}
+			return o.print(s.out, "update", t)
+		})
+	})
 	cmd.Flags().StringVar(&o.title, "title", "", "what is to be done, `TEXT` on one line")
 	cmd.Flags().StringVar(&o.status, "status", "", "what became of it, `STATUS`: open or done")
 	return o.registerFields(cmd)
@@ -272,21 +242,15 @@ func (o *todoOptions) given(cmd *cobra.Command) store.Change {
 // newTodoEach makes the commands that do one thing to each of some to-dos.
 func newTodoEach(s streams, action string) *cobra.Command {
 	var o todoOptions
-	short := map[string]string{"complete": "Mark to-dos as done",
-		"delete": "Remove to-dos for good, and say what they were"}
-	return o.registerAudit(&cobra.Command{
-		Use: action + " ID...", Short: short[action],
-		Example: "  hako todo " + action + " 3\n  hako todo " + action + " 3 4 5 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 0)
-			if err != nil {
-				return err
-			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				return o.each(s.out, list, record, action, ids)
-			})
-		},
-	})
+	return o.registerAudit(command("todo "+action, nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 0)
+		if err != nil {
+			return err
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			return o.each(s.out, list, record, action, ids)
+		})
+	}))
 }
 
 // each does it to all, or to none if one does not exist.
@@ -314,29 +278,26 @@ func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string
 
 func newTodoGet(s streams) *cobra.Command {
 	var o todoOptions
-	return o.register(&cobra.Command{
-		Use: "get ID", Short: "Show all of one to-do", Example: "  hako todo get 3\n  hako todo get 3 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 1)
-			if err != nil {
-				return err
-			}
-			list, _, err := o.open()
-			if err != nil {
-				return err
-			}
-			defer list.Close()
-			t, err := list.Get(ids[0])
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, t)
-			}
-			_, err = io.WriteString(s.out, todoText(t, time.Now()))
+	return o.register(command("todo get", nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 1)
+		if err != nil {
 			return err
-		},
-	})
+		}
+		list, _, err := o.open()
+		if err != nil {
+			return err
+		}
+		defer list.Close()
+		t, err := list.Get(ids[0])
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, t)
+		}
+		_, err = io.WriteString(s.out, todoText(t, time.Now()))
+		return err
+	}))
 }
 
 // todoText shows all of a to-do.

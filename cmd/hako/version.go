@@ -13,19 +13,15 @@ var version = "devel"
 
 func newVersion(s streams) *cobra.Command {
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Example: "  hako version\n  hako version --json",
-		RunE: func(*cobra.Command, []string) error {
-			commit := revision()
-			if asJSON {
-				return encode(s.out, map[string]string{"version": version, "commit": commit, "go": runtime.Version(),
-					"platform": runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			fmt.Fprintf(s.out, "hako %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
-		},
-	}
+	cmd := command("version", cobra.NoArgs, func(*cobra.Command, []string) error {
+		commit := revision()
+		if asJSON {
+			return encode(s.out, map[string]string{"version": version, "commit": commit, "go": runtime.Version(),
+				"platform": runtime.GOOS + "/" + runtime.GOARCH})
+		}
+		fmt.Fprintf(s.out, "hako %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return nil
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -14,13 +14,7 @@ import (
 )
 
 func newWeb(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "web",
-		Short: "Search the web, or fetch a page as text",
-		Example: `  hako web search "go 1.26 release notes" --count 5
-  hako web fetch --allow-url https://go.dev/doc/ https://go.dev/doc/install`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("web", nil, needSubcommand)
 	cmd.AddCommand(newWebSearch(s), newWebFetch(s))
 	return cmd
 }
@@ -29,24 +23,14 @@ func newWebSearch(s streams) *cobra.Command {
 	var o common
 	var q websearch.Query
 	var raw, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "search QUERY",
-		Short: "Search the web and list title, address and snippet",
-		Long: `search asks the engine of search.provider: google_cse (GOOGLE_API_KEY and
-GOOGLE_CSE_CX), brave (BRAVE_API_KEY) or searxng (SEARXNG_URL). The default is
-google_cse; if only another one is set up, that is used. Google closes the
-Custom Search JSON API on 2027-01-01.`,
-		Example: `  hako web search "go 1.26" --count 5 --lang ja --freshness week
-  hako web search "rust async" --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := requestFrom(s, args, false)
-			if err != nil {
-				return err
-			}
-			q.Text = text
-			return webSearch(cmd, s, &o, q, raw, asJSON)
-		},
-	}
+	cmd := command("web search", nil, func(cmd *cobra.Command, args []string) error {
+		text, err := requestFrom(s, args, false)
+		if err != nil {
+			return err
+		}
+		q.Text = text
+		return webSearch(cmd, s, &o, q, raw, asJSON)
+	})
 	f := cmd.Flags()
 	o.register(f)
 	f.IntVar(&q.Count, "count", 5, "list `N` results, 1 to 20")
@@ -117,23 +101,14 @@ type fetchOptions struct {
 
 func newWebFetch(s streams) *cobra.Command {
 	var o fetchOptions
-	cmd := &cobra.Command{
-		Use:   "fetch URL",
-		Short: "Fetch one page as text, if its address is allowed",
-		Long: `fetch gets a page with GET, turns HTML into text, and prints it page by page.
-The address must begin with one that was allowed, by --allow-url or the setting
-web.url_prefixes: scheme, host and port must be equal and the path below it.`,
-		Example: `  hako web fetch --allow-url https://go.dev/doc/ https://go.dev/doc/install
-  hako web fetch --all --allow-url https://example.com/ https://example.com/a.html`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return &fault.Error{Kind: fault.Invalid, Op: "web fetch",
-					Why:  fmt.Sprintf("there are %d addresses where one is wanted", len(args)),
-					Hint: "hako web fetch --allow-url https://example.com/docs/ https://example.com/docs/a.html"}
-			}
-			return o.run(cmd, s, args[0])
-		},
-	}
+	cmd := command("web fetch", nil, func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return &fault.Error{Kind: fault.Invalid, Op: "web fetch",
+				Why:  fmt.Sprintf("there are %d addresses where one is wanted", len(args)),
+				Hint: "hako web fetch --allow-url https://example.com/docs/ https://example.com/docs/a.html"}
+		}
+		return o.run(cmd, s, args[0])
+	})
 	f := cmd.Flags()
 	o.common.register(f)
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")

@@ -424,10 +424,10 @@ func TestFamiliarChatMayTakeLong(t *testing.T) {
 // TestFamiliarRounds: who does not follow the stream reads her last words, not
 // those of every round.
 func TestFamiliarRounds(t *testing.T) {
-	var l listener
+	var l turnCollector
 	for _, turn := range []sessions.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."},
 		{Type: turnDone, Text: "There are 4."}} {
-		l.hear(turn)
+		l.add(turn)
 	}
 	if got := l.plan().Text; got != "There are 4." {
 		t.Errorf("got %q", got)

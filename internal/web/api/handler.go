@@ -176,7 +176,7 @@ func (s *Server) admit(c *call) (err error) {
 	}
 	note(c.Request, c.identity.Name)
 	if err := may(c.identity.Actor, c.route.role); err != nil {
-		s.refused(c.Request, c.identity.Name, c.told(nil), "a change")
+		s.refused(c.Request, c.identity.Name, c.describe(nil), "a change")
 		return err
 	}
 	if c.Method == http.MethodGet || c.Method == http.MethodHead {

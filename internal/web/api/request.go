@@ -77,8 +77,8 @@ func number(name, text string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// when reads a parameter that is a time.
-func (c *call) when(name string) (time.Time, error) {
+// time reads a parameter that is a time.
+func (c *call) time(name string) (time.Time, error) {
 	text := c.query.Get(name)
 	if text == "" {
 		return time.Time{}, nil

@@ -19,7 +19,7 @@ type item struct {
 	data any
 }
 
-var signOfLife = item{}
+var keepAlive = item{}
 
 // errSlow is why a stream is cut whose client does not read.
 var errSlow = errors.New("the client does not read")
@@ -80,7 +80,7 @@ func (s *Server) writeEvents(ctx context.Context, c *call, items <-chan item, do
 		case err := <-done:
 			return eventWriter.finish(items, err)
 		case <-beat.C:
-			if eventWriter.send(signOfLife) != nil {
+			if eventWriter.send(keepAlive) != nil {
 				return nil
 			}
 		case <-ctx.Done():
@@ -190,7 +190,7 @@ func (s *eventWriter) finish(items <-chan item, err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 		if !s.open {
-			s.send(signOfLife)
+			s.send(keepAlive)
 		}
 		return nil
 	case !s.open:
