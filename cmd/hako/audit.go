@@ -20,7 +20,6 @@ import (
 // auditOptions are the flags of hako audit.
 type auditOptions struct {
 	common
-	json         bool
 	n            int
 	follow       bool
 	filter       audit.Filter
@@ -35,10 +34,9 @@ func newAudit(s streams) *cobra.Command {
 
 func (o *auditOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.audit, "audit", "", "read the record in `FILE`")
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.Audit, "audit", "", "read the record in `FILE`")
+	o.registerSettings(f)
+	o.registerJSON(f, "")
 }
 
 func (o *auditOptions) path() (string, error) {

@@ -130,8 +130,8 @@ func statsRow(cells ...any) (texts []string) {
 	return texts
 }
 
-// longestCell is how many columns of a terminal a text of a table may take.
-const longestCell = 40
+// maxCell limits the width of a cell.
+const maxCell = 40
 
 // reasonColumn is the head of the column that is never cut.
 const reasonColumn = "reason"
@@ -143,38 +143,14 @@ func statsTable(title string, rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	widths := make([]int, len(rows[0]))
+	head := rows[0]
 	for _, cells := range rows {
 		for i := range cells {
-			if cells[i] = firstLine(cells[i]); rows[0][i] != reasonColumn {
-				cells[i] = cutCell(cells[i], longestCell)
+			if cells[i] = firstLine(cells[i]); head[i] != reasonColumn {
+				cells[i] = text.ShortenCells(cells[i], maxCell)
 			}
-			widths[i] = max(widths[i], cellWidth(cells[i]))
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n", title)
-	for _, cells := range rows {
-		b.WriteString(strings.TrimRight(statsLine(rows[0], cells, widths), " ") + "\n")
-	}
-	return b.String()
+	lines := columns(rows, func(i int) bool { return i > 0 && head[i] != reasonColumn })
+	return "\n" + title + "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
-
-// statsLine writes one row.
-func statsLine(head, cells []string, widths []int) (line string) {
-	for i, text := range cells {
-		space := strings.Repeat(" ", widths[i]-cellWidth(text))
-		if i == 0 || head[i] == reasonColumn {
-			line += "  " + text + space
-		} else {
-			line += "  " + space + text
-		}
-	}
-	return line
-}
-
-// cutCell cuts a text to so many columns and marks that.
-func cutCell(s string, most int) string { return text.ShortenCells(s, most) }
-
-// cellWidth is how many columns a text takes on a terminal.
-func cellWidth(s string) int { return text.Cells(s) }

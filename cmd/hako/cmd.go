@@ -38,7 +38,7 @@ func newCmd(s streams) *cobra.Command {
 }
 
 func (o *cmdOptions) register(f *pflag.FlagSet) {
-	f.StringVarP(&o.config, "config", "c", "", "read the settings from `FILE`")
+	f.StringVarP(&o.File, "config", "c", "", "read the settings from `FILE`")
 	o.registerRest(f)
 	f.StringVarP(&o.Prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
 	f.StringVarP(&o.Preset, "preset", "r", "",
@@ -63,7 +63,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 }
 
 func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
-	o.common.llmcmd = true
+	o.Llmcmd = true
 	if o.version {
 		fmt.Fprintln(s.out, "hako", version)
 		return nil

@@ -126,10 +126,10 @@ func wantsMore(entry string) bool {
 func settingsAt(cmd *cobra.Command) (*config.Config, error) {
 	var o common
 	if f := cmd.Flag("config"); f != nil {
-		o.config = f.Value.String()
+		o.File = f.Value.String()
 	}
 	if f := cmd.Flag("no-config"); f != nil {
-		o.noConfig = f.Value.String() == "true"
+		o.NoFile = f.Value.String() == "true"
 	}
 	return o.load()
 }

@@ -60,22 +60,20 @@ func writeNew(name, text string) error {
 
 func newConfigShow(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	cmd := command("config show", cobra.NoArgs, func(*cobra.Command, []string) error {
 		c, err := o.load()
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return encode(s.out, c.Show())
-		}
-		for _, v := range c.Show() {
-			fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
-		}
-		return nil
+		return o.output(s.out, c.Show(), func() error {
+			for _, v := range c.Show() {
+				fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
+			}
+			return nil
+		})
 	})
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
@@ -88,10 +86,9 @@ type settingsChecked struct {
 
 func newConfigCheck(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	cmd := command("config check", cobra.NoArgs, func(*cobra.Command, []string) error {
 		files, err := o.checkSettings()
-		if asJSON {
+		if o.json {
 			return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
 		}
 		if err == nil {
@@ -100,7 +97,7 @@ func newConfigCheck(s streams) *cobra.Command {
 		return err
 	})
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print {ok, files, error} as JSON")
+	o.registerJSON(cmd.Flags(), "{ok, files, error}")
 	return cmd
 }
 

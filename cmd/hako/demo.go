@@ -101,7 +101,7 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language,
-		common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
+		common: common{Settings: setup.Settings{NoFile: true, Audit: filepath.Join(top, "audit.jsonl")}}}
 	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
 		d.pause = demoPause
 	}
@@ -316,7 +316,7 @@ func (d *demonstration) show(script string) {
 }
 
 func (d *demonstration) refusals(commands ...string) error {
-	o := policyOptions{common: common{noConfig: true}}
+	o := policyOptions{common: common{Settings: setup.Settings{NoFile: true}}}
 	p, err := o.policy()
 	if err != nil {
 		return err
@@ -340,7 +340,7 @@ func quoteForPeople(s string) string {
 // record shows what was refused, checks the record, and checks a copy in which
 // somebody has changed a word.
 func (d *demonstration) record() error {
-	path := d.common.audit
+	path := d.common.Audit
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err

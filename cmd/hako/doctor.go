@@ -79,18 +79,16 @@ const (
 
 func newDoctor(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	cmd := command("doctor", knownParts, func(cmd *cobra.Command, parts []string) error {
-		w := newShow(s, asJSON, false)
+		w := newShow(s, o.json, false)
 		w.spinner.Start("looking")
 		found := examine(cmd.Context(), &o, parts)
 		w.spinner.Stop()
-		return printFindings(s, found, asJSON)
+		return o.printFindings(s, found)
 	})
 	cmd.Long += "\n" + partList() + "."
-	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.registerSettings(cmd.Flags())
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
@@ -292,14 +290,14 @@ func checkRecord(_ context.Context, at app.ModelSource) finding {
 	return good("%s: %v", path, rep)
 }
 
-func printFindings(s streams, found []finding, asJSON bool) error {
+func (o *common) printFindings(s streams, found []finding) error {
 	worst := error(nil)
 	for _, f := range found {
 		if f.State == broken {
 			worst = exitStatus(1)
 		}
 	}
-	if asJSON {
+	if o.json {
 		return errors.Join(encode(s.out, found), worst)
 	}
 	for _, f := range found {

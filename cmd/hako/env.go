@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +28,6 @@ func newEnv(s streams) *cobra.Command {
 type envFlags struct {
 	common
 	task string
-	json bool
 }
 
 func (o *envFlags) register(f *pflag.FlagSet) {
@@ -87,27 +85,4 @@ func telling(s streams, quiet bool) (say func(string), end func()) {
 			fmt.Fprintln(s.err, line)
 		}
 	}, w.spinner.Stop
-}
-
-// table prints rows in columns.
-func table(w io.Writer, rows [][]string) error {
-	var width []int
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		line := ""
-		for i, cell := range r {
-			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

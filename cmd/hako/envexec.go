@@ -40,7 +40,7 @@ func newEnvExec(s streams) *cobra.Command {
 	f.Var((*span)(&o.timeout), "timeout",
 		"stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
 	f.Lookup("timeout").DefValue = "" // 0s means the setting, which the text tells
-	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
+	o.registerJSON(f, "{exit_code, stdout, stderr, duration_ms}")
 	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
 	return cmd
 }
@@ -222,7 +222,7 @@ func newEnvJobs(s streams) *cobra.Command {
 	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
 	f.Var((*filled)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
 	f.StringVar(&o.stream, "stream", "stdout", "which output of it, `NAME`: stdout or stderr")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(f, "")
 	cmd.MarkFlagsMutuallyExclusive("output", "wait", "kill", "log")
 	return cmd
 }

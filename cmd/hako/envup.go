@@ -41,7 +41,7 @@ func newEnvList(s streams) *cobra.Command {
 	var o envFlags
 	cmd := command("env list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), s) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
@@ -55,10 +55,7 @@ func (o *envFlags) list(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return encode(s.out, list)
-	}
-	return list.print(s)
+	return o.output(s.out, list, func() error { return list.print(s) })
 }
 
 // inventory looks at what there is. An engine that does not answer is a part of
@@ -213,7 +210,7 @@ func newEnvUp(s streams) *cobra.Command {
 	f.BoolVar(&o.full, "full", false, "clone the whole history")
 	f.BoolVar(&o.push, "push", false, "let git in the container push to the repository with your token")
 	f.BoolVar(&o.noInstall, "no-install", false, "leave dependencies alone")
-	f.BoolVar(&o.json, "json", false, "print what is known about the container as JSON")
+	o.registerJSON(f, "what is known about the container")
 	return cmd
 }
 
@@ -265,10 +262,7 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	end()
-	if o.json {
-		return encode(s.out, info)
-	}
-	return printUp(s, info)
+	return o.output(s.out, info, func() error { return printUp(s, info) })
 }
 
 // environmentNamed returns the environment that a flag names; empty means the default. A plan
@@ -313,7 +307,7 @@ func newEnvInfo(s streams) *cobra.Command {
 	var o envFlags
 	cmd := command("env info", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.info(cmd.Context(), s) })
 	o.ofTask(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
@@ -327,10 +321,7 @@ func (o *envFlags) info(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return encode(s.out, x)
-	}
-	return printInfo(s.out, x)
+	return o.output(s.out, x, func() error { return printInfo(s.out, x) })
 }
 
 func printInfo(w io.Writer, x container.Details) error {
@@ -361,7 +352,7 @@ func newEnvDown(s streams) *cobra.Command {
 	var o envFlags
 	cmd := command("env down", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.down(cmd.Context(), s) })
 	o.ofTask(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {task_uuid, status} as JSON")
+	o.registerJSON(cmd.Flags(), "{task_uuid, status}")
 	return cmd
 }
 
@@ -403,7 +394,7 @@ func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
 	cmd := command("env prune", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {removed} as JSON")
+	o.registerJSON(cmd.Flags(), "{removed}")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -21,7 +20,6 @@ type execOptions struct {
 	app.ReadOnlyOptions
 	start int64
 	size  int64
-	json  bool
 }
 
 func newExec(s streams) *cobra.Command {
@@ -33,7 +31,7 @@ func newExec(s streams) *cobra.Command {
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let curl get what is below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
 	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
-	f.BoolVar(&o.json, "json", false, "print the whole answer as JSON")
+	o.registerJSON(f, "the whole answer")
 	return cmd
 }
 
@@ -77,9 +75,7 @@ type execAnswer struct {
 }
 
 func printAnswer(s streams, out tool.Output, dir string) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(execAnswer{out, from(dir, out.Effects)}); err != nil {
+	if err := encode(s.out, execAnswer{out, from(dir, out.Effects)}); err != nil {
 		return err
 	}
 	if out.Error != nil {

@@ -56,8 +56,8 @@ func (v *filled) Type() string { return "string" }
 
 // load takes in the flags.
 func (o *hostFlags) load() (*config.Config, error) {
-	if len(o.limits) > 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0],
+	if len(o.Limits) > 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.Limits[0],
 			Why:  "it is for the closed shell; programs have limits of their own",
 			Hint: "use --timeout, or bash_executor.memory, .processes, .files and .file_size in hako.yaml"}
 	}
@@ -84,16 +84,13 @@ func newHost(s streams) *cobra.Command {
 }
 
 // hostExecOptions are the flags of hako host exec.
-type hostExecOptions struct {
-	hostFlags
-	json bool
-}
+type hostExecOptions struct{ hostFlags }
 
 func newHostExec(s streams) *cobra.Command {
 	var o hostExecOptions
 	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {stdout, stderr, exit_code, cwd} as JSON")
+	o.registerJSON(cmd.Flags(), "{stdout, stderr, exit_code, cwd}")
 	return cmd
 }
 
@@ -181,16 +178,13 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 }
 
 // hostStatusOptions are the flags of hako host status.
-type hostStatusOptions struct {
-	hostFlags
-	json bool
-}
+type hostStatusOptions struct{ hostFlags }
 
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
 	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -23,13 +24,12 @@ type modelLine struct {
 
 func newModels(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	cmd := command("models", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		conf, err := o.load()
 		if err != nil {
 			return err
 		}
-		w := newShow(s, asJSON, false)
+		w := newShow(s, o.json, false)
 		w.spinner.Start("asking")
 		b, err := app.Open(conf)
 		if err != nil {
@@ -41,11 +41,10 @@ func newModels(s streams) *cobra.Command {
 		for _, p := range problems {
 			fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
 		}
-		return printModels(s, lines, asJSON)
+		return o.output(s.out, lines, func() error { return printModels(s.out, lines) })
 	})
-	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.registerSettings(cmd.Flags())
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
@@ -96,16 +95,13 @@ func markUsed(conf *config.Config, lines []modelLine) {
 	}
 }
 
-func printModels(s streams, lines []modelLine, asJSON bool) error {
-	if asJSON {
-		return encode(s.out, lines)
-	}
+func printModels(w io.Writer, lines []modelLine) error {
 	for _, l := range lines {
 		mark := " "
 		if l.Used {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(s.out, "%s %-40s %s\n", mark, visible(l.Model), l.Note); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %-40s %s\n", mark, visible(l.Model), l.Note); err != nil {
 			return err
 		}
 	}

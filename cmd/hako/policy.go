@@ -23,7 +23,6 @@ type policyOptions struct {
 	common
 	profile string
 	root    string
-	json    bool
 	batch   bool
 }
 
@@ -56,9 +55,8 @@ func (o *policyOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.profile, "profile", "",
 		"judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
-	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+	f.StringVar(&o.Rules, "rules", "", "add the rules of `FILE`")
+	o.registerSettings(f)
 }
 
 // load returns the policy that the flags ask for.
@@ -102,7 +100,7 @@ func newPolicyCheck(s streams) *cobra.Command {
 		return o.check(s, p, args[0])
 	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the verdicts as JSON")
+	o.registerJSON(cmd.Flags(), "the verdicts")
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object a line")
 	cmd.Flags().StringVar(&o.root, "root", "", "judge paths as seen from `DIR` (default the current directory)")
 	return cmd
@@ -153,12 +151,6 @@ func (o *policyOptions) check(s streams, p *policy.Policy, command string) error
 		return exitStatus(n)
 	}
 	return nil
-}
-
-func encode(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 func verdictLine(v policy.Verdict) string {
@@ -237,7 +229,7 @@ func newPolicyTest(s streams) *cobra.Command {
 		return err
 	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {ok, examples, error} as JSON")
+	o.registerJSON(cmd.Flags(), "{ok, examples, error}")
 	return cmd
 }
 
@@ -263,7 +255,7 @@ func newPolicyShow(s streams) *cobra.Command {
 		return showRules(s.out, p)
 	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the rules as JSON")
+	o.registerJSON(cmd.Flags(), "the rules")
 	return cmd
 }
 

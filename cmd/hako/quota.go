@@ -15,7 +15,6 @@ import (
 
 func newQuota(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	show := func(*cobra.Command, []string) error {
 		c, err := o.load()
 		if err != nil {
@@ -29,25 +28,20 @@ func newQuota(s streams) *cobra.Command {
 			return err
 		}
 		left := quota.New(c.Budget(quota.DefaultLimits())).Left()
-		if asJSON {
-			return encode(s.out, map[string]any{"session": left, "used": used})
-		}
-		return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: app.Weights(c)}))
+		return o.output(s.out, map[string]any{"session": left, "used": used}, func() error {
+			return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: app.Weights(c)}))
+		})
 	}
-	cmd := command("quota", cobra.NoArgs, show)
-	flags := func(c *cobra.Command) {
-		c.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-		c.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd, showCmd := command("quota", cobra.NoArgs, show), command("quota show", cobra.NoArgs, show)
+	for _, c := range []*cobra.Command{cmd, showCmd} {
+		o.registerSettings(c.Flags())
+		o.registerJSON(c.Flags(), "")
 	}
-	showCmd := command("quota show", cobra.NoArgs, show)
-	flags(cmd)
-	flags(showCmd)
-	cmd.AddCommand(showCmd, newQuotaReset(s, &o))
+	cmd.AddCommand(showCmd, newQuotaReset(&o))
 	return cmd
 }
 
-func newQuotaReset(s streams, o *common) *cobra.Command {
+func newQuotaReset(o *common) *cobra.Command {
 	return command("quota reset", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 		c, err := o.load()
 		if err != nil {

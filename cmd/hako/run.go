@@ -34,12 +34,32 @@ func newRun(s streams) *cobra.Command {
 	return cmd
 }
 
-func (o *runOptions) register(f *pflag.FlagSet) {
+// newChat is run without tools: one request, one answer.
+func newChat(s streams) *cobra.Command {
+	var o runOptions
+	cmd := command("chat", nil, func(cmd *cobra.Command, args []string) error {
+		o.NoTools = true
+		return o.run(cmd, s, args)
+	})
+	o.registerModel(cmd.Flags())
+	cmd.Flags().StringArrayVar(&o.Files, "file", nil, "tell the model of `FILE`; it is not read")
+	return cmd
+}
+
+// registerModel adds the flags of run and chat.
+func (o *runOptions) registerModel(f *pflag.FlagSet) {
 	o.common.register(f)
 	o.modelFlags.register(f)
+	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
+	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
+	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
+	f.Lookup("continue").NoOptDefVal = "last"
+}
+
+func (o *runOptions) register(f *pflag.FlagSet) {
+	o.registerModel(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
-	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
 	f.BoolVar(&o.stdin, "stdin", false, "grant standard input as the file stdin")
 	f.IntVar(&o.Turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")
 	f.IntVar(&o.Calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
@@ -48,8 +68,6 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
 	f.StringVar(&o.Force, "force-tool", "", "have the model call `TOOL` first")
 	f.BoolVar(&o.AutoSearch, "auto-search", false, "search the web first if the model finds that needed")
-	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
-	f.Lookup("continue").NoOptDefVal = "last"
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be sent, and how many tokens are fixed")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
 }

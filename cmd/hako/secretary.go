@@ -34,7 +34,7 @@ func newSecretary(s streams) *cobra.Command {
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)
-	f.Lookup("json").Usage = "print each exchange as a JSON object (docs/secretary.md)"
+	f.BoolVar(&o.json, "json", false, "print each exchange as a JSON object (docs/secretary.md)")
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
 	f.Var((*filled)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
 	f.Var((*filled)(&o.once), "once", "say `TEXT`, print the answer and leave")
@@ -55,7 +55,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	if o.search != "" {
-		return searchHistory(s, conf, o.search, o.json)
+		return o.searchHistory(s, conf)
 	}
 	talks := o.once == "" && isTerminal(s.in) && !o.json
 	if talks {
@@ -124,21 +124,21 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 }
 
 // searchHistory looks through the conversations that were kept.
-func searchHistory(s streams, conf *config.Config, words string, asJSON bool) error {
+func (o *secretaryOptions) searchHistory(s streams, conf *config.Config) error {
 	st, err := store.Open(config.SecretaryDatabase.Of(conf).V)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	hits, err := st.Search(words, 50)
+	hits, err := st.Search(o.search, 50)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so",
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "nobody said so",
 			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {

@@ -17,20 +17,16 @@ import (
 // taken for them in the record.
 const printedName = "operator"
 
-// tokenFlags are what every command about tokens has.
-type tokenFlags struct {
-	common
-	json bool
-}
+// tokenFlags are the flags of every command about tokens.
+type tokenFlags struct{ common }
 
 func newServeToken(s streams) *cobra.Command {
 	var o tokenFlags
 	cmd := command("serve token", nil, needSubcommand)
 	f := cmd.PersistentFlags()
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerSettings(f)
+	o.registerAudit(f)
+	o.registerJSON(f, "")
 	cmd.AddCommand(o.add(s), o.list(s), o.remove(s))
 	return cmd
 }

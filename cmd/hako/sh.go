@@ -51,7 +51,7 @@ func newSh(s streams) *cobra.Command {
 				Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 		}
 		o.Ask, o.Hint = askAt(s), fault.FlagHint
-		o.llmcmd, o.show = true, newShow(s, false, false)
+		o.Llmcmd, o.show = true, newShow(s, false, false)
 		o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
 		o.Only = o.llm.Commands
 		return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)

@@ -21,7 +21,7 @@ import (
 // todoOptions are the flags of hako todo.
 type todoOptions struct {
 	common
-	json, all                          bool
+	all                                bool
 	title, note, due, priority, status string
 }
 
@@ -34,9 +34,8 @@ func newTodo(s streams) *cobra.Command {
 
 func (o *todoOptions) register(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerSettings(f)
+	o.registerJSON(f, "")
 	return cmd
 }
 
@@ -50,7 +49,7 @@ func (o *todoOptions) registerFields(cmd *cobra.Command) *cobra.Command {
 }
 
 func (o *todoOptions) registerAudit(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&o.audit, "audit", "", "write the record to `FILE`")
+	o.common.registerAudit(cmd.Flags())
 	return o.register(cmd)
 }
 
@@ -132,39 +131,26 @@ func (o *todoOptions) list(s streams, query string) error {
 	return err
 }
 
-// todoTable lists to-dos for a terminal so many columns wide; zero means that
-// nothing is cut. Titles stand last, so that nothing has to be lined up after
-// them; everything before them is plain ASCII.
-func todoTable(todos []store.Todo, status bool, now time.Time, columns int) string {
+// todoTable lists to-dos for a terminal of that width; zero means that titles are not cut.
+func todoTable(todos []store.Todo, status bool, now time.Time, width int) string {
 	rows := [][]string{{"STATUS", "ID", "PRIORITY", "DUE", "TITLE"}}
 	for _, t := range todos {
 		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now),
 			text.ForTerminal(t.Title)})
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row[:len(row)-1] {
-			if i > 0 || status {
-				line += fmt.Sprintf("%-*s  ", longestIn(rows, i), cell)
-			}
+	if !status {
+		for i := range rows {
+			rows[i] = rows[i][1:]
 		}
-		title := row[len(row)-1]
-		if columns > 0 {
-			title = cutCell(title, max(columns-len(line), 10))
+	}
+	lines := columns(rows, func(int) bool { return false })
+	title := strings.Index(lines[0], "TITLE")
+	for i, line := range lines {
+		if width > 0 {
+			lines[i] = text.ShortenCells(line, max(width, title+10))
 		}
-		b.WriteString(line + title + "\n")
 	}
-	return b.String()
-}
-
-// longestIn is the length of the longest cell of a column.
-func longestIn(rows [][]string, column int) int {
-	most := 0
-	for _, row := range rows {
-		most = max(most, len(row[column]))
-	}
-	return most
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // dueText shows a time as it is here, and a day as it is.

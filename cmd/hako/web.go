@@ -22,14 +22,14 @@ func newWeb(s streams) *cobra.Command {
 func newWebSearch(s streams) *cobra.Command {
 	var o common
 	var q websearch.Query
-	var raw, asJSON bool
+	var raw bool
 	cmd := command("web search", nil, func(cmd *cobra.Command, args []string) error {
 		text, err := requestFrom(s, args, false)
 		if err != nil {
 			return err
 		}
 		q.Text = text
-		return webSearch(cmd, s, &o, q, raw, asJSON)
+		return o.webSearch(cmd, s, q, raw)
 	})
 	f := cmd.Flags()
 	o.register(f)
@@ -37,11 +37,11 @@ func newWebSearch(s streams) *cobra.Command {
 	f.StringVar(&q.Lang, "lang", "", "prefer pages in `LANGUAGE`, as ja or en")
 	f.StringVar(&q.Freshness, "freshness", "", "only pages of the last `SPAN`: day, week, month or year")
 	f.BoolVar(&raw, "raw", false, "do not cut anything to the width of the terminal")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	o.registerJSON(f, "")
 	return cmd
 }
 
-func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw, asJSON bool) error {
+func (o *common) webSearch(cmd *cobra.Command, s streams, q websearch.Query, raw bool) error {
 	conf, err := o.load()
 	if err != nil {
 		return err
@@ -62,23 +62,17 @@ func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw,
 	if err := b.RecordNetwork("user")(name + ": " + q.Text); err != nil {
 		return err
 	}
-	w := newShow(s, asJSON, false)
+	w := newShow(s, o.json, false)
 	w.spinner.Start("searching with " + name)
 	hits, err := e.Search(cmd.Context(), q)
 	w.spinner.Stop()
 	if err != nil {
 		return err
 	}
-	return printHits(s, hits, raw, asJSON)
+	return o.output(s.out, append([]websearch.Hit{}, hits...), func() error { return printHits(s, hits, raw) })
 }
 
-func printHits(s streams, hits []websearch.Hit, raw, asJSON bool) error {
-	if asJSON {
-		if hits == nil {
-			hits = []websearch.Hit{}
-		}
-		return encode(s.out, hits)
-	}
+func printHits(s streams, hits []websearch.Hit, raw bool) error {
 	if len(hits) == 0 {
 		fmt.Fprintln(s.err, "hako: nothing was found")
 		return nil
@@ -96,7 +90,7 @@ type fetchOptions struct {
 	common
 	app.ReadOnlyOptions
 	start, size int64
-	all, json   bool
+	all         bool
 }
 
 func newWebFetch(s streams) *cobra.Command {
@@ -115,7 +109,7 @@ func newWebFetch(s streams) *cobra.Command {
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the text")
 	f.Int64Var(&o.size, "size", 4096, "print at most `N` bytes, 1 to 4096")
 	f.BoolVar(&o.all, "all", false, "print the whole text")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(f, "")
 	return cmd
 }
 
