@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// agentFlags are what every command of the coding agent has.
+// agentFlags are the flags of every command of the coding agent.
 type agentFlags struct {
 	common
 	modelFlags
@@ -50,14 +50,18 @@ func (o *agentFlags) once(s streams) *cobra.Command {
 }
 
 func (o *agentFlags) produce(s streams) *cobra.Command {
-	return command("agent produce", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd.Context(), s, true, false) })
+	return command("agent produce", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.serve(cmd.Context(), s, true, false)
+	})
 }
 
 func (o *agentFlags) work(s streams) *cobra.Command {
-	return command("agent work", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd.Context(), s, false, true) })
+	return command("agent work", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return o.serve(cmd.Context(), s, false, true)
+	})
 }
 
-// open puts the agent together, with what shows its work.
+// open opens the agent and the view that shows its work.
 func (o *agentFlags) open(ctx context.Context, s streams, c app.CoderOptions) (*view, error) {
 	q, err := o.queue(ctx, s)
 	if err != nil {
@@ -76,7 +80,7 @@ func (o *agentFlags) queue(ctx context.Context, s streams) (*app.TaskQueue, erro
 	return app.OpenTaskQueue(ctx, conf, s.waiting)
 }
 
-// serve picks up, works, or both, until it is interrupted.
+// serve queues issues, works on tasks, or both, until it is interrupted.
 func (o *agentFlags) serve(ctx context.Context, s streams, produce, work bool) error {
 	v, err := o.open(ctx, s, app.CoderOptions{Produce: produce, Work: work})
 	if err != nil {
@@ -87,11 +91,11 @@ func (o *agentFlags) serve(ctx context.Context, s streams, produce, work bool) e
 	if err := v.CheckForges(ctx); err != nil {
 		return err
 	}
-	v.begun(produce, work)
+	v.logStarted(produce, work)
 	return v.serve(ctx)
 }
 
-// once does what there is to do.
+// once carries out all waiting tasks.
 func (v *view) once(ctx context.Context) error {
 	end, err := v.health(ctx)
 	if err != nil {
@@ -101,19 +105,19 @@ func (v *view) once(ctx context.Context) error {
 	endings, err := v.Once(ctx)
 	switch {
 	case ctx.Err() != nil:
-		v.interrupted(endings)
+		v.noteReturned(endings)
 		return err
 	case err != nil:
 		return err
 	case len(endings) == 0:
-		v.nothing(v.Client.Forges)
+		v.noteNoTasks(v.Client.Forges)
 	case slices.ContainsFunc(endings, func(e dispatch.Ending) bool { return e.Record.State == coder.Failed }):
-		return exitStatus(1) // the task and the issue say why
+		return exitStatus(1) // the reason is in the task and in the issue
 	}
 	return nil
 }
 
-// serve does its part until it is interrupted.
+// serve runs the agent until it is interrupted.
 func (v *view) serve(ctx context.Context) error {
 	end, err := v.health(ctx)
 	if err != nil {
@@ -121,7 +125,7 @@ func (v *view) serve(ctx context.Context) error {
 	}
 	defer end()
 	err = v.Serve(ctx)
-	v.stopped()
+	v.logStopped()
 	return err
 }
 
@@ -143,11 +147,11 @@ func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 			" owner/project#12; hako agent status lists them"}
 	}
 	return command("agent "+name, oneTask, func(cmd *cobra.Command, args []string) error {
-		return o.give(cmd.Context(), s, args[0], what)
+		return o.sendOrder(cmd.Context(), s, args[0], what)
 	})
 }
 
-func (o *agentFlags) give(ctx context.Context, s streams, name string, what queue.Command) error {
+func (o *agentFlags) sendOrder(ctx context.Context, s streams, name string, what queue.Command) error {
 	l, err := o.queue(ctx, s)
 	if err != nil {
 		return err
@@ -169,12 +173,12 @@ func (o *agentFlags) give(ctx context.Context, s streams, name string, what queu
 	if o.json {
 		return encode(s.out, map[string]string{"thread": t.Thread, "order": string(what)})
 	}
-	_, err = fmt.Fprintln(s.out, orderTexts[what]+": "+t.Thread+orderAside(t, what))
+	_, err = fmt.Fprintln(s.out, orderTexts[what]+": "+t.Thread+orderNote(t, what))
 	return err
 }
 
-// orderAside says why nothing may be seen of an order at once.
-func orderAside(t dispatch.TaskStatus, what queue.Command) string {
+// orderNote says why an order may have no effect yet.
+func orderNote(t dispatch.TaskStatus, what queue.Command) string {
 	switch {
 	case what == queue.Pause && t.State == coder.Paused:
 		return " (it is paused already)"

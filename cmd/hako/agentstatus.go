@@ -19,13 +19,13 @@ func (o *agentFlags) status(s streams) *cobra.Command {
 		}
 		defer l.Close()
 		if len(args) == 1 {
-			return o.one(cmd.Context(), s, l, args[0])
+			return o.showTask(cmd.Context(), s, l, args[0])
 		}
-		return o.list(cmd.Context(), s, l)
+		return o.listTasks(cmd.Context(), s, l)
 	})
 }
 
-func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) error {
+func (o *agentFlags) listTasks(ctx context.Context, s streams, l *app.TaskQueue) error {
 	lines, err := dispatch.Statuses(ctx, l.Queue)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) erro
 	return table(s.out, rows)
 }
 
-func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name string) error {
+func (o *agentFlags) showTask(ctx context.Context, s streams, l *app.TaskQueue, name string) error {
 	t, err := dispatch.Find(ctx, l.Queue, name)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name 
 	return table(s.out, rows)
 }
 
-// shownState is the state, with an order that is yet to be obeyed.
+// shownState is the state, with an order that was not carried out yet.
 func shownState(t dispatch.TaskStatus) string {
 	if t.Order != "" && t.State == coder.Pending {
 		return string(t.State) + ", to " + t.Order

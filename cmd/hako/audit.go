@@ -54,11 +54,11 @@ func (o *auditOptions) open() (*os.File, error) {
 		return nil, err
 	}
 	f, err := audit.OpenRead(path)
-	return f, nothingYet(err, path)
+	return f, noRecord(err, path)
 }
 
-// nothingYet adds to the error of a record that does not exist what to do.
-func nothingYet(err error, path string) error {
+// noRecord adds a hint to the error of a missing record.
+func noRecord(err error, path string) error {
 	if fault.KindOf(err) != fault.NotFound {
 		return err
 	}
@@ -81,14 +81,14 @@ func newAuditTail(s streams) *cobra.Command {
 	return cmd
 }
 
-// tail prints the last events, and if wanted those that come.
+// tail prints the last events, and with --follow new ones as they are written.
 func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
 	path, err := o.path()
 	if err != nil {
 		return err
 	}
 	if o.follow {
-		return nothingYet(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
+		return noRecord(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
 	}
 	f, err := o.open()
 	if err != nil {
@@ -112,7 +112,7 @@ func newAuditQuery(s streams) *cobra.Command {
 		if err := o.times(); err != nil {
 			return err
 		}
-		if err := knownWhat(o.filter.What); err != nil {
+		if err := checkWhat(o.filter.What); err != nil {
 			return err
 		}
 		f, err := o.open()
@@ -139,17 +139,17 @@ func newAuditQuery(s streams) *cobra.Command {
 	return cmd
 }
 
-// kinds are what --what can ask for.
-var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
+// eventKinds are the values of --what.
+var eventKinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
 	audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered,
 	audit.Ended}
 
-func knownWhat(what string) error {
-	if what == "" || slices.Contains(kinds, what) {
+func checkWhat(what string) error {
+	if what == "" || slices.Contains(eventKinds, what) {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events",
-		Hint: "they are " + strings.Join(kinds, ", ")}
+		Hint: "they are " + strings.Join(eventKinds, ", ")}
 }
 
 // times reads --since and --until.
@@ -170,7 +170,7 @@ func (o *auditOptions) times() error {
 	return nil
 }
 
-// parseWhen reads a moment: so long ago, a day, or a full time.
+// parseWhen parses a duration before now, a day or a full time.
 func parseWhen(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return time.Now().Add(-d), nil
@@ -199,7 +199,7 @@ func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
 	return nil
 }
 
-// eventLine is one event for people.
+// eventLine formats an event.
 func eventLine(e audit.Event) string {
 	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
 	switch about := e.About(); {
@@ -231,7 +231,7 @@ func eventLine(e audit.Event) string {
 	return line
 }
 
-// modelText is what an event says of a model: its name and what it used.
+// modelText formats the model of an event and its usage.
 func modelText(e audit.Event) string {
 	text := visible(e.Provider)
 	if e.What != audit.Model {
@@ -252,8 +252,7 @@ func firstLine(s string) string {
 	return visible(first)
 }
 
-// visible spells control characters out: text that a script chose must not
-// forge lines of the record or steer the reader's terminal.
+// visible spells out control characters: text from a script must not forge lines of the record or steer the terminal.
 func visible(s string) string { return text.RecordLine(s) }
 
 func newAuditVerify(s streams) *cobra.Command {
@@ -265,7 +264,7 @@ func newAuditVerify(s streams) *cobra.Command {
 		}
 		report, err := audit.VerifyFile(path)
 		if err != nil {
-			return nothingYet(err, path)
+			return noRecord(err, path)
 		}
 		if o.json {
 			if err := encode(s.out, report); err != nil {

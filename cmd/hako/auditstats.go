@@ -44,15 +44,15 @@ func newAuditStats(s streams) *cobra.Command {
 	return cmd
 }
 
-// stats brings the index up to date with the record and asks it.
+// stats updates the index of the record and queries it.
 func (o *auditOptions) stats(ctx context.Context, scope sqlite.Scope) (sqlite.Stats, error) {
 	path, err := o.path()
 	if err != nil {
 		return sqlite.Stats{}, err
 	}
-	f, err := audit.OpenRead(path) // lest an index of nothing be made
+	f, err := audit.OpenRead(path) // do not create an index of a missing record
 	if err != nil {
-		return sqlite.Stats{}, nothingYet(err, path)
+		return sqlite.Stats{}, noRecord(err, path)
 	}
 	f.Close()
 	index, err := sqlite.Open(sqlite.PathFor(path))
@@ -66,7 +66,6 @@ func (o *auditOptions) stats(ctx context.Context, scope sqlite.Scope) (sqlite.St
 	return index.Stats(ctx, scope)
 }
 
-// printStats prints statistics for people.
 func printStats(w io.Writer, st sqlite.Stats) error {
 	t := st.Total
 	var b strings.Builder
@@ -87,8 +86,8 @@ func printStats(w io.Writer, st sqlite.Stats) error {
 
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 
-// commandTable says in its title whose failures and durations it shows: one
-// slow command makes all that share its requests look slow.
+// commandTable names in its title whose failures and durations it shows: one slow command makes all others of its
+// requests look slow.
 func commandTable(commands []sqlite.Command) string {
 	rows := [][]string{{"command", "runs", "requests", "failed", "rate", "denied", "p50", "p95"}}
 	for _, c := range commands {
@@ -122,7 +121,6 @@ func groupTable(title, column string, groups []sqlite.Group) string {
 	return statsTable(title, rows)
 }
 
-// statsRow spells the cells of a row.
 func statsRow(cells ...any) (texts []string) {
 	for _, c := range cells {
 		texts = append(texts, fmt.Sprint(c))
@@ -133,12 +131,11 @@ func statsRow(cells ...any) (texts []string) {
 // maxCell limits the width of a cell.
 const maxCell = 40
 
-// reasonColumn is the head of the column that is never cut.
+// reasonColumn is the header of the column that is never cut.
 const reasonColumn = "reason"
 
-// statsTable lays rows out under a title: names to the left, numbers to the right,
-// reasons as they come. The first row is the head; with nothing below it there
-// is no table. Scripts choose some of the texts, so that these are made visible.
+// statsTable formats rows under a title: names to the left, numbers to the right. The first row is the header; without
+// others there is no table. Scripts choose some of the texts, so control characters are made visible.
 func statsTable(title string, rows [][]string) string {
 	if len(rows) < 2 {
 		return ""

@@ -85,7 +85,7 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.Output == "-" {
 		o.Output = ""
 	}
-	w := newShow(s, false, o.verbose)
+	w := newTranscript(s, false, o.verbose)
 	session, err := llmcmd.Open(conf, &o.Options, llmcmdEnvironment(s, w))
 	if err != nil {
 		return err
@@ -94,21 +94,20 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	ctx, stop := withHangup(ctx)
 	defer stop()
 	err = session.Run(ctx, strings.Join(args, " "))
-	w.bill(session, o.stats)
+	w.printUsage(session, o.stats)
 	return err
 }
 
-// llmcmdEnvironment connects a session to the streams of a command.
-func llmcmdEnvironment(s streams, w *show) llmcmd.Environment {
+// llmcmdEnvironment connects a session to the streams.
+func llmcmdEnvironment(s streams, w *transcript) llmcmd.Environment {
 	return llmcmd.Environment{
 		Stdin: s.in, Terminal: isTerminal(s.in), Stdout: s.out, Stderr: s.err,
 		Observe: w.event, Busy: w.busy, Watch: func(g *quota.Limiter) func() { return watchdog(g, s.err) },
 	}
 }
 
-// bill prints what a session used, and leaves it in a file for those who collect
-// it.
-func (w *show) bill(session *llmcmd.Session, form string) {
+// printUsage prints the usage of a session and writes it to the metrics file.
+func (w *transcript) printUsage(session *llmcmd.Session, form string) {
 	b := session.Bill()
 	if err := session.WriteMetrics(b); err != nil {
 		w.note(err.Error())
@@ -124,8 +123,7 @@ func (w *show) bill(session *llmcmd.Session, form string) {
 	}
 }
 
-// withHangup ends the context also when the terminal goes away, unless whoever
-// started hako wants it to go on then (nohup).
+// withHangup also cancels the context on SIGHUP, unless that is ignored (nohup).
 func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)

@@ -46,7 +46,7 @@ func groups() []*cobra.Group {
 	}
 }
 
-// A subcommand is one of hako's, with the group it is listed in.
+// A subcommand has the group that lists it.
 type subcommand struct {
 	name, group string
 	make        func(streams) *cobra.Command
@@ -78,7 +78,6 @@ var commands = []subcommand{
 	{"man", groupAdmin, newMan},
 }
 
-// build makes the command in its group.
 func (c subcommand) build(s streams) *cobra.Command {
 	cmd := c.make(s)
 	cmd.GroupID = c.group

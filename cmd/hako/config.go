@@ -36,7 +36,7 @@ func newConfigInit(s streams) *cobra.Command {
 	})
 }
 
-// writeNew makes a file that only its owner can read, as a key may be put in it.
+// writeNew creates a file that only its owner can read, because keys may be put into it.
 func writeNew(name, text string) error {
 	err := os.MkdirAll(filepath.Dir(name), 0o700)
 	if err == nil {
@@ -44,7 +44,7 @@ func writeNew(name, text string) error {
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 			_, err = f.WriteString(text)
 			if err = errors.Join(err, f.Close()); err != nil {
-				os.Remove(name) // half of it would be in the way of the next try
+				os.Remove(name) // a partial file would make the next try fail
 			}
 		}
 	}
@@ -80,8 +80,8 @@ func newConfigShow(s streams) *cobra.Command {
 // settingsChecked is what config check prints with --json.
 type settingsChecked struct {
 	OK    bool         `json:"ok"`
-	Files []string     `json:"files"`           // the settings files; empty if none was read, or one cannot be
-	Error *fault.Error `json:"error,omitempty"` // what is wrong; nil means nothing
+	Files []string     `json:"files"`           // the settings files; empty if none was read, or on an error
+	Error *fault.Error `json:"error,omitempty"` // nil means that everything is valid
 }
 
 func newConfigCheck(s streams) *cobra.Command {
@@ -89,7 +89,7 @@ func newConfigCheck(s streams) *cobra.Command {
 	cmd := command("config check", cobra.NoArgs, func(*cobra.Command, []string) error {
 		files, err := o.checkSettings()
 		if o.json {
-			return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
+			return errors.Join(encode(s.out, settingsChecked{err == nil, files, errorResult(err)}), err)
 		}
 		if err == nil {
 			fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
@@ -101,7 +101,7 @@ func newConfigCheck(s streams) *cobra.Command {
 	return cmd
 }
 
-// checkSettings returns the settings files that were read, and what is wrong.
+// checkSettings returns the settings files and the first error.
 func (o *common) checkSettings() ([]string, error) {
 	c, err := o.load()
 	if err != nil {
@@ -115,9 +115,8 @@ func (o *common) checkSettings() ([]string, error) {
 	return files, p.Test()
 }
 
-// asFound is an error as a check prints it among its results: all of it is the
-// reason, whatever it was made of. Nil stays nil.
-func asFound(err error) *fault.Error {
+// errorResult is an error as a result of a check: its whole text is the reason. Nil stays nil.
+func errorResult(err error) *fault.Error {
 	if err == nil {
 		return nil
 	}

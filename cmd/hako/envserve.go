@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,23 +31,21 @@ func newEnvPool(s streams) *cobra.Command {
 			return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size),
 				Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
 		}
-		b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
+		o.change = func(conf *config.Config, c *container.Options) error {
 			c.Detached, c.Warm = false, app.Warmth(conf, size)
 			c.Progress = func(line string) { fmt.Fprintln(s.err, line) }
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-		defer b.Close()
-		return servePool(cmd.Context(), s, b)
+		return o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+			return servePool(ctx, s, b)
+		})(cmd, nil)
 	})
 	o.register(cmd.Flags())
 	cmd.Flags().IntVar(&size, "size", 0, "keep `N` of each environment (default command_executor.pool.size)")
 	return cmd
 }
 
-// servePool keeps the pool filled until it is interrupted.
+// servePool fills the pool until it is interrupted.
 func servePool(ctx context.Context, s streams, b *app.Containers) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -63,8 +63,8 @@ func servePool(ctx context.Context, s streams, b *app.Containers) error {
 
 func counts(of map[string]int) string {
 	var parts []string
-	for name, n := range of {
-		parts = append(parts, strconv.Itoa(n)+" "+name)
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, strconv.Itoa(of[name])+" "+name)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -89,7 +89,7 @@ func newEnvKeep(streams) *cobra.Command {
 	return cmd
 }
 
-// connections puts what goes through a proxy on record.
+// connections records the connections of a proxy.
 func connections(task string, log audit.Log) func(egress.Event) error {
 	what := map[string]string{egress.Opened: audit.Opened, egress.Denied: audit.Denied, egress.Closed: audit.Closed}
 	return func(e egress.Event) error {

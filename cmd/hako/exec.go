@@ -43,7 +43,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
-	o.Ask = askPage(conf, newShow(s, false, false).note)
+	o.Ask = askPage(conf, newTranscript(s, false, false).note)
 	e, b, err := o.Executor(conf, "user")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	return answerStatus(out)
 }
 
-// An execAnswer is what programs get.
+// An execAnswer is the result with --json.
 type execAnswer struct {
 	tool.Output
 	Effects []run.Effect `json:"effects"`
@@ -84,7 +84,7 @@ func printAnswer(s streams, out tool.Output, dir string) error {
 	return answerStatus(out)
 }
 
-// from names what is below dir as seen from there.
+// from makes paths below dir relative to it.
 func from(dir string, effects []run.Effect) []run.Effect {
 	seen := []run.Effect{} // not null
 	for _, e := range effects {

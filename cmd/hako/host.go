@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// hostFlags are what every command has that runs programs of this machine.
+// hostFlags are the flags of every command that runs programs of this machine.
 type hostFlags struct {
 	common
 	root    string
@@ -31,30 +31,29 @@ type hostFlags struct {
 func (o *hostFlags) register(f *pflag.FlagSet) {
 	o.common.register(f)
 	_ = f.MarkHidden("limit") // programs have limits of their own
-	f.Var((*filled)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
-	f.Var((*filled)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
+	f.Var((*nonEmpty)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
+	f.Var((*nonEmpty)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
 }
 
-// filled is a flag that must not be given empty: --root "$UNSET" does not mean
-// the current directory.
-type filled string
+// nonEmpty is a flag that must not be empty: --root "$UNSET" does not mean the current directory.
+type nonEmpty string
 
 // Set implements [pflag.Value].
-func (v *filled) Set(text string) error {
+func (v *nonEmpty) Set(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("it is empty")
 	}
-	*v = filled(text)
+	*v = nonEmpty(text)
 	return nil
 }
 
 // String implements [pflag.Value].
-func (v *filled) String() string { return string(*v) }
+func (v *nonEmpty) String() string { return string(*v) }
 
 // Type implements [pflag.Value].
-func (v *filled) Type() string { return "string" }
+func (v *nonEmpty) Type() string { return "string" }
 
-// load takes in the flags.
+// load loads the settings and applies the flags.
 func (o *hostFlags) load() (*config.Config, error) {
 	if len(o.Limits) > 0 {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.Limits[0],
@@ -122,7 +121,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 	return finished(res, err)
 }
 
-// stopped says that a command had no more time.
+// stopped reports that a command reached its timeout.
 func stopped(s streams, after time.Duration) exitStatus {
 	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", after)
 	return exitStatus(124)
@@ -143,9 +142,9 @@ type hostResult struct {
 	Cwd       string       `json:"cwd"`
 	TimedOut  bool         `json:"timed_out"`
 	Truncated bool         `json:"truncated"` // the middle of a long output was left out
-	Redacted  int          `json:"redacted"`  // always 0: whoever can start this can read the files
+	Redacted  int          `json:"redacted"`  // always 0: the user can read the files anyway
 	Duration  int64        `json:"duration_ms"`
-	Error     *fault.Error `json:"error,omitempty"` // why it was not run to its end
+	Error     *fault.Error `json:"error,omitempty"` // why it did not run to its end
 }
 
 func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunner, req *run.Request, keep int) error {

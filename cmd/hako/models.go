@@ -14,12 +14,12 @@ import (
 	"hako/internal/text"
 )
 
-// A modelLine is one model that can be asked.
+// A modelLine is an available model.
 type modelLine struct {
 	Model    string `json:"model"` // as --model takes it
 	Provider string `json:"provider"`
 	Note     string `json:"note,omitempty"`
-	Used     bool   `json:"used"` // when nobody chooses
+	Used     bool   `json:"used"` // the default
 }
 
 func newModels(s streams) *cobra.Command {
@@ -29,7 +29,7 @@ func newModels(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		w := newShow(s, o.json, false)
+		w := newTranscript(s, o.json, false)
 		w.spinner.Start("asking")
 		b, err := app.Open(conf)
 		if err != nil {
@@ -48,7 +48,7 @@ func newModels(s streams) *cobra.Command {
 	return cmd
 }
 
-// listTime is how long one provider may take to list its models.
+// listTime is the time limit of one provider.
 const listTime = 10 * time.Second
 
 func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, problems []error) {
@@ -77,14 +77,14 @@ func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, pro
 	return lines, problems
 }
 
-// markUsed marks the model that is asked when the command line names none.
+// markUsed marks the default model.
 func markUsed(conf *config.Config, lines []modelLine) {
 	name := config.ModelName.Of(conf).V
 	if name == "" && config.OpenAIKey.Of(conf).V != "" && !app.CustomOpenAI(conf) {
 		name = app.DefaultModel
 	}
 	if name == "" && app.CustomOpenAI(conf) && lines[0].Provider != "openai" {
-		return // it is asked what it has, and does not say
+		return // the server does not list its models
 	}
 	if name == "" {
 		name = lines[0].Model

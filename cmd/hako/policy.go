@@ -32,7 +32,7 @@ func newPolicy(s streams) *cobra.Command {
 	return cmd
 }
 
-// needSubcommand explains what is missing.
+// needSubcommand reports a missing or unknown subcommand.
 func needSubcommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -40,7 +40,7 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "),
+	e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: "it needs one of " + strings.Join(names, ", "),
 		Hint: "see " + cmd.CommandPath() + " --help"}
 	if len(args) > 0 {
 		e.Why = fmt.Sprintf("there is no %q, only %s", args[0], strings.Join(names, ", "))
@@ -59,7 +59,7 @@ func (o *policyOptions) register(cmd *cobra.Command) {
 	o.registerSettings(f)
 }
 
-// load returns the policy that the flags ask for.
+// policy loads the policy.
 func (o *policyOptions) policy() (*policy.Policy, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -72,7 +72,7 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 	if profile == "" {
 		profile = "host"
 	}
-	if profile == "host" { // as hako host and the secretary judge, whitelist and all
+	if profile == "host" { // with the whitelist, as for hako host and the secretary
 		root, err := filepath.Abs(o.root)
 		if err != nil {
 			return nil, err
@@ -106,15 +106,14 @@ func newPolicyCheck(s streams) *cobra.Command {
 	return cmd
 }
 
-// judgement is the answer to one check.
+// judgement is the result of one check.
 type judgement struct {
 	ID       json.RawMessage  `json:"id,omitempty"`
 	Effect   policy.Effect    `json:"effect"`
 	Verdicts []policy.Verdict `json:"verdicts"`
 }
 
-// judge returns the verdicts, the strictest first. A command that cannot be
-// read is denied.
+// judge returns the verdicts, the strictest first. A command that cannot be parsed is denied.
 func judge(p *policy.Policy, command string) judgement {
 	vs, err := p.Script(command)
 	if err != nil {
@@ -170,8 +169,7 @@ func verdictLine(v policy.Verdict) string {
 	return line
 }
 
-// checkBatch judges one command a line. A line that cannot be read is answered
-// with a denial, so that answers and questions stay in step.
+// checkBatch judges one command per line. A malformed line is denied, so that answers match questions.
 func checkBatch(s streams, p *policy.Policy) error {
 	in := bufio.NewReaderSize(s.in, 1<<16)
 	out := bufio.NewWriter(s.out)
@@ -212,8 +210,8 @@ func judgeLine(p *policy.Policy, line []byte) judgement {
 // rulesTested is what policy test prints with --json.
 type rulesTested struct {
 	OK       bool         `json:"ok"`
-	Examples int          `json:"examples"`        // that the rules carry; zero if they cannot be read
-	Error    *fault.Error `json:"error,omitempty"` // the first thing that is wrong; nil means nothing
+	Examples int          `json:"examples"`        // of the rules; zero if they cannot be read
+	Error    *fault.Error `json:"error,omitempty"` // the first error; nil means none
 }
 
 func newPolicyTest(s streams) *cobra.Command {
@@ -221,7 +219,7 @@ func newPolicyTest(s streams) *cobra.Command {
 	cmd := command("policy test", cobra.NoArgs, func(*cobra.Command, []string) error {
 		n, err := o.testRules()
 		if o.json {
-			return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
+			return errors.Join(encode(s.out, rulesTested{err == nil, n, errorResult(err)}), err)
 		}
 		if err == nil {
 			fmt.Fprintf(s.out, "%d examples hold\n", n)
@@ -233,7 +231,7 @@ func newPolicyTest(s streams) *cobra.Command {
 	return cmd
 }
 
-// testRules returns how many examples there are, and what is wrong.
+// testRules returns the number of examples and the first error.
 func (o *policyOptions) testRules() (int, error) {
 	p, err := o.policy()
 	if err != nil {

@@ -72,8 +72,8 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
 }
 
-// settle takes the numbers from the flags, else from the settings.
-func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
+// applySettings takes limits from the flags, else from the settings.
+func (o *runOptions) applySettings(cmd *cobra.Command, conf *config.Config) error {
 	for _, n := range []struct {
 		flag, key string
 		to        *int
@@ -97,11 +97,11 @@ func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
 	return nil
 }
 
-// requestFrom returns the words of the user: arguments, or standard input.
+// requestFrom returns the request: the arguments, or standard input.
 func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" || len(args) == 0 && !stdinTaken && !isTerminal(s.in) {
-		b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
+		b, err := io.ReadAll(io.LimitReader(s.in, maxInput+1))
 		if err != nil {
 			return "", err
 		}
@@ -111,16 +111,16 @@ func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none",
 			Hint: "write it as the last argument, or pipe it in"}
-	case len(text) > largestInput:
-		return "", tooMuchInput("read request")
+	case len(text) > maxInput:
+		return "", inputTooLarge("read request")
 	}
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// largestInput is how much of standard input is taken in.
-const largestInput = 10 << 20
+// maxInput limits standard input.
+const maxInput = 10 << 20
 
-func tooMuchInput(op string) error {
+func inputTooLarge(op string) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: "standard input", Why: "it is larger than 10 MB",
 		Hint: "save it to a file, cut it there, and grant that with --file"}
 }
@@ -132,16 +132,16 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	if err := o.settle(cmd, conf); err != nil {
+	if err := o.applySettings(cmd, conf); err != nil {
 		return err
 	}
 	if o.Request, err = requestFrom(s, args, o.stdin); err != nil {
 		return err
 	}
-	w := newShow(s, o.json, o.verbose)
+	w := newTranscript(s, o.json, o.verbose)
 	w.cancel = cancel
 	defer func() { err = w.finish(err) }()
-	if o.Stdin, err = o.takeStdin(s); err != nil {
+	if o.Stdin, err = o.readStdin(s); err != nil {
 		return err
 	}
 	session, err := o.open(ctx, conf, w, cmd)
@@ -161,16 +161,16 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	return err
 }
 
-// open opens a session that w shows.
-func (o *runOptions) open(ctx context.Context, conf *config.Config, w *show, cmd *cobra.Command) (*ask.Session, error) {
-	help := tool.CLIHelp(helpOf(w.s.wholeOf(cmd)))
+// open opens a session whose events go to w.
+func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session, error) {
+	help := tool.CLIHelp(helpOf(w.s.treeOf(cmd)))
 	o.Model, o.Record, o.Help = o.model, o.record, &help
 	o.Ask, o.Observe, o.Busy = askPage(conf, w.note), w.event, w.spinner.Start
 	return ask.Open(ctx, conf, o.Options)
 }
 
-// takeStdin reads standard input if it is to be a file.
-func (o *runOptions) takeStdin(s streams) ([]byte, error) {
+// readStdin reads standard input for --stdin.
+func (o *runOptions) readStdin(s streams) ([]byte, error) {
 	if !o.stdin {
 		return nil, nil
 	}
@@ -178,14 +178,14 @@ func (o *runOptions) takeStdin(s streams) ([]byte, error) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read standard input", Why: "it is the terminal",
 			Hint: "pipe something in: git log | hako run --stdin …"}
 	}
-	b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
-	if len(b) > largestInput {
-		err = tooMuchInput("read")
+	b, err := io.ReadAll(io.LimitReader(s.in, maxInput+1))
+	if len(b) > maxInput {
+		err = inputTooLarge("read")
 	}
 	return append([]byte{}, b...), err
 }
 
-// describe prints what a run would send.
+// describe prints the request that a run would send.
 func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	d, err := session.Describe()
 	if err != nil {
@@ -208,9 +208,8 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	return nil
 }
 
-// finish ends the show. Programs that read events have the failure there
-// already, so only the status is left to tell.
-func (w *show) finish(err error) error {
+// finish closes the transcript. With --json the error is already an event, so only the exit status is left.
+func (w *transcript) finish(err error) error {
 	w.close(err)
 	if w.err != nil {
 		return w.err

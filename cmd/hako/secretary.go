@@ -36,13 +36,13 @@ func newSecretary(s streams) *cobra.Command {
 	o.modelFlags.register(f)
 	f.BoolVar(&o.json, "json", false, "print each exchange as a JSON object (docs/secretary.md)")
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
-	f.Var((*filled)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
-	f.Var((*filled)(&o.once), "once", "say `TEXT`, print the answer and leave")
-	f.Var((*filled)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
+	f.Var((*nonEmpty)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
+	f.Var((*nonEmpty)(&o.once), "once", "say `TEXT`, print the answer and leave")
+	f.Var((*nonEmpty)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
 	f.BoolVar(&o.requery, "requery", false,
 		"ask the model again with what came of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
-	f.Var((*filled)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
+	f.Var((*nonEmpty)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
 	return cmd
 }
 
@@ -51,7 +51,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.take(conf); err != nil {
+	if err := o.applyFlags(conf); err != nil {
 		return err
 	}
 	if o.search != "" {
@@ -59,7 +59,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	}
 	talks := o.once == "" && isTerminal(s.in) && !o.json
 	if talks {
-		// Ctrl-C ends an answer, not the conversation; what else ends a process does.
+		// Ctrl-C ends an answer, not the conversation; SIGTERM and SIGHUP end the process.
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
@@ -75,14 +75,14 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	}
 	defer c.Close()
 	t.Conversation, c.Strict = c, true
-	err = o.conduct(ctx, t, talks)
+	err = o.talk(ctx, t, talks)
 	if err == nil && o.speechFile != "" {
 		return c.Speaker().Unwritten()
 	}
 	return err
 }
 
-func (o *secretaryOptions) conduct(ctx context.Context, t *secretaryTerminal, atTerminal bool) error {
+func (o *secretaryOptions) talk(ctx context.Context, t *secretaryTerminal, atTerminal bool) error {
 	switch {
 	case o.once != "":
 		return t.once(ctx, o.once)
@@ -92,8 +92,8 @@ func (o *secretaryOptions) conduct(ctx context.Context, t *secretaryTerminal, at
 	return t.pipe(ctx)
 }
 
-// take takes in the flags that stand for settings.
-func (o *secretaryOptions) take(conf *config.Config) error {
+// applyFlags applies the flags that override settings.
+func (o *secretaryOptions) applyFlags(conf *config.Config) error {
 	for _, f := range []struct {
 		given bool
 		key   string
@@ -123,7 +123,7 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 	return nil
 }
 
-// searchHistory looks through the conversations that were kept.
+// searchHistory searches the stored conversations.
 func (o *secretaryOptions) searchHistory(s streams, conf *config.Config) error {
 	st, err := store.Open(config.SecretaryDatabase.Of(conf).V)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"hako/run/fault"
 )
 
-// printedName is whose the token is that hako serve prints. Nobody else may be
-// taken for them in the record.
-const printedName = "operator"
+// ephemeralName is the name of the token that hako serve prints. No other token may have it in the record.
+const ephemeralName = "operator"
 
 // tokenFlags are the flags of every command about tokens.
 type tokenFlags struct{ common }
@@ -34,7 +33,7 @@ func newServeToken(s streams) *cobra.Command {
 func (o *tokenFlags) add(s streams) *cobra.Command {
 	role := string(access.Reader)
 	cmd := command("serve token add", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
-		if strings.EqualFold(args[0], printedName) {
+		if strings.EqualFold(args[0], ephemeralName) {
 			return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0],
 				Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
 		}
@@ -85,7 +84,7 @@ func (o *tokenFlags) list(s streams) *cobra.Command {
 	})
 }
 
-// change puts on record what is done about tokens, then does it.
+// change records a change of the tokens, then makes it.
 func (o *tokenFlags) change(what string, do func(*auth.Store) error) error {
 	conf, err := o.load()
 	if err != nil {

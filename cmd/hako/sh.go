@@ -22,10 +22,10 @@ type shOptions struct {
 	boxFlags
 	script string
 	llm    *llmcmd.Session // behind the command llmcmd
-	show   *show
+	show   *transcript
 }
 
-// open opens the box and has llmcmd work in it.
+// open opens the shell with the command llmcmd.
 func (o *shOptions) open() (*app.Shell, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -51,7 +51,7 @@ func newSh(s streams) *cobra.Command {
 				Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 		}
 		o.Ask, o.Hint = askAt(s), fault.FlagHint
-		o.Llmcmd, o.show = true, newShow(s, false, false)
+		o.Llmcmd, o.show = true, newTranscript(s, false, false)
 		o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
 		o.Only = o.llm.Commands
 		return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
@@ -99,8 +99,8 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
 }
 
-// readScript reads the script from a file, or from standard input if there is
-// no name or it is "-". A script that comes from standard input has none itself.
+// readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
+// has no standard input.
 func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
 	if len(args) > 0 && args[0] != "-" {
 		src, err := os.ReadFile(args[0])
@@ -130,8 +130,7 @@ func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin 
 	return nil
 }
 
-// watchdog ends the process if a script outlives its time limit: the last
-// resort against a command that does not notice that it was stopped.
+// watchdog ends the process if a script exceeds its time limit: the last resort against a command that does not stop.
 func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
 	return setup.Watch(g, func(err error) int { return report(err, stderr) })
 }

@@ -39,7 +39,7 @@ func (o *todoOptions) register(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// registerFields adds the flags of those that change a to-do.
+// registerFields adds the flags of commands that change a to-do.
 func (o *todoOptions) registerFields(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.note, "note", "", "more about it, `TEXT` of up to 10000 characters")
@@ -53,7 +53,6 @@ func (o *todoOptions) registerAudit(cmd *cobra.Command) *cobra.Command {
 	return o.register(cmd)
 }
 
-// open opens the list.
 func (o *todoOptions) open() (*store.Store, *config.Config, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -63,8 +62,7 @@ func (o *todoOptions) open() (*store.Store, *config.Config, error) {
 	return list, conf, err
 }
 
-// change opens the list and the record, and hands on how to write down a change,
-// which comes before it is made.
+// change opens the list and the record, and passes a function that records a change, to be called before it is made.
 func (o *todoOptions) change(do func(list *store.Store, record func(words ...string) error) error) error {
 	list, conf, err := o.open()
 	if err != nil {
@@ -82,7 +80,7 @@ func (o *todoOptions) change(do func(list *store.Store, record func(words ...str
 	})
 }
 
-// print shows what became of a to-do.
+// print prints the result of an action.
 func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 	if o.json {
 		return encode(w, t)
@@ -119,7 +117,7 @@ func (o *todoOptions) list(s streams, query string) error {
 	case err != nil:
 		return err
 	case o.json:
-		return encode(s.out, append([]store.Todo{}, todos...)) // none is [], not null
+		return encode(s.out, append([]store.Todo{}, todos...)) // an empty list is [], not null
 	case len(todos) == 0 && query == "" && o.due == "":
 		fmt.Fprintln(s.err, "hako: there is nothing to do\nhako: hint: add something: hako todo add 牛乳を買う --due tomorrow")
 		return nil
@@ -153,7 +151,7 @@ func todoTable(todos []store.Todo, status bool, now time.Time, width int) string
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// dueText shows a time as it is here, and a day as it is.
+// dueText formats a time in the local zone, and a day unchanged.
 func dueText(t store.Todo, now time.Time) string {
 	due := t.Due
 	if at, err := time.Parse(time.RFC3339, due); err == nil {
@@ -199,7 +197,7 @@ func newTodoUpdate(s streams) *cobra.Command {
 			if err := record("update", args[0]); err != nil {
 				return err
 			}
-			t, err := list.Update(ids[0], o.given(cmd))
+			t, err := list.Update(ids[0], o.changes(cmd))
 			if err != nil {
 				return err
 			}
@@ -211,8 +209,8 @@ func newTodoUpdate(s streams) *cobra.Command {
 	return o.registerFields(cmd)
 }
 
-// given is what the flags change, also to nothing.
-func (o *todoOptions) given(cmd *cobra.Command) store.Change {
+// changes has the flags that were given, also empty ones.
+func (o *todoOptions) changes(cmd *cobra.Command) store.Change {
 	of := func(flag string, value *string) *string {
 		if cmd.Flags().Changed(flag) {
 			return value
@@ -225,7 +223,7 @@ func (o *todoOptions) given(cmd *cobra.Command) store.Change {
 	}
 }
 
-// newTodoEach makes the commands that do one thing to each of some to-dos.
+// newTodoEach returns a command that does one thing to several to-dos.
 func newTodoEach(s streams, action string) *cobra.Command {
 	var o todoOptions
 	return o.registerAudit(command("todo "+action, nil, func(cmd *cobra.Command, args []string) error {
@@ -239,7 +237,7 @@ func newTodoEach(s streams, action string) *cobra.Command {
 	}))
 }
 
-// each does it to all, or to none if one does not exist.
+// each applies the action to all, or to none if one does not exist.
 func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string) error, action string,
 	ids []int64) error {
 	for _, id := range ids {
@@ -286,7 +284,7 @@ func newTodoGet(s streams) *cobra.Command {
 	}))
 }
 
-// todoText shows all of a to-do.
+// todoText formats all fields of a to-do.
 func todoText(t store.Todo, now time.Time) string {
 	lines := [][2]string{{"id", strconv.FormatInt(t.ID, 10)}, {"title", t.Title}, {"status", t.Status},
 		{"priority", t.Priority},
@@ -309,9 +307,9 @@ func shortTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// todoIDs reads numbers, at most so many; zero means any number of them.
+// todoIDs parses ids, at most that many; zero means no limit.
 func todoIDs(cmd *cobra.Command, args []string, most int) ([]int64, error) {
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Hint: "hako todo list shows the numbers"}
+	e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Hint: "hako todo list shows the numbers"}
 	if len(args) == 0 || most > 0 && len(args) > most {
 		e.Why = fmt.Sprintf("there are %d numbers where one is wanted", len(args))
 		return nil, e

@@ -62,7 +62,7 @@ func (o *common) webSearch(cmd *cobra.Command, s streams, q websearch.Query, raw
 	if err := b.RecordNetwork("user")(name + ": " + q.Text); err != nil {
 		return err
 	}
-	w := newShow(s, o.json, false)
+	w := newTranscript(s, o.json, false)
 	w.spinner.Start("searching with " + name)
 	hits, err := e.Search(cmd.Context(), q)
 	w.spinner.Stop()
@@ -127,7 +127,7 @@ func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
 		return err
 	}
 	r := &websearch.Reader{Fetcher: o.Fetcher(conf)}
-	w := newShow(s, o.json, false)
+	w := newTranscript(s, o.json, false)
 	w.spinner.Start("fetching")
 	defer w.spinner.Stop()
 	for {
