@@ -42,7 +42,7 @@ func groups() []*cobra.Group {
 		{ID: groupAsk, Title: "Ask a model:"},
 		{ID: groupRun, Title: "Run commands:"},
 		{ID: groupAgent, Title: "Agents and servers:"},
-		{ID: groupAdmin, Title: "Look after it:"},
+		{ID: groupAdmin, Title: "Administration:"},
 	}
 }
 

@@ -17,8 +17,8 @@ func newVersion(s streams) *cobra.Command {
 		platform := runtime.GOOS + "/" + runtime.GOARCH
 		return o.output(s.out, map[string]string{"version": version, "commit": revision(), "go": runtime.Version(),
 			"platform": platform}, func() error {
-			_, err := fmt.Fprintf(s.out, "hako %s %s %s\n", version, runtime.Version(), platform)
-			return err
+			fmt.Fprintf(s.out, "hako %s %s %s\n", version, runtime.Version(), platform)
+			return nil
 		})
 	})
 	o.registerJSON(cmd.Flags(), "")

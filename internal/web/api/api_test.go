@@ -220,7 +220,7 @@ func TestMissingSources(t *testing.T) {
 	h := build(t, func(s *Server) { s.Sources = Sources{} })
 	n := 0
 	for _, r := range h.server.routes() {
-		if !r.part {
+		if !r.needsSource {
 			continue
 		}
 		n++
@@ -272,7 +272,7 @@ func TestLockedDatabase(t *testing.T) {
 		Hint: "end the other hako"}
 	n := 0
 	for _, r := range h.server.routes() {
-		if !r.part || strings.Contains(r.path, "/approvals") ||
+		if !r.needsSource || strings.Contains(r.path, "/approvals") ||
 			strings.Contains(r.path, "/bash/") { // which are kept in memory
 			continue
 		}

@@ -27,7 +27,7 @@ func events(live Live, c *call) (producer, error) {
 			return err
 		}
 		push(keepAlive)
-		passOn(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
+		forward(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
 		return nil
 	}, nil
 }

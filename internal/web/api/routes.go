@@ -34,7 +34,7 @@ type route struct {
 	in, out      reflect.Type // of the bodies; nil means none
 	streams      bool         // the response is a stream of out
 	status       int          // of a successful response
-	part         bool         // needs one of the sources
+	needsSource  bool         // needs one of the sources
 
 	about  func(*Server, *call) string // details for the record; nil means none
 	handle func(*Server, *call) error
@@ -49,7 +49,7 @@ func itself(s *Server) (*Server, error) { return s, nil }
 // get is a route that reads.
 func get[S, Out any](path string, from source[S], do func(S, *call) (Out, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Out](),
-		status: http.StatusOK, part: true, handle: func(s *Server, c *call) error {
+		status: http.StatusOK, needsSource: true, handle: func(s *Server, c *call) error {
 			at, err := from(s)
 			if err != nil {
 				return err
@@ -75,7 +75,7 @@ func list[S, Item, Out any](path string, from source[S], all func(S, context.Con
 // watchRoute is a route that streams events.
 func watchRoute[Item, S any](path string, from source[S], open func(S, *call) (producer, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Item](),
-		status: http.StatusOK, part: true, streams: true, handle: func(s *Server, c *call) error {
+		status: http.StatusOK, needsSource: true, streams: true, handle: func(s *Server, c *call) error {
 			at, err := from(s)
 			if err != nil {
 				return err
@@ -92,7 +92,7 @@ func watchRoute[Item, S any](path string, from source[S], open func(S, *call) (p
 // requests get the result.
 func write[S, In, Out any](method, path, what string, from source[S], do func(S, *call, In) (Out, error)) route {
 	r := route{method: method, path: v1 + path, what: what, role: access.Operator,
-		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, part: true}
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, needsSource: true}
 	if r.out == reflect.TypeFor[nothing]() {
 		r.out, r.status = nil, http.StatusNoContent
 	}
@@ -118,7 +118,7 @@ func write[S, In, Out any](method, path, what string, from source[S], do func(S,
 		case err != nil:
 			return err
 		case c.form != nil:
-			http.Redirect(c.w, c.Request, back(c.form, backField), http.StatusSeeOther)
+			http.Redirect(c.w, c.Request, redirectTarget(c.form, backField), http.StatusSeeOther)
 			return nil
 		}
 		send(c.w, c.route.status, out)
@@ -181,10 +181,10 @@ func (s *Server) routes() []route {
 	all := []route{
 		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](),
 			status: http.StatusOK, handle: (*Server).login},
-		leaving(write("POST", "/logout", "log out", itself, (*Server).logout)),
+		logoutRoute(write("POST", "/logout", "log out", itself, (*Server).logout)),
 		healthRoute(v1 + "/health"),
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
-		alone(get("/session", itself, (*Server).whoami)),
+		withoutSource(get("/session", itself, (*Server).whoami)),
 
 		watchRoute[records.Entry]("/events", (*Server).live, events, "after"),
 
@@ -194,7 +194,7 @@ func (s *Server) routes() []route {
 
 		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator,
 			in:  reflect.TypeFor[ChatMessage](),
-			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
+			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, needsSource: true, streams: true, handle: (*Server).chat},
 		list("/secretary/sessions", (*Server).secretary, Secretary.Sessions,
 			func(all []sessions.Session) Conversations { return Conversations{all} }),
 		get("/secretary/sessions/{id}/messages", (*Server).secretary, messages, "newest"),
@@ -231,8 +231,8 @@ func (s *Server) routes() []route {
 	return append(all, s.seedAPI()...)
 }
 
-func leaving(r route) route {
-	r.path, r.role, r.part, r.handle = "/logout", access.Reader, false, bySession(r.handle)
+func logoutRoute(r route) route {
+	r.path, r.role, r.needsSource, r.handle = "/logout", access.Reader, false, sessionOnly(r.handle)
 	return r
 }
 
@@ -241,8 +241,8 @@ func about(r route, tell func(*Server, *call) string) route {
 	return r
 }
 
-func alone(r route) route {
-	r.part = false
+func withoutSource(r route) route {
+	r.needsSource = false
 	return r
 }
 

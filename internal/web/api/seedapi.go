@@ -90,7 +90,7 @@ func (s *Server) seedChat(c *call, in SeedMessage) (reply SeedReply, err error) 
 		return reply, invalid("talk to secretary", in.Model, "the model cannot be chosen here", "leave model out")
 	}
 	withoutDeadlines(c.w) // a model thinks for longer than an answer may take
-	ctx, cancel := s.lasting(c.Context(), c.identity)
+	ctx, cancel := s.whileValid(c.Context(), c.identity)
 	defer cancel()
 	if reply.PlayedAudio, err = speech(ctx, sec, in.PlayAudio); err != nil {
 		return reply, err

@@ -34,7 +34,7 @@ func taskEvents(of Tasks, c *call) (producer, error) {
 			return err
 		}
 		push(keepAlive)
-		passOn(ctx, from, func(step tasks.Step) { push(item{name: "step", data: step}) })
+		forward(ctx, from, func(step tasks.Step) { push(item{name: "step", data: step}) })
 		return nil
 	}, nil
 }
