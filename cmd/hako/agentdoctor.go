@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// checkForges asks the forges who we are there.
+// checkForges asks each forge for the name of the agent's account.
 func checkForges(ctx context.Context, at app.ModelSource) finding {
 	list, err := app.Forges(at.Conf, new(redact.Set))
 	if len(list) == 0 && !app.AnyForge(at.Conf) {
@@ -41,7 +41,7 @@ func checkForges(ctx context.Context, at app.ModelSource) finding {
 	return good("%s", strings.Join(names, ", "))
 }
 
-// checkServers looks whether the MCP servers of the settings could be started.
+// checkServers checks that the MCP servers of the settings could be started.
 func checkServers(_ context.Context, at app.ModelSource) finding {
 	all, err := at.Conf.MCPServers()
 	if err != nil {
@@ -60,14 +60,13 @@ func checkServers(_ context.Context, at app.ModelSource) finding {
 	return good("%s", strings.Join(names, ", "))
 }
 
-// checkQueue looks whether a queue elsewhere answers. The embedded one is not
-// opened for a look.
+// checkQueue asks a remote queue for its counters. It does not open the embedded one.
 func checkQueue(ctx context.Context, at app.ModelSource) finding {
 	if config.QueueURL.Of(at.Conf).V == "" {
 		return good("embedded; it is served by whichever hako agent runs first")
 	}
 	o := app.QueueOptions(at.Conf)
-	o.Patience = checkTime / 3 // so that it says what is wrong before our time is over
+	o.Patience = checkTime / 3 // it must fail before our own timeout
 	q, err := queue.Open(ctx, o)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -12,27 +12,20 @@ import (
 )
 
 func (o *agentFlags) status(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "status [TASK]",
-		Short:   "List the tasks, or tell about one",
-		Long:    "status lists what waits, what is worked on and by whom, and what has ended in the\nlast 30 days. TASK is an issue as owner/project#12, its address, or a task's name.",
-		Example: "  hako agent status\n  hako agent status owner/project#12\n  hako agent status --json | jq -r '.tasks[] | select(.state==\"failed\") | .thread'",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := o.queue(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			if len(args) == 1 {
-				return o.one(cmd.Context(), s, l, args[0])
-			}
-			return o.list(cmd.Context(), s, l)
-		},
-	}
+	return command("agent status", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		l, err := o.queue(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if len(args) == 1 {
+			return o.showTask(cmd.Context(), s, l, args[0])
+		}
+		return o.listTasks(cmd.Context(), s, l)
+	})
 }
 
-func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) error {
+func (o *agentFlags) listTasks(ctx context.Context, s streams, l *app.TaskQueue) error {
 	lines, err := dispatch.Statuses(ctx, l.Queue)
 	if err != nil {
 		return err
@@ -56,7 +49,7 @@ func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) erro
 	return table(s.out, rows)
 }
 
-func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name string) error {
+func (o *agentFlags) showTask(ctx context.Context, s streams, l *app.TaskQueue, name string) error {
 	t, err := dispatch.Find(ctx, l.Queue, name)
 	if err != nil {
 		return err
@@ -78,7 +71,7 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name 
 	return table(s.out, rows)
 }
 
-// shownState is the state, with an order that is yet to be obeyed.
+// shownState is the state, with an order that was not carried out yet.
 func shownState(t dispatch.TaskStatus) string {
 	if t.Order != "" && t.State == coder.Pending {
 		return string(t.State) + ", to " + t.Order

@@ -21,29 +21,27 @@ import (
 	"hako/run/fault"
 )
 
-// A view is what people and programs see of an agent at work: lines, events or a
-// log, and metrics.
+// A view shows the work of an agent as lines, JSON events or a log, and counts it in metrics.
 type view struct {
 	*app.Coder
 	s       streams
 	asJSON  bool
-	daemon  bool // it runs until it is interrupted: a log, not lines
+	daemon  bool // runs until it is interrupted and writes a log
 	log     *slog.Logger
 	secrets *redact.Set
 	metrics *health.Metrics
 
-	mu     sync.Mutex // one line at a time
+	mu     sync.Mutex // guards the output and phases
 	phases map[string]phase
 }
 
-// A phase is one that a task is in.
+// A phase is the current phase of a task.
 type phase struct {
 	name  coder.Phase
 	since time.Time
 }
 
-// newView puts the agent together over a queue, and shows its work. Who closes it
-// closes the queue.
+// newView opens an agent over a queue. Closing it closes the queue.
 func newView(ctx context.Context, s streams, q *app.TaskQueue, o app.CoderOptions, asJSON bool) (*view, error) {
 	v := &view{s: s, asJSON: asJSON, phases: make(map[string]phase)}
 	format := config.AgentLogFormat.Of(q.Conf).V
@@ -52,7 +50,7 @@ func newView(ctx context.Context, s streams, q *app.TaskQueue, o app.CoderOption
 	}
 	v.log = health.Logger(s.err, format, nil, q.Secrets)
 	v.metrics = health.NewMetrics(health.Sources{Version: version, Queue: v.queued, Containers: v.containers, Log: v.log})
-	o.Version, o.Observe, o.Progress, o.Trouble, o.Waiting = version, v.event, v.progress, v.trouble, s.waiting
+	o.Version, o.Observe, o.Progress, o.Trouble, o.Waiting = version, v.event, v.progress, v.warn, s.waiting
 	o.Turn = func(model string, u quota.Usage, cost float64) {
 		v.metrics.TurnEnded(model, u.Input, u.Cached, u.Output, cost)
 	}
@@ -62,7 +60,7 @@ func newView(ctx context.Context, s streams, q *app.TaskQueue, o app.CoderOption
 	return v, err
 }
 
-// queued counts tasks for the metrics.
+// queued returns the number of tasks by state, for the metrics.
 func (v *view) queued(ctx context.Context) (map[string]int, error) {
 	n, err := v.Queue.Stats(ctx)
 	return map[string]int{"queued": int(n.Queued), "held": int(n.Held), "dead": int(n.Dead)}, err
@@ -70,7 +68,7 @@ func (v *view) queued(ctx context.Context) (map[string]int, error) {
 
 func (v *view) containers(ctx context.Context) (int, error) { return v.Containers(ctx) }
 
-// health serves the page of health, if there is to be one.
+// health serves the health endpoint at agent.health, if that is set.
 func (v *view) health(ctx context.Context) (stop func(), err error) {
 	addr := config.AgentHealth.Of(v.Conf).V
 	if addr == "" {
@@ -90,34 +88,34 @@ func (v *view) health(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// event shows what happens in the crew.
+// event shows and counts one event of the dispatcher.
 func (v *view) event(e dispatch.Event) {
-	v.count(e)
+	v.countEvent(e)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case v.asJSON && !v.daemon:
-		_ = encode(v.s.out, crewLine(e)) // a reader that is gone ends nobody's task
+		_ = encode(v.s.out, eventOf(e)) // a closed output does not end the task
 	case v.daemon:
-		v.write(e)
+		v.logEvent(e)
 	default:
-		v.print(e)
+		v.printEvent(e)
 	}
 }
 
-// count makes figures of events.
-func (v *view) count(e dispatch.Event) {
+// countEvent updates the metrics.
+func (v *view) countEvent(e dispatch.Event) {
 	switch e.Type {
 	case "polled":
 		v.metrics.Polled(e.Provider, e.Found, e.Duration, e.Err)
 	case "ended", "parked":
 		v.metrics.TaskEnded(e.Provider, string(e.State), e.Duration)
-		v.enter(e.Task, "")
+		v.setPhase(e.Task, "")
 	case "failed", "idle":
 		v.metrics.Failed(e.Err)
-		v.enter(e.Task, "")
+		v.setPhase(e.Task, "")
 	case "released", "lost":
-		v.enter(e.Task, "")
+		v.setPhase(e.Task, "")
 	case "work":
 		v.countWork(e.Task, e.Work)
 	}
@@ -126,14 +124,14 @@ func (v *view) count(e dispatch.Event) {
 func (v *view) countWork(task string, e *coder.Event) {
 	switch e.Type {
 	case "phase":
-		v.enter(task, e.Phase)
+		v.setPhase(task, e.Phase)
 	case "result":
 		v.metrics.ToolCalled(e.Name, e.OK != nil && *e.OK)
 	}
 }
 
-// enter ends the phase that a task is in; an empty one is the last.
-func (v *view) enter(task string, next coder.Phase) {
+// setPhase ends the current phase of a task and begins the next; an empty one ends the task.
+func (v *view) setPhase(task string, next coder.Phase) {
 	v.mu.Lock()
 	was, ok := v.phases[task]
 	if next == "" {
@@ -171,7 +169,7 @@ type agentEvent struct {
 	Proposal string    `json:"proposal,omitempty"`
 }
 
-func crewLine(e dispatch.Event) agentEvent {
+func eventOf(e dispatch.Event) agentEvent {
 	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task,
 		State: string(e.State), Phase: string(e.Phase),
 		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(),
@@ -182,9 +180,9 @@ func crewLine(e dispatch.Event) agentEvent {
 	return line
 }
 
-// write makes a line of the log.
-func (v *view) write(e dispatch.Event) {
-	line := crewLine(e)
+// logEvent writes an event to the log.
+func (v *view) logEvent(e dispatch.Event) {
+	line := eventOf(e)
 	level := slog.LevelInfo
 	switch e.Type {
 	case "failed", "lost", "idle", "refused":
@@ -217,9 +215,8 @@ func (v *view) write(e dispatch.Event) {
 	v.log.LogAttrs(context.Background(), level, line.Type, attrs...)
 }
 
-// print writes a line for a person who looks on: what happens to standard error,
-// what came of it to standard output.
-func (v *view) print(e dispatch.Event) {
+// printEvent prints an event for people: progress to standard error, outcomes to standard output.
+func (v *view) printEvent(e dispatch.Event) {
 	out, s := v.s.err, ""
 	switch e.Type {
 	case "picked", "requeued", "resumed":
@@ -229,9 +226,9 @@ func (v *view) print(e dispatch.Event) {
 	case "ended", "parked":
 		out, s = v.s.out, v.endLine(e)
 	case "failed":
-		s = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, whatFollows(e), shortLine(e.Why, 500))
+		s = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, retryText(e), shortLine(e.Why, 500))
 	case "waiting":
-		s = e.Thread + ": waiting" + waitedFor(e)
+		s = e.Thread + ": waiting" + waitText(e)
 	case "released", "lost", "idle", "refused", "told":
 		s = strings.TrimSpace(strings.Join([]string{e.Type + ":", e.Thread, e.Why}, " "))
 	case "work":
@@ -245,9 +242,8 @@ func (v *view) print(e dispatch.Event) {
 	}
 }
 
-// whatFollows is what becomes of a task whose try came to nothing, as far as hako
-// agent once has a part in it.
-func whatFollows(e dispatch.Event) string {
+// retryText says when hako agent once, or a later run, tries a failed task again.
+func retryText(e dispatch.Event) string {
 	switch {
 	case e.Wait == 0:
 		return ""
@@ -257,8 +253,8 @@ func whatFollows(e dispatch.Event) string {
 	return fmt.Sprintf("; it stays in the queue, and try %d may come in %v", e.Try+1, e.Wait)
 }
 
-// waitedFor is what hako agent once does nothing for meanwhile, and until when.
-func waitedFor(e dispatch.Event) string {
+// waitText says what hako agent once waits for, and until when.
+func waitText(e dispatch.Event) string {
 	until := ""
 	if e.Wait > 0 {
 		until = " until " + time.Now().Add(e.Wait).Format(time.TimeOnly)
@@ -280,7 +276,7 @@ func (v *view) endLine(e dispatch.Event) string {
 	return line
 }
 
-// workLine is a step of a task, for people.
+// workLine formats a step of a task.
 func workLine(task string, e *coder.Event) string {
 	switch e.Type {
 	case "phase":
@@ -301,10 +297,10 @@ func workLine(task string, e *coder.Event) string {
 	return ""
 }
 
-// shortLine is a text in one line of so many characters.
+// shortLine returns a text in one line of at most that many characters.
 func shortLine(s string, most int) string { return text.Line(s, most) }
 
-// progress says what is being done about a container.
+// progress shows the progress of starting a container.
 func (v *view) progress(s string) {
 	s = strings.TrimPrefix(s, "| ")
 	v.mu.Lock()
@@ -317,17 +313,17 @@ func (v *view) progress(s string) {
 	}
 }
 
-// trouble says what goes wrong without ending the work.
-func (v *view) trouble(err error) {
+// warn reports an error that does not end the work.
+func (v *view) warn(err error) {
 	v.metrics.Failed(err)
 	if v.daemon {
-		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
+		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", errorAttrs(err)...)
 		return
 	}
 	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.secrets.Text(err.Error())))
 }
 
-func troubleAttrs(err error) []slog.Attr {
+func errorAttrs(err error) []slog.Attr {
 	attrs := []slog.Attr{slog.Any("error", err)}
 	if hint := fault.Hint(err); hint != "" {
 		attrs = append(attrs, slog.String("hint", hint))
@@ -335,8 +331,8 @@ func troubleAttrs(err error) []slog.Attr {
 	return attrs
 }
 
-// nothing says that there was nothing to do, and what would have been.
-func (v *view) nothing(forges []dispatch.Forge) {
+// noteNoTasks says which label a task would have needed.
+func (v *view) noteNoTasks(forges []dispatch.Forge) {
 	if v.asJSON {
 		return
 	}
@@ -349,16 +345,15 @@ func (v *view) nothing(forges []dispatch.Forge) {
 	}
 }
 
-// interrupted says what became of what was in hand, if anything was.
-func (v *view) interrupted(endings []dispatch.Ending) {
+// noteReturned says that unfinished tasks are back in the queue.
+func (v *view) noteReturned(endings []dispatch.Ending) {
 	given := func(e dispatch.Ending) bool { return e.Err != nil && !errors.Is(e.Err, coder.ErrLost) }
 	if slices.ContainsFunc(endings, given) {
 		fmt.Fprintln(v.s.err, "hako: what was in hand is back in the queue; hako agent once goes on with it")
 	}
 }
 
-// begun says what a daemon does from now on.
-func (v *view) begun(produce, labour bool) {
+func (v *view) logStarted(produce, labour bool) {
 	var names []string
 	for _, f := range v.Client.Forges {
 		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.WithDefaults().Ready))
@@ -367,8 +362,7 @@ func (v *view) begun(produce, labour bool) {
 		config.AgentPoll.Of(v.Conf).V)
 }
 
-// stopped says goodbye.
-func (v *view) stopped() {
+func (v *view) logStopped() {
 	if v.daemon {
 		v.log.Info("stopped")
 	}

@@ -13,7 +13,7 @@ import (
 func TestAgentSaysWhatItWaitsFor(t *testing.T) {
 	var out, messages strings.Builder
 	v := &view{s: streams{out: &out, err: &messages}}
-	v.print(dispatch.Event{Type: "waiting", Thread: "github/o/r/issue/1", Try: 4, Why: "ask model m:\nit is away"})
+	v.printEvent(dispatch.Event{Type: "waiting", Thread: "github/o/r/issue/1", Try: 4, Why: "ask model m:\nit is away"})
 	if got := messages.String(); got != "github/o/r/issue/1: waiting for try 4; the last came to nothing: ask model m: it is away\n" || out.Len() > 0 {
 		t.Errorf("got %q, %q", got, out.String())
 	}
@@ -33,7 +33,7 @@ func TestAgentSaysWhatFollows(t *testing.T) {
 		var messages strings.Builder
 		v := &view{s: streams{err: &messages}}
 		c.event.Type, c.event.Thread, c.event.Why = "failed", "github/o/r/issue/1", "it is away"
-		v.print(c.event)
+		v.printEvent(c.event)
 		if got := messages.String(); got != "github/o/r/issue/1: "+c.want+"\n" {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
@@ -55,7 +55,7 @@ func TestAgentSaysUntilWhenItWaits(t *testing.T) {
 		var messages strings.Builder
 		v := &view{s: streams{err: &messages}}
 		c.event.Type, c.event.Thread = "waiting", "github/o/r/issue/1"
-		v.print(c.event)
+		v.printEvent(c.event)
 		if got := messages.String(); !regexp.MustCompile(`^github/o/r/issue/1: waiting ` + c.want + `\n$`).MatchString(got) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}

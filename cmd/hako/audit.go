@@ -20,7 +20,6 @@ import (
 // auditOptions are the flags of hako audit.
 type auditOptions struct {
 	common
-	json         bool
 	n            int
 	follow       bool
 	filter       audit.Filter
@@ -28,25 +27,16 @@ type auditOptions struct {
 }
 
 func newAudit(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Read and check the record of what was run",
-		Example: `  hako audit tail -n 20
-  hako audit query --what denied --since 24h
-  hako audit stats
-  hako audit verify`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("audit", nil, needSubcommand)
 	cmd.AddCommand(newAuditTail(s), newAuditQuery(s), newAuditStats(s), newAuditVerify(s))
 	return cmd
 }
 
 func (o *auditOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.audit, "audit", "", "read the record in `FILE`")
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&o.Audit, "audit", "", "read the record in `FILE`")
+	o.registerSettings(f)
+	o.registerJSON(f, "")
 }
 
 func (o *auditOptions) path() (string, error) {
@@ -64,11 +54,11 @@ func (o *auditOptions) open() (*os.File, error) {
 		return nil, err
 	}
 	f, err := audit.OpenRead(path)
-	return f, nothingYet(err, path)
+	return f, noRecord(err, path)
 }
 
-// nothingYet adds to the error of a record that does not exist what to do.
-func nothingYet(err error, path string) error {
+// noRecord adds a hint to the error of a missing record.
+func noRecord(err error, path string) error {
 	if fault.KindOf(err) != fault.NotFound {
 		return err
 	}
@@ -78,31 +68,27 @@ func nothingYet(err error, path string) error {
 
 func newAuditTail(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "tail [-n N] [-f]", Short: "Print the last events", Args: cobra.NoArgs,
-		Example: "  hako audit tail -n 20\n  hako audit tail -f",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.n < 0 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0",
-					Hint: "write how many events you want: -n 20"}
-			}
-			return o.tail(cmd.Context(), s.out)
-		},
-	}
+	cmd := command("audit tail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if o.n < 0 {
+			return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0",
+				Hint: "write how many events you want: -n 20"}
+		}
+		return o.tail(cmd.Context(), s.out)
+	})
 	o.register(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
 	return cmd
 }
 
-// tail prints the last events, and if wanted those that come.
+// tail prints the last events, and with --follow new ones as they are written.
 func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
 	path, err := o.path()
 	if err != nil {
 		return err
 	}
 	if o.follow {
-		return nothingYet(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
+		return noRecord(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
 	}
 	f, err := o.open()
 	if err != nil {
@@ -122,28 +108,24 @@ func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
 
 func newAuditQuery(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "query [flags]", Short: "Find events", Args: cobra.NoArgs,
-		Example: "  hako audit query --what denied --since 24h\n  hako audit query --command grep --json",
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.times(); err != nil {
-				return err
-			}
-			if err := knownWhat(o.filter.What); err != nil {
-				return err
-			}
-			f, err := o.open()
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			events, err := audit.Query(f, o.filter)
-			if err != nil {
-				return err
-			}
-			return o.print(s.out, events...)
-		},
-	}
+	cmd := command("audit query", cobra.NoArgs, func(*cobra.Command, []string) error {
+		if err := o.times(); err != nil {
+			return err
+		}
+		if err := checkWhat(o.filter.What); err != nil {
+			return err
+		}
+		f, err := o.open()
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		events, err := audit.Query(f, o.filter)
+		if err != nil {
+			return err
+		}
+		return o.print(s.out, events...)
+	})
 	o.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.filter.ID, "id", "", "events of the request `ID`")
@@ -157,17 +139,17 @@ func newAuditQuery(s streams) *cobra.Command {
 	return cmd
 }
 
-// kinds are what --what can ask for.
-var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
+// eventKinds are the values of --what.
+var eventKinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started,
 	audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered,
 	audit.Ended}
 
-func knownWhat(what string) error {
-	if what == "" || slices.Contains(kinds, what) {
+func checkWhat(what string) error {
+	if what == "" || slices.Contains(eventKinds, what) {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events",
-		Hint: "they are " + strings.Join(kinds, ", ")}
+		Hint: "they are " + strings.Join(eventKinds, ", ")}
 }
 
 // times reads --since and --until.
@@ -188,7 +170,7 @@ func (o *auditOptions) times() error {
 	return nil
 }
 
-// parseWhen reads a moment: so long ago, a day, or a full time.
+// parseWhen parses a duration before now, a day or a full time.
 func parseWhen(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return time.Now().Add(-d), nil
@@ -217,7 +199,7 @@ func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
 	return nil
 }
 
-// eventLine is one event for people.
+// eventLine formats an event.
 func eventLine(e audit.Event) string {
 	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
 	switch about := e.About(); {
@@ -249,7 +231,7 @@ func eventLine(e audit.Event) string {
 	return line
 }
 
-// modelText is what an event says of a model: its name and what it used.
+// modelText formats the model of an event and its usage.
 func modelText(e audit.Event) string {
 	text := visible(e.Provider)
 	if e.What != audit.Model {
@@ -270,34 +252,29 @@ func firstLine(s string) string {
 	return visible(first)
 }
 
-// visible spells control characters out: text that a script chose must not
-// forge lines of the record or steer the reader's terminal.
+// visible spells out control characters: text from a script must not forge lines of the record or steer the terminal.
 func visible(s string) string { return text.RecordLine(s) }
 
 func newAuditVerify(s streams) *cobra.Command {
 	var o auditOptions
-	cmd := &cobra.Command{
-		Use: "verify", Short: "Check that nothing in the record was changed", Args: cobra.NoArgs,
-		Example: "  hako audit verify\n  hako audit verify --audit copy.jsonl --json",
-		RunE: func(*cobra.Command, []string) error {
-			path, err := o.path()
-			if err != nil {
+	cmd := command("audit verify", cobra.NoArgs, func(*cobra.Command, []string) error {
+		path, err := o.path()
+		if err != nil {
+			return err
+		}
+		report, err := audit.VerifyFile(path)
+		if err != nil {
+			return noRecord(err, path)
+		}
+		if o.json {
+			if err := encode(s.out, report); err != nil {
 				return err
 			}
-			report, err := audit.VerifyFile(path)
-			if err != nil {
-				return nothingYet(err, path)
-			}
-			if o.json {
-				if err := encode(s.out, report); err != nil {
-					return err
-				}
-			} else if report.OK() {
-				fmt.Fprintln(s.out, report)
-			}
-			return report.Err()
-		},
-	}
+		} else if report.OK() {
+			fmt.Fprintln(s.out, report)
+		}
+		return report.Err()
+	})
 	o.register(cmd)
 	return cmd
 }

@@ -17,28 +17,24 @@ import (
 func newAuditStats(s streams) *cobra.Command {
 	var o auditOptions
 	var top int
-	cmd := &cobra.Command{
-		Use: "stats", Short: "Count: most used commands, errors, denials, durations", Args: cobra.NoArgs,
-		Example: "  hako audit stats\n  hako audit stats --since 168h --actor user --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.times(); err != nil {
-				return err
-			}
-			if top < 1 {
-				return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1",
-					Hint: "write how many of each you want: --top 10"}
-			}
-			st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until,
-				Top: top})
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, st)
-			}
-			return printStats(s.out, st)
-		},
-	}
+	cmd := command("audit stats", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if err := o.times(); err != nil {
+			return err
+		}
+		if top < 1 {
+			return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1",
+				Hint: "write how many of each you want: --top 10"}
+		}
+		st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until,
+			Top: top})
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, st)
+		}
+		return printStats(s.out, st)
+	})
 	o.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.filter.Actor, "actor", "", "only what `ACTOR` did")
@@ -48,15 +44,15 @@ func newAuditStats(s streams) *cobra.Command {
 	return cmd
 }
 
-// stats brings the index up to date with the record and asks it.
+// stats updates the index of the record and queries it.
 func (o *auditOptions) stats(ctx context.Context, scope sqlite.Scope) (sqlite.Stats, error) {
 	path, err := o.path()
 	if err != nil {
 		return sqlite.Stats{}, err
 	}
-	f, err := audit.OpenRead(path) // lest an index of nothing be made
+	f, err := audit.OpenRead(path) // do not create an index of a missing record
 	if err != nil {
-		return sqlite.Stats{}, nothingYet(err, path)
+		return sqlite.Stats{}, noRecord(err, path)
 	}
 	f.Close()
 	index, err := sqlite.Open(sqlite.PathFor(path))
@@ -70,7 +66,6 @@ func (o *auditOptions) stats(ctx context.Context, scope sqlite.Scope) (sqlite.St
 	return index.Stats(ctx, scope)
 }
 
-// printStats prints statistics for people.
 func printStats(w io.Writer, st sqlite.Stats) error {
 	t := st.Total
 	var b strings.Builder
@@ -91,8 +86,8 @@ func printStats(w io.Writer, st sqlite.Stats) error {
 
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 
-// commandTable says in its title whose failures and durations it shows: one
-// slow command makes all that share its requests look slow.
+// commandTable names in its title whose failures and durations it shows: one slow command makes all others of its
+// requests look slow.
 func commandTable(commands []sqlite.Command) string {
 	rows := [][]string{{"command", "runs", "requests", "failed", "rate", "denied", "p50", "p95"}}
 	for _, c := range commands {
@@ -126,7 +121,6 @@ func groupTable(title, column string, groups []sqlite.Group) string {
 	return statsTable(title, rows)
 }
 
-// statsRow spells the cells of a row.
 func statsRow(cells ...any) (texts []string) {
 	for _, c := range cells {
 		texts = append(texts, fmt.Sprint(c))
@@ -134,51 +128,26 @@ func statsRow(cells ...any) (texts []string) {
 	return texts
 }
 
-// longestCell is how many columns of a terminal a text of a table may take.
-const longestCell = 40
+// maxCell limits the width of a cell.
+const maxCell = 40
 
-// reasonColumn is the head of the column that is never cut.
+// reasonColumn is the header of the column that is never cut.
 const reasonColumn = "reason"
 
-// statsTable lays rows out under a title: names to the left, numbers to the right,
-// reasons as they come. The first row is the head; with nothing below it there
-// is no table. Scripts choose some of the texts, so that these are made visible.
+// statsTable formats rows under a title: names to the left, numbers to the right. The first row is the header; without
+// others there is no table. Scripts choose some of the texts, so control characters are made visible.
 func statsTable(title string, rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
 	}
-	widths := make([]int, len(rows[0]))
+	head := rows[0]
 	for _, cells := range rows {
 		for i := range cells {
-			if cells[i] = firstLine(cells[i]); rows[0][i] != reasonColumn {
-				cells[i] = cutCell(cells[i], longestCell)
+			if cells[i] = firstLine(cells[i]); head[i] != reasonColumn {
+				cells[i] = text.ShortenCells(cells[i], maxCell)
 			}
-			widths[i] = max(widths[i], cellWidth(cells[i]))
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n", title)
-	for _, cells := range rows {
-		b.WriteString(strings.TrimRight(statsLine(rows[0], cells, widths), " ") + "\n")
-	}
-	return b.String()
+	lines := columns(rows, func(i int) bool { return i > 0 && head[i] != reasonColumn })
+	return "\n" + title + "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
-
-// statsLine writes one row.
-func statsLine(head, cells []string, widths []int) (line string) {
-	for i, text := range cells {
-		space := strings.Repeat(" ", widths[i]-cellWidth(text))
-		if i == 0 || head[i] == reasonColumn {
-			line += "  " + text + space
-		} else {
-			line += "  " + space + text
-		}
-	}
-	return line
-}
-
-// cutCell cuts a text to so many columns and marks that.
-func cutCell(s string, most int) string { return text.ShortenCells(s, most) }
-
-// cellWidth is how many columns a text takes on a terminal.
-func cellWidth(s string) int { return text.Cells(s) }

@@ -21,19 +21,19 @@ import (
 	"hako/run/fault"
 )
 
-// streams are what a subcommand gets instead of the globals of package os.
+// streams are the standard streams of a subcommand.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	keys     io.Reader // in; if that is a terminal, to be read by several in turn
+	keys     io.Reader // in; a terminal can be read by several readers in turn
 
-	screen term.Streams // the same, where a person is asked
+	screen term.Streams // the same, for questions to a person
 
-	tree func() *cobra.Command // all commands; nil means those of the command's own root
+	tree func() *cobra.Command // returns all commands; nil means those of the command's own root
 }
 
-// wholeOf returns what tells all commands, also where only one was built.
-func (s streams) wholeOf(cmd *cobra.Command) func() *cobra.Command {
+// treeOf returns a function that returns all commands, also where only one was built.
+func (s streams) treeOf(cmd *cobra.Command) func() *cobra.Command {
 	if s.tree != nil {
 		return s.tree
 	}
@@ -48,20 +48,18 @@ func newStreams(in io.Reader, out, err io.Writer) streams {
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool { return term.Is(stream) }
 
-// askAt returns what puts a question to the person at the terminal, or nil if
-// nobody is there.
+// askAt returns a function that asks the person at the terminal, or nil if there is none.
 func askAt(s streams) app.Asker { return s.screen.Ask() }
 
-// exitStatus is a status that has already been explained.
+// exitStatus is an exit status whose reason was already printed.
 type exitStatus = app.ExitStatus
 
-// Main runs hako with the words args, the first of which is the name it was
-// called by, and returns the exit status.
+// Main runs hako with the given arguments, of which the first is the program name, and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	term.OutliveReader()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	said := words(args)
+	said := commandWords(args)
 	out, all := term.NewWritten(stdout)
 	s := newStreams(stdin, out, stderr)
 	s.tree = Tree
@@ -70,29 +68,27 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return report(all.Or(root.ExecuteContext(ctx)), stderr)
 }
 
-// personalities maps the other names hako answers to onto its subcommands.
-var personalities = map[string][]string{
+// aliases maps other program names to subcommands.
+var aliases = map[string][]string{
 	"llmsh":  {"sh"},
 	"llmcmd": {"cmd"},
 	"aicli":  nil,
 }
 
-// words returns the words after the name, with the subcommand that the name
-// stands for before them.
-func words(args []string) []string {
+// commandWords returns the arguments, after the subcommand that the program name stands for.
+func commandWords(args []string) []string {
 	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
-	return append(append([]string{}, personalities[name]...), args[1:]...)
+	return append(append([]string{}, aliases[name]...), args[1:]...)
 }
 
-// rootFor builds no more of the tree than the words need: hako may be started for
-// every line of a script.
+// rootFor builds only the command that is needed: hako may be started for every line of a script.
 func rootFor(s streams, words []string) *cobra.Command {
 	for _, c := range commands {
 		if len(words) > 0 && c.name == words[0] {
-			root := bareRoot(s)
+			root := emptyRoot(s)
 			root.CompletionOptions.DisableDefaultCmd = true
 			root.AddCommand(c.build(s))
-			guideGroups(root)
+			checkGroups(root)
 			return root
 		}
 	}
@@ -101,41 +97,26 @@ func rootFor(s streams, words []string) *cobra.Command {
 
 // newRoot builds the command tree.
 func newRoot(s streams) *cobra.Command {
-	root := bareRoot(s)
+	root := emptyRoot(s)
 	for _, c := range commands {
 		root.AddCommand(c.build(s))
 	}
-	guide(root)
+	addHelp(root)
 	complete(root)
 	return root
 }
 
-// bareRoot is hako without its commands.
-func bareRoot(s streams) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "hako",
-		Short: "Run commands for a language model without letting it loose",
-		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
-nothing outside the granted files can be touched, and writes down what was done.`,
-		Example: `  hako demo                                          # two minutes, no set-up
-  hako run --file app.log "top 5 error messages"     # works without a key
-  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell
-  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets
-  hako host exec -- 'git log --oneline | head -n 3'  # programs in a sandbox
-  hako secretary                                     # talk; keeps a to-do list
-  hako serve                                         # the same in a browser
-  hako policy check "git -c alias.x='!id' x"         # allowed or not, and why
-  hako audit verify                                  # is the record whole`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+// emptyRoot returns the root command without subcommands.
+func emptyRoot(s streams) *cobra.Command {
+	root := command("hako", nil, nil)
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		if !cmd.Hidden { // those are started by a shell for completions, or by hako itself
-			nameVariables(s.err)
+		if !cmd.Hidden { // hidden commands are started by shells for completions, or by hako itself
+			warnOfVariables(s.err)
 		}
 	}
 	root.Version = version
@@ -145,19 +126,19 @@ nothing outside the granted files can be touched, and writes down what was done.
 	return root
 }
 
-// nameVariables warns of variables that are set to no effect.
-func nameVariables(stderr io.Writer) {
+// warnOfVariables warns of misspelt environment variables.
+func warnOfVariables(stderr io.Writer) {
 	for _, note := range config.MisspeltVariables(os.Environ()) {
 		fmt.Fprintf(stderr, "hako: note: %s\n", text.ForTerminal(note))
 	}
 }
 
-// called returns a command's name as errors give it, which begin with hako already.
-func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hako ") }
+// pathOf returns the path of a command without the name of the program.
+func pathOf(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hako ") }
 
-// flagError turns cobra's complaint about a flag into one of ours.
+// flagError converts an error of cobra about a flag.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() +
+	e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Err: flagReason(err), Hint: "see " + cmd.CommandPath() +
 		" --help"}
 	if near, ok := nearestFlag(cmd, err.Error()); ok {
 		e.Hint = "did you mean --" + near + "? " + e.Hint
@@ -167,8 +148,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// plainFlag takes the name of a Go function out of a complaint about a number.
-func plainFlag(err error) error {
+// flagReason removes the name of a Go function from an error about a number.
+func flagReason(err error) error {
 	head, tail, ok := strings.Cut(err.Error(), ": strconv.")
 	if !ok {
 		return err
@@ -180,7 +161,7 @@ func plainFlag(err error) error {
 	return errors.New(head + ": " + why)
 }
 
-// oneCommand checks that a command to run or judge was given as one word.
+// oneCommand checks that the command is one argument.
 func oneCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && strings.TrimSpace(args[0]) != "" {
 		return nil
@@ -189,7 +170,7 @@ func oneCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		why = fmt.Sprintf("there are %d words where one is wanted", len(args))
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: quoteHint(cmd)}
+	return &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: why, Hint: quoteHint(cmd)}
 }
 
 func quoteHint(cmd *cobra.Command) string {
@@ -200,7 +181,7 @@ func quoteHint(cmd *cobra.Command) string {
 	return "quote the command as one word: " + cmd.CommandPath() + sample
 }
 
-// nearestFlag finds the flag that was perhaps meant by an unknown one.
+// nearestFlag returns the flag nearest to an unknown one.
 func nearestFlag(cmd *cobra.Command, text string) (string, bool) {
 	_, name, ok := strings.Cut(text, "unknown flag: --")
 	if !ok {
@@ -211,7 +192,7 @@ func nearestFlag(cmd *cobra.Command, text string) (string, bool) {
 	return fault.Nearest(name, names)
 }
 
-// report explains an error and returns the exit status.
+// report prints an error and returns the exit status.
 func report(err error, stderr io.Writer) int {
 	var exit exitStatus
 	switch {
@@ -223,7 +204,7 @@ func report(err error, stderr io.Writer) int {
 	return term.Report(unknownCommand(err), stderr)
 }
 
-// unknownCommand gives cobra's own errors, which have no kind, their kind.
+// unknownCommand gives errors of cobra, which have no kind, their kind.
 func unknownCommand(err error) error {
 	text := err.Error()
 	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") {

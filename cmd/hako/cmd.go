@@ -31,27 +31,14 @@ type cmdOptions struct {
 
 func newCmd(s streams) *cobra.Command {
 	var o cmdOptions
-	cmd := &cobra.Command{
-		Use:   "cmd [-i FILE]... [-o FILE] INSTRUCTIONS",
-		Short: "Have a model work over files and pipes, for scripts (llmcmd)",
-		Long: `cmd gives a model instructions and file descriptors: standard input, the files
-given with -i, and an output. It reads, writes and runs scripts in closed shells
-between them, and ends with the status that the model gave to exit. The output
-file is replaced when all went well, and not touched otherwise.`,
-		Example: `  cat app.log | hako cmd "list the hosts with errors, most errors first"
-  hako cmd -i a.csv -i b.csv -o merged.csv "join them on the first column"
-  hako cmd -r diff_patch -i old.txt -i new.txt "show what changed"
-  hako cmd --plan-model gpt-4.1 --exec-model gpt-4.1-mini -i app.log "summarise the incidents"
-  hako cmd --list-presets`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("cmd", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.register(cmd.Flags())
 	cmd.Flags().SetInterspersed(true)
 	return cmd
 }
 
 func (o *cmdOptions) register(f *pflag.FlagSet) {
-	f.StringVarP(&o.config, "config", "c", "", "read the settings from `FILE`")
+	f.StringVarP(&o.File, "config", "c", "", "read the settings from `FILE`")
 	o.registerRest(f)
 	f.StringVarP(&o.Prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
 	f.StringVarP(&o.Preset, "preset", "r", "",
@@ -76,7 +63,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 }
 
 func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
-	o.common.llmcmd = true
+	o.Llmcmd = true
 	if o.version {
 		fmt.Fprintln(s.out, "hako", version)
 		return nil
@@ -98,7 +85,7 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.Output == "-" {
 		o.Output = ""
 	}
-	w := newShow(s, false, o.verbose)
+	w := newTranscript(s, false, o.verbose)
 	session, err := llmcmd.Open(conf, &o.Options, llmcmdEnvironment(s, w))
 	if err != nil {
 		return err
@@ -107,21 +94,20 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	ctx, stop := withHangup(ctx)
 	defer stop()
 	err = session.Run(ctx, strings.Join(args, " "))
-	w.bill(session, o.stats)
+	w.printUsage(session, o.stats)
 	return err
 }
 
-// llmcmdEnvironment connects a session to the streams of a command.
-func llmcmdEnvironment(s streams, w *show) llmcmd.Environment {
+// llmcmdEnvironment connects a session to the streams.
+func llmcmdEnvironment(s streams, w *transcript) llmcmd.Environment {
 	return llmcmd.Environment{
 		Stdin: s.in, Terminal: isTerminal(s.in), Stdout: s.out, Stderr: s.err,
 		Observe: w.event, Busy: w.busy, Watch: func(g *quota.Limiter) func() { return watchdog(g, s.err) },
 	}
 }
 
-// bill prints what a session used, and leaves it in a file for those who collect
-// it.
-func (w *show) bill(session *llmcmd.Session, form string) {
+// printUsage prints the usage of a session and writes it to the metrics file.
+func (w *transcript) printUsage(session *llmcmd.Session, form string) {
 	b := session.Bill()
 	if err := session.WriteMetrics(b); err != nil {
 		w.note(err.Error())
@@ -137,8 +123,7 @@ func (w *show) bill(session *llmcmd.Session, form string) {
 	}
 }
 
-// withHangup ends the context also when the terminal goes away, unless whoever
-// started hako wants it to go on then (nohup).
+// withHangup also cancels the context on SIGHUP, unless that is ignored (nohup).
 func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)

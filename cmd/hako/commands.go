@@ -1,6 +1,33 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"embed"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpFiles have the help of all commands: for each a line "% PATH", its usage, one line and a longer description,
+// and examples.
+//
+//go:embed help
+var helpFiles embed.FS
+
+// command returns a command with its help. Nil args accepts any number of arguments.
+func command(path string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	file, _, _ := strings.Cut(path, " ")
+	text, err := helpFiles.ReadFile("help/" + file + ".txt")
+	_, section, found := strings.Cut("\n"+string(text), "\n% "+path+"\n")
+	if err != nil || !found {
+		panic("no help for " + path)
+	}
+	section, _, _ = strings.Cut(section, "\n% ")
+	section, examples, _ := strings.Cut(section, "\nExamples:\n")
+	use, section, _ := strings.Cut(section, "\n")
+	short, long, _ := strings.Cut(section, "\n")
+	return &cobra.Command{Use: use, Short: short, Long: strings.Trim(long, "\n"),
+		Example: strings.TrimRight(examples, "\n"), Args: args, RunE: run}
+}
 
 // The groups of commands in hako --help, in their order.
 const (
@@ -15,11 +42,11 @@ func groups() []*cobra.Group {
 		{ID: groupAsk, Title: "Ask a model:"},
 		{ID: groupRun, Title: "Run commands:"},
 		{ID: groupAgent, Title: "Agents and servers:"},
-		{ID: groupAdmin, Title: "Look after it:"},
+		{ID: groupAdmin, Title: "Administration:"},
 	}
 }
 
-// A subcommand is one of hako's, with the group it is listed in.
+// A subcommand has the group that lists it.
 type subcommand struct {
 	name, group string
 	make        func(streams) *cobra.Command
@@ -51,7 +78,6 @@ var commands = []subcommand{
 	{"man", groupAdmin, newMan},
 }
 
-// build makes the command in its group.
 func (c subcommand) build(s streams) *cobra.Command {
 	cmd := c.make(s)
 	cmd.GroupID = c.group

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hako/audit"
+	"hako/agent/tool"
 	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/app/ask"
@@ -24,41 +24,41 @@ import (
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/quota"
+	builtins "hako/shell/command"
+	"hako/shell/spec"
 )
 
-// completeTime is how long somebody who pressed the key may be kept waiting.
+// completeTime is the time limit of a completion.
 const completeTime = 700 * time.Millisecond
 
-// A look finds the words that may stand where one is being typed. It makes
-// nothing that was not there, and says nothing if it cannot look.
-type look func(ctx context.Context, conf *config.Config) []string
+// candidates returns completions. It creates no files, and returns nothing on errors.
+type candidates func(ctx context.Context, conf *config.Config) []string
 
-// flagValues is what may follow a flag, by its name in every command.
-var flagValues = map[string]look{
+// flagValues completes the value of a flag, by its name in every command.
+var flagValues = map[string]candidates{
 	"model":           modelNames,
 	"plan-model":      modelNames,
 	"exec-model":      modelNames,
 	"environment":     environmentNames,
-	"profile":         always("virtual", "host", "container", "outside"),
+	"profile":         fixed("virtual", "host", "container", "outside"),
 	"session":         sessionNames,
 	"continue":        threadNames,
 	"preset":          presetNames,
-	"available-tools": always(ask.ToolNames...),
-	"force-tool":      always(ask.ToolNames...),
-	"priority":        always("low", "normal", "high"),
-	"status":          always(store.StatusOpen, store.StatusDone),
-	"network":         always("none", "open", "allow-list"),
-	"role":            always(string(access.Reader), string(access.Operator), string(access.Client)),
-	"stream":          always("stdout", "stderr"),
-	"freshness":       always("day", "week", "month", "year"),
-	"task":            boxNames,
+	"available-tools": fixed(ask.ToolNames...),
+	"force-tool":      fixed(ask.ToolNames...),
+	"priority":        fixed("low", "normal", "high"),
+	"status":          fixed(store.StatusOpen, store.StatusDone),
+	"network":         fixed("none", "open", "allow-list"),
+	"role":            fixed(string(access.Reader), string(access.Operator), string(access.Client)),
+	"stream":          fixed("stdout", "stderr"),
+	"freshness":       fixed("day", "week", "month", "year"),
+	"task":            containerNames,
 	"limit":           limitNames,
-	"what": always(audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed,
-		audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered, audit.Ended),
+	"what":            fixed(eventKinds...),
 }
 
-// wordValues is what may follow a command, by its path below hako.
-var wordValues = map[string]look{
+// wordValues completes the arguments of a command, by its path.
+var wordValues = map[string]candidates{
 	"agent status": taskNames, "agent pause": taskNames, "agent resume": taskNames, "agent stop": taskNames,
 	"env build": environmentNames,
 	"todo get":  todoNumbers, "todo update": todoNumbers, "todo complete": todoNumbers, "todo delete": todoNumbers,
@@ -66,15 +66,24 @@ var wordValues = map[string]look{
 	"doctor":             func(context.Context, *config.Config) []string { return allParts() },
 }
 
-// directories are the flags that want the name of one.
+// commandArgs completes the command line that a command judges or runs, by its path.
+var commandArgs = map[string]func() []string{
+	"policy check": func() []string { return slices.Sorted(maps.Keys(builtins.All())) },
+	"exec":         tool.Names,
+}
+
+// directories are the flags whose value is a directory.
 var directories = []string{"root", "rw", "read", "write", "dir"}
 
-// complete teaches a tree of commands what may be typed.
+// complete adds completions to a tree of commands.
 func complete(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { completeFlag(cmd, f) })
 	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { completeFlag(cmd, f) })
-	if find, ok := wordValues[pathBelow(cmd)]; ok {
+	if find, ok := wordValues[pathOf(cmd)]; ok {
 		cmd.ValidArgsFunction = completer(find)
+	}
+	if names, ok := commandArgs[pathOf(cmd)]; ok {
+		cmd.ValidArgsFunction = completeCommandLine(names)
 	}
 	for _, sub := range cmd.Commands() {
 		complete(sub)
@@ -84,25 +93,18 @@ func complete(cmd *cobra.Command) {
 func completeFlag(cmd *cobra.Command, f *pflag.Flag) {
 	find, known := flagValues[f.Name]
 	switch {
-	case f.Value.Type() == "int": // a number of the same name
+	case f.Value.Type() == "int": // a number that has the name of another flag
 	case known:
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, completer(find)) // fails only if there is one already
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, completer(find)) // fails only if there is one
 	case slices.Contains(directories, f.Name):
 		_ = cmd.MarkFlagDirname(f.Name)
 	}
 }
 
-// pathBelow is the path of a command without the name of the program.
-func pathBelow(cmd *cobra.Command) string {
-	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
-	return path
-}
-
-// completer makes of a look what cobra asks. A word that ends with a sign wants
-// more after it, so no space follows.
-func completer(find look) cobra.CompletionFunc {
+// completer makes a completion function for cobra. No space follows a word that ends with : or =.
+func completer(find candidates) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		conf, err := settingsAt(cmd)
+		conf, err := settingsOf(cmd)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -117,29 +119,49 @@ func completer(find look) cobra.CompletionFunc {
 	}
 }
 
+// completeCommandLine completes the name of a command, or after it a long option, from its spec.
+func completeCommandLine(names func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		name, _, hasOptions := strings.Cut(typed, " ")
+		if s := spec.Lookup(name); hasOptions && s != nil {
+			before := typed[:strings.LastIndexByte(typed, ' ')+1]
+			for _, option := range s.Long() {
+				list = append(list, before+option)
+			}
+		} else if !hasOptions {
+			list = names()
+		}
+		list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, typed) })
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 func wantsMore(entry string) bool {
 	word, _, _ := strings.Cut(entry, "\t")
 	return strings.HasSuffix(word, ":") || strings.HasSuffix(word, "=")
 }
 
-// settingsAt reads the settings that the command being typed would read.
-func settingsAt(cmd *cobra.Command) (*config.Config, error) {
+// settingsOf loads the settings of the command that is being typed.
+func settingsOf(cmd *cobra.Command) (*config.Config, error) {
 	var o common
 	if f := cmd.Flag("config"); f != nil {
-		o.config = f.Value.String()
+		o.File = f.Value.String()
 	}
 	if f := cmd.Flag("no-config"); f != nil {
-		o.noConfig = f.Value.String() == "true"
+		o.NoFile = f.Value.String() == "true"
 	}
 	return o.load()
 }
 
-// always offers the same words always.
-func always(list ...string) look {
+// fixed always returns the same words.
+func fixed(list ...string) candidates {
 	return func(context.Context, *config.Config) []string { return slices.Clone(list) }
 }
 
-// described is a word with what the shell may show beside it.
+// described is a completion with its description.
 func described(word, about string) string { return word + "\t" + visible(about) }
 
 func modelNames(_ context.Context, conf *config.Config) (list []string) {
@@ -190,8 +212,8 @@ func threadNames(_ context.Context, conf *config.Config) (list []string) {
 	return list
 }
 
-// memoryOf opens the secretary's memory if there is one.
-func memoryOf(conf *config.Config) (*store.Store, bool) {
+// openStore opens the secretary's database if there is one.
+func openStore(conf *config.Config) (*store.Store, bool) {
 	path := config.SecretaryDatabase.Of(conf).V
 	if !exists(path) {
 		return nil, false
@@ -206,7 +228,7 @@ func exists(path string) bool {
 }
 
 func sessionNames(_ context.Context, conf *config.Config) (list []string) {
-	s, ok := memoryOf(conf)
+	s, ok := openStore(conf)
 	if !ok {
 		return nil
 	}
@@ -221,7 +243,7 @@ func sessionNames(_ context.Context, conf *config.Config) (list []string) {
 }
 
 func todoNumbers(_ context.Context, conf *config.Config) (list []string) {
-	s, ok := memoryOf(conf)
+	s, ok := openStore(conf)
 	if !ok {
 		return nil
 	}
@@ -260,8 +282,8 @@ func taskNames(ctx context.Context, conf *config.Config) (list []string) {
 	return list
 }
 
-// boxNames are the tasks that have a container.
-func boxNames(ctx context.Context, conf *config.Config) (list []string) {
+// containerNames are the tasks that have a container.
+func containerNames(ctx context.Context, conf *config.Config) (list []string) {
 	if !exists(conf.StateFile("env")) {
 		return nil
 	}

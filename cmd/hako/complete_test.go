@@ -53,6 +53,9 @@ func TestValuesAreOffered(t *testing.T) {
 		"env up --environment m":   "miniforge\n:4",
 		"env build py":             "python\n:4",
 		"policy check --profile h": "host\n:4",
+		"policy check gre":         "grep\n:4",
+		"exec hea":                 "head\n:4",
+		"help po":                  "policy\n:4",
 		"secretary --session ":     "garden\n:4",
 		"todo complete ":           "1\n:4",
 		"todo add --priority ":     "low\nnormal\nhigh\n:4",
@@ -71,6 +74,17 @@ func TestValuesAreOffered(t *testing.T) {
 		if got := strings.TrimSpace(completion(t, strings.Split(words, " ")...)); got != want {
 			t.Errorf("hako %s: %q, want %q", words, got, want)
 		}
+	}
+}
+
+// After the name of a command come the long options of its spec.
+func TestOptionsAreOffered(t *testing.T) {
+	atHome(t)
+	if got := strings.TrimSpace(completion(t, "policy", "check", "grep --cou")); got != "grep --count\n:4" {
+		t.Errorf("%q", got)
+	}
+	if got := strings.TrimSpace(completion(t, "exec", "ls", "x")); got != ":4" {
+		t.Errorf("a second word: %q", got)
 	}
 }
 

@@ -17,40 +17,26 @@ import (
 )
 
 func newConfig(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the settings and where each was set",
-		Example: `  hako config init
-  hako config show
-  hako config check --config hako.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("config", nil, needSubcommand)
 	cmd.AddCommand(newConfigInit(s), newConfigShow(s), newConfigCheck(s))
 	return cmd
 }
 
 func newConfigInit(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "init [FILE]", Short: "Write a settings file in which everything is explained", Args: cobra.MaximumNArgs(1),
-		Long: `init writes a file with every setting, its default and what it does, all of it
-commented out. Without FILE it goes where hako looks for it. A file that is
-there already is left alone.`,
-		Example: "  hako config init\n  hako config init ./hako.yaml",
-		RunE: func(_ *cobra.Command, args []string) error {
-			name := config.UserFile()
-			if len(args) > 0 {
-				name = args[0]
-			}
-			if err := writeNew(name, config.Example()); err != nil {
-				return err
-			}
-			fmt.Fprintf(s.out, "%s: written\n", name)
-			return nil
-		},
-	}
+	return command("config init", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		name := config.UserFile()
+		if len(args) > 0 {
+			name = args[0]
+		}
+		if err := writeNew(name, config.Example()); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s: written\n", name)
+		return nil
+	})
 }
 
-// writeNew makes a file that only its owner can read, as a key may be put in it.
+// writeNew creates a file that only its owner can read, because keys may be put into it.
 func writeNew(name, text string) error {
 	err := os.MkdirAll(filepath.Dir(name), 0o700)
 	if err == nil {
@@ -58,7 +44,7 @@ func writeNew(name, text string) error {
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 			_, err = f.WriteString(text)
 			if err = errors.Join(err, f.Close()); err != nil {
-				os.Remove(name) // half of it would be in the way of the next try
+				os.Remove(name) // a partial file would make the next try fail
 			}
 		}
 	}
@@ -74,59 +60,48 @@ func writeNew(name, text string) error {
 
 func newConfigShow(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "show", Short: "Print every setting with its value and origin", Args: cobra.NoArgs,
-		Example: "  hako config show --json",
-		RunE: func(*cobra.Command, []string) error {
-			c, err := o.load()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return encode(s.out, c.Show())
-			}
+	cmd := command("config show", cobra.NoArgs, func(*cobra.Command, []string) error {
+		c, err := o.load()
+		if err != nil {
+			return err
+		}
+		return o.output(s.out, c.Show(), func() error {
 			for _, v := range c.Show() {
 				fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
 			}
 			return nil
-		},
-	}
+		})
+	})
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
 // settingsChecked is what config check prints with --json.
 type settingsChecked struct {
 	OK    bool         `json:"ok"`
-	Files []string     `json:"files"`           // the settings files; empty if none was read, or one cannot be
-	Error *fault.Error `json:"error,omitempty"` // what is wrong; nil means nothing
+	Files []string     `json:"files"`           // the settings files; empty if none was read, or on an error
+	Error *fault.Error `json:"error,omitempty"` // nil means that everything is valid
 }
 
 func newConfigCheck(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "check", Short: "Check the settings, the rules and the examples in them", Args: cobra.NoArgs,
-		Example: "  hako config check --config hako.yaml\n  hako config check --json | jq -r .error.reason",
-		RunE: func(*cobra.Command, []string) error {
-			files, err := o.checkSettings()
-			if asJSON {
-				return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
-			}
-			if err == nil {
-				fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
-			}
-			return err
-		},
-	}
+	cmd := command("config check", cobra.NoArgs, func(*cobra.Command, []string) error {
+		files, err := o.checkSettings()
+		if o.json {
+			return errors.Join(encode(s.out, settingsChecked{err == nil, files, errorResult(err)}), err)
+		}
+		if err == nil {
+			fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
+		}
+		return err
+	})
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print {ok, files, error} as JSON")
+	o.registerJSON(cmd.Flags(), "{ok, files, error}")
 	return cmd
 }
 
-// checkSettings returns the settings files that were read, and what is wrong.
+// checkSettings returns the settings files and the first error.
 func (o *common) checkSettings() ([]string, error) {
 	c, err := o.load()
 	if err != nil {
@@ -140,9 +115,8 @@ func (o *common) checkSettings() ([]string, error) {
 	return files, p.Test()
 }
 
-// asFound is an error as a check prints it among its results: all of it is the
-// reason, whatever it was made of. Nil stays nil.
-func asFound(err error) *fault.Error {
+// errorResult is an error as a result of a check: its whole text is the reason. Nil stays nil.
+func errorResult(err error) *fault.Error {
 	if err == nil {
 		return nil
 	}

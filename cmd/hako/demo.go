@@ -27,7 +27,7 @@ import (
 //go:embed demo.log
 var demoLog string
 
-// demoScript is the real work of the demo: which hosts report which errors.
+// demoScript is a useful script: which hosts report which errors.
 const demoScript = `echo "lines: $(wc -l < app.log)"
 echo "errors by host:"
 grep ' ERROR ' app.log | awk "{print \$3}" | sort | uniq -c | sort -rn
@@ -35,20 +35,20 @@ echo "slowest requests (ms):"
 sed -n 's/.*latency=\([0-9]*\) .*path=\([^ ]*\).*/\1 \2/p' app.log | sort -rn | head -n 3
 echo "注文エラー: $(grep -c '注文に失敗' app.log)"`
 
-// demoEscape is what a model that wants out would try, as a script of turns.
+// demoEscape is a replayed model that tries to escape.
 const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}},{"name":"execute","arguments":{"command":"rm -rf /"}}]}
 {"calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}}]}
 {"text":"I can only read app.log."}
 `
 
-// demoEndless is a model that never comes to an answer.
+// demoEndless is a replayed model that never answers.
 const demoEndless = `{"calls":[{"name":"execute","arguments":{"command":"sed -n 1p app.log"}}]}
 {"calls":[{"name":"execute","arguments":{"command":"sed -n 2p app.log"}}]}
 {"calls":[{"name":"execute","arguments":{"command":"sed -n 3p app.log"}}]}
 {"calls":[{"name":"execute","arguments":{"command":"sed -n 4p app.log"}}]}
 `
 
-// demoMakefile is a program that was let into the workspace and wants out.
+// demoMakefile is an allowed program that tries to escape.
 const demoMakefile = `escape:
 	-@cat /etc/shadow
 	-@touch /etc/hako-was-here
@@ -56,7 +56,7 @@ const demoMakefile = `escape:
 	@echo "what I may do: write here" > note.txt && cat note.txt
 `
 
-// demoFiles are what the demo works on.
+// demoFiles are the files of the demo.
 func demoFiles() map[string]string {
 	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless,
 		"Makefile": demoMakefile}
@@ -70,27 +70,16 @@ type demoFlags struct {
 
 func newDemo(s streams) *cobra.Command {
 	var o demoFlags
-	cmd := &cobra.Command{
-		Use:   "demo [--fast] [--lang en|ja]",
-		Short: "Show the main things in two minutes, with no set-up",
-		Long: `demo shows, for real and in a temporary directory: a model that analyses a log, one
-that wants out and is refused, a script in the closed shell, verdicts with their
-rules, budgets, a program in the sandbox, a container where there is Docker, and the
-record of it all. It needs no key and no network. On a terminal it pauses after each
-step: Enter goes on, q ends. It speaks Japanese where LANG begins with ja.`,
-		Example: "  hako demo\n  hako demo --fast\n  hako demo --lang ja | less",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
-	}
+	cmd := command("demo", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) })
 	cmd.Flags().BoolVar(&o.fast, "fast", false, "do not pause")
 	cmd.Flags().StringVar(&o.language, "lang", "", "speak `LANGUAGE`: en or ja (default that of LANG)")
-	_ = cmd.RegisterFlagCompletionFunc("lang", completer(always("en", "ja")))
+	_ = cmd.RegisterFlagCompletionFunc("lang", completer(fixed("en", "ja")))
 	return cmd
 }
 
-// run makes a place for the demo and plays it there.
+// run runs the demo in a temporary directory.
 func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
-	language, err := spoken(o.language)
+	language, err := demoLanguage(o.language)
 	if err != nil {
 		return err
 	}
@@ -99,7 +88,7 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	defer os.RemoveAll(top)
-	dir := filepath.Join(top, "project") // the record lies beside it, where no program comes
+	dir := filepath.Join(top, "project") // the record is outside of it, out of reach of programs
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
@@ -111,19 +100,19 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
 	}
-	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language,
-		common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
+	d := &demo{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language,
+		common: common{Settings: setup.Settings{NoFile: true, Audit: filepath.Join(top, "audit.jsonl")}}}
 	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
 		d.pause = demoPause
 	}
-	return d.play()
+	return d.run()
 }
 
-// demoPause is how long a reader who presses nothing may look at a step.
+// demoPause is how long the demo waits for a key after each step.
 const demoPause = 12 * time.Second
 
-// demonstration is one run of the demo.
-type demonstration struct {
+// demo is one run of the demo.
+type demo struct {
 	s        streams
 	cmd      *cobra.Command
 	ctx      context.Context
@@ -134,49 +123,48 @@ type demonstration struct {
 	runner   run.Runner
 }
 
-// play goes through the acts until they are over or the reader has seen enough.
-func (d *demonstration) play() error {
-	d.say(saidWelcome)
-	for i, a := range acts {
-		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(acts), a.title.in(d.language)))
-		d.say(a.told)
-		if err := a.play(d); err != nil {
+// run runs the steps until the end or until the reader presses q.
+func (d *demo) run() error {
+	d.say(demoWelcome)
+	for i, a := range steps {
+		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(steps), a.title.in(d.language)))
+		d.say(a.text)
+		if err := a.run(d); err != nil {
 			return err
 		}
-		if i < len(acts)-1 && !d.goOn() {
+		if i < len(steps)-1 && !d.wait() {
 			return nil
 		}
 	}
 	fmt.Fprintln(d.s.out)
-	d.say(saidEnd)
+	d.say(demoEnd)
 	return nil
 }
 
-func (d *demonstration) say(p phrase) { fmt.Fprintln(d.s.out, p.in(d.language)) }
+func (d *demo) say(p phrase) { fmt.Fprintln(d.s.out, p.in(d.language)) }
 
-func (d *demonstration) title(text string) {
-	if isTerminal(d.s.out) && colorful() {
+func (d *demo) title(text string) {
+	if isTerminal(d.s.out) && useColor() {
 		text = "\033[1m" + text + "\033[0m"
 	}
 	fmt.Fprintf(d.s.out, "\n%s\n", text)
 }
 
-// goOn waits for the reader, but not for ever, and reports whether there is to be
-// more.
-func (d *demonstration) goOn() bool {
+// wait waits for a key, but not for ever, and reports whether to go on.
+func (d *demo) wait() bool {
 	if d.pause == 0 {
 		return d.ctx.Err() == nil
 	}
-	d.say(saidPause)
+	d.say(demoPrompt)
 	d.s.screen.ForgetTyped()
 	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
 	defer cancel()
-	line, _ := bufio.NewReader(stream.WithContext(ctx, d.s.keys)).ReadString('\n') // no answer is one
+	line, _ := bufio.NewReader(stream.WithContext(ctx, d.s.keys)).ReadString('\n') // no answer means go on
 	return d.ctx.Err() == nil && strings.TrimSpace(line) != "q"
 }
 
-// questions shows the loop: questions that are answered.
-func (d *demonstration) questions() error {
+// questions shows questions that a model answers.
+func (d *demo) questions() error {
 	first := phrase{"top 5 error messages", "エラーメッセージの上位5件"}
 	second := phrase{"how many lines mention connection refused?", "「注文に失敗」は何行ありますか？"}
 	for _, q := range []phrase{first, second} {
@@ -187,17 +175,17 @@ func (d *demonstration) questions() error {
 	return nil
 }
 
-func (d *demonstration) escape() error {
+func (d *demo) escape() error {
 	return d.ask("script:escape.jsonl", phrase{"look around", "調べてください"}.in(d.language))
 }
 
 // ask runs one request as hako run does.
-func (d *demonstration) ask(model, question string) error {
+func (d *demo) ask(model, question string) error {
 	fmt.Fprintf(d.s.out, "  $ hako run --model %s --file app.log %q\n", model, question)
 	return d.request(model, question, nil)
 }
 
-func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
+func (d *demo) request(model, question string, change func(*config.Config) error) error {
 	o := runOptions{common: d.common, modelFlags: modelFlags{model: model},
 		Options: ask.Options{Request: question, Turns: 4, Calls: 8, Threads: 4}}
 	o.Files = []string{"app.log"}
@@ -210,7 +198,7 @@ func (d *demonstration) request(model, question string, change func(*config.Conf
 			return err
 		}
 	}
-	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
+	w := newTranscript(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
 	session, err := o.open(d.ctx, conf, w, d.cmd)
 	if err != nil {
 		return err
@@ -221,13 +209,13 @@ func (d *demonstration) request(model, question string, change func(*config.Conf
 	return err
 }
 
-// closedShell shows a script over the log, and what is not there.
-func (d *demonstration) closedShell() error {
+// closedShell shows a script over the log, and what it cannot reach.
+func (d *demo) closedShell() error {
 	return d.inShell(demoScript, "cat /etc/passwd; curl https://example.com")
 }
 
 // inShell runs scripts in one closed shell.
-func (d *demonstration) inShell(scripts ...string) (err error) {
+func (d *demo) inShell(scripts ...string) (err error) {
 	conf, err := d.common.load()
 	if err != nil {
 		return err
@@ -244,14 +232,14 @@ func (d *demonstration) inShell(scripts ...string) (err error) {
 	return nil
 }
 
-// verdicts shows what the policy says of commands, without running them.
-func (d *demonstration) verdicts() error {
+// verdicts shows verdicts of the policy, without running commands.
+func (d *demo) verdicts() error {
 	return d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'",
 		"git log --oneline | head -n 5")
 }
 
-// budget shows what a session may use, and what becomes of those who want more.
-func (d *demonstration) budget() error {
+// budget shows the budget of a session, and what stops a model and a script that want more.
+func (d *demo) budget() error {
 	fmt.Fprintln(d.s.out, "  $ hako quota")
 	if err := printQuota(d.s.out, quota.New(quota.DefaultLimits()).Left(), nil, nil); err != nil {
 		return err
@@ -266,8 +254,8 @@ func (d *demonstration) budget() error {
 	return d.inShell("x=a; while true; do x=$x$x; done")
 }
 
-// programs shows what holds a program that the policy allows.
-func (d *demonstration) programs() error {
+// programs shows the sandbox of an allowed program.
+func (d *demo) programs() error {
 	o := hostFlags{common: d.common, root: d.dir}
 	conf, err := o.load()
 	if err != nil {
@@ -279,7 +267,7 @@ func (d *demonstration) programs() error {
 	}
 	defer w.App.Close()
 	h, err := w.NewRunner(d.ctx)
-	if err != nil { // no sandbox, no programs; the rest of the demo works
+	if err != nil { // without a sandbox, the rest of the demo still works
 		report(err, d.s.out)
 		return nil
 	}
@@ -291,21 +279,21 @@ func (d *demonstration) programs() error {
 	return nil
 }
 
-// container shows the third runner, where there is an engine with an image.
-func (d *demonstration) container() error {
-	o := envFlags{common: d.common}
-	b, err := o.berth(d.s, func(_ *config.Config, c *container.Options) error {
+// container shows the container runner, if there is an engine with an image.
+func (d *demo) container() error {
+	o := envFlags{common: d.common, change: func(_ *config.Config, c *container.Options) error {
 		c.State, c.Network, c.Detached = filepath.Join(d.dir, "env"), container.None, false
 		return nil
-	})
-	if err != nil { // such as an address of an engine that makes no sense
+	}}
+	b, err := o.openContainers(d.s)
+	if err != nil { // for example an invalid address of the engine
 		report(err, d.s.out)
 		return nil
 	}
 	defer b.Close()
 	task := fmt.Sprintf("demo-%d", os.Getpid())
 	if _, err := b.Prepare(d.ctx, container.Task{ID: task},
-		b.DefaultEnvironment()); err != nil { // the rest of the demo works
+		b.DefaultEnvironment()); err != nil { // the rest of the demo still works
 		report(err, d.s.out)
 		return nil
 	}
@@ -317,8 +305,8 @@ func (d *demonstration) container() error {
 	return nil
 }
 
-// show prints a script and then what it does, failures included.
-func (d *demonstration) show(script string) {
+// show prints a script and its output, failures included.
+func (d *demo) show(script string) {
 	fmt.Fprintln(d.s.out, "  $ "+strings.ReplaceAll(script, "\n", "\n  $ "))
 	_, err := d.runner.Run(d.ctx, &run.Request{Actor: "demo", Script: script, Stdout: d.s.out, Stderr: d.s.out})
 	if err != nil {
@@ -326,8 +314,8 @@ func (d *demonstration) show(script string) {
 	}
 }
 
-func (d *demonstration) refusals(commands ...string) error {
-	o := policyOptions{common: common{noConfig: true}}
+func (d *demo) refusals(commands ...string) error {
+	o := policyOptions{common: common{Settings: setup.Settings{NoFile: true}}}
 	p, err := o.policy()
 	if err != nil {
 		return err
@@ -348,10 +336,9 @@ func quoteForPeople(s string) string {
 	return "'" + s + "'"
 }
 
-// record shows what was refused, checks the record, and checks a copy in which
-// somebody has changed a word.
-func (d *demonstration) record() error {
-	path := d.common.audit
+// record shows what was refused, verifies the record, and verifies a copy in which one word was changed.
+func (d *demo) record() error {
+	path := d.common.Audit
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err
@@ -374,11 +361,11 @@ func (d *demonstration) record() error {
 	if err := rep.Err(); err != nil {
 		return err
 	}
-	return d.forge(path)
+	return d.tamper(path)
 }
 
-// forge changes one word in a copy of the record, and has it found.
-func (d *demonstration) forge(path string) error {
+// tamper changes one word in a copy of the record, which the verification detects.
+func (d *demo) tamper(path string) error {
 	fmt.Fprintln(d.s.out, "  $ sed -i s/denied/allowed/ copy.jsonl; hako audit verify --audit copy.jsonl")
 	lines, err := os.ReadFile(path)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"hako/run/fault"
 )
 
-// A finding is what the doctor says of one part.
+// A finding is the result of one check.
 type finding struct {
 	Part  string `json:"part"`
 	State state  `json:"state"`
@@ -33,45 +33,44 @@ type finding struct {
 	Hint  string `json:"hint,omitempty"`
 }
 
-// A state is how a part fares.
+// A state is the state of a part.
 type state string
 
 const (
-	fine   state = "ok"
-	unused state = "off"  // not set up, which is fine
-	shaky  state = "warn" // it works, but somebody should look
-	broken state = "fail"
+	stateOK   state = "ok"
+	stateOff  state = "off"  // not set up, which is fine
+	stateWarn state = "warn" // works, but needs attention
+	stateFail state = "fail"
 )
 
-// A checkup looks at one part.
-type checkup struct {
-	part string
-	look func(ctx context.Context, at app.ModelSource) finding
-	late string // what to do if it takes too long, which is then no failure; empty means that it is one
+// A check checks one part.
+type check struct {
+	part     string
+	run      func(ctx context.Context, at app.ModelSource) finding
+	lateHint string // hint if it takes too long, which is then a warning; empty means that it fails
 }
 
-// checkups is what the doctor looks at, in this order.
-var checkups = []checkup{
-	{part: "settings", look: checkSettings},
-	{part: "files", look: checkFiles},
-	{part: "model", look: checkModel},
-	{part: "openai", look: checkOpenAI},
-	{part: "ollama", look: checkOllama},
-	{part: "search", look: checkSearch},
-	{part: "policy", look: checkPolicy},
-	{part: "sandbox", look: checkSandbox},
-	{part: "docker", look: checkDocker},
-	{part: "forges", look: checkForges},
-	{part: "queue", look: checkQueue},
-	{part: "mcp", look: checkServers},
-	{part: "secretary", look: checkSecretary},
-	{part: "speech", look: checkSpeech},
-	{part: "serve", look: checkServe},
-	{part: "record", look: checkRecord, late: "hako audit verify checks a long record"},
+// checks are all checks, in the order of the output.
+var checks = []check{
+	{part: "settings", run: checkSettings},
+	{part: "files", run: checkFiles},
+	{part: "model", run: checkModel},
+	{part: "openai", run: checkOpenAI},
+	{part: "ollama", run: checkOllama},
+	{part: "search", run: checkSearch},
+	{part: "policy", run: checkPolicy},
+	{part: "sandbox", run: checkSandbox},
+	{part: "docker", run: checkDocker},
+	{part: "forges", run: checkForges},
+	{part: "queue", run: checkQueue},
+	{part: "mcp", run: checkServers},
+	{part: "secretary", run: checkSecretary},
+	{part: "speech", run: checkSpeech},
+	{part: "serve", run: checkServe},
+	{part: "record", run: checkRecord, lateHint: "hako audit verify checks a long record"},
 }
 
-// How long one part may take, and all of them. A part that does not even notice
-// that its time is over is not waited for.
+// Time limits of one check and of all. A check that ignores its context is abandoned.
 const (
 	checkTime  = 1500 * time.Millisecond
 	doctorTime = 1800 * time.Millisecond
@@ -79,41 +78,27 @@ const (
 
 func newDoctor(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "doctor [PART]...",
-		Short: "Check settings, models, sandboxes and record; say what to do",
-		Long: `doctor looks at everything hako relies on, or at the parts that are named, all at
-the same time and for less than two seconds. A part is ok, off (not set up, which is
-fine), warn (it works, but look) or fail. It asks services only whether they are
-there, which costs nothing, and shows no keys.
-
-The exit status is 1 if a part fails, else 0. The parts are
-` + partList() + ".",
-		Example: "  hako doctor\n  hako doctor docker sandbox\n  hako doctor --json | jq -r '.[] | select(.state==\"fail\") | .hint'",
-		Args:    knownParts,
-		RunE: func(cmd *cobra.Command, parts []string) error {
-			w := newShow(s, asJSON, false)
-			w.spinner.Start("looking")
-			found := examine(cmd.Context(), &o, parts)
-			w.spinner.Stop()
-			return printFindings(s, found, asJSON)
-		},
-	}
-	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd := command("doctor", knownParts, func(cmd *cobra.Command, parts []string) error {
+		w := newTranscript(s, o.json, false)
+		w.spinner.Start("looking")
+		found := runChecks(cmd.Context(), &o, parts)
+		w.spinner.Stop()
+		return o.printFindings(s, found)
+	})
+	cmd.Long += "\n" + partList() + "."
+	o.registerSettings(cmd.Flags())
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
 func allParts() (names []string) {
-	for _, c := range checkups {
+	for _, c := range checks {
 		names = append(names, c.part)
 	}
 	return names
 }
 
-// partList is for people, in lines that fit.
+// partList lists the parts in two lines.
 func partList() string {
 	names := allParts()
 	return strings.Join(names[:8], ", ") + ",\n" + strings.Join(names[8:], ", ")
@@ -135,9 +120,9 @@ func knownParts(_ *cobra.Command, parts []string) error {
 	return nil
 }
 
-// examine looks at the parts that were named; none means all. Settings or a
-// record that cannot be read are the only finding.
-func examine(ctx context.Context, o *common, parts []string) []finding {
+// runChecks checks the named parts; none means all. If the settings or the record cannot be read, that is the only
+// finding.
+func runChecks(ctx context.Context, o *common, parts []string) []finding {
 	conf, err := o.load()
 	if err != nil {
 		return []finding{bad("settings", err)}
@@ -147,29 +132,29 @@ func examine(ctx context.Context, o *common, parts []string) []finding {
 		return []finding{bad("record", err)}
 	}
 	defer b.Close()
-	var wanted []checkup
-	for _, c := range checkups {
+	var wanted []check
+	for _, c := range checks {
 		if len(parts) == 0 || slices.Contains(parts, c.part) {
 			wanted = append(wanted, c)
 		}
 	}
-	found := lookAt(ctx, wanted, app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
-	for i, f := range found { // what servers say back may hold what they were told
+	found := runAll(ctx, wanted, app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
+	for i, f := range found { // a server's answer may repeat a secret
 		found[i].What = b.Secrets.Text(f.What)
 	}
 	return found
 }
 
-// lookAt makes all checkups at the same time.
-func lookAt(ctx context.Context, wanted []checkup, at app.ModelSource) []finding {
+// runAll runs all checks at the same time.
+func runAll(ctx context.Context, wanted []check, at app.ModelSource) []finding {
 	over, stop := context.WithTimeout(ctx, doctorTime)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	answers := make([]chan finding, len(wanted))
 	for i, c := range wanted {
-		answers[i] = make(chan finding, 1) // nobody may be there any more
-		go func() { answers[i] <- c.look(ctx, at) }()
+		answers[i] = make(chan finding, 1) // the receiver may be gone
+		go func() { answers[i] <- c.run(ctx, at) }()
 	}
 	found := make([]finding, len(wanted))
 	for i, c := range wanted {
@@ -179,38 +164,37 @@ func lookAt(ctx context.Context, wanted []checkup, at app.ModelSource) []finding
 	return found
 }
 
-// await takes the answer, or gives up when all time is over.
-func (c checkup) await(over context.Context, answer <-chan finding) finding {
+// await waits for the result or for the end of all time.
+func (c check) await(over context.Context, answer <-chan finding) finding {
 	select {
 	case f := <-answer:
 		return f
 	case <-over.Done():
 	}
 	select {
-	case f := <-answer: // it was there as well
+	case f := <-answer: // both were ready
 		return f
 	default:
 	}
 	late := fmt.Sprintf("no answer within %v", checkTime)
-	if c.late != "" {
-		return warned(late, c.late)
+	if c.lateHint != "" {
+		return warned(late, c.lateHint)
 	}
-	return finding{State: broken, What: late,
+	return finding{State: stateFail, What: late,
 		Hint: "it waits for something that hangs: see what else fails here, and whether other programs use the same files"}
 }
 
 func good(format string, args ...any) finding {
-	return finding{State: fine, What: fmt.Sprintf(format, args...)}
+	return finding{State: stateOK, What: fmt.Sprintf(format, args...)}
 }
 
-func off(what, hint string) finding { return finding{State: unused, What: what, Hint: hint} }
+func off(what, hint string) finding { return finding{State: stateOff, What: what, Hint: hint} }
 
 func bad(part string, err error) finding {
-	return finding{Part: part, State: broken, What: err.Error(), Hint: fault.Hint(err)}
+	return finding{Part: part, State: stateFail, What: err.Error(), Hint: fault.Hint(err)}
 }
 
-// warned is for what works, but not as well as it could.
-func warned(what, hint string) finding { return finding{State: shaky, What: what, Hint: hint} }
+func warned(what, hint string) finding { return finding{State: stateWarn, What: what, Hint: hint} }
 
 func checkSettings(_ context.Context, at app.ModelSource) finding {
 	conf := at.Conf
@@ -304,14 +288,14 @@ func checkRecord(_ context.Context, at app.ModelSource) finding {
 	return good("%s: %v", path, rep)
 }
 
-func printFindings(s streams, found []finding, asJSON bool) error {
+func (o *common) printFindings(s streams, found []finding) error {
 	worst := error(nil)
 	for _, f := range found {
-		if f.State == broken {
+		if f.State == stateFail {
 			worst = exitStatus(1)
 		}
 	}
-	if asJSON {
+	if o.json {
 		return errors.Join(encode(s.out, found), worst)
 	}
 	for _, f := range found {
@@ -323,18 +307,18 @@ func printFindings(s streams, found []finding, asJSON bool) error {
 	return worst
 }
 
-var stateColors = map[state]string{fine: "32", unused: "2", shaky: "33", broken: "31"}
+var stateColors = map[state]string{stateOK: "32", stateOff: "2", stateWarn: "33", stateFail: "31"}
 
-// shown is the word, all of the same width, coloured where that is welcome.
+// shown is the state padded, and coloured on a terminal.
 func (t state) shown(s streams) string {
 	word := fmt.Sprintf("%-4s", string(t))
-	if !isTerminal(s.out) || !colorful() {
+	if !isTerminal(s.out) || !useColor() {
 		return word
 	}
 	return "\033[" + stateColors[t] + "m" + word + "\033[0m"
 }
 
-// checkFiles looks whether what hako keeps is its owner's alone.
+// checkFiles checks that hako's files are accessible by their owner only.
 func checkFiles(_ context.Context, at app.ModelSource) finding {
 	dir := filepath.Dir(at.Conf.StateFile("x"))
 	info, err := os.Stat(dir)
@@ -345,7 +329,7 @@ func checkFiles(_ context.Context, at app.ModelSource) finding {
 		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: setup.ReasonOf(err),
 			Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return finding{State: broken, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()),
+		return finding{State: stateFail, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()),
 			Hint: "chmod 700 " + dir}
 	}
 	for _, name := range keptFiles(at.Conf) {
@@ -363,7 +347,7 @@ func keptFiles(conf *config.Config) []string {
 		app.TokenStore(conf).Path}
 }
 
-// checkSecretary looks into her memory.
+// checkSecretary opens the secretary's database.
 func checkSecretary(_ context.Context, at app.ModelSource) finding {
 	path := config.SecretaryDatabase.Of(at.Conf).V
 	if !exists(path) {
@@ -385,29 +369,28 @@ func checkSecretary(_ context.Context, at app.ModelSource) finding {
 	return good("conversations: %d, open to-dos: %d", len(talks), len(todos))
 }
 
-// usualAddress is where hako serve listens unless it is told otherwise.
-const usualAddress = "127.0.0.1:8480"
+// defaultAddress is where hako serve listens by default.
+const defaultAddress = "127.0.0.1:8480"
 
-// checkServe looks who may come in, and whether the door can be opened: for a
-// moment it is, and nobody is let in.
+// checkServe counts the tokens, and opens and closes the port without letting anybody in.
 func checkServe(ctx context.Context, at app.ModelSource) finding {
 	tokens, err := app.TokenStore(at.Conf).List()
 	if err != nil {
 		return bad("", err)
 	}
-	_, stop, err := (&api.Server{Addr: usualAddress}).Start(ctx)
+	_, stop, err := (&api.Server{Addr: defaultAddress}).Start(ctx)
 	if err != nil {
-		return finding{State: fine, What: fmt.Sprintf("tokens: %d; %s is taken, perhaps by hako serve", len(tokens),
-			usualAddress), Hint: "if by another program: hako serve --addr 127.0.0.1:0 takes a free port"}
+		return finding{State: stateOK, What: fmt.Sprintf("tokens: %d; %s is taken, perhaps by hako serve", len(tokens),
+			defaultAddress), Hint: "if by another program: hako serve --addr 127.0.0.1:0 takes a free port"}
 	}
 	if err := stop(ctx); err != nil {
 		return bad("", err)
 	}
-	return good("tokens besides the one that is printed: %d; %s is free", len(tokens), usualAddress)
+	return good("tokens besides the one that is printed: %d; %s is free", len(tokens), defaultAddress)
 }
 
 func checkSandbox(ctx context.Context, at app.ModelSource) finding {
-	// A directory of its own: that the doctor stands in / says nothing.
+	// In a directory of its own: the current one may be /, which cannot be confined.
 	dir, err := os.MkdirTemp("", "hako-doctor-")
 	if err != nil {
 		return bad("", err)
@@ -418,7 +401,7 @@ func checkSandbox(ctx context.Context, at app.ModelSource) finding {
 	case err != nil:
 		return bad("", err)
 	case !st.Enough:
-		return finding{State: broken, What: "programs cannot be confined as required: " + st.Level.String() + " of " +
+		return finding{State: stateFail, What: "programs cannot be confined as required: " + st.Level.String() + " of " +
 			st.Required.String(), Hint: "hako host status says what is missing"}
 	case len(st.Missing) > 0:
 		return warned(st.Level.String()+"; missing: "+strings.Join(st.Missing, "; "), "hako host status says more")
@@ -426,15 +409,14 @@ func checkSandbox(ctx context.Context, at app.ModelSource) finding {
 	return good("%s: programs of this machine run confined", st.Level)
 }
 
-// checkDocker looks for the engine and for images. That there is none is fine
-// unless models are to have containers.
+// checkDocker checks the engine and the images. A missing engine fails only if models are to have containers.
 func checkDocker(ctx context.Context, at app.ModelSource) finding {
 	b, err := app.InspectContainers(at.Conf)
 	if err != nil {
 		return bad("", err)
 	}
 	defer b.Close()
-	list, err := inventory(ctx, b)
+	list, err := listEnvironments(ctx, b)
 	if err != nil {
 		return bad("", err)
 	}
@@ -447,7 +429,7 @@ func checkDocker(ctx context.Context, at app.ModelSource) finding {
 	wanted := config.ContainerEnabled.Of(at.Conf).V || app.AnyForge(at.Conf)
 	switch {
 	case list.Engine != "" && wanted:
-		return finding{State: broken, What: list.Engine, Hint: "start Docker, join its group, or set DOCKER_HOST"}
+		return finding{State: stateFail, What: list.Engine, Hint: "start Docker, join its group, or set DOCKER_HOST"}
 	case list.Engine != "":
 		return off("no containers: "+list.Engine, "start Docker, join its group, or set DOCKER_HOST, if you want hako env")
 	case len(missing) > 0:

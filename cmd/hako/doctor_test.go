@@ -20,23 +20,23 @@ func TestDoctorDoesNotWait(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)
 		began := time.Now()
-		found := lookAt(t.Context(), []checkup{
-			{part: "deaf", look: func(context.Context, app.ModelSource) finding { <-forever; return good("") }},
-			{part: "slow", look: func(ctx context.Context, _ app.ModelSource) finding {
+		found := runAll(t.Context(), []check{
+			{part: "deaf", run: func(context.Context, app.ModelSource) finding { <-forever; return good("") }},
+			{part: "slow", run: func(ctx context.Context, _ app.ModelSource) finding {
 				<-ctx.Done()
 				return off("not running",
 					"")
 			}},
-			{part: "long", look: func(context.Context, app.ModelSource) finding { <-forever; return good("") },
-				late: "look elsewhere"},
-			{part: "quick", look: func(context.Context, app.ModelSource) finding { return good("%d", 7) }},
+			{part: "long", run: func(context.Context, app.ModelSource) finding { <-forever; return good("") },
+				lateHint: "look elsewhere"},
+			{part: "quick", run: func(context.Context, app.ModelSource) finding { return good("%d", 7) }},
 		}, app.ModelSource{})
 		if took := time.Since(began); took >= 2*time.Second {
 			t.Errorf("it took %v", took)
 		}
 		for i, want := range []finding{
-			{Part: "deaf", State: broken}, {Part: "slow", State: unused, What: "not running"},
-			{Part: "long", State: shaky, Hint: "look elsewhere"}, {Part: "quick", State: fine, What: "7"},
+			{Part: "deaf", State: stateFail}, {Part: "slow", State: stateOff, What: "not running"},
+			{Part: "long", State: stateWarn, Hint: "look elsewhere"}, {Part: "quick", State: stateOK, What: "7"},
 		} {
 			got := found[i]
 			if got.Part != want.Part || got.State != want.State || want.What != "" && got.What != want.What || want.Hint != "" &&

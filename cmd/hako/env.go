@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,18 +15,7 @@ import (
 )
 
 func newEnv(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "env",
-		Short: "Run commands in containers of Python, Node.js, Java, Go or conda",
-		Long: `env gives each task a container of its own: Python, Node.js, Java, Go or conda,
-with a repository cloned and its dependencies installed, without network but for
-a proxy, and without anything of this machine inside. docs/environments.md says more.`,
-		Example: `  hako env build python
-  hako env up --task fix-42 --environment python --repo https://github.com/owner/project
-  hako env exec --task fix-42 -- 'pytest -q'
-  hako env down --task fix-42`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("env", nil, needSubcommand)
 	for _, sub := range []func(streams) *cobra.Command{
 		newEnvList, newEnvBuild, newEnvUp, newEnvExec, newEnvEdit, newEnvJobs, newEnvInfo, newEnvDown, newEnvPrune,
 		newEnvPool, newEnvPrompt, newEnvKeep,
@@ -36,11 +25,24 @@ a proxy, and without anything of this machine inside. docs/environments.md says 
 	return cmd
 }
 
-// envFlags are what every command about containers has.
+// envFlags are the flags of every command about containers.
 type envFlags struct {
 	common
-	task string
-	json bool
+	task   string
+	change func(*config.Config, *container.Options) error // adapts the options; nil means that nothing is changed
+}
+
+// run returns the function of a command that works with the containers.
+func (o *envFlags) run(s streams, do func(context.Context, *app.Containers, []string) error) func(*cobra.Command,
+	[]string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		b, err := o.openContainers(s)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return do(cmd.Context(), b, args)
+	}
 }
 
 func (o *envFlags) register(f *pflag.FlagSet) {
@@ -48,15 +50,15 @@ func (o *envFlags) register(f *pflag.FlagSet) {
 	_ = f.MarkHidden("limit") // containers have limits of their own
 }
 
-// ofTask adds the flag for a task, which is required.
+// ofTask adds the required flag --task.
 func (o *envFlags) ofTask(cmd *cobra.Command) {
 	o.register(cmd.Flags())
-	cmd.Flags().Var((*filled)(&o.task), "task", "the `ID` of the task")
+	cmd.Flags().Var((*nonEmpty)(&o.task), "task", "the `ID` of the task")
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if o.task != "" {
 			return nil
 		}
-		e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it is not said for which task",
+		e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: "--task is required",
 			Hint: "add --task ID: one that hako env list shows, or a new one for hako env up"}
 		if len(args) == 1 && container.CheckTask(args[0]) == nil {
 			e.Hint = "add --task: " + cmd.CommandPath() + " --task " + args[0]
@@ -65,8 +67,7 @@ func (o *envFlags) ofTask(cmd *cobra.Command) {
 	}
 }
 
-// berth opens a dock with the settings. Change may be nil.
-func (o *envFlags) berth(s streams, change func(*config.Config, *container.Options) error) (*app.Containers, error) {
+func (o *envFlags) openContainers(s streams) (*app.Containers, error) {
 	conf, err := o.load()
 	if err != nil {
 		return nil, err
@@ -75,18 +76,17 @@ func (o *envFlags) berth(s streams, change func(*config.Config, *container.Optio
 	if err != nil {
 		return nil, err
 	}
-	if change != nil {
-		if err := change(conf, &options); err != nil {
+	if o.change != nil {
+		if err := o.change(conf, &options); err != nil {
 			return nil, err
 		}
 	}
 	return app.OpenContainers(conf, options, askFor(s, conf))
 }
 
-// telling shows what is being done: turning in place on a terminal, in lines
-// elsewhere.
-func telling(s streams, quiet bool) (say func(string), end func()) {
-	w := newShow(s, quiet, false)
+// showProgress shows progress: a spinner on a terminal, lines elsewhere.
+func showProgress(s streams, quiet bool) (say func(string), end func()) {
+	w := newTranscript(s, quiet, false)
 	w.spinner.Start("working")
 	terminal := isTerminal(s.err)
 	return func(line string) {
@@ -98,27 +98,4 @@ func telling(s streams, quiet bool) (say func(string), end func()) {
 			fmt.Fprintln(s.err, line)
 		}
 	}, w.spinner.Stop
-}
-
-// table prints rows in columns.
-func table(w io.Writer, rows [][]string) error {
-	var width []int
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			width[i] = max(width[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		line := ""
-		for i, cell := range r {
-			line += cell + strings.Repeat(" ", width[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

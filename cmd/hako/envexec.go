@@ -32,35 +32,23 @@ type envExecOptions struct {
 
 func newEnvExec(s streams) *cobra.Command {
 	var o envExecOptions
-	cmd := &cobra.Command{
-		Use:   "exec --task ID [--dir D] [--timeout T] [--json] -- COMMAND",
-		Short: "Run a command in the container of a task",
-		Long: `exec judges COMMAND by the rules of the container profile and hands it to the
-shell in the container, in /workspace/project unless --dir says otherwise. Several
-words are taken as a command and its arguments. Exit status: the command's; 5
-denied, 124 stopped after the timeout. With --json a command that was stopped
-has exit_code -1, and of a long output the end is shown.`,
-		Example: `  hako env exec --task t1 -- 'pytest -q 2>&1 | tail -n 20'
-  hako env exec --task t1 --dir src --timeout 60s --json -- 'make -j2'
-  hako env exec --task t1 --background -- 'npm start'`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
-	}
+	cmd := command("env exec", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
-	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
-	f.Var((*span)(&o.timeout), "timeout",
+	f.Var((*nonEmpty)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
+	f.Var((*positiveDuration)(&o.timeout), "timeout",
 		"stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
-	f.Lookup("timeout").DefValue = "" // 0s means the setting, which the text tells
-	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
+	f.Lookup("timeout").DefValue = "" // zero means the setting, which the usage names
+	o.registerJSON(f, "{exit_code, stdout, stderr, duration_ms}")
 	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
 	return cmd
 }
 
-// span is a time above zero; a bare number means seconds.
-type span time.Duration
+// positiveDuration is a flag for a duration above zero; a bare number means seconds.
+type positiveDuration time.Duration
 
 // Set implements [pflag.Value].
-func (v *span) Set(text string) error {
+func (v *positiveDuration) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if n, nerr := strconv.ParseFloat(text, 64); nerr == nil && n < 1e9 {
 		d, err = time.Duration(n*float64(time.Second)), nil
@@ -68,21 +56,20 @@ func (v *span) Set(text string) error {
 	if err != nil || d <= 0 {
 		return errors.New("it is not a time above zero such as 90s or 5m")
 	}
-	*v = span(d)
+	*v = positiveDuration(d)
 	return nil
 }
 
 // String implements [pflag.Value].
-func (v *span) String() string { return time.Duration(*v).String() }
+func (v *positiveDuration) String() string { return time.Duration(*v).String() }
 
 // Type implements [pflag.Value].
-func (v *span) Type() string { return "time" }
+func (v *positiveDuration) Type() string { return "time" }
 
-// scriptOf is what the words stand for: one is a script, several are a command
-// and its arguments.
+// scriptOf makes a script of the arguments: one is a script, several are a command and its arguments.
 func scriptOf(cmd *cobra.Command, words []string) (string, error) {
 	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "there is no command", Hint: quoteHint(cmd)}
+		return "", &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: "there is no command", Hint: quoteHint(cmd)}
 	}
 	if len(words) == 1 {
 		return words[0], nil
@@ -104,7 +91,7 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	if err != nil {
 		return err
 	}
-	b, err := o.berth(s, nil)
+	b, err := o.openContainers(s)
 	if err != nil {
 		return err
 	}
@@ -144,8 +131,8 @@ func (o *envExecOptions) begin(ctx context.Context, s streams, b *app.Containers
 // envResult is what env exec prints with --json.
 type envResult struct {
 	container.Result
-	Redacted int          `json:"redacted"`        // always 0: whoever can start this can read the files
-	Error    *fault.Error `json:"error,omitempty"` // why it was not run to its end
+	Redacted int          `json:"redacted"`        // always 0: the user can read the files anyway
+	Error    *fault.Error `json:"error,omitempty"` // why it did not run to its end
 }
 
 func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containers, req *run.Request) error {
@@ -177,28 +164,13 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containe
 
 func newEnvEdit(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:   "edit --task ID --json",
-		Short: "Make one call of the text editor, read from standard input",
-		Long: `edit reads one call as JSON, {command, path, …} with the commands view, create,
-str_replace, insert and undo_edit, and prints {success, content, error}. The exit
-status is 1 if the call did not succeed.
-
-  view         path [view_range: [first, last]]
-  create       path file_text
-  str_replace  path old_str [new_str] [match]
-  insert       path insert_line insert_text
-  undo_edit    path`,
-		Example: `  echo '{"command":"view","path":"/workspace/project"}' | hako env edit --task t1 --json`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) },
-	}
+	cmd := command("env edit", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) })
 	o.ofTask(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", true, "the call and its result are JSON; there is no other form")
 	return cmd
 }
 
-// maxCall is how large a call of the editor may be.
+// maxCall limits a call of the editor.
 const maxCall = 32 << 20
 
 func (o *envFlags) edit(ctx context.Context, s streams) error {
@@ -210,7 +182,7 @@ func (o *envFlags) edit(ctx context.Context, s streams) error {
 		return &fault.Error{Kind: fault.TooLarge, Op: "edit", Why: "the call is larger than 32 MB",
 			Hint: "make smaller edits"}
 	}
-	b, err := o.berth(s, nil)
+	b, err := o.openContainers(s)
 	if err != nil {
 		return err
 	}
@@ -239,25 +211,16 @@ type envJobsOptions struct {
 
 func newEnvJobs(s streams) *cobra.Command {
 	var o envJobsOptions
-	cmd := &cobra.Command{
-		Use:   "jobs --task ID [HANDLE [--output [--offset N] | --wait | --kill]] [--log NAME] [--json]",
-		Short: "List, follow and end commands that run in the background",
-		Example: `  hako env jobs --task t1
-  hako env jobs --task t1 job-a76fd033 --output --offset 4096
-  hako env jobs --task t1 job-a76fd033 --kill
-  hako env jobs --task t1 --log 20260131-101530.123456-k3j9x2   # the whole output of a result that was cut`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("env jobs", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
 	f.Int64Var(&o.offset, "offset", 0, "begin at byte `N`")
 	f.BoolVar(&o.wait, "wait", false, "wait for its end; the exit status is its own")
 	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
-	f.Var((*filled)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
+	f.Var((*nonEmpty)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
 	f.StringVar(&o.stream, "stream", "stdout", "which output of it, `NAME`: stdout or stderr")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(f, "")
 	cmd.MarkFlagsMutuallyExclusive("output", "wait", "kill", "log")
 	return cmd
 }
@@ -267,7 +230,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 		return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Subject: "--stream " + o.stream,
 			Why: "there is no such output", Hint: "use stdout or stderr"}
 	}
-	b, err := o.berth(s, nil)
+	b, err := o.openContainers(s)
 	if err != nil {
 		return err
 	}
@@ -317,7 +280,7 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobC
 	return exitStatus(j.Exit)
 }
 
-// follow prints the pages that are there.
+// follow prints all pages of the output.
 func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.JobClient, h run.JobHandle) error {
 	for at := o.offset; ; {
 		p, err := desk.Output(ctx, h, at, 1<<20)
@@ -353,7 +316,7 @@ func (o *envJobsOptions) printJobs(s streams, list []run.Job) error {
 	return table(s.out, rows)
 }
 
-// inOneLine shows a script in a table, with a sign where its lines end.
+// inOneLine joins the lines of a script with ↵.
 func inOneLine(script string) string {
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(script)) {
@@ -372,41 +335,31 @@ func (o *envJobsOptions) printLog(s streams, b *app.Containers) error {
 	return err
 }
 
-// environmentByFlag says how to name an environment to whoever wrote it as a word.
+// environmentByFlag refuses an environment as an argument and hints at the flag.
 func environmentByFlag(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return cobra.NoArgs(cmd, args)
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]),
+	return &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]),
 		Hint: "name the environment with the flag: " + cmd.CommandPath() + " --environment " + visible(args[0])}
 }
 
 func newEnvPrompt(s streams) *cobra.Command {
-	var o envFlags
+	o := envFlags{change: func(_ *config.Config, c *container.Options) error {
+		c.Enabled = true
+		return nil
+	}}
 	var environment string
-	cmd := &cobra.Command{
-		Use:     "prompt [--environment NAME]",
-		Short:   "Print what a model is told about running commands in an environment",
-		Example: "  hako env prompt --environment node",
-		Args:    environmentByFlag,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.berth(s, func(_ *config.Config, c *container.Options) error {
-				c.Enabled = true
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			name, err := environmentNamed(b, "env prompt", environment)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(s.out, b.SystemPrompt(name))
+	prompt := func(_ context.Context, b *app.Containers, _ []string) error {
+		name, err := environmentNamed(b, "env prompt", environment)
+		if err != nil {
 			return err
-		},
+		}
+		_, err = io.WriteString(s.out, b.SystemPrompt(name))
+		return err
 	}
+	cmd := command("env prompt", environmentByFlag, o.run(s, prompt))
 	o.register(cmd.Flags())
-	cmd.Flags().Var((*filled)(&environment), "environment", "the `NAME` of the environment")
+	cmd.Flags().Var((*nonEmpty)(&environment), "environment", "the `NAME` of the environment")
 	return cmd
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,37 +26,26 @@ import (
 func newEnvPool(s streams) *cobra.Command {
 	var o envFlags
 	var size int
-	cmd := &cobra.Command{
-		Use:   "pool [--size N]",
-		Short: "Keep containers warm, so that hako env up takes milliseconds",
-		Long: `pool starts containers before anybody needs them, of the environments and in the
-number that command_executor.pool says, and replaces each that a task takes. It
-works until it is interrupted, and removes those that were not used.`,
-		Example: "  hako env pool\n  hako env pool --size 3",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("size") && (size < 1 || size > 100) {
-				return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size),
-					Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
-			}
-			b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
-				c.Detached, c.Warm = false, app.Warmth(conf, size)
-				c.Progress = func(line string) { fmt.Fprintln(s.err, line) }
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			return servePool(cmd.Context(), s, b)
-		},
-	}
+	cmd := command("env pool", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("size") && (size < 1 || size > 100) {
+			return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size),
+				Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
+		}
+		o.change = func(conf *config.Config, c *container.Options) error {
+			c.Detached, c.Warm = false, app.Warmth(conf, size)
+			c.Progress = func(line string) { fmt.Fprintln(s.err, line) }
+			return nil
+		}
+		return o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+			return servePool(ctx, s, b)
+		})(cmd, nil)
+	})
 	o.register(cmd.Flags())
 	cmd.Flags().IntVar(&size, "size", 0, "keep `N` of each environment (default command_executor.pool.size)")
 	return cmd
 }
 
-// servePool keeps the pool filled until it is interrupted.
+// servePool fills the pool until it is interrupted.
 func servePool(ctx context.Context, s streams, b *app.Containers) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -72,35 +63,33 @@ func servePool(ctx context.Context, s streams, b *app.Containers) error {
 
 func counts(of map[string]int) string {
 	var parts []string
-	for name, n := range of {
-		parts = append(parts, strconv.Itoa(n)+" "+name)
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, strconv.Itoa(of[name])+" "+name)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// newEnvKeep serves the way out of a container. Hako starts it by itself.
+// newEnvKeep returns the hidden command that serves the proxy of one container. Hako starts it itself.
 func newEnvKeep(streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "keep", Hidden: true, Args: cobra.NoArgs,
-		Short: "Serve the way out of one container; hako starts this by itself",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			st, l, err := proxyproc.Read()
-			if err != nil {
-				return err
-			}
-			var hidden redact.Set
-			hidden.Add(st.Hidden...)
-			log, err := audit.Open(st.Audit, audit.Options{Secrets: &hidden})
-			if err != nil {
-				return err
-			}
-			defer log.Close()
-			return proxyproc.Serve(cmd.Context(), st, l, connections(st.Task, log))
-		},
-	}
+	cmd := command("env keep", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		st, l, err := proxyproc.Read()
+		if err != nil {
+			return err
+		}
+		var hidden redact.Set
+		hidden.Add(st.Hidden...)
+		log, err := audit.Open(st.Audit, audit.Options{Secrets: &hidden})
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		return proxyproc.Serve(cmd.Context(), st, l, connections(st.Task, log))
+	})
+	cmd.Hidden = true
+	return cmd
 }
 
-// connections puts what goes through a proxy on record.
+// connections records the connections of a proxy.
 func connections(task string, log audit.Log) func(egress.Event) error {
 	what := map[string]string{egress.Opened: audit.Opened, egress.Denied: audit.Denied, egress.Closed: audit.Closed}
 	return func(e egress.Event) error {

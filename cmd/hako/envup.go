@@ -19,7 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// environmentLine is what env list prints about an environment with --json.
+// environmentLine is an environment as env list prints it with --json.
 type environmentLine struct {
 	Name        string   `json:"name"`
 	Image       string   `json:"image"`
@@ -27,49 +27,32 @@ type environmentLine struct {
 	Use         []string `json:"recommended_for"`
 	Built       bool     `json:"built"`
 	Default     bool     `json:"default"`
-	Warm        int      `json:"warm"` // containers that wait for a task
+	Warm        int      `json:"warm"` // containers in the pool
 }
 
 // environmentList is what env list prints with --json.
 type environmentList struct {
 	Environments []environmentLine `json:"environments"`
 	Tasks        []container.Info  `json:"tasks"`
-	Engine       string            `json:"engine,omitempty"` // what is wrong with it; empty means nothing
+	Engine       string            `json:"engine,omitempty"` // its error; empty means none
 }
 
 func newEnvList(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "list [--json]",
-		Short:   "List the environments, and the tasks that have a container",
-		Example: "  hako env list\n  hako env list --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), s) },
-	}
+	cmd := command("env list", cobra.NoArgs, o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+		list, err := listEnvironments(ctx, b)
+		if err != nil {
+			return err
+		}
+		return o.output(s.out, list, func() error { return list.print(s) })
+	}))
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
-func (o *envFlags) list(ctx context.Context, s streams) error {
-	b, err := o.berth(s, nil)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	list, err := inventory(ctx, b)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return encode(s.out, list)
-	}
-	return list.print(s)
-}
-
-// inventory looks at what there is. An engine that does not answer is a part of
-// the answer.
-func inventory(ctx context.Context, b *app.Containers) (environmentList, error) {
+// listEnvironments lists environments and tasks. The error of an engine is part of the list.
+func listEnvironments(ctx context.Context, b *app.Containers) (environmentList, error) {
 	var list environmentList
 	var err error
 	if list.Tasks, err = b.Tasks(ctx); err != nil {
@@ -134,22 +117,15 @@ type envBuildOptions struct {
 
 func newEnvBuild(s streams) *cobra.Command {
 	var o envBuildOptions
-	cmd := &cobra.Command{
-		Use:   "build [NAME…] [--base IMAGE] [--no-cache] [--json]",
-		Short: "Build the images of environments; without a name, of all",
-		Example: `  hako env build
-  hako env build python node --json
-  hako env build go --base registry.example.com/golang:1.26-bookworm`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
-	}
+	cmd := command("env build", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) })
 	o.register(cmd.Flags())
-	cmd.Flags().Var((*filled)(&o.base), "base", "build on `IMAGE` instead of the official one; for one environment")
+	cmd.Flags().Var((*nonEmpty)(&o.base), "base", "build on `IMAGE` instead of the official one; for one environment")
 	cmd.Flags().BoolVar(&o.anew, "no-cache", false, "do every step anew")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print {name, image, duration_ms} as JSON, a line for each image")
 	return cmd
 }
 
-// imageBuilt is what env build prints about an image with --json.
+// imageBuilt is an image as env build prints it with --json.
 type imageBuilt struct {
 	Name     string `json:"name"`
 	Image    string `json:"image"`
@@ -161,7 +137,7 @@ func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) er
 		return &fault.Error{Kind: fault.Invalid, Op: "build environments", Subject: "--base " + o.base,
 			Why: "each environment has a base of its own", Hint: "name one environment"}
 	}
-	b, err := o.berth(s, nil)
+	b, err := o.openContainers(s)
 	if err != nil {
 		return err
 	}
@@ -182,7 +158,7 @@ func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) er
 }
 
 func (o *envBuildOptions) build(ctx context.Context, s streams, b *app.Containers, name string) error {
-	say, end := telling(s, o.json)
+	say, end := showProgress(s, o.json)
 	defer end()
 	began := time.Now()
 	say("building " + name)
@@ -214,41 +190,27 @@ type envUpOptions struct {
 
 func newEnvUp(s streams) *cobra.Command {
 	var o envUpOptions
-	cmd := &cobra.Command{
-		Use:   "up --task ID [--environment NAME] [--repo URL] [--branch B] [--push]",
-		Short: "Give a task a clean container, with a repository and its dependencies",
-		Long: `up starts a container for a task, clones the repository into /workspace/project
-and installs its dependencies. One that the task had before is removed. Tokens
-come from GITHUB_PERSONAL_ACCESS_TOKEN and GITLAB_PERSONAL_ACCESS_TOKEN (with
-GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into the
-container. Git in it can fetch from the repository with them; with --push it can
-also push, after the dependencies are installed: so can whatever runs in it.`,
-		Example: `  hako env up --task t1
-  hako env up --task t2 --environment node --network none
-  hako env up --task t3 --repo https://github.com/owner/project --branch feature --target main`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("env up", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.ofTask(cmd)
 	f := cmd.Flags()
-	f.Var((*filled)(&o.environment), "environment", "the `NAME` of the environment; hako env list shows which there are")
-	f.Var((*filled)(&o.network), "network",
+	f.Var((*nonEmpty)(&o.environment), "environment", "the `NAME` of the environment; hako env list shows which there are")
+	f.Var((*nonEmpty)(&o.network), "network",
 		"let it out as `MODE` says: none, open or allow-list (default by the settings, open)")
-	f.Var((*filled)(&o.repo), "repo", "clone the repository at `URL`")
-	f.Var((*filled)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
-	f.Var((*filled)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
+	f.Var((*nonEmpty)(&o.repo), "repo", "clone the repository at `URL`")
+	f.Var((*nonEmpty)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
+	f.Var((*nonEmpty)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
 	f.BoolVar(&o.full, "full", false, "clone the whole history")
 	f.BoolVar(&o.push, "push", false, "let git in the container push to the repository with your token")
 	f.BoolVar(&o.noInstall, "no-install", false, "leave dependencies alone")
-	f.BoolVar(&o.json, "json", false, "print what is known about the container as JSON")
+	o.registerJSON(f, "what is known about the container")
 	return cmd
 }
 
-// networks are what --network may say.
+// networks are the values of --network.
 var networks = map[string]container.Network{"none": container.None, "open": container.Open,
 	"allow-list": container.AllowList}
 
-func (o *envUpOptions) apply(_ *config.Config, c *container.Options) error {
+func (o *envUpOptions) apply(c *container.Options) error {
 	if o.network != "" {
 		n, ok := networks[o.network]
 		if !ok {
@@ -272,12 +234,13 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--push",
 			Why: "there is no repository to push to", Hint: "add --repo URL"}
 	}
-	say, end := telling(s, o.json)
+	say, end := showProgress(s, o.json)
 	defer end()
-	b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
+	o.change = func(_ *config.Config, c *container.Options) error {
 		c.Progress = say
-		return o.apply(conf, c)
-	})
+		return o.apply(c)
+	}
+	b, err := o.openContainers(s)
 	if err != nil {
 		return err
 	}
@@ -292,15 +255,11 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	end()
-	if o.json {
-		return encode(s.out, info)
-	}
-	return printUp(s, info)
+	return o.output(s.out, info, func() error { return printUp(s, info) })
 }
 
-// environmentNamed returns the environment that a flag names; empty means the default. A plan
-// with one that does not exist gets the default and a comment; a person who mistyped
-// it would not want another one started.
+// environmentNamed returns the environment of a flag; empty means the default. A plan with an unknown one gets the
+// default; a person who mistyped it would not want that.
 func environmentNamed(b *app.Containers, op, name string) (string, error) {
 	if name == "" {
 		return b.DefaultEnvironment(), nil
@@ -338,32 +297,16 @@ func printUp(s streams, info container.Info) error {
 
 func newEnvInfo(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "info --task ID [--json]",
-		Short:   "Say how the container of a task is, and what it uses",
-		Example: "  hako env info --task t1\n  hako env info --task t1 --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.info(cmd.Context(), s) },
-	}
+	cmd := command("env info", cobra.NoArgs, o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+		x, err := b.Look(ctx, o.task)
+		if err != nil {
+			return err
+		}
+		return o.output(s.out, x, func() error { return printInfo(s.out, x) })
+	}))
 	o.ofTask(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
-}
-
-func (o *envFlags) info(ctx context.Context, s streams) error {
-	b, err := o.berth(s, nil)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	x, err := b.Look(ctx, o.task)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return encode(s.out, x)
-	}
-	return printInfo(s.out, x)
 }
 
 func printInfo(w io.Writer, x container.Details) error {
@@ -392,46 +335,31 @@ func printInfo(w io.Writer, x container.Details) error {
 
 func newEnvDown(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:     "down --task ID [--json]",
-		Short:   "Remove the container of a task with everything in it",
-		Long:    "down asks what runs in the container to end, kills it after ten seconds, and\nremoves the container with its files.",
-		Example: "  hako env down --task t1\n  hako env down --task t1 --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.down(cmd.Context(), s) },
-	}
+	cmd := command("env down", cobra.NoArgs, o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+		_, end := showProgress(s, o.json)
+		defer end()
+		if err := b.Cleanup(ctx, o.task); err != nil {
+			return noContainer(err)
+		}
+		end()
+		return o.output(s.out, taskDown{o.task, container.Deleted}, func() error {
+			_, err := fmt.Fprintln(s.out, "removed: "+o.task)
+			return err
+		})
+	}))
 	o.ofTask(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {task_uuid, status} as JSON")
+	o.registerJSON(cmd.Flags(), "{task_uuid, status}")
 	return cmd
 }
 
-// taskDown is what env down prints with --json, spelled as in env list.
+// taskDown is what env down prints with --json, with the fields of env list.
 type taskDown struct {
 	TaskUUID string          `json:"task_uuid"`
 	Status   container.State `json:"status"`
 }
 
-func (o *envFlags) down(ctx context.Context, s streams) error {
-	b, err := o.berth(s, nil)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	_, end := telling(s, o.json)
-	defer end()
-	if err := b.Cleanup(ctx, o.task); err != nil {
-		return notThere(err)
-	}
-	end()
-	if o.json {
-		return encode(s.out, taskDown{o.task, container.Deleted})
-	}
-	_, err = fmt.Fprintln(s.out, "removed: "+o.task)
-	return err
-}
-
-// notThere gives a task that has nothing to be removed another hint.
-func notThere(err error) error {
+// noContainer replaces the hint of the error that a task has no container.
+func noContainer(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.NotFound {
 		f.Hint, f.FlagHint = "hako env list shows which tasks there are", ""
@@ -441,35 +369,17 @@ func notThere(err error) error {
 
 func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
-	cmd := &cobra.Command{
-		Use:   "prune [--json]",
-		Short: "Remove what is left of processes that have ended, and what nobody uses",
-		Long: `prune removes containers whose owner was killed, and those that nobody used
-for command_executor.cleanup.stale_threshold_hours. One in which a command or job
-runs is kept, and so is what belongs to a process that lives, to another user or
-to another machine.`,
-		Example: "  hako env prune\n  hako env prune --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) },
-	}
+	cmd := command("env prune", cobra.NoArgs, o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
+		n, err := b.CleanupStale(ctx)
+		if err != nil {
+			return err
+		}
+		return o.output(s.out, map[string]int{"removed": n}, func() error {
+			_, err := fmt.Fprintf(s.out, "removed: %d\n", n)
+			return err
+		})
+	}))
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {removed} as JSON")
+	o.registerJSON(cmd.Flags(), "{removed}")
 	return cmd
-}
-
-func (o *envFlags) prune(ctx context.Context, s streams) error {
-	b, err := o.berth(s, nil)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	n, err := b.CleanupStale(ctx)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return encode(s.out, map[string]int{"removed": n})
-	}
-	_, err = fmt.Fprintf(s.out, "removed: %d\n", n)
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -21,30 +20,18 @@ type execOptions struct {
 	app.ReadOnlyOptions
 	start int64
 	size  int64
-	json  bool
 }
 
 func newExec(s streams) *cobra.Command {
 	var o execOptions
-	cmd := &cobra.Command{
-		Use:   "exec --file F [--start N] [--size N] [--json] COMMAND",
-		Short: "Run one read-only pipeline over granted files, page by page",
-		Long: `exec is the execute tool that models get, for people and scripts: simple
-commands joined by |, over the files given with --file and no others, printed
-one page at a time. With --json the answer has the fields a model sees.`,
-		Example: `  hako exec --file app.log 'grep ERROR app.log | head -n 3'
-  hako exec --file app.log --json --size 200 'cat app.log'
-  hako exec --allow-url https://example.com/docs/ 'curl -s https://example.com/docs/a.txt'`,
-		Args: oneCommand,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) },
-	}
+	cmd := command("exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) })
 	f := cmd.Flags()
 	o.common.register(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let curl get what is below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
 	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
-	f.BoolVar(&o.json, "json", false, "print the whole answer as JSON")
+	o.registerJSON(f, "the whole answer")
 	return cmd
 }
 
@@ -56,7 +43,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
-	o.Ask = askPage(conf, newShow(s, false, false).note)
+	o.Ask = askPage(conf, newTranscript(s, false, false).note)
 	e, b, err := o.Executor(conf, "user")
 	if err != nil {
 		return err
@@ -81,16 +68,14 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	return answerStatus(out)
 }
 
-// An execAnswer is what programs get.
+// An execAnswer is the result with --json.
 type execAnswer struct {
 	tool.Output
 	Effects []run.Effect `json:"effects"`
 }
 
 func printAnswer(s streams, out tool.Output, dir string) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(execAnswer{out, from(dir, out.Effects)}); err != nil {
+	if err := encode(s.out, execAnswer{out, from(dir, out.Effects)}); err != nil {
 		return err
 	}
 	if out.Error != nil {
@@ -99,7 +84,7 @@ func printAnswer(s streams, out tool.Output, dir string) error {
 	return answerStatus(out)
 }
 
-// from names what is below dir as seen from there.
+// from makes paths below dir relative to it.
 func from(dir string, effects []run.Effect) []run.Effect {
 	seen := []run.Effect{} // not null
 	for _, e := range effects {

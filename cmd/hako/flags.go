@@ -11,34 +11,48 @@ import (
 	"hako/quota"
 )
 
-// common are the flags that every command with a box has.
+// common are the flags of nearly every command.
 type common struct {
-	llmcmd   bool // the settings of llmcmd count too
-	config   string
-	noConfig bool
-	audit    string
-	rules    string
-	limits   []string
+	setup.Settings
+	json bool
 }
 
+// register adds the flags of commands that run something.
 func (o *common) register(f *pflag.FlagSet) {
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	f.StringVar(&o.File, "config", "", "read the settings from `FILE`")
 	o.registerRest(f)
 }
 
-// registerRest is for commands that have a --config of their own.
+// registerRest is for commands with a --config of their own.
 func (o *common) registerRest(f *pflag.FlagSet) {
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
-	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
-	f.StringArrayVar(&o.limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.ScriptLimitNames, ", "))
+	f.BoolVar(&o.NoFile, "no-config", false, "read no settings file")
+	o.registerAudit(f)
+	f.StringVar(&o.Rules, "rules", "", "add the rules of `FILE`")
+	f.StringArrayVar(&o.Settings.Limits, "limit", nil,
+		"set a limit, `NAME=VALUE`: "+strings.Join(quota.ScriptLimitNames[:], ", "))
 }
 
-// load reads the settings and takes in the flags.
-func (o *common) load() (*config.Config, error) {
-	return setup.Settings{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd, Audit: o.audit, Rules: o.rules,
-		Limits: o.limits}.Load()
+func (o *common) registerAudit(f *pflag.FlagSet) {
+	f.StringVar(&o.Audit, "audit", "", "write the record to `FILE`")
 }
+
+// registerSettings adds the flags of commands that run nothing.
+func (o *common) registerSettings(f *pflag.FlagSet) {
+	f.StringVar(&o.File, "config", "", "read the settings from `FILE`")
+	f.BoolVar(&o.NoFile, "no-config", false, "read no settings file")
+}
+
+// registerJSON adds --json; an empty what means all that is printed.
+func (o *common) registerJSON(f *pflag.FlagSet, what string) {
+	usage := "print JSON"
+	if what != "" {
+		usage = "print " + what + " as JSON"
+	}
+	f.BoolVar(&o.json, "json", false, usage)
+}
+
+// load reads the settings and applies the flags.
+func (o *common) load() (*config.Config, error) { return o.Settings.Load() }
 
 // boxFlags are the flags of commands with a virtual shell.
 type boxFlags struct {
@@ -57,12 +71,10 @@ type modelFlags struct {
 	model  string
 	record string
 	stats  bool
-	json   bool
 }
 
 func (o *modelFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "ask `MODEL`: a name, openai:NAME, chat:NAME, ollama:NAME, builtin, script:FILE")
 	f.StringVar(&o.record, "record", "", "write the model's turns to `FILE`, to be replayed with --model script:FILE")
 	f.BoolVar(&o.stats, "stats", false, "print time, tokens and cost at the end")
-	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
 }

@@ -14,8 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// Tree returns the commands for whoever describes them, as manual pages do.
-// Running one prints nothing.
+// Tree returns all commands, to describe them, as manual pages do. Running one prints nothing.
 func Tree() *cobra.Command {
 	root := newRoot(newStreams(strings.NewReader(""), io.Discard, io.Discard))
 	if about := childNamed(root, environmentTopic); about != nil {
@@ -29,10 +28,10 @@ const environmentTopic = "environment"
 //go:embed exitstatus.txt
 var exitStatusText string
 
-// topics are pages of help that are no commands.
+// topics are help topics.
 func topics() []*cobra.Command {
 	variables := &cobra.Command{Use: environmentTopic, Short: "The environment variables that are read"}
-	variables.SetHelpFunc(func(cmd *cobra.Command, args []string) { // made when it is asked for, not at every start
+	variables.SetHelpFunc(func(cmd *cobra.Command, args []string) { // built on demand, not at every start
 		cmd.Long = environmentText()
 		cmd.Root().HelpFunc()(cmd, args)
 	})
@@ -58,7 +57,7 @@ LLMCMD_…                         settings of hako cmd alone; docs/llmcmd.md li
 XDG_CONFIG_HOME                  where settings are looked for (default ~/.config)
 XDG_STATE_HOME                   where the record and the rest is kept (default ~/.local/state)
 `)
-	for _, s := range noSettings().Show() {
+	for _, s := range defaultSettings().Show() {
 		if s.Env != "" {
 			b.WriteString("\n" + strings.ReplaceAll(s.Env, " ", ", ") + "\n    " + s.Name + ": " + s.Help)
 		}
@@ -66,8 +65,7 @@ XDG_STATE_HOME                   where the record and the rest is kept (default 
 	return b.String()
 }
 
-// noSettings are the defaults.
-func noSettings() *config.Config {
+func defaultSettings() *config.Config {
 	c, err := config.Load(config.Source{NoFile: true, Getenv: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		return new(config.Config)
@@ -75,37 +73,36 @@ func noSettings() *config.Config {
 	return c
 }
 
-// guide gives a tree of commands what cobra leaves out: topics, a help command
-// that knows when there is no such thing, and the nearest name for a word that is
-// no command of its group.
-func guide(root *cobra.Command) {
+// addHelp adds what cobra lacks: topics, a help command that fails for unknown names, and the nearest name for an
+// unknown subcommand.
+func addHelp(root *cobra.Command) {
 	root.AddCommand(topics()...)
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
-	guideCompletion(childNamed(root, "completion"))
-	guideGroups(root)
+	addCompletionExamples(childNamed(root, "completion"))
+	checkGroups(root)
 }
 
-// guideCompletion adds examples that can be copied to what cobra says at length.
-func guideCompletion(c *cobra.Command) {
+// addCompletionExamples adds examples to the help of cobra's completion command.
+func addCompletionExamples(c *cobra.Command) {
 	c.Example = "  source <(hako completion bash)\n  hako completion fish > ~/.config/fish/completions/hako.fish"
 	for _, shell := range c.Commands() {
 		shell.Example = "  " + shell.CommandPath() + " > hako." + shell.Name()
 	}
 }
 
-func guideGroups(root *cobra.Command) {
+func checkGroups(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		guideGroup(c)
+		checkGroup(c)
 	}
 }
 
-func guideGroup(c *cobra.Command) {
+func checkGroup(c *cobra.Command) {
 	if !c.HasSubCommands() {
-		explainWords(c)
+		explainArgs(c)
 		return
 	}
-	if !c.Runnable() { // cobra would answer a wrong word with help, and success
+	if !c.Runnable() { // cobra would print help and succeed
 		c.RunE, c.DisableFlagsInUseLine = needSubcommand, true
 	}
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -115,13 +112,12 @@ func guideGroup(c *cobra.Command) {
 		return nil
 	}
 	for _, sub := range c.Commands() {
-		guideGroup(sub)
+		checkGroup(sub)
 	}
 }
 
-// explainWords has a command answer wrong words with its own usage, where cobra
-// counts them.
-func explainWords(c *cobra.Command) {
+// explainArgs makes a command answer wrong arguments with its usage, where cobra only counts them.
+func explainArgs(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
 		return
@@ -135,7 +131,7 @@ func explainWords(c *cobra.Command) {
 		if len(args) > 0 {
 			why = fmt.Sprintf("%q is one word too many", args[len(args)-1])
 		}
-		return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: "write " + cmd.UseLine() + "; see " +
+		return &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: why, Hint: "write " + cmd.UseLine() + "; see " +
 			cmd.CommandPath() + " --help"}
 	}
 }
@@ -187,7 +183,7 @@ func completeHelp(cmd *cobra.Command, args []string, typed string) (list []strin
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// findHelp finds the command, or topic, that words name.
+// findHelp finds a command or topic by its path.
 func findHelp(root *cobra.Command, words []string) (*cobra.Command, error) {
 	at := root
 	for _, word := range words {
@@ -209,10 +205,9 @@ func childNamed(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// helpOf returns what the tool cli_help answers: the help of hako itself, or of
-// one of its commands.
+// helpOf returns the function of the tool cli_help: the help of hako or of one of its commands.
 func helpOf(tree func() *cobra.Command) func(topic string) (string, error) {
-	var mu sync.Mutex // looking something up changes the tree of commands
+	var mu sync.Mutex // reading the help changes the tree
 	whole := sync.OnceValue(tree)
 	return func(topic string) (string, error) {
 		mu.Lock()

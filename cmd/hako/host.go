@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// hostFlags are what every command has that runs programs of this machine.
+// hostFlags are the flags of every command that runs programs of this machine.
 type hostFlags struct {
 	common
 	root    string
@@ -31,33 +31,32 @@ type hostFlags struct {
 func (o *hostFlags) register(f *pflag.FlagSet) {
 	o.common.register(f)
 	_ = f.MarkHidden("limit") // programs have limits of their own
-	f.Var((*filled)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
-	f.Var((*filled)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
+	f.Var((*nonEmpty)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
+	f.Var((*nonEmpty)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
 }
 
-// filled is a flag that must not be given empty: --root "$UNSET" does not mean
-// the current directory.
-type filled string
+// nonEmpty is a flag that must not be empty: --root "$UNSET" does not mean the current directory.
+type nonEmpty string
 
 // Set implements [pflag.Value].
-func (v *filled) Set(text string) error {
+func (v *nonEmpty) Set(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("it is empty")
 	}
-	*v = filled(text)
+	*v = nonEmpty(text)
 	return nil
 }
 
 // String implements [pflag.Value].
-func (v *filled) String() string { return string(*v) }
+func (v *nonEmpty) String() string { return string(*v) }
 
 // Type implements [pflag.Value].
-func (v *filled) Type() string { return "string" }
+func (v *nonEmpty) Type() string { return "string" }
 
-// load takes in the flags.
+// load loads the settings and applies the flags.
 func (o *hostFlags) load() (*config.Config, error) {
-	if len(o.limits) > 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0],
+	if len(o.Limits) > 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.Limits[0],
 			Why:  "it is for the closed shell; programs have limits of their own",
 			Hint: "use --timeout, or bash_executor.memory, .processes, .files and .file_size in hako.yaml"}
 	}
@@ -78,41 +77,19 @@ func (o *hostFlags) load() (*config.Config, error) {
 }
 
 func newHost(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "host",
-		Short: "Run programs of this machine in a sandbox",
-		Example: `  hako host status
-  hako host exec --root . -- 'git log --oneline | head -n 3'
-  hako host exec --root . --timeout 5s --json -- 'python3 -m pytest -q'`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("host", nil, needSubcommand)
 	cmd.AddCommand(newHostExec(s), newHostStatus(s))
 	return cmd
 }
 
 // hostExecOptions are the flags of hako host exec.
-type hostExecOptions struct {
-	hostFlags
-	json bool
-}
+type hostExecOptions struct{ hostFlags }
 
 func newHostExec(s streams) *cobra.Command {
 	var o hostExecOptions
-	cmd := &cobra.Command{
-		Use:   "exec [--root DIR] [--timeout 5s] [--rules FILE] [--json] -- COMMAND",
-		Short: "Run a command over real programs, kept in one directory",
-		Long: `exec judges COMMAND by the rules of the host profile and runs it: shell syntax by
-hako itself, each program in a sandbox that can read the system's programs, read
-and write DIR, and reach nothing else. It has no standard input. Exit status: the
-command's; 5 denied, 124 stopped after the timeout.`,
-		Example: `  hako host exec -- 'git status --short'
-  hako host exec --root ~/project --timeout 60s -- 'make test 2>&1 | tail -n 20'
-  hako host exec --json -- 'ls *.py'`,
-		Args: oneCommand,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
-	}
+	cmd := command("host exec", oneCommand, func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {stdout, stderr, exit_code, cwd} as JSON")
+	o.registerJSON(cmd.Flags(), "{stdout, stderr, exit_code, cwd}")
 	return cmd
 }
 
@@ -144,7 +121,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 	return finished(res, err)
 }
 
-// stopped says that a command had no more time.
+// stopped reports that a command reached its timeout.
 func stopped(s streams, after time.Duration) exitStatus {
 	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", after)
 	return exitStatus(124)
@@ -165,9 +142,9 @@ type hostResult struct {
 	Cwd       string       `json:"cwd"`
 	TimedOut  bool         `json:"timed_out"`
 	Truncated bool         `json:"truncated"` // the middle of a long output was left out
-	Redacted  int          `json:"redacted"`  // always 0: whoever can start this can read the files
+	Redacted  int          `json:"redacted"`  // always 0: the user can read the files anyway
 	Duration  int64        `json:"duration_ms"`
-	Error     *fault.Error `json:"error,omitempty"` // why it was not run to its end
+	Error     *fault.Error `json:"error,omitempty"` // why it did not run to its end
 }
 
 func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunner, req *run.Request, keep int) error {
@@ -200,23 +177,13 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 }
 
 // hostStatusOptions are the flags of hako host status.
-type hostStatusOptions struct {
-	hostFlags
-	json bool
-}
+type hostStatusOptions struct{ hostFlags }
 
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
-	cmd := &cobra.Command{
-		Use:   "status [--json]",
-		Short: "Say how well programs can be confined here, and why not better",
-		Example: `  hako host status
-  hako host status --json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("host status", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 

@@ -22,27 +22,11 @@ type mcpFlags struct {
 
 func newMCP(s streams) *cobra.Command {
 	var o mcpFlags
-	cmd := &cobra.Command{
-		Use:   "mcp [--http ADDRESS]",
-		Short: "Serve sandboxes to MCP clients, as Claude Code and VS Code",
-		Long: `mcp offers tools to any client of the Model Context Protocol: sandbox_create makes
-a virtual shell, a place for programs of this machine or a container, and the
-other tools run commands, edit files and start jobs in it. Everything passes the
-gate. Alone it speaks on its standard streams, as clients that start it want it;
-with --http it listens on this machine, and lets in who sends the token that it
-prints at the start: "Authorization: Bearer TOKEN". A token that stays the same
-comes from --token-file or $HAKO_MCP_TOKEN; clients and operators of hako serve may use theirs.
-docs/mcp.md has recipes for clients.`,
-		Example: `  claude mcp add hako -- hako mcp --root .
-  hako mcp --http 127.0.0.1:7420 --token-file ~/.config/hako/mcp.token
-  hako mcp --read ~/notes --write /tmp/out`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("mcp", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	f := cmd.Flags()
 	o.hostFlags.register(f)
-	f.Var((*filled)(&o.http), "http", "listen on `ADDRESS`, as 127.0.0.1:7420, instead of standard streams; loopback only")
-	f.Var((*filled)(&o.tokenFile), "token-file", "with --http: the token is in `FILE`, which is made if there is none")
+	f.Var((*nonEmpty)(&o.http), "http", "listen on `ADDRESS`, as 127.0.0.1:7420, instead of standard streams; loopback only")
+	f.Var((*nonEmpty)(&o.tokenFile), "token-file", "with --http: the token is in `FILE`, which is made if there is none")
 	f.BoolVar(&o.noToken, "no-token", false, "with --http: let in every user and program of this machine")
 	f.StringArrayVar(&o.readable, "read", nil,
 		"grant the real `DIR` for reading to virtual sandboxes, which start in the first")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -13,51 +14,41 @@ import (
 	"hako/internal/text"
 )
 
-// A modelLine is one model that can be asked.
+// A modelLine is an available model.
 type modelLine struct {
 	Model    string `json:"model"` // as --model takes it
 	Provider string `json:"provider"`
 	Note     string `json:"note,omitempty"`
-	Used     bool   `json:"used"` // when nobody chooses
+	Used     bool   `json:"used"` // the default
 }
 
 func newModels(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "models",
-		Short: "List the models that can be asked from here",
-		Long: `models asks OpenAI (if there is a key), the local Ollama and the built-in rules
-what they have. The one marked * is asked if nobody chooses.`,
-		Example: "  hako models\n  hako models --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf, err := o.load()
-			if err != nil {
-				return err
-			}
-			w := newShow(s, asJSON, false)
-			w.spinner.Start("asking")
-			b, err := app.Open(conf)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
-			w.spinner.Stop()
-			for _, p := range problems {
-				fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
-			}
-			return printModels(s, lines, asJSON)
-		},
-	}
-	cmd.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	cmd.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd := command("models", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		conf, err := o.load()
+		if err != nil {
+			return err
+		}
+		w := newTranscript(s, o.json, false)
+		w.spinner.Start("asking")
+		b, err := app.Open(conf)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
+		w.spinner.Stop()
+		for _, p := range problems {
+			fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
+		}
+		return o.output(s.out, lines, func() error { return printModels(s.out, lines) })
+	})
+	o.registerSettings(cmd.Flags())
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 
-// listTime is how long one provider may take to list its models.
+// listTime is the time limit of one provider.
 const listTime = 10 * time.Second
 
 func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, problems []error) {
@@ -86,14 +77,14 @@ func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, pro
 	return lines, problems
 }
 
-// markUsed marks the model that is asked when the command line names none.
+// markUsed marks the default model.
 func markUsed(conf *config.Config, lines []modelLine) {
 	name := config.ModelName.Of(conf).V
 	if name == "" && config.OpenAIKey.Of(conf).V != "" && !app.CustomOpenAI(conf) {
 		name = app.DefaultModel
 	}
 	if name == "" && app.CustomOpenAI(conf) && lines[0].Provider != "openai" {
-		return // it is asked what it has, and does not say
+		return // the server does not list its models
 	}
 	if name == "" {
 		name = lines[0].Model
@@ -104,16 +95,13 @@ func markUsed(conf *config.Config, lines []modelLine) {
 	}
 }
 
-func printModels(s streams, lines []modelLine, asJSON bool) error {
-	if asJSON {
-		return encode(s.out, lines)
-	}
+func printModels(w io.Writer, lines []modelLine) error {
 	for _, l := range lines {
 		mark := " "
 		if l.Used {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(s.out, "%s %-40s %s\n", mark, visible(l.Model), l.Note); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %-40s %s\n", mark, visible(l.Model), l.Note); err != nil {
 			return err
 		}
 	}

@@ -23,25 +23,16 @@ type policyOptions struct {
 	common
 	profile string
 	root    string
-	json    bool
 	batch   bool
 }
 
 func newPolicy(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Ask what would be allowed, and why",
-		Example: `  hako policy check "find . -name '*.go' | xargs wc -l"
-  hako policy check --json 'rm -rf build'
-  hako policy show --profile virtual
-  hako policy test --rules my.policy`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("policy", nil, needSubcommand)
 	cmd.AddCommand(newPolicyCheck(s), newPolicyTest(s), newPolicyShow(s))
 	return cmd
 }
 
-// needSubcommand explains what is missing.
+// needSubcommand reports a missing or unknown subcommand.
 func needSubcommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -49,7 +40,7 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "),
+	e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Why: "it needs one of " + strings.Join(names, ", "),
 		Hint: "see " + cmd.CommandPath() + " --help"}
 	if len(args) > 0 {
 		e.Why = fmt.Sprintf("there is no %q, only %s", args[0], strings.Join(names, ", "))
@@ -64,12 +55,11 @@ func (o *policyOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.profile, "profile", "",
 		"judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
-	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+	f.StringVar(&o.Rules, "rules", "", "add the rules of `FILE`")
+	o.registerSettings(f)
 }
 
-// load returns the policy that the flags ask for.
+// policy loads the policy.
 func (o *policyOptions) policy() (*policy.Policy, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -82,7 +72,7 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 	if profile == "" {
 		profile = "host"
 	}
-	if profile == "host" { // as hako host and the secretary judge, whitelist and all
+	if profile == "host" { // with the whitelist, as for hako host and the secretary
 		root, err := filepath.Abs(o.root)
 		if err != nil {
 			return nil, err
@@ -94,48 +84,36 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 
 func newPolicyCheck(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:   "check [--profile P] [--rules FILE] [--json] COMMAND",
-		Short: "Judge a command without running it",
-		Long: `check judges every command, redirection and substitution of COMMAND and prints the
-verdicts, the strictest first. Exit status: 0 allow, 10 ask, 5 deny.
-With --batch it reads lines {"id","command"} and answers {"id","effect","verdicts"}.`,
-		Example: `  hako policy check 'git log --oneline | head'
-  hako policy check --profile virtual --json 'cat a > b'
-  echo '{"id":"1","command":"ls"}' | hako policy check --batch`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if o.batch {
-				return cobra.NoArgs(cmd, args)
-			}
-			return oneCommand(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := o.policy()
-			if err != nil {
-				return err
-			}
-			if o.batch {
-				return checkBatch(s, p)
-			}
-			return o.check(s, p, args[0])
-		},
-	}
+	cmd := command("policy check", func(cmd *cobra.Command, args []string) error {
+		if o.batch {
+			return cobra.NoArgs(cmd, args)
+		}
+		return oneCommand(cmd, args)
+	}, func(cmd *cobra.Command, args []string) error {
+		p, err := o.policy()
+		if err != nil {
+			return err
+		}
+		if o.batch {
+			return checkBatch(s, p)
+		}
+		return o.check(s, p, args[0])
+	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the verdicts as JSON")
+	o.registerJSON(cmd.Flags(), "the verdicts")
 	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object a line")
 	cmd.Flags().StringVar(&o.root, "root", "", "judge paths as seen from `DIR` (default the current directory)")
 	return cmd
 }
 
-// judgement is the answer to one check.
+// judgement is the result of one check.
 type judgement struct {
 	ID       json.RawMessage  `json:"id,omitempty"`
 	Effect   policy.Effect    `json:"effect"`
 	Verdicts []policy.Verdict `json:"verdicts"`
 }
 
-// judge returns the verdicts, the strictest first. A command that cannot be
-// read is denied.
+// judge returns the verdicts, the strictest first. A command that cannot be parsed is denied.
 func judge(p *policy.Policy, command string) judgement {
 	vs, err := p.Script(command)
 	if err != nil {
@@ -174,12 +152,6 @@ func (o *policyOptions) check(s streams, p *policy.Policy, command string) error
 	return nil
 }
 
-func encode(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
-
 func verdictLine(v policy.Verdict) string {
 	line := fmt.Sprintf("%-5s %s", v.Effect, visible(strings.Join(v.Argv, " ")))
 	if v.Why != "" {
@@ -197,8 +169,7 @@ func verdictLine(v policy.Verdict) string {
 	return line
 }
 
-// checkBatch judges one command a line. A line that cannot be read is answered
-// with a denial, so that answers and questions stay in step.
+// checkBatch judges one command per line. A malformed line is denied, so that answers match questions.
 func checkBatch(s streams, p *policy.Policy) error {
 	in := bufio.NewReaderSize(s.in, 1<<16)
 	out := bufio.NewWriter(s.out)
@@ -239,34 +210,28 @@ func judgeLine(p *policy.Policy, line []byte) judgement {
 // rulesTested is what policy test prints with --json.
 type rulesTested struct {
 	OK       bool         `json:"ok"`
-	Examples int          `json:"examples"`        // that the rules carry; zero if they cannot be read
-	Error    *fault.Error `json:"error,omitempty"` // the first thing that is wrong; nil means nothing
+	Examples int          `json:"examples"`        // of the rules; zero if they cannot be read
+	Error    *fault.Error `json:"error,omitempty"` // the first error; nil means none
 }
 
 func newPolicyTest(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:     "test [--rules FILE] [--json]",
-		Short:   "Run the examples that the rules carry",
-		Example: "  hako policy test --rules my.policy\n  hako policy test --rules my.policy --json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			n, err := o.testRules()
-			if o.json {
-				return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
-			}
-			if err == nil {
-				fmt.Fprintf(s.out, "%d examples hold\n", n)
-			}
-			return err
-		},
-	}
+	cmd := command("policy test", cobra.NoArgs, func(*cobra.Command, []string) error {
+		n, err := o.testRules()
+		if o.json {
+			return errors.Join(encode(s.out, rulesTested{err == nil, n, errorResult(err)}), err)
+		}
+		if err == nil {
+			fmt.Fprintf(s.out, "%d examples hold\n", n)
+		}
+		return err
+	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print {ok, examples, error} as JSON")
+	o.registerJSON(cmd.Flags(), "{ok, examples, error}")
 	return cmd
 }
 
-// testRules returns how many examples there are, and what is wrong.
+// testRules returns the number of examples and the first error.
 func (o *policyOptions) testRules() (int, error) {
 	p, err := o.policy()
 	if err != nil {
@@ -277,24 +242,18 @@ func (o *policyOptions) testRules() (int, error) {
 
 func newPolicyShow(s streams) *cobra.Command {
 	var o policyOptions
-	cmd := &cobra.Command{
-		Use:     "show [--profile P] [--json]",
-		Short:   "Print the rules in force",
-		Example: `  hako policy show --profile container`,
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			p, err := o.policy()
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, p.Categories())
-			}
-			return showRules(s.out, p)
-		},
-	}
+	cmd := command("policy show", cobra.NoArgs, func(*cobra.Command, []string) error {
+		p, err := o.policy()
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, p.Categories())
+		}
+		return showRules(s.out, p)
+	})
 	o.register(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the rules as JSON")
+	o.registerJSON(cmd.Flags(), "the rules")
 	return cmd
 }
 

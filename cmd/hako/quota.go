@@ -15,7 +15,6 @@ import (
 
 func newQuota(s streams) *cobra.Command {
 	var o common
-	var asJSON bool
 	show := func(*cobra.Command, []string) error {
 		c, err := o.load()
 		if err != nil {
@@ -29,57 +28,38 @@ func newQuota(s streams) *cobra.Command {
 			return err
 		}
 		left := quota.New(c.Budget(quota.DefaultLimits())).Left()
-		if asJSON {
-			return encode(s.out, map[string]any{"session": left, "used": used})
-		}
-		return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: app.Weights(c)}))
+		return o.output(s.out, map[string]any{"session": left, "used": used}, func() error {
+			return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: app.Weights(c)}))
+		})
 	}
-	cmd := &cobra.Command{
-		Use:   "quota",
-		Short: "Show the budget of a session and what was used so far",
-		Example: `  hako quota                 # the budget and the usage by day
-  hako quota show --json
-  hako quota reset           # forget all usage
-  hako quota reset 2026-01-31`,
-		Args: cobra.NoArgs,
-		RunE: show,
+	cmd, showCmd := command("quota", cobra.NoArgs, show), command("quota show", cobra.NoArgs, show)
+	for _, c := range []*cobra.Command{cmd, showCmd} {
+		o.registerSettings(c.Flags())
+		o.registerJSON(c.Flags(), "")
 	}
-	flags := func(c *cobra.Command) {
-		c.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
-		c.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	}
-	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Example: "  hako quota show --json",
-		Args: cobra.NoArgs, RunE: show}
-	flags(cmd)
-	flags(showCmd)
-	cmd.AddCommand(showCmd, newQuotaReset(s, &o))
+	cmd.AddCommand(showCmd, newQuotaReset(&o))
 	return cmd
 }
 
-func newQuotaReset(s streams, o *common) *cobra.Command {
-	return &cobra.Command{
-		Use: "reset [DAY]", Short: "Forget the usage of a day, or all of it", Args: cobra.MaximumNArgs(1),
-		Example: "  hako quota reset 2026-01-31",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := o.load()
-			if err != nil {
+func newQuotaReset(o *common) *cobra.Command {
+	return command("quota reset", cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		c, err := o.load()
+		if err != nil {
+			return err
+		}
+		state := app.UsageState(c)
+		day := ""
+		if len(args) > 0 {
+			day = args[0]
+			if used, err := state.Show(); err != nil {
 				return err
+			} else if _, ok := used[day]; !ok {
+				return &fault.Error{Kind: fault.NotFound, Op: "reset usage", Subject: day, Why: "nothing is recorded for that day",
+					Hint: "hako quota lists the days"}
 			}
-			state := app.UsageState(c)
-			day := ""
-			if len(args) > 0 {
-				day = args[0]
-				if used, err := state.Show(); err != nil {
-					return err
-				} else if _, ok := used[day]; !ok {
-					return &fault.Error{Kind: fault.NotFound, Op: "reset usage", Subject: day, Why: "nothing is recorded for that day",
-						Hint: "hako quota lists the days"}
-				}
-			}
-			return state.Reset(day)
-		},
-	}
+		}
+		return state.Reset(day)
+	})
 }
 
 func printQuota(w io.Writer, left quota.Left, used quota.Periods, scale *quota.Budget) error {

@@ -29,32 +29,37 @@ type runOptions struct {
 
 func newRun(s streams) *cobra.Command {
 	var o runOptions
-	cmd := &cobra.Command{
-		Use:   "run [--file F]... [--model M] REQUEST",
-		Short: "Have a model answer, with read-only tools over the granted files",
-		Long: `run gives a request to a model together with tools: it may run read-only
-commands over the files given with --file (and no others), search the web and
-fetch pages whose addresses were allowed. Without a key and without Ollama, the
-built-in rules answer simple questions about files, offline.`,
-		Example: `  hako run --file app.log "top 5 error messages"
-  hako run --file sales.csv "個数の合計は？"
-  hako run --model ollama:qwen3 --file notes.md "what is still open?"
-  git log --oneline | hako run --stdin "what changed most?"
-  hako run --auto-search "is there a new Go release this week?"
-  hako run --continue --file a.csv "and the average?"
-  hako run --json --file app.log "count the errors"     # events for programs`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
-	}
+	cmd := command("run", nil, func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) })
 	o.register(cmd.Flags())
 	return cmd
 }
 
-func (o *runOptions) register(f *pflag.FlagSet) {
+// newChat is run without tools: one request, one answer.
+func newChat(s streams) *cobra.Command {
+	var o runOptions
+	cmd := command("chat", nil, func(cmd *cobra.Command, args []string) error {
+		o.NoTools = true
+		return o.run(cmd, s, args)
+	})
+	o.registerModel(cmd.Flags())
+	cmd.Flags().StringArrayVar(&o.Files, "file", nil, "tell the model of `FILE`; it is not read")
+	return cmd
+}
+
+// registerModel adds the flags of run and chat.
+func (o *runOptions) registerModel(f *pflag.FlagSet) {
 	o.common.register(f)
 	o.modelFlags.register(f)
+	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
+	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
+	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
+	f.Lookup("continue").NoOptDefVal = "last"
+}
+
+func (o *runOptions) register(f *pflag.FlagSet) {
+	o.registerModel(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
-	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
 	f.BoolVar(&o.stdin, "stdin", false, "grant standard input as the file stdin")
 	f.IntVar(&o.Turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")
 	f.IntVar(&o.Calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
@@ -63,14 +68,12 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
 	f.StringVar(&o.Force, "force-tool", "", "have the model call `TOOL` first")
 	f.BoolVar(&o.AutoSearch, "auto-search", false, "search the web first if the model finds that needed")
-	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
-	f.Lookup("continue").NoOptDefVal = "last"
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be sent, and how many tokens are fixed")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
 }
 
-// settle takes the numbers from the flags, else from the settings.
-func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
+// applySettings takes limits from the flags, else from the settings.
+func (o *runOptions) applySettings(cmd *cobra.Command, conf *config.Config) error {
 	for _, n := range []struct {
 		flag, key string
 		to        *int
@@ -94,11 +97,11 @@ func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
 	return nil
 }
 
-// requestFrom returns the words of the user: arguments, or standard input.
+// requestFrom returns the request: the arguments, or standard input.
 func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	text := strings.Join(args, " ")
 	if text == "-" || len(args) == 0 && !stdinTaken && !isTerminal(s.in) {
-		b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
+		b, err := io.ReadAll(io.LimitReader(s.in, maxInput+1))
 		if err != nil {
 			return "", err
 		}
@@ -108,16 +111,16 @@ func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none",
 			Hint: "write it as the last argument, or pipe it in"}
-	case len(text) > largestInput:
-		return "", tooMuchInput("read request")
+	case len(text) > maxInput:
+		return "", inputTooLarge("read request")
 	}
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// largestInput is how much of standard input is taken in.
-const largestInput = 10 << 20
+// maxInput limits standard input.
+const maxInput = 10 << 20
 
-func tooMuchInput(op string) error {
+func inputTooLarge(op string) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: "standard input", Why: "it is larger than 10 MB",
 		Hint: "save it to a file, cut it there, and grant that with --file"}
 }
@@ -129,16 +132,16 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	if err := o.settle(cmd, conf); err != nil {
+	if err := o.applySettings(cmd, conf); err != nil {
 		return err
 	}
 	if o.Request, err = requestFrom(s, args, o.stdin); err != nil {
 		return err
 	}
-	w := newShow(s, o.json, o.verbose)
+	w := newTranscript(s, o.json, o.verbose)
 	w.cancel = cancel
 	defer func() { err = w.finish(err) }()
-	if o.Stdin, err = o.takeStdin(s); err != nil {
+	if o.Stdin, err = o.readStdin(s); err != nil {
 		return err
 	}
 	session, err := o.open(ctx, conf, w, cmd)
@@ -158,16 +161,16 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	return err
 }
 
-// open opens a session that w shows.
-func (o *runOptions) open(ctx context.Context, conf *config.Config, w *show, cmd *cobra.Command) (*ask.Session, error) {
-	help := tool.CLIHelp(helpOf(w.s.wholeOf(cmd)))
+// open opens a session whose events go to w.
+func (o *runOptions) open(ctx context.Context, conf *config.Config, w *transcript, cmd *cobra.Command) (*ask.Session, error) {
+	help := tool.CLIHelp(helpOf(w.s.treeOf(cmd)))
 	o.Model, o.Record, o.Help = o.model, o.record, &help
 	o.Ask, o.Observe, o.Busy = askPage(conf, w.note), w.event, w.spinner.Start
 	return ask.Open(ctx, conf, o.Options)
 }
 
-// takeStdin reads standard input if it is to be a file.
-func (o *runOptions) takeStdin(s streams) ([]byte, error) {
+// readStdin reads standard input for --stdin.
+func (o *runOptions) readStdin(s streams) ([]byte, error) {
 	if !o.stdin {
 		return nil, nil
 	}
@@ -175,14 +178,14 @@ func (o *runOptions) takeStdin(s streams) ([]byte, error) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read standard input", Why: "it is the terminal",
 			Hint: "pipe something in: git log | hako run --stdin …"}
 	}
-	b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
-	if len(b) > largestInput {
-		err = tooMuchInput("read")
+	b, err := io.ReadAll(io.LimitReader(s.in, maxInput+1))
+	if len(b) > maxInput {
+		err = inputTooLarge("read")
 	}
 	return append([]byte{}, b...), err
 }
 
-// describe prints what a run would send.
+// describe prints the request that a run would send.
 func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	d, err := session.Describe()
 	if err != nil {
@@ -205,9 +208,8 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	return nil
 }
 
-// finish ends the show. Programs that read events have the failure there
-// already, so only the status is left to tell.
-func (w *show) finish(err error) error {
+// finish closes the transcript. With --json the error is already an event, so only the exit status is left.
+func (w *transcript) finish(err error) error {
 	w.close(err)
 	if w.err != nil {
 		return w.err

@@ -30,34 +30,19 @@ type secretaryOptions struct {
 
 func newSecretary(s streams) *cobra.Command {
 	var o secretaryOptions
-	cmd := &cobra.Command{
-		Use:   "secretary [--model M] [--session NAME] [--no-audio] [--root DIR] [--once TEXT]",
-		Short: "Talk to a secretary who runs commands and keeps a to-do list",
-		Long: `secretary is a conversation with a model that answers, runs programs of this
-machine in a sandbox below --root, and keeps a to-do list. What the rules do not
-allow is refused; what they want asked is asked here. In the conversation:
-/todo, /history [WORDS], /reset, /help, exit; and @todo, @search, @bg, @job.
-Ollama is used if it is there; --model chooses another.`,
-		Example: `  hako secretary
-  hako secretary --no-audio --session work --root ~/project
-  hako secretary --model ollama:qwen3 --once '最新のGitコミットを教えて'
-  hako secretary --once 'list the python files' --json
-  hako secretary --search 'リリース'          # in all conversations that were kept`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("secretary", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)
-	f.Lookup("json").Usage = "print each exchange as a JSON object (docs/secretary.md)"
+	f.BoolVar(&o.json, "json", false, "print each exchange as a JSON object (docs/secretary.md)")
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
-	f.Var((*filled)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
-	f.Var((*filled)(&o.once), "once", "say `TEXT`, print the answer and leave")
-	f.Var((*filled)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
+	f.Var((*nonEmpty)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
+	f.Var((*nonEmpty)(&o.once), "once", "say `TEXT`, print the answer and leave")
+	f.Var((*nonEmpty)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
 	f.BoolVar(&o.requery, "requery", false,
 		"ask the model again with what came of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
-	f.Var((*filled)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
+	f.Var((*nonEmpty)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
 	return cmd
 }
 
@@ -66,15 +51,15 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.take(conf); err != nil {
+	if err := o.applyFlags(conf); err != nil {
 		return err
 	}
 	if o.search != "" {
-		return searchHistory(s, conf, o.search, o.json)
+		return o.searchHistory(s, conf)
 	}
 	talks := o.once == "" && isTerminal(s.in) && !o.json
 	if talks {
-		// Ctrl-C ends an answer, not the conversation; what else ends a process does.
+		// Ctrl-C ends an answer, not the conversation; SIGTERM and SIGHUP end the process.
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
@@ -90,14 +75,14 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	}
 	defer c.Close()
 	t.Conversation, c.Strict = c, true
-	err = o.conduct(ctx, t, talks)
+	err = o.talk(ctx, t, talks)
 	if err == nil && o.speechFile != "" {
 		return c.Speaker().Unwritten()
 	}
 	return err
 }
 
-func (o *secretaryOptions) conduct(ctx context.Context, t *secretaryTerminal, atTerminal bool) error {
+func (o *secretaryOptions) talk(ctx context.Context, t *secretaryTerminal, atTerminal bool) error {
 	switch {
 	case o.once != "":
 		return t.once(ctx, o.once)
@@ -107,8 +92,8 @@ func (o *secretaryOptions) conduct(ctx context.Context, t *secretaryTerminal, at
 	return t.pipe(ctx)
 }
 
-// take takes in the flags that stand for settings.
-func (o *secretaryOptions) take(conf *config.Config) error {
+// applyFlags applies the flags that override settings.
+func (o *secretaryOptions) applyFlags(conf *config.Config) error {
 	for _, f := range []struct {
 		given bool
 		key   string
@@ -138,22 +123,22 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 	return nil
 }
 
-// searchHistory looks through the conversations that were kept.
-func searchHistory(s streams, conf *config.Config, words string, asJSON bool) error {
+// searchHistory searches the stored conversations.
+func (o *secretaryOptions) searchHistory(s streams, conf *config.Config) error {
 	st, err := store.Open(config.SecretaryDatabase.Of(conf).V)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	hits, err := st.Search(words, 50)
+	hits, err := st.Search(o.search, 50)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.json {
 		return encode(s.out, hits)
 	}
 	if len(hits) == 0 {
-		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so",
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: o.search, Why: "nobody said so",
 			Hint: "try fewer or other words"}
 	}
 	for _, h := range hits {

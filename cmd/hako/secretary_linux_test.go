@@ -247,12 +247,12 @@ func TestSecretarySpeaksUp(t *testing.T) {
 		f := newSecretaryTerminal(streams{err: io.Discard}, nil, false)
 		f.Conversation = secretary.NewConversation(f.event)
 		f.Use(&secretary.Secretary{Model: m, Jobs: board{}, Runner: noHands{t}})
-		lines, heard := make(chan typed), make(chan typed)
+		lines, heard := make(chan inputLine), make(chan inputLine)
 		var screen bytes.Buffer
 		began := time.Now()
 		go func() {
-			line, err := f.await(t.Context(), lines, 10*time.Minute, &screen)
-			heard <- typed{line, err}
+			line, err := f.waitForLine(t.Context(), lines, 10*time.Minute, &screen)
+			heard <- inputLine{line, err}
 		}()
 		d := <-m.asked
 		if waited := time.Since(began); waited != 10*time.Minute {
@@ -271,7 +271,7 @@ func TestSecretarySpeaksUp(t *testing.T) {
 			t.Errorf("she said %q", screen.String())
 		}
 		<-m.asked // ten minutes later again, but now somebody types before she has made up her mind
-		lines <- typed{line: "hello"}
+		lines <- inputLine{line: "hello"}
 		if got := <-heard; got.line != "hello" || got.err != nil {
 			t.Errorf("heard %v", got)
 		}
@@ -285,9 +285,9 @@ func TestSecretarySpeaksUp(t *testing.T) {
 func TestSecretaryKeepsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &secretaryTerminal{}
-		lines := make(chan typed, 1)
-		time.AfterFunc(100*time.Hour, func() { lines <- typed{err: io.EOF} })
-		if _, err := f.await(t.Context(), lines, 0, nil); err != io.EOF {
+		lines := make(chan inputLine, 1)
+		time.AfterFunc(100*time.Hour, func() { lines <- inputLine{err: io.EOF} })
+		if _, err := f.waitForLine(t.Context(), lines, 0, nil); err != io.EOF {
 			t.Error(err)
 		}
 	})

@@ -19,6 +19,7 @@ import (
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/internal/fakes"
+	"hako/internal/setup"
 	"hako/internal/testload"
 	"hako/run/fault"
 )
@@ -65,7 +66,7 @@ func settingsFor(t *testing.T, env []string, settings ...string) *config.Config 
 		name, value, _ := strings.Cut(pair, "=")
 		t.Setenv(name, value)
 	}
-	conf, err := (&common{noConfig: true}).load()
+	conf, err := setup.Settings{NoFile: true}.Load()
 	for _, pair := range settings {
 		name, value, _ := strings.Cut(pair, "=")
 		err = errors.Join(err, conf.Set(name, "a test", value))

@@ -25,15 +25,14 @@ type secretaryTerminal struct {
 	*secretary.Conversation
 	conf *config.Config
 	s    streams
-	show *show
+	show *transcript
 	json bool
 }
 
 func newSecretaryTerminal(s streams, conf *config.Config, asJSON bool) *secretaryTerminal {
-	return &secretaryTerminal{conf: conf, s: s, json: asJSON, show: newShow(s, asJSON, false)}
+	return &secretaryTerminal{conf: conf, s: s, json: asJSON, show: newTranscript(s, asJSON, false)}
 }
 
-// event shows what happens.
 func (t *secretaryTerminal) event(e secretary.Event) {
 	switch e.Type {
 	case secretary.Note:
@@ -53,10 +52,10 @@ func (t *secretaryTerminal) event(e secretary.Event) {
 	}
 }
 
-// progress shows what happens in a turn.
+// progress shows the events of a turn.
 func (t *secretaryTerminal) progress(e secretary.Event) {
 	if t.json {
-		return // the answer has it all
+		return // all of it is in the answer
 	}
 	switch e.Type {
 	case secretary.Text:
@@ -66,7 +65,7 @@ func (t *secretaryTerminal) progress(e secretary.Event) {
 	case secretary.Started:
 		t.show.endText()
 		t.show.spinner.Label("running")
-		if !e.Beside { // else each stands above what came of it
+		if !e.Beside { // else it is shown with its result
 			t.commandLine(e.Action.Command)
 		}
 	case secretary.Ended:
@@ -79,7 +78,6 @@ func (t *secretaryTerminal) progress(e secretary.Event) {
 	}
 }
 
-// warning shows what does not work but does not matter.
 func (t *secretaryTerminal) warning(e secretary.Event) {
 	switch {
 	case e.Err != nil:
@@ -97,14 +95,14 @@ func (t *secretaryTerminal) warn(err error) {
 	}
 }
 
-// commandAnswer is what --json prints for a line that is not for the model.
+// commandAnswer is what --json prints for a command of the conversation.
 type commandAnswer struct {
 	Command string       `json:"command"`
 	Output  string       `json:"output"`
 	Error   *fault.Error `json:"error,omitempty"`
 }
 
-// printed shows what came of a line that is not for the model.
+// printed shows the output of a command of the conversation.
 func (t *secretaryTerminal) printed(e secretary.Event) {
 	if !t.json {
 		_, err := io.WriteString(t.s.out, e.Text)
@@ -121,7 +119,7 @@ type secretaryAnswer struct {
 	Error *fault.Error `json:"error,omitempty"`
 }
 
-// done ends what is shown of a turn.
+// done ends the output of a turn.
 func (t *secretaryTerminal) done(e secretary.Event) {
 	t.show.spinner.Stop()
 	t.show.endText()
@@ -139,11 +137,11 @@ func errorJSON(err error) (e *fault.Error) {
 
 func (t *secretaryTerminal) commandLine(command string) {
 	if config.BashLogCommands.Of(t.conf).V {
-		t.show.note("$ " + term.Brief(command, t.show.room()))
+		t.show.note("$ " + term.Brief(command, t.show.noteWidth()))
 	}
 }
 
-// shownLines is how much of a command's output people see; the model sees more.
+// shownLines is how many lines of output people see; the model sees more.
 const shownLines = 12
 
 func (t *secretaryTerminal) result(r *secretary.Result) {
@@ -172,7 +170,7 @@ func (t *secretaryTerminal) result(r *secretary.Result) {
 	}
 }
 
-// withRule adds the rule that decided to the line that has its reason.
+// withRule adds the rule to the line with its reason.
 func withRule(r *secretary.Result, line string) string {
 	if d := r.Denied; d != nil && d.Rule != "" && strings.HasSuffix(line, d.Why) {
 		return line + " (" + d.Rule + ")"
@@ -180,7 +178,7 @@ func withRule(r *secretary.Result, line string) string {
 	return line
 }
 
-// lines shows the beginning of an output.
+// lines prints the first lines of an output.
 func (t *secretaryTerminal) lines(text string) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -195,8 +193,8 @@ func (t *secretaryTerminal) lines(text string) {
 	}
 }
 
-// carryOut carries out one line and shows what happens.
-func (t *secretaryTerminal) carryOut(ctx context.Context, line string) error {
+// execute carries out one line.
+func (t *secretaryTerminal) execute(ctx context.Context, line string) error {
 	if !secretary.IsCommand(line) {
 		t.show.spinner.Start("thinking")
 	}
@@ -207,7 +205,6 @@ func (t *secretaryTerminal) carryOut(ctx context.Context, line string) error {
 	return err
 }
 
-// once has one exchange and ends.
 func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	if strings.HasPrefix(line, "@bg") {
 		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Subject: line,
@@ -216,9 +213,9 @@ func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	}
 	if secretary.IsCommand(line) {
 		t.json = false
-		return t.carryOut(ctx, line)
+		return t.execute(ctx, line)
 	}
-	err := t.carryOut(ctx, line)
+	err := t.execute(ctx, line)
 	if t.json && err != nil && t.show.err == nil {
 		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	}
@@ -226,12 +223,12 @@ func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	return err
 }
 
-// pipe takes each line of standard input for something that is said.
+// pipe takes each line of standard input as a message.
 func (t *secretaryTerminal) pipe(ctx context.Context) error {
 	lines := bufferedLines(t.s.in)
 	for {
 		line, err := lines()
-		if err == io.EOF || leaves(line) {
+		if err == io.EOF || isExit(line) {
 			t.Speaker().Wait(ctx)
 			return nil
 		}
@@ -244,19 +241,18 @@ func (t *secretaryTerminal) pipe(ctx context.Context) error {
 	}
 }
 
-// leaves tells a line that ends the conversation.
-func leaves(line string) bool {
+func isExit(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "exit" || line == "quit"
 }
 
-// say carries out one line. Only what ends the conversation is an error.
+// say carries out one line. It returns only errors that end the conversation.
 func (t *secretaryTerminal) say(ctx context.Context, line string) error {
 	line = strings.TrimSpace(line)
 	if line == "" {
 		return nil
 	}
-	err := t.carryOut(ctx, line)
+	err := t.execute(ctx, line)
 	switch {
 	case err == nil || t.show.err != nil:
 		return err
@@ -269,20 +265,19 @@ func (t *secretaryTerminal) say(ctx context.Context, line string) error {
 	return nil
 }
 
-// converse is the conversation at a terminal.
 func (t *secretaryTerminal) converse(ctx context.Context) error {
 	fmt.Fprintf(t.s.err, "hako secretary: %s; /help says what else there is, exit or Ctrl-D leaves\n", t.ModelName)
 	screen := term.NewEditor(t.s.in.(*os.File), t.s.keys, t.s.err)
-	t.show.notes = t.show.spinner.Wrap(screen) // a warning may come while a line is typed
+	t.show.notes = t.show.spinner.Wrap(screen) // warnings appear above the line that is typed
 	for {
-		line, err := t.listen(ctx, screen)
+		line, err := t.readLine(ctx, screen)
 		switch {
 		case err == io.EOF:
 			fmt.Fprintln(t.s.err)
 			return nil
 		case err != nil:
 			return err
-		case leaves(line):
+		case isExit(line):
 			heard, stop := signal.NotifyContext(ctx, os.Interrupt)
 			defer stop()
 			t.Speaker().Wait(heard)
@@ -294,7 +289,7 @@ func (t *secretaryTerminal) converse(ctx context.Context) error {
 	}
 }
 
-// exchange carries out one line; Ctrl-C ends it.
+// exchange carries out one line, which Ctrl-C interrupts.
 func (t *secretaryTerminal) exchange(ctx context.Context, line string) error {
 	turn, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -306,26 +301,24 @@ func (t *secretaryTerminal) exchange(ctx context.Context, line string) error {
 	return err
 }
 
-// listen waits for a line.
-func (t *secretaryTerminal) listen(ctx context.Context, screen *term.Editor) (string, error) {
-	lines := make(chan typed, 1)
+func (t *secretaryTerminal) readLine(ctx context.Context, screen *term.Editor) (string, error) {
+	lines := make(chan inputLine, 1)
 	go func() {
 		line, err := screen.Line("> ")
 		if screen.Interrupted() {
 			line = ""
 		}
-		lines <- typed{strings.TrimSpace(line), err}
+		lines <- inputLine{strings.TrimSpace(line), err}
 	}()
-	line, err := t.await(ctx, lines, config.SecretaryProactive.Of(t.conf).V, screen)
+	line, err := t.waitForLine(ctx, lines, config.SecretaryProactive.Of(t.conf).V, screen)
 	if ctx.Err() != nil {
 		screen.Restore() // the line is still being read
 	}
 	return line, err
 }
 
-// await waits for a line. In a long silence she may speak up herself; zero means
-// that she never does.
-func (t *secretaryTerminal) await(ctx context.Context, lines <-chan typed, silence time.Duration, screen io.Writer) (
+// waitForLine waits for a line. After a long silence the secretary speaks unasked; zero means never.
+func (t *secretaryTerminal) waitForLine(ctx context.Context, lines <-chan inputLine, silence time.Duration, screen io.Writer) (
 	string, error) {
 	var over <-chan time.Time
 	if silence > 0 {
@@ -340,21 +333,21 @@ func (t *secretaryTerminal) await(ctx context.Context, lines <-chan typed, silen
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case <-over:
-			if got, ok := t.beside(ctx, lines, screen); ok {
+			if got, ok := t.volunteerUntilLine(ctx, lines, screen); ok {
 				return got.line, got.err
 			}
 		}
 	}
 }
 
-// typed is a line, or why there is none.
-type typed struct {
+// An inputLine is a line or the error of reading one.
+type inputLine struct {
 	line string
 	err  error
 }
 
-// beside has her speak up until somebody else says something.
-func (t *secretaryTerminal) beside(ctx context.Context, lines <-chan typed, screen io.Writer) (got typed, ok bool) {
+// volunteerUntilLine lets the secretary speak until a line is typed.
+func (t *secretaryTerminal) volunteerUntilLine(ctx context.Context, lines <-chan inputLine, screen io.Writer) (got inputLine, ok bool) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan struct{})
@@ -372,14 +365,14 @@ func (t *secretaryTerminal) beside(ctx context.Context, lines <-chan typed, scre
 	}
 }
 
-// volunteer has her say something on her own, beside the line that is being typed.
+// volunteer prints what the secretary says unasked, above the line that is typed.
 func (t *secretaryTerminal) volunteer(ctx context.Context, screen io.Writer) {
 	if said := t.Volunteer(ctx); said != "" {
 		fmt.Fprintln(screen, text.ForTerminal(said))
 	}
 }
 
-// bufferedLines returns what reads one line after the other.
+// bufferedLines returns a function that reads one line after the other.
 func bufferedLines(r io.Reader) func() (string, error) {
 	in := bufio.NewReader(r)
 	return func() (string, error) {

@@ -37,26 +37,12 @@ type serveFlags struct {
 
 func newServe(s streams) *cobra.Command {
 	var o serveFlags
-	cmd := &cobra.Command{
-		Use:   "serve [--addr HOST:PORT] [--agent]",
-		Short: "Serve the console page, the HTTP API and MCP",
-		Long: `serve opens a page for people and an API for programs: what models do now, what
-waits for an approval, the secretary, tasks, sandboxes, budget, record and rules,
-and an MCP endpoint at /mcp. It listens on this machine only and lets in who has a
-token: the one it prints, or one of hako serve token. docs/console.md shows it.`,
-		Example: `  hako serve                                        # then open the address it prints
-  hako serve --root ~/project --model ollama:qwen3
-  hako serve --agent                                # work on issues in the same process
-  hako serve token add mika --role reader           # for somebody who may only look
-  hako serve --addr 0.0.0.0:8480 --tls-cert c.pem --tls-key k.pem --name box.example.com`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return needSubcommand(cmd, args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
-	}
+	cmd := command("serve", func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return needSubcommand(cmd, args)
+		}
+		return nil
+	}, func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) })
 	o.register(cmd)
 	cmd.AddCommand(newServeToken(s))
 	return cmd
@@ -65,9 +51,9 @@ token: the one it prints, or one of hako serve token. docs/console.md shows it.`
 func (o *serveFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.hostFlags.register(f)
-	f.StringVar(&o.addr, "addr", usualAddress, "listen on `HOST:PORT`; port 0 means any that is free")
-	f.Var((*filled)(&o.cert), "tls-cert", "the certificate in the PEM `FILE`; needed beyond this machine")
-	f.Var((*filled)(&o.key), "tls-key", "its key in the PEM `FILE`")
+	f.StringVar(&o.addr, "addr", defaultAddress, "listen on `HOST:PORT`; port 0 means any that is free")
+	f.Var((*nonEmpty)(&o.cert), "tls-cert", "the certificate in the PEM `FILE`; needed beyond this machine")
+	f.Var((*nonEmpty)(&o.key), "tls-key", "its key in the PEM `FILE`")
 	f.BoolVar(&o.public, "public", false, "listen beyond this machine without TLS, behind a proxy that has it")
 	f.StringArrayVar(&o.names, "name", nil, "the `HOST` by which others reach it, as box.example.com")
 	f.BoolVar(&o.agent, "agent", false, "also be the coding agent: pick up issues and work on them")
@@ -99,7 +85,7 @@ func (o *serveFlags) level() slog.Leveler {
 	return slog.LevelInfo
 }
 
-// A webServer is the server with its page, and the coding agent if that is wanted.
+// A webServer is the server with the console, and the coding agent with --agent.
 type webServer struct {
 	*app.Server
 	*serveFlags
@@ -136,7 +122,7 @@ func (o *serveFlags) open(ctx context.Context, s streams, conf *config.Config) (
 	return h, nil
 }
 
-// Close closes the coding agent before what it works with.
+// Close closes the coding agent before the parts that it uses.
 func (h *webServer) Close() {
 	if h.agents != nil {
 		h.agents.Close()
@@ -144,15 +130,14 @@ func (h *webServer) Close() {
 	h.Server.Close()
 }
 
-// openTasks shows the tasks of the coding agent, and is the agent if that is
-// wanted.
+// openTasks opens the queue of the coding agent, or the agent itself with --agent.
 func (h *webServer) openTasks(ctx context.Context) (err error) {
 	h.metrics = health.NewMetrics(health.Sources{Version: version, Log: h.log})
 	if h.agent {
 		return h.openAgent(ctx)
 	}
 	tasks, err := h.OpenQueue(ctx, h.s.waiting)
-	if err != nil { // everything else can be watched
+	if err != nil { // everything else still works
 		h.log.Warn("tasks are not shown", "error", err)
 		return nil
 	}
@@ -160,7 +145,7 @@ func (h *webServer) openTasks(ctx context.Context) (err error) {
 	return nil
 }
 
-// openAgent is the coding agent in this process. Its questions go to the page.
+// openAgent opens the coding agent in this process. Its questions go to the console.
 func (h *webServer) openAgent(ctx context.Context) (err error) {
 	q, err := app.OpenTaskQueue(ctx, h.Conf, h.s.waiting)
 	if err != nil {
@@ -177,9 +162,9 @@ func (h *webServer) openAgent(ctx context.Context) (err error) {
 	return h.agents.CheckForges(ctx)
 }
 
-// serve lets people in until ctx ends.
+// serve serves until ctx ends.
 func (h *webServer) serve(ctx context.Context) error {
-	tokens, alias := app.TokenStore(h.Conf), alias()
+	tokens, alias := app.TokenStore(h.Conf), randomName()
 	web := &api.Server{
 		Addr: h.addr, TLS: api.Certificate{Cert: h.cert, Key: h.key}, Public: h.public,
 		Names:   append(slices.Clone(h.names), alias),
@@ -197,28 +182,27 @@ func (h *webServer) serve(ctx context.Context) error {
 		_ = stop(ctx) // whoever still asks is cut off
 	}()
 	defer h.OpenAskSocket()()
-	if err := h.welcome(tokens, addr, alias); err != nil {
+	if err := h.printAddress(tokens, addr, alias); err != nil {
 		return err
 	}
-	defer h.tellModelLater(ctx)()
+	defer h.logModelLater(ctx)()
 	return h.work(ctx)
 }
 
-// otherProfiles are the rules that can be looked at besides those for programs.
+// otherProfiles are the policy profiles that the console shows besides the host profile.
 var otherProfiles = []string{"virtual", "container", "outside"}
 
-// alias is a name of this machine that nobody else knows: a browser shows the
-// cookie of 127.0.0.1 to every port of it, where programs of others may listen.
-// Browsers know what is below localhost without asking anybody.
-func alias() string { return "hako-" + strings.ToLower(rand.Text()[:10]) + ".localhost" }
+// randomName is a host name of this machine that nobody else knows: a browser sends a cookie of 127.0.0.1 to every
+// port, where other users' programs may listen. Browsers resolve names below localhost themselves.
+func randomName() string { return "hako-" + strings.ToLower(rand.Text()[:10]) + ".localhost" }
 
-// welcome prints where the server is and how to log in.
-func (h *webServer) welcome(tokens *auth.Store, addr, alias string) error {
+// printAddress prints the URL and the token.
+func (h *webServer) printAddress(tokens *auth.Store, addr, alias string) error {
 	url, token := h.url(addr), ""
 	page := h.page(addr, alias)
 	if !h.noToken {
 		var err error
-		if token, err = tokens.Ephemeral(printedName, access.Operator); err != nil {
+		if token, err = tokens.Ephemeral(ephemeralName, access.Operator); err != nil {
 			return err
 		}
 		h.Secrets.Add(token)
@@ -236,19 +220,18 @@ func (h *webServer) welcome(tokens *auth.Store, addr, alias string) error {
 	return nil
 }
 
-// tellModelLater logs which model the secretary has, or why she has none. Nobody
-// waits for it: a server of models may take its time.
-func (h *webServer) tellModelLater(ctx context.Context) (enough func()) {
+// logModelLater logs the model of the secretary in the background: a provider may be slow.
+func (h *webServer) logModelLater(ctx context.Context) (enough func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
-	asking.Go(func() { h.tellModel(ctx) })
+	asking.Go(func() { h.logModel(ctx) })
 	return func() {
 		cancel()
 		asking.Wait()
 	}
 }
 
-func (h *webServer) tellModel(ctx context.Context) {
+func (h *webServer) logModel(ctx context.Context) {
 	c, err := h.SecretaryModel(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -271,7 +254,7 @@ func (h *webServer) url(addr string) string {
 	return h.scheme() + addr + "/"
 }
 
-// page is where people go.
+// page is the URL of the console.
 func (h *webServer) page(addr, alias string) string {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil || !at.Addr().IsLoopback() || len(h.names) > 0 || h.cert != "" {
@@ -287,7 +270,7 @@ func (h *webServer) scheme() string {
 	return "http://"
 }
 
-// work is the coding agent, or waiting for the end.
+// work runs the coding agent, or waits for the end.
 func (h *webServer) work(ctx context.Context) error {
 	if h.agents != nil {
 		return h.agents.serve(ctx)

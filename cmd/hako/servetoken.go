@@ -13,114 +13,78 @@ import (
 	"hako/run/fault"
 )
 
-// printedName is whose the token is that hako serve prints. Nobody else may be
-// taken for them in the record.
-const printedName = "operator"
+// ephemeralName is the name of the token that hako serve prints. No other token may have it in the record.
+const ephemeralName = "operator"
 
-// tokenFlags are what every command about tokens has.
-type tokenFlags struct {
-	common
-	json bool
-}
+// tokenFlags are the flags of every command about tokens.
+type tokenFlags struct{ common }
 
 func newServeToken(s streams) *cobra.Command {
 	var o tokenFlags
-	cmd := &cobra.Command{
-		Use:   "token",
-		Short: "Say who may come in: add, list and remove tokens",
-		Long: `A token lets a person or a program in for good, also after the server was started
-again. A reader looks; an operator also approves, stops, talks, and uses MCP; a
-client uses MCP and nothing else, so that no model approves what it asks for. The
-token itself is shown once, when it is made; kept is only its hash.`,
-		Example: `  hako serve token add mika                      # may look
-  hako serve token add claude --role client      # may use MCP
-  hako serve token add ci-bot --role operator    # may do everything
-  hako serve token list
-  hako serve token remove mika                   # out at once, also where logged in`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("serve token", nil, needSubcommand)
 	f := cmd.PersistentFlags()
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerSettings(f)
+	o.registerAudit(f)
+	o.registerJSON(f, "")
 	cmd.AddCommand(o.add(s), o.list(s), o.remove(s))
 	return cmd
 }
 
 func (o *tokenFlags) add(s streams) *cobra.Command {
 	role := string(access.Reader)
-	cmd := &cobra.Command{
-		Use:     "add NAME",
-		Short:   "Make a token and print it",
-		Example: "  hako serve token add mika\n  hako serve token add ci-bot --role operator > ci.token",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if strings.EqualFold(args[0], printedName) {
-				return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0],
-					Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
-			}
-			return o.change("add token "+args[0]+" "+role, func(t *auth.Store) error {
-				secret, err := t.Add(args[0], access.Role(role))
-				switch {
-				case err != nil:
-					return err
-				case o.json:
-					return encode(s.out, map[string]string{"name": args[0], "role": role, "token": secret})
-				}
-				_, err = fmt.Fprintln(s.out, secret)
+	cmd := command("serve token add", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		if strings.EqualFold(args[0], ephemeralName) {
+			return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0],
+				Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
+		}
+		return o.change("add token "+args[0]+" "+role, func(t *auth.Store) error {
+			secret, err := t.Add(args[0], access.Role(role))
+			switch {
+			case err != nil:
 				return err
-			})
-		},
-	}
+			case o.json:
+				return encode(s.out, map[string]string{"name": args[0], "role": role, "token": secret})
+			}
+			_, err = fmt.Fprintln(s.out, secret)
+			return err
+		})
+	})
 	cmd.Flags().StringVar(&role, "role", role, "what its holder may do, `ROLE`: reader, operator or client")
 	return cmd
 }
 
 func (o *tokenFlags) remove(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "remove NAME",
-		Short:   "Let the holder of a token in no longer",
-		Example: "  hako serve token remove mika",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return o.change("remove token "+args[0], func(t *auth.Store) error { return t.Remove(args[0]) })
-		},
-	}
+	return command("serve token remove", cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		return o.change("remove token "+args[0], func(t *auth.Store) error { return t.Remove(args[0]) })
+	})
 }
 
 func (o *tokenFlags) list(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens by name",
-		Example: "  hako serve token list --json",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			conf, err := o.load()
-			if err != nil {
-				return err
-			}
-			tokens, err := app.TokenStore(conf).List()
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, map[string][]auth.Token{"tokens": tokens})
-			}
-			if len(tokens) == 0 {
-				fmt.Fprintln(s.err, "no tokens but the one that hako serve prints; hako serve token add NAME makes one")
-				return nil
-			}
-			rows := [][]string{{"NAME", "ROLE", "CREATED"}}
-			for _, t := range tokens {
-				rows = append(rows, []string{t.Name, string(t.Role), t.Created.Local().Format(time.DateTime)})
-			}
-			return table(s.out, rows)
-		},
-	}
+	return command("serve token list", cobra.NoArgs, func(*cobra.Command, []string) error {
+		conf, err := o.load()
+		if err != nil {
+			return err
+		}
+		tokens, err := app.TokenStore(conf).List()
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, map[string][]auth.Token{"tokens": tokens})
+		}
+		if len(tokens) == 0 {
+			fmt.Fprintln(s.err, "no tokens but the one that hako serve prints; hako serve token add NAME makes one")
+			return nil
+		}
+		rows := [][]string{{"NAME", "ROLE", "CREATED"}}
+		for _, t := range tokens {
+			rows = append(rows, []string{t.Name, string(t.Role), t.Created.Local().Format(time.DateTime)})
+		}
+		return table(s.out, rows)
+	})
 }
 
-// change puts on record what is done about tokens, then does it.
+// change records a change of the tokens, then makes it.
 func (o *tokenFlags) change(what string, do func(*auth.Store) error) error {
 	conf, err := o.load()
 	if err != nil {

@@ -22,10 +22,10 @@ type shOptions struct {
 	boxFlags
 	script string
 	llm    *llmcmd.Session // behind the command llmcmd
-	show   *show
+	show   *transcript
 }
 
-// open opens the box and has llmcmd work in it.
+// open opens the shell with the command llmcmd.
 func (o *shOptions) open() (*app.Shell, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -45,30 +45,17 @@ func (o *shOptions) open() (*app.Shell, error) {
 func newSh(s streams) *cobra.Command {
 	var o shOptions
 	var virtual bool
-	cmd := &cobra.Command{
-		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
-		Short: "Run a closed shell: no programs, no network, only granted files",
-		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
-process and sees no file but those granted: -i and -o give single files, --root
-and --rw whole trees. Everything else is a private tree in memory that is gone
-at the end. Granted files are $1, $2… in the order given.`,
-		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
-  hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
-  hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
-  hako sh --rw out -c 'echo hello > hi.txt'        # the shell starts in out
-  hako sh                                          # interactive, with history and completion`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !virtual {
-				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way",
-					Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
-			}
-			o.Ask, o.Hint = askAt(s), fault.FlagHint
-			o.llmcmd, o.show = true, newShow(s, false, false)
-			o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
-			o.Only = o.llm.Commands
-			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
-		},
-	}
+	cmd := command("sh", nil, func(cmd *cobra.Command, args []string) error {
+		if !virtual {
+			return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way",
+				Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
+		}
+		o.Ask, o.Hint = askAt(s), fault.FlagHint
+		o.Llmcmd, o.show = true, newTranscript(s, false, false)
+		o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
+		o.Only = o.llm.Commands
+		return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
+	})
 	o.register(cmd)
 	cmd.Flags().StringVarP(&o.script, "command", "c", "", "run `SCRIPT`")
 	cmd.Flags().BoolVar(&virtual, "virtual", true, "paths that are not granted are private files in memory (always so)")
@@ -112,8 +99,8 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
 }
 
-// readScript reads the script from a file, or from standard input if there is
-// no name or it is "-". A script that comes from standard input has none itself.
+// readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
+// has no standard input.
 func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
 	if len(args) > 0 && args[0] != "-" {
 		src, err := os.ReadFile(args[0])
@@ -143,8 +130,7 @@ func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin 
 	return nil
 }
 
-// watchdog ends the process if a script outlives its time limit: the last
-// resort against a command that does not notice that it was stopped.
+// watchdog ends the process if a script exceeds its time limit: the last resort against a command that does not stop.
 func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
 	return setup.Watch(g, func(err error) int { return report(err, stderr) })
 }

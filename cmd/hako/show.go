@@ -14,9 +14,9 @@ import (
 	"hako/run/fault"
 )
 
-// A show is what people, or programs, see of a working agent. Results go to
-// standard output, everything else to standard error.
-type show struct {
+// A transcript shows a working agent to people or, as JSON, to programs. Results go to standard output, everything else
+// to standard error.
+type transcript struct {
 	s       streams
 	json    bool
 	verbose bool // calls and results are shown
@@ -25,20 +25,20 @@ type show struct {
 	text    io.WriteCloser // the text of this turn; nil before it begins
 
 	err    error       // the first failure to write a result
-	cancel func(error) // ends the work for it; nil means that it goes on
+	cancel func(error) // cancels the work then; nil means that it goes on
 }
 
-func newShow(s streams, asJSON, verbose bool) *show {
-	w := &show{s: s, json: asJSON, verbose: verbose || isTerminal(s.err)}
+func newTranscript(s streams, asJSON, verbose bool) *transcript {
+	w := &transcript{s: s, json: asJSON, verbose: verbose || isTerminal(s.err)}
 	w.spinner = progress.New(s.err, isTerminal(s.err) && !asJSON)
-	w.spinner.Color = colorful()
+	w.spinner.Color = useColor()
 	w.spinner.Width = func() int { return max(term.Columns(s.err), 20) }
 	w.notes = w.spinner.Writer()
 	return w
 }
 
-// busy shows what is being waited for; empty means nothing any more.
-func (w *show) busy(label string) {
+// busy shows what hako waits for; empty means nothing.
+func (w *transcript) busy(label string) {
 	if label == "" {
 		w.spinner.Stop()
 		return
@@ -46,12 +46,12 @@ func (w *show) busy(label string) {
 	w.spinner.Start(label)
 }
 
-// newText begins the text of a turn: rendered on a terminal, as it is elsewhere.
-func (w *show) newText() io.WriteCloser {
+// newText begins the text of a turn: rendered on a terminal, unchanged elsewhere.
+func (w *transcript) newText() io.WriteCloser {
 	if !isTerminal(w.s.out) {
 		return &plainText{Writer: w.s.out}
 	}
-	return markdown.NewWriter(w.spinner.Wrap(w.s.out), markdown.Options{Width: term.Columns(w.s.out), Color: colorful()})
+	return markdown.NewWriter(w.spinner.Wrap(w.s.out), markdown.Options{Width: term.Columns(w.s.out), Color: useColor()})
 }
 
 // plainText is text for files and pipes. It ends with a newline.
@@ -75,11 +75,11 @@ func (t *plainText) Close() error {
 	return err
 }
 
-// colorful reports whether the user has nothing against colours.
-func colorful() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+// useColor reports whether colours are allowed.
+func useColor() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
-// event shows one event of the loop.
-func (w *show) event(e agent.Event) {
+// event shows one event of the agent loop.
+func (w *transcript) event(e agent.Event) {
 	if w.json {
 		w.check(encode(w.s.out, e))
 		return
@@ -100,7 +100,7 @@ func (w *show) event(e agent.Event) {
 	}
 }
 
-func (w *show) piece(text string) {
+func (w *transcript) piece(text string) {
 	if text == "" {
 		return
 	}
@@ -112,8 +112,8 @@ func (w *show) piece(text string) {
 	w.check(err)
 }
 
-// check ends the work when nobody can read what comes of it.
-func (w *show) check(err error) {
+// check cancels the work if its result cannot be written.
+func (w *transcript) check(err error) {
 	if err == nil || w.err != nil {
 		return
 	}
@@ -123,24 +123,24 @@ func (w *show) check(err error) {
 	}
 }
 
-// endText ends what the model said in a turn.
-func (w *show) endText() {
+// endText ends the text of a turn.
+func (w *transcript) endText() {
 	if w.text != nil {
 		w.check(w.text.Close())
 		w.text = nil
 	}
 }
 
-func (w *show) note(text string) { fmt.Fprintf(w.notes, "hako: %s\n", visible(text)) }
+func (w *transcript) note(text string) { fmt.Fprintf(w.notes, "hako: %s\n", visible(text)) }
 
-func (w *show) call(e agent.Event) {
+func (w *transcript) call(e agent.Event) {
 	w.spinner.Label(e.Name)
 	if w.verbose {
-		w.note(term.Brief("→ "+e.Name+" "+callText(e), w.room()))
+		w.note(term.Brief("→ "+e.Name+" "+callText(e), w.noteWidth()))
 	}
 }
 
-// callText is what matters of a call: the command, if that is what it has.
+// callText is the command of a call, if it has one.
 func callText(e agent.Event) string {
 	var in map[string]any
 	if json.Unmarshal([]byte(e.Arguments), &in) != nil {
@@ -157,7 +157,7 @@ func callText(e agent.Event) string {
 	return e.Arguments
 }
 
-func (w *show) result(e agent.Event) {
+func (w *transcript) result(e agent.Event) {
 	w.spinner.Label("thinking")
 	if !w.verbose || e.OK == nil || *e.OK {
 		return
@@ -172,16 +172,16 @@ func (w *show) result(e agent.Event) {
 	w.note("✗ " + e.Name + ": " + term.Brief(text, 300))
 }
 
-// room is how long a note may be: one line of the terminal.
-func (w *show) room() int {
+// noteWidth is the length of a note that fits on one line of the terminal.
+func (w *transcript) noteWidth() int {
 	if n := term.Columns(w.s.err); n > 0 {
 		return max(n-len("hako: ")-1, 40)
 	}
 	return 200
 }
 
-// close ends the text. A failure is an event too, for programs.
-func (w *show) close(err error) {
+// close ends the text. With --json, a failure is an event too.
+func (w *transcript) close(err error) {
 	w.spinner.Stop()
 	if w.json {
 		if err != nil {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// slow is how long something may take before people are told what it is.
-const slow = time.Second
+// slowAfter is the delay before a note about waiting.
+const slowAfter = time.Second
 
-// waiting tells people what is waited for, if that takes long. Nothing is printed
-// once the returned function has been called, which is done once.
+// waiting prints what hako waits for, if that takes long. Nothing is printed after the returned function was called,
+// which must happen once.
 func (s streams) waiting(what string) (over func()) {
 	told := make(chan struct{})
-	timer := time.AfterFunc(slow, func() {
+	timer := time.AfterFunc(slowAfter, func() {
 		defer close(told)
 		fmt.Fprintln(s.err, "hako: "+what)
 	})

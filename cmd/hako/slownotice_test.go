@@ -9,7 +9,7 @@ import (
 
 // TestMeanwhile: what is quick is not talked about, what is slow is told once.
 func TestMeanwhile(t *testing.T) {
-	for took, want := range map[time.Duration]string{0: "", slow - 1: "", slow + 1: "hako: asking\n",
+	for took, want := range map[time.Duration]string{0: "", slowAfter - 1: "", slowAfter + 1: "hako: asking\n",
 		time.Hour: "hako: asking\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			var told bytes.Buffer

@@ -21,21 +21,12 @@ import (
 // todoOptions are the flags of hako todo.
 type todoOptions struct {
 	common
-	json, all                          bool
+	all                                bool
 	title, note, due, priority, status string
 }
 
 func newTodo(s streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "todo",
-		Short: "Keep the to-do list that the secretary works with",
-		Example: `  hako todo add 牛乳を買う --due tomorrow --priority high
-  hako todo list --due 2026-01-31
-  hako todo update 3 --note "2 bottles" --due none
-  hako todo complete 3
-  hako todo list --all --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
-	}
+	cmd := command("todo", nil, needSubcommand)
 	cmd.AddCommand(newTodoList(s), newTodoAdd(s), newTodoUpdate(s), newTodoEach(s, "complete"), newTodoEach(s, "delete"),
 		newTodoGet(s))
 	return cmd
@@ -43,13 +34,12 @@ func newTodo(s streams) *cobra.Command {
 
 func (o *todoOptions) register(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
-	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
-	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.registerSettings(f)
+	o.registerJSON(f, "")
 	return cmd
 }
 
-// registerFields adds the flags of those that change a to-do.
+// registerFields adds the flags of commands that change a to-do.
 func (o *todoOptions) registerFields(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.note, "note", "", "more about it, `TEXT` of up to 10000 characters")
@@ -59,11 +49,10 @@ func (o *todoOptions) registerFields(cmd *cobra.Command) *cobra.Command {
 }
 
 func (o *todoOptions) registerAudit(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&o.audit, "audit", "", "write the record to `FILE`")
+	o.common.registerAudit(cmd.Flags())
 	return o.register(cmd)
 }
 
-// open opens the list.
 func (o *todoOptions) open() (*store.Store, *config.Config, error) {
 	conf, err := o.load()
 	if err != nil {
@@ -73,8 +62,7 @@ func (o *todoOptions) open() (*store.Store, *config.Config, error) {
 	return list, conf, err
 }
 
-// change opens the list and the record, and hands on how to write down a change,
-// which comes before it is made.
+// change opens the list and the record, and passes a function that records a change, to be called before it is made.
 func (o *todoOptions) change(do func(list *store.Store, record func(words ...string) error) error) error {
 	list, conf, err := o.open()
 	if err != nil {
@@ -92,7 +80,7 @@ func (o *todoOptions) change(do func(list *store.Store, record func(words ...str
 	})
 }
 
-// print shows what became of a to-do.
+// print prints the result of an action.
 func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 	if o.json {
 		return encode(w, t)
@@ -103,15 +91,7 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 
 func newTodoList(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := &cobra.Command{
-		Use:   "list [WORDS]",
-		Short: "List what is to be done: what is due first, then what matters most",
-		Example: `  hako todo list
-  hako todo list 牛乳                 # with that in the title or the note
-  hako todo list --due tomorrow       # due by the end of tomorrow
-  hako todo list --all --json         # also what is done`,
-		RunE: func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) },
-	}
+	cmd := command("todo list", nil, func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) })
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list what is done")
 	cmd.Flags().StringVar(&o.due, "due", "",
 		"only what is due by `WHEN`: 2026-01-31, 2026-01-31T15:04:05+09:00, today or tomorrow")
@@ -137,7 +117,7 @@ func (o *todoOptions) list(s streams, query string) error {
 	case err != nil:
 		return err
 	case o.json:
-		return encode(s.out, append([]store.Todo{}, todos...)) // none is [], not null
+		return encode(s.out, append([]store.Todo{}, todos...)) // an empty list is [], not null
 	case len(todos) == 0 && query == "" && o.due == "":
 		fmt.Fprintln(s.err, "hako: there is nothing to do\nhako: hint: add something: hako todo add 牛乳を買う --due tomorrow")
 		return nil
@@ -149,42 +129,29 @@ func (o *todoOptions) list(s streams, query string) error {
 	return err
 }
 
-// todoTable lists to-dos for a terminal so many columns wide; zero means that
-// nothing is cut. Titles stand last, so that nothing has to be lined up after
-// them; everything before them is plain ASCII.
-func todoTable(todos []store.Todo, status bool, now time.Time, columns int) string {
+// todoTable lists to-dos for a terminal of that width; zero means that titles are not cut.
+func todoTable(todos []store.Todo, status bool, now time.Time, width int) string {
 	rows := [][]string{{"STATUS", "ID", "PRIORITY", "DUE", "TITLE"}}
 	for _, t := range todos {
 		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now),
 			text.ForTerminal(t.Title)})
 	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row[:len(row)-1] {
-			if i > 0 || status {
-				line += fmt.Sprintf("%-*s  ", longestIn(rows, i), cell)
-			}
+	if !status {
+		for i := range rows {
+			rows[i] = rows[i][1:]
 		}
-		title := row[len(row)-1]
-		if columns > 0 {
-			title = cutCell(title, max(columns-len(line), 10))
-		}
-		b.WriteString(line + title + "\n")
 	}
-	return b.String()
+	lines := columns(rows, func(int) bool { return false })
+	title := strings.Index(lines[0], "TITLE")
+	for i, line := range lines {
+		if width > 0 {
+			lines[i] = text.ShortenCells(line, max(width, title+10))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
-// longestIn is the length of the longest cell of a column.
-func longestIn(rows [][]string, column int) int {
-	most := 0
-	for _, row := range rows {
-		most = max(most, len(row[column]))
-	}
-	return most
-}
-
-// dueText shows a time as it is here, and a day as it is.
+// dueText formats a time in the local zone, and a day unchanged.
 func dueText(t store.Todo, now time.Time) string {
 	due := t.Due
 	if at, err := time.Parse(time.RFC3339, due); err == nil {
@@ -198,65 +165,52 @@ func dueText(t store.Todo, now time.Time) string {
 
 func newTodoAdd(s streams) *cobra.Command {
 	var o todoOptions
-	return o.registerFields(&cobra.Command{
-		Use:   "add TITLE",
-		Short: "Add something to the list",
-		Example: `  hako todo add 牛乳を買う
-  hako todo add "call Tanaka" --due "2026-01-31 15:00" --priority high --note "about the contract"`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			t := store.Todo{Title: strings.Join(args, " "), Note: o.note, Due: o.due, Priority: o.priority}
-			if strings.TrimSpace(t.Title) == "" {
-				return &fault.Error{Kind: fault.Invalid, Op: "todo add", Why: "there is no title", Hint: "hako todo add 牛乳を買う"}
+	return o.registerFields(command("todo add", nil, func(_ *cobra.Command, args []string) error {
+		t := store.Todo{Title: strings.Join(args, " "), Note: o.note, Due: o.due, Priority: o.priority}
+		if strings.TrimSpace(t.Title) == "" {
+			return &fault.Error{Kind: fault.Invalid, Op: "todo add", Why: "there is no title", Hint: "hako todo add 牛乳を買う"}
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			if err := record("add", t.Title); err != nil {
+				return err
 			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				if err := record("add", t.Title); err != nil {
-					return err
-				}
-				added, err := list.Add(t)
-				if err != nil {
-					return err
-				}
-				return o.print(s.out, "add", added)
-			})
-		},
-	})
+			added, err := list.Add(t)
+			if err != nil {
+				return err
+			}
+			return o.print(s.out, "add", added)
+		})
+	}))
 }
 
 func newTodoUpdate(s streams) *cobra.Command {
 	var o todoOptions
-	cmd := &cobra.Command{
-		Use:   "update ID",
-		Short: "Change what the flags name, and nothing else",
-		Example: `  hako todo update 3 --title 豆乳を買う --priority low
-  hako todo update 3 --due none --note ""
-  hako todo update 3 --status open    # it is not done after all`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 1)
+	cmd := command("todo update", nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 1)
+		if err != nil {
+			return err
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			if _, err := list.Get(ids[0]); err != nil {
+				return err
+			}
+			if err := record("update", args[0]); err != nil {
+				return err
+			}
+			t, err := list.Update(ids[0], o.changes(cmd))
 			if err != nil {
 				return err
 			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				if _, err := list.Get(ids[0]); err != nil {
-					return err
-				}
-				if err := record("update", args[0]); err != nil {
-					return err
-				}
-				t, err := list.Update(ids[0], o.given(cmd))
-				if err != nil {
-					return err
-				}
-				return o.print(s.out, "update", t)
-			})
-		},
-	}
+			return o.print(s.out, "update", t)
+		})
+	})
 	cmd.Flags().StringVar(&o.title, "title", "", "what is to be done, `TEXT` on one line")
 	cmd.Flags().StringVar(&o.status, "status", "", "what became of it, `STATUS`: open or done")
 	return o.registerFields(cmd)
 }
 
-// given is what the flags change, also to nothing.
-func (o *todoOptions) given(cmd *cobra.Command) store.Change {
+// changes has the flags that were given, also empty ones.
+func (o *todoOptions) changes(cmd *cobra.Command) store.Change {
 	of := func(flag string, value *string) *string {
 		if cmd.Flags().Changed(flag) {
 			return value
@@ -269,27 +223,21 @@ func (o *todoOptions) given(cmd *cobra.Command) store.Change {
 	}
 }
 
-// newTodoEach makes the commands that do one thing to each of some to-dos.
+// newTodoEach returns a command that does one thing to several to-dos.
 func newTodoEach(s streams, action string) *cobra.Command {
 	var o todoOptions
-	short := map[string]string{"complete": "Mark to-dos as done",
-		"delete": "Remove to-dos for good, and say what they were"}
-	return o.registerAudit(&cobra.Command{
-		Use: action + " ID...", Short: short[action],
-		Example: "  hako todo " + action + " 3\n  hako todo " + action + " 3 4 5 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 0)
-			if err != nil {
-				return err
-			}
-			return o.change(func(list *store.Store, record func(...string) error) error {
-				return o.each(s.out, list, record, action, ids)
-			})
-		},
-	})
+	return o.registerAudit(command("todo "+action, nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 0)
+		if err != nil {
+			return err
+		}
+		return o.change(func(list *store.Store, record func(...string) error) error {
+			return o.each(s.out, list, record, action, ids)
+		})
+	}))
 }
 
-// each does it to all, or to none if one does not exist.
+// each applies the action to all, or to none if one does not exist.
 func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string) error, action string,
 	ids []int64) error {
 	for _, id := range ids {
@@ -314,32 +262,29 @@ func (o *todoOptions) each(w io.Writer, list *store.Store, record func(...string
 
 func newTodoGet(s streams) *cobra.Command {
 	var o todoOptions
-	return o.register(&cobra.Command{
-		Use: "get ID", Short: "Show all of one to-do", Example: "  hako todo get 3\n  hako todo get 3 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := todoIDs(cmd, args, 1)
-			if err != nil {
-				return err
-			}
-			list, _, err := o.open()
-			if err != nil {
-				return err
-			}
-			defer list.Close()
-			t, err := list.Get(ids[0])
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, t)
-			}
-			_, err = io.WriteString(s.out, todoText(t, time.Now()))
+	return o.register(command("todo get", nil, func(cmd *cobra.Command, args []string) error {
+		ids, err := todoIDs(cmd, args, 1)
+		if err != nil {
 			return err
-		},
-	})
+		}
+		list, _, err := o.open()
+		if err != nil {
+			return err
+		}
+		defer list.Close()
+		t, err := list.Get(ids[0])
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, t)
+		}
+		_, err = io.WriteString(s.out, todoText(t, time.Now()))
+		return err
+	}))
 }
 
-// todoText shows all of a to-do.
+// todoText formats all fields of a to-do.
 func todoText(t store.Todo, now time.Time) string {
 	lines := [][2]string{{"id", strconv.FormatInt(t.ID, 10)}, {"title", t.Title}, {"status", t.Status},
 		{"priority", t.Priority},
@@ -362,9 +307,9 @@ func shortTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// todoIDs reads numbers, at most so many; zero means any number of them.
+// todoIDs parses ids, at most that many; zero means no limit.
 func todoIDs(cmd *cobra.Command, args []string, most int) ([]int64, error) {
-	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Hint: "hako todo list shows the numbers"}
+	e := &fault.Error{Kind: fault.Invalid, Op: pathOf(cmd), Hint: "hako todo list shows the numbers"}
 	if len(args) == 0 || most > 0 && len(args) > most {
 		e.Why = fmt.Sprintf("there are %d numbers where one is wanted", len(args))
 		return nil, e

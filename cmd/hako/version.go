@@ -12,21 +12,16 @@ import (
 var version = "devel"
 
 func newVersion(s streams) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Example: "  hako version\n  hako version --json",
-		RunE: func(*cobra.Command, []string) error {
-			commit := revision()
-			if asJSON {
-				return encode(s.out, map[string]string{"version": version, "commit": commit, "go": runtime.Version(),
-					"platform": runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			fmt.Fprintf(s.out, "hako %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	var o common
+	cmd := command("version", cobra.NoArgs, func(*cobra.Command, []string) error {
+		platform := runtime.GOOS + "/" + runtime.GOARCH
+		return o.output(s.out, map[string]string{"version": version, "commit": revision(), "go": runtime.Version(),
+			"platform": platform}, func() error {
+			fmt.Fprintf(s.out, "hako %s %s %s\n", version, runtime.Version(), platform)
 			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		})
+	})
+	o.registerJSON(cmd.Flags(), "")
 	return cmd
 }
 

@@ -281,7 +281,7 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 		return nil, err
 	}
 	options.Clones.Keys.Hide(m.Secrets.Add)
-	if options.Clones.Keys, err = options.Clones.Keys.Limit(config.MCPRepositories.Name,
+	if options.Clones.Keys, err = options.Clones.Keys.Limit(string(config.MCPRepositories),
 		config.MCPRepositories.Of(m.conf).V); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestAgentDefaults(t *testing.T) {
 	for got, want := range map[string]string{
 		fmt.Sprintln(AgentPoll.Of(c).V, AgentParallel.Of(c).V, AgentHealth.Of(c).V, AgentHealthPublic.Of(c).V,
 			AgentLogFormat.Of(c), AgentAuthor.Of(c).V): "60 1  false {text default}",
-		fmt.Sprintln(PlanningEnabled.Of(c).V, PlanningTurns.Of(c).V, PlanningActions.Of(c).V, PlanningTokens.Of(c).V,
+		fmt.Sprintln(Key[bool]("planning.enabled").Of(c).V, PlanningTurns.Of(c).V, PlanningActions.Of(c).V, PlanningTokens.Of(c).V,
 			PlanningCost.Of(c).V): "true 100 200 2000000 0",
 		fmt.Sprintln(PlanningUserTokens.Of(c).V, PlanningUserCost.Of(c).V, PlanningReplans.Of(c).V, PlanningReflect.Of(c).V,
 			PlanningSame.Of(c).V): "0 0 2 15 5",
@@ -44,7 +44,7 @@ func TestAgentDefaults(t *testing.T) {
 		}
 		if forge.Enabled.Of(c).V || forge.NeedAssignee.Of(c).V || len(forge.Repositories.Of(c).V) > 0 ||
 			forge.APIURL.Of(c).V+forge.CA.Of(c).V+forge.BotName.Of(c).V+forge.Token.Of(c).V != "" {
-			t.Errorf("%s is not empty", forge.Token.Name)
+			t.Errorf("%s is not empty", forge.Token)
 		}
 	}
 }

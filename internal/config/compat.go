@@ -8,14 +8,13 @@ import (
 	"hako/run/fault"
 )
 
-// compatName is what the compatible settings file is called: one JSON object of
-// names and texts.
+// compatName is the name of the compatible settings file, a JSON object of strings.
 const compatName = ".aicli.json"
 
 // compatKeys are the names in that file.
 var compatKeys = []struct {
 	name string
-	key  key
+	key  Key[string]
 }{
 	{"openai_api_key", OpenAIKey},
 	{"openai_base_url", OpenAIBaseURL},
@@ -26,15 +25,14 @@ var compatKeys = []struct {
 	{"brave_api_key", SearchBraveKey},
 }
 
-// parseCompat takes in the text of a compatible file and reports whether it sets
-// a secret.
+// parseCompat reads the text of a compatible file and reports whether it sets a secret.
 func (c *Config) parseCompat(path string, local bool, text []byte) (secret bool, err error) {
 	r := compatReader{jsonReader: newJSONReader(path, text), config: c, local: local}
 	err = r.whole(`{"openai_api_key": "…"}`, r.entry)
 	return r.secret, err
 }
 
-// A compatReader goes through one compatible file.
+// A compatReader reads one compatible file.
 type compatReader struct {
 	*jsonReader
 	config *Config
@@ -42,9 +40,9 @@ type compatReader struct {
 	secret bool
 }
 
-// entry takes in one setting. An empty text and null set nothing.
+// entry reads one setting. An empty string and null set nothing.
 func (r *compatReader) entry(name string) error {
-	k := compatKey(name)
+	k := compatSpec(name)
 	if k == nil {
 		return r.unknown(name)
 	}
@@ -59,14 +57,14 @@ func (r *compatReader) entry(name string) error {
 	case value == "":
 		return nil
 	}
-	r.secret = r.secret || k.secret()
+	r.secret = r.secret || k.secret
 	return r.config.put(k, setting{words: []string{value}, from: r.where(), base: filepath.Dir(r.path), local: r.local})
 }
 
-func compatKey(name string) key {
+func compatSpec(name string) *spec {
 	for _, c := range compatKeys {
 		if c.name == name {
-			return c.key
+			return specByName()[string(c.key)]
 		}
 	}
 	return nil

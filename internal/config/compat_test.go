@@ -272,7 +272,7 @@ func FuzzCompat(f *testing.F) {
 	f.Add([]byte(`{"openai_base_url":"http://127.0.0.1"}`))
 	f.Add([]byte(`{]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := &Config{set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
+		c := &Config{specs: specs(), set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
 		secret, err := c.parseCompat("f.json", true, text)
 		if err != nil {
 			if kind := fault.KindOf(err); kind != fault.Invalid && kind != fault.Denied {
@@ -280,12 +280,12 @@ func FuzzCompat(f *testing.F) {
 			}
 			return
 		}
-		if _, set := c.set[OpenAIKey.Name]; set && !secret {
+		if _, set := c.set[string(OpenAIKey)]; set && !secret {
 			t.Errorf("%q: a key went unnoticed", text)
 		}
 		for name, s := range c.set {
-			if !s.local || len(s.words) != 1 || s.words[0] == "" || name == OpenAIBaseURL.Name && !loopback(s) ||
-				name == ModelName.Name && !bare(s) {
+			if !s.local || len(s.words) != 1 || s.words[0] == "" || name == string(OpenAIBaseURL) && !loopback(s) ||
+				name == string(ModelName) && !noPrefix(s) {
 				t.Errorf("%q: %s is %+v", text, name, s)
 			}
 		}
@@ -297,11 +297,10 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("a: &a [*a]\nb: {<<: *a}"))
 	f.Add([]byte(Example()))
-	keys := slices.Concat(sections()...)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := &Config{keys: keys, set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
+		c := &Config{specs: specs(), set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
 		secret, err := c.parse("f.yaml", true, text)
-		if _, set := c.set[OpenAIKey.Name]; err == nil && set && !secret {
+		if _, set := c.set[string(OpenAIKey)]; err == nil && set && !secret {
 			t.Errorf("%q: a key went unnoticed", text)
 		}
 		for name := range c.set {

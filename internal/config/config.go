@@ -1,13 +1,9 @@
-// Package config finds the settings and remembers where each was set: on the
-// command line, in the environment, in hako.yaml, in the compatible .aicli.json
-// and, for llmcmd, ~/.llmcmdrc, or nowhere (the default).
+// Package config reads the settings and the origin of each: the command line, the environment, hako.yaml, the
+// compatible .aicli.json, for llmcmd also ~/.llmcmdrc, or the default.
 //
-// A setting is a [Key] in the file of its section; the sections are listed once,
-// below. There is no way to read a value without its origin, and no key that is
-// not listed is accepted. A settings file of the current directory may be that
-// of a stranger's project, so it sets only what its keys allow it to, see [Key].
-// The rule to keep: loading without a file costs microseconds, as every command
-// pays it.
+// settings.txt defines all settings: how each is written, its default, variables and description. A [Key] reads one. A
+// settings file in the current directory may come from a stranger's project, so it can set only what settings.txt
+// marks as local. Every command loads the settings, so that loading without a file must take microseconds.
 package config
 
 import (
@@ -23,72 +19,39 @@ import (
 	"hako/run/fault"
 )
 
-// sections lists every setting there is. A new section is one more line.
-func sections() [][]key {
-	return [][]key{
-		modelKeys,
-		openaiKeys,
-		ollamaKeys,
-		runKeys,
-		searchKeys,
-		webKeys,
-		policyKeys,
-		executorKeys,
-		containerKeys,
-		auditKeys,
-		limitKeys(),
-		quotaKeys(),
-		executeKeys,
-		approvalKeys,
-		llmcmdKeys,
-		bashKeys,
-		secretaryKeys,
-		speechKeys,
-		agentKeys,
-		githubKeys(),
-		GitLab.all(),
-		planningKeys,
-		queueKeys,
-		mcpKeys,
-		llmKeys,
-	}
-}
-
 // A Source says where [Load] looks. The zero Source is that of the process.
 type Source struct {
-	File   string                      // this file and no other; it must exist. Empty means search
-	NoFile bool                        // no file at all
-	Llmcmd bool                        // for llmcmd: ~/.llmcmdrc and LLMCMD_… count too, and File may be such a file
+	File   string                      // the only file to read; it must exist. Empty means search
+	NoFile bool                        // read no file
+	Llmcmd bool                        // for llmcmd: also read ~/.llmcmdrc and LLMCMD_…; File may be such a file
 	Dir    string                      // searched first; empty means the current directory
 	Getenv func(string) (string, bool) // nil means os.LookupEnv
 }
 
-// A Config holds what was set. It is not changed after flags were taken in.
+// A Config holds the values that were set. After the flags were applied it does not change.
 type Config struct {
-	File   string // that was read last, and counts most; empty means none
+	File   string // the file that was read last and overrides the others; empty means none
 	llmcmd bool
 	read   []string
 	infos  []fs.FileInfo // of these files
 	notes  []string
-	keys   []key
+	specs  []*spec
 	set    map[string]setting
-	known  []string // every secret that was set, also those that others took the place of
+	known  []string // every secret that was set, also overridden ones
 	getenv func(string) (string, bool)
 }
 
-// Sources returns the files that were read. What is in a later one counts more.
+// Sources returns the files that were read. A later one overrides an earlier one.
 func (c *Config) Sources() []string { return slices.Clone(c.read) }
 
-// Notes returns what the user should be told about what was read.
+// Notes returns warnings about the files that were read.
 func (c *Config) Notes() []string { return slices.Clone(c.notes) }
 
-// Secrets returns the keys and passwords that were set, by whatever way and
-// whether or not they count, so that they can be kept out of what is shown and
-// written down.
+// Secrets returns all keys and passwords that were set, also overridden ones, for redaction.
 func (c *Config) Secrets() []string { return slices.Clone(c.known) }
 
-// know keeps secrets for [Config.Secrets].
-func (c *Config) know(words ...string) {
+// addSecrets adds secrets to [Config.Secrets].
+func (c *Config) addSecrets(words ...string) {
 	for _, word := range words {
 		if word = strings.TrimSpace(word); word != "" && !slices.Contains(c.known, word) {
 			c.known = append(c.known, word)
@@ -96,28 +59,27 @@ func (c *Config) know(words ...string) {
 	}
 }
 
-// A setting is one value as it was written.
+// A setting is one value as it was written, with its origin.
 type setting struct {
 	words []string   // one, unless it is a list
 	rows  []row      // of a table, which has no words
-	tree  *yaml.Node // of what has parts of its own; it has no words either
+	tree  *yaml.Node // of a kind that parses YAML; it has no words either
 	from  string
-	base  string // directory that relative paths start from
-	home  string // what ~ stands for
+	base  string // directory of relative paths
+	home  string // directory of ~
 	local bool   // from a file that was found in the current directory
 
-	getenv func(string) (string, bool) // what ${NAME} stands for; nil until the value is kept
+	getenv func(string) (string, bool) // expands ${NAME}; nil until the value is stored
 }
 
-// Load reads the settings. It fails if any of them makes no sense, whether or
-// not anybody is going to ask for it.
-func Load(src Source) (*Config, error) { return load(src, slices.Concat(sections()...)) }
+// Load reads and validates all settings.
+func Load(src Source) (*Config, error) { return load(src, specs()) }
 
-func load(src Source, keys []key) (*Config, error) {
+func load(src Source, specs []*spec) (*Config, error) {
 	if src.Getenv == nil {
 		src.Getenv = os.LookupEnv
 	}
-	c := &Config{keys: keys, set: make(map[string]setting), getenv: src.Getenv, llmcmd: src.Llmcmd}
+	c := &Config{specs: specs, set: make(map[string]setting), getenv: src.Getenv, llmcmd: src.Llmcmd}
 	if err := c.readFiles(src); err != nil {
 		return nil, err
 	}
@@ -132,7 +94,7 @@ func load(src Source, keys []key) (*Config, error) {
 	return c, c.consistent()
 }
 
-// consistent looks at what goes together, after everything was read.
+// consistent validates settings that depend on each other, after everything was read.
 func (c *Config) consistent() error {
 	if err := c.guard(); err != nil {
 		return err
@@ -140,37 +102,36 @@ func (c *Config) consistent() error {
 	return c.distinct()
 }
 
-// readEnv takes in what the environment sets, over what the files do.
+// readEnv reads the environment variables, which override the files.
 func (c *Config) readEnv() error {
-	for _, k := range c.keys {
-		_, names := k.names()
-		value, env := c.firstSet(names)
+	for _, k := range c.specs {
+		value, env := c.firstSet(k.env)
 		if value == "" {
 			continue
 		}
 		words := []string{value}
-		if k.list() {
+		if k.list {
 			words = splitList(value)
 		}
 		if err := c.put(k, setting{words: words, from: "env " + env}); err != nil {
 			return err
 		}
-		if k.secret() {
-			c.knowAll(names)
+		if k.secret {
+			c.addSecretsOf(k.env)
 		}
 	}
 	return nil
 }
 
-// knowAll keeps what variables hold that are not the first.
-func (c *Config) knowAll(names string) {
+// addSecretsOf registers the values of all variables, also of shadowed ones, as secrets.
+func (c *Config) addSecretsOf(names string) {
 	for name := range strings.FieldsSeq(names) {
 		value, _ := c.getenv(name)
-		c.know(value)
+		c.addSecrets(value)
 	}
 }
 
-// firstSet returns the first variable of a list that is set to something.
+// firstSet returns the first variable of a list that is not empty.
 func (c *Config) firstSet(names string) (value, env string) {
 	for name := range strings.FieldsSeq(names) {
 		if value, _ := c.getenv(name); value != "" {
@@ -188,14 +149,13 @@ func splitList(s string) []string {
 	return words
 }
 
-// Set takes in a value from the command line, over everything else. flag is how
-// the user wrote it: "--audit".
+// Set sets a value from the command line, which overrides everything else. flag is how the user wrote it: "--audit".
 func (c *Config) Set(name, flag string, words ...string) error {
 	k, err := c.find(name, "flag "+flag)
 	if err != nil {
 		return err
 	}
-	if len(k.fields()) > 0 || k.tree() {
+	if k.fields != nil || k.tree {
 		return &fault.Error{Kind: fault.Invalid, Op: "set " + name, Why: "flag " + flag + ": it can only be set in a file"}
 	}
 	if err := c.put(k, setting{words: words, from: "flag " + flag}); err != nil {
@@ -204,35 +164,33 @@ func (c *Config) Set(name, flag string, words ...string) error {
 	return c.consistent()
 }
 
-// put keeps a value after checking it.
-func (c *Config) put(k key, s setting) error {
-	name, _ := k.names()
+// put validates and stores a value.
+func (c *Config) put(k *spec, s setting) error {
 	s.home, s.getenv = homeDir(c.getenv), c.getenv
-	s.rows = append(slices.Clone(c.set[name].rows), s.rows...) // a later row takes the place of one of its name
-	if err := k.check(s); err != nil {
+	s.rows = append(slices.Clone(c.set[k.name].rows), s.rows...) // a later row overrides one of its name
+	if _, err := k.parse(s); err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
-			err = inner // what it says before that, we say ourselves
+			err = inner // its prefix would repeat ours
 		}
-		return &fault.Error{Kind: fault.Invalid, Op: "set " + name, Why: s.from, Err: err, Hint: k.help()}
+		return &fault.Error{Kind: fault.Invalid, Op: "set " + k.name, Why: s.from, Err: err, Hint: k.help()}
 	}
 	if s.local {
 		if err := c.admit(k, s); err != nil {
 			return err
 		}
 	}
-	c.know(k.hidden(s)...)
-	c.set[name] = s
+	c.addSecrets(k.secrets(s)...)
+	c.set[k.name] = s
 	return nil
 }
 
-func (c *Config) find(name, from string) (key, error) {
+func (c *Config) find(name, from string) (*spec, error) {
 	var names []string
-	for _, k := range c.keys {
-		known, _ := k.names()
-		if known == name {
+	for _, k := range c.specs {
+		if k.name == name {
 			return k, nil
 		}
-		names = append(names, known)
+		names = append(names, k.name)
 	}
 	return nil, unknown(name, from, names)
 }

@@ -232,8 +232,9 @@ func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits here")
 	}
-	keys := []key{Key[[]string]{Name: "api.key", Env: "X_KEY", Parse: words, Many: true, Secret: true, Local: harmless},
-		ExecuteSize}
+	key := &spec{name: "api.key", env: "X_KEY", kind: listKind(words), local: harmless}
+	key.secret = true
+	keys := []*spec{key, specByName()[string(ExecuteSize)]}
 	w := newWorld(t, "api: {key: hunter2}")
 	file := filepath.Join(w.dir, FileName)
 	if _, err := load(w.source(), keys); !strings.Contains(fault.Hint(err), "chmod 600 "+file) {

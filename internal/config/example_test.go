@@ -27,12 +27,12 @@ func TestExample(t *testing.T) {
 	full := full(t, w)
 	// These depend on who asks, or on where the home is, or on other settings.
 	free := []string{"audit.path", "secretary.database", "github.enabled", "gitlab.enabled"}
-	for i, k := range full.keys {
-		name, _ := k.names()
+	for i, k := range full.specs {
+		name := k.name
 		if _, ok := full.set[name]; !ok {
 			t.Errorf("%s is not in the example", name)
 		}
-		want, got := plain.keys[i].show(plain), k.show(full)
+		want, got := plain.specs[i].show(plain), k.show(full)
 		if usual := want.Value; usual != "" && usual != got.Value && !slices.Contains(free, name) {
 			t.Errorf("%s is %s in the example, %s by default", name, got.Value, usual)
 		}

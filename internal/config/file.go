@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// parse takes in the text of a file and reports whether it sets a secret.
+// parse reads the text of hako.yaml and reports whether it sets a secret.
 func (c *Config) parse(path string, local bool, text []byte) (secret bool, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -29,7 +29,7 @@ func (c *Config) parse(path string, local bool, text []byte) (secret bool, err e
 	return r.secret, err
 }
 
-// A reader goes through the tree of one file.
+// A reader walks the tree of one file.
 type reader struct {
 	config *Config
 	path   string
@@ -43,7 +43,7 @@ func (r *reader) refuse(n *yaml.Node, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: r.where(n), Why: why}
 }
 
-// mapping takes in the settings below prefix.
+// mapping reads the settings below prefix.
 func (r *reader) mapping(prefix string, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		if prefix == "" {
@@ -68,18 +68,17 @@ func (r *reader) mapping(prefix string, n *yaml.Node) error {
 func (r *reader) entry(name string, at, value *yaml.Node) error {
 	var siblings []string
 	parent := name[:strings.LastIndexByte(name, '.')+1]
-	for _, k := range r.config.keys {
-		known, _ := k.names()
-		if known == name {
+	for _, k := range r.config.specs {
+		if k.name == name {
 			return r.value(k, name, value)
 		}
-		if strings.HasPrefix(known, name+".") {
+		if strings.HasPrefix(k.name, name+".") {
 			if value.Tag == "!!null" {
 				return nil
 			}
 			return r.mapping(name+".", value)
 		}
-		if rest, ok := strings.CutPrefix(known, parent); ok {
+		if rest, ok := strings.CutPrefix(k.name, parent); ok {
 			first, _, _ := strings.Cut(rest, ".")
 			siblings = append(siblings, parent+first)
 		}
@@ -87,20 +86,19 @@ func (r *reader) entry(name string, at, value *yaml.Node) error {
 	return unknown(name, r.where(at), siblings)
 }
 
-// value takes in one setting. Aliases are refused: they are how a small file
-// becomes a huge one.
-func (r *reader) value(k key, name string, n *yaml.Node) error {
+// value reads one setting. Aliases are refused, because they let a small file expand to a huge one.
+func (r *reader) value(k *spec, name string, n *yaml.Node) error {
 	s := setting{from: r.where(n), base: filepath.Dir(r.path), local: r.local}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return nil
-	case k.tree():
+	case k.tree:
 		s.tree = n
-	case len(k.fields()) > 0:
+	case k.fields != nil:
 		return r.table(k, name, n, s)
 	case n.Kind == yaml.ScalarNode:
 		s.words = []string{n.Value}
-	case n.Kind == yaml.SequenceNode && k.list():
+	case n.Kind == yaml.SequenceNode && k.list:
 		for _, item := range n.Content {
 			if item.Kind != yaml.ScalarNode {
 				return r.refuse(item, name+" must be a list of words")
@@ -109,11 +107,11 @@ func (r *reader) value(k key, name string, n *yaml.Node) error {
 		}
 	case n.Kind == yaml.AliasNode:
 		return r.refuse(n, "aliases are not supported; write the value out")
-	case k.list():
+	case k.list:
 		return r.refuse(n, name+" must be a list of words")
 	default:
 		return r.refuse(n, name+" must be a single value")
 	}
-	r.secret = r.secret || len(k.hidden(s)) > 0
+	r.secret = r.secret || len(k.secrets(s)) > 0
 	return r.config.put(k, s)
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -179,4 +180,13 @@ func (c *Config) usersOwn(dir string) bool {
 		}
 	}
 	return false
+}
+
+// StateFile returns the full name of a file that hako keeps between runs.
+func (c *Config) StateFile(name string) string {
+	dir := userDir(c.getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if dir == "" { // a user without a home, as services have
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("hako-%d", os.Getuid()))
+	}
+	return filepath.Join(dir, name)
 }

@@ -14,43 +14,19 @@ import (
 // only set what does no harm; each [Key] says what that is, and one that says
 // nothing cannot be set there at all. A file that the user names is the user's.
 
-// What settings decide that no stranger may.
-const (
-	whereData = "where your data goes"
-	whichFile = "which of your files are read"
-	mayRun    = "what may run"
-	mayFetch  = "which addresses may be read"
-	whatCosts = "what may be spent"
-	whatTold  = "what the model is told to do"
-	mayUse    = "how much of your machine is used"
-
-	whoseName   = "in whose name the agent acts"
-	whatTaken   = "which tasks the agent takes on"
-	whomTrusted = "whom programs trust"
-
-	whichRepository = "which of your repositories others get"
-)
-
-// guarded is what stands between a setting and a stranger.
-type guarded struct {
-	local   func(setting) bool
-	with    string
-	decides string
-	carries string
+// parseLocal reads the attribute local of settings.txt.
+func parseLocal(rule string) func(setting) bool {
+	if value, ok := strings.CutPrefix(rule, "only "); ok {
+		return func(s setting) bool { return s.words[0] == value }
+	}
+	return map[string]func(setting) bool{"any": harmless, "no-prefix": noPrefix, "loopback": loopback}[rule]
 }
-
-// The ways in which a file of the current directory may set something.
 
 func harmless(setting) bool { return true }
 
-// only takes values that let nothing more happen than others do.
-func only(value string) func(setting) bool {
-	return func(s setting) bool { return s.words[0] == value }
-}
-
-// bare takes the name of a model whose provider the user chose: a prefix could
+// noPrefix accepts the name of a model whose provider the user chose: a prefix could
 // name a file (script:), or a service that passes on what it is told.
-func bare(s setting) bool { return !strings.Contains(s.words[0], ":") }
+func noPrefix(s setting) bool { return !strings.Contains(s.words[0], ":") }
 
 // loopback takes a full address on this machine. What can be read in two ways is
 // none.
@@ -68,16 +44,14 @@ func loopback(s setting) bool {
 }
 
 // admit refuses what a file of the current directory may not set.
-func (c *Config) admit(k key, s setting) error {
-	name, _ := k.names()
-	g := k.guarded()
-	before, set := c.set[name]
+func (c *Config) admit(k *spec, s setting) error {
+	before, set := c.set[k.name]
 	switch {
-	case g.local == nil || !g.local(s):
-		return c.deny(name, s, "a file in the current directory cannot set it: it decides "+g.decides)
-	case g.with != "" && set && !before.local:
-		return c.deny(name, s, "a file in the current directory cannot take the place of yours ("+before.from+
-			"): it decides "+g.decides)
+	case k.local == nil || !k.local(s):
+		return c.deny(k.name, s, "a file in the current directory cannot set it: it decides "+k.decides)
+	case k.with != "" && set && !before.local:
+		return c.deny(k.name, s, "a file in the current directory cannot take the place of yours ("+before.from+
+			"): it decides "+k.decides)
 	}
 	return nil
 }
@@ -86,18 +60,17 @@ func (c *Config) admit(k key, s setting) error {
 // account of its own: a key, and what is asked with it. But it may not say where a
 // key of the user's is sent, nor what is asked in their name.
 func (c *Config) guard() error {
-	for _, k := range c.keys {
-		name, _ := k.names()
-		s, g := c.set[name], k.guarded()
+	for _, k := range c.specs {
+		s := c.set[k.name]
 		if !s.local {
 			continue
 		}
-		if carried := c.set[g.carries]; carried.words != nil && !carried.local {
-			return c.deny(name, s, "a file in the current directory may not say where your key ("+carried.from+") is sent")
+		if carried := c.set[k.carries]; carried.words != nil && !carried.local {
+			return c.deny(k.name, s, "a file in the current directory may not say where your key ("+carried.from+") is sent")
 		}
-		if g.with != "" && !c.anyLocal(g.with) {
-			return c.deny(name, s, "a file in the current directory cannot set it without a key of its own: it decides "+
-				g.decides)
+		if k.with != "" && !c.anyLocal(k.with) {
+			return c.deny(k.name, s, "a file in the current directory cannot set it without a key of its own: it decides "+
+				k.decides)
 		}
 	}
 	return nil

@@ -68,18 +68,17 @@ func yamlOf(name, value string) string {
 }
 
 // exampleOf returns what the example says for a setting.
-func exampleOf(c *Config, k key) string {
-	name, _ := k.names()
-	switch s := c.set[name]; {
-	case k.tree():
+func exampleOf(c *Config, k *spec) string {
+	switch s := c.set[k.name]; {
+	case k.tree:
 		return "{x: {command: [y]}}"
-	case len(k.fields()) > 1:
-		return fmt.Sprintf("{%s: {%s: '1'}}", s.rows[0].name, k.fields()[1])
-	case len(k.fields()) == 1:
+	case len(k.fields) > 1:
+		return fmt.Sprintf("{%s: {%s: '1'}}", s.rows[0].name, k.fields[1])
+	case len(k.fields) == 1:
 		return "{x: y}"
-	case k.list() && len(s.words) > 0:
+	case k.list && len(s.words) > 0:
 		return "['" + strings.Join(s.words, "', '") + "']"
-	case k.list():
+	case k.list:
 		return "['https://evil.example/']"
 	default:
 		return "'" + s.words[0] + "'"
@@ -100,13 +99,13 @@ func full(t *testing.T, w world) *Config {
 // place and what to do, and taken from the user's own or a named one.
 func TestLocalKeys(t *testing.T) {
 	example := full(t, newWorld(t, ""))
-	for _, k := range example.keys {
-		name, _ := k.names()
+	for _, k := range example.specs {
+		name := k.name
 		if _, ok := fromLocal[name]; ok {
 			continue
 		}
-		if g := k.guarded(); g.local != nil || g.decides == "" {
-			t.Errorf("%s: %+v", name, g)
+		if k.local != nil || k.decides == "" {
+			t.Errorf("%s may be set, or does not say what it decides: %q", name, k.decides)
 		}
 		w := newWorld(t, "")
 		text := yamlOf(name, exampleOf(example, k))
@@ -137,7 +136,7 @@ func TestLocalAllowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := yamlOf(name, "'"+value+"'")
-		with := k.guarded().with
+		with := k.with
 		if with, _, _ = strings.Cut(with, " "); with != "" && with != name {
 			w := newWorld(t, text)
 			_, err := Load(w.source())

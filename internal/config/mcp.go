@@ -27,16 +27,6 @@ type MCPServer struct {
 // String returns the name alone: the rest may be secret.
 func (m MCPServer) String() string { return m.Name }
 
-var mcpKeys = []key{mcpList, MCPRepositories}
-
-// MCPRepositories are the repositories that MCP clients may have cloned with the
-// user's token.
-var MCPRepositories = Key[[]string]{
-	Name: "mcp.repositories", Env: "HAKO_MCP_REPOSITORIES", Many: true, Parse: grantedRepositories,
-	Decides: whichRepository,
-	Help:    "a list of repositories that sandboxes of MCP clients clone and fetch with your token, as github.com/owner/project or github.com/owner/*; others are cloned without a token, as anybody could",
-}
-
 // repositoryForm is a host with a path of at least two names; the last may be *.
 var repositoryForm = lazyregexp.New(
 	`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
@@ -51,10 +41,7 @@ func grantedRepositories(s setting) ([]string, error) {
 }
 
 // mcpList has the servers as they are written, with ${NAME} in them.
-var mcpList = Key[mcpServers]{
-	Name: "mcp_servers", Tree: true, Parse: parseMCP, Hidden: mcpSecrets, Decides: mayRun + " and " + whereData,
-	Help: "servers of tools for the agent, as docs: {command: [docs-server, --stdio]} or docs: {url: https://mcp.example.com/mcp}; each may have env or headers, tools and timeout_seconds",
-}
+const mcpList = Key[mcpServers]("mcp_servers")
 
 type mcpServers []MCPServer
 
@@ -76,7 +63,7 @@ func (c *Config) MCPServers() ([]MCPServer, error) {
 	for i, m := range list.V {
 		filled, err := m.filled(c.getenv)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + mcpList.Name, Why: list.From,
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + string(mcpList), Why: list.From,
 				Err:  fmt.Errorf("%s: %w", m.Name, err),
 				Hint: "set the variable, or take the server out of the file"}
 		}

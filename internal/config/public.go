@@ -6,34 +6,31 @@ import (
 	"strings"
 )
 
-// A Plain is one setting as it was written, for another process of ours.
+// A Plain is one setting as it was written, for a worker process.
 type Plain struct {
 	Name       string   `json:"name"`
 	Words      []string `json:"words"`
 	From, Base string
 }
 
-// public are the sections that a process needs that judges and runs scripts.
+// public are the sections that a worker needs to judge and run scripts.
 var public = []string{"policy", "limits", "bash_executor", "approval", "audit", "secretary", "command_executor",
 	"execute"}
 
-// Public returns what was set in these sections, without secrets, tables and what
-// has parts of its own.
+// Public returns the values of these sections, without secrets, tables and trees.
 func (c *Config) Public() (all []Plain) {
-	for _, k := range c.keys {
-		name, _ := k.names()
-		s, set := c.set[name]
-		section, _, _ := strings.Cut(name, ".")
-		if !set || !slices.Contains(public, section) || k.secret() || len(k.hidden(s)) > 0 || len(k.fields()) > 0 ||
-			k.tree() {
+	for _, k := range c.specs {
+		s, set := c.set[k.name]
+		section, _, _ := strings.Cut(k.name, ".")
+		if !set || !slices.Contains(public, section) || k.secret || len(k.secrets(s)) > 0 || k.fields != nil || k.tree {
 			continue
 		}
-		all = append(all, Plain{name, s.words, s.from, s.base})
+		all = append(all, Plain{k.name, s.words, s.from, s.base})
 	}
 	return all
 }
 
-// Restore makes settings of what [Config.Public] returned, and of nothing else.
+// Restore returns settings with the values of [Config.Public] and no others.
 func Restore(all []Plain) (*Config, error) {
 	none := func(string) (string, bool) { return "", false }
 	c, err := Load(Source{NoFile: true, Getenv: none})

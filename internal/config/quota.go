@@ -1,26 +1,15 @@
 package config
 
 import (
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"hako/quota"
 )
 
-// limitKeys has one setting for each limit of a script.
-func limitKeys() (keys []key) {
-	for _, name := range quota.ScriptLimitNames {
-		keys = append(keys, Key[string]{
-			Name: "limits." + name, Env: "HAKO_LIMIT_" + strings.ToUpper(name), Local: harmless,
-			Help: "what one script may use; sizes are written 10MB, times 30s, counts 1000",
-			Parse: func(s setting) (string, error) {
-				return s.words[0], new(quota.ScriptLimits).Set(name, s.words[0])
-			},
-		})
-	}
-	return keys
-}
-
-// ScriptLimits returns base with the limits that were set.
+// Limits returns base with the limits that were set.
 func (c *Config) Limits(base quota.ScriptLimits) quota.ScriptLimits {
 	for _, name := range quota.ScriptLimitNames {
 		if s, ok := c.set["limits."+name]; ok {
@@ -30,39 +19,7 @@ func (c *Config) Limits(base quota.ScriptLimits) quota.ScriptLimits {
 	return base
 }
 
-// quotaKeys has one setting for each limit of a whole task, and what tokens count
-// for in it.
-func quotaKeys() (keys []key) {
-	for _, name := range quota.LimitNames {
-		keys = append(keys, Key[string]{
-			Name: "quota." + name, Env: "HAKO_QUOTA_" + strings.ToUpper(name), Decides: whatCosts,
-			Help: "what a task may use in all; sizes are written 10MB, times 30m, counts 1000, none means no limit",
-			Parse: func(s setting) (string, error) {
-				return s.words[0], new(quota.Limits).Set(name, s.words[0])
-			},
-		})
-	}
-	return append(append(keys, QuotaTotal), weightKeys...)
-}
-
-// QuotaTotal is what all runs together may use.
-var QuotaTotal = Key[string]{
-	Name: "quota.total_tokens", Env: "HAKO_QUOTA_TOTAL_TOKENS", Default: constant("none"), Decides: whatCosts,
-	Help: "weighted tokens that all runs together may use until hako quota reset, or none",
-	Parse: func(s setting) (string, error) {
-		return s.words[0], new(quota.Limits).Set("tokens", s.words[0])
-	},
-}
-
-// TotalTokens returns what all runs together may use; [quota.NoLimit] if nothing
-// was set.
-func (c *Config) TotalTokens() int64 {
-	b := quota.Limits{Tokens: quota.NoLimit}
-	b.Set("tokens", QuotaTotal.Of(c).V) // checked when it was set
-	return b.Tokens
-}
-
-// Limits returns base with the quotas that were set.
+// Budget returns base with the quotas that were set.
 func (c *Config) Budget(base quota.Limits) quota.Limits {
 	for _, name := range quota.LimitNames {
 		if s, ok := c.set["quota."+name]; ok {
@@ -70,4 +27,63 @@ func (c *Config) Budget(base quota.Limits) quota.Limits {
 		}
 	}
 	return base
+}
+
+// TotalTokens returns what all runs together may use; [quota.NoLimit] if nothing was set.
+func (c *Config) TotalTokens() int64 {
+	b := quota.Limits{Tokens: quota.NoLimit}
+	b.Set("tokens", QuotaTotal.Of(c).V) // checked when it was set
+	return b.Tokens
+}
+
+const weightFields = "input cached output"
+
+// A Weight is what a token counts for, in quarters.
+type Weight int64
+
+// String returns it as it is written in the settings.
+func (w Weight) String() string { return strconv.FormatFloat(float64(w)/4, 'f', -1, 64) }
+
+func weight(s setting) (Weight, error) {
+	f, err := floatBetween(0, 10000)(s)
+	return Weight(math.Ceil(f * 4)), err // a multiplication that loses nothing
+}
+
+func modelWeights(s setting) (map[string]map[string]Weight, error) {
+	all := make(map[string]map[string]Weight)
+	for _, r := range s.rows {
+		all[r.name] = make(map[string]Weight)
+		for field := range strings.FieldsSeq(weightFields) {
+			word, ok := r.fields[field]
+			if !ok {
+				continue
+			}
+			w, err := weight(setting{words: []string{word}})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %v", r.name, field, err)
+			}
+			all[r.name][field] = w
+		}
+	}
+	return all, nil
+}
+
+// Weights returns the default weights of tokens, and those of single models, nil if none is set. A weight that is
+// not set for a model has the default.
+func (c *Config) Weights() (all quota.Weights, perModel map[string]quota.Weights) {
+	in, cached, out := WeightInput.Of(c).V, WeightCached.Of(c).V, WeightOutput.Of(c).V
+	all = quota.Weights{Input: int64(in), Cached: int64(cached), Output: int64(out)}
+	for model, set := range ModelWeights.Of(c).V {
+		w := all
+		for field, to := range map[string]*int64{"input": &w.Input, "cached": &w.Cached, "output": &w.Output} {
+			if quarters, ok := set[field]; ok {
+				*to = int64(quarters)
+			}
+		}
+		if perModel == nil {
+			perModel = make(map[string]quota.Weights)
+		}
+		perModel[model] = w
+	}
+	return all, perModel
 }

@@ -37,22 +37,22 @@ const (
 // rcKeys are the names with one value. The ranges are those of the original.
 func rcKeys() []rcKey {
 	return []rcKey{
-		{"openai_api_key", "", OpenAIKey.Name, rcText, nil},
-		{"openai_base_url", "", OpenAIBaseURL.Name, rcText, nil},
-		{"model", "LLMCMD_MODEL", ModelName.Name, rcText, nil},
-		{"internal_model", "", LlmcmdInternalModel.Name, rcText, nil},
-		{"max_tokens", "LLMCMD_MAX_TOKENS", ModelMaxOutput.Name, rcNumber, whole(1, 32768, "")},
-		{"temperature", "LLMCMD_TEMPERATURE", LlmcmdTemperature.Name, rcNumber, nil},
+		{"openai_api_key", "", string(OpenAIKey), rcText, nil},
+		{"openai_base_url", "", string(OpenAIBaseURL), rcText, nil},
+		{"model", "LLMCMD_MODEL", string(ModelName), rcText, nil},
+		{"internal_model", "", string(LlmcmdInternalModel), rcText, nil},
+		{"max_tokens", "LLMCMD_MAX_TOKENS", string(ModelMaxOutput), rcNumber, whole(1, 32768, "")},
+		{"temperature", "LLMCMD_TEMPERATURE", string(LlmcmdTemperature), rcNumber, nil},
 		{"max_api_calls", "LLMCMD_MAX_API_CALLS", "quota.calls", rcNumber, whole(1, 1000, "")},
-		{"timeout_seconds", "LLMCMD_TIMEOUT LLMCMD_TIMEOUT_SECONDS", ModelTimeout.Name, rcNumber, whole(1, 3600, "s")},
+		{"timeout_seconds", "LLMCMD_TIMEOUT LLMCMD_TIMEOUT_SECONDS", string(ModelTimeout), rcNumber, whole(1, 3600, "s")},
 		{"max_file_size", "LLMCMD_MAX_FILE_SIZE", "limits.file_size", rcNumber, fileSize},
-		{"read_buffer_size", "LLMCMD_READ_BUFFER_SIZE", LlmcmdReadSize.Name, rcNumber, whole(1, 64<<10, "")},
-		{"max_retries", "LLMCMD_MAX_RETRIES", LlmcmdRetries.Name, rcNumber, whole(0, 10, "")},
-		{"retry_delay_ms", "LLMCMD_RETRY_DELAY", LlmcmdRetryDelay.Name, rcNumber, whole(0, 60000, "ms")},
-		{"system_prompt", "", LlmcmdSystemPrompt.Name, rcText, nil},
-		{"default_prompt", "", LlmcmdPreset.Name, rcText, nil},
-		{"disable_tools", "", LlmcmdDisableTools.Name, rcTruth, yesOrNo},
-		{"quota_max_tokens", "", QuotaTotal.Name, rcNumber, noneIfZero},
+		{"read_buffer_size", "LLMCMD_READ_BUFFER_SIZE", string(LlmcmdReadSize), rcNumber, whole(1, 64<<10, "")},
+		{"max_retries", "LLMCMD_MAX_RETRIES", string(LlmcmdRetries), rcNumber, whole(0, 10, "")},
+		{"retry_delay_ms", "LLMCMD_RETRY_DELAY", string(LlmcmdRetryDelay), rcNumber, whole(0, 60000, "ms")},
+		{"system_prompt", "", string(LlmcmdSystemPrompt), rcText, nil},
+		{"default_prompt", "", string(LlmcmdPreset), rcText, nil},
+		{"disable_tools", "", string(LlmcmdDisableTools), rcTruth, yesOrNo},
+		{"quota_max_tokens", "", string(QuotaTotal), rcNumber, noneIfZero},
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *rcReader) scalar(k rcKey, value, where string) error {
 	if value == "" {
 		return nil
 	}
-	r.secret = r.secret || k.to == OpenAIKey.Name
+	r.secret = r.secret || k.to == string(OpenAIKey)
 	s := r.base
 	s.from = where
 	return r.config.putRC(k, value, s)

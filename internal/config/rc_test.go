@@ -437,24 +437,24 @@ func TestTablesInYAML(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"llmcmd: {presets: [a]}":                                          "llmcmd.presets must hold names and values",
-		"llmcmd: {presets: {a: x}}":                                       "llmcmd.presets.a must hold names and values",
-		"llmcmd: {presets: {a: {txt: x}}}":                                `hako.yaml:1: there is no setting "txt" | did you mean text?`,
-		"llmcmd: {presets: {a: {text: [x]}}}":                             "llmcmd.presets.a.text must be a single value",
-		"llmcmd: {presets: {a: {text: x, text: y}}}":                      "llmcmd.presets.a.text is set twice",
-		"llmcmd: {presets: {a: {text: x}, a: {text: x}}}":                 "llmcmd.presets.a is set twice",
-		"llmcmd: {presets: {a: {about: x}}}":                              "a: the text is empty",
-		"llmcmd: {system_prompts: {a: {text: x}}}":                        "llmcmd.system_prompts.a must be a single value",
-		"llmcmd: {system_prompts: {a: ''}}":                               "a: the text is empty",
-		"llmcmd: {preset: &a x, system_prompts: {m: *a}}":                 "must be a single value",
-		"quota: {model_weights: {m: {input: heavy}}}":                     `m: input: "heavy" is not a number from 0 to 10000`,
-		"quota: {weights: {input: -1}}":                                   "from 0 to 10000",
-		"quota: {weight: {input: 1}}":                                     "did you mean quota.weights?",
-		"llmcmd: {temperature: 3}":                                        "from 0 to 2",
-		"llmcmd: {retry_delay: 61s}":                                      "from 0s to 60s",
-		"llmcmd: {retries: 11}":                                           "from 0 to 10",
-		"llmcmd: {read_size: 0}":                                          "from 1 to 65536",
-		"llmcmd: {system_prompt: " + strings.Repeat("x", longest+1) + "}": "at most 65536 are taken",
+		"llmcmd: {presets: [a]}":                                           "llmcmd.presets must hold names and values",
+		"llmcmd: {presets: {a: x}}":                                        "llmcmd.presets.a must hold names and values",
+		"llmcmd: {presets: {a: {txt: x}}}":                                 `hako.yaml:1: there is no setting "txt" | did you mean text?`,
+		"llmcmd: {presets: {a: {text: [x]}}}":                              "llmcmd.presets.a.text must be a single value",
+		"llmcmd: {presets: {a: {text: x, text: y}}}":                       "llmcmd.presets.a.text is set twice",
+		"llmcmd: {presets: {a: {text: x}, a: {text: x}}}":                  "llmcmd.presets.a is set twice",
+		"llmcmd: {presets: {a: {about: x}}}":                               "a: the text is empty",
+		"llmcmd: {system_prompts: {a: {text: x}}}":                         "llmcmd.system_prompts.a must be a single value",
+		"llmcmd: {system_prompts: {a: ''}}":                                "a: the text is empty",
+		"llmcmd: {preset: &a x, system_prompts: {m: *a}}":                  "must be a single value",
+		"quota: {model_weights: {m: {input: heavy}}}":                      `m: input: "heavy" is not a number from 0 to 10000`,
+		"quota: {weights: {input: -1}}":                                    "from 0 to 10000",
+		"quota: {weight: {input: 1}}":                                      "did you mean quota.weights?",
+		"llmcmd: {temperature: 3}":                                         "from 0 to 2",
+		"llmcmd: {retry_delay: 61s}":                                       "from 0s to 60s",
+		"llmcmd: {retries: 11}":                                            "from 0 to 10",
+		"llmcmd: {read_size: 0}":                                           "from 1 to 65536",
+		"llmcmd: {system_prompt: " + strings.Repeat("x", maxProse+1) + "}": "at most 65536 are taken",
 	} {
 		_, err := Load(newWorld(t, file).named())
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); err == nil || !strings.Contains(got, want) {
@@ -473,19 +473,21 @@ func FuzzRC(f *testing.F) {
 		`{"model_quota_weights":{"a":{"input_weight":1}}`, "openai_api_key=\"a\"b\""} {
 		f.Add([]byte(text))
 	}
-	keys := slices.Concat(sections()...)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := &Config{keys: keys, set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
+		c := &Config{specs: specs(), set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
 		secret, err := c.parseRC("f", false, text)
 		if err != nil && fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q: %v", text, err)
 		}
-		if _, set := c.set[OpenAIKey.Name]; set && !secret {
+		if _, set := c.set[string(OpenAIKey)]; set && !secret {
 			t.Errorf("%q: a key went unnoticed", text)
 		}
-		for _, k := range c.keys {
-			if name, _ := k.names(); c.set[name].words != nil && k.check(c.set[name]) != nil {
-				t.Errorf("%q: %s is %+v", text, name, c.set[name])
+		for _, k := range c.specs {
+			if c.set[k.name].words == nil {
+				continue
+			}
+			if _, err := k.parse(c.set[k.name]); err != nil {
+				t.Errorf("%q: %s is %+v", text, k.name, c.set[k.name])
 			}
 		}
 		c.Show()

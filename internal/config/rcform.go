@@ -59,7 +59,7 @@ func (r *rcReader) line(line, where string, seen map[string]string) error {
 	case !known:
 		return unknownRC(name, where, rcNames())
 	}
-	value, why := lineValue(strings.TrimSpace(value), k.to == LlmcmdSystemPrompt.Name)
+	value, why := lineValue(strings.TrimSpace(value), k.to == string(LlmcmdSystemPrompt))
 	if why != "" {
 		return refuse(name+": "+why, "")
 	}
@@ -216,7 +216,7 @@ func (r *rcJSON) fields(what string, kind rcKind, known []string, take func(name
 
 // rows reads an object whose names the user chooses into one of our tables. What
 // has no fields sets nothing.
-func (r *rcJSON) rows(what string, table key, each func(name string) (map[string]string, error)) error {
+func (r *rcJSON) rows(what, table string, each func(name string) (map[string]string, error)) error {
 	var rows []row
 	err := r.inner(what, func(name string) error {
 		fields, err := each(name)
@@ -230,12 +230,16 @@ func (r *rcJSON) rows(what string, table key, each func(name string) (map[string
 	}
 	s := r.here()
 	s.rows = rows
-	return r.config.put(table, s)
+	k, err := r.config.find(table, s.from)
+	if err != nil {
+		return err
+	}
+	return r.config.put(k, s)
 }
 
 func (r *rcJSON) presets(what string) error {
 	ours := map[string]string{"description": "about", "content": "text"}
-	return r.rows(what, LlmcmdPresets, func(preset string) (map[string]string, error) {
+	return r.rows(what, string(LlmcmdPresets), func(preset string) (map[string]string, error) {
 		fields := make(map[string]string)
 		err := r.fields(preset, rcText, []string{"key", "description", "content"}, func(name, value string) error {
 			if name != "key" {
@@ -260,7 +264,7 @@ func (r *rcJSON) weights(what string, take func(field, word string) error) error
 }
 
 func (r *rcJSON) modelWeights(what string) error {
-	return r.rows(what, ModelWeights, func(model string) (map[string]string, error) {
+	return r.rows(what, string(ModelWeights), func(model string) (map[string]string, error) {
 		fields := make(map[string]string)
 		err := r.weights(model, func(field, word string) error {
 			fields[field] = word
@@ -271,7 +275,7 @@ func (r *rcJSON) modelWeights(what string) error {
 }
 
 func (r *rcJSON) prompts(what string) error {
-	return r.rows(what, LlmcmdSystemPrompts, func(model string) (map[string]string, error) {
+	return r.rows(what, string(LlmcmdSystemPrompts), func(model string) (map[string]string, error) {
 		value, err := r.value(model, rcText)
 		if value == "" {
 			return nil, err

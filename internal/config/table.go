@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A row is one entry of a table: a setting whose names the user chooses.
+// A row is one entry of a table, a setting whose entries the user names.
 type row struct {
 	name   string
-	fields map[string]string // what is missing was not set
+	fields map[string]string // an unset field is missing
 }
 
 func rowNames(rows []row) []string {
@@ -21,8 +21,8 @@ func rowNames(rows []row) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// table takes in a table.
-func (r *reader) table(k key, name string, n *yaml.Node, s setting) error {
+// table reads a table.
+func (r *reader) table(k *spec, name string, n *yaml.Node, s setting) error {
 	if n.Kind != yaml.MappingNode {
 		return r.refuse(n, name+" must hold names and values")
 	}
@@ -42,10 +42,9 @@ func (r *reader) table(k key, name string, n *yaml.Node, s setting) error {
 	return r.config.put(k, s)
 }
 
-// row takes in one entry of a table. If it has but one field, that is written
-// without its name.
-func (r *reader) row(k key, name string, n *yaml.Node) (map[string]string, error) {
-	known := k.fields()
+// row reads one row of a table. The only field of a row is written without its name.
+func (r *reader) row(k *spec, name string, n *yaml.Node) (map[string]string, error) {
+	known := k.fields
 	switch {
 	case len(known) == 1 && n.Kind == yaml.ScalarNode:
 		return map[string]string{known[0]: n.Value}, nil

@@ -51,9 +51,8 @@ func MisspeltVariables(environ []string) (notes []string) {
 // Variables lists the names of all variables with such a prefix that are read.
 func Variables() []string {
 	names := slices.Clone(otherVariables)
-	for _, k := range slices.Concat(sections()...) {
-		_, env := k.names()
-		names = append(names, strings.Fields(env)...)
+	for _, k := range specs() {
+		names = append(names, strings.Fields(k.env)...)
 	}
 	for _, k := range rcKeys() {
 		names = append(names, strings.Fields(k.env)...)
@@ -89,10 +88,9 @@ func meantVariable(name string, known []string) string {
 // settingCalled finds the setting whose name is written as that of a variable.
 func settingCalled(variable string) (name, env string) {
 	spelled := strings.NewReplacer(".", "_")
-	for _, k := range slices.Concat(sections()...) {
-		name, env := k.names()
-		if strings.ToUpper(spelled.Replace(name)) == variable {
-			return name, env
+	for _, k := range specs() {
+		if strings.ToUpper(spelled.Replace(k.name)) == variable {
+			return k.name, k.env
 		}
 	}
 	return "", ""

@@ -57,7 +57,7 @@ func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 // doorway tells those to wait who send many wrong tokens. A right one is always
 // let in, or whoever sends wrong ones would keep others out.
 func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
-	var tries auth.Tries
+	var tries auth.Throttle
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, known := d.callerOf(r)
 		switch {
@@ -99,7 +99,7 @@ func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, 
 }
 
 // mustWait counts a wrong token, unless there were too many.
-func mustWait(tries *auth.Tries, w http.ResponseWriter, r *http.Request) bool {
+func mustWait(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	wait := tries.Wait(from)
 	if wait == 0 {

@@ -8,16 +8,15 @@ import (
 	"hako/internal/netlisten"
 )
 
-func (s *Server) place() netlisten.Address {
+func (s *Server) listenAddress() netlisten.Address {
 	return netlisten.Address{Addr: s.Addr, Public: s.Public, Sealed: s.secure(), Usual: "127.0.0.1:8480",
 		Why:  "whoever shares the network could read tokens and answers on their way",
 		Hint: "use 127.0.0.1; or give a certificate with --tls-cert and --tls-key; or say --public, behind a proxy that has one"}
 }
 
-// isOwn reports whether a Host header can only mean this server. An address is
-// never the name of somebody else's page, so any will do where we listen on more
-// than loopback; a name must be one that was configured.
-func (s *Server) isOwn(header string) bool {
+// isOwnHost reports whether a Host header can only mean this server. An IP address is never the name of somebody else's
+// page, so any is accepted unless we listen on loopback only; a name must be configured.
+func (s *Server) isOwnHost(header string) bool {
 	host := netlisten.HostOf(header)
 	if netlisten.Loopback(s.host) && netlisten.OwnName(host) {
 		return true
@@ -28,9 +27,8 @@ func (s *Server) isOwn(header string) bool {
 	return slices.ContainsFunc(s.Names, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// addressOf is by what tries are counted. Whoever has one IPv6 address has a
-// whole network of them.
-func addressOf(remote string) string {
+// clientNetwork is the key by which failed logins are counted: the address, or the /64 network of an IPv6 address.
+func clientNetwork(remote string) string {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote

@@ -220,7 +220,7 @@ func TestMissingSources(t *testing.T) {
 	h := build(t, func(s *Server) { s.Sources = Sources{} })
 	n := 0
 	for _, r := range h.server.routes() {
-		if !r.part {
+		if !r.needsSource {
 			continue
 		}
 		n++
@@ -272,7 +272,7 @@ func TestLockedDatabase(t *testing.T) {
 		Hint: "end the other hako"}
 	n := 0
 	for _, r := range h.server.routes() {
-		if !r.part || strings.Contains(r.path, "/approvals") ||
+		if !r.needsSource || strings.Contains(r.path, "/approvals") ||
 			strings.Contains(r.path, "/bash/") { // which are kept in memory
 			continue
 		}
@@ -424,10 +424,10 @@ func TestFamiliarChatMayTakeLong(t *testing.T) {
 // TestFamiliarRounds: who does not follow the stream reads her last words, not
 // those of every round.
 func TestFamiliarRounds(t *testing.T) {
-	var l listener
+	var l turnCollector
 	for _, turn := range []sessions.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."},
 		{Type: turnDone, Text: "There are 4."}} {
-		l.hear(turn)
+		l.add(turn)
 	}
 	if got := l.plan().Text; got != "There are 4." {
 		t.Errorf("got %q", got)

@@ -15,12 +15,8 @@ func (s *Server) live() (Live, error) {
 	return available(s.Sources.Live, "events", "start the server with a record")
 }
 
-// events shows the record as it is written.
-func (s *Server) events(c *call) (producer, error) {
-	live, err := s.live()
-	if err != nil {
-		return nil, err
-	}
+// events streams the record as it is written.
+func events(live Live, c *call) (producer, error) {
 	after, err := c.after()
 	if err != nil {
 		return nil, err
@@ -30,14 +26,14 @@ func (s *Server) events(c *call) (producer, error) {
 		if err != nil {
 			return err
 		}
-		push(signOfLife)
-		passOn(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
+		push(keepAlive)
+		forward(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
 		return nil
 	}, nil
 }
 
-// after is where a client wants to go on. A browser that comes back by itself
-// says so in a header, and what the address said at first is old.
+// after is the event after which a client continues. A browser that reconnects sends it in a header, which is newer
+// than the query of its URL.
 func (c *call) after() (int64, error) {
 	if last := c.Header.Get("Last-Event-ID"); last != "" {
 		return number("Last-Event-ID", last, 0, math.MaxInt64)
@@ -54,33 +50,21 @@ func (s *Server) approvals() (Approvals, error) {
 	return available(s.Sources.Approvals, "approvals", "start the server with something that asks")
 }
 
-func (s *Server) pending(c *call) (Questions, error) {
-	desk, err := s.approvals()
-	if err != nil {
-		return Questions{}, err
-	}
-	return pendingQuestions(c.Context(), desk)
+func pending(from Approvals, c *call) (Questions, error) {
+	all, err := from.Pending(c.Context())
+	return Questions{nonNil(all)}, err
 }
 
-func pendingQuestions(ctx context.Context, desk Approvals) (Questions, error) {
-	all, err := desk.Pending(ctx)
-	return Questions{some(all)}, err
-}
-
-// pendingEvents shows the whole list whenever it has changed.
-func (s *Server) pendingEvents(*call) (producer, error) {
-	desk, err := s.approvals()
-	if err != nil {
-		return nil, err
-	}
+// pendingEvents streams the whole list whenever it has changed.
+func pendingEvents(from Approvals, _ *call) (producer, error) {
 	return func(ctx context.Context, push func(item)) error {
-		changed := desk.Changed(ctx) // before the first look: nothing may fall in between
+		changed := from.Changed(ctx) // subscribed before the first read, so that no change is missed
 		for {
-			all, err := pendingQuestions(ctx, desk)
+			all, err := from.Pending(ctx)
 			if err != nil {
 				return err
 			}
-			push(item{name: "approvals", data: all})
+			push(item{name: "approvals", data: Questions{nonNil(all)}})
 			select {
 			case _, more := <-changed:
 				if !more {
@@ -99,29 +83,28 @@ type Decision struct {
 }
 
 func (d Decision) detail() string {
-	if a, prefixed := gate.ParseAnswer(d.Answer); prefixed {
+	if a, ok := gate.ParseAnswer(d.Answer); ok {
 		return a.String()
 	}
 	return "in a way that is not known"
 }
 
-func (s *Server) answer(c *call, in Decision) (nothing, error) {
-	desk, err := s.approvals()
-	if err != nil {
-		return nothing{}, err
-	}
-	answer, prefixed := gate.ParseAnswer(in.Answer)
-	if !prefixed {
+func answer(to Approvals, c *call, in Decision) (nothing, error) {
+	answer, ok := gate.ParseAnswer(in.Answer)
+	if !ok {
 		return nothing{}, invalid("answer question", c.PathValue("id"), fmt.Sprintf("there is no answer %q", in.Answer),
 			"it is one of once, session, deny")
 	}
-	return nothing{}, desk.Answer(c.Context(), c.identity.Actor, c.PathValue("id"), answer)
+	return nothing{}, to.Answer(c.Context(), c.identity.Actor, c.PathValue("id"), answer)
 }
 
-// question tells the record what is decided: the number of a question says
-// nothing to who reads it later.
+// question adds the command of a question to the record, whose readers would not know its number.
 func (s *Server) question(c *call) string {
-	all, err := s.pending(c)
+	from, err := s.approvals()
+	if err != nil {
+		return ""
+	}
+	all, err := pending(from, c)
 	if err != nil {
 		return ""
 	}
@@ -133,8 +116,8 @@ func (s *Server) question(c *call) string {
 	return ""
 }
 
-// some makes an empty list of none: null is not a list.
-func some[T any](list []T) []T {
+// nonNil returns an empty list for nil, which JSON would show as null.
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

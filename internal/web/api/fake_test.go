@@ -204,8 +204,8 @@ func build(t *testing.T, write ...func(*Server)) *house {
 	t.Helper()
 	w := &world{events: make(chan records.Entry), steps: make(chan tasks.Step)}
 	s := &Server{Sources: w.sources(), Record: w.Record, Tokens: new(auth.Store)}
-	s.limits = limits{beat: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16,
-		each: 4}
+	s.limits = limits{keepAlive: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16,
+		sessionStreams: 4}
 	h := &house{server: s, world: w, t: t}
 	h.operator, _ = s.Tokens.Ephemeral("ann", access.Operator)
 	h.reader, _ = s.Tokens.Ephemeral("bob", access.Reader)

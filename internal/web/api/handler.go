@@ -16,8 +16,7 @@ import (
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// headers go with every answer. There is none that lets other origins read: they
-// have no business here.
+// headers are sent with every response. None lets other origins read it.
 var headers = map[string]string{
 	"Content-Security-Policy":      csp,
 	"X-Content-Type-Options":       "nosniff",
@@ -29,8 +28,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// handler is the whole door: the checks that every request passes, and behind
-// them what it may ask for.
+// handler checks every request and passes it on to the routes, the mounted handlers or the pages.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
@@ -41,24 +39,24 @@ func (s *Server) handler() http.Handler {
 			mux.Handle(m.pattern, s.mount(m))
 		}
 	}
-	api := s.orWords(mux)
-	return s.watched(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api := s.jsonNotFound(mux)
+	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if err := s.ownName(r); err != nil {
+		if err := s.checkHost(r); err != nil {
 			s.fail(w, r, err)
-		} else if err := s.ownOrigin(r); err != nil {
+		} else if err := s.checkOrigin(r); err != nil {
 			s.fail(w, r, err)
 		} else if s.Pages != nil && isPage(r) {
-			s.show(w, r)
+			s.servePage(w, r)
 		} else {
 			api.ServeHTTP(w, r)
 		}
 	}))
 }
 
-// isPage tells what is for people to look at, or what pages ask of themselves.
+// isPage reports whether a request is for the pages.
 func isPage(r *http.Request) bool {
 	if strings.HasPrefix(r.URL.Path, "/page/") {
 		return true
@@ -67,81 +65,81 @@ func isPage(r *http.Request) bool {
 	return looks && !isAPI(r.URL.Path) && r.URL.Path != "/api" && r.URL.Path != "/health" && r.URL.Path != "/healthz"
 }
 
-// show passes a request on to the pages. A program that they send to the login
-// has come with a token already: it is told that there is nothing for it.
-func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+// servePage passes a request on to the pages. A program with a token that they redirect to the login gets an error in
+// JSON instead.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, "bearer") {
 		s.Pages.ServeHTTP(w, r)
 		return
 	}
-	held := &loginHolder{ResponseWriter: w}
+	held := &loginInterceptor{ResponseWriter: w}
 	s.Pages.ServeHTTP(held, r)
-	if !held.back {
+	if !held.intercepted {
 		return
 	}
 	w.Header().Del("Location")
 	w.Header().Del("Content-Type")
-	v, err := s.byToken(r)
+	v, err := s.identifyByToken(r)
 	if err == nil {
-		note(r, v.Name)
+		setLogName(r, v.Name)
 		err = &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here for programs",
 			Hint: "what there is says /api/v1/openapi.yaml; pages are for browsers that log in at /login"}
 	}
 	s.fail(w, r, err)
 }
 
-// loginHolder keeps back an answer that sends to the login.
-type loginHolder struct {
+// loginInterceptor suppresses a redirect to the login.
+type loginInterceptor struct {
 	http.ResponseWriter
-	back bool
+	intercepted bool
 }
 
-func (l *loginHolder) WriteHeader(status int) {
+func (l *loginInterceptor) WriteHeader(status int) {
 	if status == http.StatusSeeOther && strings.HasPrefix(l.Header().Get("Location"), "/login") {
-		l.back = true
+		l.intercepted = true
 		return
 	}
 	l.ResponseWriter.WriteHeader(status)
 }
 
-func (l *loginHolder) Write(b []byte) (int, error) {
-	if l.back {
+func (l *loginInterceptor) Write(b []byte) (int, error) {
+	if l.intercepted {
 		return len(b), nil
 	}
 	return l.ResponseWriter.Write(b)
 }
 
-// Unwrap lets a ResponseController through.
-func (l *loginHolder) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+// Unwrap is for [http.ResponseController].
+func (l *loginInterceptor) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
-// Flush is for handlers that ask for it the old way.
-func (l *loginHolder) Flush() { http.NewResponseController(l.ResponseWriter).Flush() }
+// Flush implements [http.Flusher].
+func (l *loginInterceptor) Flush() { http.NewResponseController(l.ResponseWriter).Flush() }
 
-// orWords answers in JSON also what no route is for.
-func (s *Server) orWords(mux *http.ServeMux) http.Handler {
+// jsonNotFound also answers in JSON if there is no route.
+func (s *Server) jsonNotFound(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
 		if pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		// The mux knows which methods there would have been.
-		notFoundBuffer := &notFoundBuffer{header: http.Header{}}
-		h.ServeHTTP(notFoundBuffer, r)
+		// The mux knows the allowed methods.
+		found := &notFoundBuffer{header: http.Header{}}
+		h.ServeHTTP(found, r)
 		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here",
 			Hint: "what there is says /api/v1/openapi.yaml"}
-		if notFoundBuffer.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", notFoundBuffer.header.Get("Allow"))
+		if found.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", found.header.Get("Allow"))
 			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here",
-				"it takes "+notFoundBuffer.header.Get("Allow")
-			s.fail(w, r, refuse(notFoundBuffer.status, e))
+				"it takes "+found.header.Get("Allow")
+			s.fail(w, r, refuse(found.status, e))
 			return
 		}
 		s.fail(w, r, e)
 	})
 }
 
-// found keeps the status and headers of an answer, and drops the rest.
+// notFoundBuffer keeps the status and headers of a response, and drops the body.
 type notFoundBuffer struct {
 	header http.Header
 	status int
@@ -151,8 +149,7 @@ func (f *notFoundBuffer) Header() http.Header         { return f.header }
 func (f *notFoundBuffer) WriteHeader(status int)      { f.status = status }
 func (f *notFoundBuffer) Write(b []byte) (int, error) { return len(b), nil }
 
-// serve carries out a route: who is it, may they, is it a page of ours that
-// asks, and only then what do they want.
+// serve authenticates and authorizes a request, checks its CSRF token, and only then calls the handler of the route.
 func (s *Server) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		req.Body = http.MaxBytesReader(w, req.Body, s.limits.body)
@@ -174,9 +171,9 @@ func (s *Server) admit(c *call) (err error) {
 	if c.identity, err = s.identify(c.Request); err != nil {
 		return err
 	}
-	note(c.Request, c.identity.Name)
-	if err := may(c.identity.Actor, c.route.role); err != nil {
-		s.refused(c.Request, c.identity.Name, c.told(nil), "a change")
+	setLogName(c.Request, c.identity.Name)
+	if err := checkRole(c.identity.Actor, c.route.role); err != nil {
+		s.refused(c.Request, c.identity.Name, c.describe(nil), "a change")
 		return err
 	}
 	if c.Method == http.MethodGet || c.Method == http.MethodHead {
@@ -185,18 +182,17 @@ func (s *Server) admit(c *call) (err error) {
 	if err := c.parseForm(); err != nil {
 		return err
 	}
-	return c.ownPage()
+	return c.checkCSRF()
 }
 
-// A mounted handler stands beside the API, and knows nothing of tokens.
+// A mountedHandler is a handler beside the API that does not know tokens.
 type mountedHandler struct {
 	pattern   string
-	next      http.Handler // nil means that it is not there
+	next      http.Handler // nil means that there is none
 	role      access.Role
-	tokenOnly bool // a cookie does not count where programs come in: a browser sends it unasked
+	tokenOnly bool // accept no cookies, which a browser sends without being asked
 }
 
-// mounts are all there may be.
 func (s *Server) mounts() []mountedHandler {
 	return []mountedHandler{
 		{"/mcp", s.MCP, access.Client, true},
@@ -205,11 +201,11 @@ func (s *Server) mounts() []mountedHandler {
 	}
 }
 
-// mount passes requests on to a handler of somebody else.
+// mount authenticates and authorizes requests before it passes them on.
 func (s *Server) mount(m mountedHandler) http.Handler {
 	who := s.identify
 	if m.tokenOnly {
-		who = s.byToken
+		who = s.identifyByToken
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := who(r)
@@ -217,29 +213,29 @@ func (s *Server) mount(m mountedHandler) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		if err := may(v.Actor, m.role); err != nil {
+		if err := checkRole(v.Actor, m.role); err != nil {
 			s.refused(r, v.Name, r.URL.Path, "a change")
 			s.fail(w, r, err)
 			return
 		}
-		note(r, v.Name)
-		ctx, cancel := s.lasting(context.WithValue(r.Context(), visitorKey{}, v), v)
+		setLogName(r, v.Name)
+		ctx, cancel := s.whileValid(context.WithValue(r.Context(), identityKey{}, v), v)
 		defer cancel()
 		withoutDeadlines(w)
-		r.Body = http.MaxBytesReader(w, r.Body, mostMCPBody)
+		r.Body = http.MaxBytesReader(w, r.Body, maxMCPBody)
 		m.next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// lasting is for what would go on for ever: it ends with the server, and soon
-// after the visitor would not be let in again.
-func (s *Server) lasting(ctx context.Context, v identity) (_ context.Context, end func()) {
+// whileValid returns a context for long responses: it ends with the server, and soon after the token or session becomes
+// invalid.
+func (s *Server) whileValid(ctx context.Context, v identity) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ending, cancel)
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		defer cancel()
-		s.whileStill(ctx, v)
+		s.waitUntilInvalid(ctx, v)
 	})
 	return ctx, func() {
 		stop()
@@ -248,14 +244,14 @@ func (s *Server) lasting(ctx context.Context, v identity) (_ context.Context, en
 	}
 }
 
-// whileStill returns once a visitor would not be let in any more, or ctx ends.
-func (s *Server) whileStill(ctx context.Context, v identity) {
-	tick := time.NewTicker(s.limits.get)
+// waitUntilInvalid returns when the token or session becomes invalid, or ctx ends.
+func (s *Server) waitUntilInvalid(ctx context.Context, v identity) {
+	tick := time.NewTicker(s.limits.recheck)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if !s.still(v) {
+			if !s.valid(v) {
 				return
 			}
 		case <-ctx.Done():
@@ -264,17 +260,17 @@ func (s *Server) whileStill(ctx context.Context, v identity) {
 	}
 }
 
-// unhurried lifts the limits of time that are meant for short answers.
+// withoutDeadlines removes the timeouts that are meant for short responses.
 func withoutDeadlines(w http.ResponseWriter) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Time{})
 	rc.SetWriteDeadline(time.Time{})
 }
 
-// watched logs requests and survives those that panic.
-func (s *Server) watched(next http.Handler) http.Handler {
+// logged logs requests and recovers from panics.
+func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, statusRecorder, name := time.Now(), &statusRecorder{ResponseWriter: w}, new(string)
+		began, recorder, name := time.Now(), &statusRecorder{ResponseWriter: w}, new(string)
 		r = r.WithContext(context.WithValue(r.Context(), nameKey{}, name))
 		defer func() {
 			if trouble := recover(); trouble != nil {
@@ -282,28 +278,28 @@ func (s *Server) watched(next http.Handler) http.Handler {
 					panic(trouble)
 				}
 				s.log().Error("panic", "path", r.URL.Path, "panic", trouble, "stack", string(debug.Stack()))
-				if statusRecorder.status != 0 {
-					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+				if recorder.status != 0 {
+					panic(http.ErrAbortHandler) // a partial response must not look complete
 				}
-				send(statusRecorder, http.StatusInternalServerError, bodyOf(nil))
+				send(recorder, http.StatusInternalServerError, bodyOf(nil))
 			}
-			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", statusRecorder.status, "actor", *name,
+			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", recorder.status, "actor", *name,
 				"duration", time.Since(began))
 		}()
-		next.ServeHTTP(statusRecorder, r)
+		next.ServeHTTP(recorder, r)
 	})
 }
 
 type nameKey struct{}
 
-// note tells the log who it was.
-func note(r *http.Request, name string) {
+// setLogName sets the actor of the request in the log.
+func setLogName(r *http.Request, name string) {
 	if p, ok := r.Context().Value(nameKey{}).(*string); ok {
 		*p = name
 	}
 }
 
-// seen remembers the status of an answer.
+// statusRecorder records the status of a response.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -323,8 +319,8 @@ func (s *statusRecorder) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-// Unwrap lets a ResponseController through.
+// Unwrap is for [http.ResponseController].
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// Flush is for handlers that ask for it the old way.
+// Flush implements [http.Flusher].
 func (s *statusRecorder) Flush() { http.NewResponseController(s.ResponseWriter).Flush() }

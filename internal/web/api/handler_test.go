@@ -44,7 +44,7 @@ func TestHostBeyondLoopback(t *testing.T) {
 	s := &Server{host: "0.0.0.0", Names: []string{"box.lan"}}
 	for host, ok := range map[string]bool{"10.0.0.7:80": true, "[2001:db8::1]": true, "box.lan:1": true,
 		"localhost": false, "evil.example": false, "": false} {
-		if s.isOwn(host) != ok {
+		if s.isOwnHost(host) != ok {
 			t.Errorf("%q: %v", host, !ok)
 		}
 	}
@@ -272,7 +272,7 @@ func TestUnknownRouteAndMethod(t *testing.T) {
 
 func TestMounts(t *testing.T) {
 	who := func(w http.ResponseWriter, r *http.Request) {
-		v, _ := Visitor(r.Context())
+		v, _ := r.Context().Value(identityKey{}).(identity)
 		body, err := io.ReadAll(r.Body)
 		w.(http.Flusher).Flush()
 		if r.URL.Query().Has("wait") {
@@ -331,7 +331,7 @@ func TestMounts(t *testing.T) {
 // What is mounted ends soon after the token was removed.
 func TestMountEndsWithTheToken(t *testing.T) {
 	h := build(t, func(s *Server) {
-		s.Tokens.Path, s.limits.get = filepath.Join(t.TempDir(), "d", "tokens.json"), 20*time.Millisecond
+		s.Tokens.Path, s.limits.recheck = filepath.Join(t.TempDir(), "d", "tokens.json"), 20*time.Millisecond
 		s.MCP = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
@@ -358,8 +358,8 @@ func TestMountEndsWithTheToken(t *testing.T) {
 
 func TestUsualLook(t *testing.T) {
 	var l limits
-	if l.fill(); l.get > 2*time.Second {
-		t.Errorf("who was removed goes on for %v", l.get)
+	if l.setDefaults(); l.recheck > 2*time.Second {
+		t.Errorf("who was removed goes on for %v", l.recheck)
 	}
 }
 

@@ -11,22 +11,20 @@ import (
 	"hako/run/fault"
 )
 
-// A LoginRequest is what somebody shows at the door.
+// A LoginRequest is the body of a login.
 type LoginRequest struct {
 	Token string `json:"token"`
-	Next  string `json:"next,omitempty"` // where a form wants to go on
+	Next  string `json:"next,omitempty"` // where to redirect a form
 }
 
-// A Login is who has logged in, and what requests that change something must
-// show.
+// A Login is the result of a login.
 type Login struct {
 	access.Actor
-	CSRF string    `json:"csrf,omitempty"` // empty means that none is needed: a token was shown
-	Ends time.Time `json:"ends,omitzero"`  // zero means with the token
+	CSRF string    `json:"csrf,omitempty"` // empty with a token, which needs none
+	Ends time.Time `json:"ends,omitzero"`  // zero means as long as the token
 }
 
-// login exchanges a token for a cookie. Forms are sent on to a page, JSON is
-// answered with JSON.
+// login exchanges a token for a cookie. A form is redirected to a page, JSON is answered with JSON.
 func (s *Server) login(c *call) error {
 	kind, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	if kind == formType {
@@ -53,7 +51,7 @@ func (s *Server) loginForm(c *call) error {
 	if err != nil {
 		return invalid("read form", "", "it is not well formed", "")
 	}
-	next := back(form, "next")
+	next := redirectTarget(form, "next")
 	if _, err := s.admitToken(c, form.Get("token")); err != nil {
 		status := statusOf(err)
 		if status != http.StatusUnauthorized && status != http.StatusTooManyRequests && status != http.StatusForbidden {
@@ -61,7 +59,7 @@ func (s *Server) loginForm(c *call) error {
 		}
 		why := bodyOf(err).Error.Kind
 		if status == http.StatusForbidden {
-			why = "client" // it is a token, but not for the page
+			why = "client" // a valid token, but not for the pages
 		}
 		failed := url.Values{"failed": {why}, "next": {next}}
 		http.Redirect(c.w, c.Request, "/login?"+failed.Encode(), http.StatusSeeOther)
@@ -71,18 +69,18 @@ func (s *Server) loginForm(c *call) error {
 	return nil
 }
 
-// admitToken opens a session for who shows a token. Wrong ones are slowed down; a
-// right one is always let in, or whoever sends wrong ones would keep others out.
+// admitToken opens a session for a token. Wrong tokens are throttled. A correct token is always accepted, or others
+// could lock its owner out by sending wrong ones.
 func (s *Server) admitToken(c *call, token string) (Login, error) {
 	who, key, ok, err := s.verify(token)
 	switch {
 	case err != nil:
 		return Login{}, err
 	case !ok:
-		return Login{}, s.wrong(&s.logins, c.Request, unknown("there is no such token"))
+		return Login{}, s.wrongToken(&s.logins, c.Request, unauthenticated("there is no such token"))
 	}
-	note(c.Request, who.Name)
-	if err := may(who, access.Reader); err != nil {
+	setLogName(c.Request, who.Name)
+	if err := checkRole(who, access.Reader); err != nil {
 		s.refused(c.Request, who.Name, "log in", "a login")
 		return Login{}, err
 	}
@@ -95,13 +93,13 @@ func (s *Server) admitToken(c *call, token string) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	s.forget(c)
+	s.closeOldSessions(c)
 	s.setCookie(c, secret, made.Ends)
 	return Login{who, made.CSRF, made.Ends}, nil
 }
 
-// forget ends the session that the browser had before.
-func (s *Server) forget(c *call) {
+// closeOldSessions closes earlier sessions of the browser.
+func (s *Server) closeOldSessions(c *call) {
 	for _, old := range c.CookiesNamed(s.cookie) {
 		s.sessions.Close(old.Value)
 	}
@@ -116,22 +114,20 @@ func (s *Server) setCookie(c *call, secret string, ends time.Time) {
 	http.SetCookie(c.w, cookie)
 }
 
-// proxied tells whether a browser reaches us over TLS that a proxy has. Only
-// where a proxy is meant to be its word counts.
+// proxied reports whether a browser reaches us through a proxy with TLS. The header counts only with Public.
 func (s *Server) proxied(r *http.Request) bool {
 	return s.Public && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
-// logout ends a session.
 func (s *Server) logout(c *call, _ nothing) (nothing, error) {
 	s.sessions.Close(c.identity.secret)
 	s.setCookie(c, "", time.Unix(1, 0))
 	return nothing{}, nil
 }
 
-// bySession refuses who shows a token, before anything is put on record: a
-// session can be ended once, but a program could fill the record.
-func bySession(handle func(*Server, *call) error) func(*Server, *call) error {
+// sessionOnly refuses tokens before anything is recorded: a session can be closed once, but a program with a token
+// could fill the record.
+func sessionOnly(handle func(*Server, *call) error) func(*Server, *call) error {
 	return func(s *Server, c *call) error {
 		if !c.identity.byCookie() {
 			return &fault.Error{Kind: fault.Invalid, Op: "log out", Why: "a token has no session",
@@ -141,7 +137,7 @@ func bySession(handle func(*Server, *call) error) func(*Server, *call) error {
 	}
 }
 
-// whoami tells a script what it needs to know before it changes something.
+// whoami returns the actor and the CSRF token.
 func (s *Server) whoami(c *call) (Login, error) {
 	return Login{c.identity.Actor, c.identity.session.CSRF, c.identity.session.Ends}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -132,7 +133,7 @@ func TestTriesAreCountedByNetwork(t *testing.T) {
 		"10.1.2.3:99": "10.1.2.3", "[::ffff:10.1.2.3]:99": "10.1.2.3",
 		"[2001:db8:1:2:3::4]:99": "2001:db8:1:2::/64", "[fe80::1%eth0]:99": "fe80::/64", "odd": "odd",
 	} {
-		if got := addressOf(remote); got != want {
+		if got := clientNetwork(remote); got != want {
 			t.Errorf("%s counts as %s", remote, got)
 		}
 	}
@@ -249,9 +250,9 @@ func TestBrokenTokens(t *testing.T) {
 	}
 }
 
-func TestVisitor(t *testing.T) {
-	if _, ok := Visitor(context.Background()); ok {
-		t.Error("somebody is there")
+func TestCallerOfNobody(t *testing.T) {
+	if name := Caller(httptest.NewRequest("GET", "/mcp", nil)); name != "" {
+		t.Errorf("somebody is there: %q", name)
 	}
 }
 

@@ -27,7 +27,7 @@ func (r route) answers() []int {
 	if !r.open || r.method != http.MethodGet {
 		all = append(all, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	}
-	if r.part {
+	if r.needsSource {
 		all = append(all, http.StatusNotFound)
 	}
 	slices.Sort(all)

@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// stranger is the actor of requests whose token nobody has.
-const stranger = "stranger"
+// unknownActor is the actor of requests with an unknown token.
+const unknownActor = "stranger"
 
-// otherAddresses stands for all addresses beyond those that are counted apart.
+// otherAddresses stands for all addresses beyond the limit.
 const otherAddresses = "other addresses"
 
-// refused puts on record that somebody was refused. It is written once, and
-// repetitions are only counted until the next [Server.logRefused]: a flood must
+// refused records a refusal once. Repetitions are only counted until the next [Server.logRefused], so that a flood does
 // not fill the disk.
 func (s *Server) refused(r *http.Request, actor, wanted, kind string) {
-	k := refusedKey{actor, kind, addressOf(r.RemoteAddr)}
-	if !s.refusals.add(&k, s.limits.apart) {
+	k := refusedKey{actor, kind, clientNetwork(r.RemoteAddr)}
+	if !s.refusals.add(&k, s.limits.refusedAddresses) {
 		return
 	}
-	// Nobody waits for this record: they are refused in any case.
+	// The request is refused in any case.
 	_, _ = s.record(k.actor, short("was refused: "+wanted+", from "+k.from))
 }
 
-// logRefused puts on record how often the refused came back.
+// logRefused records how often refusals were repeated.
 func (s *Server) logRefused() {
 	for k, n := range s.refusals.take() {
 		if n > 0 {
@@ -35,9 +34,8 @@ func (s *Server) logRefused() {
 	}
 }
 
-// logRefusedRegularly does so until ctx ends.
 func (s *Server) logRefusedRegularly(ctx context.Context) {
-	tick := time.NewTicker(s.limits.tell)
+	tick := time.NewTicker(s.limits.reportRefused)
 	defer tick.Stop()
 	for {
 		select {
@@ -49,8 +47,7 @@ func (s *Server) logRefusedRegularly(ctx context.Context) {
 	}
 }
 
-// refusals counts how often the same ones were refused again. The zero value is
-// ready for use.
+// refusals counts repeated refusals. The zero value is ready for use.
 type refusals struct {
 	mu    sync.Mutex
 	again map[refusedKey]int
@@ -58,18 +55,17 @@ type refusals struct {
 
 type refusedKey struct{ actor, kind, from string }
 
-// add counts one, and tells whether it is the first. Of very many addresses most
-// are counted as one, and k becomes that one's.
+// add counts a refusal and reports whether it is the first. Beyond the limit of addresses, k becomes otherAddresses.
 func (r *refusals) add(k *refusedKey, apart int) (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.again == nil {
 		r.again = map[refusedKey]int{}
 	}
-	if _, prefixed := r.again[*k]; !prefixed && len(r.again) >= apart {
+	if _, known := r.again[*k]; !known && len(r.again) >= apart {
 		k.from = otherAddresses
 	}
-	if _, prefixed := r.again[*k]; prefixed {
+	if _, known := r.again[*k]; known {
 		r.again[*k]++
 		return false
 	}
@@ -77,7 +73,7 @@ func (r *refusals) add(k *refusedKey, apart int) (first bool) {
 	return true
 }
 
-// take returns what was counted, and begins anew.
+// take returns the counts and resets them.
 func (r *refusals) take() map[refusedKey]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -70,13 +70,13 @@ func TestRefusedWithoutRecord(t *testing.T) {
 func TestFloodOfAddresses(t *testing.T) {
 	w := new(world)
 	s := &Server{Record: w.Record}
-	s.limits.fill()
+	s.limits.setDefaults()
 	for n := range 10_000 {
 		r := &http.Request{RemoteAddr: fmt.Sprintf("10.0.%d.%d:1", n/256, n%256)}
-		s.refused(r, stranger, "wrong token", "wrong token")
+		s.refused(r, unknownActor, "wrong token", "wrong token")
 	}
 	s.logRefused()
-	if len(w.record) > 2*s.limits.apart+2 || !strings.HasSuffix(w.record[len(w.record)-1],
+	if len(w.record) > 2*s.limits.refusedAddresses+2 || !strings.HasSuffix(w.record[len(w.record)-1],
 		"was refused 9979 more times: wrong token, from other addresses") {
 		t.Errorf("%d events, the last is %s", len(w.record), w.record[len(w.record)-1])
 	}
@@ -87,12 +87,12 @@ func TestRefusalsAreToldEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := new(world)
 		s := &Server{Record: w.Record}
-		s.limits.fill()
+		s.limits.setDefaults()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go s.logRefusedRegularly(ctx)
 		for range 300 { // one each second
-			s.refused(&http.Request{RemoteAddr: "10.0.0.1:1"}, stranger, "wrong token", "wrong token")
+			s.refused(&http.Request{RemoteAddr: "10.0.0.1:1"}, unknownActor, "wrong token", "wrong token")
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()

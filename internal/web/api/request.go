@@ -20,27 +20,26 @@ import (
 	"hako/run/fault"
 )
 
-// A call is a request that has passed the checks.
+// A call is a request that passed the checks.
 type call struct {
 	*http.Request
 	w        http.ResponseWriter
 	route    *route
 	identity identity
 	query    url.Values
-	form     url.Values // nil means that the body is no form
+	form     url.Values // nil means that the body is not a form
 }
 
 const formType, jsonType = "application/x-www-form-urlencoded", "application/json"
 
-// Fields of a form that are about the request and not part of it.
+// Fields of a form that are not part of the body.
 const csrfField, backField = "csrf", "back"
 
 func invalid(op, subject, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: op, Subject: subject, Why: why, Hint: hint}
 }
 
-// parseQuery refuses what the route does not know: a misspelt filter would show
-// everything.
+// parseQuery refuses unknown parameters: a misspelt filter would show everything.
 func (c *call) parseQuery() (err error) {
 	if c.query, err = url.ParseQuery(c.URL.RawQuery); err != nil {
 		return invalid("read query", c.URL.RawQuery, "it is not well formed", "escape what is not a letter or digit")
@@ -60,7 +59,7 @@ func (c *call) parseQuery() (err error) {
 	return nil
 }
 
-// number reads a parameter, within bounds.
+// number parses a parameter within bounds.
 func (c *call) number(name string, missing, least, most int64) (int64, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -77,8 +76,8 @@ func number(name, text string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// when reads a parameter that is a time.
-func (c *call) when(name string) (time.Time, error) {
+// time parses a parameter.
+func (c *call) time(name string) (time.Time, error) {
 	text := c.query.Get(name)
 	if text == "" {
 		return time.Time{}, nil
@@ -92,8 +91,7 @@ func (c *call) when(name string) (time.Time, error) {
 		"write 2006-01-02 or 2006-01-02T15:04:05Z")
 }
 
-// parseForm reads the body if it is a form, which only those may send whose
-// browser has a session: programs send JSON.
+// parseForm parses the body if it is a form, which only sessions of browsers may send; programs send JSON.
 func (c *call) parseForm() error {
 	kind, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	if kind != formType || !c.identity.byCookie() {
@@ -109,7 +107,7 @@ func (c *call) parseForm() error {
 	return nil
 }
 
-// csrf is what the request shows to prove that a page of ours sent it.
+// csrf returns the CSRF token of the request.
 func (c *call) csrf() string {
 	if c.form != nil {
 		return c.form.Get(csrfField)
@@ -130,11 +128,10 @@ func (c *call) readBody() ([]byte, error) {
 	return body, nil
 }
 
-// nothing is what a request brings that has no body.
+// nothing is the type of an empty body.
 type nothing struct{}
 
-// read decodes the body into a value. It is strict: a field that is not known is
-// a mistake that would go unnoticed, and mistakes here approve commands.
+// read decodes the body strictly: an unknown field is an error, because a mistake here could approve a command.
 func (c *call) read(in any) error {
 	body, err := c.rawBody(in)
 	if err != nil {
@@ -155,7 +152,7 @@ func (c *call) read(in any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(in); err != nil {
-		return invalid("read body", "", inJSON(err), "the fields are in openapi.yaml")
+		return invalid("read body", "", jsonReason(err), "the fields are in openapi.yaml")
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return invalid("read body", "", "something follows the object", "send one JSON object")
@@ -163,53 +160,52 @@ func (c *call) read(in any) error {
 	return nil
 }
 
-// inJSON words an error of package json for who sent the body, who knows nothing
-// of the types it is read into.
-func inJSON(err error) string {
+// jsonReason describes an error of package json without Go types.
+func jsonReason(err error) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case ok:
 		kind, _, _ := strings.Cut(wrong.Value, " ") // the number itself may follow
-		return cmp.Or(wrong.Field, "it") + " must be " + wanted(wrong.Type) + ", not " + sent[kind]
+		return cmp.Or(wrong.Field, "it") + " must be " + jsonTypeOf(wrong.Type) + ", not " + jsonTypes[kind]
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it breaks off"
 	}
 	return "it is not JSON: " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// wanted is what JSON has for a type.
-func wanted(t reflect.Type) string {
+// jsonTypeOf names the JSON type of a Go type.
+func jsonTypeOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
-		return sent["string"]
+		return jsonTypes["string"]
 	case reflect.Bool:
-		return sent["bool"]
+		return jsonTypes["bool"]
 	case reflect.Slice:
-		return sent["array"]
+		return jsonTypes["array"]
 	case reflect.Struct, reflect.Map:
-		return sent["object"]
+		return jsonTypes["object"]
 	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Float64:
-		return sent["number"]
+		return jsonTypes["number"]
 	}
 	return "something else"
 }
 
-// sent are the values of JSON by what package json calls them.
-var sent = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list",
+// jsonTypes describes the types of JSON by the names of package json.
+var jsonTypes = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list",
 	"object": "an object"}
 
-// checkFields refuses what package json lets pass: a field in other letters, and
-// one that is there twice, of which two readers may take one each.
+// checkFields refuses what package json accepts: a field name in other case, and duplicate fields, of which two parsers
+// could each take another.
 func checkFields(body []byte, t reflect.Type) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
-		return nil // for the decoder to refuse
+		return nil // the decoder will refuse it
 	}
-	var prefixed, statusRecorder []string
+	var known, seen []string
 	for f := range t.Fields() {
-		prefixed = append(prefixed, jsonName(f))
+		known = append(known, jsonName(f))
 	}
 	for dec.More() {
 		token, err := dec.Token()
@@ -219,24 +215,24 @@ func checkFields(body []byte, t reflect.Type) error {
 			return nil
 		}
 		switch {
-		case !slices.Contains(prefixed, name):
-			return invalid("read body", name, "there is no such field", hintFields(prefixed))
-		case slices.Contains(statusRecorder, name):
+		case !slices.Contains(known, name):
+			return invalid("read body", name, "there is no such field", hintFields(known))
+		case slices.Contains(seen, name):
 			return invalid("read body", name, "it is there twice", "give it once")
 		}
-		statusRecorder = append(statusRecorder, name)
+		seen = append(seen, name)
 	}
 	return nil
 }
 
-func hintFields(prefixed []string) string {
-	if len(prefixed) == 0 {
+func hintFields(known []string) string {
+	if len(known) == 0 {
 		return "there are no fields here"
 	}
-	return "the fields are " + strings.Join(prefixed, ", ")
+	return "the fields are " + strings.Join(known, ", ")
 }
 
-// rawBody returns the body as JSON, which a form is turned into.
+// rawBody returns the body as JSON; a form is converted.
 func (c *call) rawBody(in any) ([]byte, error) {
 	if c.form != nil {
 		return jsonOf(c.form, reflect.TypeOf(in).Elem())
@@ -254,7 +250,7 @@ func (c *call) rawBody(in any) ([]byte, error) {
 	return body, nil
 }
 
-// jsonOf spells a form as the JSON object of a type.
+// jsonOf converts a form to the JSON object of a type.
 func jsonOf(form url.Values, t reflect.Type) ([]byte, error) {
 	object := map[string]any{}
 	for name, values := range form {
@@ -273,8 +269,7 @@ func jsonOf(form url.Values, t reflect.Type) ([]byte, error) {
 	return encode(object)
 }
 
-// valueOf turns the text of a form's field into what the type wants there. A
-// field that the type does not have is left to the decoder to refuse.
+// valueOf converts a form value to the type of its field. The decoder refuses unknown fields.
 func valueOf(t reflect.Type, name, text string) (any, error) {
 	for f := range t.Fields() {
 		if jsonName(f) != name {
@@ -299,9 +294,9 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// back is where a form wants its page to go on, on this server and nowhere else.
-// A browser takes two slashes, or what it mends to be two, for another server.
-func back(form url.Values, field string) string {
+// redirectTarget returns where a form is redirected to, always on this server. Browsers take two slashes, or a
+// backslash, for another server.
+func redirectTarget(form url.Values, field string) string {
 	u, err := url.Parse(form.Get(field))
 	if err != nil || u.Scheme != "" || u.Host != "" || strings.ContainsAny(form.Get(field), "\\\r\n\t") {
 		return "/"

@@ -16,7 +16,7 @@ func FuzzBack(f *testing.F) {
 	}
 	here, _ := url.Parse("http://here/login")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := back(url.Values{"next": {s}}, "next")
+		got := redirectTarget(url.Values{"next": {s}}, "next")
 		available, err := here.Parse(got)
 		if err != nil || available.Host != "here" || available.Scheme != "http" || !strings.HasPrefix(got, "/") ||
 			strings.HasPrefix(got, "//") || strings.Contains(got, "\\") {

@@ -13,10 +13,8 @@ import (
 	"hako/internal/app/secretary/sessions"
 )
 
-// Sources are all there is to show. A nil one means that this server does not have
-// it: its pages say so, its routes answer 404 with a reason. Every method that
-// changes something is told who wants it, so that it can be put on record with its
-// actor.
+// Sources provide the data and actions of the API. A nil one is not available on this server: its pages explain why,
+// its routes answer 404. Methods that change something get the actor, for the record.
 type Sources struct {
 	Live      Live
 	Approvals Approvals
@@ -29,72 +27,65 @@ type Sources struct {
 	Policy    Policy
 }
 
-// Live is what happens now: every event of the record as it is written.
+// Live streams the events of the record as they are written.
 type Live interface {
-	// Watch returns events after a number, until ctx ends: from the newest few
-	// on if it is zero, or one that the record has not reached, which is of an
-	// earlier record. A reader that is too slow misses some: the numbers show it.
+	// Watch returns events after a sequence number, until ctx ends. Zero, or a number that the record has not reached,
+	// means the newest few. A slow reader misses events, which the numbers show.
 	Watch(ctx context.Context, after int64) (<-chan records.Entry, error)
 }
 
-// Approvals are questions that wait for a person.
+// Approvals are the pending questions.
 type Approvals interface {
 	Pending(ctx context.Context) ([]questions.Question, error)
-	// Answer decides one. One that is not there any more is fault.NotFound, one
-	// that was answered already fault.Invalid.
+	// Answer answers a question. The error is fault.NotFound if it does not exist, fault.Invalid if it was answered
+	// already.
 	Answer(ctx context.Context, who access.Actor, id string, a gate.Answer) error
-	// Changed sends something whenever the list has changed, until ctx ends.
+	// Changed signals changes of the list until ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
 }
 
-// Secretary is the conversation.
+// Secretary provides conversations.
 type Secretary interface {
-	// Chat says something in a session, tells what happens, and returns when
-	// she has answered. Several sessions may go on at the same time, one turn at
-	// a time in each. When ctx ends it returns and tells nothing more; the turn
-	// goes on.
+	// Chat sends a message, reports the events of the turn, and returns when the turn has ended. Sessions run
+	// concurrently, with one turn at a time in each. When ctx ends, Chat returns and the turn goes on.
 	Chat(ctx context.Context, who access.Actor, session, text string, tell func(sessions.Turn)) error
-	// Stop ends the turn of a session. Where none goes on there is nothing to do;
-	// a session that does not exist is fault.NotFound.
+	// Stop ends the turn of a session, if there is one. The error is fault.NotFound if the session does not exist.
 	Stop(ctx context.Context, who access.Actor, session string) error
 	Sessions(ctx context.Context) ([]sessions.Session, error)
 	Messages(ctx context.Context, session string, newest int) ([]sessions.Message, error)
-	// Speaks tells whether she speaks aloud.
+	// Speaks reports whether answers are spoken.
 	Speaks(ctx context.Context) (bool, error)
-	// Voice lets her speak aloud or not, and returns whether she does now.
+	// Voice switches speech on or off, and reports whether it is on.
 	Voice(ctx context.Context, on bool) (bool, error)
 }
 
-// Todos is the list of what is to be done.
+// Todos is the to-do list.
 type Todos interface {
 	List(ctx context.Context) ([]sessions.Todo, error)
-	// Do carries out an action: add, update, complete or delete, and returns the
-	// one it was about. For update t is all that the to-do is to be, with what
-	// stays as it is; an empty field empties it.
+	// Do adds, updates, completes or deletes a to-do and returns it. An update sets all fields of t; an empty one is
+	// cleared.
 	Do(ctx context.Context, who access.Actor, action string, t sessions.Todo) (sessions.Todo, error)
 }
 
-// Service are those of the coding agent.
+// Tasks are the tasks of the coding agent.
 type Tasks interface {
 	List(ctx context.Context) ([]tasks.Status, error)
 	Get(ctx context.Context, id string) (tasks.Status, error)
 	Order(ctx context.Context, who access.Actor, id, order string) error // pause, resume, stop
-	// Watch tells what happens to a task, or to all if id is empty, until ctx
-	// ends. A reader that is too slow misses some.
+	// Watch streams the steps of a task, or of all if id is empty, until ctx ends. A slow reader misses steps.
 	Watch(ctx context.Context, id string) (<-chan tasks.Step, error)
 }
 
-// Service are the sandboxes and containers there are.
+// Sandboxes are the sandboxes and containers.
 type Sandboxes interface {
 	List(ctx context.Context) ([]sandboxes.Sandbox, error)
 	Get(ctx context.Context, id string) (sandboxes.Sandbox, error)
 	Destroy(ctx context.Context, who access.Actor, id string) error
-	// Output reads what a job of a box printed, from an offset; one less than
-	// zero counts from the end.
+	// Output reads the output of a job from an offset; a negative one counts from the end.
 	Output(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error)
 }
 
-// Budget is what models were used for.
+// Budget is the usage of models and the remaining budget.
 type Budget interface {
 	Days(ctx context.Context, newest int) ([]records.Day, error) // oldest first
 	Left(ctx context.Context) (records.Left, error)
@@ -107,7 +98,7 @@ type Record interface {
 	Verify(ctx context.Context) (records.Chain, error)
 }
 
-// Policy is the rules.
+// Policy shows and applies the rules.
 type Policy interface {
 	Rules(ctx context.Context, profile string) ([]records.Rule, error)
 	Check(ctx context.Context, profile, command string) ([]records.Verdict, error)

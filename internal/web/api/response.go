@@ -12,12 +12,12 @@ import (
 	"hako/run/fault"
 )
 
-// An ErrorBody is what every refusal and failure of the API is answered with.
+// An ErrorBody is the body of every error response.
 type ErrorBody struct {
 	Error ErrorText `json:"error"`
 }
 
-// An ErrorText is an error in words.
+// An ErrorText describes an error.
 type ErrorText struct {
 	Kind    string `json:"kind"`
 	Op      string `json:"op"`
@@ -26,11 +26,11 @@ type ErrorText struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// A refusal is an error that has a status of its own in HTTP.
+// A refusal is an error with its own HTTP status.
 type refusal struct {
 	fault  *fault.Error
 	status int
-	wait   time.Duration // before it is worth trying again; zero means not known
+	wait   time.Duration // until a retry is possible; zero means unknown
 }
 
 func (r *refusal) Error() string { return r.fault.Error() }
@@ -55,8 +55,7 @@ func statusOf(err error) int {
 	return statuses[fault.KindOf(err)]
 }
 
-// bodyOf says what went wrong. An error that is not one of ours was not written
-// for strangers and is only logged.
+// bodyOf describes an error. Errors that are not a *fault.Error were not written for clients and are only logged.
 func bodyOf(err error) ErrorBody {
 	e, ours := errors.AsType[*fault.Error](err)
 	if !ours {
@@ -71,7 +70,6 @@ func bodyOf(err error) ErrorBody {
 		Hint: fault.Hint(err)}}
 }
 
-// fail answers with an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(err)
 	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
@@ -86,12 +84,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, status, bodyOf(err))
 }
 
-// seconds rounds up: a client that comes back too early is refused again.
+// seconds rounds up, so that a client does not retry too early.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// send answers with JSON.
+// send sends a response as JSON.
 func send(w http.ResponseWriter, status int, body any) {
 	if status == http.StatusNoContent {
 		w.WriteHeader(status)
@@ -105,11 +103,11 @@ func send(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	w.Write(b) // a client who hung up needs no answer
+	w.Write(b) // the client may be gone
 }
 
-// encode spells a value in one line. Commands are full of < and >, which stay
-// readable: no answer is ever taken for a page.
+// encode encodes a value in one line without escaping < and >, which commands are full of: no response is interpreted
+// as HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

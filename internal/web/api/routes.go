@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	_ "embed"
 	"net/http"
 	"reflect"
@@ -9,12 +10,13 @@ import (
 	"hako/internal/app/access"
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
 	"hako/internal/app/secretary/sessions"
 	"hako/internal/text"
 	"hako/run/fault"
 )
 
-// v1 is where the API is.
+// v1 is the prefix of the API.
 const v1 = "/api/v1"
 
 // openapi describes the routes; a test compares it with them.
@@ -22,27 +24,37 @@ const v1 = "/api/v1"
 //go:embed openapi.yaml
 var openapi []byte
 
-// A route is one thing that can be asked for.
+// A route is one operation of the API.
 type route struct {
 	method, path string
 	what         string       // a change, as the record calls it; empty means that nothing is changed
 	open         bool         // needs no login
 	role         access.Role  // who may; Reader means everybody who has logged in
 	query        []string     // parameters
-	in, out      reflect.Type // of the bodies; nil means that there is none
-	streams      bool         // the answer is a stream of out
-	status       int          // of a good answer
-	part         bool         // needs one of the sources
+	in, out      reflect.Type // of the bodies; nil means none
+	streams      bool         // the response is a stream of out
+	status       int          // of a successful response
+	needsSource  bool         // needs one of the sources
 
-	about  func(*Server, *call) string // more for the record; nil means that there is none
+	about  func(*Server, *call) string // details for the record; nil means none
 	handle func(*Server, *call) error
 }
 
-// get is a route that shows something.
-func get[Out any](path string, do func(*Server, *call) (Out, error), query ...string) route {
+// A source returns what a handler works on, or an error if this server does not have it.
+type source[S any] func(*Server) (S, error)
+
+// itself is the source of handlers that need no other.
+func itself(s *Server) (*Server, error) { return s, nil }
+
+// get is a route that reads.
+func get[S, Out any](path string, from source[S], do func(S, *call) (Out, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Out](),
-		status: http.StatusOK, part: true, handle: func(s *Server, c *call) error {
-			out, err := do(s, c)
+		status: http.StatusOK, needsSource: true, handle: func(s *Server, c *call) error {
+			at, err := from(s)
+			if err != nil {
+				return err
+			}
+			out, err := do(at, c)
 			if err != nil {
 				return err
 			}
@@ -51,11 +63,24 @@ func get[Out any](path string, do func(*Server, *call) (Out, error), query ...st
 		}}
 }
 
-// watch is a route that shows what happens, as it happens.
-func watchRoute[Item any](path string, open func(*Server, *call) (producer, error), query ...string) route {
+// list is a route that returns all items of a source, never null.
+func list[S, Item, Out any](path string, from source[S], all func(S, context.Context) ([]Item, error),
+	wrap func([]Item) Out) route {
+	return get(path, from, func(at S, c *call) (Out, error) {
+		items, err := all(at, c.Context())
+		return wrap(nonNil(items)), err
+	})
+}
+
+// watchRoute is a route that streams events.
+func watchRoute[Item, S any](path string, from source[S], open func(S, *call) (producer, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Item](),
-		status: http.StatusOK, part: true, streams: true, handle: func(s *Server, c *call) error {
-			produce, err := open(s, c)
+		status: http.StatusOK, needsSource: true, streams: true, handle: func(s *Server, c *call) error {
+			at, err := from(s)
+			if err != nil {
+				return err
+			}
+			produce, err := open(at, c)
 			if err != nil {
 				return err
 			}
@@ -63,11 +88,11 @@ func watchRoute[Item any](path string, open func(*Server, *call) (producer, erro
 		}}
 }
 
-// change is a route that does something, after it was put on record. A form is
-// sent back to its page, other requests get what came of it.
-func write[In, Out any](method, path, what string, do func(*Server, *call, In) (Out, error)) route {
+// write is a route that changes something, after the change was recorded. A form is redirected to its page, other
+// requests get the result.
+func write[S, In, Out any](method, path, what string, from source[S], do func(S, *call, In) (Out, error)) route {
 	r := route{method: method, path: v1 + path, what: what, role: access.Operator,
-		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, part: true}
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, needsSource: true}
 	if r.out == reflect.TypeFor[nothing]() {
 		r.out, r.status = nil, http.StatusNoContent
 	}
@@ -83,13 +108,17 @@ func write[In, Out any](method, path, what string, do func(*Server, *call, In) (
 		if err != nil {
 			return err
 		}
-		out, err := do(s, c, in)
+		var out Out
+		at, err := from(s)
+		if err == nil {
+			out, err = do(at, c, in)
+		}
 		done(err)
 		switch {
 		case err != nil:
 			return err
 		case c.form != nil:
-			http.Redirect(c.w, c.Request, back(c.form, backField), http.StatusSeeOther)
+			http.Redirect(c.w, c.Request, redirectTarget(c.form, backField), http.StatusSeeOther)
 			return nil
 		}
 		send(c.w, c.route.status, out)
@@ -98,21 +127,20 @@ func write[In, Out any](method, path, what string, do func(*Server, *call, In) (
 	return r
 }
 
-// recordChange puts a request on record, and done what came of it, unless it is
-// harmless.
+// recordChange records a change, and done its outcome. A harmless request is not recorded.
 func (s *Server) recordChange(c *call, in any) (done func(error), err error) {
 	if c.route.what == "" {
 		return func(error) {}, nil
 	}
-	told := c.told(in)
+	text := c.describe(in)
 	if c.route.about != nil {
-		told += c.route.about(s, c)
+		text += c.route.about(s, c)
 	}
-	return s.record(c.identity.Name, short(told))
+	return s.record(c.identity.Name, short(text))
 }
 
-// told is a change as the record has it: what is done to which one, and how.
-func (c *call) told(in any) string {
+// describe is a change as the record has it: what is done to which item, and how.
+func (c *call) describe(in any) string {
 	words := []string{c.route.what}
 	for _, name := range wildcards(c.route.path) {
 		words = append(words, c.PathValue(name))
@@ -126,10 +154,10 @@ func (c *call) told(in any) string {
 	return strings.Join(words, " ")
 }
 
-const longestTold = 300
+const maxDescription = 300
 
-// short keeps a visitor from filling the record or drawing in it.
-func short(s string) string { return text.Shorten(text.RecordLine(s), longestTold) }
+// short keeps a client from filling the record or putting control characters into it.
+func short(s string) string { return text.Shorten(text.RecordLine(s), maxDescription) }
 
 // wildcards are the names of the variable parts of a path.
 func wildcards(path string) []string {
@@ -142,68 +170,69 @@ func wildcards(path string) []string {
 	return names
 }
 
-// harmless makes a route of one that only looks, though it has a body: readers
-// may, and nothing is put on record.
+// harmless changes a route with a body to one that only reads: readers may use it, and nothing is recorded.
 func harmless(r route) route {
 	r.what, r.role = "", access.Reader
 	return r
 }
 
-// routes are all there are.
+// routes are all routes.
 func (s *Server) routes() []route {
 	all := []route{
 		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](),
 			status: http.StatusOK, handle: (*Server).login},
-		leaving(write("POST", "/logout", "log out", (*Server).logout)),
-		alive(v1 + "/health"),
+		logoutRoute(write("POST", "/logout", "log out", itself, (*Server).logout)),
+		healthRoute(v1 + "/health"),
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
-		alone(get("/session", (*Server).whoami)),
+		withoutSource(get("/session", itself, (*Server).whoami)),
 
-		watchRoute[records.Entry]("/events", (*Server).events, "after"),
+		watchRoute[records.Entry]("/events", (*Server).live, events, "after"),
 
-		get("/approvals", (*Server).pending),
-		watchRoute[Questions]("/approvals/events", (*Server).pendingEvents),
-		about(write("POST", "/approvals/{id}/answer", "answer question", (*Server).answer), (*Server).question),
+		get("/approvals", (*Server).approvals, pending),
+		watchRoute[Questions]("/approvals/events", (*Server).approvals, pendingEvents),
+		about(write("POST", "/approvals/{id}/answer", "answer question", (*Server).approvals, answer), (*Server).question),
 
 		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator,
 			in:  reflect.TypeFor[ChatMessage](),
-			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
-		get("/secretary/sessions", (*Server).conversations),
-		get("/secretary/sessions/{id}/messages", (*Server).messages, "newest"),
-		write("POST", "/secretary/sessions/{id}/stop", "stop secretary", (*Server).stopTalking),
-		get("/secretary/voice", (*Server).speaking),
-		write("PUT", "/secretary/voice", "switch voice", (*Server).voice),
+			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, needsSource: true, streams: true, handle: (*Server).chat},
+		list("/secretary/sessions", (*Server).secretary, Secretary.Sessions,
+			func(all []sessions.Session) Conversations { return Conversations{all} }),
+		get("/secretary/sessions/{id}/messages", (*Server).secretary, messages, "newest"),
+		write("POST", "/secretary/sessions/{id}/stop", "stop secretary", (*Server).secretary, stopTurn),
+		get("/secretary/voice", (*Server).secretary, voice),
+		write("PUT", "/secretary/voice", "switch voice", (*Server).secretary, setVoice),
 
-		get("/todos", (*Server).todos),
-		created(write("POST", "/todos", "add to-do", (*Server).addTodo)),
-		write("PATCH", "/todos/{id}", "change to-do", (*Server).changeTodo),
-		write("DELETE", "/todos/{id}", "delete to-do", (*Server).deleteTodo),
+		list("/todos", (*Server).todos, Todos.List, func(all []sessions.Todo) TodoList { return TodoList{all} }),
+		created(write("POST", "/todos", "add to-do", (*Server).todos, addTodo)),
+		write("PATCH", "/todos/{id}", "change to-do", (*Server).todos, changeTodo),
+		write("DELETE", "/todos/{id}", "delete to-do", (*Server).todos, deleteTodo),
 
-		get("/tasks", (*Server).tasks),
-		watchRoute[tasks.Step]("/tasks/events", (*Server).taskEvents, "id"),
-		get("/tasks/{id}", (*Server).task),
-		write("POST", "/tasks/{id}/pause", "pause task", order("pause")),
-		write("POST", "/tasks/{id}/resume", "resume task", order("resume")),
-		write("POST", "/tasks/{id}/stop", "stop task", order("stop")),
+		list("/tasks", (*Server).tasks, Tasks.List, func(all []tasks.Status) TaskList { return TaskList{all} }),
+		watchRoute[tasks.Step]("/tasks/events", (*Server).tasks, taskEvents, "id"),
+		get("/tasks/{id}", (*Server).tasks, task),
+		write("POST", "/tasks/{id}/pause", "pause task", (*Server).tasks, order("pause")),
+		write("POST", "/tasks/{id}/resume", "resume task", (*Server).tasks, order("resume")),
+		write("POST", "/tasks/{id}/stop", "stop task", (*Server).tasks, order("stop")),
 
-		get("/boxes", (*Server).listSandboxes),
-		get("/boxes/{id}", (*Server).sandbox),
-		write("DELETE", "/boxes/{id}", "destroy box", (*Server).destroySandbox),
-		get("/boxes/{id}/jobs/{job}/output", (*Server).output, "offset", "most"),
+		list("/boxes", (*Server).sandboxes, Sandboxes.List,
+			func(all []sandboxes.Sandbox) SandboxList { return SandboxList{all} }),
+		get("/boxes/{id}", (*Server).sandboxes, sandbox),
+		write("DELETE", "/boxes/{id}", "destroy box", (*Server).sandboxes, destroySandbox),
+		get("/boxes/{id}/jobs/{job}/output", (*Server).sandboxes, jobOutput, "offset", "most"),
 
-		get("/budget", (*Server).budget, "days"),
-		get("/audit", (*Server).search, "text", "actor", "what", "command", "since", "until", "before", "most"),
-		get("/audit/stats", (*Server).stats, "since"),
-		get("/audit/verify", (*Server).verifyChain),
+		get("/budget", (*Server).budget, budgetReport, "days"),
+		get("/audit", (*Server).audit, search, "text", "actor", "what", "command", "since", "until", "before", "most"),
+		get("/audit/stats", (*Server).audit, stats, "since"),
+		get("/audit/verify", (*Server).audit, verifyChain),
 
-		get("/policy/rules", (*Server).rules, "profile"),
-		harmless(write("POST", "/policy/check", "", (*Server).check)),
+		get("/policy/rules", (*Server).policy, policyRules, "profile"),
+		harmless(write("POST", "/policy/check", "", (*Server).policy, check)),
 	}
 	return append(all, s.seedAPI()...)
 }
 
-func leaving(r route) route {
-	r.path, r.role, r.part, r.handle = "/logout", access.Reader, false, bySession(r.handle)
+func logoutRoute(r route) route {
+	r.path, r.role, r.needsSource, r.handle = "/logout", access.Reader, false, sessionOnly(r.handle)
 	return r
 }
 
@@ -212,8 +241,8 @@ func about(r route, tell func(*Server, *call) string) route {
 	return r
 }
 
-func alone(r route) route {
-	r.part = false
+func withoutSource(r route) route {
+	r.needsSource = false
 	return r
 }
 
@@ -222,13 +251,12 @@ func created(r route) route {
 	return r
 }
 
-// Health is a sign of life, for everybody who can reach the port.
+// Health says that the server is up, to everybody who can reach the port.
 type Health struct {
 	Status string `json:"status"`
 }
 
-// alive is a sign of life, for everybody who reaches the port.
-func alive(path string) route {
+func healthRoute(path string) route {
 	return route{method: "GET", path: path, open: true, out: reflect.TypeFor[Health](), status: http.StatusOK,
 		handle: health}
 }
@@ -244,7 +272,7 @@ func describe(_ *Server, c *call) error {
 	return nil
 }
 
-// there returns a source, or says that this server does not have it.
+// available returns a source, or an error if this server does not have it.
 func available[T any](part T, name, hint string) (T, error) {
 	if any(part) == nil {
 		return part, &fault.Error{Kind: fault.NotFound, Op: "open", Subject: name, Why: "this server does not have it",

@@ -12,9 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// A ChatMessage is what somebody says to the secretary.
+// A ChatMessage is a message to the secretary.
 type ChatMessage struct {
-	Session string `json:"session"` // of her conversations; a new name begins one
+	Session string `json:"session"` // name of the conversation; a new name begins one
 	Text    string `json:"text"`
 }
 
@@ -24,7 +24,7 @@ func (s *Server) secretary() (Secretary, error) {
 	return available(s.Sources.Secretary, "secretary", "start the server with a model for her")
 }
 
-// chat tells what she answers, as she does. She goes on when nobody listens.
+// chat streams the answer. The turn goes on if the client disconnects.
 func (s *Server) chat(c *call) error {
 	sec, err := s.secretary()
 	if err != nil {
@@ -34,23 +34,23 @@ func (s *Server) chat(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := speaks(in.Text); err != nil {
+	if err := notEmpty(in.Text); err != nil {
 		return err
 	}
 	done, err := s.recordChange(c, in)
 	if err != nil {
 		return err
 	}
-	var said error
+	var failed error
 	err = s.stream(c, func(ctx context.Context, push func(item)) error {
-		said = conversation(sec, c.identity.Actor, in)(ctx, push)
-		return said
+		failed = conversation(sec, c.identity.Actor, in)(ctx, push)
+		return failed
 	})
-	done(cmp.Or(said, err)) // there may have been no room for one more stream
+	done(cmp.Or(failed, err)) // there may have been too many streams
 	return err
 }
 
-func speaks(text string) error {
+func notEmpty(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return invalid("talk to secretary", "", "nothing is said", "say something in text")
 	}
@@ -82,42 +82,25 @@ type Conversations struct {
 	Sessions []sessions.Session `json:"sessions"`
 }
 
-func (s *Server) conversations(c *call) (Conversations, error) {
-	sec, err := s.secretary()
-	if err != nil {
-		return Conversations{}, err
-	}
-	all, err := sec.Sessions(c.Context())
-	return Conversations{some(all)}, err
-}
-
 // Messages are those of a conversation.
 type Messages struct {
 	Messages []sessions.Message `json:"messages"`
 }
 
-const usualMessages, mostMessages = 100, 10_000
+const defaultMessages, maxMessages = 100, 10_000
 
-func (s *Server) messages(c *call) (Messages, error) {
-	sec, err := s.secretary()
-	if err != nil {
-		return Messages{}, err
-	}
-	newest, err := c.number("newest", usualMessages, 1, mostMessages)
+func messages(sec Secretary, c *call) (Messages, error) {
+	newest, err := c.number("newest", defaultMessages, 1, maxMessages)
 	if err != nil {
 		return Messages{}, err
 	}
 	all, err := sec.Messages(c.Context(), c.PathValue("id"), int(newest))
-	return Messages{some(all)}, err
+	return Messages{nonNil(all)}, err
 }
 
-// stopTalking also takes an answer for stopped that has just ended: who stops her
-// cannot know that. Whether there was a conversation is looked up before.
-func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
-	sec, err := s.secretary()
-	if err != nil {
-		return nothing{}, err
-	}
+// stopTurn also succeeds if the turn has just ended, which the client cannot know. It looks up before stopping
+// whether the conversation exists.
+func stopTurn(sec Secretary, c *call, _ nothing) (nothing, error) {
 	id := c.PathValue("id")
 	begun, err := hasBegun(c.Context(), sec, id)
 	if stopped := sec.Stop(c.Context(), c.identity.Actor, id); stopped != nil || err != nil {
@@ -131,18 +114,18 @@ func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 	return nothing{}, nil
 }
 
-// hasBegun tells whether something was said in a conversation, or is being
-// answered. A name alone is kept also of one whose first turn failed.
+// hasBegun reports whether a conversation has messages or a running turn. Its name is also stored if the first turn
+// failed.
 func hasBegun(ctx context.Context, sec Secretary, id string) (bool, error) {
-	said, err := sec.Messages(ctx, id, 1)
-	if err != nil || len(said) > 0 {
-		return len(said) > 0, err
+	messages, err := sec.Messages(ctx, id, 1)
+	if err != nil || len(messages) > 0 {
+		return len(messages) > 0, err
 	}
 	all, err := sec.Sessions(ctx)
 	return slices.ContainsFunc(all, func(s sessions.Session) bool { return s.ID == id && s.Busy }), err
 }
 
-// A Voice tells whether she speaks aloud.
+// A Voice says whether answers are spoken.
 type Voice struct {
 	On bool `json:"on"`
 }
@@ -154,20 +137,12 @@ func (v Voice) detail() string {
 	return "off"
 }
 
-func (s *Server) speaking(c *call) (Voice, error) {
-	sec, err := s.secretary()
-	if err != nil {
-		return Voice{}, err
-	}
+func voice(sec Secretary, c *call) (Voice, error) {
 	on, err := sec.Speaks(c.Context())
 	return Voice{on}, err
 }
 
-func (s *Server) voice(c *call, in Voice) (Voice, error) {
-	sec, err := s.secretary()
-	if err != nil {
-		return Voice{}, err
-	}
+func setVoice(sec Secretary, c *call, in Voice) (Voice, error) {
 	on, err := sec.Voice(c.Context(), in.On)
 	return Voice{on}, err
 }

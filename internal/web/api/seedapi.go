@@ -13,23 +13,22 @@ import (
 	"hako/internal/app/secretary/sessions"
 )
 
-// familiar are the routes that clients of the secretary know, with the fields
-// they know.
+// seedAPI has the routes and fields of the original secretary, for its clients.
 func (s *Server) seedAPI() []route {
 	return []route{
-		prefixed(write("POST", "/chat", "talk to secretary", (*Server).seedChat)),
-		alive("/health"), alive("/healthz"), // the one of the secretary, and where hako agent and most others have it
-		prefixed(get("/todos", (*Server).seedTodos)),
-		prefixed(write("POST", "/todos", "add to-do", (*Server).seedAddTodo)),
-		prefixed(write("PATCH", "/todos/{id}", "change to-do", (*Server).seedChangeTodo)),
-		prefixed(write("DELETE", "/todos/{id}", "delete to-do", (*Server).seedDeleteTodo)),
-		prefixed(get("/bash/pending", (*Server).seedPending)),
-		prefixed(withApproved(about(write("POST", "/bash/approve/{id}", "answer question", (*Server).seedApprove),
-			(*Server).question))),
+		unversioned(write("POST", "/chat", "talk to secretary", itself, (*Server).seedChat)),
+		healthRoute("/health"), healthRoute("/healthz"), // the secretary's, and that of hako agent and most others
+		unversioned(get("/todos", (*Server).todos, seedTodos)),
+		unversioned(write("POST", "/todos", "add to-do", (*Server).todos, seedAddTodo)),
+		unversioned(write("PATCH", "/todos/{id}", "change to-do", (*Server).todos, seedChangeTodo)),
+		unversioned(write("DELETE", "/todos/{id}", "delete to-do", (*Server).todos, seedDeleteTodo)),
+		unversioned(get("/bash/pending", (*Server).approvals, seedPending)),
+		unversioned(withApproved(about(write("POST", "/bash/approve/{id}", "answer question", (*Server).approvals,
+			seedApprove), (*Server).question))),
 	}
 }
 
-func prefixed(r route) route {
+func unversioned(r route) route {
 	r.path = "/api" + strings.TrimPrefix(r.path, v1)
 	return r
 }
@@ -39,71 +38,71 @@ func withApproved(r route) route {
 	return r
 }
 
-// A SeedMessage is what somebody says, with the fields of the seed API.
+// A SeedMessage is a message to the secretary.
 type SeedMessage struct {
 	Message   string `json:"message"`
-	PlayAudio *bool  `json:"play_audio,omitempty"` // nil means that it stays as it is
-	Model     string `json:"model,omitempty"`      // is set where the server is
+	PlayAudio *bool  `json:"play_audio,omitempty"` // nil means unchanged
+	Model     string `json:"model,omitempty"`      // cannot be chosen here
 }
 
-// A SeedReply is what she answers.
+// A SeedReply is an answer of the secretary.
 type SeedReply struct {
 	VoicePlan   SeedPlan  `json:"voice_plan"`
-	AudioPath   *string   `json:"audio_path"` // always null: what she speaks is not kept
+	AudioPath   *string   `json:"audio_path"` // always null: speech is not stored
 	PlayedAudio bool      `json:"played_audio"`
 	RawResponse *SeedPlan `json:"raw_response"`
 }
 
-// A SeedPlan is the part of her reply that others read.
+// A SeedPlan is the text and the commands of an answer.
 type SeedPlan struct {
 	Text    string       `json:"text"`
 	Actions []SeedAction `json:"bashActions"`
 }
 
-// A SeedAction is a command she had run.
+// A SeedAction is a command of an answer.
 type SeedAction struct {
 	Command string      `json:"command"`
-	Reason  string      `json:"reason"` // in her words; empty means that she gave none
+	Reason  string      `json:"reason"` // empty means none
 	Result  *SeedResult `json:"result"`
 	Error   *string     `json:"error"`
 }
 
-// A SeedResult is what came of it.
+// A SeedResult is the result of a command.
 type SeedResult struct {
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
-	Exit   string `json:"exit_code"` // the document has it as a text
-	Dir    string `json:"cwd"`       // empty means that it is not known
+	Exit   string `json:"exit_code"` // a string in the original API
+	Dir    string `json:"cwd"`       // empty means unknown
 }
 
-// familiarSession is the one conversation that clients know who know of none.
-const familiarSession = "api"
+// seedSession is the conversation of clients of this API, which has only one.
+const seedSession = "api"
 
 func (s *Server) seedChat(c *call, in SeedMessage) (reply SeedReply, err error) {
 	sec, err := s.secretary()
 	if err != nil {
 		return reply, err
 	}
-	if err := speaks(in.Message); err != nil {
+	if err := notEmpty(in.Message); err != nil {
 		return reply, err
 	}
 	if in.Model != "" {
 		return reply, invalid("talk to secretary", in.Model, "the model cannot be chosen here", "leave model out")
 	}
 	withoutDeadlines(c.w) // a model thinks for longer than an answer may take
-	ctx, cancel := s.lasting(c.Context(), c.identity)
+	ctx, cancel := s.whileValid(c.Context(), c.identity)
 	defer cancel()
 	if reply.PlayedAudio, err = speech(ctx, sec, in.PlayAudio); err != nil {
 		return reply, err
 	}
-	var heard listener
-	err = sec.Chat(ctx, c.identity.Actor, familiarSession, in.Message, heard.hear)
-	reply.VoicePlan = heard.plan()
+	var turn turnCollector
+	err = sec.Chat(ctx, c.identity.Actor, seedSession, in.Message, turn.add)
+	reply.VoicePlan = turn.plan()
 	reply.RawResponse = &reply.VoicePlan
 	return reply, err
 }
 
-// speech switches her voice if that is wanted, and tells whether it is on.
+// speech switches speech on or off if wanted is set, and reports whether it is on.
 func speech(ctx context.Context, sec Secretary, wanted *bool) (bool, error) {
 	if wanted == nil {
 		return sec.Speaks(ctx)
@@ -111,19 +110,19 @@ func speech(ctx context.Context, sec Secretary, wanted *bool) (bool, error) {
 	return sec.Voice(ctx, *wanted)
 }
 
-// A listener puts together what a client hears that does not follow a stream.
-type listener struct {
+// A turnCollector collects the events of a turn for a client without a stream.
+type turnCollector struct {
 	mu      sync.Mutex
 	text    strings.Builder
 	reasons map[string]string // of commands
 	actions []SeedAction
 }
 
-func (l *listener) hear(t sessions.Turn) {
+func (l *turnCollector) add(t sessions.Turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case t.Type == turnAgain, t.Type == turnDone && t.Text != "": // what was said so far does not count
+	case t.Type == turnAgain, t.Type == turnDone && t.Text != "": // the text so far is replaced
 		l.text.Reset()
 		l.text.WriteString(t.Text)
 	case t.Type == turnText:
@@ -137,8 +136,8 @@ func (l *listener) hear(t sessions.Turn) {
 	}
 }
 
-// remember keeps why she wants a command, for when its result comes.
-func (l *listener) remember(action json.RawMessage) {
+// remember stores the reason of a command until its result comes.
+func (l *turnCollector) remember(action json.RawMessage) {
 	var wish struct{ Command, Reason string }
 	if json.Unmarshal(action, &wish) != nil {
 		return
@@ -157,13 +156,13 @@ func actionOf(o sessions.Outcome) SeedAction {
 	return SeedAction{Command: o.Command, Result: &SeedResult{o.Stdout, o.Stderr, strconv.Itoa(o.Exit), o.Dir}}
 }
 
-func (l *listener) plan() SeedPlan {
+func (l *turnCollector) plan() SeedPlan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return SeedPlan{l.text.String(), some(l.actions)}
+	return SeedPlan{l.text.String(), nonNil(l.actions)}
 }
 
-// A SeedTodo is a to-do with the names of the seed API.
+// A SeedTodo is a to-do.
 type SeedTodo struct {
 	ID          int64     `json:"id"`
 	Title       string    `json:"title"`
@@ -174,8 +173,7 @@ type SeedTodo struct {
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 
-// A SeedTodoEdit is what is to be changed; nil means that it stays as it is. A
-// due_date of null takes it away.
+// A SeedTodoEdit has the fields to set; nil means unchanged. A due_date of null removes it.
 type SeedTodoEdit struct {
 	Title       *string `json:"title,omitempty"`
 	Description *string `json:"description,omitempty"`
@@ -183,7 +181,7 @@ type SeedTodoEdit struct {
 	Status      *string `json:"status,omitempty"` // pending, in_progress, done
 }
 
-// UnmarshalJSON tells null from what is left out.
+// UnmarshalJSON distinguishes null from a missing field.
 func (e *SeedTodoEdit) UnmarshalJSON(text []byte) error {
 	type plain SeedTodoEdit
 	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
@@ -198,7 +196,7 @@ func (e *SeedTodoEdit) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Deleted tells that something is gone.
+// Deleted confirms a deletion.
 type Deleted struct {
 	Deleted bool `json:"deleted"`
 }
@@ -228,35 +226,35 @@ func (e SeedTodoEdit) edit() (TodoEdit, error) {
 	return edit, nil
 }
 
-func (s *Server) seedTodos(c *call) ([]SeedTodo, error) {
-	all, err := s.todos(c)
-	list := make([]SeedTodo, len(all.Todos))
-	for i, t := range all.Todos {
+func seedTodos(from Todos, c *call) ([]SeedTodo, error) {
+	all, err := from.List(c.Context())
+	list := make([]SeedTodo, len(all))
+	for i, t := range all {
 		list[i] = seedTodo(t)
 	}
 	return list, err
 }
 
-func (s *Server) seedAddTodo(c *call, in SeedTodoEdit) (SeedTodo, error) {
+func seedAddTodo(list Todos, c *call, in SeedTodoEdit) (SeedTodo, error) {
 	edit, err := in.edit()
 	if err != nil {
 		return SeedTodo{}, err
 	}
-	t, err := s.addTodo(c, edit)
+	t, err := addTodo(list, c, edit)
 	return seedTodo(t), err
 }
 
-func (s *Server) seedChangeTodo(c *call, in SeedTodoEdit) (SeedTodo, error) {
+func seedChangeTodo(list Todos, c *call, in SeedTodoEdit) (SeedTodo, error) {
 	edit, err := in.edit()
 	if err != nil {
 		return SeedTodo{}, err
 	}
-	t, err := s.changeTodo(c, edit)
+	t, err := changeTodo(list, c, edit)
 	return seedTodo(t), err
 }
 
-func (s *Server) seedDeleteTodo(c *call, in nothing) (Deleted, error) {
-	_, err := s.deleteTodo(c, in)
+func seedDeleteTodo(list Todos, c *call, in nothing) (Deleted, error) {
+	_, err := deleteTodo(list, c, in)
 	return Deleted{err == nil}, err
 }
 
@@ -273,8 +271,8 @@ type SeedQuestion struct {
 	Timestamp float64 `json:"timestamp"` // seconds since 1970
 }
 
-func (s *Server) seedPending(c *call) (SeedQuestions, error) {
-	all, err := s.pending(c)
+func seedPending(from Approvals, c *call) (SeedQuestions, error) {
+	all, err := pending(from, c)
 	list := make([]SeedQuestion, len(all.Questions))
 	for i, q := range all.Questions {
 		list[i] = SeedQuestion{q.ID, q.Command, cmp.Or(q.Reason, q.Why), float64(q.Asked.UnixMilli()) / 1000}
@@ -282,23 +280,23 @@ func (s *Server) seedPending(c *call) (SeedQuestions, error) {
 	return SeedQuestions{list}, err
 }
 
-// A SeedDecision tells what was decided.
+// A SeedDecision is the answer to a question.
 type SeedDecision struct {
 	Approved bool   `json:"approved"`
 	Message  string `json:"message"`
 }
 
-// seedApprove has its answer in the address, as clients expect.
-func (s *Server) seedApprove(c *call, _ nothing) (SeedDecision, error) {
+// seedApprove reads the answer from the query.
+func seedApprove(to Approvals, c *call, _ nothing) (SeedDecision, error) {
 	approved, err := strconv.ParseBool(c.query.Get("approved"))
 	if err != nil {
 		return SeedDecision{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false",
 			"add ?approved=true or ?approved=false")
 	}
-	decision, said := gate.No, "Command rejected"
+	decision, message := gate.No, "Command rejected"
 	if approved {
-		decision, said = gate.Once, "Command approved"
+		decision, message = gate.Once, "Command approved"
 	}
-	_, err = s.answer(c, Decision{decision.String()})
-	return SeedDecision{approved, said}, err
+	_, err = answer(to, c, Decision{decision.String()})
+	return SeedDecision{approved, message}, err
 }

@@ -48,7 +48,7 @@ func TestAddress(t *testing.T) {
 		{&Server{Addr: "127.0.0.1:http"}, "", fault.Invalid},
 		{&Server{Addr: "127.0.0.1:70000"}, "", fault.Invalid},
 	} {
-		got, err := c.s.place().Address()
+		got, err := c.s.listenAddress().Address()
 		if got != c.want || fault.KindOf(err) != c.kind || err != nil && fault.Hint(err) == "" {
 			t.Errorf("%s: %s, %v", c.s.Addr, got, err)
 		}
@@ -235,7 +235,7 @@ func TestConnectionsOfStrangers(t *testing.T) {
 // a client of Go keeps it: one that both let go at once loses a request.
 func TestIdleConnection(t *testing.T) {
 	var l limits
-	if l.fill(); l.idle <= http.DefaultTransport.(*http.Transport).IdleConnTimeout || l.idle > 5*time.Minute {
+	if l.setDefaults(); l.idle <= http.DefaultTransport.(*http.Transport).IdleConnTimeout || l.idle > 5*time.Minute {
 		t.Errorf("%v", l.idle)
 	}
 	h := build(t, func(s *Server) { s.limits.idle = 50 * time.Millisecond })

@@ -12,40 +12,38 @@ import (
 	"hako/run/fault"
 )
 
-// An item is one piece of a stream.
+// An item is one event of a stream.
 type item struct {
-	id   string // by which a client says where to go on; empty means that it cannot
-	name string // of the event; empty means a sign of life
+	id   string // from which a client can continue; empty means that it cannot
+	name string // of the event; empty means a keep-alive
 	data any
 }
 
-var signOfLife = item{}
+var keepAlive = item{}
 
-// errSlow is why a stream is cut whose client does not read.
+// errSlow ends a stream whose client does not read.
 var errSlow = errors.New("the client does not read")
 
-// errOut is why a stream ends whose client would not be let in again.
-var errOut = errors.New("the client is out")
+// errLoggedOut ends a stream whose token or session became invalid.
+var errLoggedOut = errors.New("the client is out")
 
-// A producer makes the pieces of a stream until ctx ends. It may make many at
-// once: push waits for a client that reads, and not long for one that does not.
+// A producer produces the events of a stream until ctx ends. push blocks while the client reads slowly, up to the write
+// timeout.
 type producer func(ctx context.Context, push func(item)) error
 
-// stream sends what a producer makes. It is over when the producer is, the
-// client goes, the session ends or the server does. A client that does not read
-// is cut off and may come back; nobody waits for it. Nothing is left when it
-// returns.
+// stream sends the events of a producer. It ends with the producer, the client, the session or the server. A client
+// that does not read is disconnected. When it returns, the producer has ended.
 func (s *Server) stream(c *call, produce producer) error {
 	if c.Method == http.MethodHead {
-		return nil // who asks for no body gets no stream
+		return nil // no body, no stream
 	}
-	release, err := s.streams.take(c.identity.slotKeys(&s.limits)...)
+	release, err := s.streams.take(c.identity.quotas(&s.limits)...)
 	if err != nil {
 		return err
 	}
 	defer release()
 	withoutDeadlines(c.w)
-	ctx, end := s.lasting(c.Context(), c.identity)
+	ctx, end := s.whileValid(c.Context(), c.identity)
 	defer end()
 	ctx, cut := context.WithCancelCause(ctx)
 	items, done := make(chan item, s.limits.buffer), make(chan error, 1)
@@ -64,23 +62,23 @@ func (s *Server) stream(c *call, produce producer) error {
 	return s.writeEvents(ctx, c, items, done)
 }
 
-// pour writes pieces as they come.
+// writeEvents writes events as they come.
 func (s *Server) writeEvents(ctx context.Context, c *call, items <-chan item, done <-chan error) error {
-	eventWriter := &eventWriter{w: c.w, patience: s.limits.write, still: func() bool { return s.still(c.identity) }}
-	defer eventWriter.leave()
-	defer context.AfterFunc(ctx, eventWriter.hurry)()
-	beat := time.NewTicker(s.limits.beat)
+	out := &eventWriter{w: c.w, timeout: s.limits.write, valid: func() bool { return s.valid(c.identity) }}
+	defer out.detach()
+	defer context.AfterFunc(ctx, out.expire)()
+	beat := time.NewTicker(s.limits.keepAlive)
 	defer beat.Stop()
 	for {
 		select {
 		case i := <-items:
-			if eventWriter.send(i) != nil {
+			if out.send(i) != nil {
 				return nil
 			}
 		case err := <-done:
-			return eventWriter.finish(items, err)
+			return out.finish(items, err)
 		case <-beat.C:
-			if eventWriter.send(signOfLife) != nil {
+			if out.send(keepAlive) != nil {
 				return nil
 			}
 		case <-ctx.Done():
@@ -92,41 +90,40 @@ func (s *Server) writeEvents(ctx context.Context, c *call, items <-chan item, do
 	}
 }
 
-// A spout writes server-sent events to one client.
+// An eventWriter writes server-sent events to one client.
 type eventWriter struct {
-	w        http.ResponseWriter
-	patience time.Duration // with a client that does not read
-	still    func() bool   // the client may have more
-	open     bool
+	w       http.ResponseWriter
+	timeout time.Duration // of one write
+	valid   func() bool   // reports whether the token or session is still valid
+	open    bool
 
-	mu     sync.Mutex
-	ending bool // there is no more patience
-	left   bool // the client is not ours any more
+	mu       sync.Mutex
+	ending   bool // the stream is ending
+	detached bool // the handler has returned
 }
 
-// lastWords is how long a client has to take the end of a stream.
-const lastWords = 250 * time.Millisecond
+// endTimeout is how long the last write of a stream may take.
+const endTimeout = 250 * time.Millisecond
 
-// hurry ends a write that waits for a client: the server would stop only after
-// it.
-func (s *eventWriter) hurry() {
+// expire limits a pending write, which would delay the end of the server.
+func (s *eventWriter) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ending = true
-	if !s.left {
-		http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(lastWords))
+	if !s.detached {
+		http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(endTimeout))
 	}
 }
 
-// leave keeps a late hurry from the client.
-func (s *eventWriter) leave() {
+// detach makes later calls of expire do nothing.
+func (s *eventWriter) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left = true
+	s.detached = true
 }
 
-// until sets by when a write must be done; zero means that none is waited for.
-func (s *eventWriter) until(t time.Time) {
+// setDeadline sets the deadline of a write; zero means none.
+func (s *eventWriter) setDeadline(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ending {
@@ -139,15 +136,15 @@ func (s *eventWriter) send(i item) error {
 	if err != nil {
 		return err
 	}
-	if !s.still() {
-		return errOut
+	if !s.valid() {
+		return errLoggedOut
 	}
-	s.until(time.Now().Add(s.patience))
-	defer s.until(time.Time{}) // HTTP/2 would end the stream then, though nothing waits
+	s.setDeadline(time.Now().Add(s.timeout))
+	defer s.setDeadline(time.Time{}) // HTTP/2 would end the stream at the deadline, even without a pending write
 	if !s.open {
 		s.open = true
 		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not collect the pieces
+		s.w.Header().Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	}
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
@@ -155,8 +152,7 @@ func (s *eventWriter) send(i item) error {
 	return http.NewResponseController(s.w).Flush()
 }
 
-// text spells a piece. Data is JSON in one line, so nobody's text can make a
-// second event of it.
+// text formats an event. Data is JSON in one line, so that no text can forge a second event.
 func (i item) text() (string, error) {
 	if i.name == "" {
 		return ":\n\n", nil
@@ -173,8 +169,7 @@ func (i item) text() (string, error) {
 	return b.String(), nil
 }
 
-// finish sends what is left, and the error with which it ended. If nothing was
-// sent before, the error is the answer.
+// finish sends the remaining events and the error. If nothing was sent before, the error becomes the response.
 func (s *eventWriter) finish(items <-chan item, err error) error {
 	for {
 		select {
@@ -190,7 +185,7 @@ func (s *eventWriter) finish(items <-chan item, err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled):
 		if !s.open {
-			s.send(signOfLife)
+			s.send(keepAlive)
 		}
 		return nil
 	case !s.open:
@@ -200,23 +195,23 @@ func (s *eventWriter) finish(items <-chan item, err error) error {
 	return nil
 }
 
-// streams counts those that are open: each costs memory and a connection.
+// streams counts open streams, each of which takes memory and a connection.
 type streams struct {
 	mu   sync.Mutex
-	open map[string]int // by the name of a purse
+	open map[string]int // by the name of a quota
 }
 
-// A purse is what somebody may have open. The one without a name is everybody's.
-type slots struct {
-	name string
-	most int
+// A quota limits open streams. The one without a name is the total.
+type quota struct {
+	name  string
+	limit int
 }
 
-func (s *streams) take(from ...slots) (release func(), err error) {
+func (s *streams) take(from ...quota) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range from {
-		if n := s.open[p.name]; n >= p.most {
+		if n := s.open[p.name]; n >= p.limit {
 			return nil, &fault.Error{Kind: fault.Exhausted, Op: "open stream", Why: fmt.Sprintf("%d streams are open already",
 				n), Hint: "close another page or program first"}
 		}
@@ -230,7 +225,7 @@ func (s *streams) take(from ...slots) (release func(), err error) {
 	return sync.OnceFunc(func() { s.put(from) }), nil
 }
 
-func (s *streams) put(back []slots) {
+func (s *streams) put(back []quota) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range back {
@@ -240,8 +235,8 @@ func (s *streams) put(back []slots) {
 	}
 }
 
-// pass on what comes from a channel until it is closed or ctx ends.
-func passOn[T any](ctx context.Context, from <-chan T, push func(T)) {
+// forward passes on the values of a channel until it is closed or ctx ends.
+func forward[T any](ctx context.Context, from <-chan T, push func(T)) {
 	for {
 		select {
 		case v, more := <-from:

@@ -194,7 +194,7 @@ func TestStreamEndsWithTheServer(t *testing.T) {
 }
 
 func TestStreamsAreCounted(t *testing.T) {
-	h := build(t, func(s *Server) { s.limits.all = 6 })
+	h := build(t, func(s *Server) { s.limits.allStreams = 6 })
 	c := h.client(h.reader)
 	var ears []*ear
 	for range 4 {
@@ -214,7 +214,7 @@ func TestStreamsAreCounted(t *testing.T) {
 
 // However often somebody logs in, there are streams for others.
 func TestStreamsOfOneToken(t *testing.T) {
-	h := build(t, func(s *Server) { s.limits.each, s.limits.holder, s.limits.all = 2, 5, 8 })
+	h := build(t, func(s *Server) { s.limits.sessionStreams, s.limits.tokenStreams, s.limits.allStreams = 2, 5, 8 })
 	for range 2 {
 		b := h.browser(h.reader)
 		b.listen(b.request("GET", "/api/v1/events", nil))
@@ -238,7 +238,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 	for name, get := range map[string]time.Duration{"before a piece": time.Minute, "in silence": 20 * time.Millisecond} {
 		h := build(t, func(s *Server) {
 			s.Tokens.Path = filepath.Join(t.TempDir(), "d", "tokens.json")
-			s.limits.beat, s.limits.get = time.Minute, get
+			s.limits.keepAlive, s.limits.recheck = time.Minute, get
 		})
 		secret, err := h.server.Tokens.Add("eve", access.Reader)
 		if err != nil {
@@ -333,7 +333,7 @@ func TestStopWithAClientThatNeverReads(t *testing.T) {
 // Streams that clients abandon leave nothing: goroutines are counted here, and
 // goleak looks at the end.
 func TestAbandonedStreams(t *testing.T) {
-	h := build(t, func(s *Server) { s.limits.each = 100 })
+	h := build(t, func(s *Server) { s.limits.sessionStreams = 100 })
 	before := runtime.NumGoroutine()
 	for _, path := range []string{"/api/v1/events", "/api/v1/approvals/events", "/api/v1/tasks/events"} {
 		for range 20 {
@@ -432,7 +432,7 @@ func TestBurst(t *testing.T) {
 func TestStreamOutlivesAnAnswer(t *testing.T) {
 	pair, pool := certificate(t)
 	h := build(t, func(s *Server) {
-		s.TLS, s.limits.beat = pair, time.Minute
+		s.TLS, s.limits.keepAlive = pair, time.Minute
 		s.limits.read, s.limits.write = 200*time.Millisecond, 200*time.Millisecond
 	})
 	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {

@@ -8,24 +8,23 @@ import (
 	"hako/run/fault"
 )
 
-// TodoList is the answer with all to-dos.
+// TodoList is the response with all to-dos.
 type TodoList struct {
 	Todos []sessions.Todo `json:"todos"`
 }
 
-// A TodoEdit is what a to-do is to be; nil means as it is, or as usual for a new
-// one.
+// A TodoEdit has the fields to set; nil means unchanged, or the default of a new to-do.
 type TodoEdit struct {
 	Title    *string `json:"title,omitempty"`
 	Note     *string `json:"note,omitempty"`
 	Status   *string `json:"status,omitempty"`
 	Priority *string `json:"priority,omitempty"`
-	Due      *string `json:"due,omitempty"` // empty means that there is none
+	Due      *string `json:"due,omitempty"` // empty means none
 }
 
 const statusOpen, statusDone = "open", "done"
 
-// apply returns a to-do with the changes in it.
+// apply returns a to-do with the fields set.
 func (e TodoEdit) apply(t sessions.Todo) sessions.Todo {
 	for _, f := range []struct{ to, from *string }{{&t.Title, e.Title}, {&t.Note, e.Note}, {&t.Status, e.Status},
 		{&t.Priority, e.Priority}, {&t.Due, e.Due}} {
@@ -36,34 +35,16 @@ func (e TodoEdit) apply(t sessions.Todo) sessions.Todo {
 	return t
 }
 
-func (s *Server) todoList() (Todos, error) {
+func (s *Server) todos() (Todos, error) {
 	return available(s.Sources.Todos, "to-do list", "start the server with the secretary")
 }
 
-func (s *Server) todos(c *call) (TodoList, error) {
-	list, err := s.todoList()
-	if err != nil {
-		return TodoList{}, err
-	}
-	all, err := list.List(c.Context())
-	return TodoList{some(all)}, err
-}
-
-func (s *Server) addTodo(c *call, in TodoEdit) (sessions.Todo, error) {
-	list, err := s.todoList()
-	if err != nil {
-		return sessions.Todo{}, err
-	}
+func addTodo(list Todos, c *call, in TodoEdit) (sessions.Todo, error) {
 	return list.Do(c.Context(), c.identity.Actor, "add", in.apply(sessions.Todo{Status: statusOpen}))
 }
 
-// changeTodo puts the changes into the to-do as it is. One that is only done is
-// completed, which is more than a status.
-func (s *Server) changeTodo(c *call, in TodoEdit) (sessions.Todo, error) {
-	list, err := s.todoList()
-	if err != nil {
-		return sessions.Todo{}, err
-	}
+// changeTodo updates a to-do. If only its status becomes done, it is completed, which is more than an update.
+func changeTodo(list Todos, c *call, in TodoEdit) (sessions.Todo, error) {
 	t, err := c.todo(list)
 	switch {
 	case err != nil:
@@ -77,16 +58,11 @@ func (s *Server) changeTodo(c *call, in TodoEdit) (sessions.Todo, error) {
 	return list.Do(c.Context(), c.identity.Actor, "update", in.apply(t))
 }
 
-func (s *Server) deleteTodo(c *call, _ nothing) (nothing, error) {
-	list, err := s.todoList()
-	if err != nil {
-		return nothing{}, err
-	}
+func deleteTodo(list Todos, c *call, _ nothing) (nothing, error) {
 	t, err := c.todo(list)
-	if err != nil {
-		return nothing{}, err
+	if err == nil {
+		_, err = list.Do(c.Context(), c.identity.Actor, "delete", t)
 	}
-	_, err = list.Do(c.Context(), c.identity.Actor, "delete", t)
 	return nothing{}, err
 }
 

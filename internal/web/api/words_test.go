@@ -85,7 +85,7 @@ func TestWanted(t *testing.T) {
 	}{{"", "a text"}, {access.Operator, "a text"}, {true, "true or false"}, {7, "a whole number"},
 		{int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"},
 		{Voice{}, "an object"}, {'x', "something else"}} {
-		if got := wanted(reflect.TypeOf(c.of)); got != c.want {
+		if got := jsonTypeOf(reflect.TypeOf(c.of)); got != c.want {
 			t.Errorf("%T: %s", c.of, got)
 		}
 	}

@@ -1,9 +1,6 @@
-// Package auth says who comes in: the tokens there are, the sessions that were
-// opened with them, and how often somebody may try.
+// Package auth has the access tokens, the sessions that were opened with them, and the throttling of failed logins.
 //
-// It knows no HTTP: which header or cookie carries what is the server's matter.
-// The one rule to keep: a secret is handed out once and kept as a hash, and two
-// hashes are compared in the same time whatever they are.
+// It does not know HTTP. A secret is returned once and stored as a hash, and hashes are compared in constant time.
 package auth
 
 import (
@@ -14,8 +11,7 @@ import (
 	"encoding/hex"
 )
 
-// A digest is what is kept of a secret. A secret has 256 random bits, so that
-// nobody finds it by trying, and a slow hash would only slow us down.
+// A digest is the hash of a secret. A secret has 256 random bits, so that a slow hash is not needed.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
@@ -32,10 +28,9 @@ func (d *digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// newSecret makes one. Its beginning says what it is, for those who find it
-// where it should not be.
+// newSecret returns a random secret. Its prefix identifies it to secret scanners.
 func newSecret(prefix string) string {
 	var b [32]byte
-	rand.Read(b[:]) // which never fails
+	rand.Read(b[:]) // never fails
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }

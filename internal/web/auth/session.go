@@ -11,13 +11,13 @@ import (
 	"hako/run/fault"
 )
 
-// Sessions are the logins there are, in memory: a new start asks everybody to
-// log in again. The zero value is ready for use, by many at once.
+// Sessions are the logins, in memory: a restart ends them. The zero value is ready for use. It is safe for concurrent
+// use.
 type Sessions struct {
-	Life time.Duration    // how long one lasts; zero means 12 hours
-	Idle time.Duration    // how long one lasts that nobody uses; zero means 2 hours
-	Most int              // how many there may be; zero means 1 000
-	Each int              // how many of one token; zero means 50
+	Life time.Duration    // maximum duration; zero means 12 hours
+	Idle time.Duration    // maximum duration without use; zero means 2 hours
+	Most int              // maximum number; zero means 1000
+	Each int              // maximum number of one token; zero means 50
 	Now  func() time.Time // the clock; nil means the system's
 
 	mu  sync.Mutex
@@ -27,7 +27,7 @@ type Sessions struct {
 // A Session is a login.
 type Session struct {
 	Key  Key       // the token it was opened with
-	CSRF string    // what a request that changes something must show beside the cookie
+	CSRF string    // token that a change must send besides the cookie
 	Ends time.Time // at the latest
 }
 
@@ -37,22 +37,21 @@ type session struct {
 }
 
 const (
-	usualLife     = 12 * time.Hour
-	usualIdle     = 2 * time.Hour
-	usualSessions = 1000
-	usualOfOne    = 50
+	defaultLife     = 12 * time.Hour
+	defaultIdle     = 2 * time.Hour
+	defaultSessions = 1000
+	defaultPerToken = 50
 )
 
-// Open makes a session. The secret is what the cookie holds. Who has as many as
-// one token may have loses the one that was not used for longest: nobody keeps
-// others out by logging in again and again.
+// Open opens a session and returns the secret for its cookie. If the token has too many, its least recently used one is
+// closed: nobody can lock others out by logging in repeatedly.
 func (s *Sessions) Open(k Key) (secret string, made Session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	s.sweep(now)
 	s.makeRoom(k)
-	if most := cmp.Or(s.Most, usualSessions); len(s.all) >= most {
+	if most := cmp.Or(s.Most, defaultSessions); len(s.all) >= most {
 		return "", Session{}, &fault.Error{Kind: fault.Exhausted, Op: "log in",
 			Why: fmt.Sprintf("there are %d sessions already", most), Hint: "log out somewhere, or try again later"}
 	}
@@ -60,12 +59,12 @@ func (s *Sessions) Open(k Key) (secret string, made Session, err error) {
 		s.all = map[digest]*session{}
 	}
 	secret = newSecret("")
-	made = Session{Key: k, CSRF: newSecret(""), Ends: now.Add(cmp.Or(s.Life, usualLife))}
+	made = Session{Key: k, CSRF: newSecret(""), Ends: now.Add(cmp.Or(s.Life, defaultLife))}
 	s.all[digestOf(secret)] = &session{made, now}
 	return secret, made, nil
 }
 
-// makeRoom ends sessions of a token until it may have one more.
+// makeRoom closes sessions of a token until it may have one more.
 func (s *Sessions) makeRoom(k Key) {
 	var own []digest
 	for hash, one := range s.all {
@@ -74,23 +73,23 @@ func (s *Sessions) makeRoom(k Key) {
 		}
 	}
 	slices.SortFunc(own, func(a, b digest) int { return s.all[a].used.Compare(s.all[b].used) })
-	for over := len(own) - cmp.Or(s.Each, usualOfOne) + 1; over > 0; over-- {
+	for over := len(own) - cmp.Or(s.Each, defaultPerToken) + 1; over > 0; over-- {
 		delete(s.all, own[over-1])
 	}
 }
 
-// Use finds a session and keeps it from becoming idle.
+// Use returns a session and resets its idle time.
 func (s *Sessions) Use(secret string) (Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Looked up by its hash: the time that a map takes says nothing of the secret.
+	// Looked up by its hash, so that the time of the lookup reveals nothing of the secret.
 	hash := digestOf(secret)
 	found := s.all[hash]
 	if found == nil {
 		return Session{}, false
 	}
 	now := s.now()
-	if s.over(found, now) {
+	if s.expired(found, now) {
 		delete(s.all, hash)
 		return Session{}, false
 	}
@@ -105,18 +104,18 @@ func (s *Sessions) Close(secret string) {
 	delete(s.all, digestOf(secret))
 }
 
-// Allows tells whether a request showed what only the pages of the session know.
+// Allows reports whether a request has the CSRF token of the session.
 func (s Session) Allows(csrf string) bool {
 	return s.CSRF != "" && subtle.ConstantTimeCompare([]byte(s.CSRF), []byte(csrf)) == 1
 }
 
-func (s *Sessions) over(one *session, now time.Time) bool {
-	return !now.Before(one.Ends) || now.Sub(one.used) >= cmp.Or(s.Idle, usualIdle)
+func (s *Sessions) expired(one *session, now time.Time) bool {
+	return !now.Before(one.Ends) || now.Sub(one.used) >= cmp.Or(s.Idle, defaultIdle)
 }
 
 func (s *Sessions) sweep(now time.Time) {
 	for hash, one := range s.all {
-		if s.over(one, now) {
+		if s.expired(one, now) {
 			delete(s.all, hash)
 		}
 	}

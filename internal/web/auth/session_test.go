@@ -74,7 +74,7 @@ func TestSessionsAreBounded(t *testing.T) {
 
 func TestTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tries Tries
+		var tries Throttle
 		for i := range 10 {
 			if w := tries.Wait("a"); w != 0 {
 				t.Fatalf("try %d waits %v", i, w)
@@ -101,7 +101,7 @@ func TestTries(t *testing.T) {
 
 func TestTriesOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tries Tries
+		var tries Throttle
 		for i := range 100 {
 			tries.Wrong(fmt.Sprint(i))
 		}

@@ -21,22 +21,21 @@ import (
 	"hako/run/fault"
 )
 
-// A Store holds the tokens with which people and programs come in. It is safe
-// for use by several processes: what one adds or removes, the others see.
+// A Store has the access tokens. Several processes can use the same file: changes of one are seen by the others.
 type Store struct {
-	// Path is the file of hashed tokens. Only its owner may read it. Empty means
-	// that there are none but those of [Store.Ephemeral].
+	// Path is the file of hashed tokens, readable by its owner only. Empty means that there are only those of
+	// [Store.Ephemeral].
 	Path string
 
 	Now func() time.Time // the clock; nil means the system's
 
-	mu        sync.Mutex
-	ephemeral []entry
-	kept      []entry     // of the file
-	seen      fs.FileInfo // the file that kept was read from; nil means none was
+	mu         sync.Mutex
+	ephemeral  []entry
+	stored     []entry     // of the file
+	storedInfo fs.FileInfo // of the file when it was read; nil means that it was not
 }
 
-// A Token is one of them, without its secret.
+// A Token describes an access token, without the secret.
 type Token struct {
 	Name    string      `json:"name"`
 	Role    access.Role `json:"role"`
@@ -48,25 +47,24 @@ type entry struct {
 	Hash digest `json:"hash"`
 }
 
-// A Key stands for a token that was verified: it tells whether it still is.
+// A Key identifies a verified token, to check later whether it is still valid.
 type Key struct{ hash digest }
 
-// Named makes a name that no other token has, not even one of the same name
-// before or after it: what belonged to one does not answer to the next. It begins
-// with the name, and tells nothing of the secret.
+// Named returns a name that is unique to the token, even among tokens of the same name at other times, so that nothing
+// is inherited. It begins with the name and reveals nothing of the secret.
 func (k Key) Named(name string) string {
-	mark := sha256.Sum256(append([]byte("name "), k.hash[:]...)) // not a part of the hash that is kept
+	mark := sha256.Sum256(append([]byte("name "), k.hash[:]...)) // not a part of the stored hash
 	return name + "#" + hex.EncodeToString(mark[:6])
 }
 
 const (
 	tokenPrefix = "hako_"
-	longestName = 64
-	mostTokens  = 1000
-	longestFile = 1 << 20
+	maxName     = 64
+	maxTokens   = 1000
+	maxFile     = 1 << 20
 )
 
-// Ephemeral makes a token that lasts as long as the Store.
+// Ephemeral adds a token that is not stored.
 func (s *Store) Ephemeral(name string, role access.Role) (secret string, err error) {
 	if err := check(name, role); err != nil {
 		return "", err
@@ -78,8 +76,7 @@ func (s *Store) Ephemeral(name string, role access.Role) (secret string, err err
 	return secret, nil
 }
 
-// Add makes a token and keeps its hash in the file. The secret is not to be had
-// again.
+// Add adds a token, stores its hash and returns the secret, which cannot be retrieved again.
 func (s *Store) Add(name string, role access.Role) (secret string, err error) {
 	if err := check(name, role); err != nil {
 		return "", err
@@ -87,10 +84,10 @@ func (s *Store) Add(name string, role access.Role) (secret string, err error) {
 	secret = newSecret(tokenPrefix)
 	err = s.change("add token", name, func(all []entry) ([]entry, error) {
 		switch {
-		case slices.ContainsFunc(all, named(name)):
+		case slices.ContainsFunc(all, hasName(name)):
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: name, Why: "there is one of that name",
 				Hint: "remove it first, or choose another name"}
-		case len(all) >= mostTokens:
+		case len(all) >= maxTokens:
 			return nil, &fault.Error{Kind: fault.Exhausted, Op: "add token", Subject: name,
 				Why: fmt.Sprintf("there are %d tokens already", len(all)), Hint: "remove some"}
 		}
@@ -102,10 +99,10 @@ func (s *Store) Add(name string, role access.Role) (secret string, err error) {
 	return secret, nil
 }
 
-// Remove takes a token out of the file: who uses it is out from then on.
+// Remove removes a token, which becomes invalid at once.
 func (s *Store) Remove(name string) error {
 	return s.change("remove token", name, func(all []entry) ([]entry, error) {
-		left := slices.DeleteFunc(slices.Clone(all), named(name))
+		left := slices.DeleteFunc(slices.Clone(all), hasName(name))
 		if len(left) == len(all) {
 			return nil, &fault.Error{Kind: fault.NotFound, Op: "remove token", Subject: name, Why: "there is none of that name",
 				Hint: "hako serve token list shows which there are"}
@@ -121,29 +118,28 @@ func (s *Store) List() ([]Token, error) {
 	if err := s.refresh(); err != nil {
 		return nil, err
 	}
-	tokens := make([]Token, len(s.kept))
-	for i, e := range s.kept {
+	tokens := make([]Token, len(s.stored))
+	for i, e := range s.stored {
 		tokens[i] = e.Token
 	}
 	return tokens, nil
 }
 
-// Verify tells whose a secret is. It looks at all tokens, so that the time it
-// takes says nothing about them. A file that cannot be read is an error, and
-// nobody of the file comes in.
+// Verify returns the holder of a secret. It compares all tokens, so that its duration reveals nothing. If the file
+// cannot be read, none of its tokens are valid.
 func (s *Store) Verify(secret string) (access.Actor, Key, bool, error) {
 	k := Key{digestOf(secret)}
 	who, ok, err := s.Holder(k)
 	return who, k, ok, err
 }
 
-// Holder tells who holds a key, if the token is still there.
+// Holder returns the holder of a key, if the token still exists.
 func (s *Store) Holder(k Key) (who access.Actor, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.ephemeral
 	if err = s.refresh(); err == nil {
-		all = slices.Concat(all, s.kept)
+		all = slices.Concat(all, s.stored)
 	}
 	for _, e := range all {
 		if e.Hash.same(k.hash) {
@@ -161,19 +157,19 @@ func (s *Store) entry(name string, role access.Role, secret string) entry {
 	return entry{Token{name, role, now().UTC().Truncate(time.Second)}, digestOf(secret)}
 }
 
-func named(name string) func(entry) bool { return func(e entry) bool { return e.Name == name } }
+func hasName(name string) func(entry) bool { return func(e entry) bool { return e.Name == name } }
 
 var roles = []access.Role{access.Reader, access.Operator, access.Client}
 
-// check refuses names that would look like something else in the record.
+// check refuses names that could be mistaken for something else in the record.
 func check(name string, role access.Role) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: name}
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.@", r)
 	}
 	switch {
-	case name == "" || len(name) > longestName || strings.ContainsFunc(name, odd):
-		e.Why, e.Hint = "a name has letters, digits and -_.@ only", fmt.Sprintf("choose one of 1 to %d bytes", longestName)
+	case name == "" || len(name) > maxName || strings.ContainsFunc(name, odd):
+		e.Why, e.Hint = "a name has letters, digits and -_.@ only", fmt.Sprintf("choose one of 1 to %d bytes", maxName)
 	case !slices.Contains(roles, role):
 		e.Why, e.Hint = fmt.Sprintf("there is no role %q", role), "it is reader, operator or client"
 	default:
@@ -182,61 +178,58 @@ func check(name string, role access.Role) error {
 	return e
 }
 
-// refresh reads the file again if it has changed. It is called with the lock
-// held.
+// refresh reads the file if it has changed. The caller holds the lock.
 func (s *Store) refresh() error {
 	if s.Path == "" {
 		return nil
 	}
 	info, err := os.Lstat(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.kept, s.seen = nil, nil
+		s.stored, s.storedInfo = nil, nil
 		return nil
 	}
-	if err == nil && s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) &&
-		info.Size() == s.seen.Size() && info.Mode() == s.seen.Mode() {
+	if err == nil && s.storedInfo != nil && os.SameFile(info, s.storedInfo) && info.ModTime().Equal(s.storedInfo.ModTime()) &&
+		info.Size() == s.storedInfo.Size() && info.Mode() == s.storedInfo.Mode() {
 		return nil
 	}
-	s.kept, s.seen = nil, nil
+	s.stored, s.storedInfo = nil, nil
 	f, err := ownerfile.Open(s.Path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// Of the handle, not of the name: what is read now is what must not change.
+	// Of the open file, not of the name, which may mean another file by now.
 	if info, err = f.Stat(); err != nil {
-		return s.broken(err)
+		return s.unreadable(err)
 	}
-	if s.kept, err = s.read(f); err == nil {
-		s.seen = info
+	if s.stored, err = s.read(f); err == nil {
+		s.storedInfo = info
 	}
 	return err
 }
 
-// read takes the file as it is or not at all: an entry that is left out could be
-// the one that somebody relies on.
+// read reads the file completely or not at all: a skipped entry could be the one that somebody relies on.
 func (s *Store) read(f io.Reader) ([]entry, error) {
-	dec := json.NewDecoder(io.LimitReader(f, longestFile))
+	dec := json.NewDecoder(io.LimitReader(f, maxFile))
 	dec.DisallowUnknownFields()
 	var all []entry
-	if err := dec.Decode(&all); err != nil && err != io.EOF { // an empty file is one that was just made
-		return nil, s.broken(err)
+	if err := dec.Decode(&all); err != nil && err != io.EOF { // an empty file was just created
+		return nil, s.unreadable(err)
 	}
 	for _, e := range all {
 		if err := check(e.Name, e.Role); err != nil {
-			return nil, s.broken(err)
+			return nil, s.unreadable(err)
 		}
 	}
 	return all, nil
 }
 
-func (s *Store) broken(err error) error {
+func (s *Store) unreadable(err error) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read tokens", Subject: s.Path, Err: err,
 		Hint: "remove the file and add the tokens again"}
 }
 
-// change reads, changes and replaces the file while no other process does. The
-// lock is on a file beside it: the file itself is exchanged.
+// change updates the file while no other process does. The lock is another file, because this one is replaced.
 func (s *Store) change(op, name string, do func([]entry) ([]entry, error)) error {
 	if s.Path == "" {
 		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "there is no file to keep tokens in",
@@ -252,11 +245,11 @@ func (s *Store) change(op, name string, do func([]entry) ([]entry, error)) error
 	if err := s.refresh(); err != nil {
 		return err
 	}
-	all, err := do(s.kept)
+	all, err := do(s.stored)
 	if err != nil {
 		return err
 	}
-	s.seen = nil // a change within one tick of the clock must not be missed
+	s.storedInfo = nil // a change within one clock tick must not be missed
 	return s.replace(all)
 }
 
@@ -265,7 +258,7 @@ func (s *Store) replace(all []entry) error {
 	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(all); err != nil {
-		return s.broken(err)
+		return s.unreadable(err)
 	}
 	return ownerfile.Replace(s.Path, b.Bytes())
 }
