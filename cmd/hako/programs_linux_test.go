@@ -21,8 +21,11 @@ import (
 	"hako/run/fault"
 )
 
-// programTime is the variable that says for how long random programs are tried.
-const programTime = "HAKO_PROGRAM_TIME"
+// Variables that set for how long random programs are tried, and the seed that makes them.
+const (
+	programTime = "HAKO_PROGRAM_TIME"
+	programSeed = "HAKO_PROGRAM_SEED"
+)
 
 // TestRandomPrograms has workers run and judge programs that are made at random,
 // for a few seconds, or for as long as HAKO_PROGRAM_TIME says. Whatever they do,
@@ -39,6 +42,12 @@ func TestRandomPrograms(t *testing.T) {
 		}
 	}
 	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(programSeed); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Logf("seed %d", seed)
 	g := &programs{rand.New(rand.NewPCG(seed, 1))}
 	w := newProgramRunner(t)

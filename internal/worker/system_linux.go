@@ -15,9 +15,12 @@ import (
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // limitMemory bounds what this process may allocate from now on. The runtime
-// reserves address space that it never uses, so it is writable memory that is
-// bounded, beyond what there is already. Only the soft limit is lowered: programs
-// of the host runner get limits of their own.
+// reserves address space that it never uses, so RLIMIT_DATA bounds what it maps
+// for writing, beyond what is mapped already. That is twice what the collector
+// aims at: the runtime unmaps nothing, and a large buffer needs contiguous pages
+// that a fragmented heap does not have. Resident memory has a lower bound, kept by
+// watchMemory. Only the soft limit is lowered: programs of the host runner get
+// limits of their own.
 func limitMemory(memory int64) error {
 	debug.SetMemoryLimit(memory)
 	data, err := dataSize()
@@ -28,7 +31,7 @@ func limitMemory(memory int64) error {
 	if err := unix.Getrlimit(unix.RLIMIT_DATA, &l); err != nil {
 		return err
 	}
-	l.Cur = min(uint64(data+memory+memory/4), l.Max)
+	l.Cur = min(uint64(data+2*memory), l.Max)
 	if err := unix.Setrlimit(unix.RLIMIT_DATA, &l); err != nil {
 		return err
 	}

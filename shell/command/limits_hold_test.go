@@ -107,11 +107,11 @@ func awkTrial(program, want string) trial {
 func TestLimitsHold(t *testing.T) {
 	big := map[string]string{"f": strings.Repeat("a", 30<<20)}
 	trials := []trial{
-		jqTrial(`def f(x;$n): if $n==0 then x else f(x|x;$n-1) end; 1|f(.;24)`, "limit depth="),
+		jqTrial(`def f(x;$n): if $n==0 then x else f(x|x;$n-1) end; 1|f(.;24)`, "limit memory="), // of its stack
 		jqTrial(`def f(x;$n): if $n==0 then x else f(x,x;$n-1) end; [f(empty;60)]`, "limit time="),
 		jqTrial(`def f(g): f(g|g); f(.)`, "limit depth="),
 		jqTrial(`def f(g): def h: g|g; f(h); f(.)`, "limit depth="),
-		jqTrial(`def f: [[[[[[[[f]]]]]]]]; f`, "limit depth="),
+		jqTrial(`def f: [[[[[[[[f]]]]]]]]; f`, "limit memory="),
 		jqTrial(`def f: {a: {a: {a: f}}}; f`, "limit depth="),
 		jqTrial(`def f: "\(f)"; f`, "limit depth="),
 		jqTrial(`def f: (.a |= f); f`, "limit depth="),
