@@ -43,7 +43,7 @@ var arrows = map[string]string{
 	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
 	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
 	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
-	"shell/command/internal/cli":           "shell shell/regex shell/spec shell/stream shell/vfs",
+	"shell/command/internal/cli":           "run/fault shell shell/pattern shell/regex shell/spec shell/stream shell/vfs",
 	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
 	"shell/command/internal/datetime":      "shell shell/command/internal/cli",
 	"shell/command/internal/posixcrc":      "",

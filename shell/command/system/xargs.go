@@ -147,7 +147,8 @@ func (x *xargs) input() (*stream.Reader, func(), error) {
 	if x.file == "" {
 		return x.c.Stdin, func() {}, nil
 	}
-	return cli.OpenBytes(x.c, x.file)
+	in, done, err := cli.OpenWith(x.c, x.file, x.c.OpenBytes)
+	return in.Reader, done, err
 }
 
 // errXargsDone ends reading early without being a failure.

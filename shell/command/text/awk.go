@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,20 +23,39 @@ var (
 	Mawk = shell.Command{Name: "mawk", Run: runAwk}
 )
 
-// maxAwkProgram bounds a program read from a file.
-const maxAwkProgram = cli.LongestScript
-
 func runAwk(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	cfg := awkConfig(c)
+	version := false
+	var given []cli.Option
+	operands, err := cli.Parse(c, cli.Flags{
+		"V": &version, "S": &cfg.Sandbox, "k": &cfg.CSV,
+		"f e": func(o cli.Option) error { given = append(given, o); return nil },
+		"F": func(sep string) {
+			if sep == "t" { // as POSIX has it
+				sep = "\t"
+			}
+			cfg.FS, cfg.HasFS = sep, true
+		},
+		"v": func(text string) error {
+			name, _, ok := strings.Cut(text, "=")
+			switch {
+			case !ok:
+				return c.Fail(2, "fatal: `%s' argument to `-v' not in `var=value' form", text)
+			case !awk.IsName(name):
+				return c.Fail(2, "fatal: `%s' is not a legal variable name", name)
+			}
+			cfg.Vars = append(cfg.Vars, text)
+			return nil
+		},
+	})
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(opts, func(o cli.Option) bool { return o.Name == "V" }) {
+	if version {
 		_, err := c.Stdout.WriteString("awk of hako, a language like GNU Awk 5.2\n")
 		return err
 	}
-	cfg := awkConfig(c)
-	sources, err := awkSettings(c, cfg, opts)
+	sources, err := awkSources(c, cfg, given)
 	if err != nil {
 		return awkFail(c, err)
 	}
@@ -61,13 +79,10 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return awkFail(c, err)
 	}
-	if status != 0 {
-		return shell.Status(status)
-	}
-	return nil
+	return cli.StatusOr(status, nil)
 }
 
-// awkMeasure charges the program, and refuses one that is too long.
+// awkMeasure charges the memory of the program, and refuses one that is too long.
 func awkMeasure(held *cli.Memory, sources []awk.Source) error {
 	size := 0
 	for _, src := range sources {
@@ -80,18 +95,11 @@ func awkMeasure(held *cli.Memory, sources []awk.Source) error {
 	return err
 }
 
-// awkSettings takes over the options and returns the program they give.
-func awkSettings(c *shell.Call, cfg *awk.Config, opts []cli.Option) (sources []awk.Source, err error) {
-	cfg.Sandbox = slices.ContainsFunc(opts, func(o cli.Option) bool { return o.Name == "S" })
-	for _, o := range opts {
-		if o.Name != "f" && o.Name != "e" {
-			if err := setAwk(cfg, o); err != nil {
-				return nil, err
-			}
-			continue
-		}
+// awkSources returns the program that -e and -f give.
+func awkSources(c *shell.Call, cfg *awk.Config, given []cli.Option) (sources []awk.Source, err error) {
+	for _, o := range given {
 		if cfg.Sandbox && o.Name == "f" {
-			return nil, errors.New("fatal: -f not allowed in sandbox mode") // nobody saw what is in the file
+			return nil, errors.New("fatal: -f not allowed in sandbox mode") // nobody has read the file
 		}
 		src, err := awkSource(c, o)
 		if err != nil {
@@ -102,7 +110,7 @@ func awkSettings(c *shell.Call, cfg *awk.Config, opts []cli.Option) (sources []a
 	return sources, nil
 }
 
-// awkConfig lends the call's world to the language.
+// awkConfig connects the language to the streams and files of the call.
 func awkConfig(c *shell.Call) *awk.Config {
 	zone := datetime.ZoneOrUTC(c)
 	return &awk.Config{
@@ -118,10 +126,7 @@ func awkConfig(c *shell.Call) *awk.Config {
 			}
 			return c.OpenFile(name, flag, 0o666)
 		},
-		IsDir: func(name string) bool {
-			info, err := c.FS.Stat(c.Path(name))
-			return err == nil && info.IsDir()
-		},
+		IsDir: func(name string) bool { return cli.IsDir(c, c.Path(name)) },
 		Command: func(ctx context.Context, text string, io awk.Streams) (func() (int, error), error) {
 			return c.Fork(ctx, []string{"sh", "-c", text}, shell.ExecIO{Stdin: io.Stdin, Stdout: io.Stdout, Env: io.Env,
 				Clean: io.Env != nil})
@@ -129,30 +134,7 @@ func awkConfig(c *shell.Call) *awk.Config {
 	}
 }
 
-// setAwk takes over one option.
-func setAwk(cfg *awk.Config, o cli.Option) error {
-	switch o.Name {
-	case "F":
-		cfg.FS, cfg.HasFS = o.Value, true
-		if o.Value == "t" { // as POSIX has it
-			cfg.FS = "\t"
-		}
-	case "v":
-		name, _, ok := strings.Cut(o.Value, "=")
-		switch {
-		case !ok:
-			return fmt.Errorf("fatal: `%s' argument to `-v' not in `var=value' form", o.Value)
-		case !awk.IsName(name):
-			return fmt.Errorf("fatal: `%s' is not a legal variable name", name)
-		}
-		cfg.Vars = append(cfg.Vars, o.Value)
-	case "k":
-		cfg.CSV = true
-	}
-	return nil
-}
-
-// awkSource returns the program text an option gives or names.
+// awkSource returns the text of -e or the contents of the file of -f.
 func awkSource(c *shell.Call, o cli.Option) (awk.Source, error) {
 	if o.Name == "e" {
 		return awk.Source{Text: o.Value}, nil
@@ -166,9 +148,9 @@ func awkSource(c *shell.Call, o cli.Option) (awk.Source, error) {
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxAwkProgram+1))
-	if err == nil && len(text) > maxAwkProgram {
-		err = fmt.Errorf("fatal: source file `%s' is longer than %d KB", o.Value, maxAwkProgram>>10)
+	text, err := io.ReadAll(io.LimitReader(in, cli.LongestScript+1))
+	if err == nil && len(text) > cli.LongestScript {
+		err = fmt.Errorf("fatal: source file `%s' is longer than %d KB", o.Value, cli.LongestScript>>10)
 	}
 	return awk.Source{Name: o.Value, Text: string(text)}, err
 }

@@ -94,26 +94,24 @@ func (s *catState) body(c *shell.Call, line []byte) {
 		case b == '\t' || !s.visible:
 			c.Stdout.WriteByte(b)
 		default:
-			writeVisible(c, b)
+			c.Stdout.WriteString(visible(b))
 		}
 	}
 }
 
-// writeVisible writes a byte in the notation of cat -v.
-func writeVisible(c *shell.Call, b byte) {
+// visible returns a byte in the notation of cat -v.
+func visible(b byte) string {
+	text := ""
 	if b >= 0x80 {
-		c.Stdout.WriteString("M-")
-		b &= 0x7f
+		text, b = "M-", b&0x7f
 	}
 	switch {
-	case b == 0x7f:
-		c.Stdout.WriteString("^?")
 	case b < ' ':
-		c.Stdout.WriteByte('^')
-		c.Stdout.WriteByte(b + '@')
-	default:
-		c.Stdout.WriteByte(b)
+		return text + "^" + string(b+'@')
+	case b == 0x7f:
+		return text + "^?"
 	}
+	return text + string(b)
 }
 
 // padNumber appends n, right-aligned in width columns.

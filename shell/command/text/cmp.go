@@ -3,9 +3,7 @@ package text
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"hako/shell"
@@ -24,33 +22,23 @@ type byteDiff struct {
 }
 
 func runCmp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	d := &byteDiff{c: c, limit: -1}
+	operands, err := cli.Parse(c, cli.Flags{
+		"s": &d.silent, "l": &d.list, "b": &d.chars,
+		"n": func(text string) error { return d.bytes(&d.limit, text, "bytes") },
+		"i": func(text string) error {
+			first, second, two := strings.Cut(text, ":")
+			if !two {
+				second = first
+			}
+			if err := d.bytes(&d.skip[0], first, "ignore-initial"); err != nil {
+				return err
+			}
+			return d.bytes(&d.skip[1], second, "ignore-initial")
+		},
+	})
 	if err != nil {
 		return err
-	}
-	d := &byteDiff{c: c, limit: -1}
-	for _, o := range opts {
-		ok := true
-		switch o.Name {
-		case "s":
-			d.silent = true
-		case "l":
-			d.list = true
-		case "b":
-			d.chars = true
-		case "n":
-			d.limit, ok = cli.ParseBytes(o.Value)
-		case "i":
-			first, second, two := strings.Cut(o.Value, ":")
-			d.skip[0], ok = cli.ParseBytes(first)
-			if d.skip[1] = d.skip[0]; ok && two {
-				d.skip[1], ok = cli.ParseBytes(second)
-			}
-		}
-		if !ok {
-			return cmpUsage(c, "invalid --%s value '%s'", map[string]string{"n": "bytes", "i": "ignore-initial"}[o.Name],
-				o.Value)
-		}
 	}
 	if err := d.operands(operands); err != nil {
 		return err
@@ -58,27 +46,31 @@ func runCmp(ctx context.Context, c *shell.Call) error {
 	return d.run(ctx)
 }
 
-func cmpUsage(c *shell.Call, format string, args ...any) error {
-	return cli.Misuse(c, format, args...)
+// bytes reads a number of bytes for an option.
+func (d *byteDiff) bytes(to *int64, text, option string) error {
+	n, ok := cli.ParseBytes(text)
+	if !ok {
+		return cli.Misuse(d.c, "invalid --%s value '%s'", option, text)
+	}
+	*to = n
+	return nil
 }
 
 func (d *byteDiff) operands(words []string) error {
 	switch {
 	case len(words) == 0:
-		return cmpUsage(d.c, "missing operand after '%s'", d.c.Name)
+		return cli.Misuse(d.c, "missing operand after '%s'", d.c.Name)
 	case len(words) > 4:
-		return cmpUsage(d.c, "extra operand '%s'", words[4])
+		return cli.Misuse(d.c, "extra operand '%s'", words[4])
 	}
 	d.names = [2]string{words[0], "-"}
 	if len(words) > 1 {
 		d.names[1] = words[1]
 	}
 	for i, w := range words[min(2, len(words)):] {
-		n, ok := cli.ParseBytes(w)
-		if !ok {
-			return cmpUsage(d.c, "invalid --ignore-initial value '%s'", w)
+		if err := d.bytes(&d.skip[i], w, "ignore-initial"); err != nil {
+			return err
 		}
-		d.skip[i] = n
 	}
 	return nil
 }
@@ -86,7 +78,7 @@ func (d *byteDiff) operands(words []string) error {
 func (d *byteDiff) run(ctx context.Context) error {
 	var in [2]*stream.Reader
 	for i, name := range d.names {
-		r, done, err := cli.OpenBytes(d.c, name)
+		r, done, err := cli.OpenWith(d.c, name, d.c.OpenBytes)
 		if err != nil {
 			if !d.silent {
 				d.c.WarnFile(name, err)
@@ -94,8 +86,8 @@ func (d *byteDiff) run(ctx context.Context) error {
 			return shell.Status(2)
 		}
 		defer done()
-		in[i] = r
-		if err := discard(r, d.skip[i]); err != nil {
+		in[i] = r.Reader
+		if err := discard(r.Reader, d.skip[i]); err != nil {
 			return err
 		}
 	}
@@ -105,11 +97,8 @@ func (d *byteDiff) run(ctx context.Context) error {
 func discard(r *stream.Reader, n int64) error {
 	for n > 0 {
 		b, err := r.Chunk()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return cli.NotEOF(err)
 		}
 		if int64(len(b)) > n {
 			r.Unread(b, len(b)-int(n))
@@ -120,7 +109,7 @@ func discard(r *stream.Reader, n int64) error {
 	return nil
 }
 
-// compare walks both inputs a common piece at a time.
+// compare compares the inputs chunk by chunk.
 func (d *byteDiff) compare(ctx context.Context, in [2]*stream.Reader) error {
 	var part [2][]byte
 	at, line, last, differ := int64(0), int64(1), byte('\n'), false
@@ -132,11 +121,10 @@ func (d *byteDiff) compare(ctx context.Context, in [2]*stream.Reader) error {
 			if len(part[i]) > 0 {
 				continue
 			}
-			b, err := in[i].Chunk()
-			if err != nil && !errors.Is(err, io.EOF) {
+			var err error
+			if part[i], err = in[i].Chunk(); cli.NotEOF(err) != nil {
 				return err
 			}
-			part[i] = b
 		}
 		n := min(len(part[0]), len(part[1]))
 		if d.limit >= 0 {
@@ -195,35 +183,16 @@ func (d *byteDiff) all(a, b []byte, at int64) error {
 	return d.c.Stdout.Err()
 }
 
-// visible writes a byte as cat -v would.
-func visible(b byte) string {
-	text := ""
-	if b >= 128 {
-		text, b = "M-", b-128
-	}
-	switch {
-	case b < 32:
-		return text + "^" + string(rune(b+64))
-	case b == 127:
-		return text + "^?"
-	}
-	return text + string(rune(b))
-}
-
-// ended is when at least one input has no more bytes.
+// ended returns the outcome when at least one input has no more bytes.
 func (d *byteDiff) ended(part [2][]byte, at, line int64, last byte, differ bool) error {
-	short := -1
-	for i := range part {
-		if len(part[i]) == 0 && len(part[1-i]) > 0 {
-			short = i
-		}
+	short := 0
+	if len(part[0]) > 0 {
+		short = 1
 	}
 	switch {
-	case short < 0 && differ:
-		return shell.Status(1)
-	case short < 0:
+	case len(part[1-short]) == 0 && !differ:
 		return nil
-	case d.silent:
+	case len(part[1-short]) == 0, d.silent:
 	case at == 0:
 		d.c.Warn("EOF on %s which is empty", d.names[short])
 	case d.list:

@@ -2,8 +2,11 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,15 +36,17 @@ type tableMaker struct {
 }
 
 func runColumn(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	t := tableMaker{seps: " \t", blanks: true, gap: "  ", width: 80, c: c, tableName: "table"}
+	names, err := cli.Parse(c, cli.Flags{
+		"t": &t.table, "d": &t.noHead, "L": &t.keepEmpty, "x": &t.fillRows, "J": []*bool{&t.json, &t.table},
+		"o": &t.gap, "R": &t.right, "H": &t.hide, "O": &t.order, "n": &t.tableName,
+		"s": func(seps string) { t.seps, t.blanks = seps, false },
+		"N": func(list string) { t.names = strings.Split(list, ",") },
+		"l": cli.Number(&t.limit, 0, math.MaxInt32, "invalid columns argument: '%s'"),
+		"c": cli.Number(&t.width, 0, math.MaxInt32, "invalid columns argument: '%s'"),
+	})
 	if err != nil {
 		return err
-	}
-	t := tableMaker{seps: " \t", blanks: true, gap: "  ", width: 80, c: c, tableName: "table"}
-	for _, o := range opts {
-		if err := t.set(o); err != nil {
-			return err
-		}
 	}
 	t.store, t.steps = &sortStore{gauge: c.Limiter, end: '\n'}, cli.Poll{Ctx: ctx}
 	defer t.store.free()
@@ -63,48 +68,8 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 	return t.list()
 }
 
-func (t *tableMaker) set(o cli.Option) (err error) {
-	switch o.Name {
-	case "t":
-		t.table = true
-	case "s":
-		t.seps, t.blanks = o.Value, false
-	case "o":
-		t.gap = o.Value
-	case "N":
-		t.names = strings.Split(o.Value, ",")
-	case "R":
-		t.right = o.Value
-	case "H":
-		t.hide = o.Value
-	case "O":
-		t.order = o.Value
-	case "d":
-		t.noHead = true
-	case "L":
-		t.keepEmpty = true
-	case "J":
-		t.json, t.table = true, true
-	case "n":
-		t.tableName = o.Value
-	case "x":
-		t.fillRows = true
-	case "l", "c":
-		n, err := strconv.ParseUint(o.Value, 10, 31)
-		if err != nil {
-			return t.c.Fail(1, "invalid columns argument: '%s'", o.Value)
-		}
-		if o.Name == "l" {
-			t.limit = int(n)
-		} else {
-			t.width = int(n)
-		}
-	}
-	return nil
-}
-
-// each calls f with the fields of every line that counts. They are valid
-// until f returns.
+// each calls f with the fields of every line that is not skipped. They are valid until
+// f returns.
 func (t *tableMaker) each(f func(row [][]byte)) error {
 	for _, e := range t.lines {
 		if err := t.steps.Err(); err != nil {
@@ -220,14 +185,12 @@ func (t *tableMaker) printRow(row [][]byte, cols, widths []int, right []bool) {
 		space := widths[col] - cli.TextWidth(cell)
 		if right[col] {
 			pad(t.c, ' ', space)
-			t.c.Stdout.Write(cell)
-		} else {
-			t.c.Stdout.Write(cell)
-			if !last {
+		}
+		t.c.Stdout.Write(cell)
+		if !last {
+			if !right[col] {
 				pad(t.c, ' ', space)
 			}
-		}
-		if !last {
 			t.c.Stdout.WriteString(t.gap)
 		}
 	}
@@ -238,43 +201,34 @@ func (t *tableMaker) printJSON() error {
 	if len(t.names) == 0 {
 		return t.c.Fail(1, "option --table-columns required for --json")
 	}
-	out := t.c.Stdout
-	quote := func(s []byte) {
-		b, _ := json.Marshal(string(s))
-		out.Write(b)
+	quote := func(s string) string {
+		b, _ := json.Marshal(s)
+		return string(b)
 	}
 	widths, err := t.measure(nil)
 	if err != nil {
 		return err
 	}
 	cols := t.columns(max(len(widths), len(t.names)))
-	out.WriteString("{\n   ")
-	quote([]byte(t.tableName))
-	out.WriteString(": [\n      ")
-	first := true
+	fmt.Fprintf(t.c.Stdout, "{\n   %s: [\n      ", quote(t.tableName))
+	rows := 0
 	err = t.each(func(row [][]byte) {
-		if !first {
-			out.WriteString(",")
+		if rows++; rows > 1 {
+			t.c.Stdout.WriteByte(',')
 		}
-		first = false
-		out.WriteString("{\n")
-		for n, col := range cols {
-			if n > 0 {
-				out.WriteString(",\n")
-			}
-			out.WriteString("         ")
-			quote([]byte(t.columnName(col)))
-			out.WriteString(": ")
+		sep := "{\n"
+		for _, col := range cols {
+			value := "null"
 			if col < len(row) && len(row[col]) > 0 {
-				quote(row[col])
-			} else {
-				out.WriteString("null")
+				value = quote(string(row[col]))
 			}
+			fmt.Fprintf(t.c.Stdout, "%s         %s: %s", sep, quote(t.columnName(col)), value)
+			sep = ",\n"
 		}
-		out.WriteString("\n      }")
+		t.c.Stdout.WriteString("\n      }")
 	})
-	out.WriteString("\n   ]\n}\n")
-	return cli.Finish(t.c, err)
+	t.c.Stdout.WriteString("\n   ]\n}\n")
+	return cmp.Or(err, t.c.Stdout.Err())
 }
 
 func (t *tableMaker) columnName(col int) string {
@@ -284,8 +238,8 @@ func (t *tableMaker) columnName(col int) string {
 	return "column" + strconv.Itoa(col+1)
 }
 
-// list fills the page with the lines as they are, columns eight wide or a
-// multiple of it, so that tabs lead from one to the next.
+// list fills the page with the unsplit lines. The width of a column is a multiple of
+// eight, so that tabs lead from one to the next.
 func (t *tableMaker) list() error {
 	longest, kept := 0, t.lines[:0]
 	for _, e := range t.lines {
@@ -302,12 +256,12 @@ func (t *tableMaker) list() error {
 	}
 	down := (len(kept) + perRow - 1) / perRow
 	for r := range down {
+		first, step := r, down
 		if t.fillRows {
-			t.printCells(r*perRow, 1, perRow, width)
-		} else {
-			t.printCells(r, down, perRow, width)
+			first, step = r*perRow, 1
 		}
-		if err := cli.Finish(t.c, t.steps.Err()); err != nil {
+		t.printCells(first, step, perRow, width)
+		if err := cmp.Or(t.steps.Err(), t.c.Stdout.Err()); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,22 +41,27 @@ type contextSplitter struct {
 }
 
 func runCsplit(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	s := contextSplitter{prefix: "xx", digits: 2, c: c, ctx: ctx, holding: cli.Memory{C: c}}
 	defer s.holding.Release()
-	for _, o := range opts {
-		if err := s.set(o); err != nil {
-			return err
-		}
+	names, err := cli.Parse(c, cli.Flags{
+		"f": &s.prefix, "k": &s.keep, "s q": &s.silent, "z": &s.elide, "suppress-matched": &s.noMatch,
+		"n": cli.Number(&s.digits, 0, 255, "invalid number: ‘%s’"),
+		"b": func(format string) error {
+			var ok bool
+			if s.format, ok = integerFormat(format); !ok {
+				return errors.New("missing % conversion specification in suffix")
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return err
 	}
 	switch len(names) {
 	case 0:
 		return cli.Misuse(c, "missing operand")
 	case 1:
-		return cli.Misuse(c, "missing operand after %s", cli.QuoteCurly(names[0]))
+		return cli.Misuse(c, "missing operand after ‘%s’", names[0])
 	}
 	patterns, err := s.patterns(names[1:])
 	if err != nil {
@@ -73,33 +79,6 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	return err
-}
-
-func (s *contextSplitter) set(o cli.Option) error {
-	switch o.Name {
-	case "f":
-		s.prefix = o.Value
-	case "b":
-		var ok bool
-		if s.format, ok = integerFormat(o.Value); !ok {
-			return s.c.Fail(1, "missing %% conversion specification in suffix")
-		}
-	case "n":
-		n, err := strconv.ParseUint(o.Value, 10, 8)
-		if err != nil {
-			return s.c.Fail(1, "invalid number: %s", cli.QuoteCurly(o.Value))
-		}
-		s.digits = int(n)
-	case "k":
-		s.keep = true
-	case "s", "q":
-		s.silent = true
-	case "z":
-		s.elide = true
-	case "suppress-matched":
-		s.noMatch = true
-	}
-	return nil
 }
 
 func (s *contextSplitter) patterns(words []string) ([]csplitPattern, error) {

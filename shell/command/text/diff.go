@@ -5,14 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
 	"hako/shell/vfs"
 )
 
@@ -28,7 +29,7 @@ type differ struct {
 	loose, fold, allSpace, spaceChange         bool
 	trailingSpace, tabs, blankLines, stripCR   bool
 	noCommon, leftColumn, initialTab, oneSided bool
-	function, ignoreLines                      *regexp.Regexp
+	function, ignoreLines                      *regex.Regexp
 	labels, exclude                            []string
 	width                                      int
 	words                                      string // the options as given, for headers in directories
@@ -38,25 +39,21 @@ type differ struct {
 
 func runDiff(ctx context.Context, c *shell.Call) error {
 	d := &differ{c: c, style: 'n', context: 3, width: 130}
-	call := *c
-	call.Args = splitCounts(c.Args)
-	opts, operands, err := call.Options()
+	words := c.Args
+	c.Args = splitCounts(words)
+	operands, err := d.parse(ctx)
 	if err != nil {
-		return cli.WithStatus(err, 2)
+		return err
 	}
-	for _, o := range opts {
-		if err := d.option(o); err != nil {
-			return err
-		}
-	}
-	d.words = optionWords(c.Args, operands)
+	defer d.release(0)
+	d.words = optionWords(words, operands)
 	switch {
 	case len(operands) == 0 || len(operands) == 1 && operands[0] == "-":
 		return d.pipedPair(ctx)
 	case len(operands) == 1:
-		return cmpUsage(c, "missing operand after '%s'", operands[0])
+		return cli.Misuse(c, "missing operand after '%s'", operands[0])
 	case len(operands) > 2:
-		return cmpUsage(c, "extra operand '%s'", operands[2])
+		return cli.Misuse(c, "extra operand '%s'", operands[2])
 	}
 	return d.operands(ctx, operands[0], operands[1])
 }
@@ -102,53 +99,45 @@ func optionWords(args, operands []string) string {
 	return text
 }
 
-func (d *differ) option(o cli.Option) error {
-	flags := map[string]*bool{"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold,
-		"w": &d.allSpace,
+func (d *differ) parse(ctx context.Context) (operands []string, err error) {
+	operands, err = cli.Parse(d.c, cli.Flags{
+		"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold, "w": &d.allSpace,
 		"b": &d.spaceChange, "Z": &d.trailingSpace, "E": &d.tabs, "B": &d.blankLines, "strip-trailing-cr": &d.stripCR,
-		"T":                     &d.initialTab,
-		"suppress-common-lines": &d.noCommon, "left-column": &d.leftColumn, "unidirectional-new-file": &d.oneSided}
-	if f := flags[o.Name]; f != nil {
-		*f = true
-		d.loose = d.fold || d.allSpace || d.spaceChange || d.trailingSpace || d.tabs || d.stripCR
-		return nil
-	}
-	switch o.Name {
-	case "u", "c", "y", "e":
-		d.style = o.Name[0]
-	case "normal":
-		d.style = 'n'
-	case "U", "C":
-		return d.contextLines(o)
-	case "L":
-		d.labels = append(d.labels, o.Value)
-	case "x":
-		d.exclude = append(d.exclude, o.Value)
-	case "X":
-		text, err := d.c.FS.ReadFile(d.c.Path(o.Value))
-		if err != nil {
-			return d.c.Fail(2, "%s: %s", o.Value, vfs.Reason(err))
-		}
-		d.exclude = append(d.exclude, strings.Fields(string(text))...)
-	case "p":
-		d.function = regexp.MustCompile(`^[[:alpha:]$_]`)
-		if d.style == 'n' {
-			d.style = 'c'
-		}
-	case "F", "I":
-		return d.pattern(o)
-	case "W":
-		n, err := strconv.Atoi(o.Value)
-		if err != nil || n < 1 {
-			return cmpUsage(d.c, "invalid width '%s'", o.Value)
-		}
-		d.width = min(n, 1<<16)
-	case "n", "S", "l":
-		return d.c.Fail(2, "option '-%s' is not available here", o.Name)
-	}
-	return nil
+		"T": &d.initialTab, "suppress-common-lines": &d.noCommon, "left-column": &d.leftColumn,
+		"unidirectional-new-file": &d.oneSided, "L": &d.labels, "x": &d.exclude, "n S l": cli.Unavailable,
+		"u c y e": func(o cli.Option) error { d.style = o.Name[0]; return nil },
+		"normal":  cli.Set(&d.style, 'n'),
+		"U C":     d.contextLines,
+		"X": func(name string) error {
+			text, err := d.c.FS.ReadFile(d.c.Path(name))
+			if err != nil {
+				return fmt.Errorf("%s: %s", name, vfs.Reason(err))
+			}
+			d.exclude = append(d.exclude, strings.Fields(string(text))...)
+			return nil
+		},
+		"p": func() error {
+			if d.style == 'n' {
+				d.style = 'c'
+			}
+			return d.pattern(ctx, &d.function, "^[[:alpha:]$_]")
+		},
+		"F": func(text string) error { return d.pattern(ctx, &d.function, text) },
+		"I": func(text string) error { return d.pattern(ctx, &d.ignoreLines, text) },
+		"W": func(text string) error {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return cli.Misuse(d.c, "invalid width '%s'", text)
+			}
+			d.width = min(n, 1<<16)
+			return nil
+		},
+	})
+	d.loose = d.fold || d.allSpace || d.spaceChange || d.trailingSpace || d.tabs || d.stripCR
+	return operands, err
 }
 
+// contextLines is -U and -C.
 func (d *differ) contextLines(o cli.Option) error {
 	d.style = o.Name[0] | 0x20
 	if o.Value == "" {
@@ -156,23 +145,19 @@ func (d *differ) contextLines(o cli.Option) error {
 	}
 	n, err := strconv.Atoi(o.Value)
 	if err != nil || n < 0 {
-		return cmpUsage(d.c, "invalid context length '%s'", o.Value)
+		return cli.Misuse(d.c, "invalid context length '%s'", o.Value)
 	}
 	d.context = min(n, 1<<30)
 	return nil
 }
 
-func (d *differ) pattern(o cli.Option) error {
-	re, err := regexp.Compile(cli.TranslateRegexp(o.Value, "grep"))
-	if err != nil {
-		return d.c.Fail(2, "%s: Invalid regular expression", o.Value)
+// pattern compiles a pattern that lives until the command ends.
+func (d *differ) pattern(ctx context.Context, to **regex.Regexp, text string) (err error) {
+	*to, err = regex.Compile(text, regex.Options{Done: ctx.Done(), Hold: d.hold})
+	if err != nil && fault.KindOf(err) == fault.Other {
+		return fmt.Errorf("%s: Invalid regular expression", text)
 	}
-	if o.Name == "F" {
-		d.function = re
-	} else {
-		d.ignoreLines = re
-	}
-	return nil
+	return err
 }
 
 // operands compares two names: files, directories, or a file with the one of
@@ -216,7 +201,7 @@ func (d *differ) stat(name string) (fs.FileInfo, error) {
 
 // pair compares two files; what is missing counts as empty if -N says so.
 func (d *differ) pair(ctx context.Context, one, two string) error {
-	defer d.release()
+	defer d.release(d.held)
 	var files [2]*diffFile
 	for i, name := range []string{one, two} {
 		f := &diffFile{name: name, time: time.Unix(0, 0)}

@@ -35,9 +35,10 @@ func (d *differ) hold(n int64) error {
 	return nil
 }
 
-func (d *differ) release() {
-	d.c.Limiter.Hold(-d.held)
-	d.held = 0
+// release gives memory back until only keep bytes are held.
+func (d *differ) release(keep int64) {
+	d.c.Limiter.Hold(keep - d.held)
+	d.held = keep
 }
 
 // binary reports whether the beginning of a file has a zero byte.
@@ -244,7 +245,6 @@ func cutSeparator(data []byte, separator string) (before, after []byte, ok bool)
 
 // pipedPair compares the two halves of standard input.
 func (d *differ) pipedPair(ctx context.Context) error {
-	defer d.release()
 	var all diffFile
 	if err := d.load(&all, d.c.Stdin); err != nil {
 		return err

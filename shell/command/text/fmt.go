@@ -3,7 +3,6 @@ package text
 import (
 	"bytes"
 	"context"
-	"strconv"
 	"strings"
 
 	"hako/shell"
@@ -28,7 +27,7 @@ type filler struct {
 	lastLength  int    // of the line before, when a long paragraph is cut
 }
 
-// fmtWord is a word and what the choice of line breaks needs to know of it.
+// A fmtWord is a word with what the choice of line breaks depends on.
 type fmtWord struct {
 	start, length, space          int
 	paren, period, punct, final   bool
@@ -37,13 +36,21 @@ type fmtWord struct {
 
 func runFmt(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-w")
-	opts, names, err := c.Options()
-	if err != nil {
+	f := filler{width: -1, goal: -1, c: c, steps: cli.Poll{Ctx: ctx}}
+	names, err := cli.Parse(c, cli.Flags{
+		"w": cli.NumberInRange(&f.width, 0, 2500, "invalid width: ‘%s’"),
+		"g": cli.NumberInRange(&f.goal, 0, 2500, "invalid width: ‘%s’"),
+		"c": &f.crown, "t": &f.tagged, "s": &f.split, "u": &f.uniform, "p": &f.prefix,
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	f := filler{width: 75, c: c, steps: cli.Poll{Ctx: ctx}}
-	if err := f.parse(opts); err != nil {
-		return err
+	case f.width < 0 && f.goal < 0:
+		f.width, f.goal = 75, 75*187/200
+	case f.goal < 0:
+		f.goal = f.width * 187 / 200
+	case f.width < 0:
+		f.width = f.goal + 10
 	}
 	failed := func(name string, err error) {
 		if err == vfs.ErrIsDir {
@@ -52,65 +59,18 @@ func runFmt(ctx context.Context, c *shell.Call) error {
 		}
 		c.Warn("cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	for in := range cli.Inputs(c, names, c.Open, failed) {
-		if err := cli.Finish(c, f.file(in)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *filler) parse(opts []cli.Option) error {
-	width, goal := false, false
-	for _, o := range opts {
-		switch o.Name {
-		case "w", "g":
-			n, err := strconv.Atoi(o.Value)
-			if err != nil || n < 0 || n > 2500 {
-				return f.c.Fail(1, "invalid width: %s%s", cli.QuoteCurly(o.Value), rangeWords(err == nil))
-			}
-			if o.Name == "w" {
-				f.width, width = n, true
-			} else {
-				f.goal, goal = n, true
-			}
-		case "c":
-			f.crown = true
-		case "t":
-			f.tagged = true
-		case "s":
-			f.split = true
-		case "u":
-			f.uniform = true
-		case "p":
-			f.prefix = o.Value
-		}
-	}
-	switch {
-	case !goal:
-		f.goal = f.width * 187 / 200
-	case !width:
-		f.width = f.goal + 10
-	}
-	return nil
-}
-
-func rangeWords(isNumber bool) string {
-	if isNumber {
-		return ": Numerical result out of range"
-	}
-	return ""
+	return cli.Each(c, cli.Inputs(c, names, c.Open, failed), f.file)
 }
 
 // fmtLine is an input line: its indent, and the text after prefix and indent.
 type fmtLine struct {
 	indent int
 	text   []byte
-	filled bool // false: it passes through as it is
+	filled bool // false: it is copied unchanged
 	shown  string
 }
 
-// file gathers paragraphs: lines with the same indent between empty ones.
+// file fills paragraphs: lines with the same indent between empty ones.
 func (f *filler) file(in shell.Input) error {
 	lines := 0 // of the paragraph so far
 	err := cli.EachLine(in.Reader, '\n', func(raw []byte, _ bool) error {
@@ -202,7 +162,7 @@ func measureIndent(b []byte) (columns int, rest []byte) {
 	return columns, nil
 }
 
-// A paragraph is cut before it grows beyond these, where it hurts least.
+// A paragraph that exceeds these limits is cut where it costs least.
 const (
 	maxFmtWords = 998
 	maxFmtText  = 5000

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -59,14 +60,9 @@ func runGrep(ctx context.Context, c *shell.Call) error {
 	case "fgrep":
 		g.how.Syntax = regex.Fixed
 	}
-	opts, names, err := c.Options()
+	names, err := g.parse()
 	if err != nil {
 		return err
-	}
-	for _, o := range opts {
-		if err := g.option(o); err != nil {
-			return g.fail(err)
-		}
 	}
 	if !g.given {
 		if len(names) == 0 {
@@ -76,87 +72,66 @@ func runGrep(ctx context.Context, c *shell.Call) error {
 		}
 		g.patterns, names = strings.Split(names[0], "\n"), names[1:]
 	}
-	if err := g.compile(); err != nil {
-		return g.fail(err)
+	if err := g.compile(); fault.KindOf(err) == fault.Exhausted {
+		return err
+	} else if err != nil {
+		return c.Fail(2, "%v", err)
 	}
 	return g.run(ctx, names)
 }
 
-// fail prints what is wrong with the call.
-func (g *grepper) fail(err error) error {
-	if _, ok := err.(shell.Status); ok || fault.KindOf(err) == fault.Exhausted {
-		return err
-	}
-	return g.c.Fail(2, "%v", err)
-}
-
-// flag returns the switch that an option without a value sets.
-func (g *grepper) flag(name string) *bool {
-	return map[string]*bool{
+// parse sets the options and returns the operands.
+func (g *grepper) parse() (operands []string, err error) {
+	return cli.Parse(g.c, cli.Flags{
 		"w": &g.how.Word, "x": &g.how.WholeLine, "v": &g.invert, "c": &g.count, "n": &g.numbers, "b": &g.offsets,
 		"l": &g.list, "L": &g.listOthers, "o": &g.only, "q": &g.quiet, "s": &g.silent, "a": &g.text,
-		"I": &g.skipBinary, "Z": &g.nulNames, "T": &g.tab, "i": &g.how.Fold, "y": &g.how.Fold,
-		"r": &g.names.recurse, "R": &g.names.follow,
-	}[name]
-}
-
-var grepSyntaxes = map[string]regex.Syntax{"E": regex.ERE, "F": regex.Fixed, "G": regex.BRE, "P": regex.Perl}
-
-func (g *grepper) option(o cli.Option) (err error) {
-	if f := g.flag(o.Name); f != nil {
-		*f = true
-		return nil
-	}
-	if s, ok := grepSyntaxes[o.Name]; ok {
-		g.how.Syntax = s
-		return nil
-	}
-	switch o.Name {
-	case "e":
-		g.patterns, g.given = append(g.patterns, strings.Split(o.Value, "\n")...), true
-	case "f":
-		return g.patternFile(o.Value)
-	case "no-ignore-case":
-		g.how.Fold = false
-	case "H", "h":
-		g.names.show, g.names.hide = o.Name == "H", o.Name == "h"
-	case "m":
-		if g.limit, err = strconv.Atoi(o.Value); err != nil {
-			return fmt.Errorf("invalid max count")
-		}
-	case "A", "B", "C":
-		return g.contextOption(o)
-	case "group-separator", "no-group-separator":
-		g.separator, g.noSeparator = o.Value, o.Name == "no-group-separator"
-	case "include", "exclude", "exclude-dir", "exclude-from":
-		return g.names.glob(g.c, o)
-	case "color":
-		g.color = o.Value == "always"
-	case "binary-files":
-		g.text, g.skipBinary = o.Value == "text", o.Value == "without-match"
-	case "z":
-		g.end = 0
-	case "label":
-		g.label = o.Value
-	case "d":
-		g.names.recurse = g.names.recurse || o.Value == "recurse"
-		g.names.skipDirs = o.Value == "skip"
-	default:
-		if len(o.Name) == 1 && o.Name[0] >= '0' && o.Name[0] <= '9' {
+		"I": &g.skipBinary, "Z": &g.nulNames, "T": &g.tab, "i y": &g.how.Fold, "r": &g.names.recurse,
+		"R": &g.names.follow, "label": &g.label, "include": &g.names.include, "exclude": &g.names.exclude,
+		"no-ignore-case": cli.Set(&g.how.Fold, false), "z": cli.Set(&g.end, 0),
+		"E": cli.Set(&g.how.Syntax, regex.ERE), "F": cli.Set(&g.how.Syntax, regex.Fixed),
+		"G": cli.Set(&g.how.Syntax, regex.BRE), "P": cli.Set(&g.how.Syntax, regex.Perl),
+		"e": func(list string) { g.patterns, g.given = append(g.patterns, strings.Split(list, "\n")...), true },
+		"f": g.patternFile,
+		"H": func() { g.names.show, g.names.hide = true, false },
+		"h": func() { g.names.show, g.names.hide = false, true },
+		"m": cli.Number(&g.limit, math.MinInt, math.MaxInt, "invalid max count"),
+		"A": contextLength(&g.after), "B": contextLength(&g.before), "C": contextLength(&g.around),
+		"0 1 2 3 4 5 6 7 8 9": func(o cli.Option) error {
 			g.around = min(max(g.around, 0)*10+int(o.Name[0]-'0'), 1<<30)
-		}
-	}
-	return nil
+			return nil
+		},
+		"group-separator":    func(text string) { g.separator, g.noSeparator = text, false },
+		"no-group-separator": cli.Set(&g.noSeparator, true),
+		"exclude-dir": func(p string) {
+			g.names.excludeDir = append(g.names.excludeDir, strings.TrimRight(p, "/"))
+		},
+		"exclude-from": func(name string) error {
+			data, err := g.c.FS.ReadFile(g.c.Path(name))
+			if err != nil {
+				return fmt.Errorf("%s: %s", name, vfs.Reason(err))
+			}
+			g.names.exclude = append(g.names.exclude, strings.Fields(string(data))...)
+			return nil
+		},
+		"color":        func(when string) { g.color = when == "always" },
+		"binary-files": func(kind string) { g.text, g.skipBinary = kind == "text", kind == "without-match" },
+		"d": func(action string) {
+			g.names.recurse = g.names.recurse || action == "recurse"
+			g.names.skipDirs = action == "skip"
+		},
+	})
 }
 
-func (g *grepper) contextOption(o cli.Option) error {
-	n, err := strconv.ParseUint(o.Value, 10, 64)
-	if err != nil && strings.Trim(o.Value, "0123456789") != "" || o.Value == "" {
-		return fmt.Errorf("%s: invalid context length argument", o.Value)
+// contextLength returns a binding for a number of context lines, however large.
+func contextLength(to *int) func(string) error {
+	return func(text string) error {
+		if text == "" || strings.Trim(text, "0123456789") != "" {
+			return fmt.Errorf("%s: invalid context length argument", text)
+		}
+		n, _ := strconv.ParseInt(text, 10, 31)
+		*to = int(n)
+		return nil
 	}
-	lines := int(min(n, 1<<30))
-	*map[string]*int{"A": &g.after, "B": &g.before, "C": &g.around}[o.Name] = lines
-	return nil
 }
 
 // patternFile reads patterns, one per line.

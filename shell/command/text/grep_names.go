@@ -2,7 +2,6 @@ package text
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -17,25 +16,6 @@ type grepNames struct {
 	recurse, follow, skipDirs    bool
 	show, hide                   bool
 	include, exclude, excludeDir []string
-}
-
-// glob takes one of the options that choose files by pattern.
-func (n *grepNames) glob(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "include":
-		n.include = append(n.include, o.Value)
-	case "exclude":
-		n.exclude = append(n.exclude, o.Value)
-	case "exclude-dir":
-		n.excludeDir = append(n.excludeDir, strings.TrimRight(o.Value, "/"))
-	case "exclude-from":
-		data, err := c.FS.ReadFile(c.Path(o.Value))
-		if err != nil {
-			return errors.New(o.Value + ": " + vfs.Reason(err))
-		}
-		n.exclude = append(n.exclude, strings.Fields(string(data))...)
-	}
-	return nil
 }
 
 // each searches the operands in turn.

@@ -13,7 +13,7 @@ import (
 
 var Head = shell.Command{Name: "head", Run: runHead}
 
-// headTail holds what head and tail have in common.
+// headTail is the state that head and tail share.
 type headTail struct {
 	n        int64
 	bytes    bool
@@ -26,44 +26,37 @@ type headTail struct {
 
 func runHead(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-n")
-	opts, names, err := c.Options()
+	h := headTail{n: 10, end: '\n'}
+	names, err := cli.Parse(c, cli.Flags{
+		"n c": h.setCount, "q": h.setQuiet, "v": h.setVerbose, "z": cli.Set(&h.end, 0),
+	})
 	if err != nil {
 		return err
-	}
-	h := headTail{n: 10, end: '\n'}
-	for _, o := range opts {
-		if err := h.set(c, o); err != nil {
-			return err
-		}
 	}
 	return h.each(c, names, h.head)
 }
 
-func (h *headTail) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "q":
-		h.quiet, h.verbose = true, false
-	case "v":
-		h.verbose, h.quiet = true, false
-	case "z":
-		h.end = 0
-	case "n", "c":
-		text := o.Value
-		h.sign = 0
-		if text != "" && (text[0] == '-' || text[0] == '+') {
-			h.sign, text = text[0], text[1:]
-		}
-		h.bytes = o.Name == "c"
-		var ok bool
-		if h.n, ok = cli.ParseAmount(text); !ok {
-			return c.Fail(1, "invalid number of %s: %s", map[bool]string{true: "bytes", false: "lines"}[h.bytes],
-				cli.QuoteCurly(o.Value))
-		}
+func (h *headTail) setQuiet()   { h.quiet, h.verbose = true, false }
+func (h *headTail) setVerbose() { h.quiet, h.verbose = false, true }
+
+// setCount is -n and -c.
+func (h *headTail) setCount(o cli.Option) error {
+	text, what := o.Value, "lines"
+	if h.bytes = o.Name == "c"; h.bytes {
+		what = "bytes"
+	}
+	h.sign = 0
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		h.sign, text = text[0], text[1:]
+	}
+	var ok bool
+	if h.n, ok = cli.ParseAmount(text); !ok {
+		return fmt.Errorf("invalid number of %s: ‘%s’", what, o.Value)
 	}
 	return nil
 }
 
-// each opens the operands, prints their headings and calls f.
+// each opens the operands, prints their headings and calls f with them.
 func (h *headTail) each(c *shell.Call, names []string, f func(*shell.Call, shell.Input) error) error {
 	h.verbose = h.verbose || len(names) > 1 && !h.quiet
 	open := c.Open
@@ -78,13 +71,10 @@ func (h *headTail) each(c *shell.Call, names []string, f func(*shell.Call, shell
 		}
 		c.Warn("cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	for in := range cli.Inputs(c, names, open, failed) {
+	return cli.Each(c, cli.Inputs(c, names, open, failed), func(in shell.Input) error {
 		h.heading(c, in.Name)
-		if err := cli.Finish(c, f(c, in)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return f(c, in)
+	})
 }
 
 func (h *headTail) heading(c *shell.Call, name string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -23,40 +22,27 @@ import (
 
 var Iconv = shell.Command{Name: "iconv", Run: runIconv}
 
-// iconvNames are the spellings of each encoding, without '-' and '_'.
-var iconvNames = map[string]string{
-	"UTF8": "UTF-8", "UTF16": "UTF-16", "UTF16LE": "UTF-16LE", "UTF16BE": "UTF-16BE", "SHIFTJIS": "SHIFT_JIS",
-	"SJIS":  "SHIFT_JIS",
-	"CP932": "SHIFT_JIS", "MS932": "SHIFT_JIS", "WINDOWS31J": "SHIFT_JIS", "EUCJP": "EUC-JP", "UJIS": "EUC-JP",
-	"ISO2022JP": "ISO-2022-JP",
-	"ISO88591":  "ISO-8859-1", "LATIN1": "ISO-8859-1", "L1": "ISO-8859-1", "CP1252": "CP1252", "WINDOWS1252": "CP1252",
-	"ASCII": "ASCII", "USASCII": "ASCII",
+// encodings are the encodings by name, in capitals, without '-' and '_'.
+var encodings = map[string]encoding.Encoding{
+	"UTF8":  unicode.UTF8,
+	"UTF16": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "UTF16LE": utf16LE,
+	"UTF16BE":  unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+	"SHIFTJIS": japanese.ShiftJIS, "SJIS": japanese.ShiftJIS, "CP932": japanese.ShiftJIS, "MS932": japanese.ShiftJIS,
+	"WINDOWS31J": japanese.ShiftJIS, "EUCJP": japanese.EUCJP, "UJIS": japanese.EUCJP, "ISO2022JP": japanese.ISO2022JP,
+	"ISO88591": charmap.ISO8859_1, "LATIN1": charmap.ISO8859_1, "L1": charmap.ISO8859_1,
+	"CP1252": charmap.Windows1252, "WINDOWS1252": charmap.Windows1252, "ASCII": asciiOnly{}, "USASCII": asciiOnly{},
 }
 
-func iconvEncoding(name string) (encoding.Encoding, bool) {
-	switch iconvNames[strings.NewReplacer("-", "", "_", "").Replace(strings.ToUpper(name))] {
-	case "UTF-8":
-		return unicode.UTF8, true
-	case "UTF-16":
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), true
-	case "UTF-16LE":
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), true
-	case "UTF-16BE":
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), true
-	case "SHIFT_JIS":
-		return japanese.ShiftJIS, true
-	case "EUC-JP":
-		return japanese.EUCJP, true
-	case "ISO-2022-JP":
-		return japanese.ISO2022JP, true
-	case "ISO-8859-1":
-		return charmap.ISO8859_1, true
-	case "CP1252":
-		return charmap.Windows1252, true
-	case "ASCII":
-		return asciiOnly{}, true
+var utf16LE = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+
+// findEncoding sets the encoding of -f or -t.
+func findEncoding(to *encoding.Encoding, direction, name string) error {
+	*to = encodings[strings.NewReplacer("-", "", "_", "").Replace(strings.ToUpper(name))]
+	if *to == nil {
+		return fmt.Errorf("conversion %s `%s' is not supported\n"+
+			"Try `iconv --help' or `iconv --usage' for more information.", direction, name)
 	}
-	return nil, false
+	return nil
 }
 
 // An iconvRun is one conversion.
@@ -70,37 +56,33 @@ type iconvRun struct {
 }
 
 func runIconv(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	r := &iconvRun{Call: c, from: unicode.UTF8, to: unicode.UTF8, w: c.Stdout}
+	output, list := "", false
+	names, err := cli.Parse(c, cli.Flags{
+		"c": &r.drop, "o": &output, "l": &list,
+		"f": func(text string) error {
+			name, _, _ := strings.Cut(text, "//")
+			return findEncoding(&r.from, "from", name)
+		},
+		"t": func(text string) error {
+			name, suffix, _ := strings.Cut(text, "//")
+			suffix = strings.ToUpper(suffix)
+			r.mark = strings.HasSuffix(name, "16")
+			r.question = strings.Contains(suffix, "TRANSLIT")
+			r.drop = r.drop || strings.Contains(suffix, "IGNORE")
+			return findEncoding(&r.to, "to", name)
+		},
+	})
 	if err != nil {
 		return err
 	}
-	r := &iconvRun{Call: c, from: unicode.UTF8, to: unicode.UTF8, w: c.Stdout}
-	output := ""
-	for _, o := range opts {
-		name, suffix, _ := strings.Cut(o.Value, "//")
-		ok := true
-		switch o.Name {
-		case "f":
-			r.from, ok = iconvEncoding(name)
-		case "t":
-			r.to, ok = iconvEncoding(name)
-			r.mark = strings.HasSuffix(strings.ToUpper(name), "16")
-			r.question = strings.Contains(strings.ToUpper(suffix), "TRANSLIT")
-			r.drop = r.drop || strings.Contains(strings.ToUpper(suffix), "IGNORE")
-		case "c":
-			r.drop = true
-		case "o":
-			output = o.Value
-		case "l":
-			return iconvList(c)
-		}
-		if !ok {
-			return c.Fail(1, "conversion %s `%s' is not supported\nTry `iconv --help' or `iconv --usage' for more information.",
-				map[string]string{"f": "from", "t": "to"}[o.Name], name)
-		}
+	if list {
+		_, err := c.Stdout.WriteString("ASCII//\nCP1252//\nEUC-JP//\nISO-2022-JP//\nISO-8859-1//\n" +
+			"SHIFT_JIS//\nUTF-16//\nUTF-16BE//\nUTF-16LE//\nUTF-8//\n")
+		return err
 	}
 	if output != "" {
-		f, err := c.FS.Open(c.Path(output), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		f, err := c.Create(output)
 		if err != nil {
 			return c.Fail(1, "unable to open output file: %s", vfs.Reason(err))
 		}
@@ -111,15 +93,9 @@ func runIconv(ctx context.Context, c *shell.Call) error {
 	return r.run(names)
 }
 
-func iconvList(c *shell.Call) error {
-	_, err := c.Stdout.WriteString(
-		"ASCII//\nCP1252//\nEUC-JP//\nISO-2022-JP//\nISO-8859-1//\nSHIFT_JIS//\nUTF-16//\nUTF-16BE//\nUTF-16LE//\nUTF-8//\n")
-	return err
-}
-
 func (r *iconvRun) run(names []string) error {
 	if r.mark { // once, though the encoder is used piece by piece
-		r.to, _ = iconvEncoding("UTF-16LE")
+		r.to = utf16LE
 		r.w.Write([]byte{0xff, 0xfe})
 	}
 	r.encoder = r.to.NewEncoder()
@@ -128,12 +104,7 @@ func (r *iconvRun) run(names []string) error {
 			return r.Fail(1, "cannot open input file `%s': %s", name, vfs.Reason(err))
 		}
 	}
-	for in := range r.InputsBytes(names) {
-		if err := r.convert(in); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.Each(r.Call, r.InputsBytes(names), func(in shell.Input) error { return r.convert(in) })
 }
 
 // convert decodes to UTF-8 and encodes piece by piece. The replacement

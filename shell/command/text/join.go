@@ -3,7 +3,9 @@ package text
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -28,7 +30,10 @@ type joiner struct {
 	end      byte
 	c        *shell.Call
 	sides    [2]joinSide
-	lonely   bool // some line had no partner; only then does GNU look at the order unasked
+
+	// mismatched is set once a line had no partner. Only then does GNU check the
+	// order without --check-order.
+	mismatched bool
 }
 
 // joinField is one field of the output; file 0 is the join field.
@@ -53,15 +58,14 @@ type joinSide struct {
 }
 
 func runJoin(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	j := joiner{sep: -1, end: '\n', c: c}
+	names, err := cli.Parse(c, cli.Flags{
+		"1 2 j": j.setField, "a v": j.setUnpaired, "t": j.setSeparator, "o": j.outputList,
+		"e": &j.missing, "i": &j.fold, "header": &j.header, "z": cli.Set(&j.end, 0),
+		"check-order": cli.Set(&j.check, "check-order"), "nocheck-order": cli.Set(&j.check, "nocheck-order"),
+	})
 	if err != nil {
 		return err
-	}
-	j := joiner{sep: -1, end: '\n', c: c}
-	for _, o := range opts {
-		if err := j.set(o); err != nil {
-			return err
-		}
 	}
 	ins, done, err := openBoth(c, names)
 	if err != nil {
@@ -74,56 +78,44 @@ func runJoin(ctx context.Context, c *shell.Call) error {
 	return j.run()
 }
 
-func (j *joiner) set(o cli.Option) error {
-	switch o.Name {
-	case "1":
-		return j.fieldNumber(o.Value, &j.field[0])
-	case "2":
-		return j.fieldNumber(o.Value, &j.field[1])
-	case "j":
-		if err := j.fieldNumber(o.Value, &j.field[0]); err != nil {
-			return err
-		}
-		j.field[1] = j.field[0]
-	case "t":
-		switch {
-		case o.Value == "":
-			j.sep = '\n' // the whole line is one field
-		case o.Value == `\0`:
-			j.sep = 0
-		case len(o.Value) > 1:
-			return j.c.Fail(1, "multi-character tab %s", cli.QuoteCurly(o.Value))
-		default:
-			j.sep = int(o.Value[0])
-		}
-	case "a", "v":
-		if o.Value != "1" && o.Value != "2" {
-			return j.c.Fail(1, "invalid field number: %s", cli.QuoteCurly(o.Value))
-		}
-		j.unpaired[o.Value[0]-'1'] = true
-		j.noPaired = j.noPaired || o.Name == "v"
-	case "e":
-		j.missing = o.Value
-	case "o":
-		return j.outputList(o.Value)
-	case "i":
-		j.fold = true
-	case "header":
-		j.header = true
-	case "check-order", "nocheck-order":
-		j.check = o.Name
-	case "z":
-		j.end = 0
+const invalidField = "invalid field number: ‘%s’"
+
+// setField is -1, -2 and -j.
+func (j *joiner) setField(o cli.Option) error {
+	var n int
+	if err := cli.Number(&n, 1, math.MaxInt, invalidField)(o.Value); err != nil {
+		return err
+	}
+	if o.Name != "2" {
+		j.field[0] = n - 1
+	}
+	if o.Name != "1" {
+		j.field[1] = n - 1
 	}
 	return nil
 }
 
-func (j *joiner) fieldNumber(text string, n *int) error {
-	v, err := strconv.Atoi(text)
-	if err != nil || v < 1 {
-		return j.c.Fail(1, "invalid field number: %s", cli.QuoteCurly(text))
+// setUnpaired is -a and -v.
+func (j *joiner) setUnpaired(o cli.Option) error {
+	if o.Value != "1" && o.Value != "2" {
+		return fmt.Errorf(invalidField, o.Value)
 	}
-	*n = v - 1
+	j.unpaired[o.Value[0]-'1'] = true
+	j.noPaired = j.noPaired || o.Name == "v"
+	return nil
+}
+
+func (j *joiner) setSeparator(text string) error {
+	switch {
+	case text == "":
+		j.sep = '\n' // the whole line is one field
+	case text == `\0`:
+		j.sep = 0
+	case len(text) > 1:
+		return fmt.Errorf("multi-character tab ‘%s’", text)
+	default:
+		j.sep = int(text[0])
+	}
 	return nil
 }
 
@@ -132,7 +124,7 @@ func (j *joiner) outputList(text string) error {
 		j.auto = true
 		return nil
 	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+	for word := range strings.FieldsFuncSeq(text, isListSeparator) {
 		if word == "0" {
 			j.list = append(j.list, joinField{})
 			continue
@@ -141,11 +133,11 @@ func (j *joiner) outputList(text string) error {
 		n, err := strconv.Atoi(field)
 		switch {
 		case file != "1" && file != "2":
-			return j.c.Fail(1, "invalid file number in field spec: %s", cli.QuoteCurly(word))
+			return fmt.Errorf("invalid file number in field spec: ‘%s’", word)
 		case !dot:
-			return j.c.Fail(1, "invalid field specifier: %s", cli.QuoteCurly(word))
+			return fmt.Errorf("invalid field specifier: ‘%s’", word)
 		case err != nil || n < 1:
-			return j.c.Fail(1, "invalid field number: %s", cli.QuoteCurly(field))
+			return fmt.Errorf(invalidField, field)
 		}
 		j.list = append(j.list, joinField{int(file[0] - '0'), n - 1})
 	}
@@ -162,23 +154,18 @@ func (j *joiner) run() error {
 	if j.auto {
 		j.autoList()
 	}
-	if j.header {
-		if err := j.headings(); err != nil {
-			return err
-		}
+	if err := j.headings(); err != nil {
+		return err
 	}
 	a, b := &j.sides[0], &j.sides[1]
 	for !a.over && !b.over {
 		var err error
 		switch n := j.compare(j.key(0, a.now), j.key(1, b.now)); {
-		case n < 0:
-			err = j.alone(0)
-			j.lonely = true
-		case n > 0:
-			err = j.alone(1)
-			j.lonely = true
-		default:
+		case n == 0:
 			err = j.pair()
+		default:
+			err = j.alone((n + 1) / 2)
+			j.mismatched = true
 		}
 		if err != nil {
 			return err
@@ -187,8 +174,8 @@ func (j *joiner) run() error {
 	return j.rest()
 }
 
-// rest prints or checks what is left of the longer file. That its lines have no
-// partner says nothing about the order: the other file has ended.
+// rest prints or checks the remaining lines of the longer file. They have no partner
+// because the other file has ended, which implies nothing about their order.
 func (j *joiner) rest() error {
 	for i := range j.sides {
 		for s := &j.sides[i]; !s.over && (j.unpaired[i] || j.checks(s)); {
@@ -203,17 +190,17 @@ func (j *joiner) rest() error {
 	return j.c.Stdout.Err()
 }
 
-// checks reports whether the order of a file may still be complained about.
+// checks reports whether the order of a file is still checked.
 func (j *joiner) checks(s *joinSide) bool {
-	return !s.warned && (j.check == "check-order" || j.check == "" && j.lonely)
+	return !s.warned && (j.check == "check-order" || j.check == "" && j.mismatched)
 }
 
 func (j *joiner) headings() error {
 	a, b := &j.sides[0], &j.sides[1]
-	if a.over && b.over {
+	if !j.header || a.over && b.over {
 		return nil
 	}
-	j.print(lineOrNil(a), lineOrNil(b))
+	j.print([2]*joinLine{lineOrNil(a), lineOrNil(b)})
 	for i := range j.sides {
 		if err := j.advance(i); err != nil {
 			return err
@@ -264,7 +251,7 @@ func (j *joiner) advance(i int) error {
 	return j.order(i)
 }
 
-// order complains, once per file, about a line that sorts before the one before it.
+// order reports, once per file, a line that sorts before its predecessor.
 func (j *joiner) order(i int) error {
 	s := &j.sides[i]
 	if !j.checks(s) || j.compare(s.prev, j.key(i, s.now)) <= 0 {
@@ -302,11 +289,9 @@ func (j *joiner) compare(a, b []byte) int {
 // alone handles a line without partner.
 func (j *joiner) alone(i int) error {
 	if j.unpaired[i] {
-		if i == 0 {
-			j.print(&j.sides[0].now, nil)
-		} else {
-			j.print(nil, &j.sides[1].now)
-		}
+		var lines [2]*joinLine
+		lines[i] = &j.sides[i].now
+		j.print(lines)
 	}
 	if err := j.advance(i); err != nil {
 		return err
@@ -314,7 +299,8 @@ func (j *joiner) alone(i int) error {
 	return j.c.Stdout.Err()
 }
 
-// pair prints every line of file 1 with this key with every such line of file 2.
+// pair joins every line of file 1 that has the current key with every such line of
+// file 2.
 func (j *joiner) pair() error {
 	var groups [2][]joinLine
 	var held int64
@@ -339,7 +325,7 @@ func (j *joiner) pair() error {
 	}
 	for a := range groups[0] {
 		for b := range groups[1] {
-			j.print(&groups[0][a], &groups[1][b])
+			j.print([2]*joinLine{&groups[0][a], &groups[1][b]})
 		}
 		if err := j.c.Stdout.Err(); err != nil {
 			return err
@@ -348,25 +334,37 @@ func (j *joiner) pair() error {
 	return nil
 }
 
-// print writes one line of output; a or b may be missing.
-func (j *joiner) print(a, b *joinLine) {
-	out := joinOutput{j: j}
-	lines := [2]*joinLine{a, b}
-	if j.list != nil {
-		for _, f := range j.list {
-			out.field(j.pick(lines, f))
+// print writes one line of output. A line that is nil is missing.
+func (j *joiner) print(lines [2]*joinLine) {
+	first := true
+	field := func(f []byte) {
+		if !first {
+			sep := byte(' ')
+			if j.sep >= 0 {
+				sep = byte(j.sep)
+			}
+			j.c.Stdout.WriteByte(sep)
 		}
-		j.c.Stdout.WriteByte(j.end)
-		return
+		first = false
+		if len(f) == 0 {
+			j.c.Stdout.WriteString(j.missing)
+			return
+		}
+		j.c.Stdout.Write(f)
 	}
-	out.field(j.pick(lines, joinField{}))
-	for i, l := range lines {
-		if l == nil {
-			continue
-		}
-		for n, f := range l.fields {
-			if n != j.field[i] {
-				out.field(f)
+	for _, f := range j.list {
+		field(j.pick(lines, f))
+	}
+	if j.list == nil {
+		field(j.pick(lines, joinField{}))
+		for i, l := range lines {
+			if l == nil {
+				continue
+			}
+			for n, f := range l.fields {
+				if n != j.field[i] {
+					field(f)
+				}
 			}
 		}
 	}
@@ -386,26 +384,4 @@ func (j *joiner) pick(lines [2]*joinLine, f joinField) []byte {
 		return l.fields[f.field]
 	}
 	return nil
-}
-
-// joinOutput separates the fields of a line.
-type joinOutput struct {
-	j    *joiner
-	some bool
-}
-
-func (o *joinOutput) field(f []byte) {
-	if o.some {
-		sep := byte(' ')
-		if o.j.sep >= 0 {
-			sep = byte(o.j.sep)
-		}
-		o.j.c.Stdout.WriteByte(sep)
-	}
-	o.some = true
-	if len(f) == 0 {
-		o.j.c.Stdout.WriteString(o.j.missing)
-		return
-	}
-	o.j.c.Stdout.Write(f)
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 
@@ -32,75 +33,41 @@ type nlStyle struct {
 }
 
 func runNl(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	n := numberer{ctx: ctx, holding: cli.Memory{C: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}},
 		section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
 	defer n.holding.Release()
-	for _, o := range opts {
-		if err := n.set(c, o); err != nil {
-			return err
-		}
+	style := func(section int, name string) func(string) error {
+		return func(text string) error { return n.style(c, section, name, text) }
+	}
+	names, err := cli.Parse(c, cli.Flags{
+		"b": style(1, "body"), "h": style(0, "header"), "f": style(2, "footer"), "s": &n.sep, "p": &n.continuous,
+		"n": func(format string) error {
+			if format != "ln" && format != "rn" && format != "rz" {
+				return cli.Misuse(c, "invalid line numbering format: ‘%s’", format)
+			}
+			n.format = format
+			return nil
+		},
+		"d": func(mark string) {
+			if n.mark = mark; len(mark) == 1 {
+				n.mark += ":"
+			}
+		},
+		"w": cli.NumberInRange(&n.width, 1, math.MaxInt32, "invalid line number field width: ‘%s’"),
+		"l": cli.NumberInRange(&n.join, 1, math.MaxInt32, "invalid line number of blank lines: ‘%s’"),
+		"v": cli.Number(&n.start, math.MinInt64, math.MaxInt64, "invalid starting line number: ‘%s’"),
+		"i": cli.Number(&n.step, math.MinInt64, math.MaxInt64, "invalid line number increment: ‘%s’"),
+	})
+	if err != nil {
+		return err
 	}
 	if err := c.Limiter.Fits(n.width); err != nil {
 		return err
 	}
 	n.now = n.start
-	for in := range c.Inputs(names) {
-		if err := cli.Finish(c, cli.EachLine(in.Reader, '\n',
-			func(line []byte, _ bool) error { return n.line(c, line) })); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *numberer) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "b":
-		return n.style(c, 1, "body", o.Value)
-	case "h":
-		return n.style(c, 0, "header", o.Value)
-	case "f":
-		return n.style(c, 2, "footer", o.Value)
-	case "n":
-		if o.Value != "ln" && o.Value != "rn" && o.Value != "rz" {
-			return cli.Misuse(c, "invalid line numbering format: %s", cli.QuoteCurly(o.Value))
-		}
-		n.format = o.Value
-	case "s":
-		n.sep = o.Value
-	case "p":
-		n.continuous = true
-	case "d":
-		n.mark = o.Value
-		if len(n.mark) == 1 {
-			n.mark += ":"
-		}
-	case "w":
-		return nlNumber(c, o.Value, &n.width, 1, "line number field width")
-	case "l":
-		return nlNumber(c, o.Value, &n.join, 1, "line number of blank lines")
-	case "v":
-		return nlNumber(c, o.Value, &n.start, -1<<63, "starting line number")
-	case "i":
-		return nlNumber(c, o.Value, &n.step, -1<<63, "line number increment")
-	}
-	return nil
-}
-
-func nlNumber(c *shell.Call, text string, to *int64, least int64, what string) error {
-	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return c.Fail(1, "invalid %s: %s", what, cli.QuoteCurly(text))
-	}
-	if v < least || least == 1 && v > 1<<31-1 {
-		return c.Fail(1, "invalid %s: %s: Numerical result out of range", what, cli.QuoteCurly(text))
-	}
-	*to = v
-	return nil
+	return cli.Each(c, c.Inputs(names), func(in shell.Input) error {
+		return cli.EachLine(in.Reader, '\n', func(line []byte, _ bool) error { return n.line(c, line) })
+	})
 }
 
 func (n *numberer) style(c *shell.Call, section int, name, text string) error {
@@ -116,7 +83,7 @@ func (n *numberer) style(c *shell.Call, section int, name, text string) error {
 		n.styles[section] = nlStyle{'p', re}
 		return nil
 	}
-	return cli.Misuse(c, "invalid %s numbering style: %s", name, cli.QuoteCurly(text))
+	return cli.Misuse(c, "invalid %s numbering style: ‘%s’", name, text)
 }
 
 func (n *numberer) line(c *shell.Call, line []byte) error {
@@ -180,8 +147,7 @@ func (n *numberer) number(c *shell.Call) {
 	digits := strconv.FormatInt(n.now, 10)
 	gap := int(n.width) - len(digits)
 	switch n.format {
-	case "ln":
-		c.Stdout.WriteString(digits)
+	case "rn":
 		pad(c, ' ', gap)
 	case "rz":
 		if digits[0] == '-' {
@@ -189,16 +155,16 @@ func (n *numberer) number(c *shell.Call) {
 			digits = digits[1:]
 		}
 		pad(c, '0', gap)
-		c.Stdout.WriteString(digits)
-	default:
+	}
+	c.Stdout.WriteString(digits)
+	if n.format == "ln" {
 		pad(c, ' ', gap)
-		c.Stdout.WriteString(digits)
 	}
 	c.Stdout.WriteString(n.sep)
 	n.now += n.step
 }
 
-// pad writes n times b without ever holding them all.
+// pad writes b n times without holding all of them in memory.
 func pad(c *shell.Call, b byte, n int) {
 	for ; n > 0 && c.Stdout.Err() == nil; n-- {
 		c.Stdout.WriteByte(b)

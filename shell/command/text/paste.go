@@ -22,32 +22,19 @@ type paster struct {
 }
 
 func runPaste(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	p := paster{seps: []string{"\t"}, end: '\n', out: c.Stdout}
 	serial := false
-	for _, o := range opts {
-		switch o.Name {
-		case "s":
-			serial = true
-		case "d":
-			p.seps = delimiters(o.Value)
-		case "z":
-			p.end = 0
-		}
-	}
-	if len(names) == 0 {
+	names, err := cli.Parse(c, cli.Flags{
+		"s": &serial, "z": cli.Set(&p.end, 0),
+		"d": func(list string) { p.seps = delimiters(list) },
+	})
+	switch {
+	case err != nil:
+		return err
+	case serial:
+		return cli.Each(c, c.Inputs(names), func(in shell.Input) error { return p.serial(in.Reader) })
+	case len(names) == 0:
 		names = []string{"-"}
-	}
-	if serial {
-		for in := range c.Inputs(names) {
-			if err := cli.Finish(c, p.serial(in.Reader)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 	return p.parallel(c, names)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
+	"math"
 	"strings"
 
 	"hako/shell"
@@ -37,26 +37,21 @@ type patcher struct {
 const patchSeparator = "---LLMCMD_PATCH_SEPARATOR---"
 
 func runPatch(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	p := &patcher{c: c, strip: -1, maxFuzz: 2, suffix: ".orig", messages: c.Stdout}
+	operands, err := p.parse()
 	if err != nil {
-		return cli.WithStatus(err, 2)
-	}
-	call := *c
-	p := &patcher{c: &call, strip: -1, maxFuzz: 2, suffix: ".orig", messages: c.Stdout}
-	for _, o := range opts {
-		if err := p.option(o); err != nil {
-			return err
-		}
-	}
-	if len(operands) > 2 {
-		return cmpUsage(c, "%s: extra operand", operands[2])
+		return err
 	}
 	file := ""
-	if len(operands) > 0 {
-		file = operands[0]
-	}
-	if len(operands) > 1 {
+	switch len(operands) {
+	case 0:
+	case 2:
 		p.input = operands[1]
+		fallthrough
+	case 1:
+		file = operands[0]
+	default:
+		return cli.Misuse(c, "%s: extra operand", operands[2])
 	}
 	if p.output == "-" {
 		p.messages = c.Stderr
@@ -75,46 +70,24 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 	return err
 }
 
-func (p *patcher) option(o cli.Option) error {
-	flags := map[string]*bool{"R": &p.reverse, "N": &p.forward, "f": &p.force, "t": &p.batch, "s": &p.silent,
-		"b":                     &p.backup,
-		"no-backup-if-mismatch": &p.noBackup, "l": &p.looseSpace, "E": &p.removeEmpty, "dry-run": &p.dry}
-	if f := flags[o.Name]; f != nil {
-		*f = true
-		return nil
-	}
-	texts := map[string]*string{"i": &p.input, "o": &p.output, "r": &p.reject, "z": &p.suffix}
-	if s := texts[o.Name]; s != nil {
-		*s = o.Value
-		return nil
-	}
-	switch o.Name {
-	case "strict-dry-run":
-		p.dry, p.strict = true, true
-	case "p", "F":
-		n, err := strconv.ParseUint(o.Value, 10, 31)
-		if err != nil {
-			what := map[string]string{"p": "strip count", "F": "fuzz factor"}[o.Name]
-			fmt.Fprintf(p.c.Stderr, "patch: **** %s %s is not a number\n", what, o.Value)
-			return shell.Status(2)
-		}
-		if o.Name == "p" {
-			p.strip = int(n)
-		} else {
-			p.maxFuzz = int(n)
-		}
-	case "d":
-		dir := p.c.Path(o.Value)
-		if !cli.IsDir(p.c, dir) {
-			_, err := p.c.FS.Stat(dir)
-			fmt.Fprintf(p.c.Stderr, "patch: **** Can't change to directory %s : %s\n", o.Value, cli.NotDirReason(err))
-			return shell.Status(2)
-		}
-		p.c.Dir = dir
-	case "e", "merge", "D", "g", "B", "Y", "V":
-		return p.c.Fail(2, "option '%s' is not available here", o.Name)
-	}
-	return nil
+func (p *patcher) parse() (operands []string, err error) {
+	return cli.Parse(p.c, cli.Flags{
+		"R": &p.reverse, "N": &p.forward, "f": &p.force, "t": &p.batch, "s": &p.silent, "b": &p.backup,
+		"no-backup-if-mismatch": &p.noBackup, "l": &p.looseSpace, "E": &p.removeEmpty, "dry-run": &p.dry,
+		"strict-dry-run": []*bool{&p.dry, &p.strict}, "i": &p.input, "o": &p.output, "r": &p.reject, "z": &p.suffix,
+		"p": cli.Number(&p.strip, 0, math.MaxInt32, "**** strip count %s is not a number"),
+		"F": cli.Number(&p.maxFuzz, 0, math.MaxInt32, "**** fuzz factor %s is not a number"),
+		"d": func(name string) error {
+			dir := p.c.Path(name)
+			if !cli.IsDir(p.c, dir) {
+				_, err := p.c.FS.Stat(dir)
+				return fmt.Errorf("**** Can't change to directory %s : %s", name, cli.NotDirReason(err))
+			}
+			p.c.Dir = dir
+			return nil
+		},
+		"e merge D g B Y V": cli.Unavailable,
+	})
 }
 
 // say prints a message unless -s was given.

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"io"
+	"math"
 	"strings"
 
 	"hako/run/fault"
@@ -39,89 +40,55 @@ type sedRun struct {
 	hold      []byte
 	spare     []byte // what a substitution is built in
 	piece     []byte // one replacement
-	ended     bool   // the line that the pattern space ends with had its terminator
-	holdEnded bool   // the same of the hold space
+	ended     bool   // the last line of the pattern space had its terminator
+	holdEnded bool   // the same for the hold space
 	queued    []sedQueued
 	last      *sedRegex // for the empty pattern
 	loc       []int
 	flag      bool // a substitution was made, for t and T
-	work      int  // done since the clock was looked at
+	work      int  // since the last check of the time limit
 	held      int64
 	status    int
 	quit      bool
 }
-
-// errSed is a message that ends sed with a status of its own.
-type errSed struct {
-	status int
-	text   string
-}
-
-func (e *errSed) Error() string { return e.text }
 
 func runSed(ctx context.Context, c *shell.Call) error {
 	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{},
 		lists: map[string]*sedSource{}}
 	s.holding.C = c
 	defer s.holding.Release()
-	names, err := s.options()
-	if err == nil {
-		err = s.measure()
-	}
-	if err == nil {
-		err = s.script.finish(s)
-	}
-	if err == nil {
-		err = s.run(names)
-	}
+	err := s.main()
 	s.close()
-	var e *errSed
+	var e *statusError
 	if errors.As(err, &e) {
-		return c.Fail(e.status, "%s", e.text)
+		return c.Fail(int(e.status), "%s", e.text)
 	}
-	if err != nil {
-		return err
-	}
-	if s.status != 0 {
-		return shell.Status(s.status)
-	}
+	return cli.StatusOr(s.status, err)
+}
+
+// main parses the command line and the script, and runs the script on the input files.
+func (s *sedRun) main() (err error) {
+	defer catch(&err)
+	names, err := s.options()
+	check(err)
+	s.measure()
+	s.script.parse(s)
+	s.run(names)
 	return nil
 }
 
 // options reads the options and the script, and returns the input files.
 func (s *sedRun) options() ([]string, error) {
-	opts, names, err := s.c.Options()
+	given := false
+	names, err := cli.Parse(s.c, cli.Flags{
+		"n": &s.quiet, "E": &s.extended, "s": &s.separate, "sandbox": &s.sandbox, "z": cli.Set(&s.end, 0),
+		"i": func(suffix string) { s.inPlace, s.separate, s.suffix = true, true, suffix },
+		"l": cli.Number(&s.wrap, 0, math.MaxInt, "invalid line length: %s"),
+		"e": func(script string) { s.script.add(script, ""); given = true },
+		"f": func(name string) error { given = true; return s.scriptFile(name) },
+	})
 	if err != nil {
 		return nil, err
-	}
-	given := false
-	for _, o := range opts {
-		switch o.Name {
-		case "n":
-			s.quiet = true
-		case "E":
-			s.extended = true
-		case "s":
-			s.separate = true
-		case "i":
-			s.inPlace, s.separate, s.suffix = true, true, o.Value
-		case "z":
-			s.end = 0
-		case "sandbox":
-			s.sandbox = true
-		case "l":
-			if s.wrap, err = strconv.Atoi(o.Value); err != nil || s.wrap < 0 {
-				return nil, &errSed{1, "invalid line length: " + o.Value}
-			}
-		case "e":
-			s.script.add(o.Value, "")
-			given = true
-		case "f":
-			if err := s.scriptFile(o.Value); err != nil {
-				return nil, err
-			}
-			given = true
-		}
 	}
 	if !given {
 		if len(names) == 0 {
@@ -134,75 +101,58 @@ func (s *sedRun) options() ([]string, error) {
 	return names, nil
 }
 
-// measure charges the script, and refuses one that is too long.
-func (s *sedRun) measure() error {
+// measure charges the memory of the script, and refuses one that is too long.
+func (s *sedRun) measure() {
 	err := s.holding.Script(s.script.given.Len())
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
-		return &errSed{1, err.Error()}
+		fail(1, "%v", err)
 	}
-	return err
+	check(err)
 }
 
-func (s *sedRun) scriptFile(name string) error {
+func (s *sedRun) scriptFile(name string) (err error) {
 	var text []byte
-	var err error
 	if shell.IsStdin(name) {
-		for err == nil {
-			var b []byte
-			b, err = s.c.Stdin.Chunk()
-			text = append(text, b...)
-			if e := s.c.Limiter.Fits(int64(len(text))); e != nil {
-				return e
-			}
-			if len(text) > cli.LongestScript {
-				break // which measure refuses
-			}
-		}
-		err = nil
+		text, err = io.ReadAll(io.LimitReader(s.c.Stdin, cli.LongestScript+1)) // measure refuses a longer one
 	} else {
 		text, err = s.c.FS.ReadFile(s.c.Path(name))
 	}
 	if err != nil {
-		return &errSed{4, "couldn't open file " + name + ": " + vfs.Reason(err)}
+		return s.c.Fail(4, "couldn't open file %s: %s", name, vfs.Reason(err))
 	}
 	s.script.add(strings.TrimSuffix(string(text), "\n"), name)
 	return nil
 }
 
-// add appends to one of the spaces, and charges the session before it grows.
-func (s *sedRun) add(buf []byte, text ...byte) ([]byte, error) {
+// add appends to one of the spaces. It charges the memory before the space grows.
+func (s *sedRun) add(buf []byte, text ...byte) []byte {
 	need := len(buf) + len(text)
 	s.work += len(text)
 	if need <= cap(buf) {
-		return append(buf, text...), nil
+		return append(buf, text...)
 	}
 	room := max(need+need/2, 256)
-	if err := s.c.Limiter.Hold(int64(room)); err != nil {
-		return buf, err
-	}
+	check(s.c.Limiter.Hold(int64(room)))
 	s.held += int64(room - cap(buf))
 	grown := append(append(make([]byte, 0, room), buf...), text...)
 	s.c.Limiter.Hold(int64(-cap(buf)))
-	return grown, nil
+	return grown
 }
 
-// sedStep is the work one command counts for, in bytes; sedCheck how much work
-// may pass until somebody looks at the clock.
+// sedStep is the work that one command counts for, in bytes; sedCheck is how much work
+// is done between two checks of the time limit.
 const (
 	sedStep  = 256
 	sedCheck = 1 << 18
 )
 
-// tick ends loops of the script when the time is up.
-func (s *sedRun) tick() error {
+// tick ends a script whose time is up.
+func (s *sedRun) tick() {
 	if s.work += sedStep; s.work < sedCheck {
-		return nil
+		return
 	}
 	s.work = 0
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	return s.c.Limiter.Err()
+	check(cli.Stopped(s.ctx, s.c))
 }
 
 func (s *sedRun) close() {

@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"unicode/utf8"
 
-	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
-// A sedQueued is what a, r and R put out at the end of the cycle.
+// A sedQueued is output of a, r and R for the end of the cycle.
 type sedQueued struct {
 	text []byte
 	file string
-	line bool // text is a line that still needs its end
+	line bool // text is a line without its terminator
 }
 
-// run goes through the input.
-func (s *sedRun) run(names []string) error {
+// run executes the script on the input.
+func (s *sedRun) run(names []string) {
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
@@ -27,93 +27,58 @@ func (s *sedRun) run(names []string) error {
 		s.out = &sedOutput{w: s.c.Stdout, end: s.end}
 	}
 	s.in = &sedInput{run: s, names: names}
-	if err := s.in.makeGates(); err != nil {
-		return err
+	s.in.makeGates()
+	for !s.quit && s.load() {
+		s.cycle()
+		s.tick()
 	}
-	for !s.quit {
-		ok, err := s.load()
-		if err != nil || !ok {
-			return s.leave(err)
-		}
-		if err := s.cycle(); err != nil {
-			return s.leave(err)
-		}
-		if err := s.tick(); err != nil {
-			return err
-		}
-	}
-	return s.leave(nil)
-}
-
-// leave ends the file that is being read; what q leaves unread of a file
-// edited in place is gone, as with GNU.
-func (s *sedRun) leave(err error) error {
-	if err != nil {
-		return err
-	}
-	if err := s.in.finish(); err != nil {
-		return err
-	}
-	return s.c.Stdout.Err()
+	s.in.finish() // what q leaves unread of a file edited in place is lost, as with GNU
+	check(s.c.Stdout.Err())
 }
 
 // load reads the next line into the pattern space.
-func (s *sedRun) load() (bool, error) {
-	if err := s.in.skip(); err != nil {
-		return false, err
+func (s *sedRun) load() bool {
+	s.in.skip()
+	line, ended, ok := s.in.read()
+	if ok {
+		s.ended = ended
+		s.space = s.add(s.space[:0], line...)
 	}
-	line, ended, ok, err := s.in.read()
-	if !ok || err != nil {
-		return false, err
-	}
-	s.ended = ended
-	s.space, err = s.add(s.space[:0], line...)
-	return true, err
+	return ok
 }
 
-// cycle runs the script on the pattern space, again and again if D asks for it.
-func (s *sedRun) cycle() error {
+// cycle runs the script on the pattern space, and repeats it after D.
+func (s *sedRun) cycle() {
 	for {
 		s.flag = false
-		outcome, err := s.commands()
-		if err != nil {
-			return err
-		}
+		outcome := s.commands()
 		if outcome == sedPrint && !s.quiet {
 			s.out.line(s.space, s.ended)
 		}
-		if err := s.flushQueue(); err != nil {
-			return err
-		}
+		s.flushQueue()
 		if outcome != sedAgain {
-			return s.out.err()
+			return
 		}
-		if err := s.tick(); err != nil {
-			return err
-		}
+		s.tick()
 	}
 }
 
-// sedOutcome is how a run through the commands ended.
+// sedOutcome is how a pass through the commands ended.
 type sedOutcome uint8
 
 const (
-	sedGoOn  sedOutcome = iota // not at all: the next command is due
+	sedGoOn  sedOutcome = iota // it goes on with the next command
 	sedPrint                   // normally
 	sedDrop                    // without printing
-	sedAgain                   // and begins again without reading
+	sedAgain                   // to begin again without reading
 )
 
-func (s *sedRun) commands() (sedOutcome, error) {
+func (s *sedRun) commands() sedOutcome {
 	list := s.script.commands
 	for i := 0; i < len(list); {
 		cmd := &list[i]
 		i++
-		hit, err := s.selects(cmd)
-		if err != nil {
-			return 0, err
-		}
-		if !hit {
+		if !s.selects(cmd) {
 			if cmd.name == '{' {
 				i = cmd.target
 			}
@@ -128,74 +93,74 @@ func (s *sedRun) commands() (sedOutcome, error) {
 			if cmd.name != 'b' {
 				s.flag = false
 			}
-			if err := s.tick(); err != nil {
-				return 0, err
-			}
+			s.tick()
 		default:
-			if outcome, err := s.execute(cmd); err != nil || outcome != sedGoOn {
-				return outcome, err
+			if outcome := s.execute(cmd); outcome != sedGoOn {
+				return outcome
 			}
 		}
 	}
-	return sedPrint, nil
+	return sedPrint
 }
 
 // selects reports whether the addresses of a command select the line.
-func (s *sedRun) selects(cmd *sedCommand) (bool, error) {
-	if cmd.from == nil {
-		return !cmd.not, nil
+func (s *sedRun) selects(cmd *sedCommand) bool {
+	switch {
+	case cmd.from == nil:
+		return !cmd.not
+	case cmd.to == nil:
+		return s.matches(cmd.from) != cmd.not
 	}
-	var hit bool
-	var err error
-	if cmd.to == nil {
-		hit, err = s.matches(cmd.from)
-	} else {
-		hit, err = s.inRange(cmd)
-	}
-	return hit != cmd.not, err
+	return s.inRange(cmd) != cmd.not
 }
 
-func (s *sedRun) matches(a *sedAddress) (bool, error) {
+func (s *sedRun) matches(a *sedAddress) bool {
 	switch a.kind {
 	case 'n':
-		return s.in.line == a.n, nil
+		return s.in.line == a.n
 	case '~':
-		return s.in.line >= a.n && (s.in.line-a.n)%a.step == 0, nil
+		return s.in.line >= a.n && (s.in.line-a.n)%a.step == 0
 	case '$':
 		return s.in.last()
 	}
-	re, err := s.use(a.regex)
-	if err != nil {
-		return false, err
-	}
+	re := s.use(a.regex)
 	hit := re.Match(s.space)
+	s.checkRegex(re)
+	return hit
+}
+
+// checkRegex ends the script if a match was given up.
+func (s *sedRun) checkRegex(re *regex.Regexp) {
 	if err := re.Err(); err != nil {
-		return false, &errSed{4, err.Error()}
+		fail(4, "%v", err)
 	}
-	return hit, nil
 }
 
-// use returns the pattern, or for an empty one the last used.
-func (s *sedRun) use(r *sedRegex) (*regex.Regexp, error) {
-	if r.re == nil {
-		if s.last == nil {
-			return nil, &errSed{1, "-e expression #1, char 0: no previous regular expression"}
-		}
-		return s.last.re, nil
+// use returns the pattern; an empty one means the pattern that was used last.
+func (s *sedRun) use(r *sedRegex) *regex.Regexp {
+	if r.re != nil {
+		s.last = r
 	}
-	s.last = r
-	return r.re, nil
+	if s.last == nil {
+		fail(1, "-e expression #1, char 0: no previous regular expression")
+	}
+	return s.last.re
 }
 
-func (s *sedRun) inRange(cmd *sedCommand) (bool, error) {
-	if cmd.active {
-		return s.goesOn(cmd)
-	}
-	hit, err := s.matches(cmd.from)
-	if err != nil || !hit || cmd.closed && cmd.from.kind == 'n' {
-		return false, err
-	}
+func (s *sedRun) inRange(cmd *sedCommand) bool {
 	line := s.in.line
+	if cmd.active {
+		if cmd.to.kind == '$' || cmd.to.kind == '/' {
+			cmd.closed = s.matches(cmd.to)
+			cmd.active = !cmd.closed
+			return true
+		}
+		cmd.active = line < cmd.until
+		return line <= cmd.until
+	}
+	if !s.matches(cmd.from) || cmd.closed && cmd.from.kind == 'n' {
+		return false
+	}
 	switch cmd.to.kind {
 	case 'n':
 		cmd.until = cmd.to.n
@@ -208,35 +173,21 @@ func (s *sedRun) inRange(cmd *sedCommand) (bool, error) {
 		}
 	default:
 		cmd.active = true
-		return true, nil
+		return true
 	}
 	cmd.active = cmd.until > line
-	return true, nil
-}
-
-// goesOn reports whether a range that is under way reaches this line.
-func (s *sedRun) goesOn(cmd *sedCommand) (bool, error) {
-	switch cmd.to.kind {
-	case '$', '/':
-		end, err := s.matches(cmd.to)
-		cmd.active = !end
-		cmd.closed = end
-		return true, err
-	}
-	cmd.active = s.in.line < cmd.until
-	return s.in.line <= cmd.until, nil
+	return true
 }
 
 // execute runs a command that does not jump.
-func (s *sedRun) execute(cmd *sedCommand) (sedOutcome, error) {
+func (s *sedRun) execute(cmd *sedCommand) sedOutcome {
 	switch cmd.name {
 	case 's':
-		return sedGoOn, s.substitute(cmd.subst)
+		s.substitute(cmd.subst)
 	case 'p':
 		s.out.line(s.space, s.ended)
 	case 'P':
-		first, _, more := bytes.Cut(s.space, []byte{s.end})
-		s.out.line(first, more || s.ended)
+		s.firstLine(s.out)
 	case '=':
 		s.out.raw(strconv.AppendInt(nil, int64(s.in.line), 10))
 		s.out.w.WriteByte('\n')
@@ -254,38 +205,43 @@ func (s *sedRun) execute(cmd *sedCommand) (sedOutcome, error) {
 		if line, ok := s.listLine(string(cmd.text)); ok {
 			s.queued = append(s.queued, sedQueued{text: line, line: true})
 		}
-	case 'w', 'W':
-		text, more := s.space, false
-		if cmd.name == 'W' {
-			text, _, more = bytes.Cut(s.space, []byte{s.end})
-		}
-		cmd.out.line(text, more || s.ended)
-		return sedGoOn, cmd.out.err()
+	case 'w':
+		cmd.out.line(s.space, s.ended)
+		check(cmd.out.w.Err())
+	case 'W':
+		s.firstLine(cmd.out)
+		check(cmd.out.w.Err())
 	case 'y':
-		return sedGoOn, s.transliterate(cmd)
+		s.transliterate(cmd)
 	default:
 		return s.executeSpace(cmd)
 	}
-	return sedGoOn, nil
+	return sedGoOn
 }
 
-// executeSpace runs the commands about the two spaces, the cycle and its end.
-func (s *sedRun) executeSpace(cmd *sedCommand) (sedOutcome, error) {
+// firstLine writes the first line of the pattern space.
+func (s *sedRun) firstLine(to *sedOutput) {
+	first, _, more := bytes.Cut(s.space, []byte{s.end})
+	to.line(first, more || s.ended)
+}
+
+// executeSpace runs the commands that change the spaces or end the cycle.
+func (s *sedRun) executeSpace(cmd *sedCommand) sedOutcome {
 	switch cmd.name {
 	case 'd':
-		return sedDrop, nil
+		return sedDrop
 	case 'D':
 		i := bytes.IndexByte(s.space, s.end)
 		if i < 0 {
-			return sedDrop, nil
+			return sedDrop
 		}
 		s.space = append(s.space[:0], s.space[i+1:]...)
-		return sedAgain, nil
+		return sedAgain
 	case 'c':
 		if cmd.to == nil || cmd.not || !cmd.active {
 			s.out.raw(cmd.text)
 		}
-		return sedDrop, nil
+		return sedDrop
 	case 'x':
 		s.space, s.hold = s.hold, s.space
 		s.ended, s.holdEnded = s.holdEnded, s.ended
@@ -296,75 +252,54 @@ func (s *sedRun) executeSpace(cmd *sedCommand) (sedOutcome, error) {
 	case 'q', 'Q':
 		s.quit, s.status = true, max(cmd.number, 0)&0xff
 		if cmd.name == 'Q' {
-			return sedDrop, nil
+			return sedDrop
 		}
-		return sedPrint, nil
-	default:
-		return sedGoOn, s.copySpace(cmd.name)
-	}
-	return sedGoOn, nil
-}
-
-// copySpace is g, G, h and H.
-func (s *sedRun) copySpace(name byte) (err error) {
-	switch name {
+		return sedPrint
 	case 'g', 'G':
-		s.ended = s.holdEnded
-	default:
-		s.holdEnded = s.ended
+		s.space, s.ended = s.copySpace(cmd.name == 'G', s.space, s.hold), s.holdEnded
+	case 'h', 'H':
+		s.hold, s.holdEnded = s.copySpace(cmd.name == 'H', s.hold, s.space), s.ended
 	}
-	switch name {
-	case 'g':
-		s.space, err = s.add(s.space[:0], s.hold...)
-	case 'h':
-		s.hold, err = s.add(s.hold[:0], s.space...)
-	case 'G':
-		if s.space, err = s.add(s.space, s.end); err == nil {
-			s.space, err = s.add(s.space, s.hold...)
-		}
-	case 'H':
-		if s.hold, err = s.add(s.hold, s.end); err == nil {
-			s.hold, err = s.add(s.hold, s.space...)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return s.tick()
+	return sedGoOn
 }
 
-// nextLine is n and N. When there is no next line, both end the cycle after
-// printing the pattern space.
-func (s *sedRun) nextLine(join bool) (sedOutcome, error) {
-	last, err := s.in.last()
-	if err != nil {
-		return 0, err
+// copySpace copies one space to another, or appends it.
+func (s *sedRun) copySpace(more bool, to, from []byte) []byte {
+	s.tick()
+	if more {
+		to = s.add(to, s.end)
+	} else {
+		to = to[:0]
 	}
-	if last {
-		return sedPrint, nil
+	return s.add(to, from...)
+}
+
+// nextLine is n and N. If there is no next line, both end the cycle after printing the
+// pattern space.
+func (s *sedRun) nextLine(join bool) sedOutcome {
+	if s.in.last() {
+		return sedPrint
 	}
 	if !join && !s.quiet {
 		s.out.line(s.space, s.ended)
 	}
-	if err := s.flushQueue(); err != nil {
-		return 0, err
+	s.flushQueue()
+	line, ended, ok := s.in.read()
+	if !ok {
+		return sedPrint
 	}
-	line, ended, ok, err := s.in.read()
-	if err != nil || !ok {
-		return sedPrint, err
-	}
-	if !join {
+	if join {
+		s.space = s.add(s.space, s.end)
+	} else {
 		s.space = s.space[:0]
-	} else if s.space, err = s.add(s.space, s.end); err != nil {
-		return 0, err
 	}
 	s.ended = ended
-	s.space, err = s.add(s.space, line...)
-	return sedGoOn, err
+	s.space = s.add(s.space, line...)
+	return sedGoOn
 }
 
-// flushQueue puts out what a, r and R left.
-func (s *sedRun) flushQueue() error {
+// flushQueue writes the queued output of a, r and R.
+func (s *sedRun) flushQueue() {
 	for _, q := range s.queued {
 		switch {
 		case q.line:
@@ -372,53 +307,51 @@ func (s *sedRun) flushQueue() error {
 		case q.file == "":
 			s.out.raw(q.text)
 		default:
-			if err := s.copyFile(q.file); err != nil {
-				return err
-			}
+			s.copyFile(q.file)
 		}
 	}
 	s.queued = s.queued[:0]
-	return s.out.err()
+	check(s.out.w.Err())
 }
 
-// copyFile puts out a file for r; one that cannot be read is no error.
-func (s *sedRun) copyFile(name string) error {
+// copyFile writes a file for r. One that cannot be read is not an error.
+func (s *sedRun) copyFile(name string) {
 	in := s.c.Stdin
 	if name != "/dev/stdin" {
 		f, err := s.c.Open(name)
 		if err != nil {
-			return s.c.Limiter.Err()
+			check(s.c.Limiter.Err())
+			return
 		}
 		defer f.Close()
 		if f.IsDir() {
-			return nil
+			return
 		}
 		in = s.c.Reader(f)
 		defer in.Release()
 	}
 	for {
 		b, err := in.Chunk()
-		if err != nil {
-			return cli.NotEOF(err)
+		if err == io.EOF {
+			return
 		}
+		check(err)
 		s.out.raw(b)
-		if s.ctx.Err() != nil {
-			return context.Cause(s.ctx)
-		}
+		check(context.Cause(s.ctx))
 	}
 }
 
-// transliterate is y: in place if only ASCII changes to ASCII.
-func (s *sedRun) transliterate(cmd *sedCommand) (err error) {
+// transliterate is y. It works in place if ASCII becomes ASCII.
+func (s *sedRun) transliterate(cmd *sedCommand) {
 	if cmd.bytes != nil {
 		for i, c := range s.space {
 			s.space[i] = cmd.bytes[c]
 		}
-		return nil
+		return
 	}
 	out := s.spare[:0]
 	var char [utf8.UTFMax]byte
-	for i := 0; i < len(s.space) && err == nil; {
+	for i := 0; i < len(s.space); {
 		r, w := rune(s.space[i]), 1
 		if r >= utf8.RuneSelf {
 			if r, w = utf8.DecodeRune(s.space[i:]); r == utf8.RuneError && w == 1 {
@@ -431,11 +364,10 @@ func (s *sedRun) transliterate(cmd *sedCommand) (err error) {
 		} else if ok {
 			text = utf8.AppendRune(char[:0], to)
 		}
-		out, err = s.add(out, text...)
+		out = s.add(out, text...)
 		i += w
 	}
 	s.space, s.spare = out, s.space
-	return err
 }
 
 var listEscapes = map[byte]string{'\\': `\\`, 7: `\a`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`,

@@ -2,7 +2,6 @@ package text
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"io/fs"
 	"strings"
@@ -13,8 +12,8 @@ import (
 	"hako/shell/vfs"
 )
 
-// A sedOutput writes lines, and puts the newline that a last line lacked when
-// another follows.
+// A sedOutput writes lines. If the last line lacked its newline, it writes that before
+// the next line.
 type sedOutput struct {
 	w       *stream.Writer
 	file    *vfs.File // nil for the standard streams and in-place buffers
@@ -41,8 +40,6 @@ func (o *sedOutput) raw(text []byte) {
 	o.w.Write(text)
 }
 
-func (o *sedOutput) err() error { return o.w.Err() }
-
 func (o *sedOutput) close() {
 	o.w.Flush()
 	if o.file != nil {
@@ -51,9 +48,9 @@ func (o *sedOutput) close() {
 }
 
 // outputFile opens the file of a w command; the same name is the same file.
-func (s *sedRun) outputFile(name string) (*sedOutput, error) {
+func (s *sedRun) outputFile(name string) *sedOutput {
 	if o, ok := s.files[name]; ok {
-		return o, nil
+		return o
 	}
 	o := &sedOutput{end: s.end}
 	switch name {
@@ -61,18 +58,18 @@ func (s *sedRun) outputFile(name string) (*sedOutput, error) {
 		if s.out == nil {
 			s.out = &sedOutput{w: s.c.Stdout, end: s.end}
 		}
-		return s.out, nil
+		return s.out
 	case "/dev/stderr":
 		o.w = stream.NewWriter(s.c.Stderr)
 	default:
 		f, err := s.c.Create(name)
 		if err != nil {
-			return nil, &errSed{4, "couldn't open file " + name + ": " + vfs.Reason(err)}
+			fail(4, "couldn't open file %s: %s", name, vfs.Reason(err))
 		}
 		o.w, o.file = stream.NewWriter(f), f
 	}
 	s.files[name] = o
-	return o, nil
+	return o
 }
 
 // A sedSource is a file of lines for R.
@@ -88,7 +85,7 @@ func (l *sedSource) close() {
 	}
 }
 
-// listLine takes the next line for R; ok is false at the end.
+// listLine returns the next line for R; ok is false at the end.
 func (s *sedRun) listLine(name string) (line []byte, ok bool) {
 	l := s.lists[name]
 	if l == nil {
@@ -104,7 +101,7 @@ func (s *sedRun) listLine(name string) (line []byte, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	return append([]byte(nil), bytes.TrimSuffix(line, []byte{s.end})...), true
+	return bytes.Clone(bytes.TrimSuffix(line, []byte{s.end})), true
 }
 
 // A sedInput is the input files one after the other.
@@ -114,25 +111,23 @@ type sedInput struct {
 	name   string
 	reader *stream.Reader
 	file   *vfs.File
-	block  []byte // lines at hand
+	block  []byte // whole lines
 	pos    int
-	line   int // number of the line read last
+	line   int // number of the line that was read last
 
 	edited bytes.Buffer // the new text of a file edited in place
 	gates  []sedGate
 }
 
-// fill makes sure that there is a line at hand; false is the end of the input.
-// Without cross it stays in the current file.
-func (in *sedInput) fill(cross bool) (bool, error) {
+// fill makes sure that the block has another line; false means the end of the input.
+// Unless cross is set, it does not go on to the next file.
+func (in *sedInput) fill(cross bool) bool {
 	for in.pos >= len(in.block) {
 		if in.reader == nil {
 			if !cross || len(in.names) == 0 {
-				return false, nil
+				return false
 			}
-			if err := in.open(); err != nil {
-				return false, err
-			}
+			in.open()
 			continue
 		}
 		block, err := in.reader.Records(in.run.end)
@@ -142,51 +137,49 @@ func (in *sedInput) fill(cross bool) (bool, error) {
 			break
 		}
 		if err != io.EOF {
-			if stop := in.run.c.Limiter.Err(); stop != nil || in.file == nil || in.run.ctx.Err() != nil {
-				return false, err
+			if in.run.c.Limiter.Err() != nil || in.file == nil || in.run.ctx.Err() != nil {
+				check(err)
 			}
-			in.run.complain(4, "read error on %s: %s", in.name, vfs.Reason(err))
+			in.run.warn(4, "read error on %s: %s", in.name, vfs.Reason(err))
 		}
 		if !cross && in.run.separate {
-			return false, nil
+			return false
 		}
-		if err := in.finish(); err != nil {
-			return false, err
-		}
+		in.finish()
 	}
-	return true, nil
+	return true
 }
 
-func (s *sedRun) complain(status int, format string, args ...any) {
+// warn reports an error that does not end the script.
+func (s *sedRun) warn(status int, format string, args ...any) {
 	s.c.Warn(format, args...)
 	s.status = max(s.status, status)
 }
 
-// open goes to the next file.
-func (in *sedInput) open() error {
+// open opens the next file.
+func (in *sedInput) open() {
 	s := in.run
 	in.name, in.names = in.names[0], in.names[1:]
 	in.block, in.pos = nil, 0
 	if shell.IsStdin(in.name) && !s.inPlace {
 		in.reader = s.c.Stdin
 		in.restart()
-		return nil
+		return
 	}
 	f, err := s.c.Open(in.name)
-	switch {
-	case err != nil && s.c.Limiter.Err() != nil:
-		return err
-	case err != nil:
-		s.complain(2, "can't read %s: %s", in.name, vfs.Reason(err))
-		return nil
-	case f.IsDir() && s.inPlace:
+	if err != nil {
+		check(s.c.Limiter.Err())
+		s.warn(2, "can't read %s: %s", in.name, vfs.Reason(err))
+		return
+	}
+	if f.IsDir() {
 		f.Close()
-		s.complain(4, "couldn't edit %s: not a regular file", in.name)
-		return nil
-	case f.IsDir():
-		f.Close()
-		s.complain(4, "read error on %s: Is a directory", in.name)
-		return nil
+		if s.inPlace {
+			s.warn(4, "couldn't edit %s: not a regular file", in.name)
+		} else {
+			s.warn(4, "read error on %s: Is a directory", in.name)
+		}
+		return
 	}
 	in.reader, in.file = s.c.Reader(f), f
 	in.restart()
@@ -194,10 +187,9 @@ func (in *sedInput) open() error {
 		in.edited.Reset()
 		s.out = &sedOutput{w: stream.NewWriter(&sedBuffer{in}), end: s.end}
 	}
-	return nil
 }
 
-// restart forgets lines and ranges of the file before, if files are separate.
+// restart resets line numbers and ranges, if files are separate.
 func (in *sedInput) restart() {
 	if !in.run.separate {
 		return
@@ -210,7 +202,7 @@ func (in *sedInput) restart() {
 	}
 }
 
-// A sedBuffer gathers an edited file within the limits of the session.
+// A sedBuffer collects an edited file within the limits of the session.
 type sedBuffer struct{ in *sedInput }
 
 // Write implements [io.Writer].
@@ -222,32 +214,27 @@ func (b *sedBuffer) Write(p []byte) (int, error) {
 }
 
 // finish ends the current file.
-func (in *sedInput) finish() error {
-	file, name := in.file, in.name
+func (in *sedInput) finish() {
+	file := in.file
 	if in.reader != nil && file != nil {
 		in.reader.Release()
 	}
 	in.reader, in.file, in.block, in.pos = nil, nil, nil, 0
 	if file == nil {
-		return nil
+		return
 	}
 	info, err := file.Stat()
 	file.Close()
-	if !in.run.inPlace {
-		return nil
+	if in.run.inPlace {
+		check(err)
+		in.replace(in.name, info.Mode())
 	}
-	if err != nil {
-		return err
-	}
-	return in.replace(name, info.Mode())
 }
 
-// replace puts the edited text in the place of the file.
-func (in *sedInput) replace(name string, mode fs.FileMode) error {
+// replace replaces a file by the edited text.
+func (in *sedInput) replace(name string, mode fs.FileMode) {
 	s := in.run
-	if err := s.out.w.Flush(); err != nil {
-		return err
-	}
+	check(s.out.w.Flush())
 	full := s.c.Path(name)
 	if s.suffix != "" {
 		old, err := s.c.FS.ReadFile(full)
@@ -255,18 +242,13 @@ func (in *sedInput) replace(name string, mode fs.FileMode) error {
 			err = s.c.FS.WriteFile(s.c.Path(backupName(name, s.suffix)), old, mode)
 		}
 		if err != nil {
-			return &errSed{4, "cannot rename " + name + ": " + vfs.Reason(err)}
+			fail(4, "cannot rename %s: %s", name, vfs.Reason(err))
 		}
 	}
-	err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode)
-	if err != nil {
-		var limit interface{ Unwrap() error }
-		if errors.As(err, &limit) && s.c.Limiter.Err() != nil {
-			return err
-		}
-		return &errSed{4, "couldn't write " + name + ": " + vfs.Reason(err)}
+	if err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode); err != nil {
+		check(s.c.Limiter.Err())
+		fail(4, "couldn't write %s: %s", name, vfs.Reason(err))
 	}
-	return nil
 }
 
 // backupName applies the suffix of -i: a * in it stands for the name.
@@ -281,10 +263,10 @@ func backupName(name, suffix string) string {
 	return name[:len(name)-len(cli.Base(name))] + base
 }
 
-// read takes the next line without its terminator.
-func (in *sedInput) read() (line []byte, ended, ok bool, err error) {
-	if ok, err = in.fill(true); !ok {
-		return nil, false, false, err
+// read returns the next line without its terminator.
+func (in *sedInput) read() (line []byte, ended, ok bool) {
+	if !in.fill(true) {
+		return nil, false, false
 	}
 	n := recordEnd(in.block[in.pos:], in.run.end)
 	line = in.block[in.pos : in.pos+n]
@@ -293,11 +275,8 @@ func (in *sedInput) read() (line []byte, ended, ok bool, err error) {
 	if ended = line[n-1] == in.run.end; ended {
 		line = line[:n-1]
 	}
-	return line, ended, true, nil
+	return line, ended, true
 }
 
-// last reports whether the line read last is the last one.
-func (in *sedInput) last() (bool, error) {
-	more, err := in.fill(!in.run.separate)
-	return !more, err
-}
+// last reports whether the line that was read last is the last one.
+func (in *sedInput) last() bool { return !in.fill(!in.run.separate) }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"hako/shell/regex"
@@ -14,15 +15,15 @@ type sedCommand struct {
 	name     byte
 	text     []byte // of a, i, c; file name of r and R
 	label    string
-	target   int // where to go on: for b, t, T, and for { that is passed over
+	target   int // the next command: after b, t, T, and after a { that is skipped
 	number   int // of q, Q, l
 	subst    *sedSubst
 	trans    map[rune]rune
 	bytes    *[256]byte // trans, if it is about ASCII only
 	out      *sedOutput // of w and W
 
-	active, closed bool // whether a range is under way, or can not start again
-	until          int  // the line it ends at
+	active, closed bool // whether the range has begun, or cannot begin again
+	until          int  // the line at which it ends
 }
 
 // A sedAddress selects lines.
@@ -62,10 +63,10 @@ func (p *sedScript) add(text, file string) {
 	p.given.WriteString(text)
 }
 
-// fail makes an error that names the place before pos.
-func (p *sedScript) fail(format string, args ...any) error { return p.failAt(p.pos, format, args...) }
+// fail aborts with a message that names the place before pos.
+func (p *sedScript) fail(format string, args ...any) { p.failAt(p.pos, format, args...) }
 
-func (p *sedScript) failAt(pos int, format string, args ...any) error {
+func (p *sedScript) failAt(pos int, format string, args ...any) {
 	expression, part := 0, sedPart{}
 	for _, q := range p.parts {
 		if q.start > pos || q.start == pos && q.start > 0 {
@@ -79,18 +80,16 @@ func (p *sedScript) failAt(pos int, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if part.file != "" {
 		line := 1 + strings.Count(p.src[part.start:min(pos, len(p.src))], "\n")
-		return &errSed{1, fmt.Sprintf("file %s line %d: %s", part.file, line, text)}
+		fail(1, "file %s line %d: %s", part.file, line, text)
 	}
-	return &errSed{1, fmt.Sprintf("-e expression #%d, char %d: %s", max(expression, 1), max(pos-part.start, 0), text)}
+	fail(1, "-e expression #%d, char %d: %s", max(expression, 1), max(pos-part.start, 0), text)
 }
 
-// next takes one byte; 0 is the end.
+// next returns the next byte and moves on; 0 is the end.
 func (p *sedScript) next() byte {
-	if p.pos >= len(p.src) {
-		return 0
-	}
-	p.pos++
-	return p.src[p.pos-1]
+	c := p.peek()
+	p.pos = min(p.pos+1, len(p.src))
+	return c
 }
 
 func (p *sedScript) peek() byte {
@@ -100,38 +99,31 @@ func (p *sedScript) peek() byte {
 	return p.src[p.pos]
 }
 
-func (p *sedScript) spaces() {
-	for c := p.peek(); c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; c = p.peek() {
-		p.pos++
-	}
+// skip moves on over any of the characters in set.
+func (p *sedScript) skip(set string) {
+	p.pos = len(p.src) - len(strings.TrimLeft(p.src[p.pos:], set))
 }
 
-// finish parses the script.
-func (p *sedScript) finish(s *sedRun) error {
+func (p *sedScript) spaces() { p.skip(" \t\r\v\f") }
+
+// parse parses the script.
+func (p *sedScript) parse(s *sedRun) {
 	p.src = p.given.String()
 	p.labels = map[string]int{}
 	if len(p.parts) > 0 && (p.src == "#n" || strings.HasPrefix(p.src, "#n\n")) {
 		s.quiet = true
 	}
-	for {
-		for c := p.peek(); c == ' ' || c == '\t' || c == '\n' || c == ';' || c == '\r'; c = p.peek() {
-			p.pos++
-		}
-		if p.pos >= len(p.src) {
-			break
-		}
-		if err := p.command(s); err != nil {
-			return err
-		}
+	for p.skip(" \t\n;\r"); p.pos < len(p.src); p.skip(" \t\n;\r") {
+		p.command(s)
 	}
 	if len(p.blocks) > 0 {
-		return p.failAt(0, "unmatched `{'")
+		p.failAt(0, "unmatched `{'")
 	}
-	return p.link()
+	p.link()
 }
 
 // link finds the targets of jumps.
-func (p *sedScript) link() error {
+func (p *sedScript) link() {
 	for i := range p.commands {
 		cmd := &p.commands[i]
 		if strings.IndexByte("btT", cmd.name) < 0 {
@@ -142,98 +134,97 @@ func (p *sedScript) link() error {
 		case cmd.label == "":
 			target = len(p.commands)
 		case !ok:
-			return &errSed{4, "can't find label for jump to `" + cmd.label + "'"}
+			fail(4, "can't find label for jump to `%s'", cmd.label)
 		}
 		cmd.target = target
 	}
-	return nil
 }
 
 // command parses one command with its addresses.
-func (p *sedScript) command(s *sedRun) error {
+func (p *sedScript) command(s *sedRun) {
 	var cmd sedCommand
-	if err := p.addresses(s, &cmd); err != nil {
-		return err
-	}
+	p.addresses(s, &cmd)
 	p.spaces()
 	for p.peek() == '!' {
-		if cmd.not {
-			p.pos++
-			return p.fail("multiple `!'s")
-		}
 		p.pos++
+		if cmd.not {
+			p.fail("multiple `!'s")
+		}
 		cmd.not = true
 		p.spaces()
 	}
 	cmd.name = p.next()
-	if cmd.name == 0 || cmd.name == '\n' || cmd.name == ';' {
-		return p.fail("missing command")
+	switch cmd.name {
+	case 0, '\n', ';':
+		p.fail("missing command")
+	case '}':
+		p.closeBlock(&cmd)
+	default:
+		p.commands = append(p.commands, cmd)
+		p.body(s, &p.commands[len(p.commands)-1])
 	}
-	if cmd.name == '}' {
-		return p.closeBlock(&cmd)
-	}
-	p.commands = append(p.commands, cmd)
-	i := len(p.commands) - 1
-	return p.body(s, &p.commands[i], i)
 }
 
-func (p *sedScript) closeBlock(cmd *sedCommand) error {
-	if cmd.from != nil {
-		return p.fail("} doesn't want any addresses")
+func (p *sedScript) closeBlock(cmd *sedCommand) {
+	last := len(p.blocks) - 1
+	switch {
+	case cmd.from != nil:
+		p.fail("} doesn't want any addresses")
+	case last < 0:
+		p.fail("unexpected `}'")
 	}
-	if len(p.blocks) == 0 {
-		return p.fail("unexpected `}'")
-	}
-	open := p.blocks[len(p.blocks)-1]
-	p.blocks = p.blocks[:len(p.blocks)-1]
-	p.commands[open].target = len(p.commands)
-	return p.endOfCommand()
+	p.commands[p.blocks[last]].target = len(p.commands)
+	p.blocks = p.blocks[:last]
+	p.endOfCommand()
 }
 
-// body parses what follows the name of a command.
-func (p *sedScript) body(s *sedRun, cmd *sedCommand, i int) error {
+// body parses what follows the name of a command, which is the last of the list.
+func (p *sedScript) body(s *sedRun, cmd *sedCommand) {
+	last := len(p.commands) - 1
 	switch cmd.name {
 	case '#':
-		p.commands = p.commands[:i]
+		p.commands = p.commands[:last]
 		if cmd.from != nil {
-			return p.fail("comments don't accept any addresses")
+			p.fail("comments don't accept any addresses")
 		}
 		p.restOfLine()
-		return nil
 	case '{':
-		p.blocks = append(p.blocks, i)
-		return nil
+		p.blocks = append(p.blocks, last)
 	case ':':
-		return p.defineLabel(cmd, i)
+		p.commands = p.commands[:last]
+		p.defineLabel(cmd)
 	case 'b', 't', 'T':
 		p.spaces()
 		cmd.label = p.word()
-		return p.endOfCommand()
+		p.endOfCommand()
 	case 'a', 'i', 'c':
-		return p.text(cmd)
-	case 'r', 'R', 'w', 'W':
-		return p.fileName(s, cmd)
+		p.text(cmd)
+	case 'r', 'R':
+		cmd.text = []byte(p.fileName(s))
+	case 'w', 'W':
+		cmd.out = s.outputFile(p.fileName(s))
 	case 's':
-		return p.substitution(s, cmd)
+		p.substitution(s, cmd)
 	case 'y':
-		return p.transliteration(cmd)
+		p.transliteration(cmd)
 	case 'q', 'Q', 'l', 'L':
 		if cmd.to != nil && cmd.name != 'l' {
-			return p.fail("command only uses one address")
+			p.fail("command only uses one address")
 		}
 		p.spaces()
 		cmd.number = p.integer(-1)
-		return p.endOfCommand()
+		p.endOfCommand()
 	case 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', '=', 'F':
 		p.numbers = p.numbers || cmd.name == '='
-		return p.endOfCommand()
+		p.endOfCommand()
 	case 'v':
 		p.word()
-		return p.endOfCommand()
+		p.endOfCommand()
 	case 'e':
-		return p.fail("e command refused: there are no programs to run in this shell")
+		p.fail("e command refused: there are no programs to run in this shell")
+	default:
+		p.fail("unknown command: `%c'", cmd.name)
 	}
-	return p.fail("unknown command: `%c'", cmd.name)
 }
 
 func (p *sedScript) restOfLine() string {
@@ -242,61 +233,59 @@ func (p *sedScript) restOfLine() string {
 	return rest
 }
 
-// word takes a label, up to a space, a semicolon or a brace.
+// word returns a label: the text up to a space, a semicolon or a brace.
 func (p *sedScript) word() string {
-	start := p.pos
-	for c := p.peek(); c != 0 && strings.IndexByte(" \t\r\n;}", c) < 0; c = p.peek() {
-		p.pos++
+	rest := p.src[p.pos:]
+	if end := strings.IndexAny(rest, "\x00 \t\r\n;}"); end >= 0 {
+		rest = rest[:end]
 	}
-	return p.src[start:p.pos]
+	p.pos += len(rest)
+	return rest
 }
 
-func (p *sedScript) defineLabel(cmd *sedCommand, i int) error {
-	p.commands = p.commands[:i]
+func (p *sedScript) defineLabel(cmd *sedCommand) {
 	if cmd.from != nil {
-		return p.fail(": doesn't want any addresses")
+		p.fail(": doesn't want any addresses")
 	}
 	p.spaces()
 	label := p.word()
 	if label == "" {
-		return p.fail("\":\" lacks a label")
+		p.fail("\":\" lacks a label")
 	}
-	p.labels[label] = i
-	return nil
+	p.labels[label] = len(p.commands)
 }
 
-// integer takes a number; none is what it returns if there is none.
+// integer returns the number at this place, or none.
 func (p *sedScript) integer(none int) int {
-	n, any := 0, false
-	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
-		n, any = min(n*10+int(c-'0'), 1<<40), true
-		p.pos++
-	}
-	if !any {
+	start := p.pos
+	p.skip("0123456789")
+	if p.pos == start {
 		return none
 	}
-	return n
+	n, err := strconv.Atoi(p.src[start:p.pos])
+	if err != nil {
+		return 1 << 40
+	}
+	return min(n, 1<<40)
 }
 
-// endOfCommand makes sure that nothing follows.
-func (p *sedScript) endOfCommand() error {
+// endOfCommand checks that nothing follows.
+func (p *sedScript) endOfCommand() {
 	p.spaces()
 	switch p.peek() {
-	case 0, '\n', ';':
-		p.pos = min(p.pos+1, len(p.src))
-		return nil
 	case '}', '#':
-		return nil
+	default:
+		if c := p.next(); c != 0 && c != '\n' && c != ';' {
+			p.fail("extra characters after command")
+		}
 	}
-	p.pos++
-	return p.fail("extra characters after command")
 }
 
-// text takes the text of a, i and c in its classic and its one-line form.
-func (p *sedScript) text(cmd *sedCommand) error {
+// text parses the text of a, i and c in its classic and its one-line form.
+func (p *sedScript) text(cmd *sedCommand) {
 	p.spaces()
 	if p.peek() == 0 || p.peek() == '\n' {
-		return p.fail("expected \\ after `a', `c' or `i'")
+		p.fail("expected \\ after `a', `c' or `i'")
 	}
 	if p.peek() == '\\' {
 		p.pos++
@@ -308,7 +297,7 @@ func (p *sedScript) text(cmd *sedCommand) error {
 			p.pos = mark // one line, with its spaces
 		}
 		if p.pos >= len(p.src) {
-			return nil // no text: all it does is end a line that lacks its newline
+			return // no text: the command only ends a line that lacks its newline
 		}
 	}
 	var out []byte
@@ -318,32 +307,24 @@ func (p *sedScript) text(cmd *sedCommand) error {
 			break
 		}
 		if c == '\\' && p.pos < len(p.src) {
-			escaped, n := charEscape(p.src[p.pos:])
-			if c = escaped; n == 0 {
-				c, n = p.src[p.pos], 1
-			}
+			var n int
+			c, n = escapedChar(p.src[p.pos:])
 			p.pos += n
 		}
 		out = append(out, c)
 	}
 	cmd.text = append(out, '\n')
-	return nil
 }
 
-// fileName takes the name that r, R, w and W have to the end of the line.
-func (p *sedScript) fileName(s *sedRun, cmd *sedCommand) (err error) {
+// fileName returns the name that follows r, R, w and W, up to the end of the line.
+func (p *sedScript) fileName(s *sedRun) string {
 	if s.sandbox {
-		return p.fail("e/r/w commands disabled in sandbox mode")
+		p.fail("e/r/w commands disabled in sandbox mode")
 	}
 	p.spaces()
 	name := p.restOfLine()
 	if name == "" {
-		return p.fail("missing filename in r/R/w/W commands")
+		p.fail("missing filename in r/R/w/W commands")
 	}
-	if cmd.name == 'w' || cmd.name == 'W' {
-		cmd.out, err = s.outputFile(name)
-		return err
-	}
-	cmd.text = []byte(name)
-	return nil
+	return name
 }

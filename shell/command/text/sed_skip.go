@@ -7,46 +7,36 @@ import (
 	"hako/shell/regex"
 )
 
-// A sedGate tells where the next line is that a command of the outermost level
-// can do anything about. Lines that pass all gates go out as they came in,
-// without a cycle of their own.
+// A sedGate finds the next line that a command of the outermost level can affect.
+// Lines that no gate selects are copied without running the script.
 type sedGate struct {
 	cmd *sedCommand
 	re  *regex.Regexp // the pattern a line must match first; nil if numbers decide
-	at  int           // the next such line of the block; below pos it is out of date
+	at  int           // the next such line of the block; less than pos if it is unknown
 }
 
-// makeGates looks at the script once. No gates means that every line needs its
-// cycle.
-func (in *sedInput) makeGates() error {
+// makeGates makes the gates of a script. Without gates the script runs on every line.
+func (in *sedInput) makeGates() {
 	list := in.run.script.commands
 	for i := 0; i < len(list); i++ {
 		cmd := &list[i]
 		g := sedGate{cmd: cmd, at: -1}
 		switch {
-		case cmd.not:
-			in.gates = nil
-			return nil
 		case cmd.from == nil && cmd.name == 's':
 			g.re = cmd.subst.regex.re
 		case cmd.from != nil && cmd.from.kind == '/':
 			g.re = cmd.from.regex.re
-		case cmd.from != nil && (cmd.from.kind == 'n' || cmd.from.kind == '$'):
-		default:
-			in.gates = nil
-			return nil
 		}
-		numeric := cmd.from != nil && cmd.from.kind != '/'
-		if g.re == nil && !numeric || g.re != nil && in.run.end != '\n' {
+		numeric := cmd.from != nil && (cmd.from.kind == 'n' || cmd.from.kind == '$')
+		if cmd.not || g.re == nil && !numeric || g.re != nil && in.run.end != '\n' {
 			in.gates = nil
-			return nil
+			return
 		}
 		in.gates = append(in.gates, g)
 		if cmd.name == '{' {
 			i = cmd.target - 1
 		}
 	}
-	return nil
 }
 
 func (in *sedInput) resetGates() {
@@ -55,40 +45,29 @@ func (in *sedInput) resetGates() {
 	}
 }
 
-// skip passes over lines that no command can do anything about.
-func (in *sedInput) skip() error {
-	if len(in.gates) == 0 {
-		return nil
-	}
-	for {
-		ok, err := in.fill(true)
-		if !ok || err != nil {
-			return err
-		}
+// skip copies the lines that no command can affect.
+func (in *sedInput) skip() {
+	for len(in.gates) > 0 && in.fill(true) {
 		if in.idle() {
 			in.pos = len(in.block)
-			return nil
+			return
 		}
 		to := len(in.block)
 		for i := range in.gates {
 			to = min(to, in.gate(&in.gates[i]))
 		}
 		if to > in.pos {
-			if err := in.pass(to); err != nil {
-				return err
-			}
+			in.pass(to)
 		}
 		if in.pos < len(in.block) {
-			return nil
+			return
 		}
-		if in.run.ctx.Err() != nil {
-			return context.Cause(in.run.ctx)
-		}
+		check(context.Cause(in.run.ctx))
 	}
 }
 
-// pass prints the lines up to to, or drops them, and counts them if that matters.
-func (in *sedInput) pass(to int) error {
+// pass prints the lines before to, or drops them, and counts them if numbers matter.
+func (in *sedInput) pass(to int) {
 	part := in.block[in.pos:to]
 	if in.run.script.numbers {
 		in.line += bytes.Count(part, []byte{in.run.end})
@@ -97,15 +76,14 @@ func (in *sedInput) pass(to int) error {
 		}
 	}
 	in.pos = to
-	out := in.run.out
-	if !in.run.quiet {
+	if out := in.run.out; !in.run.quiet {
 		out.raw(part)
 		out.missing = part[len(part)-1] != in.run.end
 	}
-	return out.err()
+	check(in.run.out.w.Err())
 }
 
-// gate returns where the next line of interest starts, or the end of the block.
+// gate returns where the next line that a gate selects starts, or the end of the block.
 func (in *sedInput) gate(g *sedGate) int {
 	if g.cmd.active {
 		return in.pos
@@ -127,7 +105,7 @@ func (in *sedInput) gate(g *sedGate) int {
 	return in.lineAt(g, g.cmd.from.n-in.line-1)
 }
 
-// lineAt returns where the line starts that n others precede.
+// lineAt returns where the line after n others starts.
 func (in *sedInput) lineAt(g *sedGate, n int) int {
 	if n < 0 {
 		return len(in.block)
@@ -147,8 +125,8 @@ func (in *sedInput) lineAt(g *sedGate, n int) int {
 	return at
 }
 
-// idle reports that no command can ever do anything again and nothing is to be
-// printed, so that the rest of the input need not be read.
+// idle reports whether no command can have an effect anymore and nothing is printed, so
+// that the rest of the input need not be read.
 func (in *sedInput) idle() bool {
 	s := in.run
 	if !s.quiet || s.separate || in.file == nil || len(in.names) > 0 {

@@ -1,10 +1,11 @@
 package text
 
 import (
-	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
@@ -14,7 +15,7 @@ type sedSubst struct {
 	parts  []sedReplace
 	plain  []byte // the replacement, if it is nothing but text
 	global bool
-	print  int
+	print  bool
 	nth    int // the first match to replace
 	out    *sedOutput
 }
@@ -27,161 +28,132 @@ type sedReplace struct {
 }
 
 // substitution parses s.
-func (p *sedScript) substitution(s *sedRun, cmd *sedCommand) error {
+func (p *sedScript) substitution(s *sedRun, cmd *sedCommand) {
 	end := p.next()
 	if end == 0 || end == '\n' || end == '\\' {
-		return p.fail("unterminated `s' command")
+		p.fail("unterminated `s' command")
 	}
 	pattern, ok := p.delimited(end, true)
-	replacement, ok2 := "", false
-	if ok {
-		replacement, ok2 = p.replacement(end)
+	if !ok {
+		p.fail("unterminated `s' command")
 	}
-	if !ok || !ok2 {
-		return p.fail("unterminated `s' command")
-	}
+	replacement := p.replacement(end)
 	sub := &sedSubst{}
 	cmd.subst = sub
-	how, err := p.substFlags(s, sub)
-	if err != nil {
-		return err
+	sub.regex = p.regex(s, pattern, p.substFlags(s, sub))
+	highest := sub.parse(replacement)
+	if re := sub.regex.re; re != nil && highest > re.NumSubexp() {
+		p.fail("invalid reference \\%d on `s' command's RHS", highest)
 	}
-	if sub.regex, err = p.regex(s, pattern, how); err != nil {
-		return err
-	}
-	most := sub.parse(replacement)
-	if re := sub.regex.re; re != nil && most > re.NumSubexp() {
-		return p.fail("invalid reference \\%d on `s' command's RHS", most)
-	}
-	return nil
 }
 
-// replacement takes the right side as it stands, but for an escaped delimiter.
-func (p *sedScript) replacement(end byte) (string, bool) {
+// replacement returns the right side unparsed, except for escaped delimiters.
+func (p *sedScript) replacement(end byte) string {
 	var out []byte
 	for p.pos < len(p.src) {
 		c := p.next()
 		switch {
 		case c == end:
-			return string(out), true
+			return string(out)
 		case c == '\n':
-			return "", false
+			p.fail("unterminated `s' command")
 		case c == '\\' && p.pos < len(p.src):
-			d := p.next()
-			if d != end || d == '&' {
+			c = p.next()
+			if c != end || c == '&' {
 				out = append(out, '\\')
 			}
-			out = append(out, d)
-		default:
-			out = append(out, c)
 		}
+		out = append(out, c)
 	}
-	return "", false
+	p.fail("unterminated `s' command")
+	return ""
 }
 
-func (p *sedScript) substFlags(s *sedRun, sub *sedSubst) (how regex.Options, err error) {
+func (p *sedScript) substFlags(s *sedRun, sub *sedSubst) (how regex.Options) {
 	for {
 		switch c := p.next(); c {
 		case 'g':
 			if sub.global {
-				return how, p.fail("multiple `g' options to `s' command")
+				p.fail("multiple `g' options to `s' command")
 			}
 			sub.global = true
 		case 'p':
-			if sub.print > 0 {
-				return how, p.fail("multiple `p' options to `s' command")
+			if sub.print {
+				p.fail("multiple `p' options to `s' command")
 			}
-			sub.print++
+			sub.print = true
 		case 'i', 'I':
 			how.Fold = true
 		case 'm', 'M':
 			how.Multiline = true
 		case 'e':
-			return how, p.fail("e flag refused: there are no programs to run in this shell")
+			p.fail("e flag refused: there are no programs to run in this shell")
 		case 'w':
-			var cmd sedCommand
-			cmd.name = 'w'
-			err = p.fileName(s, &cmd)
-			sub.out = cmd.out
-			return how, err
+			sub.out = s.outputFile(p.fileName(s))
+			return how
 		case '1', '2', '3', '4', '5', '6', '7', '8', '9', '0':
 			if sub.nth > 0 {
-				return how, p.fail("multiple number options to `s' command")
+				p.fail("multiple number options to `s' command")
 			}
 			p.pos--
 			if sub.nth = p.integer(0); sub.nth == 0 {
-				return how, p.fail("number option to `s' command may not be zero")
+				p.fail("number option to `s' command may not be zero")
 			}
+		case 0, '\n', ';':
+			return how
+		case '}', '#':
+			p.pos--
+			return how
+		case ' ', '\t', '\r':
+			p.endOfCommand()
+			return how
 		default:
-			return how, p.endOfSubst(c)
+			p.fail("unknown option to `s'")
 		}
 	}
 }
 
-func (p *sedScript) endOfSubst(c byte) error {
-	switch c {
-	case 0, '\n', ';':
-		return nil
-	case '}', '#':
-		p.pos--
-		return nil
-	case ' ', '\t', '\r':
-		return p.endOfCommand()
-	}
-	return p.fail("unknown option to `s'")
-}
-
-// parse reads a replacement and returns the highest group it names.
-func (u *sedSubst) parse(s string) (most int) {
+// parse reads a replacement and returns the highest group it refers to.
+func (u *sedSubst) parse(s string) (highest int) {
 	var text []byte
-	flush := func() {
+	add := func(p sedReplace) {
 		if len(text) > 0 {
 			u.parts = append(u.parts, sedReplace{text: text, group: -1})
 			text = nil
 		}
+		u.parts = append(u.parts, p)
 	}
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '&':
-			flush()
-			u.parts = append(u.parts, sedReplace{group: 0})
+			add(sedReplace{group: 0})
 		case c != '\\' || i+1 == len(s):
 			text = append(text, c)
-		case s[i+1] >= '0' && s[i+1] <= '9':
-			flush()
+		case cli.IsDigit(s[i+1]):
 			i++
 			n := int(s[i] - '0')
-			most = max(most, n)
-			u.parts = append(u.parts, sedReplace{group: n})
-		case bytes.IndexByte([]byte("ULulE"), s[i+1]) >= 0:
-			flush()
+			highest = max(highest, n)
+			add(sedReplace{group: n})
+		case strings.IndexByte("ULulE", s[i+1]) >= 0:
 			i++
-			u.parts = append(u.parts, sedReplace{group: -1, to: s[i]})
+			add(sedReplace{group: -1, to: s[i]})
 		default:
-			c, n := charEscape(s[i+1:])
-			if n == 0 {
-				c, n = s[i+1], 1
-			}
+			c, n := escapedChar(s[i+1:])
 			text = append(text, c)
 			i += n
 		}
 	}
-	flush()
-	if len(u.parts) == 0 || len(u.parts) == 1 && u.parts[0].group < 0 && u.parts[0].to == 0 {
-		u.plain = []byte{}
-		for _, p := range u.parts {
-			u.plain = p.text
-		}
+	if u.parts == nil {
+		u.plain = append([]byte{}, text...)
+	} else if len(text) > 0 {
+		u.parts = append(u.parts, sedReplace{text: text, group: -1})
 	}
-	return most
+	return highest
 }
 
 // substitute runs the s command on the pattern space.
-func (s *sedRun) substitute(u *sedSubst) error {
-	re, err := s.use(u.regex)
-	if err != nil {
-		return err
-	}
+func (s *sedRun) substitute(u *sedSubst) {
+	re := s.use(u.regex)
 	out, at, from, last := s.spare[:0], 0, 0, -1
 	made := false
 	for n := 1; from <= len(s.space); n++ {
@@ -197,9 +169,7 @@ func (s *sedRun) substitute(u *sedSubst) error {
 		}
 		from, last = hi, hi
 		if n >= max(u.nth, 1) {
-			if out, err = s.replace(u, out, s.space[at:lo], loc); err != nil {
-				return err
-			}
+			out = s.replace(u, s.add(out, s.space[at:lo]...), loc)
 			at, made = hi, true
 			if !u.global {
 				break
@@ -208,31 +178,27 @@ func (s *sedRun) substitute(u *sedSubst) error {
 		if lo == hi {
 			from = s.nextChar(from)
 		}
-		if err := s.tick(); err != nil {
-			return err
-		}
+		s.tick()
 	}
-	if err := re.Err(); err != nil {
-		return &errSed{4, err.Error()}
-	}
+	s.checkRegex(re)
 	if !made {
 		s.spare = out
-		return nil
+		return
 	}
-	if out, err = s.add(out, s.space[at:]...); err != nil {
-		return err
-	}
+	out = s.add(out, s.space[at:]...)
 	s.space, s.spare = out, s.space
 	s.flag = true
-	return s.substituted(u)
+	if u.print {
+		s.out.line(s.space, s.ended)
+	}
+	if u.out != nil {
+		u.out.line(s.space, s.ended)
+		check(u.out.w.Err())
+	}
 }
 
-// replace appends what stands before a match, and its replacement.
-func (s *sedRun) replace(u *sedSubst, out, before []byte, loc []int) ([]byte, error) {
-	out, err := s.add(out, before...)
-	if err != nil {
-		return nil, err
-	}
+// replace appends the replacement for a match.
+func (s *sedRun) replace(u *sedSubst, out []byte, loc []int) []byte {
 	if u.plain != nil {
 		return s.add(out, u.plain...)
 	}
@@ -243,9 +209,6 @@ func (s *sedRun) replace(u *sedSubst, out, before []byte, loc []int) ([]byte, er
 func (s *sedRun) find(re *regex.Regexp, u *sedSubst, from int) []int {
 	if u.plain == nil {
 		s.loc = re.Find(s.space, from, s.loc)
-		if s.loc == nil {
-			return nil
-		}
 		return s.loc
 	}
 	lo, hi := re.FindSpan(s.space, from)
@@ -256,25 +219,13 @@ func (s *sedRun) find(re *regex.Regexp, u *sedSubst, from int) []int {
 	return s.loc
 }
 
-// nextChar returns the place after the character at i.
+// nextChar returns the position after the character at i.
 func (s *sedRun) nextChar(i int) int {
 	if i >= len(s.space) {
 		return i + 1
 	}
 	_, w := utf8.DecodeRune(s.space[i:])
 	return i + w
-}
-
-// substituted does what the flags p and w ask for.
-func (s *sedRun) substituted(u *sedSubst) error {
-	if u.print > 0 {
-		s.out.line(s.space, s.ended)
-	}
-	if u.out != nil {
-		u.out.line(s.space, s.ended)
-		return u.out.err()
-	}
-	return nil
 }
 
 // expand appends the replacement for one match.
@@ -303,8 +254,7 @@ func (u *sedSubst) expand(out, space []byte, loc []int) []byte {
 	return out
 }
 
-// appendCased appends text in the case that mode asks for, and its first
-// character in that of once.
+// appendCased appends text in the case of mode, and its first character in that of once.
 func appendCased(out, text []byte, mode, once byte) []byte {
 	if mode == 0 && once == 0 {
 		return append(out, text...)

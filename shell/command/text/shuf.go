@@ -1,9 +1,8 @@
 package text
 
 import (
-	"bytes"
 	"context"
-	"io"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -29,62 +28,42 @@ type shuffler struct {
 }
 
 func runShuf(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	seed := sortSeed(c)
 	s := shuffler{count: math.MaxInt64, end: '\n', random: rand.New(rand.NewPCG(seed, seed^0x5851f42d4c957f2d)), ctx: ctx}
-	for _, o := range opts {
-		if err := s.set(c, o); err != nil {
+	names, err := cli.Parse(c, cli.Flags{
+		"r": &s.repeat, "e": &s.echo, "o": &s.output, "z": cli.Set(&s.end, 0), "i": s.setRange,
+		"n": func(text string) error {
+			most := s.count
+			err := cli.Number(&s.count, 0, math.MaxInt64, "invalid line count: ‘%s’")(text)
+			s.count = min(s.count, most)
 			return err
-		}
-	}
+		},
+	})
 	switch {
+	case err != nil:
+		return err
 	case s.ranged && len(names) > 0:
-		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[0]))
+		return cli.Misuse(c, "extra operand ‘%s’", names[0])
 	case !s.echo && len(names) > 1:
-		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[1]))
+		return cli.Misuse(c, "extra operand ‘%s’", names[1])
 	case s.ranged:
-		return s.to(c, func(w *stream.Writer) error { return s.numbers(c, w) })
+		return toOutput(c, s.output, func(w *stream.Writer) error { return s.numbers(c, w) })
 	}
 	return s.lines(c, names)
 }
 
-func (s *shuffler) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "n":
-		n, err := strconv.ParseUint(o.Value, 10, 63)
-		if err != nil {
-			return c.Fail(1, "invalid line count: %s", cli.QuoteCurly(o.Value))
-		}
-		s.count = min(s.count, int64(n))
-	case "r":
-		s.repeat = true
-	case "e":
-		s.echo = true
-	case "o":
-		s.output = o.Value
-	case "z":
-		s.end = 0
-	case "i":
-		from, to, ok := strings.Cut(o.Value, "-")
-		low, err := strconv.ParseUint(from, 10, 62)
-		high, err2 := strconv.ParseUint(to, 10, 62)
-		if !ok || err != nil || err2 != nil || low > high+1 {
-			return c.Fail(1, "invalid input range: %s", cli.QuoteCurly(o.Value))
-		}
-		s.ranged, s.low, s.high = true, int64(low), int64(high)
+func (s *shuffler) setRange(text string) error {
+	from, to, ok := strings.Cut(text, "-")
+	low, err := strconv.ParseUint(from, 10, 62)
+	high, err2 := strconv.ParseUint(to, 10, 62)
+	if !ok || err != nil || err2 != nil || low > high+1 {
+		return fmt.Errorf("invalid input range: ‘%s’", text)
 	}
+	s.ranged, s.low, s.high = true, int64(low), int64(high)
 	return nil
 }
 
-func (s *shuffler) to(c *shell.Call, print func(*stream.Writer) error) error {
-	out := sorter{output: s.output}
-	return out.toOutput(c, print)
-}
-
-// numbers draws from a range without listing it: only what was moved is kept.
+// numbers draws from a range without listing it: it keeps only the numbers that moved.
 func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 	size := s.high - s.low + 1
 	moved := map[int64]int64{}
@@ -129,7 +108,7 @@ func (s *shuffler) lines(c *shell.Call, names []string) error {
 	if s.repeat && len(entries) == 0 && s.count > 0 {
 		return c.Fail(1, "no lines to repeat")
 	}
-	return s.to(c, func(w *stream.Writer) error {
+	return toOutput(c, s.output, func(w *stream.Writer) error {
 		for i := int64(0); i < s.count && (s.repeat || i < int64(len(entries))); i++ {
 			j := s.random.IntN(len(entries))
 			if !s.repeat {
@@ -147,12 +126,11 @@ func (s *shuffler) lines(c *shell.Call, names []string) error {
 
 func (s *shuffler) load(c *shell.Call, store *sortStore, names []string) error {
 	if s.echo {
-		var text bytes.Buffer
-		for _, word := range names {
-			text.WriteString(word)
-			text.WriteByte(s.end)
+		text := ""
+		if len(names) > 0 {
+			text = strings.Join(names, string(s.end)) + string(s.end)
 		}
-		return store.load(&text)
+		return store.load(strings.NewReader(text))
 	}
 	name := "-"
 	if len(names) > 0 {
@@ -166,9 +144,5 @@ func (s *shuffler) load(c *shell.Call, store *sortStore, names []string) error {
 		return c.Fail(1, "%s: %s", name, vfs.Reason(err))
 	}
 	defer done()
-	var src io.Reader = in
-	if in.File != nil {
-		src = in.File
-	}
-	return store.load(src)
+	return store.loadInput(in)
 }

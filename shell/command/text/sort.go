@@ -2,6 +2,8 @@ package text
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"hako/shell"
@@ -31,26 +33,9 @@ type sorter struct {
 }
 
 func runSort(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	s := sorter{sep: -1, end: '\n', ctx: ctx, seed: sortSeed(c)}
-	for _, o := range opts {
-		if o.Name == "files0-from" {
-			if names, err = names0(c, o.Value, names); err != nil {
-				return err
-			}
-			if len(names) == 0 {
-				return c.Fail(2, "no input from %s", cli.QuoteCurly(o.Value))
-			}
-			continue
-		}
-		if err := s.set(c, o); err != nil {
-			return err
-		}
-	}
-	if err := s.settle(c); err != nil {
+	names, err := s.parse(c)
+	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
@@ -58,6 +43,46 @@ func runSort(ctx context.Context, c *shell.Call) error {
 	}
 	return s.dispatch(c, names)
 }
+
+// parse sets the options and completes the keys, and returns the input files.
+func (s *sorter) parse(c *shell.Call) (names []string, err error) {
+	var lists []string
+	names, err = cli.Parse(c, cli.Flags{
+		"k": s.addKey, "t": s.setSeparator, "m": &s.merge, "o": &s.output, "s": &s.stable, "u": &s.unique,
+		"z": cli.Set(&s.end, 0), "c": cli.Set(&s.check, 'c'), "C": cli.Set(&s.check, 'C'), "files0-from": &lists,
+		"b d f g i M h n R r V": func(o cli.Option) error { s.global.letter(o.Name[0]); return nil },
+		"check": func(how string) {
+			s.check = 'c'
+			if how == "quiet" || how == "silent" {
+				s.check = 'C'
+			}
+		},
+		"sort": func(order string) error {
+			letter, ok := sortOrders[order]
+			if !ok {
+				return cli.Misuse(c, "invalid argument ‘%s’ for ‘--sort’", order)
+			}
+			s.global.letter(letter)
+			return nil
+		},
+		"compress-program": cli.NoPrograms,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, from := range lists {
+		if names, err = names0(c, from, names); err != nil {
+			return nil, err
+		}
+		if len(names) == 0 {
+			return nil, c.Fail(2, "no input from ‘%s’", from)
+		}
+	}
+	return names, s.completeKeys(c)
+}
+
+var sortOrders = map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n',
+	"random": 'R', "version": 'V'}
 
 func (s *sorter) dispatch(c *shell.Call, names []string) error {
 	switch {
@@ -71,7 +96,7 @@ func (s *sorter) dispatch(c *shell.Call, names []string) error {
 	return s.sortFiles(c, names)
 }
 
-// sortSeed decides the order of -R.
+// sortSeed returns the seed of -R.
 func sortSeed(c *shell.Call) uint64 {
 	if c.Seed != 0 || c.Now == nil {
 		return c.Seed
@@ -79,66 +104,28 @@ func sortSeed(c *shell.Call) uint64 {
 	return uint64(c.Now().UnixNano())
 }
 
-func (s *sorter) set(c *shell.Call, o cli.Option) error {
-	switch o.Name {
-	case "k":
-		k, why := parseSortKey(o.Value)
-		if why != "" {
-			return c.Fail(2, "%s", why)
-		}
-		s.keys = append(s.keys, k)
-	case "t":
-		return s.setSeparator(c, o.Value)
-	case "c", "C":
-		s.check = o.Name[0]
-	case "check":
-		s.check = 'c'
-		if o.Value == "quiet" || o.Value == "silent" {
-			s.check = 'C'
-		}
-	case "m":
-		s.merge = true
-	case "o":
-		s.output = o.Value
-	case "s":
-		s.stable = true
-	case "u":
-		s.unique = true
-	case "z":
-		s.end = 0
-	case "compress-program":
-		return c.Fail(2, "no program can be run from here: %s", o.Value)
-	case "sort":
-		letter, ok := map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n',
-			"random": 'R', "version": 'V'}[o.Value]
-		if !ok {
-			return cli.Misuse(c, "invalid argument %s for ‘--sort’", cli.QuoteCurly(o.Value))
-		}
-		s.global.letter(letter)
-	default:
-		if len(o.Name) == 1 {
-			s.global.letter(o.Name[0])
-		}
-	}
-	return nil
+func (s *sorter) addKey(text string) error {
+	k, err := parseSortKey(text)
+	s.keys = append(s.keys, k)
+	return err
 }
 
-func (s *sorter) setSeparator(c *shell.Call, text string) error {
+func (s *sorter) setSeparator(text string) error {
 	switch {
 	case text == `\0`:
 		s.sep = 0
 	case text == "":
-		return c.Fail(2, "empty tab")
+		return errors.New("empty tab")
 	case len(text) > 1:
-		return c.Fail(2, "multi-character tab %s", cli.QuoteCurly(text))
+		return fmt.Errorf("multi-character tab ‘%s’", text)
 	default:
 		s.sep = int(text[0])
 	}
 	return nil
 }
 
-// settle completes the keys once all options are known.
-func (s *sorter) settle(c *shell.Call) error {
+// completeKeys applies the global options to the keys.
+func (s *sorter) completeKeys(c *shell.Call) error {
 	for i := range s.keys {
 		s.keys[i].inherit(s.global)
 	}
@@ -175,7 +162,7 @@ func (s *sorter) sortFiles(c *shell.Call, names []string) error {
 	if err := s.ctx.Err(); err != nil {
 		return context.Cause(s.ctx)
 	}
-	return s.toOutput(c, func(w *stream.Writer) error { return s.print(w, entries) })
+	return toOutput(c, s.output, func(w *stream.Writer) error { return s.print(w, entries) })
 }
 
 func (s *sorter) load(c *shell.Call, name string) error {
@@ -187,20 +174,17 @@ func (s *sorter) load(c *shell.Call, name string) error {
 		return c.Fail(2, "cannot read: %s: %s", name, vfs.Reason(err))
 	}
 	defer done()
-	if in.File != nil {
-		return s.store.load(in.File)
-	}
-	return s.store.load(in)
+	return s.store.loadInput(in)
 }
 
-// toOutput gives print the file of -o, or standard output.
-func (s *sorter) toOutput(c *shell.Call, print func(*stream.Writer) error) error {
-	if s.output == "" {
+// toOutput calls print with the file of -o, or standard output if name is empty.
+func toOutput(c *shell.Call, name string, print func(*stream.Writer) error) error {
+	if name == "" {
 		return print(c.Stdout)
 	}
-	f, err := c.Create(s.output)
+	f, err := c.Create(name)
 	if err != nil {
-		return c.Fail(2, "open failed: %s: %s", s.output, vfs.Reason(err))
+		return c.Fail(2, "open failed: %s: %s", name, vfs.Reason(err))
 	}
 	defer f.Close()
 	w := stream.NewWriter(f)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"hako/shell/command/internal/cli"
 )
 
 // A sortKey is a part of a line and the way to compare it.
@@ -78,22 +76,22 @@ func (k sortKey) foldOnly() bool { return k.kinds == "" && k.fold && !k.dict && 
 
 func (k sortKey) plainLine() bool { return k.wholeText() && k.plain() }
 
-// parseSortKey reads F[.C][OPTS][,F[.C][OPTS]]; why is empty if it makes sense.
-func parseSortKey(text string) (k sortKey, why string) {
+// parseSortKey reads F[.C][OPTS][,F[.C][OPTS]].
+func parseSortKey(text string) (k sortKey, err error) {
 	k.startChar = 1
-	bad := func(format string) (sortKey, string) {
-		return k, fmt.Sprintf(format+": invalid field specification %s", cli.QuoteCurly(text))
+	bad := func(what string) (sortKey, error) {
+		return k, fmt.Errorf("%s: invalid field specification ‘%s’", what, text)
 	}
-	rest, ok := keyNumber(text, &k.startField)
-	if !ok {
-		return k, "invalid number at field start: invalid count at start of " + cli.QuoteCurly(text)
+	rest, err := keyNumber(text, "at field start", &k.startField)
+	if err != nil {
+		return k, err
 	}
 	if k.startField == 0 {
 		return bad("field number is zero")
 	}
 	if after, dot := strings.CutPrefix(rest, "."); dot {
-		if rest, ok = keyNumber(after, &k.startChar); !ok {
-			return k, "invalid number after '.': invalid count at start of " + cli.QuoteCurly(after)
+		if rest, err = keyNumber(after, "after '.'", &k.startChar); err != nil {
+			return k, err
 		}
 		if k.startChar == 0 {
 			return bad("character offset is zero")
@@ -103,15 +101,15 @@ func parseSortKey(text string) (k sortKey, why string) {
 		rest = rest[1:]
 	}
 	if after, comma := strings.CutPrefix(rest, ","); comma {
-		if rest, ok = keyNumber(after, &k.endField); !ok {
-			return k, "invalid number after ',': invalid count at start of " + cli.QuoteCurly(after)
+		if rest, err = keyNumber(after, "after ','", &k.endField); err != nil {
+			return k, err
 		}
 		if k.endField == 0 {
 			return bad("field number is zero")
 		}
 		if after, dot := strings.CutPrefix(rest, "."); dot {
-			if rest, ok = keyNumber(after, &k.endChar); !ok {
-				return k, "invalid number after '.': invalid count at start of " + cli.QuoteCurly(after)
+			if rest, err = keyNumber(after, "after '.'", &k.endChar); err != nil {
+				return k, err
 			}
 		}
 		rest = k.endOptions(rest)
@@ -119,7 +117,7 @@ func parseSortKey(text string) (k sortKey, why string) {
 	if rest != "" {
 		return bad("stray character in field spec")
 	}
-	return k, ""
+	return k, nil
 }
 
 // endOptions reads letters after the end position, where b means the end only.
@@ -135,17 +133,16 @@ func (k *sortKey) endOptions(rest string) string {
 	return rest
 }
 
-func keyNumber(text string, n *int) (rest string, ok bool) {
-	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
-	if digits == 0 {
-		return text, false
+// keyNumber reads the number at the start of text. One that is too large becomes the
+// largest.
+func keyNumber(text, where string, n *int) (rest string, err error) {
+	rest = strings.TrimLeft(text, "0123456789")
+	if rest == text {
+		return "", fmt.Errorf("invalid number %s: invalid count at start of ‘%s’", where, text)
 	}
-	v, err := strconv.ParseInt(text[:digits], 10, 31)
-	if err != nil {
-		v = 1<<31 - 1
-	}
+	v, _ := strconv.ParseInt(text[:len(text)-len(rest)], 10, 32)
 	*n = int(v)
-	return text[digits:], true
+	return rest, nil
 }
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }

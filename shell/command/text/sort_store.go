@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"hako/quota"
+	"hako/shell"
 )
 
 // A line is found by slot and position, packed into 32 bits, so that an entry
@@ -45,6 +46,14 @@ type storePart struct {
 	data  []byte
 	slot  int
 	first int // number of its first line
+}
+
+// loadInput reads an input to its end, without a buffer in between if it is a file.
+func (s *sortStore) loadInput(in shell.Input) error {
+	if in.File != nil {
+		return s.load(in.File)
+	}
+	return s.load(in)
 }
 
 // load reads src to its end.

@@ -82,17 +82,8 @@ func TestSortAgainstPlainComparison(t *testing.T) {
 func plainSort(t *testing.T, lines, args []string) string {
 	t.Helper()
 	c := &shell.Call{Name: "sort", Args: args, Stderr: io.Discard}
-	opts, _, err := c.Options()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := sorter{sep: -1, end: '\n', ctx: context.Background(), seed: 1}
-	for _, o := range opts {
-		if err := s.set(c, o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.settle(c); err != nil {
+	if _, err := s.parse(c); err != nil {
 		t.Fatal(err)
 	}
 	sorted := slices.Clone(lines)

@@ -2,8 +2,10 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -33,7 +35,7 @@ type splitter struct {
 	out       *stream.Writer
 }
 
-// splitChunks is what -n asks for.
+// splitChunks is the value of -n.
 type splitChunks struct {
 	kind byte // 0 by bytes, l by lines, r in turn
 	only int64
@@ -42,139 +44,122 @@ type splitChunks struct {
 
 func runSplit(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-l")
-	opts, names, err := c.Options()
+	s := splitter{mode: 'l', size: 1000, digits: "abcdefghijklmnopqrstuvwxyz", prefix: "x", end: '\n', c: c}
+	names, err := s.parse()
 	if err != nil {
 		return err
 	}
-	s := splitter{mode: 'l', size: 1000, digits: "abcdefghijklmnopqrstuvwxyz", prefix: "x", end: '\n', c: c}
-	for _, o := range opts {
-		if err := s.set(o); err != nil {
-			return err
-		}
-	}
 	name := "-"
-	switch {
-	case len(names) > 2:
-		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[2]))
-	case len(names) == 2:
-		s.prefix = names[1]
-		fallthrough
-	case len(names) == 1:
+	switch len(names) {
+	case 0:
+	case 1, 2:
 		name = names[0]
+		s.prefix = append(names, s.prefix)[1]
+	default:
+		return cli.Misuse(c, "extra operand ‘%s’", names[2])
 	}
-	in := shell.Input{Reader: c.Stdin, Name: "-"}
-	if !shell.IsStdin(name) {
-		f, err := cli.OpenPlain(name, c.OpenBytes)
-		if err == vfs.ErrIsDir {
-			return c.Fail(1, "%s: read error: %s", name, vfs.Reason(err))
-		}
-		if err != nil {
-			return c.Fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
-		}
-		defer f.Close()
-		in = shell.Input{Reader: c.Reader(f), Name: name, File: f}
-		defer in.Release()
+	in, done, err := cli.OpenWith(c, name, c.OpenBytes)
+	switch {
+	case err == vfs.ErrIsDir:
+		return c.Fail(1, "%s: read error: %s", name, vfs.Reason(err))
+	case err != nil:
+		return c.Fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	err = s.run(in)
-	if e := s.close(); err == nil {
-		err = e
+	defer done()
+	return cmp.Or(s.run(in), s.close())
+}
+
+func (s *splitter) parse() (names []string, err error) {
+	return cli.Parse(s.c, cli.Flags{
+		"l b C": s.setSize, "n": s.setChunks, "e": &s.skipEmpty, "verbose": &s.verbose, "filter": cli.NoPrograms,
+		"d numeric-suffixes": func(from string) error { return s.suffixes("0123456789", from) },
+		"x hex-suffixes":     func(from string) error { return s.suffixes("0123456789abcdef", from) },
+		"a":                  cli.Number(&s.length, 0, 255, "invalid suffix length: ‘%s’"),
+		"additional-suffix": func(suffix string) error {
+			if strings.Contains(suffix, "/") {
+				return cli.Misuse(s.c, "invalid suffix %s, contains directory separator", cli.Quote(suffix))
+			}
+			s.extra = suffix
+			return nil
+		},
+		"t": func(end string) error {
+			if end == `\0` {
+				end = "\x00"
+			}
+			if len(end) != 1 {
+				return fmt.Errorf("multi-character separator ‘%s’", end)
+			}
+			s.end = end[0]
+			return nil
+		},
+	})
+}
+
+// setSize is -l, -b and -C.
+func (s *splitter) setSize(o cli.Option) (err error) {
+	what := "bytes"
+	if o.Name == "l" {
+		what = "lines"
 	}
+	s.mode = o.Name[0]
+	s.size, err = amount(o.Value, 1, math.MaxInt64, "number of "+what)
 	return err
 }
 
-func (s *splitter) set(o cli.Option) error {
-	switch o.Name {
-	case "l", "b", "C":
-		n, ok := cli.ParseAmount(o.Value)
-		if !ok || n == 0 {
-			what := map[string]string{"l": "lines", "b": "bytes", "C": "bytes"}[o.Name]
-			return s.c.Fail(1, "invalid number of %s: %s%s", what, cli.QuoteCurly(o.Value), rangeWords(ok))
-		}
-		s.mode, s.size = o.Name[0], n
-	case "n":
-		s.mode = 'n'
-		return s.setChunks(o.Value)
-	case "d", "numeric-suffixes":
-		return s.suffixes("0123456789", o.Value)
-	case "x", "hex-suffixes":
-		return s.suffixes("0123456789abcdef", o.Value)
-	case "a":
-		n, err := strconv.ParseUint(o.Value, 10, 8)
-		if err != nil {
-			return s.c.Fail(1, "invalid suffix length: %s", cli.QuoteCurly(o.Value))
-		}
-		s.length = int(n)
-	case "additional-suffix":
-		if strings.Contains(o.Value, "/") {
-			return cli.Misuse(s.c, "invalid suffix %s, contains directory separator", cli.Quote(o.Value))
-		}
-		s.extra = o.Value
-	case "e":
-		s.skipEmpty = true
-	case "verbose":
-		s.verbose = true
-	case "t":
-		if o.Value == `\0` {
-			o.Value = "\x00"
-		}
-		if len(o.Value) != 1 {
-			return s.c.Fail(1, "multi-character separator %s", cli.QuoteCurly(o.Value))
-		}
-		s.end = o.Value[0]
-	case "filter":
-		return s.c.Fail(1, "no program can be run from here: %s", o.Value)
+// amount reads a number of lines, bytes or chunks.
+func amount(text string, low, high int64, what string) (int64, error) {
+	n, ok := cli.ParseAmount(text)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("invalid %s: ‘%s’", what, text)
+	case n < low || n > high:
+		return 0, fmt.Errorf("invalid %s: ‘%s’: Numerical result out of range", what, text)
 	}
-	return nil
+	return n, nil
 }
 
-func (s *splitter) suffixes(digits, from string) error {
+// suffixes sets the digits of the suffixes, and the first one unless from is empty.
+func (s *splitter) suffixes(digits, from string) (err error) {
 	s.digits = digits
 	if from == "" {
 		return nil
 	}
-	n, err := strconv.ParseInt(from, len(digits), 32)
-	if err != nil || n < 0 {
-		return s.c.Fail(1, "%s: invalid start value for numerical suffix", from)
+	if s.from, err = strconv.ParseInt(from, len(digits), 32); err != nil || s.from < 0 {
+		return fmt.Errorf("%s: invalid start value for numerical suffix", from)
 	}
-	s.from = n
 	return nil
 }
 
-func (s *splitter) setChunks(text string) error {
-	rest := text
-	if k, after, ok := strings.Cut(rest, "/"); ok && (k == "l" || k == "r") {
-		s.chunks.kind, rest = k[0], after
+// setChunks is -n [l/|r/][K/]N.
+func (s *splitter) setChunks(text string) (err error) {
+	s.mode = 'n'
+	if kind, rest, ok := strings.Cut(text, "/"); ok && (kind == "l" || kind == "r") {
+		s.chunks.kind, text = kind[0], rest
 	}
-	only, count, ok := strings.Cut(rest, "/")
+	only, count, ok := strings.Cut(text, "/")
 	if !ok {
-		only, count = "0", rest
+		count = only
 	}
-	n, ok := cli.ParseAmount(count)
-	k, ok2 := cli.ParseAmount(only)
-	switch {
-	case !ok || n == 0 || n > 1<<20:
-		return s.c.Fail(1, "invalid number of chunks: %s%s", cli.QuoteCurly(count), rangeWords(ok))
-	case !ok2 || k > n || strings.Contains(rest, "/") && k == 0:
-		return s.c.Fail(1, "invalid chunk number: %s%s", cli.QuoteCurly(only), rangeWords(ok2))
+	if s.chunks.n, err = amount(count, 1, 1<<20, "number of chunks"); err == nil && ok {
+		s.chunks.only, err = amount(only, 1, s.chunks.n, "chunk number")
 	}
-	s.chunks.n, s.chunks.only = n, k
-	return nil
+	return err
 }
 
 func (s *splitter) run(in shell.Input) error {
 	switch s.mode {
 	case 'l':
-		return s.byLines(in)
+		return s.bySize(in, s.takeLines)
 	case 'b':
-		return s.byBytes(in, s.size)
+		return s.bySize(in, takeBytes)
 	case 'C':
 		return s.byLineBytes(in)
 	}
 	return s.byChunks(in)
 }
 
-// name spells the suffix of piece n. Without -a the suffixes grow when the
-// last first letter is reached, so that names stay in order.
+// name returns the name of piece n. Without -a the suffixes become longer when the last
+// first letter is reached, so that the names stay sorted.
 func (s *splitter) name(n int64) (string, bool) {
 	base, length, lead := int64(len(s.digits)), s.length, ""
 	if length == 0 {
@@ -196,7 +181,8 @@ func (s *splitter) name(n int64) (string, bool) {
 	return s.prefix + lead + s.number(n, length) + s.extra, true
 }
 
-// neededLength is what -n, which knows the number of pieces, must have.
+// neededLength returns the length of the suffixes for -n, where the number of pieces is
+// known.
 func (s *splitter) neededLength() int {
 	length := 1
 	for s.mode == 'n' && pow(int64(len(s.digits)), length) < s.chunks.n {
@@ -249,69 +235,51 @@ func (s *splitter) close() error {
 	}
 	err := s.out.Flush()
 	s.out.Release()
-	if e := s.file.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, s.file.Close())
 	s.file = nil
 	return err
 }
 
-func (s *splitter) byLines(in shell.Input) error {
+// bySize makes pieces of so many lines or bytes. take returns the beginning of b that
+// belongs to a piece with room for left, and the room that it uses.
+func (s *splitter) bySize(in shell.Input, take func(b []byte, left int64) (part []byte, used int64)) error {
 	left := int64(0)
-	return s.chunked(in, func(b []byte) (int, error) {
-		if left == 0 {
-			left = s.size
-			if err := s.begin(); err != nil {
-				return 0, err
-			}
-		}
-		have := int64(bytes.Count(b, []byte{s.end}))
-		cut := len(b)
-		if have >= left {
-			cut, have = afterLines(b, s.end, left), left
-		}
-		left -= have
-		return cut, nil
-	})
-}
-
-func (s *splitter) byBytes(in shell.Input, size int64) error {
-	left := int64(0)
-	return s.chunked(in, func(b []byte) (int, error) {
-		if left == 0 {
-			left = size
-			if err := s.begin(); err != nil {
-				return 0, err
-			}
-		}
-		cut := min(left, int64(len(b)))
-		left -= cut
-		return int(cut), nil
-	})
-}
-
-// chunked writes the input in the parts that next cuts off.
-func (s *splitter) chunked(in shell.Input, next func(b []byte) (int, error)) error {
 	for {
 		b, err := in.Chunk()
 		if err != nil {
 			return cli.NotEOF(err)
 		}
 		for len(b) > 0 {
-			n, err := next(b)
-			if err != nil {
+			if left == 0 {
+				left = s.size
+				if err := s.begin(); err != nil {
+					return err
+				}
+			}
+			part, used := take(b, left)
+			left -= used
+			if _, err := s.out.Write(part); err != nil {
 				return err
 			}
-			if _, err := s.out.Write(b[:n]); err != nil {
-				return err
-			}
-			b = b[n:]
+			b = b[len(part):]
 		}
 	}
 }
 
-// byLineBytes fills pieces with whole lines; a line that is longer than a
-// piece is split.
+func (s *splitter) takeLines(b []byte, left int64) ([]byte, int64) {
+	if have := int64(bytes.Count(b, []byte{s.end})); have < left {
+		return b, have
+	}
+	return b[:afterLines(b, s.end, left)], left
+}
+
+func takeBytes(b []byte, left int64) ([]byte, int64) {
+	n := min(left, int64(len(b)))
+	return b[:n], n
+}
+
+// byLineBytes fills pieces with whole lines. A line that is longer than a piece is
+// split.
 func (s *splitter) byLineBytes(in shell.Input) error {
 	left := int64(0)
 	return cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
@@ -361,8 +329,8 @@ func (s *splitter) byChunks(in shell.Input) error {
 	return nil
 }
 
-// chunkEnd is where piece i ends: at its share of the bytes, or with the line
-// that reaches beyond it.
+// chunkEnd returns where piece i ends: at its share of the bytes, or at the end of the
+// line that crosses it.
 func (s *splitter) chunkEnd(data []byte, total, i, done int64) int64 {
 	to := total / s.chunks.n * i
 	if i == s.chunks.n {
@@ -397,7 +365,7 @@ func (s *splitter) piece(i int64, part []byte) error {
 	return err
 }
 
-// inTurn deals the lines out like cards.
+// inTurn distributes the lines round robin.
 func (s *splitter) inTurn(in shell.Input) error {
 	var store [][]byte
 	n, held := int64(0), int64(0)

@@ -2,7 +2,12 @@ package text
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"math"
+	"slices"
 	"strconv"
 
 	"hako/shell"
@@ -21,72 +26,59 @@ type stringsScan struct {
 
 func runStrings(ctx context.Context, c *shell.Call) error {
 	s := &stringsScan{Call: c, least: 4}
+	c.Args = slices.Clone(c.Args)
 	for i, a := range c.Args { // -8 is short for -n 8
-		if len(a) > 1 && a[0] == '-' && a[1] >= '0' && a[1] <= '9' {
-			c.Args = append(append([]string{}, c.Args...), "")[:len(c.Args)]
+		if len(a) > 1 && a[0] == '-' && cli.IsDigit(a[1]) {
 			c.Args[i] = "-n" + a[1:]
 		}
 	}
-	opts, names, err := c.Options()
+	names, err := cli.Parse(c, cli.Flags{
+		"f": &s.names, "w": &s.white,
+		"n": cli.Number(&s.least, 1, math.MaxInt, "invalid minimum string length %s"),
+		"t o": func(radix string) error {
+			if s.radix = map[string]int{"": 8, "o": 8, "d": 10, "x": 16}[radix]; s.radix == 0 {
+				return shell.ErrUsage
+			}
+			return nil
+		},
+		"e": func(encoding string) error {
+			if encoding != "s" && encoding != "S" {
+				return errors.New("only the encodings s and S are available here")
+			}
+			s.wide = encoding == "S"
+			return nil
+		},
+	})
 	if err != nil {
 		return err
-	}
-	for _, o := range opts {
-		if err := s.set(o); err != nil {
-			return err
-		}
 	}
 	if len(names) == 0 {
 		return s.scan("{standard input}", c.Stdin)
 	}
 	for _, name := range names {
-		f, err := c.OpenBytes(name)
-		if err != nil {
-			why := vfs.Reason(err)
-			if why == "No such file or directory" {
-				c.Warn("'%s': No such file", name)
-			} else {
-				c.Warn("%s: %s", name, why)
-			}
-			continue
-		}
-		if f.IsDir() {
-			c.Warn("Warning: '%s' is a directory", name)
-		} else {
-			err = s.scan(name, f)
-		}
-		f.Close()
-		if err != nil {
+		if err := s.file(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *stringsScan) set(o cli.Option) error {
-	switch o.Name {
-	case "n":
-		n, err := strconv.Atoi(o.Value)
-		if err != nil || n < 1 {
-			return s.Fail(1, "invalid minimum string length %s", o.Value)
-		}
-		s.least = n
-	case "t", "o":
-		s.radix = map[string]int{"": 8, "o": 8, "d": 10, "x": 16}[o.Value]
-		if s.radix == 0 {
-			return shell.ErrUsage
-		}
-	case "f":
-		s.names = true
-	case "w":
-		s.white = true
-	case "e":
-		if o.Value != "s" && o.Value != "S" {
-			return s.Fail(1, "only the encodings s and S are available here")
-		}
-		s.wide = o.Value == "S"
+func (s *stringsScan) file(name string) error {
+	f, err := s.OpenBytes(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.Warn("'%s': No such file", name)
+		return nil
+	case err != nil:
+		s.Warn("%s: %s", name, vfs.Reason(err))
+		return nil
 	}
-	return nil
+	defer f.Close()
+	if f.IsDir() {
+		s.Warn("Warning: '%s' is a directory", name)
+		return nil
+	}
+	return s.scan(name, f)
 }
 
 // scan prints every run. A run is kept only until it is long enough to count;
@@ -138,11 +130,7 @@ func (s *stringsScan) begin(name string, at int64) {
 		s.Stdout.WriteString(name + ": ")
 	}
 	if s.radix > 0 {
-		text := strconv.FormatInt(at, s.radix)
-		for n := len(text); n < 7; n++ {
-			s.Stdout.WriteByte(' ')
-		}
-		s.Stdout.WriteString(text + " ")
+		fmt.Fprintf(s.Stdout, "%7s ", strconv.FormatInt(at, s.radix))
 	}
 }
 

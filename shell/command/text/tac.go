@@ -2,8 +2,8 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"io"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -20,23 +20,12 @@ type reverser struct {
 }
 
 func runTac(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	t := reverser{sep: []byte{'\n'}}
+	names, err := cli.Parse(c, cli.Flags{
+		"b": &t.before, "r": &t.regex, "s": func(sep string) { t.sep = []byte(cmp.Or(sep, "\x00")) },
+	})
 	if err != nil {
 		return err
-	}
-	t := reverser{sep: []byte{'\n'}}
-	for _, o := range opts {
-		switch o.Name {
-		case "b":
-			t.before = true
-		case "r":
-			t.regex = true
-		case "s":
-			t.sep = []byte(o.Value)
-			if o.Value == "" {
-				t.sep = []byte{0}
-			}
-		}
 	}
 	if t.regex {
 		held := &cli.Memory{C: c}
@@ -52,12 +41,7 @@ func runTac(ctx context.Context, c *shell.Call) error {
 		}
 		c.Warn("failed to open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	for in := range cli.Inputs(c, names, c.Open, failed) {
-		if err := cli.Finish(c, t.reverse(ctx, c, in)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.Each(c, cli.Inputs(c, names, c.Open, failed), func(in shell.Input) error { return t.reverse(ctx, c, in) })
 }
 
 func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) error {
@@ -76,11 +60,7 @@ func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) e
 func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
 	store := &sortStore{gauge: c.Limiter, end: t.sep[0], bare: true}
 	defer store.free()
-	var src io.Reader = in
-	if in.File != nil {
-		src = in.File
-	}
-	if err := store.load(src); err != nil {
+	if err := store.loadInput(in); err != nil {
 		return err
 	}
 	lines, err := store.index(newSortWorkers())

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -18,19 +19,15 @@ func runTail(ctx context.Context, c *shell.Call) error {
 	if a := c.Args; len(a) > 0 && len(a[0]) > 1 && a[0][0] == '+' && strings.Trim(a[0][1:], "0123456789") == "" {
 		c.Args = append([]string{"-n"}, a...)
 	}
-	opts, names, err := c.Options()
+	t := headTail{n: 10, end: '\n'}
+	names, err := cli.Parse(c, cli.Flags{
+		"n c": t.setCount, "q": t.setQuiet, "v": t.setVerbose, "z": cli.Set(&t.end, 0),
+		"f F follow": func(string) error {
+			return errors.New("cannot follow a file: nothing else writes to it while this command runs")
+		},
+	})
 	if err != nil {
 		return err
-	}
-	t := headTail{n: 10, end: '\n'}
-	for _, o := range opts {
-		switch o.Name {
-		case "f", "F", "follow":
-			return c.Fail(1, "cannot follow a file: nothing else writes to it while this command runs")
-		}
-		if err := t.set(c, o); err != nil {
-			return err
-		}
 	}
 	return t.each(c, names, t.tail)
 }

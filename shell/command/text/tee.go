@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
@@ -13,15 +14,10 @@ import (
 var Tee = shell.Command{Name: "tee", Run: runTee}
 
 func runTee(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	mode := os.O_TRUNC
+	names, err := cli.Parse(c, cli.Flags{"a": cli.Set(&mode, os.O_APPEND)})
 	if err != nil {
 		return err
-	}
-	mode := os.O_TRUNC
-	for _, o := range opts {
-		if o.Name == "a" {
-			mode = os.O_APPEND
-		}
 	}
 	outs := []*stream.Writer{c.Stdout}
 	for _, name := range names {

@@ -2,7 +2,7 @@ package text
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"unicode/utf8"
 
 	"hako/shell"
@@ -20,22 +20,12 @@ type translator struct {
 }
 
 func runTr(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	t := translator{out: c.Stdout, last: -1}
+	names, err := cli.Parse(c, cli.Flags{
+		"c C": &t.complement, "d": &t.remove, "s": &t.squeeze, "t": &t.truncate,
+	})
 	if err != nil {
 		return err
-	}
-	t := translator{out: c.Stdout, last: -1}
-	for _, o := range opts {
-		switch o.Name {
-		case "c", "C":
-			t.complement = true
-		case "d":
-			t.remove = true
-		case "s":
-			t.squeeze = true
-		case "t":
-			t.truncate = true
-		}
 	}
 	if err := t.operands(c, names); err != nil {
 		return err
@@ -48,53 +38,43 @@ func runTr(ctx context.Context, c *shell.Call) error {
 
 // operands checks their number, which depends on the options, and parses them.
 func (t *translator) operands(c *shell.Call, names []string) error {
-	need := 2
-	if t.remove != t.squeeze {
-		need = 1
-	}
-	most := 2
-	if t.remove && !t.squeeze {
-		most = 1
-	}
+	one := t.remove != t.squeeze // is enough
 	switch {
 	case len(names) == 0:
 		return cli.Misuse(c, "missing operand")
-	case len(names) < need && t.remove:
-		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when both deleting and squeezing repeats.",
-			cli.QuoteCurly(names[0]))
-	case len(names) < need:
-		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when translating.",
-			cli.QuoteCurly(names[0]))
-	case len(names) > most && most == 1:
-		return cli.Misuse(c, "extra operand %s\nOnly one string may be given when deleting without squeezing repeats.",
-			cli.QuoteCurly(names[1]))
-	case len(names) > most:
-		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[most]))
+	case len(names) == 1 && !one && t.remove:
+		return cli.Misuse(c, "missing operand after ‘%s’\n"+
+			"Two strings must be given when both deleting and squeezing repeats.", names[0])
+	case len(names) == 1 && !one:
+		return cli.Misuse(c, "missing operand after ‘%s’\nTwo strings must be given when translating.", names[0])
+	case len(names) > 1 && one && t.remove:
+		return cli.Misuse(c, "extra operand ‘%s’\n"+
+			"Only one string may be given when deleting without squeezing repeats.", names[1])
+	case len(names) > 2:
+		return cli.Misuse(c, "extra operand ‘%s’", names[2])
 	}
 	translating := !t.remove && len(names) == 2
 	set, err := parseTrSet(names[0])
 	if err == nil && set.open >= 0 {
-		err = fmt.Errorf("the [c*] repeat construct may not appear in string1")
-	}
-	if err != nil {
-		return c.Fail(1, "%v", err)
+		err = errors.New("the [c*] repeat construct may not appear in string1")
 	}
 	t.set1 = set.runes
-	if len(names) == 1 {
-		return nil
+	if err == nil && len(names) > 1 {
+		if set, err = parseTrSet(names[1]); err == nil {
+			err = t.second(set, translating)
+		}
 	}
-	second, err := parseTrSet(names[1])
 	if err != nil {
 		return c.Fail(1, "%v", err)
 	}
-	if translating && second.otherClass {
-		return c.Fail(1, "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'")
-	}
-	return t.second(c, second, translating)
+	return nil
 }
 
-// second fits the second set to the length of the first.
-func (t *translator) second(c *shell.Call, set trSet, translating bool) error {
+// second extends the second set to the length of the first.
+func (t *translator) second(set trSet, translating bool) error {
+	if translating && set.otherClass {
+		return errors.New("when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'")
+	}
 	want := len(t.set1)
 	if t.complement {
 		want = 256
@@ -103,11 +83,9 @@ func (t *translator) second(c *shell.Call, set trSet, translating bool) error {
 	switch {
 	case !translating:
 	case len(t.set2) == 0 && !t.truncate && want > 0:
-		return c.Fail(1, "when not truncating set1, string2 must be non-empty")
+		return errors.New("when not truncating set1, string2 must be non-empty")
 	case t.truncate:
 		t.set1 = t.set1[:min(len(t.set1), len(t.set2))]
-	case t.complement && set.otherClass:
-		return c.Fail(1, "when translating with complemented character classes,\nstring2 must map all characters in the domain to one")
 	}
 	return nil
 }
@@ -137,13 +115,14 @@ func (t *translator) tables() *trTables {
 	for _, r := range t.set1 {
 		in1[byte(r)] = true
 	}
-	list := make([]byte, 0, 256)
-	for i := range 256 {
-		if t.complement && !in1[i] {
-			list = append(list, byte(i))
+	list := make([]byte, 0, max(256, len(t.set1)))
+	if t.complement {
+		for i := range 256 {
+			if !in1[i] {
+				list = append(list, byte(i))
+			}
 		}
-	}
-	if !t.complement {
+	} else {
 		for _, r := range t.set1 {
 			list = append(list, byte(r))
 		}

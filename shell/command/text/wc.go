@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,54 +35,35 @@ type wcOptions struct {
 }
 
 func runWc(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	var w wcOptions
+	var lists []string
+	total := "auto"
+	names, err := cli.Parse(c, cli.Flags{
+		"l": &w.lines, "w": &w.words, "c": &w.bytes, "m": &w.chars, "L": &w.longest, "total": &total,
+		"files0-from": &lists,
+	})
 	if err != nil {
 		return err
 	}
-	var w wcOptions
-	always, listed := "auto", ""
-	for _, o := range opts {
-		switch o.Name {
-		case "files0-from":
-			listed = o.Value
-			if names, err = names0(c, o.Value, names); err != nil {
-				return err
-			}
-		case "total":
-			always = o.Value
-		default:
-			w.set(o.Name)
+	for _, from := range lists {
+		if names, err = names0(c, from, names); err != nil {
+			return err
 		}
 	}
 	if w == (wcOptions{}) {
 		w.lines, w.words, w.bytes = true, true, true
 	}
-	if w.width = w.columnWidth(c, names); listed == "-" {
-		w.width = 1 // the names came while counting, too late to look at sizes
+	w.width = w.columnWidth(c, names)
+	if slices.Contains(lists, "-") || lists != nil && len(names) == 0 {
+		w.width = 1 // GNU has no sizes yet when it reads the names from standard input
 	}
-	if listed != "" && len(names) == 0 { // an empty list is not standard input
-		w.width = 1
-		return w.total(c, tally{}, 0, always)
+	if lists != nil && len(names) == 0 { // an empty list is not standard input
+		return w.total(c, tally{}, 0, total)
 	}
-	return w.count(c, names, always)
+	return w.count(c, names, total)
 }
 
-func (w *wcOptions) set(option string) {
-	switch option {
-	case "l":
-		w.lines = true
-	case "w":
-		w.words = true
-	case "c":
-		w.bytes = true
-	case "m":
-		w.chars = true
-	case "L":
-		w.longest = true
-	}
-}
-
-// names0 reads operands that end with NUL from a file.
+// names0 reads the names of operands, each terminated by a NUL, from a file.
 func names0(c *shell.Call, from string, names []string) ([]string, error) {
 	if len(names) > 0 {
 		c.Warn("extra operand %s", cli.Quote(names[0]))
@@ -101,8 +83,8 @@ func names0(c *shell.Call, from string, names []string) ([]string, error) {
 	return names, err
 }
 
-// columnWidth is wide enough for the size of all files together, which bounds
-// every count; what has no size in advance gets seven columns.
+// columnWidth returns the width of the size of all files together, which bounds every
+// count. An input without a known size needs seven columns.
 func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
 	if len(names) <= 1 && w.columns() == 1 {
 		return 1
@@ -139,13 +121,8 @@ func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
 }
 
 func (w *wcOptions) columns() int {
-	n := 0
-	for _, on := range []bool{w.lines, w.words, w.chars, w.bytes, w.longest} {
-		if on {
-			n++
-		}
-	}
-	return n
+	return cli.BoolInt(w.lines) + cli.BoolInt(w.words) + cli.BoolInt(w.chars) + cli.BoolInt(w.bytes) +
+		cli.BoolInt(w.longest)
 }
 
 func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
@@ -177,7 +154,7 @@ func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
 	return w.total(c, sum, len(names), total)
 }
 
-// total prints the last line, if it is wanted.
+// total prints the line of totals, depending on --total.
 func (w *wcOptions) total(c *shell.Call, sum tally, files int, when string) error {
 	switch {
 	case when == "only":
@@ -185,7 +162,7 @@ func (w *wcOptions) total(c *shell.Call, sum tally, files int, when string) erro
 	case when == "always" || when != "never" && files > 1:
 		w.print(c, sum, "total")
 	}
-	return cli.Finish(c, nil)
+	return c.Stdout.Err()
 }
 
 func (w *wcOptions) print(c *shell.Call, t tally, name string) {
@@ -243,8 +220,8 @@ func (w *wcOptions) tally(in shell.Input) (t tally, err error) {
 type wordCounter struct {
 	words, longest, column int64
 	inWord                 bool
-	part                   []byte // a character cut by the end of a chunk
-	charPart               []byte
+	part                   []byte // an incomplete character at the end of the last chunk
+	charPart               []byte // the same for chars
 }
 
 const (
@@ -269,9 +246,7 @@ var byteClass = func() (t [256]byte) {
 }()
 
 func (w *wordCounter) count(b []byte) {
-	if len(w.part) > 0 {
-		b = w.rejoin(b)
-	}
+	b = rejoin(&w.part, b)
 	words, inWord := w.words, w.inWord
 	for i := 0; i < len(b); i++ {
 		switch byteClass[b[i]] {
@@ -301,10 +276,13 @@ func (w *wordCounter) count(b []byte) {
 	w.words, w.inWord = words, inWord
 }
 
-// rejoin puts the character that was cut by the last chunk before this one.
-func (w *wordCounter) rejoin(b []byte) []byte {
-	joined := append(append(make([]byte, 0, len(w.part)+len(b)), w.part...), b...)
-	w.part = w.part[:0]
+// rejoin prepends the incomplete character of the last chunk to the next one.
+func rejoin(part *[]byte, b []byte) []byte {
+	if len(*part) == 0 {
+		return b
+	}
+	joined := slices.Concat(*part, b)
+	*part = (*part)[:0]
 	return joined
 }
 
@@ -321,11 +299,9 @@ func printing(r rune, size int) bool {
 	return !(r == utf8.RuneError && size == 1) && r >= 0xa0
 }
 
-// measure is count that also follows the column on the screen.
+// measure is count that also tracks the column on the screen.
 func (w *wordCounter) measure(b []byte) {
-	if len(w.part) > 0 {
-		b = w.rejoin(b)
-	}
+	b = rejoin(&w.part, b)
 	for len(b) > 0 {
 		r, size, whole := decodePart(b)
 		if !whole {
@@ -366,12 +342,9 @@ func (w *wordCounter) endLine() {
 	w.column = 0
 }
 
-// chars counts characters; bytes that are none do not count.
+// chars counts characters. Invalid bytes do not count.
 func (w *wordCounter) chars(b []byte) int64 {
-	if len(w.charPart) > 0 {
-		b = append(w.charPart, b...)
-		w.charPart = nil
-	}
+	b = rejoin(&w.charPart, b)
 	var n int64
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {
@@ -381,7 +354,7 @@ func (w *wordCounter) chars(b []byte) int64 {
 		}
 		r, size, whole := decodePart(b[i:])
 		if !whole {
-			w.charPart = append([]byte(nil), b[i:]...)
+			w.charPart = append(w.charPart, b[i:]...)
 			break
 		}
 		if r != utf8.RuneError || size > 1 {

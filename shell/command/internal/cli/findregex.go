@@ -32,7 +32,7 @@ func TranslateRegexp(p, kind string) string {
 			}
 			b.WriteByte(p[i])
 		case p[i] == '[':
-			set := bracketEnd(p[i:])
+			set := BracketLength(p[i:])
 			b.WriteString(strings.ReplaceAll(p[i:i+set], `\`, `\\`))
 			i += set - 1
 		case strings.IndexByte(swapped, p[i]) >= 0, !extended && !basic && (p[i] == '{' || p[i] == '}'):
@@ -44,21 +44,27 @@ func TranslateRegexp(p, kind string) string {
 	return b.String()
 }
 
-// bracketEnd is the length of the bracket expression p starts with.
-func bracketEnd(p string) int {
+// BracketLength returns the length of the bracket expression at the start of s. One
+// without an end extends to the end of s.
+func BracketLength(s string) int {
 	i := 1
-	if i < len(p) && p[i] == '^' {
+	if i < len(s) && s[i] == '^' {
 		i++
 	}
-	if i < len(p) && p[i] == ']' {
+	if i < len(s) && s[i] == ']' {
 		i++
 	}
-	for i < len(p) && p[i] != ']' {
-		if _, after, ok := cutClass(p[i:]); ok {
-			i = len(p) - len(after)
-			continue
+	for i < len(s) {
+		if s[i] == ']' {
+			return i + 1
+		}
+		if s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0 {
+			if n := strings.Index(s[i+2:], s[i+1:i+2]+"]"); n >= 0 {
+				i += n + 4
+				continue
+			}
 		}
 		i++
 	}
-	return min(i+1, len(p))
+	return len(s)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,8 @@ type Option = spec.Arg
 //	*bool, []*bool      becomes true
 //	*string             becomes the option's value
 //	*[]string           gets the value appended
-//	func()              is called
+//	func(), func() error
+//	                    is called
 //	func(string)        is called with the value
 //	func(string) error  is called with the value
 //	func(Option) error  is called with name and value
@@ -64,6 +66,8 @@ func (f Flags) apply(o Option) error {
 		*to = append(*to, o.Value)
 	case func():
 		to()
+	case func() error:
+		return to()
 	case func(string):
 		to(o.Value)
 	case func(string) error:
@@ -107,13 +111,13 @@ func Set[T any](to *T, value T) func() {
 	return func() { *to = value }
 }
 
-// Number returns a binding for a decimal number between low and high. The message
-// about any other value has one %s, for the value.
+// Number returns a binding for a decimal number between low and high. In the message
+// about any other value, %s stands for the value.
 func Number[T int | int64](to *T, low, high int64, message string) func(string) error {
 	return func(text string) error {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < low || n > high {
-			return fmt.Errorf(message, text)
+			return errors.New(strings.Replace(message, "%s", text, 1))
 		}
 		*to = T(n)
 		return nil
@@ -138,4 +142,9 @@ func Unavailable(o Option) error {
 		dashes = "-"
 	}
 	return fmt.Errorf("option '%s%s' is not available here", dashes, o.Name)
+}
+
+// NoPrograms is a binding for an option that names a program to run.
+func NoPrograms(program string) error {
+	return fmt.Errorf("no program can be run from here: %s", program)
 }

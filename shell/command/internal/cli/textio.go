@@ -96,7 +96,7 @@ func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
 				}
 				continue
 			}
-			f, err := OpenPlain(name, open)
+			f, err := openPlain(name, open)
 			if err != nil {
 				failed(name, err)
 				continue
@@ -112,8 +112,8 @@ func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
 	}
 }
 
-// OpenPlain opens something that can be read, which a directory cannot.
-func OpenPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, error) {
+// openPlain opens a file that can be read, which a directory cannot.
+func openPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, error) {
 	f, err := open(name)
 	if err == nil && f.IsDir() {
 		f.Close()
@@ -125,10 +125,15 @@ func OpenPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, er
 // OpenOperand opens a single operand that the command cannot do without, which may
 // be standard input. The caller calls done.
 func OpenOperand(c *shell.Call, name string) (in shell.Input, done func(), err error) {
+	return OpenWith(c, name, c.Open)
+}
+
+// OpenWith is [OpenOperand] with another way to open a file.
+func OpenWith(c *shell.Call, name string, open func(string) (*vfs.File, error)) (in shell.Input, done func(), err error) {
 	if shell.IsStdin(name) {
 		return c.StdinInput().Named(name), func() {}, nil
 	}
-	f, err := OpenPlain(name, c.Open)
+	f, err := openPlain(name, open)
 	if err != nil {
 		return shell.Input{}, nil, err
 	}
@@ -163,23 +168,6 @@ func (c *CountingReader) Read(b []byte) (int, error) {
 	n, err := c.R.Read(b)
 	*c.N += int64(n)
 	return n, err
-}
-
-// OpenBytes opens an operand, which may be standard input.
-func OpenBytes(c *shell.Call, name string) (*stream.Reader, func(), error) {
-	if shell.IsStdin(name) {
-		return c.Stdin, func() {}, nil
-	}
-	f, err := c.OpenBytes(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.IsDir() {
-		f.Close()
-		return nil, nil, vfs.ErrIsDir
-	}
-	r := c.Reader(f)
-	return r, func() { r.Release(); f.Close() }, nil
 }
 
 // ReadAll reads everything; the caller gives back the capacity.
