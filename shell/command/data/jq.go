@@ -327,23 +327,14 @@ func (j *jqCall) open() error {
 	for len(j.rest) > 0 {
 		name := j.rest[0]
 		j.rest = j.rest[1:]
-		in := j.Stdin
-		j.closing = func() {}
-		if !shell.IsStdin(name) {
-			f, err := j.Open(name)
-			if err == nil && f.IsDir() {
-				f.Close()
-				err = vfs.ErrIsDir
-			}
-			if err != nil {
-				fmt.Fprintf(j.Stderr, "jq: error: Could not open file %s: %s\n", name, vfs.Reason(err))
-				j.broken = 2
-				continue
-			}
-			in = j.Reader(f)
-			j.closing = func() { in.Release(); f.Close() }
+		in, done, err := cli.OpenOperand(j.Call, name)
+		if err != nil {
+			fmt.Fprintf(j.Stderr, "jq: error: Could not open file %s: %s\n", name, vfs.Reason(err))
+			j.broken = 2
+			continue
 		}
-		j.name, j.parser = name, &jq.Parser{Usage: j.run.Usage, In: in}
+		j.closing = done
+		j.name, j.parser = name, &jq.Parser{Usage: j.run.Usage, In: in.Reader}
 		return nil
 	}
 	return io.EOF

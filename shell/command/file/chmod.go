@@ -34,7 +34,7 @@ func runChmod(ctx context.Context, c *shell.Call) error {
 			if err != nil {
 				return fmt.Errorf("failed to get attributes of %s: %s", cli.Quote(v), vfs.Reason(err))
 			}
-			mode = fmt.Sprintf("%05o", unixMode(fi.Mode()))
+			mode = fmt.Sprintf("%05o", cli.UnixMode(fi.Mode()))
 			return nil
 		},
 	})
@@ -93,9 +93,9 @@ func (m *modeSetter) set(name string, fi fs.FileInfo) error {
 	if err := cli.Stopped(m.ctx, m.c); err != nil {
 		return err
 	}
-	old := unixMode(fi.Mode())
+	old := cli.UnixMode(fi.Mode())
 	mode := m.change.apply(old, fi.IsDir(), umask)
-	if err := m.c.FS.Chmod(m.c.Path(name), goMode(mode)); err != nil {
+	if err := m.c.FS.Chmod(m.c.Path(name), cli.FileMode(mode)); err != nil {
 		if !m.quiet {
 			m.c.Warn("changing permissions of %s: %s", cli.Quote(name), vfs.Reason(err))
 		}
@@ -127,7 +127,7 @@ func (m *modeSetter) below(name string) error {
 }
 
 func (m *modeSetter) report(name string, old, mode uint32) {
-	text := func(bits uint32) string { return fmt.Sprintf("%04o (%s)", bits, modeText(goMode(bits))[1:]) }
+	text := func(bits uint32) string { return fmt.Sprintf("%04o (%s)", bits, cli.ModeText(cli.FileMode(bits))[1:]) }
 	switch {
 	case old != mode && (m.verbose || m.changes):
 		fmt.Fprintf(m.c.Stdout, "mode of %s changed from %s to %s\n", cli.Quote(name), text(old), text(mode))

@@ -207,7 +207,7 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 // is to be preserved.
 func (t *transfer) newMode(fi fs.FileInfo) fs.FileMode {
 	if t.preserve {
-		return goMode(unixMode(fi.Mode()))
+		return cli.FileMode(cli.UnixMode(fi.Mode()))
 	}
 	return fi.Mode().Perm() &^ umask
 }

@@ -106,52 +106,6 @@ func blocksOf(fi fs.FileInfo) int64 {
 	return (sizeOf(fi) + 4095) / 4096 * 8
 }
 
-// unixMode is the twelve permission bits as chmod counts them.
-func unixMode(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if m&flag != 0 {
-			bits |= 0o1000 << i
-		}
-	}
-	return bits
-}
-
-func goMode(bits uint32) fs.FileMode {
-	m := fs.FileMode(bits & 0o777)
-	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if bits&(0o1000<<i) != 0 {
-			m |= flag
-		}
-	}
-	return m
-}
-
-// modeText is the mode as ls -l prints it.
-func modeText(m fs.FileMode) string {
-	b := []byte("-rwxrwxrwx")
-	b[0] = cli.TypeLetter(m)
-	bits := unixMode(m)
-	for i := range 9 {
-		if bits&(0o400>>i) == 0 {
-			b[i+1] = '-'
-		}
-	}
-	for i, at := range []int{9, 6, 3} {
-		if bits&(0o1000<<i) != 0 {
-			b[at] = specialLetter("tss"[i], b[at] == 'x')
-		}
-	}
-	return string(b)
-}
-
-func specialLetter(letter byte, executable bool) byte {
-	if executable {
-		return letter
-	}
-	return letter - 'a' + 'A'
-}
-
 // human writes a size as ls -h does: at most three digits, rounded up.
 func human(n, unit int64) string {
 	if n < unit {

@@ -51,7 +51,7 @@ func (f *finder) ls(file *findFile) (bool, error) {
 		name += " -> " + escapeName(readlink(f.c, file.abs))
 	}
 	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2,
-		modeText(file.fi.Mode()), linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi),
+		cli.ModeText(file.fi.Mode()), linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi),
 		strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)), format), name)
 	return true, err
 }
@@ -239,8 +239,10 @@ var findFields = map[byte]func(f *finder, file *findFile) string{
 	's': func(_ *finder, file *findFile) string { return strconv.FormatInt(sizeOf(file.fi), 10) },
 	'k': func(_ *finder, file *findFile) string { return strconv.FormatInt(blocksOf(file.fi)/2, 10) },
 	'b': func(_ *finder, file *findFile) string { return strconv.FormatInt(blocksOf(file.fi), 10) },
-	'm': func(_ *finder, file *findFile) string { return strconv.FormatUint(uint64(unixMode(file.fi.Mode())), 8) },
-	'M': func(_ *finder, file *findFile) string { return modeText(file.fi.Mode()) },
+	'm': func(_ *finder, file *findFile) string {
+		return strconv.FormatUint(uint64(cli.UnixMode(file.fi.Mode())), 8)
+	},
+	'M': func(_ *finder, file *findFile) string { return cli.ModeText(file.fi.Mode()) },
 	'u': findUser, 'g': findUser, 'U': findUserID, 'G': findUserID,
 	'i': func(_ *finder, file *findFile) string { return strconv.FormatUint(inodeOf(file.fi), 10) },
 	'n': func(_ *finder, file *findFile) string { return strconv.Itoa(linksOf(file.fi)) },

@@ -163,7 +163,7 @@ func permTest(_ *finder, _, value string) (findExpr, error) {
 	}
 	want := change.apply(0, false, 0)
 	return func(file *findFile) (bool, error) {
-		has := unixMode(file.fi.Mode())
+		has := cli.UnixMode(file.fi.Mode())
 		switch kind {
 		case '-':
 			return has&want == want, nil

@@ -146,7 +146,7 @@ func (l *ls) printLong(entries []lsEntry) {
 	}
 	rows := make([]string, n)
 	for i, e := range entries {
-		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", modeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
+		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", cli.ModeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
 			l.label(e))
 	}
 	l.numbers(rows, entries)

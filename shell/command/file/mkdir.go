@@ -76,10 +76,10 @@ func (m *dirMaker) one(name string, mode uint32) error {
 		return vfs.ErrInvalid
 	}
 	abs := m.c.Path(name)
-	if err := m.c.FS.Mkdir(abs, goMode(mode)); err != nil {
+	if err := m.c.FS.Mkdir(abs, cli.FileMode(mode)); err != nil {
 		return err
 	}
-	m.c.FS.Chmod(abs, goMode(mode))
+	m.c.FS.Chmod(abs, cli.FileMode(mode))
 	if m.verbose {
 		fmt.Fprintf(m.c.Stdout, "mkdir: created directory %s\n", cli.Quote(name))
 	}

@@ -162,11 +162,11 @@ func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, n
 	case 'o':
 		return number(4096)
 	case 'a':
-		return strconv.FormatUint(uint64(unixMode(fi.Mode())), 8), true
+		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())), 8), true
 	case 'A':
-		return modeText(fi.Mode()), false
+		return cli.ModeText(fi.Mode()), false
 	case 'f':
-		return strconv.FormatUint(uint64(unixMode(fi.Mode())|rawType(fi.Mode())), 16), true
+		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())|rawType(fi.Mode())), 16), true
 	case 'F':
 		return cli.FileKind(fi), false
 	case 'h':

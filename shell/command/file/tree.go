@@ -232,7 +232,7 @@ func (t *treeDrawer) print(n *treeNode, indent string) {
 func (t *treeDrawer) label(n *treeNode, name string) string {
 	var cols []string
 	if t.mode {
-		cols = append(cols, modeText(n.fi.Mode()))
+		cols = append(cols, cli.ModeText(n.fi.Mode()))
 	}
 	if t.user {
 		cols = append(cols, fmt.Sprintf("%-8s", cli.UserName))
