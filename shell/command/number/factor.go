@@ -50,10 +50,7 @@ type factoring struct {
 }
 
 func (f *factoring) result() error {
-	if f.call.Failed() {
-		return shell.Status(1)
-	}
-	return f.call.Stdout.Err()
+	return cli.Finish(f.call, statusOf(f.call))
 }
 
 func (f *factoring) print(word string) error {
