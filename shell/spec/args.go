@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// An Arg is one option as it was given. Name is the first name in its spec, so
-// that a command switches over one spelling.
+// An Arg is one option of a call. Name is the first of the option's names in the spec.
 type Arg struct{ Name, Value string }
 
-// Split takes the words of a call apart, in the manner of GNU: options may follow
-// operands, short ones may be bundled, a value may be in the same word or the
-// next, and "--" ends the options. Abbreviated long options are refused: they
-// hide what a command does. An option with several values has them joined by NUL.
+// Split separates options and operands like the GNU tools: options may follow operands,
+// short ones may be bundled, a value may be in the same word or the next, and "--" ends
+// the options. Abbreviated long options are refused: they hide what a command does.
+// Several values of one option are joined by NUL.
 func (s *Spec) Split(args []string) (opts []Arg, operands []string, err error) {
 	for len(args) > 0 {
 		word := args[0]
@@ -58,7 +57,7 @@ func (s *Spec) long(word string, args []string) (Arg, []string, error) {
 
 func (s *Spec) bundle(opts []Arg, word string, args []string) ([]Arg, []string, error) {
 	for i, r := range word {
-		_, w := utf8.DecodeRuneInString(word[i:]) // one byte for what is no UTF-8
+		_, w := utf8.DecodeRuneInString(word[i:]) // one byte if it is not UTF-8
 		o, rest := s.Find(string(r)), word[i+w:]
 		switch {
 		case o == nil:

@@ -1,6 +1,6 @@
-// Package spec describes the options and operands of commands as data. The
-// option parser of a command, its help, which of its calls only read, and what
-// the policy knows about the program of the same name are derived from one text.
+// Package spec describes the options and operands of commands as data. One text per
+// command determines its option parser, its help, which of its calls only read, and what
+// the policy knows about the program of the same name.
 //
 // # Form
 //
@@ -15,73 +15,73 @@
 //
 //	  -k KEY  sort by a key ...
 //
-// A field goes on in the next line if that begins with white space. A line that
-// begins with # before the first empty line is a comment. The fields are:
+// A line that begins with white space continues the field before it. A line that begins
+// with # before the first empty line is a comment. The fields are:
 //
 //	name      begins a spec; required. "git push" is the subcommand push of git
-//	also      other names that the same spec is for
+//	also      other names with the same spec
 //	usage     the usage line after the name
 //	summary   one line, lower case, no period
-//	like      the name of a spec of hako's that gives what this one leaves out
+//	like      the name of another spec, from which missing fields are inherited
 //	options   one word for each option: its names, joined by commas, and marks
-//	more      options besides those of the spec that this one is like
+//	more      options in addition to the inherited ones
 //	operands  one word for each operand; the last may end in "..." for any number
-//	given     options that stand for the first operand: grep -e
-//	host      "no": nothing is known about a program of that name on a host
-//	host-operands  the same as operands for the program on a host, if the policy
-//	          takes them for something else
+//	given     options that replace the first operand: grep -e
+//	host      "no": the policy knows nothing about a program of that name on a host
+//	host-operands  operands of the program on a host, if they differ
 //	order     "posix": the first operand ends the options
-//	status    the exit status of a usage error, if it is not 1
-//	judged    "code": the options follow no rule, and a function has to judge them
-//	execute   "yes": it may be called by the read-only tool; what a spec is like
-//	          gives this to no other
-//	refuse    options that the read-only tool refuses, a colon, and why; may be
-//	          repeated. A ~ behind an option says that only others have it
+//	status    the exit status of a usage error; the default is 1
+//	judged    "code": the options follow no rule; a function of the policy judges them
+//	execute   "yes": the read-only tool may call it; this is not inherited
+//	refuse    options that the read-only tool refuses, a colon, and the reason; may be
+//	          repeated. A ~ after an option means that only other specs have it
 //
-// A name of one character is a short option, a longer one a long option. "#"
-// among the options stands for -5, "*" for options that are not known. The
-// marks behind the names are the values that follow:
+// A name of one character is a short option, a longer one a long option. Among the
+// options, "#" stands for a number such as -5, and "*" allows unknown options. The marks
+// after the names are the values that follow:
 //
-//	:  a text                      ?  a text, optional, in the same word
+//	:  text                        ?  text, optional, in the same word
 //	@  a file that is read         >  a file that is written
 //
-// and, behind them, who has the option, if not both. Two options of one name may
-// stand side by side, one for each:
+// and, after them, which side has the option, if not both. Two options may share a name,
+// one for each side:
 //
 //	~  only the program of that name on a host
-//	^  only hako's command; it is not known to be safe on a host
+//	^  only hako's command; the option is not known to be safe on a host
 //
-// The kinds of operands are text, read (a file that is read), write (a file that
-// may be written), url, command (the words that follow are another command) and
-// none. Without the field every operand is a file that is read.
+// The kinds of operands are text, read (a file that is read), write (a file that may be
+// written), url, command (the following words are another command) and none. By default
+// every operand is a file that is read.
 package spec
 
 import (
+	"cmp"
+	"embed"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// A Value is what an option takes.
+// A Value is the kind of an option's value.
 type Value = byte
 
 // The values of options.
 const (
-	Text     Value = ':' // a text, in the same word or the next
-	Optional Value = '?' // a text in the same word, or none
+	Text     Value = ':' // text, in the same word or the next
+	Optional Value = '?' // text in the same word, or none
 	Read     Value = '@' // the name of a file that is read
 	Write    Value = '>' // the name of a file that is written
 )
 
 // An Option is one option of a command.
 type Option struct {
-	Names    []string // without dashes; the first one is the name that parsers report
+	Names    []string // without dashes; [Spec.Split] reports the first one
 	Values   string   // the kinds of its values, in order; empty for a flag
-	HostOnly bool     // the program on a host has it, hako's command does not
-	OwnOnly  bool     // hako's command has it, the program on a host is not known to
+	HostOnly bool     // only the program on a host has it
+	OwnOnly  bool     // only hako's command is known to have it
 }
 
-// A Kind says what an operand is.
+// A Kind is the kind of an operand.
 type Kind string
 
 // The kinds of operands.
@@ -93,8 +93,7 @@ const (
 	KindCommand Kind = "command"
 )
 
-// A Spec describes one command. It is not changed once it is made, and safe for
-// concurrent use.
+// A Spec describes one command. It is immutable and safe for concurrent use.
 type Spec struct {
 	Name     string
 	Line     int      // of its name in the text
@@ -104,50 +103,49 @@ type Spec struct {
 	Help     string // options and examples, plain text
 	Operands Operands
 	Host     Operands // of the program on a host
-	OffHost  bool     // nothing is known about a program of that name on a host
-	Given    []string // options that stand for the first operand
+	OffHost  bool     // the policy knows nothing about a program of that name on a host
+	Given    []string // options that replace the first operand
 	Options  []Option
 	Number   bool // takes -5
-	Any      bool // takes options that are not listed
+	Any      bool // accepts options that are not listed
 	POSIX    bool // the first operand ends the options
-	Judged   bool // a function judges its words
+	Judged   bool // a function of the policy judges its words
 	Execute  bool // the read-only tool may call it
 	Status   int  // of a usage error
 
 	refuse    map[string]string
 	own, host map[string]*Option
-	extra     map[string]field
+	extra     map[string]string
 }
 
 // Extra returns the words of a field that only a [Dialect] has. ok is false if the
 // spec does not have it.
 func (s *Spec) Extra(name string) (words []string, ok bool) {
-	f, ok := s.extra[name]
-	return strings.Fields(f.text), ok
+	text, ok := s.extra[name]
+	return strings.Fields(text), ok
 }
 
-// A Dialect is the form with more fields. The zero Dialect is that of [Parse].
+// A Dialect is a variant of the form with more fields. [Parse] uses the zero Dialect.
 type Dialect struct {
 	Fields []string                // names of further fields, see [Spec.Extra]
-	Host   bool                    // of programs on a host: without help, with comments anywhere, and subcommands such as git push
-	Like   func(name string) *Spec // finds what like names if the text does not have it; nil means [Lookup]
+	Host   bool                    // for programs on a host: no help, comments anywhere, subcommands such as git push
+	Like   func(name string) *Spec // finds an inherited spec that the text does not have; nil means [Lookup]
 }
 
-// Operands are the kinds of operands, in order. No kinds mean none.
+// Operands are the kinds of operands, in order. Without kinds there are no operands.
 type Operands struct {
 	Kinds    []Kind
 	Repeated bool // the last kind stands for any number
 }
 
-// Find returns the option of hako's command that has a name, without dashes. It is
-// nil if there is none.
+// Find returns the option of hako's command with that name, without dashes, or nil.
 func (s *Spec) Find(name string) *Option { return s.own[name] }
 
 // FindHost is Find for the program of that name on a host.
 func (s *Spec) FindHost(name string) *Option { return s.host[name] }
 
-// Refused reports whether the read-only tool refuses an option, and why. Options
-// that write are always refused, and so is whatever is not offered.
+// Refused reports whether the read-only tool refuses an option, and why. Options that
+// write are always refused, and so are unknown ones.
 func (s *Spec) Refused(name string) (why string, refused bool) {
 	if why, refused = s.refuse[name]; refused {
 		return why, true
@@ -162,8 +160,8 @@ func (s *Spec) Refused(name string) (why string, refused bool) {
 	return "", false
 }
 
-// At returns the kind of the n-th operand, counted from 0. ok is false if there
-// may not be so many.
+// At returns the kind of the n-th operand, counted from 0. ok is false if the command
+// does not take so many.
 func (o Operands) At(n int) (kind Kind, ok bool) {
 	switch last := len(o.Kinds) - 1; {
 	case n <= last:
@@ -174,7 +172,7 @@ func (o Operands) At(n int) (kind Kind, ok bool) {
 	return "", false
 }
 
-// UsageLine is the line that help and usage errors begin with.
+// UsageLine returns the first line of help and usage errors.
 func (s *Spec) UsageLine() string { return strings.TrimRight("usage: "+s.Name+" "+s.Usage, " ") }
 
 // Long lists the long options, sorted, with their dashes.
@@ -190,11 +188,16 @@ func (s *Spec) Long() (names []string) {
 	return names
 }
 
-// parsed keeps what Lookup made, by name.
+// files has one text for each of hako's commands.
+//
+//go:embed *.txt
+var files embed.FS
+
+// parsed caches the specs of Lookup, by name.
 var parsed sync.Map
 
-// Lookup returns the spec of one of hako's commands, nil if there is none of that
-// name. It is parsed when it is first asked for.
+// Lookup returns the spec of one of hako's commands, or nil. It parses the spec on the
+// first call.
 func Lookup(name string) *Spec {
 	if s, ok := parsed.Load(name); ok {
 		return s.(*Spec)
@@ -205,27 +208,20 @@ func Lookup(name string) *Spec {
 	}
 	list, err := Parse(string(text))
 	if err != nil || len(list) != 1 || list[0].Name != name {
-		return nil // TestFiles sees to it that there is none such
+		return nil // TestFiles checks that there is none
 	}
 	s, _ := parsed.LoadOrStore(name, list[0])
 	return s.(*Spec)
 }
 
-// fileName is the file of a command. Some names cannot be those of files.
-func fileName(name string) string {
-	switch name {
-	case ":":
-		name = "colon"
-	case ".":
-		name = "dot"
-	case "[":
-		name = "bracket"
-	}
-	return name + ".txt"
-}
+// specialNames replaces names that cannot be names of files.
+var specialNames = map[string]string{":": "colon", ".": "dot", "[": "bracket"}
 
-// Executable lists hako's commands that the read-only tool may call, sorted. It
-// looks for the field alone and parses nothing.
+// fileName returns the file of a command.
+func fileName(name string) string { return cmp.Or(specialNames[name], name) + ".txt" }
+
+// Executable lists hako's commands that the read-only tool may call, sorted. It searches
+// for the field without parsing the specs.
 func Executable() (names []string) {
 	entries, _ := files.ReadDir(".")
 	for _, e := range entries {

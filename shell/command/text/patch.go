@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"hako/shell"
@@ -58,16 +59,15 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 	}
 	defer func() { c.Limiter.Hold(-p.held) }()
 	err = p.run(ctx, file)
-	var bad errPatch
+	var bad *statusError
 	if errors.As(err, &bad) {
-		c.Stdout.Flush() // what was said before comes before
-		fmt.Fprintf(c.Stderr, "patch: **** %s\n", bad)
-		return shell.Status(2)
+		c.Stdout.Flush() // earlier messages come first
+		return c.Fail(int(bad.status), "**** %s", bad.text)
 	}
-	if err == nil && !(p.dry && !p.strict) {
-		err = cli.StatusOr(p.status, nil)
+	if p.dry && !p.strict {
+		return err
 	}
-	return err
+	return cli.StatusOr(p.status, err)
 }
 
 func (p *patcher) parse() (operands []string, err error) {
@@ -100,79 +100,58 @@ func (p *patcher) say(format string, args ...any) {
 // tell prints a message that -s does not suppress.
 func (p *patcher) tell(format string, args ...any) { fmt.Fprintf(p.messages, format, args...) }
 
-func (p *patcher) run(ctx context.Context, file string) error {
-	data, err := p.readInput()
-	if err != nil {
-		return err
-	}
-	if text, rest, ok := cutSeparator(data, patchSeparator); ok && file == "" {
-		return p.filter(ctx, text, rest)
-	}
-	r, err := p.reader(data)
-	if err != nil {
-		return err
-	}
-	found := false
-	for {
-		part, err := r.next()
-		if part != nil && err == nil {
-			found = true
-			if err := p.one(ctx, part, file); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			if part != nil {
-				p.say("%s file %s\n", p.verb(), p.choose(part, file))
-			}
-			return err
-		}
-		if !found && len(bytes.TrimSpace(data)) > 0 {
-			return errPatch("Only garbage was found in the patch input.")
-		}
+func (p *patcher) run(ctx context.Context, file string) (err error) {
+	defer catch(&err)
+	data := p.readInput()
+	if text, patch, ok := cutSeparator(data, patchSeparator); ok && file == "" {
+		p.filter(ctx, text, patch)
 		return p.c.Stdout.Err()
 	}
-}
-
-func (p *patcher) readInput() ([]byte, error) {
-	var r io.Reader = p.c.Stdin
-	if p.input != "" && !shell.IsStdin(p.input) {
-		f, err := p.c.Open(p.input)
-		if err == nil && f.IsDir() {
-			err = vfs.ErrIsDir
-		}
-		if err != nil {
-			return nil, errPatch(fmt.Sprintf("Can't open patch file %s : %s", p.input, vfs.Reason(err)))
-		}
-		defer f.Close()
-		r = f
+	r := p.reader(data)
+	r.malformedIn = func(part *filePatch) { p.say("%s file %s\n", p.verb(), p.choose(part, file)) }
+	found := false
+	for part := r.next(); part != nil; part = r.next() {
+		found = true
+		p.one(ctx, part, file)
 	}
-	return p.slurp(r)
+	if !found && len(bytes.TrimSpace(data)) > 0 {
+		fail(2, onlyGarbage)
+	}
+	return p.c.Stdout.Err()
 }
 
-// slurp reads everything, charging it to the session.
-func (p *patcher) slurp(r io.Reader) ([]byte, error) {
+const onlyGarbage = "Only garbage was found in the patch input."
+
+func (p *patcher) readInput() []byte {
+	if p.input == "" {
+		p.input = "-"
+	}
+	in, done, err := cli.OpenOperand(p.c, p.input)
+	if err != nil {
+		fail(2, "Can't open patch file %s : %s", p.input, vfs.Reason(err))
+	}
+	defer done()
+	return p.slurp(in)
+}
+
+// slurp reads everything and charges it to the session.
+func (p *patcher) slurp(r io.Reader) []byte {
 	data, err := cli.ReadAll(p.c, r)
 	p.held += int64(cap(data))
-	return data, err
+	check(err)
+	return data
 }
 
-// hold charges what is given back when the command ends.
-func (p *patcher) hold(n int64) error {
-	err := p.c.Limiter.Hold(n)
-	if err == nil {
-		p.held += n
-	}
-	return err
+// hold charges memory that is released when the command ends.
+func (p *patcher) hold(n int64) {
+	check(p.c.Limiter.Hold(n))
+	p.held += n
 }
 
-// reader takes a patch apart, for which it charges lines and hunks.
-func (p *patcher) reader(patch []byte) (*patchReader, error) {
-	if err := p.hold(4 * lineCost * lineCount(patch)); err != nil {
-		return nil, err
-	}
-	return &patchReader{lines: splitLines(patch)}, nil
+// reader returns a reader of a patch, and charges its lines and hunks.
+func (p *patcher) reader(patch []byte) *patchReader {
+	p.hold(4 * lineCost * lineCount(patch))
+	return &patchReader{lines: splitLines(patch)}
 }
 
 func (p *patcher) verb() string {
@@ -182,56 +161,38 @@ func (p *patcher) verb() string {
 	return "patching"
 }
 
-// filter patches the text of standard input and prints the result, or nothing
-// at all if a hunk fails.
-func (p *patcher) filter(ctx context.Context, text, patch []byte) error {
+// filter patches the text of standard input and prints the result, or nothing if a hunk
+// fails.
+func (p *patcher) filter(ctx context.Context, text, patch []byte) {
 	p.messages = p.c.Stderr
 	p.silent = p.silent || !p.dry
-	r, err := p.reader(patch)
-	if err != nil {
-		return err
-	}
-	part, err := r.next()
-	if err != nil {
-		return err
-	}
+	part := p.reader(patch).next()
 	if part == nil {
-		return errPatch("Only garbage was found in the patch input.")
+		fail(2, onlyGarbage)
 	}
-	a, err := p.patchLines(ctx, text, part)
-	if err != nil {
-		return err
+	if p.reverse {
+		part.reverse()
 	}
+	a := p.patchLines(ctx, text, part)
 	if len(a.failed) > 0 || a.skipped {
 		p.status = 1
 		p.tell("patch: %d out of %d hunk%s FAILED; nothing is printed\n", max(len(a.failed), 1), len(part.hunks),
 			cli.Plural(len(part.hunks)))
-		return nil
-	}
-	if !p.dry {
+	} else if !p.dry {
 		p.c.Stdout.Write(bytes.Join(a.out, nil))
 	}
-	return p.c.Stdout.Err()
 }
 
 // patchLines applies the hunks to a text in memory.
-func (p *patcher) patchLines(ctx context.Context, text []byte, part *filePatch) (*patching, error) {
-	if err := p.hold(2*lineCost*lineCount(text) + int64(len(text))); err != nil { // the result, too
-		return nil, err
-	}
-	hunks := part.hunks
-	if p.reverse {
-		hunks = make([]*patchHunk, len(part.hunks))
-		for i, h := range part.hunks {
-			hunks[i] = h.reversed()
-		}
-	}
+func (p *patcher) patchLines(ctx context.Context, text []byte, part *filePatch) *patching {
+	p.hold(2*lineCost*lineCount(text) + int64(len(text))) // the result, too
 	a := &patching{p: p, lines: splitLines(text)}
-	return a, a.apply(ctx, hunks)
+	a.apply(ctx, part.hunks)
+	return a
 }
 
-// reversedFound decides what to do with a patch that was applied before: nobody
-// can be asked, so it is passed over unless -t says to undo it.
+// reversedFound decides what to do with a patch that was applied before. Nobody can be
+// asked, so the patch is skipped unless -t is given, which undoes it.
 func (p *patcher) reversedFound() (undo bool) {
 	what, question := "Reversed (or previously applied) patch detected!", "Assume -R? [n] "
 	if p.reverse {
@@ -250,72 +211,61 @@ func (p *patcher) reversedFound() (undo bool) {
 }
 
 // one patches one file.
-func (p *patcher) one(ctx context.Context, part *filePatch, file string) error {
+func (p *patcher) one(ctx context.Context, part *filePatch, file string) {
 	if p.reverse {
-		part.creates, part.deletes = part.deletes, part.creates
+		part.reverse()
 	}
 	name := p.choose(part, file)
 	if name == "" {
 		p.notFound(part)
-		return nil
+		return
 	}
-	text, err := p.original(name, part, file != "")
-	if err != nil {
-		return err
-	}
+	text := p.original(name, part, file != "")
 	if part.creates && len(text) > 0 && file == "" {
 		p.existsAlready(name, part)
-		return nil
+		return
 	}
 	p.announce(name, part.renameTo)
-	a, err := p.patchLines(ctx, text, part)
-	if err != nil {
-		return err
-	}
-	return p.finish(name, part, a, text)
+	p.finish(name, part, p.patchLines(ctx, text, part), text)
 }
 
 func (p *patcher) announce(name, to string) {
-	if to != "" && !p.reverse {
+	switch {
+	case to != "" && !p.reverse:
 		p.say("%s file %s (renamed from %s)\n", p.verb(), to, name)
-		return
-	}
-	if p.output != "" {
+	case p.output != "":
 		p.say("%s file %s (read from %s)\n", p.verb(), p.output, name)
-		return
+	default:
+		p.say("%s file %s\n", p.verb(), name)
 	}
-	p.say("%s file %s\n", p.verb(), name)
 }
 
-// original reads the file to patch; one that will be made is empty.
-func (p *patcher) original(name string, part *filePatch, named bool) ([]byte, error) {
+// original reads the file to patch. A file that the patch creates is empty.
+func (p *patcher) original(name string, part *filePatch, named bool) []byte {
 	f, err := p.c.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && (part.creates || !named) {
-		return nil, nil
-	}
-	if err == nil && f.IsDir() {
-		f.Close()
-		return nil, errPatch(fmt.Sprintf("File %s is not a regular file -- refusing to patch", name))
+		return nil
 	}
 	if err != nil {
-		return nil, errPatch(fmt.Sprintf("Can't open file %s : %s", name, vfs.Reason(err)))
+		fail(2, "Can't open file %s : %s", name, vfs.Reason(err))
 	}
 	defer f.Close()
+	if f.IsDir() {
+		fail(2, "File %s is not a regular file -- refusing to patch", name)
+	}
 	return p.slurp(f)
 }
 
 func (p *patcher) existsAlready(name string, part *filePatch) {
-	p.status = 1
+	question := "Assume -R? [n] \nApply anyway? [n] \n"
 	if p.forward {
-		p.tell("The next patch would create the file %s,\nwhich already exists!  Skipping patch.\n", name)
-	} else {
-		p.tell("The next patch would create the file %s,\nwhich already exists!  Assume -R? [n] \nApply anyway? [n] \nSkipping patch.\n", name)
+		question = ""
 	}
-	p.tell("%d out of %d hunk%s ignored\n", len(part.hunks), len(part.hunks), cli.Plural(len(part.hunks)))
+	p.tell("The next patch would create the file %s,\nwhich already exists!  %sSkipping patch.\n", name, question)
+	p.ignored(part)
 }
 
 func (p *patcher) notFound(part *filePatch) {
-	p.status = 1
 	p.tell("can't find file to patch at input line %d\n", part.at)
 	if p.strip >= 0 {
 		p.tell("Perhaps you used the wrong -p or --strip option?\n")
@@ -330,19 +280,17 @@ func (p *patcher) notFound(part *filePatch) {
 	} else {
 		p.tell("File to patch: \nSkip this patch? [y] \nSkipping patch.\n")
 	}
+	p.ignored(part)
+}
+
+// ignored reports that a file is skipped.
+func (p *patcher) ignored(part *filePatch) {
+	p.status = 1
 	n := len(part.hunks)
 	p.tell("%d out of %d hunk%s ignored\n", n, n, cli.Plural(n))
 }
 
 // dangerous reports whether a name leads out of the working directory.
 func dangerous(name string) bool {
-	if strings.HasPrefix(name, "/") {
-		return true
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".." {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(name, "/") || slices.Contains(strings.Split(name, "/"), "..")
 }

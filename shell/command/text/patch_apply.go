@@ -8,39 +8,36 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// A patching is the application of one filePatch to the lines of one file.
+// A patching applies one filePatch to the lines of one file.
 type patching struct {
 	p       *patcher
-	lines   [][]byte // the file as it is
-	out     [][]byte // the file as it will be, up to done
-	done    int      // lines of the file dealt with
-	offset  int      // how far the last hunk was from where it should be
-	grown   int      // lines added so far
-	failed  []int    // hunks that found no place
+	lines   [][]byte     // the original file
+	out     [][]byte     // the patched file, up to done
+	done    int          // lines of the original that were handled
+	offset  int          // distance of the last hunk from its expected place
+	grown   int          // lines added so far
+	failed  []*patchHunk // hunks that did not match
 	inexact bool
-	skipped bool // the whole file was passed over
+	skipped bool // the whole file was skipped
 }
 
-// apply tries all hunks in turn.
-func (a *patching) apply(ctx context.Context, hunks []*patchHunk) error {
-	for i, h := range hunks {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		at, fuzz, turned := a.locate(ctx, h, i == 0)
-		if turned {
-			if again := a.p.reversedFound(); !again {
+// apply applies all hunks in turn.
+func (a *patching) apply(ctx context.Context, hunks []*patchHunk) {
+	for i := range hunks {
+		check(context.Cause(ctx))
+		h := hunks[i]
+		at, fuzz, reversed := a.locate(ctx, h, i == 0)
+		if reversed {
+			if !a.p.reversedFound() {
 				a.skipped = true
-				return nil
+				return
 			}
-			for j := range hunks {
-				hunks[j] = hunks[j].reversed()
-			}
+			hunks = reversedAll(hunks)
 			h = hunks[0]
 			at, fuzz, _ = a.locate(ctx, h, false)
 		}
 		if at < 0 {
-			a.failed = append(a.failed, i)
+			a.failed = append(a.failed, h)
 			a.p.say("Hunk #%d FAILED at %d.\n", i+1, h.oldStart+a.grown)
 			continue
 		}
@@ -48,10 +45,9 @@ func (a *patching) apply(ctx context.Context, hunks []*patchHunk) error {
 		a.put(h, at, fuzz)
 	}
 	a.out = append(a.out, a.lines[a.done:]...)
-	return nil
 }
 
-// expected is where a hunk should start, counting from zero.
+// expected returns where a hunk should start, from 0.
 func (h *patchHunk) expected() int {
 	if h.oldCount == 0 {
 		return h.oldStart
@@ -75,10 +71,9 @@ func (a *patching) report(n int, h *patchHunk, at, fuzz int) {
 	a.p.say("%s.\n", text)
 }
 
-// locate finds the place of a hunk, at first exactly, then leaving out more and
-// more of the lines around it. For the first hunk it also looks whether the
-// patch has been applied already.
-func (a *patching) locate(ctx context.Context, h *patchHunk, first bool) (at, fuzz int, turned bool) {
+// locate finds the place of a hunk, first exactly, then ignoring more and more of its
+// context. For the first hunk it also checks whether the patch was applied already.
+func (a *patching) locate(ctx context.Context, h *patchHunk, first bool) (at, fuzz int, reversed bool) {
 	limit := min(a.p.maxFuzz, max(h.context()))
 	for fuzz = 0; fuzz <= limit; fuzz++ {
 		if at := a.search(ctx, h, fuzz); at >= 0 {
@@ -91,7 +86,7 @@ func (a *patching) locate(ctx context.Context, h *patchHunk, first bool) (at, fu
 	return -1, 0, false
 }
 
-// context is how many unchanged lines a hunk begins and ends with.
+// context returns how many unchanged lines a hunk begins and ends with.
 func (h *patchHunk) context() (before, after int) {
 	for before < len(h.lines) && h.lines[before].op == ' ' {
 		before++
@@ -102,15 +97,15 @@ func (h *patchHunk) context() (before, after int) {
 	return before, after
 }
 
-// trims is how many lines to leave out at both ends. Negative numbers mean that
-// there is less context on that side because the file begins or ends there.
+// trims returns how many lines to ignore at both ends. Negative numbers mean that there
+// is less context on that side because the file begins or ends there.
 func (h *patchHunk) trims(fuzz int) (head, tail int) {
 	before, after := h.context()
 	most := max(before, after)
 	return fuzz + before - most, fuzz + after - most
 }
 
-// search looks for the hunk, from where it should be outwards; -1 if nowhere.
+// search returns where the hunk matches, nearest to the expected place; -1 if nowhere.
 func (a *patching) search(ctx context.Context, h *patchHunk, fuzz int) int {
 	old := h.side('-')
 	head, tail := h.trims(fuzz)
@@ -157,8 +152,8 @@ func (p *patcher) sameLine(a, b []byte) bool {
 	return p.looseSpace && bytes.Equal(squeezeSpace(a), squeezeSpace(b))
 }
 
-// put copies the file up to the hunk and then the lines of the hunk. Context
-// comes from the file: with fuzz it may differ from the patch.
+// put copies the file up to the hunk and then the lines of the hunk. Context comes from
+// the file, because with fuzz it may differ from the patch.
 func (a *patching) put(h *patchHunk, at, fuzz int) {
 	head, tail := h.trims(fuzz)
 	head, tail = max(head, 0), max(tail, 0)

@@ -14,8 +14,8 @@ import (
 	"hako/shell/vfs"
 )
 
-// choose picks the file to patch: the one given, else of the names in the patch
-// one that exists, else for a new file the best name; "" if there is none.
+// choose returns the file to patch: the given one, or an existing file of those that the
+// patch names, or the best name for a new file. It is empty if there is none.
 func (p *patcher) choose(part *filePatch, file string) string {
 	if file != "" {
 		return file
@@ -23,18 +23,15 @@ func (p *patcher) choose(part *filePatch, file string) string {
 	var names, usable, existing []string
 	for _, raw := range []string{part.old, part.new, part.index} {
 		name, ok := p.stripped(raw)
-		if !ok {
+		if !ok || slices.Contains(names, name) {
 			continue
 		}
-		if slices.Contains(names, name) {
-			continue
-		}
+		names = append(names, name)
 		if dangerous(name) {
-			names = append(names, name)
 			p.tell("Ignoring potentially dangerous file name %s\n", name)
 			continue
 		}
-		names, usable = append(names, name), append(usable, name)
+		usable = append(usable, name)
 		if fi, err := p.c.FS.Stat(p.c.Path(name)); err == nil && !fi.IsDir() {
 			existing = append(existing, name)
 		}
@@ -48,15 +45,15 @@ func (p *patcher) choose(part *filePatch, file string) string {
 	return ""
 }
 
-// bestName has the fewest directories, then the shortest last part, then is the
-// shortest altogether.
+// bestName returns the name with the fewest directories, then with the shortest last
+// part, then the shortest name.
 func bestName(names []string) string {
 	return slices.MinFunc(names, func(a, b string) int {
 		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), len(cli.Base(a))-len(cli.Base(b)), len(a)-len(b))
 	})
 }
 
-// stripped takes leading parts off a name from a patch.
+// stripped removes leading directories from a name in a patch, as -p asks.
 func (p *patcher) stripped(name string) (string, bool) {
 	if name == "" || name == "/dev/null" {
 		return "", false
@@ -74,152 +71,126 @@ func (p *patcher) stripped(name string) (string, bool) {
 	return name, name != ""
 }
 
-// finish writes what came of one file: the result, or the rejects.
-func (p *patcher) finish(name string, part *filePatch, a *patching, original []byte) error {
+// finish writes the result for one file, or the rejected hunks.
+func (p *patcher) finish(name string, part *filePatch, a *patching, original []byte) {
 	if len(a.failed) > 0 || a.skipped {
-		return p.rejected(name, part, a)
+		p.rejected(name, part, a)
+		return
 	}
 	if p.dry {
-		return p.c.Stdout.Err()
+		return
 	}
 	result := bytes.Join(a.out, nil)
 	if p.output != "" {
-		return p.toOutput(result)
+		p.toOutput(result)
+		return
 	}
-	if err := p.backUp(name, original, a.inexact); err != nil {
-		return err
+	if p.backup || a.inexact && !p.noBackup {
+		p.writeFile(name+p.suffix, original, 0o644)
 	}
 	if len(result) == 0 && (part.deletes || p.removeEmpty) {
-		return p.remove(name)
+		p.remove(name)
+		return
 	}
 	if part.deletes && len(result) > 0 {
 		p.tell("Not deleting file %s as content differs from patch\n", name)
 		p.status = 1
 	}
-	return p.write(name, part, result)
+	p.write(name, part, result)
 }
 
-func (p *patcher) toOutput(result []byte) error {
+func (p *patcher) toOutput(result []byte) {
 	if p.output == "-" {
 		p.c.Stdout.Write(result)
-		return p.c.Stdout.Err()
+		return
 	}
-	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	flag := os.O_TRUNC
 	if p.written {
-		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+		flag = os.O_APPEND
 	}
 	p.written = true
-	f, err := p.c.FS.Open(p.c.Path(p.output), flag, 0o666)
-	if err == nil {
-		_, err = f.Write(result)
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}
-	return p.fileError("create", p.output, err)
+	f, err := p.c.FS.Open(p.c.Path(p.output), os.O_WRONLY|os.O_CREATE|flag, 0o666)
+	p.checkFile("create", p.output, err)
+	_, err = f.Write(result)
+	p.checkFile("create", p.output, cmp.Or(err, f.Close()))
 }
 
-func (p *patcher) fileError(what, name string, err error) error {
-	if err == nil {
-		return nil
+// checkFile aborts if err is not nil.
+func (p *patcher) checkFile(what, name string, err error) {
+	if err != nil {
+		check(p.c.Limiter.Err())
+		fail(2, "Can't %s file %s : %s", what, name, vfs.Reason(err))
 	}
-	if e := p.c.Limiter.Err(); e != nil {
-		return e
-	}
-	return errPatch(fmt.Sprintf("Can't %s file %s : %s", what, name, vfs.Reason(err)))
 }
 
-// backUp keeps the original if asked to, or if the patch did not fit exactly.
-func (p *patcher) backUp(name string, original []byte, inexact bool) error {
-	if !p.backup && (!inexact || p.noBackup) {
-		return nil
-	}
-	err := p.c.FS.WriteFile(p.c.Path(name+p.suffix), original, 0o644)
-	return p.fileError("create", name+p.suffix, err)
+func (p *patcher) writeFile(name string, data []byte, mode fs.FileMode) {
+	p.checkFile("create", name, p.c.FS.WriteFile(p.c.Path(name), data, mode))
 }
 
-func (p *patcher) write(name string, part *filePatch, result []byte) error {
+func (p *patcher) write(name string, part *filePatch, result []byte) {
 	abs := p.c.Path(name)
 	mode := fs.FileMode(0o644)
 	if fi, err := p.c.FS.Stat(abs); err == nil {
 		mode = fi.Mode().Perm()
-	} else if err := p.c.FS.MkdirAll(path.Dir(abs), 0o755); err != nil {
-		return p.fileError("create", name, err)
+	} else {
+		p.checkFile("create", name, p.c.FS.MkdirAll(path.Dir(abs), 0o755))
 	}
-	if err := p.c.FS.WriteFile(abs, result, mode); err != nil {
-		return p.fileError("create", name, err)
-	}
-	if part.renameTo == "" || p.reverse {
-		return nil
-	}
+	p.writeFile(name, result, mode)
 	to := part.renameTo
+	if to == "" || p.reverse {
+		return
+	}
 	if dangerous(to) {
-		return errPatch("refusing to rename to " + to)
+		fail(2, "refusing to rename to %s", to)
 	}
-	if err := p.c.FS.MkdirAll(path.Dir(p.c.Path(to)), 0o755); err != nil {
-		return p.fileError("create", to, err)
-	}
-	return p.fileError("rename", name, p.c.FS.Rename(abs, p.c.Path(to)))
+	p.checkFile("create", to, p.c.FS.MkdirAll(path.Dir(p.c.Path(to)), 0o755))
+	p.checkFile("rename", name, p.c.FS.Rename(abs, p.c.Path(to)))
 }
 
-// remove deletes a file and the directories that become empty by it.
-func (p *patcher) remove(name string) error {
+// remove deletes a file and the directories that become empty.
+func (p *patcher) remove(name string) {
 	abs := p.c.Path(name)
 	if _, err := p.c.FS.Lstat(abs); err != nil {
-		return nil
+		return
 	}
-	if err := p.c.FS.Remove(abs); err != nil {
-		return p.fileError("remove", name, err)
-	}
+	p.checkFile("remove", name, p.c.FS.Remove(abs))
 	for dir := path.Dir(abs); strings.HasPrefix(dir, p.c.Dir+"/"); dir = path.Dir(dir) {
 		if p.c.FS.Remove(dir) != nil {
 			break
 		}
 	}
-	return nil
 }
 
-// rejected reports hunks that did not fit and saves them.
-func (p *patcher) rejected(name string, part *filePatch, a *patching) error {
+// rejected reports hunks that did not match, and saves them.
+func (p *patcher) rejected(name string, part *filePatch, a *patching) {
 	p.status = 1
-	failed, word, total := len(a.failed), "FAILED", len(part.hunks)
+	failed, word, total := a.failed, "FAILED", len(part.hunks)
 	if a.skipped {
-		failed, word = total, "ignored"
-		a.failed = nil
-		for i := range part.hunks {
-			a.failed = append(a.failed, i)
-		}
+		failed, word = part.hunks, "ignored"
 	}
-	reject := p.reject
-	if reject == "" {
-		reject = name + ".rej"
-	}
+	reject := cmp.Or(p.reject, name+".rej")
+	p.tell("%d out of %d hunk%s %s", len(failed), total, cli.Plural(total), word)
 	if p.dry || reject == "-" || p.output == "-" {
-		p.tell("%d out of %d hunk%s %s\n", failed, total, cli.Plural(total), word)
-		return nil
+		p.tell("\n")
+		return
 	}
-	p.tell("%d out of %d hunk%s %s -- saving rejects to file %s\n", failed, total, cli.Plural(total), word, reject)
-	if !a.skipped && failed < total {
+	p.tell(" -- saving rejects to file %s\n", reject)
+	if len(failed) < total {
 		p.tell("%s is left as it was\n", name)
 	}
-	err := p.c.FS.WriteFile(p.c.Path(reject), rejectText(part, a.failed), 0o644)
-	return p.fileError("create", reject, err)
+	p.writeFile(reject, rejectText(part, failed), 0o644)
 }
 
-// rejectText writes hunks in the style they came in.
-func rejectText(part *filePatch, failed []int) []byte {
+// rejectText writes hunks in the format of the patch.
+func rejectText(part *filePatch, failed []*patchHunk) []byte {
 	var b bytes.Buffer
+	marks, reject := [2]string{"***", "---"}, rejectContext
 	if part.kind == 'u' {
-		fmt.Fprintf(&b, "%s\n%s\n", cmp.Or(part.oldLine, "--- /dev/null"), cmp.Or(part.newLine, "+++ /dev/null"))
-	} else {
-		fmt.Fprintf(&b, "%s\n%s\n", cmp.Or(part.oldLine, "*** /dev/null"), cmp.Or(part.newLine, "--- /dev/null"))
+		marks, reject = [2]string{"---", "+++"}, rejectUnified
 	}
-	for _, i := range failed {
-		if part.kind == 'u' {
-			rejectUnified(&b, part.hunks[i])
-		} else {
-			rejectContext(&b, part.hunks[i])
-		}
+	fmt.Fprintf(&b, "%s\n%s\n", cmp.Or(part.oldLine, marks[0]+" /dev/null"), cmp.Or(part.newLine, marks[1]+" /dev/null"))
+	for _, h := range failed {
+		reject(&b, h)
 	}
 	return b.Bytes()
 }
@@ -233,35 +204,29 @@ func rejectLine(b *bytes.Buffer, mark string, text []byte) {
 }
 
 func rejectUnified(b *bytes.Buffer, h *patchHunk) {
-	span := func(start, count int) string {
-		if count == 1 {
-			return fmt.Sprint(start)
-		}
-		return fmt.Sprintf("%d,%d", start, count)
-	}
-	fmt.Fprintf(b, "@@ -%s +%s @@%s\n", span(h.oldStart, h.oldCount), span(h.newStart, h.newCount), h.tail)
+	old, new := h.expected(), h.reversed().expected()
+	fmt.Fprintf(b, "@@ -%s +%s @@%s\n", unifiedRange(old, old+h.oldCount), unifiedRange(new, new+h.newCount), h.tail)
 	for _, l := range h.lines {
 		rejectLine(b, string(l.op), l.text)
 	}
 }
 
 func rejectContext(b *bytes.Buffer, h *patchHunk) {
-	fmt.Fprintf(b, "***************\n*** %s ****\n", rangeText(h.oldStart-1, h.oldStart-1+h.oldCount))
 	marks := h.contextMarks()
-	for i, l := range h.lines {
-		if l.op != '+' {
-			rejectLine(b, marks[i], l.text)
+	half := func(format string, start, count int, other byte) {
+		fmt.Fprintf(b, format, rangeText(start-1, start-1+count))
+		for i, l := range h.lines {
+			if l.op != other {
+				rejectLine(b, marks[i], l.text)
+			}
 		}
 	}
-	fmt.Fprintf(b, "--- %s ----\n", rangeText(h.newStart-1, h.newStart-1+h.newCount))
-	for i, l := range h.lines {
-		if l.op != '-' {
-			rejectLine(b, marks[i], l.text)
-		}
-	}
+	half("***************\n*** %s ****\n", h.oldStart, h.oldCount, '+')
+	half("--- %s ----\n", h.newStart, h.newCount, '-')
 }
 
-// contextMarks turns neighbouring - and + into "!", as context diffs have it.
+// contextMarks returns the marks of the lines. In a change that removes and adds lines
+// all are marked "!", as in context diffs.
 func (h *patchHunk) contextMarks() []string {
 	marks := make([]string, len(h.lines))
 	for i := 0; i < len(h.lines); {
@@ -270,13 +235,13 @@ func (h *patchHunk) contextMarks() []string {
 			kinds += string(h.lines[j].op)
 			j++
 		}
-		for k := i; k < j; k++ {
-			marks[k] = string(h.lines[k].op) + " "
-			if strings.Contains(kinds, "-") && strings.Contains(kinds, "+") {
-				marks[k] = "! "
+		changed := strings.Contains(kinds, "-") && strings.Contains(kinds, "+")
+		for ; i < j; i++ {
+			marks[i] = string(h.lines[i].op) + " "
+			if changed {
+				marks[i] = "! "
 			}
 		}
-		i = j
 	}
 	return marks
 }

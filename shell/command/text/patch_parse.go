@@ -2,11 +2,12 @@ package text
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"hako/internal/lazyregexp"
+	"hako/shell/command/internal/cli"
 )
 
 // A filePatch is the part of a patch that concerns one file.
@@ -16,8 +17,8 @@ type filePatch struct {
 	newLine         string
 	kind            byte // 'u', 'c' or 'n'
 	at              int  // line of the input where the hunks begin
-	creates         bool // the old side says that there was no file
-	deletes         bool // the new side says that there is none left
+	creates         bool // according to the old side there was no file
+	deletes         bool // according to the new side no file is left
 	renameTo        string
 	git             bool
 	hunks           []*patchHunk
@@ -30,23 +31,21 @@ type patchHunk struct {
 	tail                                   string // what followed the second @@
 }
 
-// A hunkLine is ' ' for context, '-' for a line that goes, '+' for one that comes.
-// The text has its newline, unless the file lacks it there.
+// A hunkLine is ' ' for context, '-' for a line that is removed, '+' for one that is
+// added. The text has its newline, unless the file lacks it there.
 type hunkLine struct {
 	op   byte
 	text []byte
 }
 
-// A patchReader takes a patch apart line by line.
+// A patchReader parses a patch line by line.
 type patchReader struct {
 	lines [][]byte // with newlines
 	at    int
+	part  *filePatch // whose hunks are being read
+
+	malformedIn func(*filePatch) // called before a malformed hunk is reported; may be nil
 }
-
-// errPatch is an error in the patch itself: status 2.
-type errPatch string
-
-func (e errPatch) Error() string { return string(e) }
 
 func (r *patchReader) text(i int) string {
 	if i < 0 || i >= len(r.lines) {
@@ -55,85 +54,88 @@ func (r *patchReader) text(i int) string {
 	return strings.TrimRight(string(r.lines[i]), "\r\n")
 }
 
+func (r *patchReader) startsWith(i int, prefix string) bool {
+	return i < len(r.lines) && bytes.HasPrefix(r.lines[i], []byte(prefix))
+}
+
 var normalCommand = lazyregexp.New(`^(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?$`)
 
 // next finds the next file in the patch and reads its hunks; nil at the end.
-func (r *patchReader) next() (*filePatch, error) {
+func (r *patchReader) next() *filePatch {
 	p := &filePatch{}
 	start := r.at
 	for ; r.at < len(r.lines); r.at++ {
 		line := r.text(r.at)
 		switch {
-		case strings.HasPrefix(line, "diff --git ") && p.git:
-			if p.renameTo != "" || p.creates || p.deletes {
-				return p, nil // nothing but a rename, or an empty file
+		case r.startsWith(r.at, "diff --git "):
+			if p.withoutHunks() {
+				return p
 			}
-			p = &filePatch{}
-			r.gitNames(p, line)
-		case strings.HasPrefix(line, "diff --git "):
-			r.gitNames(p, line)
-		case strings.HasPrefix(line, "Index: "):
+			if p.git {
+				p = &filePatch{}
+			}
+			p.git = true
+			if words := strings.Fields(line[len("diff --git "):]); len(words) == 2 {
+				p.old, p.new = words[0], words[1]
+			}
+		case r.startsWith(r.at, "Index: "):
 			p.index = strings.TrimSpace(line[7:])
-		case p.git && r.gitHeader(p, line):
-		case strings.HasPrefix(line, "GIT binary patch"):
-			return nil, errPatch("git binary diffs are not supported.")
-		case strings.HasPrefix(line, "--- ") && strings.HasPrefix(r.text(r.at+1), "+++ ") &&
-			strings.HasPrefix(r.text(r.at+2), "@@ -"):
-			r.names(p, 4)
+		case p.git && p.gitHeader(line):
+		case r.startsWith(r.at, "GIT binary patch"):
+			fail(2, "git binary diffs are not supported.")
+		case r.startsWith(r.at, "--- ") && r.startsWith(r.at+1, "+++ ") && r.startsWith(r.at+2, "@@ -"):
+			r.names(p)
 			return r.hunksOf(p, 'u', start)
-		case strings.HasPrefix(line, "*** ") && strings.HasPrefix(r.text(r.at+1), "--- ") &&
-			strings.HasPrefix(r.text(r.at+2), "***************"):
-			r.names(p, 4)
+		case r.startsWith(r.at, "*** ") && r.startsWith(r.at+1, "--- ") && r.startsWith(r.at+2, "***************"):
+			r.names(p)
 			return r.hunksOf(p, 'c', start)
-		case strings.HasPrefix(line, "@@ -"):
+		case r.startsWith(r.at, "@@ -"):
 			return r.hunksOf(p, 'u', start)
 		case normalCommand.Get().MatchString(line):
 			return r.hunksOf(p, 'n', start)
 		}
 	}
-	if p.renameTo != "" || p.git && (p.creates || p.deletes) {
-		return p, nil
+	if p.withoutHunks() {
+		return p
 	}
-	return nil, nil
+	return nil
 }
 
-func (r *patchReader) gitNames(p *filePatch, line string) {
-	p.git = true
-	words := strings.Fields(strings.TrimPrefix(line, "diff --git "))
-	if len(words) == 2 {
-		p.old, p.new = words[0], words[1]
-	}
+// withoutHunks reports whether git's header alone describes a change: a rename, or an
+// empty file that is created or deleted.
+func (p *filePatch) withoutHunks() bool {
+	return p.git && (p.renameTo != "" || p.creates || p.deletes)
 }
 
-// gitHeader reads the lines git puts before the hunks.
-func (r *patchReader) gitHeader(p *filePatch, line string) bool {
-	for prefix, set := range map[string]func(string){
-		"new file mode ":     func(string) { p.creates = true },
-		"deleted file mode ": func(string) { p.deletes = true },
-		"rename to ":         func(name string) { p.renameTo = name },
-		"rename from ":       func(string) {},
-		"index ":             func(string) {},
-		"similarity index ":  func(string) {},
-	} {
-		if rest, ok := strings.CutPrefix(line, prefix); ok {
-			set(rest)
-			return true
+// gitHeader reads a line that git writes before the hunks.
+func (p *filePatch) gitHeader(line string) bool {
+	for _, prefix := range []string{"new file mode ", "deleted file mode ", "rename to ", "rename from ", "index ",
+		"similarity index "} {
+		rest, ok := strings.CutPrefix(line, prefix)
+		if !ok {
+			continue
 		}
+		p.creates = p.creates || prefix == "new file mode "
+		p.deletes = p.deletes || prefix == "deleted file mode "
+		if prefix == "rename to " {
+			p.renameTo = rest
+		}
+		return true
 	}
 	return false
 }
 
-// names reads the two header lines and passes over them.
-func (r *patchReader) names(p *filePatch, skip int) {
+// names reads the two header lines.
+func (r *patchReader) names(p *filePatch) {
 	p.oldLine, p.newLine = r.text(r.at), r.text(r.at+1)
 	var gone [2]bool
-	p.old, gone[0] = headerName(p.oldLine[skip:])
-	p.new, gone[1] = headerName(p.newLine[skip:])
+	p.old, gone[0] = headerName(p.oldLine[4:])
+	p.new, gone[1] = headerName(p.newLine[4:])
 	p.creates, p.deletes = p.creates || gone[0], p.deletes || gone[1]
 	r.at += 2
 }
 
-// headerName takes the time off a header; a file of 1970 does not exist.
+// headerName removes the time from a header. A file of 1970 does not exist.
 func headerName(s string) (name string, missing bool) {
 	name, stamp, timed := strings.Cut(s, "\t")
 	name = strings.TrimSpace(name)
@@ -144,26 +146,26 @@ func headerName(s string) (name string, missing bool) {
 }
 
 // hunksOf reads all hunks that follow.
-func (r *patchReader) hunksOf(p *filePatch, kind byte, start int) (*filePatch, error) {
-	p.kind, p.at = kind, r.at+1
+func (r *patchReader) hunksOf(p *filePatch, kind byte, start int) *filePatch {
+	r.part, p.kind, p.at = p, kind, r.at+1
 	for i := start; i < r.at; i++ {
 		p.header += "|" + r.text(i) + "\n"
 	}
-	read := map[byte]func() (*patchHunk, error){'u': r.unifiedHunk, 'c': r.contextHunk, 'n': r.normalHunk}[kind]
-	for {
-		h, err := read()
-		if err != nil {
-			return p, err
-		}
-		if h == nil {
-			return p, nil
-		}
+	read := map[byte]func() *patchHunk{'u': r.unifiedHunk, 'c': r.contextHunk, 'n': r.normalHunk}[kind]
+	for h := read(); h != nil; h = read() {
 		p.hunks = append(p.hunks, h)
 	}
+	return p
 }
 
-func (r *patchReader) malformed(i int) error {
-	return errPatch(fmt.Sprintf("malformed patch at line %d: %s\n", i+1, r.text(i)))
+// malformed aborts because of line i.
+func (r *patchReader) malformed(i int) { r.malformedText(i+1, r.text(i)) }
+
+func (r *patchReader) malformedText(line int, text string) {
+	if r.malformedIn != nil {
+		r.malformedIn(r.part)
+	}
+	fail(2, "malformed patch at line %d: %s\n", line, text)
 }
 
 var unifiedHeader = lazyregexp.New(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$`)
@@ -182,49 +184,44 @@ func number(s string, none int) int {
 	return n
 }
 
-func (r *patchReader) unifiedHunk() (*patchHunk, error) {
+func (r *patchReader) unifiedHunk() *patchHunk {
 	m := unifiedHeader.Get().FindStringSubmatch(r.text(r.at))
 	if m == nil {
-		if strings.HasPrefix(r.text(r.at), "@@ -") {
-			return nil, r.malformed(r.at)
+		if r.startsWith(r.at, "@@ -") {
+			r.malformed(r.at)
 		}
-		return nil, nil
+		return nil
 	}
 	h := &patchHunk{oldStart: number(m[1], 0), oldCount: number(m[2], 1), newStart: number(m[3], 0),
 		newCount: number(m[4], 1), tail: m[5]}
 	r.at++
 	for oldLeft, newLeft := h.oldCount, h.newCount; oldLeft > 0 || newLeft > 0; r.at++ {
 		if r.at >= len(r.lines) {
-			return nil, errPatch(fmt.Sprintf("malformed patch at line %d:  \n", r.at))
+			r.malformedText(r.at, " ")
 		}
 		line := r.lines[r.at]
-		op := line[0]
-		switch op {
+		switch line[0] {
 		case '\n', '\r':
-			line, op = append([]byte{' '}, line...), ' ' // an editor took the blank away
-			fallthrough
-		case ' ':
-			oldLeft, newLeft = oldLeft-1, newLeft-1
-		case '-':
-			oldLeft--
-		case '+':
-			newLeft--
+			line = append([]byte{' '}, line...) // an editor removed the blank
+		case ' ', '-', '+':
 		case '\\':
 			h.dropNewline()
 			continue
 		default:
-			return nil, r.malformed(r.at)
+			r.malformed(r.at)
 		}
+		oldLeft -= cli.BoolInt(line[0] != '+')
+		newLeft -= cli.BoolInt(line[0] != '-')
 		if oldLeft < 0 || newLeft < 0 {
-			return nil, r.malformed(r.at)
+			r.malformed(r.at)
 		}
-		h.lines = append(h.lines, hunkLine{op, line[1:]})
+		h.lines = append(h.lines, hunkLine{line[0], line[1:]})
 	}
 	r.noNewline(h)
-	return h, nil
+	return h
 }
 
-// noNewline reads the remark that may follow a hunk.
+// noNewline reads the remark about a missing newline that may follow a hunk.
 func (r *patchReader) noNewline(h *patchHunk) {
 	if strings.HasPrefix(r.text(r.at), `\ `) {
 		h.dropNewline()
@@ -232,45 +229,44 @@ func (r *patchReader) noNewline(h *patchHunk) {
 	}
 }
 
-// dropNewline takes the newline off the last line read.
+// dropNewline removes the newline of the last line.
 func (h *patchHunk) dropNewline() {
 	if n := len(h.lines); n > 0 {
 		h.lines[n-1].text = bytes.TrimSuffix(h.lines[n-1].text, []byte("\n"))
 	}
 }
 
-func (r *patchReader) normalHunk() (*patchHunk, error) {
+func (r *patchReader) normalHunk() *patchHunk {
 	m := normalCommand.Get().FindStringSubmatch(r.text(r.at))
 	if m == nil {
-		return nil, nil
+		return nil
 	}
 	from, to := number(m[1], 0), number(m[2], number(m[1], 0))
 	newFrom, newTo := number(m[4], 0), number(m[5], number(m[4], 0))
 	h := &patchHunk{oldStart: from, oldCount: to - from + 1, newStart: newFrom, newCount: newTo - newFrom + 1}
-	if m[3] == "a" {
+	switch m[3] {
+	case "a":
 		h.oldCount = 0
-	}
-	if m[3] == "d" {
+	case "d":
 		h.newCount = 0
 	}
 	r.at++
-	if err := r.marked(h, h.oldCount, '<', '-'); err != nil {
-		return nil, err
-	}
+	r.marked(h, h.oldCount, '<', '-')
 	if m[3] == "c" {
 		if r.text(r.at) != "---" {
-			return nil, r.malformed(r.at)
+			r.malformed(r.at)
 		}
 		r.at++
 	}
-	return h, r.marked(h, h.newCount, '>', '+')
+	r.marked(h, h.newCount, '>', '+')
+	return h
 }
 
 // marked reads n lines that begin with mark and a blank.
-func (r *patchReader) marked(h *patchHunk, n int, mark, op byte) error {
+func (r *patchReader) marked(h *patchHunk, n int, mark, op byte) {
 	for range n {
 		if r.at >= len(r.lines) || len(r.lines[r.at]) < 2 || r.lines[r.at][0] != mark {
-			return r.malformed(r.at)
+			r.malformed(r.at)
 		}
 		h.lines = append(h.lines, hunkLine{op, r.lines[r.at][2:]})
 		r.at++
@@ -278,15 +274,14 @@ func (r *patchReader) marked(h *patchHunk, n int, mark, op byte) error {
 	if n > 0 {
 		r.noNewline(h)
 	}
-	return nil
 }
 
 var contextRange = lazyregexp.New(`^(?:\*\*\*|---) (\d+)(?:,(\d+))? (?:\*\*\*\*|----)`)
 
 // contextHunk reads both halves and merges them.
-func (r *patchReader) contextHunk() (*patchHunk, error) {
-	if !strings.HasPrefix(r.text(r.at), "***************") {
-		return nil, nil
+func (r *patchReader) contextHunk() *patchHunk {
+	if !r.startsWith(r.at, "***************") {
+		return nil
 	}
 	r.at++
 	var starts, counts [2]int
@@ -294,7 +289,7 @@ func (r *patchReader) contextHunk() (*patchHunk, error) {
 	for i := range halves {
 		m := contextRange.Get().FindStringSubmatch(r.text(r.at))
 		if m == nil {
-			return nil, r.malformed(r.at)
+			r.malformed(r.at)
 		}
 		starts[i] = number(m[1], 0)
 		if counts[i] = number(m[2], starts[i]) - starts[i] + 1; starts[i] == 0 {
@@ -305,10 +300,13 @@ func (r *patchReader) contextHunk() (*patchHunk, error) {
 	}
 	h := &patchHunk{oldStart: starts[0], oldCount: counts[0], newStart: starts[1], newCount: counts[1]}
 	h.lines = mergeHalves(halves[0], halves[1])
-	return h, h.check(r)
+	if len(h.side('-')) != h.oldCount || len(h.side('+')) != h.newCount {
+		r.malformed(r.at - 1)
+	}
+	return h
 }
 
-// half reads at most n lines of one half; an unchanged half is left out.
+// half reads at most n lines of one half. A half without changes is omitted.
 func (r *patchReader) half(n int) []hunkLine {
 	h := patchHunk{}
 	for ; r.at < len(r.lines) && len(h.lines) < n; r.at++ {
@@ -354,25 +352,10 @@ func mergeHalves(old, new []hunkLine) []hunkLine {
 }
 
 func contextOf(lines []hunkLine) []hunkLine {
-	var out []hunkLine
-	for _, l := range lines {
-		if l.op == ' ' {
-			out = append(out, l)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(lines), func(l hunkLine) bool { return l.op != ' ' })
 }
 
-// check compares the lines read with the counts in the header.
-func (h *patchHunk) check(r *patchReader) error {
-	old, new := h.side('-'), h.side('+')
-	if len(old) != h.oldCount || len(new) != h.newCount {
-		return r.malformed(r.at - 1)
-	}
-	return nil
-}
-
-// side is the text before ('-') or after ('+') the change.
+// side returns the lines before ('-') or after ('+') the change.
 func (h *patchHunk) side(op byte) [][]byte {
 	var out [][]byte
 	for _, l := range h.lines {
@@ -383,34 +366,32 @@ func (h *patchHunk) side(op byte) [][]byte {
 	return out
 }
 
-// reversed is the hunk that undoes this one.
+// reversed returns the hunk that undoes this one. In each change the removed lines stand
+// before the added ones.
 func (h *patchHunk) reversed() *patchHunk {
 	r := &patchHunk{oldStart: h.newStart, oldCount: h.newCount, newStart: h.oldStart, newCount: h.oldCount, tail: h.tail}
-	for i := 0; i < len(h.lines); {
-		j := i
-		for j < len(h.lines) && h.lines[j].op == h.lines[i].op {
-			j++
+	for _, l := range h.lines {
+		r.lines = append(r.lines, hunkLine{map[byte]byte{' ': ' ', '-': '+', '+': '-'}[l.op], l.text})
+		for j := len(r.lines) - 1; j > 0 && r.lines[j].op == '-' && r.lines[j-1].op == '+'; j-- {
+			r.lines[j], r.lines[j-1] = r.lines[j-1], r.lines[j]
 		}
-		r.lines = append(r.lines, swapOps(h.lines[i:j])...)
-		i = j
 	}
-	return r.ordered()
+	return r
 }
 
-func swapOps(lines []hunkLine) []hunkLine {
-	out := make([]hunkLine, len(lines))
-	for i, l := range lines {
-		out[i] = hunkLine{map[byte]byte{' ': ' ', '-': '+', '+': '-'}[l.op], l.text}
+// reverse makes the patch undo its changes.
+func (p *filePatch) reverse() {
+	p.creates, p.deletes = p.deletes, p.creates
+	p.hunks = reversedAll(p.hunks)
+	if p.oldLine != "" {
+		p.oldLine, p.newLine = p.oldLine[:4]+p.newLine[4:], p.newLine[:4]+p.oldLine[4:]
+	}
+}
+
+func reversedAll(hunks []*patchHunk) []*patchHunk {
+	out := make([]*patchHunk, len(hunks))
+	for i, h := range hunks {
+		out[i] = h.reversed()
 	}
 	return out
-}
-
-// ordered puts what goes before what comes in each change, as diffs have it.
-func (h *patchHunk) ordered() *patchHunk {
-	for i := 1; i < len(h.lines); i++ {
-		for j := i; j > 0 && h.lines[j].op == '-' && h.lines[j-1].op == '+'; j-- {
-			h.lines[j], h.lines[j-1] = h.lines[j-1], h.lines[j]
-		}
-	}
-	return h
 }
