@@ -9,9 +9,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jq programs are parsed by gojq and turned into Go functions here. Its own
+// jq programs are parsed by gojq and compiled to Go functions here. Its own
 // evaluator is not used: it sorts the keys of objects, where jq keeps their
-// order, and it can neither be metered nor stopped inside of an operation.
+// order, and it can neither be limited nor stopped inside of an operation.
 
 // A Filter calls out with each of its results for the input v. p is where v
 // was found, if somebody wants paths; else nil.
@@ -72,16 +72,24 @@ func (c *compiler) find(name string, arity int) (*scopeName, int) {
 // maxNesting is how deep the text of a program may nest.
 const maxNesting = 4000
 
-var errNested = errors.New("the program is nested too deeply")
+// fail ends the compilation; [Run.Compile] returns the error.
+func (c *compiler) fail(format string, args ...any) { panic(stop{fmt.Errorf(format, args...)}) }
+
+// nest counts a level of the program's text, and n more that are about to follow.
+func (c *compiler) nest(n int) {
+	if c.depth++; c.depth+n > maxNesting {
+		c.fail("%s", nestedTooDeeply)
+	}
+}
+
+const nestedTooDeeply = "the program is nested too deeply"
 
 // query compiles any expression.
-func (c *compiler) query(q *gojq.Query) (Filter, error) {
-	if c.depth++; c.depth > maxNesting {
-		return nil, errNested
-	}
+func (c *compiler) query(q *gojq.Query) Filter {
+	c.nest(0)
 	defer func() { c.depth-- }()
 	if len(q.Imports) > 0 {
-		return nil, errors.New("modules cannot be loaded here")
+		c.fail("modules cannot be loaded here")
 	}
 	if len(q.FuncDefs) > 0 {
 		return c.definitions(q)
@@ -90,7 +98,7 @@ func (c *compiler) query(q *gojq.Query) (Filter, error) {
 		return c.term(q.Term)
 	}
 	if q.Right == nil {
-		return identity, nil
+		return identity
 	}
 	if len(q.Patterns) > 0 {
 		return c.bind(q)
@@ -100,31 +108,26 @@ func (c *compiler) query(q *gojq.Query) (Filter, error) {
 
 func identity(e *scope, v any, p *valuePath, out emit) error { return out(v, p) }
 
-func (c *compiler) definitions(q *gojq.Query) (Filter, error) {
+func (c *compiler) definitions(q *gojq.Query) Filter {
 	before := len(c.scope)
 	defer func() { c.scope = c.scope[:before] }()
 	for _, fd := range q.FuncDefs {
-		if err := c.define(fd); err != nil {
-			return nil, err
-		}
+		c.define(fd)
 	}
 	rest := *q
 	rest.FuncDefs = nil
-	body, err := c.query(&rest)
-	if err != nil {
-		return nil, err
-	}
+	body := c.query(&rest)
 	n := len(q.FuncDefs)
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		for range n {
 			e = &scope{up: e}
 		}
 		return body(e, v, p, out)
-	}, nil
+	}
 }
 
 // define compiles a function and leaves its name in scope.
-func (c *compiler) define(fd *gojq.FuncDef) error {
+func (c *compiler) define(fd *gojq.FuncDef) {
 	def := &Definition{params: fd.Args}
 	c.push(scopeName{fd.Name, len(fd.Args), def})
 	values := 0
@@ -137,10 +140,8 @@ func (c *compiler) define(fd *gojq.FuncDef) error {
 			values++
 		}
 	}
-	body, err := c.query(fd.Body)
+	def.body = c.query(fd.Body)
 	c.pop(len(fd.Args) + values)
-	def.body = body
-	return err
 }
 
 // call compiles the use of a function of the program.
@@ -154,14 +155,9 @@ func (c *compiler) call(def *Definition, hops int, args []Filter) Filter {
 		for _, a := range args {
 			inner = &scope{fn: a, env: e, up: inner}
 		}
-		at, err := run.invoke()
-		if err != nil {
-			return err
-		}
-		if err := run.Alloc(int64(len(args)) * 48); err != nil {
-			return err
-		}
-		err = def.apply(run, 0, args, e, inner, v, p, out)
+		at := run.invoke()
+		run.Alloc(int64(len(args)) * 48)
+		err := def.apply(run, 0, args, e, inner, v, p, out)
 		run.returned(at)
 		return err
 	}
@@ -173,11 +169,8 @@ func (d *Definition) apply(run *Run, i int, args []Filter, caller, inner *scope,
 		if d.params[i][0] != '$' {
 			continue
 		}
-		at, err := run.Enter()
-		if err != nil {
-			return err
-		}
-		err = args[i](caller, v, nil, func(x any, _ *valuePath) error {
+		at := run.Enter()
+		err := args[i](caller, v, nil, func(x any, _ *valuePath) error {
 			run.roots[at].v = x
 			return d.apply(run, i+1, args, caller, &scope{val: x, up: inner}, v, p, out)
 		})
@@ -189,7 +182,7 @@ func (d *Definition) apply(run *Run, i int, args []Filter, caller, inner *scope,
 
 // function compiles a name with arguments: of the program, native, or of the
 // prelude.
-func (c *compiler) function(f *gojq.Func) (Filter, error) {
+func (c *compiler) function(f *gojq.Func) Filter {
 	if f.Name[0] == '$' {
 		return c.variable(f.Name)
 	}
@@ -198,121 +191,81 @@ func (c *compiler) function(f *gojq.Func) (Filter, error) {
 			return c.run.counted(func(e *scope, v any, p *valuePath, out emit) error {
 				node := e.hop(hops)
 				return node.fn(node.env, v, p, out)
-			}), nil
+			})
 		}
-		args, err := c.queries(f.Args)
-		return c.call(n.def, hops, args), err
+		return c.call(n.def, hops, c.queries(f.Args))
 	}
 	key := fmt.Sprintf("%s/%d", f.Name, len(f.Args))
 	if native, ok := natives[key]; ok {
-		args, err := c.queries(f.Args)
-		if err != nil {
-			return nil, err
+		filter := native(c.run, c.queries(f.Args))
+		if len(f.Args) > 0 {
+			filter = c.run.counted(filter)
 		}
-		f := native(c.run, args)
-		if len(args) > 0 {
-			f = c.run.counted(f)
-		}
-		return f, nil
+		return filter
 	}
-	def, err := c.prelude(key)
-	if err != nil {
-		return nil, err
-	}
-	if def == nil {
-		return nil, fmt.Errorf("%s is not defined", key)
-	}
-	args, err := c.queries(f.Args)
-	return c.call(def, 0, args), err
+	return c.call(c.prelude(key), 0, c.queries(f.Args))
 }
 
-func (c *compiler) queries(qs []*gojq.Query) ([]Filter, error) {
+func (c *compiler) queries(qs []*gojq.Query) []Filter {
 	all := make([]Filter, len(qs))
 	for i, q := range qs {
-		f, err := c.query(q)
-		if err != nil {
-			return nil, err
-		}
-		all[i] = f
+		all[i] = c.query(q)
 	}
-	return all, nil
+	return all
 }
 
 // prelude compiles a function that is written in jq, outside of any scope.
-func (c *compiler) prelude(key string) (*Definition, error) {
+func (c *compiler) prelude(key string) *Definition {
 	if def, ok := c.extra[key]; ok {
-		return def, nil
+		return def
 	}
-	src, ok := preludeSource[key]
+	fd, ok := preludeFuncs()[key]
 	if !ok {
-		return nil, nil
-	}
-	q, err := gojq.Parse(src + " .")
-	if err != nil {
-		return nil, err
+		c.fail("%s is not defined", key)
 	}
 	inner := &compiler{run: c.run, extra: c.extra}
-	if err := inner.define(q.FuncDefs[0]); err != nil {
-		return nil, err
-	}
+	inner.define(fd)
 	def := inner.scope[0].def
 	def.home = &scope{}
 	c.extra[key] = def
-	return def, nil
+	return def
 }
 
-func (c *compiler) variable(name string) (Filter, error) {
+func (c *compiler) variable(name string) Filter {
 	n, hops := c.find(name, -1)
 	if n != nil {
-		return func(e *scope, v any, p *valuePath, out emit) error { return out(e.hop(hops).val, p.lost()) }, nil
+		return func(e *scope, v any, p *valuePath, out emit) error { return out(e.hop(hops).val, p.computed()) }
 	}
 	if v, ok := c.run.Globals[name]; ok {
-		return constant(v), nil
+		return constant(v)
 	}
-	if name == "$ENV" {
-		return constant(c.run.environ()), nil
+	if name != "$ENV" {
+		c.fail("%s is not defined", name)
 	}
-	return nil, fmt.Errorf("%s is not defined", name)
+	return constant(c.run.environ())
 }
 
 func constant(v any) Filter {
-	return func(e *scope, _ any, p *valuePath, out emit) error { return out(v, p.lost()) }
+	return func(e *scope, _ any, p *valuePath, out emit) error { return out(v, p.computed()) }
 }
 
 // bind compiles "source as pattern | body", with alternatives.
-func (c *compiler) bind(q *gojq.Query) (Filter, error) {
-	source, err := c.query(q.Left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.patterns(q.Patterns)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range b.names {
-		c.push(scopeName{name, -1, nil})
-	}
-	body, err := c.query(q.Right)
+func (c *compiler) bind(q *gojq.Query) Filter {
+	source := c.query(q.Left)
+	b := c.patterns(q.Patterns)
+	body := c.query(q.Right)
 	c.pop(len(b.names))
-	if err != nil {
-		return nil, err
-	}
 	run := c.run
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := run.Enter()
-		if err != nil {
-			return err
-		}
-		err = source(e, v, nil, func(x any, _ *valuePath) error {
+		at := run.Enter()
+		err := source(e, v, nil, func(x any, _ *valuePath) error {
 			run.roots[at].v = x
-			if err := run.Alloc(48 * int64(len(b.names))); err != nil {
-				return err
-			}
+			run.Alloc(48 * int64(len(b.names)))
 			return b.each(e, v, x, func(inner *scope) error { return body(inner, v, p, out) })
 		})
 		run.Leave(at)
 		return err
-	}, nil
+	}
 }
 
 // A binder destructures a value into variables.
@@ -320,6 +273,7 @@ type binder struct {
 	size     int // patterns inside of patterns; all of them nest when they are matched
 	names    []string
 	patterns []destructure
+	single   bool // the pattern is one variable
 }
 
 // maxPattern is how many variables and containers one pattern may have.
@@ -329,40 +283,35 @@ const maxPattern = 200
 // variables in the order of the binder's names.
 type destructure func(e *scope, v, x any, vals []any, next func() error) error
 
-func (c *compiler) patterns(ps []*gojq.Pattern) (*binder, error) {
+// patterns compiles alternative patterns and leaves their variables in scope.
+func (c *compiler) patterns(ps []*gojq.Pattern) *binder {
 	b := &binder{}
 	for _, p := range ps {
-		f, err := c.pattern(b, p)
-		if err != nil {
-			return nil, err
-		}
-		b.patterns = append(b.patterns, f)
+		b.patterns = append(b.patterns, c.pattern(b, p))
 	}
-	return b, nil
+	b.single = len(ps) == 1 && ps[0].Name != ""
+	for _, name := range b.names {
+		c.push(scopeName{name, -1, nil})
+	}
+	return b
 }
 
+// each calls body with a scope for each way to take x apart.
 func (b *binder) each(e *scope, v, x any, body func(*scope) error) error {
-	if len(b.patterns) == 1 && len(b.names) == 1 && b.patterns[0] == nil {
+	if b.single {
 		return body(&scope{val: x, up: e})
 	}
 	var err error
 	for i, p := range b.patterns {
 		vals := make([]any, len(b.names))
-		next := func() error {
+		err = p(e, v, x, vals, func() error {
 			inner := e
 			for _, v := range vals {
 				inner = &scope{val: v, up: inner}
 			}
 			return body(inner)
-		}
-		if p == nil {
-			vals[0] = x
-			err = next()
-		} else {
-			err = p(e, v, x, vals, next)
-		}
-		var caught *Error
-		if err == nil || i == len(b.patterns)-1 || !errors.As(err, &caught) {
+		})
+		if _, caught := errors.AsType[*Error](err); !caught || i == len(b.patterns)-1 {
 			return err
 		}
 	}
@@ -378,50 +327,31 @@ func (b *binder) slot(name string) int {
 	return len(b.names) - 1
 }
 
-// pattern compiles one pattern; nil stands for the plain first variable.
-func (c *compiler) pattern(b *binder, p *gojq.Pattern) (destructure, error) {
+func (c *compiler) pattern(b *binder, p *gojq.Pattern) destructure {
 	if b.size++; b.size+len(p.Object) > maxPattern {
-		return nil, errNested
+		c.fail("%s", nestedTooDeeply)
 	}
 	switch {
 	case p.Name != "":
 		at := b.slot(p.Name)
-		if at == 0 && len(b.names) == 1 && len(b.patterns) == 0 {
-			return nil, nil
-		}
 		return func(e *scope, v, x any, vals []any, next func() error) error {
 			vals[at] = x
 			return next()
-		}, nil
+		}
 	case p.Array != nil:
 		return c.arrayPattern(b, p.Array)
 	}
 	return c.objectPattern(b, p.Object)
 }
 
-// sub compiles a pattern inside another.
-func (c *compiler) sub(b *binder, p *gojq.Pattern) (destructure, error) {
-	f, err := c.pattern(b, p)
-	if f == nil && err == nil {
-		f = func(e *scope, v, x any, vals []any, next func() error) error {
-			vals[0] = x
-			return next()
-		}
-	}
-	return f, err
-}
-
-func (c *compiler) arrayPattern(b *binder, ps []*gojq.Pattern) (destructure, error) {
+func (c *compiler) arrayPattern(b *binder, ps []*gojq.Pattern) destructure {
 	subs := make([]destructure, len(ps))
 	for i, p := range ps {
-		var err error
-		if subs[i], err = c.sub(b, p); err != nil {
-			return nil, err
-		}
+		subs[i] = c.pattern(b, p)
 	}
 	run := c.run
-	var at func(i int, e *scope, v, x any, vals []any, next func() error) error
-	at = func(i int, e *scope, v, x any, vals []any, next func() error) error {
+	var from func(i int, e *scope, v, x any, vals []any, next func() error) error
+	from = func(i int, e *scope, v, x any, vals []any, next func() error) error {
 		if i == len(subs) {
 			return next()
 		}
@@ -429,60 +359,63 @@ func (c *compiler) arrayPattern(b *binder, ps []*gojq.Pattern) (destructure, err
 		if err != nil {
 			return err
 		}
-		return subs[i](e, v, item, vals, func() error { return at(i+1, e, v, x, vals, next) })
+		return subs[i](e, v, item, vals, func() error { return from(i+1, e, v, x, vals, next) })
 	}
-	return func(e *scope, v, x any, vals []any, next func() error) error { return at(0, e, v, x, vals, next) }, nil
+	return func(e *scope, v, x any, vals []any, next func() error) error { return from(0, e, v, x, vals, next) }
 }
 
-func (c *compiler) objectPattern(b *binder, entries []*gojq.PatternObject) (destructure, error) {
-	type entry struct {
-		key  Filter
-		slot int // -1 if the key binds nothing
-		sub  destructure
+// A patternEntry is one key of an object pattern.
+type patternEntry struct {
+	key  Filter
+	slot int         // of the variable that the key binds; -1 if it binds none
+	sub  destructure // of the value; nil if there is none
+}
+
+func (c *compiler) patternEntry(b *binder, o *gojq.PatternObject) patternEntry {
+	entry := patternEntry{slot: -1}
+	switch {
+	case o.Key != "" && o.Key[0] == '$':
+		entry.key, entry.slot = constant(o.Key[1:]), b.slot(o.Key)
+	case o.Key != "":
+		entry.key = constant(o.Key)
+	case o.KeyString != nil:
+		entry.key = c.text(o.KeyString, "")
+	default:
+		entry.key = c.query(o.KeyQuery)
 	}
-	all := make([]entry, len(entries))
-	for i, o := range entries {
-		all[i].slot = -1
-		var err error
-		switch {
-		case o.Key != "" && o.Key[0] == '$':
-			all[i].key, all[i].slot = constant(o.Key[1:]), b.slot(o.Key)
-		case o.Key != "":
-			all[i].key = constant(o.Key)
-		case o.KeyString != nil:
-			all[i].key, err = c.text(o.KeyString, "")
-		default:
-			all[i].key, err = c.query(o.KeyQuery)
-		}
-		if err == nil && o.Val != nil {
-			all[i].sub, err = c.sub(b, o.Val)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if o.Val != nil {
+		entry.sub = c.pattern(b, o.Val)
+	}
+	return entry
+}
+
+func (c *compiler) objectPattern(b *binder, objects []*gojq.PatternObject) destructure {
+	entries := make([]patternEntry, len(objects))
+	for i, o := range objects {
+		entries[i] = c.patternEntry(b, o)
 	}
 	run := c.run
-	var at func(i int, e *scope, v, x any, vals []any, next func() error) error
-	at = func(i int, e *scope, v, x any, vals []any, next func() error) error {
-		if i == len(all) {
+	var from func(i int, e *scope, v, x any, vals []any, next func() error) error
+	from = func(i int, e *scope, v, x any, vals []any, next func() error) error {
+		if i == len(entries) {
 			return next()
 		}
-		return all[i].key(e, v, nil, func(key any, _ *valuePath) error {
+		return entries[i].key(e, v, nil, func(key any, _ *valuePath) error {
 			item, err := run.indexValue(x, key)
 			if err != nil {
 				return err
 			}
-			if all[i].slot >= 0 {
-				vals[all[i].slot] = item
+			if entries[i].slot >= 0 {
+				vals[entries[i].slot] = item
 			}
-			rest := func() error { return at(i+1, e, v, x, vals, next) }
-			if all[i].sub == nil {
+			rest := func() error { return from(i+1, e, v, x, vals, next) }
+			if entries[i].sub == nil {
 				return rest()
 			}
-			return all[i].sub(e, v, item, vals, rest)
+			return entries[i].sub(e, v, item, vals, rest)
 		})
 	}
-	return func(e *scope, v, x any, vals []any, next func() error) error { return at(0, e, v, x, vals, next) }, nil
+	return func(e *scope, v, x any, vals []any, next func() error) error { return from(0, e, v, x, vals, next) }
 }
 
 const (
@@ -491,32 +424,34 @@ const (
 )
 
 // Compile turns the text of a program into a filter.
-func (r *Run) Compile(src string) (Filter, error) {
+func (r *Run) Compile(src string) (f Filter, err error) {
 	if len(src) > LongestProgram {
 		return nil, fmt.Errorf("the program is longer than %d KB", LongestProgram>>10)
 	}
-	if err := r.Keep(byteCost * int64(len(src))); err != nil {
-		return nil, err
-	}
-	loc := NewObject(2)
-	loc.Put("file", "<top-level>")
-	loc.Put("line", float64(strings.Count(src[:max(strings.Index(src, "$__loc__"), 0)], "\n")+1))
-	r.Globals["$__loc__"] = loc
-	q, err := gojq.Parse(src)
-	if err != nil {
-		return nil, syntaxError(src, err)
-	}
-	c := &compiler{run: r, extra: map[string]*Definition{}}
-	return c.query(q)
+	err = r.Guard(func() error {
+		r.Keep(byteCost * int64(len(src)))
+		loc := NewObject(2)
+		loc.Put("file", "<top-level>")
+		loc.Put("line", float64(strings.Count(src[:max(strings.Index(src, "$__loc__"), 0)], "\n")+1))
+		r.Globals["$__loc__"] = loc
+		q, err := gojq.Parse(src)
+		if err != nil {
+			return syntaxError(err)
+		}
+		f = (&compiler{run: r, extra: map[string]*Definition{}}).query(q)
+		return nil
+	})
+	return f, err
 }
 
-func syntaxError(src string, err error) error {
-	var bad *gojq.ParseError
-	if !errors.As(err, &bad) {
+func syntaxError(err error) error {
+	bad, ok := errors.AsType[*gojq.ParseError](err)
+	if !ok {
 		return fmt.Errorf("syntax error: %w", err)
 	}
+	token := "'" + bad.Token + "'"
 	if bad.Token == "" {
-		return errors.New("syntax error, unexpected $end (Unix shell quoting issues?)")
+		token = "$end"
 	}
-	return fmt.Errorf("syntax error, unexpected '%s' (Unix shell quoting issues?)", bad.Token)
+	return fmt.Errorf("syntax error, unexpected %s (Unix shell quoting issues?)", token)
 }

@@ -10,14 +10,12 @@ import (
 func pathOf(r *Run, args []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		return args[0](e, v, &valuePath{}, func(x any, xp *valuePath) error {
-			if xp == badPath {
+			if xp == noPath {
 				return r.fail("Invalid path expression with result %s", r.preview(x))
 			}
 			keys := xp.keys()
-			if err := r.Alloc(int64(48 + 32*len(keys))); err != nil {
-				return err
-			}
-			return out(NewArray(keys...), p.lost())
+			r.Alloc(int64(48 + 32*len(keys)))
+			return out(NewArray(keys...), p.computed())
 		})
 	}
 }
@@ -33,19 +31,14 @@ func nativeGetpath(r *Run, args []Filter) Filter {
 			if err != nil {
 				return err
 			}
-			gp := p
-			if p == badPath {
-				return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(x), r.preview(v))
+			if p == noPath {
+				return r.invalidAccess(v, x)
 			}
-			if p != nil {
-				if err := r.Alloc(pathSize * int64(len(keys.Items))); err != nil {
-					return err
-				}
-			}
+			path := p
 			for _, k := range keys.Items {
-				gp = gp.to(k)
+				path = r.child(path, k)
 			}
-			return out(got, gp)
+			return out(got, path)
 		})
 	}
 }
@@ -53,7 +46,7 @@ func nativeGetpath(r *Run, args []Filter) Filter {
 func nativeSelect(r *Run, args []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		return args[0](e, v, nil, func(x any, _ *valuePath) error {
-			if True(x) {
+			if Truthy(x) {
 				return out(v, p)
 			}
 			return nil
@@ -70,7 +63,7 @@ func nativeMap(r *Run, args []Filter) Filter {
 		if err != nil {
 			return err
 		}
-		return out(NewArray(items...), p.lost())
+		return out(NewArray(items...), p.computed())
 	}
 }
 
@@ -79,8 +72,7 @@ func nativeMap(r *Run, args []Filter) Filter {
 // up to a million is no recursion.
 func recurse(r *Run, args []Filter) Filter {
 	next := func(e *scope, v any, p *valuePath, out emit) error {
-		switch v.(type) {
-		case *Array, *Object:
+		if isContainer(v) {
 			return r.each(v, p, out)
 		}
 		return nil
@@ -91,22 +83,16 @@ func recurse(r *Run, args []Filter) Filter {
 	if len(args) == 2 {
 		next = r.pipe(args[0], nativeSelect(r, args[1:]))
 	}
-	return r.unfold(next, func(e *scope, v any, p *valuePath, out emit) error { return out(v, p) })
+	return r.unfold(next, identity)
 }
 
 // unfold shows v, then unfolds each result of next for it.
 func (r *Run) unfold(next Filter, show Filter) Filter {
 	var walk func(e *scope, v any, p *valuePath, out emit) error
 	walk = func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.invoke()
-		if err != nil {
-			return err
-		}
+		at := r.invoke()
 		defer r.returned(at)
-		others, err := r.Enter()
-		if err != nil {
-			return err
-		}
+		others := r.Enter()
 		for {
 			r.roots[at] = rootEntry{v, p}
 			if err := show(e, v, p, out); err != nil {
@@ -116,7 +102,8 @@ func (r *Run) unfold(next Filter, show Filter) Filter {
 			r.roots[others].v = &more
 			err := next(e, v, p, func(x any, xp *valuePath) error {
 				more = append(more, rootEntry{x, xp})
-				return r.Alloc(48)
+				r.Alloc(48)
+				return nil
 			})
 			if err != nil || len(more) == 0 {
 				return err
@@ -128,9 +115,7 @@ func (r *Run) unfold(next Filter, show Filter) Filter {
 			}
 			last := more[len(more)-1]
 			v, p = last.v, last.p
-			if err := r.step(); err != nil {
-				return err
-			}
+			r.step()
 		}
 	}
 	return walk
@@ -142,7 +127,7 @@ func loop(until bool) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
 		next := func(e *scope, v any, p *valuePath, out emit) error {
 			return args[0](e, v, nil, func(x any, _ *valuePath) error {
-				if True(x) == until {
+				if Truthy(x) == until {
 					return nil
 				}
 				return args[1](e, v, p, out)
@@ -150,7 +135,7 @@ func loop(until bool) nativeFunc {
 		}
 		show := func(e *scope, v any, p *valuePath, out emit) error {
 			return args[0](e, v, nil, func(x any, _ *valuePath) error {
-				if !True(x) {
+				if !Truthy(x) {
 					return nil
 				}
 				return out(v, p)
@@ -167,9 +152,7 @@ func repeat(r *Run, args []Filter) Filter {
 			if err := args[0](e, v, p, out); err != nil {
 				return err
 			}
-			if err := r.step(); err != nil {
-				return err
-			}
+			r.step()
 		}
 	}
 }
@@ -199,7 +182,8 @@ func nativeLast(r *Run, args []Filter) Filter {
 		found := false
 		err := args[0](e, v, p, func(x any, xp *valuePath) error {
 			last, lastPath, found = x, xp, true
-			return r.step()
+			r.step()
+			return nil
 		})
 		if err != nil || !found {
 			return err
@@ -242,21 +226,12 @@ func skip(r *Run, args []Filter) Filter {
 		return args[1](e, v, p, func(x any, xp *valuePath) error {
 			if n > 0 {
 				n--
-				return r.step()
+				r.step()
+				return nil
 			}
 			return out(x, xp)
 		})
 	})
-}
-
-func isEmpty(r *Run, args []Filter) Filter {
-	return func(e *scope, v any, p *valuePath, out emit) error {
-		_, found, err := r.one(args[0], e, v)
-		if err != nil {
-			return err
-		}
-		return out(!found, p.lost())
-	}
 }
 
 // anyAll looks for one result that decides.
@@ -265,16 +240,17 @@ func anyAll(want bool) nativeFunc {
 		return func(e *scope, v any, p *valuePath, out emit) error {
 			found := !want
 			err := takeUntil(r.pipe(args[0], args[1]), e, v, nil, func(x any, _ *valuePath) (bool, error) {
-				if True(x) == want {
+				if Truthy(x) == want {
 					found = want
 					return false, nil
 				}
-				return true, r.step()
+				r.step()
+				return true, nil
 			})
 			if err != nil {
 				return err
 			}
-			return out(found, p.lost())
+			return out(found, p.computed())
 		}
 	}
 }
@@ -286,10 +262,8 @@ func nativeRange(r *Run, args []Filter) Filter {
 			if by > 0 && x >= to || by < 0 && x <= to || by == 0 && from >= to || math.IsNaN(x) {
 				return nil
 			}
-			if err := r.step(); err != nil {
-				return err
-			}
-			if err := out(x, p.lost()); err != nil {
+			r.step()
+			if err := out(x, p.computed()); err != nil {
 				return err
 			}
 		}
@@ -319,23 +293,9 @@ func nativeRange(r *Run, args []Filter) Filter {
 }
 
 // debug prints to standard error and passes its input on.
-func debug(r *Run, args []Filter) Filter {
-	note := func(v any) error {
-		text, err := r.Tojson(NewArray("DEBUG:", v))
-		if err == nil {
-			_, err = fmt.Fprintln(r.host.Stderr, text)
-		}
-		return err
-	}
+func debug(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if len(args) == 0 {
-			if err := note(v); err != nil {
-				return err
-			}
-			return out(v, p)
-		}
-		err := args[0](e, v, nil, func(x any, _ *valuePath) error { return note(x) })
-		if err != nil {
+		if _, err := fmt.Fprintln(r.host.Stderr, r.Tojson(NewArray("DEBUG:", v))); err != nil {
 			return err
 		}
 		return out(v, p)
@@ -344,11 +304,7 @@ func debug(r *Run, args []Filter) Filter {
 
 func stderr(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		text, err := r.Tojson(v)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprint(r.host.Stderr, text); err != nil {
+		if _, err := fmt.Fprint(r.host.Stderr, r.Tojson(v)); err != nil {
 			return err
 		}
 		return out(v, p)

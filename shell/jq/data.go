@@ -2,8 +2,8 @@ package jq
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/itchyny/gojq"
@@ -24,9 +24,7 @@ func nativeAdd(r *Run, v any, _ []any) (any, error) {
 				text, flat = append(text, prefix...), true
 			}
 			if len(text)+len(s) > cap(text) {
-				if err := r.Alloc(2 * int64(len(text)+len(s))); err != nil {
-					return err
-				}
+				r.Alloc(2 * int64(len(text)+len(s)))
 			}
 			text = append(text, s...)
 			return nil
@@ -45,10 +43,7 @@ func nativeAdd(r *Run, v any, _ []any) (any, error) {
 }
 
 func (r *Run) contains(v, part any) (bool, error) {
-	at, err := r.invoke()
-	if err != nil {
-		return false, err
-	}
+	at := r.invoke()
 	defer r.returned(at)
 	if x, ok := v.(*Object); ok {
 		if y, ok := part.(*Object); ok {
@@ -71,75 +66,57 @@ func (r *Run) contains(v, part any) (bool, error) {
 	}
 	if s, ok := v.(string); ok {
 		if p, ok := part.(string); ok {
-			return strings.Contains(s, p), r.Spend(int64(len(s)))
+			r.Spend(int64(len(s)))
+			return strings.Contains(s, p), nil
 		}
 	}
 	if typeOf(v) != typeOf(part) {
-		return false, r.fail("%s (%s) and %s (%s) cannot have their containment checked", typeOf(v), r.preview(v),
+		return false, r.fail("%s and %s (%s) cannot have their containment checked", r.describe(v),
 			typeOf(part), r.preview(part))
 	}
-	c, err := r.compare(v, part)
-	return c == 0, err
+	return r.compare(v, part) == 0, nil
 }
 
+// containsAll reports whether each item of y is contained in some item of x.
 func (r *Run) containsAll(x, y *Array) (bool, error) {
 	for _, want := range y.Items {
-		found := false
-		for _, item := range x.Items {
+		var failed error
+		found := slices.ContainsFunc(x.Items, func(item any) bool {
+			r.Spend(16)
 			if typeOf(item) != typeOf(want) {
-				if err := r.Spend(16); err != nil {
-					return false, err
-				}
-				continue
+				return false
 			}
 			in, err := r.contains(item, want)
-			if err != nil {
-				return false, err
-			}
-			if found = in; found {
-				break
-			}
-		}
-		if !found {
-			return false, nil
+			failed = cmp.Or(failed, err)
+			return in || err != nil
+		})
+		if !found || failed != nil {
+			return false, failed
 		}
 	}
 	return true, nil
 }
 
 func toEntries(r *Run, v any, _ []any) (any, error) {
-	if a, ok := v.(*Array); ok {
-		return arrayEntries(r, a)
+	var entries []any
+	add := func(key, value any) {
+		entries = append(entries, &Object{Keys: []string{"key", "value"}, Vals: []any{key, value}})
 	}
-	o, ok := v.(*Object)
-	if !ok {
-		return nil, r.fail("%s (%s) has no keys", typeOf(v), r.preview(v))
+	switch v := v.(type) {
+	case *Array:
+		r.Alloc(200 * int64(len(v.Items)))
+		for i, item := range v.Items {
+			add(float64(i), item)
+		}
+	case *Object:
+		r.Alloc(200 * int64(len(v.Keys)))
+		for i, key := range v.Keys {
+			add(key, v.Vals[i])
+		}
+	default:
+		return nil, r.fail("%s has no keys", r.describe(v))
 	}
-	if err := r.Alloc(200 * int64(len(o.Keys))); err != nil {
-		return nil, err
-	}
-	items := make([]any, len(o.Keys))
-	for i, k := range o.Keys {
-		entry := NewObject(2)
-		entry.Put("key", k)
-		entry.Put("value", o.Vals[i])
-		items[i] = entry
-	}
-	return NewArray(items...), nil
-}
-
-func arrayEntries(r *Run, a *Array) (any, error) {
-	if err := r.Alloc(200 * int64(len(a.Items))); err != nil {
-		return nil, err
-	}
-	items := make([]any, len(a.Items))
-	for i, item := range a.Items {
-		entry := NewObject(2)
-		entry.Put("key", float64(i))
-		entry.Put("value", item)
-		items[i] = entry
-	}
-	return NewArray(items...), nil
+	return NewArray(entries...), nil
 }
 
 // fromEntries accepts all the spellings of key and value that jq does.
@@ -163,7 +140,8 @@ func fromEntries(r *Run, v any, _ []any) (any, error) {
 			}
 		}
 		o.Put(key, val)
-		return r.Alloc(64)
+		r.Alloc(64)
+		return nil
 	})
 	return o, err
 }
@@ -183,9 +161,9 @@ func entryKey(r *Run, entry *Object) (string, error) {
 	case nil:
 		return "null", nil
 	case *Array, *Object:
-		return "", r.fail("Cannot use %s (%s) as object key", typeOf(k), r.preview(k))
+		return "", r.fail("Cannot use %s as object key", r.describe(k))
 	}
-	return r.Tojson(key)
+	return r.Tojson(key), nil
 }
 
 func flatten(r *Run, v any, a []any) (any, error) {
@@ -200,19 +178,14 @@ func flatten(r *Run, v any, a []any) (any, error) {
 	var flat []any
 	var walk func(x any, depth float64) error
 	walk = func(x any, depth float64) error {
-		at, err := r.invoke()
-		if err != nil {
-			return err
-		}
+		at := r.invoke()
 		defer r.returned(at)
 		return r.each(x, nil, func(item any, _ *valuePath) error {
 			if inner, ok := item.(*Array); ok && depth > 0 {
 				return walk(inner, depth-1)
 			}
 			if len(flat) == cap(flat) {
-				if err := r.Alloc(32 * int64(len(flat)+4)); err != nil {
-					return err
-				}
+				r.Alloc(32 * int64(len(flat)+4))
 			}
 			flat = append(flat, item)
 			return nil
@@ -225,7 +198,7 @@ func flatten(r *Run, v any, a []any) (any, error) {
 func transpose(r *Run, v any, _ []any) (any, error) {
 	rows, ok := v.(*Array)
 	if !ok {
-		return nil, r.fail("Cannot iterate over %s (%s)", typeOf(v), r.preview(v))
+		return nil, r.fail("Cannot iterate over %s", r.describe(v))
 	}
 	width := 0
 	for _, row := range rows.Items {
@@ -235,9 +208,7 @@ func transpose(r *Run, v any, _ []any) (any, error) {
 		}
 		width = max(width, len(a.Items))
 	}
-	if err := r.Alloc(16*int64(width)*int64(len(rows.Items)) + 64*int64(width)); err != nil {
-		return nil, err
-	}
+	r.Alloc(16*int64(width)*int64(len(rows.Items)) + 64*int64(width))
 	out := make([]any, width)
 	for i := range out {
 		col := make([]any, len(rows.Items))
@@ -252,12 +223,12 @@ func transpose(r *Run, v any, _ []any) (any, error) {
 func fromjson(r *Run, v any, _ []any) (any, error) {
 	s, ok := v.(string)
 	if !ok {
-		return nil, r.fail("%s (%s) only strings can be parsed", typeOf(v), r.preview(v))
+		return nil, r.fail("%s only strings can be parsed", r.describe(v))
 	}
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
 	}
-	p := &Parser{M: r.Meter, In: stream.NewBytes([]byte(s))}
+	p := &Parser{Usage: r.Usage, In: stream.NewBytes([]byte(s))}
 	x, err := p.Value()
 	if err == nil {
 		_, more := p.Value()
@@ -265,7 +236,7 @@ func fromjson(r *Run, v any, _ []any) (any, error) {
 			return nil, r.fail("Unexpected extra JSON values (while parsing '%s')", s)
 		}
 	}
-	if bad, ok := err.(*Syntax); ok {
+	if bad, ok := err.(*SyntaxError); ok {
 		return nil, r.fail("%s (while parsing '%s')", bad.Text, s)
 	}
 	return x, err
@@ -281,7 +252,7 @@ func tonumber(r *Run, v any, _ []any) (any, error) {
 		}
 		return nil, r.fail("Invalid numeric literal at EOF at line 1, column %d (while parsing '%s')", len(v), v)
 	}
-	return nil, r.fail("%s (%s) cannot be parsed as a number", typeOf(v), r.preview(v))
+	return nil, r.fail("%s cannot be parsed as a number", r.describe(v))
 }
 
 func toboolean(r *Run, v any, _ []any) (any, error) {
@@ -291,24 +262,19 @@ func toboolean(r *Run, v any, _ []any) (any, error) {
 	case false, "false":
 		return false, nil
 	}
-	return nil, r.fail("%s (%s) cannot be parsed as a boolean", typeOf(v), r.preview(v))
+	return nil, r.fail("%s cannot be parsed as a boolean", r.describe(v))
 }
 
 func bsearch(r *Run, v any, a []any) (any, error) {
 	list, ok := v.(*Array)
 	if !ok {
-		return nil, r.fail("%s (%s) cannot be searched from", typeOf(v), r.preview(v))
+		return nil, r.fail("%s cannot be searched from", r.describe(v))
 	}
-	var failed error
-	i, found := sort.Find(len(list.Items), func(i int) int {
-		c, err := r.compare(a[0], list.Items[i])
-		failed = cmp.Or(failed, err)
-		return c
-	})
+	i, found := slices.BinarySearchFunc(list.Items, a[0], r.compare)
 	if found {
-		return float64(i), failed
+		return float64(i), nil
 	}
-	return float64(-1 - i), failed
+	return float64(-1 - i), nil
 }
 
 // environ is the environment of the session, not of the process.
@@ -322,13 +288,8 @@ func (r *Run) environ() any {
 }
 
 func builtinNames() any {
-	var names []string
-	for key := range natives {
-		names = append(names, key)
-	}
-	for key := range preludeSource {
-		names = append(names, key)
-	}
+	names := slices.Collect(maps.Keys(natives))
+	names = slices.AppendSeq(names, maps.Keys(preludeFuncs()))
 	slices.Sort(names)
 	list := NewArray()
 	for _, n := range names {

@@ -1,7 +1,6 @@
 package jq
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Encoder writes values as JSON.
+// An Encoder writes values as JSON.
 type Encoder struct {
-	M      *Meter
+	Usage  *Usage
 	Indent string // one level; empty is compact
-	Ascii  bool
+	ASCII  bool   // escape everything else
 	Sort   bool
 	Buf    []byte
 	Drain  func([]byte) error // takes the buffer when it is full; nil collects
@@ -23,19 +22,16 @@ type Encoder struct {
 
 const encodeFull = 64 << 10
 
-// Encode writes v into the buffer, emptying it through drain as it fills.
-func (e *Encoder) Encode(v any, depth int) error {
+// Encode writes v into the buffer, emptying it through Drain as it fills. An
+// error of Drain ends the program, see [Usage.Guard].
+func (e *Encoder) Encode(v any, depth int) {
 	if len(e.Buf) > encodeFull || len(e.Buf) > cap(e.Buf)-256 {
-		if err := e.full(); err != nil {
-			return err
-		}
+		e.full()
 	}
-	if depth > MaxDepth {
-		return TooDeep(MaxDepth)
+	if depth > maxDepth {
+		tooDeep(maxDepth)
 	}
-	if err := e.M.step(); err != nil {
-		return err
-	}
+	e.Usage.step()
 	switch v := v.(type) {
 	case nil:
 		e.Buf = append(e.Buf, "null"...)
@@ -46,33 +42,30 @@ func (e *Encoder) Encode(v any, depth int) error {
 	case Big:
 		e.Buf = append(e.Buf, v.Text...)
 	case string:
-		return e.text(v)
+		e.text(v)
 	case *Array:
-		return e.array(v, depth)
+		e.array(v, depth)
 	case *Object:
-		return e.object(v, depth)
+		e.object(v, depth)
 	}
-	return nil
 }
 
 // full empties the buffer, or counts its growth.
-func (e *Encoder) full() error {
+func (e *Encoder) full() {
 	if e.Drain == nil {
-		if cap(e.Buf)-len(e.Buf) >= 256 {
-			return nil
+		if cap(e.Buf)-len(e.Buf) < 256 {
+			e.Usage.Alloc(2*int64(cap(e.Buf)) + 512)
+			e.Buf = slices.Grow(e.Buf, cap(e.Buf)+512)
 		}
-		if err := e.M.Alloc(2*int64(cap(e.Buf)) + 512); err != nil {
-			return err
-		}
-		e.Buf = slices.Grow(e.Buf, cap(e.Buf)+512)
-		return nil
+		return
 	}
 	if len(e.Buf) <= encodeFull {
-		return nil
+		return
 	}
-	err := e.Drain(e.Buf)
+	if err := e.Drain(e.Buf); err != nil {
+		panic(stop{err})
+	}
 	e.Buf = e.Buf[:0]
-	return err
 }
 
 func (e *Encoder) done() bool { return e.limit > 0 && len(e.Buf) > e.limit }
@@ -87,44 +80,35 @@ func (e *Encoder) line(depth int) {
 	}
 }
 
-func (e *Encoder) array(a *Array, depth int) error {
+func (e *Encoder) array(a *Array, depth int) {
 	if len(a.Items) == 0 {
 		e.Buf = append(e.Buf, "[]"...)
-		return nil
+		return
 	}
-	e.Buf = append(e.Buf, '[')
 	for i, v := range a.Items {
-		if i > 0 {
-			e.Buf = append(e.Buf, ',')
-		}
+		e.Buf = append(e.Buf, "[,"[min(i, 1)])
 		e.line(depth + 1)
-		if err := e.Encode(v, depth+1); err != nil || e.done() {
-			return err
+		if e.Encode(v, depth+1); e.done() {
+			return
 		}
 	}
 	e.line(depth)
 	e.Buf = append(e.Buf, ']')
-	return nil
 }
 
-func (e *Encoder) object(o *Object, depth int) error {
+func (e *Encoder) object(o *Object, depth int) {
 	if len(o.Keys) == 0 {
 		e.Buf = append(e.Buf, "{}"...)
-		return nil
+		return
 	}
 	keys := o.Keys
 	if e.Sort {
 		keys = o.sorted()
 	}
-	e.Buf = append(e.Buf, '{')
 	for i, k := range keys {
-		if i > 0 {
-			e.Buf = append(e.Buf, ',')
-		}
+		e.Buf = append(e.Buf, "{,"[min(i, 1)])
 		e.line(depth + 1)
-		if err := e.text(k); err != nil {
-			return err
-		}
+		e.text(k)
 		e.Buf = append(e.Buf, ':')
 		if e.Indent != "" {
 			e.Buf = append(e.Buf, ' ')
@@ -133,21 +117,18 @@ func (e *Encoder) object(o *Object, depth int) error {
 		if e.Sort {
 			v, _ = o.get(k)
 		}
-		if err := e.Encode(v, depth+1); err != nil || e.done() {
-			return err
+		if e.Encode(v, depth+1); e.done() {
+			return
 		}
 	}
 	e.line(depth)
 	e.Buf = append(e.Buf, '}')
-	return nil
 }
 
 // text writes a string with quotes.
-func (e *Encoder) text(s string) error {
+func (e *Encoder) text(s string) {
 	if e.Drain == nil && len(s) > 256 {
-		if err := e.M.Alloc(3 * int64(len(s))); err != nil {
-			return err
-		}
+		e.Usage.Alloc(3 * int64(len(s)))
 	}
 	e.Buf = append(e.Buf, '"')
 	for e.Drain != nil && len(s) > encodeFull {
@@ -155,15 +136,14 @@ func (e *Encoder) text(s string) error {
 		for n > encodeFull-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 			n--
 		}
-		e.Buf = AppendText(e.Buf, s[:n], e.Ascii)
+		e.Buf = AppendText(e.Buf, s[:n], e.ASCII)
 		s = s[n:]
-		if err := cmp.Or(e.M.Spend(int64(n)), e.full()); err != nil {
-			return err
-		}
+		e.Usage.Spend(int64(n))
+		e.full()
 	}
-	e.Buf = AppendText(e.Buf, s, e.Ascii)
+	e.Buf = AppendText(e.Buf, s, e.ASCII)
 	e.Buf = append(e.Buf, '"')
-	return e.M.Spend(int64(len(s)))
+	e.Usage.Spend(int64(len(s)))
 }
 
 // AppendText escapes what JSON demands, and DEL, as jq does.
@@ -176,22 +156,11 @@ func AppendText(b []byte, s string, ascii bool) []byte {
 		}
 		r, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
+		short := strings.IndexRune("\"\\\n\t\r\b\f", r)
 		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\n':
-			b = append(b, `\n`...)
-		case r == '\t':
-			b = append(b, `\t`...)
-		case r == '\r':
-			b = append(b, `\r`...)
-		case r == '\b':
-			b = append(b, `\b`...)
-		case r == '\f':
-			b = append(b, `\f`...)
-		case r < ' ' || r == 0x7f:
-			b = appendU(b, r)
-		case !ascii:
+		case short >= 0:
+			b = append(b, '\\', `"\ntrbf`[short])
+		case r >= ' ' && r != 0x7f && !ascii:
 			b = utf8.AppendRune(b, r)
 		case r > 0xffff:
 			hi, lo := utf16.EncodeRune(r)
@@ -218,20 +187,16 @@ func jsonPlain(s string, ascii bool) int {
 }
 
 // Tojson returns v as compact JSON.
-func (m *Meter) Tojson(v any) (string, error) {
-	e := Encoder{M: m}
-	if err := e.Encode(v, 0); err != nil {
-		return "", err
-	}
-	if err := m.Alloc(int64(len(e.Buf))); err != nil {
-		return "", err
-	}
-	return string(e.Buf), nil
+func (u *Usage) Tojson(v any) string {
+	e := Encoder{Usage: u}
+	e.Encode(v, 0)
+	u.Alloc(int64(len(e.Buf)))
+	return string(e.Buf)
 }
 
-// preview is a value in an error message, cut to what jq shows.
-func (m *Meter) preview(v any) string {
-	e := Encoder{M: m, limit: 64}
+// preview is a value in an error message, shortened as jq does.
+func (u *Usage) preview(v any) string {
+	e := Encoder{Usage: u, limit: 64}
 	e.Encode(v, 0)
 	text := strings.ToValidUTF8(string(e.Buf[:min(len(e.Buf), 64)]), "")
 	if len(text) > 14 {

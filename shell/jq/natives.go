@@ -24,11 +24,8 @@ func valueFunc(f func(r *Run, v any, a []any) (any, error)) nativeFunc {
 				}
 				return out(x, nil)
 			}
-			place, err := r.Enter()
-			if err != nil {
-				return err
-			}
-			err = args[i](e, v, nil, func(x any, _ *valuePath) error {
+			place := r.Enter()
+			err := args[i](e, v, nil, func(x any, _ *valuePath) error {
 				r.roots[place].v = x
 				return at(i+1, append(slices.Clip(got), x), e, v, out)
 			})
@@ -36,7 +33,7 @@ func valueFunc(f func(r *Run, v any, a []any) (any, error)) nativeFunc {
 			return err
 		}
 		return func(e *scope, v any, p *valuePath, out emit) error {
-			return at(0, nil, e, v, func(x any, _ *valuePath) error { return out(x, p.lost()) })
+			return at(0, nil, e, v, func(x any, _ *valuePath) error { return out(x, p.computed()) })
 		}
 	}
 }
@@ -47,9 +44,7 @@ func (r *Run) native(f func(r *Run, v any, a []any) (any, error), v any, a []any
 	for _, x := range a {
 		size += span(x)
 	}
-	if err := r.Spend(size); err != nil {
-		return nil, err
-	}
+	r.Spend(size)
 	r.Pin()
 	x, err := f(r, v, a)
 	r.Unpin()
@@ -69,30 +64,41 @@ func span(v any) int64 {
 	return 0
 }
 
-// mathFunc is a native function of numbers.
-func mathFunc(name string, f func(float64) float64) nativeFunc {
+// number returns v as a float, or the error that it is none.
+func (r *Run) number(v any) (float64, error) {
+	n, ok := floatOf(v)
+	if !ok {
+		return 0, r.fail("%s number required", r.describe(v))
+	}
+	return n, nil
+}
+
+// numberFunc is a native function of one number.
+func numberFunc[T any](f func(float64) T) nativeFunc {
 	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		n, ok := floatOf(v)
-		if !ok {
-			return nil, r.fail("%s (%s) number required", typeOf(v), r.preview(v))
+		n, err := r.number(v)
+		if err != nil {
+			return nil, err
 		}
 		return f(n), nil
 	})
 }
 
-func math2(f func(x, y float64) float64) nativeFunc {
+// numberFunc2 is a native function of two numbers.
+func numberFunc2(f func(x, y float64) float64) nativeFunc {
 	return valueFunc(func(r *Run, v any, a []any) (any, error) {
-		x, ok := floatOf(a[0])
-		y, ok2 := floatOf(a[1])
-		if !ok || !ok2 {
-			bad := a[0]
-			if ok {
-				bad = a[1]
-			}
-			return nil, r.fail("%s (%s) number required", typeOf(bad), r.preview(bad))
+		x, err := r.number(a[0])
+		if err != nil {
+			return nil, err
 		}
-		return f(x, y), nil
+		y, err := r.number(a[1])
+		return f(x, y), err
 	})
+}
+
+// constFunc is a native function that ignores its input.
+func constFunc(v any) nativeFunc {
+	return func(*Run, []Filter) Filter { return constant(v) }
 }
 
 // typeFilter passes on inputs of some types.
@@ -107,23 +113,18 @@ func typeFilter(types ...string) nativeFunc {
 	}
 }
 
-// keyedBy finds the keys of items and lets finish make the result. refuse is what
-// to say about an input that is no array.
-func keyedBy(refuse string, finish func(r *Run, keys, items []any) (any, error)) nativeFunc {
+// keyedBy computes the keys of items and lets finish make the result. refuse is
+// the message for an input that is not an array.
+func keyedBy(refuse string, finish func(r *Run, keys, items []any) any) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
 		return func(e *scope, v any, p *valuePath, out emit) error {
 			a, ok := v.(*Array)
 			if !ok {
-				return r.fail("%s (%s) %s", typeOf(v), r.preview(v), refuse)
+				return r.fail("%s %s", r.describe(v), refuse)
 			}
-			if err := r.Alloc(64 * int64(len(a.Items))); err != nil {
-				return err
-			}
+			r.Alloc(64 * int64(len(a.Items)))
 			keys, items := make([]any, len(a.Items)), slices.Clone(a.Items)
-			at, err := r.Enter()
-			if err != nil {
-				return err
-			}
+			at := r.Enter()
 			r.roots[at].v = &keys
 			for i, item := range items {
 				if len(args) == 0 {
@@ -137,13 +138,10 @@ func keyedBy(refuse string, finish func(r *Run, keys, items []any) (any, error))
 				keys[i] = NewArray(got...)
 			}
 			r.Pin()
-			x, err := finish(r, keys, items)
+			x := finish(r, keys, items)
 			r.Unpin()
 			r.Leave(at)
-			if err != nil {
-				return err
-			}
-			return out(x, p.lost())
+			return out(x, p.computed())
 		}
 	}
 }
@@ -159,14 +157,14 @@ var natives = map[string]nativeFunc{
 		return func(e *scope, v any, p *valuePath, out emit) error { return &Error{v} }
 	},
 	"error/1": valueFunc(func(r *Run, v any, a []any) (any, error) { return nil, &Error{a[0]} }),
-	"not/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return !True(v), nil }),
+	"not/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return !Truthy(v), nil }),
 	"path/1":  pathOf, "select/1": nativeSelect, "map/1": nativeMap, "recurse/0": recurse, "recurse/1": recurse,
 	"recurse/2": recurse,
 	"getpath/1": nativeGetpath, "paths/0": nativePaths, "first/1": nativeFirst, "limit/2": nativeLimit, "skip/2": skip,
 	"until/2": loop(true),
 	"while/2": loop(false), "repeat/1": repeat, "range/1": nativeRange, "range/2": nativeRange, "range/3": nativeRange,
-	"isempty/1": isEmpty, "any/2": anyAll(true), "all/2": anyAll(false), "last/1": nativeLast,
-	"input/0": nativeInput, "inputs/0": inputs, "debug/0": debug, "debug/1": debug, "stderr/0": stderr,
+	"any/2": anyAll(true), "all/2": anyAll(false), "last/1": nativeLast,
+	"input/0": nativeInput, "inputs/0": inputs, "debug/0": debug, "stderr/0": stderr,
 
 	"setpath/2": valueFunc(func(r *Run, v any, a []any) (any, error) {
 		keys, ok := a[0].(*Array)
@@ -192,14 +190,14 @@ var natives = map[string]nativeFunc{
 			if err != nil {
 				return err
 			}
-			return out(x, p.lost())
+			return out(x, p.computed())
 		}
 	},
 
 	"length/0": valueFunc(length), "utf8bytelength/0": valueFunc(func(r *Run, v any, _ []any) (any, error) {
 		s, ok := v.(string)
 		if !ok {
-			return nil, r.fail("%s (%s) only strings have UTF-8 byte length", typeOf(v), r.preview(v))
+			return nil, r.fail("%s only strings have UTF-8 byte length", r.describe(v))
 		}
 		return float64(len(s)), nil
 	}),
@@ -213,12 +211,11 @@ var natives = map[string]nativeFunc{
 	"reverse/0":       valueFunc(reverse),
 	"to_entries/0":    valueFunc(toEntries), "from_entries/0": valueFunc(fromEntries),
 	"flatten/0": valueFunc(flatten), "flatten/1": valueFunc(flatten), "transpose/0": valueFunc(transpose),
-	"tojson/0":     valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tojson(v) }),
+	"tojson/0":     valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tojson(v), nil }),
 	"fromjson/0":   valueFunc(fromjson),
-	"tostring/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tostring(v) }),
+	"tostring/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tostring(v), nil }),
 	"tonumber/0":   valueFunc(tonumber),
 	"toboolean/0":  valueFunc(toboolean),
-	"toarray/0":    valueFunc(func(r *Run, v any, _ []any) (any, error) { return toarray(v), nil }),
 	"bsearch/1":    valueFunc(bsearch),
 	"env/0":        valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.environ(), nil }),
 	"halt/0":       valueFunc(func(r *Run, v any, _ []any) (any, error) { return nil, &Halt{Silent: true} }),
@@ -265,50 +262,35 @@ var natives = map[string]nativeFunc{
 	"indices/1":    valueFunc(nativeIndices), "_indices/1": valueFunc(nativeIndices), "_match/3": valueFunc(nativeMatch),
 	"format/1": formatFn,
 
-	"infinite/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return math.Inf(1), nil }),
-	"nan/0":        valueFunc(func(r *Run, v any, _ []any) (any, error) { return math.NaN(), nil }),
-	"isinfinite/0": floatIs(func(f float64) bool { return math.IsInf(f, 0) }), "isnan/0": floatIs(math.IsNaN),
-	"isnormal/0": floatIs(func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
+	"infinite/0": constFunc(math.Inf(1)), "nan/0": constFunc(math.NaN()),
+	"isinfinite/0": numberFunc(func(f float64) bool { return math.IsInf(f, 0) }), "isnan/0": numberFunc(math.IsNaN),
+	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
 	"abs/0":      valueFunc(abs),
-	"floor/0":    mathFunc("floor", math.Floor), "ceil/0": mathFunc("ceil", math.Ceil),
-	"round/0": mathFunc("round", math.Round),
-	"trunc/0": mathFunc("trunc", math.Trunc), "sqrt/0": mathFunc("sqrt", math.Sqrt), "cbrt/0": mathFunc("cbrt", math.Cbrt),
-	"fabs/0": mathFunc("fabs", math.Abs), "rint/0": mathFunc("rint", math.RoundToEven),
-	"nearbyint/0": mathFunc("nearbyint", math.RoundToEven),
-	"exp/0":       mathFunc("exp", math.Exp), "exp2/0": mathFunc("exp2", math.Exp2),
-	"expm1/0": mathFunc("expm1", math.Expm1),
-	"exp10/0": mathFunc("exp10", func(x float64) float64 { return math.Pow(10, x) }),
-	"log/0":   mathFunc("log", math.Log), "log2/0": mathFunc("log2", math.Log2), "log10/0": mathFunc("log10", math.Log10),
-	"log1p/0": mathFunc("log1p", math.Log1p), "logb/0": mathFunc("logb", math.Logb), "gamma/0": mathFunc("gamma", lgamma),
-	"lgamma/0": mathFunc("lgamma", lgamma), "tgamma/0": mathFunc("tgamma", math.Gamma),
-	"sin/0": mathFunc("sin", math.Sin), "cos/0": mathFunc("cos", math.Cos), "tan/0": mathFunc("tan", math.Tan),
-	"asin/0": mathFunc("asin", math.Asin), "acos/0": mathFunc("acos", math.Acos), "atan/0": mathFunc("atan", math.Atan),
-	"sinh/0": mathFunc("sinh", math.Sinh), "cosh/0": mathFunc("cosh", math.Cosh), "tanh/0": mathFunc("tanh", math.Tanh),
-	"asinh/0": mathFunc("asinh", math.Asinh), "acosh/0": mathFunc("acosh", math.Acosh),
-	"atanh/0":       mathFunc("atanh", math.Atanh),
-	"significand/0": mathFunc("significand", func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f }),
-	"pow/2":         math2(math.Pow), "atan2/2": math2(math.Atan2), "fmod/2": math2(math.Mod),
-	"hypot/2": math2(math.Hypot),
-	"fmin/2":  math2(math.Min), "fmax/2": math2(math.Max), "copysign/2": math2(math.Copysign),
-	"drem/2":  math2(math.Remainder),
-	"ldexp/2": math2(func(x, y float64) float64 { return math.Ldexp(x, clampInt(y)) }),
-	"scalb/2": math2(func(x, y float64) float64 { return math.Ldexp(x, clampInt(y)) }),
-	"frexp/0": valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		n, ok := floatOf(v)
-		if !ok {
-			return nil, r.fail("%s (%s) number required", typeOf(v), r.preview(v))
-		}
-		f, e := math.Frexp(n)
-		return NewArray(f, float64(e)), nil
-	}),
-	"modf/0": valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		n, ok := floatOf(v)
-		if !ok {
-			return nil, r.fail("%s (%s) number required", typeOf(v), r.preview(v))
-		}
-		whole, part := math.Modf(n)
-		return NewArray(part, whole), nil
-	}),
+	"floor/0":    numberFunc(math.Floor), "ceil/0": numberFunc(math.Ceil),
+	"round/0": numberFunc(math.Round),
+	"trunc/0": numberFunc(math.Trunc), "sqrt/0": numberFunc(math.Sqrt), "cbrt/0": numberFunc(math.Cbrt),
+	"fabs/0": numberFunc(math.Abs), "rint/0": numberFunc(math.RoundToEven),
+	"nearbyint/0": numberFunc(math.RoundToEven),
+	"exp/0":       numberFunc(math.Exp), "exp2/0": numberFunc(math.Exp2),
+	"expm1/0": numberFunc(math.Expm1),
+	"exp10/0": numberFunc(func(x float64) float64 { return math.Pow(10, x) }),
+	"log/0":   numberFunc(math.Log), "log2/0": numberFunc(math.Log2), "log10/0": numberFunc(math.Log10),
+	"log1p/0": numberFunc(math.Log1p), "logb/0": numberFunc(math.Logb), "gamma/0": numberFunc(lgamma),
+	"lgamma/0": numberFunc(lgamma), "tgamma/0": numberFunc(math.Gamma),
+	"sin/0": numberFunc(math.Sin), "cos/0": numberFunc(math.Cos), "tan/0": numberFunc(math.Tan),
+	"asin/0": numberFunc(math.Asin), "acos/0": numberFunc(math.Acos), "atan/0": numberFunc(math.Atan),
+	"sinh/0": numberFunc(math.Sinh), "cosh/0": numberFunc(math.Cosh), "tanh/0": numberFunc(math.Tanh),
+	"asinh/0": numberFunc(math.Asinh), "acosh/0": numberFunc(math.Acosh),
+	"atanh/0":       numberFunc(math.Atanh),
+	"significand/0": numberFunc(func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f }),
+	"pow/2":         numberFunc2(math.Pow), "atan2/2": numberFunc2(math.Atan2), "fmod/2": numberFunc2(math.Mod),
+	"hypot/2": numberFunc2(math.Hypot),
+	"fmin/2":  numberFunc2(math.Min), "fmax/2": numberFunc2(math.Max), "copysign/2": numberFunc2(math.Copysign),
+	"drem/2":  numberFunc2(math.Remainder),
+	"ldexp/2": numberFunc2(func(x, y float64) float64 { return math.Ldexp(x, clampInt(y)) }),
+	"scalb/2": numberFunc2(func(x, y float64) float64 { return math.Ldexp(x, clampInt(y)) }),
+	"frexp/0": numberFunc(func(x float64) *Array { f, e := math.Frexp(x); return NewArray(f, float64(e)) }),
+	"modf/0":  numberFunc(func(x float64) *Array { whole, part := math.Modf(x); return NewArray(part, whole) }),
 
 	"mktime/0": gojqFunc("mktime"), "gmtime/0": gojqFunc("gmtime"), "localtime/0": gojqFunc("gmtime"),
 	"strftime/1": gojqFunc("strftime"), "strflocaltime/1": gojqFunc("strftime"), "strptime/1": gojqFunc("strptime"),
@@ -316,20 +298,10 @@ var natives = map[string]nativeFunc{
 
 func lgamma(x float64) float64 { f, _ := math.Lgamma(x); return f }
 
-func floatIs(f func(float64) bool) nativeFunc {
-	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		n, ok := floatOf(v)
-		if !ok {
-			return nil, r.fail("%s (%s) number required", typeOf(v), r.preview(v))
-		}
-		return f(n), nil
-	})
-}
-
 func abs(r *Run, v any, _ []any) (any, error) {
 	n, ok := floatOf(v)
 	if !ok {
-		return nil, r.fail("%s (%s) has no absolute value", typeOf(v), r.preview(v))
+		return nil, r.fail("%s has no absolute value", r.describe(v))
 	}
 	return math.Abs(n), nil
 }
@@ -349,15 +321,13 @@ func length(r *Run, v any, _ []any) (any, error) {
 	case *Object:
 		return float64(len(v.Keys)), nil
 	}
-	return nil, r.fail("%s (%s) has no length", typeOf(v), r.preview(v))
+	return nil, r.fail("%s has no length", r.describe(v))
 }
 
 func keysOf(r *Run, v any, sorted bool) (any, error) {
 	switch v := v.(type) {
 	case *Object:
-		if err := r.Alloc(32 * int64(len(v.Keys))); err != nil {
-			return nil, err
-		}
+		r.Alloc(32 * int64(len(v.Keys)))
 		keys := v.Keys
 		if sorted {
 			keys = v.sorted()
@@ -368,16 +338,14 @@ func keysOf(r *Run, v any, sorted bool) (any, error) {
 		}
 		return NewArray(items...), nil
 	case *Array:
-		if err := r.Alloc(24 * int64(len(v.Items))); err != nil {
-			return nil, err
-		}
+		r.Alloc(24 * int64(len(v.Items)))
 		items := make([]any, len(v.Items))
 		for i := range items {
 			items[i] = float64(i)
 		}
 		return NewArray(items...), nil
 	}
-	return nil, r.fail("%s (%s) has no keys", typeOf(v), r.preview(v))
+	return nil, r.fail("%s has no keys", r.describe(v))
 }
 
 func has(r *Run, v any, a []any) (any, error) {
@@ -401,16 +369,12 @@ func reverse(r *Run, v any, _ []any) (any, error) {
 	case nil:
 		return NewArray(), nil
 	case *Array:
-		if err := r.Alloc(16 * int64(len(v.Items))); err != nil {
-			return nil, err
-		}
+		r.Alloc(16 * int64(len(v.Items)))
 		items := slices.Clone(v.Items)
 		slices.Reverse(items)
 		return NewArray(items...), nil
 	case string: // as jq 1.7
-		if err := r.Alloc(5 * int64(len(v))); err != nil {
-			return nil, err
-		}
+		r.Alloc(5 * int64(len(v)))
 		runes := []rune(v)
 		slices.Reverse(runes)
 		return string(runes), nil
@@ -418,71 +382,49 @@ func reverse(r *Run, v any, _ []any) (any, error) {
 	return nil, r.fail("Cannot index %s with number", typeOf(v))
 }
 
-func toarray(v any) any {
-	if a, ok := v.(*Array); ok {
-		return a
-	}
-	return NewArray(v)
+func sortedBy(r *Run, keys, items []any) any {
+	r.sort(keys, items)
+	return NewArray(items...)
 }
 
-func sortedBy(r *Run, keys, items []any) (any, error) {
-	return NewArray(items...), r.sort(keys, items)
+func grouped(r *Run, keys, items []any) any {
+	groups, _ := groupBy(r, keys, items)
+	return NewArray(groups...)
 }
 
-func grouped(r *Run, keys, items []any) (any, error) {
-	groups, _, err := groupBy(r, keys, items)
-	return NewArray(groups...), err
-}
-
-func unique(r *Run, keys, items []any) (any, error) {
-	_, firsts, err := groupBy(r, keys, items)
-	return NewArray(firsts...), err
+func unique(r *Run, keys, items []any) any {
+	_, firsts := groupBy(r, keys, items)
+	return NewArray(firsts...)
 }
 
 // groupBy sorts and cuts where the key changes.
-func groupBy(r *Run, keys, items []any) (groups, firsts []any, err error) {
-	if err := r.sort(keys, items); err != nil {
-		return nil, nil, err
-	}
+func groupBy(r *Run, keys, items []any) (groups, firsts []any) {
+	r.sort(keys, items)
 	start := 0
 	for i := range items {
-		c := 0
-		if i+1 < len(items) {
-			if c, err = r.compare(keys[i], keys[i+1]); err != nil {
-				return nil, nil, err
-			}
-		} else {
-			c = 1
-		}
-		if c != 0 {
+		if i+1 == len(items) || r.compare(keys[i], keys[i+1]) != 0 {
 			groups = append(groups, &Array{Items: slices.Clone(items[start : i+1])})
 			firsts = append(firsts, items[start])
 			start = i + 1
 		}
 	}
-	return groups, firsts, r.Alloc(arraySize*int64(len(groups)) + itemSize*int64(len(items)))
+	r.Alloc(arraySize*int64(len(groups)) + itemSize*int64(len(items)))
+	return groups, firsts
 }
 
-func extreme(sign int) func(r *Run, keys, items []any) (any, error) {
-	return func(r *Run, keys, items []any) (any, error) {
-		best := -1
-		for i := range items {
-			if best < 0 {
-				best = i
-				continue
-			}
-			c, err := r.compare(keys[i], keys[best])
-			if err != nil {
-				return nil, err
-			}
-			if c*sign > 0 || c == 0 && sign > 0 {
+// extreme finds the first smallest item for sign -1, the last largest for 1.
+func extreme(sign int) func(r *Run, keys, items []any) any {
+	return func(r *Run, keys, items []any) any {
+		if len(items) == 0 {
+			return nil
+		}
+		best := 0
+		for i := 1; i < len(items); i++ {
+			if c := r.compare(keys[i], keys[best]) * sign; c > 0 || c == 0 && sign > 0 {
 				best = i
 			}
 		}
-		if best < 0 {
-			return nil, nil
-		}
-		return items[best], nil
+		return items[best]
 	}
 }
 
@@ -495,7 +437,7 @@ func nativeInput(r *Run, _ []Filter) Filter {
 		if err != nil {
 			return err
 		}
-		return out(x, p.lost())
+		return out(x, p.computed())
 	}
 }
 
@@ -509,7 +451,7 @@ func inputs(r *Run, _ []Filter) Filter {
 			if err != nil {
 				return err
 			}
-			if err := out(x, p.lost()); err != nil {
+			if err := out(x, p.computed()); err != nil {
 				return err
 			}
 		}

@@ -2,50 +2,40 @@ package jq
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/itchyny/gojq"
 )
 
 // operator compiles a binary operator.
-func (c *compiler) operator(q *gojq.Query) (Filter, error) {
-	l, err := c.query(q.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.query(q.Right)
-	if err != nil {
-		return nil, err
-	}
-	run := c.run
+func (c *compiler) operator(q *gojq.Query) Filter {
+	l, r, run := c.query(q.Left), c.query(q.Right), c.run
 	switch q.Op {
 	case gojq.OpPipe:
-		return run.pipe(l, r), nil
+		return run.pipe(l, r)
 	case gojq.OpComma:
 		return run.counted(func(e *scope, v any, p *valuePath, out emit) error {
 			if err := l(e, v, p, out); err != nil {
 				return err
 			}
 			return r(e, v, p, out)
-		}), nil
+		})
 	case gojq.OpAlt:
-		return run.counted(run.alternative(l, r)), nil
+		return run.counted(run.alternative(l, r))
 	case gojq.OpAnd, gojq.OpOr:
-		return run.counted(logic(l, r, q.Op == gojq.OpOr)), nil
+		return run.counted(logic(l, r, q.Op == gojq.OpOr))
 	case gojq.OpAssign:
-		return run.assign(l, r), nil
+		return run.assign(l, r)
 	case gojq.OpModify:
-		return run.modify(l, r), nil
+		return run.modify(l, r)
 	case gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul, gojq.OpUpdateDiv, gojq.OpUpdateMod, gojq.OpUpdateAlt:
-		return run.updateBy(l, r, run.binary(q.Op)), nil
+		return run.updateBy(l, r, run.binary(q.Op))
 	}
 	op := run.binary(q.Op)
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := run.Enter()
-		if err != nil {
-			return err
-		}
-		err = r(e, v, nil, func(y any, _ *valuePath) error {
+		at := run.Enter()
+		err := r(e, v, nil, func(y any, _ *valuePath) error {
 			run.roots[at].v = y
 			return l(e, v, nil, func(x any, _ *valuePath) error {
 				run.extra = x
@@ -53,21 +43,21 @@ func (c *compiler) operator(q *gojq.Query) (Filter, error) {
 				if err != nil {
 					return err
 				}
-				return out(z, p.lost())
+				return out(z, p.computed())
 			})
 		})
 		run.Leave(at)
 		return err
-	}, nil
+	}
 }
 
 func logic(l, r Filter, or bool) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		return l(e, v, nil, func(x any, _ *valuePath) error {
-			if True(x) == or {
-				return out(or, p.lost())
+			if Truthy(x) == or {
+				return out(or, p.computed())
 			}
-			return r(e, v, nil, func(y any, _ *valuePath) error { return out(True(y), p.lost()) })
+			return r(e, v, nil, func(y any, _ *valuePath) error { return out(Truthy(y), p.computed()) })
 		})
 	}
 }
@@ -79,7 +69,7 @@ func (r *Run) alternative(l, other Filter) Filter {
 		found := false
 		err := r.try(func(e *scope, v any, p *valuePath, out emit) error {
 			return l(e, v, p, func(x any, xp *valuePath) error {
-				if !True(x) {
+				if !Truthy(x) {
 					return nil
 				}
 				found = true
@@ -109,7 +99,7 @@ func (r *Run) binary(op gojq.Operator) binaryFunc {
 		return r.modulo
 	case gojq.OpUpdateAlt:
 		return func(x, y any) (any, error) {
-			if True(x) {
+			if Truthy(x) {
 				return x, nil
 			}
 			return y, nil
@@ -120,15 +110,12 @@ func (r *Run) binary(op gojq.Operator) binaryFunc {
 		gojq.OpLt: func(c int) bool { return c < 0 }, gojq.OpLe: func(c int) bool { return c <= 0 },
 		gojq.OpGt: func(c int) bool { return c > 0 }, gojq.OpGe: func(c int) bool { return c >= 0 },
 	}[op]
-	return func(x, y any) (any, error) {
-		c, err := r.compare(x, y)
-		return holds(c), err
-	}
+	return func(x, y any) (any, error) { return holds(r.compare(x, y)), nil }
 }
 
 // cannot is the error of an operator with operands that do not fit.
 func (r *Run) cannot(x, y any, verb string) error {
-	return r.fail("%s (%s) and %s (%s) cannot be %s", typeOf(x), r.preview(x), typeOf(y), r.preview(y), verb)
+	return r.fail("%s and %s cannot be %s", r.describe(x), r.describe(y), verb)
 }
 
 func (r *Run) add(x, y any) (any, error) {
@@ -146,27 +133,21 @@ func (r *Run) add(x, y any) (any, error) {
 		}
 	case string:
 		if b, ok := y.(string); ok {
-			if err := r.Alloc(int64(len(a) + len(b))); err != nil {
-				return nil, err
-			}
+			r.Alloc(int64(len(a) + len(b)))
 			return a + b, nil
 		}
 	case *Array:
 		if b, ok := y.(*Array); ok {
 			cost := len(b.Items)
-			if !a.tip {
+			if !a.growable {
 				cost += 2 * len(a.Items)
 			}
-			if err := r.Alloc(16 * int64(cost)); err != nil {
-				return nil, err
-			}
+			r.Alloc(16 * int64(cost))
 			return a.with(b.Items), nil
 		}
 	case *Object:
 		if b, ok := y.(*Object); ok {
-			if err := r.Alloc(40 * int64(len(a.Keys)+len(b.Keys))); err != nil {
-				return nil, err
-			}
+			r.Alloc(40 * int64(len(a.Keys)+len(b.Keys)))
 			sum := a.clone()
 			for i, k := range b.Keys {
 				sum.Put(k, b.Vals[i])
@@ -190,29 +171,12 @@ func (r *Run) subtract(x, y any) (any, error) {
 	}
 	var left []any
 	for _, item := range a.Items {
-		at, err := r.position(b.Items, item)
-		if err != nil {
-			return nil, err
-		}
-		if at < 0 {
+		if !slices.ContainsFunc(b.Items, func(other any) bool { return r.compare(other, item) == 0 }) {
 			left = append(left, item)
 		}
 	}
-	return NewArray(left...), r.Alloc(16 * int64(len(left)))
-}
-
-// position finds an equal item.
-func (r *Run) position(items []any, item any) (int, error) {
-	for i, x := range items {
-		c, err := r.compare(x, item)
-		if err != nil {
-			return 0, err
-		}
-		if c == 0 {
-			return i, nil
-		}
-	}
-	return -1, nil
+	r.Alloc(16 * int64(len(left)))
+	return NewArray(left...), nil
 }
 
 func (r *Run) multiply(x, y any) (any, error) {
@@ -222,23 +186,23 @@ func (r *Run) multiply(x, y any) (any, error) {
 		return a * b, nil
 	}
 	if s, ok := x.(string); ok && okB {
-		return r.repeatText(s, b)
+		return r.repeatText(s, b), nil
 	}
 	if s, ok := y.(string); ok && okA {
-		return r.repeatText(s, a)
+		return r.repeatText(s, a), nil
 	}
 	if p, ok := x.(*Object); ok {
 		if q, ok := y.(*Object); ok {
-			return r.merge(p, q)
+			return r.merge(p, q), nil
 		}
 	}
 	return nil, r.cannot(x, y, "multiplied")
 }
 
 // repeatText is s n times; n of zero or less gives null.
-func (r *Run) repeatText(s string, n float64) (any, error) {
+func (r *Run) repeatText(s string, n float64) any {
 	if n <= 0 || math.IsNaN(n) {
-		return nil, nil
+		return nil
 	}
 	times := max(1, int64(math.Ceil(min(n, 1<<40)-0.5)))
 	if n < 1 {
@@ -247,39 +211,29 @@ func (r *Run) repeatText(s string, n float64) (any, error) {
 	if len(s) > 0 && times > (1<<50)/int64(len(s)) {
 		times = (1 << 50) / int64(len(s))
 	}
-	if err := r.Alloc(times * int64(len(s))); err != nil {
-		return nil, err
-	}
-	return strings.Repeat(s, int(times)), nil
+	r.Alloc(times * int64(len(s)))
+	return strings.Repeat(s, int(times))
 }
 
 // merge adds objects inside of objects.
-func (r *Run) merge(x, y *Object) (any, error) {
-	at, err := r.invoke()
-	if err != nil {
-		return nil, err
-	}
+func (r *Run) merge(x, y *Object) *Object {
+	at := r.invoke()
 	defer r.returned(at)
 	r.Pin()
 	defer r.Unpin()
-	if err := r.Alloc(40 * int64(len(x.Keys)+len(y.Keys))); err != nil {
-		return nil, err
-	}
+	r.Alloc(40 * int64(len(x.Keys)+len(y.Keys)))
 	sum := x.clone()
 	for i, k := range y.Keys {
 		item := y.Vals[i]
 		old, _ := sum.get(k)
 		if p, ok := old.(*Object); ok {
 			if q, ok := item.(*Object); ok {
-				var err error
-				if item, err = r.merge(p, q); err != nil {
-					return nil, err
-				}
+				item = r.merge(p, q)
 			}
 		}
 		sum.Put(k, item)
 	}
-	return sum, nil
+	return sum
 }
 
 func (r *Run) divide(x, y any) (any, error) {
@@ -294,27 +248,25 @@ func (r *Run) divide(x, y any) (any, error) {
 	s, okS := x.(string)
 	sep, okT := y.(string)
 	if okS && okT {
-		return r.split(s, sep)
+		return r.split(s, sep), nil
 	}
 	return nil, r.cannot(x, y, "divided")
 }
 
-func (r *Run) split(s, sep string) (any, error) {
+func (r *Run) split(s, sep string) *Array {
 	if s == "" {
-		return NewArray(), nil
+		return NewArray()
 	}
 	n := strings.Count(s, sep) + 1
-	if err := r.Alloc(48*int64(n) + int64(len(s))); err != nil {
-		return nil, err
-	}
+	r.Alloc(48*int64(n) + int64(len(s)))
 	items := make([]any, 0, n)
 	for part := range strings.SplitSeq(s, sep) {
 		items = append(items, clonePart(s, part))
 	}
-	return NewArray(items...), nil
+	return NewArray(items...)
 }
 
-// findPart is a part of a text as a value of its own. A small part would keep all
+// clonePart returns a part of a text as a value of its own. A small part would keep all
 // of a large text in memory, so it is copied.
 func clonePart(whole, part string) string {
 	if len(whole) > longText && 2*len(part) < len(whole) {
@@ -360,7 +312,7 @@ func (r *Run) assign(l, right Filter) Filter {
 			if err != nil {
 				return err
 			}
-			return out(changed, p.lost())
+			return out(changed, p.computed())
 		})
 	}
 }
@@ -372,7 +324,7 @@ func (r *Run) modify(l, f Filter) Filter {
 		if err != nil {
 			return err
 		}
-		return out(changed, p.lost())
+		return out(changed, p.computed())
 	}
 }
 
@@ -390,7 +342,7 @@ func (r *Run) updateBy(l, right Filter, op binaryFunc) Filter {
 			if err != nil {
 				return err
 			}
-			return out(changed, p.lost())
+			return out(changed, p.computed())
 		})
 	}
 }
@@ -402,16 +354,13 @@ func (r *Run) update(l Filter, e *scope, v any, f func(old any, out emit) error,
 	if r.lent = nil; own == nil {
 		own = owner{}
 	}
-	at, err := r.fold()
-	if err != nil {
-		return nil, err
-	}
+	at := r.enterFold()
 	defer r.Leave(at)
 	now := v
-	var gone []any
-	r.roots[at].v, r.roots[at+1].v, r.roots[at+2].v = now, &gone, own
-	err = l(e, v, &valuePath{}, func(x any, xp *valuePath) error {
-		if xp == badPath {
+	var deleted []any
+	r.roots[at].v, r.roots[at+1].v, r.roots[at+2].v = now, &deleted, own
+	err := l(e, v, &valuePath{}, func(x any, xp *valuePath) error {
+		if xp == noPath {
 			return r.fail("Invalid path expression with result %s", r.preview(x))
 		}
 		keys := xp.keys()
@@ -424,11 +373,8 @@ func (r *Run) update(l Filter, e *scope, v any, f func(old any, out emit) error,
 		if err != nil {
 			return err
 		}
-		switch old.(type) {
-		case *Array, *Object:
-			if own[old] {
-				clear(own) // f may keep it, so it must not change any more
-			}
+		if isContainer(old) && own[old] {
+			clear(own) // f may keep it, so it must not change any more
 		}
 		var made any
 		found := false
@@ -438,16 +384,17 @@ func (r *Run) update(l Filter, e *scope, v any, f func(old any, out emit) error,
 			return err
 		}
 		if !found {
-			gone = append(gone, NewArray(keys...))
-			return r.Alloc(64)
+			deleted = append(deleted, NewArray(keys...))
+			r.Alloc(64)
+			return nil
 		}
 		now, err = r.replace(now, keys, made, own, at)
 		return err
 	})
-	if err != nil || len(gone) == 0 {
+	if err != nil || len(deleted) == 0 {
 		return now, err
 	}
-	return r.delpaths(now, gone)
+	return r.delpaths(now, deleted)
 }
 
 // replace is one step of update: what it makes is pinned until the entry refers

@@ -17,7 +17,7 @@ import (
 // A Parser reads JSON values one after the other. It keeps its own stack,
 // so nesting costs memory that is counted, never the stack of the process.
 type Parser struct {
-	M      *Meter
+	Usage  *Usage
 	In     *stream.Reader
 	buf    []byte // unread
 	eof    bool
@@ -31,7 +31,7 @@ type Parser struct {
 	word   []byte
 }
 
-// A openContainer is a container under construction.
+// An openContainer is a container under construction.
 type openContainer struct {
 	array  *Array
 	object *Object
@@ -39,23 +39,23 @@ type openContainer struct {
 	keyed  bool // key waits for its value
 }
 
-// A Syntax error is where JSON is wrong.
-type Syntax struct{ Text string }
+// A SyntaxError reports where JSON is wrong.
+type SyntaxError struct{ Text string }
 
-func (e *Syntax) Error() string { return e.Text }
+func (e *SyntaxError) Error() string { return e.Text }
 
 func (p *Parser) wrong(why string) error {
 	if p.ended && !strings.HasSuffix(why, "EOF") {
 		why += " at EOF"
 	}
-	return &Syntax{fmt.Sprintf("%s at line %d, column %d", why, p.Line+1, p.column)}
+	return &SyntaxError{fmt.Sprintf("%s at line %d, column %d", why, p.Line+1, p.column)}
 }
 
 // Value returns the next value, or io.EOF.
 func (p *Parser) Value() (any, error) {
-	p.M.Pin() // nothing refers to a value before it is complete
+	p.Usage.Pin() // nothing refers to a value before it is complete
 	v, err := p.read()
-	p.M.Unpin()
+	p.Usage.Unpin()
 	return v, err
 }
 
@@ -75,7 +75,7 @@ func (p *Parser) read() (any, error) {
 			if done, v, err := p.endWord(); done || err != nil {
 				return v, err
 			}
-			if err := p.Quote(); err != nil {
+			if err := p.quote(); err != nil {
 				return nil, err
 			}
 			if done, v, err := p.finished(); done {
@@ -118,7 +118,8 @@ func (p *Parser) fill() (bool, error) {
 		return false, err
 	}
 	p.buf = chunk
-	return true, p.M.Spend(16 * int64(len(chunk)))
+	p.Usage.Spend(16 * int64(len(chunk)))
+	return true, nil
 }
 
 // char takes one character outside of strings. done means that v is complete.
@@ -144,12 +145,12 @@ func (p *Parser) char(ch byte) (done bool, v any, err error) {
 	case 0x1e: // the record separator of JSON text sequences
 		return p.endWord()
 	}
-	if len(p.word) > longestJqWord {
+	if len(p.word) > maxLiteral {
 		return false, nil, p.wrong("Invalid literal")
 	}
 	p.word = append(p.word, ch)
 	if len(p.word) > 4096 {
-		return false, nil, p.M.Alloc(1)
+		p.Usage.Alloc(1)
 	}
 	return false, nil, nil
 }
@@ -207,7 +208,8 @@ func (p *Parser) put(v any) error {
 		return p.wrong("Expected separator between values")
 	}
 	p.next, p.have = v, true
-	return p.M.Alloc(24)
+	p.Usage.Alloc(24)
+	return nil
 }
 
 func (p *Parser) top() *openContainer {
@@ -256,7 +258,7 @@ func (p *Parser) structure(ch byte) error {
 }
 
 func (p *Parser) begin(ch byte) error {
-	if len(p.stack) >= MaxDepth {
+	if len(p.stack) >= maxDepth {
 		return p.wrong("Exceeds depth limit for parsing")
 	}
 	if p.have {
@@ -269,7 +271,8 @@ func (p *Parser) begin(ch byte) error {
 		open.object = &Object{}
 	}
 	p.stack = append(p.stack, open)
-	return p.M.Alloc(96)
+	p.Usage.Alloc(96)
+	return nil
 }
 
 func (p *Parser) end(v any) error {
@@ -311,10 +314,11 @@ func (p *Parser) comma(top *openContainer) error {
 		top.keyed = false
 	}
 	p.next, p.have = nil, false
-	return p.M.Alloc(64)
+	p.Usage.Alloc(64)
+	return nil
 }
 
-// atEnd says whether the input may end here.
+// atEnd checks whether the input may end here.
 func (p *Parser) atEnd() (any, error) {
 	p.ended = true
 	if done, v, err := p.endWord(); done || err != nil {
@@ -327,14 +331,14 @@ func (p *Parser) atEnd() (any, error) {
 	return nil, io.EOF
 }
 
-// Quote reads a string, whose opening quote is next.
-func (p *Parser) Quote() error {
+// quote reads a string, whose opening quote is next.
+func (p *Parser) quote() error {
 	p.buf = p.buf[1:]
 	p.column++
 	var text []byte
-	for {
+	for escaped := false; ; {
 		end := 0
-		for end < len(p.buf) && p.buf[end] != '"' && p.buf[end] != '\\' && p.buf[end] != '\n' {
+		for !escaped && end < len(p.buf) && p.buf[end] != '"' && p.buf[end] != '\\' && p.buf[end] != '\n' {
 			end++
 		}
 		text = append(text, p.buf[:end]...)
@@ -349,36 +353,26 @@ func (p *Parser) Quote() error {
 				p.stack, p.have = nil, false
 				return p.wrong("Unfinished string at EOF")
 			}
-			if err := p.M.Alloc(int64(len(p.buf))); err != nil {
-				return err
-			}
+			p.Usage.Alloc(int64(len(p.buf)))
 			continue
 		}
 		ch := p.buf[0]
 		p.buf = p.buf[1:]
 		p.column++
-		switch ch {
-		case '"':
+		switch {
+		case ch == '"' && !escaped:
 			return p.endQuoted(text)
-		case '\n':
+		case ch == '\n':
 			p.Line++
 			p.column = 0
-			text = append(text, ch)
-		default:
-			text = append(text, ch)
-			if len(p.buf) > 0 {
-				text = append(text, p.buf[0])
-				p.buf = p.buf[1:]
-				p.column++
-			}
 		}
+		text = append(text, ch)
+		escaped = ch == '\\' && !escaped
 	}
 }
 
 func (p *Parser) endQuoted(text []byte) error {
-	if err := p.M.Alloc(int64(len(text)) + 32); err != nil {
-		return err
-	}
+	p.Usage.Alloc(int64(len(text)) + 32)
 	s, err := unquoteJSON(text)
 	if err != nil {
 		return p.wrong(err.Error())
@@ -386,90 +380,63 @@ func (p *Parser) endQuoted(text []byte) error {
 	return p.put(s)
 }
 
-var errControl = &Syntax{"Invalid string: control characters from U+0000 through U+001F must be escaped"}
-
-// unquoteJSON turns escapes into what they stand for; bytes that are not UTF-8
-// become the replacement character.
+// unquoteJSON replaces the escapes of the text between two quotes; bytes that are not
+// UTF-8 become the replacement character.
 func unquoteJSON(text []byte) (string, error) {
-	plain := true
+	plain, escaped := true, false
 	for _, ch := range text {
 		if ch < ' ' {
-			return "", errControl
+			return "", errors.New("Invalid string: control characters from U+0000 through U+001F must be escaped")
 		}
-		plain = plain && ch != '\\' && ch < 0x80
+		escaped = escaped || ch == '\\'
+		plain = plain && ch < 0x80
 	}
-	if plain {
-		return string(text), nil
+	s := string(text)
+	if !plain {
+		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); {
-		if text[i] != '\\' {
-			n := i
-			for n < len(text) && text[n] != '\\' {
-				n++
-			}
-			out = append(out, text[i:n]...)
-			i = n
+	if !escaped {
+		return s, nil
+	}
+	return unescapeJSON(s)
+}
+
+func unescapeJSON(s string) (string, error) {
+	out := make([]byte, 0, len(s))
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			return string(append(out, s...)), nil
+		}
+		out, s = append(out, s[:i]...), s[i:]
+		if short := strings.IndexByte(`"\/bfnrt`, s[1]); short >= 0 {
+			out, s = append(out, "\"\\/\b\f\n\r\t"[short]), s[2:]
 			continue
 		}
-		if i+1 >= len(text) {
-			return "", &Syntax{"Expected escape character at end of string"}
+		r := unicodeEscape(s)
+		if r < 0 {
+			return "", errors.New("Invalid escape")
 		}
-		r, n, err := jsonEscape(text[i+1:])
-		if err != nil {
-			return "", err
-		}
-		out = utf8.AppendRune(out, r)
-		i += 1 + n
-	}
-	return strings.ToValidUTF8(string(out), "\uFFFD"), nil
-}
-
-func jsonEscape(s []byte) (r rune, n int, err error) {
-	switch s[0] {
-	case '"', '\\', '/':
-		return rune(s[0]), 1, nil
-	case 'b':
-		return '\b', 1, nil
-	case 'f':
-		return '\f', 1, nil
-	case 'n':
-		return '\n', 1, nil
-	case 'r':
-		return '\r', 1, nil
-	case 't':
-		return '\t', 1, nil
-	case 'u':
-		return jsonUnicode(s)
-	}
-	return 0, 0, &Syntax{"Invalid escape"}
-}
-
-// jsonUnicode reads uXXXX, or two of them that form a pair.
-func jsonUnicode(s []byte) (rune, int, error) {
-	hi, ok := hex4(s)
-	if !ok {
-		return 0, 0, &Syntax{"Invalid escape"}
-	}
-	if !utf16.IsSurrogate(hi) {
-		return hi, 5, nil
-	}
-	if len(s) >= 11 && s[5] == '\\' && s[6] == 'u' {
-		if lo, ok := hex4(s[6:]); ok {
-			if r := utf16.DecodeRune(hi, lo); r != utf8.RuneError {
-				return r, 11, nil
+		s = s[6:]
+		if utf16.IsSurrogate(r) { // half of a pair; alone it is invalid
+			if r = utf16.DecodeRune(r, unicodeEscape(s)); r != utf8.RuneError {
+				s = s[6:]
 			}
 		}
+		out = utf8.AppendRune(out, r)
 	}
-	return utf8.RuneError, 5, nil
 }
 
-func hex4(s []byte) (rune, bool) {
-	if len(s) < 5 {
-		return 0, false
+// unicodeEscape reads the \uXXXX that s begins with; -1 if there is none.
+func unicodeEscape(s string) rune {
+	if len(s) < 6 || s[:2] != `\u` {
+		return -1
 	}
-	n, err := strconv.ParseUint(string(s[1:5]), 16, 16)
-	return rune(n), err == nil
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
 
 // ParseNumber reads a number as jq does: whatever strtod takes, without
@@ -499,6 +466,6 @@ func ParseNumber(s string) (any, bool) {
 	return f, true
 }
 
-// longestJqWord is more than any number or literal has; without a bound, text
-// that is no JSON would be gathered to its end.
-const longestJqWord = 1 << 20
+// maxLiteral is longer than any number or literal. Without a limit, all of a
+// text that is not JSON would be collected as one literal.
+const maxLiteral = 1 << 20

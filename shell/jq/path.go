@@ -8,27 +8,29 @@ import (
 )
 
 // A valuePath is where a value was found, from the inside out. The root has no
-// key. A value that was calculated rather than found has a path that is bad.
+// key. nil means that no paths are needed, noPath that the value was computed.
 type valuePath struct {
 	key  any
 	up   *valuePath
 	mark uint32 // the last trace that saw it
 }
 
-var badPath = &valuePath{}
+var noPath = &valuePath{}
 
-// lost is the path of a calculated value: none if nobody wants paths.
-func (p *valuePath) lost() *valuePath {
+// computed is the path of a computed value.
+func (p *valuePath) computed() *valuePath {
 	if p == nil {
 		return nil
 	}
-	return badPath
+	return noPath
 }
 
-func (p *valuePath) to(key any) *valuePath {
+// child is the path of an item of the value at p.
+func (r *Run) child(p *valuePath, key any) *valuePath {
 	if p == nil {
 		return nil
 	}
+	r.Alloc(pathSize)
 	return &valuePath{key: key, up: p}
 }
 
@@ -42,32 +44,18 @@ func (p *valuePath) keys() []any {
 	return keys
 }
 
-// index compiles .name, ."text", .[x] and .[a:b] after a term. lax finds
+// index compiles .name, ."text", .[x] and .[a:b] after a term. optional yields
 // nothing where indexing fails.
-func (c *compiler) index(f Filter, x *gojq.Index, lax bool) (Filter, error) {
+func (c *compiler) index(f Filter, x *gojq.Index, optional bool) Filter {
 	switch {
 	case x.Name != "":
-		return c.run.at(f, constant(x.Name), lax), nil
+		return c.run.at(f, constant(x.Name), optional)
 	case x.Str != nil:
-		key, err := c.text(x.Str, "")
-		return c.run.at(f, key, lax), err
+		return c.run.at(f, c.text(x.Str, ""), optional)
 	case !x.IsSlice:
-		key, err := c.query(x.Start)
-		return c.run.at(f, key, lax), err
+		return c.run.at(f, c.query(x.Start), optional)
 	}
-	from, to := constant(nil), constant(nil)
-	var err error
-	if x.Start != nil {
-		if from, err = c.query(x.Start); err != nil {
-			return nil, err
-		}
-	}
-	if x.End != nil {
-		if to, err = c.query(x.End); err != nil {
-			return nil, err
-		}
-	}
-	run := c.run
+	from, to := c.optionalQuery(x.Start, constant(nil)), c.optionalQuery(x.End, constant(nil))
 	slice := func(e *scope, v any, _ *valuePath, out emit) error {
 		return to(e, v, nil, func(end any, _ *valuePath) error {
 			return from(e, v, nil, func(start any, _ *valuePath) error {
@@ -78,33 +66,27 @@ func (c *compiler) index(f Filter, x *gojq.Index, lax bool) (Filter, error) {
 			})
 		})
 	}
-	return run.at(f, slice, lax), nil
+	return c.run.at(f, slice, optional)
 }
 
 // at looks up every key in every result of f.
-func (r *Run) at(f, key Filter, lax bool) Filter {
+func (r *Run) at(f, key Filter, optional bool) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.Enter()
-		if err != nil {
-			return err
-		}
-		err = f(e, v, p, func(x any, xp *valuePath) error {
+		at := r.Enter()
+		err := f(e, v, p, func(x any, xp *valuePath) error {
 			r.roots[at] = rootEntry{x, xp}
 			return key(e, v, nil, func(k any, _ *valuePath) error {
-				if xp == badPath {
-					return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(k), r.preview(x))
+				if xp == noPath {
+					return r.invalidAccess(x, k)
 				}
 				item, err := r.indexValue(x, k)
-				if _, ok := err.(*Error); ok && lax {
+				if _, ok := err.(*Error); ok && optional {
 					return nil
-				}
-				if err == nil && xp != nil {
-					err = r.Alloc(pathSize)
 				}
 				if err != nil {
 					return err
 				}
-				return out(item, xp.to(k))
+				return out(item, r.child(xp, k))
 			})
 		})
 		r.Leave(at)
@@ -112,15 +94,16 @@ func (r *Run) at(f, key Filter, lax bool) Filter {
 	}
 }
 
+func (r *Run) invalidAccess(x, key any) error {
+	return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(key), r.preview(x))
+}
+
 // iterate compiles .[].
-func (r *Run) iterate(f Filter, lax bool) Filter {
+func (r *Run) iterate(f Filter, optional bool) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.Enter()
-		if err != nil {
-			return err
-		}
-		err = f(e, v, p, func(x any, xp *valuePath) error {
-			if t := typeOf(x); lax && t != "array" && t != "object" {
+		at := r.Enter()
+		err := f(e, v, p, func(x any, xp *valuePath) error {
+			if optional && !isContainer(x) {
 				return nil
 			}
 			r.roots[at] = rootEntry{x, xp}
@@ -133,21 +116,16 @@ func (r *Run) iterate(f Filter, lax bool) Filter {
 
 // each gives all items of an array or object.
 func (r *Run) each(x any, xp *valuePath, out emit) error {
-	if xp == badPath {
+	if xp == noPath {
 		return r.fail("Invalid path expression near attempt to iterate through %s", r.preview(x))
 	}
 	switch x := x.(type) {
 	case *Array:
 		for i, item := range x.Items {
-			if err := r.step(); err != nil {
-				return err
-			}
+			r.step()
 			var ip *valuePath
 			if xp != nil {
-				if err := r.Alloc(pathSize); err != nil {
-					return err
-				}
-				ip = xp.to(float64(i))
+				ip = r.child(xp, float64(i))
 			}
 			if err := out(item, ip); err != nil {
 				return err
@@ -156,21 +134,18 @@ func (r *Run) each(x any, xp *valuePath, out emit) error {
 		return nil
 	case *Object:
 		for i, key := range x.Keys {
-			if err := r.step(); err != nil {
-				return err
-			}
+			r.step()
+			var ip *valuePath
 			if xp != nil {
-				if err := r.Alloc(pathSize); err != nil {
-					return err
-				}
+				ip = r.child(xp, key)
 			}
-			if err := out(x.Vals[i], xp.to(key)); err != nil {
+			if err := out(x.Vals[i], ip); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r.fail("Cannot iterate over %s (%s)", typeOf(x), r.preview(x))
+	return r.fail("Cannot iterate over %s", r.describe(x))
 }
 
 // indexValue is v[key].
@@ -186,7 +161,7 @@ func (r *Run) indexValue(v, key any) (any, error) {
 			return itemAt(x.Items, n), nil
 		}
 		if k, ok := key.(*Array); ok {
-			return r.indices(x, k)
+			return r.indices(x, k), nil
 		}
 	case nil:
 		switch key.(type) {
@@ -216,24 +191,19 @@ func itemAt(items []any, n float64) any {
 
 // slice is v[start:end].
 func (r *Run) slice(v any, key *Object) (any, error) {
-	start, _ := key.get("start")
-	end, _ := key.get("end")
 	switch x := v.(type) {
 	case nil:
 		return nil, nil
 	case *Array:
-		from, to, err := r.bounds(start, end, len(x.Items))
+		from, to, err := r.bounds(key, len(x.Items))
 		if err != nil {
 			return nil, err
 		}
 		return r.part(x, from, to)
 	case string:
-		runes := []rune(nil)
-		if err := r.Alloc(4 * int64(len(x))); err != nil {
-			return nil, err
-		}
-		runes = []rune(x)
-		from, to, err := r.bounds(start, end, len(runes))
+		r.Alloc(4 * int64(len(x)))
+		runes := []rune(x)
+		from, to, err := r.bounds(key, len(runes))
 		if err != nil {
 			return nil, err
 		}
@@ -249,34 +219,27 @@ func (r *Run) part(a *Array, from, to int) (any, error) {
 	if 2*(to-from) >= whole {
 		return &Array{Items: a.Items[from:to:to], whole: whole}, nil
 	}
-	if err := r.Alloc(itemSize * int64(to-from)); err != nil {
-		return nil, err
-	}
+	r.Alloc(itemSize * int64(to-from))
 	return NewArray(slices.Clone(a.Items[from:to])...), nil
 }
 
 // bounds turns the ends of a slice into positions.
-func (r *Run) bounds(start, end any, n int) (from, to int, err error) {
-	place := func(v any, otherwise int, round func(float64) float64) (int, error) {
-		if v == nil {
-			return otherwise, nil
-		}
+func (r *Run) bounds(key *Object, n int) (from, to int, err error) {
+	position := func(name string, missing int, round func(float64) float64) int {
+		v, _ := key.get(name)
 		f, ok := floatOf(v)
-		if !ok {
-			return 0, r.fail("Start and end indices of an array slice must be numbers")
-		}
-		if f < 0 {
+		switch {
+		case v == nil:
+			return missing
+		case !ok:
+			err = r.fail("Start and end indices of an array slice must be numbers")
+		case f < 0:
 			f += float64(n)
 		}
-		return min(max(clampInt(round(f)), 0), n), nil
+		return min(max(clampInt(round(f)), 0), n)
 	}
-	if from, err = place(start, 0, math.Floor); err != nil {
-		return 0, 0, err
-	}
-	if to, err = place(end, n, math.Ceil); err != nil {
-		return 0, 0, err
-	}
-	return from, max(from, to), nil
+	from, to = position("start", 0, math.Floor), position("end", n, math.Ceil)
+	return from, max(from, to), err
 }
 
 // getpath follows keys; below null everything is null.
@@ -293,7 +256,7 @@ func (r *Run) getpath(v any, keys []any) (any, error) {
 	return v, nil
 }
 
-// A owner remembers the containers that one update made itself, which it
+// An owner is the set of containers that one update made itself, which it
 // may change in place.
 type owner map[any]bool
 
@@ -302,10 +265,7 @@ func (r *Run) setpath(v any, keys []any, to any, own owner) (any, error) {
 	if len(keys) == 0 {
 		return to, nil
 	}
-	at, err := r.invoke()
-	if err != nil {
-		return nil, err
-	}
+	at := r.invoke()
 	defer r.returned(at)
 	key := keys[0]
 	if k, ok := key.(*Object); ok {
@@ -321,10 +281,7 @@ func (r *Run) setpath(v any, keys []any, to any, own owner) (any, error) {
 	}
 	switch k := key.(type) {
 	case string:
-		o, err := r.ownObject(v, own)
-		if err != nil {
-			return nil, err
-		}
+		o := r.ownObject(v, own)
 		o.Put(k, item)
 		return o, nil
 	case float64:
@@ -333,22 +290,21 @@ func (r *Run) setpath(v any, keys []any, to any, own owner) (any, error) {
 	return nil, r.fail("Invalid path component %s", r.preview(key))
 }
 
-func (r *Run) ownObject(v any, own owner) (*Object, error) {
+func (r *Run) ownObject(v any, own owner) *Object {
 	o, _ := v.(*Object)
 	if own[o] && o != nil {
-		return o, r.Alloc(40)
+		r.Alloc(40)
+		return o
 	}
 	if o == nil {
 		o = &Object{}
 	}
-	if err := r.Alloc(int64(64 + 20*len(o.Keys))); err != nil {
-		return nil, err
-	}
+	r.Alloc(int64(64 + 20*len(o.Keys)))
 	o = o.clone()
 	if own != nil {
 		own[o] = true
 	}
-	return o, nil
+	return o
 }
 
 func (r *Run) setItem(v any, i int, item any, own owner) (any, error) {
@@ -368,9 +324,7 @@ func (r *Run) setItem(v any, i int, item any, own owner) (any, error) {
 		a.Items[i] = item
 		return a, nil
 	}
-	if err := r.Alloc(20*int64(size) + arraySize); err != nil {
-		return nil, err
-	}
+	r.Alloc(20*int64(size) + arraySize)
 	items := make([]any, size, size+size/4)
 	copy(items, a.Items)
 	items[i] = item
@@ -401,15 +355,11 @@ func (r *Run) setSlice(v any, key *Object, rest []any, to any, own owner) (any, 
 	if a == nil {
 		a = NewArray()
 	}
-	start, _ := key.get("start")
-	end, _ := key.get("end")
-	from, until, err := r.bounds(start, end, len(a.Items))
+	from, until, err := r.bounds(key, len(a.Items))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Alloc(16 * int64(len(a.Items)+len(part.Items))); err != nil {
-		return nil, err
-	}
+	r.Alloc(16 * int64(len(a.Items)+len(part.Items)))
 	return NewArray(slices.Concat(a.Items[:from], part.Items, a.Items[until:])...), nil
 }
 
@@ -418,9 +368,7 @@ func (r *Run) setSlice(v any, key *Object, rest []any, to any, own owner) (any, 
 func (r *Run) delpaths(v any, paths []any) (any, error) {
 	r.Pin()
 	defer r.Unpin()
-	if err := r.sort(slices.Clone(paths), paths); err != nil {
-		return nil, err
-	}
+	r.sort(slices.Clone(paths), paths)
 	own := owner{}
 	for i := len(paths) - 1; i >= 0; i-- {
 		keys, ok := paths[i].(*Array)
@@ -439,10 +387,7 @@ func (r *Run) delpath(v any, keys []any, own owner) (any, error) {
 	if v == nil || len(keys) == 0 {
 		return nil, nil
 	}
-	at, err := r.invoke()
-	if err != nil {
-		return nil, err
-	}
+	at := r.invoke()
 	defer r.returned(at)
 	if len(keys) > 1 {
 		old, err := r.indexValue(v, keys[0])
@@ -461,11 +406,9 @@ func (r *Run) delpath(v any, keys []any, own owner) (any, error) {
 			if x.Find(k) < 0 {
 				return x, nil
 			}
-			o, err := r.ownObject(x, own)
-			if err == nil {
-				o.drop(k)
-			}
-			return o, err
+			o := r.ownObject(x, own)
+			o.drop(k)
+			return o, nil
 		}
 		return nil, r.fail("Cannot delete %s field of object", typeOf(keys[0]))
 	case *Array:
@@ -486,19 +429,15 @@ func (r *Run) delItem(a *Array, key any, own owner) (any, error) {
 		}
 		to = from + 1
 	case *Object:
-		start, _ := k.get("start")
-		end, _ := k.get("end")
 		var err error
-		if from, to, err = r.bounds(start, end, len(a.Items)); err != nil {
+		if from, to, err = r.bounds(k, len(a.Items)); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, r.fail("Cannot delete %s element of array", typeOf(key))
 	}
 	if !own[a] {
-		if err := r.Alloc(16 * int64(len(a.Items))); err != nil {
-			return nil, err
-		}
+		r.Alloc(16 * int64(len(a.Items)))
 		a = NewArray(slices.Clone(a.Items)...)
 		own[a] = true
 	}
@@ -508,31 +447,22 @@ func (r *Run) delItem(a *Array, key any, own owner) (any, error) {
 
 // Events takes a value apart for --stream: [path, leaf], and [path] where a
 // container closes.
-func (r *Run) Events(v any, keys []any, out func(any)) error {
-	at, err := r.invoke()
-	if err != nil {
-		return err
-	}
+func (r *Run) Events(v any, keys []any, out func(any)) {
+	at := r.invoke()
 	defer r.returned(at)
-	if err := r.Alloc(int64(160 + 32*len(keys))); err != nil {
-		return err
-	}
+	r.Alloc(int64(160 + 32*len(keys)))
 	var last any
 	empty := true
-	switch v.(type) {
-	case *Array, *Object:
-		err = r.each(v, &valuePath{}, func(x any, p *valuePath) error {
+	if isContainer(v) {
+		r.each(v, &valuePath{}, func(x any, p *valuePath) error {
 			last, empty = p.key, false
-			return r.Events(x, append(slices.Clip(keys), p.key), out)
+			r.Events(x, append(slices.Clip(keys), p.key), out)
+			return nil
 		})
-	}
-	if err != nil {
-		return err
 	}
 	if empty {
 		out(NewArray(NewArray(keys...), v))
 	} else {
 		out(NewArray(NewArray(append(slices.Clip(keys), last)...)))
 	}
-	return nil
 }

@@ -1,71 +1,26 @@
 package jq
 
-// preludeSource are the functions written in jq. Each is compiled when a program
-// uses it.
-var preludeSource = map[string]string{
-	"map_values/1":      `def map_values(f): .[] |= f;`,
-	"recurse_down/0":    `def recurse_down: recurse;`,
-	"in/1":              `def in(xs): . as $x | xs | has($x);`,
-	"with_entries/1":    `def with_entries(f): to_entries | map(f) | from_entries;`,
-	"add/1":             `def add(f): [f] | add;`,
-	"first/0":           `def first: .[0];`,
-	"last/0":            `def last: .[-1];`,
-	"nth/1":             `def nth($n): .[$n];`,
-	"nth/2":             `def nth($n; f): if $n < 0 then error("Out of bounds negative array index") else first(skip($n; f)) end;`,
-	"any/0":             `def any: any(.[]; .);`,
-	"any/1":             `def any(f): any(.[]; f);`,
-	"all/0":             `def all: all(.[]; .);`,
-	"all/1":             `def all(f): all(.[]; f);`,
-	"paths/1":           `def paths(f): path(.. | select(f)) | select(length > 0);`,
-	"leaf_paths/0":      `def leaf_paths: paths(scalars);`,
-	"pick/1":            `def pick(f): . as $all | reduce path(f) as $p (null; setpath($p; $all | getpath($p)));`,
-	"walk/1":            `def walk(f): def w: if type == "object" then map_values(w) elif type == "array" then map(w) else . end | f; w;`,
-	"combinations/0":    `def combinations: if length == 0 then [] else .[0][] as $x | (.[1:] | combinations) as $rest | [$x] + $rest end;`,
-	"combinations/1":    `def combinations(n): . as $all | [range(n)] | map($all) | combinations;`,
-	"tostream/0":        `def tostream: path(def r: (.[]? | r), .; r) as $p | getpath($p) | reduce path(.[]?) as $q ([$p, .]; [$p + $q]);`,
-	"fromstream/1":      `def fromstream(f): {done: false, made: null} as $start | foreach f as $e ($start; if .done then $start else . end | if ($e | length) == 2 then .done = (($e[0] | length) == 0) | .made = (.made | setpath($e[0]; $e[1])) else .done = (($e[0] | length) == 1) end; if .done then .made else empty end);`,
-	"truncate_stream/1": `def truncate_stream(f): . as $n | null | f | . as $e | if ($e[0] | length) > $n then [$e[0][$n:]] + $e[1:] else empty end;`,
-	"match/1":           `def match($re): if ($re | type) == "array" then match($re[0]; $re[1]) else match($re; null) end;`,
-	"match/2":           `def match($re; $flags): _match($re; $flags; false)[];`,
-	"test/1":            `def test($re): if ($re | type) == "array" then test($re[0]; $re[1]) else _match($re; null; true) end;`,
-	"test/2":            `def test($re; $flags): _match($re; $flags; true);`,
-	"capture/1":         `def capture($re): if ($re | type) == "array" then capture($re[0]; $re[1]) else capture($re; null) end;`,
-	"capture/2":         `def capture($re; $flags): match($re; $flags) | [.captures[] | select(.name != null) | {key: .name, value: .string}] | from_entries;`,
-	"scan/1":            `def scan($re): scan($re; null);`,
-	"scan/2":            `def scan($re; $flags): match($re; "g" + $flags) | if (.captures | length) > 0 then [.captures[].string] else .string end;`,
-	"splits/1":          `def splits($re): splits($re; null);`,
-	"splits/2":          `def splits($re; $flags): split($re; $flags)[];`,
-	"split/2":           `def split($re; $flags): . as $s | [foreach (_match($re; "g" + $flags; false)[], null) as $m ({from: 0, part: null}; .part = (if $m == null then $s[.from:] else $s[.from:$m.offset] end) | if $m == null then . else .from = $m.offset + $m.length end; .part)];`,
-	"sub/2":             `def sub($re; f): sub($re; f; "");`,
-	"sub/3": `def sub($re; f; $flags): . as $s | [_match($re; $flags; false)[]] as $all
-  | def go($i; $from): if $i == ($all | length) then $s[$from:] else $all[$i] as $m
-      | ([$m.captures[] | select(.name != null) | {key: .name, value: .string}] | from_entries | f) as $new
-      | if ($new | type) != "string" then error("\($new | type) (\($new | tojson)) cannot be added to a string") else . end
-      | $s[$from:$m.offset] + $new + go($i + 1; $m.offset + $m.length) end;
-  if ($all | length) > 200 then _sub($all; f) else go(0; 0) end;`,
-	"_sub/2": `def _sub($all; f): . as $s | reduce $all[] as $m ({out: [], from: 0};
-    .from as $from | .out += [$s[$from:$m.offset], ([$m.captures[] | select(.name != null) | {key: .name, value: .string}] | from_entries | f)]
-    | .from = $m.offset + $m.length) | (.out | join("")) + $s[.from:];`,
-	"gsub/2":                 `def gsub($re; f): sub($re; f; "g");`,
-	"gsub/3":                 `def gsub($re; f; $flags): sub($re; f; $flags + "g");`,
-	"ascii/0":                `def ascii: [.] | implode;`,
-	"index/1":                `def index($x): indices($x) | .[0];`,
-	"rindex/1":               `def rindex($x): indices($x) | .[-1:][0];`,
-	"todate/0":               `def todate: strftime("%Y-%m-%dT%H:%M:%SZ");`,
-	"fromdate/0":             `def fromdate: strptime("%Y-%m-%dT%H:%M:%SZ") | mktime;`,
-	"todateiso8601/0":        `def todateiso8601: todate;`,
-	"fromdateiso8601/0":      `def fromdateiso8601: fromdate;`,
-	"dateadd/2":              `def dateadd($u; $n): . + $n;`,
-	"datesub/2":              `def datesub($u; $n): . - $n;`,
-	"date/0":                 `def date: todate;`,
-	"finites/0":              `def finites: select(isinfinite or isnan | not);`,
-	"normals/0":              `def normals: select(isnormal);`,
-	"isvalid/1":              `def isvalid(f): try (f | true) catch false;`,
-	"INDEX/2":                `def INDEX(stream; key): reduce stream as $row ({}; .[$row | key | tostring] |= $row);`,
-	"INDEX/1":                `def INDEX(key): INDEX(.[]; key);`,
-	"IN/1":                   `def IN(s): any(s == .; .);`,
-	"IN/2":                   `def IN(src; s): any(src == s; .);`,
-	"have_literal_numbers/0": `def have_literal_numbers: true;`,
-	"have_decnum/0":          `def have_decnum: false;`,
-	"get_search_list/0":      `def get_search_list: [];`,
-}
+import (
+	_ "embed"
+	"fmt"
+	"sync"
+
+	"github.com/itchyny/gojq"
+)
+
+//go:embed prelude.jq
+var preludeSource string
+
+// preludeFuncs returns the functions written in jq by name and arity. Each is
+// compiled when a program uses it.
+var preludeFuncs = sync.OnceValue(func() map[string]*gojq.FuncDef {
+	q, err := gojq.Parse(preludeSource + " .")
+	if err != nil {
+		panic(err)
+	}
+	funcs := make(map[string]*gojq.FuncDef, len(q.FuncDefs))
+	for _, fd := range q.FuncDefs {
+		funcs[fmt.Sprintf("%s/%d", fd.Name, len(fd.Args))] = fd
+	}
+	return funcs
+})

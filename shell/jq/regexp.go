@@ -1,20 +1,16 @@
 package jq
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
-
-	"hako/run/fault"
 )
 
 // A Regexp is a compiled pattern. Matching in Go cannot be interrupted, so
-// whatever may take long is fed to it rune by rune by a reader that ends when
-// the script does.
+// whatever may take long is read rune by rune from a [runeReader], which ends
+// the program when it must.
 type Regexp struct {
 	first *regexp.Regexp // from the beginning of a text
 	later *regexp.Regexp // after one character that only gives the context
@@ -31,49 +27,42 @@ const quick = 1 << 17
 func nativeMatch(r *Run, v any, a []any) (any, error) {
 	s, ok := v.(string)
 	if !ok {
-		return nil, r.fail("%s (%s) cannot be matched, as it is not a string", typeOf(v), r.preview(v))
+		return nil, r.fail("%s cannot be matched, as it is not a string", r.describe(v))
 	}
 	re, global, err := r.regexp(a[0], a[1])
 	if err != nil {
 		return nil, err
 	}
 	if a[2] == true {
-		loc, err := r.find(re, s, 0)
-		return loc != nil, err
+		return r.find(re, s, 0) != nil, nil
 	}
 	var out []any
 	at, chars := 0, 0 // position in bytes and in characters
-	err = r.matches(re, s, global, func(loc []int) error {
+	r.matches(re, s, global, func(loc []int) {
 		chars += utf8.RuneCountInString(s[at:loc[0]])
 		at = loc[0]
-		m, err := r.match(re.first, s, loc, chars)
-		out = append(out, m)
-		return err
+		out = append(out, r.match(re.first, s, loc, chars))
 	})
-	return NewArray(out...), err
+	return NewArray(out...), nil
 }
 
-// matches calls found with each place in turn.
-func (r *Run) matches(re *Regexp, s string, global bool, found func([]int) error) error {
+// matches calls found with the position of each match.
+func (r *Run) matches(re *Regexp, s string, global bool, found func([]int)) {
 	if global && len(s)*re.size <= quick {
-		if err := r.Spend(int64(8 * len(s) * re.size)); err != nil {
-			return err
-		}
+		r.Spend(int64(8 * len(s) * re.size))
 		for _, loc := range re.first.FindAllStringSubmatchIndex(s, -1) {
-			if err := found(loc); err != nil {
-				return err
-			}
+			found(loc)
 		}
-		return nil
+		return
 	}
 	for at, end := 0, -1; at <= len(s); {
-		loc, err := r.find(re, s, at)
-		if err != nil || loc == nil {
-			return err
+		loc := r.find(re, s, at)
+		if loc == nil {
+			return
 		}
 		if loc[1] > loc[0] || loc[0] != end { // no empty match right after another
-			if err := found(loc); err != nil || !global {
-				return err
+			if found(loc); !global {
+				return
 			}
 		}
 		at, end = loc[1], loc[1]
@@ -82,27 +71,22 @@ func (r *Run) matches(re *Regexp, s string, global bool, found func([]int) error
 			at += max(size, 1)
 		}
 	}
-	return nil
 }
 
 // find looks for the first match that begins at a position or after it.
-func (r *Run) find(re *Regexp, s string, at int) ([]int, error) {
-	if err := r.step(); err != nil {
-		return nil, err
+func (r *Run) find(re *Regexp, s string, at int) []int {
+	r.step()
+	if at == 0 && len(s)*re.size <= quick {
+		r.Spend(int64(8 * len(s) * re.size))
+		return re.first.FindStringSubmatchIndex(s)
 	}
 	if at == 0 {
-		if len(s)*re.size <= quick {
-			return re.first.FindStringSubmatchIndex(s), r.Spend(int64(8 * len(s) * re.size))
-		}
-		in := &runeReader{r: r, s: s, cost: re.cost()}
-		loc := re.first.FindReaderSubmatchIndex(in)
-		return loc, in.Err
+		return re.first.FindReaderSubmatchIndex(&runeReader{r.Usage, strings.NewReader(s), re.cost()})
 	}
 	_, back := utf8.DecodeLastRuneInString(s[:at])
-	in := &runeReader{r: r, s: s[at-back:], cost: re.cost()}
-	loc := re.later.FindReaderSubmatchIndex(in)
-	if loc == nil || in.Err != nil {
-		return nil, in.Err
+	loc := re.later.FindReaderSubmatchIndex(&runeReader{r.Usage, strings.NewReader(s[at-back:]), re.cost()})
+	if loc == nil {
+		return nil
 	}
 	loc = loc[2:] // the first group is the match proper
 	for i := range loc {
@@ -110,34 +94,25 @@ func (r *Run) find(re *Regexp, s string, at int) ([]int, error) {
 			loc[i] += at - back
 		}
 	}
-	return loc, nil
+	return loc
 }
 
-// runeReader is a text that ends early when the script must end.
+// A runeReader counts the work of matching each rune.
 type runeReader struct {
-	r    *Run
-	s    string
-	cost int64 // of one rune, in bytes looked at
-	Err  error
+	usage *Usage
+	in    *strings.Reader
+	cost  int64 // of one rune
 }
 
 // ReadRune implements io.RuneReader.
-func (j *runeReader) ReadRune() (rune, int, error) {
-	if j.Err == nil {
-		j.Err = j.r.Spend(j.cost)
-	}
-	if j.s == "" || j.Err != nil {
-		return 0, 0, io.EOF
-	}
-	ch, size := utf8.DecodeRuneInString(j.s)
-	j.s = j.s[size:]
-	return ch, size, nil
+func (r *runeReader) ReadRune() (rune, int, error) {
+	r.usage.Spend(r.cost)
+	return r.in.ReadRune()
 }
 
-func (r *Run) match(re *regexp.Regexp, s string, loc []int, chars int) (any, error) {
-	if err := r.Alloc(int64(256+320*(len(loc)/2-1)+(loc[1]-loc[0])*len(loc)/2) + 16); err != nil {
-		return nil, err
-	}
+// match is the object that match/1 returns.
+func (r *Run) match(re *regexp.Regexp, s string, loc []int, chars int) *Object {
+	r.Alloc(int64(256+320*(len(loc)/2-1)+(loc[1]-loc[0])*len(loc)/2) + 16)
 	m := NewObject(4)
 	m.Put("offset", float64(chars))
 	m.Put("length", float64(utf8.RuneCountInString(s[loc[0]:loc[1]])))
@@ -163,7 +138,7 @@ func (r *Run) match(re *regexp.Regexp, s string, loc []int, chars int) (any, err
 		captures.Items = append(captures.Items, c)
 	}
 	m.Put("captures", captures)
-	return m, nil
+	return m
 }
 
 // regexp compiles a pattern with the flags of jq: g all, i fold, x extended,
@@ -171,11 +146,11 @@ func (r *Run) match(re *regexp.Regexp, s string, loc []int, chars int) (any, err
 func (r *Run) regexp(pattern, flags any) (*Regexp, bool, error) {
 	src, ok := pattern.(string)
 	if !ok {
-		return nil, false, r.fail("%s (%s) cannot be matched, as it is not a string", typeOf(pattern), r.preview(pattern))
+		return nil, false, r.fail("%s cannot be matched, as it is not a string", r.describe(pattern))
 	}
 	text, ok := flags.(string)
 	if !ok && flags != nil {
-		return nil, false, r.fail("%s (%s) is not a string", typeOf(flags), r.preview(flags))
+		return nil, false, r.fail("%s is not a string", r.describe(flags))
 	}
 	global, mode := false, ""
 	for _, f := range text {
@@ -201,18 +176,15 @@ func (r *Run) regexp(pattern, flags any) (*Regexp, bool, error) {
 		src = "(?" + mode + ")" + src
 	}
 	re, err := r.compileRegexp(src)
-	if fault.KindOf(err) == fault.Exhausted {
-		return nil, false, err
-	}
 	if err != nil {
 		return nil, false, r.fail("%s (at offset 0) is not a valid regex: %s", pattern,
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if len(r.patterns) < 1000 {
 		r.patterns[key] = re
-		err = r.Keep(instSize*int64(re.size) + int64(len(key)))
+		r.Keep(instSize*int64(re.size) + int64(len(key)))
 	}
-	return re, global, err
+	return re, global, nil
 }
 
 const (
@@ -236,9 +208,8 @@ func (r *Run) compileRegexp(src string) (*Regexp, error) {
 	if size > largestRegexp {
 		return nil, fmt.Errorf("it would take %d instructions, and the limit is %d", size, largestRegexp)
 	}
-	if err := cmp.Or(r.Alloc(instSize*size), r.Spend(1000*size)); err != nil {
-		return nil, err
-	}
+	r.Alloc(instSize * size)
+	r.Spend(1000 * size)
 	return compileJqRegexp(src, tree)
 }
 

@@ -2,34 +2,31 @@ package jq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 )
 
-// A Run is one program with what it may see.
+// A Run compiles and runs one program.
 type Run struct {
-	*Meter
+	*Usage
 	Globals map[string]any
 	Input   func() (any, error) // io.EOF after the last
 	Where   func() (file any, line int)
 	via     map[string]scalar
 	names   func() any // all builtins
 
-	// lent is what the next update may change in place, see [compiler.reduce].
+	// lent are the containers that the next update may change in place, see [compiler.reduce].
 	lent     owner
 	patterns map[string]*Regexp
 }
 
-// Evaluate runs a whole program on one input.
+// Evaluate runs a whole program on one input. A limit that is exceeded meanwhile
+// ends it by a panic, see [Usage.Guard].
 func (r *Run) Evaluate(f Filter, v any, take func(any) error) error {
 	r.roots, r.calls, r.extra = r.roots[:0], 0, nil
-	at, err := r.Enter()
-	if err != nil {
-		return err
-	}
+	at := r.Enter()
 	r.roots[at].v = v
-	err = f(nil, v, nil, func(x any, _ *valuePath) error {
+	err := f(nil, v, nil, func(x any, _ *valuePath) error {
 		r.extra = x
 		return take(x)
 	})
@@ -37,7 +34,7 @@ func (r *Run) Evaluate(f Filter, v any, take func(any) error) error {
 	return err
 }
 
-// A Error is an error that the program can catch.
+// An Error is an error that the program can catch.
 type Error struct{ Val any }
 
 func (e *Error) Error() string {
@@ -47,10 +44,10 @@ func (e *Error) Error() string {
 	return "error with a value"
 }
 
-// A Break leaves a label.
-type Break struct{ _ byte }
+// A breakError leaves the label whose mark it is.
+type breakError struct{ _ byte }
 
-func (*Break) Error() string { return "break" }
+func (*breakError) Error() string { return "break" }
 
 // A Halt ends the program.
 type Halt struct {
@@ -61,44 +58,42 @@ type Halt struct {
 
 func (*Halt) Error() string { return "halt" }
 
-// A Passed error comes from whoever took a result, not from the filter that
-// gave it: a try around the filter must let it pass.
-type Passed struct{ Err error }
+// An emitError comes from the receiver of a result, not from the filter that
+// produced it: a try around the filter must not catch it.
+type emitError struct{ err error }
 
-func (e *Passed) Error() string { return e.Err.Error() }
-func (e *Passed) Unwrap() error { return e.Err }
+func (e *emitError) Error() string { return e.err.Error() }
+func (e *emitError) Unwrap() error { return e.err }
 
 func (r *Run) fail(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	if err := r.Alloc(int64(len(text)) + 64); err != nil {
-		return err
-	}
+	r.Alloc(int64(len(text)) + 64)
 	return &Error{text}
 }
+
+// describe names the type of a value and shows the beginning of it, for error messages.
+func (r *Run) describe(v any) string { return fmt.Sprintf("%s (%s)", typeOf(v), r.preview(v)) }
 
 // try passes the results of body on until it fails; catch gets the error.
 func (r *Run) try(body, catch Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.Enter()
-		if err != nil {
-			return err
-		}
+		at := r.Enter()
 		defer r.Leave(at)
-		err = body(e, v, p, func(x any, xp *valuePath) error {
+		err := body(e, v, p, func(x any, xp *valuePath) error {
 			if err := out(x, xp); err != nil {
-				return &Passed{err}
+				return &emitError{err}
 			}
 			return nil
 		})
 		switch err := err.(type) {
-		case *Passed:
-			return err.Err
+		case *emitError:
+			return err.err
 		case *Error:
 			if catch == nil {
 				return nil
 			}
 			r.roots[at].v = err.Val
-			return catch(e, err.Val, nil, func(x any, _ *valuePath) error { return out(x, p.lost()) })
+			return catch(e, err.Val, nil, func(x any, _ *valuePath) error { return out(x, p.computed()) })
 		}
 		return err
 	}
@@ -106,20 +101,16 @@ func (r *Run) try(body, catch Filter) Filter {
 
 // collect gathers all results.
 func (r *Run) collect(f Filter, e *scope, v any) (items []any, err error) {
-	at, err := r.Enter()
-	if err != nil {
-		return nil, err
-	}
+	at := r.Enter()
 	r.roots[at].v = &items
 	err = f(e, v, nil, func(x any, _ *valuePath) error {
 		if len(items) == cap(items) {
 			r.extra = x
-			if err := r.Alloc(int64(len(items))*20 + 64); err != nil {
-				return err
-			}
+			r.Alloc(int64(len(items))*20 + 64)
 		}
 		items = append(items, x)
-		return r.step()
+		r.step()
+		return nil
 	})
 	r.Leave(at)
 	return items, err
@@ -128,32 +119,16 @@ func (r *Run) collect(f Filter, e *scope, v any) (items []any, err error) {
 // counted gives a filter that calls others an entry while it runs.
 func (r *Run) counted(f Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.Enter()
-		if err != nil {
-			return err
-		}
-		err = f(e, v, p, out)
+		at := r.Enter()
+		err := f(e, v, p, out)
 		r.Leave(at)
 		return err
 	}
 }
 
-// one returns the first result; ok is false if there is none.
-func (r *Run) one(f Filter, e *scope, v any) (first any, ok bool, err error) {
-	stop := &Break{}
-	err = f(e, v, nil, func(x any, _ *valuePath) error {
-		first, ok = x, true
-		return stop
-	})
-	if errors.Is(err, stop) {
-		err = nil
-	}
-	return first, ok, err
-}
-
 // takeUntil runs f until take wants no more.
 func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *valuePath) (more bool, err error)) error {
-	stop := &Break{}
+	stop := &breakError{}
 	err := f(e, v, p, func(x any, xp *valuePath) error {
 		more, err := take(x, xp)
 		if err == nil && !more {
@@ -169,7 +144,7 @@ func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *val
 
 func New(ctx context.Context, h Host) *Run {
 	return &Run{
-		Meter: newMeter(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*Regexp{},
+		Usage: newUsage(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*Regexp{},
 		Input: func() (any, error) { return nil, io.EOF }, Where: func() (any, int) { return nil, 0 },
 		names: builtinNames,
 	}

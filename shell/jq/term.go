@@ -1,19 +1,17 @@
 package jq
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/itchyny/gojq"
 )
 
 // term compiles one term and its suffixes.
-func (c *compiler) term(t *gojq.Term) (Filter, error) {
+func (c *compiler) term(t *gojq.Term) Filter {
 	suffixes := t.SuffixList
-	if c.depth++; c.depth+len(suffixes) > maxNesting {
-		return nil, errNested
-	}
+	c.nest(len(suffixes))
 	defer func() { c.depth-- }()
-	lax := func() bool { // a question mark after an index forgives only that index
+	optional := func() bool { // a question mark after an index suppresses the errors of that index only
 		if len(suffixes) > 0 && suffixes[0].Optional {
 			suffixes = suffixes[1:]
 			return true
@@ -21,39 +19,39 @@ func (c *compiler) term(t *gojq.Term) (Filter, error) {
 		return false
 	}
 	var f Filter
-	var err error
 	if t.Type == gojq.TermTypeIndex {
-		f, err = c.index(identity, t.Index, lax())
+		f = c.index(identity, t.Index, optional())
 	} else {
-		f, err = c.plainTerm(t)
+		f = c.plainTerm(t)
 	}
-	for len(suffixes) > 0 && err == nil {
+	for len(suffixes) > 0 {
 		s := suffixes[0]
 		suffixes = suffixes[1:]
 		switch {
 		case s.Index != nil:
-			f, err = c.index(f, s.Index, lax())
+			f = c.index(f, s.Index, optional())
 		case s.Iter:
-			f = c.run.iterate(f, lax())
+			f = c.run.iterate(f, optional())
 		case s.Optional:
 			f = c.run.try(f, nil)
 		}
 	}
-	return f, err
+	return f
 }
 
-func (c *compiler) plainTerm(t *gojq.Term) (Filter, error) {
+// plainTerm compiles a term without its suffixes.
+func (c *compiler) plainTerm(t *gojq.Term) Filter {
 	switch t.Type {
 	case gojq.TermTypeIdentity:
-		return identity, nil
+		return identity
 	case gojq.TermTypeRecurse:
 		return c.function(&gojq.Func{Name: "recurse"})
 	case gojq.TermTypeNull:
-		return constant(nil), nil
+		return constant(nil)
 	case gojq.TermTypeTrue:
-		return constant(true), nil
+		return constant(true)
 	case gojq.TermTypeFalse:
-		return constant(false), nil
+		return constant(false)
 	case gojq.TermTypeFunc:
 		return c.function(t.Func)
 	case gojq.TermTypeObject:
@@ -63,22 +61,22 @@ func (c *compiler) plainTerm(t *gojq.Term) (Filter, error) {
 	case gojq.TermTypeNumber:
 		v, ok := ParseNumber(t.Number)
 		if !ok {
-			return nil, fmt.Errorf("invalid number %s", t.Number)
+			c.fail("invalid number %s", t.Number)
 		}
-		return constant(v), nil
+		return constant(v)
 	case gojq.TermTypeUnary:
 		return c.unary(t.Unary)
 	case gojq.TermTypeFormat:
 		if t.Str != nil {
 			return c.text(t.Str, t.Format)
 		}
-		return c.run.format(t.Format), nil
+		return c.run.format(t.Format)
 	case gojq.TermTypeString:
 		return c.text(t.Str, "")
 	case gojq.TermTypeIf:
 		return c.condition(t.If.Cond, t.If.Then, t.If.Elif, t.If.Else)
 	case gojq.TermTypeTry:
-		return c.tryCatch(t.Try)
+		return c.run.try(c.query(t.Try.Body), c.optionalQuery(t.Try.Catch, nil))
 	case gojq.TermTypeReduce:
 		return c.reduce(t.Reduce)
 	case gojq.TermTypeForeach:
@@ -91,77 +89,71 @@ func (c *compiler) plainTerm(t *gojq.Term) (Filter, error) {
 	return c.query(t.Query)
 }
 
-func (c *compiler) unary(u *gojq.Unary) (Filter, error) {
-	f, err := c.term(u.Term)
-	if err != nil || u.Op == gojq.OpAdd {
-		return f, err
+// optionalQuery compiles q, if there is one.
+func (c *compiler) optionalQuery(q *gojq.Query, otherwise Filter) Filter {
+	if q == nil {
+		return otherwise
+	}
+	return c.query(q)
+}
+
+func (c *compiler) unary(u *gojq.Unary) Filter {
+	f := c.term(u.Term)
+	if u.Op == gojq.OpAdd {
+		return f
 	}
 	run := c.run
 	return run.counted(func(e *scope, v any, p *valuePath, out emit) error {
 		return f(e, v, nil, func(x any, _ *valuePath) error {
 			n, ok := floatOf(x)
 			if !ok {
-				return run.fail("%s (%s) cannot be negated", typeOf(x), run.preview(x))
+				return run.fail("%s cannot be negated", run.describe(x))
 			}
-			return out(-n, p.lost())
+			return out(-n, p.computed())
 		})
-	}), nil
+	})
 }
 
 // text compiles a string, whose parts may be expressions. format is how those
-// are shown; empty means as plain text.
-func (c *compiler) text(s *gojq.String, format string) (Filter, error) {
+// are converted; empty means as plain text.
+func (c *compiler) text(s *gojq.String, format string) Filter {
 	if s.Queries == nil {
-		return constant(s.Str), nil
-	}
-	if format == "" {
-		format = "@text"
+		return constant(s.Str)
 	}
 	var parts []Filter
 	for _, q := range s.Queries {
-		f, err := c.query(q)
-		if err != nil {
-			return nil, err
-		}
+		f := c.query(q)
 		if q.Term == nil || q.Term.Str == nil || q.Term.Type != gojq.TermTypeString {
-			f = c.run.pipe(f, c.run.format(format))
+			f = c.run.pipe(f, c.run.format(cmp.Or(format, "@text")))
 		}
 		parts = append(parts, f)
 	}
 	run := c.run
-	var at func(i int, tail string, e *scope, v any, out func(string) error) error
-	at = func(i int, tail string, e *scope, v any, out func(string) error) error {
+	var until func(i int, tail string, e *scope, v any, out func(string) error) error
+	until = func(i int, tail string, e *scope, v any, out func(string) error) error {
 		if i < 0 {
 			return out(tail)
 		}
-		place, err := run.Enter()
-		if err != nil {
-			return err
-		}
-		err = parts[i](e, v, nil, func(x any, _ *valuePath) error {
+		at := run.Enter()
+		err := parts[i](e, v, nil, func(x any, _ *valuePath) error {
 			s, _ := x.(string)
-			if err := run.Alloc(int64(len(s) + len(tail))); err != nil {
-				return err
-			}
+			run.Alloc(int64(len(s) + len(tail)))
 			longer := s + tail
-			run.roots[place].v = longer
-			return at(i-1, longer, e, v, out)
+			run.roots[at].v = longer
+			return until(i-1, longer, e, v, out)
 		})
-		run.Leave(place)
+		run.Leave(at)
 		return err
 	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		return at(len(parts)-1, "", e, v, func(s string) error { return out(s, p.lost()) })
-	}, nil
+		return until(len(parts)-1, "", e, v, func(s string) error { return out(s, p.computed()) })
+	}
 }
 
 func (r *Run) pipe(f, g Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := r.Enter()
-		if err != nil {
-			return err
-		}
-		err = f(e, v, p, func(x any, xp *valuePath) error {
+		at := r.Enter()
+		err := f(e, v, p, func(x any, xp *valuePath) error {
 			r.roots[at] = rootEntry{x, xp}
 			return g(e, x, xp, out)
 		})
@@ -171,175 +163,121 @@ func (r *Run) pipe(f, g Filter) Filter {
 }
 
 // array compiles [ … ].
-func (c *compiler) array(a *gojq.Array) (Filter, error) {
+func (c *compiler) array(a *gojq.Array) Filter {
 	if a.Query == nil {
-		return constant(NewArray()), nil
+		return constant(NewArray())
 	}
-	f, err := c.query(a.Query)
-	if err != nil {
-		return nil, err
-	}
+	f := c.query(a.Query)
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		items, err := c.run.collect(f, e, v)
 		if err != nil {
 			return err
 		}
-		return out(NewArray(items...), p.lost())
-	}, nil
+		return out(NewArray(items...), p.computed())
+	}
 }
 
 // object compiles { … }; each combination of keys and values is one result.
-func (c *compiler) object(o *gojq.Object) (Filter, error) {
+func (c *compiler) object(o *gojq.Object) Filter {
 	type entry struct{ key, val Filter }
 	entries := make([]entry, len(o.KeyVals))
 	for i, kv := range o.KeyVals {
-		key, val, err := c.keyVal(kv)
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = entry{key, val}
+		entries[i].key, entries[i].val = c.keyVal(kv)
 	}
 	run := c.run
-	var at func(i int, made *Object, e *scope, v any, out func(*Object) error) error
-	at = func(i int, made *Object, e *scope, v any, out func(*Object) error) error {
+	var from func(i int, made *Object, e *scope, v any, out func(*Object) error) error
+	from = func(i int, made *Object, e *scope, v any, out func(*Object) error) error {
 		if i == len(entries) {
 			return out(made)
 		}
-		place, err := run.Enter()
-		if err != nil {
-			return err
-		}
-		err = entries[i].key(e, v, nil, func(k any, _ *valuePath) error {
+		at := run.Enter()
+		err := entries[i].key(e, v, nil, func(k any, _ *valuePath) error {
 			name, ok := k.(string)
 			if !ok {
 				return run.fail("Object keys must be strings")
 			}
 			return entries[i].val(e, v, nil, func(x any, _ *valuePath) error {
 				run.extra = x
-				if err := run.Alloc(int64(40 * (len(made.Keys) + 1))); err != nil {
-					return err
-				}
+				run.Alloc(int64(40 * (len(made.Keys) + 1)))
 				next := made.clone()
 				next.Put(name, x)
-				run.roots[place].v = next
-				return at(i+1, next, e, v, out)
+				run.roots[at].v = next
+				return from(i+1, next, e, v, out)
 			})
 		})
-		run.Leave(place)
+		run.Leave(at)
 		return err
 	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if err := run.Alloc(int64(64 + 40*len(entries))); err != nil {
-			return err
-		}
-		return at(0, NewObject(len(entries)), e, v, func(o *Object) error { return out(o, p.lost()) })
-	}, nil
+		run.Alloc(int64(64 + 40*len(entries)))
+		return from(0, NewObject(len(entries)), e, v, func(o *Object) error { return out(o, p.computed()) })
+	}
 }
 
-func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (key, val Filter, err error) {
-	var short *gojq.Query // the value if none is written
+// keyVal compiles one entry of an object. The value may be left out: {a} is {a: .a}.
+func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (key, val Filter) {
+	var index *gojq.Index // of the value that is left out
 	switch {
 	case kv.Key != "" && kv.Key[0] == '$':
-		key = constant(kv.Key[1:])
 		if kv.Val == nil {
-			val, err = c.variable(kv.Key)
-			return key, val, err
+			return constant(kv.Key[1:]), c.variable(kv.Key)
 		}
-		key, err = c.variable(kv.Key)
+		key = c.variable(kv.Key)
 	case kv.Key != "":
-		key = constant(kv.Key)
-		short = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: &gojq.Index{Name: kv.Key}}}
+		key, index = constant(kv.Key), &gojq.Index{Name: kv.Key}
 	case kv.KeyString != nil:
-		key, err = c.text(kv.KeyString, "")
-		short = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: &gojq.Index{Str: kv.KeyString}}}
+		key, index = c.text(kv.KeyString, ""), &gojq.Index{Str: kv.KeyString}
 	default:
-		key, err = c.query(kv.KeyQuery)
-	}
-	if err != nil {
-		return nil, nil, err
+		key = c.query(kv.KeyQuery)
 	}
 	if kv.Val != nil {
-		short = kv.Val
+		return key, c.query(kv.Val)
 	}
-	if short == nil {
-		return nil, nil, fmt.Errorf("syntax error: a computed key needs a value")
+	if index == nil {
+		c.fail("syntax error: a computed key needs a value")
 	}
-	val, err = c.query(short)
-	return key, val, err
+	return key, c.query(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: index}})
 }
 
-func (c *compiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, other *gojq.Query) (Filter, error) {
-	if c.depth++; c.depth > maxNesting { // each elif is a condition in a condition
-		return nil, errNested
-	}
+func (c *compiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, other *gojq.Query) Filter {
+	c.nest(0) // each elif is a condition in a condition
 	defer func() { c.depth-- }()
-	test, err := c.query(cond)
-	if err != nil {
-		return nil, err
-	}
-	yes, err := c.query(then)
-	if err != nil {
-		return nil, err
-	}
-	no := Filter(identity)
-	switch {
-	case len(elif) > 0:
-		no, err = c.condition(elif[0].Cond, elif[0].Then, elif[1:], other)
-	case other != nil:
-		no, err = c.query(other)
-	}
-	if err != nil {
-		return nil, err
+	test, yes := c.query(cond), c.query(then)
+	var no Filter
+	if len(elif) > 0 {
+		no = c.condition(elif[0].Cond, elif[0].Then, elif[1:], other)
+	} else {
+		no = c.optionalQuery(other, identity)
 	}
 	return c.run.counted(func(e *scope, v any, p *valuePath, out emit) error {
 		return test(e, v, nil, func(x any, _ *valuePath) error {
-			if True(x) {
+			if Truthy(x) {
 				return yes(e, v, p, out)
 			}
 			return no(e, v, p, out)
 		})
-	}), nil
-}
-
-func (c *compiler) tryCatch(t *gojq.Try) (Filter, error) {
-	body, err := c.query(t.Body)
-	if err != nil || t.Catch == nil {
-		return c.run.try(body, nil), err
-	}
-	catch, err := c.query(t.Catch)
-	return c.run.try(body, catch), err
+	})
 }
 
 // reduce keeps the last result of each step.
-func (c *compiler) reduce(r *gojq.Reduce) (Filter, error) {
-	source, start, b, err := c.fold(r.Query, r.Start, r.Pattern)
-	if err != nil {
-		return nil, err
-	}
-	update, err := c.query(r.Update)
+func (c *compiler) reduce(r *gojq.Reduce) Filter {
+	source, start, b := c.query(r.Query), c.query(r.Start), c.patterns([]*gojq.Pattern{r.Pattern})
+	update := c.query(r.Update)
 	c.pop(len(b.names))
-	if err != nil {
-		return nil, err
-	}
-	run, alone := c.run, ownsState(r.Update)
+	run, owned := c.run, ownsState(r.Update)
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := run.fold()
-		if err != nil {
-			return err
-		}
+		at := run.enterFold()
 		defer run.Leave(at)
 		return start(e, v, nil, func(state any, _ *valuePath) error {
 			var own owner
-			if alone {
+			if owned {
 				own = owner{}
 			}
 			run.roots[at].v, run.roots[at+2].v = state, own
 			err := source(e, v, nil, func(x any, _ *valuePath) error {
 				run.roots[at+1].v = x
 				return b.each(e, v, x, func(inner *scope) error {
-					if err := run.step(); err != nil {
-						return err
-					}
+					run.step()
 					var next any
 					run.lent = own
 					err := update(inner, state, nil, func(y any, _ *valuePath) error {
@@ -355,104 +293,63 @@ func (c *compiler) reduce(r *gojq.Reduce) (Filter, error) {
 				return err
 			}
 			run.roots[at+1].v, run.roots[at+2].v = nil, nil
-			return out(state, p.lost())
+			return out(state, p.computed())
 		})
-	}, nil
+	}
 }
 
-// fold makes entries for what reduce and foreach refer to: the state, the value
+// enterFold adds entries for what reduce and foreach refer to: the state, the value
 // of the source and the containers that belong to the state alone.
-func (r *Run) fold() (at int, err error) {
-	if at, err = r.Enter(); err == nil {
-		_, err = r.Enter()
-	}
-	if err == nil {
-		_, err = r.Enter()
-	}
-	return at, err
+func (r *Run) enterFold() (at int) {
+	at = r.Enter()
+	r.Enter()
+	r.Enter()
+	return at
 }
 
-// fold compiles what reduce and foreach share; the pattern's variables stay in
-// scope.
-func (c *compiler) fold(q, init *gojq.Query, p *gojq.Pattern) (source, start Filter, b *binder, err error) {
-	if source, err = c.query(q); err != nil {
-		return nil, nil, nil, err
-	}
-	if start, err = c.query(init); err != nil {
-		return nil, nil, nil, err
-	}
-	if b, err = c.patterns([]*gojq.Pattern{p}); err != nil {
-		return nil, nil, nil, err
-	}
-	for _, name := range b.names {
-		c.push(scopeName{name, -1, nil})
-	}
-	return source, start, b, nil
-}
-
-func (c *compiler) foreach(f *gojq.Foreach) (Filter, error) {
-	source, start, b, err := c.fold(f.Query, f.Start, f.Pattern)
-	if err != nil {
-		return nil, err
-	}
-	defer c.pop(len(b.names))
-	update, err := c.query(f.Update)
-	if err != nil {
-		return nil, err
-	}
-	extract := Filter(identity)
-	if f.Extract != nil {
-		if extract, err = c.query(f.Extract); err != nil {
-			return nil, err
-		}
-	}
+func (c *compiler) foreach(f *gojq.Foreach) Filter {
+	source, start, b := c.query(f.Query), c.query(f.Start), c.patterns([]*gojq.Pattern{f.Pattern})
+	update, extract := c.query(f.Update), c.optionalQuery(f.Extract, identity)
+	c.pop(len(b.names))
 	run := c.run
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		at, err := run.fold()
-		if err != nil {
-			return err
-		}
+		at := run.enterFold()
 		defer run.Leave(at)
 		return start(e, v, nil, func(state any, _ *valuePath) error {
 			run.roots[at].v = state
 			return source(e, v, nil, func(x any, _ *valuePath) error {
 				run.roots[at+1].v = x
 				return b.each(e, v, x, func(inner *scope) error {
-					if err := run.step(); err != nil {
-						return err
-					}
+					run.step()
 					return update(inner, state, nil, func(y any, _ *valuePath) error {
 						state = y
 						run.roots[at].v = state
-						return extract(inner, y, nil, func(z any, _ *valuePath) error { return out(z, p.lost()) })
+						return extract(inner, y, nil, func(z any, _ *valuePath) error { return out(z, p.computed()) })
 					})
 				})
 			})
 		})
-	}, nil
+	}
 }
 
-func (c *compiler) label(l *gojq.Label) (Filter, error) {
+func (c *compiler) label(l *gojq.Label) Filter {
 	c.push(scopeName{"*" + l.Ident, -1, nil})
-	body, err := c.query(l.Body)
+	body := c.query(l.Body)
 	c.pop(1)
-	if err != nil {
-		return nil, err
-	}
 	return c.run.counted(func(e *scope, v any, p *valuePath, out emit) error {
-		mark := &Break{}
+		mark := &breakError{}
 		err := body(&scope{val: mark, up: e}, v, p, out)
 		if err == error(mark) {
 			return nil
 		}
 		return err
-	}), nil
+	})
 }
 
-func (c *compiler) breakOut(name string) (Filter, error) {
+func (c *compiler) breakOut(name string) Filter {
 	n, hops := c.find("*"+name, -1)
 	if n == nil {
-		return nil, fmt.Errorf("$*label-%s is not defined", name[1:])
+		c.fail("$*label-%s is not defined", name[1:])
 	}
-	return func(e *scope, v any, p *valuePath, out emit) error { return e.hop(hops).val.(*Break) }, nil
+	return func(e *scope, v any, p *valuePath, out emit) error { return e.hop(hops).val.(*breakError) }
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,9 +14,10 @@ import (
 
 const space = " \t\n\v\f\r"
 
-func (r *Run) Tostring(v any) (string, error) {
+// Tostring returns v as text: a string as it is, anything else as JSON.
+func (r *Run) Tostring(v any) string {
 	if s, ok := v.(string); ok {
-		return s, nil
+		return s
 	}
 	return r.Tojson(v)
 }
@@ -27,9 +29,7 @@ func textFunc(f func(string) string) nativeFunc {
 		if !ok {
 			return nil, r.fail("explode input must be a string")
 		}
-		if err := r.Alloc(int64(len(s))); err != nil {
-			return nil, err
-		}
+		r.Alloc(int64(len(s)))
 		return mapASCII(s, f), nil
 	})
 }
@@ -57,18 +57,16 @@ func trim(f func(string) string) nativeFunc {
 	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
 		s, ok := v.(string)
 		if !ok {
-			return nil, r.fail("%s (%s) cannot be trimmed", typeOf(v), r.preview(v))
+			return nil, r.fail("%s cannot be trimmed", r.describe(v))
 		}
-		return r.shortened(s, f(s))
+		return r.shortened(s, f(s)), nil
 	})
 }
 
 // shortened is a part of a text as a result.
-func (r *Run) shortened(whole, part string) (any, error) {
-	if err := r.Alloc(int64(len(part)) + 16); err != nil {
-		return nil, err
-	}
-	return clonePart(whole, part), nil
+func (r *Run) shortened(whole, part string) string {
+	r.Alloc(int64(len(part)) + 16)
+	return clonePart(whole, part)
 }
 
 func trimstr(left, right bool) func(r *Run, v any, a []any) (any, error) {
@@ -85,7 +83,7 @@ func trimstr(left, right bool) func(r *Run, v any, a []any) (any, error) {
 		if right {
 			short = strings.TrimSuffix(short, part)
 		}
-		return r.shortened(s, short)
+		return r.shortened(s, short), nil
 	}
 }
 
@@ -105,9 +103,7 @@ func explode(r *Run, v any, _ []any) (any, error) {
 	if !ok {
 		return nil, r.fail("explode input must be a string")
 	}
-	if err := r.Alloc(24 * int64(len(s))); err != nil {
-		return nil, err
-	}
+	r.Alloc(24 * int64(len(s)))
 	items := make([]any, 0, utf8.RuneCountInString(s))
 	for _, ch := range s {
 		items = append(items, float64(ch))
@@ -120,14 +116,12 @@ func implode(r *Run, v any, _ []any) (any, error) {
 	if !ok {
 		return nil, r.fail("implode input must be an array")
 	}
-	if err := r.Alloc(4 * int64(len(a.Items))); err != nil {
-		return nil, err
-	}
+	r.Alloc(4 * int64(len(a.Items)))
 	var b strings.Builder
 	for _, item := range a.Items {
 		n, ok := floatOf(item)
 		if !ok {
-			return nil, r.fail("%s (%s) can't be imploded, unicode codepoint needs to be numeric", typeOf(item), r.preview(item))
+			return nil, r.fail("%s can't be imploded, unicode codepoint needs to be numeric", r.describe(item))
 		}
 		b.WriteRune(rune(min(max(clampInt(n), -1), utf8.MaxRune+1)))
 	}
@@ -140,7 +134,7 @@ func nativeSplit(r *Run, v any, a []any) (any, error) {
 	if !ok || !ok2 {
 		return nil, r.fail("split input and separator must be strings")
 	}
-	return r.split(s, sep)
+	return r.split(s, sep), nil
 }
 
 // join accepts everything but arrays and objects; null is empty.
@@ -155,15 +149,10 @@ func join(r *Run, v any, a []any) (any, error) {
 		case *Array, *Object:
 			return r.cannot(b.String()+sep, item, "added")
 		default:
-			var err error
-			if text, err = r.Tostring(item); err != nil {
-				return err
-			}
+			text = r.Tostring(item)
 		}
 		if b.Len()+len(text)+len(sep) > b.Cap() {
-			if err := r.Alloc(int64(b.Len()+len(text)+len(sep)) * 2); err != nil {
-				return err
-			}
+			r.Alloc(int64(b.Len()+len(text)+len(sep)) * 2)
 		}
 		if !first && !ok {
 			return r.cannot(b.String(), a[0], "added")
@@ -187,7 +176,7 @@ func (r *Run) format(name string) Filter {
 		if err != nil {
 			return err
 		}
-		return out(s, p.lost())
+		return out(s, p.computed())
 	}
 }
 
@@ -195,7 +184,7 @@ func formatFn(r *Run, args []Filter) Filter {
 	return valueFunc(func(r *Run, v any, a []any) (any, error) {
 		name, ok := a[0].(string)
 		if !ok {
-			return nil, r.fail("%s (%s) is not a valid format", typeOf(a[0]), r.preview(a[0]))
+			return nil, r.fail("%s is not a valid format", r.describe(a[0]))
 		}
 		return r.formatValue(name, v)
 	})(r, args)
@@ -210,15 +199,10 @@ func (r *Run) formatValue(name string, v any) (string, error) {
 	case "sh":
 		return r.shellWords(v)
 	case "json":
-		return r.Tojson(v)
+		return r.Tojson(v), nil
 	}
-	s, err := r.Tostring(v)
-	if err != nil {
-		return "", err
-	}
-	if err := r.Alloc(6 * int64(len(s))); err != nil {
-		return "", err
-	}
+	s := r.Tostring(v)
+	r.Alloc(6 * int64(len(s)))
 	switch name {
 	case "text":
 		return s, nil
@@ -230,18 +214,16 @@ func (r *Run) formatValue(name string, v any) (string, error) {
 		return unURI(s), nil
 	case "base64":
 		return base64.StdEncoding.EncodeToString([]byte(s)), nil
-	case "base64d":
-		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
-		if err != nil {
-			return "", r.fail("%s (%s) is not valid base64 data", typeOf(v), r.preview(v))
-		}
-		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	case "base32":
 		return base32.StdEncoding.EncodeToString([]byte(s)), nil
-	case "base32d":
-		raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(s, "="))
+	case "base64d", "base32d":
+		decode := base64.RawStdEncoding.DecodeString
+		if name == "base32d" {
+			decode = base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString
+		}
+		raw, err := decode(strings.TrimRight(s, "="))
 		if err != nil {
-			return "", r.fail("%s (%s) is not valid base32 data", typeOf(v), r.preview(v))
+			return "", r.fail("%s is not valid %s data", r.describe(v), name[:6])
 		}
 		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	}
@@ -282,7 +264,7 @@ var tsv = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 func (r *Run) row(kind string, v any) (string, error) {
 	a, ok := v.(*Array)
 	if !ok {
-		return "", r.fail("%s (%s) cannot be %s-formatted, only array", typeOf(v), r.preview(v), kind)
+		return "", r.fail("%s cannot be %s-formatted, only array", r.describe(v), kind)
 	}
 	var b strings.Builder
 	for i, item := range a.Items {
@@ -292,22 +274,16 @@ func (r *Run) row(kind string, v any) (string, error) {
 		switch item := item.(type) {
 		case nil:
 		case string:
-			if err := r.Alloc(2 * int64(len(item))); err != nil {
-				return "", err
-			}
+			r.Alloc(2 * int64(len(item)))
 			if kind == "csv" {
 				b.WriteString(`"` + strings.ReplaceAll(item, `"`, `""`) + `"`)
 			} else {
 				b.WriteString(tsv.Replace(item))
 			}
 		case *Array, *Object:
-			return "", r.fail("%s (%s) is not valid in a csv row", typeOf(item), r.preview(item))
+			return "", r.fail("%s is not valid in a csv row", r.describe(item))
 		default:
-			text, err := r.Tojson(item)
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(text)
+			b.WriteString(r.Tojson(item))
 		}
 	}
 	return b.String(), nil
@@ -326,18 +302,12 @@ func (r *Run) shellWords(v any) (string, error) {
 		}
 		switch item := item.(type) {
 		case string:
-			if err := r.Alloc(4 * int64(len(item))); err != nil {
-				return "", err
-			}
+			r.Alloc(4 * int64(len(item)))
 			b.WriteString("'" + strings.ReplaceAll(item, "'", `'\''`) + "'")
 		case *Array, *Object:
-			return "", r.fail("%s (%s) can not be escaped for shell", typeOf(item), r.preview(item))
+			return "", r.fail("%s can not be escaped for shell", r.describe(item))
 		default:
-			text, err := r.Tojson(item)
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(text)
+			b.WriteString(r.Tojson(item))
 		}
 	}
 	return b.String(), nil
@@ -356,54 +326,46 @@ func nativeIndices(r *Run, v any, a []any) (any, error) {
 		if part == "" {
 			return nil, nil
 		}
-		return r.textIndices(x, part)
+		return r.textIndices(x, part), nil
 	case *Array:
 		if list, ok := a[0].(*Array); ok {
-			return r.indices(x, list)
+			return r.indices(x, list), nil
 		}
-		return r.indices(x, NewArray(a[0]))
+		return r.indices(x, NewArray(a[0])), nil
 	}
 	return r.indexValue(v, a[0])
 }
 
-func (r *Run) textIndices(s, part string) (any, error) {
+func (r *Run) textIndices(s, part string) *Array {
 	var found []any
 	at, chars := 0, 0
 	for {
 		i := strings.Index(s[at:], part)
 		if i < 0 {
-			return NewArray(found...), nil
+			return NewArray(found...)
 		}
 		chars += utf8.RuneCountInString(s[at : at+i])
 		found = append(found, float64(chars))
-		if err := r.Alloc(32); err != nil {
-			return nil, err
-		}
+		r.Alloc(32)
 		_, size := utf8.DecodeRuneInString(s[at+i:])
 		at += i + size
 		chars++
 	}
 }
 
-func (r *Run) indices(a, part *Array) (any, error) {
-	if len(part.Items) == 0 {
-		return nil, nil
+// indices finds where part begins in a; null if part is empty.
+func (r *Run) indices(a, part *Array) any {
+	n := len(part.Items)
+	if n == 0 {
+		return nil
 	}
 	var found []any
-	for i := 0; i+len(part.Items) <= len(a.Items); i++ {
-		same := true
-		for k, want := range part.Items {
-			c, err := r.compare(a.Items[i+k], want)
-			if err != nil {
-				return nil, err
-			}
-			if same = c == 0; !same {
-				break
-			}
-		}
-		if same {
+	same := func(x, y any) bool { return r.compare(x, y) == 0 }
+	for i := range max(0, len(a.Items)-n+1) {
+		if slices.EqualFunc(a.Items[i:i+n], part.Items, same) {
 			found = append(found, float64(i))
 		}
 	}
-	return NewArray(found...), r.Alloc(24 * int64(len(found)))
+	r.Alloc(24 * int64(len(found)))
+	return NewArray(found...)
 }

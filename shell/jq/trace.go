@@ -23,32 +23,32 @@ type tracer struct {
 	texts map[uintptr]struct{} // where the long ones are
 }
 
-// trace sets count to what lives. What was counted by native functions that
-// are still at work lives too.
-func (m *Meter) trace() error {
-	m.epoch++
-	t := &tracer{epoch: m.epoch, most: m.host.Limiter.Limits().Memory, texts: map[uintptr]struct{}{}}
-	t.value(m.extra)
-	if m.Waiting != nil {
-		t.items(*m.Waiting)
+// trace sets count to the size of the live values. What running native functions
+// counted is live too.
+func (u *Usage) trace() {
+	u.epoch++
+	t := &tracer{epoch: u.epoch, most: u.host.Limiter.Limits().Memory, texts: map[uintptr]struct{}{}}
+	t.value(u.extra)
+	if u.Waiting != nil {
+		t.items(*u.Waiting)
 	}
-	for _, root := range m.roots {
+	for _, root := range u.roots {
 		t.value(root.v)
 		t.path(root.p)
 	}
 	t.drain()
-	live := t.size + m.Fixed
-	if m.pins > 0 {
-		live, m.pinAt = live+m.count-m.pinAt, live
+	live := t.size + u.Fixed
+	if u.pins > 0 {
+		live, u.pinAt = live+u.count-u.pinAt, live
 	}
-	m.count = min(live, m.count)
-	m.pinAt = min(m.pinAt, m.count)
-	m.next = max(2*m.count, m.count+traceInterval)
-	if spare := m.held - m.count - slack; spare > 0 {
-		m.host.Limiter.Hold(-spare)
-		m.held -= spare
+	u.count = min(live, u.count)
+	u.pinAt = min(u.pinAt, u.count)
+	u.next = max(2*u.count, u.count+traceInterval)
+	if spare := u.held - u.count - slack; spare > 0 {
+		u.host.Limiter.Hold(-spare)
+		u.held -= spare
 	}
-	return m.check()
+	u.check()
 }
 
 // value counts a scalar and leaves a container for later.
@@ -80,7 +80,7 @@ func (t *tracer) text(s string) {
 }
 
 func (t *tracer) path(p *valuePath) {
-	for ; p != nil && p.mark != t.epoch && p != badPath; p = p.up {
+	for ; p != nil && p.mark != t.epoch && p != noPath; p = p.up {
 		p.mark = t.epoch
 		t.size += pathSize
 		t.value(p.key)

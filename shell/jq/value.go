@@ -18,41 +18,41 @@ type Big struct {
 	float float64
 }
 
-// A Array is a list. The newest array grown from a common part may grow in
+// An Array is a list. The newest array grown from a common part may grow in
 // place, so that adding to the end again and again stays cheap.
 type Array struct {
-	Items  []any
-	tip    bool
-	mark   uint32 // the last trace that saw it
-	whole  int    // items of the array that this one is a part of, as they stay in memory with it
-	Origin any    // what it was read from, if somebody wants to write it the same way
+	Items    []any
+	growable bool
+	mark     uint32 // the last trace that saw it
+	whole    int    // items of the array that this one is a part of, as they stay in memory with it
+	Origin   any    // what it was read from, if somebody wants to write it the same way
 }
 
 func NewArray(items ...any) *Array { return &Array{Items: items} }
 
 // with returns the array with more items at its end.
 func (a *Array) with(more []any) *Array {
-	if !a.tip {
+	if !a.growable {
 		grown := make([]any, len(a.Items), max(2*len(a.Items), len(a.Items)+len(more)))
 		copy(grown, a.Items)
-		return &Array{Items: append(grown, more...), tip: true, Origin: a.Origin}
+		return &Array{Items: append(grown, more...), growable: true, Origin: a.Origin}
 	}
-	a.tip = false
-	return &Array{Items: append(a.Items, more...), tip: true, Origin: a.Origin}
+	a.growable = false
+	return &Array{Items: append(a.Items, more...), growable: true, Origin: a.Origin}
 }
 
-// A Object keeps its keys in the order they came, as jq does.
+// An Object keeps its keys in the order they came, as jq does.
 type Object struct {
 	Keys   []string
 	Vals   []any
-	index  *keyIndex // nil while there are few keys
-	mark   uint32    // the last trace that saw it
-	Origin any       // as of a Array; a changed copy keeps it
+	index  keyIndex // nil while there are few keys
+	mark   uint32   // the last trace that saw it
+	Origin any      // as of an Array; a changed copy keeps it
 }
 
 // A keyIndex finds keys. Objects that grew from one another share it: a
 // position beyond an object's own length belongs to a longer one.
-type keyIndex struct{ at map[string]int }
+type keyIndex map[string]int
 
 const fewKeys = 12
 
@@ -64,7 +64,7 @@ func (o *Object) Find(key string) int {
 	if o.index == nil {
 		return slices.Index(o.Keys, key)
 	}
-	if at, ok := o.index.at[key]; ok && at < len(o.Keys) {
+	if at, ok := o.index[key]; ok && at < len(o.Keys) {
 		return at
 	}
 	return -1
@@ -83,17 +83,14 @@ func (o *Object) Put(key string, v any) {
 		o.Vals[at] = v
 		return
 	}
-	if o.index != nil && len(o.index.at) != len(o.Keys) {
+	if o.index != nil && len(o.index) != len(o.Keys) {
 		o.index = nil // a longer relative took the places that follow
 	}
 	if o.index == nil && len(o.Keys) >= fewKeys {
-		o.index = &keyIndex{make(map[string]int, 2*len(o.Keys))}
-		for i, k := range o.Keys {
-			o.index.at[k] = i
-		}
+		o.buildIndex(2 * len(o.Keys))
 	}
 	if o.index != nil {
-		o.index.at[key] = len(o.Keys)
+		o.index[key] = len(o.Keys)
 	}
 	o.Keys = append(o.Keys, key)
 	o.Vals = append(o.Vals, v)
@@ -106,25 +103,26 @@ func (o *Object) drop(key string) {
 		o.Vals = slices.Delete(slices.Clone(o.Vals), at, at+1)
 		o.index = nil
 		if len(o.Keys) > fewKeys {
-			o.index = &keyIndex{make(map[string]int, len(o.Keys))}
-			for i, k := range o.Keys {
-				o.index.at[k] = i
-			}
+			o.buildIndex(len(o.Keys))
 		}
+	}
+}
+
+func (o *Object) buildIndex(size int) {
+	o.index = make(keyIndex, size)
+	for i, k := range o.Keys {
+		o.index[k] = i
 	}
 }
 
 // clone returns a copy that may be changed.
 func (o *Object) clone() *Object {
 	c := &Object{Keys: slices.Clip(o.Keys), Vals: slices.Clone(o.Vals), index: o.index, Origin: o.Origin}
-	if o.index != nil && len(o.index.at) != len(o.Keys) {
+	if o.index != nil && len(o.index) != len(o.Keys) {
 		c.index = nil
 	}
 	if c.index == nil && len(c.Keys) > fewKeys {
-		c.index = &keyIndex{make(map[string]int, len(c.Keys))}
-		for i, k := range c.Keys {
-			c.index.at[k] = i
-		}
+		c.buildIndex(len(c.Keys))
 	}
 	return c
 }
@@ -152,7 +150,16 @@ func typeOf(v any) string {
 	return "object"
 }
 
-func True(v any) bool { return v != nil && v != false }
+func isContainer(v any) bool {
+	switch v.(type) {
+	case *Array, *Object:
+		return true
+	}
+	return false
+}
+
+// Truthy reports whether v is neither null nor false.
+func Truthy(v any) bool { return v != nil && v != false }
 
 // floatOf is the number as a double.
 func floatOf(v any) (float64, bool) {
@@ -182,53 +189,41 @@ var typeOrder = map[string]int{"null": 0, "boolean": 1, "number": 3, "string": 4
 
 // compare orders values as jq does. It counts its steps: values that share
 // their parts can be far larger to walk through than to hold.
-func (m *Meter) compare(a, b any) (int, error) {
-	if err := m.step(); err != nil {
-		return 0, err
-	}
+func (u *Usage) compare(a, b any) int {
+	u.step()
 	switch x := a.(type) {
 	case float64:
 		if y, ok := b.(float64); ok {
-			return compareFloat(x, y), nil
+			return compareFloat(x, y)
 		}
 	case string:
 		if y, ok := b.(string); ok {
-			return strings.Compare(x, y), m.Spend(int64(min(len(x), len(y))))
+			u.Spend(int64(min(len(x), len(y))))
+			return strings.Compare(x, y)
 		}
 	case *Array:
 		if y, ok := b.(*Array); ok {
-			return m.compareArrays(x, y)
+			return u.compareArrays(x, y)
 		}
 	case *Object:
 		if y, ok := b.(*Object); ok {
-			return m.compareObjects(x, y)
+			return u.compareObjects(x, y)
 		}
 	}
 	ta, tb := typeOf(a), typeOf(b)
-	if ta != tb {
-		return typeOrder[ta] - typeOrder[tb], nil
+	switch {
+	case ta != tb:
+		return typeOrder[ta] - typeOrder[tb]
+	case a == b:
+		return 0
+	case ta == "boolean" && a == true:
+		return 1
+	case ta == "boolean":
+		return -1
 	}
-	switch ta {
-	case "boolean":
-		switch {
-		case a == b:
-			return 0, nil
-		case a == true:
-			return 1, nil
-		}
-		return -1, nil
-	case "number":
-		x, y := a, b
-		if p, ok := x.(Big); ok {
-			if q, ok := y.(Big); ok && p.Text == q.Text {
-				return 0, nil
-			}
-		}
-		fx, _ := floatOf(x)
-		fy, _ := floatOf(y)
-		return compareFloat(fx, fy), nil
-	}
-	return 0, nil
+	fx, _ := floatOf(a)
+	fy, _ := floatOf(b)
+	return compareFloat(fx, fy)
 }
 
 // compareFloat puts NaN below everything, as jq does.
@@ -242,77 +237,51 @@ func compareFloat(x, y float64) int {
 	return 1
 }
 
-func (m *Meter) compareArrays(x, y *Array) (int, error) {
+func (u *Usage) compareArrays(x, y *Array) int {
 	if x == y {
-		return 0, nil
+		return 0
 	}
-	at, err := m.invoke()
-	if err != nil {
-		return 0, err
-	}
-	defer m.returned(at)
-	for i := range min(len(x.Items), len(y.Items)) {
-		if c, err := m.compare(x.Items[i], y.Items[i]); c != 0 || err != nil {
-			return c, err
-		}
-	}
-	return cmp.Compare(len(x.Items), len(y.Items)), nil
+	at := u.invoke()
+	defer u.returned(at)
+	return slices.CompareFunc(x.Items, y.Items, u.compare)
 }
 
 // compareObjects compares the sets of keys first, then the values key by key.
-func (m *Meter) compareObjects(x, y *Object) (int, error) {
+func (u *Usage) compareObjects(x, y *Object) int {
 	if x == y {
-		return 0, nil
+		return 0
 	}
-	at, err := m.invoke()
-	if err != nil {
-		return 0, err
+	at := u.invoke()
+	defer u.returned(at)
+	u.Spend(256 * int64(len(x.Keys)+len(y.Keys)))
+	keys := x.sorted()
+	if c := slices.Compare(keys, y.sorted()); c != 0 {
+		return c
 	}
-	defer m.returned(at)
-	if err := m.Spend(256 * int64(len(x.Keys)+len(y.Keys))); err != nil {
-		return 0, err
-	}
-	kx, ky := x.sorted(), y.sorted()
-	if c := slices.Compare(kx, ky); c != 0 {
-		return c, nil
-	}
-	for _, k := range kx {
+	for _, k := range keys {
 		vx, _ := x.get(k)
 		vy, _ := y.get(k)
-		if c, err := m.compare(vx, vy); c != 0 || err != nil {
-			return c, err
+		if c := u.compare(vx, vy); c != 0 {
+			return c
 		}
 	}
-	return 0, nil
+	return 0
 }
 
 // sort orders items by keys of the same length, stably.
-func (m *Meter) sort(keys []any, items []any) error {
-	if err := m.Alloc(int64(len(items)) * 40); err != nil {
-		return err
-	}
+func (u *Usage) sort(keys, items []any) {
+	u.Alloc(int64(len(items)) * 40)
 	order := make([]int, len(items))
 	for i := range order {
 		order[i] = i
 	}
-	var failed error
 	slices.SortFunc(order, func(i, j int) int {
-		if failed == nil {
-			var c int
-			if c, failed = m.compare(keys[i], keys[j]); c != 0 {
-				return c
-			}
-		}
-		return i - j // equal keys stay in order
+		return cmp.Or(u.compare(keys[i], keys[j]), i-j) // equal keys stay in order
 	})
-	if failed != nil {
-		return failed
-	}
 	oldKeys, oldItems := slices.Clone(keys), slices.Clone(items)
 	for to, from := range order {
 		keys[to], items[to] = oldKeys[from], oldItems[from]
 	}
-	return nil
 }
 
 // AppendNumber writes a double with the fewest digits that read back the

@@ -1,9 +1,9 @@
-// Package strftime writes times in the manner of strftime(3) and date(1).
-// The one rule to keep: it reads no clock and no zone files; the time it is given
-// is in the zone it is to be shown in.
+// Package strftime formats times as strftime(3) and date(1) do. It reads no clock and
+// no zone files; a time is formatted in its own location.
 package strftime
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,8 +13,8 @@ import (
 // maxPad bounds the width somebody may ask of one date field.
 const maxPad = 1024
 
-// Format writes t as date(1) does, with its flags and widths. What it does
-// not know it copies.
+// Format formats t as date(1) does, with its flags and widths. Unknown fields are
+// copied.
 func Format(t time.Time, format string) string {
 	var b strings.Builder
 	for format != "" {
@@ -84,8 +84,8 @@ func (d directive) expand(t time.Time) (string, bool) {
 	if d.colons > 0 {
 		return "", false
 	}
-	if n, width, pad, ok := numberField(t, d.letter); ok {
-		return d.number(n, width, pad), true
+	if f, ok := numberFields[d.letter]; ok {
+		return d.number(f.value(t), f.width, f.pad), true
 	}
 	if d.letter == 'N' {
 		return d.nanos(t), true
@@ -94,68 +94,43 @@ func (d directive) expand(t time.Time) (string, bool) {
 	return d.text(s), ok
 }
 
-// numberField gives the value, usual width and usual padding of a numeric field.
-func numberField(t time.Time, letter byte) (n int64, width int, pad byte, ok bool) {
-	isoYear, isoWeek := t.ISOWeek()
-	hour12 := (t.Hour()+11)%12 + 1
-	f := func(n, width int, pad byte) (int64, int, byte, bool) { return int64(n), width, pad, true }
-	switch letter {
-	case 'Y':
-		return f(t.Year(), 1, '0')
-	case 'G':
-		return f(isoYear, 1, '0')
-	case 'g':
-		return f(isoYear%100, 2, '0')
-	case 'C':
-		return f(t.Year()/100, 2, '0')
-	case 'y':
-		return f(t.Year()%100, 2, '0')
-	case 'm':
-		return f(int(t.Month()), 2, '0')
-	case 'd':
-		return f(t.Day(), 2, '0')
-	case 'e':
-		return f(t.Day(), 2, '_')
-	case 'H':
-		return f(t.Hour(), 2, '0')
-	case 'k':
-		return f(t.Hour(), 2, '_')
-	case 'I':
-		return f(hour12, 2, '0')
-	case 'l':
-		return f(hour12, 2, '_')
-	case 'M':
-		return f(t.Minute(), 2, '0')
-	case 'S':
-		return f(t.Second(), 2, '0')
-	case 'j':
-		return f(t.YearDay(), 3, '0')
-	case 'U':
-		return f((t.YearDay()+6-int(t.Weekday()))/7, 2, '0')
-	case 'W':
-		return f((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2, '0')
-	case 'V':
-		return f(isoWeek, 2, '0')
-	case 'u':
-		return f((int(t.Weekday())+6)%7+1, 1, '0')
-	case 'w':
-		return f(int(t.Weekday()), 1, '0')
-	case 'q':
-		return f((int(t.Month())+2)/3, 1, '0')
-	case 's':
-		return t.Unix(), 1, '0', true
-	}
-	return 0, 0, 0, false
+// A numberField is a numeric field with its default width and padding.
+type numberField struct {
+	value func(t time.Time) int
+	width int
+	pad   byte
 }
 
-func (d directive) number(n int64, width int, pad byte) string {
-	if d.pad != 0 {
-		pad = d.pad
-	}
-	if d.width > 0 {
-		width = d.width
-	}
-	digits := strconv.FormatInt(n, 10)
+var numberFields = map[byte]numberField{
+	'Y': {time.Time.Year, 1, '0'},
+	'G': {isoYear, 1, '0'},
+	'g': {func(t time.Time) int { return isoYear(t) % 100 }, 2, '0'},
+	'C': {func(t time.Time) int { return t.Year() / 100 }, 2, '0'},
+	'y': {func(t time.Time) int { return t.Year() % 100 }, 2, '0'},
+	'm': {func(t time.Time) int { return int(t.Month()) }, 2, '0'},
+	'd': {time.Time.Day, 2, '0'}, 'e': {time.Time.Day, 2, '_'},
+	'H': {time.Time.Hour, 2, '0'}, 'k': {time.Time.Hour, 2, '_'},
+	'I': {hour12, 2, '0'}, 'l': {hour12, 2, '_'},
+	'M': {time.Time.Minute, 2, '0'}, 'S': {time.Time.Second, 2, '0'}, 'j': {time.Time.YearDay, 3, '0'},
+	'U': {func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }, 2, '0'},
+	'W': {func(t time.Time) int { return (t.YearDay() + 7 - isoWeekday(t)) / 7 }, 2, '0'},
+	'V': {func(t time.Time) int { _, week := t.ISOWeek(); return week }, 2, '0'},
+	'u': {isoWeekday, 1, '0'},
+	'w': {func(t time.Time) int { return int(t.Weekday()) }, 1, '0'},
+	'q': {func(t time.Time) int { return (int(t.Month()) + 2) / 3 }, 1, '0'},
+	's': {func(t time.Time) int { return int(t.Unix()) }, 1, '0'},
+}
+
+func isoYear(t time.Time) int { year, _ := t.ISOWeek(); return year }
+
+func hour12(t time.Time) int { return (t.Hour()+11)%12 + 1 }
+
+// isoWeekday is 1 on Monday and 7 on Sunday.
+func isoWeekday(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
+
+func (d directive) number(n, width int, pad byte) string {
+	pad, width = cmp.Or(d.pad, pad), cmp.Or(d.width, width)
+	digits := strconv.Itoa(n)
 	if pad == '-' {
 		return digits
 	}
@@ -207,22 +182,18 @@ var compound = map[byte]string{
 	'r': "%I:%M:%S %p", 'c': "%a %b %e %H:%M:%S %Y", 'n': "\n", 't': "\t",
 }
 
+// layouts are the fields that package time formats.
+var layouts = map[byte]string{
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'p': "PM", 'P': "pm",
+}
+
 func textField(t time.Time, letter byte) (string, bool) {
+	if layout, ok := layouts[letter]; ok {
+		return t.Format(layout), true
+	}
 	switch letter {
 	case '%':
 		return "%", true
-	case 'a':
-		return t.Format("Mon"), true
-	case 'A':
-		return t.Format("Monday"), true
-	case 'b', 'h':
-		return t.Format("Jan"), true
-	case 'B':
-		return t.Format("January"), true
-	case 'p':
-		return t.Format("PM"), true
-	case 'P':
-		return t.Format("pm"), true
 	case 'Z':
 		return zoneName(t), true
 	}

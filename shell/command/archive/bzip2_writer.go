@@ -2,11 +2,12 @@ package archive
 
 import (
 	"context"
+	"hash/crc32"
 	"io"
+	"math/bits"
 	"slices"
 
 	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/posixcrc"
 )
 
 // bzip2Writer writes the bzip2 format: run lengths, Burrows-Wheeler transform,
@@ -17,7 +18,7 @@ type bzip2Writer struct {
 	bits   bzip2Bits
 	level  int
 	block  []byte // after the first run-length step
-	crc    uint32 // of the block's plain bytes
+	crc    uint32 // of the block's plain bytes, with its bits reversed: hash/crc32 shifts the other way
 	total  uint32
 	last   int // the byte of the current run, -1 at the start
 	run    int
@@ -45,7 +46,7 @@ func (b *bzip2Writer) Write(p []byte) (int, error) {
 			b.last = int(ch)
 		}
 		b.run++
-		b.crc = b.crc<<8 ^ posixcrc.Tables()[0][byte(b.crc>>24)^ch]
+		b.crc = crc32.IEEETable[byte(b.crc)^bits.Reverse8(ch)] ^ b.crc>>8
 	}
 	return len(p), b.err
 }
@@ -96,7 +97,7 @@ func (b *bzip2Writer) endBlock() {
 		b.block = b.block[:0]
 		return
 	}
-	crc := ^b.crc
+	crc := ^bits.Reverse32(b.crc)
 	b.total = (b.total<<1 | b.total>>31) ^ crc
 	b.header()
 	b.bits.put(0x314159265359, 48)

@@ -3,86 +3,35 @@ package archive
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 
 	"hako/run/fault"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
 var (
-	Gzip = shell.Command{Name: "gzip",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, false, false) }}
-	Gunzip = shell.Command{Name: "gunzip",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, false) }}
-	Zcat = shell.Command{Name: "zcat",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, true) }}
+	Gzip   = gzipTool.command("gzip", false, false)
+	Gunzip = gzipTool.command("gunzip", true, false)
+	Zcat   = gzipTool.command("zcat", true, true)
 )
 
-// runPack parses the options all three tools share.
-func runPack(ctx context.Context, c *shell.Call, tool *packTool, decode, stdout bool) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
-	p := &packer{Call: c, ctx: ctx, tool: tool, decode: decode, stdout: stdout, level: 6}
-	if tool.name == "gzip" {
-		c.Name = "gzip" // gunzip and zcat speak in its name
-	}
-	if tool.name == "bzip2" {
-		p.level = 9
-	}
-	for _, o := range opts {
-		p.set(o)
-	}
-	if p.list && tool.list == nil {
-		return c.Fail(1, "-l is not available here")
-	}
-	return p.run(names)
-}
-
-func (p *packer) set(o cli.Option) {
-	switch o.Name {
-	case "c":
-		p.stdout = true
-	case "d":
-		p.decode = true
-	case "z":
-		p.decode = false
-	case "f":
-		p.force = true
-	case "k":
-		p.keep = true
-	case "l":
-		p.list = true
-	case "n":
-		p.noName = true
-	case "q":
-		p.quiet = true
-	case "r":
-		p.recurse = true
-	case "S":
-		p.suffix = o.Value
-		if p.suffix != "" && p.suffix[0] != '.' {
-			p.suffix = "." + p.suffix
-		}
-	case "t":
-		p.decode, p.test = true, true
-	case "v":
-		p.verbose = true
-	case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
-		p.level = int(o.Name[0] - '0')
-	}
-}
-
 var gzipTool = packTool{
-	name: "gzip", suffix: ".gz",
+	name: "gzip", stdin: "stdin", suffix: ".gz", level: 6,
 	suffixes: map[string]string{".gz": "", ".tgz": ".tar", ".taz": ".tar", "-gz": "", ".z": ""},
-	open:     openGzip, create: createGzip, trouble: gzipTrouble, done: gzipDone, list: gzipList,
+	open:     openGzip, create: createGzip, done: gzipDone, list: gzipList,
+	messages: map[packProblem]packMessage{
+		packMissing:   {1, "gzip: {file}: {detail}"},
+		packLink:      {1, "gzip: {file}: Too many levels of symbolic links"},
+		packDirectory: {2, "gzip: {file} is a directory -- ignored"},
+		packHasSuffix: {0, "gzip: {file} already has {detail} suffix -- unchanged"},
+		packNoSuffix:  {2, "gzip: {file}: unknown suffix -- ignored"},
+		packExists:    {2, "gzip: {file} already exists;\tnot overwritten"},
+		packNotFormat: {1, "\ngzip: {file}: not in gzip format"},
+		packCut:       {1, "\ngzip: {file}: unexpected end of file"},
+		packCorrupt:   {1, "\ngzip: {file}: invalid compressed data--{detail}"},
+		packGarbage:   {2, "\ngzip: {file}: decompression OK, trailing garbage ignored"},
+	},
 }
 
 func createGzip(p *packer, w io.Writer, name string) (io.WriteCloser, error) {
@@ -179,35 +128,6 @@ func gzipError(err error) error {
 		return errPackFormat
 	}
 	return err
-}
-
-func gzipTrouble(p *packer, t packTrouble, name, detail string) {
-	switch t {
-	case packMissing:
-		p.complain(1, "gzip: %s: %s", name, detail)
-	case packLink:
-		p.complain(1, "gzip: %s: Too many levels of symbolic links", name)
-	case packDirectory:
-		p.complain(2, "gzip: %s is a directory -- ignored", name)
-	case packHasSuffix:
-		fmt.Fprintf(p.Stderr, "gzip: %s already has %s suffix -- unchanged\n", name, detail)
-	case packNoSuffix:
-		p.complain(2, "gzip: %s: unknown suffix -- ignored", name)
-	case packExists:
-		p.complain(2, "gzip: %s already exists;\tnot overwritten", name)
-	case packNotFormat:
-		p.complain(1, "\ngzip: %s: not in gzip format", name)
-	case packCut:
-		p.complain(1, "\ngzip: %s: unexpected end of file", name)
-	case packCorrupt:
-		why := "format violated"
-		if detail == gzip.ErrChecksum.Error() {
-			why = "crc error"
-		}
-		p.complain(1, "\ngzip: %s: invalid compressed data--%s", name, why)
-	case packGarbage:
-		p.complain(2, "\ngzip: %s: decompression OK, trailing garbage ignored", name)
-	}
 }
 
 // isLimit reports whether err is the session's, not the data's.

@@ -70,7 +70,7 @@ func gzipListOne(p *packer, name string) error {
 			f, err = p.OpenBytes(name)
 		}
 		if err != nil {
-			p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+			p.report(packMissing, name, vfs.Reason(err))
 			return nil
 		}
 		defer f.Close()
@@ -82,7 +82,7 @@ func gzipListOne(p *packer, name string) error {
 		return watched.err
 	}
 	if err != nil {
-		p.tool.trouble(p, packNotFormat, label, "")
+		p.report(packNotFormat, label, "")
 		return nil
 	}
 	if p.listed == 0 && !p.quiet {

@@ -2,9 +2,9 @@ package archive
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,29 +12,37 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
 
 // What gzip, bzip2 and xz share: which file becomes which, what is refused,
-// what is removed. What differs is in a packTool.
+// what is removed. The differences are in a packTool.
 
-// A packTrouble is something that can go wrong with one file. The tools word
-// each differently and disagree about the exit status.
-type packTrouble int
+// A packProblem is something that can go wrong with one file.
+type packProblem int
 
 const (
-	packMissing packTrouble = iota
+	packMissing packProblem = iota
 	packDirectory
 	packHasSuffix
 	packNoSuffix
 	packExists
 	packNotFormat
+	packNotTested // packNotFormat with -t, where a tool makes the difference
 	packCut
 	packCorrupt
 	packGarbage
 	packLink
 )
+
+// A packMessage is what a tool prints about a problem: text with {command}, {file}
+// and {detail}. Status 0 leaves the exit status as it is.
+type packMessage struct {
+	status int
+	text   string
+}
 
 var (
 	errPackFormat  = errors.New("not in the format")
@@ -42,16 +50,45 @@ var (
 	errPackGarbage = errors.New("trailing garbage")
 )
 
-// A packTool is a format and the manners of its command.
+// A packTool is a format and the behaviour of its command.
 type packTool struct {
-	name     string            // shown in messages
+	name     string
+	stdin    string            // what messages call standard input
 	suffixes map[string]string // of packed files, and what replaces it
 	suffix   string            // added when packing
+	level    int               // the default
 	open     func(p *packer, r io.Reader) (io.Reader, error)
 	create   func(p *packer, w io.Writer, name string) (io.WriteCloser, error)
-	trouble  func(p *packer, t packTrouble, name, detail string)
+	messages map[packProblem]packMessage
 	done     func(p *packer, from, to string, in, out int64) // -v
-	list     func(p *packer, names []string) error
+	list     func(p *packer, names []string) error           // -l; nil if there is none
+}
+
+// command returns the command that packs or unpacks with the tool.
+func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
+	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error {
+		p := &packer{Call: c, ctx: ctx, tool: tool, decode: decode, stdout: stdout, level: tool.level}
+		if tool.name == "gzip" {
+			c.Name = "gzip" // messages of gunzip and zcat begin with it too
+		}
+		names, err := cli.Parse(c, cli.Flags{
+			"c": &p.stdout, "d": &p.decode, "z": cli.Set(&p.decode, false), "f": &p.force, "k": &p.keep, "l": &p.list,
+			"n": &p.noName, "q": &p.quiet, "r": &p.recurse, "t": []*bool{&p.decode, &p.test}, "v": &p.verbose,
+			"S": func(v string) {
+				if p.suffix = v; v != "" && v[0] != '.' {
+					p.suffix = "." + v
+				}
+			},
+			"0 1 2 3 4 5 6 7 8 9": setDigit(&p.level),
+		})
+		if err != nil {
+			return err
+		}
+		if p.list && tool.list == nil {
+			return c.Fail(1, "-l is not available here")
+		}
+		return p.run(names)
+	}}
 }
 
 // A packer is one call.
@@ -70,14 +107,33 @@ type packer struct {
 	listed int
 }
 
-// complain prints a message in the tool's name and remembers the worst status;
-// 1, an error, is worse than 2, a warning.
-func (p *packer) complain(status int, format string, args ...any) {
-	if status != 2 || !p.quiet {
-		fmt.Fprintf(p.Stderr, format+"\n", args...)
+// setDigit returns the binding of options that are digits.
+func setDigit(to *int) func(cli.Option) error {
+	return func(o cli.Option) error {
+		*to = int(o.Name[0] - '0')
+		return nil
 	}
-	if p.status == 0 || status == 1 {
-		p.status = status
+}
+
+// report prints the tool's message about a problem and keeps the worst status:
+// 1, an error, is worse than 2, a warning.
+func (p *packer) report(problem packProblem, name, detail string) {
+	if name == "stdin" {
+		name = p.tool.stdin
+	}
+	if _, ok := p.tool.messages[packNotTested]; ok && problem == packNotFormat && p.test {
+		problem = packNotTested
+	}
+	m := p.tool.messages[problem]
+	if m.status != 2 || !p.quiet {
+		message := strings.NewReplacer("{command}", p.Name, "{file}", name, "{detail}", detail)
+		message.WriteString(p.Stderr, m.text+"\n")
+	}
+	if m.status != 0 && (p.status == 0 || m.status == 1) {
+		p.status = m.status
+	}
+	if p.tool.name == "bzip2" && (problem == packCut || problem == packCorrupt) {
+		p.status = 2
 	}
 }
 
@@ -122,16 +178,16 @@ func (p *packer) operand(name string) error {
 		info, err = p.FS.Lstat(p.Path(name))
 	}
 	if err != nil {
-		p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+		p.report(packMissing, name, vfs.Reason(err))
 		return nil
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		if !p.stdout && !p.force && !p.test {
-			p.tool.trouble(p, packLink, name, "")
+			p.report(packLink, name, "")
 			return nil
 		}
 		if info, err = p.FS.Stat(p.Path(name)); err != nil {
-			p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+			p.report(packMissing, name, vfs.Reason(err))
 			return nil
 		}
 	}
@@ -143,12 +199,12 @@ func (p *packer) operand(name string) error {
 
 func (p *packer) directory(name string) error {
 	if !p.recurse {
-		p.tool.trouble(p, packDirectory, name, "")
+		p.report(packDirectory, name, "")
 		return nil
 	}
 	entries, err := p.FS.ReadDir(p.Path(name))
 	if err != nil {
-		p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+		p.report(packMissing, name, vfs.Reason(err))
 		return nil
 	}
 	for _, e := range entries {
@@ -170,7 +226,7 @@ func (p *packer) file(name string, info vfs.Info) error {
 	}
 	f, err := p.OpenBytes(name)
 	if err != nil {
-		p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+		p.report(packMissing, name, vfs.Reason(err))
 		return nil
 	}
 	defer f.Close()
@@ -178,7 +234,7 @@ func (p *packer) file(name string, info vfs.Info) error {
 		return p.stream(name, f, p.Stdout, nil)
 	}
 	if _, err := p.FS.Lstat(p.Path(target)); err == nil && !p.force {
-		p.tool.trouble(p, packExists, target, "")
+		p.report(packExists, target, "")
 		return nil
 	}
 	return p.replace(name, target, f, info)
@@ -188,7 +244,7 @@ func (p *packer) file(name string, info vfs.Info) error {
 func (p *packer) target(name string) (string, bool) {
 	if !p.decode {
 		if strings.HasSuffix(name, p.suffix) && !p.force {
-			p.tool.trouble(p, packHasSuffix, name, p.suffix)
+			p.report(packHasSuffix, name, p.suffix)
 			return "", false
 		}
 		return name + p.suffix, true
@@ -201,7 +257,7 @@ func (p *packer) target(name string) (string, bool) {
 	if base, ok := strings.CutSuffix(name, p.suffix); ok && base != "" {
 		return base, true
 	}
-	p.tool.trouble(p, packNoSuffix, name, "")
+	p.report(packNoSuffix, name, "")
 	if p.tool.name == "bzip2" {
 		return name + ".out", true
 	}
@@ -216,15 +272,10 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 	}
 	out, err := p.FS.Open(p.Path(target), os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
-		p.tool.trouble(p, packMissing, target, vfs.Reason(err))
+		p.report(packMissing, target, vfs.Reason(err))
 		return nil
 	}
-	w := stream.NewWriter(out)
-	err = p.stream(name, f, w, out)
-	w.Release()
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
+	err = writeFile(out, func(w *stream.Writer) error { return p.stream(name, f, w, out) })
 	if err != nil || p.spoilt {
 		p.FS.Remove(p.Path(target))
 		return err
@@ -233,22 +284,34 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 	if !p.keep {
 		f.Close()
 		if err := p.FS.Remove(p.Path(name)); err != nil {
-			p.tool.trouble(p, packMissing, name, vfs.Reason(err))
+			p.report(packMissing, name, vfs.Reason(err))
 		}
 	}
 	return nil
 }
 
+// writeFile lets write fill f, and closes it.
+func writeFile(f *vfs.File, write func(w *stream.Writer) error) error {
+	w := stream.NewWriter(f)
+	err := write(w)
+	if ferr := w.Flush(); err == nil {
+		err = ferr
+	}
+	w.Release()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
 // stream moves one input to one output. file is the file behind w, if any.
-// Troubles with the data are reported; errors of the session are returned.
+// Errors of the data are reported; errors of the session are returned.
 func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) error {
 	p.spoilt = false
 	src := &watchedReader{ctx: p.ctx, r: r}
 	in, out, err := p.move(name, src, w)
-	if ferr := w.Flush(); err == nil || ferr != nil {
-		if ferr != nil {
-			return ferr
-		}
+	if ferr := w.Flush(); ferr != nil {
+		return ferr
 	}
 	switch {
 	case src.err != nil:
@@ -256,14 +319,14 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	case p.Limiter.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
 		return cmp.Or(p.Limiter.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
-		p.tool.trouble(p, packGarbage, name, "")
+		p.report(packGarbage, name, "")
 	case isLimit(err):
 		return err
 	case err != nil:
 		p.spoil(name, err)
 		return nil
 	}
-	if p.verbose && p.tool.done != nil {
+	if p.verbose {
 		to := ""
 		if file != nil {
 			to, _ = p.target(name)
@@ -278,11 +341,15 @@ func (p *packer) spoil(name string, err error) {
 	p.spoilt = true
 	switch {
 	case errors.Is(err, errPackFormat):
-		p.tool.trouble(p, packNotFormat, name, "")
+		p.report(packNotFormat, name, "")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		p.tool.trouble(p, packCut, name, "")
+		p.report(packCut, name, "")
 	default:
-		p.tool.trouble(p, packCorrupt, name, err.Error())
+		detail := "format violated"
+		if errors.Is(err, gzip.ErrChecksum) {
+			detail = "crc error"
+		}
+		p.report(packCorrupt, name, detail)
 	}
 }
 
@@ -331,6 +398,17 @@ func (w *watchedReader) Read(b []byte) (int, error) {
 		w.err = err
 	}
 	return n, err
+}
+
+// A heldWriter gives memory back when the stream is finished.
+type heldWriter struct {
+	io.WriteCloser
+	release func()
+}
+
+func (h *heldWriter) Close() error {
+	defer h.release()
+	return h.WriteCloser.Close()
 }
 
 type countedWriter struct {

@@ -2,9 +2,9 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,20 +19,21 @@ var Tar = shell.Command{Name: "tar", Run: runTar}
 // A tarCall is one call.
 type tarCall struct {
 	*shell.Call
-	ctx                                                             context.Context
-	mode                                                            byte // c x t r
-	file                                                            string
-	packing                                                         *packTool
-	auto, verbose, keep, stdout, follow, absolute, wild, flat, bare bool
-	strip                                                           int
-	exclude                                                         []string
-	owner, group                                                    string
-	mtime                                                           time.Time
-	dir                                                             string
-	operands                                                        []tarOperand
-	status                                                          int
-	said                                                            map[string]bool
-	width                                                           int
+	ctx                                                       context.Context
+	mode                                                      byte // c x t r
+	file                                                      string
+	packing                                                   *packTool
+	auto, verbose, keep, stdout, follow, absolute, wild, flat bool
+	numeric                                                   bool // --numeric-owner
+	strip                                                     int
+	exclude                                                   []string
+	owner, group                                              string
+	mtime                                                     time.Time
+	dir                                                       string
+	operands                                                  []tarOperand
+	status                                                    int
+	printed                                                   map[string]bool // messages
+	width                                                     int
 }
 
 // A tarOperand is a name and the directory it is in.
@@ -41,10 +42,8 @@ type tarOperand struct {
 	found     bool
 }
 
-var errTarFatal = errors.New("tar: fatal")
-
 func runTar(ctx context.Context, c *shell.Call) error {
-	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, said: map[string]bool{}, width: 19, owner: "root",
+	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, printed: map[string]bool{}, width: 19, owner: "root",
 		group: "root"}
 	c.Args = tarOldStyle(c.Args)
 	if err := t.parse(); err != nil {
@@ -59,16 +58,10 @@ func runTar(ctx context.Context, c *shell.Call) error {
 	case 'x', 't':
 		err = t.read()
 	default:
-		t.say("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
-		io.WriteString(c.Stderr, "Try 'tar --help' or 'tar --usage' for more information.\n")
-		return shell.Status(2)
-	}
-	if errors.Is(err, errTarFatal) {
-		t.say("Error is not recoverable: exiting now")
-		return shell.Status(2)
+		return t.misuse("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
 	}
 	if err == nil && t.status != 0 {
-		t.say("Exiting with failure status due to previous errors")
+		t.warn("Exiting with failure status due to previous errors")
 		return shell.Status(t.status)
 	}
 	return err
@@ -95,15 +88,11 @@ func tarOldStyle(args []string) []string {
 // parse takes options and operands in turn, since -C counts for the names
 // that follow it.
 func (t *tarCall) parse() error {
+	flags := t.flags()
 	for {
-		opts, rest, err := t.Call.Options()
+		rest, err := cli.Parse(t.Call, flags)
 		if err != nil {
 			return err
-		}
-		for _, o := range opts {
-			if err := t.set(o); err != nil {
-				return err
-			}
 		}
 		if len(rest) == 0 {
 			return nil
@@ -113,66 +102,29 @@ func (t *tarCall) parse() error {
 	}
 }
 
-func (t *tarCall) set(o cli.Option) (err error) {
-	switch o.Name {
-	case "c", "x", "t", "r":
-		t.mode = o.Name[0]
-	case "f":
-		t.file = o.Value
-	case "C":
-		err = t.chdir(o.Value)
-	case "z":
-		t.packing = &gzipTool
-	case "j":
-		t.packing = &bzip2Tool
-	case "J":
-		t.packing = &xzTool
-	case "a":
-		t.auto = true
-	case "v":
-		t.verbose = true
-	case "k":
-		t.keep = true
-	case "O":
-		t.stdout = true
-	case "h":
-		t.follow = true
-	case "P":
-		t.absolute = true
-	case "T", "X":
-		err = t.listFile(o)
-	default:
-		err = t.setLong(o)
+func (t *tarCall) flags() cli.Flags {
+	return cli.Flags{
+		"c x t r": func(o cli.Option) error { t.mode = o.Name[0]; return nil },
+		"f":       &t.file, "C": t.chdir, "T X": t.listFile,
+		"z": cli.Set(&t.packing, &gzipTool), "j": cli.Set(&t.packing, &bzip2Tool), "J": cli.Set(&t.packing, &xzTool),
+		"a": &t.auto, "v": &t.verbose, "k": &t.keep, "O": &t.stdout, "h": &t.follow, "P": &t.absolute,
+		"wildcards": &t.wild, "no-recursion": &t.flat, "numeric-owner": &t.numeric,
+		"owner":   func(v string) { t.owner, _, _ = strings.Cut(v, ":") },
+		"group":   func(v string) { t.group, _, _ = strings.Cut(v, ":") },
+		"exclude": func(v string) { t.exclude = append(t.exclude, strings.TrimSuffix(v, "/")) },
+		"strip-components": func(v string) (err error) {
+			if t.strip, err = strconv.Atoi(v); err != nil || t.strip < 0 {
+				return t.fatal("%s: Invalid number of elements", v)
+			}
+			return nil
+		},
+		"mtime": func(v string) (err error) {
+			if t.mtime, err = tarTime(v); err != nil {
+				return t.Fail(2, "Invalid time '%s'", v)
+			}
+			return nil
+		},
 	}
-	return err
-}
-
-func (t *tarCall) setLong(o cli.Option) (err error) {
-	switch o.Name {
-	case "exclude":
-		t.exclude = append(t.exclude, strings.TrimSuffix(o.Value, "/"))
-	case "strip-components":
-		if t.strip, err = strconv.Atoi(o.Value); err != nil || t.strip < 0 {
-			t.say("%s: Invalid number of elements", o.Value)
-			return errTarFatal
-		}
-	case "wildcards":
-		t.wild = true
-	case "no-recursion":
-		t.flat = true
-	case "owner":
-		t.owner, _, _ = strings.Cut(o.Value, ":")
-	case "group":
-		t.group, _, _ = strings.Cut(o.Value, ":")
-	case "numeric-owner":
-		t.bare = true
-	case "mtime":
-		t.mtime, err = tarTime(o.Value)
-		if err != nil {
-			return t.Fail(2, "Invalid time '%s'", o.Value)
-		}
-	}
-	return nil
 }
 
 func tarTime(s string) (time.Time, error) {
@@ -198,33 +150,25 @@ func (t *tarCall) chdir(name string) error {
 		err = vfs.ErrNotDir
 	}
 	if err != nil {
-		t.say("%s: Cannot open: %s", name, vfs.Reason(err))
-		t.say("Error is not recoverable: exiting now")
-		return shell.Status(2)
+		return t.fatal("%s: Cannot open: %s", name, vfs.Reason(err))
 	}
 	t.dir = dir
 	return nil
 }
 
-// at is Path seen from another directory.
+// at resolves a name in another directory.
 func (t *tarCall) at(dir, name string) string {
 	return (&shell.Call{Dir: dir}).Path(name)
 }
 
 // listFile reads names or patterns from a file, one in a line.
 func (t *tarCall) listFile(o cli.Option) error {
-	src := io.Reader(t.Stdin)
-	if o.Value != "-" {
-		f, err := t.Open(o.Value)
-		if err != nil {
-			t.say("%s: Cannot open: %s", o.Value, vfs.Reason(err))
-			t.say("Error is not recoverable: exiting now")
-			return shell.Status(2)
-		}
-		defer f.Close()
-		src = f
+	in, done, err := cli.OpenOperand(t.Call, o.Value)
+	if err != nil {
+		return t.fatal("%s: Cannot open: %s", o.Value, vfs.Reason(err))
 	}
-	text, err := io.ReadAll(io.LimitReader(src, 16<<20))
+	defer done()
+	text, err := io.ReadAll(io.LimitReader(in, 16<<20))
 	if err != nil {
 		return err
 	}
@@ -241,22 +185,45 @@ func (t *tarCall) listFile(o cli.Option) error {
 	return nil
 }
 
-// say prints a message of tar.
-func (t *tarCall) say(format string, args ...any) {
+// warn prints a message.
+func (t *tarCall) warn(format string, args ...any) {
 	fmt.Fprintf(t.Stderr, "tar: "+format+"\n", args...)
 }
 
-// fail says something and makes the call end with status 2.
+// fail prints a message and makes the call end with status 2.
 func (t *tarCall) fail(format string, args ...any) {
 	t.status = 2
-	t.say(format, args...)
+	t.warn(format, args...)
 }
 
-// once says something only the first time.
+// failUnless is fail with the reason of err, unless err is nil or ends the script.
+func (t *tarCall) failUnless(err error, format string, args ...any) error {
+	if err == nil || isLimit(err) {
+		return err
+	}
+	t.fail(format+": %s", append(args, vfs.Reason(err))...)
+	return nil
+}
+
+// fatal prints a message and ends the call.
+func (t *tarCall) fatal(format string, args ...any) error {
+	t.warn(format, args...)
+	t.warn("Error is not recoverable: exiting now")
+	return shell.Status(2)
+}
+
+// misuse prints a message about the command line and ends the call.
+func (t *tarCall) misuse(message string) error {
+	t.warn("%s", message)
+	io.WriteString(t.Stderr, "Try 'tar --help' or 'tar --usage' for more information.\n")
+	return shell.Status(2)
+}
+
+// once prints a message only the first time.
 func (t *tarCall) once(text string) {
-	if !t.said[text] {
-		t.said[text] = true
-		t.say("%s", text)
+	if !t.printed[text] {
+		t.printed[text] = true
+		t.warn("%s", text)
 	}
 }
 
@@ -274,7 +241,7 @@ func (t *tarCall) excluded(name string) bool {
 
 // matches tries the patterns on a name and on what follows its slashes.
 func (t *tarCall) matches(name string) bool {
-	for _, pattern := range t.exclude {
+	return slices.ContainsFunc(t.exclude, func(pattern string) bool {
 		if cli.Fnmatch(pattern, name, false) {
 			return true
 		}
@@ -283,8 +250,8 @@ func (t *tarCall) matches(name string) bool {
 				return true
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // safeName takes away what would lead out of the directory, as GNU tar does.

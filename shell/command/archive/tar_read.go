@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,21 +31,12 @@ type tarReader struct {
 
 // read opens the archive and goes through its members.
 func (t *tarCall) read() error {
-	src := io.Reader(t.Stdin)
-	if !shell.IsStdin(t.file) {
-		f, err := t.OpenBytes(t.file)
-		if err == nil && f.IsDir() {
-			f.Close()
-			err = vfs.ErrIsDir
-		}
-		if err != nil {
-			t.say("%s: Cannot open: %s", t.file, vfs.Reason(err))
-			return errTarFatal
-		}
-		defer f.Close()
-		src = f
+	in, done, err := cli.OpenWith(t.Call, t.file, t.OpenBytes)
+	if err != nil {
+		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
 	}
-	watched := &watchedReader{ctx: t.ctx, r: src}
+	defer done()
+	watched := &watchedReader{ctx: t.ctx, r: in}
 	unpacked, p, err := t.unpack(watched)
 	if err == nil {
 		reader := &tarReader{tarCall: t}
@@ -56,13 +49,12 @@ func (t *tarCall) read() error {
 	switch {
 	case watched.err != nil:
 		return watched.err
-	case err == nil || isLimit(err) || errors.Is(err, errTarFatal) || errors.Is(err, stream.ErrPipe):
+	case err == nil || isLimit(err) || errors.Is(err, stream.ErrPipe):
 		return err
 	case t.Limiter.Err() != nil:
 		return t.Limiter.Err()
 	}
-	var status shell.Status
-	if errors.As(err, &status) {
+	if _, reported := errors.AsType[shell.Status](err); reported {
 		return err
 	}
 	return t.broken(p, err)
@@ -89,25 +81,22 @@ func (t *tarCall) unpack(r io.Reader) (io.Reader, *packer, error) {
 	return plain, p, err
 }
 
-// broken reports data that cannot be read, in the words of whoever noticed.
+// broken reports data that cannot be read, as the program that unpacks it would.
 func (t *tarCall) broken(p *packer, err error) error {
-	name := t.Name
 	switch {
 	case p != nil && !errors.Is(err, tar.ErrHeader):
+		name := t.Name
 		t.Name = p.tool.name
 		p.spoil("stdin", err)
 		t.Name = name
-		t.say("Child returned status %d", max(p.status, 1))
-		return errTarFatal
+		return t.fatal("Child returned status %d", max(p.status, 1))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		t.say("Unexpected EOF in archive")
-		return errTarFatal
+		return t.fatal("Unexpected EOF in archive")
 	case errors.Is(err, tar.ErrHeader):
 		t.fail("This does not look like a tar archive")
 		return nil
 	}
-	t.say("%v", err)
-	return errTarFatal
+	return t.fatal("%v", err)
 }
 
 func (r *tarReader) members() error {
@@ -129,8 +118,8 @@ func (r *tarReader) members() error {
 			r.fail("%s: Not found in archive", r.operands[i].name)
 		}
 	}
-	for i := len(r.late) - 1; i >= 0; i-- {
-		if err := r.late[i](); err != nil {
+	for _, finish := range slices.Backward(r.late) {
+		if err := finish(); err != nil {
 			return err
 		}
 	}
@@ -208,7 +197,7 @@ func (r *tarReader) extract(full, name string, h *tar.Header) error {
 	if h.Typeflag == tar.TypeDir {
 		return r.directory(full, name, h)
 	}
-	err := r.FS.MkdirAll(tarDir(full), 0o777)
+	err := r.FS.MkdirAll(path.Dir(strings.TrimSuffix(full, "/")), 0o777)
 	if err == nil {
 		err = r.clear(full)
 	}
@@ -221,18 +210,13 @@ func (r *tarReader) extract(full, name string, h *tar.Header) error {
 		case tar.TypeLink:
 			return r.hardlink(full, name, h)
 		}
-		r.say("%s: special files are not made here; skipped", name)
+		r.warn("%s: special files are not made here; skipped", name)
 		return nil
-	}
-	if isLimit(err) {
-		return err
 	}
 	if h.Typeflag == tar.TypeSymlink {
-		r.fail("%s: Cannot create symlink to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
-		return nil
+		return r.failUnless(err, "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
 	}
-	r.fail("%s: Cannot open: %s", name, vfs.Reason(err))
-	return nil
+	return r.failUnless(err, "%s: Cannot open", name)
 }
 
 // clear makes place for a new file. It never follows a link.
@@ -252,12 +236,8 @@ func (r *tarReader) clear(full string) error {
 
 func (r *tarReader) directory(full, name string, h *tar.Header) error {
 	err := r.FS.MkdirAll(full, 0o777)
-	if isLimit(err) {
-		return err
-	}
 	if err != nil {
-		r.fail("%s: Cannot mkdir: %s", name, vfs.Reason(err))
-		return nil
+		return r.failUnless(err, "%s: Cannot mkdir", name)
 	}
 	r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777|0o700)
 	r.late = append(r.late, func() error {
@@ -273,21 +253,12 @@ func (r *tarReader) times(full string, at time.Time) { r.FS.Chtimes(full, at, at
 func (r *tarReader) regular(full, name string, h *tar.Header) error {
 	f, err := r.FS.Open(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode)&0o777)
 	if err != nil {
-		if isLimit(err) {
-			return err
-		}
-		r.fail("%s: Cannot open: %s", name, vfs.Reason(err))
-		return nil
+		return r.failUnless(err, "%s: Cannot open", name)
 	}
-	out := stream.NewWriter(f)
-	_, err = io.Copy(struct{ io.Writer }{out}, r.r)
-	if ferr := out.Flush(); err == nil {
-		err = ferr
-	}
-	out.Release()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = writeFile(f, func(w *stream.Writer) error {
+		_, err := io.Copy(struct{ io.Writer }{w}, r.r)
+		return err
+	})
 	if err == nil {
 		r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
 		r.times(full, h.ModTime)
@@ -299,14 +270,7 @@ func (r *tarReader) regular(full, name string, h *tar.Header) error {
 // archive must not be able to write through a link it brought along.
 func (r *tarReader) symlink(full, name string, h *tar.Header) error {
 	make := func() error {
-		err := r.FS.Symlink(h.Linkname, full)
-		if isLimit(err) {
-			return err
-		}
-		if err != nil {
-			r.fail("%s: Cannot create symlink to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
-		}
-		return nil
+		return r.failUnless(r.FS.Symlink(h.Linkname, full), "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
 	}
 	if strings.HasPrefix(h.Linkname, "/") || strings.Contains("/"+h.Linkname+"/", "/../") {
 		r.late = append(r.late, make)
@@ -325,14 +289,7 @@ func (r *tarReader) hardlink(full, name string, h *tar.Header) error {
 		return nil
 	}
 	base := strings.TrimSuffix(full, "/"+strings.TrimSuffix(name, "/"))
-	err := r.FS.Link(r.at(base, target), full)
-	if isLimit(err) {
-		return err
-	}
-	if err != nil {
-		r.fail("%s: Cannot hard link to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
-	}
-	return nil
+	return r.failUnless(r.FS.Link(r.at(base, target), full), "%s: Cannot hard link to ‘%s’", name, h.Linkname)
 }
 
 // list prints one member, with -v in the form of ls -l.
@@ -360,40 +317,20 @@ func (r *tarReader) list(h *tar.Header) error {
 
 func (r *tarReader) ownerOf(h *tar.Header) string {
 	user, group := h.Uname, h.Gname
-	if user == "" || r.bare {
+	if user == "" || r.numeric {
 		user = fmt.Sprint(h.Uid)
 	}
-	if group == "" || r.bare {
+	if group == "" || r.numeric {
 		group = fmt.Sprint(h.Gid)
 	}
 	return user + "/" + group
 }
 
-// tarMode spells the kind and the permissions of a member.
+// tarMode is the kind and the permissions of a member, as ls -l prints them.
 func tarMode(h *tar.Header) string {
-	kinds := map[byte]byte{tar.TypeDir: 'd', tar.TypeSymlink: 'l', tar.TypeLink: 'h', tar.TypeChar: 'c',
-		tar.TypeBlock: 'b', tar.TypeFifo: 'p'}
-	b := []byte("-rwxrwxrwx")
-	if k, ok := kinds[h.Typeflag]; ok {
-		b[0] = k
+	text := cli.ModeText(h.FileInfo().Mode())
+	if h.Typeflag == tar.TypeLink {
+		return "h" + text[1:]
 	}
-	for i := range 9 {
-		if h.Mode>>(8-i)&1 == 0 {
-			b[i+1] = '-'
-		}
-	}
-	for _, special := range []struct {
-		bit     int64
-		at      int
-		on, off byte
-	}{{0o4000, 3, 's', 'S'}, {0o2000, 6, 's', 'S'}, {0o1000, 9, 't', 'T'}} {
-		if h.Mode&special.bit != 0 {
-			if b[special.at] == 'x' {
-				b[special.at] = special.on
-			} else {
-				b[special.at] = special.off
-			}
-		}
-	}
-	return string(b)
+	return text
 }

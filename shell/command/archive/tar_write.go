@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 
-	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
@@ -28,9 +26,7 @@ type tarWriter struct {
 // create makes a new archive.
 func (t *tarCall) create() error {
 	if len(t.operands) == 0 {
-		t.say("Cowardly refusing to create an empty archive")
-		io.WriteString(t.Stderr, "Try 'tar --help' or 'tar --usage' for more information.\n")
-		return shell.Status(2)
+		return t.misuse("Cowardly refusing to create an empty archive")
 	}
 	w := &tarWriter{tarCall: t, list: t.Stdout}
 	if t.file == "-" {
@@ -39,22 +35,12 @@ func (t *tarCall) create() error {
 	}
 	f, err := t.Create(t.file)
 	if err != nil {
-		t.say("%s: Cannot open: %s", t.file, vfs.Reason(err))
-		return errTarFatal
+		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
 	}
 	if info, err := f.Stat(); err == nil {
 		w.self = info.Inode()
 	}
-	out := stream.NewWriter(f)
-	err = w.write(out)
-	if ferr := out.Flush(); err == nil {
-		err = ferr
-	}
-	out.Release()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return writeFile(f, func(out *stream.Writer) error { return w.write(out) })
 }
 
 // write packs the archive if that was asked for. An archive is padded to full
@@ -67,8 +53,7 @@ func (w *tarWriter) write(out io.Writer) error {
 	if tool == nil {
 		return w.members(out, 0)
 	}
-	zw, err := tool.create(&packer{Call: w.Call, ctx: w.ctx, tool: tool, level: 6 + 3*cli.BoolInt(tool == &bzip2Tool)},
-		out, "stdin")
+	zw, err := tool.create(&packer{Call: w.Call, ctx: w.ctx, tool: tool, level: tool.level}, out, "stdin")
 	if err != nil {
 		return err
 	}
@@ -130,7 +115,7 @@ func (w *tarWriter) add(dir, name string) error {
 		return nil
 	}
 	if w.self != 0 && info.Inode() == w.self {
-		w.say("%s: file is the archive; not dumped", name)
+		w.warn("%s: file is the archive; not dumped", name)
 		return nil
 	}
 	if err := w.member(full, name, info); err != nil {
@@ -183,7 +168,7 @@ func (w *tarWriter) member(full, name string, info vfs.Info) error {
 			}
 		}
 	default:
-		w.say("%s: unknown file type; file ignored", name)
+		w.warn("%s: unknown file type; file ignored", name)
 		return nil
 	}
 	return w.store(full, name, h)
@@ -231,14 +216,12 @@ func (zeroReader) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 func (t *tarCall) extend() error {
 	f, err := t.FS.Open(t.Path(t.file), os.O_RDWR|os.O_CREATE|vfs.Binary, 0o666)
 	if err != nil {
-		t.say("%s: Cannot open: %s", t.file, vfs.Reason(err))
-		return errTarFatal
+		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
 	}
 	defer f.Close()
 	end, err := tarEnd(f)
 	if err != nil {
-		t.say("This does not look like a tar archive")
-		return errTarFatal
+		return t.fatal("This does not look like a tar archive")
 	}
 	if _, err := f.Seek(end, io.SeekStart); err != nil {
 		return err
@@ -271,6 +254,3 @@ func tarEnd(f *vfs.File) (int64, error) {
 		}
 	}
 }
-
-// tarDir is the directory part of a member's name.
-func tarDir(name string) string { return path.Dir(strings.TrimSuffix(name, "/")) }

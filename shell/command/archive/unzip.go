@@ -34,12 +34,12 @@ type unzip struct {
 func runUnzip(ctx context.Context, c *shell.Call) error {
 	u := &unzip{Call: c, ctx: ctx}
 	c.Args = u.takeExcluded(c.Args)
-	opts, names, err := c.Options()
+	names, err := cli.Parse(c, cli.Flags{
+		"l": &u.list, "v": &u.long, "Z 1": &u.names, "t": &u.test, "p c": &u.print, "o": &u.over, "n": &u.never,
+		"j": &u.junk, "q": func() { u.quiet++ }, "d": &u.dir,
+	})
 	if err != nil {
 		return shell.Status(10)
-	}
-	for _, o := range opts {
-		u.set(o)
 	}
 	if len(names) == 0 {
 		return shell.ErrUsage
@@ -80,31 +80,6 @@ func (u *unzip) takeExcluded(args []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-func (u *unzip) set(o cli.Option) {
-	switch o.Name {
-	case "l":
-		u.list = true
-	case "v":
-		u.long = true
-	case "Z", "1":
-		u.names = true
-	case "t":
-		u.test = true
-	case "p", "c":
-		u.print = true
-	case "o":
-		u.over = true
-	case "n":
-		u.never = true
-	case "j":
-		u.junk = true
-	case "q":
-		u.quiet++
-	case "d":
-		u.dir = o.Value
-	}
 }
 
 // open tries the name with and without its suffix.
@@ -287,7 +262,7 @@ func (u *unzip) extract(f *zip.File) error {
 		if _, err := u.FS.Stat(full); err == nil {
 			return nil
 		}
-		u.say("   creating: %s\n", name)
+		u.printf("   creating: %s\n", name)
 		return u.FS.MkdirAll(full, 0o777)
 	}
 	if err := u.FS.MkdirAll(path.Dir(full), 0o777); err != nil {
@@ -311,34 +286,23 @@ func (u *unzip) extract(f *zip.File) error {
 	if f.Method == zip.Store {
 		verb = " extracting"
 	}
-	u.say("%s: %-22s  \n", verb, name)
-	return u.writeFile(f, full)
+	u.printf("%s: %-22s  \n", verb, name)
+	return u.extractFile(f, full)
 }
 
-func (u *unzip) say(format string, args ...any) {
+func (u *unzip) printf(format string, args ...any) {
 	if u.quiet == 0 {
 		fmt.Fprintf(u.Stdout, format, args...)
 	}
 }
 
-func (u *unzip) writeFile(f *zip.File, full string) error {
-	perm := f.Mode().Perm()
-	if perm == 0 {
-		perm = 0o644
-	}
+func (u *unzip) extractFile(f *zip.File, full string) error {
+	perm := cmp.Or(f.Mode().Perm(), 0o644)
 	file, err := u.FS.Open(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
-	out := stream.NewWriter(file)
-	err = u.copyOut(f, struct{ io.Writer }{out}, f.Name)
-	if ferr := out.Flush(); err == nil {
-		err = ferr
-	}
-	out.Release()
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
+	err = writeFile(file, func(w *stream.Writer) error { return u.copyOut(f, struct{ io.Writer }{w}, f.Name) })
 	if err == nil {
 		u.FS.Chmod(full, perm)
 		u.FS.Chtimes(full, f.Modified, f.Modified)
@@ -360,13 +324,13 @@ func (u *unzip) link(f *zip.File, name string) error {
 		u.status = max(u.status, 3)
 		return nil
 	}
-	u.say("    linking: %-22s  -> %s \n", name, target)
+	u.printf("    linking: %-22s  -> %s \n", name, target)
 	first := len(u.late) == 0
 	u.late = append(u.late, func() error {
 		if first {
-			u.say("finishing deferred symbolic links:\n")
+			u.printf("finishing deferred symbolic links:\n")
 		}
-		u.say("  %-22s -> %s\n", name, target)
+		u.printf("  %-22s -> %s\n", name, target)
 		return u.FS.Symlink(string(target), u.Path(name))
 	})
 	return nil
@@ -415,12 +379,7 @@ func (u *unzip) table(files []*zip.File) {
 		fileCount(len(files)))
 }
 
-func fileCount(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}
+func fileCount(n int) string { return fmt.Sprintf("%d file%s", n, cli.Plural(n)) }
 
 func (u *unzip) longTable(files []*zip.File) {
 	fmt.Fprint(u.Stdout, " Length   Method    Size  Cmpr    Date    Time   CRC-32   Name\n"+

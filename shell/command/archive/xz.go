@@ -1,27 +1,33 @@
 package archive
 
 import (
-	"context"
 	"fmt"
 	"io"
 
 	"github.com/ulikunitz/xz"
-
-	"hako/shell"
 )
 
 var (
-	Xz = shell.Command{Name: "xz",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, false, false) }}
-	Unxz = shell.Command{Name: "unxz",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, false) }}
-	Xzcat = shell.Command{Name: "xzcat",
-		Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, true) }}
+	Xz    = xzTool.command("xz", false, false)
+	Unxz  = xzTool.command("unxz", true, false)
+	Xzcat = xzTool.command("xzcat", true, true)
 )
 
 var xzTool = packTool{
-	name: "xz", suffix: ".xz", suffixes: map[string]string{".xz": "", ".txz": ".tar"},
-	open: openXz, create: createXz, trouble: xzTrouble, done: xzDone,
+	name: "xz", stdin: "(stdin)", suffix: ".xz", level: 6, suffixes: map[string]string{".xz": "", ".txz": ".tar"},
+	open: openXz, create: createXz, done: xzDone,
+	messages: map[packProblem]packMessage{
+		packMissing:   {1, "{command}: {file}: {detail}"},
+		packLink:      {2, "{command}: {file}: Is a symbolic link, skipping"},
+		packDirectory: {2, "{command}: {file}: Is a directory, skipping"},
+		packHasSuffix: {2, "{command}: {file}: File already has `{detail}' suffix, skipping"},
+		packNoSuffix:  {2, "{command}: {file}: Filename has an unknown suffix, skipping"},
+		packExists:    {1, "{command}: {file}: File exists"},
+		packNotFormat: {1, "{command}: {file}: File format not recognized"},
+		packCut:       {1, "{command}: {file}: Unexpected end of input"},
+		packCorrupt:   {1, "{command}: {file}: Compressed data is corrupt"},
+		packGarbage:   {1, "{command}: {file}: Compressed data is corrupt"},
+	},
 }
 
 // xzDicts are the dictionary sizes of the levels.
@@ -38,17 +44,7 @@ func createXz(p *packer, w io.Writer, name string) (io.WriteCloser, error) {
 		p.Limiter.Hold(-cost)
 		return nil, err
 	}
-	return &xzHolder{zw, func() { p.Limiter.Hold(-cost) }}, nil
-}
-
-type xzHolder struct {
-	*xz.Writer
-	release func()
-}
-
-func (h *xzHolder) Close() error {
-	defer h.release()
-	return h.Writer.Close()
+	return &heldWriter{zw, func() { p.Limiter.Hold(-cost) }}, nil
 }
 
 func openXz(p *packer, r io.Reader) (io.Reader, error) {
@@ -60,32 +56,6 @@ func openXz(p *packer, r io.Reader) (io.Reader, error) {
 		return nil, err
 	}
 	return x, nil
-}
-
-func xzTrouble(p *packer, t packTrouble, name, detail string) {
-	if name == "stdin" {
-		name = "(stdin)"
-	}
-	switch t {
-	case packMissing:
-		p.complain(1, "%s: %s: %s", p.Name, name, detail)
-	case packLink:
-		p.complain(2, "%s: %s: Is a symbolic link, skipping", p.Name, name)
-	case packDirectory:
-		p.complain(2, "%s: %s: Is a directory, skipping", p.Name, name)
-	case packHasSuffix:
-		p.complain(2, "%s: %s: File already has `%s' suffix, skipping", p.Name, name, detail)
-	case packNoSuffix:
-		p.complain(2, "%s: %s: Filename has an unknown suffix, skipping", p.Name, name)
-	case packExists:
-		p.complain(1, "%s: %s: File exists", p.Name, name)
-	case packNotFormat:
-		p.complain(1, "%s: %s: File format not recognized", p.Name, name)
-	case packCut:
-		p.complain(1, "%s: %s: Unexpected end of input", p.Name, name)
-	case packCorrupt, packGarbage:
-		p.complain(1, "%s: %s: Compressed data is corrupt", p.Name, name)
-	}
 }
 
 func xzDone(p *packer, from, to string, in, out int64) {

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"hash/crc64"
 	"io"
+	"slices"
 
 	"github.com/ulikunitz/xz/lzma"
 
@@ -16,17 +17,17 @@ import (
 )
 
 // xzReader reads the container of .xz files. The library has one too, but
-// allocates whatever dictionary a header claims, up to 4 GB; here the gauge is
+// allocates whatever dictionary a header claims, up to 4 GB; here the limiter is
 // asked first, for every block.
 type xzReader struct {
-	gauge *quota.Limiter
-	br    *bufio.Reader
-	n     int64 // bytes taken since the stream began
-	check byte
-	block *lzma.Reader2
-	sum   hash.Hash
-	held  int64
-	err   error
+	limiter *quota.Limiter
+	br      *bufio.Reader
+	n       int64 // bytes taken since the stream began
+	check   byte
+	block   *lzma.Reader2
+	sum     hash.Hash
+	held    int64
+	err     error
 }
 
 var (
@@ -35,7 +36,7 @@ var (
 )
 
 func newXzReader(g *quota.Limiter, r io.Reader) (*xzReader, error) {
-	x := &xzReader{gauge: g, br: bufio.NewReaderSize(r, 64<<10)}
+	x := &xzReader{limiter: g, br: bufio.NewReaderSize(r, 64<<10)}
 	head, err := x.br.Peek(6)
 	if len(head) == 0 && err == io.EOF {
 		return x, io.ErrUnexpectedEOF
@@ -102,7 +103,7 @@ func (x *xzReader) Read(p []byte) (n int, err error) {
 		}
 		if err != nil {
 			x.err = err
-			x.gauge.Hold(-x.held)
+			x.limiter.Hold(-x.held)
 			x.held = 0
 		}
 	}()
@@ -148,9 +149,9 @@ func (x *xzReader) next() error {
 	if err != nil {
 		return err
 	}
-	x.gauge.Hold(-x.held)
+	x.limiter.Hold(-x.held)
 	x.held = 0
-	if err := x.gauge.Hold(dict); err != nil {
+	if err := x.limiter.Hold(dict); err != nil {
 		return err
 	}
 	x.held = dict
@@ -219,9 +220,7 @@ func (x *xzReader) endBlock() error {
 	}
 	got := x.sum.Sum(nil)
 	if x.check != 10 { // the CRCs are stored with the low byte first
-		for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
-			got[i], got[j] = got[j], got[i]
-		}
+		slices.Reverse(got)
 	}
 	if !bytes.Equal(got, want) {
 		return errPackCorrupt

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ type zipCall struct {
 	have                                             map[string]bool
 	moved                                            []string
 	w                                                *zip.Writer
-	say                                              io.Writer
+	log                                              io.Writer
 }
 
 // A zipItem is a file to store and the name it gets.
@@ -42,23 +43,22 @@ type zipItem struct {
 }
 
 func runZip(ctx context.Context, c *shell.Call) error {
-	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, say: c.Stdout}
+	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, log: c.Stdout}
 	c.Args = z.lists(c.Args)
-	opts, names, err := c.Options()
+	stdinNames := false
+	names, err := cli.Parse(c, cli.Flags{
+		"@": &stdinNames, "r": &z.recurse, "q": &z.quiet, "j": &z.junk, "m": &z.move, "y": &z.links, "D": &z.noDirs,
+		"d": &z.erase, "0 1 2 3 4 5 6 7 8 9": setDigit(&z.level),
+	})
 	if err != nil {
 		return shell.Status(16)
-	}
-	stdinNames := false
-	for _, o := range opts {
-		stdinNames = stdinNames || o.Name == "@"
-		z.set(o.Name)
 	}
 	if len(names) == 0 {
 		return shell.ErrUsage
 	}
 	z.archive = names[0]
 	if z.archive == "-" {
-		z.say = c.Stderr
+		z.log = c.Stderr
 	} else if !strings.Contains(path.Base(z.archive), ".") {
 		z.archive += ".zip"
 	}
@@ -69,7 +69,7 @@ func runZip(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if z.quiet {
-		z.say = io.Discard
+		z.log = io.Discard
 	}
 	if z.erase {
 		return z.rewrite(names)
@@ -108,27 +108,6 @@ func (z *zipCall) lists(args []string) (rest []string) {
 	return rest
 }
 
-func (z *zipCall) set(name string) {
-	switch name {
-	case "r":
-		z.recurse = true
-	case "q":
-		z.quiet = true
-	case "j":
-		z.junk = true
-	case "m":
-		z.move = true
-	case "y":
-		z.links = true
-	case "D":
-		z.noDirs = true
-	case "d":
-		z.erase = true
-	case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
-		z.level = int(name[0] - '0')
-	}
-}
-
 func (z *zipCall) fromStdin(names []string) ([]string, error) {
 	for {
 		line, err := z.Stdin.Line()
@@ -163,8 +142,7 @@ func (z *zipCall) collect(name string) error {
 		fmt.Fprintf(z.Stderr, "\tzip warning: name not matched: %s\n", name)
 		return nil
 	}
-	stored := path.Clean(name)
-	stored = strings.TrimLeft(stored, "/")
+	stored := strings.TrimLeft(path.Clean(name), "/")
 	for strings.HasPrefix(stored, "../") {
 		stored = stored[3:]
 	}
@@ -205,12 +183,7 @@ func (z *zipCall) add(item zipItem) {
 }
 
 func zipMatches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if cli.Fnmatch(p, name, false) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool { return cli.Fnmatch(p, name, false) })
 }
 
 // rewrite makes the new archive beside the old one and puts it in its place.
@@ -286,7 +259,7 @@ func (z *zipCall) write(old *zip.Reader, erase []string) error {
 				continue
 			}
 			if zipMatches(erase, f.Name) {
-				fmt.Fprintf(z.say, "deleting: %s\n", f.Name)
+				fmt.Fprintf(z.log, "deleting: %s\n", f.Name)
 				continue
 			}
 			if err := z.w.Copy(f); err != nil {
@@ -310,7 +283,7 @@ func (z *zipCall) store(item zipItem, verb string) error {
 	h := &zip.FileHeader{Name: item.stored, Modified: z.Now().UTC(), Method: zip.Store}
 	if item.stdin {
 		h.Method = zip.Deflate
-		fmt.Fprintf(z.say, "%s: %s (deflated)\n", verb, item.stored)
+		fmt.Fprintf(z.log, "%s: %s (deflated)\n", verb, item.stored)
 		return z.copyIn(h, z.Stdin)
 	}
 	h.Modified = item.info.ModTime().UTC().Truncate(2 * time.Second)
@@ -318,7 +291,7 @@ func (z *zipCall) store(item zipItem, verb string) error {
 	saved := 0
 	switch mode := item.info.Mode(); {
 	case mode.IsDir():
-		fmt.Fprintf(z.say, "%s: %s (stored 0%%)\n", verb, item.stored)
+		fmt.Fprintf(z.log, "%s: %s (stored 0%%)\n", verb, item.stored)
 		_, err := z.w.CreateHeader(h)
 		return err
 	case mode&fs.ModeSymlink != 0:
@@ -326,7 +299,7 @@ func (z *zipCall) store(item zipItem, verb string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(z.say, "%s: %s (stored 0%%)\n", verb, item.stored)
+		fmt.Fprintf(z.log, "%s: %s (stored 0%%)\n", verb, item.stored)
 		return z.copyIn(h, strings.NewReader(target))
 	}
 	if z.level > 0 {
@@ -339,11 +312,8 @@ func (z *zipCall) store(item zipItem, verb string) error {
 			saved = int((float64(size-packed))*100/float64(size) + 0.5)
 		}
 	}
-	word := "stored"
-	if h.Method == zip.Deflate {
-		word = "deflated"
-	}
-	fmt.Fprintf(z.say, "%s: %s (%s %d%%)\n", verb, item.stored, word, saved)
+	method := map[uint16]string{zip.Store: "stored", zip.Deflate: "deflated"}[h.Method]
+	fmt.Fprintf(z.log, "%s: %s (%s %d%%)\n", verb, item.stored, method, saved)
 	f, err := z.FS.Open(z.Path(item.file), os.O_RDONLY|vfs.Binary, 0)
 	if err != nil {
 		fmt.Fprintf(z.Stderr, "\tzip warning: could not open for reading: %s\n", item.file)

@@ -1,13 +1,16 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"encoding/base32"
 	"encoding/base64"
 	"io"
-	"strconv"
+	"math"
+	"slices"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Base64 = shell.Command{Name: "base64", Run: func(ctx context.Context, c *shell.Call) error {
@@ -32,25 +35,15 @@ type baseEncoding interface {
 }
 
 func runBase(c *shell.Call, codec baseCodec) error {
-	opts, names, err := c.Options()
+	decode, lax, cols := false, false, 76
+	names, err := cli.Parse(c, cli.Flags{
+		"d": &decode, "i": &lax, "w": cli.Number(&cols, 0, math.MaxInt, "invalid wrap size: ‘%s’"),
+	})
 	if err != nil {
 		return err
 	}
-	decode, lax, cols := false, false, 76
-	for _, o := range opts {
-		switch o.Name {
-		case "d":
-			decode = true
-		case "i":
-			lax = true
-		case "w":
-			if cols, err = strconv.Atoi(o.Value); err != nil || cols < 0 {
-				return c.Fail(1, "invalid wrap size: ‘%s’", o.Value)
-			}
-		}
-	}
 	if len(names) > 1 {
-		return extraOperand(c, names[1])
+		return cli.Misuse(c, "extra operand ‘%s’", names[1])
 	}
 	for in := range c.InputsBytes(names) {
 		if decode {
@@ -198,24 +191,14 @@ func (b baseCodec) groups(out, text []byte) ([]byte, bool) {
 	return out, true
 }
 
-// salvage decodes what a broken last group still says.
+// salvage decodes the valid part of a broken last group.
 func (b baseCodec) salvage(text []byte) []byte {
 	n := 0
 	for n < len(text) && text[n] != '=' && b.letter(text[n]) {
 		n++
 	}
-	full := append([]byte{}, text[:n]...)
-	for len(full) < b.text {
-		full = append(full, 'A')
-	}
+	full := append(slices.Clone(text[:n]), bytes.Repeat([]byte("A"), b.text-n)...)
 	part := make([]byte, b.raw)
 	b.Decode(part, full)
 	return part[:n*b.raw/b.text]
-}
-
-// extraOperand reports an operand too many in the words of GNU.
-func extraOperand(c *shell.Call, name string) error {
-	c.Warn("extra operand ‘%s’", name)
-	io.WriteString(c.Stderr, "Try '"+c.Name+" --help' for more information.\n")
-	return shell.Status(1)
 }

@@ -2,48 +2,30 @@ package data
 
 import (
 	"context"
-	"crypto/md5"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"math/bits"
 
 	"hako/shell"
-	"hako/shell/command/internal/posixcrc"
+	"hako/shell/command/internal/cli"
 )
 
 var Cksum = shell.Command{Name: "cksum", Run: runCksum}
 
 func runCksum(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	kind, tag := "crc", true
+	names, err := cli.Parse(c, cli.Flags{"a": &kind, "tag": &tag, "untagged": cli.Set(&tag, false)})
 	if err != nil {
 		return err
 	}
-	kind, tag := "crc", true
-	for _, o := range opts {
-		switch o.Name {
-		case "a":
-			kind = o.Value
-		case "tag":
-			tag = true
-		case "untagged":
-			tag = false
-		}
-	}
-	digests := map[string]digest{
-		"md5": {label: "MD5", fresh: md5.New}, "sha1": {label: "SHA1", fresh: sha1.New},
-		"sha224": {label: "SHA224", fresh: sha256.New224}, "sha256": {label: "SHA256", fresh: sha256.New},
-		"sha384": {label: "SHA384", fresh: sha512.New384}, "sha512": {label: "SHA512", fresh: sha512.New},
-		"blake2b": {label: "BLAKE2b", fresh: newBlake2b},
-	}
-	if d, ok := digests[kind]; ok {
-		d.Call, d.tag = c, tag
+	if a, ok := digests[kind]; ok {
+		d := digest{Call: c, algorithm: a, tag: tag}
 		return d.print(names)
 	}
 	sums := map[string]func() byteSum{
 		"crc": func() byteSum { return new(posixCRC) },
-		"bsd": func() byteSum { return new(bsdSum) }, "sysv": func() byteSum { return new(sysvSum) },
+		"bsd": newBSDSum, "sysv": newSysvSum,
 	}
 	fresh, ok := sums[kind]
 	if !ok {
@@ -52,11 +34,11 @@ func runCksum(ctx context.Context, c *shell.Call) error {
 	return printSums(c, names, fresh)
 }
 
-// A byteSum is a checksum with its own way of writing the result.
+// A byteSum is a checksum with its own format of the result.
 type byteSum interface {
 	io.Writer
 	// text is the line without the name.
-	text(multiple bool) string
+	text() string
 }
 
 func printSums(c *shell.Call, names []string, fresh func() byteSum) error {
@@ -65,7 +47,7 @@ func printSums(c *shell.Call, names []string, fresh func() byteSum) error {
 		if _, err := in.WriteTo(s); err != nil {
 			return err
 		}
-		line := s.text(len(names) > 1)
+		line := s.text()
 		if len(names) > 0 {
 			line += " " + in.Name
 		}
@@ -76,32 +58,35 @@ func printSums(c *shell.Call, names []string, fresh func() byteSum) error {
 	return nil
 }
 
-// posixCRC is the CRC of POSIX cksum: MSB first, then the length.
+// posixCRC is the CRC of POSIX cksum: the polynomial of hash/crc32 with the high bit
+// first, so the bits of every byte are reversed; then the length follows.
 type posixCRC struct {
 	crc    uint32
 	length uint64
 }
 
 func (p *posixCRC) Write(b []byte) (int, error) {
-	n, crc, t := len(b), p.crc, posixcrc.Tables()
-	p.length += uint64(n)
-	for len(b) >= 8 {
-		crc ^= uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-		crc = t[7][crc>>24] ^ t[6][crc>>16&255] ^ t[5][crc>>8&255] ^ t[4][crc&255] ^
-			t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
-		b = b[8:]
-	}
-	for _, ch := range b {
-		crc = crc<<8 ^ t[0][byte(crc>>24)^ch]
-	}
-	p.crc = crc
-	return n, nil
+	p.length += uint64(len(b))
+	p.update(b)
+	return len(b), nil
 }
 
-func (p *posixCRC) text(bool) string {
-	crc := p.crc
-	for n := p.length; n > 0; n >>= 8 {
-		crc = crc<<8 ^ posixcrc.Tables()[0][byte(crc>>24)^byte(n)]
+func (p *posixCRC) update(b []byte) {
+	var reversed [4096]byte
+	for len(b) > 0 {
+		n := min(len(b), len(reversed))
+		for i, ch := range b[:n] {
+			reversed[i] = bits.Reverse8(ch)
+		}
+		p.crc = ^crc32.Update(^p.crc, crc32.IEEETable, reversed[:n])
+		b = b[n:]
 	}
-	return fmt.Sprintf("%d %d", ^crc, p.length)
+}
+
+func (p *posixCRC) text() string {
+	sum := *p
+	for n := p.length; n > 0; n >>= 8 {
+		sum.update([]byte{byte(n)})
+	}
+	return fmt.Sprintf("%d %d", ^bits.Reverse32(sum.crc), p.length)
 }

@@ -15,17 +15,30 @@ import (
 	"golang.org/x/crypto/blake2b"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
+// An algorithm is a cryptographic checksum.
+type algorithm struct {
+	label string // in the output
+	fresh func() hash.Hash
+}
+
+var digests = map[string]algorithm{
+	"md5": {"MD5", md5.New}, "sha1": {"SHA1", sha1.New}, "sha224": {"SHA224", sha256.New224},
+	"sha256": {"SHA256", sha256.New}, "sha384": {"SHA384", sha512.New384}, "sha512": {"SHA512", sha512.New},
+	"blake2b": {"BLAKE2b", newBlake2b},
+}
+
 var (
-	Md5sum    = digestCommand("md5sum", "MD5", md5.New)
-	Sha1sum   = digestCommand("sha1sum", "SHA1", sha1.New)
-	Sha224sum = digestCommand("sha224sum", "SHA224", sha256.New224)
-	Sha256sum = digestCommand("sha256sum", "SHA256", sha256.New)
-	Sha384sum = digestCommand("sha384sum", "SHA384", sha512.New384)
-	Sha512sum = digestCommand("sha512sum", "SHA512", sha512.New)
-	B2sum     = digestCommand("b2sum", "BLAKE2b", newBlake2b)
+	Md5sum    = digestCommand("md5sum", "md5")
+	Sha1sum   = digestCommand("sha1sum", "sha1")
+	Sha224sum = digestCommand("sha224sum", "sha224")
+	Sha256sum = digestCommand("sha256sum", "sha256")
+	Sha384sum = digestCommand("sha384sum", "sha384")
+	Sha512sum = digestCommand("sha512sum", "sha512")
+	B2sum     = digestCommand("b2sum", "blake2b")
 )
 
 // newBlake2b is BLAKE2b-512 without a key.
@@ -34,71 +47,41 @@ func newBlake2b() hash.Hash {
 	return h
 }
 
-func digestCommand(name, label string, fresh func() hash.Hash) shell.Command {
-	return shell.Command{Name: name,
-		Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) }}
+func digestCommand(name, algorithm string) shell.Command {
+	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error {
+		return runDigest(&digest{Call: c, algorithm: digests[algorithm]})
+	}}
 }
 
 // A digest is one call of a checksum command.
 type digest struct {
 	*shell.Call
-	label                                    string
-	fresh                                    func() hash.Hash
-	binary, check, tag, zero                 bool
-	missing, quiet, status, strict, complain bool
+	algorithm
+	binary, check, tag, zero             bool
+	missing, quiet, status, strict, warn bool
 }
 
-func runDigest(c *shell.Call, label string, fresh func() hash.Hash) error {
-	opts, names, err := c.Options()
+func runDigest(d *digest) error {
+	checkOnly := ""
+	verifying := func(name string, to *bool) func() {
+		return func() { *to, checkOnly = true, name }
+	}
+	names, err := cli.Parse(d.Call, cli.Flags{
+		"b": &d.binary, "t": cli.Set(&d.binary, false), "c": &d.check, "z": &d.zero, "tag": &d.tag,
+		"ignore-missing": verifying("ignore-missing", &d.missing), "quiet": verifying("quiet", &d.quiet),
+		"status": verifying("status", &d.status), "strict": verifying("strict", &d.strict),
+		"w": verifying("warn", &d.warn),
+	})
 	if err != nil {
 		return err
 	}
-	d := &digest{Call: c, label: label, fresh: fresh}
-	checkOnly := ""
-	for _, o := range opts {
-		d.set(o.Name)
-		switch o.Name {
-		case "ignore-missing", "quiet", "status", "strict", "w":
-			checkOnly = map[string]string{"w": "warn"}[o.Name]
-			if checkOnly == "" {
-				checkOnly = o.Name
-			}
-		}
-	}
 	if checkOnly != "" && !d.check {
-		c.Warn("the --%s option is meaningful only when verifying checksums", checkOnly)
-		fmt.Fprintf(c.Stderr, "Try '%s --help' for more information.\n", c.Name)
-		return shell.Status(1)
+		return cli.Misuse(d.Call, "the --%s option is meaningful only when verifying checksums", checkOnly)
 	}
 	if d.check {
 		return d.verify(names)
 	}
 	return d.print(names)
-}
-
-func (d *digest) set(name string) {
-	switch name {
-	case "b":
-		d.binary = true
-	case "t":
-		d.binary = false
-	case "c":
-		d.check = true
-	case "z":
-		d.zero = true
-	case "tag":
-		d.tag = true
-	case "ignore-missing":
-		d.missing = true
-	case "quiet":
-		d.quiet = true
-	case "status":
-		d.status = true
-	case "strict":
-		d.strict = true
-	case "w":
-		d.complain = true
-	}
 }
 
 func (d *digest) print(names []string) error {
@@ -121,12 +104,10 @@ func (d *digest) print(names []string) error {
 // line is one line of output; a name with a newline or a backslash is escaped
 // and the line marked with a backslash in front.
 func (d *digest) line(sum, name string) string {
-	mark, end := "", "\n"
-	if d.zero {
-		end = "\x00"
-	} else if strings.ContainsAny(name, "\n\r\\") {
-		mark = `\`
-		name = digestEscaper.Replace(name)
+	mark, end := "", "\x00"
+	if !d.zero {
+		end = "\n"
+		mark, name = escapeDigestName(name)
 	}
 	if d.tag {
 		return mark + d.label + " (" + name + ") = " + sum + end
@@ -136,6 +117,14 @@ func (d *digest) line(sum, name string) string {
 		kind = "*"
 	}
 	return mark + sum + " " + kind + name + end
+}
+
+// escapeDigestName returns the mark of a line whose name is escaped, and the name.
+func escapeDigestName(name string) (mark, escaped string) {
+	if !strings.ContainsAny(name, "\n\r\\") {
+		return "", name
+	}
+	return `\`, digestEscaper.Replace(name)
 }
 
 var (
@@ -153,7 +142,7 @@ func (d *digest) verify(lists []string) error {
 	return nil
 }
 
-// digestTally counts what became of the lines of one list.
+// digestTally counts the results of the lines of one list.
 type digestTally struct{ good, bad, unread, malformed int }
 
 func (d *digest) verifyList(in shell.Input) error {
@@ -173,7 +162,7 @@ func (d *digest) verifyList(in shell.Input) error {
 		sum, name, ok := d.parse(text)
 		if !ok {
 			t.malformed++
-			if d.complain {
+			if d.warn {
 				fmt.Fprintf(d.Stderr, "%s: %s: %d: improperly formatted %s checksum line\n", d.Name, in.Name, number, d.label)
 			}
 			continue
@@ -233,30 +222,19 @@ func (d *digest) report(name, what string, wanted bool) error {
 	if d.status || !wanted {
 		return nil
 	}
-	mark := ""
-	if strings.ContainsAny(name, "\n\r\\") {
-		mark, name = `\`, digestEscaper.Replace(name)
-	}
+	mark, name := escapeDigestName(name)
 	fmt.Fprintf(d.Stdout, "%s%s: %s\n", mark, name, what)
 	return d.Stdout.Flush()
 }
 
 func (d *digest) sumOf(name string) (string, error) {
-	in := d.Stdin
-	if !shell.IsStdin(name) {
-		f, err := d.OpenBytes(name)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		if f.IsDir() {
-			return "", vfs.ErrIsDir
-		}
-		in = d.Reader(f)
-		defer in.Release()
+	in, done, err := cli.OpenWith(d.Call, name, d.OpenBytes)
+	if err != nil {
+		return "", err
 	}
+	defer done()
 	h := d.fresh()
-	_, err := in.WriteTo(h)
+	_, err = in.WriteTo(h)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
@@ -266,11 +244,11 @@ func (d *digest) conclude(list string, t digestTally) error {
 		list = "'standard input'"
 	}
 	if t.good+t.bad+t.unread == 0 {
+		why := "no properly formatted checksum lines found"
 		if d.missing && t.malformed == 0 {
-			d.Warn("%s: no file was verified", list)
-			return nil
+			why = "no file was verified"
 		}
-		d.Warn("%s: no properly formatted checksum lines found", list)
+		d.Warn("%s: %s", list, why)
 		return nil
 	}
 	if !d.status {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Hexdump = shell.Command{Name: "hexdump", Run: runHexdump}
@@ -22,29 +23,15 @@ var hexdumpForms = map[string][]string{
 }
 
 func runHexdump(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	var formats []string
 	var skip int64
 	limit, all := int64(-1), false
-	for _, o := range opts {
-		switch o.Name {
-		case "n":
-			limit, err = odNumber(c, "n", o.Value)
-		case "s":
-			skip, err = odNumber(c, "s", o.Value)
-		case "v":
-			all = true
-		case "e":
-			formats = append(formats, o.Value)
-		default:
-			formats = append(formats, hexdumpForms[o.Name]...)
-		}
-		if err != nil {
-			return err
-		}
+	names, err := cli.Parse(c, cli.Flags{
+		"n": odNumber(&limit), "s": odNumber(&skip), "v": &all, "e": &formats,
+		"C b c d o x": func(o cli.Option) error { formats = append(formats, hexdumpForms[o.Name]...); return nil },
+	})
+	if err != nil {
+		return err
 	}
 	if formats == nil {
 		formats = hexdumpForms[""]
@@ -79,7 +66,7 @@ func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
 	for _, units := range h.strings {
 		stretchLast(units, block)
 	}
-	in, failed := h.open(names)
+	in, failed := concatBytes(h.Call, names)
 	if _, err := io.CopyN(io.Discard, in, skip); err != nil && err != io.EOF {
 		return err
 	}
@@ -87,10 +74,7 @@ func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
 	if limit >= 0 {
 		in = io.LimitReader(in, limit)
 	}
-	err := eachRow(in, block, all, h.row, func() error {
-		_, err := h.Stdout.WriteString("*\n")
-		return err
-	})
+	err := eachRow(in, block, all, h.row, h.Stdout)
 	if err != nil {
 		return err
 	}
@@ -102,18 +86,6 @@ func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
 		_, err = h.Stdout.Write(h.out)
 	}
 	return err
-}
-
-func (h *hexdump) open(names []string) (io.Reader, *int) {
-	failed := new(int)
-	if len(names) == 0 {
-		return h.Stdin, failed
-	}
-	var all []io.Reader
-	for _, name := range names {
-		all = append(all, &lateFile{c: h.Call, name: name, note: func() { *failed++ }})
-	}
-	return io.MultiReader(all...), failed
 }
 
 // row applies every format string to one block; skip only advances.

@@ -47,7 +47,11 @@ func runJq(ctx context.Context, c *shell.Call) error {
 	j.run = jq.New(ctx, jqHostOf(c))
 	defer j.run.Release()
 	defer func() { j.closing() }()
-	if err := j.parse(c.Args); err != nil {
+	return j.run.Guard(j.main)
+}
+
+func (j *jqCall) main() error {
+	if err := j.parse(j.Args); err != nil {
 		return j.report(err)
 	}
 	if !j.given {
@@ -67,7 +71,7 @@ func runJq(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(c.Stderr, "jq: error: %s at <top-level>, line 1:\n%s\njq: 1 compile error\n", err, j.filter)
+		fmt.Fprintf(j.Stderr, "jq: error: %s at <top-level>, line 1:\n%s\njq: 1 compile error\n", err, j.filter)
 		return shell.Status(3)
 	}
 	j.rest = j.files
@@ -105,28 +109,18 @@ func (j *jqCall) execute(f jq.Filter) error {
 // the next input comes all the same.
 func (j *jqCall) once(f jq.Filter, v any) error {
 	err := j.run.Evaluate(f, v, j.print)
-	var passed *jq.Passed
-	for errors.As(err, &passed) {
-		err = passed.Err
-	}
-	var failed *jq.Error
-	if !errors.As(err, &failed) {
-		if _, ok := err.(*jq.Break); ok {
-			return nil
-		}
+	failed, ok := errors.AsType[*jq.Error](err)
+	if !ok {
 		return err
 	}
 	j.broken = 5
 	j.Stdout.Flush()
 	if s, ok := failed.Val.(string); ok {
 		fmt.Fprintf(j.Stderr, "jq: error (at %s): %s\n", j.place(), s)
-		return nil
+	} else {
+		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), j.run.Tojson(failed.Val))
 	}
-	text, err := j.run.Tojson(failed.Val)
-	if err == nil {
-		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), text)
-	}
-	return err
+	return nil
 }
 
 // place names the input for a message.
@@ -162,7 +156,7 @@ func (j *jqCall) finish(err error) error {
 		return shell.Status(j.broken)
 	case j.status && !j.any:
 		return shell.Status(4)
-	case j.status && !jq.True(j.last):
+	case j.status && !jq.Truthy(j.last):
 		return shell.Status(1)
 	}
 	return j.Stdout.Err()
@@ -170,32 +164,24 @@ func (j *jqCall) finish(err error) error {
 
 // report turns an error into a message and a status.
 func (j *jqCall) report(err error) error {
-	var syntax *jq.Syntax
-	var halt *jq.Halt
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*jq.SyntaxError](err); ok {
 		j.Stdout.Flush()
 		fmt.Fprintf(j.Stderr, "parse error: %s\n", syntax.Text)
 		return shell.Status(2)
-	case errors.As(err, &halt):
-		return j.halt(halt)
+	}
+	if halt, ok := errors.AsType[*jq.Halt](err); ok {
+		return jqHalt(j.Call, j.run, halt)
 	}
 	return err
 }
 
-func (j *jqCall) halt(h *jq.Halt) error {
-	j.Stdout.Flush()
-	switch v := h.Val.(type) {
-	case string:
-		io.WriteString(j.Stderr, v)
-	default:
-		if !h.Silent {
-			text, err := j.run.Tojson(v)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(j.Stderr, text)
-		}
+// jqHalt carries out halt and halt_error.
+func jqHalt(c *shell.Call, run *jq.Run, h *jq.Halt) error {
+	c.Stdout.Flush()
+	if text, ok := h.Val.(string); ok {
+		io.WriteString(c.Stderr, text)
+	} else if !h.Silent {
+		fmt.Fprintln(c.Stderr, run.Tojson(h.Val))
 	}
 	if h.Status == 0 {
 		return nil
@@ -217,13 +203,9 @@ func (j *jqCall) print(v any) error {
 		end = ""
 	}
 	if s, ok := v.(string); ok && j.raw {
-		if err := j.run.Spend(int64(len(s))); err != nil {
-			return err
-		}
+		j.run.Spend(int64(len(s)))
 		if j.ascii {
-			if err := j.run.Alloc(6 * int64(len(s))); err != nil {
-				return err
-			}
+			j.run.Alloc(6 * int64(len(s)))
 			j.Stdout.Write(jq.AppendText(nil, s, true))
 		} else {
 			j.Stdout.WriteString(s)
@@ -231,20 +213,26 @@ func (j *jqCall) print(v any) error {
 		_, err := j.Stdout.WriteString(end)
 		return err
 	}
-	e := &jq.Encoder{M: j.run.Meter, Ascii: j.ascii, Sort: j.sort, Buf: make([]byte, 0, 512), Drain: func(b []byte) error {
-		_, err := j.Stdout.Write(b)
-		return err
-	}}
-	if !j.compact {
-		e.Indent = strings.Repeat(" ", j.indent)
-		if j.tab {
-			e.Indent = "\t"
-		}
+	indent := ""
+	switch {
+	case j.compact:
+	case j.tab:
+		indent = "\t"
+	default:
+		indent = strings.Repeat(" ", j.indent)
 	}
-	if err := e.Encode(v, 0); err != nil {
+	return writeJSON(j.Stdout, &jq.Encoder{Usage: j.run.Usage, ASCII: j.ascii, Sort: j.sort, Indent: indent}, v, end)
+}
+
+// writeJSON encodes v to w.
+func writeJSON(w *stream.Writer, e *jq.Encoder, v any, end string) error {
+	e.Buf = make([]byte, 0, 512)
+	e.Drain = func(b []byte) error {
+		_, err := w.Write(b)
 		return err
 	}
-	_, err := j.Stdout.Write(append(e.Buf, end...))
+	e.Encode(v, 0)
+	_, err := w.Write(append(e.Buf, end...))
 	return err
 }
 
@@ -286,11 +274,8 @@ func (j *jqCall) one() (any, error) {
 		if err == nil && j.events {
 			j.run.Waiting = &j.queue
 			j.run.Pin()
-			err = j.run.Events(v, nil, func(e any) { j.queue = append(j.queue, e) })
+			j.run.Events(v, nil, func(e any) { j.queue = append(j.queue, e) })
 			j.run.Unpin()
-			if err != nil {
-				return nil, err
-			}
 			v, j.queue = j.queue[0], j.queue[1:]
 		}
 		return v, err
@@ -300,9 +285,7 @@ func (j *jqCall) one() (any, error) {
 		return nil, err
 	}
 	j.parser.Line++
-	if err := j.run.Alloc(int64(len(line)) + 16); err != nil {
-		return nil, err
-	}
+	j.run.Alloc(int64(len(line)) + 16)
 	return strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD"), nil
 }
 
@@ -328,16 +311,13 @@ func (j *jqCall) slurped() (any, error) {
 		if j.rawInput {
 			line := v.(string)
 			if n := text.Len() + len(line) + 1; n > text.Cap() {
-				err = j.run.Alloc(int64(n))
+				j.run.Alloc(int64(n))
 			}
 			text.WriteString(line)
 			text.WriteByte('\n')
 		} else {
 			items = append(items, v)
-			err = j.run.Alloc(40)
-		}
-		if err != nil {
-			return nil, err
+			j.run.Alloc(40)
 		}
 	}
 }
@@ -347,23 +327,14 @@ func (j *jqCall) open() error {
 	for len(j.rest) > 0 {
 		name := j.rest[0]
 		j.rest = j.rest[1:]
-		in := j.Stdin
-		j.closing = func() {}
-		if !shell.IsStdin(name) {
-			f, err := j.Open(name)
-			if err == nil && f.IsDir() {
-				f.Close()
-				err = vfs.ErrIsDir
-			}
-			if err != nil {
-				fmt.Fprintf(j.Stderr, "jq: error: Could not open file %s: %s\n", name, vfs.Reason(err))
-				j.broken = 2
-				continue
-			}
-			in = j.Reader(f)
-			j.closing = func() { in.Release(); f.Close() }
+		in, done, err := cli.OpenOperand(j.Call, name)
+		if err != nil {
+			fmt.Fprintf(j.Stderr, "jq: error: Could not open file %s: %s\n", name, vfs.Reason(err))
+			j.broken = 2
+			continue
 		}
-		j.name, j.parser = name, &jq.Parser{M: j.run.Meter, In: in}
+		j.closing = done
+		j.name, j.parser = name, &jq.Parser{Usage: j.run.Usage, In: in.Reader}
 		return nil
 	}
 	return io.EOF
@@ -381,13 +352,11 @@ func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 	if raw {
 		text, err := cli.ReadAll(j.Call, in)
 		defer func() { j.Limiter.Hold(-int64(cap(text))) }()
-		if err == nil {
-			err = j.run.Alloc(int64(len(text)))
-		}
+		j.run.Alloc(int64(len(text)))
 		return strings.ToValidUTF8(string(text), "\uFFFD"), err
 	}
 	list := jq.NewArray()
-	p := &jq.Parser{M: j.run.Meter, In: in.Reader}
+	p := &jq.Parser{Usage: j.run.Usage, In: in.Reader}
 	for {
 		v, err := p.Value()
 		if err == io.EOF {
@@ -397,20 +366,16 @@ func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 			return nil, err
 		}
 		list.Items = append(list.Items, v)
-		if err := j.run.Alloc(40); err != nil {
-			return nil, err
-		}
+		j.run.Alloc(40)
 	}
 }
 
 // parseText reads one JSON value from a word.
 func (j *jqCall) parseText(option, text string) (any, error) {
-	p := &jq.Parser{M: j.run.Meter, In: stream.NewBytes([]byte(text))}
+	p := &jq.Parser{Usage: j.run.Usage, In: stream.NewBytes([]byte(text))}
 	v, err := p.Value()
-	var syntax *jq.Syntax
-	if err == io.EOF || errors.As(err, &syntax) {
-		fmt.Fprintf(j.Stderr, "jq: Invalid JSON text passed to --%s\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://stedolan.github.io/jq\n", option)
-		return nil, shell.Status(2)
+	if _, bad := errors.AsType[*jq.SyntaxError](err); bad || err == io.EOF {
+		return nil, j.misuse("Invalid JSON text passed to --" + option)
 	}
 	return v, err
 }

@@ -127,8 +127,11 @@ func (j *jqCall) long(name string, args []string, file *string) (used int, err e
 	return 0, nil
 }
 
-func (j *jqCall) unknown(why string) error {
-	fmt.Fprintf(j.Stderr, "jq: error: %s\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://stedolan.github.io/jq\n", why)
+func (j *jqCall) unknown(why string) error { return j.misuse("error: " + why) }
+
+func (j *jqCall) misuse(why string) error {
+	fmt.Fprintf(j.Stderr, "jq: %s\nUse jq --help for help with command-line options,\n"+
+		"or see the jq manpage, or online docs  at https://stedolan.github.io/jq\n", why)
 	return shell.Status(2)
 }
 
@@ -168,29 +171,14 @@ func (j *jqCall) short(letters string, args []string, file *string) (used int, e
 }
 
 func (j *jqCall) flag(ch byte) error {
-	switch ch {
-	case 'n':
-		j.null = true
-	case 'r':
-		j.raw = true
-	case 'j':
-		j.raw, j.join = true, true
-	case 'c':
-		j.compact = true
-	case 's':
-		j.slurp = true
-	case 'R':
-		j.rawInput = true
-	case 'S':
-		j.sort = true
-	case 'a':
-		j.ascii = true
-	case 'e':
-		j.status = true
-	case 'C', 'M':
-	default:
+	flags := map[byte]*bool{'n': &j.null, 'r': &j.raw, 'j': &j.join, 'c': &j.compact, 's': &j.slurp,
+		'R': &j.rawInput, 'S': &j.sort, 'a': &j.ascii, 'e': &j.status, 'C': new(bool), 'M': new(bool)}
+	flag, ok := flags[ch]
+	if !ok {
 		return j.unknown("Unknown arguments")
 	}
+	*flag = true
+	j.raw = j.raw || j.join
 	return nil
 }
 

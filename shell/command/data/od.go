@@ -39,25 +39,23 @@ var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "
 	"s": "d2", "x": "x2", "h": "x2"}
 
 func runOd(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	d := &odDump{Call: c, radix: 'o', lineBytes: 16, order: binary.LittleEndian}
 	var skip int64
 	limit := int64(-1)
-	for _, o := range opts {
-		switch o.Name {
-		case "j":
-			skip, err = odNumber(c, "j", o.Value)
-		case "N":
-			limit, err = odNumber(c, "N", o.Value)
-		default:
-			err = d.set(o)
-		}
-		if err != nil {
-			return err
-		}
+	flags := cli.Flags{
+		"j": odNumber(&skip), "N": odNumber(&limit), "A": d.setRadix, "t": d.addTypes, "v": &d.all, "w": d.setWidth,
+		"endian": func(v string) {
+			if v == "big" {
+				d.order = binary.BigEndian
+			}
+		},
+	}
+	for name, types := range odShort {
+		flags[name] = func(string) error { return d.addTypes(types) }
+	}
+	names, err := cli.Parse(c, flags)
+	if err != nil {
+		return err
 	}
 	if len(d.types) == 0 {
 		d.addTypes("o2")
@@ -66,50 +64,43 @@ func runOd(ctx context.Context, c *shell.Call) error {
 	return d.dump(ctx, names, skip, limit)
 }
 
-func (d *odDump) set(o cli.Option) error {
-	switch o.Name {
-	case "A":
-		if !strings.Contains("doxn", o.Value) || len(o.Value) != 1 {
-			return d.Fail(1, "invalid output address radix '%.1s'; it must be one character from [doxn]", o.Value)
-		}
-		d.radix = o.Value[0]
-	case "t":
-		return d.addTypes(o.Value)
-	case "v":
-		d.all = true
-	case "w":
-		d.lineBytes = 32
-		if o.Value != "" {
-			n, err := odNumber(d.Call, "w", o.Value)
-			if err != nil {
-				return err
-			}
-			d.lineBytes = int(min(n, 1<<16))
-		}
-	case "endian":
-		if o.Value == "big" {
-			d.order = binary.BigEndian
-		}
-	default:
-		return d.addTypes(odShort[o.Name])
+func (d *odDump) setRadix(text string) error {
+	if !strings.Contains("doxn", text) || len(text) != 1 {
+		return fmt.Errorf("invalid output address radix '%.1s'; it must be one character from [doxn]", text)
 	}
+	d.radix = text[0]
 	return nil
 }
 
-// odNumber reads a count: decimal, octal or hexadecimal, with b, k, m or g.
-func odNumber(c *shell.Call, opt, text string) (int64, error) {
-	digits, unit := text, int64(1)
-	if n := len(text); n > 0 && !strings.HasPrefix(text, "0x") {
-		units := map[byte]int64{'b': 512, 'k': 1 << 10, 'K': 1 << 10, 'm': 1 << 20, 'M': 1 << 20, 'G': 1 << 30}
-		if u, ok := units[text[n-1]]; ok {
-			digits, unit = text[:n-1], u
+func (d *odDump) setWidth(text string) error {
+	n := int64(32)
+	if text != "" {
+		if err := odNumber(&n)(cli.Option{Name: "w", Value: text}); err != nil {
+			return err
 		}
 	}
-	v, err := strconv.ParseInt(digits, 0, 64)
-	if err != nil || v < 0 || v > (1<<62)/unit {
-		return 0, c.Fail(1, "invalid -%s argument '%s'", opt, text)
+	d.lineBytes = int(min(n, 1<<16))
+	return nil
+}
+
+// odNumber returns the binding of a count: decimal, octal or hexadecimal, with b,
+// k, m or g.
+func odNumber(to *int64) func(cli.Option) error {
+	return func(o cli.Option) error {
+		digits, unit := o.Value, int64(1)
+		if n := len(digits); n > 0 && !strings.HasPrefix(digits, "0x") {
+			units := map[byte]int64{'b': 512, 'k': 1 << 10, 'K': 1 << 10, 'm': 1 << 20, 'M': 1 << 20, 'G': 1 << 30}
+			if u, ok := units[digits[n-1]]; ok {
+				digits, unit = digits[:n-1], u
+			}
+		}
+		v, err := strconv.ParseInt(digits, 0, 64)
+		if err != nil || v < 0 || v > (1<<62)/unit {
+			return fmt.Errorf("invalid -%s argument '%s'", o.Name, o.Value)
+		}
+		*to = v * unit
+		return nil
 	}
-	return v * unit, nil
 }
 
 var odSizes = map[byte]int{'C': 1, 'S': 2, 'I': 4, 'L': 8, 'F': 4, 'D': 8}
@@ -142,11 +133,11 @@ func (d *odDump) addTypes(all string) error {
 			}
 			t.width = odWidths[t.kind][t.size]
 			if t.width == 0 {
-				return d.Fail(1, "invalid type string ‘%s’;\nthis system doesn't provide a %d-byte %s type", all, t.size,
+				return fmt.Errorf("invalid type string ‘%s’;\nthis system doesn't provide a %d-byte %s type", all, t.size,
 					map[bool]string{true: "floating point", false: "integral"}[t.kind == 'f'])
 			}
 		default:
-			return d.Fail(1, "invalid character '%c' in type string ‘%s’", t.kind, all)
+			return fmt.Errorf("invalid character '%c' in type string ‘%s’", t.kind, all)
 		}
 		if strings.HasPrefix(s, "z") {
 			t.text, s = true, s[1:]
@@ -169,7 +160,7 @@ func (d *odDump) fitWidth() {
 }
 
 func (d *odDump) dump(ctx context.Context, names []string, skip, limit int64) error {
-	in := concatBytes(d.Call, names)
+	in, _ := concatBytes(d.Call, names)
 	skipped, err := io.CopyN(io.Discard, in, skip)
 	if err == io.EOF && skipped < skip {
 		if d.Failed() {
@@ -185,7 +176,7 @@ func (d *odDump) dump(ctx context.Context, names []string, skip, limit int64) er
 	if limit >= 0 {
 		src = io.LimitReader(in, limit)
 	}
-	if err := eachRow(src, d.lineBytes, d.all, d.row, d.star); err != nil {
+	if err := eachRow(src, d.lineBytes, d.all, d.row, d.Stdout); err != nil {
 		return err
 	}
 	if d.radix == 'n' || d.at == skip && d.Failed() {
@@ -196,23 +187,12 @@ func (d *odDump) dump(ctx context.Context, names []string, skip, limit int64) er
 	return err
 }
 
-func (d *odDump) star() error { return d.write("*\n") }
-
-func (d *odDump) write(s string) error {
-	_, err := d.Stdout.WriteString(s)
-	return err
-}
-
 func (d *odDump) address(b []byte) []byte {
-	switch d.radix {
-	case 'd':
-		return appendPadded(b, uint64(d.at), 10, 7)
-	case 'x':
-		return appendPadded(b, uint64(d.at), 16, 6)
-	case 'o':
-		return appendPadded(b, uint64(d.at), 8, 7)
+	if d.radix == 'n' {
+		return b
 	}
-	return b
+	base := map[byte]int{'d': 10, 'x': 16, 'o': 8}[d.radix]
+	return appendPadded(b, uint64(d.at), base, 7-cli.BoolInt(d.radix == 'x'))
 }
 
 // row prints one line once for each type; skip only advances.
@@ -313,34 +293,33 @@ func appendNumber(s []byte, t odType, v uint64) []byte {
 	return strconv.AppendUint(s, v, 10)
 }
 
-// concatBytes reads the operands one after the other.
-func concatBytes(c *shell.Call, names []string) io.Reader {
-	r, w := io.Reader(nil), []io.Reader(nil)
+// concatBytes reads the operands one after the other. failed counts those that
+// could not be opened.
+func concatBytes(c *shell.Call, names []string) (r io.Reader, failed *int) {
+	failed = new(int)
 	if len(names) == 0 {
-		return c.Stdin
+		return c.Stdin, failed
 	}
+	var files []io.Reader
 	for _, name := range names {
-		w = append(w, &lateFile{c: c, name: name})
+		files = append(files, &lateFile{c: c, name: name, failed: failed})
 	}
-	r = io.MultiReader(w...)
-	return r
+	return io.MultiReader(files...), failed
 }
 
 // eachRow cuts a stream into rows of n bytes. A row equal to the one before is
-// passed with skip, and star is called for the first of a run; the last row is
+// passed with skip, and a star is written for the first of a run; the last row is
 // always shown. With all, nothing is skipped.
-func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool) error, star func() error) error {
-	buf := make([]byte, n)
-	prev := make([]byte, 0, n)
+func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool) error, stars io.Writer) error {
+	buf, prev := make([]byte, n), make([]byte, 0, n)
 	starred := false
 	for {
 		m, err := io.ReadFull(src, buf)
 		if m > 0 {
 			same := !all && m == n && bytes.Equal(prev, buf)
 			if same && !starred {
-				starred = true
-				if serr := star(); serr != nil {
-					return serr
+				if _, werr := io.WriteString(stars, "*\n"); werr != nil {
+					return werr
 				}
 			}
 			starred = same

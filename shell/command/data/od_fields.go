@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -41,23 +42,8 @@ func dotted(data []byte) []byte {
 
 // appendCharName appends a character the way od -c shows it.
 func appendCharName(b []byte, ch byte) []byte {
-	switch ch {
-	case 0:
-		return append(b, `\0`...)
-	case '\a':
-		return append(b, `\a`...)
-	case '\b':
-		return append(b, `\b`...)
-	case '\t':
-		return append(b, `\t`...)
-	case '\n':
-		return append(b, `\n`...)
-	case '\v':
-		return append(b, `\v`...)
-	case '\f':
-		return append(b, `\f`...)
-	case '\r':
-		return append(b, `\r`...)
+	if i := strings.IndexByte("\x00\a\b\t\n\v\f\r", ch); i >= 0 {
+		return append(b, '\\', "0abtnvfr"[i])
 	}
 	if ch < ' ' || ch > '~' {
 		return appendPadded(b, uint64(ch), 8, 3)
@@ -109,11 +95,11 @@ func (d *odDump) float(b []byte, word []byte) []byte {
 // A lateFile opens its file at the first read; one that cannot be opened is
 // reported and counts as empty.
 type lateFile struct {
-	c    *shell.Call
-	name string
-	f    *vfs.File
-	done bool
-	note func() // called when the file could not be opened; may be nil
+	c      *shell.Call
+	name   string
+	f      *vfs.File
+	done   bool
+	failed *int // counts files that could not be opened
 }
 
 func (l *lateFile) Read(p []byte) (int, error) {
@@ -132,9 +118,7 @@ func (l *lateFile) Read(p []byte) (int, error) {
 		if err != nil {
 			l.done = true
 			l.c.WarnFile(l.name, err)
-			if l.note != nil {
-				l.note()
-			}
+			*l.failed++
 			return 0, io.EOF
 		}
 		l.f = f

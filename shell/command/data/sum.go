@@ -5,23 +5,21 @@ import (
 	"fmt"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Sum = shell.Command{Name: "sum", Run: func(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	fresh := newBSDSum
+	names, err := cli.Parse(c, cli.Flags{"r": cli.Set(&fresh, newBSDSum), "s": cli.Set(&fresh, newSysvSum)})
 	if err != nil {
 		return err
 	}
-	fresh := func() byteSum { return new(bsdSum) }
-	for _, o := range opts {
-		if o.Name == "s" {
-			fresh = func() byteSum { return new(sysvSum) }
-		} else {
-			fresh = func() byteSum { return new(bsdSum) }
-		}
-	}
 	return printSums(c, names, fresh)
 }}
+
+func newBSDSum() byteSum { return new(bsdSum) }
+
+func newSysvSum() byteSum { return new(sysvSum) }
 
 // bsdSum rotates right before each byte.
 type bsdSum struct {
@@ -39,7 +37,7 @@ func (s *bsdSum) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (s *bsdSum) text(bool) string { return fmt.Sprintf("%05d %5d", s.sum, (s.length+1023)/1024) }
+func (s *bsdSum) text() string { return fmt.Sprintf("%05d %5d", s.sum, (s.length+1023)/1024) }
 
 // sysvSum adds the bytes and folds the sum to 16 bits.
 type sysvSum struct {
@@ -55,7 +53,7 @@ func (s *sysvSum) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (s *sysvSum) text(bool) string {
+func (s *sysvSum) text() string {
 	r := s.sum&0xffff + s.sum>>16
 	return fmt.Sprintf("%d %d", r&0xffff+r>>16, (s.length+511)/512)
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
@@ -20,13 +22,10 @@ import (
 var Uudecode = shell.Command{Name: "uudecode", Run: runUudecode}
 
 func runUudecode(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	to := ""
+	names, err := cli.Parse(c, cli.Flags{"o": &to})
 	if err != nil {
 		return err
-	}
-	to := ""
-	for _, o := range opts {
-		to = o.Value
 	}
 	if len(names) == 0 {
 		return uudecode(c, "standard input", c.Stdin, to)
@@ -47,26 +46,19 @@ func runUudecode(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-// A uuError is in the words of the original.
-type uuError string
-
-func (e uuError) Error() string { return string(e) }
-
-const errUuShort = uuError("Short file")
+var errShortUu = errors.New("Short file")
 
 // uudecode decodes the first encoded file of a stream.
 func uudecode(c *shell.Call, label string, in *stream.Reader, to string) error {
 	name, mode, base, err := uuBegin(in)
 	if err == nil {
-		if to == "" {
-			to = name
-		}
-		err = uuBody(c, in, to, mode, base)
+		err = uuBody(c, in, cmp.Or(to, name), mode, base)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, errUuShort) {
-		if errors.Is(err, io.EOF) {
-			err = uuError("Invalid or missing 'begin' line")
-		}
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintf(c.Stderr, "uudecode fatal error:\n%s: Invalid or missing 'begin' line\n", label)
+		return shell.Status(2)
+	}
+	if err == errShortUu {
 		fmt.Fprintf(c.Stderr, "uudecode fatal error:\n%s: %v\n", label, err)
 		return shell.Status(2)
 	}
@@ -115,7 +107,7 @@ func uuBody(c *shell.Call, in *stream.Reader, to string, mode fs.FileMode, base 
 	for {
 		line, err := in.Line()
 		if err == io.EOF {
-			return errUuShort
+			return errShortUu
 		}
 		if err != nil {
 			return err

@@ -7,20 +7,17 @@ import (
 	"io"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
 var Uuencode = shell.Command{Name: "uuencode", Run: runUuencode}
 
 func runUuencode(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	base, encodeName := false, false
+	names, err := cli.Parse(c, cli.Flags{"m": &base, "e": &encodeName})
 	if err != nil {
 		return err
-	}
-	base, encodeName := false, false
-	for _, o := range opts {
-		base = base || o.Name == "m"
-		encodeName = encodeName || o.Name == "e"
 	}
 	if len(names) == 0 || len(names) > 2 {
 		return shell.ErrUsage

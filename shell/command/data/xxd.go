@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -45,16 +46,15 @@ func runXxd(ctx context.Context, c *shell.Call) error {
 	in := io.Reader(c.Stdin)
 	if len(names) > 0 && !shell.IsStdin(names[0]) {
 		f, err := c.OpenBytes(names[0])
+		if err == nil && f.IsDir() {
+			f.Close()
+			err = vfs.ErrIsDir
+		}
 		if err != nil {
 			return c.Fail(2, "%s: %s", names[0], vfs.Reason(err))
 		}
 		defer f.Close()
-		if f.IsDir() {
-			return c.Fail(2, "%s: Is a directory", names[0])
-		}
-		if x.name == "" {
-			x.name = names[0]
-		}
+		x.name = cmp.Or(x.name, names[0])
 		in = f
 	}
 	if len(names) > 1 && names[1] != "-" {
@@ -149,30 +149,15 @@ func (x *xxd) flag(opt string) bool {
 	if short, ok := xxdLong[opt]; ok {
 		opt = short
 	}
-	switch opt {
-	case "a":
-		x.auto = true
-	case "b":
-		x.bits = true
-	case "C":
-		x.capital = true
-	case "d":
-		x.decimal = true
-	case "e":
-		x.little = true
-	case "E":
-	case "i":
-		x.include = true
-	case "p":
-		x.plain = true
-	case "r":
-		x.reverse = true
-	case "u":
-		x.upper, x.digits = true, "0123456789ABCDEF"
-	default:
-		return false
+	if opt == "u" {
+		x.digits = "0123456789ABCDEF"
 	}
-	return true
+	flag, ok := map[string]*bool{"a": &x.auto, "b": &x.bits, "C": &x.capital, "d": &x.decimal, "e": &x.little,
+		"E": new(bool), "i": &x.include, "p": &x.plain, "r": &x.reverse, "u": &x.upper}[opt]
+	if ok {
+		*flag = true
+	}
+	return ok
 }
 
 func (x *xxd) defaults() {
@@ -204,10 +189,7 @@ func (x *xxd) run(in io.Reader) error {
 		return x.revert(in)
 	}
 	if err := x.skip(in); err != nil {
-		if err == io.EOF {
-			return nil
-		}
-		return err
+		return cli.NotEOF(err)
 	}
 	if x.limit >= 0 {
 		in = io.LimitReader(in, x.limit)

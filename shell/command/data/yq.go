@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"hako/internal/lazyregexp"
@@ -35,15 +34,22 @@ type yqCall struct {
 func runYq(ctx context.Context, c *shell.Call) error {
 	y := &yqCall{Call: c, in: "yaml", out: "yaml", indent: 2, run: jq.New(ctx, jqHostOf(c))}
 	defer y.run.Release()
-	opts, words, err := c.Options()
+	words, err := cli.Parse(c, cli.Flags{
+		"o": func(v string) (err error) { y.out, err = y.format(v); return err },
+		"p": func(v string) (err error) { y.in, err = y.format(v); return err },
+		"r": func(v string) { y.raw, y.quoted = v != "false", v == "false" },
+		"i": &y.inplace, "n": &y.null, "N": &y.bare, "e": &y.check, "j": cli.Set(&y.out, "json"),
+		"I": func(v string) error {
+			return cli.Number(&y.indent, 0, 16, "error: invalid indent %s")(strings.TrimPrefix(v, "="))
+		},
+	})
 	if err != nil {
 		return err
 	}
-	for _, o := range opts {
-		if err := y.set(o); err != nil {
-			return err
-		}
-	}
+	return y.run.Guard(func() error { return y.main(words) })
+}
+
+func (y *yqCall) main(words []string) error {
 	src, files := y.words(words)
 	if len(src) > jq.LongestProgram { // before anything looks at it
 		src = src[:jq.LongestProgram+1]
@@ -53,43 +59,17 @@ func runYq(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if err != nil {
-		return c.Fail(1, "error: %v: %.200s", err, src)
+		return y.Fail(1, "error: %v: %.200s", err, src)
 	}
 	switch {
 	case y.null:
-		err = y.once(f, nil, c.Stdout)
+		err = y.once(f, nil, y.Stdout)
 	case y.inplace:
 		err = y.replace(f, files)
 	default:
 		err = y.stream(f, files)
 	}
 	return y.finish(err)
-}
-
-func (y *yqCall) set(o cli.Option) (err error) {
-	switch o.Name {
-	case "o":
-		y.out, err = y.format(o.Value)
-	case "p":
-		y.in, err = y.format(o.Value)
-	case "r":
-		y.raw, y.quoted = o.Value != "false", o.Value == "false"
-	case "i":
-		y.inplace = true
-	case "n":
-		y.null = true
-	case "N":
-		y.bare = true
-	case "e":
-		y.check = true
-	case "j":
-		y.out = "json"
-	case "I":
-		if y.indent, err = strconv.Atoi(strings.TrimPrefix(o.Value, "=")); err != nil || y.indent < 0 || y.indent > 16 {
-			return y.Fail(1, "error: invalid indent %s", o.Value)
-		}
-	}
-	return err
 }
 
 func (y *yqCall) format(name string) (string, error) {
@@ -161,7 +141,8 @@ func (y *yqCall) everything(files []string) (docs []any, err error) {
 		err := y.documents(in, func(v any) error {
 			docs = append(docs, v)
 			y.run.Waiting = &docs
-			return y.run.Alloc(32)
+			y.run.Alloc(32)
+			return nil
 		})
 		if err != nil {
 			return nil, y.inFile(in.Name, err)
@@ -173,7 +154,7 @@ func (y *yqCall) everything(files []string) (docs []any, err error) {
 // inFile says in which file the data is wrong.
 func (y *yqCall) inFile(name string, err error) error {
 	var bad *yqBadData
-	var syntax *jq.Syntax
+	var syntax *jq.SyntaxError
 	if errors.As(err, &bad) || errors.As(err, &syntax) {
 		return y.Fail(1, "Error: bad file '%s': %v", name, err)
 	}
@@ -185,7 +166,7 @@ func (y *yqCall) documents(in io.Reader, each func(any) error) error {
 	if y.in == "yaml" {
 		return y.readYAML(in, each)
 	}
-	p := &jq.Parser{M: y.run.Meter, In: y.Reader(in)}
+	p := &jq.Parser{Usage: y.run.Usage, In: y.Reader(in)}
 	for {
 		v, err := p.Value()
 		if err == io.EOF {
@@ -243,15 +224,10 @@ func (y *yqCall) once(f jq.Filter, v any, w *stream.Writer) error {
 		w.WriteString("---\n")
 	}
 	y.printed++
-	err := y.run.Evaluate(f, v, func(x any) error {
+	return y.run.Evaluate(f, v, func(x any) error {
 		y.last, y.any = x, true
 		return y.print(x, w)
 	})
-	var passed *jq.Passed
-	for errors.As(err, &passed) {
-		err = passed.Err
-	}
-	return err
 }
 
 func (y *yqCall) print(v any, w *stream.Writer) error {
@@ -263,36 +239,21 @@ func (y *yqCall) print(v any, w *stream.Writer) error {
 	if y.out == "yaml" {
 		return y.writeYAML(v, w)
 	}
-	e := &jq.Encoder{M: y.run.Meter, Indent: strings.Repeat(" ", y.indent), Buf: make([]byte, 0, 512),
-		Drain: func(b []byte) error {
-			_, err := w.Write(b)
-			return err
-		}}
-	if err := e.Encode(v, 0); err != nil {
-		return err
-	}
-	_, err := w.Write(append(e.Buf, '\n'))
-	return err
+	e := &jq.Encoder{Usage: y.run.Usage, Indent: strings.Repeat(" ", y.indent)}
+	return writeJSON(w, e, v, "\n")
 }
 
 func (y *yqCall) finish(err error) error {
-	var failed *jq.Error
-	var halt *jq.Halt
-	switch {
-	case errors.As(err, &failed):
-		text, terr := y.run.Tostring(failed.Val)
-		if terr != nil {
-			return terr
-		}
-		fmt.Fprintf(y.Stderr, "Error: %s\n", text)
+	if failed, ok := errors.AsType[*jq.Error](err); ok {
+		fmt.Fprintf(y.Stderr, "Error: %s\n", y.run.Tostring(failed.Val))
 		return shell.Status(1)
-	case errors.As(err, &halt):
-		return (&jqCall{Call: y.Call, run: y.run}).halt(halt)
-	case err != nil:
-		return err
-	case y.check && (!y.any || !jq.True(y.last)):
+	}
+	if halt, ok := errors.AsType[*jq.Halt](err); ok {
+		return jqHalt(y.Call, y.run, halt)
+	}
+	if err == nil && y.check && (!y.any || !jq.Truthy(y.last)) {
 		fmt.Fprintln(y.Stderr, "Error: no matches found")
 		return shell.Status(1)
 	}
-	return y.Stdout.Err()
+	return cli.Finish(y.Call, err)
 }

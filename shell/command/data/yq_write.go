@@ -17,37 +17,25 @@ import (
 func (y *yqCall) writeYAML(v any, w *stream.Writer) error {
 	y.run.Pin()
 	defer y.run.Unpin()
-	n, err := y.node(v)
-	if err != nil {
-		return err
-	}
 	enc := yaml.NewEncoder(w)
 	enc.SetIndent(max(y.indent, 1))
-	if err := enc.Encode(n); err != nil {
+	if err := enc.Encode(y.node(v)); err != nil {
 		return err
 	}
 	return enc.Close()
 }
 
-func (y *yqCall) node(v any) (*yaml.Node, error) {
-	at, err := y.run.Enter()
-	if err != nil {
-		return nil, err
-	}
+func (y *yqCall) node(v any) *yaml.Node {
+	at := y.run.EnterValue()
 	defer y.run.Leave(at)
-	if at > jq.MaxDepth {
-		return nil, jq.TooDeep(jq.MaxDepth)
-	}
-	if err := y.run.Alloc(256); err != nil {
-		return nil, err
-	}
+	y.run.Alloc(256)
 	switch v := v.(type) {
 	case *jq.Array:
 		return y.sequence(v)
 	case *jq.Object:
 		return y.mapping(v)
 	}
-	return yamlText(v), nil
+	return yamlText(v)
 }
 
 // like returns an empty container that looks as its origin did.
@@ -65,22 +53,19 @@ func like(origin any, kind yaml.Kind, tag string, empty bool) (n, src *yaml.Node
 	return n, src
 }
 
-func (y *yqCall) sequence(a *jq.Array) (*yaml.Node, error) {
+func (y *yqCall) sequence(a *jq.Array) *yaml.Node {
 	n, src := like(a.Origin, yaml.SequenceNode, "!!seq", len(a.Items) == 0)
 	for i, item := range a.Items {
-		c, err := y.node(item)
-		if err != nil {
-			return nil, err
-		}
+		c := y.node(item)
 		if src != nil && i < len(src.Content) {
 			c = restyle(c, src.Content[i], item)
 		}
 		n.Content = append(n.Content, c)
 	}
-	return n, nil
+	return n
 }
 
-func (y *yqCall) mapping(o *jq.Object) (*yaml.Node, error) {
+func (y *yqCall) mapping(o *jq.Object) *yaml.Node {
 	n, src := like(o.Origin, yaml.MappingNode, "!!map", len(o.Keys) == 0)
 	old := map[string]int{}
 	if src != nil {
@@ -89,10 +74,7 @@ func (y *yqCall) mapping(o *jq.Object) (*yaml.Node, error) {
 		}
 	}
 	for i, k := range o.Keys {
-		c, err := y.node(o.Vals[i])
-		if err != nil {
-			return nil, err
-		}
+		c := y.node(o.Vals[i])
 		key := yamlKey(k)
 		if at, ok := old[k]; ok {
 			was := src.Content[at]
@@ -102,7 +84,7 @@ func (y *yqCall) mapping(o *jq.Object) (*yaml.Node, error) {
 		}
 		n.Content = append(n.Content, key, c)
 	}
-	return n, nil
+	return n
 }
 
 // restyle gives a scalar the looks of the one that stood in its place: all of

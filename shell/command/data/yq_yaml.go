@@ -18,18 +18,18 @@ type yqBadData struct{ why string }
 func (e *yqBadData) Error() string { return e.why }
 
 // readYAML reads the documents of a stream. The tree the library builds is
-// many times larger than the text, so the text is held against the gauge with
+// many times larger than the text, so the text is charged to the limiter with
 // a factor before it is parsed. An alias becomes another reference to the same
 // value, not a copy: expanding them all is what makes a bomb.
 func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
-	meter := &yqMeter{in: in, m: y.run.Meter}
-	dec := yaml.NewDecoder(meter)
+	counter := &yamlReader{in: in, usage: y.run.Usage}
+	dec := yaml.NewDecoder(counter)
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
 		switch {
-		case meter.err != nil:
-			return meter.err
+		case counter.err != nil:
+			return counter.err
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -44,8 +44,8 @@ func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 			return err
 		}
 		if !y.all {
-			y.run.Fixed -= meter.kept
-			meter.kept = 0
+			y.run.Fixed -= counter.kept
+			counter.kept = 0
 		}
 	}
 }
@@ -54,21 +54,18 @@ func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 // a node for every two of them.
 const yqByteCost = 120
 
-// yqMeter charges what the parser reads.
-type yqMeter struct {
-	in   io.Reader
-	m    *jq.Meter
-	kept int64 // counted for the document that is being read
-	err  error
+// yamlReader charges what the parser reads.
+type yamlReader struct {
+	in    io.Reader
+	usage *jq.Usage
+	kept  int64 // counted for the document that is being read
+	err   error
 }
 
-func (r *yqMeter) Read(b []byte) (int, error) {
+func (r *yamlReader) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	r.kept += yqByteCost * int64(n)
-	if merr := r.m.Keep(yqByteCost * int64(n)); merr != nil {
-		r.err = merr
-		return 0, merr
-	}
+	r.usage.Keep(yqByteCost * int64(n))
 	if err != nil && err != io.EOF {
 		r.err = err
 	}
@@ -82,14 +79,8 @@ type yqDecoder struct {
 }
 
 func (d *yqDecoder) value(n *yaml.Node) (any, error) {
-	at, err := d.run.Enter()
-	if err != nil {
-		return nil, err
-	}
+	at := d.run.EnterValue()
 	defer d.run.Leave(at)
-	if at > jq.MaxDepth {
-		return nil, jq.TooDeep(jq.MaxDepth)
-	}
 	v, err := d.plain(n)
 	if err == nil && n.Anchor != "" {
 		d.made[n] = v
@@ -125,7 +116,8 @@ func (d *yqDecoder) plain(n *yaml.Node) (any, error) {
 			}
 			list.Items = append(list.Items, v)
 		}
-		return list, d.run.Alloc(24 * int64(len(list.Items)))
+		d.run.Alloc(24 * int64(len(list.Items)))
+		return list, nil
 	case yaml.MappingNode:
 		return d.mapping(n)
 	}
@@ -135,9 +127,7 @@ func (d *yqDecoder) plain(n *yaml.Node) (any, error) {
 // mapping keeps the order of keys; merged keys never replace written ones.
 func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
 	o := jq.NewObject(len(n.Content) / 2)
-	if err := d.run.Alloc(40 * int64(len(n.Content))); err != nil {
-		return nil, err
-	}
+	d.run.Alloc(40 * int64(len(n.Content)))
 	var merged []any
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		v, err := d.value(n.Content[i+1])
@@ -161,14 +151,12 @@ func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
 		o.Origin = n
 	}
 	for _, v := range merged {
-		if err := d.merge(o, v); err != nil {
-			return nil, err
-		}
+		d.merge(o, v)
 	}
 	return o, nil
 }
 
-func (d *yqDecoder) merge(o *jq.Object, v any) error {
+func (d *yqDecoder) merge(o *jq.Object, v any) {
 	switch v := v.(type) {
 	case *jq.Object:
 		for i, k := range v.Keys {
@@ -176,17 +164,14 @@ func (d *yqDecoder) merge(o *jq.Object, v any) error {
 				o.Put(k, v.Vals[i])
 			}
 		}
-		return d.run.Alloc(40 * int64(len(v.Keys)))
+		d.run.Alloc(40 * int64(len(v.Keys)))
 	case *jq.Array:
 		for _, item := range v.Items {
 			if _, ok := item.(*jq.Object); ok {
-				if err := d.merge(o, item); err != nil {
-					return err
-				}
+				d.merge(o, item)
 			}
 		}
 	}
-	return nil
 }
 
 // yamlScalar reads a scalar by its tag; dates stay text.

@@ -2,8 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"hako/shell"
@@ -13,26 +11,16 @@ import (
 var Basename = shell.Command{Name: "basename", Run: runBasename}
 
 func runBasename(_ context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	many, suffix, end := false, "", "\n"
+	operands, err := parseOperands(c, cli.Flags{
+		"a": &many, "z": cli.Set(&end, "\x00"), "s": func(v string) { many, suffix = true, v },
+	}, "missing operand")
 	if err != nil {
 		return err
 	}
-	many, suffix, end := false, "", "\n"
-	for _, o := range opts {
-		switch o.Name {
-		case "a":
-			many = true
-		case "s":
-			many, suffix = true, o.Value
-		case "z":
-			end = "\x00"
-		}
-	}
 	switch {
-	case len(operands) == 0:
-		return c.UsageError(errors.New("missing operand"))
 	case !many && len(operands) > 2:
-		return c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[2])))
+		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(operands[2]))
 	case !many && len(operands) == 2:
 		suffix, operands = operands[1], operands[:1]
 	}

@@ -2,9 +2,9 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"hako/shell"
@@ -15,51 +15,43 @@ import (
 var Chmod = shell.Command{Name: "chmod", Run: runChmod}
 
 type modeSetter struct {
-	c                         *shell.Call
-	ctx                       context.Context
-	change                    modeChange
-	recursive, verbose, terse bool
-	quiet                     bool
+	c                           *shell.Call
+	ctx                         context.Context
+	change                      modeChange
+	recursive, verbose, changes bool
+	quiet                       bool
 }
 
 func runChmod(ctx context.Context, c *shell.Call) error {
 	args, mode := cutDashMode(c.Args)
 	call := *c
 	call.Args = args
-	opts, operands, err := call.Options()
+	m := &modeSetter{c: c, ctx: ctx}
+	operands, err := cli.Parse(&call, cli.Flags{
+		"R": &m.recursive, "v": &m.verbose, "c": &m.changes, "f": &m.quiet,
+		"reference": func(v string) error {
+			fi, err := c.FS.Stat(c.Path(v))
+			if err != nil {
+				return fmt.Errorf("failed to get attributes of %s: %s", cli.Quote(v), vfs.Reason(err))
+			}
+			mode = fmt.Sprintf("%05o", cli.UnixMode(fi.Mode()))
+			return nil
+		},
+	})
 	if err != nil {
 		return err
-	}
-	m := &modeSetter{c: c, ctx: ctx}
-	for _, o := range opts {
-		switch o.Name {
-		case "R":
-			m.recursive = true
-		case "v":
-			m.verbose = true
-		case "c":
-			m.terse = true
-		case "f":
-			m.quiet = true
-		case "reference":
-			fi, err := c.FS.Stat(c.Path(o.Value))
-			if err != nil {
-				return c.Fail(1, "failed to get attributes of %s: %s", cli.Quote(o.Value), vfs.Reason(err))
-			}
-			mode = fmt.Sprintf("%05o", unixMode(fi.Mode()))
-		}
 	}
 	if mode == "" && len(operands) > 0 {
 		mode, operands = operands[0], operands[1:]
 		if len(operands) == 0 {
-			return c.UsageError(fmt.Errorf("missing operand after %s", cli.QuoteCurly(mode)))
+			return cli.Misuse(c, "missing operand after %s", cli.QuoteCurly(mode))
 		}
 	}
 	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
+		return cli.Misuse(c, "missing operand")
 	}
 	if m.change, err = parseMode(mode); err != nil {
-		return c.UsageError(fmt.Errorf("invalid mode: %s", cli.QuoteCurly(mode)))
+		return cli.Misuse(c, "invalid mode: %s", cli.QuoteCurly(mode))
 	}
 	for _, name := range operands {
 		if err := m.operand(name); err != nil {
@@ -78,7 +70,7 @@ func cutDashMode(args []string) (rest []string, mode string) {
 		}
 		if len(a) > 1 && a[0] == '-' && strings.IndexByte("rwxXstugo", a[1]) >= 0 {
 			if _, err := parseMode(a); err == nil {
-				return append(append([]string{}, args[:i]...), args[i+1:]...), a
+				return slices.Concat(args[:i], args[i+1:]), a
 			}
 		}
 	}
@@ -86,7 +78,7 @@ func cutDashMode(args []string) (rest []string, mode string) {
 }
 
 func (m *modeSetter) operand(name string) error {
-	fi, err := lookAt(m.c, name, true)
+	fi, err := stat(m.c, name, true)
 	if err != nil {
 		if !m.quiet {
 			m.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
@@ -101,14 +93,14 @@ func (m *modeSetter) set(name string, fi fs.FileInfo) error {
 	if err := cli.Stopped(m.ctx, m.c); err != nil {
 		return err
 	}
-	old := unixMode(fi.Mode())
+	old := cli.UnixMode(fi.Mode())
 	mode := m.change.apply(old, fi.IsDir(), umask)
-	if err := m.c.FS.Chmod(m.c.Path(name), goMode(mode)); err != nil {
+	if err := m.c.FS.Chmod(m.c.Path(name), cli.FileMode(mode)); err != nil {
 		if !m.quiet {
 			m.c.Warn("changing permissions of %s: %s", cli.Quote(name), vfs.Reason(err))
 		}
 	} else {
-		m.say(name, old, mode)
+		m.report(name, old, mode)
 	}
 	if fi.IsDir() && m.recursive {
 		return m.below(name)
@@ -134,10 +126,10 @@ func (m *modeSetter) below(name string) error {
 	return nil
 }
 
-func (m *modeSetter) say(name string, old, mode uint32) {
-	text := func(bits uint32) string { return fmt.Sprintf("%04o (%s)", bits, modeText(goMode(bits))[1:]) }
+func (m *modeSetter) report(name string, old, mode uint32) {
+	text := func(bits uint32) string { return fmt.Sprintf("%04o (%s)", bits, cli.ModeText(cli.FileMode(bits))[1:]) }
 	switch {
-	case old != mode && (m.verbose || m.terse):
+	case old != mode && (m.verbose || m.changes):
 		fmt.Fprintf(m.c.Stdout, "mode of %s changed from %s to %s\n", cli.Quote(name), text(old), text(mode))
 	case m.verbose:
 		fmt.Fprintf(m.c.Stdout, "mode of %s retained as %s\n", cli.Quote(name), text(old))

@@ -28,27 +28,36 @@ type transfer struct {
 	noInto                                            bool // -T
 }
 
-// places splits the operands into sources and the destination, and says
-// whether the destination is a directory to put them in.
+// places splits the operands of cp and mv.
 func (t *transfer) places(operands []string) (sources []string, dest string, dir bool, err error) {
-	c := t.c
 	switch {
 	case len(operands) == 0:
-		return nil, "", false, c.UsageError(fmt.Errorf("missing file operand"))
-	case t.into != "":
-		if fi, err := c.FS.Stat(c.Path(t.into)); err != nil || !fi.IsDir() {
-			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(t.into), cli.NotDirReason(err))
+		err = cli.Misuse(t.c, "missing file operand")
+	case t.into == "" && len(operands) == 1:
+		err = cli.Misuse(t.c, "missing destination file operand after %s", cli.Quote(operands[0]))
+	case t.into == "" && t.noInto && len(operands) > 2:
+		err = cli.Misuse(t.c, "extra operand %s", cli.Quote(operands[2]))
+	default:
+		return splitOperands(t.c, operands, t.into, t.noInto, true)
+	}
+	return nil, "", false, err
+}
+
+// splitOperands splits operands into sources and destination. into is the
+// destination of -t; noInto and follow decide whether the last operand is a
+// directory to put the sources in, which dir reports.
+func splitOperands(c *shell.Call, operands []string, into string, noInto, follow bool) (
+	sources []string, dest string, dir bool, err error) {
+	if into != "" {
+		if fi, err := stat(c, into, true); err != nil || !fi.IsDir() {
+			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(into), cli.NotDirReason(err))
 		}
-		return operands, t.into, true, nil
-	case len(operands) == 1:
-		return nil, "", false, c.UsageError(fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
-	case t.noInto && len(operands) > 2:
-		return nil, "", false, c.UsageError(fmt.Errorf("extra operand %s", cli.Quote(operands[2])))
+		return operands, into, true, nil
 	}
 	last := len(operands) - 1
 	sources, dest = operands[:last], operands[last]
-	fi, err := c.FS.Stat(c.Path(dest))
-	dir = err == nil && fi.IsDir() && !t.noInto
+	fi, err := stat(c, dest, follow)
+	dir = err == nil && fi.IsDir() && !noInto
 	if !dir && len(sources) > 1 {
 		return nil, "", false, c.Fail(1, "target %s: %s", cli.Quote(dest), cli.NotDirReason(err))
 	}
@@ -61,7 +70,7 @@ func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
 	if err := cli.Stopped(t.ctx, t.c); err != nil {
 		return err
 	}
-	fi, err := lookAt(t.c, src, t.follows(top))
+	fi, err := stat(t.c, src, t.follows(top))
 	if err != nil {
 		t.c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
 		return nil
@@ -80,7 +89,7 @@ func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
 	switch {
 	case fi.IsDir():
 		return t.copyDir(src, dst, fi, append(slices.Clip(above), fi))
-	case fi.Mode()&fs.ModeSymlink != 0:
+	case isLink(fi):
 		err = t.copyLink(src, dst)
 	case t.hardLink || t.symLink:
 		err = t.link(src, dst)
@@ -88,20 +97,20 @@ func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
 		err = t.copyFile(src, dst, fi)
 	}
 	if err == nil {
-		t.say(src, dst)
+		t.printCopied(src, dst)
 	}
-	return t.tell(err)
+	return t.report(err)
 }
 
-// tell prints an error that has been worded already; only a halt goes on up.
-func (t *transfer) tell(err error) error {
+// report prints an error; only one that ends the script is returned.
+func (t *transfer) report(err error) error {
 	if err != nil {
 		t.c.Warn("%v", err)
 	}
 	return cli.Stopped(t.ctx, t.c)
 }
 
-func (t *transfer) say(src, dst string) {
+func (t *transfer) printCopied(src, dst string) {
 	if t.verbose {
 		fmt.Fprintf(t.c.Stdout, "%s -> %s\n", cli.Quote(src), cli.Quote(dst))
 	}
@@ -121,32 +130,21 @@ func (t *transfer) follows(top bool) bool {
 
 // mayReplace decides about a destination that exists, and reports what cannot be.
 func (t *transfer) mayReplace(src, dst string, fi fs.FileInfo) bool {
-	old, err := lookAt(t.c, strings.TrimRight(dst, "/"), false)
+	old, err := stat(t.c, strings.TrimRight(dst, "/"), false)
 	if err != nil {
 		return true
 	}
-	if to, err := t.c.FS.Stat(t.c.Path(dst)); err == nil && !t.replace && fi.Mode()&fs.ModeSymlink == 0 {
+	if to, err := t.c.FS.Stat(t.c.Path(dst)); err == nil && !t.replace && !isLink(fi) {
 		old = to
 	}
 	switch {
 	case cli.SameFile(old, fi) && !fi.IsDir():
 		t.c.Warn("%s and %s are the same file", cli.Quote(src), cli.Quote(dst))
 		return false
-	case fi.IsDir() && !old.IsDir():
-		t.c.Warn("cannot overwrite non-directory %s with directory %s", cli.Quote(dst), cli.Quote(src))
-		return false
-	case !fi.IsDir() && old.IsDir():
-		t.c.Warn("cannot overwrite directory %s with non-directory", cli.Quote(dst))
-		return false
-	case fi.IsDir():
+	case fi.IsDir() && old.IsDir():
 		return true
-	case t.noClobber, t.update && !fi.ModTime().After(old.ModTime()):
-		return false
-	case t.ask:
-		fmt.Fprintf(t.c.Stderr, "%s: overwrite %s? ", t.c.Name, cli.Quote(dst))
-		return false
 	}
-	return t.makeRoom(dst, old)
+	return t.mayReplaceName(src, dst, fi, old) && t.makeRoom(dst, old)
 }
 
 // makeRoom moves or removes what is in the way, if that was asked for.
@@ -155,9 +153,9 @@ func (t *transfer) makeRoom(dst string, old fs.FileInfo) bool {
 	switch {
 	case t.backup:
 		err = t.c.FS.Rename(t.c.Path(dst), t.c.Path(dst)+"~")
-	case t.replace || old.Mode()&fs.ModeSymlink != 0 && t.c.Name == "cp" && t.follow == 'P':
+	case t.replace || isLink(old) && t.c.Name == "cp" && t.follow == 'P':
 		err = t.c.FS.Remove(t.c.Path(dst))
-	case old.Mode()&fs.ModeSymlink != 0 && t.c.Name == "cp" && !t.symLink && !t.hardLink:
+	case isLink(old) && t.c.Name == "cp" && !t.symLink && !t.hardLink:
 		t.c.Warn("not writing through dangling symlink %s", cli.Quote(dst))
 		return false
 	case t.force && (t.symLink || t.hardLink):
@@ -186,7 +184,7 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 		return cli.Stopped(t.ctx, c)
 	}
 	if made {
-		t.say(src, dst)
+		t.printCopied(src, dst)
 	}
 	list, err := c.FS.ReadDir(c.Path(src))
 	if err != nil {
@@ -209,7 +207,7 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 // is to be preserved.
 func (t *transfer) newMode(fi fs.FileInfo) fs.FileMode {
 	if t.preserve {
-		return goMode(unixMode(fi.Mode()))
+		return cli.FileMode(cli.UnixMode(fi.Mode()))
 	}
 	return fi.Mode().Perm() &^ umask
 }
@@ -235,14 +233,14 @@ func (t *transfer) copyLink(src, dst string) error {
 }
 
 func (t *transfer) link(src, dst string) error {
+	kind, err := "hard", error(nil)
 	if t.symLink {
-		if err := t.c.FS.Symlink(src, t.c.Path(dst)); err != nil {
-			return fmt.Errorf("cannot create symbolic link %s to %s: %s", cli.Quote(dst), cli.Quote(src), vfs.Reason(err))
-		}
-		return nil
+		kind, err = "symbolic", t.c.FS.Symlink(src, t.c.Path(dst))
+	} else {
+		err = t.c.FS.Link(t.c.Path(src), t.c.Path(dst))
 	}
-	if err := t.c.FS.Link(t.c.Path(src), t.c.Path(dst)); err != nil {
-		return fmt.Errorf("cannot create hard link %s to %s: %s", cli.Quote(dst), cli.Quote(src), vfs.Reason(err))
+	if err != nil {
+		return fmt.Errorf("cannot create %s link %s to %s: %s", kind, cli.Quote(dst), cli.Quote(src), vfs.Reason(err))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strings"
 
@@ -14,20 +13,17 @@ import (
 var Cp = shell.Command{Name: "cp", Run: runCp}
 
 func runCp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	t := &transfer{c: c, ctx: ctx}
+	operands, err := t.parse()
 	if err != nil {
 		return err
-	}
-	t := &transfer{c: c, ctx: ctx}
-	for _, o := range opts {
-		t.option(o)
 	}
 	sources, dest, dir, err := t.places(operands)
 	if err != nil {
 		return err
 	}
 	if t.parents && !dir {
-		return c.UsageError(fmt.Errorf("with --parents, the destination must be a directory"))
+		return cli.Misuse(c, "with --parents, the destination must be a directory")
 	}
 	for _, src := range sources {
 		to := dest
@@ -43,7 +39,7 @@ func runCp(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-// inside is where in a directory a source ends up.
+// inside is the destination of a source in a directory.
 func (t *transfer) inside(src, dest string) (string, error) {
 	if !t.parents {
 		return cli.Join(dest, cli.Base(src)), nil
@@ -55,43 +51,16 @@ func (t *transfer) inside(src, dest string) (string, error) {
 	return to, nil
 }
 
-func (t *transfer) option(o cli.Option) {
-	switch o.Name {
-	case "r", "R":
-		t.recursive = true
-	case "a":
-		t.recursive, t.preserve, t.follow = true, true, 'P'
-	case "p", "preserve":
-		t.preserve = true
-	case "no-preserve":
-		t.preserve = false
-	case "d":
-		t.follow = 'P'
-	case "f":
-		t.force, t.ask = true, false
-	case "i":
-		t.ask, t.noClobber = true, false
-	case "n":
-		t.noClobber, t.ask = true, false
-	case "u", "update":
-		t.update = true
-	case "v":
-		t.verbose = true
-	case "b", "backup":
-		t.backup = true
-	case "l":
-		t.hardLink = true
-	case "s":
-		t.symLink = true
-	case "L", "P", "H":
-		t.follow = o.Name[0]
-	case "t":
-		t.into = o.Value
-	case "T":
-		t.noInto = true
-	case "parents":
-		t.parents = true
-	case "remove-destination":
-		t.replace = true
-	}
+// parse reads the options of cp and mv.
+func (t *transfer) parse() ([]string, error) {
+	return cli.Parse(t.c, cli.Flags{
+		"r R": &t.recursive, "p preserve": &t.preserve, "no-preserve": cli.Set(&t.preserve, false),
+		"a": func() { t.recursive, t.preserve, t.follow = true, true, 'P' },
+		"f": func() { t.force, t.ask = true, false },
+		"i": func() { t.ask, t.noClobber = true, false },
+		"n": func() { t.noClobber, t.ask = true, false },
+		"L": cli.Set(&t.follow, 'L'), "P d": cli.Set(&t.follow, 'P'), "H": cli.Set(&t.follow, 'H'),
+		"u update": &t.update, "v": &t.verbose, "b backup": &t.backup, "l": &t.hardLink, "s": &t.symLink,
+		"t": &t.into, "T": &t.noInto, "parents": &t.parents, "remove-destination": &t.replace,
+	})
 }

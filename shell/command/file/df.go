@@ -6,31 +6,22 @@ import (
 	"strconv"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Df = shell.Command{Name: "df", Run: runDf}
 
 func runDf(_ context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	unit, readable, kind := int64(1024), int64(0), false
+	operands, err := cli.Parse(c, cli.Flags{
+		"h": cli.Set(&readable, 1024), "H": cli.Set(&readable, 1000), "m": cli.Set(&unit, 1<<20), "T": &kind,
+	})
 	if err != nil {
 		return err
 	}
-	unit, readable, kind := int64(1024), int64(0), false
-	for _, o := range opts {
-		switch o.Name {
-		case "h":
-			readable = 1024
-		case "H":
-			readable = 1000
-		case "m":
-			unit = 1 << 20
-		case "T":
-			kind = true
-		}
-	}
 	shown := len(operands) == 0
 	for _, name := range operands {
-		if _, err := lookAt(c, name, true); err != nil {
+		if _, err := stat(c, name, true); err != nil {
 			c.WarnFile(name, err)
 			continue
 		}

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -11,16 +10,10 @@ import (
 var Dirname = shell.Command{Name: "dirname", Run: runDirname}
 
 func runDirname(_ context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	end := "\n"
+	operands, err := parseOperands(c, cli.Flags{"z": cli.Set(&end, "\x00")}, "missing operand")
 	if err != nil {
 		return err
-	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
-	}
-	end := "\n"
-	if len(opts) > 0 {
-		end = "\x00"
 	}
 	for _, name := range operands {
 		c.Stdout.WriteString(cli.Dir(name) + end)

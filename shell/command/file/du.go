@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -33,18 +32,13 @@ type diskUsage struct {
 }
 
 func runDu(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	d := &diskUsage{c: c, ctx: ctx, unit: 1024, depth: -1, end: "\n", seen: make(map[uint64][]fs.FileInfo)}
+	operands, err := d.parse()
 	if err != nil {
 		return err
 	}
-	d := &diskUsage{c: c, ctx: ctx, unit: 1024, depth: -1, end: "\n", seen: make(map[uint64][]fs.FileInfo)}
-	for _, o := range opts {
-		if err := d.option(o); err != nil {
-			return err
-		}
-	}
 	if d.summary && d.all {
-		return c.UsageError(errors.New("cannot both summarize and show all entries"))
+		return cli.Misuse(c, "cannot both summarize and show all entries")
 	}
 	if d.summary {
 		d.depth = 0
@@ -56,48 +50,25 @@ func runDu(ctx context.Context, c *shell.Call) error {
 	return d.run(operands)
 }
 
-func (d *diskUsage) option(o cli.Option) error {
-	switch o.Name {
-	case "a":
-		d.all = true
-	case "s":
-		d.summary = true
-	case "c":
-		d.total = true
-	case "h":
-		d.human = 1024
-	case "si":
-		d.human = 1000
-	case "k":
-		d.unit, d.human = 1024, 0
-	case "m":
-		d.unit, d.human = 1<<20, 0
-	case "b":
-		d.apparent, d.unit, d.human = true, 1, 0
-	case "apparent-size":
-		d.apparent = true
-	case "S":
-		d.separate = true
-	case "L":
-		d.follow = true
-	case "l":
-		d.countLinks = true
-	case "0":
-		d.end = "\x00"
-	case "exclude":
-		d.exclude = append(d.exclude, o.Value)
-	case "d":
-		n, err := strconv.ParseUint(o.Value, 10, 31)
-		if err != nil {
-			return d.c.UsageError(fmt.Errorf("invalid maximum depth %s", cli.QuoteCurly(o.Value)))
-		}
-		d.depth = int(n)
-	case "B", "t":
-		return d.sized(o)
-	case "X", "time", "time-style", "inodes":
-		return d.c.Fail(1, "option '%s' is not available here", o.Name)
-	}
-	return nil
+func (d *diskUsage) parse() ([]string, error) {
+	return cli.Parse(d.c, cli.Flags{
+		"a": &d.all, "s": &d.summary, "c": &d.total, "S": &d.separate, "L": &d.follow, "l": &d.countLinks,
+		"h": cli.Set(&d.human, 1024), "si": cli.Set(&d.human, 1000),
+		"k":             func() { d.unit, d.human = 1024, 0 },
+		"m":             func() { d.unit, d.human = 1<<20, 0 },
+		"b":             func() { d.apparent, d.unit, d.human = true, 1, 0 },
+		"apparent-size": &d.apparent, "0": cli.Set(&d.end, "\x00"), "exclude": &d.exclude,
+		"d": func(v string) error {
+			n, err := strconv.ParseUint(v, 10, 31)
+			if err != nil {
+				return cli.Misuse(d.c, "invalid maximum depth %s", cli.QuoteCurly(v))
+			}
+			d.depth = int(n)
+			return nil
+		},
+		"B t":                      d.sized,
+		"X time time-style inodes": cli.Unavailable,
+	})
 }
 
 func (d *diskUsage) sized(o cli.Option) error {
@@ -122,7 +93,7 @@ func (d *diskUsage) sized(o cli.Option) error {
 func (d *diskUsage) run(operands []string) error {
 	var sum int64
 	for _, name := range operands {
-		fi, err := lookAt(d.c, name, d.follow)
+		fi, err := stat(d.c, name, d.follow)
 		if err != nil {
 			d.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
 			continue
@@ -179,7 +150,7 @@ func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, fil
 		full := cli.Join(name, e.Name())
 		fi, err := e.Info()
 		if d.follow {
-			fi, err = lookAt(d.c, full, true)
+			fi, err = stat(d.c, full, true)
 		}
 		if err != nil {
 			d.c.Warn("cannot access %s: %s", cli.Quote(full), vfs.Reason(err))

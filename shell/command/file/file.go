@@ -23,42 +23,25 @@ type identifier struct {
 }
 
 func runFile(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	f := &identifier{c: c, separator: ":"}
+	var listed []string
+	operands, err := cli.Parse(c, cli.Flags{
+		"b": &f.brief, "L": &f.follow, "h": cli.Set(&f.follow, false), "N": &f.ragged, "F": &f.separator, "0": &f.nul,
+		"i": []*bool{&f.mimeType, &f.mimeEncoding}, "mime-type": &f.mimeType, "mime-encoding": &f.mimeEncoding,
+		"f": func(v string) error {
+			names, err := c.FS.ReadFile(c.Path(v))
+			if err != nil {
+				return fmt.Errorf("Cannot open `%s' (%s)", v, vfs.Reason(err))
+			}
+			listed = append(listed, strings.Fields(string(names))...)
+			return nil
+		},
+		"z": cli.Unavailable,
+	})
 	if err != nil {
 		return err
 	}
-	f := &identifier{c: c, separator: ":"}
-	for _, o := range opts {
-		switch o.Name {
-		case "b":
-			f.brief = true
-		case "i":
-			f.mimeType, f.mimeEncoding = true, true
-		case "mime-type":
-			f.mimeType = true
-		case "mime-encoding":
-			f.mimeEncoding = true
-		case "L":
-			f.follow = true
-		case "h":
-			f.follow = false
-		case "N":
-			f.ragged = true
-		case "F":
-			f.separator = o.Value
-		case "0":
-			f.nul = true
-		case "f":
-			names, err := c.FS.ReadFile(c.Path(o.Value))
-			if err != nil {
-				return c.Fail(1, "Cannot open `%s' (%s)", o.Value, vfs.Reason(err))
-			}
-			operands = append(operands, strings.Fields(string(names))...)
-		case "z":
-			return c.Fail(1, "option 'z' is not available here")
-		}
-	}
-	if len(operands) == 0 {
+	if operands = append(operands, listed...); len(operands) == 0 {
 		return shell.ErrUsage
 	}
 	return f.run(ctx, operands)
@@ -99,13 +82,13 @@ func (f *identifier) title(name string, width int) {
 	f.c.Stdout.WriteString(name + f.separator + gap + " ")
 }
 
-// identify says what one file is. Its error is one that ends the script.
+// identify describes one file. An error ends the script.
 func (f *identifier) identify(name string) (string, error) {
 	if shell.IsStdin(name) {
 		head, err := headOfReader(f.c.Stdin)
 		return f.spell(sniffKind(head, int64(len(head)))), err
 	}
-	fi, err := lookAt(f.c, name, f.follow)
+	fi, err := stat(f.c, name, f.follow)
 	if err != nil {
 		return fmt.Sprintf("cannot open `%s' (%s)", name, vfs.Reason(err)), nil
 	}
@@ -127,7 +110,7 @@ func (f *identifier) identify(name string) (string, error) {
 }
 
 func (f *identifier) link(name string) string {
-	target, _ := f.c.FS.Readlink(f.c.Path(name))
+	target := readlink(f.c, f.c.Path(name))
 	text := "symbolic link to " + target
 	if _, err := f.c.FS.Stat(f.c.Path(name)); err != nil && errors.Is(err, fs.ErrNotExist) {
 		text = "broken symbolic link to " + target
@@ -147,7 +130,7 @@ func (f *identifier) spell(k dataKind) string {
 	return k.text
 }
 
-// sniffBytes is how much of a file is looked at.
+// sniffBytes is how much of a file is read.
 const sniffBytes = 64 << 10
 
 func headOfReader(r io.Reader) ([]byte, error) {

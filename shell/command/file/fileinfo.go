@@ -1,8 +1,10 @@
 package file
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,9 +13,38 @@ import (
 	"hako/shell/vfs"
 )
 
-// lookAt is Lstat, or Stat for a name that follows links: one that ends in a
+// parseOperands is [cli.Parse] for commands that need an operand; missing is the
+// message if there is none.
+func parseOperands(c *shell.Call, flags cli.Flags, missing string) ([]string, error) {
+	operands, err := cli.Parse(c, flags)
+	if err == nil && len(operands) == 0 {
+		err = cli.Misuse(c, "%s", missing)
+	}
+	return operands, err
+}
+
+// eachOperand calls f for every operand, unless the script must end.
+func eachOperand(ctx context.Context, c *shell.Call, operands []string, f func(name string)) error {
+	for _, name := range operands {
+		f(name)
+		if err := cli.Stopped(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failedOr is the exit status of a command that reported its failures itself.
+func failedOr(failed bool) error {
+	if failed {
+		return shell.Status(1)
+	}
+	return nil
+}
+
+// stat is Lstat, or Stat for a name that follows links: one that ends in a
 // slash, or any name if follow is set.
-func lookAt(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {
+func stat(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {
 	if name == "" {
 		return nil, fs.ErrNotExist
 	}
@@ -24,11 +55,23 @@ func lookAt(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {
 		}
 		return fi, mustDir(name, fi)
 	}
-	fi, err := c.FS.Lstat(c.Path(name))
+	return lstat(c, c.Path(name))
+}
+
+// lstat is Lstat without a typed nil.
+func lstat(c *shell.Call, abs string) (fs.FileInfo, error) {
+	fi, err := c.FS.Lstat(abs)
 	if err != nil {
 		return nil, err
 	}
 	return fi, nil
+}
+
+func isLink(fi fs.FileInfo) bool { return fi.Mode()&fs.ModeSymlink != 0 }
+
+func readlink(c *shell.Call, abs string) string {
+	target, _ := c.FS.Readlink(abs)
+	return target
 }
 
 func inodeOf(fi fs.FileInfo) uint64 {
@@ -45,7 +88,7 @@ func linksOf(fi fs.FileInfo) int {
 	return 1
 }
 
-// dirSize is what a directory weighs, as on most disks.
+// dirSize is the size of a directory, as on most disks.
 const dirSize = 4096
 
 func sizeOf(fi fs.FileInfo) int64 {
@@ -55,58 +98,12 @@ func sizeOf(fi fs.FileInfo) int64 {
 	return fi.Size()
 }
 
-// blocksOf is the room a file takes in units of 512 bytes, in whole pages.
+// blocksOf is the disk space of a file in units of 512 bytes, in whole pages.
 func blocksOf(fi fs.FileInfo) int64 {
 	if !fi.Mode().IsRegular() && !fi.IsDir() {
 		return 0
 	}
 	return (sizeOf(fi) + 4095) / 4096 * 8
-}
-
-// unixMode is the twelve permission bits as chmod counts them.
-func unixMode(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if m&flag != 0 {
-			bits |= 0o1000 << i
-		}
-	}
-	return bits
-}
-
-func goMode(bits uint32) fs.FileMode {
-	m := fs.FileMode(bits & 0o777)
-	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if bits&(0o1000<<i) != 0 {
-			m |= flag
-		}
-	}
-	return m
-}
-
-// modeText is the mode as ls -l prints it.
-func modeText(m fs.FileMode) string {
-	b := []byte("-rwxrwxrwx")
-	b[0] = cli.TypeLetter(m)
-	bits := unixMode(m)
-	for i := range 9 {
-		if bits&(0o400>>i) == 0 {
-			b[i+1] = '-'
-		}
-	}
-	for i, at := range []int{9, 6, 3} {
-		if bits&(0o1000<<i) != 0 {
-			b[at] = specialLetter("tss"[i], b[at] == 'x')
-		}
-	}
-	return string(b)
-}
-
-func specialLetter(letter byte, executable bool) byte {
-	if executable {
-		return letter
-	}
-	return letter - 'a' + 'A'
 }
 
 // human writes a size as ls -h does: at most three digits, rounded up.
@@ -121,21 +118,13 @@ func human(n, unit int64) string {
 	size := float64(n)
 	for i := 0; ; i++ {
 		size /= float64(unit)
-		if tenths := ceil(size * 10); tenths < 100 {
+		if tenths := int64(math.Ceil(size * 10)); tenths < 100 {
 			return fmt.Sprintf("%d.%d%c", tenths/10, tenths%10, letters[i])
 		}
-		if whole := ceil(size); whole < unit || i == len(letters)-1 {
+		if whole := int64(math.Ceil(size)); whole < unit || i == len(letters)-1 {
 			return fmt.Sprintf("%d%c", whole, letters[i])
 		}
 	}
-}
-
-func ceil(x float64) int64 {
-	n := int64(x)
-	if float64(n) < x {
-		n++
-	}
-	return n
 }
 
 // mustDir refuses "name/" for anything but a directory.

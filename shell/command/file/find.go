@@ -68,8 +68,8 @@ func runFind(ctx context.Context, c *shell.Call) error {
 			err = e
 		}
 	}
-	if err == nil && f.warned {
-		return shell.Status(1)
+	if err == nil {
+		err = failedOr(f.warned)
 	}
 	return err
 }
@@ -116,11 +116,7 @@ func (f *finder) look(abs string, follow bool) (fs.FileInfo, error) {
 			return fi, nil
 		}
 	}
-	fi, err := f.c.FS.Lstat(abs)
-	if err != nil {
-		return nil, err
-	}
-	return fi, nil
+	return lstat(f.c, abs)
 }
 
 func (f *finder) warn(path string, err error) {

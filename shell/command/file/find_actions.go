@@ -2,7 +2,6 @@ package file
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,14 +47,12 @@ func (f *finder) ls(file *findFile) (bool, error) {
 		format = "%b %e %H:%M"
 	}
 	name := escapeName(file.path)
-	if file.fi.Mode()&fs.ModeSymlink != 0 {
-		target, _ := f.c.FS.Readlink(file.abs)
-		name += " -> " + escapeName(target)
+	if isLink(file.fi) {
+		name += " -> " + escapeName(readlink(f.c, file.abs))
 	}
 	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2,
-		modeText(file.fi.Mode()),
-		linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi), strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)),
-			format), name)
+		cli.ModeText(file.fi.Mode()), linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi),
+		strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)), format), name)
 	return true, err
 }
 
@@ -93,10 +90,7 @@ func (p *findParser) exec(name string) (findExpr, error) {
 // each runs the command for one file; it is true if the command succeeds.
 func (f *finder) each(argv []string, inDir bool) findExpr {
 	return func(file *findFile) (bool, error) {
-		path, dir := file.path, ""
-		if inDir {
-			path, dir = "./"+file.name(), f.c.Path(cli.Dir(file.path))
-		}
+		path, dir := f.execPath(file, inDir)
 		words := make([]string, len(argv))
 		for i, w := range argv {
 			words[i] = strings.ReplaceAll(w, "{}", path)
@@ -104,6 +98,14 @@ func (f *finder) each(argv []string, inDir bool) findExpr {
 		status, err := cli.Exec(f.ctx, f.c, words, shell.ExecIO{Dir: dir})
 		return status == 0, err
 	}
+}
+
+// execPath is the name of a file for a command, and the directory to run it in.
+func (f *finder) execPath(file *findFile, inDir bool) (path, dir string) {
+	if inDir {
+		return "./" + file.name(), f.c.Path(cli.Dir(file.path))
+	}
+	return file.path, ""
 }
 
 // batchBytes is how long the words of one command of "-exec … +" may get.
@@ -126,10 +128,7 @@ func (f *finder) batch(argv []string, inDir bool) findExpr {
 }
 
 func (b *findBatch) add(file *findFile) (bool, error) {
-	path, dir := file.path, ""
-	if b.inDir {
-		path, dir = "./"+file.name(), b.f.c.Path(cli.Dir(file.path))
-	}
+	path, dir := b.f.execPath(file, b.inDir)
 	if dir != b.dir || b.bytes+len(path)+1 > batchBytes {
 		if err := b.flush(); err != nil {
 			return false, err
@@ -198,18 +197,18 @@ func (f *finder) printfPart(format string) (func(*findFile) string, string, erro
 	if letter == '%' {
 		return func(*findFile) string { return "%" }, format[i+1:], nil
 	}
-	value := f.printfField(letter)
+	value := findFields[letter]
 	if strings.IndexByte("TACB", letter) >= 0 && i+1 < len(format) {
 		i++
 		kind := format[i]
-		value = func(file *findFile) string { return f.timeField(file, kind) }
+		value = func(f *finder, file *findFile) string { return f.timeField(file, kind) }
 	}
 	if value == nil {
 		text := format[:i+1]
 		return func(*findFile) string { return text }, format[i+1:], nil
 	}
 	left, width := parseWidth(spec)
-	return func(file *findFile) string { return padField(value(file), width, left) }, format[i+1:], nil
+	return func(file *findFile) string { return padField(value(f, file), width, left) }, format[i+1:], nil
 }
 
 // maxPad bounds the width somebody may ask of one field.
@@ -229,56 +228,38 @@ func padField(s string, width int, left bool) string {
 	return missing + s
 }
 
-// printfField returns how a directive reads a file, nil if there is none.
-func (f *finder) printfField(letter byte) func(*findFile) string {
-	switch letter {
-	case 'p':
-		return func(file *findFile) string { return file.path }
-	case 'P':
-		return (*findFile).below
-	case 'f':
-		return (*findFile).name
-	case 'h':
-		return headOf
-	case 'H':
-		return func(file *findFile) string { return file.root }
-	case 'd':
-		return func(file *findFile) string { return strconv.Itoa(file.depth) }
-	case 's':
-		return func(file *findFile) string { return strconv.FormatInt(sizeOf(file.fi), 10) }
-	case 'k':
-		return func(file *findFile) string { return strconv.FormatInt(blocksOf(file.fi)/2, 10) }
-	case 'b':
-		return func(file *findFile) string { return strconv.FormatInt(blocksOf(file.fi), 10) }
-	case 'm':
-		return func(file *findFile) string { return strconv.FormatUint(uint64(unixMode(file.fi.Mode())), 8) }
-	case 'M':
-		return func(file *findFile) string { return modeText(file.fi.Mode()) }
-	case 'u', 'g':
-		return func(*findFile) string { return cli.UserName }
-	case 'U', 'G':
-		return func(*findFile) string { return strconv.Itoa(cli.UserID) }
-	case 'i':
-		return func(file *findFile) string { return strconv.FormatUint(inodeOf(file.fi), 10) }
-	case 'n':
-		return func(file *findFile) string { return strconv.Itoa(linksOf(file.fi)) }
-	case 'y', 'Y':
-		return func(file *findFile) string { return f.typeField(file, letter) }
-	case 'l':
-		return func(file *findFile) string {
-			target, _ := f.c.FS.Readlink(file.abs)
-			return target
-		}
-	case 't', 'a', 'c':
-		return func(file *findFile) string {
-			return strftime.Format(file.fi.ModTime().In(datetime.ZoneOrUTC(f.c)), "%a %b %e %H:%M:%S.%N0 %Y")
-		}
-	case 'D':
-		return func(*findFile) string { return "0" }
-	case 'F':
-		return func(*findFile) string { return "tree" }
-	}
-	return nil
+// findFields are the directives of -printf that need no more letters.
+var findFields = map[byte]func(f *finder, file *findFile) string{
+	'p': func(_ *finder, file *findFile) string { return file.path },
+	'P': func(_ *finder, file *findFile) string { return file.below() },
+	'f': func(_ *finder, file *findFile) string { return file.name() },
+	'h': func(_ *finder, file *findFile) string { return headOf(file) },
+	'H': func(_ *finder, file *findFile) string { return file.root },
+	'd': func(_ *finder, file *findFile) string { return strconv.Itoa(file.depth) },
+	's': func(_ *finder, file *findFile) string { return strconv.FormatInt(sizeOf(file.fi), 10) },
+	'k': func(_ *finder, file *findFile) string { return strconv.FormatInt(blocksOf(file.fi)/2, 10) },
+	'b': func(_ *finder, file *findFile) string { return strconv.FormatInt(blocksOf(file.fi), 10) },
+	'm': func(_ *finder, file *findFile) string {
+		return strconv.FormatUint(uint64(cli.UnixMode(file.fi.Mode())), 8)
+	},
+	'M': func(_ *finder, file *findFile) string { return cli.ModeText(file.fi.Mode()) },
+	'u': findUser, 'g': findUser, 'U': findUserID, 'G': findUserID,
+	'i': func(_ *finder, file *findFile) string { return strconv.FormatUint(inodeOf(file.fi), 10) },
+	'n': func(_ *finder, file *findFile) string { return strconv.Itoa(linksOf(file.fi)) },
+	'y': func(_ *finder, file *findFile) string { return string(findType(file.fi.Mode())) },
+	'Y': (*finder).targetType,
+	'l': func(f *finder, file *findFile) string { return readlink(f.c, file.abs) },
+	't': (*finder).modTime, 'a': (*finder).modTime, 'c': (*finder).modTime,
+	'D': func(*finder, *findFile) string { return "0" },
+	'F': func(*finder, *findFile) string { return "tree" },
+}
+
+func findUser(*finder, *findFile) string { return cli.UserName }
+
+func findUserID(*finder, *findFile) string { return strconv.Itoa(cli.UserID) }
+
+func (f *finder) modTime(file *findFile) string {
+	return strftime.Format(file.fi.ModTime().In(datetime.ZoneOrUTC(f.c)), "%a %b %e %H:%M:%S.%N0 %Y")
 }
 
 // headOf is the directory part as %h shows it.
@@ -293,10 +274,10 @@ func headOf(file *findFile) string {
 	return file.path[:i]
 }
 
-// typeField is %y, or %Y which looks through links: N for nothing there.
-func (f *finder) typeField(file *findFile, letter byte) string {
+// targetType is the type of what a link leads to: N for nothing there.
+func (f *finder) targetType(file *findFile) string {
 	fi := file.fi
-	if letter == 'Y' && fi.Mode()&fs.ModeSymlink != 0 {
+	if isLink(fi) {
 		to, err := f.c.FS.Stat(file.abs)
 		if err != nil {
 			return "N"

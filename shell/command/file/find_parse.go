@@ -3,6 +3,8 @@ package file
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,31 +59,25 @@ func (p *findParser) peek() string {
 }
 
 func (p *findParser) list() (findExpr, error) {
-	left, err := p.or()
-	for err == nil && p.peek() == "," {
-		p.at++
-		var right findExpr
-		first := left
-		right, err = p.or()
-		left = func(file *findFile) (bool, error) {
-			if _, err := first(file); err != nil {
-				return false, err
-			}
-			return right(file)
-		}
-	}
-	return left, err
+	return p.chain(p.or, []string{","}, func(_ bool) bool { return true })
 }
 
 func (p *findParser) or() (findExpr, error) {
-	left, err := p.and()
-	for err == nil && (p.peek() == "-o" || p.peek() == "-or") {
+	return p.chain(p.and, []string{"-o", "-or"}, func(left bool) bool { return !left })
+}
+
+// chain reads operands that are joined by one of the operators. more decides by
+// the result of the left side whether the right one is evaluated.
+func (p *findParser) chain(operand func() (findExpr, error), operators []string, more func(left bool) bool) (
+	findExpr, error) {
+	left, err := operand()
+	for err == nil && slices.Contains(operators, p.peek()) {
 		p.at++
 		var right findExpr
 		first := left
-		right, err = p.and()
+		right, err = operand()
 		left = func(file *findFile) (bool, error) {
-			if ok, err := first(file); ok || err != nil {
+			if ok, err := first(file); err != nil || !more(ok) {
 				return ok, err
 			}
 			return right(file)
@@ -92,12 +88,8 @@ func (p *findParser) or() (findExpr, error) {
 
 func (p *findParser) and() (findExpr, error) {
 	left, err := p.not()
-	for err == nil {
-		w := p.peek()
-		if w == "" && p.at >= len(p.words) || w == ")" || w == "," || w == "-o" || w == "-or" {
-			break
-		}
-		if w == "-a" || w == "-and" {
+	for err == nil && p.at < len(p.words) && !slices.Contains([]string{")", ",", "-o", "-or"}, p.peek()) {
+		if w := p.peek(); w == "-a" || w == "-and" {
 			p.at++
 		}
 		var right findExpr
@@ -149,11 +141,10 @@ func (p *findParser) primary() (findExpr, error) {
 	case "-a", "-and", "-o", "-or", ",":
 		return nil, fmt.Errorf("invalid expression; you have used a binary operator '%s' with nothing before it.", w)
 	}
-	p.at++
 	if !strings.HasPrefix(w, "-") {
-		p.at--
 		return nil, p.stray()
 	}
+	p.at++
 	return p.predicate(w)
 }
 
@@ -205,10 +196,7 @@ func (p *findParser) predicate(w string) (findExpr, error) {
 
 func (p *findParser) unknown(w string) error {
 	names := []string{"-print", "-print0", "-delete", "-empty", "-prune", "-exec", "-ls", "-quit", "-depth", "-not"}
-	for name := range findTests {
-		names = append(names, name)
-	}
-	if near, ok := fault.Nearest(w, names); ok {
+	if near, ok := fault.Nearest(w, slices.AppendSeq(names, maps.Keys(findTests))); ok {
 		return fmt.Errorf("unknown predicate `%s'\nfind: did you mean `%s'?", w, near)
 	}
 	return fmt.Errorf("unknown predicate `%s'", w)

@@ -69,22 +69,18 @@ func (f *finder) empty(file *findFile) (bool, error) {
 func globTest(f *finder, name, pattern string) (findExpr, error) {
 	bare := strings.TrimPrefix(name, "-")
 	fold := strings.HasPrefix(bare, "i")
-	subject := func(file *findFile) string { return file.path }
-	switch strings.TrimPrefix(bare, "i") {
-	case "name":
-		subject = (*findFile).name
-	case "lname":
-		subject = func(file *findFile) string {
-			target, _ := f.c.FS.Readlink(file.abs)
-			return target
-		}
-	}
-	link := strings.HasSuffix(bare, "lname")
 	return func(file *findFile) (bool, error) {
-		if link && file.fi.Mode()&fs.ModeSymlink == 0 {
-			return false, nil
+		text := file.path
+		switch strings.TrimPrefix(bare, "i") {
+		case "name":
+			text = file.name()
+		case "lname":
+			if !isLink(file.fi) {
+				return false, nil
+			}
+			text = readlink(f.c, file.abs)
 		}
-		return cli.Fnmatch(pattern, subject(file), fold), nil
+		return cli.Fnmatch(pattern, text, fold), nil
 	}, nil
 }
 
@@ -167,7 +163,7 @@ func permTest(_ *finder, _, value string) (findExpr, error) {
 	}
 	want := change.apply(0, false, 0)
 	return func(file *findFile) (bool, error) {
-		has := unixMode(file.fi.Mode())
+		has := cli.UnixMode(file.fi.Mode())
 		switch kind {
 		case '-':
 			return has&want == want, nil

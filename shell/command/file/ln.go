@@ -2,10 +2,9 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
-	"strings"
+	"path/filepath"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -22,78 +21,35 @@ type linker struct {
 }
 
 func runLn(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	l := &linker{c: c}
+	operands, err := parseOperands(c, cli.Flags{
+		"s": &l.symbolic, "f": &l.force, "n": &l.noDir, "r": &l.relative, "v": &l.verbose, "t": &l.into, "T": &l.noInto,
+		"b backup": &l.backup, "i": &l.ask,
+	}, "missing file operand")
 	if err != nil {
 		return err
-	}
-	l := &linker{c: c}
-	for _, o := range opts {
-		l.option(o)
 	}
 	targets, dest, dir, err := l.places(operands)
 	if err != nil {
 		return err
 	}
-	for _, target := range targets {
+	return eachOperand(ctx, c, targets, func(target string) {
 		name := dest
 		if dir {
 			name = cli.Join(dest, cli.Base(target))
 		}
 		l.link(target, name)
-		if err := cli.Stopped(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *linker) option(o cli.Option) {
-	switch o.Name {
-	case "s":
-		l.symbolic = true
-	case "f":
-		l.force = true
-	case "n":
-		l.noDir = true
-	case "r":
-		l.relative = true
-	case "v":
-		l.verbose = true
-	case "t":
-		l.into = o.Value
-	case "T":
-		l.noInto = true
-	case "b", "backup":
-		l.backup = true
-	case "i":
-		l.ask = true
-	}
+	})
 }
 
 func (l *linker) places(operands []string) (targets []string, dest string, dir bool, err error) {
-	c := l.c
 	switch {
-	case len(operands) == 0:
-		return nil, "", false, c.UsageError(errors.New("missing file operand"))
-	case l.into != "":
-		if !cli.IsDir(c, c.Path(l.into)) {
-			_, err := c.FS.Stat(c.Path(l.into))
-			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(l.into), cli.NotDirReason(err))
-		}
-		return operands, l.into, true, nil
-	case l.noInto && len(operands) != 2:
-		return nil, "", false, c.UsageError(fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
-	case len(operands) == 1:
+	case l.into == "" && l.noInto && len(operands) != 2:
+		return nil, "", false, cli.Misuse(l.c, "missing destination file operand after %s", cli.Quote(operands[0]))
+	case l.into == "" && len(operands) == 1:
 		return operands, ".", true, nil
 	}
-	last := len(operands) - 1
-	dest = operands[last]
-	fi, err := lookAt(c, dest, !l.noDir)
-	dir = err == nil && fi.IsDir() && !l.noInto
-	if !dir && last > 1 {
-		return nil, "", false, c.Fail(1, "target %s: %s", cli.Quote(dest), cli.NotDirReason(err))
-	}
-	return operands[:last], dest, dir, nil
+	return splitOperands(l.c, operands, l.into, l.noInto, !l.noDir)
 }
 
 func (l *linker) link(target, name string) {
@@ -164,24 +120,8 @@ func (l *linker) makeRoom(target, name string) bool {
 	return err == nil
 }
 
-// relativePath is how to get from one directory to a path.
+// relativePath returns to relative to the directory from; both are absolute.
 func relativePath(from, to string) string {
-	a, b := strings.Split(strings.Trim(from, "/"), "/"), strings.Split(strings.Trim(to, "/"), "/")
-	if from == "/" {
-		a = nil
-	}
-	if to == "/" {
-		b = nil
-	}
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	words := make([]string, 0, len(a)+len(b))
-	for range a {
-		words = append(words, "..")
-	}
-	if words = append(words, b...); len(words) == 0 {
-		return "."
-	}
-	return strings.Join(words, "/")
+	rel, _ := filepath.Rel(from, to)
+	return rel
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -46,15 +47,10 @@ type lsEntry struct {
 }
 
 func runLs(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	l := &ls{c: c, ctx: ctx, layout: '1', sort: 'n', width: 80, end: "\n"}
+	operands, err := l.parse()
 	if err != nil {
 		return err
-	}
-	l := &ls{c: c, ctx: ctx, layout: '1', sort: 'n', width: 80, end: "\n"}
-	for _, o := range opts {
-		if err := l.option(o); err != nil {
-			return err
-		}
 	}
 	if err := l.run(operands); err != nil {
 		return err
@@ -65,89 +61,52 @@ func runLs(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-func (l *ls) option(o cli.Option) error {
-	switch o.Name {
-	case "a":
-		l.all = true
-	case "A":
-		l.almost = true
-	case "l":
-		l.long = true
-	case "n":
-		l.long, l.numeric = true, true
-	case "g":
-		l.long, l.noOwner = true, true
-	case "o":
-		l.long, l.noGroup = true, true
-	case "G":
-		l.noGroup = true
-	case "1":
-		l.layout = '1'
-	case "C", "x", "m":
-		l.layout, l.long = o.Name[0], false
-	case "R":
-		l.recursive = true
-	case "d":
-		l.self = true
-	case "t", "S", "X", "v", "U":
-		l.sort = o.Name[0]
-	case "f":
-		l.sort, l.all, l.long = 'U', true, false
-	case "r":
-		l.reverse = true
-	case "h":
-		l.unit = 1024
-	case "si":
-		l.unit = 1000
-	case "i":
-		l.inode = true
-	case "s":
-		l.blocks = true
-	default:
-		return l.rareOption(o)
+func (l *ls) parse() ([]string, error) {
+	letter := func(to *byte) func(cli.Option) error {
+		return func(o cli.Option) error { *to = o.Name[0]; return nil }
 	}
+	return cli.Parse(l.c, cli.Flags{
+		"a": &l.all, "A": &l.almost, "l": &l.long, "R": &l.recursive, "d": &l.self, "r": &l.reverse, "i": &l.inode,
+		"s": &l.blocks, "L": &l.follow, "H": &l.followOperands, "group-directories-first": &l.dirsFirst,
+		"n": []*bool{&l.long, &l.numeric}, "g": []*bool{&l.long, &l.noOwner}, "o": []*bool{&l.long, &l.noGroup},
+		"G": &l.noGroup, "h": cli.Set(&l.unit, 1024), "si": cli.Set(&l.unit, 1000),
+		"1":         letter(&l.layout),
+		"C x m":     func(o cli.Option) error { l.layout, l.long = o.Name[0], false; return nil },
+		"t S X v U": letter(&l.sort),
+		"f":         func() { l.sort, l.all, l.long = 'U', true, false },
+		"F classify": func(v string) {
+			if v != "never" && v != "none" && v != "no" {
+				l.mark = 'F'
+			}
+		},
+		"p": cli.Set(&l.mark, '/'), "file-type": cli.Set(&l.mark, 't'),
+		"indicator-style": func(v string) {
+			l.mark = map[string]byte{"slash": '/', "classify": 'F', "file-type": 't'}[v]
+		},
+		"I hide": &l.hide, "B": func() { l.hide = append(l.hide, "*~", ".*~") },
+		"Q b": letter(&l.quote), "N": cli.Set(&l.quote, 0),
+		"zero":       func() { l.end, l.layout = "\x00", '1' },
+		"w":          l.setWidth,
+		"full-time":  func() { l.long, l.timeStyle = true, "full-iso" },
+		"time-style": l.setTimeStyle, "sort format": l.named,
+	})
+}
+
+func (l *ls) setWidth(text string) error {
+	n, _, ok := cli.CutNumber(text, 6)
+	if !ok {
+		return fmt.Errorf("invalid line width: %s", cli.QuoteCurly(text))
+	}
+	l.width = n
 	return nil
 }
 
-func (l *ls) rareOption(o cli.Option) error {
-	switch o.Name {
-	case "F", "classify":
-		if o.Value != "never" && o.Value != "none" && o.Value != "no" {
-			l.mark = 'F'
-		}
-	case "p":
-		l.mark = '/'
-	case "file-type":
-		l.mark = 't'
-	case "indicator-style":
-		l.mark = map[string]byte{"slash": '/', "classify": 'F', "file-type": 't'}[o.Value]
-	case "L":
-		l.follow = true
-	case "H":
-		l.followOperands = true
-	case "I", "hide":
-		l.hide = append(l.hide, o.Value)
-	case "B":
-		l.hide = append(l.hide, "*~", ".*~")
-	case "Q", "b":
-		l.quote = o.Name[0]
-	case "N":
-		l.quote = 0
-	case "zero":
-		l.end, l.layout = "\x00", '1'
-	case "w":
-		n, _, ok := cli.CutNumber(o.Value, 6)
-		if !ok {
-			return l.c.Fail(2, "invalid line width: %s", cli.QuoteCurly(o.Value))
-		}
-		l.width = n
-	case "full-time":
-		l.long, l.timeStyle = true, "full-iso"
-	case "group-directories-first":
-		l.dirsFirst = true
-	case "time-style", "sort", "format":
-		return l.named(o)
+func (l *ls) setTimeStyle(text string) error {
+	style := strings.TrimPrefix(text, "posix-")
+	if !strings.HasPrefix(style, "+") && !slices.Contains([]string{"full-iso", "long-iso", "iso", "locale"}, style) {
+		return fmt.Errorf("invalid argument %s for %s", cli.QuoteCurly(text), cli.QuoteCurly("time style"))
 	}
+	l.timeStyle = style
 	return nil
 }
 
@@ -156,14 +115,6 @@ func (l *ls) named(o cli.Option) error {
 		"sort": {"none": 'U', "time": 't', "size": 'S', "extension": 'X', "version": 'v', "name": 'n', "width": 'w'},
 		"format": {"long": 'l', "verbose": 'l', "single-column": '1', "commas": 'm', "vertical": 'C', "across": 'x',
 			"horizontal": 'x'},
-	}
-	if o.Name == "time-style" {
-		style := strings.TrimPrefix(o.Value, "posix-")
-		if !strings.HasPrefix(style, "+") && !slices.Contains([]string{"full-iso", "long-iso", "iso", "locale"}, style) {
-			return l.c.Fail(2, "invalid argument %s for %s", cli.QuoteCurly(o.Value), cli.QuoteCurly("time style"))
-		}
-		l.timeStyle = style
-		return nil
 	}
 	letter, ok := choices[o.Name][o.Value]
 	switch {
@@ -215,11 +166,11 @@ func (l *ls) run(operands []string) error {
 
 // operand follows a link to a directory unless the link itself will be shown.
 func (l *ls) operand(name string) (lsEntry, error) {
-	fi, err := lookAt(l.c, name, l.follow || l.followOperands)
+	fi, err := stat(l.c, name, l.follow || l.followOperands)
 	if err != nil {
 		return lsEntry{}, err
 	}
-	if fi.Mode()&fs.ModeSymlink != 0 && !l.long && !l.self && l.mark != 'F' {
+	if isLink(fi) && !l.long && !l.self && l.mark != 'F' {
 		if to, err := l.c.FS.Stat(l.c.Path(name)); err == nil && to.IsDir() {
 			fi = to
 		}
@@ -343,23 +294,13 @@ func (l *ls) compare(a, b lsEntry) int {
 	case 'S':
 		n = cmp.Compare(sizeOf(b.fi), sizeOf(a.fi))
 	case 'X':
-		n = cmp.Compare(extension(a.name), extension(b.name))
+		n = cmp.Compare(path.Ext(a.name), path.Ext(b.name))
 	case 'v':
 		n = cli.CompareVersions([]byte(a.name), []byte(b.name))
 	case 'w':
 		n = cmp.Compare(cli.TextWidth([]byte(a.name)), cli.TextWidth([]byte(b.name)))
 	}
-	if n == 0 {
-		n = cmp.Compare(a.name, b.name)
-	}
-	return n
-}
-
-func extension(name string) string {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return name[i:]
-	}
-	return ""
+	return cmp.Or(n, cmp.Compare(a.name, b.name))
 }
 
 // lsTime is the time column of the long form: old and future times show the

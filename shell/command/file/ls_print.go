@@ -48,17 +48,10 @@ func (l *ls) print(entries []lsEntry) {
 // cells are the names as they are shown, with the numbers before them aligned.
 func (l *ls) cells(entries []lsEntry) []string {
 	cells := make([]string, len(entries))
-	inodes, blocks := make([]string, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
-		inodes[i], blocks[i] = strconv.FormatUint(inodeOf(e.fi), 10), l.blockText(blocksOf(e.fi))
 		cells[i] = l.label(e)
 	}
-	if l.blocks {
-		prefix(cells, blocks)
-	}
-	if l.inode {
-		prefix(cells, inodes)
-	}
+	l.numbers(cells, entries)
 	return cells
 }
 
@@ -73,11 +66,10 @@ func prefix(cells, column []string) {
 // label is the name with its mark, and in the long form where a link leads.
 func (l *ls) label(e lsEntry) string {
 	text := l.spell(e.name)
-	if e.fi.Mode()&fs.ModeSymlink == 0 || !l.long {
+	if !isLink(e.fi) || !l.long {
 		return text + l.marker(e.fi.Mode())
 	}
-	target, _ := l.c.FS.Readlink(e.path)
-	text += " -> " + l.spell(target)
+	text += " -> " + l.spell(readlink(l.c, e.path))
 	if l.mark != 0 {
 		if to, err := l.c.FS.Stat(e.path); err == nil {
 			text += l.marker(to.Mode())
@@ -154,7 +146,7 @@ func (l *ls) printLong(entries []lsEntry) {
 	}
 	rows := make([]string, n)
 	for i, e := range entries {
-		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", modeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
+		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", cli.ModeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
 			l.label(e))
 	}
 	l.numbers(rows, entries)
@@ -163,6 +155,7 @@ func (l *ls) printLong(entries []lsEntry) {
 	}
 }
 
+// numbers puts the columns of -s and -i before the rows.
 func (l *ls) numbers(rows []string, entries []lsEntry) {
 	column := make([]string, len(rows))
 	if l.blocks {

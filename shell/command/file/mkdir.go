@@ -21,40 +21,26 @@ type dirMaker struct {
 }
 
 func runMkdir(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	m := &dirMaker{c: c, mode: 0o777 &^ umask}
+	operands, err := parseOperands(c, cli.Flags{"p": &m.parents, "v": &m.verbose, "m": func(v string) error {
+		change, err := parseMode(v)
+		if err != nil {
+			return fmt.Errorf("invalid mode %s", cli.QuoteCurly(v))
+		}
+		m.mode = change.apply(0o777, true, umask)
+		return nil
+	}}, "missing operand")
 	if err != nil {
 		return err
 	}
-	m := &dirMaker{c: c, mode: 0o777 &^ umask}
-	for _, o := range opts {
-		switch o.Name {
-		case "p":
-			m.parents = true
-		case "v":
-			m.verbose = true
-		case "m":
-			change, err := parseMode(o.Value)
-			if err != nil {
-				return c.Fail(1, "invalid mode %s", cli.QuoteCurly(o.Value))
-			}
-			m.mode = change.apply(0o777, true, umask)
-		}
-	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
-	}
-	for _, name := range operands {
+	return eachOperand(ctx, c, operands, func(name string) {
 		if at, err := m.make(name); err != nil {
 			c.Warn("cannot create directory %s: %s", cli.QuoteCurly(at), vfs.Reason(err))
 		}
-		if err := cli.Stopped(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
-// make makes a directory; if it cannot, it says which one it failed at.
+// make creates a directory; at is the directory that could not be created.
 func (m *dirMaker) make(name string) (at string, err error) {
 	if m.parents {
 		if at, err := m.above(name); err != nil {
@@ -67,7 +53,7 @@ func (m *dirMaker) make(name string) (at string, err error) {
 	return name, m.one(name, m.mode)
 }
 
-// above makes the directories on the way to name, with the usual mode.
+// above creates the parents of name, with the default mode.
 func (m *dirMaker) above(name string) (at string, err error) {
 	name = strings.TrimRight(name, "/")
 	for i := 1; i < len(name); i++ {
@@ -90,10 +76,10 @@ func (m *dirMaker) one(name string, mode uint32) error {
 		return vfs.ErrInvalid
 	}
 	abs := m.c.Path(name)
-	if err := m.c.FS.Mkdir(abs, goMode(mode)); err != nil {
+	if err := m.c.FS.Mkdir(abs, cli.FileMode(mode)); err != nil {
 		return err
 	}
-	m.c.FS.Chmod(abs, goMode(mode))
+	m.c.FS.Chmod(abs, cli.FileMode(mode))
 	if m.verbose {
 		fmt.Fprintf(m.c.Stdout, "mkdir: created directory %s\n", cli.Quote(name))
 	}

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,29 +26,17 @@ type tempMaker struct {
 }
 
 func runMktemp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	m := &tempMaker{c: c}
+	operands, err := cli.Parse(c, cli.Flags{
+		"d": &m.dir, "u": &m.dry, "q": &m.quiet, "t": &m.inTmp,
+		"p tmpdir": func(v string) { m.parent, m.hasParent = v, true },
+		"suffix":   func(v string) { m.suffix, m.hasSuffix = v, true },
+	})
 	if err != nil {
 		return err
 	}
-	m := &tempMaker{c: c}
-	for _, o := range opts {
-		switch o.Name {
-		case "d":
-			m.dir = true
-		case "u":
-			m.dry = true
-		case "q":
-			m.quiet = true
-		case "t":
-			m.inTmp = true
-		case "p", "tmpdir":
-			m.parent, m.hasParent = o.Value, true
-		case "suffix":
-			m.suffix, m.hasSuffix = o.Value, true
-		}
-	}
 	if len(operands) > 1 {
-		return c.UsageError(errors.New("too many templates"))
+		return cli.Misuse(c, "too many templates")
 	}
 	template := "tmp.XXXXXXXXXX"
 	if len(operands) == 0 {
@@ -102,7 +91,7 @@ func (m *tempMaker) make(ctx context.Context, template string) (string, error) {
 		}
 		head = cli.Join(m.tmp(), head)
 	}
-	r := chance(m.c)
+	r := newRand(m.c)
 	for range 1000 {
 		name := head + randomName(r, x) + tail
 		switch err := m.create(name); {
@@ -124,13 +113,8 @@ func (m *tempMaker) kind() string {
 }
 
 func (m *tempMaker) tmp() string {
-	if m.parent != "" {
-		return m.parent
-	}
-	if dir, ok := m.c.Getenv("TMPDIR"); ok && dir != "" {
-		return dir
-	}
-	return "/tmp"
+	dir, _ := m.c.Getenv("TMPDIR")
+	return cmp.Or(m.parent, dir, "/tmp")
 }
 
 func (m *tempMaker) create(name string) error {
@@ -154,8 +138,8 @@ func (m *tempMaker) create(name string) error {
 	return f.Close()
 }
 
-// chance is the source of randomness: repeatable if the session has a seed.
-func chance(c *shell.Call) *rand.Rand {
+// newRand returns a source of random numbers: repeatable if the session has a seed.
+func newRand(c *shell.Call) *rand.Rand {
 	if c.Seed != 0 {
 		return rand.New(rand.NewPCG(c.Seed, 0))
 	}

@@ -15,13 +15,10 @@ import (
 var Mv = shell.Command{Name: "mv", Run: runMv}
 
 func runMv(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	t := &transfer{c: c, ctx: ctx, recursive: true, preserve: true, follow: 'P'}
+	operands, err := t.parse()
 	if err != nil {
 		return err
-	}
-	t := &transfer{c: c, ctx: ctx, recursive: true, preserve: true, follow: 'P'}
-	for _, o := range opts {
-		t.option(o)
 	}
 	sources, dest, dir, err := t.places(operands)
 	if err != nil {
@@ -67,11 +64,11 @@ func (t *transfer) move(src, dst string) error {
 	if err := c.FS.Rename(from, to); err != nil {
 		return t.moveByCopy(src, dst, err)
 	}
-	t.sayMoved(src, dst)
+	t.printMoved(src, dst)
 	return nil
 }
 
-// mustDirLink lets "link/" stand for a link to a directory and for nothing else.
+// mustDirLink accepts "link/" only for a link to a directory.
 func mustDirLink(c *shell.Call, name string, fi fs.FileInfo) error {
 	if to, err := c.FS.Stat(c.Path(name)); err == nil {
 		return mustDir(name, to)
@@ -96,9 +93,10 @@ func (t *transfer) mayMove(src, dst string, fi fs.FileInfo) bool {
 	if fi.Mode().IsRegular() && cli.SameFile(old, fi) {
 		return true // two names of one file: the rename drops one
 	}
-	return t.mayReplaceName(src, dst, fi, old)
+	return t.mayReplaceName(src, dst, fi, old) && (!t.backup || t.makeRoom(dst, old))
 }
 
+// mayReplaceName decides by the kinds of the two files and the options of cp and mv.
 func (t *transfer) mayReplaceName(src, dst string, fi, old fs.FileInfo) bool {
 	switch {
 	case fi.IsDir() && !old.IsDir():
@@ -109,12 +107,12 @@ func (t *transfer) mayReplaceName(src, dst string, fi, old fs.FileInfo) bool {
 	case t.ask:
 		fmt.Fprintf(t.c.Stderr, "%s: overwrite %s? ", t.c.Name, cli.Quote(dst))
 	default:
-		return !t.backup || t.makeRoom(dst, old)
+		return true
 	}
 	return false
 }
 
-func (t *transfer) sayMoved(src, dst string) {
+func (t *transfer) printMoved(src, dst string) {
 	if t.verbose {
 		fmt.Fprintf(t.c.Stdout, "renamed %s -> %s\n", cli.Quote(src), cli.Quote(dst))
 	}
@@ -139,6 +137,6 @@ func (t *transfer) moveByCopy(src, dst string, why error) error {
 		c.Warn("cannot remove %s: %s", cli.Quote(src), vfs.Reason(err))
 		return cli.Stopped(t.ctx, c)
 	}
-	t.sayMoved(src, dst)
+	t.printMoved(src, dst)
 	return nil
 }

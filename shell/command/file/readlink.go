@@ -2,38 +2,24 @@ package file
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
 var Readlink = shell.Command{Name: "readlink", Run: runReadlink}
 
 func runReadlink(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	r, end, canonical, verbose := &pathResolver{c: c}, "\n", false, false
+	operands, err := parseOperands(c, cli.Flags{
+		"f": func() { canonical, r.mode = true, 0 },
+		"e": func() { canonical, r.mode = true, 'e' },
+		"m": func() { canonical, r.mode = true, 'm' },
+		"n": cli.Set(&end, ""), "z": cli.Set(&end, "\x00"), "v": &verbose,
+	}, "missing operand")
 	if err != nil {
 		return err
-	}
-	r, end, canonical, verbose := &pathResolver{c: c}, "\n", false, false
-	for _, o := range opts {
-		switch o.Name {
-		case "f", "e", "m":
-			canonical = true
-			if r.mode = o.Name[0]; r.mode == 'f' {
-				r.mode = 0
-			}
-		case "n":
-			end = ""
-		case "z":
-			end = "\x00"
-		case "v":
-			verbose = true
-		}
-	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
 	}
 	if end == "" && len(operands) > 1 {
 		c.Warn("ignoring --no-newline with multiple arguments")
@@ -51,21 +37,18 @@ func runReadlink(ctx context.Context, c *shell.Call) error {
 			c.WarnFile(name, err)
 		}
 	}
-	if failed {
-		return shell.Status(1)
-	}
-	return nil
+	return failedOr(failed)
 }
 
 func readlinkOne(r *pathResolver, name string, canonical bool) (string, error) {
 	if canonical {
 		return r.resolve(name)
 	}
-	fi, err := lookAt(r.c, name, false)
+	fi, err := stat(r.c, name, false)
 	if err != nil {
 		return "", err
 	}
-	if fi.Mode()&fs.ModeSymlink == 0 {
+	if !isLink(fi) {
 		return "", vfs.ErrInvalid
 	}
 	return r.c.FS.Readlink(r.c.Path(name))

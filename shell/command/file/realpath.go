@@ -23,29 +23,14 @@ type pathResolver struct {
 }
 
 func runRealpath(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	r, end, quiet := &pathResolver{c: c}, "\n", false
+	operands, err := parseOperands(c, cli.Flags{
+		"e": cli.Set(&r.mode, 'e'), "m": cli.Set(&r.mode, 'm'), "s": &r.asIs, "q": &quiet, "z": cli.Set(&end, "\x00"),
+		"relative-to":   func(v string) { r.to = resolveMissing(c, c.Path(v)) },
+		"relative-base": func(v string) { r.base = resolveMissing(c, c.Path(v)) },
+	}, "missing operand")
 	if err != nil {
 		return err
-	}
-	r, end, quiet := &pathResolver{c: c}, "\n", false
-	for _, o := range opts {
-		switch o.Name {
-		case "e", "m":
-			r.mode = o.Name[0]
-		case "s":
-			r.asIs = true
-		case "q":
-			quiet = true
-		case "z":
-			end = "\x00"
-		case "relative-to":
-			r.to = resolveMissing(c, c.Path(o.Value))
-		case "relative-base":
-			r.base = resolveMissing(c, c.Path(o.Value))
-		}
-	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
 	}
 	failed := false
 	for _, name := range operands {
@@ -59,10 +44,7 @@ func runRealpath(ctx context.Context, c *shell.Call) error {
 		}
 		c.Stdout.WriteString(r.spell(abs) + end)
 	}
-	if failed {
-		return shell.Status(1)
-	}
-	return nil
+	return failedOr(failed)
 }
 
 func (r *pathResolver) spell(abs string) string {

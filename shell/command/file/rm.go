@@ -21,29 +21,17 @@ type remover struct {
 }
 
 func runRm(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	r := &remover{c: c, ctx: ctx}
+	operands, err := cli.Parse(c, cli.Flags{
+		"r R": &r.recursive, "d": &r.dirs, "I": &r.once, "v": &r.verbose,
+		"f":             func() { r.force, r.ask, r.once = true, false, false },
+		"i interactive": func(v string) { r.ask, r.force = v != "never" && v != "no", false },
+	})
 	if err != nil {
 		return err
 	}
-	r := &remover{c: c, ctx: ctx}
-	for _, o := range opts {
-		switch o.Name {
-		case "r", "R":
-			r.recursive = true
-		case "f":
-			r.force, r.ask, r.once = true, false, false
-		case "d":
-			r.dirs = true
-		case "i", "interactive":
-			r.ask, r.force = o.Value != "never" && o.Value != "no", false
-		case "I":
-			r.once = true
-		case "v":
-			r.verbose = true
-		}
-	}
 	if len(operands) == 0 && !r.force {
-		return c.UsageError(errors.New("missing operand"))
+		return cli.Misuse(c, "missing operand")
 	}
 	if r.once && (len(operands) > 3 || r.recursive) {
 		_, err := fmt.Fprintf(c.Stderr, "rm: remove %d argument%s%s? ", len(operands), cli.Plural(len(operands)),
@@ -59,25 +47,23 @@ func runRm(ctx context.Context, c *shell.Call) error {
 }
 
 func (r *remover) operand(name string) error {
-	fi, err := lookAt(r.c, name, false)
-	switch last := cli.Base(name); {
+	fi, err := stat(r.c, name, false)
+	last := cli.Base(name)
+	switch {
 	case err != nil && r.force && errors.Is(err, fs.ErrNotExist):
-		return nil
 	case err != nil:
 		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
-		return nil
 	case fi.IsDir() && !r.recursive && !r.dirs:
 		r.c.Warn("cannot remove %s: Is a directory", cli.Quote(name))
-		return nil
 	case last == "." || last == "..":
 		r.c.Warn("refusing to remove '.' or '..' directory: skipping %s", cli.Quote(name))
-		return nil
 	case r.c.Path(name) == "/":
 		r.c.Warn("it is dangerous to operate recursively on '/'")
 		r.c.Warn("there is no way round this failsafe")
-		return nil
+	default:
+		return r.remove(name, fi)
 	}
-	return r.remove(name, fi)
+	return nil
 }
 
 func (r *remover) remove(name string, fi fs.FileInfo) error {
@@ -105,7 +91,7 @@ func (r *remover) remove(name string, fi fs.FileInfo) error {
 	return r.c.Stdout.Err()
 }
 
-// question is asked, but nobody answers: that means no.
+// question prints a question that nobody answers, which means no.
 func (r *remover) question(what, name string) error {
 	_, err := fmt.Fprintf(r.c.Stderr, "rm: %s %s? ", what, cli.Quote(name))
 	return err

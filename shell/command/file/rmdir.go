@@ -14,20 +14,14 @@ import (
 var Rmdir = shell.Command{Name: "rmdir", Run: runRmdir}
 
 func runRmdir(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	var parents, verbose, lenient bool
+	operands, err := parseOperands(c, cli.Flags{
+		"p": &parents, "v": &verbose, "ignore-fail-on-non-empty": &lenient,
+	}, "missing operand")
 	if err != nil {
 		return err
 	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
-	}
-	var parents, verbose, lenient bool
-	for _, o := range opts {
-		parents = parents || o.Name == "p"
-		verbose = verbose || o.Name == "v"
-		lenient = lenient || o.Name == "ignore-fail-on-non-empty"
-	}
-	for _, name := range operands {
+	return eachOperand(ctx, c, operands, func(name string) {
 		for kind := ""; ; kind = "directory " {
 			if verbose {
 				fmt.Fprintf(c.Stdout, "rmdir: removing directory, %s\n", cli.Quote(name))
@@ -36,23 +30,19 @@ func runRmdir(ctx context.Context, c *shell.Call) error {
 				if !lenient || !errors.Is(err, vfs.ErrNotEmpty) {
 					c.Warn("failed to remove %s%s: %s", kind, cli.Quote(name), vfs.Reason(err))
 				}
-				break
+				return
 			}
 			up := cli.Dir(name)
 			if !parents || up == "." || up == "/" || !strings.Contains(strings.TrimRight(name, "/"), "/") {
-				break
+				return
 			}
 			name = up
 		}
-		if err := cli.Stopped(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 func removeDir(c *shell.Call, name string) error {
-	fi, err := lookAt(c, name, false)
+	fi, err := stat(c, name, false)
 	if err != nil {
 		return err
 	}

@@ -18,30 +18,19 @@ import (
 var Stat = shell.Command{Name: "stat", Run: runStat}
 
 func runStat(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	s := &stater{c: c, format: statDefault, end: "\n"}
+	operands, err := parseOperands(c, cli.Flags{
+		"c":      func(v string) { s.format, s.fixed, s.end, s.escapes = v, true, "\n", false },
+		"printf": func(v string) { s.format, s.fixed, s.end, s.escapes = v, true, "", true },
+		"t":      func() { s.format, s.fixed = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o", true },
+		"L":      &s.follow,
+		"f":      func(string) error { return errors.New("-f: the tree is memory, not a file system; see df") },
+	}, "missing operand")
 	if err != nil {
 		return err
 	}
-	s := &stater{c: c, format: statDefault, end: "\n"}
-	for _, o := range opts {
-		switch o.Name {
-		case "c":
-			s.format, s.fixed, s.end, s.escapes = o.Value, true, "\n", false
-		case "printf":
-			s.format, s.fixed, s.end, s.escapes = o.Value, true, "", true
-		case "L":
-			s.follow = true
-		case "t":
-			s.format, s.fixed = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o", true
-		case "f":
-			return c.Fail(1, "-f: the tree is memory, not a file system; see df")
-		}
-	}
-	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
-	}
 	for _, name := range operands {
-		fi, err := lookAt(c, name, s.follow)
+		fi, err := stat(c, name, s.follow)
 		if err != nil {
 			c.Stdout.Flush() // messages stand where they belong, as GNU's do
 			c.Warn("cannot statx %s: %s", cli.Quote(name), vfs.Reason(err))
@@ -75,7 +64,7 @@ Change: %z
 
 func (s *stater) show(name string, fi fs.FileInfo) {
 	out, format := s.c.Stdout, s.format
-	if !s.fixed && fi.Mode()&fs.ModeSymlink != 0 {
+	if !s.fixed && isLink(fi) {
 		format = strings.Replace(format, "%n", "%n -> %l", 1)
 	}
 	for format != "" {
@@ -158,7 +147,7 @@ func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, n
 	case 'n':
 		return name, false
 	case 'N':
-		if fi.Mode()&fs.ModeSymlink != 0 {
+		if isLink(fi) {
 			return cli.Quote(name) + " -> " + cli.Quote(s.target(name)), false
 		}
 		return cli.Quote(name), false
@@ -173,11 +162,11 @@ func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, n
 	case 'o':
 		return number(4096)
 	case 'a':
-		return strconv.FormatUint(uint64(unixMode(fi.Mode())), 8), true
+		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())), 8), true
 	case 'A':
-		return modeText(fi.Mode()), false
+		return cli.ModeText(fi.Mode()), false
 	case 'f':
-		return strconv.FormatUint(uint64(unixMode(fi.Mode())|rawType(fi.Mode())), 16), true
+		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())|rawType(fi.Mode())), 16), true
 	case 'F':
 		return cli.FileKind(fi), false
 	case 'h':
@@ -197,8 +186,7 @@ func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, n
 }
 
 func (s *stater) target(name string) string {
-	target, _ := s.c.FS.Readlink(s.c.Path(name))
-	return target
+	return readlink(s.c, s.c.Path(name))
 }
 
 func (s *stater) timeField(letter byte, fi fs.FileInfo) (string, bool) {

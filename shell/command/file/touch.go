@@ -1,8 +1,10 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -23,74 +25,46 @@ type toucher struct {
 }
 
 func runTouch(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	t := &toucher{c: c, when: c.Now(), create: true, modify: true}
+	zone, date := datetime.ZoneOrUTC(c), ""
+	operands, err := cli.Parse(c, cli.Flags{
+		"c": cli.Set(&t.create, false), "a": cli.Set(&t.modify, false), "m": &t.modify, "h": &t.linkOnly, "d": &date,
+		"time": func(v string) { t.modify = !strings.HasPrefix(v, "a") && v != "use" },
+		"r": func(v string) error {
+			fi, err := c.FS.Stat(c.Path(v))
+			if err != nil {
+				return fmt.Errorf("failed to get attributes of %s: %s", cli.Quote(v), vfs.Reason(err))
+			}
+			t.when = fi.ModTime()
+			return nil
+		},
+		"t": func(v string) error {
+			when, ok := parseStamp(v, c.Now().In(zone))
+			if !ok {
+				return fmt.Errorf("invalid date format %s", cli.QuoteCurly(v))
+			}
+			t.when = when
+			return nil
+		},
+	})
 	if err != nil {
 		return err
 	}
-	t := &toucher{c: c, when: c.Now(), create: true, modify: true}
-	for _, o := range opts {
-		switch o.Name {
-		case "c":
-			t.create = false
-		case "a":
-			t.modify = false
-		case "m":
-			t.modify = true
-		case "time":
-			t.modify = !strings.HasPrefix(o.Value, "a") && o.Value != "use"
-		case "h":
-			t.linkOnly = true
+	if date != "" { // relative to the time of -r
+		when, ok := datetime.Parse(date, t.when.In(zone))
+		if !ok {
+			return c.Fail(1, "invalid date format %s", cli.QuoteCurly(date))
 		}
-	}
-	if err := t.setTime(opts); err != nil {
-		return err
+		t.when = when
 	}
 	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing file operand"))
+		return cli.Misuse(c, "missing file operand")
 	}
-	for _, name := range operands {
+	return eachOperand(ctx, c, operands, func(name string) {
 		if err := t.touch(name); err != nil {
 			c.Warn("cannot touch %s: %s", cli.Quote(name), vfs.Reason(err))
 		}
-		if err := cli.Stopped(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setTime reads the options that say which time to use. A relative date counts
-// from the time of the file given with -r.
-func (t *toucher) setTime(opts []cli.Option) error {
-	c, zone := t.c, datetime.ZoneOrUTC(t.c)
-	text := ""
-	for _, o := range opts {
-		switch o.Name {
-		case "r":
-			fi, err := c.FS.Stat(c.Path(o.Value))
-			if err != nil {
-				return c.Fail(1, "failed to get attributes of %s: %s", cli.Quote(o.Value), vfs.Reason(err))
-			}
-			t.when = fi.ModTime()
-		case "t":
-			when, ok := parseStamp(o.Value, c.Now().In(zone))
-			if !ok {
-				return c.Fail(1, "invalid date format %s", cli.QuoteCurly(o.Value))
-			}
-			t.when = when
-		case "d":
-			text = o.Value
-		}
-	}
-	if text == "" {
-		return nil
-	}
-	when, ok := datetime.Parse(text, t.when.In(zone))
-	if !ok {
-		return c.Fail(1, "invalid date format %s", cli.QuoteCurly(text))
-	}
-	t.when = when
-	return nil
+	})
 }
 
 func (t *toucher) touch(name string) error {
@@ -98,10 +72,10 @@ func (t *toucher) touch(name string) error {
 	if name == "-" {
 		return nil
 	}
-	if fi, err := c.FS.Lstat(c.Path(name)); t.linkOnly && err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+	if fi, err := c.FS.Lstat(c.Path(name)); t.linkOnly && err == nil && isLink(fi) {
 		return nil // links have no time of their own here
 	}
-	_, err := lookAt(c, name, true)
+	_, err := stat(c, name, true)
 	if err == nil && t.modify {
 		return c.FS.Chtimes(c.Path(name), t.when, t.when)
 	}
@@ -140,9 +114,7 @@ func parseStamp(s string, now time.Time) (time.Time, bool) {
 	default:
 		return time.Time{}, false
 	}
-	if sec == "" {
-		sec = "00"
-	}
-	t, err := time.ParseInLocation("20060102150405", year+digits[len(digits)-8:]+sec, now.Location())
+	stamp := year + digits[len(digits)-8:] + cmp.Or(sec, "00")
+	t, err := time.ParseInLocation("20060102150405", stamp, now.Location())
 	return t, err == nil
 }

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -31,15 +32,10 @@ type treeDrawer struct {
 }
 
 func runTree(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	t := &treeDrawer{c: c, ctx: ctx}
+	operands, err := t.parse()
 	if err != nil {
 		return err
-	}
-	t := &treeDrawer{c: c, ctx: ctx}
-	for _, o := range opts {
-		if err := t.option(o); err != nil {
-			return err
-		}
 	}
 	if len(operands) == 0 {
 		operands = []string{"."}
@@ -47,37 +43,26 @@ func runTree(ctx context.Context, c *shell.Call) error {
 	return t.run(operands)
 }
 
-func (t *treeDrawer) option(o cli.Option) error {
-	flags := map[string]*bool{"a": &t.all, "d": &t.dirsOnly, "f": &t.full, "i": &t.plain, "F": &t.mark, "l": &t.follow,
-		"r": &t.reverse,
-		"t": &t.byTime, "s": &t.size, "p": &t.mode, "D": &t.date, "u": &t.user, "g": &t.group, "Q": &t.quote, "J": &t.json,
-		"dirsfirst": &t.dirsFirst, "prune": &t.prune, "noreport": &t.noReport, "ignore-case": &t.fold,
-		"matchdirs": &t.matchDirs}
-	if f := flags[o.Name]; f != nil {
-		*f = true
-		return nil
-	}
-	switch o.Name {
-	case "h":
-		t.size, t.human = true, true
-	case "L":
-		n, err := strconv.ParseUint(o.Value, 10, 31)
-		if err != nil || n == 0 {
-			return t.c.Fail(1, "Invalid level, must be greater than 0.")
-		}
-		t.depth = int(n)
-	case "P":
-		t.only = append(t.only, strings.Split(o.Value, "|")...)
-	case "I":
-		t.skip = append(t.skip, strings.Split(o.Value, "|")...)
-	case "charset":
-		t.ascii = !strings.HasPrefix(strings.ToLower(o.Value), "utf")
-	case "sort":
-		t.byTime = o.Value == "mtime" || o.Value == "ctime"
-	case "filesfirst", "du", "gitignore", "o", "si":
-		return t.c.Fail(1, "option '%s' is not available here", o.Name)
-	}
-	return nil
+func (t *treeDrawer) parse() ([]string, error) {
+	return cli.Parse(t.c, cli.Flags{
+		"a": &t.all, "d": &t.dirsOnly, "f": &t.full, "i": &t.plain, "F": &t.mark, "l": &t.follow, "r": &t.reverse,
+		"t": &t.byTime, "s": &t.size, "h": []*bool{&t.size, &t.human}, "p": &t.mode, "D": &t.date, "u": &t.user,
+		"g": &t.group, "Q": &t.quote, "J": &t.json, "dirsfirst": &t.dirsFirst, "prune": &t.prune,
+		"noreport": &t.noReport, "ignore-case": &t.fold, "matchdirs": &t.matchDirs,
+		"L": func(v string) error {
+			n, err := strconv.ParseUint(v, 10, 31)
+			if err != nil || n == 0 {
+				return errors.New("Invalid level, must be greater than 0.")
+			}
+			t.depth = int(n)
+			return nil
+		},
+		"P":                            func(v string) { t.only = append(t.only, strings.Split(v, "|")...) },
+		"I":                            func(v string) { t.skip = append(t.skip, strings.Split(v, "|")...) },
+		"charset":                      func(v string) { t.ascii = !strings.HasPrefix(strings.ToLower(v), "utf") },
+		"sort":                         func(v string) { t.byTime = v == "mtime" || v == "ctime" },
+		"filesfirst du gitignore o si": cli.Unavailable,
+	})
 }
 
 // A treeNode is one file with what will be shown below it.
@@ -172,8 +157,8 @@ func (t *treeDrawer) child(n *treeNode, e fs.DirEntry) (*treeNode, bool) {
 		return nil, false
 	}
 	child := &treeNode{name: name, path: cli.Join(n.path, name), fi: fi}
-	if fi.Mode()&fs.ModeSymlink != 0 {
-		child.target, _ = t.c.FS.Readlink(t.c.Path(child.path))
+	if isLink(fi) {
+		child.target = readlink(t.c, t.c.Path(child.path))
 		to, err := t.c.FS.Stat(t.c.Path(child.path))
 		child.toDir = err == nil && to.IsDir()
 		if child.toDir && t.follow {
@@ -247,7 +232,7 @@ func (t *treeDrawer) print(n *treeNode, indent string) {
 func (t *treeDrawer) label(n *treeNode, name string) string {
 	var cols []string
 	if t.mode {
-		cols = append(cols, modeText(n.fi.Mode()))
+		cols = append(cols, cli.ModeText(n.fi.Mode()))
 	}
 	if t.user {
 		cols = append(cols, fmt.Sprintf("%-8s", cli.UserName))
@@ -334,18 +319,22 @@ func (t *treeDrawer) printJSON(roots []*treeNode) {
 
 func (t *treeDrawer) nodeJSON(n *treeNode, indent string) {
 	out := t.c.Stdout
-	text := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	field := func(name, value string) string {
+		b, _ := json.Marshal(value)
+		return fmt.Sprintf("%q:%s", name, b)
+	}
+	out.WriteString(indent)
 	switch {
 	case n.bad:
-		fmt.Fprintf(out, "%s{\"error\": \"opening dir\",\"name\":%s}", indent, text(n.name))
+		fmt.Fprintf(out, `{"error": "opening dir",%s}`, field("name", n.name))
 	case n.target != "":
-		fmt.Fprintf(out, "%s{\"type\":\"link\",\"name\":%s,\"target\":%s}", indent, text(n.name), text(n.target))
+		fmt.Fprintf(out, `{"type":"link",%s,%s}`, field("name", n.name), field("target", n.target))
 	case !n.fi.IsDir():
-		fmt.Fprintf(out, "%s{\"type\":\"file\",\"name\":%s}", indent, text(n.name))
+		fmt.Fprintf(out, `{"type":"file",%s}`, field("name", n.name))
 	case len(n.children) == 0:
-		fmt.Fprintf(out, "%s{\"type\":\"directory\",\"name\":%s}", indent, text(n.name))
+		fmt.Fprintf(out, `{"type":"directory",%s}`, field("name", n.name))
 	default:
-		fmt.Fprintf(out, "%s{\"type\":\"directory\",\"name\":%s,\"contents\":[\n", indent, text(n.name))
+		fmt.Fprintf(out, `{"type":"directory",%s,"contents":[`+"\n", field("name", n.name))
 		for i, child := range n.children {
 			t.nodeJSON(child, indent+"  ")
 			if i < len(n.children)-1 {

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -14,44 +15,36 @@ import (
 var Truncate = shell.Command{Name: "truncate", Run: runTruncate}
 
 func runTruncate(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	noCreate, size, base := false, "", int64(-1)
+	operands, err := cli.Parse(c, cli.Flags{
+		"c": &noCreate, "s": func(v string) { size = strings.TrimLeft(v, " ") },
+		"r": func(v string) error {
+			fi, err := c.FS.Stat(c.Path(v))
+			if err != nil {
+				return fmt.Errorf("cannot stat %s: %s", cli.Quote(v), vfs.Reason(err))
+			}
+			base = fi.Size()
+			return nil
+		},
+	})
 	if err != nil {
 		return err
 	}
-	create, size, base := true, "", int64(-1)
-	for _, o := range opts {
-		switch o.Name {
-		case "c":
-			create = false
-		case "s":
-			size = strings.TrimLeft(o.Value, " ")
-		case "r":
-			fi, err := c.FS.Stat(c.Path(o.Value))
-			if err != nil {
-				return c.Fail(1, "cannot stat %s: %s", cli.Quote(o.Value), vfs.Reason(err))
-			}
-			base = fi.Size()
-		}
-	}
 	if size == "" && base < 0 {
-		return c.UsageError(errors.New("you must specify either ‘--size’ or ‘--reference’"))
+		return cli.Misuse(c, "you must specify either ‘--size’ or ‘--reference’")
 	}
 	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing file operand"))
+		return cli.Misuse(c, "missing file operand")
 	}
 	op, n, ok := parseResize(size)
 	if !ok {
 		return c.Fail(1, "Invalid number: %s", cli.QuoteCurly(size))
 	}
-	for _, name := range operands {
-		if err := resize(c, name, create, base, op, n); err != nil {
+	return eachOperand(ctx, c, operands, func(name string) {
+		if err := resize(c, name, !noCreate, base, op, n); err != nil {
 			c.Warn("cannot open %s for writing: %s", cli.Quote(name), vfs.Reason(err))
 		}
-		if err := cli.Stopped(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // parseResize splits "+3K" into its operator and number.

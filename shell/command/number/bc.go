@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Bc = shell.Command{Name: "bc", Run: runBC}
@@ -37,25 +38,21 @@ type bc struct {
 }
 
 func runBC(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	m := &bc{
-		calculator: calculator{ctx: ctx, gauge: c.Limiter, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}},
+		calculator: calculator{ctx: ctx, limiter: c.Limiter, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}},
 		call: c,
 		vars: map[string]calcNum{}, arrays: map[string]map[int]calcNum{},
 		ibase: 10, obase: 10, last: calcInt(0), ret: calcInt(0), width: lineLength(c, "BC_LINE_LENGTH"),
 	}
 	defer m.release()
-	for _, o := range opts {
-		switch o.Name {
-		case "l":
-			m.library, m.scale = true, 20
-		case "v":
-			_, err := c.Stdout.WriteString("bc of hako, a language like GNU bc 1.07\n")
-			return err
-		}
+	version := false
+	names, err := cli.Parse(c, cli.Flags{"l": func() { m.library, m.scale = true, 20 }, "v": &version})
+	if err != nil {
+		return err
+	}
+	if version {
+		_, err := c.Stdout.WriteString("bc of hako, a language like GNU bc 1.07\n")
+		return err
 	}
 	for _, name := range names {
 		if _, err := c.FS.Stat(c.Path(name)); err != nil {
@@ -76,6 +73,11 @@ func runBC(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
+	return statusOf(c)
+}
+
+// statusOf is the exit status of a command that may have warned.
+func statusOf(c *shell.Call) error {
 	if c.Failed() {
 		return shell.Status(1)
 	}
@@ -84,23 +86,20 @@ func runBC(ctx context.Context, c *shell.Call) error {
 
 // lineLength is the width at which numbers are broken; 0 never.
 func lineLength(c *shell.Call, name string) int {
-	if c.Getenv != nil {
-		if s, ok := c.Getenv(name); ok {
-			if n, err := strconv.Atoi(s); err == nil && (n == 0 || n > 2) {
-				return n
-			}
-		}
+	s, _ := c.Getenv(name)
+	if n, err := strconv.Atoi(s); err == nil && (n == 0 || n > 2) {
+		return n
 	}
 	return 70
 }
 
-// complain prints a line after the results so far, also where both go to one file.
-func (m *bc) complain(format string, args ...any) {
+// warn prints a line after the results so far, also where both go to one file.
+func (m *bc) warn(format string, args ...any) {
 	m.call.Stdout.Flush()
 	fmt.Fprintf(m.call.Stderr, format+"\n", args...)
 }
 
-// source runs a program text line by line; done means that it said so.
+// source runs a program text line by line; done means that the program ended itself.
 func (m *bc) source(text string) (done bool, err error) {
 	m.src, m.pos, m.line, m.deep = text, 0, 1, 0
 	ready := false
@@ -115,11 +114,11 @@ func (m *bc) source(text string) (done bool, err error) {
 		switch {
 		case problem == nil:
 		case errors.Is(problem, errBCSyntax):
-			m.complain("%s %d: syntax error", m.file, m.line)
+			m.warn("%s %d: syntax error", m.file, m.line)
 			m.skipLine()
 			ready = false
 		case bcReports(problem):
-			m.complain("Runtime error (func=(main), adr=%d): %v", bcAddress(problem), problem)
+			m.warn("Runtime error (func=(main), adr=%d): %v", bcAddress(problem), problem)
 			m.skipRest()
 		default:
 			return true, problem
@@ -150,23 +149,17 @@ type bcError string
 func (e bcError) Error() string { return string(e) }
 
 func bcReports(err error) bool {
-	var own bcError
-	return errors.As(err, &own) || errors.Is(err, errDivide) || errors.Is(err, errRoot) || errors.Is(err, errTooLong)
+	_, own := errors.AsType[bcError](err)
+	return own || errors.Is(err, errDivide) || errors.Is(err, errRoot) || errors.Is(err, errTooLong)
 }
 
-// guarded runs f and returns what stopped it.
+// guarded runs f and returns the error that stopped it.
 func (m *bc) guarded(f func() string) (end string, err error) {
 	deep := m.deep
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case calcStop:
-			err, m.deep, m.level = r.err, deep, 0
-		default:
-			panic(r)
-		}
-	}()
-	return f(), nil
+	if err = catchStop(func() { end = f() }); err != nil {
+		m.deep, m.level = deep, 0
+	}
+	return end, err
 }
 
 // skipLine goes on behind the line that made no sense.

@@ -2,6 +2,8 @@ package number
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -62,7 +64,7 @@ func (m *bc) operate(op string, x, y calcNum) calcNum {
 		return m.mod(x, y, m.scale)
 	case "^":
 		if y.scale > 0 && m.cmp(y, m.rescale(y, 0)) != 0 {
-			m.complain("Runtime warning (func=(main), adr=8): non-zero scale in exponent")
+			m.warn("Runtime warning (func=(main), adr=8): non-zero scale in exponent")
 		}
 		return m.pow(x, y, m.scale)
 	case "&&":
@@ -205,7 +207,7 @@ func (m *bc) bind(f *bcFunc, args []*bcNode) (restore func()) {
 			vals[i] = m.eval(a)
 		}
 	}
-	names := append(append([]string{}, f.params...), f.autos...)
+	names := slices.Concat(f.params, f.autos)
 	oldVars, oldArrays := map[string]calcNum{}, map[string]map[int]calcNum{}
 	for i, full := range names {
 		name, isArray := strings.CutSuffix(full, "[]")
@@ -230,9 +232,7 @@ func (m *bc) bind(f *bcFunc, args []*bcNode) (restore func()) {
 				delete(m.vars, name)
 			}
 		}
-		for name, list := range oldArrays {
-			m.arrays[name] = list
-		}
+		maps.Copy(m.arrays, oldArrays)
 	}
 }
 

@@ -21,22 +21,22 @@ func (p *bcParser) binary(level int) *bcNode {
 		defer p.nest()()
 		return &bcNode{op: "!", kids: []*bcNode{p.binary(2)}}
 	}
-	left := p.binary(level + 1)
-	for n := 0; p.kind == 'o' && slices.Contains(bcLevels[level], p.tok); n++ {
-		left = p.joined(n, left, func() *bcNode { return p.binary(level + 1) })
-	}
-	return left
+	return p.chain(func() *bcNode { return p.binary(level + 1) }, bcLevels[level]...)
 }
 
-// joined makes a node of the operator at hand. A chain is bounded because the
-// tree that comes of it is walked recursively.
-func (p *bcParser) joined(n int, left *bcNode, right func() *bcNode) *bcNode {
-	if n > 5000 {
-		p.fail()
+// chain reads operands joined by left-associative operators. Its length is bounded
+// because the resulting tree is walked recursively.
+func (p *bcParser) chain(operand func() *bcNode, operators ...string) *bcNode {
+	left := operand()
+	for n := 0; p.kind == 'o' && slices.Contains(operators, p.tok); n++ {
+		if n > 5000 {
+			p.fail()
+		}
+		op := p.tok
+		p.next()
+		left = &bcNode{op: op, kids: []*bcNode{left, operand()}}
 	}
-	op := p.tok
-	p.next()
-	return &bcNode{op: op, kids: []*bcNode{left, right()}}
+	return left
 }
 
 func (p *bcParser) assignment() *bcNode {
@@ -59,21 +59,9 @@ func (p *bcParser) assignment() *bcNode {
 
 func (n *bcNode) assignable() bool { return n.op == "var" || n.op == "item" || n.op == "special" }
 
-func (p *bcParser) sum() *bcNode {
-	left := p.product()
-	for n := 0; p.is("+") || p.is("-"); n++ {
-		left = p.joined(n, left, p.product)
-	}
-	return left
-}
+func (p *bcParser) sum() *bcNode { return p.chain(p.product, "+", "-") }
 
-func (p *bcParser) product() *bcNode {
-	left := p.power()
-	for n := 0; p.is("*") || p.is("/") || p.is("%"); n++ {
-		left = p.joined(n, left, p.power)
-	}
-	return left
-}
+func (p *bcParser) product() *bcNode { return p.chain(p.power, "*", "/", "%") }
 
 func (p *bcParser) power() *bcNode {
 	left := p.unary()

@@ -27,19 +27,34 @@ var (
 	errTooLong = errors.New("number is too long to compute")
 )
 
-// calculator is what calculating costs: time, and memory for what is kept.
+// calculator limits the time of calculations and the memory of what is kept.
 type calculator struct {
-	ctx   context.Context
-	gauge *quota.Limiter
-	steps int
-	held  int64
-	clips bool // digits too large for the base mean its largest, as in bc
+	ctx     context.Context
+	limiter *quota.Limiter
+	steps   int
+	held    int64
+	clips   bool // digits too large for the base mean its largest, as in bc
 }
 
-// A calcStop ends a calculation; it travels as a panic to the statement.
+// A calcStop ends a calculation by a panic; [catchStop] catches it.
 type calcStop struct{ err error }
 
 func stopCalc(err error) { panic(calcStop{err}) }
+
+// catchStop calls f and returns the error that ended it.
+func catchStop(f func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case calcStop:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return nil
+}
 
 // tick counts a step and ends when the script does.
 func (a *calculator) tick() {
@@ -50,7 +65,7 @@ func (a *calculator) tick() {
 
 // hold charges n bytes that a variable or stack keeps.
 func (a *calculator) hold(n int) {
-	if err := a.gauge.Hold(int64(n)); err != nil && n > 0 {
+	if err := a.limiter.Hold(int64(n)); err != nil && n > 0 {
 		stopCalc(err)
 	}
 	a.held += int64(n)
@@ -59,7 +74,7 @@ func (a *calculator) hold(n int) {
 // release gives back all that was charged.
 func (a *calculator) release() {
 	if a.held != 0 {
-		_ = a.gauge.Hold(-a.held) // giving back is not refused
+		_ = a.limiter.Hold(-a.held) // giving back is not refused
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Dc = shell.Command{Name: "dc", Run: runDC}
@@ -58,42 +59,45 @@ const maxDCFrames = 100_000
 var errQuitDC = errors.New("quit")
 
 func runDC(ctx context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
-	if err != nil {
-		return err
-	}
 	m := &dc{
-		calculator: calculator{ctx: ctx, gauge: c.Limiter}, call: c, regs: map[byte]*dcRegister{},
+		calculator: calculator{ctx: ctx, limiter: c.Limiter}, call: c, regs: map[byte]*dcRegister{},
 		ibase: 10, obase: 10, width: lineLength(c, "DC_LINE_LENGTH"),
 	}
 	defer m.release()
-	for _, o := range opts {
-		switch o.Name {
-		case "V":
-			_, err := c.Stdout.WriteString("dc of hako, a language like GNU dc 1.4\n")
-			return err
-		case "e":
+	version := false
+	var programs []cli.Option
+	program := func(o cli.Option) error { programs = append(programs, o); return nil }
+	names, err := cli.Parse(c, cli.Flags{"V": &version, "e": program, "f": program})
+	if err != nil {
+		return err
+	}
+	if version {
+		_, err := c.Stdout.WriteString("dc of hako, a language like GNU dc 1.4\n")
+		return err
+	}
+	for _, o := range programs {
+		if o.Name == "e" {
 			err = m.run(o.Value)
-		case "f":
+		} else {
 			err = m.files([]string{o.Value})
 		}
 		if err != nil {
 			return m.end(err)
 		}
 	}
-	if len(names) > 0 || len(opts) == 0 {
+	if len(names) > 0 || len(programs) == 0 {
 		err = m.files(names)
 	}
 	return m.end(err)
 }
 
-// end turns the program's own wish to stop into success.
+// end turns the end of the program by q into success.
 func (m *dc) end(err error) error {
 	if errors.Is(err, errQuitDC) {
 		return nil
 	}
-	if err == nil && m.call.Failed() {
-		return shell.Status(1)
+	if err == nil {
+		return statusOf(m.call)
 	}
 	return err
 }
@@ -118,11 +122,11 @@ func (m *dc) run(text string) error {
 	m.hold(32)
 	m.frames = append(m.frames, dcFrame{text: text})
 	for len(m.frames) > 0 {
-		err := m.step()
-		var report bcError
+		err := catchStop(m.step)
+		_, own := errors.AsType[bcError](err)
 		switch {
 		case err == nil:
-		case errors.As(err, &report), errors.Is(err, errTooLong), errors.Is(err, errRoot):
+		case own, errors.Is(err, errTooLong), errors.Is(err, errRoot):
 			fmt.Fprintf(m.call.Stderr, "%s: %s\n", m.call.Name, strings.ToLower(err.Error()))
 		case errors.Is(err, errDivide):
 			fmt.Fprintf(m.call.Stderr, "%s: divide by zero\n", m.call.Name)
@@ -137,21 +141,12 @@ func (m *dc) run(text string) error {
 }
 
 // step carries out one command.
-func (m *dc) step() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			stop, ok := r.(calcStop)
-			if !ok {
-				panic(r)
-			}
-			err = stop.err
-		}
-	}()
+func (m *dc) step() {
 	m.tick()
 	f := &m.frames[len(m.frames)-1]
 	if f.pos >= len(f.text) {
 		m.leave(1)
-		return nil
+		return
 	}
 	c := f.text[f.pos]
 	f.pos++
@@ -161,17 +156,17 @@ func (m *dc) step() (err error) {
 		m.push(dcValue{n: m.number(f)})
 	case c == ' ' || c == '\n' || c == '\t' || c == '\r':
 	case c == '#':
-		if n := strings.IndexByte(f.text[f.pos:], '\n'); n >= 0 {
-			f.pos += n
-		} else {
-			f.pos = len(f.text)
-		}
+		f.skipLine()
 	case c == '[':
 		m.push(dcValue{s: f.bracketed()})
 	default:
 		m.command(c, f)
 	}
-	return nil
+}
+
+func (f *dcFrame) skipLine() {
+	line, _, _ := strings.Cut(f.text[f.pos:], "\n")
+	f.pos += len(line)
 }
 
 // number reads a number at the frame's position.

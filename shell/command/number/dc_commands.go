@@ -23,20 +23,12 @@ func (m *dc) command(c byte, f *dcFrame) {
 			m.compare("!"+f.text[f.pos-1:f.pos], m.letter(f))
 			return
 		}
-		if n := strings.IndexByte(f.text[f.pos:], '\n'); n >= 0 {
-			f.pos += n
-		} else {
-			f.pos = len(f.text)
-		}
+		f.skipLine()
 		stopCalc(bcError("commands cannot be started from the virtual shell"))
 	case strings.IndexByte("cdrRzZXakioKIO", c) >= 0:
 		m.arrange(c)
 	case c == 'x':
-		if v := m.pop(); v.n.n == nil {
-			m.enter(v.s)
-		} else {
-			m.push(v)
-		}
+		m.execute(m.pop())
 	case c == '?':
 		line, err := m.call.Stdin.Line()
 		if err == nil {
@@ -81,39 +73,38 @@ func (m *dc) calculate(c byte) {
 		return
 	}
 	x, y := m.nums()
-	defer func() { // a failed operation leaves its operands
-		if r := recover(); r != nil {
-			m.push(dcValue{n: x})
-			m.push(dcValue{n: y})
-			panic(r)
-		}
-	}()
-	var result calcNum
+	err := catchStop(func() { m.push(dcValue{n: m.operate(c, x, y)}) })
+	if err != nil { // a failed operation leaves its operands
+		m.push(dcValue{n: x})
+		m.push(dcValue{n: y})
+		stopCalc(err)
+	}
+}
+
+func (m *dc) operate(c byte, x, y calcNum) calcNum {
 	switch c {
 	case '+':
-		result = m.add(x, y)
+		return m.add(x, y)
 	case '-':
-		result = m.sub(x, y)
+		return m.sub(x, y)
 	case '*':
-		result = m.mul(x, y, m.scale)
+		return m.mul(x, y, m.scale)
 	case '/':
-		result = m.div(x, y, m.scale)
+		return m.div(x, y, m.scale)
 	case '%':
 		if y.sign() == 0 {
 			stopCalc(bcError("remainder by zero"))
 		}
-		result = m.mod(x, y, m.scale)
+		return m.mod(x, y, m.scale)
 	case '^':
 		if y.scale > 0 && m.cmp(y, m.rescale(y, 0)) != 0 {
 			fmt.Fprintln(m.call.Stderr, "Runtime warning: non-zero scale in exponent")
 		}
-		result = m.pow(x, y, m.scale)
-	case '~':
-		q := m.div(x, y, m.scale)
-		result = m.mod(x, y, m.scale)
-		m.push(dcValue{n: q})
+		return m.pow(x, y, m.scale)
 	}
-	m.push(dcValue{n: result})
+	q, rest := m.div(x, y, m.scale), m.mod(x, y, m.scale) // c is '~'
+	m.push(dcValue{n: q})
+	return rest
 }
 
 // modExp raises to a power modulo a number.
@@ -208,7 +199,7 @@ func (m *dc) register(c, name byte) {
 
 // top returns what a register holds; one never used holds 0.
 func (r *dcRegister) top() dcValue {
-	if len(r.vals) == 0 {
+	if r == nil || len(r.vals) == 0 {
 		return dcValue{n: calcInt(0)}
 	}
 	return r.vals[len(r.vals)-1]
@@ -239,11 +230,12 @@ func (m *dc) compare(op string, name byte) {
 	if !holds {
 		return
 	}
-	r := m.regs[name]
-	if r == nil {
-		r = &dcRegister{}
-	}
-	if v := r.top(); v.n.n == nil {
+	m.execute(m.regs[name].top())
+}
+
+// execute carries out a string; a number goes to the stack.
+func (m *dc) execute(v dcValue) {
+	if v.n.n == nil {
 		m.enter(v.s)
 	} else {
 		m.push(v)

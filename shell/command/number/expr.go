@@ -2,9 +2,10 @@ package number
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,8 +19,8 @@ var Expr = shell.Command{Name: "expr", Run: runExpr}
 // maxExprDepth bounds nested parentheses and keywords.
 const maxExprDepth = 1000
 
-// exprParser evaluates as it reads. While skip is set nothing may fail: the
-// value is not wanted.
+// exprParser evaluates as it reads. While skip is set, values do not matter and
+// nothing may fail.
 type exprParser struct {
 	ctx   context.Context
 	c     *shell.Call
@@ -35,20 +36,13 @@ func runExpr(ctx context.Context, c *shell.Call) error {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		c.Warn("missing operand")
-		fmt.Fprintf(c.Stderr, "Try '%s --help' for more information.\n", c.Name)
-		return shell.Status(2)
+		return cli.WithStatus(cli.Misuse(c, "missing operand"), 2)
 	}
-	p := &exprParser{ctx: ctx, c: c, words: words}
-	v, err := p.or()
-	if err == nil && p.pos < len(words) {
-		err = fmt.Errorf("syntax error: unexpected argument %s", cli.QuoteCurly(words[p.pos]))
+	v, err := (&exprParser{ctx: ctx, c: c, words: words}).evaluate()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	var broken exprBroken
-	switch {
-	case errors.As(err, &broken):
-		return broken.err
-	case err != nil:
+	if err != nil {
 		return c.Fail(2, "%v", err)
 	}
 	if _, err := c.Stdout.WriteString(v + "\n"); err != nil {
@@ -60,10 +54,26 @@ func runExpr(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-// exprBroken is an error that is not about the expression.
-type exprBroken struct{ err error }
+// An exprError ends the evaluation by a panic.
+type exprError struct{ error }
 
-func (e exprBroken) Error() string { return e.err.Error() }
+func (p *exprParser) fail(format string, args ...any) { panic(exprError{fmt.Errorf(format, args...)}) }
+
+func (p *exprParser) evaluate() (v string, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exprError:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	if v = p.or(); p.pos < len(p.words) {
+		p.fail("syntax error: unexpected argument %s", cli.QuoteCurly(p.words[p.pos]))
+	}
+	return v, nil
+}
 
 // exprNull reports whether a value counts as false: empty, or a zero.
 func exprNull(s string) bool {
@@ -78,26 +88,28 @@ func (p *exprParser) peek() string {
 	return ""
 }
 
+// accept takes the next word if it is one of words; "" if it is not.
 func (p *exprParser) accept(words ...string) string {
-	for _, w := range words {
-		if p.pos < len(p.words) && p.words[p.pos] == w {
-			p.pos++
-			return w
-		}
+	if p.pos < len(p.words) && slices.Contains(words, p.words[p.pos]) {
+		p.pos++
+		return p.words[p.pos-1]
 	}
 	return ""
 }
 
-func (p *exprParser) or() (string, error) {
+func (p *exprParser) nest() {
 	if p.depth++; p.depth > maxExprDepth {
-		return "", errors.New("expression nests too deep")
+		p.fail("expression nests too deep")
 	}
+}
+
+func (p *exprParser) or() string {
+	p.nest()
 	defer func() { p.depth-- }()
-	left, err := p.and()
-	for err == nil && p.accept("|") != "" {
+	left := p.and()
+	for p.accept("|") != "" {
 		decided := !exprNull(left)
-		right, e := p.unwanted(decided, p.and)
-		err = e
+		right := p.skipIf(decided, p.and)
 		if !decided {
 			left = right
 			if exprNull(left) {
@@ -105,52 +117,39 @@ func (p *exprParser) or() (string, error) {
 			}
 		}
 	}
-	return left, err
+	return left
 }
 
-func (p *exprParser) and() (string, error) {
-	left, err := p.compare()
-	for err == nil && p.accept("&") != "" {
+func (p *exprParser) and() string {
+	left := p.compare()
+	for p.accept("&") != "" {
 		decided := exprNull(left)
-		right, e := p.unwanted(decided, p.compare)
-		err = e
+		right := p.skipIf(decided, p.compare)
 		if decided || exprNull(right) {
 			left = "0"
 		}
 	}
-	return left, err
+	return left
 }
 
-// unwanted reads an operand whose value matters only if not is false.
-func (p *exprParser) unwanted(not bool, f func() (string, error)) (string, error) {
-	if not {
+// skipIf reads an operand; skip means that its value does not matter.
+func (p *exprParser) skipIf(skip bool, f func() string) string {
+	if skip {
 		p.skip++
 		defer func() { p.skip-- }()
 	}
 	return f()
 }
 
-func (p *exprParser) compare() (string, error) {
-	left, err := p.sum()
-	for err == nil {
-		op := p.accept("<=", "<", ">=", ">", "==", "=", "!=")
-		if op == "" {
-			break
-		}
-		var right string
-		if right, err = p.sum(); err == nil {
-			left = exprBool(compareExpr(op, left, right))
-		}
+func (p *exprParser) compare() string {
+	left := p.sum()
+	for op := p.comparison(); op != ""; op = p.comparison() {
+		left = strconv.Itoa(cli.BoolInt(compareExpr(op, left, p.sum())))
 	}
-	return left, err
+	return left
 }
 
-func exprBool(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
+func (p *exprParser) comparison() string { return p.accept("<=", "<", ">=", ">", "==", "=", "!=") }
 
 func compareExpr(op, a, b string) bool {
 	x, okA := exprInt(a)
@@ -183,42 +182,33 @@ func exprInt(s string) (*big.Int, bool) {
 	return new(big.Int).SetString(s, 10)
 }
 
-func (p *exprParser) sum() (string, error) {
-	left, err := p.product()
-	for err == nil {
-		op := p.accept("+", "-")
-		if op == "" {
-			break
-		}
-		left, err = p.arith(op, left, p.product)
+func (p *exprParser) sum() string {
+	left := p.product()
+	for op := p.accept("+", "-"); op != ""; op = p.accept("+", "-") {
+		left = p.arith(op, left, p.product())
 	}
-	return left, err
+	return left
 }
 
-func (p *exprParser) product() (string, error) {
-	left, err := p.match()
-	for err == nil {
-		op := p.accept("*", "/", "%")
-		if op == "" {
-			break
-		}
-		left, err = p.arith(op, left, p.match)
+func (p *exprParser) product() string {
+	left := p.match()
+	for op := p.accept("*", "/", "%"); op != ""; op = p.accept("*", "/", "%") {
+		left = p.arith(op, left, p.match())
 	}
-	return left, err
+	return left
 }
 
-func (p *exprParser) arith(op, left string, f func() (string, error)) (string, error) {
-	right, err := f()
-	if err != nil || p.skip > 0 {
-		return "0", err
+func (p *exprParser) arith(op, left, right string) string {
+	if p.skip > 0 {
+		return "0"
 	}
-	if p.ctx.Err() != nil {
-		return "", exprBroken{context.Cause(p.ctx)}
+	if err := p.ctx.Err(); err != nil {
+		panic(exprError{err})
 	}
 	x, okA := exprInt(left)
 	y, okB := exprInt(right)
 	if !okA || !okB {
-		return "", errors.New("non-integer argument")
+		p.fail("non-integer argument")
 	}
 	switch op {
 	case "+":
@@ -229,88 +219,73 @@ func (p *exprParser) arith(op, left string, f func() (string, error)) (string, e
 		x.Mul(x, y)
 	default:
 		if y.Sign() == 0 {
-			return "", errors.New("division by zero")
+			p.fail("division by zero")
 		}
 		q, r := new(big.Int).QuoRem(x, y, new(big.Int))
 		if x = q; op == "%" {
 			x = r
 		}
 	}
-	return x.String(), nil
+	return x.String()
 }
 
-func (p *exprParser) match() (string, error) {
-	left, err := p.keyword()
-	for err == nil && p.accept(":") != "" {
-		var right string
-		if right, err = p.keyword(); err == nil {
-			left, err = p.matched(left, right)
-		}
+func (p *exprParser) match() string {
+	left := p.keyword()
+	for p.accept(":") != "" {
+		left = p.matched(left, p.keyword())
 	}
-	return left, err
+	return left
 }
 
 // matched is "string : regex": the first group, or how many characters match.
-func (p *exprParser) matched(s, pattern string) (string, error) {
+func (p *exprParser) matched(s, pattern string) string {
 	if p.skip > 0 {
-		return "", nil
+		return ""
 	}
 	held := &cli.Memory{C: p.c}
 	defer held.Release()
 	re, err := regex.Compile("^"+strings.TrimPrefix(pattern, "^"), held.Bound(p.ctx, regex.Options{}))
 	if err != nil {
-		return "", err
+		panic(exprError{err})
 	}
 	loc := re.Find([]byte(s), 0, nil)
 	if err := re.Err(); err != nil {
-		return "", err
+		panic(exprError{err})
 	}
 	grouped := re.NumSubexp() > 0
 	switch {
-	case loc == nil && grouped:
-		return "", nil
-	case loc == nil:
-		return "0", nil
-	case !grouped:
-		return fmt.Sprint(utf8.RuneCountInString(s[:loc[1]])), nil
-	case loc[2] < 0:
-		return "", nil
+	case loc == nil && !grouped:
+		return "0"
+	case loc == nil || grouped && loc[2] < 0:
+		return ""
+	case grouped:
+		return s[loc[2]:loc[3]]
 	}
-	return s[loc[2]:loc[3]], nil
+	return strconv.Itoa(utf8.RuneCountInString(s[:loc[1]]))
 }
 
 // keyword reads one of the functions, or an operand.
-func (p *exprParser) keyword() (string, error) {
-	if p.depth++; p.depth > maxExprDepth {
-		return "", errors.New("expression nests too deep")
-	}
+func (p *exprParser) keyword() string {
+	p.nest()
 	defer func() { p.depth-- }()
-	word := p.peek()
-	counts := map[string]int{"match": 2, "substr": 3, "index": 2, "length": 1, "+": 0}
-	n, ok := counts[word]
-	if !ok || p.pos+1 > len(p.words) {
+	word := p.accept("match", "substr", "index", "length", "+")
+	switch word {
+	case "":
 		return p.operand()
-	}
-	p.pos++
-	if word == "+" {
+	case "+":
 		return p.token()
 	}
-	var args [3]string
-	for i := range n {
-		var err error
-		if args[i], err = p.keyword(); err != nil {
-			return "", err
-		}
-	}
+	first := p.keyword()
 	switch word {
 	case "match":
-		return p.matched(args[0], args[1])
+		return p.matched(first, p.keyword())
 	case "length":
-		return fmt.Sprint(utf8.RuneCountInString(args[0])), nil
+		return strconv.Itoa(utf8.RuneCountInString(first))
 	case "index":
-		return exprIndex(args[0], args[1]), nil
+		return exprIndex(first, p.keyword())
 	}
-	return exprSubstr(args[0], args[1], args[2]), nil
+	pos := p.keyword()
+	return exprSubstr(first, pos, p.keyword())
 }
 
 func exprIndex(s, chars string) string {
@@ -318,7 +293,7 @@ func exprIndex(s, chars string) string {
 	if i < 0 {
 		return "0"
 	}
-	return fmt.Sprint(utf8.RuneCountInString(s[:i]) + 1)
+	return strconv.Itoa(utf8.RuneCountInString(s[:i]) + 1)
 }
 
 func exprSubstr(s, pos, length string) string {
@@ -346,27 +321,27 @@ func exprTail(s string, n int) string {
 	return ""
 }
 
-func (p *exprParser) operand() (string, error) {
+func (p *exprParser) operand() string {
 	if p.accept("(") == "" {
-		if p.peek() == ")" && p.pos < len(p.words) {
-			return "", errors.New("syntax error: unexpected ')'")
+		if p.peek() == ")" {
+			p.fail("syntax error: unexpected ')'")
 		}
 		return p.token()
 	}
-	v, err := p.or()
-	if err == nil && p.accept(")") == "" {
+	v := p.or()
+	if p.accept(")") == "" {
 		if p.pos < len(p.words) {
-			return "", fmt.Errorf("syntax error: expecting ')' instead of %s", cli.QuoteCurly(p.peek()))
+			p.fail("syntax error: expecting ')' instead of %s", cli.QuoteCurly(p.peek()))
 		}
-		return "", fmt.Errorf("syntax error: expecting ')' after %s", cli.QuoteCurly(p.words[p.pos-1]))
+		p.fail("syntax error: expecting ')' after %s", cli.QuoteCurly(p.words[p.pos-1]))
 	}
-	return v, err
+	return v
 }
 
-func (p *exprParser) token() (string, error) {
+func (p *exprParser) token() string {
 	if p.pos >= len(p.words) {
-		return "", fmt.Errorf("syntax error: missing argument after %s", cli.QuoteCurly(p.words[p.pos-1]))
+		p.fail("syntax error: missing argument after %s", cli.QuoteCurly(p.words[p.pos-1]))
 	}
 	p.pos++
-	return p.words[p.pos-1], nil
+	return p.words[p.pos-1]
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"math/big"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -44,16 +43,12 @@ func runFactor(ctx context.Context, c *shell.Call) error {
 
 // factoring prints the factors of one number after the other.
 type factoring struct {
-	ctx   context.Context
-	call  *shell.Call
-	steps int
+	ctx  context.Context
+	call *shell.Call
 }
 
 func (f *factoring) result() error {
-	if f.call.Failed() {
-		return shell.Status(1)
-	}
-	return f.call.Stdout.Err()
+	return cli.Finish(f.call, statusOf(f.call))
 }
 
 func (f *factoring) print(word string) error {
@@ -87,26 +82,26 @@ func (f *factoring) print(word string) error {
 
 // factors returns the prime factors of n in any order.
 func (f *factoring) factors(n *big.Int) ([]*big.Int, error) {
-	if n.IsUint64() {
-		return f.small(nil, n.Uint64())
-	}
 	var primes []*big.Int
-	rest, r := new(big.Int).Set(n), new(big.Int)
-	for p := int64(2); p < 5000; p++ {
-		for d := big.NewInt(p); r.Mod(rest, d).Sign() == 0; rest.Quo(rest, d) {
+	rest, r, one := new(big.Int).Set(n), new(big.Int), big.NewInt(1)
+	for p := int64(2); p < 5000 && rest.Cmp(one) > 0; p++ {
+		if rest.IsInt64() && p*p > rest.Int64() {
+			return append(primes, rest), nil
+		}
+		for d := big.NewInt(p); r.Mod(rest, d).Sign() == 0 && rest.Sign() > 0; rest.Quo(rest, d) {
 			primes = append(primes, d)
 		}
 	}
-	return f.large(primes, rest)
+	return f.split(primes, rest)
 }
 
-// large splits a number beyond 64 bits.
-func (f *factoring) large(primes []*big.Int, n *big.Int) ([]*big.Int, error) {
+// split appends the prime factors of a number without small ones.
+func (f *factoring) split(primes []*big.Int, n *big.Int) ([]*big.Int, error) {
 	switch {
-	case n.IsUint64():
-		return f.small(primes, n.Uint64())
+	case n.Cmp(big.NewInt(1)) <= 0:
+		return primes, nil
 	case n.ProbablyPrime(20):
-		return append(primes, new(big.Int).Set(n)), nil
+		return append(primes, n), nil
 	}
 	for c := int64(1); ; c++ {
 		d, err := f.rho(n, c)
@@ -116,10 +111,10 @@ func (f *factoring) large(primes []*big.Int, n *big.Int) ([]*big.Int, error) {
 		if d == nil {
 			continue
 		}
-		if primes, err = f.large(primes, d); err != nil {
+		if primes, err = f.split(primes, d); err != nil {
 			return nil, err
 		}
-		return f.large(primes, new(big.Int).Quo(n, d))
+		return f.split(primes, new(big.Int).Quo(n, d))
 	}
 }
 
@@ -147,75 +142,4 @@ func (f *factoring) rho(n *big.Int, c int64) (*big.Int, error) {
 			return new(big.Int).Set(d), nil
 		}
 	}
-}
-
-// small factors a number of one machine word.
-func (f *factoring) small(primes []*big.Int, n uint64) ([]*big.Int, error) {
-	if n < 2 {
-		return primes, nil
-	}
-	for p := uint64(2); p < 5000 && p*p <= n; p++ {
-		for n%p == 0 {
-			primes = append(primes, new(big.Int).SetUint64(p))
-			n /= p
-		}
-	}
-	if n == 1 {
-		return primes, nil
-	}
-	return f.word(primes, n)
-}
-
-// word splits a number without small factors.
-func (f *factoring) word(primes []*big.Int, n uint64) ([]*big.Int, error) {
-	big64 := new(big.Int).SetUint64(n)
-	if big64.ProbablyPrime(0) { // exact below 2^64
-		return append(primes, big64), nil
-	}
-	for c := uint64(1); ; c++ {
-		d, err := f.rhoWord(n, c)
-		if err != nil {
-			return nil, err
-		}
-		if d == 0 {
-			continue
-		}
-		if primes, err = f.word(primes, d); err != nil {
-			return nil, err
-		}
-		return f.word(primes, n/d)
-	}
-}
-
-// rhoWord is rho in machine words; 0 asks for another c.
-func (f *factoring) rhoWord(n, c uint64) (uint64, error) {
-	step := func(v uint64) uint64 {
-		hi, lo := bits.Mul64(v, v)
-		_, r := bits.Div64(hi%n, lo, n)
-		if r >= n-c {
-			return r - (n - c)
-		}
-		return r + c
-	}
-	x, y := uint64(2), uint64(2)
-	for {
-		if f.steps++; f.steps&4095 == 0 && f.ctx.Err() != nil {
-			return 0, context.Cause(f.ctx)
-		}
-		x, y = step(x), step(step(y))
-		d := gcd(max(x, y)-min(x, y), n)
-		if d == n {
-			return 0, nil
-		}
-		if d > 1 {
-			return d, nil
-		}
-	}
-}
-
-func gcd(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

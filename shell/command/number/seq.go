@@ -1,10 +1,12 @@
 package number
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,20 +31,10 @@ type sequence struct {
 
 func runSeq(ctx context.Context, c *shell.Call) error {
 	c.Args = protectNegatives(c.Args)
-	opts, names, err := c.Options()
+	s := sequence{sep: "\n"}
+	names, err := cli.Parse(c, cli.Flags{"w": &s.equalWidth, "s": &s.sep, "f": &s.format})
 	if err != nil {
 		return err
-	}
-	s := sequence{sep: "\n"}
-	for _, o := range opts {
-		switch o.Name {
-		case "w":
-			s.equalWidth = true
-		case "s":
-			s.sep = o.Value
-		case "f":
-			s.format = o.Value
-		}
 	}
 	if err := s.operands(c, names); err != nil {
 		return err
@@ -66,7 +58,7 @@ func protectNegatives(args []string) []string {
 		case a == "--" || a == "" || a[0] != '-':
 			return args
 		case len(a) > 1 && a[0] == '-' && (cli.IsDigit(a[1]) || a[1] == '.'):
-			return append(append(append([]string{}, args[:i]...), "--"), args[i:]...)
+			return slices.Insert(slices.Clone(args), i, "--")
 		}
 	}
 	return args
@@ -228,15 +220,8 @@ func zeroFill(b []byte, width int) []byte {
 	if len(b) >= width {
 		return b
 	}
-	sign := 0
-	if len(b) > 0 && b[0] == '-' {
-		sign = 1
-	}
-	out := append(make([]byte, 0, width), b[:sign]...)
-	for i := len(b); i < width; i++ {
-		out = append(out, '0')
-	}
-	return append(out, b[sign:]...)
+	sign := cli.BoolInt(len(b) > 0 && b[0] == '-')
+	return slices.Concat(b[:sign], bytes.Repeat([]byte("0"), width-len(b)), b[sign:])
 }
 
 func (s *sequence) write(c *shell.Call, i int, number []byte) error {
@@ -302,62 +287,52 @@ func (s *sequence) each(c *shell.Call, format func(float64) []byte) error {
 
 // formatted prints by -f.
 func (s *sequence) formatted(c *shell.Call) error {
-	verb, why := seqFormat(s.format)
+	format, size, why := seqFormat(s.format)
 	if why != "" {
 		return c.Fail(1, "format %s %s", cli.QuoteCurly(s.format), why)
 	}
-	if err := c.Limiter.Fits(verb.size()); err != nil {
+	if err := c.Limiter.Fits(size); err != nil {
 		return err
 	}
-	return s.each(c, func(v float64) []byte { return fmt.Appendf(nil, verb.goFormat, v) })
+	return s.each(c, func(v float64) []byte { return fmt.Appendf(nil, format, v) })
 }
 
-type seqVerb struct {
-	goFormat    string
-	width, prec int
-}
-
-func (v seqVerb) size() int64 { return int64(v.width) + int64(v.prec) }
-
-// seqFormat checks a printf format with one floating point verb and spells it
-// for package fmt.
-func seqFormat(format string) (v seqVerb, why string) {
+// seqFormat checks a printf format with one floating point verb and translates it
+// for package fmt. size is the sum of width and precision.
+func seqFormat(format string) (goFormat string, size int64, why string) {
 	at := -1
 	for i := 0; i < len(format); i++ {
-		if format[i] == '%' && strings.HasPrefix(format[i:], "%%") {
+		if strings.HasPrefix(format[i:], "%%") {
 			i++
 		} else if format[i] == '%' {
 			if at >= 0 {
-				return v, "has too many % directives"
+				return "", 0, "has too many % directives"
 			}
 			at = i
 		}
 	}
 	if at < 0 {
-		return v, "has no % directive"
+		return "", 0, "has no % directive"
 	}
-	rest := format[at+1:]
-	flags := rest[:len(rest)-len(strings.TrimLeft(rest, "-+#0 '"))]
-	rest = rest[len(flags):]
+	rest := strings.TrimLeft(format[at+1:], "-+#0 '")
+	flags := strings.TrimSuffix(format[at+1:], rest)
 	width, rest := cutDigits(rest)
-	v.prec = 6
-	prec := ".6"
+	prec := 6
 	if after, ok := strings.CutPrefix(rest, "."); ok {
-		prec, rest = cutDigits(after)
-		v.prec, _ = strconv.Atoi(prec)
-		prec = "." + strconv.Itoa(v.prec)
+		var digits string
+		digits, rest = cutDigits(after)
+		prec, _ = strconv.Atoi(digits)
 	}
 	rest = strings.TrimPrefix(rest, "L")
 	if rest == "" {
-		return v, "ends in %"
+		return "", 0, "ends in %"
 	}
-	if !strings.ContainsRune("efgEFG", rune(rest[0])) {
-		return v, "has unknown %" + rest[:1] + " directive"
+	if !strings.Contains("efgEFG", rest[:1]) {
+		return "", 0, "has unknown %" + rest[:1] + " directive"
 	}
-	v.width, _ = strconv.Atoi(width)
+	w, _ := strconv.Atoi(width)
 	flags = strings.ReplaceAll(flags, "'", "")
-	v.goFormat = format[:at] + "%" + flags + width + prec + rest
-	return v, ""
+	return fmt.Sprintf("%s%%%s%s.%d%s", format[:at], flags, width, prec, rest), int64(w) + int64(prec), ""
 }
 
 func cutDigits(s string) (digits, rest string) {

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,29 +17,24 @@ import (
 var Date = shell.Command{Name: "date", Run: runDate}
 
 func runDate(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
-	if err != nil {
-		return err
-	}
 	loc, err := datetime.Zone(c)
 	if err != nil {
 		return err
 	}
 	format := "%a %b %e %H:%M:%S %Z %Y"
 	var source cli.Option
-	for _, o := range opts {
-		switch o.Name {
-		case "u":
-			loc = time.UTC
-		case "I", "R", "rfc-3339":
-			if format, err = dateStyle(c, o); err != nil {
-				return err
-			}
-		case "s":
-			return c.Fail(1, "cannot set date: Operation not permitted")
-		case "d", "f", "r":
-			source = o
-		}
+	operands, err := cli.Parse(c, cli.Flags{
+		"u": func() { loc = time.UTC }, "d f r": func(o cli.Option) error { source = o; return nil },
+		"R": cli.Set(&format, "%a, %d %b %Y %H:%M:%S %z"),
+		"I": dateStyle(c, &format, "--iso-8601", map[string]string{"": "%Y-%m-%d", "date": "%Y-%m-%d",
+			"hours": "%Y-%m-%dT%H%:z", "minutes": "%Y-%m-%dT%H:%M%:z", "seconds": "%Y-%m-%dT%H:%M:%S%:z",
+			"ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}, "hours", "minutes", "date", "seconds", "ns"),
+		"rfc-3339": dateStyle(c, &format, "--rfc-3339", map[string]string{"date": "%Y-%m-%d",
+			"seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}, "date", "seconds", "ns"),
+		"s": func(string) error { return errors.New("cannot set date: Operation not permitted") },
+	})
+	if err != nil {
+		return err
 	}
 	if format, err = dateOperand(c, operands, format); err != nil {
 		return err
@@ -51,7 +47,7 @@ func dateOperand(c *shell.Call, operands []string, format string) (string, error
 		return format, nil
 	}
 	if len(operands) > 1 {
-		return "", c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[1])))
+		return "", cli.Misuse(c, "extra operand %s", cli.QuoteCurly(operands[1]))
 	}
 	f, ok := strings.CutPrefix(operands[0], "+")
 	if !ok {
@@ -60,33 +56,19 @@ func dateOperand(c *shell.Call, operands []string, format string) (string, error
 	return f, nil
 }
 
-// dateStyle is the format behind -I, -R and --rfc-3339.
-func dateStyle(c *shell.Call, o cli.Option) (string, error) {
-	if o.Name == "R" {
-		return "%a, %d %b %Y %H:%M:%S %z", nil
+// dateStyle returns the binding of an option that chooses one of several formats.
+// names are its values in the order of the error message.
+func dateStyle(c *shell.Call, format *string, option string, styles map[string]string, names ...string) func(
+	string) error {
+	return func(v string) error {
+		style, ok := styles[v]
+		if !ok {
+			return cli.Misuse(c, "invalid argument %s for %s\nValid arguments are:\n  - ‘%s’", cli.QuoteCurly(v),
+				cli.QuoteCurly(option), strings.Join(names, "’\n  - ‘"))
+		}
+		*format = style
+		return nil
 	}
-	styles := map[string]string{"": "%Y-%m-%d", "date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z",
-		"minutes": "%Y-%m-%dT%H:%M%:z",
-		"seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}
-	name, list := "--iso-8601", "hours minutes date seconds ns"
-	if o.Name == "rfc-3339" {
-		styles = map[string]string{"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}
-		name, list = "--rfc-3339", "date seconds ns"
-	}
-	format, ok := styles[o.Value]
-	if !ok {
-		return "", badChoice(c, o.Value, name, strings.Fields(list))
-	}
-	return format, nil
-}
-
-// badChoice reports a word that is none of the permitted ones.
-func badChoice(c *shell.Call, word, name string, list []string) error {
-	text := "invalid argument " + cli.QuoteCurly(word) + " for " + cli.QuoteCurly(name) + "\nValid arguments are:"
-	for _, l := range list {
-		text += "\n  - " + cli.QuoteCurly(l)
-	}
-	return c.UsageError(fmt.Errorf("%s", text))
 }
 
 func showDate(ctx context.Context, c *shell.Call, source cli.Option, loc *time.Location, format string) error {

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"hako/shell"
@@ -15,28 +16,24 @@ func runEnv(ctx context.Context, c *shell.Call) error {
 	if len(c.Args) > 0 && c.Args[0] == "-" {
 		call.Args = append([]string{"-i"}, c.Args[1:]...)
 	}
-	opts, words, err := call.Options()
+	env, dir, end := c.Environ(), "", "\n"
+	clean := false
+	var split []string
+	words, err := cli.Parse(&call, cli.Flags{
+		"i": func() { env, clean = nil, true }, "0": cli.Set(&end, "\x00"),
+		"u": func(v string) { env, clean = without(env, v), true },
+		"C": func(v string) error {
+			if dir = c.Path(v); !cli.IsDir(c, dir) {
+				return c.Fail(125, "cannot change directory to %s: No such file or directory", cli.Quote(v))
+			}
+			return nil
+		},
+		"S": func(v string) { split = append(strings.Fields(v), split...) },
+	})
 	if err != nil {
 		return cli.WithStatus(err, 125)
 	}
-	env, dir, end := c.Environ(), "", "\n"
-	clean := false
-	for _, o := range opts {
-		switch o.Name {
-		case "i":
-			env, clean = nil, true
-		case "u":
-			env, clean = without(env, o.Value), true
-		case "0":
-			end = "\x00"
-		case "C":
-			if dir = c.Path(o.Value); !cli.IsDir(c, dir) {
-				return c.Fail(125, "cannot change directory to %s: No such file or directory", cli.Quote(o.Value))
-			}
-		case "S":
-			words = append(strings.Fields(o.Value), words...)
-		}
-	}
+	words = append(split, words...)
 	var added []string
 	for len(words) > 0 && strings.Contains(words[0], "=") {
 		added = append(added, words[0])
@@ -62,13 +59,7 @@ func runEnv(ctx context.Context, c *shell.Call) error {
 
 // without is an environment that lacks one name.
 func without(env []string, name string) []string {
-	var rest []string
-	for _, pair := range env {
-		if !strings.HasPrefix(pair, name+"=") {
-			rest = append(rest, pair)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
 }
 
 func printEnv(c *shell.Call, env []string, end string) error {

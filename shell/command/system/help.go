@@ -12,16 +12,13 @@ import (
 var Help = shell.Command{Name: "help", Run: runHelp}
 
 func runHelp(_ context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	form := ""
+	names, err := cli.Parse(c, cli.Flags{"d m s": func(o cli.Option) error { form = o.Name; return nil }})
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
 		return listCommands(c)
-	}
-	form := ""
-	for _, o := range opts {
-		form = o.Name
 	}
 	for i, name := range names {
 		cmd, ok := c.Lookup(name)
@@ -65,7 +62,7 @@ func explain(c *shell.Call, cmd shell.Command, form string) {
 	}
 }
 
-// unknownCommand says that there is no such command, and which one may be meant.
+// unknownCommand reports that there is no such command, and suggests a similar one.
 func unknownCommand(c *shell.Call, name, why string) error {
 	c.Warn("%s '%s'", why, name)
 	if near, ok := fault.Nearest(name, c.Names()); ok {

@@ -11,7 +11,8 @@ import (
 var Id = shell.Command{Name: "id", Run: runID}
 
 func runID(_ context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	only, named := false, false
+	operands, err := cli.Parse(c, cli.Flags{"u g G": &only, "n": &named})
 	if err != nil {
 		return err
 	}
@@ -20,23 +21,14 @@ func runID(_ context.Context, c *shell.Call) error {
 			return c.Fail(1, "%s: no such user", cli.QuoteCurly(name))
 		}
 	}
-	only, name := false, false
-	for _, o := range opts {
-		switch o.Name {
-		case "u", "g", "G":
-			only = true
-		case "n":
-			name = true
-		}
-	}
 	text := fmt.Sprintf("uid=%d(%s) gid=%d(%s) groups=%d(%s)", cli.UserID, cli.UserName, cli.UserID, cli.UserName,
 		cli.UserID, cli.UserName)
 	switch {
-	case only && name:
+	case only && named:
 		text = cli.UserName
 	case only:
 		text = fmt.Sprint(cli.UserID)
-	case name:
+	case named:
 		return c.Fail(1, "cannot print only names or real IDs in default format")
 	}
 	_, err = fmt.Fprintln(c.Stdout, text)

@@ -12,7 +12,8 @@ import (
 var Man = shell.Command{Name: "man", Run: runMan}
 
 func runMan(_ context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	search, brief := false, false
+	names, err := cli.Parse(c, cli.Flags{"k": &search, "f": &brief})
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func runMan(_ context.Context, c *shell.Call) error {
 		return shell.Status(1)
 	}
 	for _, name := range names {
-		if len(opts) > 0 && opts[0].Name == "k" {
+		if search {
 			searchSummaries(c, name)
 			continue
 		}
@@ -32,7 +33,7 @@ func runMan(_ context.Context, c *shell.Call) error {
 		if !ok {
 			return cli.WithStatus(unknownCommand(c, name, "no manual entry for"), 16)
 		}
-		if len(opts) > 0 {
+		if brief {
 			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", cmd.Name, cmd.Described().Summary)
 			continue
 		}

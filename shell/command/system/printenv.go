@@ -11,13 +11,10 @@ import (
 var Printenv = shell.Command{Name: "printenv", Run: runPrintenv}
 
 func runPrintenv(_ context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	end := "\n"
+	names, err := cli.Parse(c, cli.Flags{"0": cli.Set(&end, "\x00")})
 	if err != nil {
 		return cli.WithStatus(err, 2)
-	}
-	end := "\n"
-	if len(opts) > 0 {
-		end = "\x00"
 	}
 	env := c.Environ()
 	if len(names) == 0 {

@@ -21,13 +21,13 @@ func runSleep(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if len(operands) == 0 {
-		return c.UsageError(errors.New("missing operand"))
+		return cli.Misuse(c, "missing operand")
 	}
 	var total time.Duration
 	for _, word := range operands {
 		d, ok := parseInterval(word)
 		if !ok {
-			return c.UsageError(fmt.Errorf("invalid time interval %s", cli.QuoteCurly(word)))
+			return cli.Misuse(c, "invalid time interval %s", cli.QuoteCurly(word))
 		}
 		if total += d; total < 0 {
 			total = math.MaxInt64

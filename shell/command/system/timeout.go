@@ -12,7 +12,8 @@ import (
 var Timeout = shell.Command{Name: "timeout", Run: runTimeout}
 
 func runTimeout(ctx context.Context, c *shell.Call) error {
-	opts, words, err := c.Options()
+	preserve, verbose := false, false
+	words, err := cli.Parse(c, cli.Flags{"preserve-status": &preserve, "v": &verbose})
 	if err != nil {
 		return cli.WithStatus(err, 125)
 	}
@@ -22,7 +23,7 @@ func runTimeout(ctx context.Context, c *shell.Call) error {
 	}
 	limit, ok := parseInterval(words[0])
 	if !ok {
-		return cli.WithStatus(c.UsageError(fmt.Errorf("invalid time interval %s", cli.QuoteCurly(words[0]))), 125)
+		return cli.WithStatus(cli.Misuse(c, "invalid time interval %s", cli.QuoteCurly(words[0])), 125)
 	}
 	if _, ok := c.Lookup(words[1]); !ok {
 		return c.Fail(127, "failed to run command %s: No such file or directory", cli.QuoteCurly(words[1]))
@@ -37,14 +38,11 @@ func runTimeout(ctx context.Context, c *shell.Call) error {
 	if !late {
 		return cli.StatusOr(status, err)
 	}
-	code := 124
-	for _, o := range opts {
-		switch o.Name {
-		case "preserve-status":
-			code = 143
-		case "v":
-			fmt.Fprintf(c.Stderr, "timeout: sending signal TERM to command %s\n", cli.QuoteCurly(words[1]))
-		}
+	if verbose {
+		fmt.Fprintf(c.Stderr, "timeout: sending signal TERM to command %s\n", cli.QuoteCurly(words[1]))
 	}
-	return shell.Status(code)
+	if preserve {
+		return shell.Status(143)
+	}
+	return shell.Status(124)
 }

@@ -10,11 +10,11 @@ import (
 var Tty = shell.Command{Name: "tty", Run: runTty}
 
 func runTty(_ context.Context, c *shell.Call) error {
-	opts, _, err := c.Options()
-	if err != nil {
+	silent := false
+	if _, err := cli.Parse(c, cli.Flags{"s": &silent}); err != nil {
 		return cli.WithStatus(err, 2)
 	}
-	if len(opts) == 0 {
+	if !silent {
 		c.Stdout.WriteString("not a tty\n")
 	}
 	return shell.Status(1)

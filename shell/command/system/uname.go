@@ -20,18 +20,19 @@ var unameFields = []struct{ option, value string }{
 }
 
 func runUname(_ context.Context, c *shell.Call) error {
-	opts, operands, err := c.Options()
+	wanted := map[string]bool{}
+	flags := cli.Flags{"a": func() { wanted["a"] = true }}
+	for _, f := range unameFields {
+		flags[f.option] = func() { wanted[f.option] = true }
+	}
+	operands, err := cli.Parse(c, flags)
 	if err != nil {
 		return err
 	}
 	if len(operands) > 0 {
-		return c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[0])))
+		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(operands[0]))
 	}
-	wanted := make(map[string]bool)
-	for _, o := range opts {
-		wanted[o.Name] = true
-	}
-	if len(opts) == 0 {
+	if len(wanted) == 0 {
 		wanted["s"] = true
 	}
 	var words []string

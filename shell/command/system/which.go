@@ -10,14 +10,12 @@ import (
 var Which = shell.Command{Name: "which", Run: runWhich}
 
 func runWhich(_ context.Context, c *shell.Call) error {
-	opts, names, err := c.Options()
+	silent := false
+	names, err := cli.Parse(c, cli.Flags{"s": &silent})
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}
-	silent, missing := false, len(names) == 0
-	for _, o := range opts {
-		silent = silent || o.Name == "s"
-	}
+	missing := len(names) == 0
 	for _, name := range names {
 		if _, ok := c.Lookup(cli.Base(name)); !ok {
 			missing = true

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,18 +42,9 @@ type xargs struct {
 const xargsBytes = 128 << 10
 
 func runXargs(ctx context.Context, c *shell.Call) error {
-	opts, words, err := c.Options()
-	if err != nil {
+	x := &xargs{c: c, ctx: ctx, delimiter: -1, maxBytes: xargsBytes}
+	if err := x.parse(); err != nil {
 		return err
-	}
-	x := &xargs{c: c, ctx: ctx, delimiter: -1, maxBytes: xargsBytes, command: words}
-	if len(words) == 0 {
-		x.command = []string{"echo"}
-	}
-	for _, o := range opts {
-		if err := x.option(o); err != nil {
-			return err
-		}
 	}
 	in, done, err := x.input()
 	if err != nil {
@@ -65,66 +57,63 @@ func runXargs(ctx context.Context, c *shell.Call) error {
 	return cli.StatusOr(x.status, nil)
 }
 
-func (x *xargs) option(o cli.Option) error {
-	switch o.Name {
-	case "0":
-		x.delimiter = 0
-	case "a":
-		x.file = o.Value
-	case "d":
-		b, ok := parseDelimiter(o.Value)
-		if !ok {
-			return x.c.Fail(1, "Invalid input delimiter specification %s: the delimiter must be either a single character or an escape sequence starting with \\.", o.Value)
-		}
-		x.delimiter = int(b)
-	case "E", "e":
-		x.eof, x.eofWord = o.Value, o.Value != ""
-	case "I", "i":
-		x.replace, x.maxArgs, x.maxLines = o.Value, 0, 0
-		if o.Value == "" {
-			x.replace = "{}"
-		}
-	case "L", "l":
-		x.maxArgs, x.replace = 0, ""
-		return x.number(o, &x.maxLines)
-	case "n":
-		x.maxLines, x.replace = 0, ""
-		return x.number(o, &x.maxArgs)
-	case "s":
-		return x.number(o, &x.maxBytes)
-	case "P":
-		n := 0
-		if o.Value == "0" {
-			return nil
-		}
-		return x.number(o, &n)
-	case "p":
-		return x.c.Fail(1, "-p: there is nobody to ask here")
-	case "r":
-		x.noEmpty = true
-	case "t":
-		x.trace = true
-	case "x":
-		x.strict = true
+func (x *xargs) parse() (err error) {
+	ignored := 0
+	x.command, err = cli.Parse(x.c, cli.Flags{
+		"0": cli.Set(&x.delimiter, 0), "d": x.setDelimiter, "a": &x.file, "r": &x.noEmpty, "t": &x.trace, "x": &x.strict,
+		"E e": func(v string) { x.eof, x.eofWord = v, v != "" },
+		"I i": func(v string) { x.replace, x.maxArgs, x.maxLines = cmp.Or(v, "{}"), 0, 0 },
+		"L": func(o cli.Option) error {
+			x.maxArgs, x.replace = 0, ""
+			return x.number(o, &x.maxLines)
+		},
+		"l": func(o cli.Option) error {
+			x.maxArgs, x.replace = 0, ""
+			o.Value = cmp.Or(o.Value, "1")
+			return x.number(o, &x.maxLines)
+		},
+		"n": func(o cli.Option) error {
+			x.maxLines, x.replace = 0, ""
+			return x.number(o, &x.maxArgs)
+		},
+		"s": func(o cli.Option) error {
+			err := x.number(o, &x.maxBytes)
+			x.maxBytes = min(x.maxBytes, xargsBytes)
+			return err
+		},
+		"P": func(o cli.Option) error {
+			if o.Value == "0" {
+				return nil
+			}
+			return x.number(o, &ignored) // one command runs at a time
+		},
+		"p": func(string) error { return errors.New("-p: there is nobody to ask here") },
+	})
+	if len(x.command) == 0 {
+		x.command = []string{"echo"}
 	}
-	return nil
+	return err
 }
 
 func (x *xargs) number(o cli.Option, to *int) error {
-	if o.Name == "l" && o.Value == "" {
-		o.Value = "1"
-	}
 	n, err := strconv.Atoi(o.Value)
 	switch {
 	case err != nil:
-		return x.c.UsageError(fmt.Errorf("invalid number \"%s\" for -%s option", o.Value, o.Name))
+		return cli.Misuse(x.c, "invalid number \"%s\" for -%s option", o.Value, o.Name)
 	case n < 1:
-		return x.c.UsageError(fmt.Errorf("value %d for -%s option should be >= 1", n, o.Name))
+		return cli.Misuse(x.c, "value %d for -%s option should be >= 1", n, o.Name)
 	}
 	*to = min(n, 1<<30)
-	if o.Name == "s" {
-		*to = min(n, xargsBytes)
+	return nil
+}
+
+func (x *xargs) setDelimiter(text string) error {
+	b, ok := parseDelimiter(text)
+	if !ok {
+		return fmt.Errorf("Invalid input delimiter specification %s: the delimiter must be either "+
+			`a single character or an escape sequence starting with \.`, text)
 	}
+	x.delimiter = int(b)
 	return nil
 }
 
@@ -217,7 +206,7 @@ func (x *xargs) rest() error {
 	return x.flush()
 }
 
-// lineEnd is told about the end of a line that had items on it.
+// lineEnd counts the end of a line that had items on it.
 func (x *xargs) lineEnd() error {
 	if x.lines++; x.maxLines > 0 && x.lines >= x.maxLines {
 		return x.rest()
@@ -251,7 +240,7 @@ func (x *xargs) flush() error {
 	return x.start(words)
 }
 
-// start runs one command and keeps account of its status.
+// start runs one command and records its status.
 func (x *xargs) start(words []string) error {
 	if err := cli.Stopped(x.ctx, x.c); err != nil {
 		return err

@@ -44,6 +44,50 @@ func TypeLetter(m fs.FileMode) byte {
 	return '-'
 }
 
+// UnixMode is the twelve permission bits as chmod counts them.
+func UnixMode(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if m&flag != 0 {
+			bits |= 0o1000 << i
+		}
+	}
+	return bits
+}
+
+// FileMode is the reverse of [UnixMode].
+func FileMode(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits & 0o777)
+	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if bits&(0o1000<<i) != 0 {
+			m |= flag
+		}
+	}
+	return m
+}
+
+// ModeText is the mode as ls -l prints it.
+func ModeText(m fs.FileMode) string {
+	b := []byte("-rwxrwxrwx")
+	b[0] = TypeLetter(m)
+	bits := UnixMode(m)
+	for i := range 9 {
+		if bits&(0o400>>i) == 0 {
+			b[i+1] = '-'
+		}
+	}
+	for i, at := range []int{9, 6, 3} {
+		letters := "TSS" // without the permission to execute
+		if b[at] == 'x' {
+			letters = "tss"
+		}
+		if bits&(0o1000<<i) != 0 {
+			b[at] = letters[i]
+		}
+	}
+	return string(b)
+}
+
 // FileKind returns the type of a file as stat names it.
 func FileKind(fi fs.FileInfo) string {
 	for _, t := range fileTypes {
