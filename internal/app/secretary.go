@@ -306,14 +306,15 @@ func (b *secretaryBuilder) rules() string {
 }
 
 // speechOf is the voice of the settings.
-func speechOf(conf *config.Config) secretary.Speech {
-	return secretary.Speech{
-		SpeakerUUID: config.SpeechSpeaker.Of(conf).V, StyleID: config.SpeechStyle.Of(conf).V,
-		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V,
-		PitchScale:      config.SpeechPitch.Of(conf).V,
-		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V,
-		PostPhonemeLength:  config.SpeechPost.Of(conf).V,
-		OutputSamplingRate: config.SpeechRate.Of(conf).V, ProsodyDetail: [][]secretary.Mora{},
+func speechOf(conf *config.Config) speech.Speech {
+	return speech.Speech{
+		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V},
+		Tone: speech.Tone{
+			Speed: config.SpeechSpeed.Of(conf).V, Volume: config.SpeechVolume.Of(conf).V,
+			Pitch: config.SpeechPitch.Of(conf).V, Intonation: config.SpeechIntonation.Of(conf).V,
+			Before: config.SpeechPre.Of(conf).V, After: config.SpeechPost.Of(conf).V, Rate: config.SpeechRate.Of(conf).V,
+		},
+		Accents: speech.Accents{},
 	}
 }
 
@@ -325,7 +326,7 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	}
 	engine, err := speech.New(speech.Options{
 		URL: config.SpeechURL.Of(conf).V, Remote: config.SpeechURL.Of(conf).From != "default",
-		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V}, Warn: b.Warn,
+		Voice: speechOf(conf).Voice, Warn: b.Warn,
 	})
 	if err != nil {
 		return err

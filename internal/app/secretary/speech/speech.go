@@ -11,9 +11,11 @@
 package speech
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,18 +145,16 @@ func clamp(v, low, high, usual float64) float64 {
 	return min(max(v, low), high)
 }
 
+// Rates are the sampling rates of the engine, in Hz.
+var Rates = []int{16000, 24000, 44100, 48000}
+
 // nearestRate returns the rate that the engine knows and that is closest.
 func nearestRate(rate int) int {
 	if rate <= 0 {
 		return Neutral().Rate
 	}
-	best := 16000
-	for _, known := range []int{24000, 44100, 48000} {
-		if math.Abs(float64(rate)-float64(known)) < math.Abs(float64(rate)-float64(best)) {
-			best = known
-		}
-	}
-	return best
+	distance := func(known int) float64 { return math.Abs(float64(rate) - float64(known)) }
+	return slices.MinFunc(Rates, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
 // Accents are the morae of a text, phrase by phrase.
