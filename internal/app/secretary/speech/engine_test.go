@@ -157,7 +157,7 @@ func TestSayFaults(t *testing.T) {
 		kind  fault.Kind
 		want  string
 	}{
-		{`"500"`, 2, fault.Unavailable, "it has the server failed (500)"},
+		{`"500"`, 2, fault.Unavailable, "the server failed (500)"},
 		{`"422"`, 1, fault.Unavailable, "it did not accept the request (422): styleId: value is not a valid style"},
 		{"html", 1, fault.Unavailable, "it answered with text/html where sound was asked for"},
 		{"redirect", 1, fault.Unavailable, "it redirects to another address, which is not followed (307)"},
