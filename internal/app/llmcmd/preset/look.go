@@ -117,7 +117,7 @@ func isLog(text []string) bool {
 // isTable reports whether all lines have the same number of fields.
 func isTable(text []string) bool {
 	if len(text) > 3 {
-			text = text[:len(text)-1] // may be truncated
+		text = text[:len(text)-1] // may be truncated
 	}
 	return slices.ContainsFunc([]byte("\t,;"), func(by byte) bool { return divides(text, by) })
 }
