@@ -121,7 +121,7 @@ func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64
 	if j, err = list.Status(run.JobHandle(id)); err != nil {
 		return j, p, err
 	}
-	p, err = list.Output(run.JobHandle(id), jobs.Both, start, size)
+	p, err = list.Output(run.JobHandle(id), start, size)
 	return j, p, err
 }
 

@@ -50,7 +50,7 @@ func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) 
 }
 
 func (j spokenJobs) output(h run.JobHandle, offset int64) (string, error) {
-	page, err := j.Output(h, jobs.Both, offset, 0)
+	page, err := j.Output(h, offset, 0)
 	if err != nil {
 		return "", err
 	}
