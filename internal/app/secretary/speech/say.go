@@ -2,7 +2,6 @@ package speech
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -21,42 +20,6 @@ type Player interface {
 
 // playSlack is how much longer than the sound a player may take.
 const playSlack = 10 * time.Second
-
-// Prosody returns the engine's estimate of the pronunciation, or nil after an error.
-func (e *Engine) Prosody(ctx context.Context, text string) Accents {
-	var answer struct {
-		Detail Accents `json:"detail"`
-	}
-	body := struct {
-		Text string `json:"text"`
-	}{text}
-	err := e.ask(ctx, question{path: "/v1/estimate_prosody", body: body, wait: 10 * time.Second},
-		func(resp *http.Response) error {
-			return e.decode(json.NewDecoder(resp.Body).Decode(&answer))
-		})
-	if err != nil {
-		return nil
-	}
-	return answer.Detail
-}
-
-// Predict returns the sound of a short text, with no tone but its speed.
-func (e *Engine) Predict(ctx context.Context, s Speech) ([]byte, error) {
-	voice, err := e.voice(ctx, s.Voice)
-	if err != nil {
-		return nil, err
-	}
-	made, err := e.sound(ctx, "/v1/predict", struct {
-		Text string `json:"text"`
-		Voice
-		Accents Accents `json:"prosodyDetail"`
-		Speed   float64 `json:"speedScale"`
-	}{s.Text, voice, s.Accents, s.Tone.Within().Speed})
-	if err != nil {
-		return nil, err
-	}
-	return made.wav(), nil
-}
 
 // Say returns a speech as one WAV; nil means that there is nothing to speak.
 func (e *Engine) Say(ctx context.Context, s Speech) ([]byte, error) { return e.Speak(ctx, s, nil) }
