@@ -19,7 +19,7 @@ import (
 	"hako/internal/app/secretary/speech"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	yours "hako/internal/ownerfile"
+	"hako/internal/ownerfile"
 	"hako/internal/setup"
 	"hako/internal/web/api"
 	"hako/run/fault"
@@ -334,7 +334,7 @@ func checkFiles(_ context.Context, at app.ModelSource) finding {
 	}
 	for _, name := range keptFiles(at.Conf) {
 		if info, err := os.Lstat(name); err == nil {
-			if err := yours.Check(name, info); err != nil {
+			if err := ownerfile.Check(name, info); err != nil {
 				return bad("", err)
 			}
 		}

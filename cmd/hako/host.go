@@ -103,7 +103,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer w.App.Close()
-	w.Options.Limiter = w.TimedGauge()
+	w.Options.Limiter = w.TimedLimiter()
 	h, err := w.NewRunner(ctx)
 	if err != nil {
 		return err

@@ -280,7 +280,7 @@ steps:
 
 func TestVoiceless(t *testing.T) {
 	for says, settings := range map[string][]string{
-		"speak: the settings say that she is silent | set speech.enabled to true": {"speech.enabled=false"},
+		"speak: speech is disabled in the settings | set speech.enabled to true": {"speech.enabled=false"},
 		"<nil> | ": {"speech.enabled=true", "speech.file=x.wav"},
 	} {
 		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).Silent

@@ -8,8 +8,8 @@ import (
 	"hako/internal/config"
 )
 
-// PageAsker returns what puts a question to who watches the page of hako serve, and
-// calls before first. Nil means that hako serve does not run.
+// PageAsker returns an Asker that sends questions to the web page of hako serve, and calls before first. It
+// returns nil if hako serve does not run.
 func PageAsker(conf *config.Config, before func(gate.Question)) Asker {
 	page := asksocket.Client{Dir: AskSocketDir(conf)}
 	if !page.There() {

@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// GithubApp is the App that is set up; nil means that there is a token.
+// GithubApp returns the configured GitHub App; nil means that a token is used.
 func GithubApp(conf *config.Config) (*forge.App, error) {
 	id, file := config.GitHubAppID.Of(conf).V, config.GitHubAppKey.Of(conf).V
 	if id == 0 && file == "" {
@@ -40,7 +40,7 @@ func GithubApp(conf *config.Config) (*forge.App, error) {
 	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
 
-// A Containers is a container manager with what is open for it.
+// A Containers is a container manager with its record.
 type Containers struct {
 	*container.Manager
 	*App
@@ -53,7 +53,7 @@ func (b *Containers) Close() {
 	b.App.Close()
 }
 
-// InspectContainers opens a container manager as the settings say, for a look.
+// InspectContainers opens a container manager as configured, for inspection.
 func InspectContainers(conf *config.Config) (*Containers, error) {
 	options, err := ContainerOptions(conf)
 	if err != nil {
@@ -83,7 +83,7 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 	return &Containers{d, b, conf, options}, nil
 }
 
-// ContainerOptions turns the settings into those of a container manager.
+// ContainerOptions converts the settings.
 func ContainerOptions(conf *config.Config) (container.Options, error) {
 	var o container.Options
 	e, err := engine.Open(config.DockerHost.Of(conf).V)
@@ -120,7 +120,7 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 	return o, stores(conf, &o)
 }
 
-// stores are where clones and dependencies are kept.
+// stores sets the stores of clones and dependencies.
 func stores(conf *config.Config, o *container.Options) error {
 	keys, err := clone.FromEnviron(func(name string) string { return forgeSetting(conf, name) })
 	if err != nil {
@@ -157,8 +157,7 @@ func addAppToken(conf *config.Config, keys *clone.Keyring) error {
 		Token: f.(forge.Tokens).Token})
 }
 
-// forgeSetting returns a variable about a forge, which the settings may have in
-// its place.
+// forgeSetting returns a variable of a forge, or its setting.
 func forgeSetting(conf *config.Config, name string) string {
 	switch name {
 	case "GITHUB_PERSONAL_ACCESS_TOKEN":
@@ -173,8 +172,7 @@ func forgeSetting(conf *config.Config, name string) string {
 	return os.Getenv(name)
 }
 
-// EnvironmentImages returns the image of each environment: those there are, with
-// what the settings say.
+// EnvironmentImages returns the image of each environment, with the overrides of the settings.
 func EnvironmentImages(conf *config.Config) (map[string]string, error) {
 	all, err := lang.All()
 	if err != nil {
@@ -197,8 +195,8 @@ func EnvironmentImages(conf *config.Config) (map[string]string, error) {
 	return images, nil
 }
 
-// depthOf is how many commits are cloned; zero leaves it to the clone, which
-// takes more where there is a branch to merge into.
+// depthOf returns the depth of clones; zero leaves it to the clone, which fetches more if there is a branch to
+// merge into.
 func depthOf(conf *config.Config) int {
 	if d := config.CloneDepth.Of(conf); d.From != "default" {
 		return d.V
@@ -216,7 +214,7 @@ func networkOf(conf *config.Config) container.Network {
 	return container.Open
 }
 
-// keepWith returns what has a process serve the way out of a container.
+// StartProxy returns a function that starts the egress proxy of a container.
 func StartProxy(conf *config.Config) func(context.Context, container.Egress) error {
 	return func(_ context.Context, w container.Egress) error {
 		program, err := os.Executable()
@@ -239,13 +237,13 @@ func StartProxy(conf *config.Config) func(context.Context, container.Egress) err
 	}
 }
 
-// egressSettings is what the settings say about the way out of containers.
+// egressSettings returns the settings of the egress proxy.
 func egressSettings(conf *config.Config) proxyproc.Settings {
 	return proxyproc.Settings{Allow: config.DockerDomains.Of(conf).V, Private: config.DockerPrivate.Of(conf).V,
 		CA: config.DockerCA.Of(conf).V}
 }
 
-// Warmth is how many containers of each environment are kept warm.
+// Warmth returns how many containers of each environment are kept warm.
 func Warmth(conf *config.Config, size int) map[string]int {
 	if size <= 0 {
 		size = config.PoolSize.Of(conf).V

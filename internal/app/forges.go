@@ -10,13 +10,13 @@ import (
 	"hako/run/fault"
 )
 
-// providers are the forges there are, with their settings.
+// providers are the supported forges with their settings.
 var providers = []struct {
 	name string
 	keys config.ForgeKeys
 }{{forge.GitHub, config.GitHub}, {forge.GitLab, config.GitLab}}
 
-// Forges opens those that are set up.
+// Forges opens the configured forges.
 func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, err error) {
 	for _, p := range providers {
 		k := p.keys
@@ -47,7 +47,7 @@ func Forges(conf *config.Config, secrets *redact.Set) (list []dispatch.Forge, er
 	return list, nil
 }
 
-// switchedOff names a forge that has a token and is not to be used.
+// switchedOff returns a forge that has a token and is disabled.
 func switchedOff(conf *config.Config) string {
 	for _, p := range providers {
 		if p.keys.Token.Of(conf).V != "" && !p.keys.Enabled.Of(conf).V {
@@ -57,7 +57,7 @@ func switchedOff(conf *config.Config) string {
 	return ""
 }
 
-// openForge opens a forge by its token, or as the App that is set up.
+// openForge opens a forge with its token or as the configured App.
 func openForge(conf *config.Config, c forge.Config) (forge.Forge, error) {
 	if c.Provider == forge.GitHub {
 		var err error
@@ -75,7 +75,7 @@ func labelsOf(conf *config.Config, k config.ForgeKeys) forge.Labels {
 	}
 }
 
-// AnyForge tells whether a forge is set up.
+// AnyForge reports whether a forge is configured.
 func AnyForge(conf *config.Config) bool {
 	for _, p := range providers {
 		if p.keys.Enabled.Of(conf).V {

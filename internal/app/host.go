@@ -17,18 +17,17 @@ import (
 	"hako/run/fault"
 )
 
-// Asker puts a question to a person; nil means that nobody is there.
+// Asker puts a question to a person; nil means that nobody can be asked.
 type Asker = func(context.Context, gate.Question) (gate.Answer, error)
 
-// HostRunner run programs of this machine, behind a gate.
+// A HostRunner runs programs of the host behind a gate.
 type HostRunner struct {
 	run.Runner
 	Close  func()
 	status func() sandbox.Report
 }
 
-// A Host is where programs of this machine are run: settings, rules and
-// record, from which host runners are made.
+// A Host makes host runners from settings and policy.
 type Host struct {
 	*App
 	Options host.Options
@@ -36,12 +35,12 @@ type Host struct {
 	Ask     Asker
 }
 
-// NewRunner makes hands.
+// NewRunner returns a runner.
 func (w *Host) NewRunner(ctx context.Context) (HostRunner, error) {
 	return w.HostRunner(ctx, w.Options, w.Policy, w.Ask)
 }
 
-// OpenHost opens the record and reads the rules.
+// OpenHost opens the record and loads the policy.
 func OpenHost(conf *config.Config, base quota.Limits, ask Asker) (*Host, error) {
 	options, err := hostOptions(conf)
 	if err != nil {
@@ -67,7 +66,7 @@ func OpenHost(conf *config.Config, base quota.Limits, ask Asker) (*Host, error) 
 	return &Host{b, options, judge, ask}, nil
 }
 
-// hostOptions turns the settings into those of a runner.
+// hostOptions converts the settings.
 func hostOptions(conf *config.Config) (host.Options, error) {
 	o := host.Options{
 		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V,
@@ -89,18 +88,17 @@ func hostOptions(conf *config.Config) (host.Options, error) {
 	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
 }
 
-// TimedGauge limits the shell around programs to the time of a command, and what it
-// takes to end that: a shell that goes on is ended with the process.
-func (w *Host) TimedGauge() *quota.Limiter {
+// TimedLimiter limits the shell around programs to the timeout of a command plus the time to stop it.
+func (w *Host) TimedLimiter() *quota.Limiter {
 	limits := host.ShellLimits()
 	limits.Time = w.Options.Timeout + stopTime
 	return quota.NewLimiter(limits)
 }
 
-// stopTime is how long programs may take to end when their time is up.
+// stopTime is how long programs may take to stop after a timeout.
 const stopTime = 1300 * time.Millisecond
 
-// HostStatus is what host status prints with --json.
+// HostStatus is the output of hako host status --json.
 type HostStatus struct {
 	sandbox.Report
 	Required sandbox.Level `json:"required"`
@@ -109,8 +107,7 @@ type HostStatus struct {
 	Network  bool          `json:"network"`
 }
 
-// ProbeHost builds a sandbox and looks at it; an empty root means that of the
-// settings.
+// ProbeHost builds a sandbox and inspects it; an empty root means that of the settings.
 func ProbeHost(ctx context.Context, conf *config.Config, root string) (HostStatus, error) {
 	options, err := hostOptions(conf)
 	if err != nil {
@@ -123,7 +120,7 @@ func ProbeHost(ctx context.Context, conf *config.Config, root string) (HostStatu
 	return HostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
 }
 
-// CheckRoot says at the start what would fail at the first command.
+// CheckRoot checks at the start what would fail at the first command.
 func CheckRoot(conf *config.Config) error {
 	o, err := hostOptions(conf)
 	if err != nil {
@@ -141,9 +138,8 @@ func CheckRoot(conf *config.Config) error {
 	return checkRoot(conf, o.Root)
 }
 
-// checkRoot is [setup.CheckGrants] for the root of programs. In one that they are not let loose
-// on anyway, as a home directory, everything else works, and the first program is
-// told why it does not.
+// checkRoot is [setup.CheckGrants] for the root of programs. In a root that the runner refuses anyway, such as a
+// home directory, everything else works; the first program reports the reason.
 func checkRoot(conf *config.Config, root string) error {
 	if host.Usable(root) != nil {
 		return nil

@@ -13,17 +13,15 @@ import (
 	"hako/run/fault"
 )
 
-// rootedRunner is a place for programs that begins nowhere outside of its root. Those
-// who run something say where in their request, and not in a command that is
-// judged.
+// A rootedRunner refuses working directories outside of its root. The directory is part of the request, not
+// of the judged script.
 type rootedRunner struct {
 	run.Runner
 	root  string
 	judge *policy.Policy
-	dir   string // where the next command begins
+	dir   string // current directory
 }
 
-// Run implements [run.Runner].
 func (r *rootedRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if req.Dir != "" && r.outside(req.Dir) {
 		if err := r.enter(ctx, req); err != nil {
@@ -37,19 +35,19 @@ func (r *rootedRunner) Run(ctx context.Context, req *run.Request) (run.Result, e
 	return res, err
 }
 
-// outside reports whether a directory is neither below the root nor, as one that
-// mktemp made, open to commands.
+// outside reports whether a directory is not below the root, and the policy does not allow cd to it (it does
+// for directories that mktemp made).
 func (r *rootedRunner) outside(dir string) bool {
 	at := dir
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(r.dir, at)
 	}
-	// The shell takes .. off the text, whatever a link before it leads to.
+	// The shell removes .. textually, even after a symbolic link.
 	below, err := filepath.Rel(r.root, setup.Resolve(filepath.Clean(at)))
 	return (err != nil || !filepath.IsLocal(below)) && r.judge.CallAt(r.dir, []string{"cd", dir}).Effect != policy.Allow
 }
 
-// enter has the gate judge a command that goes there, so that it is on record.
+// enter lets the gate judge a command that changes to the directory, so that the denial is recorded.
 func (r *rootedRunner) enter(ctx context.Context, req *run.Request) error {
 	outside := &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "working_directory " + strings.ToValidUTF8(req.Dir,
 		"\uFFFD"), Why: req.Dir + " is outside of the root", Hint: "use a path inside " + r.root}

@@ -14,32 +14,30 @@ import (
 	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/config"
-	yours "hako/internal/ownerfile"
+	"hako/internal/ownerfile"
 	"hako/internal/setup"
 	"hako/internal/web/auth"
 	"hako/run/fault"
 )
 
-// tokenVariable holds a token of one's own. There is no flag for it: everybody on
-// the machine can read what a command was started with.
+// tokenVariable holds the user's own token. There is no flag for it: command lines are public on a machine.
 const tokenVariable = config.TokenVariable
 
-// localCaller is who has the token of this server.
+// localCaller is the name of the holder of this server's token.
 const localCaller = "local"
 
-// shortestToken is how long a token of one's own must be: who can try a few
-// thousand a second must not find it.
+// shortestToken keeps tokens from being guessed by trying.
 const shortestToken = 20
 
-// An MCPAccess knows who may come in over HTTP: who has the token of this server,
-// and the clients and operators of hako serve, each with sandboxes of their own.
+// An MCPAccess authenticates MCP clients over HTTP: by the token of this server, or as clients and operators of
+// hako serve, each with their own sandboxes.
 type MCPAccess struct {
-	Token string // empty means that everybody on this machine may
+	Token string // empty means that every local process may connect
 	store *auth.Store
-	Note  string // what to tell about the token at the start
+	Note  string // about the token, printed at the start
 }
 
-// Holder tells whose a token is; empty means nobody's.
+// Holder returns the owner of a token, or "".
 func (g *MCPAccess) Holder(secret string) string {
 	if g.Token == "" {
 		return localCaller
@@ -52,12 +50,11 @@ func (g *MCPAccess) Holder(secret string) string {
 	if !ok || err != nil || who.Role != access.Operator && who.Role != access.Client {
 		return ""
 	}
-	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
+	return key.Named(who.Name) // distinct from the local caller and from earlier holders of the name
 }
 
-// Elicits is what the client of a caller may answer to questions about its own
-// commands: all, if it has the token of this server, which who started it gave
-// to their own client. Others are those of hako serve, or anybody.
+// Elicits returns the most that the client of a caller may answer to questions about its own commands:
+// everything with the token of this server, whose owner started the client. Others decides about the rest.
 func (g *MCPAccess) Elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
 	return func(caller string) gate.Answer {
 		if g.Token != "" && caller == localCaller {
@@ -67,21 +64,21 @@ func (g *MCPAccess) Elicits(others func(caller string) gate.Answer) func(caller 
 	}
 }
 
-// MCPAccessOptions say which token lets MCP clients in.
+// MCPAccessOptions choose the token for MCP clients.
 type MCPAccessOptions struct {
-	HTTP      bool   // the server listens; otherwise it speaks on its standard streams
-	TokenFile string // empty means that of the environment, or a new one
-	NoToken   bool   // everybody on this machine may come in
+	HTTP      bool   // the server listens; otherwise it uses standard streams
+	TokenFile string // empty means the variable, or a new token
+	NoToken   bool   // let every local process connect
 }
 
-// Access settles which token lets in.
+// Access determines the token.
 func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 	g := &MCPAccess{store: store}
 	var err error
 	switch own := os.Getenv(tokenVariable); {
 	case !o.HTTP && (o.TokenFile != "" || o.NoToken):
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp",
-			Why:  "tokens are for --http; over standard streams nobody else can come in",
+			Why:  "tokens are for --http; standard streams need none",
 			Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
 	case !o.HTTP:
 		return g, nil
@@ -89,7 +86,7 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token",
 			Why: "--token-file says otherwise", Hint: "leave one of them out"}
 	case o.NoToken:
-		g.Note = "no token is asked for: every user and program of this machine may come in"
+		g.Note = "no token is required: every user and program of this machine can connect"
 		return g, nil
 	case o.TokenFile != "":
 		g.Token, err = tokenOf(o.TokenFile)
@@ -106,7 +103,7 @@ func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
 	return g, err
 }
 
-// checkToken refuses what nobody could send, or anybody could guess.
+// checkToken rejects tokens that cannot be sent or could be guessed.
 func checkToken(token, from string) error {
 	switch {
 	case len(token) < shortestToken:
@@ -120,10 +117,9 @@ func checkToken(token, from string) error {
 	return nil
 }
 
-// tokenOf reads a token from a file that nobody else can read. If there is no
-// such file it is made, with a new token.
+// tokenOf reads a token from a file that only the owner can read, or creates the file with a new token.
 func tokenOf(path string) (string, error) {
-	f, err := yours.Open(path, os.O_RDONLY)
+	f, err := ownerfile.Open(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newTokenFile(path)
 	}
@@ -142,7 +138,7 @@ func newTokenFile(path string) (token string, err error) {
 	if token, err = new(auth.Store).Ephemeral(localCaller, access.Operator); err != nil {
 		return "", err
 	}
-	f, err := yours.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	f, err := ownerfile.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if err != nil {
 		return "", err
 	}

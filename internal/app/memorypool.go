@@ -12,30 +12,28 @@ import (
 	"hako/run/fault"
 )
 
-// serverShares is how many times what a caller may hold all may hold together.
+// serverShares is the limit of all callers, as a multiple of the limit of one.
 const serverShares = 8
 
-// A memoryPool counts the memory of all sandboxes. All virtual ones of a caller hold
-// together what one may, and so do the shells of those for programs: to make a
-// hundred is no way to get a hundred times as much.
+// A memoryPool limits the memory of all sandboxes. The sandboxes of a caller share one limit: making a hundred
+// of them does not multiply it.
 type memoryPool struct {
 	limits  quota.ScriptLimits // of a caller
-	workers *worker.Pool       // where the sandboxes are; nil means that there are none
+	workers *worker.Pool       // nil means none
 
 	mu     sync.Mutex
-	shares map[string]*memoryShare // of callers that have a sandbox
+	shares map[string]*memoryShare // of callers with sandboxes
 }
 
 // A memoryShare is the memory of one caller.
 type memoryShare struct {
 	pool   *memoryPool
 	caller string
-	own    *quota.Limiter // what this process holds for it
-	boxes  int            // guarded by the pool
+	own    *quota.Limiter // held by this process for the caller
+	boxes  int            // number of sandboxes; guarded by the pool
 }
 
-// open finds the share of a caller for one more sandbox, and makes it if that is
-// the first.
+// open returns the share of a caller for one more sandbox.
 func (l *memoryPool) open(caller string) (*memoryShare, error) {
 	if err := l.full(); err != nil {
 		return nil, err
@@ -54,7 +52,7 @@ func (l *memoryPool) open(caller string) (*memoryShare, error) {
 	return s, nil
 }
 
-// release gives up a sandbox, which has given back what it held.
+// release gives up a sandbox.
 func (l *memoryPool) release(s *memoryShare) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +61,7 @@ func (l *memoryPool) release(s *memoryShare) {
 	}
 }
 
-// full refuses whatever could need more memory once all sandboxes together hold
-// what they may.
+// full returns an error if all sandboxes together hold the maximum.
 func (l *memoryPool) full() error {
 	held, most := l.held(), serverShares*l.limits.Memory
 	if held < most {
@@ -88,7 +85,7 @@ func (l *memoryPool) held() (sum int64) {
 	return sum
 }
 
-// kept is what this process holds for a caller.
+// kept returns what this process holds for a caller.
 func (l *memoryPool) kept(caller string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,9 +95,9 @@ func (l *memoryPool) kept(caller string) int64 {
 	return 0
 }
 
-// hold charges what is kept beside a sandbox.
+// hold charges memory held outside of a sandbox.
 func (s *memoryShare) hold(bytes int64) error {
-	defer s.own.Reset() // one that is refused is not the end of the others
+	defer s.own.Reset() // a refusal must not affect later calls
 	if l := s.pool; l.workers != nil && bytes > 0 {
 		if err := s.own.Fits(l.workers.Held(s.caller).Virtual + bytes); err != nil {
 			return s.explained(err)
@@ -116,7 +113,7 @@ func (s *memoryShare) several() bool {
 	return s.boxes > 1
 }
 
-// explained tells who went over a limit that the other sandboxes count too.
+// explained adds a hint to the error of a limit that other sandboxes share.
 func (s *memoryShare) explained(err error) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || fault.KindOf(err) != fault.Exhausted {
@@ -131,13 +128,12 @@ func (s *memoryShare) explained(err error) error {
 	return &own
 }
 
-// pooledRunner is a sandbox, or a job in it, that runs on the memory of its caller.
+// A pooledRunner runs a sandbox, or a job in it, on the memory of its caller.
 type pooledRunner struct {
 	run.Runner
 	share *memoryShare
 }
 
-// Run implements [run.Runner].
 func (r pooledRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if err := r.share.pool.full(); err != nil {
 		return run.Result{Exit: 126}, err

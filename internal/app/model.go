@@ -24,7 +24,7 @@ import (
 	"hako/run/fault"
 )
 
-// Weights are what tokens count for, by model.
+// Weights returns the weights of tokens by model.
 func Weights(conf *config.Config) map[string]quota.Weights {
 	usual, own := conf.Weights()
 	all := map[string]quota.Weights{"": usual}
@@ -32,17 +32,17 @@ func Weights(conf *config.Config) map[string]quota.Weights {
 	return all
 }
 
-// DefaultModel is what is asked at OpenAI if nobody says otherwise.
+// DefaultModel is the default model of OpenAI.
 const DefaultModel = "gpt-4.1-mini"
 
-// A provider makes models of its kind by name.
+// A provider makes models by name.
 type provider struct {
 	Prefix string // as in --model ollama:qwen3
 	Help   string
 	make   func(ctx context.Context, at ModelSource, name string) (Model, error)
 }
 
-// Providers is the list of providers, by what stands before the colon in --model.
+// Providers are the prefixes of --model.
 var Providers = []provider{
 	{"openai", "a model of OpenAI, or of another server at OPENAI_BASE_URL", openaiModel},
 	{"responses", "the same, by the Responses API", responsesModel},
@@ -52,8 +52,7 @@ var Providers = []provider{
 	{"script", "replays the turns that --record wrote to a file", scriptModel},
 }
 
-// A ModelSource is where models are looked for. Whoever is asked on the way is put on
-// record first; touched does that.
+// A ModelSource finds models. Record is called before a server is contacted.
 type ModelSource struct {
 	Conf   *config.Config
 	Record func(address string) error
@@ -75,13 +74,13 @@ func (p ModelSource) Served(ctx context.Context) ([]string, error) {
 	return openai.Models(ctx, o)
 }
 
-// A Model model is ready to be asked.
+// A Model is a chosen model.
 type Model struct {
 	Provider, Name string
 	Model          llm.Model
-	Context        int64  // tokens that it can hold; zero means that of the loop
-	free           bool   // nobody charges for it
-	Why            string // nobody chose it: what to tell the user
+	Context        int64  // context window in tokens; zero means unknown
+	free           bool   // it costs nothing
+	Why            string // why it was chosen by default; empty means that the user chose it
 }
 
 func (c Model) String() string {
@@ -91,7 +90,7 @@ func (c Model) String() string {
 	return c.Provider + " " + c.Name
 }
 
-// ChooseModel finds the model to ask: the one named, or what is reachable.
+// ChooseModel returns the model named by spec, or a reachable one.
 func ChooseModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
 	if spec == "" {
 		spec = config.ModelName.Of(at.Conf).V
@@ -109,8 +108,7 @@ func ChooseModel(ctx context.Context, at ModelSource, spec string) (Model, error
 	return modelNamed(ctx, at, spec)
 }
 
-// modelNamed is a model without its provider: that of the key or address that was
-// set, else a local one.
+// modelNamed finds a model without a provider: that of the configured key or URL, else a local one.
 func modelNamed(ctx context.Context, at ModelSource, name string) (Model, error) {
 	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
 		return openaiModel(ctx, at, name)
@@ -131,7 +129,7 @@ func modelNamed(ctx context.Context, at ModelSource, name string) (Model, error)
 	return Model{}, noKey(name)
 }
 
-// What hints say of the built-in rules, which are not enough for everything.
+// Parts of hints about the built-in rules.
 const (
 	BuiltinHint = ", or builtin"
 	BuiltinFlag = ", or --model builtin"
@@ -143,16 +141,16 @@ func noKey(name string) error {
 		FlagHint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME" + BuiltinFlag}
 }
 
-// CustomOpenAI reports whether the address of OpenAI was set to another one.
+// CustomOpenAI reports whether another address than OpenAI's is configured.
 func CustomOpenAI(conf *config.Config) bool {
 	u, err := url.Parse(config.OpenAIBaseURL.Of(conf).V)
 	return err == nil && u.Hostname() != "api.openai.com"
 }
 
-// ProbeTime is how long a local server may take to say that it is there.
+// ProbeTime is the timeout of a probe for a local server.
 const ProbeTime = 400 * time.Millisecond
 
-// findModel finds a model that nobody named.
+// findModel finds a reachable model.
 func findModel(ctx context.Context, at ModelSource) (Model, error) {
 	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
 		return openaiModel(ctx, at, "")
@@ -173,8 +171,7 @@ func builtinModel(context.Context, ModelSource, string) (Model, error) {
 	return Model{Provider: "builtin", Name: "builtin", Model: rules.New(), free: true}, nil
 }
 
-// openaiModel speaks the dialect that was set: Responses at OpenAI, Chat
-// Completions elsewhere.
+// openaiModel uses the configured API: Responses at OpenAI, Chat Completions elsewhere.
 func openaiModel(ctx context.Context, at ModelSource, name string) (Model, error) {
 	if config.OpenAIAPI.Of(at.Conf).V == "chat" {
 		return chatModel(ctx, at, name)
@@ -242,22 +239,22 @@ func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 	return Model{Provider: "script", Name: "script", Model: m, free: true}, err
 }
 
-// A MeteredModel is a chosen model with everything that stands before it.
+// A MeteredModel is a chosen model with metering, recording and retries.
 type MeteredModel struct {
 	Model
 	Ledger *agent.ChargedModel
 	Prices price.Table
-	Front  llm.Model   // what is asked
-	booked quota.Usage // what hako quota knows already
+	Front  llm.Model   // the outermost wrapper
+	booked quota.Usage // already stored for hako quota
 }
 
-// A TurnRecorder is the file of --record: one for all models of a run.
+// A TurnRecorder writes the file of --record, for all models of a run.
 type TurnRecorder struct {
 	out   *OutFile
-	clean *redact.Writer // before it: a server may say back what it was told
+	clean *redact.Writer // a server may echo secrets
 }
 
-// NewTurnRecorder begins a tape; nil if there is no name.
+// NewTurnRecorder creates a recorder, or returns nil if name is empty.
 func NewTurnRecorder(name string, secrets *redact.Set) (*TurnRecorder, error) {
 	if name == "" {
 		return nil, nil
@@ -269,7 +266,7 @@ func NewTurnRecorder(name string, secrets *redact.Set) (*TurnRecorder, error) {
 	return &TurnRecorder{out, redact.NewWriter(out, secrets)}, nil
 }
 
-// Commit puts the file in its place.
+// Commit moves the file to its name.
 func (t *TurnRecorder) Commit() error {
 	if t == nil || t.out.temp == nil {
 		return nil
@@ -283,15 +280,15 @@ func (t *TurnRecorder) Discard() {
 	}
 }
 
-// ModelOptions says how a model is asked.
+// ModelOptions configure a [MeteredModel].
 type ModelOptions struct {
-	Recorder *TurnRecorder // records the turns; nil means that nothing is recorded
-	Tries    int           // in all, when the provider is busy; zero means 4
-	Pause    time.Duration // before the second; zero means 1 s
+	Recorder *TurnRecorder // nil means that turns are not recorded
+	Tries    int           // attempts if the provider is busy; zero means 4
+	Pause    time.Duration // before the second attempt; zero means 1 s
 	Notify   func(llm.Waiting)
 }
 
-// Metered puts what counts, records and retries before a model.
+// Metered wraps a model with metering, recording and retries.
 func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o ModelOptions) (*MeteredModel, error) {
 	m := &MeteredModel{Model: c}
 	var err error
@@ -316,14 +313,13 @@ func (m *MeteredModel) Price(model string, u quota.Usage) (float64, bool) {
 	return dollars, ok
 }
 
-// Registry keeps what was used since the last time for hako quota: by the model, and
-// otherwise by the scripts that it had run.
+// Book stores the usage since the last call for hako quota: of the model, and of the scripts it ran.
 func (m *MeteredModel) Book(conf *config.Config, otherwise quota.Usage) error {
 	used := m.Ledger.Total().Usage
 	if used == (quota.Usage{}) {
 		return nil
 	}
-	if m.Ledger.Cap != nil { // which every call was settled with
+	if m.Ledger.Cap != nil { // already stored with every call
 		used = quota.Usage{}
 	}
 	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
@@ -337,7 +333,7 @@ func (m *MeteredModel) Book(conf *config.Config, otherwise quota.Usage) error {
 	return err
 }
 
-// Stats is the line that --stats prints.
+// Stats returns the line of --stats.
 func (m *MeteredModel) Stats() string {
 	t := m.Ledger.Total()
 	calls := "calls"
@@ -356,7 +352,7 @@ func (m *MeteredModel) Stats() string {
 	return fmt.Sprintf("%s, $%.6f (prices of %s)", line, t.Cost, asOf)
 }
 
-// Cost returns what was spent in dollars; nil means that nobody knows.
+// Cost returns the cost in dollars; nil means unknown.
 func (m *MeteredModel) Cost() *float64 {
 	t := m.Ledger.Total()
 	if _, known := m.Price(m.Name, t.Usage); !known || t.Unpriced {
@@ -365,7 +361,7 @@ func (m *MeteredModel) Cost() *float64 {
 	return &t.Cost
 }
 
-// Prices returns the table of prices with what the user set.
+// Prices returns the price table with the user's overrides.
 func Prices(conf *config.Config) (price.Table, error) {
 	table := price.Default()
 	name := config.ModelPrices.Of(conf).V
@@ -384,12 +380,12 @@ func Prices(conf *config.Config) (price.Table, error) {
 	return table.With(own), nil
 }
 
-// UsageState is what hako quota shows and resets.
+// UsageState returns the usage file of hako quota.
 func UsageState(conf *config.Config) quota.UsageFile {
 	return quota.UsageFile{Path: conf.StateFile("usage.json")}
 }
 
-// totalOf is what all runs together may use; nil if nothing was set.
+// TotalBudget returns the budget of all runs together, or nil.
 func TotalBudget(conf *config.Config) *quota.SharedBudget {
 	tokens := conf.TotalTokens()
 	if tokens == quota.NoLimit {
@@ -398,8 +394,8 @@ func TotalBudget(conf *config.Config) *quota.SharedBudget {
 	return &quota.SharedBudget{UsageFile: UsageState(conf), Tokens: tokens, Weights: Weights(conf)}
 }
 
-// ahead tells what a model will use before it is asked, if it can: turns from a
-// file have it written beside them, and the built-in rules use nothing.
+// ExpectedUsage returns a function that predicts the usage of the next call, or nil: recorded turns contain
+// it, and the built-in rules use nothing.
 func (c Model) ExpectedUsage() func() quota.Usage {
 	if s, ok := c.Model.(*replay.Script); ok {
 		return s.Ahead
@@ -410,7 +406,7 @@ func (c Model) ExpectedUsage() func() quota.Usage {
 	return nil
 }
 
-// RetryEvent tells of a pause before a model is asked again.
+// RetryEvent describes a pause before a model is called again.
 func RetryEvent(w llm.Waiting) agent.Event {
 	return agent.Event{
 		Type: "retry", Kind: fault.KindOf(w.Err).String(),

@@ -8,33 +8,31 @@ import (
 	"strings"
 
 	"hako/agent"
-	yours "hako/internal/ownerfile"
+	"hako/internal/ownerfile"
 	"hako/internal/setup"
 	"hako/run/fault"
 )
 
-// An OutFile is the file of -o while it is made: written beside its place and
-// moved there when it is whole, so that nobody ever sees half of it. As long as
-// it is made it is locked, by which [sweepParts] knows that somebody is at work.
+// An OutFile is an output file while it is written: a temporary file beside its destination, renamed when it is
+// complete. It is locked meanwhile, so that [sweepParts] leaves it alone.
 type OutFile struct {
 	Name  string
-	temp  *os.File // nil once it was kept or given up
+	temp  *os.File // nil after Commit or Discard
 	Bytes int64    // written so far
 }
 
-// ownerOnly is the mode of what only its owner may read.
+// ownerOnly is the mode of private files.
 const ownerOnly = 0o600
 
-// The names of unfinished files.
+// The names of temporary files.
 const (
 	partPrefix = ".hako-"
 	partSuffix = ".part"
 )
 
-// NewOutFile begins a file. One that is there keeps its mode; a new one gets the
-// given one, and so does any that is to be private.
+// NewOutFile creates a file. An existing file keeps its mode, unless the new one is private.
 func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
-	real := setup.Resolve(name) // a link stays one; what it leads to is replaced
+	real := setup.Resolve(name) // replace the target of a link, not the link
 	info, err := os.Stat(real)
 	if err == nil && !info.Mode().IsRegular() || isSpecial(real) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file",
@@ -61,16 +59,15 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 	return o, nil
 }
 
-// newPart makes a file for what is not whole yet. The mode is what the user's
-// mask leaves of it. Between its making and its lock another process may take it
-// for a leftover and remove it; then there is another try.
+// newPart creates a temporary file. Another process may remove it as a leftover before it is locked; then it
+// tries again.
 func newPart(dir string, mode os.FileMode) (temp *os.File, err error) {
 	for range 3 {
 		name := filepath.Join(dir, partPrefix+agent.NewID()+partSuffix)
 		if temp, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 			return nil, err
 		}
-		yours.TryLock(temp) // where there are no locks, nothing is swept either
+		ownerfile.TryLock(temp) // without locks nothing is swept either
 		if inPlace(temp) {
 			return temp, nil
 		}
@@ -79,16 +76,15 @@ func newPart(dir string, mode os.FileMode) (temp *os.File, err error) {
 	return nil, errors.New("another process removes its unfinished files")
 }
 
-// inPlace reports whether a file is still what its name stands for.
+// inPlace reports whether a file still has its name.
 func inPlace(f *os.File) bool {
 	here, err := f.Stat()
 	there, serr := os.Lstat(f.Name())
 	return err == nil && serr == nil && os.SameFile(here, there)
 }
 
-// isWritable reports whether a file that is there may be replaced. Replacing needs
-// no permission but the folder's, and root needs none at all: a file that nobody
-// may write was meant to stay.
+// isWritable reports whether an existing file may be replaced. A rename needs permission for the directory only,
+// but a read-only file is meant to stay.
 func isWritable(path string, info os.FileInfo) bool {
 	if info.Mode().Perm()&0o222 == 0 {
 		return false
@@ -106,7 +102,7 @@ func readOnly(name string) error {
 		Hint: "name another file, or allow writing first: chmod u+w"}
 }
 
-// isSpecial tells whether a path leads to what only looks like a file.
+// isSpecial reports whether a path is below /dev, /proc or /sys.
 func isSpecial(path string) bool {
 	path, err := filepath.Abs(path)
 	return err != nil || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") ||
@@ -119,7 +115,7 @@ func (o *OutFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit puts the file in its place.
+// Commit moves the file to its name.
 func (o *OutFile) Commit() error {
 	if info, err := os.Stat(o.Name); err == nil && !isWritable(o.Name, info) {
 		o.Discard()
@@ -135,8 +131,7 @@ func (o *OutFile) Commit() error {
 	return nil
 }
 
-// install moves a whole file to its name. The lock is held until it is there;
-// only Windows does not move what is open.
+// install renames a complete file. The lock is held until then; Windows cannot rename an open file.
 func install(temp *os.File, name string) error {
 	defer temp.Close()
 	err := temp.Sync()
@@ -149,12 +144,12 @@ func install(temp *os.File, name string) error {
 	return os.Rename(temp.Name(), name)
 }
 
-// Discard gives the file up, unless it was kept.
+// Discard removes the file unless it was committed.
 func (o *OutFile) Discard() {
 	if o.temp != nil {
 		os.Remove(o.temp.Name())
 		o.temp.Close()
-		os.Remove(o.temp.Name()) // where an open file cannot be removed
+		os.Remove(o.temp.Name()) // again, where an open file cannot be removed
 		o.temp = nil
 	}
 }

@@ -9,17 +9,16 @@ import (
 	"syscall"
 
 	"hako/internal/lazyregexp"
-	yours "hako/internal/ownerfile"
+	"hako/internal/ownerfile"
 )
 
-// partName is how unfinished files are called, and nothing else is.
+// partName matches the names of temporary files.
 var partName = lazyregexp.New(`^\.hako-[0-9a-f]{8}\.part$`)
 
-// mostSwept is how many entries of a folder are looked at for leftovers.
+// mostSwept is the maximum number of entries that are inspected.
 const mostSwept = 10_000
 
-// sweepParts removes the unfinished files in a folder whose makers are gone: their locks went with them. What cannot be removed is left to the
-// next.
+// sweepParts removes temporary files of dead processes, whose locks are gone.
 func sweepParts(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -41,19 +40,18 @@ func sweepPart(path string) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && info.Mode().IsRegular() && sameUser(info) && yours.TryLock(f) && inPlace(f) {
+	if err == nil && info.Mode().IsRegular() && sameUser(info) && ownerfile.TryLock(f) && inPlace(f) {
 		os.Remove(path)
 	}
 }
 
-// sameUser reports whether a file is this user's; root may clean up for all.
+// sameUser reports whether a file belongs to this user; root may clean up for all.
 func sameUser(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (int(st.Uid) == os.Geteuid() || os.Geteuid() == 0)
 }
 
-// keepOwner gives a file the owner and group of the one that it replaces, as far
-// as this user may.
+// keepOwner copies owner and group of the replaced file, as far as permitted.
 func keepOwner(temp *os.File, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = temp.Chown(int(st.Uid), int(st.Gid))

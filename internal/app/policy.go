@@ -11,13 +11,12 @@ import (
 	"hako/policy"
 )
 
-// OutsidePolicy are the rules for tools that reach beyond this machine.
+// OutsidePolicy returns the policy for tools that reach beyond this machine.
 func OutsidePolicy(conf *config.Config) (*policy.Policy, error) {
 	return setup.AddRules(policy.Outside(), config.PolicyRules.Of(conf).V, policy.Parse)
 }
 
-// ContainerPolicy returns the rules for commands in containers, whose paths have
-// nothing to do with those of this machine.
+// ContainerPolicy returns the policy for commands in containers, which have their own paths.
 func ContainerPolicy(conf *config.Config) (*policy.Policy, error) {
 	p, err := setup.LoadPolicy(conf, "container")
 	if err != nil {
@@ -27,7 +26,7 @@ func ContainerPolicy(conf *config.Config) (*policy.Policy, error) {
 		"/.home"}), nil
 }
 
-// AllowedCommands lists what the rules allow, for prompts.
+// AllowedCommands lists the allowed commands, for prompts.
 func AllowedCommands(p *policy.Policy) container.Allowed {
 	out := container.Allowed{Commands: make(map[string][]string), Text: p.AllowedText()}
 	for _, group := range p.Allowed() {
@@ -36,8 +35,8 @@ func AllowedCommands(p *policy.Policy) container.Allowed {
 	return out
 }
 
-// HostPolicy returns the rules for programs below a root. A whitelist takes the
-// place of what is allowed by default, not of what is denied.
+// HostPolicy returns the policy for programs below a root. A whitelist replaces the rules that allow, not those
+// that deny.
 func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	opts := policy.Options{Root: root, Dir: root, Resolve: setup.Resolve}
 	list := config.BashWhitelist.Of(conf).V
@@ -62,7 +61,7 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	return setup.TeachPrograms(p, conf)
 }
 
-// RulesOf shows the rules of all profiles, and has a worker try commands on them.
+// RulesOf lists the rules of all profiles and judges commands in a worker.
 func RulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
 	return records.Policy{
 		Load: func(profile string) (*policy.Policy, error) { return profilePolicy(conf, profile) },
@@ -74,7 +73,7 @@ func RulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
 	}
 }
 
-// profilePolicy reads the rules of a profile; "" is that for programs.
+// profilePolicy loads the policy of a profile; "" means host.
 func profilePolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	switch profile {
 	case "", "host":

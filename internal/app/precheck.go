@@ -11,9 +11,8 @@ import (
 	"hako/run"
 )
 
-// Precheck says what would keep a script of llmcmd from running at all: its
-// grammar or the rules. What it refuses is put on record as the gate does it; the
-// gate has its say again when the script runs.
+// Precheck returns why a script of llmcmd cannot run: its syntax or the policy. A denial is recorded as the gate
+// does; the gate judges the script again when it runs.
 func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	file, err := policy.ParseScript(script)
 	if err == nil && !slices.ContainsFunc(b.Policy.At(dir).Program(file), mayRefuse) {
@@ -28,16 +27,14 @@ func (b *Shell) Precheck(ctx context.Context, dir, script string) error {
 	return err
 }
 
-// mayRefuse reports whether a verdict may be a refusal: nobody is there to be
-// asked.
+// mayRefuse reports whether a verdict is not allow: nobody can be asked.
 func mayRefuse(v policy.Verdict) bool { return v.Effect != policy.Allow }
 
-// passRunner is a runner that runs nothing.
+// passRunner runs nothing.
 type passRunner struct{}
 
 var errPassed = errors.New("the script may run")
 
-// Run implements [run.Runner].
 func (passRunner) Run(context.Context, *run.Request) (run.Result, error) {
 	return run.Result{}, errPassed
 }

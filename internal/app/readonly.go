@@ -21,18 +21,18 @@ import (
 	"hako/shell"
 )
 
-// ReadOnlyOptions is the box of execute: read-only commands over granted files.
+// ReadOnlyOptions configure execute: read-only commands over granted files.
 type ReadOnlyOptions struct {
 	setup.ShellOptions
 	Files []string
-	URLs  []string // that may be fetched
-	Stdin []byte   // the contents of the file stdin; nil means that there is none
+	URLs  []string // prefixes that may be fetched
+	Stdin []byte   // content of the file stdin; nil means that there is none
 }
 
-// StdinName is what standard input is called as a granted file.
+// StdinName is the name of standard input as a granted file.
 const StdinName = "stdin"
 
-// Executor puts the box together for an actor.
+// Executor assembles the tool for an actor.
 func (o *ReadOnlyOptions) Executor(conf *config.Config, actor string) (*tool.Executor, *Shell, error) {
 	web := o.Fetcher(conf)
 	cwd, err := os.Getwd()
@@ -48,9 +48,9 @@ func (o *ReadOnlyOptions) Executor(conf *config.Config, actor string) (*tool.Exe
 	o.Only = func(all shell.Set) shell.Set { return tool.Commands(all, web) }
 	o.Limits = func() quota.ScriptLimits {
 		l := quota.Strict()
-		l.Output = 256 << 20 // what is not on the page is counted, not kept
+		l.Output = 256 << 20 // counted, not kept
 		if actor != "user" {
-			l.Time = 30 * time.Second // a model cannot ask for more
+			l.Time = 30 * time.Second
 		}
 		return l
 	}
@@ -66,8 +66,8 @@ func (o *ReadOnlyOptions) Executor(conf *config.Config, actor string) (*tool.Exe
 	}, b, nil
 }
 
-// secretFinder has the secrets in the granted files remembered, so that they are
-// removed also where a command has cut them out of their surroundings.
+// secretFinder registers the secrets in the granted files, so that they are redacted also where a command cut
+// them out of their context.
 func (o *ReadOnlyOptions) secretFinder(b *Shell, actor string) func() {
 	if actor == "user" {
 		return nil
@@ -107,33 +107,32 @@ func (o *ReadOnlyOptions) fingerprint() string {
 	return b.String()
 }
 
-// Fetcher says which addresses may be asked.
+// Fetcher returns a fetcher for the allowed prefixes.
 func (o *ReadOnlyOptions) Fetcher(conf *config.Config) *websearch.Fetcher {
 	prefixes := slices.Concat(config.ExecutePrefixes.Of(conf).V, config.WebPrefixes.Of(conf).V, o.URLs)
 	return &websearch.Fetcher{Prefixes: prefixes}
 }
 
-// recordRefused puts on record what execute refused before it came to the gate.
+// recordRefused records what execute refused before the gate.
 func (b *App) recordRefused(actor, command string, why *fault.Error) {
 	_ = b.Log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
 	_ = b.Log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Rule: why.Rule,
 		Kind: why.Kind.String()})
 }
 
-// recordCached puts on record what was answered from memory.
+// recordCached records an answer from the cache.
 func (b *App) recordCached(actor, command string) {
 	_ = b.Log.Append(audit.Event{What: audit.Ended, Actor: actor, Script: command, Reason: "answered from memory"})
 }
 
-// RecordNetwork puts on record that somebody on the network is about to be asked. What
-// cannot be recorded is not done.
+// RecordNetwork records that a server is about to be contacted. Without a record it is not contacted.
 func (b *App) RecordNetwork(actor string) func(address string) error {
 	return func(address string) error {
 		return b.Log.Append(audit.Event{What: audit.Opened, Actor: actor, Mode: "network", Path: address})
 	}
 }
 
-// RecordFetched puts on record what an actor got from the web.
+// RecordFetched records what an actor fetched from the web.
 func (b *App) RecordFetched(actor string) func(ctx context.Context, url string, bytes int64) {
 	return func(_ context.Context, url string, bytes int64) {
 		_ = b.Log.Append(audit.Event{What: audit.Opened, Actor: actor, Mode: "network", Path: url, Bytes: bytes})

@@ -29,8 +29,8 @@ import (
 	"hako/run/fault"
 )
 
-// ContainersAllowed refuses models what somebody has switched off. Not to have
-// said anything is no refusal: whoever starts an agent wants it to work.
+// ContainersAllowed returns an error if containers are switched off explicitly. The default does not forbid
+// them: whoever starts an agent wants it to work.
 func ContainersAllowed(conf *config.Config) error {
 	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
 		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" +
@@ -39,12 +39,11 @@ func ContainersAllowed(conf *config.Config) error {
 	return nil
 }
 
-// AskSocketDir is where processes of this user find the page of hako serve.
+// AskSocketDir returns the directory of the socket of hako serve.
 func AskSocketDir(conf *config.Config) string { return conf.StateFile("hatch") }
 
-// Elicitation is what clients with a token of hako serve may answer to questions
-// about their own commands: nothing, unless the settings let them, and for a whole
-// session never.
+// Elicitation returns the most that clients with a token of hako serve may answer to questions about their own
+// commands: nothing, unless the settings allow it, and never for a whole session.
 func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 	most := gate.No
 	if config.ApprovalElicitation.Of(conf).V {
@@ -53,32 +52,30 @@ func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 	return func(string) gate.Answer { return most }
 }
 
-// AskPage has a door ask at the page of hako serve, while that runs, for clients
-// who cannot ask or may not answer.
+// AskPage sends questions to the web page of hako serve if the client cannot ask or may not answer.
 func AskPage(o *mcpserver.Options, conf *config.Config) {
 	page := asksocket.Client{Dir: AskSocketDir(conf)}
 	o.Ask, o.Reaches = page.Ask, page.There
 }
 
-// Options are what a door is made of that has m's sandboxes.
+// Options returns the options of an MCP server with these sandboxes.
 func (m *Sandboxes) Options(version string) mcpserver.Options {
 	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record,
 		Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets,
 		Egress: networkOf(m.conf) != "none"}
 }
 
-// CloseMCP closes all sandboxes. What cannot be closed is removed by the next who
-// starts.
+// CloseMCP closes all sandboxes. Leftovers are removed by the next process.
 func CloseMCP(ctx context.Context, door *mcpserver.Server) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	_ = door.Close(ctx)
 }
 
-// NewSandboxes opens the record and reads the rules for sandboxes.
+// NewSandboxes opens the record and loads the policy.
 func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
-	// A call leaves much garbage behind and little else: collected half as often,
-	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
+	// A call makes much garbage and keeps little. Collecting it half as often makes the slowest of many
+	// concurrent calls twice as fast (see docs/mcp.md).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(192 << 20)
 	if err := cmp.Or(CheckRoot(conf), o.there(), setup.CheckGrants(conf, o.Writable...)); err != nil {
@@ -91,8 +88,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
 	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker),
 		memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
-	if _, err = setup.LoadPolicy(conf,
-		"virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // report mistakes in the rules now
 		m.Workers, err = StartWorkers(conf, m.memory.kept)
 	}
 	if err != nil {
@@ -103,7 +99,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	return m, nil
 }
 
-// webTools are those for the web, as far as they are set up.
+// webTools returns the configured tools for the web.
 func (m *Sandboxes) webTools() []tool.Tool {
 	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V},
 		Fetched: m.fetchedBy}
@@ -114,19 +110,19 @@ func (m *Sandboxes) webTools() []tool.Tool {
 	return tools
 }
 
-// A Sandboxes makes sandboxes for MCP clients. It implements [mcpserver.Maker].
+// A Sandboxes is a [mcpserver.Maker].
 type Sandboxes struct {
 	*App
 	conf   *config.Config
 	grants Grants
 	memory memoryPool
-	pooled func() // ends the workers, unless they are somebody else's
+	pooled func() // ends the workers
 
 	sweeping sync.WaitGroup
 
 	mu      sync.Mutex
 	manager *container.Manager // nil until the first container
-	asks    map[string]Asker   // by task of a container
+	asks    map[string]Asker   // by task
 }
 
 func (m *Sandboxes) Close() {
@@ -138,10 +134,10 @@ func (m *Sandboxes) Close() {
 	m.App.Close()
 }
 
-// there says at the start what would fail at the first sandbox.
-// grants are the directories that virtual sandboxes see.
+// Grants are directories that virtual sandboxes see.
 type Grants struct{ Readable, Writable []string }
 
+// there checks that the directories exist.
 func (o Grants) there() error {
 	for _, g := range []struct {
 		flag  string
@@ -169,8 +165,7 @@ func directoryThere(op, name, flag string) error {
 	return nil
 }
 
-// Make implements [mcpserver.Maker]. On record a sandbox is a request that ends when it
-// is closed.
+// Make implements [mcpserver.Maker]. In the record a sandbox is a request that ends when it is closed.
 func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.SandboxOptions) (mcpserver.Sandbox, error) {
 	done, err := m.Record(caller, strings.TrimSpace("sandbox_create "+string(w.Kind)+" "+w.Environment+" "+w.Repository))
 	if err != nil {
@@ -243,8 +238,7 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 		closed), nil
 }
 
-// remoteShell is a box of a worker with an editor and jobs; each job has a box
-// beside it.
+// remoteShell returns a sandbox in a worker, with an editor and jobs; each job gets its own runner.
 func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.OpenOptions, info mcpserver.Info,
 	closed func()) *shellSandbox {
 	more := func(ctx context.Context) (run.Runner, func(), error) {
@@ -257,7 +251,7 @@ func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.
 	return b
 }
 
-// then does one thing after the other.
+// then calls two functions in order.
 func then(first, second func()) func() {
 	return func() {
 		first()
@@ -265,7 +259,7 @@ func then(first, second func()) func() {
 	}
 }
 
-// Manager opens the manager when the first container is wanted.
+// Manager opens the container manager on first use.
 func (m *Sandboxes) Manager() (*container.Manager, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -292,21 +286,19 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 	return m.manager, err
 }
 
-// SweepLater removes containers that a process left behind which was killed. It
-// does not keep anybody waiting, and where no container was ever made there is
-// nothing to look for.
+// SweepLater removes containers of killed processes in the background, if any container was ever made.
 func (m *Sandboxes) SweepLater(ctx context.Context) {
 	if left, _ := os.ReadDir(filepath.Join(m.conf.StateFile("env"), "boxes")); len(left) == 0 {
 		return
 	}
 	m.sweeping.Go(func() {
 		if d, err := m.Manager(); err == nil {
-			_, _ = d.CleanupStale(ctx) // what cannot be removed now is left to the next
+			_, _ = d.CleanupStale(ctx) // the next process tries again
 		}
 	})
 }
 
-// asker is who is asked about what a task wants to run.
+// asker returns who is asked about the commands of a task.
 func (m *Sandboxes) asker(task string) Asker {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,7 +347,7 @@ func (m *Sandboxes) forget(task string) {
 	delete(m.asks, task)
 }
 
-// A containerSandbox is a container, with an editor and jobs.
+// A containerSandbox is a [mcpserver.Sandbox] in a container.
 type containerSandbox struct {
 	run.Runner
 	manager *container.Manager
@@ -364,13 +356,10 @@ type containerSandbox struct {
 	info    mcpserver.Info
 }
 
-// Info implements [mcpserver.Describer].
 func (b *containerSandbox) Info() mcpserver.Info { return b.info }
 
-// Task implements [mcpserver.InContainer].
 func (b *containerSandbox) Task() string { return b.task }
 
-// Close implements [mcpserver.Sandbox].
 func (b *containerSandbox) Close(ctx context.Context) error {
 	defer b.left()
 	return b.manager.Cleanup(ctx, b.task)
@@ -418,10 +407,10 @@ func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size
 	return j, p, err
 }
 
-// askJobs is how long a container may take to report its jobs.
+// askJobs is the timeout of [containerSandbox.Working].
 const askJobs = 5 * time.Second
 
-// BusyReporter implements [mcpserver.BusyReporter].
+// Working implements [mcpserver.BusyReporter].
 func (b *containerSandbox) Working(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askJobs)
 	defer cancel()
@@ -437,8 +426,7 @@ func (b *containerSandbox) KillJob(ctx context.Context, id string) (run.Job, err
 	return desk.Kill(ctx, run.JobHandle(id))
 }
 
-// record puts on record that an MCP client calls a tool that has no gate, and
-// what came of it: one that is refused is denied, as a command would be.
+// record records a call of a tool without a gate, and its outcome.
 func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err error) {
 	began := time.Now()
 	return func(err error) {
@@ -450,20 +438,19 @@ func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err erro
 			_ = m.Log.Append(audit.Event{What: audit.Denied, ID: deed.ID, Actor: deed.Actor, Script: deed.What, Effect: "deny",
 				Reason: err.Error(), Kind: end.Kind})
 		}
-		_ = m.Log.Append(end) // it is done; that it was asked is on record
+		_ = m.Log.Append(end)
 	}, m.Log.Append(audit.Event{What: audit.Asked, ID: deed.ID, Actor: deed.Actor, Script: deed.What})
 }
 
-// fetchedBy puts on record which page was fetched for which client.
+// fetchedBy records which page was fetched for which client.
 func (m *Sandboxes) fetchedBy(ctx context.Context, url string, bytes int64) {
 	deed := mcpserver.OperationOf(ctx)
 	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url,
 		Bytes: bytes})
 }
 
-// removedFrom tells of tokens of the store whether they were removed since. All
-// others last as long as the server. A store that cannot be read says nothing:
-// what is in the sandboxes would be lost.
+// removedFrom reports whether a token of the store was removed. Other tokens last as long as the server. An
+// unreadable store removes nothing: the sandboxes would be lost.
 func removedFrom(store *auth.Store) func(token string) func() bool {
 	return func(token string) func() bool {
 		_, key, ok, err := store.Verify(token)
@@ -477,7 +464,7 @@ func removedFrom(store *auth.Store) func(token string) func() bool {
 	}
 }
 
-// TokenStore holds who may come in besides the one who starts the server.
+// TokenStore returns the store of tokens.
 func TokenStore(conf *config.Config) *auth.Store {
 	return &auth.Store{Path: conf.StateFile("tokens.json")}
 }

@@ -27,25 +27,25 @@ import (
 	"hako/run/fault"
 )
 
-// SecretaryOptions say how a conversation with the secretary is opened.
+// SecretaryOptions configure a conversation with the secretary.
 type SecretaryOptions struct {
 	Model     string // empty means that of the settings
-	Session   string // of the store; empty means a new one
-	Record    string // the file for the turns of the model; empty means none
-	Stats     bool   // what the model cost is noted at the end
-	Modelless bool   // she opens without a model, too: what is said needs none
-	NeedRoot  bool   // a root that cannot be used is an error, not a warning
-	NeedVoice bool   // so is a voice that cannot be used
+	Session   string // name in the store; empty means a new one
+	Record    string // file for the turns of the model; empty means none
+	Stats     bool   // report the cost of the model at the end
+	Modelless bool   // open also without a model
+	NeedRoot  bool   // an unusable root is an error, not a warning
+	NeedVoice bool   // an unusable voice is an error, not a warning
 
 	Ask        Asker                 // nil means that nobody can be asked
-	Background Asker                 // about what jobs want to run; nil means that nobody can be asked
-	Store      *store.Store          // nil means that the conversation opens it itself
-	Report     func(secretary.Event) // is told what happens
-	Speaks     func() bool           // whether she is to be heard just now; nil means always
-	Workers    *worker.Pool          // where her commands run; nil means in this process
+	Background Asker                 // asks about commands of jobs; nil means that nobody can be asked
+	Store      *store.Store          // nil means that the conversation opens it
+	Report     func(secretary.Event) // gets all events
+	Speaks     func() bool           // whether the voice is on; nil means always
+	Workers    *worker.Pool          // runs the commands; nil means this process
 }
 
-// A secretaryBuilder puts a conversation together.
+// A secretaryBuilder assembles a conversation.
 type secretaryBuilder struct {
 	*Host
 	*secretary.Conversation
@@ -54,7 +54,7 @@ type secretaryBuilder struct {
 	model *MeteredModel
 }
 
-// OpenSecretary puts a conversation together. The caller closes it.
+// OpenSecretary assembles a conversation. The caller closes it.
 func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions) (_ *secretary.Conversation,
 	err error) {
 	b := &secretaryBuilder{SecretaryOptions: o, conf: conf, Conversation: secretary.NewConversation(o.Report)}
@@ -93,18 +93,18 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 	return b.Conversation, nil
 }
 
-// mistaken tells what the user can put right from what the machine lacks.
+// mistaken reports whether the user, rather than the machine, is the cause.
 func mistaken(err error) bool {
 	kind := fault.KindOf(err)
 	return kind == fault.Invalid || kind == fault.NotFound
 }
 
-// absent is the model that could not be found.
+// absent is a model that could not be found.
 type absent struct{ err error }
 
 func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return nil, a.err }
 
-// chooseModel chooses the model and puts before it what counts, records and retries.
+// chooseModel chooses the model and wraps it with metering, recording and retries.
 func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
 	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")},
 		b.SecretaryOptions.Model)
@@ -138,8 +138,7 @@ func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
 	return nil
 }
 
-// ChooseSecretaryModel prefers a model on this machine: a conversation is
-// nobody else's business unless somebody says so.
+// ChooseSecretaryModel prefers a local model: a conversation stays on this machine unless configured otherwise.
 func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
 	if spec == "" {
 		spec = config.SecretaryModel.Of(at.Conf).V
@@ -162,7 +161,7 @@ func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Mod
 	return c, err
 }
 
-// settings are what the configuration says about her.
+// settings configures the secretary.
 func (b *secretaryBuilder) settings() *secretary.Secretary {
 	conf := b.conf
 	return &secretary.Secretary{
@@ -177,7 +176,7 @@ func (b *secretaryBuilder) settings() *secretary.Secretary {
 	}
 }
 
-// left is what remains of the budget.
+// left returns the remaining budget.
 func (b *secretaryBuilder) left() string {
 	var parts []string
 	left := b.Budget.Left()
@@ -192,7 +191,7 @@ func (b *secretaryBuilder) left() string {
 	return "left: " + strings.Join(parts, ", ")
 }
 
-// unlisted names the command that was refused for want of a rule.
+// unlisted returns the name of a command that no rule allows.
 func unlisted(err error) (name string, ok bool) {
 	var u *policy.UnlistedError
 	if !errors.As(err, &u) {
@@ -201,8 +200,7 @@ func unlisted(err error) (name string, ok bool) {
 	return u.Name, true
 }
 
-// orNever turns a setting whose zero means never into an option whose zero
-// means the usual.
+// orNever converts a setting whose zero means never to an option whose zero means the default.
 func orNever[T int | ~int64](v T) T {
 	if v == 0 {
 		return -1
@@ -210,7 +208,7 @@ func orNever[T int | ~int64](v T) T {
 	return v
 }
 
-// extra are the instructions of the user's own.
+// extra returns the user's instructions.
 func (b *secretaryBuilder) extra() string {
 	name := config.SecretarySystem.Of(b.conf).V
 	if name == "" {
@@ -225,7 +223,7 @@ func (b *secretaryBuilder) extra() string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// openStore keeps the conversation in the store.
+// openStore stores the conversation.
 func (b *secretaryBuilder) openStore() error {
 	st := b.Store
 	if st == nil {
@@ -238,9 +236,8 @@ func (b *secretaryBuilder) openStore() error {
 	return b.Keep(st, b.SecretaryOptions.Session)
 }
 
-// addRunners lets her run commands: with a runner of her own, with others for what
-// runs at the same time, and with one for each job in the background. Without a
-// sandbox she has none.
+// addRunners adds the main runner, a pool of runners for parallel commands, and a runner for each background
+// job. Without a sandbox there are none.
 func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 	if !config.BashEnabled.Of(b.conf).V {
 		return nil
@@ -266,8 +263,8 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 	return nil
 }
 
-// jobOptions are those of jobs in the background, about which somebody at a page is
-// asked: the keyboard belongs to the conversation that goes on.
+// jobOptions configures background jobs, whose questions go to the web page: the keyboard belongs to the
+// conversation.
 func (b *secretaryBuilder) jobOptions() jobs.Options {
 	return jobs.Options{
 		New: func(ctx context.Context) (run.Runner, func(), error) {
@@ -279,8 +276,7 @@ func (b *secretaryBuilder) jobOptions() jobs.Options {
 	}
 }
 
-// look returns what is known of a script before it runs. One that cannot be read
-// may do anything.
+// look classifies a script before it runs. One that cannot be parsed may do anything.
 func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResult) {
 	unknown := JudgeResult{Declares: true}
 	if b.App.Workers != nil {
@@ -296,7 +292,7 @@ func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResu
 	return JudgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
-// rules are the live policy in the words of her prompt.
+// rules describes the policy for the prompt.
 func (b *secretaryBuilder) rules() string {
 	var lines []string
 	for _, l := range b.Policy.Summary(config.SecretaryLanguage.Of(b.conf).V, 12) {
@@ -305,19 +301,20 @@ func (b *secretaryBuilder) rules() string {
 	return strings.Join(lines, "\n")
 }
 
-// speechOf is the voice of the settings.
-func speechOf(conf *config.Config) secretary.Speech {
-	return secretary.Speech{
-		SpeakerUUID: config.SpeechSpeaker.Of(conf).V, StyleID: config.SpeechStyle.Of(conf).V,
-		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V,
-		PitchScale:      config.SpeechPitch.Of(conf).V,
-		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V,
-		PostPhonemeLength:  config.SpeechPost.Of(conf).V,
-		OutputSamplingRate: config.SpeechRate.Of(conf).V, ProsodyDetail: [][]secretary.Mora{},
+// speechOf returns the configured voice.
+func speechOf(conf *config.Config) speech.Speech {
+	return speech.Speech{
+		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V},
+		Tone: speech.Tone{
+			Speed: config.SpeechSpeed.Of(conf).V, Volume: config.SpeechVolume.Of(conf).V,
+			Pitch: config.SpeechPitch.Of(conf).V, Intonation: config.SpeechIntonation.Of(conf).V,
+			Before: config.SpeechPre.Of(conf).V, After: config.SpeechPost.Of(conf).V, Rate: config.SpeechRate.Of(conf).V,
+		},
+		Accents: speech.Accents{},
 	}
 }
 
-// addVoice lets her speak. Without a voice everything else works.
+// addVoice adds speech output, which is optional.
 func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	conf := b.conf
 	if !config.SpeechEnabled.Of(conf).V {
@@ -325,7 +322,7 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	}
 	engine, err := speech.New(speech.Options{
 		URL: config.SpeechURL.Of(conf).V, Remote: config.SpeechURL.Of(conf).From != "default",
-		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V}, Warn: b.Warn,
+		Voice: speechOf(conf).Voice, Warn: b.Warn,
 	})
 	if err != nil {
 		return err
@@ -348,7 +345,7 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	return nil
 }
 
-// addSearch lets her search the web, if there is an engine.
+// addSearch adds web search.
 func (b *secretaryBuilder) addSearch() {
 	e, name, err := SearchEngine(b.conf)
 	if err != nil { // which says what to set
@@ -365,9 +362,8 @@ func (b *secretaryBuilder) addSearch() {
 	}
 }
 
-// SecretarySessions keeps conversations open for people at a page. She is silent at
-// first unless the settings want her to speak. ask returns who is asked about what is
-// to be done in a conversation.
+// SecretarySessions opens conversations for users of the HTTP API. The voice is off at first unless it is
+// configured. ask returns who is asked about the commands of a session.
 func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
 	return &sessions.Manager{
 		Store: o.Store, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
@@ -386,11 +382,11 @@ func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session
 	}
 }
 
-// voiceless says why she cannot speak here; nil means that she can.
+// voiceless returns why speech is unavailable, or nil.
 func voiceless(conf *config.Config) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: "speak"}
 	if !config.SpeechEnabled.Of(conf).V {
-		e.Why, e.Hint = "the settings say that she is silent", "set speech.enabled to true"
+		e.Why, e.Hint = "speech is disabled in the settings", "set speech.enabled to true"
 		return e
 	}
 	if config.SpeechFile.Of(conf).V != "" {

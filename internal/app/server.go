@@ -22,18 +22,18 @@ import (
 	"hako/run/fault"
 )
 
-// ServerOptions say what a [Server] has. Caller and Warn are required.
+// ServerOptions configure a [Server]. Caller and Warn are required.
 type ServerOptions struct {
-	Grants                                 // what virtual sandboxes of MCP clients see
-	Model    string                        // of the secretary; empty means that of the settings, or what is reachable
-	NeedRoot bool                          // it is an error if programs cannot be run
-	Version  string                        // told to MCP clients
-	Caller   mcpserver.CallerFunc          // who sends a request of an MCP client
-	Warn     func(message string, e error) // what does not work without ending the rest
+	Grants                                 // directories that virtual sandboxes of MCP clients see
+	Model    string                        // of the secretary; empty means that of the settings, or a reachable one
+	NeedRoot bool                          // it is an error if programs cannot run
+	Version  string                        // reported to MCP clients
+	Caller   mcpserver.CallerFunc          // identifies MCP clients
+	Warn     func(message string, e error) // gets failures of optional parts
 }
 
-// A Server is what hako serve keeps open: the sandboxes of MCP clients, the record,
-// the secretary, and the questions of all gates.
+// A Server is the state of hako serve: sandboxes of MCP clients, the record, the secretary, and the questions of
+// all gates.
 type Server struct {
 	*App
 	Conf      *config.Config
@@ -52,7 +52,7 @@ type Server struct {
 	closers []func() // in the order of opening
 }
 
-// OpenServer puts a server together. It must be closed.
+// OpenServer assembles a server. It must be closed.
 func OpenServer(ctx context.Context, conf *config.Config, o ServerOptions) (s *Server, err error) {
 	s = &Server{Conf: conf, o: o, Questions: &questions.List{Wait: config.ApprovalTimeout.Of(conf).V}}
 	if s.App, err = Open(conf); err != nil {
@@ -69,7 +69,7 @@ func OpenServer(ctx context.Context, conf *config.Config, o ServerOptions) (s *S
 	return s, nil
 }
 
-// Close closes everything, the last opened first.
+// Close closes everything in reverse order of opening.
 func (s *Server) Close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()
@@ -78,8 +78,8 @@ func (s *Server) Close() {
 
 func (s *Server) later(do func()) { s.closers = append(s.closers, do) }
 
-// openMCP makes the MCP endpoint. Questions about what clients want go to the
-// page: who has the token of a client must not judge its commands.
+// openMCP makes the MCP endpoint. Questions about commands of clients go to the web page: the holder of a
+// client's token must not approve its commands.
 func (s *Server) openMCP(ctx context.Context) (err error) {
 	if s.Sandboxes, err = NewSandboxes(s.Conf, s.o.Grants); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Server) openMCP(ctx context.Context) (err error) {
 	return nil
 }
 
-// openRecords shows what was done and what may be done.
+// openRecords opens the record, the policy and the budget.
 func (s *Server) openRecords(context.Context) error {
 	path := config.AuditPath.Of(s.Conf).V
 	s.Records = records.NewRecord(path)
@@ -115,9 +115,9 @@ func (s *Server) openRecords(context.Context) error {
 	return nil
 }
 
-// openSecretary is for talking to the secretary. Her questions go to the page.
+// openSecretary opens the secretary. Its questions go to the web page.
 func (s *Server) openSecretary(ctx context.Context) error {
-	if s.o.Model != "" { // a mistake is an error now, not at the first request
+	if s.o.Model != "" { // report a mistake now, not at the first request
 		if _, err := ChooseModel(ctx, s.models(), s.o.Model); err != nil {
 			return err
 		}
@@ -142,22 +142,22 @@ func (s *Server) models() ModelSource {
 	return ModelSource{Conf: s.Conf, Record: s.RecordNetwork("serve")}
 }
 
-// SecretaryModel returns which model the secretary has.
+// SecretaryModel returns the model of the secretary.
 func (s *Server) SecretaryModel(ctx context.Context) (Model, error) {
 	return ChooseSecretaryModel(ctx, s.models(), s.o.Model)
 }
 
-// openBoxes shows the sandboxes and containers.
+// openBoxes opens the service for sandboxes and containers.
 func (s *Server) openBoxes() {
 	s.Boxes = &sandboxes.Service{Provider: s.MCP, Record: s.recordAction, Secrets: s.Secrets}
-	if manager, err := s.Sandboxes.Manager(); err == nil { // without one there are the others
+	if manager, err := s.Sandboxes.Manager(); err == nil {
 		s.Boxes.Containers = manager
 	} else {
 		s.o.Warn("containers are not shown", err)
 	}
 }
 
-// OpenQueue opens the queue of the coding agent, so that its tasks can be shown.
+// OpenQueue opens the queue of the coding agent.
 func (s *Server) OpenQueue(ctx context.Context, waiting Waiting) (*tasks.Service, error) {
 	q, err := OpenQueue(ctx, s.Conf, waiting)
 	if err != nil {
@@ -167,13 +167,12 @@ func (s *Server) OpenQueue(ctx context.Context, waiting Waiting) (*tasks.Service
 	return s.Tasks(q), nil
 }
 
-// Tasks are those of a queue, with what is done to them on record.
+// Tasks returns the service for the tasks of a queue.
 func (s *Server) Tasks(q *queue.Queue) *tasks.Service {
 	return &tasks.Service{Queue: q, Record: s.recordAction}
 }
 
-// Figures are for the metrics: what only this process knows, and what the record
-// says of the last day.
+// Figures returns the metrics of this process and of the record.
 func (s *Server) Figures() []health.Figure {
 	return []health.Figure{
 		{Name: "hako_approvals_waiting", About: "Questions that wait for a person.",
@@ -198,19 +197,18 @@ func (s *Server) Figures() []health.Figure {
 	}
 }
 
-// recordAction puts on record what a person has done to a task or a sandbox.
+// recordAction records what a person does to a task or a sandbox.
 func (s *Server) recordAction(who access.Actor, what string) (func(error), error) {
 	return s.Record("serve:"+who.Name, what)
 }
 
-// RecordOrder puts on record what somebody wants done through the page or the API,
-// and done what came of it.
+// RecordOrder records an order through the page or the API. done records its outcome.
 func (s *Server) RecordOrder(actor, what string) (done func(error), err error) {
 	answered, err := s.recordAsked("serve:"+actor, what)
-	return func(err error) { _ = answered("", err) }, err // it is done; that it was wanted is on record
+	return func(err error) { _ = answered("", err) }, err
 }
 
-// recordAsked does so for another process, and takes the answer down in words.
+// recordAsked records a question of another process. done records the answer.
 func (s *Server) recordAsked(actor, what string) (done func(words string, err error) error, err error) {
 	e := audit.Event{What: audit.Ordered, ID: agent.NewID(), Actor: actor, Script: what}
 	began := time.Now()
@@ -224,8 +222,7 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 	}, s.Log.Append(e)
 }
 
-// OpenAskSocket lets other processes of this user ask at the page. Everything else
-// works without.
+// OpenAskSocket lets other processes of this user ask through the web page. It is optional.
 func (s *Server) OpenAskSocket() (closeIt func()) {
 	warn := func(err error) { s.o.Warn("other processes cannot ask at the page", err) }
 	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked,

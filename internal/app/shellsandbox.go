@@ -17,8 +17,8 @@ import (
 	"hako/run/fault"
 )
 
-// A shellSandbox is a virtual shell, or a place for programs of this machine. Its
-// editor and its jobs work through runners with a gate, as its commands do.
+// A shellSandbox is a [mcpserver.Sandbox] over a virtual shell or programs of the host. Editor and jobs use
+// gated runners, like its commands.
 type shellSandbox struct {
 	run.Runner
 	end     func()
@@ -26,11 +26,11 @@ type shellSandbox struct {
 	editor  *remoteedit.Editor
 	options jobs.Options
 
-	mu   sync.Mutex // guards desk
-	jobs *jobs.List // nil before the first job: most sandboxes have none
+	mu   sync.Mutex // guards jobs
+	jobs *jobs.List // nil before the first job
 }
 
-// newShellSandbox makes one. More makes a runner for each job.
+// newShellSandbox returns a sandbox. more makes a runner for each job.
 func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error),
 	info mcpserver.Info) *shellSandbox {
 	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Editor{Runner: r}, options: jobs.Options{
@@ -40,7 +40,6 @@ func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.
 	}}
 }
 
-// Close implements [mcpserver.Sandbox].
 func (b *shellSandbox) Close(context.Context) error {
 	var err error
 	if desk := b.opened(); desk != nil {
@@ -51,22 +50,19 @@ func (b *shellSandbox) Close(context.Context) error {
 	return err
 }
 
-// Info implements [mcpserver.Describer].
 func (b *shellSandbox) Info() mcpserver.Info { return b.info }
 
-// Edit implements [mcpserver.Editor].
 func (b *shellSandbox) Edit(ctx context.Context, req *run.Request, call []byte) (string, error) {
 	return b.editor.Edit(ctx, req, call)
 }
 
-// opened is the desk, if there is one.
 func (b *shellSandbox) opened() *jobs.List {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.jobs
 }
 
-// open opens the desk when the first job is wanted.
+// open opens the list of jobs on first use.
 func (b *shellSandbox) open() (desk *jobs.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +72,7 @@ func (b *shellSandbox) open() (desk *jobs.List, err error) {
 	return b.jobs, err
 }
 
-// StartJob implements [mcpserver.Jobs]. What is refused at once is told at once.
+// StartJob implements [mcpserver.Jobs]. A denial is returned at once.
 func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
 	desk, err := b.open()
 	if err != nil {
@@ -84,7 +80,7 @@ func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, 
 	}
 	own := *req
 	own.Timeout = jobTime
-	own.ID = "" // the job's own: questions are not for the call that started it, which is soon over
+	own.ID = "" // let the job have its own: the call that started it ends soon, and its client cannot be asked
 	h, err := desk.Start(ctx, own)
 	if err != nil {
 		return "", err
@@ -95,17 +91,16 @@ func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, 
 	return string(h), nil
 }
 
-// jobTime is how long a job may take; a command has less, since somebody waits.
+// jobTime is the timeout of a job.
 const jobTime = time.Hour
 
-// A jobRunner is a virtual shell with the time of a job.
+// A jobRunner runs a virtual shell with the timeout of a job.
 type jobRunner struct {
 	run.Runner
 	limiter *quota.Limiter
 }
 
-// Run implements [run.Runner]. The clock can be put forward once it runs: when
-// the first command is about to begin.
+// Run extends the time limit when the first command is about to run, which is after the limiter started.
 func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	own := *req
 	var once sync.Once
@@ -116,22 +111,20 @@ func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error
 	return l.Runner.Run(ctx, &own)
 }
 
-// JobOutput implements [mcpserver.Jobs].
 func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (j run.Job, p run.JobPage,
 	err error) {
 	list, err := b.open()
 	if err != nil {
 		return j, p, err
 	}
-	// The status is read before the page: what comes later is read next time.
+	// The status is read before the page, so that the output of an ended job is complete.
 	if j, err = list.Status(run.JobHandle(id)); err != nil {
 		return j, p, err
 	}
-	p, err = list.Output(run.JobHandle(id), jobs.Both, start, size)
+	p, err = list.Output(run.JobHandle(id), start, size)
 	return j, p, err
 }
 
-// KillJob implements [mcpserver.Jobs].
 func (b *shellSandbox) KillJob(ctx context.Context, id string) (run.Job, error) {
 	list, err := b.open()
 	if err != nil {
@@ -140,13 +133,11 @@ func (b *shellSandbox) KillJob(ctx context.Context, id string) (run.Job, error) 
 	return list.Kill(ctx, run.JobHandle(id))
 }
 
-// BusyReporter implements [mcpserver.BusyReporter].
 func (b *shellSandbox) Working(context.Context) bool {
 	desk := b.opened()
 	return desk != nil && desk.Busy()
 }
 
-// ListJobs implements [mcpserver.JobLister].
 func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
 	desk := b.opened()
 	if desk == nil {

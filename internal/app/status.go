@@ -2,8 +2,7 @@ package app
 
 import "fmt"
 
-// An ExitStatus passes on a status that has already been explained, or needs no
-// explanation.
+// An ExitStatus is an exit status without a message.
 type ExitStatus int
 
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -9,8 +9,7 @@ import (
 	"hako/internal/config"
 )
 
-// A TaskQueue is what is known about the tasks of the coding agent: the queue and the
-// record.
+// A TaskQueue is the queue of the coding agent and the record.
 type TaskQueue struct {
 	*App
 	Conf  *config.Config
@@ -23,8 +22,7 @@ func (t *TaskQueue) Close() {
 	t.App.Close()
 }
 
-// A Waiting function is called before something that may take long, with what is
-// waited for; what it returns is called when it is over.
+// A Waiting function is called before something that may take long; what it returns is called afterwards.
 type Waiting func(what string) (over func())
 
 // OpenTaskQueue opens queue and record.
@@ -41,7 +39,7 @@ func OpenTaskQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*
 	return &TaskQueue{b, conf, q}, nil
 }
 
-// OpenQueue opens the queue of the settings.
+// OpenQueue opens the configured queue.
 func OpenQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queue.Queue, error) {
 	what := "waiting for whoever serves the queue of this machine"
 	if config.QueueURL.Of(conf).V != "" {
@@ -51,11 +49,10 @@ func OpenQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queu
 	return queue.Open(ctx, QueueOptions(conf))
 }
 
-// spare is how often the queue hands a task out beyond what a worker would try:
-// the worker that gives up tells people why.
+// spare is how often the queue delivers a task beyond the attempts of a worker: the worker that gives up reports why.
 const spare = 5
 
-// QueueOptions are those of the settings.
+// QueueOptions converts the settings.
 func QueueOptions(conf *config.Config) queue.Options {
 	return queue.Options{
 		URL: string(config.QueueURL.Of(conf).V), Credentials: config.QueueCredentials.Of(conf).V,
@@ -65,8 +62,7 @@ func QueueOptions(conf *config.Config) queue.Options {
 	}
 }
 
-// Worker is who has a task. One whose time has run out says nothing any more: it
-// was killed, or is cut off, and the next worker takes the task over.
+// Worker returns who works on a task. A worker whose lease expired is silent: it was killed or is cut off.
 func (t *TaskQueue) Worker(s dispatch.TaskStatus) string {
 	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Task{State: queue.Held, Changed: s.Changed})) {
 		return s.Worker

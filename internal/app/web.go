@@ -5,7 +5,7 @@ import (
 	"hako/internal/websearch"
 )
 
-// SearchEngine returns the search engine that the settings choose, and its name.
+// SearchEngine returns the configured search engine and its name.
 func SearchEngine(conf *config.Config) (websearch.Engine, string, error) {
 	chosen := config.SearchProvider.Of(conf)
 	return websearch.Choose(chosen.V, chosen.From != "default", websearch.Options{

@@ -1,7 +1,7 @@
-// Package app is what hako does, without flags and without printing: it turns
-// settings into parts, and its types are the commands of hako as values and events.
+// Package app implements the commands of hako without flags and output: it turns settings into parts, and
+// reports values and events.
 //
-// Parts are put together in wire.go and nowhere else: every runner gets its gate there.
+// Parts are put together in wire.go: every runner gets its gate there.
 package app
 
 import (
@@ -28,30 +28,29 @@ import (
 	"hako/shell/vfs"
 )
 
-// App is what a process keeps open for all it does: the record, the budget,
-// what must not be shown, and the workers.
+// App is the state that a process shares: the record, the budget, the secrets and the workers.
 type App struct {
 	Log        *audit.File
 	Budget     *quota.Budget
 	Secrets    *redact.Set
 	AskTimeout time.Duration // of a question to a person
-	ID         string        // begins the ids of what models do, on record
-	Workers    *worker.Pool  // where others' scripts are judged and run; nil means in this process
+	ID         string        // prefix of the IDs of model requests in the record
+	Workers    *worker.Pool  // judge and run scripts of others; nil means this process
 }
 
 func (b *App) Close() { _ = b.Log.Close() }
 
-// A Shell is a virtual shell behind its gate.
+// A Shell is a virtual shell behind a gate.
 type Shell struct {
 	*App
-	Runner  run.Runner // the gate; nobody gets at what is behind it
+	Runner  run.Runner // the gate
 	Session *shell.Session
 	Limiter *quota.Limiter
 	Policy  *policy.Policy
 	Granted []string // names of the granted files, for $1, $2…
 }
 
-// OpenShell puts a virtual shell together and the gate before it.
+// OpenShell assembles a virtual shell and its gate.
 func OpenShell(o *setup.ShellOptions, conf *config.Config) (*Shell, error) {
 	if o.Budget.Calls != 0 {
 		var err error
@@ -70,17 +69,15 @@ func OpenShell(o *setup.ShellOptions, conf *config.Config) (*Shell, error) {
 	}, nil
 }
 
-// ModelBudget is what a model may use: base, what the settings say, and what is
-// left of the total of all runs.
+// ModelBudget returns the limits for a model: base, the settings, and the rest of the total budget.
 func ModelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 	base.Weights = Weights(conf)
 	return quota.UsageFile{Path: conf.StateFile("usage.json")}.Within(conf.TotalTokens(), conf.Budget(base))
 }
 
-// Worker returns what runs one script beside others over the same files, behind
-// a gate of its own.
+// Worker returns a runner for one script concurrent with others over the same files, behind its own gate.
 func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) descriptors.Worker {
-	b.Limiter.Reset() // what one script went over is not the fault of the next
+	b.Limiter.Reset() // an earlier script may have exceeded a limit
 	gauge := b.Limiter.Fork()
 	session := shell.New(shell.Options{
 		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed,
@@ -94,7 +91,7 @@ func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell
 	}
 }
 
-// gateParts are what the gates of a process have in common.
+// gateParts are shared by the gates of a process.
 type gateParts struct {
 	log        audit.Log
 	budget     gate.Budget
@@ -104,7 +101,7 @@ type gateParts struct {
 
 func (b *App) gateParts() gateParts { return gateParts{b.Log, b.Budget, b.AskTimeout, b.Secrets} }
 
-// gate is one before a runner that begins in dir.
+// gate returns a gate before a runner that starts in dir.
 func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask Asker, pause func() func()) *gate.Gate {
 	return gate.New(next, gate.Options{
 		Policy: judge, Budget: g.budget, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.askTimeout, Pause: pause,
@@ -112,17 +109,15 @@ func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask Aske
 	})
 }
 
-// A gatedShell is a virtual shell of its own behind a gate of its own.
+// A gatedShell is a virtual shell behind its own gate.
 type gatedShell struct {
 	run.Runner
 	limiter *quota.Limiter
 	close   func()
-	// beside makes one more over the same files, for a job that runs at the same
-	// time and may take long.
+	// another returns one more shell over the same files, for a job.
 	another func(g gateParts, ask Asker) gatedShell
 }
 
-// shell makes a virtual room.
 func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell,
 	error) {
 	session, err := o.NewSession(gauge)
@@ -142,9 +137,7 @@ func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *pol
 	}, nil
 }
 
-// HostRunner returns what runs programs of this machine for an actor, behind a gate
-// of its own: several may work at the same time. They are given up by close. A
-// server has them in a worker.
+// HostRunner returns a runner for programs of the host, behind its own gate. A server runs it in a worker.
 func (b *App) HostRunner(ctx context.Context, o host.Options, judge *policy.Policy, ask Asker) (HostRunner, error) {
 	if b.Workers != nil {
 		return b.workerHostRunner(ctx, o, ask)
@@ -165,13 +158,12 @@ func (g gateParts) hostRunner(ctx context.Context, o host.Options, judge *policy
 		status: runner.Status}, nil
 }
 
-// Manager is where containers lie: everything that runs in one passes a gate of its
-// task first, and what is not on record is not done.
+// Manager returns a container manager. Every command in a container passes the gate of its task.
 func (b *App) Manager(o container.Options, judge *policy.Policy, ask Asker) (*container.Manager, error) {
 	return b.ManagerAsking(o, judge, func(string) Asker { return ask })
 }
 
-// ManagerAsking is a container manager in which each task has its own person to ask.
+// ManagerAsking is Manager with one Asker for each task.
 func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(task string) Asker) (*container.Manager,
 	error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
@@ -181,7 +173,7 @@ func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(
 	return container.New(o)
 }
 
-// GatedTools puts the gate before tools that reach beyond this machine.
+// GatedTools puts a gate before tools that reach beyond this machine.
 func (b *App) GatedTools(tools []gated.Tool, judge *policy.Policy, ask Asker, task string) ([]tool.Tool, error) {
 	counter, err := gated.NewCounter(tools)
 	if err != nil {
@@ -191,11 +183,12 @@ func (b *App) GatedTools(tools []gated.Tool, judge *policy.Policy, ask Asker, ta
 	return gated.Gated(tools, g, func() string { return task + "/" + agent.NewID() }, "agent:"+task), nil
 }
 
-// RecordTask puts on record what is done for a task without a script, and how it ends.
+// RecordTask records an action for a task without a script; done records its outcome.
 func (b *App) RecordTask(task, what string) (done func(error), err error) {
 	return b.Record("task:"+task, what)
 }
 
+// Record records an action; done records its outcome.
 func (b *App) Record(actor, what string) (done func(error), err error) {
 	e := audit.Event{What: audit.Asked, ID: agent.NewID(), Actor: actor, Script: what}
 	began := time.Now()
@@ -204,11 +197,11 @@ func (b *App) Record(actor, what string) (done func(error), err error) {
 		if err != nil {
 			end.Exit, end.Error, end.Kind = 1, err.Error(), fault.KindOf(err).String()
 		}
-		_ = b.Log.Append(end) // it is done; that it was asked is on record
+		_ = b.Log.Append(end)
 	}, b.Log.Append(e)
 }
 
-// Open opens the record alone, for what needs no box.
+// Open opens the record.
 func Open(conf *config.Config) (*App, error) {
 	b := &App{Secrets: setup.Secrets(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
 	var err error

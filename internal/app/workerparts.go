@@ -15,28 +15,28 @@ import (
 	"hako/quota"
 )
 
-// workerSettings is what a worker gets to know: the settings without secrets.
+// workerSettings are the settings of a worker, without secrets.
 type workerSettings struct{ Config []config.Plain }
 
-// A boxSpec says which box a worker is to make.
+// A SandboxSpec describes a sandbox in a worker.
 type SandboxSpec struct {
-	Host               bool // programs of this machine; otherwise a virtual shell
-	Rooted             bool // its requests may say where they begin, below the root
-	Offline            bool // its programs have no network, whatever the settings say
+	Host               bool // programs of the host; otherwise a virtual shell
+	Rooted             bool // requests may set a directory below the root
+	Offline            bool // no network, whatever the settings say
 	Readable, Writable []string
 }
 
-// A sandboxInfo is what a worker says of a box.
+// A sandboxInfo is returned by a worker when it opens a sandbox.
 type sandboxInfo struct{ Directory string }
 
-// A scriptQuestion is put to a worker about a script.
+// A JudgeRequest asks a worker to judge a script.
 type JudgeRequest struct {
 	Profile, Dir, Script string
 	Reprinted            bool
-	Fresh                bool // the rules are read anew
+	Fresh                bool // reload the rules
 }
 
-// A JudgeResult is what the worker says of it.
+// A JudgeResult is the answer to a JudgeRequest.
 type JudgeResult struct {
 	Verdicts           []plainVerdict
 	Text               string
@@ -44,22 +44,22 @@ type JudgeResult struct {
 	ReadOnly, Declares bool
 }
 
-// A plainVerdict is a verdict with all its fields in JSON.
+// A plainVerdict is encoded as JSON with all its fields.
 type plainVerdict policy.Verdict
 
-// workerParts are what a worker is made of. It implements [worker.Parts].
+// workerParts implements [worker.Parts].
 type workerParts struct {
 	conf    *config.Config
-	virtual *quota.Limiter // all virtual shells hold together what one may
-	host    *quota.Limiter // and so do the shells around programs
+	virtual *quota.Limiter // shared by all virtual shells
+	host    *quota.Limiter // shared by the shells around programs of the host
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	others   worker.Held
 	limiters map[*quota.Limiter]bool
 	rules    map[string]*policy.Policy
 }
 
-// NewWorkerParts assembles a worker.
+// NewWorkerParts assembles the parts of a worker.
 func NewWorkerParts(settings json.RawMessage) (worker.Parts, error) {
 	var s workerSettings
 	if err := json.Unmarshal(settings, &s); err != nil {
@@ -79,7 +79,6 @@ func NewWorkerParts(settings json.RawMessage) (worker.Parts, error) {
 	}, nil
 }
 
-// Open implements [worker.Parts].
 func (w *workerParts) Open(spec json.RawMessage, d worker.Services) (worker.Sandbox, error) {
 	var s SandboxSpec
 	if err := json.Unmarshal(spec, &s); err != nil {
@@ -155,7 +154,6 @@ func (w *workerParts) unwatch(g *quota.Limiter) {
 	delete(w.limiters, g)
 }
 
-// Overdue implements [worker.Parts].
 func (w *workerParts) Overdue(grace time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +165,7 @@ func (w *workerParts) Overdue(grace time.Duration) error {
 	return nil
 }
 
-// Held implements [worker.Parts]. What others hold is not counted.
+// Held implements [worker.Parts]. It excludes what other workers hold.
 func (w *workerParts) Held() worker.Held {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,8 +174,8 @@ func (w *workerParts) Held() worker.Held {
 		Files: w.virtual.Files() - o.Files}
 }
 
-// Share implements [worker.Parts]. As much of what others hold is charged here as
-// there is room for: a client that holds too much can still look and remove.
+// Share implements [worker.Parts]. It charges what other workers hold as far as the limits allow: a client
+// that exceeds them can still look at files and remove them.
 func (w *workerParts) Share(others worker.Held) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +199,7 @@ func (w *workerParts) Share(others worker.Held) error {
 	return nil
 }
 
-// policy implements [worker.Parts].
+// Judge implements [worker.Parts].
 func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, error) {
 	var q JudgeRequest
 	if err := json.Unmarshal(spec, &q); err != nil {
@@ -223,7 +221,6 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	return a, nil
 }
 
-// policy returns the rules of a profile.
 func (w *workerParts) policy(profile string, fresh bool) (*policy.Policy, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"hako/run/fault"
 )
 
-// StartWorkers makes the pool in which a server has others' scripts judged and
-// run. Kept is what the server itself holds for a client.
+// StartWorkers starts the pool that judges and runs scripts of others. kept returns what the server itself
+// holds for a caller.
 func StartWorkers(conf *config.Config, kept func(caller string) int64) (*worker.Pool, error) {
 	return worker.New(worker.Options{
 		Settings: workerSettings{conf.Public()}, Assemble: NewWorkerParts,
@@ -28,20 +28,18 @@ func StartWorkers(conf *config.Config, kept func(caller string) int64) (*worker.
 	})
 }
 
-// A remoteSandbox is a box in a worker. What comes back is redacted: the worker does
-// not know the secrets.
+// A remoteSandbox is a sandbox in a worker. Errors are redacted here, because a worker does not know the secrets.
 type remoteSandbox struct {
 	*worker.Handle
 	secrets *redact.Set
 }
 
-// Run implements [run.Runner].
 func (b remoteSandbox) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	res, err := b.Handle.Run(ctx, req)
 	return res, redactError(err, b.secrets)
 }
 
-// redactError takes secrets out of the texts of an error.
+// redactError redacts the texts of an error.
 func redactError(err error, secrets *redact.Set) error {
 	e, ok := err.(*fault.Error)
 	if !ok {
@@ -53,7 +51,7 @@ func redactError(err error, secrets *redact.Set) error {
 	return &own
 }
 
-// sandboxWanted completes what is wanted of a box with how its questions are shown.
+// sandboxWanted returns the options of a sandbox in a worker.
 func (b *App) sandboxWanted(spec SandboxSpec, limit, stop time.Duration) worker.OpenOptions {
 	return worker.OpenOptions{Spec: spec, Limit: limit, Stop: stop, Reopen: spec.Host,
 		Clean: func(q gate.Question) gate.Question {
@@ -64,17 +62,17 @@ func (b *App) sandboxWanted(spec SandboxSpec, limit, stop time.Duration) worker.
 		}}
 }
 
-// remoteSandbox opens a box in a worker of a caller.
+// remoteSandbox opens a sandbox in a worker of a caller.
 func (b *App) remoteSandbox(ctx context.Context, caller string, want worker.OpenOptions, ask Asker) (remoteSandbox,
 	error) {
 	h, err := b.Workers.Open(ctx, caller, want, worker.Services{Log: b.Log, Budget: b.Budget, Ask: ask})
 	return remoteSandbox{h, b.Secrets}, redactError(err, b.Secrets)
 }
 
-// hostStopTime is how long programs may take to end once their time is up.
+// hostStopTime is how long programs may take to stop after a timeout.
 const hostStopTime = 2 * time.Second
 
-// workerHostRunner are hands in a worker.
+// workerHostRunner returns a host runner in a worker.
 func (b *App) workerHostRunner(ctx context.Context, o host.Options, ask Asker) (HostRunner, error) {
 	r, err := b.remoteSandbox(ctx, "hako:"+b.ID, b.sandboxWanted(SandboxSpec{Host: true}, o.Timeout, hostStopTime), ask)
 	if err != nil {
@@ -88,8 +86,7 @@ func (b *App) workerHostRunner(ctx context.Context, o host.Options, ask Asker) (
 	return HostRunner{Runner: r, Close: r.Close, status: func() sandbox.Report { return report }}, nil
 }
 
-// judge has scripts judged in a worker, if there is one. Rules stay as they are
-// in local.
+// judge returns a policy that judges scripts in a worker, if there are workers.
 func (b *App) judge(profile string, local *policy.Policy) gate.Policy {
 	if b.Workers == nil {
 		return local
@@ -97,15 +94,14 @@ func (b *App) judge(profile string, local *policy.Policy) gate.Policy {
 	return remoteJudge{local, b.Workers, profile}
 }
 
-// A remoteJudge judges scripts for runners that read the text themselves.
+// A remoteJudge judges scripts in a worker for opaque runners.
 type remoteJudge struct {
 	*policy.Policy
 	pool    *worker.Pool
 	profile string
 }
 
-// ScriptAt implements [gate.Policy]. A tree stays here: the worker parses the
-// script itself.
+// ScriptAt implements [gate.Policy]. The worker parses the script itself.
 func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax.File, reprinted bool) (policy.Judged,
 	error) {
 	var a JudgeResult

@@ -24,8 +24,7 @@ const (
 	undoEdit   = "undo_edit"
 )
 
-// A Call is what a caller wants. Only Command and Path are always needed; nil
-// means that an argument was not given, as null does in JSON.
+// A Call is a call of the tool. Command and Path are required; nil means that an argument is unset, like null in JSON.
 type Call struct {
 	Command    string  `json:"command"`
 	Path       string  `json:"path"`
@@ -38,7 +37,7 @@ type Call struct {
 	Match      *int    `json:"match,omitempty"`       // str_replace: which of several
 }
 
-// commands lists the commands, and the arguments that each has besides its path.
+// commands lists the commands with their optional and required arguments besides path.
 var commands = []struct{ name, takes, needs string }{
 	{view, "view_range", ""},
 	{create, "file_text", "file_text"},
@@ -51,9 +50,9 @@ var commands = []struct{ name, takes, needs string }{
 type argument struct {
 	name   string
 	target any
-	want   string // what it must be, for people
+	want   string // its type, for messages
 	given  bool
-	empty  bool // given, but it says nothing: some callers fill in every field
+	empty  bool // unset or a zero value: some callers send every field
 }
 
 func (c *Call) arguments() []argument {
@@ -72,8 +71,7 @@ func (c *Call) arguments() []argument {
 	}
 }
 
-// UnmarshalJSON reads a call strictly: what a caller misspells it should hear
-// about, and a name in other letters is another name.
+// UnmarshalJSON decodes a call strictly, so that callers learn about misspellings.
 func (c *Call) UnmarshalJSON(raw []byte) error {
 	var fresh Call
 	if !utf8.Valid(raw) {
@@ -103,7 +101,7 @@ func (c *Call) members(d *json.Decoder) error {
 		if err != nil {
 			return badCall(syntax(err), "")
 		}
-		name, _ := key.(string) // inside of an object it is nothing else
+		name, _ := key.(string) // a key is always a string
 		i := slices.IndexFunc(args, func(a argument) bool { return a.name == name })
 		switch {
 		case i < 0:
@@ -153,8 +151,8 @@ func syntax(err error) string {
 	return "the call is not JSON: " + err.Error()
 }
 
-// halved reports whether an escape in a JSON text is half of a surrogate pair.
-// The decoder would put another character in its place, and that would be written.
+// halved reports whether a JSON text contains half of a surrogate pair, which the decoder would replace by another
+// character.
 func halved(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -165,7 +163,7 @@ func halved(raw []byte) bool {
 		r := escaped(raw)
 		switch {
 		case !utf16.IsSurrogate(r):
-			raw = raw[2:] // not one: the second may be a backslash too
+			raw = raw[2:] // the second byte may be a backslash too
 		case utf16.DecodeRune(r, escaped(raw[6:])) == utf8.RuneError:
 			return true
 		default:
@@ -174,8 +172,7 @@ func halved(raw []byte) bool {
 	}
 }
 
-// escaped returns the value of a \u escape at the beginning of p, 0 if there is
-// none. Whether it is spelled right the decoder will see.
+// escaped returns the value of a \u escape at the beginning of p, or 0.
 func escaped(p []byte) rune {
 	if len(p) < 6 || p[0] != '\\' || p[1] != 'u' {
 		return 0
@@ -184,7 +181,7 @@ func escaped(p []byte) rune {
 	return rune(v)
 }
 
-// check refuses a call that says too little or something that would be ignored.
+// check rejects incomplete calls and arguments that would be ignored.
 func (c *Call) check() error {
 	var names []string
 	for _, k := range commands {
@@ -225,7 +222,7 @@ func (c *Call) complete(takes, needs string) error {
 	return c.oneText()
 }
 
-// oneText refuses two different texts to insert.
+// oneText rejects two different texts to insert.
 func (c *Call) oneText() error {
 	if c.Command == insert && c.InsertText != nil && c.NewStr != nil &&
 		*c.InsertText != *c.NewStr && *c.InsertText != "" && *c.NewStr != "" {
@@ -234,7 +231,7 @@ func (c *Call) oneText() error {
 	return nil
 }
 
-// inserted returns the text to insert by either of its names.
+// inserted returns the text to insert.
 func (c *Call) inserted() string {
 	if c.InsertText != nil && (*c.InsertText != "" || c.NewStr == nil) {
 		return *c.InsertText

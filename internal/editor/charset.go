@@ -9,12 +9,12 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// A charset is how the characters of a file are written.
+// A charset is the encoding of a file.
 type charset struct {
 	name  string
-	codec encoding.Encoding  // nil means that callers see the bytes as they are
-	width func(p []byte) int // the length of the first character, 0 if it is none; only with a codec
-	ascii bool               // nothing but ASCII can be written, because nobody knows how
+	codec encoding.Encoding  // nil means that callers see the bytes unchanged
+	width func(p []byte) int // length of the first character, 0 if it is invalid; only with a codec
+	ascii bool               // only ASCII can be written, because the encoding is unknown
 }
 
 var (
@@ -25,17 +25,16 @@ var (
 	shiftJIS   = &charset{name: "Shift_JIS", codec: japanese.ShiftJIS, width: widthShiftJIS}
 )
 
-// guess tells how a file is written, and returns it as UTF-8.
+// guess detects the encoding of a file and returns its text in UTF-8.
 func guess(raw []byte) (*charset, []byte) {
 	if utf8.Valid(raw) {
 		return plainUTF8, raw
 	}
-	// Much of what is UTF-8 could be Shift_JIS too, though it would read
-	// strangely. A few broken bytes do not make a text Japanese.
+		// Much UTF-8 is also valid Shift_JIS. A few invalid bytes do not make a text Japanese.
 	if good, bad := characters(raw); good > bad {
 		return brokenUTF8, raw
 	}
-	// Nearly all EUC-JP could be Shift_JIS, hardly any Shift_JIS EUC-JP.
+	// Nearly all EUC-JP is also valid Shift_JIS, but hardly any Shift_JIS is valid EUC-JP.
 	for _, set := range []*charset{eucJP, shiftJIS} {
 		if text, ok := set.decode(raw); ok {
 			return set, text
@@ -44,7 +43,7 @@ func guess(raw []byte) (*charset, []byte) {
 	return unknownSet, raw
 }
 
-// characters counts those of several bytes, and the bytes that belong to none.
+// characters counts multibyte characters and invalid bytes.
 func characters(raw []byte) (good, bad int) {
 	for len(raw) > 0 {
 		r, n := utf8.DecodeRune(raw)
@@ -74,8 +73,8 @@ func (s *charset) decode(raw []byte) ([]byte, bool) {
 	return text, err == nil && !bytes.ContainsRune(text, utf8.RuneError)
 }
 
-// encode writes a text the way of the file. A character that does not come back
-// as itself is refused: "¥" would become a backslash in Shift_JIS.
+// encode encodes a text. A character that does not survive a round trip is refused: "¥" would become a backslash in
+// Shift_JIS.
 func (s *charset) encode(text string) ([]byte, error) {
 	if s.codec == nil && !s.ascii {
 		return []byte(text), nil
@@ -107,7 +106,7 @@ func (s *charset) exactly(text string) ([]byte, bool) {
 	return raw, ok && string(back) == text
 }
 
-// skip returns how many bytes the first n characters of a file have.
+// skip returns the length in bytes of the first n characters.
 func (s *charset) skip(raw []byte, n int) int {
 	at := 0
 	for range n {
@@ -140,7 +139,7 @@ func widthEUC(p []byte) int {
 	return 0
 }
 
-// within returns n if all but the first of n bytes are between low and high.
+// within returns n if bytes 2 to n are between low and high, else 0.
 func within(p []byte, n int, low, high byte) int {
 	if len(p) < n {
 		return 0

@@ -13,13 +13,13 @@ var toolText string
 //go:embed text_editor.json
 var toolSchema []byte
 
-// A Tool is how the editor is described to those who call it.
+// A Tool describes the editor to models.
 type Tool struct {
 	Name, Text string
 	Schema     json.RawMessage // of the arguments
 }
 
-// Definition describes the editor. The schema is on one line: models pay for it.
+// Definition returns the description. The schema is compact, because models pay for it.
 func Definition() Tool {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, toolSchema); err != nil {

@@ -8,25 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// A document is a text file in memory. Lines count from 1; an offset is one in
-// text unless it says otherwise.
+// A document is a text file in memory. Lines count from 1; offsets are in text unless stated otherwise.
 type document struct {
 	raw   []byte // the file
-	sum   digest // of raw; only set where the file was read
+	sum   digest // of raw; only set if the file was read
 	set   *charset
-	bom   int    // how many bytes of raw are the byte order mark
-	text  []byte // the file as callers see it: UTF-8, without the mark
-	crlf  bool   // all lines end in CRLF, and callers need not know
-	mixed bool   // some lines end in CRLF and some do not
+	bom   int    // length of the byte order mark in raw
+	text  []byte // as callers see it: UTF-8, without the mark
+	crlf  bool   // all lines end in CRLF, which callers need not know
+	mixed bool   // some lines end in CRLF
 }
 
-// A digest tells two contents of a file apart.
+// A digest identifies the content of a file.
 type digest = [sha256.Size]byte
 
 const byteOrderMark = "\ufeff"
 
-// parse reads a file. If the charset is known already it is kept; nil means
-// that it has to be guessed.
+// parse parses a file. A nil set means that the encoding is detected.
 func parse(raw []byte, set *charset) *document {
 	d := &document{raw: raw}
 	if bytes.HasPrefix(raw, []byte(byteOrderMark)) {
@@ -46,11 +44,10 @@ func parse(raw []byte, set *charset) *document {
 	return d
 }
 
-// sniffed is how much of a file is looked at to tell whether it is text.
+// sniffed is how many bytes are inspected to detect binary files.
 const sniffed = 512
 
-// binary reports whether a file does not begin like text: with a NUL, or with
-// more than 30 % that does not print.
+// binary reports whether a file begins with a NUL, or with more than 30 % unprintable characters.
 func (d *document) binary() bool {
 	if bytes.IndexByte(d.raw[:min(len(d.raw), sniffed)], 0) >= 0 {
 		return true
@@ -71,7 +68,7 @@ func (d *document) binary() bool {
 	return bad*10 > len(head)*3
 }
 
-// unfinished returns how many bytes at the end are the beginning of a character.
+// unfinished returns the length of an incomplete character at the end.
 func unfinished(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {
@@ -84,7 +81,7 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// lines returns how many lines there are; the last needs no line end.
+// lines returns the number of lines; the last one needs no line end.
 func (d *document) lines() int {
 	n := bytes.Count(d.text, []byte("\n"))
 	if d.open() {
@@ -96,7 +93,7 @@ func (d *document) lines() int {
 // open reports whether the last line has no line end.
 func (d *document) open() bool { return len(d.text) > 0 && d.text[len(d.text)-1] != '\n' }
 
-// start returns the offset of a line, and the end for the line after the last.
+// start returns the offset of a line.
 func (d *document) start(line int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -109,10 +106,10 @@ func (d *document) start(line int) int {
 	return at
 }
 
-// line returns the line that an offset lies in.
+// line returns the line of an offset.
 func (d *document) line(offset int) int { return 1 + bytes.Count(d.text[:offset], []byte("\n")) }
 
-// own gives a text of the caller the line ends of the file.
+// own converts the line ends of a text to those of the file.
 func (d *document) own(text string) string {
 	if !d.crlf {
 		return text
@@ -120,15 +117,15 @@ func (d *document) own(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// A splice puts some bytes of a file in the place of others.
+// A splice replaces some bytes of a file.
 type splice struct {
 	at    int
-	cut   int // how many bytes go
+	cut   int // length of the replaced part
 	bytes []byte
 }
 
-// splice prepares the exchange of a part of the text. Nothing else is written
-// anew: not every file comes back the same from being decoded and encoded.
+// splice returns the replacement of a part of the text. Nothing else is encoded anew, because not every file survives
+// a round trip.
 func (d *document) splice(from, to int, text string) (splice, error) {
 	added, err := d.set.encode(text)
 	if err != nil {
@@ -139,7 +136,7 @@ func (d *document) splice(from, to int, text string) (splice, error) {
 	return splice{start, end - start, added}, nil
 }
 
-// offset returns where in raw a place of the text is, given an earlier pair.
+// offset converts an offset in text to one in raw, given an earlier pair of both.
 func (d *document) offset(raw, text, wanted int) int {
 	if text == 0 {
 		raw = d.bom

@@ -52,8 +52,7 @@ func (e *Editor) make(ctx context.Context, c *Call, p filePath, raw []byte) erro
 	return s.create(raw)
 }
 
-// directories makes a directory and those that lead to it, and returns the ones
-// that were not there before, outermost first.
+// directories makes a directory and its parents, and returns those that are new, outermost first.
 func (e *Editor) directories(c *Call, rel string) (made []string, err error) {
 	if rel == "." {
 		return nil, nil
@@ -73,8 +72,7 @@ func (e *Editor) directories(c *Call, rel string) (made []string, err error) {
 	return made, nil
 }
 
-// removeEmpty removes directories that this editor made, if nobody put anything
-// into them.
+// removeEmpty removes directories that this editor made, if they are empty.
 func (e *Editor) removeEmpty(dirs []string) {
 	for i := len(dirs) - 1; i >= 0; i-- {
 		info, err := e.Root.Lstat(dirs[i])
@@ -101,7 +99,7 @@ func (e *Editor) replace(ctx context.Context, c *Call, p filePath) (string, erro
 	}
 	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
 		old := d.own(*c.OldStr)
-		if d.set.codec != nil && !utf8.ValidString(old) { // it could be found inside of a character
+		if d.set.codec != nil && !utf8.ValidString(old) { // it could match inside of a character
 			return 0, 0, "", c.refuse(fault.Invalid, "old_str is not UTF-8, and the file has another encoding",
 				"give whole characters")
 		}
@@ -122,8 +120,7 @@ func (e *Editor) insert(ctx context.Context, c *Call, p filePath) (string, error
 	})
 }
 
-// asLines makes a text one or more whole lines. After a last line without a
-// line end it begins with one instead, and the file ends as the text does.
+// asLines completes a text to whole lines. After a last line without a line end it prepends one instead.
 func asLines(text string, afterOpen bool) string {
 	if afterOpen {
 		return "\n" + text
@@ -134,7 +131,7 @@ func asLines(text string, afterOpen bool) string {
 	return text + "\n"
 }
 
-// change edits a file: how returns which part of the text becomes what.
+// change edits a file: how returns which part of the text is replaced, and by what.
 func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*document) (from, to int, added string,
 	err error)) (string, error) {
 	if err := c.editable(p); err != nil {
@@ -171,8 +168,7 @@ func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*docu
 	return edited(c, after, from, len(added)), nil
 }
 
-// write puts an edited document in the place of the file, if it is still one
-// that could be edited further.
+// write replaces the file if the result is still a text file.
 func (s *openFile) write(d *document, part splice) (*document, error) {
 	if err := s.fits(int64(len(d.raw) - part.cut + len(part.bytes))); err != nil {
 		return nil, err
@@ -185,7 +181,7 @@ func (s *openFile) write(d *document, part splice) (*document, error) {
 	return after, s.replace(after.raw)
 }
 
-// editable refuses what is no file.
+// editable rejects what is not a file.
 func (c *Call) editable(p filePath) error {
 	switch {
 	case p.info == nil:
@@ -196,10 +192,10 @@ func (c *Call) editable(p filePath) error {
 	return nil
 }
 
-// around is how many lines before and after an edit are shown.
+// around is how many lines are shown before and after an edit.
 const around = 4
 
-// edited tells what an edit came to.
+// edited describes an edit.
 func edited(c *Call, d *document, from, length int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The file %s has been edited.", c.shown())
@@ -244,7 +240,7 @@ func (e *Editor) undo(ctx context.Context, c *Call, p filePath) (string, error) 
 	return fmt.Sprintf("The last edit of %s has been undone.", c.shown()), nil
 }
 
-// takeBack makes the file what it was before an edit.
+// takeBack undoes an edit.
 func (s *openFile) takeBack(last step) error {
 	raw, err := s.read(os.O_RDWR)
 	if err != nil {

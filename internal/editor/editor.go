@@ -1,16 +1,8 @@
-// Package editor is the text_editor tool: it shows, makes and changes text
-// files below one directory, for callers that send one JSON call at a time.
+// Package editor implements the text_editor tool: it views, creates and changes text files below one directory.
 //
-// Inside are the calls, what they do to files, and the memory that undo and the
-// check for changes by others need. Deliberately not inside are who may call,
-// what is written down about it, and how calls travel. A change is a new file
-// that takes the place of the old one, so that nobody sees half of it; mode and,
-// where the system lets us, owner are kept, other names of the same file (hard
-// links) and extended attributes are not.
-//
-// The rule to keep: what a call does not name stays as it is, byte for byte:
-// tabs, line ends, byte order mark, encoding, and everything outside of the
-// directory.
+// A change is written to a new file that replaces the old one, so that nobody sees half of it. Mode and, where the
+// system permits, owner are kept; hard links and extended attributes are not. Everything else that a call does not name
+// stays unchanged, byte for byte: tabs, line ends, byte order mark, encoding.
 package editor
 
 import (
@@ -22,24 +14,24 @@ import (
 	"hako/run/fault"
 )
 
-// An Editor works on the files below one directory. Its fields must not be
-// changed once it was used. It is safe for concurrent use.
+// An Editor edits the files below one directory. Its fields must not change after the first use. It is safe for
+// concurrent use.
 type Editor struct {
 	Root *os.Root // the directory; nil refuses everything. The caller closes it
 	At   string   // the absolute path by which callers know it; empty means /
 
-	Relative   bool  // paths that are not absolute lie below At; false means that they are refused
-	MaxFile    int64 // the largest file in bytes; zero means 10 MB
-	MaxView    int   // how many bytes of a file one view shows, about; zero means 32 KB
-	MaxEntries int   // how many names one view of a directory shows; zero means 1000
-	MaxUndo    int   // how many edits of a file can be undone; zero means 20
-	MaxHistory int64 // how many bytes are kept for undoing, in all; zero means 50 MB
+	Relative   bool  // accept paths relative to At
+	MaxFile    int64 // maximum size of a file; zero means 10 MB
+	MaxView    int   // about how many bytes of a file a view shows; zero means 32 KB
+	MaxEntries int   // names shown of a directory; zero means 1000
+	MaxUndo    int   // edits of a file that can be undone; zero means 20
+	MaxHistory int64 // bytes kept for undo; zero means 50 MB
 
-	mu     sync.Mutex // held during a call: what was read must be what is remembered
+	mu     sync.Mutex // held during a call
 	memory seenFiles
 }
 
-// What the zero values of the limits mean.
+// Defaults of the limits.
 const (
 	usualFile    = 10 << 20
 	usualView    = 32 << 10
@@ -48,8 +40,7 @@ const (
 	usualHistory = 50 << 20
 )
 
-// A Result is what came of a call. Error is what the caller reads; Fault is the
-// same for programs, a [fault.Error] with its kind, and nil after a success.
+// A Result is the result of a call. Error is for the caller; Fault is the same for programs, usually a [fault.Error].
 type Result struct {
 	Success bool   `json:"success"`
 	Content string `json:"content"`
@@ -57,7 +48,7 @@ type Result struct {
 	Fault   error  `json:"-"`
 }
 
-// Answer carries out a call as it came over the wire.
+// Answer carries out a call in JSON.
 func (e *Editor) Answer(ctx context.Context, raw []byte) Result {
 	var c Call
 	if err := c.UnmarshalJSON(raw); err != nil {
@@ -66,8 +57,7 @@ func (e *Editor) Answer(ctx context.Context, raw []byte) Result {
 	return e.Do(ctx, c)
 }
 
-// Do carries out a call. It never changes half of something: after a refusal
-// all files are as they were.
+// Do carries out a call. After an error all files are unchanged.
 func (e *Editor) Do(ctx context.Context, c Call) Result {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,8 +89,8 @@ func (e *Editor) do(ctx context.Context, c *Call) (string, error) {
 	return e.undo(ctx, c, p)
 }
 
-// result words the outcome for the caller. The hint has a line of its own,
-// except behind the messages that callers know word by word.
+// result formats the outcome for the caller. The hint has its own line, except after messages that callers know
+// verbatim.
 func result(content string, err error) Result {
 	if err == nil {
 		return Result{Success: true, Content: content}

@@ -16,20 +16,19 @@ import (
 	"hako/run/fault"
 )
 
-// An openFile is a file in its directory, which stays the same one however the names
-// that led to it change.
+// An openFile is a file in its directory, which stays the same even if the names that led to it change.
 type openFile struct {
 	e      *Editor
 	c      *Call
 	dir    *os.Root
 	name   string
 	rel    string      // from the editor's root
-	info   fs.FileInfo // of the file that was read; nil before that
+	info   fs.FileInfo // of the file that was read; nil before
 	unlock func()
 }
 
-// enter opens the directory of a place. The "." at the end matters: without it
-// a named pipe that took the directory's place would be opened and waited for.
+// enter opens the directory of a file. The "." at the end matters: without it, a named pipe that replaced the directory
+// would be opened and block.
 func (e *Editor) enter(c *Call, p filePath) (*openFile, error) {
 	dir, err := e.Root.OpenRoot(path.Dir(p.rel) + "/.")
 	if err != nil {
@@ -38,8 +37,7 @@ func (e *Editor) enter(c *Call, p filePath) (*openFile, error) {
 	return &openFile{e: e, c: c, dir: dir, name: path.Base(p.rel), rel: p.rel, unlock: func() {}}, nil
 }
 
-// enterAlone is enter for those who change the file: it keeps other editors out
-// of the directory, so that none changes what this one has just read.
+// enterAlone is enter with a lock that keeps other editors out of the directory.
 func (e *Editor) enterAlone(ctx context.Context, c *Call, p filePath) (*openFile, error) {
 	s, err := e.enter(c, p)
 	if err != nil {
@@ -67,9 +65,8 @@ func (s *openFile) close() {
 	s.dir.Close()
 }
 
-// read returns the file if it is a regular one of a bearable size. One that is
-// to be changed is opened for writing too: a file that nobody may write must
-// not be exchanged for another just because its directory can be written.
+// read returns a regular file of acceptable size. A file to be changed is opened for writing too: a read-only file must
+// not be replaced just because its directory is writable.
 func (s *openFile) read(flag int) ([]byte, error) {
 	before, err := s.dir.Lstat(s.name)
 	if err != nil {
@@ -86,7 +83,7 @@ func (s *openFile) read(flag int) ([]byte, error) {
 	return s.contents(f)
 }
 
-// open opens what was looked at, and nothing that took its place meanwhile.
+// open opens the file that was inspected, not one that replaced it.
 func (s *openFile) open(before fs.FileInfo, flag int) (*os.File, error) {
 	f, err := s.dir.OpenFile(s.name, flag|nonblock, 0)
 	if err != nil {
@@ -106,7 +103,7 @@ func (s *openFile) open(before fs.FileInfo, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// contents reads a file that may grow meanwhile, but not without end.
+// contents reads a file that may be growing.
 func (s *openFile) contents(f *os.File) ([]byte, error) {
 	raw := make([]byte, s.info.Size()+1)
 	n, err := io.ReadFull(f, raw)
@@ -119,7 +116,7 @@ func (s *openFile) contents(f *os.File) ([]byte, error) {
 	return raw[:n:n], nil
 }
 
-// regular refuses what is not a file, or too large to be held in memory.
+// regular rejects what is not a regular file, or too large.
 func (s *openFile) regular(info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
@@ -151,8 +148,7 @@ func (s *openFile) fits(size int64) error {
 	return nil
 }
 
-// load reads and parses the file. What the editor knows of it stays in force as
-// long as nobody else changes it.
+// load reads and parses the file. A known encoding stays in force until somebody else changes the file.
 func (s *openFile) load(flag int) (*document, error) {
 	raw, err := s.read(flag)
 	if err != nil {
@@ -167,11 +163,11 @@ func (s *openFile) load(flag int) (*document, error) {
 	return d, nil
 }
 
-// replace puts a new file in the place of the one that was read.
+// replace replaces the file that was read.
 func (s *openFile) replace(raw []byte) error {
 	temp, err := s.temp(raw, 0o600, func(f *os.File) error {
 		keepOwner(f, s.info)
-		// Never the bits that lend somebody's rights: writing drops them too.
+		// Without setuid and setgid, which writing would also clear.
 		return f.Chmod(s.info.Mode().Perm())
 	})
 	if err != nil {
@@ -187,8 +183,7 @@ func (s *openFile) replace(raw []byte) error {
 	return err
 }
 
-// unmoved looks a last time whether the file is the one that was read: those
-// who are not editors do not heed our lock.
+// unmoved checks once more that the file is the one that was read: other programs ignore the lock.
 func (s *openFile) unmoved() error {
 	now, err := s.dir.Lstat(s.name)
 	if err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
@@ -197,7 +192,7 @@ func (s *openFile) unmoved() error {
 	return nil
 }
 
-// temp writes a new file beside the one of the site and returns its name.
+// temp writes a temporary file in the directory and returns its name.
 func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) error) (string, error) {
 	name := ".hako-edit-" + strings.ToLower(rand.Text())
 	f, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -209,7 +204,7 @@ func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) erro
 		err = finish(f)
 	}
 	if err == nil {
-		err = f.Sync() // or a crash could leave the new name with old emptiness
+		err = f.Sync() // otherwise a crash could leave an empty file
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -221,7 +216,7 @@ func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) erro
 	return name, nil
 }
 
-// create makes the file, whole at once, and never in the place of another.
+// create creates the file atomically, without replacing another.
 func (s *openFile) create(raw []byte) error {
 	temp, err := s.temp(raw, 0o666, func(*os.File) error { return nil })
 	if err != nil {
@@ -238,8 +233,7 @@ func (s *openFile) create(raw []byte) error {
 	return nil
 }
 
-// claim is for file systems that know no links: it takes the name with an empty
-// file first.
+// claim is for file systems without hard links: it creates an empty file first.
 func (s *openFile) claim(temp string) error {
 	f, err := s.dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {

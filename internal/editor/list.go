@@ -14,8 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// list shows what is in a directory and in those right below it, without hidden
-// files. Links are shown and not followed.
+// list shows a directory and its subdirectories, without hidden files. It does not follow links.
 func (e *Editor) list(ctx context.Context, c *Call, p filePath) (string, error) {
 	if len(c.ViewRange) > 0 {
 		return "", c.refuse(fault.Invalid, "view_range is for files, and this is a directory", "leave it out")
@@ -34,15 +33,14 @@ func (e *Editor) list(ctx context.Context, c *Call, p filePath) (string, error) 
 	return l.String(), nil
 }
 
-// A listing is one name a line, as long as there is room.
+// A listing is a bounded list of names, one a line.
 type listing struct {
 	strings.Builder
-	room int // how many names more
+	room int // how many more names
 }
 
-// directory writes the names in dir, which callers know as shown, and below each
-// directory what is in it. All that is at the top goes first: a long list below
-// one name must not hide the names after it.
+// directory writes the names in dir, and below each directory its names. The top level has priority: a long
+// subdirectory must not hide the names after it.
 func (l *listing) directory(ctx context.Context, dir *os.Root, shown string, names []string, more bool) {
 	top := names[:min(len(names), l.room)]
 	l.room -= len(top)
@@ -59,7 +57,7 @@ func (l *listing) directory(ctx context.Context, dir *os.Root, shown string, nam
 	l.rest(shown, len(names)-len(top), more, "list them with ls")
 }
 
-// directories returns which of the names are directories, in their order.
+// directories returns the names that are directories, in order.
 func directories(dir *os.Root, names []string) (subs []string) {
 	for _, name := range names {
 		if info, err := dir.Lstat(name); err == nil && info.IsDir() {
@@ -69,7 +67,7 @@ func directories(dir *os.Root, names []string) (subs []string) {
 	return subs
 }
 
-// below writes the names in a directory of dir, at most some of them.
+// below writes at most so many names of a subdirectory.
 func (l *listing) below(dir *os.Root, name, full string, most int) {
 	sub, err := dir.OpenRoot(name + "/.")
 	var names []string
@@ -92,7 +90,7 @@ func (l *listing) below(dir *os.Root, name, full string, most int) {
 
 func (l *listing) name(full string) { l.WriteString(text.RecordLine(full) + "\n") }
 
-// rest tells how many names in a directory were left out.
+// rest reports how many names were omitted.
 func (l *listing) rest(full string, n int, more bool, hint string) {
 	if n == 0 && !more {
 		return
@@ -104,12 +102,10 @@ func (l *listing) rest(full string, n int, more bool, hint string) {
 	fmt.Fprintf(l, "[clipped: %s has %s other names; %s]\n", text.RecordLine(full), count, hint)
 }
 
-// mostRead is how many names of one directory are looked at: they must all be
-// known before it is known which comes first.
+// mostRead is how many names of a directory are read for sorting.
 const mostRead = 50_000
 
-// visible returns the sorted names in a directory that are not hidden, and
-// whether there are more than can be looked at.
+// visible returns the sorted names that are not hidden, and whether there are more than mostRead.
 func visible(dir *os.Root) (names []string, more bool, err error) {
 	f, err := dir.Open(".")
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// patience is how long another editor may take; each holds the lock for one
-// edit. Somebody hostile may hold it for ever.
+// patience is how long to wait for the lock, which an attacker could hold forever.
 const patience = 2 * time.Second
 
-// lock keeps other editors away until unlock is called, which closes f. Where
-// the file system knows no locks it does nothing: changes are noticed all the same.
+// lock keeps other editors out until unlock is called, which closes f. Without lock support it does nothing: changes
+// are still detected.
 func lock(ctx context.Context, f *os.File) (unlock func(), err error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()

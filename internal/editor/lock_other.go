@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// lock keeps nobody away here: two editors in one directory notice each other's
-// changes except in the moment between the last look and the exchange.
+// lock does nothing here: two editors in one directory detect each other's changes, except between the last check and
+// the rename.
 func lock(_ context.Context, f *os.File) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }

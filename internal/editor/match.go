@@ -9,13 +9,13 @@ import (
 	"hako/run/fault"
 )
 
-// mostMatches is how many matches are told apart.
+// mostMatches is how many matches are listed.
 const mostMatches = 20
 
-// matchLine is how much of its line is shown beside a match.
+// matchLine is how many bytes of its line are shown for a match.
 const matchLine = 120
 
-// choose returns the offset of the one match that is meant.
+// choose returns the offset of the match that is meant.
 func (e *Editor) choose(c *Call, p filePath, d *document, old string) (int, error) {
 	all := matches(d.text, []byte(old))
 	switch {
@@ -27,13 +27,12 @@ func (e *Editor) choose(c *Call, p filePath, d *document, old string) (int, erro
 	case len(all) == 1:
 		return all[0], nil
 	}
-	// The numbers that the caller is told are worth nothing once the file changes.
+	// The numbers of the matches are only valid for this content.
 	e.memory.saw(p.rel, d.sum, d.set)
 	return 0, c.several(d, all, old)
 }
 
-// matches returns the offsets of a text, at most one more than are told apart.
-// Two that overlap are two: nobody knows which one is meant.
+// matches returns the offsets of at most mostMatches+1 matches, which may overlap.
 func matches(text, old []byte) (all []int) {
 	for at := 0; len(all) <= mostMatches; at = all[len(all)-1] + 1 {
 		n := bytes.Index(text[at:], old)
@@ -54,7 +53,7 @@ func (c *Call) chosen(all []int) (int, error) {
 	return all[*c.Match-1], nil
 }
 
-// several refuses a text that is there more than once, and tells where.
+// several reports that a text occurs more than once, and where.
 func (c *Call) several(d *document, all []int, old string) error {
 	var places []string
 	var list strings.Builder
@@ -79,7 +78,7 @@ func (c *Call) several(d *document, all []int, old string) error {
 		list.String())
 }
 
-// excerpt returns the beginning of the line that an offset lies in.
+// excerpt returns the beginning of the line of an offset.
 func (d *document) excerpt(offset int) string {
 	text := d.text[1+bytes.LastIndexByte(d.text[:offset], '\n'):]
 	if n := bytes.IndexByte(text, '\n'); n >= 0 {

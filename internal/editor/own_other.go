@@ -10,5 +10,5 @@ import (
 // There are no named pipes among files here.
 const nonblock = 0
 
-// keepOwner does nothing: a new file belongs to whoever its directory says.
+// keepOwner does nothing.
 func keepOwner(*os.File, fs.FileInfo) {}

@@ -8,12 +8,10 @@ import (
 	"syscall"
 )
 
-// nonblock keeps an open from waiting for the other end of a named pipe that
-// was put in a file's place.
+// nonblock keeps an open from waiting for the other end of a named pipe.
 const nonblock = syscall.O_NONBLOCK
 
-// keepOwner gives a new file the owner and group of the old one as far as the system
-// lets us: usually only the group, and only to one's own groups.
+// keepOwner copies owner and group of the old file as far as permitted: usually only the group.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -11,21 +11,19 @@ import (
 	"hako/run/fault"
 )
 
-// A filePath is what a path leads to.
+// A filePath is a resolved path.
 type filePath struct {
-	rel  string      // from the root, with all links followed; "." is the root itself
-	info fs.FileInfo // nil means that nothing is there
+	rel  string      // from the root, with links resolved; "." is the root itself
+	info fs.FileInfo // nil means that nothing exists there
 }
 
-// mostLinks is how many symbolic links one path may go through.
+// mostLinks is the maximum number of symbolic links in a path.
 const mostLinks = 40
 
 func (e *Editor) at() string { return path.Clean("/" + e.At) }
 
-// find follows a path. It does so itself, name by name, because [os.Root] knows
-// no links with absolute targets and the callers' world begins elsewhere; what
-// is found is opened through [os.Root] all the same, which keeps out whoever
-// exchanges a directory for a link meanwhile.
+// find resolves a path name by name, because [os.Root] refuses links with absolute targets, and those of callers are
+// relative to At. The result is opened through [os.Root], which detects a directory that is replaced by a link meanwhile.
 func (e *Editor) find(c *Call) (filePath, error) {
 	if e.Root == nil {
 		return filePath{}, c.refuse(fault.Denied, "no directory is open for editing", "")
@@ -56,8 +54,7 @@ func (e *Editor) below(c *Call) ([]string, error) {
 	return names, nil
 }
 
-// split returns the names in a path, ".." among them: what it undoes is only
-// known when the name before it was followed.
+// split returns the names in a path, including "..", which can only be resolved after the name before it.
 func split(p string) []string {
 	return slices.DeleteFunc(strings.Split(p, "/"), func(name string) bool { return name == "" || name == "." })
 }
@@ -108,7 +105,7 @@ func (e *Editor) follow(c *Call, names []string) (filePath, error) {
 	return e.there(c, done)
 }
 
-// there looks at the end of a path again: the last step may have been "..".
+// there inspects the end of a path, whose last name may have been "..".
 func (e *Editor) there(c *Call, done []string) (filePath, error) {
 	p := filePath{rel: "."}
 	if len(done) > 0 {
@@ -122,8 +119,7 @@ func (e *Editor) there(c *Call, done []string) (filePath, error) {
 	return p, nil
 }
 
-// nothing is the place where a path ends before its last name. Only what is
-// made anew may be there, and no ".." can be followed through it.
+// nothing returns a path that does not exist. It must not contain "..".
 func (e *Editor) nothing(c *Call, done, names []string) (filePath, error) {
 	for _, name := range names {
 		if name == ".." {
@@ -136,7 +132,7 @@ func (e *Editor) nothing(c *Call, done, names []string) (filePath, error) {
 	return filePath{rel: strings.Join(slices.Concat(done, names), "/")}, nil
 }
 
-// link puts the target of a symbolic link into the path.
+// link inserts the target of a symbolic link into the path.
 func (e *Editor) link(c *Call, done []string, rel string, rest []string) (before, after []string, err error) {
 	target, err := e.Root.Readlink(rel)
 	if err != nil {
@@ -154,8 +150,7 @@ func (e *Editor) link(c *Call, done []string, rel string, rest []string) (before
 	return done, slices.Concat(names, rest), nil
 }
 
-// local refuses names that mean more to the system than to us, as drives and
-// streams do.
+// local rejects names with a special meaning on Windows, such as drives and streams.
 func local(c *Call, name string) error {
 	if filepath.Separator != '/' && strings.ContainsAny(name, `\:`) {
 		return c.refuse(fault.Invalid, `a name in the path has \ or : in it`, "part names with /")

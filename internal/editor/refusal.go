@@ -12,11 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// A message is a refusal that callers know word by word from other editors of
-// this name. They read nothing else.
+// A message is an error text that callers know verbatim from other editors of this name.
 type message string
 
-// Error implements error.
 func (m message) Error() string { return string(m) }
 
 func (c *Call) known(kind fault.Kind, hint, format string, args ...any) error {
@@ -47,12 +45,11 @@ func (c *Call) changed() error {
 		"view it again, then repeat the edit if it still makes sense")
 }
 
-// failed words an error of the operating system. The names in it are dropped:
-// those of the host mean nothing to the caller.
+// failed converts an error of the operating system. It drops the host paths, which mean nothing to the caller.
 func (e *Editor) failed(c *Call, why string, err error) error {
 	cause := bare(err)
 	switch {
-	case strings.Contains(cause.Error(), "escapes"): // os.Root has no exported error for this
+	case strings.Contains(cause.Error(), "escapes"): // os.Root exports no error for this
 		return c.outside(e.at())
 	case why == "" && errors.Is(cause, fs.ErrNotExist):
 		return c.missing()
@@ -75,7 +72,7 @@ func classify(cause error) (kind fault.Kind, hint string) {
 	return fault.Other, ""
 }
 
-// bare returns the reason in an error of package os.
+// bare strips the path from an error of package os.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -88,10 +85,10 @@ func bare(err error) error {
 	return err
 }
 
-// mostQuoted is how much of the caller's own text is told back to it.
+// mostQuoted is how many characters of the caller's text are quoted.
 const mostQuoted = 350 // characters
 
-// shown returns the path as it is told back to the caller.
+// shown returns the path for messages.
 func (c *Call) shown() string { return text.RecordLine(c.Path) }
 
 func quoted(s string) string { return text.Shorten(s, mostQuoted) }

@@ -1,27 +1,26 @@
 package editor
 
-// seenFiles is what an editor knows of the files it has seen, by their place below
-// the root. It is bounded: what was not used for longest is forgotten first.
+// seenFiles is what an editor knows of files, by their path below the root. The least recently used are forgotten first.
 type seenFiles struct {
 	files map[string]*record
 	clock uint64 // counts uses
-	bytes int64  // what all steps take
+	bytes int64  // size of all steps
 }
 
 // A record is what is known of one file.
 type record struct {
-	seen  bool   // whether sum means something
-	sum   digest // of the file as it was last viewed or edited
+	seen  bool   // sum is valid
+	sum   digest // of the file when it was last viewed or edited
 	set   *charset
-	steps []step // what can be undone, the last edit last
+	steps []step // edits that can be undone, the last one last
 	used  uint64
 }
 
 // A step is an edit that can be undone.
 type step struct {
 	before, after digest
-	created       bool     // the edit made the file, and undoing removes it
-	dirs          []string // the directories it made for that, outermost first
+	created       bool     // the edit created the file
+	dirs          []string // the directories it created, outermost first
 	undo          splice   // otherwise
 	clock         uint64
 }
@@ -29,14 +28,13 @@ type step struct {
 // mostFiles is how many files are remembered.
 const mostFiles = 4096
 
-// overhead is about what a step takes besides its bytes.
+// overhead is about the size of a step without its bytes.
 const overhead = 256
 
 func (s step) size() int64 { return int64(len(s.undo.bytes)) + overhead }
 
-// charset returns how a file is written, if it is still the one that was seen,
-// and nil otherwise: a guess would change when an edit removes the last
-// character that told.
+// charset returns the known encoding of an unchanged file, or nil: detecting it again could give another result after
+// an edit removed the last character that decides.
 func (m *seenFiles) charset(rel string, sum digest) *charset {
 	if r := m.files[rel]; r != nil && r.seen && r.sum == sum {
 		return r.set
@@ -44,20 +42,19 @@ func (m *seenFiles) charset(rel string, sum digest) *charset {
 	return nil
 }
 
-// differs reports whether a file is not what was last seen of it. Of a file
-// that was never seen nothing can differ.
+// differs reports whether a file changed since it was last seen.
 func (m *seenFiles) differs(rel string, sum digest) bool {
 	r := m.files[rel]
 	return r != nil && r.seen && r.sum != sum
 }
 
-// saw remembers what a file is.
+// saw remembers the content of a file.
 func (m *seenFiles) saw(rel string, sum digest, set *charset) {
 	r := m.record(rel)
 	r.seen, r.sum, r.set = true, sum, set
 }
 
-// did remembers an edit so that it can be undone.
+// did remembers an edit for undo.
 func (m *seenFiles) did(rel string, s step, most int, bytes int64) {
 	r := m.record(rel)
 	s.clock = m.clock
@@ -71,7 +68,7 @@ func (m *seenFiles) did(rel string, s step, most int, bytes int64) {
 	}
 }
 
-// last returns the edit that undoing would undo.
+// last returns the last edit.
 func (m *seenFiles) last(rel string) (step, bool) {
 	r := m.files[rel]
 	if r == nil || len(r.steps) == 0 {
@@ -106,7 +103,7 @@ func (m *seenFiles) record(rel string) *record {
 	return r
 }
 
-// forget drops the file that was not used for longest.
+// forget drops the least recently used file.
 func (m *seenFiles) forget() {
 	oldest, rel := (*record)(nil), ""
 	for name, r := range m.files {
@@ -123,7 +120,7 @@ func (m *seenFiles) forget() {
 // drop forgets the first edit of a file.
 func (m *seenFiles) drop(r *record) {
 	m.bytes -= r.steps[0].size()
-	r.steps = append([]step(nil), r.steps[1:]...) // so that its bytes are really gone
+	r.steps = append([]step(nil), r.steps[1:]...) // a new slice, to release the memory
 }
 
 func (m *seenFiles) oldestStep() *record {

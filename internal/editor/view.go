@@ -37,7 +37,7 @@ func (e *Editor) view(ctx context.Context, c *Call, p filePath) (string, error) 
 	return d.page(first, last, cmp.Or(e.MaxView, usualView)), nil
 }
 
-// lines returns which lines of a file with n of them are wanted.
+// lines returns the requested lines of a file with n lines.
 func (c *Call) lines(n int) (first, last int, err error) {
 	if len(c.ViewRange) == 0 {
 		return 1, n, nil
@@ -64,8 +64,7 @@ func (c *Call) lines(n int) (first, last int, err error) {
 	return first, last, nil
 }
 
-// page returns the lines with their numbers, and below them what the lines do
-// not tell.
+// page returns the lines with their numbers, and notes about what the lines do not show.
 func (d *document) page(first, last, budget int) string {
 	var b strings.Builder
 	if len(d.text) == 0 {
@@ -93,11 +92,10 @@ func (d *document) page(first, last, budget int) string {
 	return b.String()
 }
 
-// longestLine is how much of a line is shown.
+// longestLine is how many bytes of a line are shown.
 const longestLine = 4000
 
-// show writes lines with their numbers until the budget is used up, at least
-// one, and returns the last that it wrote.
+// show writes lines with their numbers until the budget is used up, at least one, and returns the last one.
 func (d *document) show(b *strings.Builder, first, last, budget int) (shown int) {
 	rest := d.text[d.start(first):]
 	end := b.Len() + budget
@@ -116,11 +114,10 @@ func (d *document) show(b *strings.Builder, first, last, budget int) (shown int)
 	return last
 }
 
-// numbered is about what a line's number and end take.
+// numbered is about the size of a line number and line end.
 const numbered = 8
 
-// shorten cuts a line at the end of a character and spells out what cannot be seen: source code may pretend to be
-// other code.
+// shorten shortens a line and makes invisible characters visible: source code may pretend to be other code.
 func shorten(line []byte, most int, mark string) string {
 	if len(line) <= most {
 		return text.ForRecord(string(line))

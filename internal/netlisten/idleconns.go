@@ -7,24 +7,23 @@ import (
 	"sync"
 )
 
-// IdleConns are connections on which nobody who may come in asks for something.
-// Browsers open some in advance, and package http would wait five seconds for
-// each when the server stops; and a stranger who opens all there may be must not
-// keep others out. The zero value is ready for use.
+// IdleConns tracks connections without an authenticated request. Browsers open some in advance, for which package http
+// would wait five seconds at shutdown; and an attacker who opens all of them must not lock others out. The zero value
+// is ready for use.
 type IdleConns struct {
-	Most int // connections there may be; zero means any number
+	Most int // maximum number of connections; zero means no limit
 
 	mu      sync.Mutex
 	open    int
-	turn    int // counts, so that the oldest is known
+	turn    int // sequence number
 	conns   map[net.Conn]quiet
 	stopped bool
 }
 
-// quiet is how a connection is silent.
+// quiet is the state of an idle connection.
 type quiet struct {
 	since int
-	fresh bool // nothing at all came yet
+	fresh bool // it has sent nothing yet
 }
 
 type connKey struct{}
@@ -34,8 +33,7 @@ func (s *IdleConns) Mark(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Proven takes out the connection of a request with a good token or cookie,
-// until that is answered.
+// Proven removes the connection of an authenticated request, until that is answered.
 func (s *IdleConns) Proven(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
 		s.mu.Lock()
@@ -53,7 +51,7 @@ func (s *IdleConns) Note(c net.Conn, state http.ConnState) {
 		s.open++
 		s.welcome(c)
 	case http.StateActive:
-		if q, ok := s.conns[c]; ok { // half a request is no better than none
+		if q, ok := s.conns[c]; ok { // an incomplete request is no better than none
 			s.conns[c] = quiet{since: q.since}
 		}
 	case http.StateIdle:
@@ -64,8 +62,7 @@ func (s *IdleConns) Note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// welcome takes a new connection. If it is the last there may be, the one that is
-// silent for longest has to go: the next finds a place.
+// welcome adds a new connection. If it is the last one possible, the one that is idle for longest is closed.
 func (s *IdleConns) welcome(c net.Conn) {
 	if s.stopped {
 		c.Close()
@@ -94,11 +91,11 @@ func (s *IdleConns) dropOldest() {
 	}
 	if oldest != nil {
 		delete(s.conns, oldest)
-		go oldest.Close() // the end of TLS is said first, and a client may not listen
+		go oldest.Close() // TLS sends an alert first, which may block
 	}
 }
 
-// Stop closes those on which nothing was asked yet, and those that still come.
+// Stop closes connections that have sent nothing yet, and new ones.
 func (s *IdleConns) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

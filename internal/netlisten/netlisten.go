@@ -1,7 +1,5 @@
-// Package netlisten opens the ports of servers and ends them.
-//
-// What is answered there is not its matter. The rule to keep: nothing is open to
-// the network because somebody left a word out.
+// Package netlisten opens the listeners of servers and shuts servers down. Nothing is reachable from the network unless
+// the user says so.
 package netlisten
 
 import (
@@ -16,20 +14,20 @@ import (
 	"hako/run/fault"
 )
 
-// A Address is where a server wants to listen.
+// An Address is where a server listens.
 type Address struct {
-	// Addr is host:port. Without a host it is loopback, with Public every
-	// interface. Empty means loopback and a port the system chooses.
+	// Addr is host:port. The default host is loopback, or with Public every interface. Empty means loopback and
+	// any free port.
 	Addr string
 
-	Public bool // permits an address beyond loopback; false refuses one
-	Sealed bool // there is TLS, so that such an address needs no permission
+	Public bool // allow an address beyond loopback
+	Sealed bool // there is TLS: allow any explicit address
 
-	Usual     string // an address to show who wrote one wrongly
+	Usual     string // example address for errors
 	Why, Hint string // of the refusal of an address beyond loopback
 }
 
-// Address returns where to listen, if that is allowed.
+// Address returns the address to listen on, if it is allowed.
 func (p Address) Address() (string, error) {
 	if p.Addr == "" {
 		return net.JoinHostPort(p.host(""), "0"), nil
@@ -53,8 +51,7 @@ func (p Address) invalid(why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "listen on", Subject: p.Addr, Why: why, Hint: hint}
 }
 
-// host fills in what was left out. localhost is not looked up: what a resolver
-// makes of it may be anything.
+// host applies the defaults. It does not resolve localhost, which a resolver could map to anything.
 func (p Address) host(name string) string {
 	if strings.EqualFold(name, "localhost") || name == "" && !p.Public {
 		return "127.0.0.1"
@@ -62,7 +59,7 @@ func (p Address) host(name string) string {
 	return name
 }
 
-// isNumber is also true of one that is too large for anything.
+// isNumber also accepts numbers that are out of range.
 func isNumber(s string) bool {
 	_, err := strconv.ParseInt(s, 10, 64)
 	return err == nil || errors.Is(err, strconv.ErrRange)
@@ -87,7 +84,7 @@ func (p Address) Open(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// cause drops the address that package net repeats.
+// cause strips the address from an error of package net.
 func cause(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
@@ -96,13 +93,13 @@ func cause(err error) error {
 	return err
 }
 
-// Loopback reports whether host is an address that only this machine reaches.
+// Loopback reports whether host is a loopback address.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// OwnName reports whether the host of a Host header can only mean this machine.
+// OwnName reports whether the host of a Host header is this machine.
 func OwnName(host string) bool { return strings.EqualFold(host, "localhost") || Loopback(host) }
 
 // HostOf returns a Host header without its port, which a tunnel may change.
@@ -113,7 +110,7 @@ func HostOf(header string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(header, "["), "]")
 }
 
-// End ends a server, gently while ctx lasts.
+// End shuts a server down, gracefully until ctx ends.
 func End(ctx context.Context, web *http.Server, name string) error {
 	err := web.Shutdown(ctx)
 	if err == nil {

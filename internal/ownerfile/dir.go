@@ -8,25 +8,23 @@ import (
 	"time"
 )
 
-// A Dir is a temporary directory that only its owner can look into. A lock tells
-// whether its maker lives: what a killed process left is removed by the next.
+// A Dir is a temporary directory that only its owner can read. It is locked while its process lives: the next process
+// removes abandoned ones.
 type Dir struct {
 	Path string
-	lock *os.File // nil where there are no locks: then it is never taken for abandoned
+	lock *os.File // nil without lock support: then it never counts as abandoned
 }
 
 const (
-	freshMark = "new-" // in the name of one that is not locked yet
+	freshMark = "new-" // prefix of one that is not locked yet
 	lockName  = "lock"
 )
 
-// stillborn is how old a directory is that its maker will not finish any more.
+// stillborn is the age of an unlocked directory that counts as abandoned.
 const stillborn = time.Hour
 
-// MakeDir makes a directory in another, which is made too if need be; empty means
-// the system's for temporary files. Those of the same prefix that were abandoned
-// are removed. It has its name once it is locked and not before: nobody can
-// mistake it for one of those.
+// MakeDir makes a directory in another, which is created if necessary; empty means that for temporary files. It removes
+// abandoned ones with the same prefix. The new directory gets its name only after it is locked, so that nobody removes it.
 func MakeDir(in, prefix string) (*Dir, error) {
 	if in == "" {
 		in = os.TempDir()
@@ -55,7 +53,7 @@ func MakeDir(in, prefix string) (*Dir, error) {
 	return d, nil
 }
 
-// hold takes the lock. A file system without locks is no reason to stop.
+// hold takes the lock. A file system without locks is no error.
 func (d *Dir) hold(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -69,7 +67,7 @@ func (d *Dir) hold(name string) error {
 	return os.Remove(name)
 }
 
-// Remove removes everything and only then gives the lock back.
+// Remove removes the directory and then releases the lock.
 func (d *Dir) Remove() error {
 	err := removeAll(d.Path)
 	if d.lock != nil {
@@ -78,9 +76,7 @@ func (d *Dir) Remove() error {
 	return err
 }
 
-// removeAll removes a tree, also where somebody took away the right to. Programs
-// may have put links into it, and may be at work there still: nothing is done
-// through a link.
+// removeAll removes a tree, also without permissions. Programs may still create links in it: it follows none.
 func removeAll(dir string) error {
 	above, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
@@ -95,7 +91,7 @@ func removeAll(dir string) error {
 	return above.RemoveAll(name)
 }
 
-// openUp gives us back the right to change the directories of a tree.
+// openUp restores the permissions of the directories of a tree.
 func openUp(above *os.Root, name string) {
 	info, err := above.Lstat(name)
 	if err != nil || !info.IsDir() {
@@ -108,7 +104,7 @@ func openUp(above *os.Root, name string) {
 	}
 	defer dir.Close()
 	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) {
-		return // exchanged meanwhile
+		return // replaced meanwhile
 	}
 	list, err := dir.Open(".")
 	if err != nil {
@@ -123,8 +119,7 @@ func openUp(above *os.Root, name string) {
 	}
 }
 
-// sweep removes what killed processes left. What cannot be removed is left to
-// the next.
+// sweep removes abandoned directories.
 func sweep(in, prefix string) {
 	entries, _ := os.ReadDir(in)
 	for _, e := range entries {
@@ -135,17 +130,17 @@ func sweep(in, prefix string) {
 		case strings.HasPrefix(e.Name(), freshMark+prefix):
 			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > stillborn {
 				removeAbandoned(dir)
-				_ = os.Remove(dir) // its maker did not even come to the lock
+				_ = os.Remove(dir) // without a lock file
 			}
 		}
 	}
 }
 
-// removeAbandoned removes a directory of ours whose lock nobody holds.
+// removeAbandoned removes a directory of this user whose lock nobody holds.
 func removeAbandoned(dir string) {
 	lock, err := Open(filepath.Join(dir, lockName), os.O_RDWR)
 	if err != nil {
-		return // somebody else's, or without a lock
+		return // of another user, or without a lock
 	}
 	defer lock.Close()
 	if TryLock(lock) {

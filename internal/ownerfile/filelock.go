@@ -6,8 +6,8 @@ import (
 	"hako/run/fault"
 )
 
-// Alone waits until no other process is changing, or making, the file of this
-// name. The lock is on a file beside it: the file itself may be exchanged.
+// Alone waits until no other process changes the file of this name. It locks a file beside it, because the file
+// itself may be replaced.
 func Alone(path string) (unlock func(), err error) {
 	f, err := Open(path+".lock", os.O_CREATE|os.O_RDWR)
 	if err != nil {

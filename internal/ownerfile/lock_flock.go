@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// Lock waits until no other process, and no other handle of this one, holds the
-// file. The lock goes with the process that held it, however it dies.
+// Lock waits until no other process, and no other handle of this process, holds the file. A lock ends with its process.
 func Lock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
@@ -18,10 +17,9 @@ func Lock(f *os.File) error {
 	}
 }
 
-// Unlock lets others go on.
 func Unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// TryLock takes the lock unless somebody has it, and reports whether it did.
+// TryLock takes the lock if it is free, and reports whether it did.
 func TryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// patience is how long a lock may be held before its holder is taken for dead:
-// nobody here holds one for more than a few writes.
+// patience is after what time the holder of a lock counts as dead.
 const patience = 10 * time.Second
 
-// Lock waits until no other process holds the file. These systems have no
-// advisory locks, so a second file that only one can create stands for it.
+// Lock waits until no other process holds the file. These systems have no advisory locks, so a second file is created
+// exclusively.
 func Lock(f *os.File) error {
 	name := f.Name() + ".lock"
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -31,8 +30,7 @@ func Lock(f *os.File) error {
 	}
 }
 
-// Unlock lets others go on.
 func Unlock(f *os.File) error { return os.Remove(f.Name() + ".lock") }
 
-// TryLock says no: nothing here is known to be abandoned.
+// TryLock returns false: nothing counts as abandoned here.
 func TryLock(*os.File) bool { return false }

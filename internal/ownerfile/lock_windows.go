@@ -6,20 +6,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// farAway is beyond the end of any file: on Windows a locked range cannot be
-// read by others, and the log must stay readable.
+// farAway is beyond the end of any file: Windows makes a locked range unreadable for others.
 const farAway = 1 << 30
 
-// Lock waits until no other process, and no other handle of this one, holds the file.
+// Lock waits until no other process, and no other handle of this process, holds the file.
 func Lock(f *os.File) error {
 	at := &windows.Overlapped{OffsetHigh: farAway}
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, at)
 }
 
-// Unlock lets others go on.
 func Unlock(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: farAway})
 }
 
-// TryLock says no: nothing here is known to be abandoned.
+// TryLock returns false: nothing counts as abandoned here.
 func TryLock(*os.File) bool { return false }

@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// A LockedFile file is locked by this process until it is released. The lock goes with
-// the process, however that ends.
+// A LockedFile is locked by this process until it is released or the process ends.
 type LockedFile struct{ file *os.File }
 
-// Hold makes a file that is not there yet, with text in it.
+// Hold creates and locks a file with text in it.
 func Hold(path string, text []byte) (*LockedFile, error) {
 	f, err := Open(path, os.O_CREATE|os.O_EXCL|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
-	TryLock(f) // nobody else knows it
+	TryLock(f)
 	if _, err := f.Write(text); err != nil {
 		return nil, errors.Join(refuse(path, "", "", err), os.Remove(path), f.Close())
 	}
@@ -28,8 +27,8 @@ func Hold(path string, text []byte) (*LockedFile, error) {
 // Release removes the file.
 func (h *LockedFile) Release() error { return errors.Join(os.Remove(h.file.Name()), h.file.Close()) }
 
-// Look reads a file that somebody holds, or held: left tells whether its process
-// is gone. Where locks do not tell, it is if the file is older than most.
+// Look reads a locked file; left reports whether its process is gone. Without lock support, it is if the file is older
+// than most.
 func Look(path string, most time.Duration) (text []byte, left bool, err error) {
 	f, err := Open(path, os.O_RDWR)
 	if err != nil {
@@ -44,7 +43,7 @@ func Look(path string, most time.Duration) (text []byte, left bool, err error) {
 	return text, TryLock(f) || time.Since(info.ModTime()) > most, err
 }
 
-// Forget removes a file that its process left; that it is gone is no error.
+// Forget removes a file of a dead process; a missing one is no error.
 func Forget(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refuse(path, "", "", err)

@@ -4,8 +4,7 @@ package ownerfile
 
 import "io/fs"
 
-// Where permissions are not nine bits the directories of the user's profile
-// keep others out, and there is nothing to check here.
+// Without permission bits, the directories of the user's profile keep others out.
 const noFollow = 0
 
 func shared(fs.FileMode, fs.FileMode) bool { return false }

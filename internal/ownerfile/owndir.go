@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// OwnDir makes a directory that only its owner can enter, and those above it if
-// need be. One that others could enter or exchange is refused.
+// OwnDir makes a directory that only its owner can enter. One that others can enter or replace is refused.
 func OwnDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return refuse(path, "it cannot be made", "", err)

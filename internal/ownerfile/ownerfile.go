@@ -1,8 +1,6 @@
-// Package ownerfile opens, locks and replaces files that are nobody else's
-// business: the audit log, usage, settings that hold keys.
+// Package ownerfile opens, locks and replaces private files: the audit log, usage, settings with keys.
 //
-// The rule to keep: a file that others could read or exchange is refused aloud
-// with the command that mends it; it is never mended silently.
+// A file that others can read or replace is refused, with a hint that repairs it; it is never repaired silently.
 package ownerfile
 
 import (
@@ -15,8 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Open opens the file with the given flags, creating it and its directory for
-// its owner alone if O_CREATE is among them. Links are not followed.
+// Open opens a file. With O_CREATE it creates the file and its directory for its owner alone. It follows no links.
 func Open(path string, flag int) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -24,7 +21,7 @@ func Open(path string, flag int) (*os.File, error) {
 				"have HOME or XDG_STATE_HOME name a directory that you can write to", err)
 		}
 	}
-	// Looked at before it is opened: opening a pipe would wait for its writer.
+	// Check before opening: opening a pipe would block.
 	if info, err := os.Lstat(path); err == nil {
 		if err := Check(path, info); err != nil {
 			return nil, err
@@ -34,7 +31,7 @@ func Open(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, refuse(path, "", "", err)
 	}
-	// Looked at again through the handle: what the name meant may have changed meanwhile.
+	// Check again through the handle: the name may mean another file meanwhile.
 	info, err := f.Stat()
 	if err == nil {
 		err = Check(path, info)
@@ -49,8 +46,7 @@ func Open(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Check refuses a file that is a link, not a plain file, somebody else's, or
-// open to others.
+// Check refuses a file that is a link, not regular, of another user, or accessible to others.
 func Check(path string, info fs.FileInfo) error {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -66,8 +62,7 @@ func Check(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// shellWord returns a path as it is typed at a shell: in quotes if it has blanks
-// or anything else that a shell could take for its own.
+// shellWord quotes a path for a shell if necessary.
 func shellWord(path string) string {
 	plain := func(r rune) bool {
 		return r > 0x7f || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("0123456789_-+=:,.@%/\\", r)
@@ -78,8 +73,7 @@ func shellWord(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// CheckTrusted refuses a file that others could have written; unlike [Check] it
-// lets them read it.
+// CheckTrusted refuses a file that others can write; unlike [Check] it lets them read it.
 func CheckTrusted(path string, info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
@@ -92,8 +86,7 @@ func CheckTrusted(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkDir refuses a directory in which others could exchange the file for
-// their own, and closes the file then.
+// checkDir closes the file and returns an error if others can replace it in its directory.
 func checkDir(dir string, f *os.File) error {
 	info, err := os.Stat(dir)
 	if err == nil {
@@ -105,8 +98,8 @@ func checkDir(dir string, f *os.File) error {
 	return err
 }
 
-// trustedDir tells who may exchange files in a directory: its owner always,
-// others by its mode unless the sticky bit keeps them from it, as in /tmp.
+// trustedDir returns an error if others can replace files in a directory: its owner always can, others by its mode
+// unless the sticky bit is set, as in /tmp.
 func trustedDir(dir, path string, info fs.FileInfo) error {
 	switch {
 	case !ours(info) && !root(info):
@@ -118,13 +111,13 @@ func trustedDir(dir, path string, info fs.FileInfo) error {
 	return nil
 }
 
-// Replace writes the file anew, all or nothing.
+// Replace replaces a file atomically.
 func Replace(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return refuse(path, "", "", err)
 	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
 	if err == nil {
 		err = tmp.Sync()
@@ -149,7 +142,7 @@ func refuse(path, why, hint string, err error) error {
 	return &fault.Error{Kind: kind, Op: "open", Subject: path, Why: why, Hint: hint, Err: cause(err)}
 }
 
-// cause drops the name that os puts before its reasons: ours has said it already.
+// cause strips the path from an error of package os.
 func cause(err error) error {
 	if pe, ok := err.(*fs.PathError); ok {
 		return pe.Err

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// startChild serves in this same process: it cannot hand a socket to another.
-// The limits of package quota are the only ones here.
+// startChild serves in this process, which cannot pass a socket to another. Only the limits of package quota apply.
 func startChild(assemble func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child, error) {
 	stream, c := startLocal(assemble)
 	return stream, c, nil

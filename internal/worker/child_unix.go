@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inheritedFile is the descriptor by which a worker reaches its door.
+// inheritedFile is the descriptor of the link in a worker.
 const inheritedFile = 3
 
 func inherited() io.ReadWriteCloser {
@@ -59,7 +60,7 @@ func startChild(func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child
 	return ours, c, nil
 }
 
-// executable is this same program, also when its file has been replaced.
+// executable returns this program, even if its file was replaced.
 func executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -67,9 +68,9 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// socketpair returns our end, which waits in the poller, and the worker's.
+// socketpair returns the server's and the worker's end.
 func socketpair() (ours, theirs *os.File, err error) {
-	syscall.ForkLock.RLock() // nobody else is to inherit them
+	syscall.ForkLock.RLock() // other children must not inherit them
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err == nil {
 		unix.CloseOnExec(fds[0])
@@ -85,7 +86,7 @@ func socketpair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "door"), nil
 }
 
-// passed are the variables that a worker gets: where things are, not keys.
+// passed are the variables that a worker gets. None of them is secret.
 var passed = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR",
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}
 
@@ -96,10 +97,8 @@ func environment(all []string) (env []string) {
 			env = append(env, pair)
 			continue
 		}
-		for _, p := range passed {
-			if name == p {
-				env = append(env, pair)
-			}
+		if slices.Contains(passed, name) {
+			env = append(env, pair)
 		}
 	}
 	return env
@@ -108,12 +107,11 @@ func environment(all []string) (env []string) {
 // A childProcess is a worker process.
 type childProcess struct {
 	process *os.Process
-	heard   chan struct{} // closed when it says no more
+	heard   chan struct{} // closed at the end of its standard error
 	said    tail
 }
 
-// mostSaid is how much of what a worker writes to standard error is kept. A Go
-// program says first why it crashes.
+// mostSaid is how much standard error of a worker is kept: a Go program begins with why it crashes.
 const mostSaid = 4 << 10
 
 func (c *childProcess) listen(r *os.File) {
@@ -122,13 +120,12 @@ func (c *childProcess) listen(r *os.File) {
 	_, _ = io.Copy(&c.said, r)
 }
 
-// tail keeps the beginning of what is written to it, and drops the rest.
+// tail keeps the beginning of what is written to it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write implements [io.Writer].
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,10 +13,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Handle is a box in a worker, as the door has it. It is a [run.Runner] behind
-// a gate: the one inside the worker.
+// A Handle is a sandbox in a worker. It is a [run.Runner] behind the gate inside of the worker.
 type Handle struct {
-	Info json.RawMessage // what the worker says of the box
+	Info json.RawMessage // Sandbox.Info
 
 	id     uint64
 	pool   *Pool
@@ -24,27 +23,23 @@ type Handle struct {
 	want   OpenOptions
 	door   Services
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	process *process
 	closed  bool
 }
 
-// OpenOptions says which box is wanted, and what holds for it.
+// OpenOptions describe a sandbox.
 type OpenOptions struct {
 	Spec any
 
-	// Limit is how long a request may take that has no timeout of its own. Zero
-	// means that the worker alone watches the time. Stop is how much longer it
-	// may take to stop, then or when it is cancelled, before the worker is
-	// ended; zero means 0.9 s.
+	// Limit is the time limit of requests without a timeout. Zero means that only the worker enforces one. Stop is
+	// how much longer a request may take to stop before the worker is ended; zero means 0.9 s.
 	Limit, Stop time.Duration
 
-	// Reopen makes the box again when its worker was lost: it keeps nothing in
-	// memory that matters.
+	// Reopen makes the sandbox again after its worker was lost: it keeps nothing important in memory.
 	Reopen bool
 
-	// Clean redacts a question before anybody sees it. Nil means that it is
-	// shown as it is.
+	// Clean redacts a question before it is shown; may be nil.
 	Clean func(gate.Question) gate.Question
 }
 
@@ -55,8 +50,7 @@ func (h *Handle) clean(q gate.Question) gate.Question {
 	return h.want.Clean(q)
 }
 
-// Run implements [run.Runner]. A request with a Check or a Redirect of its own
-// is refused: they cannot be called from another process.
+// Run implements [run.Runner]. It refuses requests with Check or Redirect, which cannot be called from another process.
 func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	if req.Check != nil || req.Redirect != nil {
 		return run.Result{Exit: notRun}, &fault.Error{Kind: fault.Invalid, Op: "run script",
@@ -73,7 +67,7 @@ func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	return h.runIn(ctx, p, &own)
 }
 
-// ready returns the worker of the box, a new one if it may be made again.
+// ready returns the worker of the sandbox, or a new one if the sandbox may be reopened.
 func (h *Handle) ready(ctx context.Context) (*process, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +95,7 @@ func (h *Handle) ready(ctx context.Context) (*process, error) {
 	return p, nil
 }
 
-// failure is why the worker is gone.
+// failure returns why the worker is gone.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +136,7 @@ func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.R
 	return done.Result, err
 }
 
-// explained corrects the hint where the box is made again.
+// explained corrects the hint if the sandbox is reopened.
 func (h *Handle) explained(err error) error {
 	e, ok := err.(*fault.Error)
 	if !ok || !h.want.Reopen {
@@ -153,7 +147,7 @@ func (h *Handle) explained(err error) error {
 	return &own
 }
 
-// message spells a request.
+// message encodes a request.
 func (h *Handle) message(p *process, req *run.Request) runMessage {
 	m := runMessage{
 		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env,
@@ -166,8 +160,7 @@ func (h *Handle) message(p *process, req *run.Request) runMessage {
 	return m
 }
 
-// wait waits for the reply to a request. One that does not stop when it is
-// cancelled or overdue loses its worker.
+// wait waits for the reply to a request. A request that does not stop in time loses its worker.
 func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, replies <-chan frame) (frame, bool) {
 	began := time.Now()
 	look := time.NewTicker(100 * time.Millisecond)
@@ -196,7 +189,7 @@ func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, re
 	}
 }
 
-// limit is after what time a request must have ended; zero means any time.
+// limit returns the time after which a request must have ended; zero means none.
 func (h *Handle) limit(req *run.Request) time.Duration {
 	limit := h.want.Limit
 	if req.Timeout > 0 {
@@ -217,14 +210,14 @@ func (h *Handle) stopTime() time.Duration {
 
 const defaultStop = 900 * time.Millisecond
 
-// settle takes down what the worker holds now.
+// settle stores what the worker holds now.
 func (p *process) settle(held Held) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = held
 }
 
-// More opens a box beside this one, over the same files.
+// More opens another sandbox over the same files.
 func (h *Handle) More(ctx context.Context, w OpenOptions) (*Handle, error) {
 	p, err := h.ready(ctx)
 	if err != nil {
@@ -234,7 +227,7 @@ func (h *Handle) More(ctx context.Context, w OpenOptions) (*Handle, error) {
 	return more, p.openBox(ctx, more, h)
 }
 
-// openBox has the worker make a box.
+// openBox lets the worker make a sandbox.
 func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
 	spec, err := json.Marshal(h.want.Spec)
 	if err != nil {
@@ -247,7 +240,7 @@ func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
 	p.mu.Lock()
 	p.boxes[h.id], p.log = h, h.door.Log
 	p.mu.Unlock()
-	// Who gives up meanwhile closes it afterwards: nobody else would.
+	// If the caller gives up meanwhile, it still has to close the sandbox afterwards.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer stop()
 	if err := p.call(ctx, openBox, m, &h.Info); err != nil {
@@ -257,7 +250,7 @@ func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
 	return nil
 }
 
-// forgetBox strikes a box off. A worker without boxes ends.
+// forgetBox unregisters a sandbox. A worker without sandboxes ends.
 func (p *process) forgetBox(id uint64) {
 	p.mu.Lock()
 	delete(p.boxes, id)
@@ -268,29 +261,15 @@ func (p *process) forgetBox(id uint64) {
 	}
 }
 
-// call makes a call to the worker. If ctx ends first, nobody waits for the reply.
+// call makes a call to the worker.
 func (p *process) call(ctx context.Context, k kind, m, v any) error {
-	id, replies, err := p.begin()
-	if err != nil {
-		return err
-	}
-	if err := p.sendJSON(k, id, m); err != nil {
-		p.forget(id)
-		return err
-	}
-	select {
-	case f, ok := <-replies:
-		return p.result(f, ok, v)
-	case <-ctx.Done():
-		p.forget(id)
-		return context.Cause(ctx)
-	}
+	return p.exchange.call(ctx, k, m, v, func(uint64) {})
 }
 
-// closeTime is how long a worker may take to close a box before it is ended.
+// closeTime is the timeout for closing a sandbox before its worker is ended.
 const closeTime = 10 * time.Second
 
-// Close gives the box up.
+// Close closes the sandbox.
 func (h *Handle) Close() {
 	h.mu.Lock()
 	p, closed := h.process, h.closed

@@ -17,7 +17,7 @@ func startLocal(assemble func(json.RawMessage) (Parts, error)) (io.ReadWriteClos
 	return ours, c
 }
 
-// A localChild is a worker without a process of its own.
+// A localChild is a worker without its own process.
 type localChild struct {
 	stream io.Closer
 	done   chan struct{}

@@ -6,12 +6,11 @@ import (
 	"hako/run/fault"
 )
 
-// memoryPace is how often the memory of the workers is looked at.
+// memoryPace is the interval of checks of memory.
 const memoryPace = 250 * time.Millisecond
 
-// watchMemory ends the largest worker of a caller whose workers together use far
-// more than its boxes may hold: each alone is within the limit of the system,
-// but many at once need not be.
+// watchMemory ends the largest worker of a caller whose workers together use far more than its sandboxes may hold: each
+// alone may be within the limit of the system.
 func (p *Pool) watchMemory() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -26,8 +25,7 @@ func (p *Pool) watchMemory() {
 	p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
 }
 
-// excessive returns the largest worker of each caller that uses too much. The
-// caller holds mu.
+// excessive returns the largest worker of each caller that uses too much. The caller holds mu.
 func (p *Pool) excessive() (found []*process) {
 	type sum struct {
 		used, allowed, most int64

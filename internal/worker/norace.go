@@ -2,5 +2,5 @@
 
 package worker
 
-// idleMemory is what an idle worker may use of its own.
+// idleMemory is the memory of an idle worker.
 const idleMemory = 48 << 20

@@ -12,46 +12,45 @@ import (
 	"hako/run/fault"
 )
 
-// Options say what the workers of a [Pool] are like.
+// Options configure a [Pool].
 type Options struct {
-	// Settings are sent to each worker before anything else.
+	// Settings are sent to each worker first.
 	Settings any
-	// Assemble makes the parts of a worker where no process can be started, from
-	// the same settings.
+	// Assemble makes the parts of a worker in this process, where no other can be started.
 	Assemble func(settings json.RawMessage) (Parts, error)
-	// Memory is what the boxes of one caller may hold. A worker may use twice as
-	// much, as garbage takes room too. Zero means no limit of the system.
+	// Memory is what the sandboxes of one caller may hold. A worker may use twice as much, including garbage. Zero
+	// means no limit of the system.
 	Memory int64
-	// Most is how many workers are started so that each box has its own; after
-	// that those of one caller share. Zero means 24.
+	// Most is how many workers are started so that each sandbox has its own; beyond that, sandboxes of one caller
+	// share. Zero means 24.
 	Most int
-	// Kept is what the door holds for a caller itself. Nil means nothing.
+	// Kept returns what the server itself holds for a caller. Nil means nothing.
 	Kept func(caller string) int64
 }
 
 const (
 	defaultMost = 24
-	hardMost    = 128 // workers; a caller that has none is refused beyond it
+	hardMost    = 128 // workers; beyond it a new caller is refused
 )
 
-// A Pool starts workers, ends them, and says who works in which. A worker has
-// boxes of one caller only. It is safe for concurrent use.
+// A Pool starts and ends workers and assigns sandboxes to them. A worker has sandboxes of one caller only. It is safe for
+// concurrent use.
 type Pool struct {
 	options  Options
 	settings json.RawMessage
-	next     atomic.Uint64 // ids of boxes
+	next     atomic.Uint64 // IDs of sandboxes
 	filling  sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	workers []*process // the newest last
-	spare   *process   // started ahead
+	mu      sync.Mutex // guards the fields below
+	workers []*process // newest last
+	spare   *process   // started in advance
 	judge   *process
-	filled  bool // somebody is starting a spare
+	filled  bool // a spare is being started
 	closed  bool
 	watcher *time.Timer
 }
 
-// New makes a pool and begins to start a first worker.
+// New makes a pool and starts a first worker in the background.
 func New(o Options) (*Pool, error) {
 	settings, err := json.Marshal(o.Settings)
 	if err != nil {
@@ -65,7 +64,6 @@ func New(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends all workers.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -91,7 +89,7 @@ var (
 	errRetired = errors.New("nobody uses it any more")
 )
 
-// Open makes a box for a caller.
+// Open makes a sandbox for a caller.
 func (p *Pool) Open(ctx context.Context, caller string, w OpenOptions, d Services) (*Handle, error) {
 	worker, err := p.take(ctx, caller)
 	if err != nil {
@@ -102,7 +100,7 @@ func (p *Pool) Open(ctx context.Context, caller string, w OpenOptions, d Service
 	return h, worker.openBox(ctx, h, nil)
 }
 
-// arrived ends what take began: from now on the worker ends when it has no boxes.
+// arrived undoes take: the worker ends when it has no sandboxes.
 func (p *Pool) arrived(w *process) {
 	p.mu.Lock()
 	w.coming--
@@ -110,10 +108,8 @@ func (p *Pool) arrived(w *process) {
 	p.retire(w)
 }
 
-// take returns the worker for one more box of a caller: one of its own as long as
-// there are few, else the newest of the caller. New boxes share with new ones, so
-// that whoever has worked for long is not disturbed by who comes late. Whoever
-// takes a worker calls arrived once the box is there.
+// take returns the worker for another sandbox of a caller: a new one as long as there are few, else the newest of the
+// caller, so that new sandboxes share with new ones. The caller of take calls arrived once the sandbox is open.
 func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
 	p.mu.Lock()
 	n := len(p.workers)
@@ -148,7 +144,7 @@ func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
 	return w, nil
 }
 
-// refusal says why there is no worker. The caller holds mu.
+// refusal returns why there is no worker. The caller holds mu.
 func (p *Pool) refusal() error {
 	if p.closed {
 		return errStopped
@@ -157,7 +153,7 @@ func (p *Pool) refusal() error {
 		Hint: "try again later"}
 }
 
-// admit puts a worker on the list. The caller holds mu.
+// admit registers a worker. The caller holds mu.
 func (p *Pool) admit(w *process, caller string) {
 	w.caller = caller
 	w.coming++
@@ -167,7 +163,7 @@ func (p *Pool) admit(w *process, caller string) {
 	}
 }
 
-// newest returns the worker of a caller that was started last. The caller holds mu.
+// newest returns the newest worker of a caller. The caller holds mu.
 func (p *Pool) newest(caller string) *process {
 	for i := len(p.workers) - 1; i >= 0; i-- {
 		if w := p.workers[i]; w.caller == caller && w.failure() == nil {
@@ -191,7 +187,7 @@ func (p *Pool) refill() {
 		defer p.mu.Unlock()
 		p.filled = false
 		switch {
-		case err != nil: // the next who needs one hears of it
+		case err != nil: // the next take reports it
 		case p.closed:
 			w.end(errStopped)
 		default:
@@ -200,10 +196,9 @@ func (p *Pool) refill() {
 	})
 }
 
-// startTime is how long a worker may take until it is ready.
+// startTime is the timeout for starting a worker.
 const startTime = 30 * time.Second
 
-// start starts a worker.
 func (p *Pool) start(ctx context.Context) (*process, error) {
 	stream, c, err := startChild(p.options.Assemble)
 	if err != nil {
@@ -224,7 +219,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	return w, nil
 }
 
-// remove strikes off a worker that has ended.
+// remove unregisters a worker that has ended.
 func (p *Pool) remove(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,12 +232,12 @@ func (p *Pool) remove(w *process) {
 	}
 }
 
-// strike takes a worker off the list. The caller holds mu.
+// strike removes a worker from the list. The caller holds mu.
 func (p *Pool) strike(w *process) {
 	p.workers = slices.DeleteFunc(p.workers, func(other *process) bool { return other == w })
 }
 
-// retire ends a worker that has no boxes and gets none.
+// retire ends a worker without sandboxes.
 func (p *Pool) retire(w *process) {
 	p.mu.Lock()
 	w.mu.Lock()
@@ -257,8 +252,7 @@ func (p *Pool) retire(w *process) {
 	}
 }
 
-// others is what the other workers of the same caller hold, and what the door
-// holds for it.
+// others returns what the other workers of the same caller hold, and what the server holds for it.
 func (p *Pool) others(w *process) Held {
 	p.mu.Lock()
 	caller := w.caller
@@ -272,12 +266,12 @@ func (p *Pool) others(w *process) Held {
 	return held.minus(w.held)
 }
 
-// Held is what the boxes of a caller hold.
+// Held returns what the sandboxes of a caller hold.
 func (p *Pool) Held(caller string) Held {
 	return p.sum(func(w *process) bool { return w.caller == caller })
 }
 
-// Total is what all boxes hold.
+// Total returns what all sandboxes hold.
 func (p *Pool) Total() Held { return p.sum(func(*process) bool { return true }) }
 
 func (p *Pool) sum(counts func(*process) bool) (sum Held) {
@@ -293,11 +287,11 @@ func (p *Pool) sum(counts func(*process) bool) (sum Held) {
 	return sum
 }
 
-// judgeTime is how long judging one script may take.
+// judgeTime is the timeout for judging a script.
 const judgeTime = 2 * time.Second
 
-// Judge has a worker answer a question about a script. All callers share one
-// worker for it; whoever lost it through somebody else's script is served again.
+// Judge lets a worker answer a question about a script. All callers share one worker; if another caller's script ended
+// it, Judge tries again.
 func (p *Pool) Judge(ctx context.Context, spec, v any) error {
 	err := p.judgeOnce(ctx, spec, v)
 	if errors.Is(err, errJudgeLost) && ctx.Err() == nil {
@@ -361,7 +355,7 @@ func (p *Pool) judging(ctx context.Context) (*process, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.judge != nil { // somebody was quicker
+	if p.judge != nil { // started concurrently
 		go w.end(errRetired)
 		return p.judge, nil
 	}

@@ -18,47 +18,47 @@ import (
 	"hako/run/fault"
 )
 
-// A process is the door's end of the link to one worker.
+// A process is the server's end of the link to a worker.
 type process struct {
 	exchange
 	pool   *Pool
 	child  child
-	caller string // whose boxes it has; guarded by the pool
-	coming int    // boxes that are about to be opened; guarded by the pool
+	caller string // owner of its sandboxes; guarded by the pool
+	coming int    // sandboxes about to be opened; guarded by the pool
 	gone   chan struct{}
-	heard  atomic.Int64 // when it last sent something, in nanoseconds
+	heard  atomic.Int64 // Unix time of its last frame, in nanoseconds
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	boxes   map[uint64]*Handle
 	running map[uint64]*running
 	asking  map[uint64]context.CancelFunc
-	open    map[string]string // actors of requests on record that have not ended, by id
-	log     audit.Log         // of its boxes, which all write to the same
+	open    map[string]string // actors of recorded requests that have not ended, by ID
+	log     audit.Log         // of its sandboxes, which share it
 	held    Held
 	why     error // why it was ended
 }
 
-// A child is a started worker: a process, or where there can be none a goroutine.
+// A child is a started worker: a process, or a goroutine where that is not possible.
 type child interface {
 	kill()
-	wait() (said string, err error) // how it ended and what it wrote to standard error
-	resident() int64                // bytes of memory that are its own
+	wait() (said string, err error) // how it ended, and its standard error
+	resident() int64                // bytes of private memory
 }
 
-// running is a request under way.
+// running is a request in progress.
 type running struct {
 	box     *Handle
 	request *run.Request
-	window  chan struct{} // has room for what may be sent ahead of the input that was read
+	window  chan struct{} // signals that input was read
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	ahead  int64
 	asks   int
 	since  time.Time
 	waited time.Duration // for a person
 }
 
-// listen takes in what the worker sends until it ends.
+// listen handles the frames of the worker until it ends.
 func (p *process) listen() {
 	in := bufio.NewReaderSize(p.stream, 64<<10)
 	for {
@@ -74,17 +74,15 @@ func (p *process) listen() {
 	p.finish(said, err)
 }
 
-// silence is how long a worker may send nothing while a request runs. It shows
-// itself ten times a second, unless it is stuck or starved.
+// silence is how long a worker may send nothing while a request runs. It sends a frame ten times a second.
 const silence = 5 * time.Second
 
-// silent reports whether nothing was heard of the worker since began.
+// silent reports whether nothing was received from the worker for that long.
 func (p *process) silent(began time.Time) bool {
 	return time.Since(began) > silence && time.Now().UnixNano()-p.heard.Load() > int64(silence)
 }
 
-// finish puts on record how requests ended whose worker is gone, then ends the
-// calls.
+// finish records the end of requests whose worker is gone, then ends the calls.
 func (p *process) finish(said string, err error) {
 	p.mu.Lock()
 	why := p.why
@@ -100,13 +98,13 @@ func (p *process) finish(said string, err error) {
 	for _, stop := range asking {
 		stop()
 	}
-	for id, actor := range open { // none without a box, and so without a log
+	for id, actor := range open {
 		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(),
 			Kind: fault.KindOf(why).String()})
 	}
 	p.pool.remove(p)
 	_ = p.stream.Close()
-	close(p.gone) // before anybody hears of it
+	close(p.gone) // before the calls return
 	p.fail(why)
 }
 
@@ -120,8 +118,8 @@ func (p *process) end(why error) {
 	p.child.kill()
 }
 
-// diagnose words the end of a worker that nobody ended. What a Go program says
-// before it crashes has addresses and source lines, which are for nobody here.
+// diagnose explains the unexpected end of a worker. The crash output of a Go program has addresses and source lines,
+// which are not shown.
 func diagnose(said string, err error) error {
 	e := &fault.Error{Kind: fault.Exhausted, Op: "run script", Hint: lostHint}
 	switch {
@@ -145,7 +143,7 @@ func says(text string, any ...string) bool {
 
 const lostHint = "the sandbox and its files in memory are gone: make a new one, and do less at once"
 
-// take handles one frame.
+// take handles a frame.
 func (p *process) take(f frame) {
 	switch f.kind {
 	case reply:
@@ -172,7 +170,7 @@ func (p *process) take(f frame) {
 	}
 }
 
-// lost adds to the error of a limit that the sandbox is gone with its worker.
+// lost adds that the sandbox is gone with its worker.
 func lost(err error) error {
 	return &fault.Error{Kind: fault.KindOf(err), Op: "run script",
 		Why: "it did not stop when it was told to, and its worker process was ended", Hint: lostHint, Err: err}
@@ -184,7 +182,7 @@ func (p *process) runningAt(id uint64) *running {
 	return p.running[id]
 }
 
-// print passes output on. A writer that fails ends its request.
+// print forwards output. A writer that fails ends its request.
 func (p *process) print(f frame) {
 	r := p.runningAt(f.id)
 	if r == nil {
@@ -222,7 +220,7 @@ func (p *process) handle(box uint64) *Handle {
 	return p.boxes[box]
 }
 
-// record appends an event, and keeps in mind which requests are open.
+// record appends an event, and keeps track of open requests.
 func (p *process) record(body []byte) error {
 	var m eventMessage
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -264,7 +262,7 @@ func (u usageMessage) usage() quota.Usage {
 	return quota.Usage{Read: u.Read, Written: u.Written, Scripts: u.Scripts}
 }
 
-// ask puts a question to a person. The time that takes is not the script's.
+// ask puts a question to a person. That time is not charged to the script.
 func (p *process) ask(f frame) {
 	var m askMessage
 	err := json.Unmarshal(f.body, &m)
@@ -302,7 +300,7 @@ func (p *process) stopAsking(id uint64) {
 	}
 }
 
-// pause stops the clocks of the requests of a box.
+// pause stops the clocks of the requests of a sandbox.
 func (p *process) pause(box uint64) (resume func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -336,14 +334,14 @@ func (r *running) resume() {
 	}
 }
 
-// overdue reports whether a request has had more than the given time of its own.
+// overdue reports whether a request has used more than the given time.
 func (r *running) overdue(began time.Time, most time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asks == 0 && time.Since(began)-r.waited > most
 }
 
-// inputWindow is how far input is sent ahead of what was read.
+// inputWindow is how far input is sent ahead.
 const inputWindow = 1 << 20
 
 // pump sends the standard input of a request.
@@ -360,14 +358,14 @@ func (p *process) pump(id uint64, r *running, ended <-chan struct{}) {
 			_ = p.send(input, id, nil)
 			return
 		}
-		if err != nil { // an input that breaks off is not a whole one
+		if err != nil { // do not pass a truncated input for a complete one
 			_ = p.send(cancel, id, nil)
 			return
 		}
 	}
 }
 
-// mayGoAhead waits until there is room for n more bytes.
+// mayGoAhead waits until n more bytes may be sent.
 func (r *running) mayGoAhead(n int64, ended <-chan struct{}) bool {
 	for {
 		r.mu.Lock()

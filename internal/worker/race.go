@@ -2,6 +2,5 @@
 
 package worker
 
-// idleMemory is what an idle worker may use of its own, with what the race
-// detector keeps beside everything.
+// idleMemory is the memory of an idle worker with the race detector.
 const idleMemory = 1 << 30

@@ -10,41 +10,26 @@ import (
 	"hako/quota"
 )
 
-// call makes a call to the door and waits for its reply. If ctx ends first, the
-// door is told so.
+// call makes a call to the server, which is told if ctx ends before its deadline.
 func (s *server) call(ctx context.Context, k kind, m, v any) error {
-	id, replies, err := s.begin()
-	if err != nil {
-		return err
-	}
-	if err := s.sendJSON(k, id, m); err != nil {
-		s.forget(id)
-		return err
-	}
-	select {
-	case f, ok := <-replies:
-		return s.result(f, ok, v)
-	case <-ctx.Done():
-		s.forget(id)
-		if ctx.Err() != context.DeadlineExceeded { // which the door knows
+	return s.exchange.call(ctx, k, m, v, func(id uint64) {
+		if ctx.Err() != context.DeadlineExceeded {
 			_ = s.send(cancel, id, nil)
 		}
-		return context.Cause(ctx)
-	}
+	})
 }
 
-// A remoteLog is the record, which the door keeps.
+// A remoteLog is the record of the server.
 type remoteLog struct {
 	server *server
 	box    uint64
 }
 
-// Append implements [audit.Log].
 func (l remoteLog) Append(e audit.Event) error {
 	return l.server.call(context.Background(), logEvent, eventMessage{l.box, e.Bounded()}, nil)
 }
 
-// A remoteAsker reaches the person whom the door knows.
+// A remoteAsker asks through the server.
 type remoteAsker struct {
 	server *server
 	box    uint64
@@ -56,13 +41,13 @@ func (a remoteAsker) ask(ctx context.Context, q gate.Question) (answer gate.Answ
 	return answer, err
 }
 
-// A remoteMeter is the budget, which the door keeps. Bytes are gathered and
-// charged a quarter of a megabyte at a time; everything else is charged at once.
+// A remoteMeter is the budget of the server. Bytes are charged a quarter of a megabyte at a time; everything else is
+// charged at once.
 type remoteMeter struct {
 	server *server
 	box    uint64
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	pending  usageMessage
 	deadline time.Time
 }
@@ -70,7 +55,6 @@ type remoteMeter struct {
 // gathered is how many bytes are charged together.
 const gathered = 256 << 10
 
-// Charge implements [gate.Budget].
 func (m *remoteMeter) Charge(u quota.Usage) error {
 	m.mu.Lock()
 	p := &m.pending
@@ -85,7 +69,6 @@ func (m *remoteMeter) Charge(u quota.Usage) error {
 	return m.server.call(context.Background(), charge, chargeMessage{m.box, sum}, nil)
 }
 
-// Deadline implements [gate.Budget].
 func (m *remoteMeter) Deadline() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +81,7 @@ func (m *remoteMeter) until(t time.Time) {
 	m.deadline = t
 }
 
-// rest returns what was not charged yet.
+// rest returns the usage that was not charged yet.
 func (m *remoteMeter) rest() usageMessage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,12 +14,10 @@ import (
 	"hako/run/fault"
 )
 
-// grace is how long a script that was told to stop may take to do so before the
-// worker ends itself.
+// grace is how long a script may take to stop before the worker ends itself.
 const grace = 600 * time.Millisecond
 
-// Main is called first by every program that starts workers, with the name it
-// was called by. In a worker it never returns.
+// Main must be called first by every program that starts workers, with its argv[0]. In a worker it never returns.
 func Main(called string, assemble func(settings json.RawMessage) (Parts, error)) {
 	if called != Name {
 		return
@@ -39,24 +37,24 @@ type server struct {
 	exchange
 	assemble func(json.RawMessage) (Parts, error)
 	parts    Parts
-	limit    func(memory int64) error // nil means that the process is not ours alone
-	end      func()                   // ends the process; nil means that it is not ours alone
+	limit    func(memory int64) error // nil in a shared process
+	end      func()                   // ends the process; nil in a shared process
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	boxes   map[uint64]*served
 	running map[uint64]*request
 }
 
-// served is a box with its way to the door.
+// served is an open sandbox.
 type served struct {
 	Sandbox
 	meter *remoteMeter
 }
 
-// A request is one that runs.
+// A request is in progress.
 type request struct {
 	cancel context.CancelFunc
-	input  *inputQueue // nil if it has no standard input
+	input  *inputQueue // nil without standard input
 }
 
 func newServer(stream io.ReadWriteCloser, assemble func(json.RawMessage) (Parts, error)) *server {
@@ -66,7 +64,7 @@ func newServer(stream io.ReadWriteCloser, assemble func(json.RawMessage) (Parts,
 	}
 }
 
-// serve works until the door is gone.
+// serve handles frames until the link ends.
 func (s *server) serve() error {
 	in := bufio.NewReaderSize(s.stream, 64<<10)
 	for {
@@ -80,7 +78,7 @@ func (s *server) serve() error {
 	}
 }
 
-// abandon cancels what still runs.
+// abandon cancels the requests in progress.
 func (s *server) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +87,7 @@ func (s *server) abandon() {
 	}
 }
 
-// take handles one frame. What may take long has a goroutine of its own.
+// take handles a frame. What may take long runs in a goroutine.
 func (s *server) take(f frame) {
 	switch f.kind {
 	case reply:
@@ -113,10 +111,10 @@ func (s *server) take(f frame) {
 
 func (s *server) answer(f frame, do func(body []byte) (any, error)) {
 	v, err := do(f.body)
-	_ = s.respond(f.id, v, err) // a door that is gone needs no answer
+	_ = s.respond(f.id, v, err)
 }
 
-// start takes in the settings.
+// start assembles the parts.
 func (s *server) start(body []byte) (err error) {
 	var m setUpMessage
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -156,7 +154,7 @@ func (s *server) open(body []byte) (any, error) {
 	return box.Info, nil
 }
 
-// make makes a box, or one beside another.
+// make makes a sandbox, possibly beside another.
 func (s *server) make(m openMessage, d Services) (Sandbox, error) {
 	if m.Beside == 0 {
 		return s.parts.Open(m.Spec, d)
@@ -200,8 +198,7 @@ func (s *server) judge(f frame) {
 	_ = s.respond(f.id, v, err)
 }
 
-// accept begins a request. It is registered before the next frame is read, which
-// may be its input or cancel it.
+// accept starts a request. It is registered before the next frame is read, which may be its input or cancel it.
 func (s *server) accept(f frame) {
 	var m runMessage
 	err := json.Unmarshal(f.body, &m)
@@ -210,7 +207,7 @@ func (s *server) accept(f frame) {
 		err = errNoBox
 	}
 	if err != nil {
-		go func() { _ = s.respond(f.id, nil, err) }() // who reads must not wait for a reader
+		go func() { _ = s.respond(f.id, nil, err) }() // the reading goroutine must not block
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -261,14 +258,13 @@ func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m 
 	_ = s.respond(id, doneMessage{boundedResult(res), box.meter.rest(), s.parts.Held()}, err)
 }
 
-// Bounds of what a result tells. A path has at most 4 KB.
+// Limits of a result. A path has at most 4 KB.
 const (
-	mostNames = 256 << 10 // bytes of all paths together, and of all names of commands
+	mostNames = 256 << 10 // bytes of all paths, and of all names of commands
 	mostName  = 4 << 10
 )
 
-// boundedResult leaves out what would make the reply too long: names are as long
-// as a script likes.
+// boundedResult shortens a result: names are as long as a script likes.
 func boundedResult(res run.Result) run.Result {
 	room := mostNames
 	for i, e := range res.Effects {
@@ -296,7 +292,7 @@ func boundedResult(res run.Result) run.Result {
 	return res
 }
 
-// notRun is the status of a request that was refused, as shells have it.
+// notRun is the exit status of a refused request, as in shells.
 const notRun = 126
 
 func (s *server) feed(f frame) {
@@ -317,9 +313,8 @@ func (s *server) cancel(id uint64) {
 	}
 }
 
-// watch ends the process if a script outlives its limit: the last resort against
-// a command that does not look at the clock. It works while anything runs, and
-// shows the door that it does.
+// watch ends the process if a script outlives its limit, as the last resort against a command that ignores it. It runs
+// while requests are in progress, and sends alive frames.
 func (s *server) watch() {
 	for {
 		time.Sleep(100 * time.Millisecond)
@@ -337,17 +332,16 @@ func (s *server) watch() {
 	}
 }
 
-// An outputWriter sends what a script prints.
+// An outputWriter sends the output of a script.
 type outputWriter struct {
 	server *server
 	kind   kind
 	id     uint64
 }
 
-// chunk is how much output one frame has.
+// chunk is how much output a frame has.
 const chunk = 64 << 10
 
-// Write implements [io.Writer].
 func (w *outputWriter) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		part := p[n:min(n+chunk, len(p))]
@@ -359,8 +353,7 @@ func (w *outputWriter) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// An inputQueue is the standard input of a request. The door sends no more than a
-// window ahead of what was read.
+// An inputQueue is the standard input of a request. The server sends at most a window ahead.
 type inputQueue struct {
 	read func(n int) // reports what was read
 
@@ -377,7 +370,7 @@ func newInputQueue(read func(int)) *inputQueue {
 	return q
 }
 
-// add takes in a chunk; an empty one is the end.
+// add adds a chunk; an empty one is the end.
 func (q *inputQueue) add(b []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -397,7 +390,6 @@ func (q *inputQueue) abort() {
 	q.more.Broadcast()
 }
 
-// Read implements [io.Reader].
 func (q *inputQueue) Read(p []byte) (int, error) {
 	q.mu.Lock()
 	for len(q.chunks) == 0 && !q.ended && !q.gone.Load() {

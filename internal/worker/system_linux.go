@@ -10,17 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes put a worker into a process group of its own: Ctrl-C at the door's
-// terminal is for the door, which ends its workers in order.
+// attributes puts a worker into its own process group: Ctrl-C is for the server, which ends its workers in order.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// limitMemory bounds what this process may allocate from now on. The runtime
-// reserves address space that it never uses, so RLIMIT_DATA bounds what it maps
-// for writing, beyond what is mapped already. That is twice what the collector
-// aims at: the runtime unmaps nothing, and a large buffer needs contiguous pages
-// that a fragmented heap does not have. Resident memory has a lower bound, kept by
-// watchMemory. Only the soft limit is lowered: programs of the host runner get
-// limits of their own.
+// limitMemory bounds what this process may allocate from now on. The runtime reserves address space that it never uses,
+// so RLIMIT_DATA bounds what it maps for writing, beyond what is mapped already. That is twice the limit of the garbage
+// collector: the runtime unmaps nothing, and a large buffer needs contiguous pages that a fragmented heap does not have.
+// Resident memory has a lower bound, kept by watchMemory. Only the soft limit is lowered: programs of the host runner
+// have their own limits.
 func limitMemory(memory int64) error {
 	debug.SetMemoryLimit(memory)
 	data, err := dataSize()
@@ -38,7 +35,7 @@ func limitMemory(memory int64) error {
 	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 }
 
-// dataSize is the size of this process's writable memory.
+// dataSize returns the size of the writable memory of this process.
 func dataSize() (int64, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -53,7 +50,7 @@ func dataSize() (int64, error) {
 	return 0, fmt.Errorf("/proc/self/status has no VmData")
 }
 
-// residentOf is how much memory a process has that it shares with no other.
+// residentOf returns the private resident memory of a process.
 func residentOf(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

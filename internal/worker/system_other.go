@@ -9,8 +9,7 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// limitMemory has the collector work harder: there is no limit of the system that
-// a Go program can live with.
+// limitMemory only tunes the garbage collector: a Go program cannot run with the limits of these systems.
 func limitMemory(memory int64) error {
 	debug.SetMemoryLimit(memory)
 	return nil

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"io"
@@ -11,34 +12,34 @@ import (
 	"hako/run/fault"
 )
 
-// A kind says what a frame is.
+// A kind is the kind of a frame.
 type kind uint8
 
-// The kinds of frames. A call is answered by one reply with its id.
+// The kinds of frames. A call is answered by one reply with its ID.
 const (
 	reply    kind = iota + 1
 	setUp         // to the worker, first: its settings; call
-	openBox       // to the worker: make a box; call
+	openBox       // to the worker: make a sandbox; call
 	runBox        // to the worker: run a request; call
 	judge         // to the worker: judge a script; call
-	closeBox      // to the worker: close a box; call
+	closeBox      // to the worker: close a sandbox; call
 	cancel        // both ways: nobody waits for the call any more
 	input         // to the worker: standard input of a run; empty means its end
-	consumed      // to the door: how much of the input was read
-	output        // to the door: standard output of a run
-	errout        // to the door: its standard error
-	touched       // to the door: a file it read, wrote or removed
-	logEvent      // to the door: an event for the record; call
-	charge        // to the door: usage for the budget; call
-	ask           // to the door: a question for a person; call
-	dying         // to the door: why the worker ends itself
-	alive         // to the door: the worker still runs
+	consumed      // to the server: how much of the input was read
+	output        // to the server: standard output of a run
+	errout        // to the server: its standard error
+	touched       // to the server: a file it read, wrote or removed
+	logEvent      // to the server: an event for the record; call
+	charge        // to the server: usage for the budget; call
+	ask           // to the server: a question for a person; call
+	dying         // to the server: why the worker ends itself
+	alive         // to the server: the worker still runs
 )
 
-// maxFrame bounds one frame. Scripts and events have at most a few megabytes.
+// maxFrame is the maximum size of a frame.
 const maxFrame = 16 << 20
 
-// A frame is one message: its length, kind and id, then its body.
+// A frame is a message: length, kind and ID, then its body.
 type frame struct {
 	kind kind
 	id   uint64
@@ -51,7 +52,7 @@ const headerSize = 4 + 1 + 8
 type link struct {
 	stream io.ReadWriteCloser
 
-	mu  sync.Mutex // a frame is written whole
+	mu  sync.Mutex // frames are written as a whole
 	buf []byte
 }
 
@@ -66,25 +67,24 @@ func (l *link) send(k kind, id uint64, body []byte) error {
 	b[4] = byte(k)
 	binary.BigEndian.PutUint64(b[5:], id)
 	b = append(b, body...)
-	if cap(b) <= 1<<20 { // one large frame does not stay in memory
+	if cap(b) <= 1<<20 { // do not keep the memory of a large frame
 		l.buf = b
 	}
 	l.hurry()
 	_, err := l.stream.Write(b)
-	if err != nil { // half a frame may be out
+	if err != nil { // part of the frame may be sent
 		_ = l.stream.Close()
 	}
 	return err
 }
 
-// sendTime is how long the other side may take to read a frame. It always reads,
-// unless it is stopped.
+// sendTime is the write timeout of a frame. The other side always reads, unless it is stopped.
 const sendTime = 5 * time.Second
 
-// hurry keeps a write from waiting for ever.
+// hurry sets the write deadline.
 func (l *link) hurry() {
 	if f, ok := l.stream.(*os.File); ok {
-		_ = f.SetWriteDeadline(time.Now().Add(sendTime)) // a file that knows none blocks
+		_ = f.SetWriteDeadline(time.Now().Add(sendTime))
 	}
 }
 
@@ -96,7 +96,6 @@ func (l *link) sendJSON(k kind, id uint64, v any) error {
 	return l.send(k, id, body)
 }
 
-// receive reads the next frame.
 func receive(r io.Reader) (frame, error) {
 	var h [headerSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
@@ -124,13 +123,13 @@ type answer struct {
 type exchange struct {
 	link
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    uint64
 	waiting map[uint64]chan frame // calls without a reply
 	failed  error                 // why no reply will come
 }
 
-// begin registers a call and returns its id.
+// begin registers a call and returns its ID.
 func (x *exchange) begin() (uint64, chan frame, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -153,7 +152,7 @@ func (x *exchange) forget(id uint64) {
 	delete(x.waiting, id)
 }
 
-// deliver hands a reply to its call.
+// deliver passes a reply to its call.
 func (x *exchange) deliver(f frame) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -173,6 +172,26 @@ func (x *exchange) fail(err error) {
 	for id, replies := range x.waiting {
 		delete(x.waiting, id)
 		close(replies)
+	}
+}
+
+// call makes a call and waits for its reply. If ctx ends first, gone is called with the ID of the call.
+func (x *exchange) call(ctx context.Context, k kind, m, v any, gone func(id uint64)) error {
+	id, replies, err := x.begin()
+	if err != nil {
+		return err
+	}
+	if err := x.sendJSON(k, id, m); err != nil {
+		x.forget(id)
+		return err
+	}
+	select {
+	case f, ok := <-replies:
+		return x.result(f, ok, v)
+	case <-ctx.Done():
+		x.forget(id)
+		gone(id)
+		return context.Cause(ctx)
 	}
 }
 
@@ -206,7 +225,7 @@ func (x *exchange) respond(id uint64, v any, err error) error {
 		a.Value = value
 	}
 	err = x.sendJSON(reply, id, a)
-	if err == errTooLong { // whoever waits must not wait for ever
+	if err == errTooLong { // the caller must get a reply
 		err = x.sendJSON(reply, id, answer{Error: encodeError(errTooLong)})
 	}
 	return err

@@ -7,12 +7,11 @@ import (
 	"hako/run/fault"
 )
 
-// A wireError is an error as it crosses the link: the chain of ours, and texts
-// for the rest.
+// A wireError is an error as it is sent: a chain of fault.Errors, and texts of others.
 type wireError struct {
 	Fault *wireFault `json:"fault,omitempty"`
 	Text  string     `json:"text,omitempty"`
-	Is    string     `json:"is,omitempty"` // a sentinel that callers compare with
+	Is    string     `json:"is,omitempty"` // name of a sentinel error
 	Cause *wireError `json:"cause,omitempty"`
 }
 
@@ -23,10 +22,10 @@ type wireFault struct {
 	Later                        bool
 }
 
-// sentinels are errors that callers recognize by identity.
+// sentinels are errors that callers compare with.
 var sentinels = map[string]error{"canceled": context.Canceled, "deadline": context.DeadlineExceeded}
 
-// maxCauses bounds the chain that is sent.
+// maxCauses bounds the chain.
 const maxCauses = 16
 
 func encodeError(err error) *wireError { return encodeChain(err, maxCauses) }
@@ -48,7 +47,7 @@ func encodeChain(err error, left int) *wireError {
 		}
 	}
 	var e *fault.Error
-	if errors.As(err, &e) { // a text around one of ours: its kind and hint must not be lost
+	if errors.As(err, &e) { // keep kind and hint of a wrapped fault.Error
 		w.Cause = encodeChain(e, left-1)
 	}
 	return w
@@ -69,17 +68,14 @@ func (w *wireError) decode() error {
 	return &received{text: w.Text, is: sentinels[w.Is], cause: w.Cause.decode()}
 }
 
-// received is an error of the other side that is none of ours.
+// received is an error of the other side that is not a fault.Error.
 type received struct {
 	text      string
 	is, cause error
 }
 
-// Error implements error.
 func (r *received) Error() string { return r.text }
 
-// Is reports whether the error was, or wrapped, the sentinel target.
 func (r *received) Is(target error) bool { return r.is != nil && r.is == target }
 
-// Unwrap returns the error of ours that it wrapped, if any.
 func (r *received) Unwrap() error { return r.cause }

@@ -1,19 +1,14 @@
-// Package worker judges and runs somebody else's text in a process of its own.
+// Package worker judges and runs scripts of others in separate processes.
 //
-// A door that serves several clients (hako mcp, hako serve) holds tokens, open
-// questions and everybody's sessions. A script that exhausts memory, overflows a
-// stack or does not notice that its time is up must not take that process with
-// it. So the door keeps a [Pool] of worker processes, which are this same binary.
-// A worker has the gate, the policy and the runner of its boxes; the record, the
-// budget and the person who answers questions stay with the door, and the worker
-// reaches them over a socket. Below the limits of package quota a worker has
-// those of the operating system, and the door ends a worker that does not end a
-// script in time. What is lost then is the boxes of this one worker, which all
-// belong to one client.
+// A server with several clients (hako mcp, hako serve) holds tokens, open questions and everybody's sessions. A script
+// that exhausts memory, overflows the stack or ignores its time limit must not end that process. So the server has a
+// [Pool] of worker processes, which run this same executable. A worker has the gate, the policy and the runner of its
+// sandboxes; the record, the budget and the questions stay with the server, which the worker reaches over a socket.
+// Workers have limits of the operating system below those of package quota, and the server ends a worker that does not
+// stop a script in time. Then the sandboxes of that worker are lost, which belong to one client.
 //
-// The rule to keep: a worker gets no secret. Its environment is a short list of
-// variables, its settings come without keys, and what it sends back is redacted
-// by the door.
+// A worker gets no secret: its environment is a short list of variables, its settings come without keys, and the
+// server redacts what it sends back.
 package worker
 
 import (
@@ -26,46 +21,44 @@ import (
 	"hako/run"
 )
 
-// Name is what a worker process is called by.
+// Name is argv[0] of a worker process.
 const Name = "hako-worker"
 
-// Parts are what a worker is made of. Package cli has those of hako.
+// Parts makes and judges for a worker. Package app implements it.
 type Parts interface {
-	// Open makes a box from a specification that the door wrote.
+	// Open makes a sandbox from a specification of the server.
 	Open(spec json.RawMessage, d Services) (Sandbox, error)
-	// Policy answers a question about a script, without running anything.
+	// Judge answers a question about a script without running it.
 	Judge(ctx context.Context, spec json.RawMessage) (any, error)
-	// Held returns what all boxes hold now.
+	// Held returns what all sandboxes hold now.
 	Held() Held
-	// Share takes into account what other workers of the same client hold. An
-	// error means that together they hold too much for one more request.
+	// Share takes into account what other workers of the same client hold. An error means that together they hold
+	// too much for another request.
 	Share(others Held) error
-	// Overdue returns the error of a script that goes on although it was told
-	// to stop longer than grace ago, or nil.
+	// Overdue returns the error of a script that has not stopped within grace, or nil.
 	Overdue(grace time.Duration) error
 }
 
-// A Sandbox is one sandbox inside a worker, behind its gate.
+// A Sandbox is a sandbox inside a worker, behind its gate.
 type Sandbox struct {
 	run.Runner
-	// Close gives the box up. It is called once.
+	// Close closes the sandbox. It is called once.
 	Close func()
-	// More makes a box beside this one, over the same files. Nil means that
-	// there can be none.
+	// More makes another sandbox over the same files. Nil means that it cannot.
 	More func(spec json.RawMessage, d Services) (Sandbox, error)
-	// Info is returned to whoever opened the box. Nil means nothing.
+	// Info is returned to whoever opened the sandbox; may be nil.
 	Info any
 }
 
-// A Services is the way from a box back to the process that started the worker.
+// Services lead from a sandbox back to the server.
 type Services struct {
 	Log    audit.Log
 	Budget gate.Budget
-	Ask    func(context.Context, gate.Question) (gate.Answer, error) // nil means that nobody is there
+	Ask    func(context.Context, gate.Question) (gate.Answer, error) // nil means that nobody can be asked
 }
 
-// Held is what sandboxes hold: bytes of virtual shells, bytes of shells around
-// programs of the host, and files in memory.
+// Held is what sandboxes hold: bytes of virtual shells, bytes of shells around programs of the host, and files in
+// memory.
 type Held struct{ Virtual, Host, Files int64 }
 
 func (h Held) plus(o Held) Held {
@@ -84,7 +77,7 @@ type (
 	}
 	openMessage struct {
 		Box    uint64
-		Beside uint64 // an open box, or zero
+		Beside uint64 // an open sandbox, or zero
 		Asks   bool
 		Spec   json.RawMessage
 	}
@@ -121,5 +114,5 @@ type (
 	dyingMessage struct{ Error *wireError }
 )
 
-// usageMessage is what a request consumed.
+// usageMessage is the usage of a request.
 type usageMessage struct{ Read, Written, Scripts int64 }

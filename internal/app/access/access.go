@@ -1,27 +1,26 @@
-// Package access says who is logged in and what they may do, and puts on record
-// what people change.
+// Package access defines users, their roles, and the recording of what they do.
 package access
 
 import "hako/run/fault"
 
-// An Actor is who is logged in.
+// An Actor is a logged-in user.
 type Actor struct {
 	Name string `json:"name"`
 	Role Role   `json:"role"`
 }
 
-// A Role is what an actor may do.
+// A Role determines what an actor may do.
 type Role string
 
 // The roles.
 const (
 	Reader   Role = "reader"   // reads
 	Operator Role = "operator" // also approves, stops and talks
-	Client   Role = "client"   // uses MCP and nothing else: it must not approve what it asks for
+	Client   Role = "client"   // uses MCP only: it must not approve its own requests
 )
 
-// A Recorder puts on record what an actor is about to do, and returns what records
-// the outcome. What it refuses is not done; nil refuses everything.
+// A Recorder records an action before it is carried out, and returns a function that records its outcome. An error
+// prevents the action; nil refuses everything.
 type Recorder func(who Actor, what string) (done func(error), err error)
 
 // Do records an action, carries it out and records its outcome.

@@ -1,6 +1,5 @@
-// Package ask answers requests: a model with read-only tools over granted files,
-// or without tools, and a conversation that can be continued. It reports what
-// happens as events of the agent.
+// Package ask answers a request: a model with read-only tools over granted files, or without tools, and a conversation
+// that can be continued. It reports events of the agent.
 package ask
 
 import (
@@ -22,26 +21,26 @@ import (
 	"hako/run/fault"
 )
 
-// Options say what is asked and how.
+// Options configure a session.
 type Options struct {
 	app.ReadOnlyOptions
 	Request    string
-	Model      string   // as --model takes it; empty means that of the settings, or what is reachable
-	Record     string   // the file to write the model's turns to; empty means none
-	System     string   // a file of instructions; empty means none besides ours
-	Turns      int      // how often the model is asked at most
-	Calls      int      // how many calls of a turn are carried out at most
-	Threads    int      // how many of them at a time
-	NoTools    bool     // no tools are offered
-	Tools      []string // the names of those that are offered; empty means all
+	Model      string   // as in --model; empty means that of the settings, or a reachable one
+	Record     string   // file for the turns of the model; empty means none
+	System     string   // file of instructions; empty means none
+	Turns      int      // maximum calls of the model
+	Calls      int      // maximum tool calls of a turn
+	Threads    int      // concurrent tool calls
+	NoTools    bool     // offer no tools
+	Tools      []string // names of the offered tools; empty means all
 	Force      string   // the tool to call first; empty means any or none
-	AutoSearch bool     // search the web first if the model finds that needed
+	AutoSearch bool     // search the web first if the model finds it necessary
 	Thread     string   // the conversation to continue; empty means none
-	MaxOutput  int64    // tokens of an answer; zero leaves it to the provider
+	MaxOutput  int64    // tokens of an answer; zero means the limit of the provider
 
 	Help    *tool.Tool         // explains the program; nil means that it is not offered
-	Observe func(agent.Event)  // nil means that nobody looks
-	Busy    func(label string) // what is being waited for, before the first turn; nil means that nobody looks
+	Observe func(agent.Event)  // gets events; may be nil
+	Busy    func(label string) // shows what is being waited for before the first turn; may be nil
 }
 
 func (o *Options) event(e agent.Event) {
@@ -58,7 +57,7 @@ func (o *Options) busy(label string) {
 	}
 }
 
-// A Session is one request with its parts. It must be closed.
+// A Session is a request with its parts. It must be closed.
 type Session struct {
 	Options
 	Shell *app.Shell
@@ -74,7 +73,7 @@ type Session struct {
 	thread   *conversation.Thread
 }
 
-// Open puts the parts together: model, shell, tools, conversation.
+// Open assembles a session: model, shell, tools, conversation.
 func Open(ctx context.Context, conf *config.Config, o Options) (*Session, error) {
 	s := &Session{Options: o, conf: conf, request: agent.Request{Text: o.Request}}
 	if err := s.open(ctx); err != nil {
@@ -84,7 +83,7 @@ func Open(ctx context.Context, conf *config.Config, o Options) (*Session, error)
 	return s, nil
 }
 
-// Close gives everything up that is not kept.
+// Close discards what was not committed.
 func (s *Session) Close() {
 	if s.Shell != nil {
 		s.Shell.Close()
@@ -130,7 +129,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// choose finds the model and puts before it what counts and records.
+// choose chooses the model and wraps it.
 func (s *Session) choose(ctx context.Context) (app.Model, error) {
 	c, err := app.ChooseModel(ctx, app.ModelSource{Conf: s.conf, Record: s.Shell.RecordNetwork("model")}, s.Options.Model)
 	if err != nil {
@@ -148,7 +147,7 @@ func (s *Session) choose(ctx context.Context) (app.Model, error) {
 	return c, err
 }
 
-// window is how many tokens the model can hold.
+// window returns the context window of the model in tokens.
 func (s *Session) window(c app.Model) int64 {
 	if n := config.ModelContext.Of(s.conf).V; n > 0 {
 		return int64(n)
@@ -156,10 +155,10 @@ func (s *Session) window(c app.Model) int64 {
 	return c.Context
 }
 
-// ToolNames are the tools there are, in the order in which they are offered.
+// ToolNames are the known tools, in the order in which they are offered.
 var ToolNames = []string{"execute", "list_allowed_files", "web_search", "web_fetch", "cli_help"}
 
-// allTools makes the tools that can work here.
+// allTools returns the tools that work here.
 func (s *Session) allTools(e *tool.Executor) (tools []tool.Tool, err error) {
 	tools = []tool.Tool{e.Tool(), tool.ListFiles(s.currentFiles)}
 	if s.engine, s.engName, err = app.SearchEngine(s.conf); err == nil {
@@ -175,8 +174,8 @@ func (s *Session) allTools(e *tool.Executor) (tools []tool.Tool, err error) {
 	return tools, nil
 }
 
-// offered returns the tools that are offered. One that cannot work here, such as a
-// search without an engine, is not offered unless it was asked for.
+// offered returns the tools to offer. A tool that cannot work here, such as web_search without an engine, is an error
+// only if it was requested.
 func (s *Session) offered(e *tool.Executor) ([]tool.Tool, error) {
 	all, err := s.allTools(e)
 	if err != nil {
@@ -208,7 +207,7 @@ func unknownTool(name string) error {
 	return e
 }
 
-// converse begins the dialog, or takes up the one to be continued.
+// converse starts or continues the dialog.
 func (s *Session) converse() error {
 	system, err := s.instructions()
 	if err != nil {
@@ -225,13 +224,12 @@ func (s *Session) converse() error {
 	return nil
 }
 
-// Threads are the conversations that are kept.
+// Threads returns the store of conversations.
 func Threads(conf *config.Config) conversation.Store {
 	return conversation.Store{Dir: conf.StateFile("threads")}
 }
 
-// instructions are what stands before the dialog: ours, where there are tools to
-// be explained, and those of --system.
+// instructions returns the system prompt: that of the tools, and that of --system.
 func (s *Session) instructions() (string, error) {
 	var parts []string
 	if !s.NoTools {
@@ -248,7 +246,7 @@ func (s *Session) instructions() (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// Run answers the request, and keeps the conversation and what was used.
+// Run answers the request, and stores the conversation and the usage.
 func (s *Session) Run(ctx context.Context) error {
 	s.event(agent.Event{Type: "start", Model: s.Model.Name, Provider: s.Model.Provider})
 	err := s.search(ctx)
@@ -264,7 +262,7 @@ func (s *Session) Run(ctx context.Context) error {
 		}
 	}
 	used := s.Shell.Budget.Used()
-	if qerr := s.Model.Book(s.conf, used); qerr != nil { // the answer is there all the same
+	if qerr := s.Model.Book(s.conf, used); qerr != nil { // not worth failing
 		s.note("what was used is not kept for hako quota: " + qerr.Error())
 	}
 	if terr := s.recorder.Commit(); err == nil {
@@ -277,12 +275,12 @@ func (s *Session) Run(ctx context.Context) error {
 	return err
 }
 
-// Answer runs the loop of model and tools, and keeps nothing.
+// Answer runs the agent and stores nothing.
 func (s *Session) Answer(ctx context.Context) (agent.Answer, error) {
 	return s.agent.Run(ctx, &s.dialog, s.request)
 }
 
-// search looks the request up on the web if the model finds that needed.
+// search searches the web if the model finds it necessary.
 func (s *Session) search(ctx context.Context) error {
 	if !s.AutoSearch {
 		return nil

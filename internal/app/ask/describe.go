@@ -21,7 +21,7 @@ type Description struct {
 	Left    quota.Left `json:"-"`
 }
 
-// A Part is one part of the fixed prompt.
+// A Part is a part of the fixed prompt.
 type Part struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`

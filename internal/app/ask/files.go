@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// grantedFiles lists the files with their sizes; they are not read.
+// grantedFiles lists the files with their sizes.
 func (o *Options) grantedFiles() (list []llm.File, err error) {
 	for _, name := range o.Files {
 		info, err := os.Stat(name)
@@ -38,7 +38,7 @@ func (o *Options) grantedFiles() (list []llm.File, err error) {
 	return list, nil
 }
 
-// currentFiles is what list_allowed_files says: a file may have vanished meanwhile.
+// currentFiles is the result of list_allowed_files: a file may have disappeared.
 func (o *Options) currentFiles() (list []llm.File) {
 	for _, name := range o.Files {
 		if info, err := os.Stat(name); err == nil {
@@ -53,13 +53,12 @@ func (o *Options) currentFiles() (list []llm.File) {
 	return list
 }
 
-// checkReadable reports before the model is asked that a file cannot be read: the
-// answer would be about nothing.
+// checkReadable reports an unreadable file before the model is called.
 func checkReadable(names []string, limit int64) error {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err == nil && !info.Mode().IsRegular() {
-			continue // a pipe would wait for its writer
+			continue // a pipe would block
 		}
 		if err == nil && info.Size() > limit {
 			return &fault.Error{
@@ -79,7 +78,7 @@ func checkReadable(names []string, limit int64) error {
 	return nil
 }
 
-// readFirstByte reads the first byte of a file: some can be opened and not read.
+// readFirstByte reads the first byte of a file: some can be opened but not read.
 func readFirstByte(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -92,7 +91,7 @@ func readFirstByte(name string) error {
 	return err
 }
 
-// unique removes repeated names and keeps the order.
+// unique removes duplicates.
 func unique(names []string) (list []string) {
 	for _, name := range names {
 		if !slices.Contains(list, name) {

@@ -12,19 +12,19 @@ import (
 	"hako/run/fault"
 )
 
-// A Client asks whoever watches the page of a hako serve of the same user.
+// A Client asks through the hako serve of the same user.
 type Client struct {
 	Dir string // of the [Server]
 }
 
 const (
 	dialTime  = time.Second
-	takenTime = 3 * time.Second // for a busy machine; a process that has died is noticed at once
+	takenTime = 3 * time.Second // for a busy machine; a dead process is detected at once
 )
 
-// There tells whether somebody could be asked just now.
+// There reports whether somebody can be asked now.
 func (c Client) There() bool {
-	if _, err := os.Stat(c.Dir); err != nil { // every shell asks when it starts; most users never had a page
+	if _, err := os.Stat(c.Dir); err != nil { // quick: every shell calls this at its start
 		return false
 	}
 	conn, err := c.dial()
@@ -35,7 +35,7 @@ func (c Client) There() bool {
 	return true
 }
 
-// dial reaches a hako serve of this user, and nobody else.
+// dial connects to a hako serve of this user, and nobody else.
 func (c Client) dial() (*net.UnixConn, error) {
 	if !knowsPeers {
 		return nil, errors.ErrUnsupported
@@ -51,14 +51,13 @@ func (c Client) dial() (*net.UnixConn, error) {
 	}
 	own := conn.(*net.UnixConn)
 	if uid, _, err := peer(own); err != nil || uid != os.Geteuid() {
-		own.Close() // somebody else must not approve
+		own.Close() // another user must not approve
 		return nil, errors.New("somebody else listens there")
 	}
 	return own, nil
 }
 
-// Ask puts a question and waits for the answer. It fits [gate.Options.Ask]. Whatever
-// goes wrong is a no, with an error that says so.
+// Ask asks a question and waits for the answer. It fits [gate.Options.Ask]. Any failure means no, with an error.
 func (c Client) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	var wait time.Duration
 	if end, ok := ctx.Deadline(); ok {
@@ -81,10 +80,10 @@ func (c Client) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	return answer, err
 }
 
-// converse sends a question and hears what comes of it.
+// converse sends a question and waits for the replies.
 func converse(conn net.Conn, line []byte) (gate.Answer, error) {
 	_ = conn.SetDeadline(time.Now().Add(takenTime))
-	_, _ = conn.Write(line) // if it cannot be sent, the reply says why, or there is none
+	_, _ = conn.Write(line) // the reply, or its absence, explains a failure
 	replies := bufio.NewReaderSize(conn, longestReply)
 	first, err := hear(replies)
 	switch {
@@ -107,7 +106,7 @@ func converse(conn net.Conn, line []byte) (gate.Answer, error) {
 	return answer, nil
 }
 
-// hear reads a reply that is no failure.
+// hear reads a reply and converts failures to errors.
 func hear(from *bufio.Reader) (reply, error) {
 	line, err := from.ReadSlice('\n')
 	switch {
@@ -118,8 +117,8 @@ func hear(from *bufio.Reader) (reply, error) {
 	case err != nil:
 		return reply{}, unanswered("it ended before anybody had answered")
 	}
-	r, err := parseReply(line)
-	switch {
+	var r reply
+	switch err := decode(line, &r); {
 	case err != nil:
 		return reply{}, unanswered("its answer is not understood")
 	case r.Silent:

@@ -52,8 +52,8 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"taken":true}`))
 	f.Add([]byte(`{"answer":"session","error":"x"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		r, err := parseReply(line)
-		if err != nil {
+		var r reply
+		if decode(line, &r) != nil {
 			return
 		}
 		if a, _ := gate.ParseAnswer(r.Answer); a != gate.No && !bytes.Contains(line, []byte("once")) &&

@@ -8,7 +8,7 @@ import (
 
 const knowsPeers = true
 
-// peer tells whose process is at the other end, and which.
+// peer returns user and process ID of the other end.
 func peer(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 
 const knowsPeers = true
 
-// peer tells whose process is at the other end, and which. The process is zero
-// if it is one that cannot be seen from here.
+// peer returns user and process ID of the other end. The process ID is zero in another PID namespace.
 func peer(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -29,10 +28,10 @@ func peer(c *net.UnixConn) (uid, pid int, err error) {
 	return int(cred.Uid), int(cred.Pid), nil
 }
 
-// longestAddress is what the system takes as the name of a socket.
+// longestAddress is the maximum length of a socket address.
 const longestAddress = 107
 
-// reachable is a name of the socket in dir that is short enough, until done.
+// reachable returns a short enough name of the socket in dir, valid until done.
 func reachable(dir string) (name string, done func(), err error) {
 	if name = filepath.Join(dir, socketName); len(name) <= longestAddress {
 		return name, func() {}, nil

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// Where nobody can tell who comes in, nobody does.
+// Without peer credentials nobody is accepted.
 const knowsPeers = false
 
 func peer(*net.UnixConn) (uid, pid int, err error) { return 0, 0, errors.ErrUnsupported }

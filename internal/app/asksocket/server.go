@@ -1,11 +1,8 @@
-// Package asksocket is how other processes of the same user reach the questions of hako
-// serve: a socket in a directory that only this user can enter. A [Server] takes
-// questions in and passes answers out; a [Client] asks through it.
+// Package asksocket lets other processes of the same user ask questions through hako serve, over a Unix socket in a
+// directory that only this user can enter. A [Server] accepts questions; a [Client] asks them.
 //
-// Nothing is judged here and nobody is told apart: whoever may come in is the
-// user. One can ask here and not answer, so it gives nobody more than a page that
-// shows one more question. The one rule to keep: whatever is not a clear yes is a
-// no, and what the other side does or leaves undone holds nobody up.
+// The socket only accepts questions, not answers: a process that connects can at most add a question to the page.
+// Anything but a clear yes means no, and a slow or silent peer blocks nobody else.
 package asksocket
 
 import (
@@ -25,28 +22,25 @@ import (
 	"hako/run/fault"
 )
 
-// A Server takes questions of other processes in. Dir, Ask and Record are
-// required.
+// A Server accepts questions of other processes. Dir, Ask and Record are required.
 type Server struct {
-	// Dir is where the socket is. It is made for its owner alone; one that
-	// others can enter is refused.
+	// Dir is the directory of the socket. It is created for its owner alone; one that others can enter is refused.
 	Dir string
 
 	// Ask puts a question to a person, as [gate.Options.Ask].
 	Ask func(context.Context, gate.Question) (gate.Answer, error)
 
-	// Record puts on record that a question was asked, and then what came of it:
-	// the answer in words, or why there is none. What is not on record is not
-	// asked, nor answered.
+	// Record records a question; done records the answer, or why there is none. What cannot be recorded is
+	// neither asked nor answered.
 	Record func(actor, what string) (done func(words string, err error) error, err error)
 
-	// Complain is told why nobody can ask any more; nil means nobody is.
+	// Complain gets the reason if the socket cannot be opened later; may be nil.
 	Complain func(error)
 
-	Most      int           // processes that ask at once; zero means 128
-	MostOfOne int           // questions of one process at once; zero means 32
-	Patience  time.Duration // with who is slow to ask, or to take an answer; zero means 2 seconds
-	Turn      time.Duration // between looks whether another hako serve has ended; zero means 1 second
+	Most      int           // concurrent questions; zero means 128
+	MostOfOne int           // concurrent questions of one process; zero means 32
+	Patience  time.Duration // for a slow peer; zero means 2 seconds
+	Turn      time.Duration // interval of checks whether another hako serve has ended; zero means 1 second
 
 	mu    sync.Mutex
 	count int
@@ -64,14 +58,13 @@ const (
 	lockName   = "lock"
 )
 
-// Why a question ends that nobody answered.
+// Why a question ends without an answer.
 var (
 	errGone   = errors.New("who asked has gone")
 	errEnding = errors.New("hako serve is ending")
 )
 
-// Open lets processes ask until it is closed. If another hako serve has the
-// place, this one takes it when that has ended.
+// Open accepts questions until shut is called. If another hako serve has the socket, it waits until that has ended.
 func (h *Server) Open() (shut func(), err error) {
 	if err := ownerfile.OwnDir(h.Dir); err != nil {
 		return nil, err
@@ -95,7 +88,7 @@ func (h *Server) Open() (shut func(), err error) {
 	}, nil
 }
 
-// keep serves until life ends, once it is this one's turn, and cleans up.
+// keep serves until life ends, and removes the socket.
 func (h *Server) keep(life context.Context, lock *os.File, door *net.UnixListener) {
 	defer lock.Close()
 	if door == nil {
@@ -107,13 +100,13 @@ func (h *Server) keep(life context.Context, lock *os.File, door *net.UnixListene
 			return
 		}
 	}
-	defer os.Remove(filepath.Join(h.Dir, socketName)) // before the lock goes
+	defer os.Remove(filepath.Join(h.Dir, socketName)) // while the lock is held
 	stop := context.AfterFunc(life, func() { door.Close() })
 	defer stop()
 	h.serve(life, door)
 }
 
-// wait returns when nobody else has the place, or life has ended.
+// wait waits until no other process has the lock, or life has ended.
 func (h *Server) wait(life context.Context, lock *os.File) (*net.UnixListener, error) {
 	tick := time.NewTicker(cmp.Or(h.Turn, usualTurn))
 	defer tick.Stop()
@@ -129,8 +122,7 @@ func (h *Server) wait(life context.Context, lock *os.File) (*net.UnixListener, e
 	}
 }
 
-// listen makes the socket. One that is there was left by a process that was
-// killed: who lives holds the lock.
+// listen creates the socket. An existing one was left by a killed process: a living one holds the lock.
 func listen(dir string) (*net.UnixListener, error) {
 	name := filepath.Join(dir, socketName)
 	e := &fault.Error{Kind: fault.Unavailable, Op: "listen at", Subject: name}
@@ -153,7 +145,7 @@ func listen(dir string) (*net.UnixListener, error) {
 		e.Err = err
 		return nil, e
 	}
-	door.SetUnlinkOnClose(false) // the short name means nothing by then
+	door.SetUnlinkOnClose(false) // the short name is invalid by then
 	if err := os.Chmod(name, 0o600); err != nil {
 		door.Close()
 		e.Err = err
@@ -162,12 +154,12 @@ func listen(dir string) (*net.UnixListener, error) {
 	return door, nil
 }
 
-// serve lets in who comes.
+// serve accepts connections.
 func (h *Server) serve(life context.Context, door *net.UnixListener) {
 	for life.Err() == nil {
 		c, err := door.AcceptUnix()
 		if err != nil {
-			select { // there may be no descriptors just now
+			select { // there may be no free descriptors
 			case <-life.Done():
 			case <-time.After(50 * time.Millisecond):
 			}
@@ -177,11 +169,11 @@ func (h *Server) serve(life context.Context, door *net.UnixListener) {
 	}
 }
 
-// admit lets a process of this user in, if there is room.
+// admit serves a connection of this user, if there is room.
 func (h *Server) admit(life context.Context, c *net.UnixConn) {
 	uid, pid, err := peer(c)
 	if err != nil || uid != os.Geteuid() {
-		c.Close() // somebody else's: not a word
+		c.Close() // another user gets no reply
 		return
 	}
 	if err := h.enter(pid); err != nil {
@@ -224,19 +216,19 @@ func (h *Server) leave(pid int) {
 
 func (h *Server) patience() time.Duration { return cmp.Or(h.Patience, usualPatience) }
 
-// send gives up on who does not read: the answer is a no then.
+// send gives up on a peer that does not read.
 func (h *Server) send(c net.Conn, r reply) {
 	_ = c.SetWriteDeadline(time.Now().Add(h.patience()))
 	_, _ = c.Write(encode(r))
 }
 
-// attend takes one question in and passes the answer out.
+// attend reads a question and sends the replies.
 func (h *Server) attend(life context.Context, c net.Conn, pid int) {
 	_ = c.SetReadDeadline(time.Now().Add(h.patience()))
 	stop := context.AfterFunc(life, func() { _ = c.SetReadDeadline(time.Now()) })
 	line, err := readLine(c, longestQuestion)
 	stop()
-	if err == io.EOF { // who only looked whether somebody is there
+	if err == io.EOF { // a Client.There
 		return
 	}
 	var q question
@@ -250,7 +242,7 @@ func (h *Server) attend(life context.Context, c net.Conn, pid int) {
 	h.send(c, h.pass(life, c, q, pid))
 }
 
-// pass puts a question on record and to a person, and the answer on record.
+// pass records a question, asks it, and records the answer.
 func (h *Server) pass(life context.Context, c net.Conn, q question, pid int) reply {
 	asked := q.from(pid)
 	done, err := h.Record(asked.Actor, "ask a person: "+q.Command)
@@ -271,7 +263,7 @@ func (h *Server) pass(life context.Context, c net.Conn, q question, pid int) rep
 	return r
 }
 
-// while is for as long as somebody waits for the answer.
+// while returns a context that ends when the peer no longer waits for the answer.
 func (h *Server) while(life context.Context, c net.Conn, q question) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(life)
 	end := func() { cancel(nil) }
@@ -284,7 +276,7 @@ func (h *Server) while(life context.Context, c net.Conn, q question) (context.Co
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_, _ = c.Read(make([]byte, 1)) // there is nothing more to say; who does, or goes, asks no more
+		_, _ = c.Read(make([]byte, 1)) // the peer sends nothing more, unless it disconnects
 		cancel(errGone)
 	}()
 	return ctx, func() {
@@ -294,7 +286,7 @@ func (h *Server) while(life context.Context, c net.Conn, q question) (context.Co
 	}
 }
 
-// outcome tells the asker what came of a question.
+// outcome returns the final reply.
 func outcome(ctx context.Context, a gate.Answer, err error) reply {
 	switch {
 	case err == nil:
@@ -307,7 +299,7 @@ func outcome(ctx context.Context, a gate.Answer, err error) reply {
 	return reply{Error: why(err)}
 }
 
-// why is the reason of an error without what was attempted, which the asker knows.
+// why returns the reason of an error without the operation.
 func why(err error) string {
 	var e *fault.Error
 	if errors.As(err, &e) && e.Why != "" {
@@ -316,8 +308,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// told is what the record says of a reply: an answer in words, or why there is
-// none.
+// told returns what is recorded about a reply.
 func (r reply) told(q question) (words string, err error) {
 	switch {
 	case r.Silent:

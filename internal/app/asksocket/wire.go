@@ -16,39 +16,36 @@ import (
 	"hako/run/fault"
 )
 
-// version is that of the lines below. Both sides may be of different releases.
+// version is the version of the protocol. Both sides may be of different releases.
 const version = 1
 
-// The longest lines, in bytes. A gate asks about 4 000 characters at most, and
-// shows a script of 16 KB beside them.
+// Maximum sizes in bytes. A gate asks about at most 4,000 characters and shows a script of 16 KB.
 const (
 	longestQuestion = 128 << 10
 	longestReply    = 4 << 10
 
-	longestWords = 2000 // characters of a reason, whose end matters to nobody
-	longestName  = 200  // of who asks
+	longestWords = 2000 // characters of a reason
+	longestName  = 200  // characters of an actor
 )
 
-// A question is what the asker sends: one line.
+// A question is sent by the client, as one line.
 type question struct {
 	Version int `json:"version"`
 	gate.Question
-	Wait int64 `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the server says
+	Wait int64 `json:"wait_ms,omitempty"` // how long the client waits; zero means the limit of the server
 }
 
-// A reply is a line to the asker. The first has Taken, or says why not; the
-// second has the answer, or says why there is none.
+// A reply is a line to the client. The first one has Taken or an error, the second one the answer or an error.
 type reply struct {
 	Taken  bool   `json:"taken,omitempty"`
 	Answer string `json:"answer,omitempty"` // once, session, deny
-	Silent bool   `json:"silent,omitempty"` // nobody answered for as long as the asker waits
+	Silent bool   `json:"silent,omitempty"` // nobody answered in time
 	Error  string `json:"error,omitempty"`
 }
 
-// lineOf is the question of a gate as it is sent. What is only shown beside the
-// command is left out or cut if it is too long; the command never is.
+// lineOf encodes a question. Everything but the command is shortened or omitted if it is too long.
 func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
-	q.ID, q.Argv = "", nil // of no use there, and older releases do not know them
+	q.ID, q.Argv = "", nil // not needed, and unknown to older releases
 	q.Reason, q.Why = cut(q.Reason), cut(q.Why)
 	asked := question{Version: version, Question: q, Wait: wait.Milliseconds()}
 	line := encode(asked)
@@ -68,12 +65,12 @@ func cut(s string) string { return text.Shorten(s, longestWords) }
 func encode(what any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // commands are full of < and >
-	_ = enc.Encode(what)     // texts and numbers can always be written
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(what)
 	return b.Bytes()
 }
 
-// readLine reads no more than a line may have. Nothing at all is io.EOF.
+// readLine reads a bounded line. An empty input is io.EOF.
 func readLine(r io.Reader, most int) ([]byte, error) {
 	line, err := bufio.NewReader(io.LimitReader(r, int64(most))).ReadBytes('\n')
 	switch {
@@ -89,8 +86,7 @@ func readLine(r io.Reader, most int) ([]byte, error) {
 	return nil, wrong("it did not come in time")
 }
 
-// parse reads a question. What is not understood whole is refused: the person
-// must see all that matters.
+// parse parses a question strictly: the person must see everything in it.
 func parse(line []byte) (q question, err error) {
 	if !utf8.Valid(line) {
 		return question{}, wrong("it is not text")
@@ -101,7 +97,7 @@ func parse(line []byte) (q question, err error) {
 	return q, q.check()
 }
 
-// decode reads a line that is one object with known fields and nothing else.
+// decode decodes a line that is one object with known fields.
 func decode(line []byte, to any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -129,7 +125,7 @@ func (q question) check() error {
 	return nil
 }
 
-// longestWait is far beyond what anybody sets.
+// longestWait is the maximum of [question.Wait].
 const longestWait = 30 * 24 * time.Hour
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
@@ -138,15 +134,7 @@ func wrong(why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read question", Why: why}
 }
 
-// parseReply reads a reply.
-func parseReply(line []byte) (r reply, err error) {
-	if err := decode(line, &r); err != nil {
-		return reply{}, err
-	}
-	return r, nil
-}
-
-// from is the question of a process.
+// from adds the process ID to the actor.
 func (q question) from(pid int) gate.Question {
 	if pid > 0 {
 		q.Actor = fmt.Sprintf("%s (process %d)", q.Actor, pid)

@@ -12,18 +12,17 @@ import (
 	"hako/run/fault"
 )
 
-// A job is one request in the background.
+// A job is a request in the background.
 type job struct {
 	handle run.JobHandle
 	req    run.Request
 	ctx    context.Context
 	cancel context.CancelFunc
-	ended  chan struct{} // closed at the end, when status does not change any more
+	ended  chan struct{} // closed at the end, when status is final
 
-	log    *spool // what it prints, in the order it was printed
-	errors *spool // what it prints to standard error, once more
+	log *spool // its output, in the order in which it was printed
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	asked  bool       // to be killed
 	status run.Job
 }
@@ -36,12 +35,11 @@ func (d *List) work(j *job) {
 	old := d.forget()
 	d.mu.Unlock()
 	for _, j := range old {
-		j.drop()
+		j.log.drop()
 	}
 }
 
-// run runs the request of a job with a runner of its own. One that breaks must
-// not take the jobs beside it along, nor leave this one running for ever.
+// run runs the request of a job with its own runner. A panic must not end other jobs.
 func (d *List) run(j *job) (res run.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -56,16 +54,16 @@ func (d *List) run(j *job) (res run.Result, err error) {
 	if putAway != nil {
 		defer putAway()
 	}
-	stderr := &stream{to: d.opts.Clean(io.MultiWriter(j.log, j.errors))}
+	// Each stream has its own writer, so that one cannot hide a secret in the other.
+	stdout, stderr := &stream{to: d.opts.Clean(j.log)}, &stream{to: d.opts.Clean(j.log)}
 	defer stderr.close()
-	stdout := &stream{to: d.opts.Clean(j.log)}
 	defer stdout.close()
 	req := j.req
 	req.Stdout, req.Stderr = stdout, stderr
 	return runner.Run(j.ctx, &req)
 }
 
-// finish writes down what came of the job.
+// finish sets the final status.
 func (j *job) finish(res run.Result, err error, now time.Time) {
 	j.cancel()
 	j.mu.Lock()
@@ -78,15 +76,14 @@ func (j *job) finish(res run.Result, err error, now time.Time) {
 	if s.Exit == 0 {
 		s.Exit = exits[s.State]
 	}
-	j.req = run.Request{} // and what it holds on to
+	j.req = run.Request{} // release its memory
 	close(j.ended)
 }
 
-// exits are the statuses of jobs that have none of their own, as shells have them.
+// exits are the exit statuses of jobs without one of their own, as in shells.
 var exits = map[run.JobState]int{run.JobFailed: 1, run.JobKilled: 137, run.JobTimedOut: 124, run.JobDenied: 126}
 
-// outcome names how the job ended. Somebody who stopped it is the reason for
-// whatever the runner says about it.
+// outcome returns the final state. If the job was killed, the error of the runner does not matter.
 func (j *job) outcome(res run.Result, err error) run.JobState {
 	switch {
 	case err == nil && res.Exit == 0 && !res.TimedOut:
@@ -118,7 +115,7 @@ func (j *job) over() bool {
 	}
 }
 
-// wait returns the last status of the job.
+// wait waits for the end of the job and returns its status.
 func (j *job) wait(ctx context.Context, op string) (run.Job, error) {
 	select {
 	case <-j.ended:
@@ -129,7 +126,6 @@ func (j *job) wait(ctx context.Context, op string) (run.Job, error) {
 		Hint: "ask for its status later, or kill it"}
 }
 
-// report is the status as it is now.
 func (j *job) report() run.Job {
 	j.mu.Lock()
 	s := j.status
@@ -138,26 +134,18 @@ func (j *job) report() run.Job {
 	return s
 }
 
-// drop gives up what the job printed.
-func (j *job) drop() {
-	j.log.drop()
-	j.errors.drop()
-}
-
-// A stream is one of the two outputs of a job, for any number of writers. What
-// is written after the end of the job goes nowhere.
+// A stream is the output of a job, for concurrent writers. It discards what is written after the end of the job.
 type stream struct {
 	mu sync.Mutex
 	to io.WriteCloser // nil after the end
 }
 
-// Write implements [io.Writer]. It never fails: what cannot be kept is counted,
-// and the job goes on.
+// Write never fails: the job continues even if its output cannot be kept.
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.to != nil {
-		_, _ = s.to.Write(p) // a spool takes everything
+		_, _ = s.to.Write(p)
 	}
 	return len(p), nil
 }
@@ -169,8 +157,7 @@ func (s *stream) close() {
 	s.to = nil
 }
 
-// verbatim passes everything on.
+// verbatim is the default of [Options.Clean].
 type verbatim struct{ io.Writer }
 
-// Close implements [io.Closer].
 func (verbatim) Close() error { return nil }

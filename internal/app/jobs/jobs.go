@@ -1,13 +1,11 @@
-// Package jobs runs requests in the background: who starts one gets a handle at
-// once and asks later how it goes, what it printed, or to have it stopped.
+// Package jobs runs requests in the background and keeps their status and output by handle.
 //
-// There is no runner in it, and no rule about what may run: each job gets a
-// runner of its own from whoever opened the list, and that is a gate. Nothing
-// here outlives the process. The rule to keep: every job comes to an end that is
-// told, whatever becomes of its runner, its disk or its caller.
+// Each job gets its own gated runner. Nothing here outlives the process. Every job reaches a final state, whatever
+// happens to its runner, its output or its caller.
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -25,48 +23,32 @@ import (
 	"hako/run/fault"
 )
 
-// Options say what a [List] is made of. Only New is required.
+// Options configure a [List]. Only New is required.
 type Options struct {
-	// New makes the runner of one job, and what puts it away afterwards, which
-	// may be nil. Its context ends with the job. Every job has its own, so that
-	// none waits for another.
+	// New makes the runner of one job, and a function that closes it, which may be nil. Its context ends with the
+	// job.
 	New func(ctx context.Context) (runner run.Runner, putAway func(), err error)
 
-	Spool      string // where the list makes a private directory for outputs; empty means the system's for temporary files
-	Limit      int64  // bytes of output kept of each job; zero means 64 MB
-	MaxRunning int    // jobs at the same time; zero means 8
-	Keep       int    // jobs that are remembered after their end, the oldest go first; zero means 50
+	Spool      string // parent of the private directory for outputs; empty means that for temporary files
+	Limit      int64  // bytes kept of each output; zero means 64 MB
+	MaxRunning int    // concurrent jobs; zero means 8
+	Keep       int    // ended jobs that are remembered, latest first; zero means 50
 
-	// Clean stands before the output of a job, to take secrets out of it. What
-	// it returns is closed at the end of the job. Nil means that the output is
-	// kept as it is.
+	// Clean wraps the output of a job, to redact secrets. The result is closed at the end of the job. Nil means
+	// that output is kept unchanged.
 	Clean func(io.Writer) io.WriteCloser
 
-	Lists string           // what to do about an unknown handle, as a hint; empty means "list the jobs to see which there are"
-	Now   func() time.Time // nil means the clock
+	Lists string           // hint about an unknown handle; empty means "list the jobs to see which there are"
+	Now   func() time.Time // nil means time.Now
 }
 
-const (
-	usualLimit   = 64 << 20
-	usualRunning = 8
-	usualKeep    = 50
-)
-
-func (o Options) filled() Options {
-	if o.Limit <= 0 {
-		o.Limit = usualLimit
-	}
-	if o.MaxRunning <= 0 {
-		o.MaxRunning = usualRunning
-	}
-	if o.Keep <= 0 {
-		o.Keep = usualKeep
-	}
+func (o Options) withDefaults() Options {
+	o.Limit = cmp.Or(o.Limit, 64<<20)
+	o.MaxRunning = cmp.Or(o.MaxRunning, 8)
+	o.Keep = cmp.Or(o.Keep, 50)
+	o.Lists = cmp.Or(o.Lists, "list the jobs to see which there are")
 	if o.Clean == nil {
 		o.Clean = func(w io.Writer) io.WriteCloser { return verbatim{w} }
-	}
-	if o.Lists == "" {
-		o.Lists = "list the jobs to see which there are"
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -74,7 +56,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// A List keeps background jobs. It is safe for concurrent use.
+// A List is a list of background jobs. It is safe for concurrent use.
 type List struct {
 	opts    Options
 	dir     *ownerfile.Dir
@@ -83,8 +65,8 @@ type List struct {
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
-	jobs   []*job     // as they were started
+	mu     sync.Mutex // guards the fields below
+	jobs   []*job     // in the order of their start
 	closed bool
 }
 
@@ -93,7 +75,7 @@ func Open(o Options) (*List, error) {
 	if o.New == nil {
 		return nil, &fault.Error{Op: "open jobs", Why: "there is nothing that makes runners"}
 	}
-	o = o.filled()
+	o = o.withDefaults()
 	dir, err := ownerfile.MakeDir(o.Spool, "hako-jobs-")
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool,
@@ -106,12 +88,11 @@ func Open(o Options) (*List, error) {
 	return d, nil
 }
 
-// early is how long Start waits for a job that ends at once: its caller can then
-// say so right away instead of having to ask.
+// early is how long Start waits for a job that ends at once, so that its caller can report the outcome.
 const early = 50 * time.Millisecond
 
-// Start runs a request in the background. The job outlives ctx, but not the
-// list. A request that is refused is a job that has ended, see [List.Status].
+// Start runs a request in the background. The job outlives ctx, but not the list. A denied request is a job that has
+// ended, see [List.Status].
 func (d *List) Start(ctx context.Context, req run.Request) (run.JobHandle, error) {
 	if err := ctx.Err(); err != nil {
 		return "", &fault.Error{Op: "start job", Why: "the caller is gone", Err: err}
@@ -134,7 +115,7 @@ func (d *List) Start(ctx context.Context, req run.Request) (run.JobHandle, error
 	return j.handle, nil
 }
 
-// admit takes a new job in if there is room for it, and has it begin.
+// admit starts a job if there is room for it.
 func (d *List) admit(req run.Request) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -152,7 +133,7 @@ func (d *List) admit(req run.Request) (*job, error) {
 	return j, nil
 }
 
-// running names the jobs that have not ended. The list is locked.
+// running returns the handles of running jobs. The caller holds mu.
 func (d *List) running() (handles []string) {
 	for _, j := range d.jobs {
 		if !j.over() {
@@ -162,21 +143,20 @@ func (d *List) running() (handles []string) {
 	return handles
 }
 
-// newJob makes a job that has not begun. The list is locked.
+// newJob makes a job. The caller holds mu.
 func (d *List) newJob(req run.Request) *job {
 	j := &job{handle: d.newHandle(), req: req, ended: make(chan struct{})}
 	if j.req.ID == "" {
-		j.req.ID = string(j.handle) // so that the record can be searched for it
+		j.req.ID = string(j.handle) // so that it can be found in the record
 	}
 	j.log = &spool{create: d.create, limit: d.opts.Limit}
-	j.errors = &spool{create: d.create, limit: d.opts.Limit}
 	j.ctx, j.cancel = context.WithCancel(d.ctx)
 	j.status = run.Job{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: run.JobRunning,
 		Began: d.opts.Now()}
 	return j
 }
 
-// newHandle makes up a handle of 40 bits that no job has.
+// newHandle returns a new handle with 40 random bits.
 func (d *List) newHandle() run.JobHandle {
 	for {
 		h := run.JobHandle("job-" + strings.ToLower(rand.Text()[:8]))
@@ -193,7 +173,6 @@ func (d *List) Busy() bool {
 	return len(d.running()) > 0
 }
 
-// find returns a job by its handle.
 func (d *List) find(h run.JobHandle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -210,10 +189,10 @@ func (d *List) unknown(h run.JobHandle) error {
 		Why: "there is no such job, or it ended long ago", Hint: d.opts.Lists}
 }
 
-// brief is the beginning of a text that may be anything.
+// brief shortens a text for a message.
 func brief(s string) string { return text.Shorten(s, 40) }
 
-// Status tells how a job is.
+// Status returns the status of a job.
 func (d *List) Status(h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
@@ -222,7 +201,7 @@ func (d *List) Status(h run.JobHandle) (run.Job, error) {
 	return j.report(), nil
 }
 
-// List tells how all jobs are, in the order in which they were started.
+// All returns the status of all jobs, in the order of their start.
 func (d *List) All() []run.Job {
 	d.mu.Lock()
 	jobs := slices.Clone(d.jobs)
@@ -234,8 +213,7 @@ func (d *List) All() []run.Job {
 	return list
 }
 
-// Wait waits until a job has ended. If ctx ends first the job goes on, and the
-// status that is returned with the error says how it is.
+// Wait waits until a job has ended. If ctx ends first, it returns the current status with an error.
 func (d *List) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
@@ -244,8 +222,7 @@ func (d *List) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return j.wait(ctx, "wait for job")
 }
 
-// Kill stops a job and waits until it has ended. One that has already stays as
-// it is.
+// Kill stops a job and waits until it has ended. One that has ended stays unchanged.
 func (d *List) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
@@ -255,8 +232,7 @@ func (d *List) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return j.wait(ctx, "kill job")
 }
 
-// forget takes the oldest of the jobs that have ended out of the list, if there
-// are too many. The list is locked.
+// forget removes the oldest ended jobs from the list if there are too many. The caller holds mu.
 func (d *List) forget() (old []*job) {
 	for _, j := range d.jobs {
 		if j.over() {
@@ -269,8 +245,7 @@ func (d *List) forget() (old []*job) {
 	return old
 }
 
-// Close kills all jobs, waits for them, and removes what they printed. Closing
-// twice does nothing.
+// Close kills all jobs, waits for them, and removes their output. It is idempotent.
 func (d *List) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -283,7 +258,7 @@ func (d *List) Close() error {
 	d.cancel()
 	d.working.Wait()
 	for _, j := range jobs {
-		j.drop()
+		j.log.drop()
 	}
 	if err := d.dir.Remove(); err != nil {
 		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err),
@@ -292,7 +267,7 @@ func (d *List) Close() error {
 	return nil
 }
 
-// cause drops the name that os puts before its reasons.
+// cause strips the path from an error of package os.
 func cause(err error) error {
 	if pe := new(os.PathError); errors.As(err, &pe) {
 		return pe.Err

@@ -178,7 +178,7 @@ func TestKill(t *testing.T) {
 	if again, err := d.Kill(t.Context(), h); again != s || err != nil {
 		t.Errorf("a second time: %+v: %v", again, err)
 	}
-	if p, err := d.Output(h, Both, 0, 0); string(p.Data) != "so far\n" || !p.Ended || err != nil {
+	if p, err := d.Output(h, 0, 0); string(p.Data) != "so far\n" || !p.Ended || err != nil {
 		t.Errorf("output %+v: %v", p, err)
 	}
 }
@@ -240,7 +240,7 @@ func TestTheOldestGo(t *testing.T) {
 	if fmt.Sprint(got) != "[slow c]" {
 		t.Errorf("kept %v", got)
 	}
-	if _, err := d.Output(a, Both, 0, 0); fault.KindOf(err) != fault.NotFound {
+	if _, err := d.Output(a, 0, 0); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("output of a: %v", err)
 	}
 }
@@ -251,7 +251,7 @@ func TestUnknownHandle(t *testing.T) {
 		run.JobHandle(strings.Repeat("長", 1000) + "\x1b")} {
 		for name, ask := range map[string]func() error{
 			"status": func() error { _, err := d.Status(h); return err },
-			"output": func() error { _, err := d.Output(h, Both, 0, 0); return err },
+			"output": func() error { _, err := d.Output(h, 0, 0); return err },
 			"wait":   func() error { _, err := d.Wait(t.Context(), h); return err },
 			"kill":   func() error { _, err := d.Kill(t.Context(), h); return err },
 		} {
@@ -334,7 +334,7 @@ func TestClose(t *testing.T) {
 		ended <- s
 	}()
 	for { // until the other one waits, or has even been told
-		if p, err := d.Output(h, Both, 0, 0); err != nil || len(p.Data) > 0 {
+		if p, err := d.Output(h, 0, 0); err != nil || len(p.Data) > 0 {
 			break
 		}
 		runtime.Gosched()
@@ -432,7 +432,7 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				d.Kill(t.Context(), h)
 				for _, s := range d.All() {
-					d.Output(s.Handle, Both, 0, 0)
+					d.Output(s.Handle, 0, 0)
 					d.Status(s.Handle)
 				}
 			}

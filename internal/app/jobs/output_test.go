@@ -48,9 +48,9 @@ func errs(s string) func(*run.Request) {
 	return func(req *run.Request) { io.WriteString(req.Stderr, s) }
 }
 
-func page(t *testing.T, d *List, h run.JobHandle, from Stream, offset, limit int64) run.JobPage {
+func page(t *testing.T, d *List, h run.JobHandle, offset, limit int64) run.JobPage {
 	t.Helper()
-	p, err := d.Output(h, from, offset, limit)
+	p, err := d.Output(h, offset, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,27 +69,25 @@ func TestOutputWhileItGrows(t *testing.T) {
 	job := print(out("one\n"), errs("two\n"), out("日\xe6"), out("\x9c\xac"))
 	d := desk(t, Options{}, job.run)
 	h := start(t, d, "x")
-	expect(t, page(t, d, h, Both, 0, 0), "", 0, false, false)
-	expect(t, page(t, d, h, Both, 1000, 0), "", 1000, false, false)
+	expect(t, page(t, d, h, 0, 0), "", 0, false, false)
+	expect(t, page(t, d, h, 1000, 0), "", 1000, false, false)
 	job.step()
-	expect(t, page(t, d, h, Both, 0, 0), "one\n", 4, false, false)
-	expect(t, page(t, d, h, Both, 0, 3), "one", 3, true, false)
-	expect(t, page(t, d, h, Stderr, 0, 0), "", 0, false, false)
+	expect(t, page(t, d, h, 0, 0), "one\n", 4, false, false)
+	expect(t, page(t, d, h, 0, 3), "one", 3, true, false)
 	job.step()
-	expect(t, page(t, d, h, Both, 4, 0), "two\n", 8, false, false)
-	expect(t, page(t, d, h, Stderr, 0, 0), "two\n", 4, false, false)
+	expect(t, page(t, d, h, 4, 0), "two\n", 8, false, false)
 	job.step() // the second character is only half there
-	expect(t, page(t, d, h, Both, 8, 0), "日", 11, false, false)
-	expect(t, page(t, d, h, Both, 11, 0), "", 11, false, false)
+	expect(t, page(t, d, h, 8, 0), "日", 11, false, false)
+	expect(t, page(t, d, h, 11, 0), "", 11, false, false)
 	job.step()
-	expect(t, page(t, d, h, Both, 11, 0), "本", 14, false, false)
+	expect(t, page(t, d, h, 11, 0), "本", 14, false, false)
 	job.next <- struct{}{}
 	if s := wait(t, d, h); s.Bytes != 14 {
 		t.Errorf("%+v", s)
 	}
-	expect(t, page(t, d, h, Both, 0, 0), "one\ntwo\n日本", 14, false, true)
-	expect(t, page(t, d, h, Both, 14, 0), "", 14, false, true)
-	expect(t, page(t, d, h, Both, 1<<62, 0), "", 1<<62, false, true)
+	expect(t, page(t, d, h, 0, 0), "one\ntwo\n日本", 14, false, true)
+	expect(t, page(t, d, h, 14, 0), "", 14, false, true)
+	expect(t, page(t, d, h, 1<<62, 0), "", 1<<62, false, true)
 }
 
 // ended runs a job that prints a text and returns its handle.
@@ -109,13 +107,13 @@ func ended(t *testing.T, o Options, text string) (*List, run.JobHandle) {
 
 func TestPagesDoNotCutCharacters(t *testing.T) {
 	d, h := ended(t, Options{}, "a日本😀")
-	expect(t, page(t, d, h, Both, 0, 1), "a", 1, true, true)
-	expect(t, page(t, d, h, Both, 0, 3), "a", 1, true, true)
-	expect(t, page(t, d, h, Both, 0, 4), "a日", 4, true, true)
-	expect(t, page(t, d, h, Both, 1, 1), "日", 4, true, true) // longer than the page
-	expect(t, page(t, d, h, Both, 2, 4), "本", 7, true, true) // from the middle of one
-	expect(t, page(t, d, h, Both, 8, 1), "", 11, false, true)
-	if p := page(t, d, h, Both, 2, 4); p.Offset != 4 || p.Total != 11 {
+	expect(t, page(t, d, h, 0, 1), "a", 1, true, true)
+	expect(t, page(t, d, h, 0, 3), "a", 1, true, true)
+	expect(t, page(t, d, h, 0, 4), "a日", 4, true, true)
+	expect(t, page(t, d, h, 1, 1), "日", 4, true, true) // longer than the page
+	expect(t, page(t, d, h, 2, 4), "本", 7, true, true) // from the middle of one
+	expect(t, page(t, d, h, 8, 1), "", 11, false, true)
+	if p := page(t, d, h, 2, 4); p.Offset != 4 || p.Total != 11 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -123,25 +121,23 @@ func TestPagesDoNotCutCharacters(t *testing.T) {
 func TestBadPages(t *testing.T) {
 	d, h := ended(t, Options{}, "x")
 	for name, c := range map[string]struct {
-		from          Stream
 		offset, limit int64
 	}{
-		"below 0":       {Both, -1, 0},
-		"far below 0":   {Both, -1 << 63, 0},
-		"negative size": {Both, 0, -1},
-		"huge":          {Both, 0, largePage + 1},
-		"stream":        {"stdlog", 0, 0},
+		"below 0":       {-1, 0},
+		"far below 0":   {-1 << 63, 0},
+		"negative size": {0, -1},
+		"huge":          {0, largePage + 1},
 	} {
-		if _, err := d.Output(h, c.from, c.offset, c.limit); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+		if _, err := d.Output(h, c.offset, c.limit); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	expect(t, page(t, d, h, Both, 1<<63-1, largePage), "", 1<<63-1, false, true)
+	expect(t, page(t, d, h, 1<<63-1, largePage), "", 1<<63-1, false, true)
 }
 
 func TestOverTheLimit(t *testing.T) {
 	d, h := ended(t, Options{Limit: 10}, strings.Repeat("日", 5))
-	p := page(t, d, h, Both, 0, 0)
+	p := page(t, d, h, 0, 0)
 	expect(t, p, "日日日", 9, false, true)
 	if p.Total != 15 || p.Dropped != 5 {
 		t.Errorf("%+v", p)
@@ -201,7 +197,7 @@ func TestFullDisk(t *testing.T) {
 				s.DropWhy != "it cannot be written: "+syscall.ENOSPC.Error() {
 				t.Errorf("%+v", s)
 			}
-			expect(t, page(t, d, h, Both, 0, 0), c.want, int64(len(c.want)), false, true)
+			expect(t, page(t, d, h, 0, 0), c.want, int64(len(c.want)), false, true)
 		})
 	}
 }
@@ -230,14 +226,14 @@ func TestFilesArePrivate(t *testing.T) {
 	if _, err := os.Lstat(f.Name()); err == nil && os.PathSeparator == '/' {
 		t.Errorf("%s has a name", f.Name())
 	}
-	expect(t, page(t, d, h, Both, 0, 0), "x", 1, false, true)
+	expect(t, page(t, d, h, 0, 0), "x", 1, false, true)
 }
 
 // A file that breaks later is an error of who reads, with no path in it.
 func TestUnreadableOutput(t *testing.T) {
 	d, h := ended(t, Options{}, "x")
 	d.jobs[0].log.file.(unnamed).File.Close()
-	_, err := d.Output(h, Both, 0, 0)
+	_, err := d.Output(h, 0, 0)
 	if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), d.dir.Path) {
 		t.Errorf("%v", err)
 	}
@@ -262,11 +258,10 @@ func TestOutputIsCleaned(t *testing.T) {
 	h := start(t, d, "x")
 	job.step()
 	job.step()
-	expect(t, page(t, d, h, Both, 0, 0), "", 0, false, false)
+	expect(t, page(t, d, h, 0, 0), "", 0, false, false)
 	job.next <- struct{}{}
 	wait(t, d, h)
-	expect(t, page(t, d, h, Both, 0, 0), "OUT\nERR\n", 8, false, true)
-	expect(t, page(t, d, h, Stderr, 0, 0), "ERR\n", 4, false, true)
+	expect(t, page(t, d, h, 0, 0), "OUT\nERR\n", 8, false, true)
 }
 
 // What a runner writes when it has come back already goes nowhere.

@@ -8,53 +8,36 @@ import (
 	"hako/run/fault"
 )
 
-// A Stream says which output of a job is meant.
-type Stream string
-
-// The streams.
-const (
-	Both   Stream = ""       // standard output and standard error as they came
-	Stderr Stream = "stderr" // standard error alone
-)
-
 const (
 	usualPage = 4 << 10
 	largePage = 1 << 20
-	margin    = 2 * utf8.UTFMax // bytes on either side that tell where a character begins and ends
+	margin    = 2 * utf8.UTFMax // bytes on either side to find character boundaries
 )
 
-// Output returns part of what a job printed: at most limit bytes from offset on,
-// without cutting a character of UTF-8. A limit of zero means 4096; it is at
-// most 1 MB, and a single character is returned even if it is longer. Beyond
-// what was printed so far there is an empty page.
-func (d *List) Output(h run.JobHandle, from Stream, offset, limit int64) (run.JobPage, error) {
+// Output returns at most limit bytes of the output of a job from offset on, without splitting a character. A limit of
+// zero means 4096, the maximum is 1 MB; a single character is returned even if it is longer. Beyond the end there is
+// an empty page.
+func (d *List) Output(h run.JobHandle, offset, limit int64) (run.JobPage, error) {
 	if limit == 0 {
 		limit = usualPage
 	}
-	if err := checkPage(h, from, offset, limit); err != nil {
+	if err := checkPage(h, offset, limit); err != nil {
 		return run.JobPage{}, err
 	}
 	j, err := d.find(h)
 	if err != nil {
 		return run.JobPage{}, err
 	}
-	s := j.log
-	if from == Stderr {
-		s = j.errors
-	}
-	page, err := s.page(offset, limit, j.over())
+	page, err := j.log.page(offset, limit, j.over())
 	if err != nil {
 		return run.JobPage{}, d.unreadable(j, err)
 	}
 	return page, nil
 }
 
-func checkPage(h run.JobHandle, from Stream, offset, limit int64) error {
+func checkPage(h run.JobHandle, offset, limit int64) error {
 	why, hint := "", ""
 	switch {
-	case from != Both && from != Stderr:
-		why, hint = fmt.Sprintf("there is no output called %q", brief(string(from))),
-			"leave it empty for all that was printed, or write stderr"
 	case offset < 0:
 		why, hint = fmt.Sprintf("the offset is %d, below 0", offset),
 			"an offset is a byte of the output: 0, or where the page before says the next one begins"
@@ -68,8 +51,7 @@ func checkPage(h run.JobHandle, from Stream, offset, limit int64) error {
 		Hint: hint}
 }
 
-// unreadable says why there is no page: most likely the job was forgotten while
-// somebody was reading.
+// unreadable explains a failed read: most likely the job was forgotten meanwhile.
 func (d *List) unreadable(j *job, err error) error {
 	if _, gone := d.find(j.handle); gone != nil {
 		return gone
@@ -78,8 +60,8 @@ func (d *List) unreadable(j *job, err error) error {
 		Hint: "start the job again"}
 }
 
-// page cuts a page out of the output. Whether the job has ended must have been
-// asked before, so that what was printed last is not missed.
+// page returns a page of the output. The caller must ask before whether the job has ended, so that the last output is
+// not missed.
 func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +73,7 @@ func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	}
 	end := begin + int64(len(text))
 	if end == s.size && (!ended || s.why != "") {
-		text = text[:len(text)-unfinished(text)] // the rest of it is still to come, or lost
+		text = text[:len(text)-unfinished(text)] // the rest is still to come, or lost
 		end = begin + int64(len(text))
 	}
 	if offset < end {
@@ -102,7 +84,7 @@ func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	return p, nil
 }
 
-// window returns where in text a page of at most limit bytes begins and ends.
+// window returns the bounds of a page of at most limit bytes.
 func window(text []byte, at, limit int) (from, to int) {
 	_, from = around(text, at)
 	if limit >= len(text)-from {
@@ -110,14 +92,13 @@ func window(text []byte, at, limit int) (from, to int) {
 	}
 	to, end := around(text, from+limit)
 	if to <= from {
-		to = end // a single character that is longer than the page
+		to = end // a single character is longer than the page
 	}
 	return from, to
 }
 
-// around returns the bounds of the character that has i in its middle, or i
-// twice if there is none. Bytes that are no character can be cut anywhere, so
-// that in a text of another encoding nothing is skipped.
+// around returns the bounds of the character that has i in its middle, or i twice if there is none. Invalid bytes can
+// be split anywhere, so that nothing of another encoding is skipped.
 func around(text []byte, i int) (start, end int) {
 	for start = i - 1; start >= 0 && start > i-utf8.UTFMax; start-- {
 		if utf8.RuneStart(text[start]) {
@@ -130,7 +111,7 @@ func around(text []byte, i int) (start, end int) {
 	return i, i
 }
 
-// unfinished returns how many bytes at the end are the beginning of a character.
+// unfinished returns the length of an incomplete character at the end.
 func unfinished(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {

@@ -7,28 +7,26 @@ import (
 	"sync"
 )
 
-// A file holds an output. Closing it also removes it.
+// A file holds an output. Close also removes it.
 type file interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
 }
 
-// A spool is what a job printed, on disk, up to a limit. It takes everything:
-// a job must not stand still, or fail, because of what happens to its output.
+// A spool keeps the beginning of an output on disk. Write never fails: a job must not stop because of its output.
 type spool struct {
 	create func() (file, error)
 	limit  int64
 
-	mu    sync.Mutex // guards what follows
-	file  file       // nil before the first byte, and when there is none to be had
+	mu    sync.Mutex // guards the fields below
+	file  file       // nil before the first byte, or after an error
 	size  int64      // bytes in the file
 	total int64      // bytes printed
-	why   string     // why the rest is dropped; empty means that nothing was
-	gone  bool       // nobody can ask for it any more
+	why   string     // why the rest is dropped; empty means that it is not
+	gone  bool       // the job was forgotten
 }
 
-// Write implements [io.Writer]. It never fails.
 func (s *spool) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,8 +37,8 @@ func (s *spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep writes as much to the file as the limit and the disk allow. After the
-// first loss nothing more is kept: an output with holes would mislead.
+// keep writes as much as limit and disk allow. After the first loss it keeps nothing: an output with holes would
+// mislead.
 func (s *spool) keep(p []byte) {
 	if s.file == nil {
 		f, err := s.create()
@@ -61,15 +59,14 @@ func (s *spool) keep(p []byte) {
 	}
 }
 
-// count tells how many bytes were printed, and how many of them are not kept
-// and why.
+// count returns how many bytes were printed, how many of them were dropped, and why.
 func (s *spool) count() (total, dropped int64, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.total - s.size, s.why
 }
 
-// drop gives the file up.
+// drop removes the file.
 func (s *spool) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +77,7 @@ func (s *spool) drop() {
 	}
 }
 
-// read fills p from a place on, as far as there is something. The spool is locked.
+// read fills p from an offset on. The caller holds mu.
 func (s *spool) read(p []byte, from int64) ([]byte, error) {
 	if s.gone {
 		return nil, os.ErrClosed
@@ -95,9 +92,8 @@ func (s *spool) read(p []byte, from int64) ([]byte, error) {
 	return p, nil
 }
 
-// createFile makes a file of the list's own. Its name is taken away at once
-// where the system permits that: nobody else can open it, and it is gone with
-// the process, however that ends.
+// createFile makes a file and removes its name at once if the system permits: nobody else can open it, and it
+// disappears with the process.
 func (d *List) createFile() (file, error) {
 	f, err := os.CreateTemp(d.dir.Path, "")
 	if err != nil {
@@ -107,7 +103,7 @@ func (d *List) createFile() (file, error) {
 	return unnamed{f}, nil
 }
 
-// unnamed is a file that has, or should have, no name.
+// unnamed is a file without a name.
 type unnamed struct{ *os.File }
 
 // Close closes and removes the file.

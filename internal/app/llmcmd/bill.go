@@ -15,7 +15,7 @@ import (
 	"hako/quota"
 )
 
-// A Bill is what a session used.
+// A Bill is the usage of a session.
 type Bill struct {
 	Seconds float64          `json:"seconds"`
 	Models  []ModelBill      `json:"models"`
@@ -26,7 +26,7 @@ type Bill struct {
 	Written int64            `json:"bytes_written"` // by the model
 }
 
-// A ModelBill is what one model used.
+// A ModelBill is the usage of one model.
 type ModelBill struct {
 	Model    string   `json:"model"`
 	Calls    int      `json:"calls"`
@@ -35,13 +35,13 @@ type ModelBill struct {
 	Cached   int64    `json:"cached_tokens"`
 	Output   int64    `json:"output_tokens"`
 	Weighted int64    `json:"weighted_tokens"`
-	Cost     *float64 `json:"cost_usd"` // null means that no price is known
+	Cost     *float64 `json:"cost_usd"` // null means unknown
 
-	stats   string        // the line for people; empty means that a script asked the model
+	stats   string        // for people; empty means that a script called the model
 	weights quota.Weights // of its tokens
 }
 
-// Bill returns what was used so far.
+// Bill returns the usage so far.
 func (c *Session) Bill() Bill {
 	st := c.table.Stats()
 	r := Bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors,
@@ -55,7 +55,7 @@ func (c *Session) Bill() Bill {
 	return r
 }
 
-// Lines are the bill for people: all that is in the one for programs.
+// Lines formats the bill for people.
 func (r Bill) Lines() []string {
 	list := []string{fmt.Sprintf("%.1f s; %d tool calls, %d of them failed; the model read %d bytes and wrote %d",
 		r.Seconds, total(r.Calls), r.Errors, r.Read, r.Written)}
@@ -68,7 +68,7 @@ func (r Bill) Lines() []string {
 	return append(list, leftLine(r.Left))
 }
 
-// each lists how often every tool was called, the most used first.
+// each lists the calls of every tool, most used first.
 func each(calls map[string]int64) string {
 	names := slices.SortedFunc(maps.Keys(calls), func(a, b string) int {
 		return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a, b))
@@ -79,8 +79,7 @@ func each(calls map[string]int64) string {
 	return strings.Join(names, ", ")
 }
 
-// nestedLine is for a model that a script asked, as [app.MeteredModel.Stats] is for
-// the others.
+// nestedLine is [app.MeteredModel.Stats] for a model that a script called.
 func (b ModelBill) nestedLine() string {
 	cost := "unpriced (set model.prices)"
 	switch {
@@ -93,7 +92,7 @@ func (b ModelBill) nestedLine() string {
 		b.Input+b.Cached, b.Cached, b.Output, cost)
 }
 
-// weightedLine shows how the weighted tokens come about.
+// weightedLine shows how the weighted tokens are calculated.
 func (b ModelBill) weightedLine() string {
 	w := b.weights
 	return fmt.Sprintf("%s: retries %d, weighted tokens %d (input %d × %s, cached %d × %s, output %d × %s)",
@@ -111,8 +110,7 @@ func (c *Session) weightsOf(model string) quota.Weights {
 	return all[""]
 }
 
-// leftLine says what is left of the budget. The bytes get units that both numbers
-// of a pair can be read in.
+// leftLine formats the remaining budget, with units for bytes.
 func leftLine(l quota.Left) string {
 	parts := strings.Split(l.String(), ", ")
 	for i, part := range parts {
@@ -126,7 +124,7 @@ func leftLine(l quota.Left) string {
 	return strings.Join(parts, ", ")
 }
 
-// roundedDown writes a number of bytes with its unit and one decimal at most.
+// roundedDown formats a number of bytes with its unit and at most one decimal.
 func roundedDown(n int64) string {
 	size, unit := float64(n), "B"
 	for _, larger := range []string{"KB", "MB", "GB"} {
@@ -138,8 +136,7 @@ func roundedDown(n int64) string {
 	return strconv.FormatFloat(math.Floor(size*10)/10, 'f', -1, 64) + unit
 }
 
-// WriteMetrics leaves a bill in the file that the options name, if they do. It
-// replaces the file, so that a scraper never reads half of it.
+// WriteMetrics writes a bill to the configured file, atomically.
 func (c *Session) WriteMetrics(r Bill) error {
 	if c.Metrics == "" {
 		return nil
@@ -164,7 +161,7 @@ func total(calls map[string]int64) (n int64) {
 	return n
 }
 
-// addBill takes in what a nested llmcmd used.
+// addBill adds the usage of a nested session.
 func (c *Session) addBill(b ModelBill) {
 	c.funding.Lock()
 	defer c.funding.Unlock()

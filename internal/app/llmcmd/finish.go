@@ -16,7 +16,7 @@ import (
 	"hako/run/fault"
 )
 
-// reminder is what a model reads that said something and called nothing.
+// reminder is sent to a model that wrote text and called no tool.
 func (c *Session) reminder() string {
 	text := "Nothing comes of words alone: only calls of tools do something. If there is work left, go on with a call. "
 	switch {
@@ -30,8 +30,7 @@ func (c *Session) reminder() string {
 	return text + "If the request cannot be carried out, call exit with another code and say why in message."
 }
 
-// leaving refuses to end with success what has failed in the same turn: the
-// model asked for both before it could know.
+// leaving refuses exit with success if another call of the same turn failed: the model could not know.
 func leaving(leave llm.Call, failed error) error {
 	var in struct {
 		Code *int `json:"code"`
@@ -43,8 +42,7 @@ func leaving(leave llm.Call, failed error) error {
 		Hint: "make up for it, or exit with a code other than 0; if it does not matter, call exit again"}
 }
 
-// finish waits for what still writes the output, and keeps it if the work counts
-// as done. The model's words are shown wherever it does not.
+// finish waits for the output and commits it if the model succeeded. Otherwise it shows what the model said.
 func (c *Session) finish(ctx context.Context, m *app.MeteredModel, answer agent.Answer, err error) error {
 	if err != nil && c.replayEnded(m, answer) {
 		err = nil
@@ -77,16 +75,14 @@ func (c *Session) finish(ctx context.Context, m *app.MeteredModel, answer agent.
 	return nil
 }
 
-// replayEnded reports whether the error is only that a file of turns has no more
-// of them after words that can be the answer: there such words end the dialog.
+// replayEnded reports whether the error only means that a recording has no more turns after a final answer.
 func (c *Session) replayEnded(m *app.MeteredModel, answer agent.Answer) bool {
 	s, ok := m.Model.Model.(*replay.Script)
 	return ok && s.Left() == 0 && c.answers(answer)
 }
 
-// answers reports whether words can stand for the output: the model wrote
-// nothing, and nothing that was there before is replaced by them. Without tools
-// words are all it can answer with.
+// answers reports whether the text of the model is the output: it wrote nothing else, and no existing file is
+// replaced by it. Without tools, text is the only output.
 func (c *Session) answers(answer agent.Answer) bool {
 	if strings.TrimSpace(answer.Words) == "" {
 		return false
@@ -96,8 +92,7 @@ func (c *Session) answers(answer agent.Answer) bool {
 
 func (c *Session) toolless() bool { return config.LlmcmdDisableTools.Of(c.conf).V }
 
-// deliver brings the work to its end: what the scripts write is waited for, and
-// words that are the answer are written.
+// deliver waits for the scripts and writes a plain answer.
 func (c *Session) deliver(ctx context.Context, answer agent.Answer) error {
 	code, _, left := c.table.Exited()
 	if !left {
@@ -115,8 +110,7 @@ func (c *Session) deliver(ctx context.Context, answer agent.Answer) error {
 	return nil
 }
 
-// unfinished is the error of a session that the model ended neither by exit nor
-// by an answer.
+// unfinished is the error of a session without exit and without an answer.
 func (c *Session) unfinished(answer agent.Answer) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: "work", Why: "the model stopped without exit",
 		Hint: "say more clearly what is to be written, or use another model"}
@@ -139,12 +133,11 @@ func (c *Session) quote(words string) {
 	}
 }
 
-// say tells something to whoever called: a nested llmcmd speaks on its standard
-// error, which is where the script sends it.
+// say reports a message; a nested session writes it to its standard error.
 func (c *Session) say(message string) {
 	if c.notes == nil {
 		c.note(message)
 		return
 	}
-	fmt.Fprintf(c.notes, "llmcmd: %s\n", text.RecordLine(message)) // the script ends by itself if nobody reads it
+	fmt.Fprintf(c.notes, "llmcmd: %s\n", text.RecordLine(message))
 }

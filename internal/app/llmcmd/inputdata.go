@@ -12,9 +12,8 @@ import (
 	"hako/run/fault"
 )
 
-// mostSent is how much a model without tools may be sent: more than any model can
-// hold, and in a nested call what its model may read. What the model at hand can
-// hold is looked at later.
+// mostSent is how many bytes a model without tools may be sent: more than any context window, and in a nested call
+// the limit of its model.
 func (c *Session) mostSent() int {
 	if c.depth > 0 {
 		return mostNested
@@ -22,8 +21,7 @@ func (c *Session) mostSent() int {
 	return 8 << 20
 }
 
-// withData is the request followed by everything that can be read: a model
-// without tools has no other way to it.
+// withData appends all inputs to the request, for a model without tools.
 func (c *Session) withData(request string) (string, error) {
 	var b strings.Builder
 	b.WriteString(request)
@@ -41,7 +39,7 @@ func (c *Session) withData(request string) (string, error) {
 	return b.String(), nil
 }
 
-// readSource reads one input to its end. Nothing is cut silently.
+// readSource reads an input to its end.
 func readSource(in descriptors.Input, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in.Reader, int64(max(most, 0))+1))
 	switch e := (&fault.Error{Op: "send", Subject: in.Name}); {

@@ -19,11 +19,11 @@ import (
 	"hako/shell"
 )
 
-// mostNested is how much the model of a nested llmcmd may read itself, and write.
+// mostNested is how many bytes the model of a nested session may read and write.
 const mostNested = 1 << 20
 
-// nested is llmcmd as a command of a script: another session, with what is left of
-// the budget and a clock that stands still while the model thinks.
+// nested implements the shell command llmcmd: another session with the rest of the budget. The clock of the script
+// stops while the model works.
 func (c *Session) nested(ctx context.Context, call *shell.Call) error {
 	if c.depth == maxDepth {
 		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep",
@@ -55,8 +55,7 @@ func (c *Session) nested(ctx context.Context, call *shell.Call) error {
 	return nestedStatus(call, n.Run(ctx, instructions))
 }
 
-// nestedStatus makes the end of a nested llmcmd that of a command: with the
-// status that hako cmd would have. What ends everything stays an error.
+// nestedStatus converts the error of a nested session to an exit status. Errors that end everything stay errors.
 func nestedStatus(call *shell.Call, err error) error {
 	var code app.ExitStatus
 	if errors.As(err, &code) {
@@ -72,8 +71,7 @@ func nestedStatus(call *shell.Call, err error) error {
 	return err
 }
 
-// funded sees to it that there is a budget: in the shell of a person there is
-// none until llmcmd is called.
+// funded makes the budget on first use: an interactive shell has none until llmcmd is called.
 func (c *Session) funded() error {
 	c.funding.Lock()
 	defer c.funding.Unlock()
@@ -87,7 +85,7 @@ func (c *Session) funded() error {
 	return err
 }
 
-// innerModel is what a nested llmcmd asks.
+// innerModel returns the model of nested sessions.
 func (c *Session) innerModel() string {
 	if name := config.LlmcmdInternalModel.Of(c.conf).V; name != "" {
 		return name
@@ -95,11 +93,11 @@ func (c *Session) innerModel() string {
 	return c.Model
 }
 
-// nestedOptions reads the words of a nested llmcmd.
+// nestedOptions parses the arguments of a nested llmcmd.
 func nestedOptions(inner string, args []string) (*Options, string, error) {
 	o := &Options{Model: inner}
 	f := pflag.NewFlagSet("llmcmd", pflag.ContinueOnError)
-	f.Usage = func() {} // the error says it
+	f.Usage = func() {} // the error has it
 	f.StringVarP(&o.Preset, "preset", "r", "", "")
 	f.StringVarP(&o.Prompt, "prompt", "p", "", "")
 	err := f.Parse(args)

@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Check refuses what cannot go together.
+// Check rejects options that exclude each other.
 func (o *Options) Check(args []string) error {
 	bad := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "cmd", Why: why, Hint: hint}
@@ -38,7 +38,7 @@ func (o *Options) Check(args []string) error {
 	return nil
 }
 
-// Presets are those of the settings.
+// Presets returns the configured presets.
 func Presets(conf *config.Config) (list []preset.Preset) {
 	for _, p := range conf.Presets() {
 		list = append(list, preset.Preset{Name: p.Name, About: p.About, Text: p.Text})

@@ -12,10 +12,10 @@ import (
 	"hako/run/fault"
 )
 
-// planTries is how often the planner is asked: once more, told what was wrong.
+// planTries is how often the planner is called.
 const planTries = 2
 
-// plan has the large model make a plan.
+// plan lets a large model make a plan.
 func (c *Session) plan(ctx context.Context, request string) (*plan.Plan, error) {
 	spec := c.PlanModel
 	if spec == "" {
@@ -37,7 +37,7 @@ func (c *Session) plan(ctx context.Context, request string) (*plan.Plan, error) 
 	return p, nil
 }
 
-// askPlan asks until there is a plan that can be carried out here.
+// askPlan asks until there is a valid plan.
 func (c *Session) askPlan(ctx context.Context, m *app.MeteredModel, d *llm.Dialog) (*plan.Plan, error) {
 	for try := 1; ; try++ {
 		turn, err := m.Front.Next(ctx, d)
@@ -68,7 +68,7 @@ func correction(wrong error) string {
 	return text + ". Answer with the whole plan only, as JSON."
 }
 
-// noPlan is the fault of the model, not of the settings.
+// noPlan is the error of a model that made no valid plan.
 func (c *Session) noPlan(model, answer string, wrong error) error {
 	hint := "name another planner with --plan-model"
 	if more := fault.Hint(wrong); more != "" {
@@ -78,10 +78,10 @@ func (c *Session) noPlan(model, answer string, wrong error) error {
 		Why: "it made no plan that can be carried out, but said " + c.beginning(answer)}
 }
 
-// mostQuoted is how much of an answer is shown in a message.
+// mostQuoted is how many characters of an answer are shown.
 const mostQuoted = 200
 
-// beginning quotes what an answer begins with, without secrets.
+// beginning quotes the beginning of an answer, without secrets.
 func (c *Session) beginning(answer string) string {
 	text := strings.TrimSpace(c.shell.Secrets.Text(answer))
 	if text == "" {

@@ -14,10 +14,10 @@ import (
 	"hako/run/fault"
 )
 
-// mostRecorded is how much of the instructions is put on record.
+// mostRecorded is how many bytes of the instructions are recorded.
 const mostRecorded = 64 << 10
 
-// recordOrder puts on record what a session is asked to do.
+// recordOrder records the instructions.
 func (c *Session) recordOrder(instructions string) error {
 	words := []string{instructions}
 	if c.Prompt != "" {
@@ -33,8 +33,7 @@ func (c *Session) recordOrder(instructions string) error {
 	return c.shell.Log.Append(c.ofSession(audit.Event{What: audit.Ordered, Reason: text}))
 }
 
-// recordEnd puts on record how a session ended, with the status that hako or the
-// nested command ends with.
+// recordEnd records the end of a session with its exit status.
 func (c *Session) recordEnd(err error) error {
 	e := audit.Event{What: audit.Ended, Micros: time.Since(c.began).Microseconds()}
 	var code app.ExitStatus
@@ -47,13 +46,13 @@ func (c *Session) recordEnd(err error) error {
 	return c.shell.Log.Append(c.ofSession(e))
 }
 
-// ofSession is an event of this session.
+// ofSession fills in the fields of an event of this session.
 func (c *Session) ofSession(e audit.Event) audit.Event {
 	e.ID, e.Actor, e.Mode = c.shell.ID, "llmcmd", "llmcmd"
 	return e
 }
 
-// recordRefusal puts a file on record that the model did not get.
+// recordRefusal records a file that could not be opened.
 func (c *Session) recordRefusal(path, mode string, err error) {
 	e := audit.Event{What: audit.Denied, ID: c.shell.ID, Actor: "llmcmd", Mode: "read", Effect: policy.Deny.String(),
 		Path:   path,
@@ -61,11 +60,10 @@ func (c *Session) recordRefusal(path, mode string, err error) {
 	if mode != "r" {
 		e.Mode = "written"
 	}
-	_ = c.shell.Log.Append(e) // nothing was done that would have to be undone
+	_ = c.shell.Log.Append(e)
 }
 
-// keepOutput puts the file of -o in its place: on record before, that it is going
-// to be replaced, and after, with its bytes.
+// keepOutput commits the file of -o, and records it before and after.
 func (c *Session) keepOutput() error {
 	name, err := filepath.Abs(c.outFile.Name)
 	if err != nil {

@@ -11,26 +11,24 @@ import (
 	"hako/run/fault"
 )
 
-// rules are the built-in rules at this desk. If nobody chose them, the error of
-// what they cannot answer says so.
+// rules returns the built-in rules as a model. fallback adds to its errors that the user did not choose them.
 func (c *Session) rules(fallback bool) (llm.Model, error) {
-	desk := rules.Descriptors{Inputs: c.given}
-	if c.depth > 0 { // as a command of a script it reads its standard input
-		desk.Inputs = []rules.Input{{FD: 0}}
+	d := rules.Descriptors{Inputs: c.given}
+	if c.depth > 0 { // a nested session reads its standard input
+		d.Inputs = []rules.Input{{FD: 0}}
 	}
 	if fallback {
-		desk.Why = "there is no key and no local model, and the built-in rules cannot do this work"
+		d.Why = "there is no key and no local model, and the built-in rules cannot do this work"
 	}
 	if c.toldMore() {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd",
 			Why:  "the built-in rules follow no prompts and presets of your own",
 			Hint: "leave them out, or use a real model: export OPENAI_API_KEY=…, or start Ollama; hako doctor says what is missing"}
 	}
-	return desk.New(), nil
+	return d.New(), nil
 }
 
-// toldMore tells whether the user has put words of their own before the
-// instructions, which the rules would not heed.
+// toldMore reports whether the user set a prompt or preset, which the rules would ignore.
 func (c *Session) toldMore() bool {
 	name := c.Preset
 	if name == "" {
@@ -40,8 +38,7 @@ func (c *Session) toldMore() bool {
 	return c.Prompt != "" || c.conf.SystemPrompt("builtin") != "" || err != nil && name != preset.Choose
 }
 
-// inputsForRules lists the inputs of -i: files that scripts can name, and
-// standard input.
+// inputsForRules lists the inputs of -i: files, and standard input.
 func (c *Session) inputsForRules(inputs []descriptors.Input) (list []rules.Input) {
 	numbers := slices.DeleteFunc(c.table.Readable(), func(n int) bool { return n == 0 })
 	for i, in := range inputs {

@@ -1,6 +1,5 @@
-// Package llmcmd has a model work over file descriptors: it reads inputs, writes
-// an output and runs scripts in closed shells between them (hako cmd, and the
-// command llmcmd of the shell). The descriptors themselves are in [descriptors].
+// Package llmcmd lets a model work over file descriptors: it reads inputs, writes an output and runs scripts in
+// closed shells between them (hako cmd, and the shell command llmcmd). Package descriptors has the tools.
 package llmcmd
 
 import (
@@ -33,75 +32,75 @@ import (
 	"hako/shell/vfs"
 )
 
-// Options say what a session has and how it works. The zero value has no files,
-// takes the settings' model and writes to the standard output that it is given.
+// Options configure a session. The zero value grants no files, uses the configured model and writes to the given
+// standard output.
 type Options struct {
 	setup.ShellOptions
 	Model, Record string // as in ask.Options
-	Prompt        string // stands before the instructions, instead of a preset
+	Prompt        string // system prompt instead of a preset
 	Preset        string // empty means that of the settings
-	Output        string // the file that the result replaces; empty means standard output
-	Metrics       string // the file in which what was used is left for scrapers; empty means none
-	NoStdin       bool   // standard input is not offered
-	DryRun        bool   // the request is written to standard output, and nobody is asked
+	Output        string // file replaced by the result; empty means standard output
+	Metrics       string // file for the usage, for scrapers; empty means none
+	NoStdin       bool   // do not offer standard input
+	DryRun        bool   // write the request to standard output instead of sending it
 
-	PlanModel, ExecModel string // who makes the plan, and who carries it out
-	PlanOnly             bool   // the plan is the output
-	PlanFile             string // a plan that is there already
+	PlanModel, ExecModel string // models that make the plan and carry it out
+	PlanOnly             bool   // output the plan
+	PlanFile             string // use an existing plan
 }
 
-// An Environment is what a session is connected to.
+// An Environment connects a session to its streams and observers.
 type Environment struct {
 	Stdin          io.Reader
-	Terminal       bool // Stdin is a terminal, and not offered
+	Terminal       bool // Stdin is a terminal, which is not offered
 	Stdout, Stderr io.Writer
 
-	Observe func(agent.Event)                  // events of the loop, and notes; nil means that nobody looks
-	Busy    func(label string)                 // what is being waited for; empty means nothing any more; nil means that nobody looks
-	Watch   func(*quota.Limiter) (stop func()) // ends what outlives its limits; nil means that nothing does
+	Observe func(agent.Event)                  // gets events; may be nil
+	Busy    func(label string)                 // shows what is being waited for, or "" at its end; may be nil
+	Watch   func(*quota.Limiter) (stop func()) // ends the process if a script outlives its limits; may be nil
 }
 
-// A Session is one llmcmd: a model with a table of descriptors.
+// A Session is a run of llmcmd: a model with a table of descriptors.
 type Session struct {
 	*Options
 	env      Environment
 	conf     *config.Config
 	shell    *app.Shell
-	meter    *quota.Budget // nil in the shell of a person, until it is needed
-	depth    int           // how many sessions are around it
-	parent   *Session      // that has it run in a script; nil at the top
-	bills    []ModelBill   // of those that it had run
+	meter    *quota.Budget // nil in an interactive shell until it is needed
+	depth    int           // nesting depth
+	parent   *Session      // whose script runs it; nil at the top
+	bills    []ModelBill   // of nested sessions
 	table    *descriptors.Table
 	outFile  *app.OutFile      // nil means standard output
 	stdin    *watchedInput     // nil in a script
 	recorder *app.TurnRecorder // nil means that nothing is recorded
 	heads    []preset.Sample
-	given    []rules.Input // what the built-in rules may look at
+	given    []rules.Input // for the built-in rules
 	models   []*app.MeteredModel
 	began    time.Time
-	text     io.Writer           // where a model's plain answer goes
-	notes    io.Writer           // where a nested one writes messages; nil at the top
-	sources  []descriptors.Input // all that can be read
+	text     io.Writer           // output of a plain answer
+	notes    io.Writer           // messages of a nested session; nil at the top
+	sources  []descriptors.Input // all inputs
 
-	funding sync.Mutex // held while meter is made
+	funding sync.Mutex // guards meter and bills
 }
 
-// maxDepth is how deep llmcmd may call llmcmd.
+// maxDepth is the maximum nesting of llmcmd.
 const maxDepth = 5
 
-// InShell returns the session behind the command llmcmd of a person's shell. It
-// needs the shell before the first call; see [Session.Attach].
+// InShell returns the session of the command llmcmd in an interactive shell. [Session.Attach] must be called
+// before its first use.
 func InShell(env Environment) *Session { return &Session{Options: new(Options), env: env} }
 
-// Attach gives the session the shell that it is a command of.
+// Attach sets the shell of the session.
 func (c *Session) Attach(conf *config.Config, sh *app.Shell) { c.conf, c.shell = conf, sh }
 
-// Open puts a session together. It must be closed.
+// Open assembles a session. It must be closed.
 func Open(conf *config.Config, o *Options, env Environment) (*Session, error) {
 	o.Strict, o.Budget = true, quota.DefaultLimits()
 	o.Limits = func() quota.ScriptLimits {
 		l := quota.Strict()
-		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model does not count
+		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model is not counted
 		return l
 	}
 	c := &Session{Options: o, conf: conf, env: env, began: time.Now()}
@@ -120,7 +119,7 @@ func Open(conf *config.Config, o *Options, env Environment) (*Session, error) {
 		c.Close()
 		return nil, err
 	}
-	b.Session.FS.Watch(c.touched) // from here on: what was looked at before is not read twice
+	b.Session.FS.Watch(c.touched) // not earlier: study reads the inputs too
 	return c, nil
 }
 
@@ -153,8 +152,7 @@ func (c *Session) busy(label string) {
 	}
 }
 
-// touched charges and records what is read and written through the table itself; what
-// scripts do is the business of their gates.
+// touched charges and records what is read and written through the table. Gates do so for scripts.
 func (c *Session) touched(what, path string, bytes int64) {
 	var u quota.Usage
 	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.shell.ID, Mode: what, Path: path, Bytes: bytes}
@@ -166,11 +164,11 @@ func (c *Session) touched(what, path string, bytes int64) {
 	default:
 		e.What = audit.Removed
 	}
-	_ = c.meter.Charge(u) // the next call hears of it
+	_ = c.meter.Charge(u) // the next call fails
 	_ = c.shell.Log.Append(e)
 }
 
-// Commands are the builtins, among them a llmcmd that works for this one.
+// Commands adds llmcmd to the commands of the shell.
 func (c *Session) Commands(all shell.Set) shell.Set {
 	all["llmcmd"] = shell.Command{
 		Name: "llmcmd", Usage: "[-r preset] instructions", Summary: "have a language model work on standard input",
@@ -229,8 +227,7 @@ func (c *Session) connect(names []string) error {
 	return nil
 }
 
-// inputFile opens one of the given files, as scripts would: it must be text and
-// not too large.
+// inputFile opens an input file.
 func (c *Session) inputFile(name string) (descriptors.Input, error) {
 	if err := c.study(name); err != nil {
 		return descriptors.Input{}, inputFault(name, err)
@@ -242,7 +239,7 @@ func (c *Session) inputFile(name string) (descriptors.Input, error) {
 	return descriptors.Input{Name: name, Reader: f, Size: f.Size()}, nil
 }
 
-// study looks at an input by a handle of its own, before anybody reads it.
+// study inspects an input before anybody reads it.
 func (c *Session) study(name string) error {
 	f, err := c.shell.Session.FS.Open(setup.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
@@ -259,7 +256,7 @@ func (c *Session) study(name string) error {
 	return nil
 }
 
-// inputFault words what is wrong with a file by the name that the user gave it.
+// inputFault reports an error with the name that the user gave.
 func inputFault(name string, err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -268,13 +265,12 @@ func inputFault(name string, err error) error {
 	named := *f
 	named.Subject = name
 	if named.Kind == fault.Invalid {
-		named.Kind = fault.NotFound // a matter of files, like one that is not there
+		named.Kind = fault.NotFound // same exit status as for a missing file
 	}
 	return &named
 }
 
-// learn has the secrets of a file remembered, so that the model does not see them
-// either where a script has cut them out of their line.
+// learn registers the secrets of a file, so that they are redacted also where a script cut them out of their line.
 func (c *Session) learn(f *vfs.File) {
 	text := make([]byte, f.Size())
 	n, _ := f.ReadAt(text, 0)
@@ -285,7 +281,7 @@ func (c *Session) spawn(context.Context) (descriptors.Worker, error) {
 	return c.shell.Worker(c.shell.Session.FS, c.Dir, c.meter, c.shell.Session.Commands), nil
 }
 
-// Close ends what still runs and gives up what was not kept.
+// Close ends the scripts and discards uncommitted output.
 func (c *Session) Close() {
 	if c.table != nil {
 		_ = c.table.Close()
@@ -302,8 +298,8 @@ func (c *Session) Close() {
 	}
 }
 
-// settle keeps what was used for hako quota, and tells it to whom it works for.
-// What scripts used is counted once, at the top.
+// settle stores the usage for hako quota and adds it to the bill of the parent. The usage of scripts is counted once,
+// at the top.
 func (c *Session) settle() {
 	scripts := quota.Usage{}
 	if c.depth == 0 {
@@ -325,10 +321,10 @@ func (c *Session) settle() {
 	}
 }
 
-// Run does what is asked for, with its beginning and its end on record.
+// Run carries out the instructions and records their beginning and end.
 func (c *Session) Run(ctx context.Context, instructions string) error {
 	if err := c.recordOrder(instructions); err != nil {
-		return err // unrecorded means undone
+		return err
 	}
 	err := c.carryOut(ctx, instructions)
 	if lerr := c.recordEnd(err); err == nil {
@@ -337,7 +333,7 @@ func (c *Session) Run(ctx context.Context, instructions string) error {
 	return err
 }
 
-// carryOut plans if asked to, carries out, and keeps the output if all went well.
+// carryOut makes a plan if requested, runs the model, and commits the output.
 func (c *Session) carryOut(ctx context.Context, instructions string) error {
 	if c.env.Watch != nil {
 		defer c.env.Watch(c.shell.Limiter)()
@@ -379,7 +375,7 @@ func (c *Session) carryOut(ctx context.Context, instructions string) error {
 	return c.finish(ctx, m, answer, err)
 }
 
-// temperature is nil if nobody set one.
+// temperature returns the configured temperature, or nil.
 func (c *Session) temperature() *float64 {
 	if t := config.LlmcmdTemperature.Of(c.conf).V; t.Set {
 		return &t.V
@@ -387,7 +383,7 @@ func (c *Session) temperature() *float64 {
 	return nil
 }
 
-// model chooses a model and puts before it what counts and records.
+// model chooses a model and wraps it.
 func (c *Session) model(ctx context.Context, spec string) (*app.MeteredModel, error) {
 	chosen, err := c.choose(ctx, spec)
 	if err != nil {
@@ -411,8 +407,7 @@ func (c *Session) model(ctx context.Context, spec string) (*app.MeteredModel, er
 	return m, err
 }
 
-// choose finds the model. A dry run asks nobody: that nobody would answer is no
-// more than good to know.
+// choose finds the model. A dry run contacts nobody, so an unavailable model is only a note.
 func (c *Session) choose(ctx context.Context, spec string) (app.Model, error) {
 	found, err := app.ChooseModel(ctx, app.ModelSource{Conf: c.conf, Record: c.shell.RecordNetwork("llmcmd")}, spec)
 	if err == nil || !c.DryRun || fault.KindOf(err) != fault.Unavailable {
@@ -423,8 +418,7 @@ func (c *Session) choose(ctx context.Context, spec string) (app.Model, error) {
 	return app.Model{Provider: name, Name: name}, nil
 }
 
-// instructions are what stands before the dialog: how to work with descriptors, then
-// the prompt or preset.
+// instructions returns the system prompt: how to work with descriptors, then the prompt or preset.
 func (c *Session) instructions(model string) (string, error) {
 	text := descriptors.Instructions()
 	if own := c.conf.SystemPrompt(model); own != "" {
@@ -463,7 +457,7 @@ func (c *Session) agent(m *app.MeteredModel) *agent.Agent {
 	return a
 }
 
-// event shows what people may want to see; the model's words are not the output.
+// event forwards events, except the text of the model.
 func (c *Session) event(e agent.Event) {
 	switch {
 	case c.depth > 0, e.Type == "text":
@@ -472,7 +466,7 @@ func (c *Session) event(e agent.Event) {
 	}
 }
 
-// planned returns what the model is asked to do: the instructions, or a plan.
+// planned returns the request: the instructions, or a plan.
 func (c *Session) planned(ctx context.Context, instructions string) (string, error) {
 	request := instructions
 	if request == "" {
@@ -485,7 +479,7 @@ func (c *Session) planned(ctx context.Context, instructions string) (string, err
 		if p, err = readPlan(c.PlanFile); err == nil {
 			err = p.Check(c.table.Readable())
 		}
-	case c.DryRun: // which asks nobody, not even the planner
+	case c.DryRun:
 		return request, nil
 	case c.PlanModel != "" || c.PlanOnly:
 		p, err = c.plan(ctx, request)
@@ -505,7 +499,7 @@ func (c *Session) planned(ctx context.Context, instructions string) (string, err
 	return p.Prompt(), nil
 }
 
-// describe prints the request that would be sent.
+// describe prints the request of a dry run.
 func (c *Session) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *app.MeteredModel) error {
 	for _, t := range a.Tools {
 		d.Tools = append(d.Tools, t.Tool)

@@ -8,20 +8,17 @@ import (
 	"time"
 )
 
-// together is how long after the end of the input a signal counts as having come
-// with it. Ctrl-C ends the writer of a pipe at the same time as it is sent here,
-// but it takes a moment until a program hears of it: without this the end of half
-// an input passes for that of a whole one.
+// together is how long after the end of the input a signal counts as simultaneous. Ctrl-C also ends the writer of
+// a pipe: without this, a truncated input would pass for a complete one.
 const together = 250 * time.Millisecond
 
-// A watchedInput notes when its end came.
+// A watchedInput records when it ended.
 type watchedInput struct {
 	io.Reader
-	piped bool         // somebody writes it while it is read
-	ended atomic.Int64 // in nanoseconds of the clock; zero means not yet
+	piped bool         // another process writes it
+	ended atomic.Int64 // Unix time in nanoseconds; zero means not yet
 }
 
-// watchInput returns in with a note of its end.
 func watchInput(in io.Reader) *watchedInput {
 	w := &watchedInput{Reader: in, piped: true}
 	if f, ok := in.(*os.File); ok {
@@ -31,7 +28,6 @@ func watchInput(in io.Reader) *watchedInput {
 	return w
 }
 
-// Read implements [io.Reader].
 func (w *watchedInput) Read(b []byte) (int, error) {
 	n, err := w.Reader.Read(b)
 	if err != nil {
@@ -40,7 +36,7 @@ func (w *watchedInput) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [io.Closer]: whoever writes hears that nobody reads.
+// Close closes the reader, so that the writer gets a broken pipe.
 func (w *watchedInput) Close() error {
 	if c, ok := w.Reader.(io.Closer); ok {
 		return c.Close()
@@ -48,8 +44,7 @@ func (w *watchedInput) Close() error {
 	return nil
 }
 
-// settled returns the cause of ctx if a signal came before the input ended, or
-// together with its end.
+// settled returns the cause of ctx if it ended before the input, or together with it.
 func (w *watchedInput) settled(ctx context.Context) error {
 	if w != nil && w.piped && w.ended.Load() != 0 {
 		select {

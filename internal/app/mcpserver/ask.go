@@ -18,23 +18,22 @@ import (
 	"hako/run/fault"
 )
 
-// A decisionKind is how the person behind a client is asked. The zero manner asks
-// nobody.
+// A decisionKind is how the person behind a client is asked. The zero value means not at all.
 type decisionKind uint8
 
 const (
 	mute   decisionKind = iota
-	inline              // by a request to the client while its own is open: elicitation/create
-	errand              // by sending the client for the answer: input_required
+	inline              // by elicitation/create while the request is open
+	errand              // by input_required: the client sends the answer with another request
 )
 
-// Versions of the protocol that make a difference.
+// Relevant versions of the protocol.
 const (
-	stateless = "2026-07-28" // the server asks nothing by itself any more
+	stateless = "2026-07-28" // the server sends no requests any more
 	linked    = "2025-06-18" // content may be a link
 )
 
-// mannerOf tells how the client of a request can be asked, if it may be at all.
+// mannerOf returns how the client of a request can be asked.
 func mannerOf(req *sdk.CallToolRequest, most gate.Answer) decisionKind {
 	can := req.ClientCapabilities()
 	switch {
@@ -57,8 +56,8 @@ type question struct {
 	reply chan gate.Answer // holds one
 }
 
-// mostOf is the most that the person behind a caller's client may answer. Over
-// standard streams that is whoever started both: nobody else can be there.
+// mostOf returns the most that the person behind a caller's client may answer. Over standard streams that is
+// everything: the same user started both.
 func (d *Server) mostOf(caller string) gate.Answer {
 	switch {
 	case strings.HasPrefix(caller, pipe):
@@ -75,10 +74,9 @@ var (
 	errAway   = errors.New("nobody waits for what runs in the background; run it with execute to be asked")
 )
 
-// ask is what gates are given to ask with. The id of a question is that of the
-// request it is about, and so leads to the call.
+// ask is the Ask of all gates. The ID of a question is that of its request and leads to the call.
 func (d *Server) ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
-	id, _, _ := strings.Cut(q.ID, "/") // one call may have several requests
+	id, _, _ := strings.Cut(q.ID, "/") // a call may have several requests
 	d.mu.Lock()
 	c := d.calls[id]
 	d.mu.Unlock()
@@ -99,8 +97,7 @@ func (d *Server) ask(ctx context.Context, q gate.Question) (gate.Answer, error) 
 	}
 }
 
-// askOthers is for questions whose client is of no help: those of old clients,
-// and of jobs, which nobody waits for.
+// askOthers is for questions that the client cannot answer: of old clients, and of jobs.
 func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.Answer, error) {
 	if d.opts.Ask != nil && (d.opts.Reaches == nil || d.opts.Reaches()) {
 		return d.opts.Ask(ctx, q)
@@ -115,12 +112,11 @@ func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.
 	return gate.No, errNobody
 }
 
-// elicit asks the client while its request is open. Whatever is no clear yes is
-// a no.
+// elicit asks the client while its request is open. Anything but a clear yes means no.
 func elicit(ctx context.Context, v *session, q question, most gate.Answer) gate.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(q.ctx, cancel)() // the gate waits no longer
+	defer context.AfterFunc(q.ctx, cancel)() // the gate gave up
 	res, err := v.Session.Elicit(ctx, form(q.Question, most))
 	if err != nil {
 		return gate.No
@@ -128,10 +124,10 @@ func elicit(ctx context.Context, v *session, q question, most gate.Answer) gate.
 	return answerOf(res, most)
 }
 
-// answerName is what the answer is called, as an input and as its field.
+// answerName is the name of the answer, as an input and as a field.
 const answerName = "answer"
 
-// form is what the person sees, with the answers that are theirs to give.
+// form is the question for the person, with the permitted answers.
 func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 	answers, meaning := []any{"once", "session", "deny"},
 		"once: this time only. session: as long as the sandbox is there. deny: do not run it."
@@ -158,11 +154,10 @@ func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 	}}
 }
 
-// tame makes one line of a text that a model may have written: whoever approves
-// must not be shown lines, colours or a direction that are made up.
+// tame converts a text to one line: a model must not fake lines, colours or text direction of the question.
 func tame(s string) string { return text.RecordLine(strings.TrimRight(s, "\r\n")) }
 
-// answerOf reads what a person decided. What was not theirs to say is a no.
+// answerOf returns the decision. An answer that is not permitted means no.
 func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
 	if res == nil || res.Action != "accept" {
 		return gate.No
@@ -180,7 +175,7 @@ func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
 	return said
 }
 
-// matter is what a request is about: its tool and arguments, however spelled.
+// matter identifies a request: its tool and normalized arguments.
 func matter(v *session) string {
 	var args any
 	d := json.NewDecoder(bytes.NewReader(v.Params.Arguments))
@@ -188,19 +183,17 @@ func matter(v *session) string {
 	if err := d.Decode(&args); err != nil {
 		return v.Params.Name + " " + string(v.Params.Arguments)
 	}
-	same, _ := json.Marshal(args) // keys in order
+	same, _ := json.Marshal(args) // sorts the keys
 	return v.Params.Name + " " + string(same)
 }
 
-// state is what a caller brings back with an answer: the id of the call, signed
-// for this caller and this matter.
+// state returns the requestState of a parked call: its ID, signed for this caller and these arguments.
 func (d *Server) state(c *call) string {
 	return c.id + "." + base64.RawURLEncoding.EncodeToString(d.sign("state", c.id, c.caller, c.matter()))
 }
 
-// readState returns the id of the call. A state that was made up, taken from
-// another caller, or sent with other arguments is refused: whoever approved
-// looked at this command.
+// readState returns the call ID in a requestState. It rejects a forged state, that of another caller, and other
+// arguments: the approval is for this command.
 func (d *Server) readState(v *session) (string, error) {
 	id, seal, _ := strings.Cut(v.Params.RequestState, ".")
 	mac, err := base64.RawURLEncoding.DecodeString(seal)
@@ -215,7 +208,7 @@ func badState(why string) error {
 		Hint: "call the tool again without requestState"}
 }
 
-// protocolError is a failure that is not for the model: its client made it.
+// protocolError is an error of the client rather than of the model.
 func protocolError(err error) error {
 	data, _ := json.Marshal(problemOf(err))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error(), Data: data}

@@ -15,25 +15,24 @@ import (
 	"hako/run/fault"
 )
 
-// session is one request of a client to call a tool.
+// A session is a request of a client to call a tool.
 type session struct {
 	*sdk.CallToolRequest
-	caller string              // who owns what it makes
-	actor  string              // the same, for the record
-	asks   func() decisionKind // dear to find out, and mostly nobody asks
-	most   gate.Answer         // that its client may give to questions about it
-	steps  float64             // of making its sandbox, which the client has heard of
-	told   int64               // bytes of output the client has heard of
+	caller string              // owner of its sandboxes
+	actor  string              // the caller, for the record
+	asks   func() decisionKind // computed on demand
+	most   gate.Answer         // the most that its client may answer
+	steps  float64             // progress reported while making its sandbox
+	told   int64               // bytes of output reported
 	heard  time.Duration       // when that was, since the call began
 }
 
-// A call is something under way in a sandbox. It outlives the visit that began
-// it if its caller was sent for an answer.
+// A call is in progress in a sandbox. It outlives its request if the client was sent for an answer.
 type call struct {
 	id, caller string
-	matter     func() string // tool and arguments: who comes back with an answer brings the same
+	matter     func() string // tool and arguments: the request with the answer has the same
 	asks       func() decisionKind
-	most       gate.Answer // that its client may give
+	most       gate.Answer // the most that its client may answer
 	box        *managedSandbox
 	alone      bool // it has the turn
 	began      time.Time
@@ -43,19 +42,19 @@ type call struct {
 	done       chan struct{} // closed when answer is set
 	answer     *sdk.CallToolResult
 
-	bytes, lines atomic.Int64 // printed so far
-	unasked      atomic.Bool  // there was a question, and nobody to put it to
+	bytes, lines atomic.Int64 // of output so far
+	unasked      atomic.Bool  // a question could not be asked
 
 	mu      sync.Mutex
-	waiting *question   // the one the caller was sent for; nil if none
+	waiting *question   // that the client was sent for; nil if none
 	expiry  *time.Timer // of a parked call
 }
 
-// A toolFunc is what a call does. Its context ends with the call.
+// A toolFunc carries out a call. Its context ends with the call.
 type toolFunc func(ctx context.Context, c *call) *sdk.CallToolResult
 
-// perform carries out a task in a box that was entered, and leaves the box when
-// the task is over. Alone means that no other such task runs there meanwhile.
+// perform carries out a call in an entered sandbox and leaves it afterwards. With alone, no other such call runs there
+// meanwhile.
 func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alone bool,
 	do toolFunc) *sdk.CallToolResult {
 	if alone {
@@ -69,7 +68,7 @@ func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alo
 	return d.attend(ctx, v, c)
 }
 
-// wait waits for the turn in a box.
+// wait waits for the turn in a sandbox.
 func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -92,7 +91,7 @@ func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 	}
 }
 
-// begin puts a call on the list.
+// begin registers a call.
 func (d *Server) begin(v *session, b *managedSandbox, alone bool) *call {
 	c := &call{
 		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks,
@@ -106,11 +105,11 @@ func (d *Server) begin(v *session, b *managedSandbox, alone bool) *call {
 	return c
 }
 
-// work carries out the task of a call and makes room for the next.
+// work carries out a call.
 func (d *Server) work(c *call, do toolFunc) {
 	defer d.end(c)
 	defer func() {
-		if p := recover(); p != nil { // one call must not end them all
+		if p := recover(); p != nil { // one call must not end the server
 			c.answer = refuse(&fault.Error{Op: "call tool", Why: fmt.Sprintf("the program has a bug: %v", p)})
 		}
 	}()
@@ -129,8 +128,7 @@ func (d *Server) end(c *call) {
 	d.leave(c.box)
 }
 
-// attend waits for the end of a call on behalf of its caller, and puts its
-// questions to them. A caller who leaves ends the call.
+// attend waits for the end of a call and puts its questions to the client. A client that disconnects ends the call.
 func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolResult {
 	stay := context.AfterFunc(ctx, func() { c.cancel(errLeft) })
 	defer stay()
@@ -143,7 +141,7 @@ func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolR
 		case q := <-c.questions:
 			if c.asks() == inline {
 				q.reply <- elicit(ctx, v, q, c.most)
-			} else if stay() { // otherwise the caller has left already
+			} else if stay() { // otherwise the client is gone
 				return d.park(c, q)
 			}
 		case <-tell:
@@ -152,8 +150,7 @@ func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolR
 	}
 }
 
-// park sends the caller for an answer, and keeps the call until they are back,
-// or until nobody expects them any more.
+// park sends the client for an answer, and keeps the call until it returns or Limits.Parked has passed.
 func (d *Server) park(c *call, q question) *sdk.CallToolResult {
 	c.mu.Lock()
 	c.waiting = &q
@@ -174,7 +171,7 @@ func (d *Server) abandon(c *call) {
 	c.cancel(errLeft)
 }
 
-// resume goes on with a parked call whose caller is back.
+// resume continues a parked call with the answer.
 func (d *Server) resume(ctx context.Context, v *session) (*sdk.CallToolResult, error) {
 	c, err := d.unpark(v)
 	if err != nil {
@@ -190,7 +187,7 @@ func (d *Server) resume(ctx context.Context, v *session) (*sdk.CallToolResult, e
 	return d.attend(ctx, v, c), nil
 }
 
-// unpark finds the call that a state stands for. Nobody gets it twice.
+// unpark finds the call of a requestState, once.
 func (d *Server) unpark(v *session) (*call, error) {
 	id, err := d.readState(v)
 	if err != nil {
@@ -206,8 +203,7 @@ func (d *Server) unpark(v *session) (*call, error) {
 	return c, nil
 }
 
-// gone is the error of a call whose context ended, in place of what its runner
-// says about it.
+// gone returns the reason for the end of the call's context instead of the error of its runner.
 func (c *call) gone(err error) error {
 	if err == nil || c.ctx.Err() == nil {
 		return err

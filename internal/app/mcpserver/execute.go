@@ -18,7 +18,7 @@ import (
 	"hako/run/fault"
 )
 
-// maxPage is the size of the largest page of an output, and the usual one.
+// maxPage is the maximum and default size of a page of output.
 const maxPage = 4096
 
 type executeIn struct {
@@ -29,7 +29,7 @@ type executeIn struct {
 	Reason  string `json:"reason,omitempty" jsonschema:"why, for a person who may have to approve it"`
 }
 
-// executeOut is the answer to execute.
+// executeOut is the result of execute.
 type executeOut struct {
 	OK        bool     `json:"ok" jsonschema:"it ran to its end with exit status 0"`
 	Stdout    string   `json:"stdout_text"`
@@ -79,7 +79,7 @@ func (d *Server) execute(ctx context.Context, v *session, in executeIn) *sdk.Cal
 }
 
 func (d *Server) checkExecute(in *executeIn) error {
-	if in.Size == 0 { // models fill in zero where they mean nothing
+	if in.Size == 0 { // models send zero for an unset value
 		in.Size = maxPage
 	}
 	if err := d.checkCommand("execute", in.Command); err != nil {
@@ -108,7 +108,7 @@ func checkPage(op string, start, size, most int64) error {
 	return nil
 }
 
-// further answers with another page of an output that is kept.
+// further returns another page of a stored output.
 func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToolResult {
 	if r.dropped {
 		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command),
@@ -125,7 +125,7 @@ func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToo
 	return d.answer(v, r, out)
 }
 
-// answer spells a page, with a link to the whole where the client knows links.
+// answer returns a page, with a link to the whole output if the client supports links.
 func (d *Server) answer(v *session, r *storedOutput, out executeOut) *sdk.CallToolResult {
 	var more []sdk.Content
 	if r.number > 0 && v.ProtocolVersion() >= linked {
@@ -137,19 +137,18 @@ func (d *Server) answer(v *session, r *storedOutput, out executeOut) *sdk.CallTo
 	return res
 }
 
-// An outcome is what came of a command.
+// An outcome is the result of a command.
 type outcome struct {
 	run.Result
 	*storedOutput
-	tails [2][]byte // of standard output and standard error, where their middle is lost
+	tails [2][]byte // of standard output and standard error, if their middle is lost
 	err   error
 }
 
-// notRun is the status of a command that was refused, as shells have it.
+// notRun is the exit status of a refused command, as in shells.
 const notRun = 126
 
-// run runs a request for a call, keeps what it prints, and puts it on the shelf
-// if an answer has no room for it.
+// run runs a request for a call and captures its output.
 func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	req.ID = c.id
 	streams := [2]*text.HeadTail{{Head: d.limits.Log, Tail: tailSize}, {Head: d.limits.Log, Tail: tailSize}}
@@ -159,7 +158,7 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	o := outcome{Result: res, storedOutput: &storedOutput{box: c.box.id, command: sha256.Sum256([]byte(req.Script)),
 		exit: res.Exit}, err: c.gone(misread(err, req.Script))}
 	for i, k := range []*outputCapture{&o.stdout, &o.stderr} {
-		_ = clean[i].Close() // a buffer takes everything
+		_ = clean[i].Close()
 		o.redacted += clean[i].Places()
 		k.text, o.tails[i], _ = streams[i].Bytes()
 		k.total = streams[i].Total()
@@ -175,8 +174,7 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	return o
 }
 
-// misread words the error of a script that has a mistake: it knows where that is,
-// and not in what.
+// misread adds the script to the error of a syntax error, which only has the position.
 func misread(err error, script string) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Op != "parse script" || e.Subject == "" {
@@ -187,8 +185,7 @@ func misread(err error, script string) error {
 	return &own
 }
 
-// shelve keeps an output of which the reader has only seen a part. Earlier runs of
-// the same command keep theirs, under the address that was returned for them.
+// shelve stores an output of which the client saw a part. Outputs of earlier runs keep their address.
 func (d *Server) shelve(o outcome, command string, part bool) {
 	d.shelf.supersede(o.box, command)
 	if part {
@@ -196,7 +193,7 @@ func (d *Server) shelve(o outcome, command string, part bool) {
 	}
 }
 
-// lost says that a page lies beyond what is kept of an output.
+// lost returns an error if a page is beyond the stored output.
 func (o outcome) lost(start int64) error {
 	if have := int64(len(o.stdout.text)); start >= have && have < o.stdout.total {
 		return &fault.Error{Kind: fault.TooLarge, Op: "read on",
@@ -206,10 +203,9 @@ func (o outcome) lost(start int64) error {
 	return nil
 }
 
-// errorSize is how much of standard error an answer has.
+// errorSize is how much of standard error an answer contains.
 const errorSize = 4000
 
-// page is one page of an outcome.
 func (o outcome) page(start, size int64) executeOut {
 	part, next := page(o.stdout.text, start, size)
 	said, end := page(o.stderr.text, 0, errorSize)
@@ -225,7 +221,6 @@ func (o outcome) page(start, size int64) executeOut {
 	return out
 }
 
-// refuse answers with a failure of a call.
 func (c *call) refuse(err error) *sdk.CallToolResult {
 	p := c.problem(c.gone(err))
 	res := say(failed{p})
@@ -233,7 +228,7 @@ func (c *call) refuse(err error) *sdk.CallToolResult {
 	return res
 }
 
-// problem spells why a call came to nothing.
+// problem converts the error of a call.
 func (c *call) problem(err error) *problem {
 	p := problemOf(err)
 	if c.unasked.Load() && p.Kind == fault.Denied.String() {

@@ -36,7 +36,7 @@ type commandOut struct {
 	Error    *problem `json:"error,omitempty"`
 }
 
-// commandOffer is execute in the spelling that coding agents know.
+// commandOffer is execute under the name that coding agents know.
 func (d *Server) commandOffer() *toolSpec {
 	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command",
 		"Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
@@ -67,8 +67,7 @@ func (d *Server) command(ctx context.Context, v *session, in commandIn) *sdk.Cal
 	})
 }
 
-// spell answers with what came of a command. That it took too long is an answer
-// here, as agents know it.
+// spell returns the result of a command. A timeout is a result here, as agents expect.
 func (d *Server) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
 	if o.TimedOut && fault.KindOf(o.err) == fault.Timeout {
 		out.ExitCode = -1
@@ -81,9 +80,8 @@ func (d *Server) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
 	return res
 }
 
-// timeoutText reports a timeout in the words that agents know. A command that was
-// stopped as soon as it began, because its sandbox had no time left, gets the
-// reason: its own duration explains nothing.
+// timeoutText reports a timeout in the words that agents know. If the sandbox had no time left, it adds the reason:
+// the duration of the command explains nothing.
 func timeoutText(took time.Duration, err error) string {
 	took = took.Round(time.Millisecond)
 	text := "Command timeout after " + strconv.FormatFloat(took.Seconds(), 'f', -1, 64) + " seconds"
@@ -94,8 +92,7 @@ func timeoutText(took time.Duration, err error) string {
 	return text
 }
 
-// end is the end of a stream, with a note about what is missing before it; tail
-// is set where the beginning was not all that could be kept.
+// end returns the end of a stream, with a note about the omitted part; tail is set if the capture lost the end.
 func (k outputCapture) end(tail []byte) (string, bool) {
 	if k.total <= tailSize {
 		return validUTF8(k.text), false

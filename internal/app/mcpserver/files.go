@@ -15,7 +15,7 @@ import (
 	"hako/run/fault"
 )
 
-// maxRead is the size of the largest page of a file, and the usual one.
+// maxRead is the maximum and default size of a page of a file.
 const maxRead = 64 << 10
 
 type readIn struct {
@@ -61,8 +61,7 @@ type fileOut struct {
 	Directory bool   `json:"directory"`
 }
 
-// fileOffers are the tools for files. Each is a command like any other, so that
-// the same rules hold for it and the same record has it.
+// fileOffers are the tools for files. Each runs a command, so that the same rules and record apply.
 func (d *Server) fileOffers() []*toolSpec {
 	return []*toolSpec{
 		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.",
@@ -129,10 +128,10 @@ func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.Call
 	})
 }
 
-// maxList is the size of the longest list of files.
+// maxList is the maximum size of a list of files.
 const maxList = 1 << 20
 
-// byCommand carries out a tool by a command on a path, and spells what came of it.
+// byCommand carries out a tool with a command on a path.
 func (d *Server) byCommand(ctx context.Context, v *session, id, command, file string, req *run.Request,
 	done func() (any, error)) *sdk.CallToolResult {
 	script, err := scriptFor(command, file)
@@ -162,10 +161,10 @@ func (d *Server) byCommand(ctx context.Context, v *session, id, command, file st
 	})
 }
 
-// scriptFor makes a command for a path, with the path quoted whatever is in it.
+// scriptFor returns a script that runs a command on a quoted path.
 func scriptFor(command, file string) (string, error) {
 	if file != "" && !strings.HasPrefix(file, "/") {
-		file = "./" + file // or a dash at its beginning would be an option
+		file = "./" + file // a leading dash would be an option
 	}
 	quoted, err := syntax.Quote(file, syntax.LangBash)
 	if err != nil || file == "" {
@@ -183,17 +182,16 @@ func scriptFor(command, file string) (string, error) {
 	return script, nil
 }
 
-// A byteRange keeps part of a stream and counts the rest.
+// A byteRange keeps a range of a stream and counts the rest.
 type byteRange struct {
 	from, to int64
 	text     []byte
 	total    int64
 }
 
-// begin is where in the stream the kept text begins.
+// begin is the offset of the kept text.
 func (s *byteRange) begin() int64 { return max(s.from, 0) }
 
-// Write implements [io.Writer].
 func (s *byteRange) Write(p []byte) (int, error) {
 	at := s.total // of p[0]
 	s.total += int64(len(p))

@@ -46,7 +46,7 @@ type startedOut struct {
 	Job string `json:"job_id"`
 }
 
-// jobOffers are the tools for commands in the background.
+// jobOffers are the tools for background jobs.
 func (d *Server) jobOffers() []*toolSpec {
 	return []*toolSpec{
 		newOffer[jobStartIn, startedOut]("job_start", "Start a job",
@@ -60,8 +60,7 @@ func (d *Server) jobOffers() []*toolSpec {
 	}
 }
 
-// withJobs carries out something with the jobs of a sandbox. Commands may run
-// there meanwhile.
+// withJobs carries out a call with the jobs of a sandbox. Commands may run there meanwhile.
 func (d *Server) withJobs(ctx context.Context, v *session, id string,
 	do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
@@ -116,7 +115,7 @@ func (d *Server) jobKill(ctx context.Context, v *session, in jobKillIn) *sdk.Cal
 
 func (d *Server) jobOut(id string, j run.Job, p run.JobPage) jobOut {
 	shown := d.opts.Secrets.Text(validUTF8(p.Data))
-	n := redact.Marks(shown) // most were put there when it was printed
+	n := redact.Marks(shown) // most were redacted when it was printed
 	return jobOut{Job: id, State: string(j.State), ExitCode: j.ExitCode(), Why: j.Why, Text: shown, Total: p.Total,
 		NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
 }

@@ -16,9 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// Listen serves clients over HTTP at an address of this machine until ctx ends.
-// It tells where it does: the port may be 0, for any. There is no TLS, so that
-// nobody from elsewhere is let in.
+// Listen serves HTTP clients at a loopback address until ctx ends, and reports the URL: port 0 means any. There is
+// no TLS, so other addresses are refused.
 func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) error {
 	l, err := netlisten.Address{Addr: addr, Usual: "127.0.0.1:7420",
 		Why:  "it is not on this machine, and whoever listens on the way would read the token and get a shell",
@@ -36,17 +35,17 @@ func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) e
 	return nil
 }
 
-// What a client may cost. There is no limit for an answer: streams stay open.
+// Limits of a connection. Answers have none: streams stay open.
 const (
 	mostHeader = 32 << 10
 	mostBody   = 16 << 20
 	headerTime = 5 * time.Second
-	bodyTime   = 30 * time.Second // with the header
+	bodyTime   = 30 * time.Second // including the header
 	idleTime   = 10 * time.Second
-	lookTime   = time.Second // between looks whether a token is still there
+	lookTime   = time.Second // interval of checks whether a token still exists
 )
 
-// web keeps nobody waiting for a client that says nothing.
+// web returns a server with timeouts for silent clients.
 func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: mostHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
@@ -54,8 +53,8 @@ func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 	}
 }
 
-// doorway tells those to wait who send many wrong tokens. A right one is always
-// let in, or whoever sends wrong ones would keep others out.
+// doorway delays clients that send many wrong tokens. A valid token is always accepted: otherwise an attacker could
+// lock others out.
 func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
 	var tries auth.Throttle
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,13 +69,12 @@ func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.H
 		case r.Header.Get("Authorization") != "" && mustWait(&tries, w, r):
 			http.Error(w, "too many wrong tokens: wait before the next", http.StatusTooManyRequests)
 		default:
-			inside.ServeHTTP(w, r) // which refuses
+			inside.ServeHTTP(w, r) // refuses it
 		}
 	})
 }
 
-// whileKnown lasts as long as a request does, and ends soon after its token was
-// removed.
+// whileKnown returns a context that ends soon after the token of a request was removed.
 func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	var looking sync.WaitGroup
@@ -98,8 +96,13 @@ func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, 
 	}
 }
 
+<<<<<<< HEAD
 // mustWait counts a wrong token, unless there were too many.
 func mustWait(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
+=======
+// mustWait counts a wrong token, and reports whether there were too many.
+func mustWait(tries *auth.Tries, w http.ResponseWriter, r *http.Request) bool {
+>>>>>>> room-app
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	wait := tries.Wait(from)
 	if wait == 0 {

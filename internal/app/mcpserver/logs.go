@@ -10,7 +10,7 @@ import (
 	"hako/internal/redact"
 )
 
-// logTemplates are the addresses of outputs that were too long for an answer.
+// logTemplates are the addresses of long outputs.
 var logTemplates = []*sdk.ResourceTemplate{
 	{URITemplate: "hako://sandbox/{sandbox_id}/logs/{number}{?offset}", Name: "output", Title: "Output of a command",
 		MIMEType:    "text/plain",
@@ -20,7 +20,7 @@ var logTemplates = []*sdk.ResourceTemplate{
 		Description: "The same for standard error."},
 }
 
-// readLog returns part of an output.
+// readLog returns part of a stored output.
 func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 	box, number, stderr, offset, ok := parseLog(uri)
 	if !ok {
@@ -51,8 +51,7 @@ func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 		Text: validUTF8(part), Meta: meta}}}, nil
 }
 
-// parseLog reads an address: hako://sandbox/ID/logs/N, with or without /stderr
-// and ?offset.
+// parseLog parses hako://sandbox/ID/logs/N, with or without /stderr and ?offset.
 func parseLog(uri string) (box, number string, stderr bool, offset int64, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "hako" || u.Host != "sandbox" {

@@ -18,20 +18,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A malformedError answers what is no message of the protocol.
+// A malformedError answers an invalid message.
 type malformedError struct {
 	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // null where it cannot be told
+	ID      json.RawMessage `json:"id"` // null if unknown
 	Error   jsonrpc.Error   `json:"error"`
 }
 
-// unreadable is the complaint about what is not JSON.
+// unreadable is the answer to a line that is not JSON.
 func unreadable(err error) *malformedError {
 	return &malformedError{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError,
 		Message: "parse error: a line is one message in JSON: " + err.Error()}}
 }
 
-// invalid is the complaint about JSON that is no message.
+// invalid is the answer to JSON that is not a message.
 func invalid(id json.RawMessage, why string) *malformedError {
 	return &malformedError{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 		Message: "invalid request: " + why}}
@@ -45,10 +45,10 @@ func (c *malformedError) spell() []byte {
 	return raw
 }
 
-// longestID is how long an id may be to be sent back with a complaint.
+// longestID is the maximum length of an ID that is sent back.
 const longestID = 1 << 10
 
-// toldID is an id as it was sent, where it is of a type that ids have.
+// toldID returns an ID as it was sent, if its type is valid.
 func toldID(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || len(raw) > longestID || strings.ContainsRune("{[tf", rune(raw[0])) {
 		return nil
@@ -56,17 +56,17 @@ func toldID(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// soundID reports whether the library sends an id back as it came. It takes all
-// numbers for whole ones, and keeps no more digits of them than a float has.
+// soundID reports whether the SDK sends an ID back unchanged: it truncates numbers to whole ones and to the precision
+// of a float64.
 func soundID(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
-		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a character would come back as another
+		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a surrogate pair would change
 	}
 	n, err := strconv.ParseFloat(string(raw), 64)
 	return err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53
 }
 
-// idValue is the same for all spellings of an id, as 1, 1.0 and 1e0.
+// idValue normalizes an ID, such as 1, 1.0 and 1e0.
 func idValue(raw json.RawMessage) string {
 	var id any
 	if json.Unmarshal(raw, &id) != nil {
@@ -75,8 +75,7 @@ func idValue(raw json.RawMessage) string {
 	return fmt.Sprintf("%T %v", id, id)
 }
 
-// judge tells whether to pass on a line. What is neither passed on nor complained
-// about is dropped.
+// judge reports whether to pass on a line. A line without an error that is not passed on is dropped.
 func (s *stdin) judge(line []byte) (pass bool, _ *malformedError) {
 	if line[0] == '[' {
 		return s.judgeBatch(line)
@@ -91,7 +90,7 @@ func (s *stdin) judge(line []byte) (pass bool, _ *malformedError) {
 	return m.judge()
 }
 
-// judgeBatch judges several messages at once: all are passed on, or none.
+// judgeBatch judges a batch: all messages are passed on, or none.
 func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(line, &all); err != nil {
@@ -109,7 +108,7 @@ func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 		switch {
 		case complaint != nil:
 			return false, invalid(nil, fmt.Sprintf("message %d of %d: %s", i+1, len(all), complaint.Error.Message))
-		case !pass || m["id"] == nil: // the library would wait for its answer
+		case !pass || m["id"] == nil: // the SDK would wait for its answer
 			return false, invalid(nil, fmt.Sprintf("message %d of %d is no request: send it on a line of its own", i+1,
 				len(all)))
 		case seen[idValue(m["id"])]:
@@ -120,7 +119,7 @@ func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 	return true, nil
 }
 
-// A message is an object with the fields of JSON-RPC.
+// A message is a JSON-RPC message.
 type message map[string]json.RawMessage
 
 func readMessage(raw []byte) (m message, _ *malformedError) {
@@ -135,8 +134,7 @@ func readMessage(raw []byte) (m message, _ *malformedError) {
 	return m, nil
 }
 
-// judge tells whether to pass on a message. An answer is never complained about:
-// who gets a complaint might complain about that.
+// judge reports whether to pass on a message. A response never gets an error, which could cause a loop.
 func (m message) judge() (pass bool, _ *malformedError) {
 	id, sent := m["id"]
 	sound := string(m["jsonrpc"]) == `"2.0"` && soundID(id)
@@ -149,7 +147,7 @@ func (m message) judge() (pass bool, _ *malformedError) {
 	case json.Unmarshal(m["method"], &method) != nil || string(m["method"]) == "null":
 		return false, invalid(id, "method is not a text")
 	case sent && !sound && (string(id) != "null" ||
-		!strings.HasPrefix(method, "notifications/")): // some write null for none
+		!strings.HasPrefix(method, "notifications/")): // some clients send null
 		return false, invalid(id, "id is neither a text nor a whole number below 2^53")
 	}
 	return true, nil
@@ -157,8 +155,7 @@ func (m message) judge() (pass bool, _ *malformedError) {
 
 func (m message) is(method string) bool { return string(m["method"]) == strconv.Quote(method) }
 
-// wantsBatches reports whether a client introduces itself with a version that had
-// batches.
+// wantsBatches reports whether the protocol version of a client has batches.
 func (m message) wantsBatches() bool {
 	var params struct {
 		Version string `json:"protocolVersion"`
@@ -167,7 +164,7 @@ func (m message) wantsBatches() bool {
 		params.Version)
 }
 
-// Read implements [sdk.Connection].
+// Read skips messages that the SDK cannot decode.
 func (c keepAliveReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		m, err := c.Connection.Read(ctx)
@@ -178,8 +175,7 @@ func (c keepAliveReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// soundIDs refuses requests over HTTP whose answer would bear another id than
-// they do.
+// soundIDs rejects HTTP requests whose ID the SDK would change.
 func soundIDs(library http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -198,7 +194,7 @@ func soundIDs(library http.Handler) http.Handler {
 	})
 }
 
-// unsoundNumber reports whether an id is a number that the library would change.
+// unsoundNumber reports whether an ID is a number that the SDK would change.
 func unsoundNumber(id json.RawMessage) bool {
 	return len(id) > 0 && strings.ContainsRune("-0123456789", rune(id[0])) && !soundID(id)
 }

@@ -19,20 +19,20 @@ import (
 type managedSandbox struct {
 	Sandbox
 	id, caller string
-	public     string // the box's name for people
-	actor      string // the caller's
+	public     string // name for people
+	actor      string // of the caller
 	kind       Kind
 	made       time.Time
-	turn       chan struct{} // holds one token while a command runs
+	turn       chan struct{} // holds a token while a command runs
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	users      sync.WaitGroup // calls that have the box
+	users      sync.WaitGroup // calls in it
 
-	inUse int       // guarded by the door, as is what follows
+	inUse int       // number of calls; guarded by the server, like used
 	used  time.Time // when the last call ended
 }
 
-// Why a box ends, as its calls hear it.
+// Why a sandbox ends.
 var (
 	errDestroyed = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was destroyed meanwhile",
 		Hint: "make a new one: sandbox_create"}
@@ -43,14 +43,13 @@ var (
 		Hint: "try again once it is up"}
 )
 
-// newID makes up a name for a sandbox: 130 bits of chance, and a signature by
-// which its caller is told from others after it is gone.
+// newID returns an ID with 130 random bits and a signature, by which its caller is recognized after it is gone.
 func (d *Server) newID(caller string) string {
 	chance := strings.ToLower(rand.Text())
 	return "box-" + chance + "-" + d.seal(chance, caller)
 }
 
-// ours reports whether an id was once made for a caller.
+// ours reports whether an ID was made for a caller.
 func (d *Server) ours(id, caller string) bool {
 	chance, seal, _ := strings.Cut(strings.TrimPrefix(id, "box-"), "-")
 	return hmac.Equal([]byte(seal), []byte(d.seal(chance, caller)))
@@ -60,7 +59,7 @@ func (d *Server) seal(chance, caller string) string {
 	return hex.EncodeToString(d.sign("sandbox", chance, caller)[:10])
 }
 
-// sign signs a list of texts; no two lists have the same signature.
+// sign signs a list of strings unambiguously.
 func (d *Server) sign(parts ...string) []byte {
 	mac := hmac.New(sha256.New, d.key)
 	for _, part := range parts {
@@ -69,7 +68,7 @@ func (d *Server) sign(parts ...string) []byte {
 	return mac.Sum(nil)
 }
 
-// build has a sandbox made for a caller.
+// build makes a sandbox for a caller.
 func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptions) (*managedSandbox, error) {
 	if d.opts.Maker == nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox",
@@ -128,8 +127,7 @@ func (d *Server) giveBack(caller string) {
 	}
 }
 
-// admit puts a new box on the list. If the caller or the door is gone by now it
-// is closed at once: nobody would ever do so.
+// admit registers a new sandbox, or closes it if the caller or the server is gone.
 func (d *Server) admit(ctx context.Context, b *managedSandbox) error {
 	d.mu.Lock()
 	err := ctx.Err()
@@ -146,7 +144,7 @@ func (d *Server) admit(ctx context.Context, b *managedSandbox) error {
 	return nil
 }
 
-// enter finds a sandbox for a call. Who gets one leaves it afterwards.
+// enter finds a sandbox for a call, which must leave it afterwards.
 func (d *Server) enter(caller, id string) (*managedSandbox, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,17 +172,17 @@ func (d *Server) leave(b *managedSandbox) {
 	b.users.Done()
 }
 
-// list returns the boxes of a caller, the oldest first.
+// list returns the sandboxes of a caller, oldest first.
 func (d *Server) list(caller string) []*managedSandbox {
 	return d.pick(func(b *managedSandbox) bool { return b.caller == caller })
 }
 
-// destroy closes a sandbox of a caller and reports whether it was there.
+// destroy closes a sandbox of a caller and reports whether it existed.
 func (d *Server) destroy(ctx context.Context, caller, id string) (bool, error) {
 	b, err := d.enter(caller, id)
 	if err != nil {
 		if d.ours(id, caller) {
-			return false, nil // once more does no harm
+			return false, nil // it is idempotent
 		}
 		return false, err
 	}
@@ -192,14 +190,12 @@ func (d *Server) destroy(ctx context.Context, caller, id string) (bool, error) {
 	return d.remove(ctx, b, errDestroyed)
 }
 
-// remove takes a box off the list, ends its calls and closes it. Only one of
-// several that try does so.
+// remove unregisters a sandbox, ends its calls and closes it.
 func (d *Server) remove(ctx context.Context, b *managedSandbox, why error) (bool, error) {
 	return d.removeIf(ctx, b, func(*managedSandbox) bool { return true }, why)
 }
 
-// removeIf is remove for a box that still fits when it is taken off the list: a
-// call may have entered it since it was picked.
+// removeIf is remove for a sandbox that still fits: a call may have entered it since it was picked.
 func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*managedSandbox) bool, why error) (bool,
 	error) {
 	d.mu.Lock()
@@ -216,7 +212,7 @@ func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*man
 	return true, d.shut(context.WithoutCancel(ctx), b)
 }
 
-// shut closes a box that is on no list.
+// shut closes an unregistered sandbox.
 func (d *Server) shut(ctx context.Context, b *managedSandbox) error {
 	defer d.giveBack(b.caller)
 	d.shelf.drop(b.id)
@@ -229,10 +225,10 @@ func (d *Server) shut(ctx context.Context, b *managedSandbox) error {
 	return nil
 }
 
-// closers is how many sandboxes are closed at the same time.
+// closers is how many sandboxes are closed concurrently.
 const closers = 16
 
-// closeBoxes removes the boxes that fit.
+// closeBoxes removes the sandboxes that fit.
 func (d *Server) closeBoxes(ctx context.Context, fits func(*managedSandbox) bool, why error) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -253,14 +249,13 @@ func (d *Server) closeBoxes(ctx context.Context, fits func(*managedSandbox) bool
 	return errors.Join(all...)
 }
 
-// pace is how often the door looks for boxes that nobody uses.
+// pace is the interval of checks for unused sandboxes.
 func (d *Server) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
 
-// askJobs is how long a sandbox may take to report whether jobs run in it.
+// askJobs is the timeout of [BusyReporter.Working].
 const askJobs = 5 * time.Second
 
-// keepWorking marks those of the boxes that fit as used in which jobs run: they
-// expire after the last of them has ended.
+// keepWorking marks sandboxes with running jobs as used.
 func (d *Server) keepWorking(fits func(*managedSandbox) bool) {
 	for _, b := range d.pick(fits) {
 		w, ok := b.Sandbox.(BusyReporter)
@@ -277,8 +272,7 @@ func (d *Server) keepWorking(fits func(*managedSandbox) bool) {
 	}
 }
 
-// expire closes what nobody has used for long. A command that waits for its
-// caller's answer counts as use, and so does a job that runs.
+// expire closes unused sandboxes. Parked commands and running jobs count as use.
 func (d *Server) expire() {
 	d.mu.Lock()
 	if d.closed {

@@ -8,27 +8,24 @@ import (
 	"hako/agent/tool"
 )
 
-// A Operation is a call of a tool that was brought along.
+// An Operation is a call of one of [Options.Tools].
 type Operation struct {
 	ID, Actor string
-	What      string // the tool with its arguments, as far as they are not too long
+	What      string // the tool with its arguments, shortened
 }
 
-// longestDeed is how many bytes of a call are put on record. What is longer is
-// no address and no question, and would only fill the record.
+// longestDeed is how many bytes of a call are recorded.
 const longestDeed = 4 << 10
 
 type operationKey struct{}
 
-// OperationOf is what the context of a tool's call belongs to; the zero Operation if that
-// is no call of a client.
+// OperationOf returns the operation of a context, or the zero Operation.
 func OperationOf(ctx context.Context) Operation {
 	deed, _ := ctx.Value(operationKey{}).(Operation)
 	return deed
 }
 
-// recorded calls a tool. Every call is on record before, and what came of it
-// afterwards, whether it was refused or not.
+// recorded calls a tool. The call is recorded before, and its outcome afterwards.
 func (d *Server) recorded(ctx context.Context, v *session, t tool.Tool) (words string, err error) {
 	arguments := string(v.Params.Arguments)
 	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor,

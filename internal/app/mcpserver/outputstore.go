@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// A outputStore keeps outputs that were too long for their answer, so that the rest
-// can be read without running the command again. The oldest go first.
+// An outputStore keeps long outputs, so that the rest can be read without running the command again. The oldest are
+// dropped first.
 type outputStore struct {
 	limit int64 // bytes in all
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	books map[string]*sandboxOutputs
 	size  int64
-	order []*storedOutput // by age, without those that were dropped
+	order []*storedOutput // by age, without dropped ones
 }
 
 // A sandboxOutputs holds the outputs of one sandbox.
@@ -25,21 +25,20 @@ type sandboxOutputs struct {
 	records []*storedOutput
 }
 
-// A storedOutput is one output. One that was dropped is still known by its command: it
-// must not be run again by somebody who only wants to read on.
+// A storedOutput is one output. A dropped one is still known by its command: reading on must not run it again.
 type storedOutput struct {
 	box     string
 	number  int
-	command [sha256.Size]byte // zero once the command was run again
+	command [sha256.Size]byte // zero after the command was run again
 	stdout  outputCapture
 	stderr  outputCapture
 	exit    int
 	dropped bool
 
-	redacted int // places of both streams
+	redacted int // redactions in both streams
 }
 
-// outputCapture is what is kept of a stream: its beginning.
+// An outputCapture is the beginning of a stream.
 type outputCapture struct {
 	text  []byte
 	total int64
@@ -47,12 +46,12 @@ type outputCapture struct {
 
 func (r *storedOutput) size() int64 { return int64(len(r.stdout.text) + len(r.stderr.text)) }
 
-// uri is the address of a record as a resource.
+// uri returns the address of the output as a resource.
 func (r *storedOutput) uri() string {
 	return "hako://sandbox/" + r.box + "/logs/" + strconv.Itoa(r.number)
 }
 
-// put keeps an output and gives it a number, and makes room for it.
+// put stores an output with a new number.
 func (s *outputStore) put(r *storedOutput, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,12 +74,10 @@ func (s *outputStore) put(r *storedOutput, most int) {
 	s.thin(b, most)
 }
 
-// forgotten is after how many further ones a dropped output is not even known by
-// its command any more.
+// forgotten is after how many further outputs a dropped one is forgotten entirely.
 const forgotten = 256
 
-// thin drops outputs until there are no more than most in the book, and no more
-// bytes than the limit on the shelf.
+// thin drops outputs until at most most are left of the sandbox, and at most limit bytes in all.
 func (s *outputStore) thin(b *sandboxOutputs, most int) {
 	full := slices.DeleteFunc(slices.Clone(b.records), func(r *storedOutput) bool { return r.dropped })
 	for _, r := range full[:max(len(full)-most, 0)] {
@@ -111,7 +108,7 @@ func (s *outputStore) drop(box string) {
 	}
 }
 
-// find returns a copy of the latest record of a sandbox that fits.
+// find returns a copy of the latest output of a sandbox that fits.
 func (s *outputStore) find(box string, fits func(*storedOutput) bool) (storedOutput, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,19 +124,16 @@ func (s *outputStore) find(box string, fits func(*storedOutput) bool) (storedOut
 	return storedOutput{}, false
 }
 
-// byCommand finds the output of a command.
 func (s *outputStore) byCommand(box, command string) (storedOutput, bool) {
 	sum := sha256.Sum256([]byte(command))
 	return s.find(box, func(r *storedOutput) bool { return r.command == sum })
 }
 
-// byNumber finds an output by its number.
 func (s *outputStore) byNumber(box, number string) (storedOutput, bool) {
 	return s.find(box, func(r *storedOutput) bool { return strconv.Itoa(r.number) == number && !r.dropped })
 }
 
-// supersede makes outputs of a command readable by their number alone: who reads
-// on by the command means its last run.
+// supersede makes outputs of a command readable by number only: the command now means its last run.
 func (s *outputStore) supersede(box, command string) {
 	sum := sha256.Sum256([]byte(command))
 	s.mu.Lock()
@@ -156,5 +150,4 @@ func (s *outputStore) supersede(box, command string) {
 	}
 }
 
-// validUTF8 makes valid UTF-8 of b.
 func validUTF8(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -2,9 +2,8 @@ package mcpserver
 
 import "unicode/utf8"
 
-// page cuts at most size bytes out of a text, from start on, without cutting a
-// character in two; a single character may be longer than size. next is where
-// the page after it begins.
+// page returns at most size bytes of a text from start on, without splitting a character; a single character may be
+// longer than size. next is the offset of the next page.
 func page(b []byte, start, size int64) (part []byte, next int64) {
 	from := min(start, int64(len(b)))
 	for from < int64(len(b)) && inside(b, from) {
@@ -22,8 +21,7 @@ func page(b []byte, start, size int64) (part []byte, next int64) {
 	return b[from:to], to
 }
 
-// inside reports whether at is in the middle of a character. A byte that is in
-// no valid one stands alone.
+// inside reports whether at is in the middle of a valid character.
 func inside(b []byte, at int64) bool {
 	for back := int64(1); back < utf8.UTFMax && back <= at; back++ {
 		if _, n := utf8.DecodeRune(b[at-back:]); int64(n) > back {

@@ -8,8 +8,7 @@ import (
 	"hako/run/fault"
 )
 
-// Sandboxes lists those of all callers for people who look after them, the
-// oldest first.
+// Sandboxes lists the sandboxes of all callers, oldest first.
 func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
 	for _, b := range d.pick(func(*managedSandbox) bool { return true }) {
 		if d.peek(b) {
@@ -20,8 +19,7 @@ func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
 	return list
 }
 
-// Status is what the container of a sandbox is known by elsewhere; empty means that
-// it is none.
+// Task returns the task of a sandbox in a container, or "".
 func (d *Server) Task(id string) string {
 	b, err := d.peekAt(id)
 	if err != nil {
@@ -34,8 +32,7 @@ func (d *Server) Task(id string) string {
 	return ""
 }
 
-// Destroy ends whatever runs in a sandbox of any caller and removes it. Who wants
-// it is for the caller of this to put on record.
+// Destroy removes a sandbox of any caller. The caller of Destroy records it.
 func (d *Server) Destroy(ctx context.Context, id string) error {
 	b, err := d.peekAt(id)
 	if err != nil {
@@ -46,8 +43,8 @@ func (d *Server) Destroy(ctx context.Context, id string) error {
 	return err
 }
 
-// JobOutput reads at most so many bytes of what a job of a sandbox printed, from
-// an offset; one less than zero counts from the end. next is where to read on.
+// JobOutput returns at most so many bytes of the output of a job from an offset; a negative one counts from the end.
+// next is the offset of the rest.
 func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64,
 	err error) {
 	b, err := d.peekAt(id)
@@ -75,15 +72,13 @@ func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, mo
 	return d.opts.Secrets.Text(string(p.Data)), p.Next, nil
 }
 
-// publicOf is the name for people of the box of an id. The id itself opens the
-// sandbox, and so is not for everybody who may look.
+// publicOf returns the name for people. The ID itself grants access to the sandbox, so it is not shown.
 func (d *Server) publicOf(id string) string {
 	return "mcp-" + hex.EncodeToString(d.sign("public", id)[:6])
 }
 
-// peek keeps a box from being closed while somebody looks at it, until it is done
-// with its users. That it is looked at does not count as use: a page that is left
-// open must not keep a sandbox for ever.
+// peek keeps a sandbox from being closed until users.Done. Looking does not count as use: an open page must not keep a
+// sandbox forever.
 func (d *Server) peek(b *managedSandbox) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +100,7 @@ func (d *Server) peekAt(public string) (*managedSandbox, error) {
 		Why: "there is none of that name"}
 }
 
-// show is what people see of a box.
+// show describes a sandbox for people.
 func (d *Server) show(b *managedSandbox) sandboxes.Sandbox {
 	out := sandboxes.Sandbox{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
 	if len(b.turn) > 0 {

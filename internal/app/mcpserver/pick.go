@@ -6,8 +6,7 @@ import (
 	"hako/internal/text"
 )
 
-// pick returns the boxes that fit, the oldest first. fits is called with the
-// door locked.
+// pick returns the sandboxes that fit, oldest first. fits is called with the server locked.
 func (d *Server) pick(fits func(*managedSandbox) bool) (boxes []*managedSandbox) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -20,5 +19,5 @@ func (d *Server) pick(fits func(*managedSandbox) bool) (boxes []*managedSandbox)
 	return boxes
 }
 
-// brief is the beginning of a text that may be anything, on one line.
+// brief shortens a text to one line.
 func brief(s string) string { return text.Line(s, 60) }

@@ -14,14 +14,12 @@ import (
 	"hako/internal/netlisten"
 )
 
-// longestPlain is how long a request may be to be answered here.
+// longestPlain is the maximum size of a request that is answered here.
 const longestPlain = 64 << 10
 
-// plain answers the calls that nearly all requests of the current protocol are: a
-// tool, its arguments, and nobody who wants to hear about progress. The library
-// reads such a request a dozen times, with a new buffer of 32 KB each, and to
-// collect those takes longer than the call itself. It gets whatever is not exactly
-// as expected here, mistakes above all: one place judges and words them.
+// plain answers the most common requests of the current protocol: a tool call without progress. The SDK reads such a
+// request a dozen times, with a new 32 KB buffer each, and collecting those takes longer than the call itself. Every
+// request that is not exactly as expected goes to the SDK, which reports mistakes.
 func (d *Server) plain(library http.Handler) http.Handler {
 	offers := map[string]*toolSpec{}
 	for _, o := range d.tools {
@@ -42,13 +40,13 @@ func (d *Server) plain(library http.Handler) http.Handler {
 			return
 		}
 		req.Extra = &sdk.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context()), Header: r.Header}
-		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails for who comes back with an answer, and nobody does here
+		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails only with a requestState
 		writePlain(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError,
 			res.InputRequests, res.RequestState, resultType(res)}})
 	})
 }
 
-// about is what every result says about the server.
+// about is the metadata of every result.
 func (d *Server) about() json.RawMessage {
 	raw, err := json.Marshal(map[string]any{sdk.MetaKeyServerInfo: d.implementation()})
 	if err != nil {
@@ -57,8 +55,7 @@ func (d *Server) about() json.RawMessage {
 	return raw
 }
 
-// looksPlain judges a request by its head. A foreign host is for the library to
-// refuse, or to find good where the server is open to others.
+// looksPlain checks the headers of a request. The SDK handles foreign hosts.
 func looksPlain(r *http.Request) bool {
 	h, accepts := r.Header, r.Header.Get("Accept")
 	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= longestPlain &&
@@ -69,8 +66,7 @@ func looksPlain(r *http.Request) bool {
 		h.Get("Last-Event-Id") == "" && h.Get("Mcp-Session-Id") == ""
 }
 
-// readPlain reads a call of the tool that the head names; nil means that it is
-// not plain. Names are compared as they are written, as the library does.
+// readPlain parses a call of the tool that the headers name, or returns nil. Names are case-sensitive, as in the SDK.
 func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
 	message, ok := fields(body, "jsonrpc", "id", "method", "params")
 	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` ||
@@ -92,7 +88,7 @@ func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolReq
 	return message["id"], req
 }
 
-// fields takes an object apart that has these fields at most.
+// fields parses an object that has no other fields than names.
 func fields(raw []byte, names ...string) (object map[string]json.RawMessage, ok bool) {
 	if json.Unmarshal(raw, &object) != nil || object == nil {
 		return nil, false
@@ -106,8 +102,7 @@ func fields(raw []byte, names ...string) (object map[string]json.RawMessage, ok 
 	return object, known == len(object)
 }
 
-// plainID reports whether an id is a text or a whole number, to be sent back as it
-// came.
+// plainID reports whether an ID is a string or a whole number, which is sent back unchanged.
 func plainID(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
 		return true
@@ -116,8 +111,7 @@ func plainID(raw json.RawMessage) bool {
 	return err == nil
 }
 
-// plainMeta reports whether what a request says of its client makes sense, and
-// wants nothing special.
+// plainMeta reports whether the metadata of a request is valid and needs no special handling.
 func plainMeta(req *sdk.CallToolRequest) bool {
 	meta := req.Params.Meta
 	if meta[sdk.MetaKeyProtocolVersion] != stateless || meta["progressToken"] != nil {
@@ -130,7 +124,7 @@ func plainMeta(req *sdk.CallToolRequest) bool {
 	return can != nil && (len(can) == 0 || req.ClientCapabilities() != nil)
 }
 
-// httpAnswer is an answer as it is sent.
+// httpAnswer is the JSON-RPC response.
 type httpAnswer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -154,7 +148,7 @@ func resultType(res *sdk.CallToolResult) string {
 	return "complete"
 }
 
-// writePlain sends an answer as the one event of a stream, as the library does.
+// writePlain sends a response as one event of a stream, as the SDK does.
 func writePlain(w http.ResponseWriter, a httpAnswer) {
 	var b bytes.Buffer
 	b.WriteString("event: message\ndata: ")
@@ -168,13 +162,12 @@ func writePlain(w http.ResponseWriter, a httpAnswer) {
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Connection", "keep-alive")
-	_, _ = w.Write(b.Bytes()) // a client that is gone misses nothing
+	_, _ = w.Write(b.Bytes())
 }
 
-// failing is the end of a body that could be read so far.
+// failing is the end of a body that failed.
 type failing struct{ err error }
 
-// Read implements [io.Reader].
 func (f failing) Read([]byte) (int, error) {
 	if f.err == nil {
 		return 0, io.EOF

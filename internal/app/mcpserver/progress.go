@@ -9,11 +9,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// beat is how often a client hears about progress.
+// beat is the interval of progress notifications.
 const beat = 500 * time.Millisecond
 
-// teller returns what says when to tell the client about progress; it never
-// does where nobody wants to know.
+// teller returns a ticker for progress notifications, which never fires if the client wants none.
 func (v *session) teller() (<-chan time.Time, func()) {
 	if v.Params.GetProgressToken() == nil {
 		return nil, func() {}
@@ -22,12 +21,10 @@ func (v *session) teller() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// silence is how long a client hears nothing of a call that prints nothing: two
-// beats, which may come a little early.
+// silence is how long a client hears nothing of a call without output: two beats, which may come a little early.
 const silence = 2*beat - beat/5
 
-// tell says how a call goes on: what it has printed, or that it still runs. The
-// number is a time, which only ever grows.
+// tell reports the progress of a call. The number is a time, which only grows.
 func (v *session) tell(ctx context.Context, c *call) {
 	n, taken := c.bytes.Load(), time.Since(c.began).Round(time.Millisecond)
 	if n == v.told && taken < v.heard+silence {
@@ -41,8 +38,7 @@ func (v *session) tell(ctx context.Context, c *call) {
 	v.report(ctx, v.steps+taken.Seconds(), text)
 }
 
-// report sends progress to a client that asked for it. One that is gone misses
-// nothing.
+// report sends progress to a client that asked for it.
 func (v *session) report(ctx context.Context, progress float64, text string) {
 	if token := v.Params.GetProgressToken(); token != nil {
 		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress,
@@ -50,10 +46,9 @@ func (v *session) report(ctx context.Context, progress float64, text string) {
 	}
 }
 
-// counter counts what a call prints.
+// counter counts the output of a call.
 type counter struct{ *call }
 
-// Write implements [io.Writer].
 func (c counter) Write(p []byte) (int, error) {
 	c.bytes.Add(int64(len(p)))
 	c.lines.Add(int64(bytes.Count(p, []byte{'\n'})))

@@ -13,8 +13,7 @@ import (
 
 var errRemoved = &fault.Error{Kind: fault.Denied, Op: "use sandbox", Why: "the token of its caller was removed"}
 
-// heed remembers how to tell that the token of a caller was removed: its
-// sandboxes must not outlive it, and neither must the jobs that run there.
+// heed remembers how to tell that the token of a caller was removed: sandboxes and jobs must not outlive it.
 func (d *Server) heed(caller string, r *http.Request) {
 	if d.opts.Removed == nil {
 		return
@@ -30,8 +29,7 @@ func (d *Server) heed(caller string, r *http.Request) {
 	}
 }
 
-// evict closes the sandboxes of callers whose token was removed. It does so again
-// and again: one may just be being made.
+// evict closes the sandboxes of callers whose token was removed, repeatedly: one may just be being made.
 func (d *Server) evict() {
 	d.mu.Lock()
 	if d.closed {
@@ -60,7 +58,7 @@ func (d *Server) wasRemoved(caller string) bool {
 	return ok && tell != nil && tell()
 }
 
-// tokenOf is the token that a request brings; empty means none.
+// tokenOf returns the bearer token of a request, or "".
 func tokenOf(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {

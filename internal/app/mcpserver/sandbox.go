@@ -51,7 +51,7 @@ type destroyOut struct {
 	Destroyed bool   `json:"destroyed" jsonschema:"false if it was gone before"`
 }
 
-// sandboxOffers are the tools about sandboxes themselves.
+// sandboxOffers are the tools for sandboxes.
 func (d *Server) sandboxOffers() []*toolSpec {
 	kinds := func(s *jsonschema.Schema) {
 		for _, k := range d.opts.Kinds {
@@ -80,7 +80,7 @@ func (d *Server) create(ctx context.Context, v *session, in createIn) *sdk.CallT
 	for _, f := range in.Files {
 		if res := d.write(ctx, v, writeIn{ID: b.id, Path: f.Path, Text: f.Text}); res.IsError || res.InputRequests != nil {
 			_, _ = d.remove(ctx, b, errDestroyed)
-			if res.InputRequests != nil { // nobody can come back for it: the sandbox is not known yet
+			if res.InputRequests != nil { // the client does not know the sandbox yet and could not answer
 				return refuse(&fault.Error{Kind: fault.Denied, Op: "write file", Subject: f.Path, Why: "a person must approve it",
 					Hint: "make the sandbox without files, and write them with write_file"})
 			}
@@ -98,7 +98,7 @@ func kindNames(kinds []Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// fitOut has a sandbox made, once it is clear what is wanted.
+// fitOut validates the options and makes a sandbox.
 func (d *Server) fitOut(ctx context.Context, v *session, w SandboxOptions) (*managedSandbox, error) {
 	if w.Kind == "" {
 		w.Kind = Virtual
@@ -116,8 +116,7 @@ func (d *Server) fitOut(ctx context.Context, v *session, w SandboxOptions) (*man
 	return d.build(ctx, v.caller, v.actor, w)
 }
 
-// misplaced names what was said that means nothing for the kind: whoever said it
-// expects something of it.
+// misplaced returns the name of an option that has no effect for the kind, or "".
 func misplaced(w SandboxOptions) string {
 	for _, f := range []struct {
 		name, value string
@@ -126,7 +125,7 @@ func misplaced(w SandboxOptions) string {
 		{"environment", w.Environment, Container}, {"repository", w.Repository, Container}, {"branch", w.Branch, Container},
 		{"network", w.Network, Container}, {"root", w.Root, Host},
 	} {
-		less := f.name == "network" && f.value == "none" // every kind can do without
+		less := f.name == "network" && f.value == "none" // valid for every kind
 		if f.value != "" && f.kind != w.Kind && !less {
 			return f.name
 		}
@@ -162,14 +161,13 @@ func (d *Server) destroyed(ctx context.Context, v *session, in sandboxIn) *sdk.C
 	return say(destroyOut{in.ID, there})
 }
 
-// enterAny finds the sandbox of a call that need not say which: the only one
-// there is, or one that is made now.
+// enterAny finds the sandbox of a call that may omit the ID: the only one, or a new one.
 func (d *Server) enterAny(ctx context.Context, v *session, id string) (*managedSandbox, error) {
 	if id != "" {
 		return d.enter(v.caller, id)
 	}
 	lock, _ := d.first.LoadOrStore(v.caller, new(sync.Mutex))
-	lock.(*sync.Mutex).Lock() // two at once would make two
+	lock.(*sync.Mutex).Lock() // concurrent calls must not make two
 	defer lock.(*sync.Mutex).Unlock()
 	boxes := d.list(v.caller)
 	switch len(boxes) {

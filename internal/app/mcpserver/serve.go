@@ -15,20 +15,19 @@ import (
 	"hako/run/fault"
 )
 
-// who tells whose a request is, and when its caller is gone; nil means that the
-// context of the request tells.
+// A who identifies the caller of a request, and returns a context that ends when the caller is gone; nil means that of
+// the request.
 type who func(*sdk.RequestExtra) (caller string, gone context.Context)
 
-// implementation is who we say we are.
 func (d *Server) implementation() *sdk.Implementation {
 	return &sdk.Implementation{Name: d.opts.Name, Title: d.opts.Name, Version: d.opts.Version}
 }
 
-// server makes what speaks the protocol. All of them share the tools.
+// server makes an SDK server with the tools.
 func (d *Server) server(from who) *sdk.Server {
 	s := sdk.NewServer(d.implementation(), &sdk.ServerOptions{
 		Instructions: d.opts.Instructions,
-		// No list ever changes. There are no prompts, but the library answers so.
+		// No list ever changes. There are no prompts, but the SDK answers prompts/list.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
 			Prompts: &sdk.PromptCapabilities{}},
 	})
@@ -64,8 +63,7 @@ func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, 
 	return o.call(ctx, v), nil
 }
 
-// actor names a caller for the record. Over standard streams that is what the
-// client calls itself.
+// actor names a caller for the record: over standard streams by the name of the client.
 func actor(caller string, req *sdk.CallToolRequest) string {
 	if !strings.HasPrefix(caller, pipe) {
 		return "mcp:" + caller
@@ -82,11 +80,10 @@ func actor(caller string, req *sdk.CallToolRequest) string {
 	}, name[:min(len(name), 40)])
 }
 
-// pipe begins the names of callers over standard streams; no other begins so.
+// pipe is the prefix of callers over standard streams; no other caller has it.
 const pipe = "\x00pipe-"
 
-// Stdio serves one client over standard streams until it hangs up or ctx ends.
-// Its sandboxes are closed then.
+// Stdio serves one client over standard streams until it disconnects or ctx ends, and closes its sandboxes.
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	caller := pipe + rand.Text()
 	s := d.server(func(*sdk.RequestExtra) (string, context.Context) { return caller, ctx })
@@ -104,20 +101,20 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer d.putDown(session)
 	own := func(b *managedSandbox) bool { return b.caller == caller }
 	defer context.AfterFunc(ctx, func() {
-		_ = d.closeBoxes(context.Background(), own, errStopped) // or the session would wait for its calls
+		_ = d.closeBoxes(context.Background(), own, errStopped) // otherwise the session would wait for its calls
 		input.settle(farewell)
 		_ = session.Close()
 	})()
 	err = session.Wait()
 	cerr := d.closeBoxes(context.WithoutCancel(ctx), own, errLeft)
 	if err == nil && !input.senseless() || ctx.Err() != nil || output.broken.Load() {
-		return cerr // that we end it, or that a client stops listening, is no failure
+		return cerr // that we end it, or that the client stops reading, is no failure
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err,
 		Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
 }
 
-// pickUp puts a session on the list of those to end with the door.
+// pickUp registers a session, which ends with the server.
 func (d *Server) pickUp(s *sdk.ServerSession, in *stdin) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,10 +130,8 @@ func (d *Server) putDown(s *sdk.ServerSession) {
 	delete(d.lines, s)
 }
 
-// Handler serves clients over HTTP. Those of 2026-07-28 and later have no
-// session; those before have one, since they are asked while they wait. It
-// refuses other hosts on loopback and other origins; who may come in at all is
-// for Caller to say.
+// Handler serves HTTP clients. Those of 2026-07-28 and later have no session; older ones have one, because they are
+// asked while they wait. It refuses foreign hosts on loopback and foreign origins; Caller authenticates.
 func (d *Server) Handler() http.Handler {
 	s := d.webServer()
 	get := func(*http.Request) *sdk.Server { return s }
@@ -156,7 +151,6 @@ func (d *Server) Handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(d.known(split))
 }
 
-// webServer returns what speaks over HTTP, the same for all handlers.
 func (d *Server) webServer() *sdk.Server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,7 +160,7 @@ func (d *Server) webServer() *sdk.Server {
 	return d.web
 }
 
-// fromWeb tells whose a request over HTTP is.
+// fromWeb identifies the caller of an HTTP request.
 func fromWeb(x *sdk.RequestExtra) (string, context.Context) {
 	line, _ := x.TokenInfo.Extra[lineName].(context.Context)
 	return x.TokenInfo.UserID, line
@@ -181,13 +175,11 @@ func (d *Server) crowded(s *sdk.Server) bool {
 	return n >= d.limits.Sessions
 }
 
-// lineName is where a request carries the context of its HTTP request: the
-// library tells a call of an older client nothing about its end.
+// lineName is the key of the context of an HTTP request: the SDK does not cancel calls of older clients.
 const lineName = "line"
 
-// known lets in whom Caller knows. The library is told who it is in the way it
-// has for that: it then refuses sessions of other callers, and tells with each
-// call whose it is.
+// known authenticates requests by Caller, and reports the caller to the SDK as a token: the SDK then refuses sessions
+// of other callers, and passes the caller with each call.
 func (d *Server) known(next http.Handler) http.Handler {
 	verified := auth.RequireBearerToken(func(_ context.Context, caller string, r *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{lineName: r.Context()}}, nil
@@ -207,13 +199,13 @@ func (d *Server) known(next http.Handler) http.Handler {
 		default:
 			d.heed(caller, r)
 			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+encodeCaller(caller)) // the token itself has done its work
+			r.Header.Set("Authorization", "Bearer "+encodeCaller(caller)) // the token itself is not needed any more
 			verified.ServeHTTP(w, r)
 		}
 	})
 }
 
-// refusal tells who was not let in what to do.
+// refusal explains a missing or wrong token.
 func refusal(r *http.Request) string {
 	if r.Header.Get("Authorization") == "" {
 		return "log in first: send the token as Authorization: Bearer TOKEN"
@@ -221,14 +213,12 @@ func refusal(r *http.Request) string {
 	return "nobody has this token: it was removed, or mistyped; send another as Authorization: Bearer TOKEN"
 }
 
-// Bearer makes a Caller of [Options] out of what tells whose a token is: it is
-// asked with the one that a request brings, or with an empty one.
+// Bearer returns a Caller for [Options] that calls holder with the bearer token of a request, or "".
 func Bearer(holder func(token string) (caller string)) func(*http.Request) string {
 	return func(r *http.Request) string { return holder(tokenOf(r)) }
 }
 
-// count counts a request that is to be answered before the door is closed, until
-// it was. It reports whether the door is open.
+// count counts a request that is to be answered before the server closes. It reports whether the server is open.
 func (d *Server) count(r *http.Request) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,7 +228,6 @@ func (d *Server) count(r *http.Request) bool {
 	return !d.closed
 }
 
-// callerOf asks who sends a request.
 func (d *Server) callerOf(r *http.Request) (string, bool) {
 	if d.opts.Caller == nil {
 		return "local", true
@@ -247,7 +236,7 @@ func (d *Server) callerOf(r *http.Request) (string, bool) {
 	return caller, caller != "" && !strings.HasPrefix(caller, pipe)
 }
 
-// A caller's name may be any text, and a header may not.
+// A caller's name may be any string, and a header may not.
 func encodeCaller(s string) string { return hex.EncodeToString([]byte(s)) }
 
 func decodeCaller(s string) string {

@@ -14,24 +14,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// stdin is an input that gives the library lines with one message each, and
-// answers all others itself: the library hangs up at the first, and all sandboxes
-// of the client would be gone. Its end is kept back for a moment while requests
-// are being answered: scripts write what they want and close the pipe at once,
-// and the library drops what is not answered by then.
+// stdin passes valid messages to the SDK and answers all other lines itself: the SDK would disconnect at the first one,
+// and the sandboxes of the client would be lost. It delays the end of the input while requests are being answered:
+// scripts write their requests and close the pipe at once, and the SDK drops unanswered ones.
 type stdin struct {
 	in      *bufio.Reader
-	out     *stdout // for what the library never hears of
+	out     *stdout // for errors
 	longest int     // bytes of a line
 	grace   time.Duration
 	busy    atomic.Int64 // requests being answered
 
-	line    []byte // that was read last
+	line    []byte // the last line
 	rest    []byte // of it, to be passed on
-	batches bool   // the version that the client speaks has them
+	batches bool   // the protocol version of the client has them
 
 	good, bad atomic.Bool // there was such a line
-	over      atomic.Bool // there are no more lines
+	over      atomic.Bool // the input has ended
 }
 
 func newStdin(in io.Reader, out *stdout, l Limits) *stdin {
@@ -54,10 +52,10 @@ func (s *stdin) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line. Of one that is too long nothing is kept.
+// next reads a line, and reports whether it is too long.
 func (s *stdin) next() (long bool, err error) {
 	if cap(s.line) > 1<<20 {
-		s.line = nil // one that long is not usual
+		s.line = nil // release the memory of a very long line
 	}
 	s.line = s.line[:0]
 	for {
@@ -70,14 +68,14 @@ func (s *stdin) next() (long bool, err error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil && (len(s.line) > 0 || long):
-			return long, nil // the last line has no end
+			return long, nil // the last line has no line end
 		default:
 			return long, err
 		}
 	}
 }
 
-// sift passes on the line that was read, or answers it.
+// sift passes on the last line, or answers it.
 func (s *stdin) sift(long bool) {
 	line := bytes.TrimSpace(s.line)
 	if long {
@@ -99,14 +97,14 @@ func (s *stdin) sift(long bool) {
 
 func (s *stdin) complain(c *malformedError) {
 	s.bad.Store(true)
-	_, _ = s.out.Write(append(c.spell(), '\n')) // a client that is gone misses nothing
+	_, _ = s.out.Write(append(c.spell(), '\n'))
 }
 
-// senseless reports whether all that came was no message.
+// senseless reports whether there was no valid message.
 func (s *stdin) senseless() bool { return s.bad.Load() && !s.good.Load() }
 
-// settle waits until nothing has been under way for some moments in a row: what
-// was read last may not have begun, and what ended last not be written.
+// settle waits until no request has been in progress for a few moments in a row: the last one read may not have begun,
+// and the last answer may not be written.
 func (s *stdin) settle(most time.Duration) {
 	const moment = 10 * time.Millisecond
 	quiet := 0
@@ -118,17 +116,15 @@ func (s *stdin) settle(most time.Duration) {
 	}
 }
 
-// Close implements [io.Closer]. The input is not ours to close.
 func (s *stdin) Close() error { return nil }
 
-// stdout is an output that is not ours to close.
+// stdout is the output. Close does not close it.
 type stdout struct {
 	io.Writer
 	mu     sync.Mutex  // held while a line is written
-	broken atomic.Bool // nobody listens any more
+	broken atomic.Bool // a write failed
 }
 
-// Write implements [io.Writer].
 func (s *stdout) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +135,6 @@ func (s *stdout) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [io.Closer].
 func (*stdout) Close() error { return nil }
 
 // counted counts requests while they are being answered.
@@ -151,20 +146,18 @@ func (s *stdin) counted(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// streams are both together. It implements [sdk.Transport].
+// streams implements [sdk.Transport].
 type streams struct {
 	in  *stdin
 	out *stdout
 }
 
-// Connect implements [sdk.Transport].
 func (s streams) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := (&sdk.IOTransport{Reader: s.in, Writer: s.out, MaxLineLength: -1}).Connect(ctx)
 	return keepAliveReader{c, s.in}, err
 }
 
-// keepAliveReader is a connection that goes on where the library finds a message wrong
-// that looked right.
+// keepAliveReader is a connection that survives messages which the SDK cannot decode.
 type keepAliveReader struct {
 	sdk.Connection
 	in *stdin

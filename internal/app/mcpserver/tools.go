@@ -18,7 +18,7 @@ import (
 	"hako/run/fault"
 )
 
-// offers lists the tools.
+// offers returns the tools.
 func (d *Server) offers() []*toolSpec {
 	all := slices.Concat(d.sandboxOffers(), []*toolSpec{d.executeOffer(), d.commandOffer(), d.editorOffer()},
 		d.fileOffers(), d.jobOffers())
@@ -34,7 +34,7 @@ func (d *Server) offers() []*toolSpec {
 	return all
 }
 
-// spelled spells a schema once and for all: the library does so with every call.
+// spelled encodes a schema once: the SDK would do so in every call.
 func spelled(o *toolSpec, schema any) any {
 	if schema == nil {
 		return nil
@@ -46,18 +46,17 @@ func spelled(o *toolSpec, schema any) any {
 	return json.RawMessage(raw)
 }
 
-// editorOut is the answer of the editor: all three are always there, as coding
-// agents expect.
+// editorOut is the result of the editor. success, content and error are always present, as coding agents expect.
 type editorOut struct {
 	Success bool   `json:"success"`
 	Content string `json:"content"`
-	// Redacted is left out where nothing was, so that others find only what they know.
+	// Redacted is omitted if zero, so that clients see only known fields.
 	Redacted int      `json:"redacted,omitempty" jsonschema:"places of content where [redacted] stands instead of a secret; the file has the secret"`
 	Note     string   `json:"note,omitempty" jsonschema:"the same in words"`
 	Error    *problem `json:"error" jsonschema:"null if it was done"`
 }
 
-// editorOffer is the text editor, which reads its calls by itself.
+// editorOffer is the text editor, which parses its arguments itself.
 func (d *Server) editorOffer() *toolSpec {
 	def := editor.Definition()
 	takes := new(jsonschema.Schema)
@@ -98,7 +97,7 @@ func (d *Server) edit(ctx context.Context, v *session) *sdk.CallToolResult {
 	})
 }
 
-// unedited spells a failure as the editor does. Anything else stays as it is.
+// unedited converts a failure to that of the editor.
 func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
 	raw, _ := res.StructuredContent.(json.RawMessage)
 	var f failed
@@ -110,7 +109,7 @@ func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
 	return out
 }
 
-// takeID takes the sandbox_id out of arguments that somebody else reads.
+// takeID removes sandbox_id from arguments that the editor parses.
 func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
@@ -128,8 +127,7 @@ func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 	return id, rest, err
 }
 
-// givenOffer is a tool that was brought along. Such tools look at the world and
-// change nothing.
+// givenOffer offers one of [Options.Tools], which only read.
 func (d *Server) givenOffer(t tool.Tool) *toolSpec {
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(t.Schema, takes); err != nil {
@@ -150,7 +148,7 @@ func (d *Server) givenOffer(t tool.Tool) *toolSpec {
 	}
 }
 
-// fetchOut is the answer of web_fetch.
+// fetchOut is the result of web_fetch.
 type fetchOut struct {
 	OK        bool   `json:"ok"`
 	URL       string `json:"url" jsonschema:"the last one, after redirects"`
@@ -161,8 +159,7 @@ type fetchOut struct {
 	Truncated bool   `json:"truncated" jsonschema:"there is more"`
 }
 
-// givenShape is what clients are told of a tool that was brought along: its title,
-// and what it answers; nil means words.
+// givenShape returns the title of a tool, and the schema of its result; nil means text.
 func givenShape(name string) (title string, answers any) {
 	switch name {
 	case "web_fetch":
@@ -173,8 +170,7 @@ func givenShape(name string) (title string, answers any) {
 	return "", nil
 }
 
-// given answers with what a tool said: as a value too, if it is one. What was
-// redacted is told behind it.
+// given returns the result of a tool, also as structured content if it is JSON, followed by a note about redactions.
 func given(words string, places int, failed bool) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
 	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {
@@ -223,8 +219,7 @@ func (d *Server) check(ctx context.Context, _ *session, in policyIn) *sdk.CallTo
 	return say(policyOut{strictest(verdicts), append([]records.Verdict{}, verdicts...)})
 }
 
-// strictest is the effect of a whole script. One without any command harms
-// nobody.
+// strictest returns the effect of a whole script.
 func strictest(verdicts []records.Verdict) string {
 	for _, effect := range []policy.Effect{policy.Deny, policy.Ask} {
 		if slices.ContainsFunc(verdicts, func(v records.Verdict) bool { return v.Effect == effect.String() }) {

@@ -16,18 +16,18 @@ import (
 	"hako/run/fault"
 )
 
-// An toolSpec is a tool as clients see it, and what a call of it does.
+// A toolSpec is a tool with its implementation.
 type toolSpec struct {
 	*sdk.Tool
 	call func(ctx context.Context, v *session) *sdk.CallToolResult
 }
 
-// toolHints is what clients are told about what a tool does.
+// toolHints describe a tool to clients.
 type toolHints struct {
-	reads       bool // it changes nothing
+	reads       bool // read-only
 	destructive bool
 	idempotent  bool
-	open        bool // it reaches beyond the sandbox
+	open        bool // reaches beyond the sandbox
 }
 
 func (n toolHints) annotations(title string) *sdk.ToolAnnotations {
@@ -35,8 +35,8 @@ func (n toolHints) annotations(title string) *sdk.ToolAnnotations {
 		IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
 }
 
-// newOffer makes a tool of a function. Both schemas come from the fields of In
-// and Out: their json names, and their jsonschema tags as descriptions.
+// newOffer makes a tool of a function. Both schemas are derived from In and Out: json names, and jsonschema tags as
+// descriptions.
 func newOffer[In, Out any](name, title, text string, n toolHints,
 	call func(ctx context.Context, v *session, in In) *sdk.CallToolResult) *toolSpec {
 	takes := schemaOf[In](name)
@@ -53,7 +53,7 @@ func newOffer[In, Out any](name, title, text string, n toolHints,
 	}
 }
 
-// takes narrows what an argument may be.
+// takes restricts the schema of an argument.
 func (o *toolSpec) takes(name string, narrow func(*jsonschema.Schema)) *toolSpec {
 	narrow(o.InputSchema.(*jsonschema.Schema).Properties[name])
 	return o
@@ -63,7 +63,7 @@ func between(low, high float64) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &low, &high }
 }
 
-// schemaOf derives a schema. A mistake in the type is a mistake of the program.
+// schemaOf derives a schema.
 func schemaOf[T any](name string) *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -72,7 +72,7 @@ func schemaOf[T any](name string) *jsonschema.Schema {
 	return s
 }
 
-// answerSchema is the schema of what a tool answers: an Out, or an error, or both.
+// answerSchema is the schema of a result: an Out, an error, or both.
 func answerSchema[Out any](name string) *jsonschema.Schema {
 	s := schemaOf[Out](name)
 	s.Properties["error"] = schemaOf[problem](name)
@@ -84,9 +84,9 @@ func answerSchema[Out any](name string) *jsonschema.Schema {
 	return s
 }
 
-// decode reads arguments strictly: what a model misspells it should hear about.
+// decode decodes arguments strictly, so that a model learns about misspellings.
 func decode(name string, schema *jsonschema.Schema, raw json.RawMessage, into any) error {
-	if len(raw) == 0 || string(raw) == "null" { // some clients send it for no arguments
+	if len(raw) == 0 || string(raw) == "null" { // some clients send null
 		raw = json.RawMessage("{}")
 	}
 	var given map[string]json.RawMessage
@@ -133,7 +133,7 @@ func signature(s *jsonschema.Schema) string {
 	return strings.Join(names, ", ")
 }
 
-// plain words an error of encoding/json for those who do not write Go.
+// plain explains an error of encoding/json in terms of the schema.
 func plain(schema *jsonschema.Schema, err error) string {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {
@@ -147,7 +147,7 @@ func plain(schema *jsonschema.Schema, err error) string {
 	return fmt.Sprintf("%s is of type %s, and should be %s", t.Field, t.Value, strings.TrimSpace(want))
 }
 
-// problem is a failure as models and programs read it.
+// A problem is a failure for models and programs.
 type problem struct {
 	Kind      string `json:"kind"`
 	Command   string `json:"command,omitempty"`
@@ -157,7 +157,7 @@ type problem struct {
 	Retryable bool   `json:"retryable" jsonschema:"whether the same call may work another time"`
 }
 
-// problemOf spells an error. One that is not ours tells its text and no more.
+// problemOf converts an error.
 func problemOf(err error) *problem {
 	var e *fault.Error
 	if !errors.As(err, &e) {
@@ -174,24 +174,23 @@ func problemOf(err error) *problem {
 	return p
 }
 
-// refuse answers with a failure.
+// refuse returns a failure.
 func refuse(err error) *sdk.CallToolResult {
 	res := say(failed{problemOf(err)})
 	res.IsError = true
 	return res
 }
 
-// failed is the answer of a tool that has nothing else to say.
+// failed is the result of a tool that failed.
 type failed struct {
 	Error *problem `json:"error"`
 }
 
-// say answers with a value: as it is, and as a text for clients that only show
-// texts.
+// say returns a value as structured content, and as text for clients that only show text.
 func say(value any, more ...sdk.Content) *sdk.CallToolResult {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // output is full of < and >
+	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
 		panic("answer: " + err.Error())
 	}

@@ -1,9 +1,6 @@
-// Package questions keeps the questions that wait for a person who is not at the
-// terminal: a gate asks, a page or a program answers.
+// Package questions keeps the questions of gates until a person answers them through a page or a program.
 //
-// Nothing is judged here and nothing is put on record: the gate does the one, the
-// door through which the answer comes the other. The one rule to keep: whatever
-// is not a clear yes of an operator in time is a no.
+// The gate judges and the HTTP API records. Anything but a clear yes of an operator in time means no.
 package questions
 
 import (
@@ -21,57 +18,50 @@ import (
 	"hako/run/fault"
 )
 
-// A List keeps questions until somebody answers. The zero List is ready
-// for use, by many at once.
+// A List keeps open questions. The zero List is ready for use, and safe for concurrent use.
 type List struct {
-	// Wait is how long a question waits; zero means 300 seconds. A gate that
-	// waits for less ends its questions sooner.
-	Wait time.Duration
-
-	// Most is how many questions may wait at once; zero means 1 000. One more is
-	// refused: nobody reads so many, and they would take all memory.
-	Most int
-
-	Now func() time.Time // the clock; nil means the system's
+	Wait time.Duration    // for an answer; zero means 300 seconds
+	Most int              // open questions; zero means 1,000
+	Now  func() time.Time // nil means time.Now
 
 	mu       sync.Mutex
 	open     map[string]*waiting
-	asked    int // questions so far, which gives their order
+	asked    int // number of questions so far
 	past     map[string]string
-	pastIDs  []string // the keys of past, the oldest first
+	pastIDs  []string // the keys of past, oldest first
 	watchers map[chan struct{}]struct{}
 }
 
-// A waiting is a question and the way back to who asked it.
+// A waiting is an open question.
 type waiting struct {
 	Question
 	number int
-	answer chan gate.Answer // has room for the only one
+	answer chan gate.Answer // has room for one
 }
 
 const (
 	usualWait = 300 * time.Second
 	usualMost = 1000
 
-	mostOfOne     = 50
+	mostOfOne     = 50   // open questions of one actor
 	longestReason = 1000 // characters
-	mostPast      = 1000 // ended questions that are remembered to tell a late answer why it is late
+	mostPast      = 1000 // ended questions that are remembered to explain a late answer
 )
 
-// How a question ended, as a late answer is told.
+// How a question ended.
 const (
 	wasAnswered = "somebody has answered it already"
 	wasSilence  = "nobody answered in time, which was a no"
 	wasGone     = "who asked has gone"
 )
 
-// Ask puts a question and waits for the answer. Silence and the end of ctx are a
-// no, with an error that says so. It fits [gate.Options.Ask].
+// Ask asks a question and waits for the answer. Silence and the end of ctx mean no, with an error. It fits
+// [gate.Options.Ask].
 func (d *List) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	return d.ask(ctx, q, "")
 }
 
-// AskIn is [List.Ask] for what is said in a conversation, which is shown there.
+// AskIn is [List.Ask] for a conversation, in which the question is shown.
 func (d *List) AskIn(session string) func(context.Context, gate.Question) (gate.Answer, error) {
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) { return d.ask(ctx, q, session) }
 }
@@ -95,7 +85,7 @@ func (d *List) ask(ctx context.Context, q gate.Question, session string) (gate.A
 	}
 }
 
-// ending says why a question whose context has ended is not there any more.
+// ending returns why a question whose context ended is closed.
 func ending(ctx context.Context) string {
 	if ctx.Err() == context.DeadlineExceeded {
 		return wasSilence
@@ -103,7 +93,6 @@ func ending(ctx context.Context) string {
 	return wasGone
 }
 
-// add adds a question.
 func (d *List) add(ctx context.Context, q gate.Question, session string, wait time.Duration) (*waiting, error) {
 	now := d.now()
 	ends := now.Add(wait)
@@ -136,8 +125,7 @@ func (d *List) add(ctx context.Context, q gate.Question, session string, wait ti
 	return m, nil
 }
 
-// of counts the questions of one who asks: nobody may fill the list alone. It is
-// called with the lock held.
+// of counts the open questions of one actor. The caller holds mu.
 func (d *List) of(actor string) (n int) {
 	for _, m := range d.open {
 		if m.Actor == actor {
@@ -147,7 +135,6 @@ func (d *List) of(actor string) (n int) {
 	return n
 }
 
-// short is a reason as somebody reads it.
 func short(reason string) string { return text.Shorten(reason, longestReason) }
 
 func (d *List) now() time.Time {
@@ -157,8 +144,7 @@ func (d *List) now() time.Time {
 	return d.Now()
 }
 
-// end removes a question that nobody answered. An answer that was
-// given at the last moment counts: who gave it was told so.
+// end closes an unanswered question. An answer given at the last moment counts.
 func (d *List) end(m *waiting, how string, err error) (gate.Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +157,7 @@ func (d *List) end(m *waiting, how string, err error) (gate.Answer, error) {
 	return gate.No, err
 }
 
-// remove is called with the lock held.
+// remove closes a question. The caller holds mu.
 func (d *List) remove(id, how string) {
 	delete(d.open, id)
 	if d.past == nil {
@@ -186,7 +172,7 @@ func (d *List) remove(id, how string) {
 	d.changed()
 }
 
-// Pending returns the questions that wait, the oldest first.
+// Pending returns the open questions, oldest first.
 func (d *List) Pending(context.Context) ([]Question, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,8 +188,8 @@ func (d *List) Pending(context.Context) ([]Question, error) {
 	return questions, nil
 }
 
-// Answer decides a question. Only an operator may. One that was answered already
-// is fault.Invalid, one that ended otherwise or never was is fault.NotFound.
+// Answer answers a question for an operator. The error is fault.Invalid if it was answered before, and fault.NotFound
+// if it ended otherwise or never existed.
 func (d *List) Answer(_ context.Context, who access.Actor, id string, a gate.Answer) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "answer question", Subject: id}
 	switch {
@@ -225,8 +211,7 @@ func (d *List) Answer(_ context.Context, who access.Actor, id string, a gate.Ans
 	return nil
 }
 
-// late explains why a question cannot be answered. It is called with the lock
-// held.
+// late explains why a question cannot be answered. The caller holds mu.
 func (d *List) late(e *fault.Error) error {
 	switch e.Why = d.past[e.Subject]; e.Why {
 	case wasAnswered:
@@ -239,8 +224,8 @@ func (d *List) late(e *fault.Error) error {
 	return e
 }
 
-// Changed returns a channel that gets something whenever the list of questions
-// has changed, and is closed when ctx ends. Several changes may be told as one.
+// Changed returns a channel that receives after the list of questions has changed, and is closed when ctx ends. Several
+// changes may be combined.
 func (d *List) Changed(ctx context.Context) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	d.mu.Lock()
@@ -258,12 +243,12 @@ func (d *List) Changed(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-// changed is called with the lock held, so that nobody closes a channel meanwhile.
+// changed notifies the watchers. The caller holds mu, so that no channel is closed meanwhile.
 func (d *List) changed() {
 	for c := range d.watchers {
 		select {
 		case c <- struct{}{}:
-		default: // it has been told and has not looked yet
+		default: // a notification is pending
 		}
 	}
 }

@@ -9,20 +9,17 @@ import (
 	"hako/quota"
 )
 
-// ScriptLimits shows what models were used for, by all runs together.
+// Budget reports the usage of models by all runs.
 type Budget struct {
 	State quota.UsageFile
 
-	// SharedBudget is what may be used, in weighted tokens; [quota.NoLimit] means as much
-	// as one likes, zero and less nothing.
-	Total   int64
-	Weights map[string]quota.Weights                  // see [quota.Budget]; nil means the usual ones
-	Cost    func(model string, u quota.Usage) float64 // in dollars; nil means that no price is known
-	Clock   func() time.Time                          // nil means that of the system
+	Total   int64                                     // limit in weighted tokens; [quota.NoLimit] means none
+	Weights map[string]quota.Weights                  // see [quota.Budget]; nil means the default
+	Cost    func(model string, u quota.Usage) float64 // in dollars; nil means unknown
+	Clock   func() time.Time                          // nil means time.Now
 }
 
-// Days implements [hako/internal/web/api.Budget]: so many calendar days up to today, but none
-// before the first on which anything was used.
+// Days implements [hako/internal/web/api.Budget]: the latest calendar days since the first usage.
 func (b Budget) Days(_ context.Context, newest int) ([]Day, error) {
 	used, err := b.State.Show()
 	if err != nil || len(used) == 0 {
@@ -43,7 +40,7 @@ func (b Budget) day(name string, used quota.Periods) Day {
 	for _, model := range slices.Sorted(maps.Keys(used[name])) {
 		u := used[name][model]
 		if model == "" && u.Calls == 0 {
-			continue // scripts and files, which no model asked for
+			continue // scripts and files, not a model
 		}
 		one := ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output,
 			Tokens: scale.Weigh(model, u)}

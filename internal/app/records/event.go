@@ -1,9 +1,7 @@
-// Package records shows at the doors what was done and what may be done: the record
-// as it is written and as it was, the budget, and the rules.
+// Package records reads the record, the budget and the policy for the HTTP API.
 //
-// It reads what every hako process writes and writes nothing but the index of the
-// record, which can be thrown away. It draws nothing and asks nobody. The one rule
-// to keep: what is shown is what is written; the index only says where to look.
+// It writes nothing but the index of the record, which can be deleted. The index only says where to look; what is
+// shown comes from the record.
 package records
 
 import (
@@ -13,11 +11,10 @@ import (
 	"hako/audit"
 )
 
-// longest is the most of one text that is shown: a page lists hundreds of events,
-// and a live list keeps thousands.
+// longest bounds the texts that are shown: a page lists hundreds of events.
 const longest = 8 << 10
 
-// entryOf is an event as the doors show it.
+// entryOf converts an event.
 func entryOf(e *audit.Event) Entry {
 	out := Entry{
 		Seq: e.Seq, Time: e.Time, ID: e.ID, Actor: e.Actor, What: e.What, Text: cut(e.About()), Effect: e.Effect,
@@ -31,7 +28,6 @@ func entryOf(e *audit.Event) Entry {
 	return out
 }
 
-// cut leaves a text with its beginning.
 func cut(s string) string {
 	if len(s) <= longest {
 		return s
@@ -43,7 +39,7 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
-// now is the time by a clock; nil means that of the system.
+// now returns the time of a clock, which may be nil.
 func now(clock func() time.Time) time.Time {
 	if clock == nil {
 		return time.Now()

@@ -12,24 +12,23 @@ import (
 
 const (
 	lookEvery = 100 * time.Millisecond
-	newest    = 200    // events to begin with
-	mostLate  = 10_000 // events that somebody may have missed and still gets
-	kept      = 1_000  // of the last events, so that not everybody who comes reads the file
+	newest    = 200    // events at the start
+	mostLate  = 10_000 // events that a slow reader still gets
+	kept      = 1_000  // latest events kept in memory
 )
 
-// Live tells what is written to a record, by whichever process. The record is
-// looked at ten times a second while somebody watches, by one for all of them.
+// Live follows a record, whichever process writes it. One goroutine polls it for all watchers.
 type Live struct {
 	path string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	from     *audit.Follower
-	last     []*Entry // the newest last, at most twice as many as are kept
+	last     []*Entry // oldest first, at most twice kept
 	watchers map[*watcher]bool
-	stop     context.CancelFunc // ends looking; nil means that nobody looks
+	stop     context.CancelFunc // stops polling; nil means that nobody polls
 }
 
-// NewLive watches the record in a file, which need not be there yet.
+// NewLive follows a file, which need not exist yet.
 func NewLive(path string) *Live { return &Live{path: path, watchers: make(map[*watcher]bool)} }
 
 // Watch implements [hako/internal/web/api.Live]. The channel is closed when ctx ends.
@@ -56,7 +55,7 @@ func (l *Live) Watch(ctx context.Context, after int64) (<-chan Entry, error) {
 	return out, nil
 }
 
-// begin looks at the record as it is now, and from now on. The caller holds mu.
+// begin reads the record and starts polling. The caller holds mu.
 func (l *Live) begin() error {
 	if l.from != nil {
 		return l.look()
@@ -76,7 +75,7 @@ func (l *Live) begin() error {
 	return nil
 }
 
-// end lets the record go if nobody watches any more. The caller holds mu.
+// end stops polling if nobody watches any more. The caller holds mu.
 func (l *Live) end() {
 	if len(l.watchers) > 0 || l.from == nil {
 		return
@@ -95,8 +94,7 @@ func (l *Live) leave(w *watcher) {
 	l.end()
 }
 
-// keepLooking looks until it is told to stop. A record that cannot be read now
-// may be readable the next time.
+// keepLooking polls until ctx ends. Errors may be temporary.
 func (l *Live) keepLooking(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -114,7 +112,7 @@ func (l *Live) keepLooking(ctx context.Context) {
 	}
 }
 
-// poll tells everybody what came since the last time. The caller holds mu.
+// look distributes new events. The caller holds mu.
 func (l *Live) look() error {
 	var fresh []*Entry
 	anew, err := l.from.Read(func(e audit.Event) error {
@@ -123,7 +121,7 @@ func (l *Live) look() error {
 		return nil
 	})
 	if anew {
-		l.last = nil // numbers begin anew
+		l.last = nil // the record was replaced
 	}
 	if l.last = append(l.last, fresh...); len(l.last) > 2*kept {
 		l.last = append([]*Entry(nil), l.last[len(l.last)-kept:]...)
@@ -134,8 +132,7 @@ func (l *Live) look() error {
 	return err
 }
 
-// missed returns the events after a number, and the newest few if it is zero or
-// one of an earlier record. The caller holds mu.
+// missed returns the events after a number, or the latest ones if it is zero or of another record. The caller holds mu.
 func (l *Live) missed(after int64) ([]*Entry, error) {
 	n := len(l.last)
 	if n == 0 {
@@ -152,7 +149,7 @@ func (l *Live) missed(after int64) ([]*Entry, error) {
 	return l.last[at:], nil
 }
 
-// readBack reads from the file what is not kept any more.
+// readBack reads older events from the file.
 func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 	f, err := audit.OpenRead(l.path)
 	if err != nil {
@@ -166,7 +163,7 @@ func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 	events, err := audit.Tail(f, info.Size(), int(min(last-after, mostLate)))
 	var out []*Entry
 	for i := range events {
-		if e := &events[i]; e.Seq > after && e.Seq <= last { // what is newer is told with the rest
+		if e := &events[i]; e.Seq > after && e.Seq <= last { // newer ones come through look
 			one := entryOf(e)
 			out = append(out, &one)
 		}
@@ -174,14 +171,14 @@ func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 	return out, err
 }
 
-// A watcher is one who reads, at its own pace.
+// A watcher is a reader with its own pace.
 type watcher struct {
 	mu      sync.Mutex
 	waiting []*Entry
 	wake    chan struct{}
 }
 
-// put adds events. If too many wait already, the oldest are dropped.
+// put queues events. If there are too many, the oldest are dropped.
 func (w *watcher) put(events []*Entry) {
 	if len(events) == 0 {
 		return
@@ -206,7 +203,7 @@ func (w *watcher) take() []*Entry {
 	return all
 }
 
-// pass hands events on until ctx ends.
+// pass sends queued events until ctx ends.
 func (w *watcher) pass(ctx context.Context, out chan<- Entry) {
 	for {
 		for _, e := range w.take() {

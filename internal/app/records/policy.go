@@ -11,13 +11,12 @@ import (
 	"hako/run/fault"
 )
 
-// Policy shows the rules and tries commands on them. Nothing is run.
+// Policy lists the rules and judges commands without running them.
 type Policy struct {
-	// Load reads the rules of a profile; the profile "" is the usual one. It is
-	// asked each time, as files of rules change.
+	// Load loads the policy of a profile; "" is the default one. It is called each time, because files change.
 	Load func(profile string) (*policy.Policy, error)
 
-	// Judge judges a command by the rules of a profile, which are read anew.
+	// Judge judges a command by the current policy of a profile.
 	Judge func(ctx context.Context, profile, command string) ([]policy.Verdict, error)
 }
 
@@ -36,14 +35,13 @@ func (p Policy) Rules(_ context.Context, profile string) ([]Rule, error) {
 	return out, nil
 }
 
-// What one look may cost.
+// Limits of one check.
 const (
 	longestCommand = 16 << 10
 	mostVerdicts   = 1000
 )
 
-// Check implements [hako/internal/web/api.Policy], the strictest verdicts first, at most a
-// thousand. A command that cannot be read is denied.
+// Check implements [hako/internal/web/api.Policy], strictest verdicts first. A command that cannot be parsed is denied.
 func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, error) {
 	if len(command) > longestCommand {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command",
@@ -62,8 +60,7 @@ func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, 
 	return spelled(all), nil
 }
 
-// unread reports whether an error is about the rules or the judge, not about the
-// command.
+// unread reports whether an error is about the policy or the judge rather than about the command.
 func unread(err error) bool {
 	var e *fault.Error
 	return !errors.As(err, &e) || e.Op != "parse script" && fault.KindOf(err) != fault.Denied

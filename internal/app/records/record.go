@@ -10,40 +10,37 @@ import (
 	"hako/run/fault"
 )
 
-// Record searches a record, counts and checks it. It keeps an index beside it, see
-// [sqlite.PathFor], and takes in what is appended now and then, in the background.
+// Record searches, counts and verifies a record. It maintains an index beside it, see [sqlite.PathFor], in the
+// background.
 type Record struct {
 	path  string
 	alive context.Context
 	stop  context.CancelFunc
-	clock func() time.Time // nil means that of the system
+	clock func() time.Time // nil means time.Now
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	index *sqlite.Index
-	taken int64         // how long the record was when all of it was taken in
-	ready chan struct{} // closed when what is going on is done; nil means that nothing is
-	fault error         // what came of it
+	taken int64         // size of the record at the last update of the index
+	ready chan struct{} // closed at the end of the current update; nil means that there is none
+	fault error         // of the last update
 
-	busy sync.WaitGroup // who takes in
+	busy sync.WaitGroup // updates
 
-	turn     chan struct{} // is full while somebody checks
+	turn     chan struct{} // holds a token during a verification
 	verifier audit.Verifier
 }
 
-// trust is how long a record that was found whole is not checked from its first
-// line again.
+// trust is how long a verified beginning of the record is not verified again.
 const trust = 10 * time.Minute
 
-// NewRecord shows the record in a file, which need not be there yet. The caller
-// closes it.
+// NewRecord opens the record in a file, which need not exist yet. The caller closes it.
 func NewRecord(path string) *Record {
 	r := &Record{path: path, turn: make(chan struct{}, 1), verifier: audit.Verifier{Path: path, Trust: trust}}
 	r.alive, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
-// Begin takes in, in the background, what is in the record already, so that the
-// first who looks need not wait. What goes wrong is told to who looks.
+// Begin starts indexing, so that the first request need not wait.
 func (r *Record) Begin() {
 	r.busy.Go(func() {
 		size, err := r.size()
@@ -56,7 +53,7 @@ func (r *Record) Begin() {
 	})
 }
 
-// Close ends what goes on in the background and lets the index go.
+// Close stops the background work and closes the index.
 func (r *Record) Close() error {
 	r.stop()
 	r.busy.Wait()
@@ -68,13 +65,12 @@ func (r *Record) Close() error {
 	return r.index.Close()
 }
 
-// usualMost is how many events a search finds if nobody says.
-const usualMost = 100
+const (
+	usualMost = 100    // default number of results
+	mostFound = 10_000 // maximum number of results
+)
 
-// mostFound is as many as it ever does.
-const mostFound = 10_000
-
-// Search implements [hako/internal/web/api.Record]. A record that is not there has no events.
+// Search implements [hako/internal/web/api.Record]. A missing record has no events.
 func (r *Record) Search(ctx context.Context, q Query) ([]Entry, error) {
 	f, err := audit.OpenRead(r.path)
 	if err != nil {
@@ -98,8 +94,7 @@ func (r *Record) Search(ctx context.Context, q Query) ([]Entry, error) {
 	return out, r.drop(index, err)
 }
 
-// drop lets an index go that is broken, so that one that was removed is made anew,
-// and returns the error.
+// drop closes a damaged index, so that it is rebuilt, and returns the error.
 func (r *Record) drop(index *sqlite.Index, err error) error {
 	if fault.KindOf(err) != fault.Invalid {
 		return err
@@ -108,7 +103,7 @@ func (r *Record) drop(index *sqlite.Index, err error) error {
 	defer r.mu.Unlock()
 	if r.index == index {
 		r.index, r.taken = nil, 0
-		_ = index.Close() // it is broken: there is nothing to lose
+		_ = index.Close()
 	}
 	return err
 }
@@ -129,7 +124,7 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// opened returns the index and opens it if need be.
+// opened returns the index, and opens it if necessary.
 func (r *Record) opened() (*sqlite.Index, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,11 +141,11 @@ func (r *Record) opened() (*sqlite.Index, error) {
 	return index, err
 }
 
-// fewBytes of the end of a record are read as fast without the index.
+// fewBytes at the end of a record are read quickly without the index.
 const fewBytes = 256 << 10
 
-// freshen takes in what was appended, in the background, unless that is no more
-// than what may be left. It returns what is closed when that is done.
+// freshen updates the index in the background, unless at most left bytes are new. The result is closed when that is
+// done.
 func (r *Record) freshen(size, left int64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	mostDays   = 400 // of a chart
 )
 
-// Stats implements [hako/internal/web/api.Record]. A record that is not there has no figures.
+// Stats implements [hako/internal/web/api.Record]. A missing record has no statistics.
 func (r *Record) Stats(ctx context.Context, since time.Time) (Stats, error) {
 	size, err := r.size()
 	if err != nil {
@@ -48,15 +48,14 @@ func (r *Record) size() (int64, error) {
 	return info.Size(), nil
 }
 
-// patience is for how long figures wait for what has to be taken in before.
+// patience bounds how long statistics wait for the index.
 const patience = 3 * time.Second
 
-// takeIn waits until so much of the record was taken in. The first time that may
-// take longer than anybody waits for a page.
+// takeIn waits until the index covers size bytes. The first time may take longer than patience.
 func (r *Record) takeIn(ctx context.Context, size int64) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
-	for range 2 { // what goes on already may have begun before the record was so long
+	for range 2 { // an update in progress may have begun earlier
 		select {
 		case <-r.freshen(size, 0):
 		case <-ctx.Done():
@@ -78,12 +77,12 @@ func (r *Record) lastFault() error {
 	return r.fault
 }
 
-// stopped is the error of somebody who did not wait.
+// stopped is the error of a cancelled request.
 func stopped(op string, ctx context.Context) error {
 	return &fault.Error{Kind: fault.Timeout, Op: op, Why: "nobody waits for it any more", Err: context.Cause(ctx)}
 }
 
-// stats are figures as the doors show them.
+// stats converts statistics.
 func stats(s sqlite.Stats, since, now time.Time) Stats {
 	out := Stats{Requests: s.Total.Requests, Failed: s.Total.Failed, Denied: s.Total.Denied, P50: s.Total.P50,
 		P95: s.Total.P95}
@@ -100,12 +99,11 @@ func stats(s sqlite.Stats, since, now time.Time) Stats {
 	return out
 }
 
-// everyDay lists the days from since on, oldest first, with those on which nothing
-// happened: a chart has no gaps.
+// everyDay lists all days since since, oldest first, including those without requests.
 func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 	byName := make(map[string]sqlite.Group, len(known))
 	first := since.UTC()
-	for _, d := range known { // the newest first
+	for _, d := range known { // latest first
 		byName[d.Name] = d
 		if at, err := time.Parse(time.DateOnly, d.Name); err == nil && since.IsZero() {
 			first = at
@@ -124,9 +122,8 @@ func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 	return out
 }
 
-// Verify implements [hako/internal/web/api.Record]. Only one checks at a time, and who waited
-// reads what came since. A record that is not there is not whole: the door itself
-// would have written to it.
+// Verify implements [hako/internal/web/api.Record]. One verification runs at a time. A missing record is not whole: the
+// server itself would have written to it.
 func (r *Record) Verify(ctx context.Context) (Chain, error) {
 	select {
 	case r.turn <- struct{}{}:

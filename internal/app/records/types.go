@@ -2,7 +2,7 @@ package records
 
 import "time"
 
-// An Entry is one of the record.
+// An Entry is an event of the record.
 type Entry struct {
 	Seq    int64     `json:"seq"`
 	Time   time.Time `json:"time"`
@@ -21,7 +21,7 @@ type Entry struct {
 	Cost   float64   `json:"cost_usd,omitempty"`
 }
 
-// A Query says which events are wanted. Empty fields ask nothing.
+// A Query selects events. Empty fields match everything.
 type Query struct {
 	Text    string    `json:"text,omitempty"`
 	Actor   string    `json:"actor,omitempty"`
@@ -29,11 +29,11 @@ type Query struct {
 	Command string    `json:"command,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 	Until   time.Time `json:"until,omitzero"`
-	Before  int64     `json:"before,omitempty"` // events with smaller numbers
+	Before  int64     `json:"before,omitempty"` // only smaller sequence numbers
 	Most    int       `json:"most,omitempty"`   // zero means 100
 }
 
-// Stats are figures of the record.
+// Stats are statistics of the record.
 type Stats struct {
 	Requests int64     `json:"requests"`
 	Failed   int64     `json:"failed"`
@@ -46,27 +46,27 @@ type Stats struct {
 	Days     []Counted `json:"days"` // oldest first
 }
 
-// A Counted is a name with how often, and how often it failed.
+// A Counted is a name with its number of occurrences and failures.
 type Counted struct {
 	Name   string `json:"name"`
 	Count  int64  `json:"count"`
 	Failed int64  `json:"failed,omitempty"`
 }
 
-// A Chain is how the chain of hashes is.
+// A Chain is the result of a verification of the hash chain.
 type Chain struct {
 	Whole  bool   `json:"whole"`
 	Events int64  `json:"events"`
-	Why    string `json:"why,omitempty"` // it is not
+	Why    string `json:"why,omitempty"` // why it is not whole
 }
 
-// A Day is what was used on one.
+// A Day is the usage of one day.
 type Day struct {
 	Day    string       `json:"day"` // 2006-01-02
 	Models []ModelUsage `json:"models"`
 }
 
-// ModelUsage is what one model was used for.
+// ModelUsage is the usage of one model.
 type ModelUsage struct {
 	Model  string  `json:"model"`
 	Calls  int64   `json:"calls"`
@@ -77,13 +77,13 @@ type ModelUsage struct {
 	Cost   float64 `json:"cost_usd"`
 }
 
-// Left is what may still be used; less than zero means as much as one likes.
+// Left is the remaining budget; negative means no limit.
 type Left struct {
 	Tokens int64 `json:"tokens"`
 	Total  int64 `json:"total"`
 }
 
-// A Rule is one of them.
+// A Rule is a rule of the policy.
 type Rule struct {
 	Effect string `json:"effect"`
 	Words  string `json:"words"`
@@ -91,7 +91,7 @@ type Rule struct {
 	Where  string `json:"where"`
 }
 
-// A Verdict is what the rules say of a command.
+// A Verdict is a verdict of the policy about a command.
 type Verdict struct {
 	Command string `json:"command"`
 	Effect  string `json:"effect"`

@@ -12,7 +12,7 @@ import (
 	"hako/run"
 )
 
-// Containers manages containers; [*container.Manager] does.
+// Containers is implemented by [*container.Manager].
 type Containers interface {
 	Tasks(ctx context.Context) ([]container.Info, error)
 	Look(ctx context.Context, task string) (container.Details, error)
@@ -20,24 +20,22 @@ type Containers interface {
 	Cleanup(ctx context.Context, task string) error
 }
 
-// A statsReader also tells what its container uses, at little cost.
+// A statsReader reports the resource usage of its container.
 type statsReader interface {
 	Stats(ctx context.Context, disk bool) (guest.Stats, error)
 }
 
-// How long a look may take: at the whole list, of that at what the engine says
-// runs, and at one container.
+// Timeouts: of the whole list, of the engine's part of it, and of one container.
 const (
 	wholeLook  = 2 * time.Second
 	engineLook = time.Second
 	oneLook    = time.Second
 )
 
-// lookers is how many containers are asked at the same time.
+// lookers is how many containers are asked concurrently.
 const lookers = 8
 
-// containers are the containers of tasks, without what they use. An engine that does
-// not answer leaves what is on record.
+// containers lists the containers of tasks, without their usage.
 func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
 	if w.Containers == nil {
 		return nil, nil
@@ -52,7 +50,7 @@ func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
 	return list, err
 }
 
-// measure adds what containers use and what runs in them, several at a time.
+// measure adds the usage and the jobs of containers, several at a time.
 func (w *Service) measure(ctx context.Context, list []Sandbox, owners []string) {
 	var group sync.WaitGroup
 	places := make(chan struct{}, lookers)
@@ -69,7 +67,7 @@ func (w *Service) measure(ctx context.Context, list []Sandbox, owners []string) 
 	group.Wait()
 }
 
-// alive reports whether there can be somebody inside who answers.
+// alive reports whether the guest of a container can answer.
 func alive(b Sandbox) bool {
 	switch container.State(b.State) {
 	case container.Created, container.Initializing, container.Stopped, container.Deleted:
@@ -78,8 +76,7 @@ func alive(b Sandbox) bool {
 	return true
 }
 
-// measureOne asks the guest, which answers at once, or else the engine. What
-// nobody tells is left as it is.
+// measureOne asks the guest, which answers at once, or else the engine. Unknown values stay unset.
 func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
 	ctx, cancel := context.WithTimeout(ctx, oneLook)
 	defer cancel()
@@ -102,7 +99,7 @@ func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
 	}
 }
 
-// markBusy says of a container of the dock that something runs in it.
+// markBusy marks a container in which something runs.
 func markBusy(b *Sandbox, s guest.Stats) {
 	if s.Running > 0 && b.State == string(container.Ready) {
 		b.State = string(container.Running)
@@ -127,7 +124,7 @@ func usageOf(s guest.Stats) *Usage {
 		DiskLimit: s.DiskLimit, Processes: s.Processes}
 }
 
-// How much is shown of jobs: the newest, and of each the beginning of its command.
+// Limits of what is shown of jobs.
 const (
 	mostJobs    = 50
 	mostCommand = 2000
@@ -141,7 +138,7 @@ func (w *Service) jobsOf(all []run.Job) (list []Job) {
 	return list
 }
 
-// JobOf is a job as people see it.
+// JobOf converts a job for the API.
 func JobOf(j run.Job) Job {
 	return Job{ID: string(j.Handle), Command: j.Command, State: string(j.State), Exit: j.ExitCode(), Started: j.Began}
 }
@@ -153,7 +150,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:mostCommand], "") + "…"
 }
 
-// printed reads what a job printed.
+// printed reads the output of a job.
 func (w *Service) printed(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
 	box, err := w.Containers.Desk(ctx, task)
 	if err != nil {
@@ -178,7 +175,7 @@ func (w *Service) printed(ctx context.Context, task, job string, offset int64, m
 	return w.Secrets.Text(strings.ToValidUTF8(string(data), "\uFFFD")), page.Next, nil
 }
 
-// fromCharacter leaves out the rest of a character that begins before.
+// fromCharacter skips an incomplete character at the beginning.
 func fromCharacter(data []byte) []byte {
 	for n := 0; n < utf8.UTFMax && n < len(data); n++ {
 		if utf8.RuneStart(data[n]) {

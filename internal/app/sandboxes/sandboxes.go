@@ -1,8 +1,6 @@
-// Package sandboxes lists the sandboxes and containers there are, and removes them
-// for people: containers of tasks, and the sandboxes of MCP clients.
+// Package sandboxes lists and removes sandboxes for people: containers of tasks, and sandboxes of MCP clients.
 //
-// The one rule to keep: looking changes nothing and waits for no container that does
-// not answer; what changes something is on record first.
+// Listing changes nothing and does not wait for containers that do not answer. Changes are recorded first.
 package sandboxes
 
 import (
@@ -15,40 +13,34 @@ import (
 	"hako/run/fault"
 )
 
-// A Provider is who else has sandboxes, such as the MCP door. The IDs are those that
-// people see, and none begins with "task:".
+// A Provider has other sandboxes, such as the MCP server. Their IDs do not begin with "task:".
 type Provider interface {
 	Sandboxes() []Sandbox
 	Destroy(ctx context.Context, id string) error
 }
 
-// A OutputReader is a [Provider] whose sandboxes have jobs. A negative offset counts from
-// the end.
+// An OutputReader is a [Provider] with jobs. A negative offset counts from the end.
 type OutputReader interface {
 	JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error)
 }
 
-// ContainerBacked is a [Provider] that knows which of its sandboxes are containers of the
-// dock. Such a one is shown once, with what the dock knows of it.
+// ContainerBacked is a [Provider] that knows which of its sandboxes are containers of tasks. Those are listed once.
 type ContainerBacked interface {
 	Task(id string) string // empty means none
 }
 
-// Service are the sandboxes and containers there are. It implements
-// [hako/internal/web/api.Sandboxes]. The fields must not change after the first use.
+// A Service implements [hako/internal/web/api.Sandboxes]. Its fields must not change after the first use.
 type Service struct {
-	Containers Containers // nil means that there are no containers
-	Provider   Provider   // nil means that there are no sandboxes besides
+	Containers Containers // nil means no containers
+	Provider   Provider   // nil means no other sandboxes
 	Record     access.Recorder
-	Secrets    *redact.Set // are hidden in commands and outputs; nil hides nothing
+	Secrets    *redact.Set // redacted in commands and output; nil redacts nothing
 }
 
-// taskMark begins the IDs of containers of the dock: no name of a task has a
-// colon, so nothing else is called the same.
+// taskMark is the prefix of the IDs of containers.
 const taskMark = "task:"
 
-// List implements [hako/internal/web/api.Sandboxes]. Nothing is started for a look, and what does
-// not answer in time is shown without what it uses.
+// List implements [hako/internal/web/api.Sandboxes]. What does not answer in time is shown without usage.
 func (w *Service) List(ctx context.Context) ([]Sandbox, error) {
 	ctx, cancel := context.WithTimeout(ctx, wholeLook)
 	defer cancel()
@@ -57,7 +49,7 @@ func (w *Service) List(ctx context.Context) ([]Sandbox, error) {
 	return list, err
 }
 
-// known are all boxes, with the task of each that is a container of the dock.
+// known returns all sandboxes, with the task of each that is a container.
 func (w *Service) known(ctx context.Context) (list []Sandbox, owners []string, err error) {
 	shown := map[string]bool{}
 	for _, b := range w.sandboxes() {
@@ -81,7 +73,7 @@ func (w *Service) sandboxes() []Sandbox {
 	return w.Provider.Sandboxes()
 }
 
-// taskOf is the task of the dock that a box is; empty means none.
+// taskOf returns the task of a sandbox that is a container, or "".
 func (w *Service) taskOf(id string) string {
 	if task, ok := strings.CutPrefix(id, taskMark); ok {
 		return task
@@ -114,12 +106,10 @@ func missing(id string) error {
 		Hint: "it may have been removed; look at the list"}
 }
 
-// removal is how long it may take to destroy a box: its processes get their time
-// to end.
+// removal bounds the time to destroy a sandbox, whose processes get time to end.
 const removal = time.Minute
 
-// Destroy implements [hako/internal/web/api.Sandboxes]. What was begun is brought to its end also if
-// who wanted it does not wait.
+// Destroy implements [hako/internal/web/api.Sandboxes]. It continues if the client disconnects.
 func (w *Service) Destroy(ctx context.Context, who access.Actor, id string) error {
 	list, _, err := w.known(ctx)
 	if !has(list, id) {
@@ -149,7 +139,7 @@ func (w *Service) destroy(ctx context.Context, id string) error {
 	return w.Provider.Destroy(ctx, id)
 }
 
-// usualOutput is how much of an output is read if nobody says how much.
+// usualOutput is the default size of an output.
 const usualOutput = 64 << 10
 
 // Output implements [hako/internal/web/api.Sandboxes].

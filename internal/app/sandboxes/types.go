@@ -2,7 +2,7 @@ package sandboxes
 
 import "time"
 
-// A Sandbox is one of them.
+// A Sandbox is a sandbox or container.
 type Sandbox struct {
 	ID          string    `json:"id"`
 	Kind        string    `json:"kind"` // virtual, host, container
@@ -11,11 +11,11 @@ type Sandbox struct {
 	Owner       string    `json:"owner,omitempty"`
 	Network     string    `json:"network,omitempty"`
 	Created     time.Time `json:"created"`
-	Usage       *Usage    `json:"usage,omitempty"` // nil means not known
+	Usage       *Usage    `json:"usage,omitempty"` // nil means unknown
 	Jobs        []Job     `json:"jobs,omitempty"`
 }
 
-// Usage is what a box uses, and may use.
+// Usage is the resource usage of a sandbox.
 type Usage struct {
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	Memory      int64   `json:"memory_bytes"`
@@ -25,7 +25,7 @@ type Usage struct {
 	Processes   int     `json:"processes"`
 }
 
-// A Job is a command in the background.
+// A Job is a background job.
 type Job struct {
 	ID      string    `json:"id"`
 	Command string    `json:"command"`

@@ -11,13 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"hako/internal/app/secretary/store"
 	"hako/llm"
 	"hako/run"
 	"hako/run/fault"
 )
 
-// act carries out what an answer wants done and adds what came of it to the
-// conversation. It reports whether commands were run.
+// act carries out the actions of a reply and adds their results to the conversation. It reports whether
+// commands were run.
 func (t *turn) act(ctx context.Context, r Reply) (bool, error) {
 	if n := len(r.BashActions) + len(r.TodoActions); t.o.Proactive && n > 0 {
 		t.warn(t.count("not_now", n)) // nobody asked for anything
@@ -39,14 +40,13 @@ func (t *turn) act(ctx context.Context, r Reply) (bool, error) {
 	return true, context.Cause(ctx)
 }
 
-// tell adds results to the conversation.
 func (t *turn) tell(ctx context.Context, results []Result) {
 	text := resultsHead + FormatResults(results)
 	t.add(llm.System, text)
-	t.keep(ctx, Message{Role: llm.System, Text: text, Meta: json.RawMessage(jsonText(results))})
+	t.keep(ctx, Message{Role: store.System, Text: text, Meta: json.RawMessage(jsonText(results))})
 }
 
-// possible leaves out what there is nothing to run with.
+// possible drops the commands that cannot run here.
 func (t *turn) possible(actions []Action) []Action {
 	if t.Runner != nil {
 		return actions
@@ -63,7 +63,7 @@ func (t *turn) possible(actions []Action) []Action {
 	return rest
 }
 
-// changeTodos changes the to-do list. One change that fails does not stop the next.
+// changeTodos changes the to-do list. After a failure it continues with the next change.
 func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 	if len(actions) == 0 {
 		return
@@ -88,11 +88,10 @@ func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 		t.observe(Event{Type: TodoDone, Text: r.Said + r.Error})
 	}
 	t.add(llm.System, b.String())
-	t.keep(ctx, Message{Role: llm.System, Text: b.String()})
+	t.keep(ctx, Message{Role: store.System, Text: b.String()})
 }
 
-// process runs the commands of one answer. There is one result for each, in
-// their order.
+// process runs the commands of one reply and returns their results in order.
 func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
 	results := make([]Result, len(actions))
 	for i := 0; i < len(actions); {
@@ -103,9 +102,8 @@ func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
 	return results
 }
 
-// looking counts the commands from the i-th on that only look and so can be run
-// at the same time; one that does more is run alone, and so is one that may want
-// to know a variable: spare hands have none of them.
+// looking counts the commands from the i-th on that can run in parallel: read-only ones without
+// variables, which spare runners do not have. Any other command runs alone.
 func (s *Secretary) looking(actions []Action, i int) int {
 	n := i
 	for n < len(actions) && s.SpareRunner != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
@@ -114,15 +112,14 @@ func (s *Secretary) looking(actions []Action, i int) int {
 	return max(1, n-i)
 }
 
-// onlyLooks tells whether a command changes nothing and shows the same each time.
-// Once functions may have been declared, no name says what it runs.
+// onlyLooks reports whether a command is read-only and repeatable. After functions may have been
+// declared, a name does not tell what it runs.
 func (s *Secretary) onlyLooks(a Action) bool {
 	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" &&
 		!strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
 }
 
-// together runs commands at the same time, as far as there are spare hands.
-// What need not be run at all is settled before.
+// together runs commands in parallel as far as there are spare runners, after answering from the cache.
 func (s *Secretary) together(ctx context.Context, actions []Action, results []Result, from int) {
 	var open []int
 	busy := s.busy()
@@ -148,7 +145,7 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 	}
 }
 
-// settled answers what needs no hands: the empty, the too many, the known.
+// settled answers a command that is not run: empty, too many, rate-limited or cached.
 func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) bool {
 	most := s.mostActions()
 	switch {
@@ -165,7 +162,7 @@ func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) boo
 	return true
 }
 
-// tooMany holds the number of commands down.
+// tooMany enforces the rate limit.
 func (s *Secretary) tooMany(r *Result) bool {
 	limit := cmp.Or(s.RateLimit, 30)
 	if limit < 0 {
@@ -180,8 +177,7 @@ func (s *Secretary) tooMany(r *Result) bool {
 
 func (s *Secretary) ttl() time.Duration { return cmp.Or(s.CacheTTL, 10*time.Second) }
 
-// seenBefore answers a command that only looks with what it showed just now.
-// Whatever may change something makes that worthless, a job in the background too.
+// seenBefore answers a read-only command from the cache. Any other command, or a running job, empties it.
 func (s *Secretary) seenBefore(a Action, r *Result) bool {
 	if !s.onlyLooks(a) || s.busy() {
 		s.cache.empty()
@@ -194,15 +190,14 @@ func (s *Secretary) seenBefore(a Action, r *Result) bool {
 	return ok
 }
 
-// keepSight remembers what a command has shown that only looked.
+// keepSight caches the result of a read-only command.
 func (s *Secretary) keepSight(a Action, r Result) {
 	if s.onlyLooks(a) && r.Error == "" && !r.Cached && r.Output != nil && r.Output.ExitCode == "0" && s.ttl() > 0 {
 		s.cache.put(sightKey(s.dir, a.Command), *r.Output, s.now())
 	}
 }
 
-// spread runs commands at the same time: one with the hands themselves, which
-// are always there, the others with spare ones.
+// spread runs commands in parallel: one worker uses the main runner, the others use spare ones.
 func (s *Secretary) spread(ctx context.Context, actions []Action, results []Result, open []int) {
 	work := make(chan int, len(open))
 	for _, i := range open {
@@ -232,17 +227,16 @@ func (s *Secretary) spread(ctx context.Context, actions []Action, results []Resu
 	wg.Wait()
 }
 
-// A pair of hands, and where it works. Only her own move where the conversation
-// stands.
+// A pair is a runner and the directory it works in. Only the secretary's own runner changes the
+// directory of the conversation.
 type pair struct {
 	run.Runner
-	dir string // empty means where they stand
+	dir string // empty means the current directory of the runner
 	own bool
 }
 
 func (s *Secretary) own() pair { return pair{s.Runner, "", true} }
 
-// do runs one command.
 func (s *Secretary) do(ctx context.Context, hands pair, a Action, r *Result) {
 	if line := strings.TrimSpace(a.Command); strings.HasPrefix(line, "@") {
 		s.plug(ctx, line, a, r)
@@ -251,7 +245,6 @@ func (s *Secretary) do(ctx context.Context, hands pair, a Action, r *Result) {
 	s.carryOut(ctx, hands, s.request(a.Command, a), r)
 }
 
-// request makes a request of an action.
 func (s *Secretary) request(script string, a Action) *run.Request {
 	limit := s.timeout()
 	if a.Timeout > 0 {
@@ -261,7 +254,7 @@ func (s *Secretary) request(script string, a Action) *run.Request {
 	return &run.Request{ID: id, Actor: s.actor(), Reason: a.Reason, Script: script, Timeout: limit, Confirm: a.Confirm}
 }
 
-// carryOut has hands do a request and words what came of it.
+// carryOut runs a request and writes its outcome into r.
 func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, r *Result) {
 	out, complaints := s.capture(), s.capture()
 	req.Dir, req.Stdout, req.Stderr = hands.dir, out, complaints
@@ -288,11 +281,10 @@ func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
 	return o
 }
 
-// timedOutExit is the exit code of what ran out of time, as timeout(1) has it.
+// timedOutExit is the exit status after a timeout, as in timeout(1).
 const timedOutExit = 124
 
-// failed words an error. What was written until then is kept; what ran out of
-// time has a result even if it wrote nothing, because it did run.
+// failed sets the error of a command and keeps its output. After a timeout there is always an output.
 func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
 	timedOut := res.TimedOut && fault.KindOf(err) != fault.Denied
 	s.fail(r, err, timedOut, limit)

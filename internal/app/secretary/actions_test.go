@@ -12,13 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hako/internal/app/secretary/speech"
 	"hako/run"
 	"hako/run/fault"
 )
 
 // wants spells an answer with commands.
 func wants(commands ...string) string {
-	r := Reply{Speech: Speech{Text: "はい。"}}
+	r := Reply{Speech: speech.Speech{Text: "はい。"}}
 	for _, c := range commands {
 		r.BashActions = append(r.BashActions, Action{Command: c, Reason: "r"})
 	}

@@ -11,8 +11,7 @@ import (
 	"hako/run"
 )
 
-// RunInBackground lets commands outlive a turn: each is a job with a runner of its
-// own.
+// RunInBackground starts the list of background jobs. Each job gets its own runner.
 func (c *Conversation) RunInBackground(o jobs.Options) error {
 	list, err := jobs.Open(o)
 	if err != nil {
@@ -23,16 +22,14 @@ func (c *Conversation) RunInBackground(o jobs.Options) error {
 	return nil
 }
 
-// spokenJobs answer about jobs in words.
+// spokenJobs answers questions about jobs in words.
 type spokenJobs struct{ *jobs.List }
 
-// Start implements [Jobs].
 func (j spokenJobs) Start(ctx context.Context, req run.Request) (string, error) {
 	h, err := j.List.Start(ctx, req)
 	return string(h), err
 }
 
-// Ask implements [Jobs].
 func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {
 	h := run.JobHandle(handle)
 	switch verb {
@@ -53,7 +50,7 @@ func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) 
 }
 
 func (j spokenJobs) output(h run.JobHandle, offset int64) (string, error) {
-	page, err := j.Output(h, jobs.Both, offset, 0)
+	page, err := j.Output(h, offset, 0)
 	if err != nil {
 		return "", err
 	}
@@ -80,8 +77,7 @@ func jobLine(st run.Job) string {
 	return line
 }
 
-// A RunnerPool lends runners and keeps them for the next who needs one. New makes
-// one, and what closes it.
+// A RunnerPool lends runners and reuses them. New makes a runner and the function that closes it.
 type RunnerPool struct {
 	New func() (run.Runner, func(), error)
 
@@ -94,7 +90,7 @@ type pooledRunner struct {
 	close func()
 }
 
-// Lend returns a runner and what gives it back. It fits [Secretary.SpareRunner].
+// Lend returns a runner and the function that returns it to the pool. It fits [Secretary.SpareRunner].
 func (p *RunnerPool) Lend() (run.Runner, func(), error) {
 	r, ok := p.take()
 	if !ok {
@@ -121,7 +117,7 @@ func (p *RunnerPool) take() (r pooledRunner, ok bool) {
 	return r, true
 }
 
-// Close closes the runners that nobody has.
+// Close closes the idle runners.
 func (p *RunnerPool) Close() {
 	for r, ok := p.take(); ok; r, ok = p.take() {
 		r.close()

@@ -2,8 +2,7 @@ package secretary
 
 import "time"
 
-// A cache keeps what looking has shown, for a short while and until something
-// may have changed.
+// A cache keeps results of read-only commands for a short time.
 type cache struct {
 	known map[string]sight
 }
@@ -13,10 +12,9 @@ type sight struct {
 	seen   time.Time
 }
 
-// mostSights is how many results are kept.
+// mostSights is the maximum number of entries.
 const mostSights = 128
 
-// sightKey names a command by where it is run.
 func sightKey(dir, command string) string { return dir + "\x00" + command }
 
 func (c *cache) get(key string, now time.Time, ttl time.Duration) (Output, bool) {

@@ -10,17 +10,17 @@ import (
 	"hako/internal/text"
 )
 
-// cutMark stands where output was left out.
+// cutMark replaces omitted output.
 const cutMark = "…（%dバイト省略）…"
 
-// A capture keeps one stream of a command. Secrets are taken out before anything
-// is cut off: half a secret would not be known for one any more.
+// A capture keeps the head and tail of one output stream. Secrets are redacted before anything is cut
+// off: half a secret would not be recognized.
 type capture struct {
 	mu    sync.Mutex     // guards what follows; a command may have several writers
-	clean *redact.Writer // nil once it is closed
+	clean *redact.Writer // nil after end
 	kept  text.HeadTail
 
-	places int // where secrets were taken out; complete at the end
+	places int // number of redactions; complete after end
 }
 
 func (s *Secretary) capture() *capture {
@@ -30,7 +30,6 @@ func (s *Secretary) capture() *capture {
 	return c
 }
 
-// Write implements [io.Writer]. What is written after the end goes nowhere.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +39,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return c.clean.Write(p)
 }
 
-// end takes nothing more and returns what was kept.
+// end stops the capture and returns what was kept.
 func (c *capture) end() *text.HeadTail {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +51,7 @@ func (c *capture) end() *text.HeadTail {
 	return &c.kept
 }
 
-// shown is an output as it can be shown to anybody.
+// shown returns a captured stream as text that is safe to show.
 func (s *Secretary) shown(c *capture) string {
 	b := c.end()
 	if b.Binary() {

@@ -8,25 +8,27 @@ import (
 	"strings"
 	"unicode"
 
+	"hako/internal/app/secretary/speech"
+	"hako/internal/app/secretary/store"
 	"hako/internal/lenientjson"
 	"hako/llm"
 	"hako/run/fault"
 )
 
-// A turn is what follows from one thing that was said.
+// A turn is the state of one call of [Secretary.Chat].
 type turn struct {
 	*Secretary
 	o      Options
 	answer Answer
-	heard  strings.Builder // what was passed on of the answer that is arriving
-	held   bool            // it begins like JSON and is not passed on
-	spoken bool            // an answer was given, so the turn is remembered
-	hushed bool            // the answer is not spoken yet
-	knew   string          // the to-do list as the model knew it before
+	heard  strings.Builder // the part of the current answer that was reported so far
+	held   bool            // the answer begins like JSON: report it only when it is complete
+	spoken bool            // the model answered, so the turn stays in memory
+	hushed bool            // do not speak the answer yet
+	knew   string          // the to-do list shown to the model before this turn
 }
 
-// Chat is one turn of the conversation. An answer can come together with an
-// error: then it is as much as there is, and what was done is remembered.
+// Chat runs one turn of the conversation. It may return a partial answer together with an error; what
+// was done by then stays in memory.
 func (s *Secretary) Chat(ctx context.Context, text string, o Options) (Answer, error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -69,10 +71,10 @@ func (t *turn) begin(ctx context.Context, text string) {
 	}
 	text = t.clean(strings.ToValidUTF8(text, "\ufffd"))
 	t.add(llm.User, text)
-	t.keep(ctx, Message{Role: llm.User, Text: text})
+	t.keep(ctx, Message{Role: store.User, Text: text})
 }
 
-// tellTodos shows the to-do list to the model if it is not as it was.
+// tellTodos adds the to-do list to the dialog if it changed.
 func (t *turn) tellTodos(ctx context.Context) {
 	if t.Todos == nil {
 		return
@@ -92,7 +94,7 @@ func (t *turn) tellTodos(ctx context.Context) {
 	t.add(llm.System, t.word("todo_list")+"\n"+list)
 }
 
-// conversation asks and acts until there is nothing more to do.
+// talk asks the model and carries out its actions until there are none.
 func (t *turn) talk(ctx context.Context) error {
 	if t.ThreeStep && !t.o.Proactive {
 		return t.threeSteps(ctx)
@@ -114,7 +116,7 @@ func (t *turn) talk(ctx context.Context) error {
 	}
 }
 
-// ask has the model answer, and remembers the answer.
+// ask gets an answer from the model and adds it to the conversation.
 func (t *turn) ask(ctx context.Context, aside ...llm.Item) (Reply, error) {
 	reply, err := t.reply(ctx, aside)
 	if err != nil {
@@ -125,7 +127,6 @@ func (t *turn) ask(ctx context.Context, aside ...llm.Item) (Reply, error) {
 	return reply, nil
 }
 
-// remember adds an answer to the conversation.
 func (t *turn) remember(ctx context.Context, reply Reply) {
 	shown := t.cleaned(reply)
 	if t.answer.Reply.Text != "" {
@@ -141,12 +142,12 @@ func (t *turn) remember(ctx context.Context, reply Reply) {
 	}
 	t.spoken = true
 	t.add(llm.Assistant, shown.said())
-	t.keep(ctx, Message{Role: llm.Assistant, Text: shown.Text, Meta: json.RawMessage(jsonText(shown))})
+	t.keep(ctx, Message{Role: store.Assistant, Text: shown.Text, Meta: json.RawMessage(jsonText(shown))})
 	t.observe(Event{Type: ReplyDone, Text: shown.Text})
 	t.speak(ctx, shown.Speech)
 }
 
-func (t *turn) speak(ctx context.Context, s Speech) {
+func (t *turn) speak(ctx context.Context, s speech.Speech) {
 	if t.Voice == nil || s.Text == "" || t.hushed {
 		return
 	}
@@ -155,7 +156,7 @@ func (t *turn) speak(ctx context.Context, s Speech) {
 	}
 }
 
-// cleaned is a reply without secrets, as it is shown and kept.
+// cleaned returns a copy of a reply with secrets redacted, as it is shown and stored.
 func (t *turn) cleaned(r Reply) Reply {
 	r.Text = t.clean(r.Text)
 	r.BashActions = append([]Action{}, r.BashActions...)
@@ -170,7 +171,7 @@ func (t *turn) cleaned(r Reply) Reply {
 	return r
 }
 
-// interrupted keeps what was said of an answer that did not come to its end.
+// interrupted keeps the streamed part of an answer that was cut off.
 func (t *turn) interrupted(ctx context.Context) {
 	if t.heard.Len() == 0 {
 		return
@@ -181,10 +182,10 @@ func (t *turn) interrupted(ctx context.Context) {
 	t.spoken = true
 	t.answer.Text, t.answer.Reply = r.Text, r
 	t.add(llm.Assistant, r.said())
-	t.keep(ctx, Message{Role: llm.Assistant, Text: r.Text})
+	t.keep(ctx, Message{Role: store.Assistant, Text: r.Text})
 }
 
-// reply asks for an answer, and once more if it cannot be read.
+// reply asks for an answer, and once more if it cannot be used.
 func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	said, err := t.next(ctx, Schema(), aside, true)
 	if err != nil {
@@ -215,13 +216,13 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	return reply, nil
 }
 
-// onceMore is an aside with an answer that is not taken, and why.
+// onceMore appends an unusable answer to aside, and why it is unusable.
 func (t *turn) onceMore(aside []llm.Item, said, why string) []llm.Item {
 	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)},
 		llm.Item{Role: llm.System, Text: why})
 }
 
-// warnOfLosses tells of actions that could not be trusted to be what was meant.
+// warnOfLosses warns of actions that were dropped because they are ambiguous or incomplete.
 func (t *turn) warnOfLosses(r Reply) {
 	if r.Lost > 0 {
 		t.warn(t.count("lost", r.Lost))
@@ -234,7 +235,7 @@ func (t *turn) warnOfLosses(r Reply) {
 	}
 }
 
-// wrong says why an answer has to be asked for again; empty means that it is good.
+// wrong returns why the answer must be requested again; empty means that it is usable.
 func (t *turn) wrong(r Reply, err error) string {
 	switch {
 	case r.Cut:
@@ -250,7 +251,7 @@ func (t *turn) wrong(r Reply, err error) string {
 	return ""
 }
 
-// prose makes an answer of one that is none.
+// prose makes a reply of answers that contain no JSON object: the first text in them.
 func (t *turn) prose(texts ...string) Reply {
 	r := Reply{Speech: t.usual(), BashActions: []Action{}, TodoActions: []TodoAction{}}
 	for _, text := range texts {
@@ -262,7 +263,7 @@ func (t *turn) prose(texts ...string) Reply {
 	return r
 }
 
-// passOn makes sure that what was heard piece by piece is what was said.
+// passOn reports the part of a text that was not streamed.
 func (t *turn) passOn(text string) {
 	heard := strings.TrimSpace(t.heard.String())
 	t.heard.Reset()
@@ -277,8 +278,8 @@ func (t *turn) passOn(text string) {
 	t.observe(Event{Type: Text, Text: text})
 }
 
-// next asks the model once, and again with less if the dialog was too long. What
-// is aloud is passed on while it comes.
+// next asks the model, and again with a shorter dialog if the context overflowed. With aloud, the text
+// of the answer is streamed as events.
 func (t *turn) next(ctx context.Context, format *llm.Format, aside []llm.Item, aloud bool) (string, error) {
 	room := t.room()
 	turn, err := t.call(ctx, t.dialog(format, room, aside...), aloud)
@@ -307,8 +308,8 @@ func (t *turn) call(ctx context.Context, d *llm.Dialog, aloud bool) (*llm.Turn, 
 	return t.Model.Next(ctx, d)
 }
 
-// hear passes a piece of what she says on. Words that begin like JSON wait until
-// all of them are there: some models put the whole answer into its text.
+// hear reports a piece of the answer's text. A text that begins like JSON is held back: some models put
+// the whole answer into its text.
 func (t *turn) hear(piece string) {
 	piece = harmless(piece)
 	if t.heard.Len() == 0 {

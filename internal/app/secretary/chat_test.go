@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hako/internal/app/secretary/speech"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -311,9 +312,9 @@ func TestVoice(t *testing.T) {
 	s, _, _ := newSecretary(t, `{"text":"はい。","speedScale":1.5}`)
 	v := &voice{err: errors.New("engine is down")}
 	s.Voice = v
-	s.Speech = Speech{SpeakerUUID: "00000000-0000-0000-0000-000000000000", StyleID: 7}
+	s.Speech = speech.Speech{Voice: speech.Voice{Speaker: "00000000-0000-0000-0000-000000000000", Style: 7}}
 	a := chat(t, s, "やあ")
-	if len(v.said) != 1 || v.said[0].Text != "はい。" || v.said[0].SpeedScale != 1.5 || v.said[0].StyleID != 7 ||
+	if len(v.said) != 1 || v.said[0].Text != "はい。" || v.said[0].Speed != 1.5 || v.said[0].Style != 7 ||
 		!reflect.DeepEqual(a.Warnings, []string{"engine is down"}) {
 		t.Errorf("%+v, %+v", v.said, a)
 	}

@@ -24,8 +24,7 @@ func (c *Conversation) help() string {
 	return helpTodo + helpHistory + helpReset + helpPlugins + helpExit
 }
 
-// command carries out a line that is not meant for the model, and returns what it
-// prints.
+// command runs a line that is not for the model and returns its output.
 func (c *Conversation) command(ctx context.Context, line string) (string, error) {
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
@@ -53,7 +52,6 @@ func (c *Conversation) command(ctx context.Context, line string) (string, error)
 	return "", e
 }
 
-// plugin runs an @command for a person.
 func (c *Conversation) plugin(ctx context.Context, line string) (string, error) {
 	r, err := c.Command(ctx, line)
 	if err != nil {
@@ -78,7 +76,7 @@ func (c *Conversation) plugin(ctx context.Context, line string) (string, error) 
 	return text.ForTerminal(s), nil
 }
 
-// history is this conversation, or what a search in all of them finds.
+// history returns this conversation, or the messages of all conversations that contain the words.
 func (c *Conversation) history(words string) (string, error) {
 	if c.session == nil {
 		return "", &fault.Error{Kind: fault.Unavailable, Op: "show history", Why: "conversations are not kept in this run",
@@ -102,7 +100,7 @@ func (c *Conversation) history(words string) (string, error) {
 	return b.String(), err
 }
 
-// reset begins a new conversation; the old one is kept.
+// reset starts a new conversation; the old one stays in the store.
 func (c *Conversation) reset() (string, error) {
 	if c.Keeps {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: "/reset",

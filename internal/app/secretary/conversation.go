@@ -13,33 +13,31 @@ import (
 	"hako/run/fault"
 )
 
-// An Asker puts a question to a person; nil means that nobody is there.
+// An Asker puts a question to a person; nil means that nobody can be asked.
 type Asker = func(context.Context, gate.Question) (gate.Answer, error)
 
-// A Conversation is a secretary with everything she works with. It takes lines and
-// reports events; it neither reads nor prints. It must be closed.
+// A Conversation is a secretary with everything it works with. It takes lines and reports events. It must be closed.
 type Conversation struct {
 	*Secretary
 	ModelName string                   // for messages
-	Deadline  func() (time.Time, bool) // when the budget's time is up; nil means never
-	Book      func() error             // keeps what was used, after each turn; nil means that nobody does
-	Strict    bool                     // an answer that cannot be read is an error
-	Keeps     bool                     // /reset is refused: what was said stays in this conversation
+	Deadline  func() (time.Time, bool) // of the budget; nil means none
+	Book      func() error             // stores the usage after each turn; nil means that it is not stored
+	Strict    bool                     // an unreadable answer is an error
+	Keeps     bool                     // refuse /reset
 
 	store      *store.Store
-	session    *store.Session // nil means that nothing is kept
+	session    *store.Session // nil means that nothing is stored
 	speaker    *Speaker       // nil means silence
-	jobs       *jobs.List     // nil means that nothing runs in the background
+	jobs       *jobs.List     // nil means no background jobs
 	report     func(Event)
-	unattended atomic.Bool // she speaks up herself: nobody is asked, nothing is reported
-	closers    []func()    // in reverse
+	unattended atomic.Bool // in a proactive turn: nobody is asked, nothing is reported
+	closers    []func()    // called in reverse
 }
 
-// NewConversation makes a conversation whose events go to report. They may come at
-// any time, by several at once.
+// NewConversation returns a conversation whose events go to report, which may be called concurrently.
 func NewConversation(report func(Event)) *Conversation { return &Conversation{report: report} }
 
-// Use has s be the secretary of the conversation.
+// Use sets the secretary of the conversation.
 func (c *Conversation) Use(s *Secretary) {
 	c.Secretary = s
 	s.Observe = func(e Event) {
@@ -49,10 +47,10 @@ func (c *Conversation) Use(s *Secretary) {
 	}
 }
 
-// OnClose has a function called when the conversation is closed, the last first.
+// OnClose registers a function for Close, which calls them in reverse order.
 func (c *Conversation) OnClose(do func()) { c.closers = append(c.closers, do) }
 
-// Close releases what the conversation holds.
+// Close closes the conversation.
 func (c *Conversation) Close() {
 	for i := len(c.closers) - 1; i >= 0; i-- {
 		c.closers[i]()
@@ -60,19 +58,19 @@ func (c *Conversation) Close() {
 	c.closers = nil
 }
 
-// Warn reports what does not work but does not matter.
+// Warn reports a failure that does not end the conversation.
 func (c *Conversation) Warn(err error) { c.report(warningOf(err)) }
 
-// Note reports something to know.
+// Note reports information.
 func (c *Conversation) Note(s string) { c.report(Event{Type: Note, Text: s}) }
 
-// Attended answers no for a person while she speaks up herself, and reports every
-// other question before it is asked. One question is asked at a time.
+// Attended wraps ask: it answers no during proactive turns, reports every other question first, and asks one
+// question at a time.
 func (c *Conversation) Attended(ask Asker) Asker {
 	if ask == nil {
 		return nil
 	}
-	var one sync.Mutex // the gates of several runners may ask at the same time
+	var one sync.Mutex // the gates of several runners may ask concurrently
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
 		one.Lock()
 		defer one.Unlock()
@@ -84,13 +82,12 @@ func (c *Conversation) Attended(ask Asker) Asker {
 	}
 }
 
-// IsCommand tells a line for hako itself from what is said to the model.
+// IsCommand reports whether a line is a command rather than a message to the model.
 func IsCommand(line string) bool {
 	return strings.HasPrefix(line, "@") || strings.HasPrefix(line, "/")
 }
 
-// Say carries out one line: something that is said to her, or a command. The last
-// event, done or output, has what came of it.
+// Say runs one line: a message to the model, or a command. The last event, done or output, has the outcome.
 func (c *Conversation) Say(ctx context.Context, line string) error {
 	line = strings.TrimSpace(line)
 	switch {
@@ -143,11 +140,10 @@ func (c *Conversation) deadline() (time.Time, bool) {
 	return c.Deadline()
 }
 
-// shortestTurn is the time that a turn should have.
+// shortestTurn is the time that a turn may need.
 const shortestTurn = 5 * time.Minute
 
-// TimeLeft is what remains of the budget's time; without a limit it is enough for a
-// turn.
+// TimeLeft returns the remaining time of the budget; without a limit, enough for a turn.
 func (c *Conversation) TimeLeft() time.Duration {
 	if end, ok := c.deadline(); ok {
 		return time.Until(end)
@@ -155,14 +151,14 @@ func (c *Conversation) TimeLeft() time.Duration {
 	return shortestTurn
 }
 
-// Over tells that the budget leaves no time for another turn.
+// Over reports whether the budget leaves no time for another turn.
 func (c *Conversation) Over() bool { return c.TimeLeft() < shortestTurn }
 
-// Busy tells whether a job runs.
+// Busy reports whether a job is running.
 func (c *Conversation) Busy() bool { return c.jobs != nil && c.jobs.Busy() }
 
-// Volunteer has her say something on her own; empty means that she has nothing to
-// say. Nobody is asked for permission meanwhile, and nothing is reported.
+// Volunteer runs a proactive turn and returns its text, which may be empty. Nobody is asked for approval
+// meanwhile, and nothing is reported.
 func (c *Conversation) Volunteer(ctx context.Context) string {
 	c.unattended.Store(true)
 	defer c.unattended.Store(false)
@@ -173,7 +169,7 @@ func (c *Conversation) Volunteer(ctx context.Context) string {
 	return answer.Text
 }
 
-// news is what has happened in the background.
+// news lists the background jobs.
 func (c *Conversation) news(ctx context.Context) string {
 	if c.Jobs == nil {
 		return ""
@@ -182,10 +178,10 @@ func (c *Conversation) news(ctx context.Context) string {
 	return news
 }
 
-// SpeakWith gives her a voice.
+// SpeakWith sets the voice.
 func (c *Conversation) SpeakWith(s *Speaker) {
 	c.speaker, c.Voice = s, s
 }
 
-// Speaker is her voice; nil means that she has none.
+// Speaker returns the voice, or nil.
 func (c *Conversation) Speaker() *Speaker { return c.speaker }

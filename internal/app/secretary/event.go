@@ -10,38 +10,37 @@ import (
 	"hako/run/fault"
 )
 
-// An Event is something that happens in a conversation. Terminal, page and --json
-// all show these.
+// An Event is something that happens in a conversation. Terminal, web page and --json show the same events.
 type Event struct {
 	Type   string
-	Text   string  // of text a piece of the answer; of output all that a command line printed
-	Action *Action // that begins
-	Result *Result // of an action that ended
-	Beside bool    // of an action or a result: others run at the same time
+	Text   string  // text: a piece of the answer; output: the output of a command line
+	Action *Action // action
+	Result *Result // result
+	Beside bool    // action, result: others run at the same time
 
-	Command  string         // of output: the line
-	Question *gate.Question // that is put to a person now
-	Answer   *Answer        // of a turn that ended
-	Err      error          // of done and output: nil means that it worked; of warning: nil means that Text has it all; of retry: why
+	Command  string         // output: the line
+	Question *gate.Question // question
+	Answer   *Answer        // done
+	Err      error          // done, output: nil means success; warning: nil means that Text says it all; retry: why
 }
 
 // The types of events.
 const (
 	Text      = "text"     // a piece of the answer
-	Again     = "again"    // the answer begins anew: forget the pieces
-	ReplyDone = "reply"    // an answer is complete; others may follow in the same turn
+	Again     = "again"    // the answer restarts: discard the pieces
+	ReplyDone = "reply"    // a reply is complete; others may follow in the same turn
 	Started   = "action"   // a command starts
 	Ended     = "result"   // a command has ended
 	TodoDone  = "todo"     // the to-do list was changed
 	Asked     = "question" // a person is asked
-	Printed   = "output"   // a line for hako itself (/todo, @job) was carried out
-	Note      = "note"     // something to know
+	Printed   = "output"   // a command line (/todo, @job) was carried out
+	Note      = "note"     // information
 	Retry     = "retry"    // the model is asked again after a pause
-	Warning   = "warning"  // something does not work but does not matter
+	Warning   = "warning"  // something failed without ending the turn
 	Done      = "done"     // the turn has ended
 )
 
-// warningOf makes a warning of an error, with what to do about it.
+// warningOf converts an error to an event, with its hint.
 func warningOf(err error) Event {
 	s := text.ForTerminal(err.Error())
 	if h := fault.Hint(err); h != "" {
@@ -50,7 +49,7 @@ func warningOf(err error) Event {
 	return Event{Type: Warning, Text: s, Err: err}
 }
 
-// Retrying reports a pause before the model is asked again.
+// Retrying reports a pause before the model is called again.
 func (c *Conversation) Retrying(p llm.Waiting) {
 	c.report(Event{Type: Retry, Err: p.Err,
 		Text: fmt.Sprintf("%v; trying again in %v (%d of %d)", p.Err, p.Wait.Round(10*time.Millisecond), p.Tried+1, p.Tries)})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app/secretary/speech"
 	"hako/llm"
 	"hako/run"
 	"hako/run/fault"
@@ -137,11 +138,11 @@ func (e *errands) Open(context.Context) (string, error) {
 }
 
 type voice struct {
-	said []Speech
+	said []speech.Speech
 	err  error
 }
 
-func (v *voice) Say(_ context.Context, s Speech) error {
+func (v *voice) Say(_ context.Context, s speech.Speech) error {
 	v.said = append(v.said, s)
 	return v.err
 }

@@ -13,33 +13,32 @@ import (
 	"hako/run/fault"
 )
 
-// A Result is what came of one action.
+// A Result is the result of an action.
 type Result struct {
 	Command string  `json:"command"`
 	Reason  string  `json:"reason"`
 	Output  *Output `json:"result"` // nil means that it did not run
 	Error   string  `json:"-"`      // empty means none
-	Detail  string  `json:"-"`      // what the error leaves out; empty means nothing
+	Detail  string  `json:"-"`      // more about the error
 	Hint    string  `json:"-"`      // what to do about the error
-	Cached  bool    `json:"-"`      // it was not run for
+	Cached  bool    `json:"-"`      // it comes from the cache
 
-	// Denied is the refusal as it was meant, beside the error, which is worded
-	// for the model; nil means that it was not refused.
+	// Denied is the original denial, while Error is worded for the model; nil means that it was not denied.
 	Denied *fault.Error `json:"-"`
 
-	Took time.Duration `json:"-"` // without the time of people who approved it; zero means not known
+	Took time.Duration `json:"-"` // without waiting for approval; zero means unknown
 }
 
-// An Output is what a command left behind.
+// An Output is the output of a command.
 type Output struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
-	ExitCode string `json:"exit_code"` // a text, as those who read it expect
+	ExitCode string `json:"exit_code"` // a string, as clients expect
 	Dir      string `json:"cwd"`
-	Redacted int    `json:"redacted,omitempty"` // places of both streams that have a mark instead of a secret
+	Redacted int    `json:"redacted,omitempty"` // redactions in both streams
 }
 
-// MarshalJSON writes the error as null where there is none.
+// MarshalJSON writes an empty error as null.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	var failed *string
@@ -54,10 +53,10 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}{plain(r), failed, r.Hint, r.Denied})), nil
 }
 
-// resultsHead begins the message that tells what came of commands.
+// resultsHead begins the message with the results of commands.
 const resultsHead = "BASHコマンド実行結果:\n"
 
-// FormatResults words what came of commands, as the model reads it.
+// FormatResults formats results for the model.
 func FormatResults(results []Result) string {
 	blocks := make([]string, len(results))
 	for i := range results {
@@ -99,14 +98,14 @@ func (r *Result) complaints(b *strings.Builder) {
 
 func trimmed(text string) string { return strings.TrimSuffix(text, "\n") }
 
-// The words of errors.
+// Prefixes of errors.
 const (
 	securityError  = "SecurityError: "
 	timeoutError   = "TimeoutError: "
 	executionError = "ExecutionError: "
 )
 
-// failure words the error of a command and says what to do about it.
+// failure returns the error of a command for the model, and a hint.
 func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text, hint string) {
 	kind := fault.KindOf(err)
 	name, unlisted := s.unlisted(err)
@@ -123,10 +122,10 @@ func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text
 	return executionError + oneLine(err.Error()), fault.Hint(err)
 }
 
-// noRule is the reason that says no more than that a command is not listed.
+// noRule is the reason that adds nothing to "not listed".
 const noRule = "no rule allows it"
 
-// detail is why a command is not on the list, where somebody gave a reason.
+// detail returns why a command is not listed, if the policy gives a reason.
 func (s *Secretary) detail(err error) string {
 	if _, unlisted := s.unlisted(err); !unlisted || fault.KindOf(err) != fault.Denied {
 		return ""
@@ -137,7 +136,7 @@ func (s *Secretary) detail(err error) string {
 	return ""
 }
 
-// fail words the error of a command into its result.
+// fail sets the error of a result.
 func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duration) {
 	text, hint := s.failure(err, timedOut, limit)
 	r.Error, r.Detail, r.Hint = s.clean(text), s.clean(s.detail(err)), s.clean(oneLine(hint))
@@ -146,7 +145,7 @@ func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duratio
 	}
 }
 
-// refusal is what a refusal says, as it can be shown to anybody; nil if err is none.
+// refusal returns the denial in err with secrets redacted, or nil.
 func (s *Secretary) refusal(err error) *fault.Error {
 	var f *fault.Error
 	if fault.KindOf(err) != fault.Denied || !errors.As(err, &f) {
@@ -156,7 +155,7 @@ func (s *Secretary) refusal(err error) *fault.Error {
 		Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
 }
 
-// unlisted tells whether a command was refused for what it is, and its name.
+// unlisted reports whether a command itself is not allowed, and its name.
 func (s *Secretary) unlisted(err error) (name string, unlisted bool) {
 	if s.Unlisted == nil || err == nil {
 		return "", false
@@ -169,8 +168,7 @@ func (s *Secretary) unlisted(err error) (name string, unlisted bool) {
 	return oneLine(name), unlisted
 }
 
-// reason is why something was refused, without what was refused: that stands in
-// the line above.
+// reason returns why something was denied, without the command, which is shown anyway.
 func reason(err error) string {
 	var f *fault.Error
 	switch {
@@ -186,8 +184,8 @@ func reason(err error) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// harmless takes out what is no text, and what terminals obey. It does so letter
-// by letter: pieces of a text come out as the whole does.
+// harmless replaces control and bidirectional formatting characters. It works rune by rune, so that it can be
+// applied to pieces of a text.
 func harmless(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"hako/internal/app/secretary/speech"
 )
 
 // What an answer quotes is never done.
@@ -75,7 +77,7 @@ func FuzzQuoted(f *testing.F) {
 		if len(text)+len(command)+len(reason)+len(title) > 10_000 {
 			return
 		}
-		want := Reply{Speech: Speech{Text: text}, BashActions: []Action{{command, reason, int(limit) % 601, confirm},
+		want := Reply{Speech: speech.Speech{Text: text}, BashActions: []Action{{command, reason, int(limit) % 601, confirm},
 			{Command: reason}}, TodoActions: []TodoAction{{Action: "add", Title: title}}}
 		for _, s := range []*string{&want.BashActions[0].Command, &want.BashActions[0].Reason, &want.BashActions[1].Command,
 			&want.TodoActions[0].Title} {

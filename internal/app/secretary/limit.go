@@ -2,14 +2,13 @@ package secretary
 
 import "time"
 
-// A bucket says how many commands may still be run: so many a minute, and after
-// a pause as many at once.
+// A bucket is a token bucket: it limits commands per minute and allows bursts.
 type bucket struct {
 	left float64
-	seen time.Time // zero means that it is full
+	seen time.Time // zero means full
 }
 
-// take takes one, or says how long to wait for it.
+// take takes a token, or returns how long to wait for one.
 func (b *bucket) take(now time.Time, perMinute int) (wait time.Duration, ok bool) {
 	full, rate := float64(perMinute), float64(perMinute)/60
 	if b.seen.IsZero() {

@@ -8,14 +8,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hako/internal/app/secretary/speech"
+	"hako/internal/app/secretary/store"
 	"hako/llm"
 )
 
-// A memory is what the model is shown of the conversation.
+// A memory is the part of the conversation that the model sees.
 type memory struct {
 	items   []llm.Item
-	turns   []int // where each turn begins
-	leftOut bool  // something older was left out
+	turns   []int // index of the first item of each turn
+	leftOut bool  // older turns were dropped
 }
 
 func (m *memory) open() { m.turns = append(m.turns, len(m.items)) }
@@ -24,15 +26,14 @@ func (m *memory) add(role llm.Role, text string) {
 	m.items = append(m.items, llm.Item{Role: role, Text: text})
 }
 
-// takeBack forgets the last turn, as if it had not been.
+// takeBack removes the last turn.
 func (m *memory) takeBack() {
 	last := len(m.turns) - 1
 	m.items, m.turns = m.items[:m.turns[last]], m.turns[:last]
 }
 
-// fit leaves the oldest turns out until the rest weighs little enough. It leaves
-// out some more than it has to: the beginning is then the same for a while, and
-// providers find it in their caches.
+// fit drops the oldest turns until the rest fits. It drops more than necessary: the beginning then stays the
+// same for some turns, and providers can cache it.
 func (m *memory) fit(limit int64) {
 	if weigh(m.items) <= limit {
 		return
@@ -60,11 +61,10 @@ func weigh(items []llm.Item) (n int64) {
 	return n
 }
 
-// leastText is how short a text may be made.
+// leastText is the length below which texts are not shortened.
 const leastText = 400
 
-// squeeze shortens the longest texts of a dialog until it weighs little enough,
-// or nothing is left to be shortened.
+// squeeze shortens the longest texts of a dialog until it fits, or no long text is left.
 func squeeze(items []llm.Item, limit int64) []llm.Item {
 	if weigh(items) <= limit {
 		return items
@@ -102,11 +102,9 @@ func middleOut(text string, keep int) string {
 	return head + leftOutMark + tail
 }
 
-// dialog is what is sent: what stands before, what is remembered, and what is
-// only said this time.
+// dialog returns the next request: prompt, memory, and aside for this call only.
 func (s *Secretary) dialog(format *llm.Format, limit int64, aside ...llm.Item) *llm.Dialog {
-	d := &llm.Dialog{System: s.Prompt(), Format: format, MaxOutput: s.MaxOutput, Temperature: s.Temperature,
-		CacheKey: s.actor()}
+	d := &llm.Dialog{System: s.Prompt(), Format: format, CacheKey: s.actor()}
 	if left := s.left(); left != "" {
 		aside = append(aside[:len(aside):len(aside)], llm.Item{Role: llm.System, Text: left})
 	}
@@ -128,37 +126,37 @@ func (s *Secretary) left() string {
 	return s.Left()
 }
 
-// room is how many tokens a dialog may have.
+// room returns how many tokens a dialog may have.
 func (s *Secretary) room() int64 {
 	context := cmp.Or(s.Context, 8192)
-	return context - min(cmp.Or(s.MaxOutput, context/4), context/2)
+	return context - context/4 // the rest is for the answer
 }
 
-// Resume takes up what was said before, the oldest first.
+// Resume loads earlier messages, oldest first.
 func (s *Secretary) Resume(messages []Message) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	for _, m := range messages {
-		if m.Role == llm.User || len(s.turns) == 0 {
+		if m.Role == store.User || len(s.turns) == 0 {
 			s.open()
 		}
-		s.add(m.Role, s.clean(m.retold()))
+		s.add(llm.Role(m.Role), s.clean(retold(m)))
 	}
 }
 
-// retold is a message as the model saw it.
-func (m *Message) retold() string {
-	if m.Role != llm.Assistant {
+// retold returns a message as the model saw it.
+func retold(m Message) string {
+	if m.Role != store.Assistant {
 		return m.Text
 	}
 	var r Reply
 	if json.Unmarshal(m.Meta, &r) != nil || r.Text != m.Text {
-		r = Reply{Speech: Speech{Text: m.Text}}
+		r = Reply{Speech: speech.Speech{Text: m.Text}}
 	}
 	return r.said()
 }
 
-// Forget begins the conversation anew. What was stored stays.
+// Forget starts a new conversation. Stored messages stay.
 func (s *Secretary) Forget() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -166,8 +164,7 @@ func (s *Secretary) Forget() {
 	s.cache.empty()
 }
 
-// keep stores a message. A store that breaks is reported once, and the
-// conversation goes on.
+// keep stores a message. A failing store is reported once, and the conversation continues.
 func (t *turn) keep(ctx context.Context, m Message) {
 	if t.History == nil {
 		return
@@ -187,8 +184,7 @@ func (t *turn) warn(text string) {
 	t.observe(Event{Type: Warning, Text: text})
 }
 
-// plainWords is what can be said of an answer that is not the form asked for:
-// the prose before any JSON.
+// plainWords returns the prose before any JSON of an answer without a reply object.
 func plainWords(text string) string {
 	if _, answer, ok := strings.Cut(text, "</think>"); ok {
 		text = answer

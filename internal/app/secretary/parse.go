@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/app/secretary/speech"
 	"hako/internal/lenientjson"
 )
 
-// Parse reads an answer, in whatever state the model left it. What is missing or
-// makes no sense is as in usual; what cannot be used is noted. The error means
-// that there is no answer in the text.
-func Parse(text string, usual Speech) (Reply, error) {
+// Parse parses an answer, however malformed. Missing and invalid members keep their value in usual; unusable
+// ones are noted. The error means that the text contains no reply.
+func Parse(text string, usual speech.Speech) (Reply, error) {
 	v, err := lenientjson.FindAmong(text, replyNames(), replyMembers...)
 	if err != nil {
 		return Reply{Misspelt: stray(text)}, err
@@ -31,11 +31,11 @@ func Parse(text string, usual Speech) (Reply, error) {
 	return r, nil
 }
 
-// A parser turns loose values into what was meant by them.
+// A parser converts lenient JSON values.
 type parser struct {
 	notes []string
-	lost  int // actions that break off
-	twice int // and those that are there in two versions
+	lost  int // incomplete actions
+	twice int // duplicate actions
 	wrong []Misspelling
 }
 
@@ -45,8 +45,7 @@ func (p *parser) note(format string, args ...any) {
 	}
 }
 
-// words returns what is to be said. Some models put the whole answer into its
-// text once more; nobody is to see that.
+// words returns the text of a reply. Some models put the whole reply into its text once more.
 func (p *parser) words(v lenientjson.Value) string {
 	member, _ := v.Get("text")
 	text := strings.TrimSpace(p.text("text", member))
@@ -65,7 +64,7 @@ func cutWords(v lenientjson.Value) bool {
 	return there && text.Cut || !there && v.Cut
 }
 
-// text takes anything that can be written down in a line for a text.
+// text converts a scalar, or a list of them, to a string.
 func (p *parser) text(name string, v lenientjson.Value) string {
 	switch v.Kind {
 	case lenientjson.Text, lenientjson.Number, lenientjson.Bool:
@@ -84,7 +83,7 @@ func (p *parser) text(name string, v lenientjson.Value) string {
 	return ""
 }
 
-// number reads a number, also one in quotes.
+// number parses a number, also one in quotes.
 func (p *parser) number(name string, v lenientjson.Value) (float64, bool) {
 	if v.Kind == lenientjson.Null {
 		return 0, false
@@ -97,7 +96,7 @@ func (p *parser) number(name string, v lenientjson.Value) (float64, bool) {
 	return n, true
 }
 
-// yes reads a yes or no. In doubt it is what doubt says.
+// yes parses a boolean. An unclear value means doubt.
 func (p *parser) yes(name string, v lenientjson.Value, doubt bool) bool {
 	switch strings.ToLower(strings.TrimSpace(v.Text)) {
 	case "true", "yes", "1", "はい":
@@ -112,63 +111,60 @@ func (p *parser) yes(name string, v lenientjson.Value, doubt bool) bool {
 	return doubt
 }
 
-// A span is what a value of the voice may be.
-type span struct {
-	name      string
-	low, high float64
-	to        func(*Speech) *float64
+// toneMembers are the members of a reply that set the tone.
+var toneMembers = []struct {
+	name string
+	of   func(*speech.Tone) *float64
+}{
+	{"speedScale", func(t *speech.Tone) *float64 { return &t.Speed }},
+	{"volumeScale", func(t *speech.Tone) *float64 { return &t.Volume }},
+	{"pitchScale", func(t *speech.Tone) *float64 { return &t.Pitch }},
+	{"intonationScale", func(t *speech.Tone) *float64 { return &t.Intonation }},
+	{"prePhonemeLength", func(t *speech.Tone) *float64 { return &t.Before }},
+	{"postPhonemeLength", func(t *speech.Tone) *float64 { return &t.After }},
 }
 
-var spans = []span{
-	{"speedScale", 0.5, 2, func(s *Speech) *float64 { return &s.SpeedScale }},
-	{"volumeScale", 0, 2, func(s *Speech) *float64 { return &s.VolumeScale }},
-	{"pitchScale", -0.15, 0.15, func(s *Speech) *float64 { return &s.PitchScale }},
-	{"intonationScale", 0, 2, func(s *Speech) *float64 { return &s.IntonationScale }},
-	{"prePhonemeLength", 0, 1.5, func(s *Speech) *float64 { return &s.PrePhonemeLength }},
-	{"postPhonemeLength", 0, 1.5, func(s *Speech) *float64 { return &s.PostPhonemeLength }},
-}
-
-// voice takes over how the text is to be spoken, within what an engine can do.
-func (p *parser) voice(v lenientjson.Value, s *Speech) {
-	for _, sp := range spans {
-		member, _ := v.Get(sp.name)
-		if n, ok := p.number(sp.name, member); ok {
-			*sp.to(s) = min(max(n, sp.low), sp.high)
+// voice sets the voice parameters, within their ranges.
+func (p *parser) voice(v lenientjson.Value, s *speech.Speech) {
+	for _, m := range toneMembers {
+		member, _ := v.Get(m.name)
+		if n, ok := p.number(m.name, member); ok {
+			*m.of(&s.Tone) = n
 		}
 	}
 	if member, _ := v.Get("speakerUuid"); isID(member.Text) {
-		s.SpeakerUUID = strings.ToLower(member.Text)
+		s.Speaker = strings.ToLower(member.Text)
 	}
 	style, _ := v.Get("styleId")
 	if n, ok := p.number("styleId", style); ok && n >= 0 && n <= math.MaxInt32 {
-		s.StyleID = int(n)
+		s.Style = int(n)
 	}
 	rate, _ := v.Get("outputSamplingRate")
 	if n, ok := p.number("outputSamplingRate", rate); ok {
-		switch n {
-		case 16000, 24000, 44100, 48000:
-			s.OutputSamplingRate = int(n)
-		default:
+		if slices.Contains(speech.Rates, int(n)) {
+			s.Rate = int(n)
+		} else {
 			p.note("outputSamplingRate cannot be %v", n)
 		}
 	}
-	s.ProsodyDetail = p.prosody(v)
+	s.Tone = s.Tone.Within()
+	s.Accents = p.prosody(v)
 }
 
-// isID tells whether a text is a UUID, more or less.
+// isID reports whether a text looks like a UUID.
 func isID(text string) bool {
 	return len(text) == 36 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
 }
 
-// mostMoras is how many beats an answer can have.
+// mostMoras is the maximum number of morae.
 const mostMoras = 2000
 
-// prosody takes the detail over if all of it makes sense.
-func (p *parser) prosody(v lenientjson.Value) [][]Mora {
+// prosody returns the prosody if all of it is valid.
+func (p *parser) prosody(v lenientjson.Value) speech.Accents {
 	all, _ := v.Get("prosodyDetail")
-	phrases, n := [][]Mora{}, 0
+	phrases, n := speech.Accents{}, 0
 	for _, phrase := range all.List {
-		var moras []Mora
+		var moras []speech.Mora
 		for _, m := range phrase.List {
 			phoneme, _ := m.Get("phoneme")
 			hira, _ := m.Get("hira")
@@ -176,9 +172,9 @@ func (p *parser) prosody(v lenientjson.Value) [][]Mora {
 			height, ok := p.number("accent", accent)
 			if n++; !ok || phoneme.Text == "" || n > mostMoras {
 				p.note("prosodyDetail makes no sense")
-				return [][]Mora{}
+				return speech.Accents{}
 			}
-			moras = append(moras, Mora{phoneme.Text, hira.Text, int(min(max(height, 0), 9))})
+			moras = append(moras, speech.Mora{Phoneme: phoneme.Text, Hira: hira.Text, Accent: int(min(max(height, 0), 9))})
 		}
 		if moras != nil {
 			phrases = append(phrases, moras)
@@ -187,10 +183,10 @@ func (p *parser) prosody(v lenientjson.Value) [][]Mora {
 	return phrases
 }
 
-// mostWishes is how many actions of a kind are looked at.
+// mostWishes is the maximum number of actions of a kind.
 const mostWishes = 50
 
-// several takes a single value for a list of it.
+// several converts a single value to a list.
 func (p *parser) several(name string, v lenientjson.Value) []lenientjson.Value {
 	switch v.Kind {
 	case lenientjson.Null:
@@ -204,10 +200,9 @@ func (p *parser) several(name string, v lenientjson.Value) []lenientjson.Value {
 	return []lenientjson.Value{v}
 }
 
-// actions reads the commands. One that has no proper end is left out: half a
-// command is another command, and the wish to be asked first may be missing. Nor
-// are there any if they are listed twice: a text whose quotes nobody escaped can
-// bring a list of its own.
+// actions parses the commands. An incomplete one is dropped: half a command is another command, and the
+// confirm flag may be missing. Duplicate lists are dropped altogether: a text with unescaped quotes can
+// inject a list.
 func (p *parser) actions(v lenientjson.Value) (all []Action) {
 	lists := named(v, "bashActions")
 	if len(lists) > 1 {
@@ -225,7 +220,7 @@ func (p *parser) actions(v lenientjson.Value) (all []Action) {
 	return all
 }
 
-// wish reads one of the commands, and tells whether it can be used.
+// wish parses one command and reports whether it is usable.
 func (p *parser) wish(i int, e lenientjson.Value) (a Action, ok bool) {
 	switch {
 	case e.Cut:
@@ -245,7 +240,7 @@ func (p *parser) wish(i int, e lenientjson.Value) (a Action, ok bool) {
 	return a, false
 }
 
-// named returns all members of a name, however it is spelled.
+// named returns all members of a name, ignoring case.
 func named(v lenientjson.Value, name string) (all []lenientjson.Value) {
 	for _, m := range v.Members {
 		if strings.EqualFold(strings.TrimSpace(m.Name), name) {
@@ -260,7 +255,7 @@ func (p *parser) action(v lenientjson.Value) (a Action) {
 	if command.Kind == lenientjson.Text {
 		a.Command = command.Text
 	} else if command.Kind != lenientjson.Null {
-		p.note("command is not a text") // words in a list could be joined in more than one way
+		p.note("command is not a text") // a list of words could be joined in more than one way
 	}
 	reason, _ := v.Get("reason")
 	a.Reason = p.text("reason", reason)
@@ -268,20 +263,20 @@ func (p *parser) action(v lenientjson.Value) (a Action) {
 	if n, ok := p.number("timeout", limit); ok && n != 0 {
 		a.Timeout = int(min(max(n, leastTimeout.Seconds()), mostTimeout.Seconds()))
 	}
-	for _, m := range v.Members { // one that wants it is enough
+	for _, m := range v.Members { // one true value is enough
 		a.Confirm = confirming(m.Name) && p.yes("confirm", m.Value, true) || a.Confirm
 	}
 	return a
 }
 
-// confirming tells whether a member is about asking first, in whatever spelling: a
-// person who is asked once too often is better off than one who is not.
+// confirming reports whether a member asks for confirmation, however it is spelled: it is better to ask a
+// person once too often.
 func confirming(name string) bool {
 	name = letters(name)
 	return strings.Contains(name, "confirm") || strings.Contains(name, "approv")
 }
 
-// first returns the first of several names that is there.
+// first returns the first member that exists.
 func first(v lenientjson.Value, names ...string) lenientjson.Value {
 	for _, name := range names {
 		if m, ok := v.Get(name); ok && m.Kind != lenientjson.Null {
@@ -312,7 +307,7 @@ func (p *parser) todos(v lenientjson.Value) (all []TodoAction) {
 	return all
 }
 
-// strangers notes the members that nobody knows.
+// strangers notes unknown members.
 func (p *parser) strangers(v lenientjson.Value) {
 	known := replyNames()
 	for _, m := range v.Members {
@@ -322,11 +317,11 @@ func (p *parser) strangers(v lenientjson.Value) {
 	}
 }
 
-// replyNames are the names of all members an answer can have.
+// replyNames are the names of all members of a reply.
 func replyNames() []string {
 	names := append([]string{"speakerUuid", "styleId", "outputSamplingRate", "prosodyDetail"}, replyMembers...)
-	for _, sp := range spans {
-		names = append(names, sp.name)
+	for _, m := range toneMembers {
+		names = append(names, m.name)
 	}
 	return names
 }

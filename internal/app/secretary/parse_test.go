@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"hako/internal/app/secretary/speech"
 )
 
 func TestParseWhole(t *testing.T) {
@@ -16,10 +18,10 @@ func TestParseWhole(t *testing.T) {
 		"prosodyDetail":[[{"phoneme":"k-o","hira":"こ","accent":1}]],
 		"todoActions":[{"action":"add","title":"牛乳","due":"2026-01-31","note":"n","priority":"high"}],
 		"bashActions":[{"command":"pwd","reason":"確認","timeout":5,"confirm":true}]}`
-	want := Reply{Speech: Speech{Text: "現在のディレクトリを確認しますね。", SpeakerUUID: "3c37646f-3881-5374-2a83-149267990abd",
-		StyleID: 2, SpeedScale: 1.2, VolumeScale: 0.5,
-		PitchScale: 0.05, IntonationScale: 1.5, PrePhonemeLength: 0.2, PostPhonemeLength: 0.3, OutputSamplingRate: 48000,
-		ProsodyDetail: [][]Mora{{{"k-o", "こ", 1}}}},
+	want := Reply{Speech: speech.Speech{Text: "現在のディレクトリを確認しますね。",
+		Voice:   speech.Voice{Speaker: "3c37646f-3881-5374-2a83-149267990abd", Style: 2},
+		Tone:    speech.Tone{Speed: 1.2, Volume: 0.5, Pitch: 0.05, Intonation: 1.5, Before: 0.2, After: 0.3, Rate: 48000},
+		Accents: speech.Accents{{{Phoneme: "k-o", Hira: "こ", Accent: 1}}}},
 		TodoActions: []TodoAction{{Action: "add", Title: "牛乳", Due: "2026-01-31", Note: "n", Priority: "high"}},
 		BashActions: []Action{{"pwd", "確認", 5, true}}}
 	got, err := Parse(in, UsualSpeech())
@@ -119,8 +121,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.SpeedScale < 0.5 || r.SpeedScale > 2 || r.PitchScale < -0.15 || r.PitchScale > 0.15 || r.StyleID < 0 ||
-			len(r.SpeakerUUID) != 36 {
+		if r.Speed < 0.5 || r.Speed > 2 || r.Pitch < -0.15 || r.Pitch > 0.15 || r.Style < 0 ||
+			len(r.Speaker) != 36 {
 			t.Errorf("%+v", r)
 		}
 		for _, a := range r.BashActions {

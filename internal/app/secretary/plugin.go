@@ -13,22 +13,22 @@ import (
 	"hako/run/fault"
 )
 
-// A Plugin is a command that begins with @: a line of usage, and what it does.
+// A Plugin is an @command.
 type Plugin struct {
 	Usage string // "@name ARGUMENTS: what it does"
 	Run   func(ctx context.Context, c Call) (Output, error)
-	Asks  bool // it sees to it that a person is asked where the action wants that
+	Asks  bool // it handles Action.Confirm itself
 }
 
-// A Call is one use of a plugin.
+// A Call is a call of a plugin.
 type Call struct {
-	Words  []string // after the name, split like the words of a shell
-	Line   string   // the same as it was written
-	Action Action   // with the reason, the timeout and the wish to be asked
+	Words  []string // the arguments, split like shell words
+	Line   string   // the arguments as written
+	Action Action
 }
 
-// plugins returns what there is at the moment: the commands of the house as far
-// as what they need is there, and the user's own, which never replace them.
+// plugins returns the available @commands: the built-in ones, and the scripts of the user, which never replace
+// them.
 func (s *Secretary) plugins() map[string]Plugin {
 	all := map[string]Plugin{}
 	if s.Runner != nil {
@@ -52,7 +52,7 @@ func (s *Secretary) plugins() map[string]Plugin {
 	return all
 }
 
-// plug runs a line that begins with @.
+// plug runs an @command line.
 func (s *Secretary) plug(ctx context.Context, line string, a Action, r *Result) {
 	name, rest := line[1:], ""
 	if at := strings.IndexFunc(name, unicode.IsSpace); at >= 0 {
@@ -99,8 +99,7 @@ func noPlugin(name string, names []string) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "run", Subject: "@" + name, Why: why, Hint: hint}
 }
 
-// scripted is a command of the user's own. It has no function: it is run like
-// any other command, so that it is judged, timed and worded like one.
+// scripted returns a plugin for a script of the user. It has no function: the script runs like any other command.
 func scripted(name, script string) Plugin {
 	return Plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(middleOut(script, 120)))}
 }
@@ -115,7 +114,7 @@ func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Resul
 	return *r.Output, nil
 }
 
-// said makes an output of words.
+// said returns a text as the output of a command.
 func (s *Secretary) said(text string) Output {
 	b := s.capture()
 	b.Write([]byte(text))
@@ -123,9 +122,8 @@ func (s *Secretary) said(text string) Output {
 	return Output{Stdout: shown, ExitCode: "0", Dir: s.clean(s.dir), Redacted: b.places}
 }
 
-// Command runs a line that begins with @ and that the user typed. What comes of
-// it is added to the conversation. The error of the command itself is in the
-// result.
+// Command runs an @command line typed by the user and adds the result to the conversation. The error of the
+// command is in the result.
 func (s *Secretary) Command(ctx context.Context, line string) (Result, error) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "@") {
@@ -153,14 +151,14 @@ func (s *Secretary) search(ctx context.Context, c Call) (Output, error) {
 	return s.said(found), nil
 }
 
-// background begins a job: the rest of the line as it stands.
+// background implements @bg.
 func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
 	if c.Line == "" {
 		return Output{}, usageError("@bg", "there is no command", "@bg COMMAND")
 	}
 	req := s.request(c.Line, c.Action)
 	if c.Action.Timeout == 0 {
-		req.Timeout = cmp.Or(s.JobTimeout, time.Hour) // a job is there to take its time
+		req.Timeout = cmp.Or(s.JobTimeout, time.Hour)
 	}
 	req.Dir = s.dir
 	s.started = true

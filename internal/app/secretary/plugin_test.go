@@ -85,7 +85,7 @@ func TestPluginsThatCannotBe(t *testing.T) {
 		"@todo burn 3":          "cannot be done",
 		"@todo add x --colour":  "there is no option --colour",
 		"@todo add x --due":     "--due needs a value",
-		"@todo add 'x":          "not finished",
+		"@todo add 'x":          "not closed",
 		"@todo delete 9":        "ExecutionError: delete to-do 9: there is none",
 		"@bg":                   "there is no command",
 		"@job kill":             "the handle of the job is missing",

@@ -10,7 +10,7 @@ import (
 
 const jobUsage = "@job list | status HANDLE | output HANDLE [OFFSET] | kill HANDLE"
 
-// job asks about jobs.
+// job implements @job.
 func (s *Secretary) job(ctx context.Context, c Call) (Output, error) {
 	verb, handle, offset := "list", "", int64(0)
 	if len(c.Words) > 0 {
@@ -44,7 +44,7 @@ func (s *Secretary) job(ctx context.Context, c Call) (Output, error) {
 
 const todoUsage = "@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE]"
 
-// todo changes or shows the to-do list.
+// todo implements @todo.
 func (s *Secretary) todo(ctx context.Context, c Call) (Output, error) {
 	if len(c.Words) == 0 || c.Words[0] == "list" {
 		text, err := s.Todos.Open(ctx)
@@ -64,15 +64,14 @@ func (s *Secretary) todo(ctx context.Context, c Call) (Output, error) {
 	return s.said(text), nil
 }
 
-// cleanTodo takes secrets out of what is about to be stored: a list is read by
-// others and for longer than a conversation.
+// cleanTodo redacts secrets: the list is stored and shown to others.
 func (s *Secretary) cleanTodo(a TodoAction) TodoAction {
 	a.Title, a.Note = s.clean(a.Title), s.clean(a.Note)
 	a.Due, a.Priority = s.clean(a.Due), s.clean(a.Priority)
 	return a
 }
 
-// todoWords reads a change as one types it.
+// todoWords parses the words of @todo.
 func todoWords(words []string) (a TodoAction, err error) {
 	a.Action = words[0]
 	plain, err := todoOptions(&a, words[1:])
@@ -99,7 +98,7 @@ func todoWords(words []string) (a TodoAction, err error) {
 	return a, nil
 }
 
-// todoOptions takes the options out and returns the other words.
+// todoOptions parses the options and returns the other words.
 func todoOptions(a *TodoAction, words []string) (plain []string, err error) {
 	to := map[string]*string{"--due": &a.Due, "--note": &a.Note, "--priority": &a.Priority}
 	for i := 0; i < len(words); i++ {
@@ -122,8 +121,7 @@ func todoOptions(a *TodoAction, words []string) (plain []string, err error) {
 	return plain, nil
 }
 
-// splitWords splits a line like a shell: blanks part words unless they are
-// quoted or come after a backslash. Nothing is expanded.
+// splitWords splits a line like a shell, with quotes and backslashes but without expansion.
 func splitWords(line string) (words []string, err error) {
 	var b strings.Builder
 	var quote rune
@@ -154,7 +152,7 @@ func splitWords(line string) (words []string, err error) {
 	}
 	if quote != 0 || escaped {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read words",
-			Why: "a quote or backslash at the end is not finished"}
+			Why: "a quote or backslash at the end is not closed"}
 	}
 	if inside {
 		words = append(words, b.String())

@@ -8,13 +8,11 @@ import (
 	"strings"
 )
 
-// texts are what the model reads, by language: what stands before the dialog,
-// and in words.*.md the single sentences.
+// texts are the prompts by language; words.*.md holds the single sentences.
 //
 //go:embed *.md
 var texts embed.FS
 
-// read returns one of the texts.
 func (s *Secretary) read(name string) string {
 	text, err := texts.ReadFile(name + "." + s.lang() + ".md")
 	if err != nil {
@@ -30,7 +28,7 @@ func (s *Secretary) lang() string {
 	return "ja"
 }
 
-// word returns a sentence by its name.
+// word returns a sentence of words.*.md by name.
 func (s *Secretary) word(name string) string {
 	for line := range strings.Lines(s.read("words")) {
 		if text, ok := strings.CutPrefix(line, name+": "); ok {
@@ -40,13 +38,12 @@ func (s *Secretary) word(name string) string {
 	panic("there is no word " + name)
 }
 
-// count returns a sentence with a number in it.
+// count returns a sentence with n filled in.
 func (s *Secretary) count(name string, n int) string {
 	return strings.ReplaceAll(s.word(name), "{n}", fmt.Sprint(n))
 }
 
-// Prompt is what the model is told before everything. It stays the same for a
-// day, so that providers find it in their caches.
+// Prompt returns the system prompt. It is constant for a day, so that providers can cache it.
 func (s *Secretary) Prompt() string {
 	parts := []string{fill(s.read("prompt"), "{date}", s.now().Format("2006-01-02"))}
 	if s.Name != "" {
@@ -79,10 +76,10 @@ func (s *Secretary) named() string {
 	return "あなたの名前は" + s.Name + "です。"
 }
 
-// fill puts values into a text, all at once: a value is never taken for a place.
+// fill replaces all placeholders in one pass, so that a value is never taken for a placeholder.
 func fill(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
-// usage lists the commands that begin with @.
+// usage lists the @commands.
 func (s *Secretary) usage() string {
 	var b strings.Builder
 	all := s.plugins()

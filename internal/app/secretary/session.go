@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// declares tells whether a script may change what names mean in the session.
+// declares reports whether a script may redefine names in the session.
 func (s *Secretary) declares(script string) bool {
 	if s.Declares != nil {
 		return s.Declares(script)
@@ -16,14 +16,13 @@ func (s *Secretary) declares(script string) bool {
 	return strings.Contains(script, "(") || slices.ContainsFunc(commandsOf(script), changesNames)
 }
 
-// commandsOf splits a script where a command may end, quotes or not.
+// commandsOf splits a script where a command may end, ignoring quotes.
 func commandsOf(script string) []string {
 	return strings.FieldsFunc(script, func(c rune) bool { return strings.ContainsRune("\n;&|<>(){}`", c) })
 }
 
-// changesNames tells whether after a command other commands may be something
-// else or find something else. It looks at the bare words: an argument that is
-// spelled like such a command only costs the cache.
+// changesNames reports whether a command may redefine names. It looks at the bare words: an argument
+// that looks like such a command only costs the cache.
 func changesNames(command string) bool {
 	before := ""
 	for _, word := range strings.Fields(command) {
@@ -32,7 +31,7 @@ func changesNames(command string) bool {
 		case "function", "alias", "unalias", "eval", "source", "trap", "exec", "set", "shopt", "enable", "hash", "export",
 			"declare", "typeset", "unset":
 			return true
-		case ".": // which is most often the directory
+		case ".": // usually the directory
 			if before == "" || strings.Contains(before, "=") ||
 				slices.Contains([]string{"then", "do", "else", "if", "elif", "while", "until", "!", "time", "command", "builtin"},
 					before) {
@@ -44,14 +43,12 @@ func changesNames(command string) bool {
 	return false
 }
 
-// A watcher is asked about [Jobs] that can tell whether one of them is running.
+// A watcher is a [Jobs] that reports whether a job is running.
 type watcher interface {
-	// Busy reports whether a job is running.
 	Busy() bool
 }
 
-// busy tells whether a job may be changing something. Jobs that cannot tell are
-// taken to run for ever.
+// busy reports whether a job may be changing files. Jobs without Busy count as running once one was started.
 func (s *Secretary) busy() bool {
 	if s.Jobs == nil {
 		return false

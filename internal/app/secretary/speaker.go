@@ -10,54 +10,48 @@ import (
 	"hako/run/fault"
 )
 
-// A Speaker speaks in the background, one text after the other. Engine is required,
-// and a player or a file.
+// A Speaker speaks in the background, one text after another. It needs an Engine, and a Player or a File.
 type Speaker struct {
 	Engine *speech.Engine
 	Player *player.Player // nil means that nothing is played
-	File   string         // the WAV file to write; empty means none
+	File   string         // WAV file to write; empty means none
 	Warn   func(error)
-	Speaks func() bool // whether she is to be heard just now; nil means always
+	Speaks func() bool // whether the voice is on; nil means always
 
-	last   string      // what was warned of last
-	failed atomic.Bool // what she said last could not be made heard
+	last   string      // the last warning
+	failed atomic.Bool // the last text could not be spoken
 	queue  chan speech.Speech
 	busy   sync.WaitGroup
 }
 
-// Begin speaks until ctx ends.
+// Begin starts the speaker, which runs until ctx ends.
 func (s *Speaker) Begin(ctx context.Context) {
 	s.queue = make(chan speech.Speech, 16)
 	go s.work(ctx)
 }
 
-// Unwritten says that the file which somebody asked for lacks what she said last.
+// Unwritten returns an error if the WAV file lacks the last text.
 func (s *Speaker) Unwritten() error {
 	if s == nil || !s.failed.Load() {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.File,
-		Why:  "what she said last is not in it, as there is no sound of that",
-		Hint: "the warning above says what to do; her words are whole"}
+		Why:  "the last answer is not in it because it could not be spoken",
+		Hint: "the warning above says what to do; the text of the answer is complete"}
 }
 
-// silent tells that nobody wants to hear her just now.
 func (s *Speaker) silent() bool { return s.Speaks != nil && !s.Speaks() }
 
-// Say implements [Voice].
-func (s *Speaker) Say(_ context.Context, words Speech) error {
+// Say implements [Voice]. It drops the text if too many are waiting.
+func (s *Speaker) Say(_ context.Context, words speech.Speech) error {
 	if s.silent() {
 		return nil
 	}
-	spoken, err := words.speech()
-	if err != nil {
-		return err
-	}
 	s.busy.Add(1)
 	select {
-	case s.queue <- spoken:
+	case s.queue <- words:
 	default:
-		s.busy.Done() // she is far behind already
+		s.busy.Done()
 	}
 	return nil
 }
@@ -77,7 +71,7 @@ func (s *Speaker) work(ctx context.Context) {
 	}
 }
 
-// warnOnce warns, but not of the same twice in a row.
+// warnOnce does not repeat a warning.
 func (s *Speaker) warnOnce(err error) {
 	if why := err.Error(); why != s.last {
 		s.last = why
@@ -86,7 +80,7 @@ func (s *Speaker) warnOnce(err error) {
 }
 
 func (s *Speaker) speak(ctx context.Context, words speech.Speech) error {
-	if s.silent() { // by now
+	if s.silent() {
 		return nil
 	}
 	if s.File == "" {
@@ -100,7 +94,7 @@ func (s *Speaker) speak(ctx context.Context, words speech.Speech) error {
 	return speech.WriteFile(s.File, wav)
 }
 
-// Wait returns when all is said, or ctx has ended.
+// Wait returns when everything was spoken, or ctx ends.
 func (s *Speaker) Wait(ctx context.Context) {
 	if s == nil {
 		return

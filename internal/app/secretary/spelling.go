@@ -9,18 +9,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Misspelling is a member that was meant as an action, by its look, and is none.
-// It is never taken for one: what nobody defined could mean anything. But a model
-// that is not told believes that it was done.
+// A Misspelling is a member that looks like a misspelt action. It is never taken for one: an undefined
+// name could mean anything. But a model that is not told believes that the action was carried out.
 type Misspelling struct {
-	Name  string // as the model spelled it
-	Right string // as it is spelled
+	Name  string // as the model wrote it
+	Right string // the correct name
 }
 
-// mistakes are how models spell the lists of actions, or a command in them.
+// mistakes are known misspellings of the lists of actions and of the command in them.
 var mistakes = []struct {
 	name, right string
-	worded      bool // it says something else where it is a mere text
+	worded      bool // has another meaning if its value is a string
 }{
 	{"bash_actions", "bashActions", false}, {"bash_commands", "bashActions", false}, {"bash", "bashActions", false},
 	{"shell", "bashActions", false},
@@ -30,12 +29,11 @@ var mistakes = []struct {
 	{"todo_actions", "todoActions", false}, {"todo", "todoActions", true}, {"todos", "todoActions", true},
 }
 
-// mostMisspelt is how many of them are told.
 const mostMisspelt = 5
 
-// misspelt finds the members of an answer that look like lists of actions.
+// misspelt finds members of a reply that look like lists of actions.
 func (p *parser) misspelt(v lenientjson.Value) {
-	known := append(replyNames(), "need_actions") // of plans
+	known := append(replyNames(), "need_actions") // a member of plans
 	for _, m := range v.Members {
 		if slices.Contains(known, m.Name) || strings.EqualFold(strings.TrimSpace(m.Name), "bashActions") {
 			continue
@@ -46,7 +44,7 @@ func (p *parser) misspelt(v lenientjson.Value) {
 	}
 }
 
-// misspeltCommand finds what looks like the command of an action that has none.
+// misspeltCommand finds members that look like the command of an action without one.
 func (p *parser) misspeltCommand(i int, action lenientjson.Value) {
 	if _, there := action.Get("command"); there {
 		return
@@ -64,11 +62,11 @@ func (p *parser) misspell(name, right string) {
 	}
 }
 
-// meant returns the list of actions that a member was meant to be; empty means none.
+// meant returns the name of the list that a member was probably meant to be, or "".
 func meant(m lenientjson.Member) string {
 	text := m.Value.Kind == lenientjson.Text && strings.TrimSpace(m.Value.Text) != ""
 	if !text && len(m.Value.List)+len(m.Value.Members) == 0 {
-		return "" // nothing is lost
+		return "" // it is empty anyway
 	}
 	name := letters(m.Name)
 	for _, k := range mistakes {
@@ -83,7 +81,7 @@ func meant(m lenientjson.Member) string {
 	return ""
 }
 
-// letters are what is the same in bashActions, bash_actions and Bash-Actions.
+// letters normalizes bashActions, bash_actions and Bash-Actions to the same name.
 func letters(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_- .", r) {
@@ -93,7 +91,7 @@ func letters(name string) string {
 	}, name))
 }
 
-// stray finds misspelt actions in a text that has no answer in it.
+// stray finds misspelt actions in an answer without a reply object.
 func stray(text string) []Misspelling {
 	var names []string
 	for _, k := range mistakes {
@@ -108,7 +106,7 @@ func stray(text string) []Misspelling {
 	return p.wrong
 }
 
-// spelling returns a sentence with the wrong names and the right ones in it.
+// spelling returns a sentence with the misspelt and the correct names filled in.
 func (s *Secretary) spelling(name string, wrong []Misspelling) string {
 	var list []string
 	for _, m := range wrong {

@@ -8,16 +8,16 @@ import (
 	"hako/llm"
 )
 
-// mostRetries is how often an answer that does not pass the check is made anew.
+// mostRetries is the maximum number of retries after a failed verification.
 const mostRetries = 2
 
-// threeSteps plans, answers and checks the answer. Each step asks the model once.
+// threeSteps plans, answers and verifies. Each step is one call of the model.
 func (t *turn) threeSteps(ctx context.Context) error {
 	t.hushed = true
 	err := t.steps(ctx)
 	t.hushed = false
 	if err == nil {
-		t.speak(ctx, t.answer.Reply.Speech) // now that it is checked
+		t.speak(ctx, t.answer.Reply.Speech) // after it was verified
 	}
 	return err
 }
@@ -44,12 +44,11 @@ func (t *turn) steps(ctx context.Context) error {
 			return nil
 		}
 		t.observe(Event{Type: Again})
-		t.answer.Reply = Reply{} // nothing that stands
+		t.answer.Reply = Reply{}
 	}
 }
 
-// aside is an instruction that is not remembered, with the problem of the try
-// before, if there was one.
+// aside returns an instruction for one call only, with the problem of the previous attempt.
 func (t *turn) aside(name, problem string) []llm.Item {
 	text := t.word(name)
 	if problem != "" {
@@ -58,8 +57,7 @@ func (t *turn) aside(name, problem string) []llm.Item {
 	return []llm.Item{{Role: llm.System, Text: text}}
 }
 
-// plan asks what has to be done before there can be an answer, and does it. A
-// plan that cannot be read is none.
+// plan asks for the actions needed before answering, and carries them out. An unreadable plan is ignored.
 func (t *turn) plan(ctx context.Context, problem string) error {
 	aside := t.aside("plan", problem)
 	said, err := t.next(ctx, planSchema(), aside, false)
@@ -83,14 +81,13 @@ func (t *turn) plan(ctx context.Context, problem string) error {
 		return nil
 	}
 	shown := t.cleaned(reply)
-	t.spoken = true // what is done is remembered, whatever becomes of the answer
+	t.spoken = true // the actions stay in memory even if the answer fails
 	t.add(llm.Assistant, shown.said())
 	_, err = t.act(ctx, reply)
 	return err
 }
 
-// parsePlan reads what is to be done. The error means that there is no plan in the
-// text.
+// parsePlan parses a plan. The error means that the text contains none.
 func parsePlan(text string) (Reply, error) {
 	v, err := lenientjson.Find(text, "need_actions", "bashActions", "todoActions")
 	if err != nil {
@@ -108,8 +105,8 @@ func parsePlan(text string) (Reply, error) {
 	return r, nil
 }
 
-// verify has the model check its answer and returns what is wrong with it. A
-// check that cannot be had is only a warning: the answer is there.
+// verify lets the model check its answer and returns the problem it found. If the check fails, the answer
+// stands with a warning.
 func (t *turn) verify(ctx context.Context) (problem string) {
 	said, err := t.next(ctx, verdictSchema(), t.aside("verify", ""), false)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"hako/internal/app/secretary/store"
-	"hako/llm"
 )
 
-// remembered is how many messages of a conversation are taken up again.
+// remembered is the number of messages loaded when a conversation is resumed.
 const remembered = 200
 
-// Keep keeps the conversation and the to-do list in a store, and takes up the
-// conversation of that name; an empty name begins a new one.
+// Keep stores the conversation and the to-do list in st, and resumes the conversation of that name; an empty
+// name starts a new one.
 func (c *Conversation) Keep(st *store.Store, name string) (err error) {
 	c.store, c.Todos = st, storedTodos{st}
 	var s store.Session
@@ -32,16 +31,11 @@ func (c *Conversation) Keep(st *store.Store, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	messages := make([]Message, len(old))
-	for i, o := range old {
-		messages[i] = Message{Role: llm.Role(o.Role), Text: o.Text, Meta: o.Meta}
-	}
-	c.Resume(messages)
+	c.Resume(old)
 	return nil
 }
 
-// Session is the name of the conversation in the store; empty means that it is not
-// kept.
+// Session returns the name of the conversation in the store, or "" if it is not stored.
 func (c *Conversation) Session() string {
 	if c.session == nil {
 		return ""
@@ -51,16 +45,14 @@ func (c *Conversation) Session() string {
 
 // Append implements [History].
 func (c *Conversation) Append(_ context.Context, m Message) error {
-	_, err := c.store.Append(c.session.ID, store.Message{Role: string(m.Role), Text: m.Text, Meta: m.Meta})
+	_, err := c.store.Append(c.session.ID, m)
 	return err
 }
 
-// storedTodos are those of a store.
 type storedTodos struct{ *store.Store }
 
-// Do implements [Todos].
 func (s storedTodos) Do(_ context.Context, a TodoAction) (string, error) {
-	said, _, err := s.Store.Do(store.TodoAction(a))
+	said, _, err := s.Store.Do(a)
 	return said, err
 }
 

@@ -1,7 +1,6 @@
 // Package database opens SQLite files that only their owner can read.
 //
-// What is in them is not its matter. The rule to keep: only what needs a database
-// imports it, as linking one makes a program slower to start.
+// It is a separate package because linking SQLite makes a program slower to start.
 package database
 
 import (
@@ -20,8 +19,8 @@ import (
 	"hako/run/fault"
 )
 
-// Ready makes the file if there is none, and refuses one that others could read.
-// Until unlock is called no other process gets it ready.
+// Ready creates the file if it does not exist, and refuses one that others can read. No other process does so until
+// unlock is called.
 func Ready(path string) (unlock func(), err error) {
 	if unlock, err = ownerfile.Alone(path); err != nil {
 		return nil, err
@@ -33,8 +32,7 @@ func Ready(path string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// ensure only looks at a file that exists: were it opened and closed here, the
-// system would take away the locks that this process has on it elsewhere.
+// ensure only inspects an existing file: closing a handle of it would release the POSIX locks of this process.
 func ensure(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil {
@@ -50,20 +48,19 @@ func ensure(path string) error {
 	return f.Close()
 }
 
-// Open returns a database whose connections are made with options, as in
-// "_pragma=foreign_keys(1)&_txlock=immediate". Nothing is read yet.
+// Open returns a database with options for its connections, such as "_pragma=foreign_keys(1)&_txlock=immediate".
 func Open(path, options string) *sql.DB {
 	name := &url.URL{Path: filepath.ToSlash(path)}
 	return sql.OpenDB(connector("file:" + name.EscapedPath() + "?" + options))
 }
 
-// A connector opens connections without registering the driver by name.
+// A connector opens connections without registering the driver.
 type connector string
 
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(string(c)) }
 func (c connector) Driver() driver.Driver                        { return new(sqlite.Driver) }
 
-// The result codes of SQLite that a person can do something about.
+// Result codes of SQLite.
 const (
 	Busy     = 5
 	Locked   = 6
@@ -75,8 +72,7 @@ const (
 	NotADB   = 26
 )
 
-// Code returns the result code of an error, without the detail in its higher
-// bits; 0 if SQLite did not say it.
+// Code returns the primary result code of an error of SQLite, or 0.
 func Code(err error) int {
 	var said *sqlite.Error
 	if !errors.As(err, &said) {

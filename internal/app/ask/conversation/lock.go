@@ -9,14 +9,12 @@ import (
 	"hako/run/fault"
 )
 
-// patience is how long a lock is waited for: as long as another process may
-// take to write its last words.
+// patience is how long to wait for a lock: as long as another process may take to write.
 const patience = 250 * time.Millisecond
 
 var errBusy = errors.New("another process has it open")
 
-// lock takes the lock of a conversation. It is a file of its own, as the
-// conversation is replaced when it is saved, and it is gone when unlocked.
+// lock locks a conversation. The lock is a separate file, because saving replaces the conversation; unlock removes it.
 func lock(name, path string) (unlock func(), err error) {
 	for {
 		f, err := ownerfile.Open(path, os.O_CREATE|os.O_RDWR)
@@ -29,18 +27,16 @@ func lock(name, path string) (unlock func(), err error) {
 		}
 		if !stands(path, f) {
 			release(f)
-			continue // we got the lock that its last holder has just removed
+			continue // its last holder has just removed it
 		}
 		return func() {
-			os.Remove(path) // before it is free, or it could be somebody else's
+			os.Remove(path) // before unlocking: afterwards it could belong to another process
 			release(f)
 		}, nil
 	}
 }
 
-// hold locks the file, or closes it if somebody else keeps it. A lock can only
-// be waited for without end, so that is done aside; one that comes too late is
-// given back.
+// hold locks the file with a timeout. ownerfile.Lock blocks, so it runs in a goroutine; a late lock is released.
 func hold(f *os.File) error {
 	got := make(chan error, 1)
 	go func() { got <- ownerfile.Lock(f) }()
@@ -63,13 +59,12 @@ func hold(f *os.File) error {
 	}
 }
 
-// release unlocks and closes the file.
 func release(f *os.File) {
 	ownerfile.Unlock(f)
 	f.Close()
 }
 
-// stands tells whether path still is the name of f.
+// stands reports whether path is still the name of f.
 func stands(path string, f *os.File) bool {
 	there, err := os.Stat(path)
 	if err != nil {

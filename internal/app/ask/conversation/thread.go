@@ -1,10 +1,7 @@
-// Package conversation keeps conversations by name, for those who want to go on with
-// one later. Nothing is kept unless somebody asks for it.
+// Package conversation stores conversations by name, each in a file that only its owner can read.
 //
-// A conversation is a file that only its owner can read. What is in it is the
-// caller's: keys and passwords are taken out before it gets here. The one rule to
-// keep: a turn that was saved is never lost. Who opens a conversation has it
-// alone until it is closed, and a file that cannot be understood is left as it is.
+// The caller redacts secrets. An open conversation is locked until it is closed. A saved turn is never lost, and a file
+// that cannot be parsed is left unchanged.
 package conversation
 
 import (
@@ -26,39 +23,38 @@ import (
 	"hako/run/fault"
 )
 
-// Default is the name of the conversation of those who give none.
+// Default is the default name.
 const Default = "default"
 
-// largest is the size of a conversation that no model could take in anyway.
+// largest is the maximum size of a file.
 const largest = 64 << 20
 
-// longestName is how many bytes a name may have.
+// longestName is the maximum length of a name in bytes.
 const longestName = 64
 
 const suffix = ".json"
 
-// A Store is a directory of conversations. It is made when one is saved.
+// A Store is a directory of conversations.
 type Store struct {
 	Dir string
 }
 
-// A Thread is a conversation that nobody else can open until it is closed.
+// A Thread is an open conversation.
 type Thread struct {
-	Items []llm.Item // what was said; empty means that it is new
+	Items []llm.Item // empty means that it is new
 
 	path   string
-	unlock func() // nil means that it was closed
+	unlock func() // nil after Close
 }
 
-// Info describes a conversation without reading it.
+// Info describes a conversation.
 type Info struct {
 	Name    string    `json:"name"`
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"`
 }
 
-// Open opens a conversation, or begins it. If another process has it open, it
-// says so at once: waiting would keep a person waiting for another's answer.
+// Open opens or creates a conversation. If another process has it open, it returns an error at once.
 func (s Store) Open(name string) (*Thread, error) {
 	path, err := s.path(name)
 	if err != nil {
@@ -76,7 +72,7 @@ func (s Store) Open(name string) (*Thread, error) {
 	return &Thread{Items: items, path: path, unlock: unlock}, nil
 }
 
-// Save writes the conversation anew, all or nothing.
+// Save replaces the file atomically.
 func (t *Thread) Save(items []llm.Item) error {
 	if t.unlock == nil {
 		return &fault.Error{Op: "save conversation", Subject: t.path, Why: "it was closed"}
@@ -95,7 +91,7 @@ func (t *Thread) Save(items []llm.Item) error {
 	return nil
 }
 
-// Close lets others open the conversation. Closing twice does nothing.
+// Close unlocks the conversation. It is idempotent.
 func (t *Thread) Close() {
 	if t.unlock != nil {
 		t.unlock()
@@ -103,40 +99,7 @@ func (t *Thread) Close() {
 	}
 }
 
-// Load reads a conversation without opening it; one that does not exist is empty.
-func (s Store) Load(name string) ([]llm.Item, error) {
-	path, err := s.path(name)
-	if err != nil {
-		return nil, err
-	}
-	return read(path)
-}
-
-// Delete removes a conversation.
-func (s Store) Delete(name string) error {
-	path, err := s.path(name)
-	if err != nil {
-		return err
-	}
-	gone := &fault.Error{Kind: fault.NotFound, Op: "delete conversation", Subject: name, Why: "there is none of that name"}
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return gone // without making a directory to lock something in
-	}
-	unlock, err := lock(name, strings.TrimSuffix(path, suffix)+".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	switch err := os.Remove(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return gone
-	case err != nil:
-		return &fault.Error{Op: "delete conversation", Subject: name, Err: reason(err)}
-	}
-	return nil
-}
-
-// List returns the conversations there are, by name.
+// List returns the conversations by name.
 func (s Store) List() ([]Info, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +109,7 @@ func (s Store) List() ([]Info, error) {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
 		if !ok || checkName(name) != "" {
-			continue // half-written or not ours
+			continue // a temporary or foreign file
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			all = append(all, Info{name, info.Size(), info.ModTime()})
@@ -155,8 +118,7 @@ func (s Store) List() ([]Info, error) {
 	return all, nil
 }
 
-// path returns the file of a conversation. A name must not lead out of the
-// directory, nor hide there.
+// path returns the file of a conversation. A name must not lead out of the directory, nor be hidden.
 func (s Store) path(name string) (string, error) {
 	if why := checkName(name); why != "" {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "open conversation", Subject: fmt.Sprintf("%q", name), Why: why,
@@ -185,10 +147,10 @@ func checkName(name string) (why string) {
 	return ""
 }
 
-// version is that of the file.
+// version is the version of the file format.
 const version = 1
 
-// A file is a conversation as it is kept.
+// A file is the stored form of a conversation.
 type file struct {
 	Version int        `json:"version"`
 	Items   []llm.Item `json:"items"`
@@ -202,7 +164,7 @@ func encode(items []llm.Item) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// read returns what a file holds; no file is no conversation.
+// read reads a file; a missing one is an empty conversation.
 func read(path string) ([]llm.Item, error) {
 	f, err := ownerfile.Open(path, os.O_RDONLY)
 	if fault.KindOf(err) == fault.NotFound {
@@ -257,7 +219,7 @@ func tooLarge(op, path string) error {
 
 func anew(path string) string { return fmt.Sprintf("to begin anew: mv %s %s.old", path, path) }
 
-// reason drops the name that os puts before its reasons.
+// reason strips the path from an error of package os.
 func reason(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -14,7 +14,7 @@ type closeInput struct {
 	FD int `json:"fd"`
 }
 
-// close is the tool.
+// close implements the tool close.
 func (d *Table) close(ctx context.Context, in closeInput) (string, error) {
 	d.mu.Lock()
 	des, err := d.find("close", in.FD)
@@ -25,8 +25,7 @@ func (d *Table) close(ctx context.Context, in closeInput) (string, error) {
 	return d.finishWith(ctx, "close", des)
 }
 
-// finishWith closes a descriptor and tells how the scripts are that it was
-// connected to.
+// finishWith closes a descriptor and describes the scripts that it was connected to.
 func (d *Table) finishWith(ctx context.Context, op string, des *descriptor) (string, error) {
 	scripts, most := d.behind(des)
 	if err := d.drop(des, des.idle); err != nil {
@@ -39,8 +38,7 @@ func (d *Table) finishWith(ctx context.Context, op string, des *descriptor) (str
 	return answer, nil
 }
 
-// behind returns the scripts whose end may depend on des, and how long to wait
-// for it.
+// behind returns the scripts whose end may depend on des, and how long to wait for them.
 func (d *Table) behind(des *descriptor) ([]*script, time.Duration) {
 	if p := des.out.pipe; p != nil {
 		d.mu.Lock()

@@ -17,10 +17,10 @@ type exitInput struct {
 	Message string `json:"message,omitempty"`
 }
 
-// hangup is how long exit waits for calls that are still under way.
+// hangup is how long exit waits for other calls.
 const hangup = 2 * time.Second
 
-// leave is the tool exit.
+// leave implements the tool exit.
 func (d *Table) leave(ctx context.Context, in exitInput) (string, error) {
 	if in.Code < 0 || in.Code > 255 {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "exit", Why: fmt.Sprintf("code is %d, outside 0 to 255", in.Code),
@@ -41,8 +41,7 @@ func (d *Table) leave(ctx context.Context, in exitInput) (string, error) {
 	return fmt.Sprintf("exited with status %d", in.Code), nil
 }
 
-// lastCall refuses every call from now on. The channel is closed when those that
-// are under way have ended.
+// lastCall refuses all further calls. The channel is closed when those in progress have ended.
 func (d *Table) lastCall(in exitInput) (<-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,17 +67,14 @@ func (d *Table) lastCall(in exitInput) (<-chan struct{}, error) {
 	return others, nil
 }
 
-// Finish brings the work to its end when no more calls will come: scripts get
-// the end of their input, and those that the output depends on are waited for.
-// The others get a few seconds. It returns what [Table.Err] does.
-//
-// The tool exit does this by itself; it is for a model that stopped without.
+// Finish ends the session when no more calls will come: it closes the inputs of scripts and waits for those that
+// the output depends on, and a few seconds for the others. It returns [Table.Err]. The tool exit calls it.
 func (d *Table) Finish(ctx context.Context) error {
 	for _, des := range d.openOnes() {
 		if des.standard() {
 			continue
 		}
-		// What scripts still write is dropped, so that they come to a good end.
+		// Discard what scripts still write, so that they end normally.
 		if err := d.drop(des, true); err != nil && des.out.file != nil {
 			d.fail(fileFault("close", des.name, err))
 		}
@@ -114,29 +110,27 @@ func (d *Table) await(ctx context.Context) {
 		case !matters || s.told.Load():
 		case s.err != nil:
 			d.fail(incomplete(s))
-		case s.status > 1 && s.status != brokenPipe: // 1 is an answer of grep and diff
+		case s.status > 1 && s.status != brokenPipe: // grep and diff use 1 for an answer
 			d.fail(unseen(s))
 		}
 	}
 }
 
-// unseen is the error of a session whose output comes from a script that failed
-// without the model having looked.
+// unseen is the error of output by a script that failed, of which the model does not know.
 func unseen(s *script) error {
 	return &fault.Error{Op: "finish", Subject: scriptName(s.pid),
 		Why:  fmt.Sprintf("it ended with status %d, and nobody looked at it", s.status),
 		Hint: "close its descriptors, or read its stderr, before exit"}
 }
 
-// undelivered is the error of a session that ends as if all was well, although
-// the script that was to write the output was refused.
+// undelivered is the error of an exit with success although the script for the output was denied.
 func undelivered(refused error) error {
 	return &fault.Error{Kind: fault.KindOf(refused), Op: "finish",
 		Why: "the script for fd 1 was refused, and nothing else was written there",
 		Err: refused, Hint: fault.Hint(refused)}
 }
 
-// incomplete is the error of a session whose output lacks something.
+// incomplete is the error of an incomplete output.
 func incomplete(s *script) error {
 	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid),
 		Why: "it was stopped before its output was whole",
@@ -147,14 +141,13 @@ func incomplete(s *script) error {
 	return e
 }
 
-// matters reports whether what s writes goes to an output or a file in the end.
+// matters reports whether the output of s ends up in an output or a file.
 func (d *Table) matters(s *script) bool {
 	list := d.chain(s)
 	return list[len(list)-1].stdout.pipe == nil
 }
 
-// showUnread passes on what scripts wrote to their standard error and the model
-// did not read: somebody has to hear of it.
+// showUnread copies unread standard error of scripts to that of the session.
 func (d *Table) showUnread() {
 	d.mu.Lock()
 	scripts := d.scripts

@@ -21,7 +21,7 @@ type helpInput struct {
 	Keys []string `json:"keys,omitempty" jsonschema:"topics; none: the list"`
 }
 
-// help is the tool.
+// help implements the tool help.
 func (d *Table) help(_ context.Context, in helpInput) (string, error) {
 	known := d.topics()
 	names := slices.Sorted(maps.Keys(known))
@@ -48,7 +48,7 @@ func unknownTopic(key string, names []string) error {
 	return e
 }
 
-// topics lists what help knows.
+// topics returns all topics of help.
 func (d *Table) topics() map[string]func() string {
 	all := map[string]func() string{"status": d.status}
 	for _, name := range []string{"usage", "fds", "spawn", "limits", "examples", "errors"} {
@@ -59,7 +59,7 @@ func (d *Table) topics() map[string]func() string {
 	return all
 }
 
-// topic reads a text and fills in the numbers.
+// topic reads a text and fills in the limits.
 func (d *Table) topic(name string) string {
 	b, err := topics.ReadFile("help/" + name + ".md")
 	if err != nil {
@@ -80,10 +80,10 @@ func (d *Table) nested() string {
 	return "no limit"
 }
 
-// recent is how many scripts that have ended status lists.
+// recent is how many ended scripts status lists.
 const recent = 20
 
-// status says how the scripts are and what is open.
+// status describes the scripts and the open descriptors.
 func (d *Table) status() string {
 	d.mu.Lock()
 	var list []string

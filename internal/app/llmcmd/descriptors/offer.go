@@ -8,7 +8,7 @@ import (
 	"hako/run/fault"
 )
 
-// offer makes a tool of a call: counted, and refused after exit.
+// offer makes a tool that is counted, and refused after exit.
 func offer[In any](d *Table, name, text string, call func(context.Context, In) (string, error)) tool.Tool {
 	t := tool.New(name, text, call)
 	t.Stateful = true
@@ -28,8 +28,7 @@ func offer[In any](d *Table, name, text string, call func(context.Context, In) (
 	return t
 }
 
-// begin admits a call. Once a script has found the budget spent, every call but
-// exit hears of it.
+// begin admits a call. After a script exhausted the budget, every call but exit fails.
 func (d *Table) begin(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,7 +43,7 @@ func (d *Table) begin(name string) error {
 	return nil
 }
 
-// finished counts a call that has ended.
+// finished counts a call.
 func (d *Table) finished(name string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,15 +57,13 @@ func (d *Table) finished(name string, err error) {
 	}
 }
 
-// renamed are parameters of spawn as they were called once.
+// renamed are deprecated parameters of spawn.
 var renamed = [][2]string{{"in_fd", "stdin_fd"}, {"out_fd", "stdout_fd"}}
 
-// required are the parameters that zero would be wrong for: null must not pass
-// for one.
+// required are parameters that must not be null, because zero is a valid value.
 var required = []string{"fd", "script", "path", "code"}
 
-// precheck refuses what the decoding of arguments would let pass, or word less
-// clearly. What is no JSON is left to the decoding.
+// precheck rejects arguments that the decoder would accept, or explain less clearly.
 func precheck(name, arguments string) error {
 	var given map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &given) != nil {

@@ -27,7 +27,7 @@ var modes = map[string]int{
 	"a": os.O_WRONLY | os.O_CREATE | os.O_APPEND,
 }
 
-// open is the tool.
+// open implements the tool open.
 func (d *Table) open(_ context.Context, in openInput) (string, error) {
 	answer, err := d.openFile(in)
 	if err != nil && d.opts.Refused != nil {
@@ -72,7 +72,7 @@ func (d *Table) path(name string) string {
 	return d.opts.Dir + "/" + name
 }
 
-// enroll gives an open file a number.
+// enroll adds an open file.
 func (d *Table) enroll(f *vfs.File, in openInput) string {
 	des := &descriptor{name: shown(in.Path), facts: "(opened for appending)", out: outlet{file: f}}
 	switch in.Mode {
@@ -92,7 +92,7 @@ func (d *Table) enroll(f *vfs.File, in openInput) string {
 	}{true, fd, des.name + " " + des.facts})
 }
 
-// vacancy refuses when there are too many open descriptors.
+// vacancy returns an error if too many descriptors are open.
 func (d *Table) vacancy(op string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +103,7 @@ func (d *Table) vacancy(op string) error {
 	return nil
 }
 
-// fileFault words an error of a file for the model.
+// fileFault explains an error of a file to the model.
 func fileFault(op, name string, err error) error {
 	var f *fault.Error
 	if err == nil || errors.As(err, &f) && f.Hint != "" {

@@ -12,37 +12,36 @@ import (
 	"hako/shell/stream"
 )
 
-// room is how many bytes wait in a pipe before its writers do.
+// room is the capacity of a pipe.
 const room = 64 << 10
 
-// errGone is what a reader gets after its own end was closed.
+// errGone is returned to a reader whose own end was closed.
 var errGone = errors.New("closed while it was read")
 
-// A pipe carries bytes between a script and another script or the model. At
-// least one of its ends is always a script's.
+// A pipe carries bytes between a script and another script or the model. At least one end belongs to a script.
 type pipe struct {
-	from, to end // who has the ends; guarded by the table
+	from, to end // owners of the ends; guarded by the table
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	data    bytes.Buffer
-	ended   bool // nobody writes any more
-	left    bool // nobody reads any more
-	drain   bool // but what is written is dropped rather than refused
-	keeps   bool // or kept, for whoever looks after the session
+	ended   bool // the writing end is closed
+	left    bool // the reading end is closed
+	drain   bool // discard what is written instead of failing
+	keeps   bool // or keep it for the end of the session
 	kept    []byte
-	lost    int64         // bytes that there was no room to keep
+	lost    int64         // bytes that exceeded the room for kept
 	readers int           // waiting
 	writers int           // waiting
 	change  chan struct{} // closed at the next change; nil if nobody waits
 }
 
-// An end says who has an end of a pipe: a descriptor, a script, or nobody.
+// An end is the owner of an end of a pipe: a descriptor, a script, or nobody.
 type end struct {
 	fd     int
 	script *script
 }
 
-// changed wakes everybody who waits. The caller holds mu.
+// changed wakes all waiters. The caller holds mu.
 func (p *pipe) changed() {
 	if p.change != nil {
 		close(p.change)
@@ -50,7 +49,7 @@ func (p *pipe) changed() {
 	}
 }
 
-// await waits for a change. The caller holds mu, before and after.
+// await waits for a change. The caller holds mu before and after.
 func (p *pipe) await(ctx context.Context, waiting *int, w *patience) error {
 	if p.change == nil {
 		p.change = make(chan struct{})
@@ -64,7 +63,6 @@ func (p *pipe) await(ctx context.Context, waiting *int, w *patience) error {
 	return err
 }
 
-// read waits for bytes and takes some.
 func (p *pipe) read(ctx context.Context, b []byte, w *patience) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +84,7 @@ func (p *pipe) read(ctx context.Context, b []byte, w *patience) (int, error) {
 	}
 }
 
-// write puts b into the pipe, piece by piece as there is room.
+// write writes b piece by piece as there is room.
 func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +105,7 @@ func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err err
 	return n, nil
 }
 
-// send puts the whole of s into the pipe, or nothing of it.
+// send writes all of s or nothing.
 func (p *pipe) send(ctx context.Context, s string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +119,7 @@ func (p *pipe) send(ctx context.Context, s string) error {
 	return nil
 }
 
-// space waits until something fits in. The caller holds mu.
+// space waits until there is room. The caller holds mu.
 func (p *pipe) space(ctx context.Context, w *patience) error {
 	for {
 		switch {
@@ -136,7 +134,7 @@ func (p *pipe) space(ctx context.Context, w *patience) error {
 	}
 }
 
-// last puts a message into the pipe whether there is room or not.
+// last writes a message even if there is no room.
 func (p *pipe) last(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,8 +148,7 @@ func (p *pipe) last(s string) {
 	}
 }
 
-// abandon is endReading for messages that nobody has read: they are kept, and so
-// is what follows, as far as there is room. Head was taken out before.
+// abandon is endReading for unread standard error: it is kept, and so is what follows. head was read before.
 func (p *pipe) abandon(head []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +162,7 @@ func (p *pipe) abandon(head []byte) {
 	p.changed()
 }
 
-// keep keeps b if that is wanted. The caller holds mu.
+// keep keeps b if keeps is set. The caller holds mu.
 func (p *pipe) keep(b []byte) {
 	if !p.keeps {
 		return
@@ -175,7 +172,7 @@ func (p *pipe) keep(b []byte) {
 	p.lost += int64(len(b) - n)
 }
 
-// takeKept returns what was kept, once, and how much could not be.
+// takeKept returns what was kept, once, and how much was lost.
 func (p *pipe) takeKept() (kept []byte, lost int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +181,6 @@ func (p *pipe) takeKept() (kept []byte, lost int64) {
 	return kept, lost
 }
 
-// endWriting lets the reader come to the end.
 func (p *pipe) endWriting() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,8 +189,7 @@ func (p *pipe) endWriting() {
 	p.changed()
 }
 
-// endReading lets writers notice that nobody reads, or with drain set not
-// notice it.
+// endReading makes writers fail, or with drain set discards what they write.
 func (p *pipe) endReading(drain bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,43 +198,42 @@ func (p *pipe) endReading(drain bool) {
 	p.changed()
 }
 
-// tidy gives the memory back that will not be used again. The caller holds mu.
+// tidy releases memory. The caller holds mu.
 func (p *pipe) tidy() {
 	if p.ended && p.data.Len() == 0 {
 		p.data = bytes.Buffer{}
 	}
 }
 
-// waiting returns how many bytes wait in the pipe.
+// waiting returns the number of unread bytes.
 func (p *pipe) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.data.Len()
 }
 
-// starved reports whether a reader waits for somebody to write.
+// starved reports whether a reader waits for a writer.
 func (p *pipe) starved() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.readers > 0 && p.data.Len() == 0 && !p.ended && !p.left
 }
 
-// clogged reports whether a writer waits for somebody to read.
+// clogged reports whether a writer waits for a reader.
 func (p *pipe) clogged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.writers > 0 && p.data.Len() >= room && !p.left
 }
 
-// patience is how a script waits for others. Nil is how the model does: as long
-// as its context lets it.
+// patience bounds how long a script waits for others. Nil is for the model: until its context ends.
 type patience struct {
 	pid   int
-	pause func() (resume func()) // nil means that its clock runs on
-	most  time.Duration          // zero means for ever
+	pause func() (resume func()) // nil means that the clock runs on
+	most  time.Duration          // zero means no limit
 }
 
-// wait waits for the channel to be closed.
+// wait waits until the channel is closed.
 func (w *patience) wait(ctx context.Context, ready <-chan struct{}) error {
 	var late <-chan time.Time
 	if w != nil {

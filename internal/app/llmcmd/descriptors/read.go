@@ -20,7 +20,7 @@ var readText string
 const (
 	maxCount = 4096
 	maxLines = 1000
-	// maxPage is how long a number of lines may be: a line has no limit.
+	// maxPage bounds a number of lines.
 	maxPage = 64 << 10
 )
 
@@ -43,7 +43,7 @@ func (in readInput) check() error {
 	return nil
 }
 
-// read is the tool: a line about what was read, then what was read.
+// read returns a header line and the data.
 func (d *Table) read(ctx context.Context, in readInput) (string, error) {
 	if in.Count == 0 && in.Lines == 0 {
 		in.Count = min(d.opts.Limits.ReadBytes, maxCount)
@@ -67,8 +67,8 @@ func (d *Table) read(ctx context.Context, in readInput) (string, error) {
 	return d.page(des, in, why)
 }
 
-// fill takes enough from the source to answer with, or as much as there is
-// without the model doing something else first; why says what that is.
+// fill buffers enough input for the call, or what is available before the model must do something else, which
+// it returns in why.
 func (d *Table) fill(ctx context.Context, des *descriptor, in readInput) (why string, err error) {
 	v := d.watch(d.source(des))
 	have := func() bool { return len(des.in.buf) > 0 }
@@ -86,7 +86,7 @@ func (d *Table) fill(ctx context.Context, des *descriptor, in readInput) (why st
 	return "", nil
 }
 
-// source returns the script that writes what des reads, nil if there is none.
+// source returns the script that writes what des reads, or nil.
 func (d *Table) source(des *descriptor) *script {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,14 +96,13 @@ func (d *Table) source(des *descriptor) *script {
 	return des.in.pipe.from.script
 }
 
-// enough reports whether buf holds all that the call can return, and as much
-// beyond as is needed to tell a secret by its end.
+// enough reports whether buf holds the result, and enough beyond it to recognize a secret at its end.
 func (in readInput) enough(buf []byte) bool {
 	n := in.extent(buf)
 	return n+ahead <= len(buf) && (n >= in.most() || in.Lines > 0 && n > 0 && buf[n-1] == '\n')
 }
 
-// most is how many bytes the call can return.
+// most returns the maximum length of the result.
 func (in readInput) most() int {
 	switch {
 	case in.Lines > 0:
@@ -114,7 +113,7 @@ func (in readInput) most() int {
 	return maxCount
 }
 
-// extent is how much of buf the call is to return.
+// extent returns how much of buf the call returns.
 func (in readInput) extent(buf []byte) int {
 	most := min(len(buf), in.most())
 	if in.Lines == 0 {
@@ -131,7 +130,7 @@ func (in readInput) extent(buf []byte) int {
 	return n
 }
 
-// page answers with what is there. The caller has borrowed des.
+// page returns what is buffered. The caller has borrowed des.
 func (d *Table) page(des *descriptor, in readInput, why string) (string, error) {
 	src := des.in
 	ended := src.end != nil
@@ -162,7 +161,7 @@ func lines(n int) string {
 	return strconv.Itoa(n) + " lines"
 }
 
-// after says what comes behind what was read.
+// after describes what follows the data.
 func (d *Table) after(des *descriptor, why string) string {
 	switch {
 	case len(des.in.buf) > 0:
@@ -177,13 +176,13 @@ func (d *Table) after(des *descriptor, why string) string {
 	return " so far, more may follow"
 }
 
-// fate says how the script that wrote what des read has ended.
+// fate describes how the script that des read from has ended.
 func (d *Table) fate(des *descriptor) string {
 	s := d.source(des)
 	if s == nil {
 		return ""
 	}
-	<-s.done // it has let go of its output, so that this is a matter of moments
+	<-s.done // it has closed its output, so it ends at once
 	s.told.Store(true)
 	if s.err != nil {
 		return fmt.Sprintf("; script %d ended with status %d: %v", s.pid, s.status, s.err)
@@ -191,7 +190,7 @@ func (d *Table) fate(des *descriptor) string {
 	return fmt.Sprintf("; script %d exited with status %d%s", s.pid, s.status, s.failedStages())
 }
 
-// nothing answers a read that got nothing.
+// nothing returns the result of a read without data.
 func (d *Table) nothing(des *descriptor, fd int, why string) (string, error) {
 	switch err := des.in.end; {
 	case err == io.EOF:
@@ -214,9 +213,8 @@ func (d *Table) nothing(des *descriptor, fd int, why string) (string, error) {
 	return "", e
 }
 
-// whole returns how many of the first n bytes can be shown without splitting a
-// character. At least one character is shown if there is one; one whose end is
-// still to come is not.
+// whole returns how many of the first n bytes can be shown without splitting a character: at least one character,
+// unless its end is still to come.
 func whole(buf []byte, n int, ended bool) int {
 	for i := n - 1; i >= 0 && i > n-utf8.UTFMax; i-- {
 		if !utf8.RuneStart(buf[i]) {

@@ -14,7 +14,7 @@ import (
 	"hako/shell/stream"
 )
 
-// A script is one that was spawned.
+// A script is a spawned script.
 type script struct {
 	pid    int
 	stdin  *intake
@@ -24,7 +24,7 @@ type script struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	done   chan struct{} // closed when it has ended; what follows is set by then
+	done   chan struct{} // closed when it has ended; the fields below are set by then
 	status int
 	err    error // why it did not run to its end
 	stages []run.Stage
@@ -34,7 +34,7 @@ type script struct {
 
 func scriptName(pid int) string { return "script " + strconv.Itoa(pid) }
 
-// Write implements [io.Writer]: it is the standard output of the script.
+// Write writes the standard output of the script.
 func (s *script) Write(b []byte) (int, error) {
 	switch {
 	case s.stdout.sink != nil:
@@ -45,20 +45,17 @@ func (s *script) Write(b []byte) (int, error) {
 	return s.stdout.pipe.write(s.ctx, b, s.wait)
 }
 
-// Passing implements [run.Passing]: a pipe leads to another script, or to the
-// model.
+// Passing implements [run.Passing]: a pipe leads to another script or to the model.
 func (s *script) Passing() bool { return s.stdout.pipe != nil }
 
 // messages is the standard error of a script.
 type messages struct{ *script }
 
-// Write implements [io.Writer].
 func (m messages) Write(b []byte) (int, error) { return m.stderr.write(m.ctx, b, m.wait) }
 
-// Passing implements [run.Passing]: messages go to the model.
 func (m messages) Passing() bool { return true }
 
-// run runs the script to its end and lets its neighbours know.
+// run runs the script and closes its descriptors.
 func (d *Table) run(s *script, w Worker, text string) {
 	req := &run.Request{Actor: d.opts.Actor, Script: text, Stdin: s.stdin, Stdout: s, Stderr: messages{s}}
 	if d.opts.ID != "" {
@@ -82,8 +79,7 @@ func (d *Table) run(s *script, w Worker, text string) {
 	close(s.done)
 }
 
-// countOut makes room for the next script. A budget that is spent is the end
-// for the model too, which the loop knows by an error like the meter's.
+// countOut releases the slot of a script. An exhausted budget ends the session of the model too.
 func (d *Table) countOut(s *script) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,9 +90,9 @@ func (d *Table) countOut(s *script) {
 	}
 }
 
-// letGo gives up what the script read and wrote.
+// letGo closes the input and output of the script.
 func (s *script) letGo() error {
-	_ = s.stdin.in.close(false) // it was read; nothing can be lost
+	_ = s.stdin.in.close(false)
 	switch {
 	case s.stdout.sink != nil:
 		s.stdout.sink.leave(s)
@@ -108,20 +104,20 @@ func (s *script) letGo() error {
 	return nil
 }
 
-// Statuses as shells have them.
+// Exit statuses as in shells.
 const (
 	notRun     = 126
 	timedOut   = 124
 	brokenPipe = 128 + 13
 )
 
-// outcome is the status of a script, and the error if it did not come to its end.
+// outcome returns the status of a script, and the error if it did not run to its end.
 func outcome(res run.Result, err error) (int, error) {
 	switch {
 	case err == nil:
 		return res.Exit, nil
 	case errors.Is(err, stream.ErrPipe):
-		return brokenPipe, nil // as with a process: it is no failure that nobody wanted more
+		return brokenPipe, nil // no failure, as with a process
 	case fault.KindOf(err) == fault.Denied:
 		return notRun, err
 	case fault.KindOf(err) == fault.Timeout:
@@ -130,7 +126,7 @@ func outcome(res run.Result, err error) (int, error) {
 	return max(res.Exit, 1), err
 }
 
-// complaint is what a script that was cut short leaves on its standard error.
+// complaint is appended to the standard error of a script that was stopped.
 func (s *script) complaint() string {
 	text := "error: " + s.err.Error() + "\n"
 	if hint := fault.Hint(s.err); hint != "" {
@@ -148,7 +144,7 @@ func (s *script) ended() bool {
 	}
 }
 
-// state says in words how a script is. The caller holds mu of the table.
+// state describes a script. The caller holds mu of the table.
 func (d *Table) state(s *script) string {
 	name := scriptName(s.pid)
 	s.told.Store(s.ended())
@@ -169,8 +165,7 @@ func (d *Table) state(s *script) string {
 	return name + unread(s.stdout.pipe, s.stderr)
 }
 
-// failedStages says which commands of its pipelines failed although the script
-// went on, as in cat missing | sort.
+// failedStages lists commands that failed inside of pipelines, as in cat missing | sort.
 func (s *script) failedStages() string {
 	if len(s.stages) == 0 {
 		return ""
@@ -182,7 +177,7 @@ func (s *script) failedStages() string {
 	return ", but in its pipelines " + strings.Join(list, ", ")
 }
 
-// unread says where a script left something to be read.
+// unread lists pipes with unread output.
 func unread(pipes ...*pipe) string {
 	var list []string
 	for _, p := range pipes {
@@ -199,9 +194,8 @@ func unread(pipes ...*pipe) string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-// needs says what the model has to do before s can go on; empty means that s
-// goes on by itself. It follows scripts that wait for each other; seen are those
-// it came by. The caller holds mu.
+// needs returns what the model has to do before s can continue; empty means nothing. It follows scripts that wait
+// for each other; seen are those visited. The caller holds mu.
 func (d *Table) needs(s *script, seen []*script) string {
 	if slices.Contains(seen, s) {
 		return "the scripts wait for each other; close one of their descriptors"
@@ -226,7 +220,7 @@ func (d *Table) needs(s *script, seen []*script) string {
 	return ""
 }
 
-// feeds says what the model has to do if s waits for the one at the other end.
+// feeds is needs for a script that waits for the other end of a pipe.
 func (d *Table) feeds(s *script, other end, waits string, seen []*script) string {
 	switch {
 	case other.script != nil:
@@ -237,7 +231,7 @@ func (d *Table) feeds(s *script, other end, waits string, seen []*script) string
 	return ""
 }
 
-// chain returns s and the scripts that its output goes through, in order.
+// chain returns s and the scripts that its output passes through, in order.
 func (d *Table) chain(s *script) (list []*script) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,13 +7,12 @@ import (
 	"hako/internal/redact"
 )
 
-// ahead is how much must be known behind a place before it is shown up to
-// there: more than the longest secret that is told by its spelling.
+// ahead is how much must be known after a position before it is shown: more than the longest secret that is
+// recognized by its form.
 const ahead = 20 << 10
 
-// cut returns the first n bytes of buf as the model may see them, and how many
-// bytes that are. Where a secret lies across the border it moves: no reading in
-// small pieces can get at what is not shown in one.
+// cut returns the first n bytes of buf with secrets redacted, and how many bytes that are. It moves the end if a
+// secret crosses it: reading in small pieces reveals no secret.
 func cut(secrets *redact.Set, buf []byte, n int) (text string, used int) {
 	known := string(buf[:min(len(buf), n+ahead)])
 	clean := secrets.Text(known)
@@ -28,8 +27,7 @@ func cut(secrets *redact.Set, buf []byte, n int) (text string, used int) {
 	return valid(clean), len(known)
 }
 
-// borders lists where a text could be cut, the best first: at n, at words and
-// then at lines before it, at lines behind it.
+// borders lists possible ends, best first: n, words and lines before it, lines after it.
 func borders(text string, n int) []int {
 	list := []int{n}
 	for _, breaks := range []string{" \t\n\r,;&\"'", "\n"} {
@@ -50,8 +48,7 @@ func borders(text string, n int) []int {
 	return list
 }
 
-// valid makes UTF-8 of s: each byte that is part of no character becomes a
-// replacement character.
+// valid replaces each invalid byte by U+FFFD.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s

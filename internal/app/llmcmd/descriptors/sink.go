@@ -10,19 +10,18 @@ import (
 	"hako/run/fault"
 )
 
-// A sink is an output of the session. Scripts that write to it take turns in
-// the order in which they were spawned, and the model comes after them: what
-// each of them writes stays in one piece.
+// A sink is an output of the session. Scripts write to it in the order in which they were spawned, then the model:
+// the output of each stays in one piece.
 type sink struct {
 	w io.Writer
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	queue  []*script  // that may still write
 	wait   map[*script]int
 	change chan struct{} // closed when the queue changes; nil if nobody waits
 
 	out sync.Mutex // held while writing; guards err
-	err error      // the first; nothing is written after it
+	err error      // the first error; later writes fail with it
 }
 
 func newSink(w io.Writer) *sink {
@@ -32,14 +31,14 @@ func newSink(w io.Writer) *sink {
 	return &sink{w: w, wait: map[*script]int{}}
 }
 
-// enter puts a script at the end of the queue.
+// enter adds a script to the queue.
 func (k *sink) enter(s *script) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.queue = append(k.queue, s)
 }
 
-// leave takes a script out of the queue.
+// leave removes a script from the queue.
 func (k *sink) leave(s *script) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,7 +49,7 @@ func (k *sink) leave(s *script) {
 	}
 }
 
-// turn waits until it is the turn of s; nil is the model.
+// turn waits until s may write; nil is the model.
 func (k *sink) turn(ctx context.Context, s *script, w *patience) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +72,7 @@ func (k *sink) turn(ctx context.Context, s *script, w *patience) error {
 	return nil
 }
 
-// first returns the script whose turn it is, nil if none wants to write.
+// first returns the script that may write now, or nil.
 func (k *sink) first() *script {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +82,7 @@ func (k *sink) first() *script {
 	return k.queue[0]
 }
 
-// before returns the script that s waits for, nil if it waits for none.
+// before returns the script that s waits for, or nil.
 func (k *sink) before(s *script) *script {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +92,7 @@ func (k *sink) before(s *script) *script {
 	return k.queue[0]
 }
 
-// write writes when it is the turn of s. It fails for good once it has failed.
+// write writes when it is the turn of s.
 func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int, error) {
 	if err := k.turn(ctx, s, w); err != nil {
 		return 0, err
@@ -111,8 +110,7 @@ func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int
 	return n, err
 }
 
-// append writes after everybody else. What cannot be written is noted as any
-// other write's failure.
+// append writes after everybody else.
 func (k *sink) append(b []byte) {
 	k.out.Lock()
 	defer k.out.Unlock()
@@ -121,8 +119,7 @@ func (k *sink) append(b []byte) {
 	}
 }
 
-// flush passes on what the writer behind it holds back, and returns the first
-// error there was.
+// flush flushes the writer and returns the first error.
 func (k *sink) flush() error {
 	k.out.Lock()
 	defer k.out.Unlock()
@@ -132,9 +129,8 @@ func (k *sink) flush() error {
 	return k.err
 }
 
-// allowed counts what the model reads or writes itself, and refuses what is more
-// than it may in a nested call. A model that handles megabytes itself pays for
-// each of them; scripts do it for nothing.
+// allowed counts what the model reads or writes itself, and enforces the limit of nested calls: scripts can
+// move megabytes for free, a model cannot.
 func (d *Table) allowed(op string, fd int, count *int64, n int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

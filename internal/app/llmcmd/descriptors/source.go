@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// An inlet is the reading side of a descriptor: a pipe or a feeder, and what was
-// taken from it but not read yet. One call at a time uses it.
+// An inlet is the reading side of a descriptor, with a buffer. One call at a time uses it.
 type inlet struct {
 	pipe *pipe
 	feed *feeder
 	buf  []byte
-	end  error // why nothing more comes; io.EOF at the proper end
+	end  error // why nothing more comes; io.EOF at the end
 }
 
-// inlet makes the reading side of something that a session starts with.
+// inlet makes the reading side of an input.
 func (d *Table) inlet(in Input) *inlet {
 	r := in.Reader
 	if r == nil {
@@ -25,11 +24,10 @@ func (d *Table) inlet(in Input) *inlet {
 	return &inlet{feed: &feeder{r: r}}
 }
 
-// chunk is how much is taken at once.
+// chunk is the size of a read.
 const chunk = 16 << 10
 
-// more waits until something was added to buf or the end is known. The error is
-// that of the context.
+// more waits until buf grew or the end is known. It returns the error of the context.
 func (in *inlet) more(ctx context.Context) error {
 	in.buf = slices.Grow(in.buf, chunk)
 	free := in.buf[len(in.buf):cap(in.buf)]
@@ -51,14 +49,14 @@ func (in *inlet) more(ctx context.Context) error {
 	return nil
 }
 
-// use takes n bytes off the front.
+// use removes n bytes from the front.
 func (in *inlet) use(n int) {
 	if in.buf = in.buf[n:]; len(in.buf) == 0 {
 		in.buf = nil
 	}
 }
 
-// close tells the other side that nobody reads any more.
+// close closes the reading end.
 func (in *inlet) close(drain bool) error {
 	if in.pipe != nil {
 		in.pipe.endReading(drain)
@@ -70,13 +68,12 @@ func (in *inlet) close(drain bool) error {
 	return nil
 }
 
-// A feeder reads from somebody else's reader, which may take its time. A read
-// that nobody waits for any more is not lost: the next one gets it.
+// A feeder reads from a reader that may block. If nobody waits any more, the next call gets the data.
 type feeder struct {
 	r io.Reader
 
-	mu   sync.Mutex    // held while reading; guards what follows
-	got  chan delivery // of the read under way; nil if there is none
+	mu   sync.Mutex    // held while reading; guards the fields below
+	got  chan delivery // of the read in progress; nil if there is none
 	rest []byte
 	err  error
 }
@@ -86,7 +83,7 @@ type delivery struct {
 	err error
 }
 
-// take waits for bytes for as long as ctx lets it.
+// take waits for data until ctx ends.
 func (f *feeder) take(ctx context.Context, b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +108,7 @@ func fetch(r io.Reader, got chan<- delivery) {
 	got <- delivery{b[:n], err}
 }
 
-// hand gives out what is there. The caller holds mu.
+// hand returns buffered data. The caller holds mu.
 func (f *feeder) hand(b []byte) (int, error) {
 	if len(f.rest) == 0 {
 		return 0, f.err
@@ -121,7 +118,7 @@ func (f *feeder) hand(b []byte) (int, error) {
 	return n, nil
 }
 
-// Read implements [io.Reader] for a script, without anything in between.
+// Read reads directly, for a script.
 func (f *feeder) Read(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,18 +141,16 @@ func (f *feeder) close() error {
 	return nil
 }
 
-// An intake is the standard input of a script: what the model left unread, and
-// then the rest of the descriptor.
+// An intake is the standard input of a script: what the model left in the buffer, then the rest.
 type intake struct {
 	ctx  context.Context
 	wait *patience
 
-	mu   sync.Mutex // a script that was cancelled may still have a read under way
+	mu   sync.Mutex // a cancelled script may still be reading
 	head []byte
 	in   *inlet
 }
 
-// Read implements [io.Reader].
 func (t *intake) Read(b []byte) (int, error) {
 	if t.ctx.Err() != nil {
 		return 0, context.Cause(t.ctx)

@@ -21,7 +21,7 @@ type spawnInput struct {
 	StdoutFD *int   `json:"stdout_fd,omitempty" jsonschema:"none: a new pipe"`
 }
 
-// spawned is the answer to spawn.
+// spawned is the result of spawn.
 type spawned struct {
 	Success   bool `json:"success"`
 	StdinFD   int  `json:"stdin_fd"`
@@ -31,8 +31,7 @@ type spawned struct {
 	ScriptLen int  `json:"script_len"`
 }
 
-// spawn is the tool. Until everything was checked nothing is taken from the
-// caller.
+// spawn checks everything before it takes descriptors from the caller.
 func (d *Table) spawn(ctx context.Context, in spawnInput) (string, error) {
 	if err := d.checkScript(in.Script); err != nil {
 		return "", err
@@ -60,8 +59,7 @@ func (d *Table) spawn(ctx context.Context, in spawnInput) (string, error) {
 	return encode(answer), nil
 }
 
-// precheck refuses a script that could not run, before it is given anything. If
-// it was to write the output, that is remembered.
+// precheck rejects a script that cannot run. If it was to write the output, the error is remembered.
 func (d *Table) precheck(ctx context.Context, in spawnInput, w Worker) error {
 	if w.Check == nil {
 		return nil
@@ -96,7 +94,7 @@ func (d *Table) checkScript(text string) error {
 	return nil
 }
 
-// hire counts a script in and gets a worker for it.
+// hire reserves a slot and makes a worker for a script.
 func (d *Table) hire() (Worker, error) {
 	if !d.countIn() {
 		return Worker{}, &fault.Error{Kind: fault.Unavailable, Op: "spawn",
@@ -111,7 +109,7 @@ func (d *Table) hire() (Worker, error) {
 	return w, nil
 }
 
-// countIn makes room for one more script, if there is any.
+// countIn reserves a slot for a script.
 func (d *Table) countIn() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +140,7 @@ func spawnFault(err error) error {
 	return e
 }
 
-// connect makes the script with its descriptors.
+// connect makes the script and its descriptors.
 func (d *Table) connect(in spawnInput, w Worker) (*script, spawned, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -164,8 +162,7 @@ func (d *Table) connect(in spawnInput, w Worker) (*script, spawned, error) {
 	return s, a, nil
 }
 
-// given finds the descriptors that the caller wants connected and keeps calls
-// from using them. The caller holds mu.
+// given borrows the descriptors that are to be connected. The caller holds mu.
 func (d *Table) given(in spawnInput) (from, to *descriptor, err error) {
 	if in.StdinFD != nil {
 		if from, err = d.grab("spawn stdin_fd", *in.StdinFD, d.forReading); err != nil {
@@ -181,7 +178,7 @@ func (d *Table) given(in spawnInput) (from, to *descriptor, err error) {
 	return from, to, nil
 }
 
-// grab finds a descriptor that no call is using. The caller holds mu.
+// grab borrows a descriptor that no call is using. The caller holds mu.
 func (d *Table) grab(op string, fd int, find func(string, int) (*descriptor, error)) (*descriptor, error) {
 	des, err := find(op, fd)
 	if err != nil || des.standard() {
@@ -195,15 +192,14 @@ func (d *Table) grab(op string, fd int, find func(string, int) (*descriptor, err
 	}
 }
 
-// letOthers is the opposite of grab.
+// letOthers undoes grab.
 func (des *descriptor) letOthers() {
 	if des != nil && !des.standard() {
 		<-des.busy
 	}
 }
 
-// feed makes the standard input of a script: a descriptor that is given up to
-// it, or a new pipe. The caller holds mu.
+// feed makes the standard input of a script: an existing descriptor or a new pipe. The caller holds mu.
 func (d *Table) feed(s *script, from *descriptor) (*intake, int) {
 	t := &intake{ctx: s.ctx, wait: s.wait}
 	if from == nil {
@@ -240,21 +236,20 @@ func (d *Table) drainTo(s *script, to *descriptor) (outlet, int) {
 	return to.out, to.fd
 }
 
-// readEnd makes the descriptor by which the model reads what a script writes.
-// The caller holds mu.
+// readEnd makes a descriptor for reading what a script writes. The caller holds mu.
 func (d *Table) readEnd(what string, s *script, p *pipe) int {
 	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), facts: "(read)", in: &inlet{pipe: p},
 		idle: what == "stderr"})
 	return p.to.fd
 }
 
-// encode spells an answer; the characters of a script stay as they are.
+// encode encodes a result without escaping < and >.
 func encode(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return strconv.Quote(err.Error()) // cannot happen: the types are ours
+		return strconv.Quote(err.Error()) // cannot happen
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

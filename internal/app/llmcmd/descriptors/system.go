@@ -8,6 +8,5 @@ import (
 //go:embed system.md
 var systemText string
 
-// Instructions returns what a model that works with descriptors is told before
-// everything else.
+// Instructions returns the system prompt for a model that works with descriptors.
 func Instructions() string { return strings.TrimSpace(systemText) }

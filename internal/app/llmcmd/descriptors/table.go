@@ -18,27 +18,25 @@ const (
 	firstDynamic = 10
 )
 
-// A descriptor is what a number stands for. Its fields never change; what they
-// point to does.
+// A descriptor is immutable; what its fields point to is not.
 type descriptor struct {
 	fd    int
 	name  string        // what it is
-	facts string        // what else the map says about it
-	in    *inlet        // nil: not open for reading
-	out   outlet        // empty: not open for writing
-	idle  bool          // it carries the messages of a script, which goes on if nobody wants them
+	facts string        // details for the map
+	in    *inlet        // nil means not open for reading
+	out   outlet        // empty means not open for writing
+	idle  bool          // standard error of a script, which continues if nobody reads it
 	busy  chan struct{} // holds a token while a call uses it
 }
 
-// An outlet is the writing side of a descriptor: one of three, or none.
+// An outlet is the writing side of a descriptor: one of the three, or none.
 type outlet struct {
 	pipe *pipe
 	file *vfs.File
 	sink *sink
 }
 
-// standard reports whether des is an output of the session. Those are shared
-// with scripts rather than given up to them: they outlive every script.
+// standard reports whether des is an output of the session, which scripts share.
 func (des *descriptor) standard() bool { return des.out.sink != nil }
 
 func (des *descriptor) direction() string {
@@ -48,14 +46,14 @@ func (des *descriptor) direction() string {
 	return "writing"
 }
 
-// place puts a descriptor at a number. The caller holds mu, or is alone.
+// place adds a descriptor. The caller holds mu, or is alone.
 func (d *Table) place(fd int, des *descriptor) int {
 	des.fd, des.busy = fd, make(chan struct{}, 1)
 	d.table[fd] = des
 	return fd
 }
 
-// add gives a descriptor the next number. The caller holds mu, or is alone.
+// add adds a descriptor with the next number. The caller holds mu, or is alone.
 func (d *Table) add(des *descriptor) int {
 	d.dynamic++
 	return d.place(d.dynamic-1, des)
@@ -74,7 +72,7 @@ func (d *Table) find(op string, fd int) (*descriptor, error) {
 	return nil, e
 }
 
-// openNow lists the open descriptors as a hint. The caller holds mu.
+// openNow lists the open descriptors, as a hint. The caller holds mu.
 func (d *Table) openNow() string {
 	lists := map[string][]string{}
 	for _, fd := range slices.Sorted(maps.Keys(d.table)) {
@@ -93,7 +91,7 @@ func listed(numbers []string) string {
 	return strings.Join(numbers, ", ")
 }
 
-// forReading finds a descriptor that can be read. The caller holds mu.
+// forReading finds a readable descriptor. The caller holds mu.
 func (d *Table) forReading(op string, fd int) (*descriptor, error) {
 	des, err := d.find(op, fd)
 	if err == nil && des.in == nil {
@@ -102,7 +100,7 @@ func (d *Table) forReading(op string, fd int) (*descriptor, error) {
 	return des, err
 }
 
-// forWriting finds a descriptor that can be written. The caller holds mu.
+// forWriting finds a writable descriptor. The caller holds mu.
 func (d *Table) forWriting(op string, fd int) (*descriptor, error) {
 	des, err := d.find(op, fd)
 	if err == nil && des.in != nil {
@@ -111,7 +109,7 @@ func (d *Table) forWriting(op string, fd int) (*descriptor, error) {
 	return des, err
 }
 
-// otherWay hints at the descriptor that was meant. The caller holds mu.
+// otherWay suggests the descriptor that was meant. The caller holds mu.
 func (d *Table) otherWay(des *descriptor) string {
 	var s *script
 	want, verb := "stdout", "read"
@@ -131,8 +129,7 @@ func (d *Table) otherWay(des *descriptor) string {
 	return d.openNow()
 }
 
-// borrow finds a descriptor and keeps other calls from using it until release
-// is called.
+// borrow finds a descriptor and keeps other calls from using it until release is called.
 func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string, int) (*descriptor, error)) (
 	des *descriptor, release func(), err error) {
 	d.mu.Lock()
@@ -149,7 +146,7 @@ func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string,
 	release = func() { <-des.busy }
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err = d.find(op, fd); err != nil { // closed while we waited
+	if _, err = d.find(op, fd); err != nil { // closed meanwhile
 		release()
 	}
 	return des, release, err
@@ -166,15 +163,13 @@ func cutShort(op string, fd int, ctx context.Context) error {
 	return e
 }
 
-// remove takes a descriptor out of the table; its number is never used again.
-// The caller holds mu.
+// remove removes a descriptor; its number is never reused. The caller holds mu.
 func (d *Table) remove(fd int, why string) {
 	delete(d.table, fd)
 	d.gone[fd] = why
 }
 
-// openOnes returns the open descriptors in the order of their numbers.
-// Readable returns the numbers of the descriptors that can be read, in order.
+// Readable returns the numbers of the readable descriptors, in order.
 func (d *Table) Readable() (numbers []int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,8 +191,8 @@ func (d *Table) openOnes() []*descriptor {
 	return all
 }
 
-// drop closes a descriptor whatever it is. A script that writes to it notices,
-// unless drain is set: then what it writes is dropped.
+// drop closes a descriptor. A script that writes to it gets an error, unless drain is set: then its output is
+// discarded.
 func (d *Table) drop(des *descriptor, drain bool) error {
 	d.mu.Lock()
 	if d.table[des.fd] != des {
@@ -228,7 +223,6 @@ func (des *descriptor) pipeIn() *pipe {
 	return des.in.pipe
 }
 
-// close ends the use of what is behind the number.
 func (des *descriptor) close(drain bool) error {
 	switch {
 	case des.in != nil:
@@ -241,7 +235,7 @@ func (des *descriptor) close(drain bool) error {
 	return nil
 }
 
-// Map lists the open descriptors for the model, one a line.
+// Map lists the open descriptors, one a line.
 func (d *Table) Map() string {
 	var b strings.Builder
 	for _, des := range d.openOnes() {
@@ -254,23 +248,18 @@ func (d *Table) Map() string {
 	return b.String()
 }
 
-// facts says what is known of an input before it is read.
+// facts describes an input.
 func facts(in Input) string {
-	kind := in.Kind
-	if kind == "" {
-		kind = "text"
-	}
 	switch {
 	case in.Reader == nil:
 		return "(empty)"
 	case in.Size < 0:
-		return "[unknown size, " + kind + ", stream]"
+		return "[unknown size, text, stream]"
 	}
-	return "[" + size(in.Size) + ", " + kind + ", " + magnitude(in.Size) + "]"
+	return "[" + size(in.Size) + ", text, " + magnitude(in.Size) + "]"
 }
 
-// magnitude tells a model how to go about it: a small input is one read, a very
-// large one is for scripts alone.
+// magnitude tells the model how to read an input: a small one at once, a very large one with scripts only.
 func magnitude(n int64) string {
 	switch {
 	case n <= maxCount:
@@ -283,7 +272,7 @@ func magnitude(n int64) string {
 	return "very_large"
 }
 
-// size writes a number of bytes as people do.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n == 1:
@@ -309,7 +298,7 @@ func target(out Output) string {
 	return "-> " + shown(out.Name)
 }
 
-// shown quotes a name that would not stay on its line.
+// shown quotes a name with control characters.
 func shown(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

@@ -7,25 +7,23 @@ import (
 )
 
 const (
-	beat   = 20 * time.Millisecond  // how often a call that waits looks around
-	settle = 2 * beat               // how long scripts must stand still before a read takes what there is
-	stall  = 200 * time.Millisecond // and before a call that has nothing gives up
-	linger = time.Second            // how long a read that has something waits for more
-	gather = 10 * time.Second       // how long closing a pipe waits for the scripts behind it
+	beat   = 20 * time.Millisecond  // poll interval
+	settle = 2 * beat               // how long scripts must be blocked before a read returns what there is
+	stall  = 200 * time.Millisecond // and before a call without data gives up
+	linger = time.Second            // how long a read with data waits for more
+	gather = 10 * time.Second       // how long close waits for the scripts behind a pipe
 )
 
-// A vigil decides when a call of the model should stop waiting: when everything
-// that could end the wait waits for the model itself.
+// A vigil decides when a call stops waiting: when everything it waits for is waiting for the model.
 type vigil struct {
 	d     *Table
 	needs func() string // what the model has to do; called with mu held
-	why   string        // what it said last
-	since time.Time     // since when it says so
-	came  time.Time     // when there was something first
+	why   string        // its last result
+	since time.Time     // when that changed
+	came  time.Time     // when data arrived first
 }
 
-// over reports whether to stop waiting, and why; have tells whether there is
-// something to show.
+// over reports whether to stop waiting, and why; have means that there is data.
 func (v *vigil) over(have bool) (why string, over bool) {
 	v.d.mu.Lock()
 	why = v.needs()
@@ -43,7 +41,7 @@ func (v *vigil) over(have bool) (why string, over bool) {
 	return "", v.lingered(have)
 }
 
-// lingered reports whether there is something to show for long enough now.
+// lingered reports whether data has been available for long enough.
 func (v *vigil) lingered(have bool) bool {
 	if have && v.came.IsZero() {
 		v.came = time.Now()
@@ -51,7 +49,7 @@ func (v *vigil) lingered(have bool) bool {
 	return have && time.Since(v.came) >= linger
 }
 
-// watch begins a vigil over scripts; nil ones don't count.
+// watch returns a vigil over scripts, which may be nil.
 func (d *Table) watch(scripts ...*script) *vigil {
 	return &vigil{d: d, needs: func() string {
 		for _, s := range scripts {
@@ -65,8 +63,8 @@ func (d *Table) watch(scripts ...*script) *vigil {
 	}}
 }
 
-// tick calls try with short contexts until it succeeds or fails for a reason of
-// its own, or until the vigil is over. The error is nil, try's, or that of ctx.
+// tick calls try with short contexts until it returns, or until the vigil is over. The error is nil, that of try, or
+// that of ctx.
 func (v *vigil) tick(ctx context.Context, have func() bool, try func(context.Context) error) (why string, over bool,
 	err error) {
 	for {
@@ -75,7 +73,7 @@ func (v *vigil) tick(ctx context.Context, have func() bool, try func(context.Con
 		late := short.Err() != nil
 		cancel()
 		if err == nil || !late || ctx.Err() != nil {
-			v.why = "" // something happened
+			v.why = ""
 			return "", false, err
 		}
 		if why, over := v.over(have()); over {
@@ -84,7 +82,7 @@ func (v *vigil) tick(ctx context.Context, have func() bool, try func(context.Con
 	}
 }
 
-// remedy is the hint that goes with what a script waits for.
+// remedy is the hint for what a script waits for.
 func remedy(why, then string) string {
 	if strings.Contains(why, "waits for input") {
 		return "write to it, or close it if nothing more comes; then " + then + " again"
@@ -92,8 +90,7 @@ func remedy(why, then string) string {
 	return "read it, or close it if you do not need it; then " + then + " again"
 }
 
-// collect waits until the scripts have ended, or cannot without the model, and
-// says how each of them is.
+// collect waits until the scripts have ended, or need the model, and describes each of them.
 func (d *Table) collect(ctx context.Context, scripts []*script, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -113,7 +110,7 @@ func (d *Table) collect(ctx context.Context, scripts []*script, most time.Durati
 	return strings.Join(words, "; ")
 }
 
-// join waits for the end of the script.
+// join waits until the script has ended.
 func (s *script) join(ctx context.Context) error {
 	select {
 	case <-s.done:

@@ -14,7 +14,7 @@ import (
 //go:embed write.md
 var writeText string
 
-// maxWrite is how much one call may write.
+// maxWrite is the maximum size of one call.
 const maxWrite = 1 << 20
 
 type writeInput struct {
@@ -24,7 +24,7 @@ type writeInput struct {
 	EOF     bool   `json:"eof,omitempty" jsonschema:"then close"`
 }
 
-// write is the tool. It writes all of the data or nothing of it.
+// write writes all of the data or nothing.
 func (d *Table) write(ctx context.Context, in writeInput) (string, error) {
 	if in.Newline {
 		in.Data += "\n"
@@ -41,7 +41,7 @@ func (d *Table) write(ctx context.Context, in writeInput) (string, error) {
 	}
 	defer release()
 	if err := d.allowed("write", in.FD, &d.stats.Written, len(in.Data)); err != nil {
-		d.fail(err) // what was written before is a part
+		d.fail(err)
 		return "", err
 	}
 	if in.Data != "" {
@@ -65,7 +65,6 @@ func (d *Table) write(ctx context.Context, in writeInput) (string, error) {
 	return answer + ", " + state, err
 }
 
-// put writes to whatever is behind the descriptor.
 func (d *Table) put(ctx context.Context, des *descriptor, data string) (err error) {
 	switch {
 	case des.out.pipe != nil:
@@ -106,7 +105,7 @@ func (d *Table) send(ctx context.Context, des *descriptor, data string) error {
 	return nil
 }
 
-// unwritten is the error of a write that could not be done now.
+// unwritten is the error of a write that is not possible now.
 func unwritten(fd int, why, hint string) error {
 	e := fdFault("write", fd, "nothing was written: "+why, hint)
 	e.Kind = fault.Unavailable

@@ -14,23 +14,20 @@ import (
 	"hako/run/fault"
 )
 
-// mostTries bounds how often an object is begun in vain: what is deeply nested
-// and wrong at its end would else be read over and over.
+// mostTries bounds the attempts to parse an object: deep nesting would take quadratic time.
 const mostTries = 16
 
-// beginnings are where a plan may begin: an object with one of its names, which
-// are matched, or any that is the first thing in the text or in a fence.
+// beginnings match where a plan may begin: an object with one of its names, or at the start of the text or of a
+// code block.
 var beginnings = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		"(?:\\A\\s*|```[a-zA-Z]*[ \\t]*\\r?\\n\\s*|)\\{(\\s*\"(?:version|metadata|workflow)\"\\s*:)?")
 })
 
-// find returns the last plan in a text. If something that is begun like one
-// cannot be read, that is the answer: a draft before it is not what was meant.
+// find returns the last plan in a text. An unreadable plan after it is an error: an earlier draft is not the answer.
 func find(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	// Some models think aloud first, and what begins it is not always sent. A
-	// plan may speak of such marks itself.
+	// Some models think aloud first, and the opening mark is not always sent. A plan may contain such marks.
 	thoughts, answer, ended := strings.Cut(text, "</think>")
 	if !ended {
 		return look(text).result()
@@ -42,11 +39,11 @@ func find(text string) (json.RawMessage, error) {
 	return found.result()
 }
 
-// findings are what there is in a text.
+// findings are the objects in a text.
 type findings struct {
 	plan  json.RawMessage // the last one
-	other json.RawMessage // an object that is none, but stands where one should
-	fail  error           // what is begun like a plan after the last one
+	other json.RawMessage // another object where a plan should be
+	fail  error           // of an unreadable plan after the last one
 }
 
 func (f *findings) nothing() bool { return f.plan == nil && f.other == nil && f.fail == nil }
@@ -58,19 +55,19 @@ func (f *findings) result() (json.RawMessage, error) {
 	case f.plan != nil:
 		return f.plan, nil
 	case f.other != nil:
-		return f.other, nil // to be told what is wrong with it
+		return f.other, nil // decode reports what is wrong with it
 	}
 	return nil, bad("", "there is no plan in the text", `a plan is an object in JSON: {"version": 1, "workflow": […]}`)
 }
 
-// look goes through the objects of a text.
+// look finds the objects in a text.
 func look(text string) *findings {
 	var f findings
 	end, tries := 0, 0
 	for _, m := range beginnings().FindAllStringSubmatchIndex(text, -1) {
 		begin, named := m[0]+strings.IndexByte(text[m[0]:], '{'), m[2] >= 0
 		if begin < end || !named && m[0] == begin && begin > 0 {
-			continue // inside of the one before, or nothing that asks to be read
+			continue // inside of the previous one, or in the middle of prose
 		}
 		raw, whole, err := object(text[begin:])
 		switch {
@@ -97,7 +94,7 @@ func isPlan(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &p) == nil && p.Workflow != nil
 }
 
-// object reads the object that a text begins with, and tells whether it ends.
+// object parses the object at the beginning of a text, and reports whether it is complete.
 func object(text string) (raw json.RawMessage, whole bool, err error) {
 	err = json.NewDecoder(strings.NewReader(text)).Decode(&raw)
 	switch {
@@ -110,8 +107,7 @@ func object(text string) (raw json.RawMessage, whole bool, err error) {
 	return raw, true, nil
 }
 
-// members takes an object apart. It knows no names but the given ones, spelt
-// exactly so, and each only once.
+// members parses an object with known names only, each at most once.
 func members(where string, raw json.RawMessage, known ...string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -6,9 +6,7 @@ import (
 	"strings"
 )
 
-// How the steps hang together.
-
-// descriptors returns which ones a step reads.
+// descriptors returns the descriptors that a step reads.
 func (s *Step) descriptors() (all []int) {
 	for _, in := range s.Inputs {
 		if n, ok := descriptor(in); ok {
@@ -18,14 +16,14 @@ func (s *Step) descriptors() (all []int) {
 	return all
 }
 
-// descriptor reads "fd 3". 1 and 2 cannot be read, and there are not many.
+// descriptor parses "fd 3"; 1 and 2 cannot be read.
 func descriptor(input string) (int, bool) {
 	word, ok := strings.CutPrefix(input, "fd ")
 	n, err := strconv.Atoi(word)
 	return n, ok && err == nil && strconv.Itoa(n) == word && (n == 0 || n > 2) && n <= 9999
 }
 
-// needs returns the steps that a step takes results from.
+// needs returns the steps whose results a step uses.
 func (s *Step) needs() (ids []string) {
 	for _, in := range s.Inputs {
 		if id, ok := strings.CutPrefix(in, "step "); ok {
@@ -35,7 +33,7 @@ func (s *Step) needs() (ids []string) {
 	return ids
 }
 
-// needed tells which steps have results that others take.
+// needed returns the steps whose results are used.
 func (p *Plan) needed() map[string]bool {
 	all := make(map[string]bool)
 	for i := range p.Workflow {
@@ -46,7 +44,7 @@ func (p *Plan) needed() map[string]bool {
 	return all
 }
 
-// shared returns the descriptors that more than one step reads.
+// shared returns the descriptors that several steps read.
 func (p *Plan) shared() (twice []int) {
 	seen := make(map[int]bool)
 	for i := range p.Workflow {
@@ -61,9 +59,8 @@ func (p *Plan) shared() (twice []int) {
 	return twice
 }
 
-// order returns the steps so that each comes after what it needs, and otherwise
-// as they were written. If that cannot be, it returns the steps of a cycle, the
-// first of them again at the end.
+// order sorts the steps topologically, and otherwise as written. If there is a cycle, it returns its steps, with the
+// first one again at the end.
 func (p *Plan) order() (order []int, cycle []string) {
 	at := make(map[string]int)
 	for i, s := range p.Workflow {

@@ -11,9 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// Parse reads a plan. It may stand alone, in a fence, or after and among other
-// words; if there are several, the last one counts, as models think aloud before
-// they answer. Everything about the plan itself is checked.
+// Parse parses a plan, which may be surrounded by other text. Of several plans the last one counts, because models
+// think aloud before they answer.
 func Parse(text string) (*Plan, error) {
 	if len(text) > mostBytes {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "read plan",
@@ -38,7 +37,7 @@ func bad(subject, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Subject: subject, Why: why, Hint: hint}
 }
 
-// decode reads the object strictly: what is misspelt would else be lost.
+// decode parses the object strictly.
 func decode(raw json.RawMessage) (*Plan, error) {
 	m, err := members("", raw, "version", "metadata", "workflow")
 	if err != nil {
@@ -89,7 +88,7 @@ func decodeStep(where string, raw json.RawMessage) (s Step, err error) {
 		return s, err
 	}
 	if inputs := f["inputs"]; inputs != nil && string(inputs) != "null" {
-		var words []*string // a null among them is not an empty text
+		var words []*string // null is not an empty string
 		if json.Unmarshal(inputs, &words) != nil || slices.Contains(words, nil) {
 			return s, bad(where, "inputs is not a list of texts", `write "inputs": ["fd 3", "step s1"]`)
 		}
@@ -101,7 +100,7 @@ func decodeStep(where string, raw json.RawMessage) (s Step, err error) {
 		"expects": &s.Expects})
 }
 
-// fill takes texts over. One that is missing or null stays empty.
+// fill sets strings. A missing or null one stays empty.
 func fill(where string, f map[string]json.RawMessage, into map[string]*string) error {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if to, ok := into[name]; ok && json.Unmarshal(f[name], to) != nil {
@@ -111,7 +110,7 @@ func fill(where string, f map[string]json.RawMessage, into map[string]*string) e
 	return nil
 }
 
-// check looks at the steps as a whole.
+// check validates the steps as a whole.
 func (p *Plan) check() error {
 	ids := make(map[string]bool)
 	for i := range p.Workflow {
@@ -135,7 +134,7 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// check looks at one step by itself.
+// check validates one step.
 func (s *Step) check(where string) error {
 	switch {
 	case !proper(s.ID):
@@ -150,7 +149,7 @@ func (s *Step) check(where string) error {
 	return nil
 }
 
-// checkInputs looks at where a step takes its input from.
+// checkInputs validates the inputs of a step.
 func (s *Step) checkInputs(ids map[string]bool) error {
 	for i, in := range s.Inputs {
 		id, isStep := strings.CutPrefix(in, "step ")
@@ -175,12 +174,12 @@ func nearest(id string, ids map[string]bool) string {
 	return ""
 }
 
-// proper tells whether an id can be part of a file's name.
+// proper reports whether an ID can be part of a file name.
 func proper(id string) bool {
 	return id != "" && len(id) <= 32 && id[0] != '-' && !strings.ContainsFunc(id, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
 }
 
-// cut shortens what is quoted in a message.
+// cut shortens a quotation.
 func cut(s string) string { return text.Shorten(s, 40) }

@@ -1,11 +1,5 @@
-// Package plan is for work in two stages: a large model writes a plan once, a
-// small one carries its steps out over file descriptors.
-//
-// Inside are the plan, how it is read from whatever a model or a file holds, and
-// the two texts: what the planner is told, and how the plan is told to the other.
-// Nothing is asked and nothing run here. The one rule to keep: a [Plan] that
-// [Parse] returned can be carried out as far as that can be known beforehand;
-// what is wrong with it is said before anything runs.
+// Package plan is for work in two stages: a large model writes a plan, and a small one carries it out over file
+// descriptors. It parses and validates plans and makes the prompts of both models.
 package plan
 
 import (
@@ -22,7 +16,7 @@ import (
 	"hako/run/fault"
 )
 
-// Version is the one form of plans there is.
+// Version is the version of plans.
 const Version = 1
 
 const (
@@ -31,15 +25,14 @@ const (
 	mostInputs = 32 // of one step
 )
 
-// A Plan says how a request is to be carried out.
+// A Plan is a list of steps that carry out a request.
 type Plan struct {
 	Version  int      `json:"version"`
 	Metadata Metadata `json:"metadata"`
 	Workflow []Step   `json:"workflow"`
 }
 
-// Metadata tells where a plan comes from. The planner is not asked for it: set it
-// after [Parse]. Any of it may be empty.
+// Metadata describes the origin of a plan. The planner does not write it.
 type Metadata struct {
 	Created string `json:"created"` // when, as 2006-01-02T15:04:05Z
 	Planner string `json:"planner"` // which model
@@ -52,14 +45,13 @@ type Step struct {
 	Goal         string   `json:"goal"`
 	Instructions string   `json:"instructions"`
 	Inputs       []string `json:"inputs"`  // "fd 3", "step s1"
-	Expects      string   `json:"expects"` // how to tell that it succeeded; empty means by nothing in particular
+	Expects      string   `json:"expects"` // how to recognize success; may be empty
 }
 
 //go:embed schema.json
 var schema []byte
 
-// Schema returns the form that a planner's answer must have. It is as plain as
-// services want it that promise to keep to one: nothing is optional.
+// Schema returns the JSON schema of a plan. Nothing is optional, as structured output requires.
 func Schema() json.RawMessage {
 	var b bytes.Buffer
 	if err := json.Compact(&b, schema); err != nil {
@@ -68,23 +60,22 @@ func Schema() json.RawMessage {
 	return b.Bytes()
 }
 
-// Format returns the same as a dialog wants it.
+// Format returns the schema for a dialog.
 func Format() *llm.Format { return &llm.Format{Name: "plan", Schema: Schema()} }
 
 //go:embed planner.md
 var planner string
 
-// Instructions returns what a planner is told before the request and the list of
-// descriptors.
+// Instructions returns the system prompt of the planner.
 func Instructions() string {
 	return strings.TrimSpace(strings.ReplaceAll(planner, "{steps}", strconv.Itoa(mostSteps)))
 }
 
-// JSON returns the plan as [Parse] reads it, for people to read and change too.
+// JSON encodes the plan for [Parse] and for people.
 func (p *Plan) JSON() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // instructions are full of < and >
+	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	q := *p
 	q.Workflow = slices.Clone(p.Workflow)
@@ -94,7 +85,7 @@ func (p *Plan) JSON() []byte {
 		}
 	}
 	if err := e.Encode(q); err != nil {
-		panic("plan: " + err.Error()) // texts and numbers can always be written
+		panic("plan: " + err.Error()) // cannot happen
 	}
 	return b.Bytes()
 }
@@ -102,8 +93,7 @@ func (p *Plan) JSON() []byte {
 //go:embed prompt.md
 var prompt string
 
-// Prompt returns the plan as it is told to the model that carries it out. The
-// same plan makes the same text; when it was made and by whom is left out.
+// Prompt returns the request for the model that carries out the plan, without the metadata about its origin.
 func (p *Plan) Prompt() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(prompt) + "\n")
@@ -121,8 +111,7 @@ func (p *Plan) Prompt() string {
 	return b.String()
 }
 
-// tell writes one step. What another step needs is kept in a private file, which
-// any script can name.
+// tell writes one step. The result of a step that others use goes to a file.
 func (s *Step) tell(b *strings.Builder, needed map[string]bool) {
 	fmt.Fprintf(b, "\nStep %s: %s\n", s.ID, line(s.Goal))
 	for _, in := range s.Inputs {
@@ -142,13 +131,13 @@ func (s *Step) tell(b *strings.Builder, needed map[string]bool) {
 	fmt.Fprintf(b, "Result to: %s\n", result)
 }
 
-// kept names the file that the result of a step waits in.
+// kept returns the file with the result of a step.
 func kept(id string) string { return "/tmp/" + id + ".out" }
 
-// line makes one line of a text.
+// line joins a text to one line.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// indent sets a text apart, so that what is in it is not taken for a step.
+// indent indents a text, so that it is not taken for a step.
 func indent(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -160,8 +149,7 @@ func indent(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Check refuses a plan that reads descriptors which are not there. open lists
-// those that can be read.
+// Check rejects a plan that reads descriptors which are not open.
 func (p *Plan) Check(open []int) error {
 	for i := range p.Workflow {
 		for _, n := range p.Workflow[i].descriptors() {

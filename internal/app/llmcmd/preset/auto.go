@@ -10,12 +10,11 @@ import (
 // A Sample is the beginning of an input.
 type Sample struct {
 	Name string // as the user wrote it; empty or - for standard input
-	Head []byte // its first few kilobytes; it may be cut anywhere
+	Head []byte // its first few kilobytes
 }
 
-// Auto picks a preset by what the inputs are. One diff decides: whatever comes
-// with it is what it is about. Otherwise the kind that most inputs have does;
-// prose does not vote, and code and data in equal numbers make it general.
+// Auto chooses a preset by the inputs. One diff decides. Otherwise the majority of code and data does; prose does
+// not count, and a tie means general.
 func Auto(samples []Sample) string {
 	votes := make(map[string]int)
 	for _, s := range samples {
@@ -32,7 +31,7 @@ func Auto(samples []Sample) string {
 	return general
 }
 
-// kind tells what one input is, by its name if that says it, else by what is in it.
+// kind classifies an input by its name, else by its content.
 func kind(s Sample) string {
 	s.Head = s.Head[:min(len(s.Head), enough)]
 	if separated(s.Head) {
@@ -55,15 +54,14 @@ func kind(s Sample) string {
 	return general
 }
 
-// separators stand between the parts of what llmcmd hands to diff and patch.
+// separators divide the inputs of llmcmd's diff and patch.
 var separators = [...]string{"---LLMCMD_DIFF_SEPARATOR---", "---LLMCMD_PATCH_SEPARATOR---"}
 
 func separated(head []byte) bool {
 	return slices.ContainsFunc(separators[:], func(s string) bool { return bytes.Contains(head, []byte(s)) })
 }
 
-// endings are what names of a kind end in. What is not here, .txt for one, says
-// nothing.
+// endings are file name extensions by preset. Others, such as .txt, decide nothing.
 var endings = map[string]string{
 	diffPatch: "diff patch rej",
 	codeReview: `go py pyi rb pl pm php js mjs cjs jsx ts mts cts tsx vue svelte java kt kts scala groovy clj cljs c h cc
@@ -74,20 +72,19 @@ var endings = map[string]string{
 	general:  "md markdown rst adoc org tex html htm",
 }
 
-// fileNames are those that say it without an ending.
+// fileNames are known file names by preset.
 var fileNames = map[string]string{
 	codeReview: "makefile gnumakefile dockerfile containerfile jenkinsfile vagrantfile rakefile gemfile cmakelists.txt build.bazel justfile",
 	dataProc:   "syslog access_log error_log messages",
 	general:    "readme license copying changelog",
 }
 
-// byName tells the kind by the name of a file.
 func byName(name string) (string, bool) {
 	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	if k, ok := listed(fileNames, base); ok {
 		return k, true
 	}
-	for range 2 { // app.log.1 is a log, and so is app.log.2024-05-01
+	for range 2 { // app.log.1 and app.log.2024-05-01 are logs
 		ending := path.Ext(base)
 		if k, ok := listed(endings, strings.TrimPrefix(ending, ".")); ok {
 			return k, true
@@ -109,20 +106,20 @@ func listed(table map[string]string, word string) (string, bool) {
 	return "", false
 }
 
-// enough is how many bytes of an input are looked at, and most how many lines.
+// enough is how many bytes of an input are inspected, and most how many lines.
 const (
 	enough = 64 << 10
 	most   = 200
 )
 
-// lines divides a head into lines that are not blank.
+// lines returns the lines that are not blank.
 func lines(head []byte) []string {
 	var all []string
 	for line := range strings.Lines(string(bytes.TrimPrefix(head, []byte("\ufeff")))) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		line = strings.TrimRight(line, " \r\n") // a tab may end an empty field
+		line = strings.TrimRight(line, " \r\n") // keep a tab: it may end an empty field
 		if all = append(all, line); len(all) == most {
 			break
 		}

@@ -11,9 +11,7 @@ import (
 	"sync"
 )
 
-// How kinds of text look. Each question is put to lines that are not blank.
-
-// looks are compiled when the first text is looked at: most commands never do.
+// looks are compiled on first use: most commands need none.
 type looks struct {
 	hunk, edit, entry, declares, runs *regexp.Regexp
 }
@@ -30,7 +28,7 @@ var looksOf = sync.OnceValue(func() looks {
 
 func either(parts []string) string { return "(?:" + strings.Join(parts, "|") + ")" }
 
-// entries are beginnings of lines in a log.
+// entries match the beginning of log lines.
 var entries = [...]string{
 	`\W{0,2}\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?[T ]?\d{1,2}[:時]\d{2}`, // 2026-01-31 09:00, [2026/1/31 9:00
 	`[A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} `,                      // Jan  1 09:00:00 host
@@ -41,7 +39,7 @@ var entries = [...]string{
 	`(?:\w+=\S+ )*level=\w`,
 }
 
-// declarations begin something that only programs have.
+// declarations match what only programs contain.
 var declarations = [...]string{
 	`package [\w.]+;?$`,
 	`import (?:[\w.*]+(?: as \w+)?;?|[\w{*].* from ["'].*|["(].*)$`, `from [\w.]+ import `,
@@ -55,12 +53,11 @@ var declarations = [...]string{
 	`(?i:create (?:or replace )?(?:table|view|function|index|procedure) \w|select .+ from \w|insert into \w|alter table \w)`,
 }
 
-// statements are what else lines of programs have.
+// statements match other lines of programs.
 var statements = [...]string{`[{};]$`, `^\s*(?://|# |--|/?\*)`, `\w\([^)]*\)[;:,]?$`, `\(\)`, `\w := `,
 	`^\s*[\w.$\[\]]+ [-+*/|]?= `, `^\s*return\b`, `^\s*(?:end|fi|done|else:?|esac)$`}
 
-// isDiff recognises what diff and its kin write: a header of two names with a
-// hunk below, or commands with lines below.
+// isDiff recognizes unified, context and normal diffs.
 func isDiff(text []string) bool {
 	l := looksOf()
 	for i, line := range text {
@@ -85,8 +82,7 @@ func isScript(text []string) bool {
 	return len(text) > 0 && (strings.HasPrefix(text[0], "#!") || strings.HasPrefix(text[0], "<?php"))
 }
 
-// isJSON tells whether a head is one JSON value or many, and the first of them an
-// object or a list. It may break off.
+// isJSON reports whether a head is a JSON object or list, possibly truncated, or several values.
 func isJSON(head []byte) bool {
 	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
@@ -98,7 +94,7 @@ func isJSON(head []byte) bool {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return tokens >= 2 // a lone brace says nothing
+			return tokens >= 2 // a lone brace is not enough
 		default:
 			return false
 		}
@@ -107,8 +103,7 @@ func isJSON(head []byte) bool {
 
 func isMarkup(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("<?xml")) }
 
-// isLog tells whether at least a third of the lines, and two unless there is but
-// one, begin as those of a log do.
+// isLog reports whether at least a third of the lines begin like log lines.
 func isLog(text []string) bool {
 	n := 0
 	for _, line := range text {
@@ -119,15 +114,15 @@ func isLog(text []string) bool {
 	return n > 0 && n >= min(2, len(text)) && n*3 >= len(text)
 }
 
-// isTable tells whether the lines have equally many fields.
+// isTable reports whether all lines have the same number of fields.
 func isTable(text []string) bool {
 	if len(text) > 3 {
-		text = text[:len(text)-1] // it may have been cut off
+		text = text[:len(text)-1] // may be truncated
 	}
 	return slices.ContainsFunc([]byte("\t,;"), func(by byte) bool { return divides(text, by) })
 }
 
-// divides tells whether a sign stands between the fields of every line.
+// divides reports whether a character separates the fields of every line.
 func divides(text []string, by byte) bool {
 	fields := 0
 	for i, line := range text {
@@ -147,8 +142,7 @@ func divides(text []string, by byte) bool {
 	return len(text) >= 3 || len(text) == 2 && (fields > 1 || by == '\t')
 }
 
-// count counts a sign outside of quotes, and tells whether a space follows it
-// anywhere there.
+// count counts a character outside of quotes, and reports whether a space follows it anywhere.
 func count(line string, sign byte) (n int, spaced bool) {
 	quoted := false
 	for i := range len(line) {
@@ -165,8 +159,7 @@ func count(line string, sign byte) (n int, spaced bool) {
 	return n, spaced
 }
 
-// isCode tells whether something is declared and a fair part of the lines look
-// as sentences do not.
+// isCode reports whether there are declarations, and a third of the lines look like code.
 func isCode(text []string) bool {
 	declares, like := 0, 0
 	for _, line := range text {

@@ -1,10 +1,5 @@
-// Package preset holds the instructions that llmcmd puts before a request: a few
-// of its own, each a text file here with its description in the first line, and
-// the user's.
-//
-// It does not know where the user's come from nor how instructions are sent. The
-// one rule to keep: what is chosen depends only on what is given, so that the
-// same input makes the same request.
+// Package preset holds the system prompts of llmcmd: the built-in ones, each in a text file whose first line is
+// its description, and the user's. The choice depends only on the inputs.
 package preset
 
 import (
@@ -16,17 +11,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Preset is a set of instructions with a name.
+// A Preset is a named system prompt.
 type Preset struct {
 	Name  string
 	About string // one line for people; may be empty
 	Text  string // for the model
 }
 
-// Choose is the name that stands for what [Auto] picks. No preset has it.
+// Choose is the name that stands for the choice of [Auto].
 const Choose = "auto"
 
-// The presets there are. A new one is one more name and its file.
+// The built-in presets.
 const (
 	general    = "general"
 	diffPatch  = "diff_patch"
@@ -39,8 +34,7 @@ var names = [...]string{general, diffPatch, codeReview, dataProc}
 //go:embed *.md
 var texts embed.FS
 
-// All returns the presets: our own, which those of the user with the same name
-// replace, then the others of the user in their order.
+// All returns the built-in presets, replaced by those of the user with the same name, then the others of the user.
 func All(user []Preset) []Preset {
 	all := make([]Preset, 0, len(names)+len(user))
 	for _, name := range names {
@@ -56,7 +50,7 @@ func All(user []Preset) []Preset {
 	return all
 }
 
-// load reads one of our own. That the file is there and in form is tested.
+// load reads a built-in preset. A test checks the files.
 func load(name string) Preset {
 	text, err := texts.ReadFile(name + ".md")
 	if err != nil {

@@ -1,15 +1,12 @@
-// Package remoteedit is the text editor of sandboxes whose files can only be reached
-// by running commands in them.
+// Package remoteedit is the text editor of sandboxes whose files can be reached only by running commands in them.
 //
-// Inside are the commands that fetch a file and put it back, and the desk on
-// which it is edited meanwhile. Deliberately not inside is what an edit does to a
-// text: that is package editor's, which works on the copy. The rule to keep: the
-// sandbox's files are touched by its runner alone, so that its rules, walls and
-// storedOutput hold for edits as for all else; hako's own rights end at the desk.
+// It fetches a file with commands, lets package editor edit a copy in a temporary directory, and writes it back with
+// commands. Only the runner touches the files of the sandbox, so that its rules, limits and record apply.
 package remoteedit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,44 +22,36 @@ import (
 	"hako/run/fault"
 )
 
-// A Editor edits the files of one sandbox. It is safe for concurrent use; edits
-// wait for each other.
+// An Editor edits the files of one sandbox. It is safe for concurrent use; edits run one at a time.
 type Editor struct {
 	Runner  run.Runner // of the sandbox, behind its gate; required
-	MaxFile int64      // bytes of the largest file; zero means 10 MB
+	MaxFile int64      // bytes; zero means 10 MB
 
-	// Hold charges memory that is about to be kept, and is given it back as less
-	// than zero. Nil means that nobody counts.
+	// Hold charges memory, or releases it if negative. Nil means that it is not charged.
 	Hold func(bytes int64) error
 
 	mu     sync.Mutex     // held during a call
-	dir    *ownerfile.Dir // nil before the first edit, as are those below
-	desk   *os.Root       // where the copy lies; empty between calls
-	editor *editor.Editor // remembers what can be undone
-	held   int64          // charged for that
+	dir    *ownerfile.Dir // nil before the first edit, like desk and editor
+	desk   *os.Root       // holds the copy during a call
+	editor *editor.Editor // keeps the undo history
+	held   int64          // bytes charged for the history
 }
 
 const (
 	usualFile = 10 << 20
-	history   = 4 << 20 // bytes kept for undoing: there may be a thousand sandboxes
+	history   = 4 << 20 // bytes of the undo history: there may be a thousand sandboxes
 )
 
-func (s *Editor) maxFile() int64 {
-	if s.MaxFile > 0 {
-		return s.MaxFile
-	}
-	return usualFile
-}
+func (s *Editor) maxFile() int64 { return cmp.Or(s.MaxFile, usualFile) }
 
-// Edit carries out a call as its caller wrote it, and returns what the caller is
-// to read. ID and actor of what is run for it are taken from req.
+// Edit carries out a call and returns what the client reads. Requests get the actor of req, and IDs derived from its ID.
 func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string, error) {
 	var c editor.Call
 	if err := c.UnmarshalJSON(raw); err != nil {
 		return "", err
 	}
-	// An editor without a directory says what is wrong with a call and denies
-	// the rest: nothing is run for a call that makes no sense.
+	// An editor without a directory validates the call and denies it if it is valid: nothing runs for an
+	// invalid call.
 	if err := new(editor.Editor).Do(ctx, c).Fault; fault.KindOf(err) != fault.Denied {
 		return "", err
 	}
@@ -71,11 +60,11 @@ func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string
 	if err := s.sit(); err != nil {
 		return "", err
 	}
-	e := &sandboxRun{scribe: s, req: req, call: &c, path: c.Path}
+	e := &sandboxRun{editor: s, req: req, call: &c, path: c.Path}
 	return e.run(ctx)
 }
 
-// sit makes the desk when the first file is edited.
+// sit makes the temporary directory on first use.
 func (s *Editor) sit() (err error) {
 	if s.editor != nil {
 		return nil
@@ -85,7 +74,7 @@ func (s *Editor) sit() (err error) {
 			return noDesk(err)
 		}
 	}
-	top := filepath.Join(s.dir.Path, "desk") // beside the lock
+	top := filepath.Join(s.dir.Path, "desk") // the lock is beside it
 	if err = os.MkdirAll(top, 0o700); err == nil {
 		s.desk, err = os.OpenRoot(top)
 	}
@@ -101,7 +90,7 @@ func noDesk(err error) error {
 		Hint: "make room in the directory for temporary files"}
 }
 
-// Close gives up the desk. Nothing is edited afterwards.
+// Close removes the temporary directory.
 func (s *Editor) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +106,7 @@ func (s *Editor) Close() error {
 	return dir.Remove()
 }
 
-// keep charges what a file has now: the editor remembers it, so that the edit can
-// be undone. It never remembers more than its history holds.
+// keep charges the memory of the undo history for a file.
 func (s *Editor) keep(bytes int64) error {
 	more := min(bytes, history-s.held)
 	if s.Hold == nil || more <= 0 {
@@ -131,7 +119,7 @@ func (s *Editor) keep(bytes int64) error {
 	return nil
 }
 
-// letGo gives back what was charged.
+// letGo releases the charged memory.
 func (s *Editor) letGo() {
 	if s.Hold != nil && s.held > 0 {
 		_ = s.Hold(-s.held)
@@ -139,7 +127,7 @@ func (s *Editor) letGo() {
 	s.held = 0
 }
 
-// run fetches what the call is about, has it edited and puts it back.
+// run fetches the file, edits it and writes it back.
 func (e *sandboxRun) run(ctx context.Context) (string, error) {
 	found, err := e.look(ctx)
 	if err != nil {
@@ -149,28 +137,28 @@ func (e *sandboxRun) run(ctx context.Context) (string, error) {
 		return e.list(ctx, found.path)
 	}
 	if strings.HasSuffix(e.call.Path, "/") && found.what == nothing {
-		found.path += "/" // the editor wants to know
+		found.path += "/" // the editor needs to know
 	}
 	e.call.Path = found.path
 	return e.edit(ctx, found)
 }
 
-// edit has the editor work on a copy, and puts back what has changed.
+// edit edits a copy, and writes back what has changed.
 func (e *sandboxRun) edit(ctx context.Context, found target) (string, error) {
 	defer e.clear(found.path)
 	if e.call.Command != "view" {
-		if err := e.scribe.keep(int64(len(found.text))); err != nil {
+		if err := e.editor.keep(int64(len(found.text))); err != nil {
 			return "", err
 		}
 	}
 	if err := e.lay(found); err != nil {
 		return "", err
 	}
-	done := e.scribe.editor.Do(ctx, *e.call)
+	done := e.editor.editor.Do(ctx, *e.call)
 	if done.Fault != nil {
 		return "", done.Fault
 	}
-	after, err := e.scribe.desk.ReadFile(inside(found.path))
+	after, err := e.editor.desk.ReadFile(inside(found.path))
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !gone:
@@ -179,27 +167,27 @@ func (e *sandboxRun) edit(ctx context.Context, found target) (string, error) {
 		return done.Content, nil
 	}
 	if err := e.putBack(ctx, found, after, gone); err != nil {
-		// What did not get into the sandbox must not be undone there later.
-		_ = e.scribe.editor.Do(context.WithoutCancel(ctx), editor.Call{Command: "undo_edit", Path: found.path})
+		// What was not written back must not be undone later.
+		_ = e.editor.editor.Do(context.WithoutCancel(ctx), editor.Call{Command: "undo_edit", Path: found.path})
 		return "", err
 	}
 	return done.Content, nil
 }
 
-// inside is where the copy of a file lies.
+// inside returns the path of the copy.
 func inside(p string) string { return strings.Trim(path.Clean(p), "/") }
 
-// lay puts a copy of what was found on the desk.
+// lay creates the copy.
 func (e *sandboxRun) lay(found target) (err error) {
 	at := inside(found.path)
 	switch found.what {
 	case directory:
 		if at != "" {
-			err = e.scribe.desk.MkdirAll(at, 0o700)
+			err = e.editor.desk.MkdirAll(at, 0o700)
 		}
 	case file:
-		if err = e.scribe.desk.MkdirAll(path.Dir(at), 0o700); err == nil {
-			err = e.scribe.desk.WriteFile(at, found.text, 0o600)
+		if err = e.editor.desk.MkdirAll(path.Dir(at), 0o700); err == nil {
+			err = e.editor.desk.WriteFile(at, found.text, 0o600)
 		}
 	}
 	if err != nil {
@@ -208,10 +196,10 @@ func (e *sandboxRun) lay(found target) (err error) {
 	return nil
 }
 
-// clear takes everything off the desk.
+// clear removes the copy.
 func (e *sandboxRun) clear(p string) {
 	top, _, _ := strings.Cut(inside(p), "/")
 	if top != "" {
-		_ = e.scribe.desk.RemoveAll(top)
+		_ = e.editor.desk.RemoveAll(top)
 	}
 }

@@ -20,44 +20,44 @@ import (
 	"hako/run/fault"
 )
 
-// An sandboxRun is what is run in the sandbox for one call.
+// A sandboxRun runs the commands for one call.
 type sandboxRun struct {
-	scribe *Editor
+	editor *Editor
 	req    *run.Request
 	call   *editor.Call
 	path   string // as the caller wrote it
 	count  int
 }
 
-// operation is at a place, in the words of the script that looks.
-type operation string
+// A fileType is what exists at a path, in the words of the script of look.
+type fileType string
 
 const (
-	directory operation = "directory"
-	file      operation = "file"
-	nothing   operation = "nothing"
-	other     operation = "other"
+	directory fileType = "directory"
+	file      fileType = "file"
+	nothing   fileType = "nothing"
+	other     fileType = "other"
 )
 
-// A target is what a path leads to in the sandbox.
+// A target is the file of a path in the sandbox.
 type target struct {
-	path string // absolute, with all links followed
-	what operation
+	path string // absolute, with links resolved
+	what fileType
 	text []byte // of a file
 }
 
-// look follows the path and fetches the file that is there.
+// look resolves the path and fetches the file.
 func (e *sandboxRun) look(ctx context.Context) (target, error) {
 	p, err := quote(e.call.Path)
 	if err != nil {
 		return target{}, err
 	}
 	script := fmt.Sprintf("realpath -m -- %[1]s && if [ -d %[1]s ]; then echo directory; elif [ -f %[1]s ]; then echo file && cat -- %[1]s; elif [ -e %[1]s ]; then echo other; else echo nothing; fi", p)
-	out := &document{most: e.scribe.maxFile() + longest}
+	out := &document{most: e.editor.maxFile() + longest}
 	err = e.do(ctx, script, nil, out)
 	if out.over {
 		return target{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited",
-			e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
+			e.editor.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
 	}
 	if err != nil {
 		return target{}, err
@@ -65,16 +65,16 @@ func (e *sandboxRun) look(ctx context.Context) (target, error) {
 	return e.read(out.Bytes())
 }
 
-// longest is how long a path may be, with what is said about it.
+// longest is the maximum length of the lines before the file.
 const longest = 8 << 10
 
-// read understands what the script of look says.
+// read parses the output of the script of look.
 func (e *sandboxRun) read(said []byte) (target, error) {
 	at, rest, _ := bytes.Cut(said, []byte("\n"))
 	kind, text, _ := bytes.Cut(rest, []byte("\n"))
-	found := target{path: string(at), what: operation(kind), text: text}
+	found := target{path: string(at), what: fileType(kind), text: text}
 	switch {
-	case !path.IsAbs(found.path) || !slices.Contains([]operation{directory, file, nothing, other}, found.what):
+	case !path.IsAbs(found.path) || !slices.Contains([]fileType{directory, file, nothing, other}, found.what):
 		return found, e.refuse(fault.Invalid, "the sandbox does not say where this is", "use a path without line breaks")
 	case found.what == other:
 		return found, e.refuse(fault.Invalid, "it is not a regular file", "copy what it gives into a regular file first")
@@ -82,8 +82,7 @@ func (e *sandboxRun) read(said []byte) (target, error) {
 	return found, nil
 }
 
-// putBack writes what the editor made of a file, whole at once: the new text
-// takes the place of the old one under its name.
+// putBack writes the edited text atomically: a new file replaces the old one.
 func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gone bool) error {
 	p, err := quote(found.path)
 	if err != nil {
@@ -97,7 +96,7 @@ func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gon
 	if err != nil {
 		return err
 	}
-	first := "cp -p -- " + p + " " + temp // for its mode and owner
+	first := "cp -p -- " + p + " " + temp // copies mode and owner
 	if found.what == nothing {
 		if folder, err = quote(folder); err != nil {
 			return err
@@ -114,7 +113,7 @@ func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gon
 // maxNames is how many names the view of a directory shows.
 const maxNames = 1000
 
-// list shows a directory and those right below it, without hidden files.
+// list shows a directory and its subdirectories, without hidden files.
 func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 	p, err := quote(dir)
 	if err != nil {
@@ -140,10 +139,10 @@ func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 	return b.String(), nil
 }
 
-// tame shows a name that may be anything on one line.
+// tame converts a name to one line.
 func tame(name string) string { return text.RecordLine(name) }
 
-// do runs a script. One that fails is an error here.
+// do runs a script and returns an error if it fails.
 func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
 	e.count++
 	said := &document{most: 2000, lose: true}
@@ -151,7 +150,7 @@ func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io
 		ID: e.req.ID + "/" + strconv.Itoa(e.count), Actor: e.req.Actor, Reason: "text_editor " + e.call.Command,
 		Script: script, Stdin: in, Stdout: out, Stderr: said,
 	}
-	res, err := e.scribe.Runner.Run(ctx, req)
+	res, err := e.editor.Runner.Run(ctx, req)
 	if err != nil {
 		return e.own(err)
 	}
@@ -162,8 +161,8 @@ func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io
 	return nil
 }
 
-// own words a refusal of something that was run as one of what was asked for: the
-// caller knows nothing of commands. Who wrote a rule about one wants to know.
+// own converts the denial of a command to one of the edit, because the client did not write the command. It keeps
+// the reason of a rule about the command.
 func (e *sandboxRun) own(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Denied {
@@ -184,10 +183,10 @@ func (e *sandboxRun) refuse(kind fault.Kind, why, hint string) error {
 	return &fault.Error{Kind: kind, Op: e.call.Command, Subject: tame(e.call.Path), Why: why, Hint: hint}
 }
 
-// quote makes a word of a path, whatever is in it.
+// quote quotes a path for a script.
 func quote(p string) (string, error) {
 	if !strings.HasPrefix(p, "/") {
-		p = "./" + p // or a dash at its beginning would be an option
+		p = "./" + p // a leading dash would be an option
 	}
 	word, err := syntax.Quote(p, syntax.LangBash)
 	if err != nil || strings.ContainsAny(p, "\n\r") {
@@ -197,15 +196,14 @@ func quote(p string) (string, error) {
 	return word, nil
 }
 
-// A document takes so many bytes and no more.
+// A document is a bounded buffer.
 type document struct {
 	bytes.Buffer
 	most int64
-	lose bool // the rest is lost; false means that who writes it is stopped
+	lose bool // discard the rest; false means that the writer fails
 	over bool // there was more
 }
 
-// Write implements [io.Writer].
 func (s *document) Write(p []byte) (int, error) {
 	fits := min(int64(len(p)), s.most-int64(s.Len()))
 	s.Buffer.Write(p[:fits])

@@ -13,18 +13,18 @@ import (
 	"hako/run/fault"
 )
 
-// A session is where one conversation is had.
+// A session is a stored conversation, with the [Conversation] that is open for it.
 type session struct {
 	session int64
 	name    string
 
-	// These are guarded by the lock of the manager.
-	turning bool  // somebody is in a turn
-	used    int64 // the number of the last one
+	// Guarded by Manager.mu.
+	turning bool  // a turn is running
+	used    int64 // sequence number of the last turn
 	timer   *time.Timer
 	stop    context.CancelCauseFunc // ends the turn
 
-	// These belong to who is in a turn, or closes the room.
+	// Used only by the running turn, or by the goroutine that closes the session.
 	life context.Context // of the turn
 	talk Conversation    // nil until it is opened
 	end  func(error)
@@ -33,15 +33,14 @@ type session struct {
 	listener *listener // of the turn; nil between turns
 }
 
-// listen has somebody hear what happens; nil means nobody. When it returns, who
-// listened before hears nothing more.
+// listen sets the listener; nil means none. The previous listener gets no more events.
 func (r *session) listen(l *listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.listener = l
 }
 
-// ignore is for one who listens no more, unless another does already.
+// ignore removes a listener unless it was replaced.
 func (r *session) ignore(l *listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +57,7 @@ func (r *session) observe(e secretary.Event) {
 	}
 }
 
-// close closes the Talk before it ends its context: what is put away may need that.
+// close closes the conversation before it cancels its context, which Close may still need.
 func (r *session) close() {
 	if r.talk == nil {
 		return
@@ -68,19 +67,10 @@ func (r *session) close() {
 	r.talk = nil
 }
 
-// busy tells whether closing the room would end a job. It is asked between turns.
-func (r *session) busy() bool {
-	b, ok := r.talk.(interface{ Busy() bool })
-	return ok && b.Busy()
-}
+// busy reports whether closing the session would end a job. It is called between turns.
+func (r *session) busy() bool { return r.talk != nil && r.talk.Busy() }
 
-// over tells whether a Talk is of no use any more.
-func over(t Conversation) bool {
-	o, ok := t.(interface{ Over() bool })
-	return ok && o.Over()
-}
-
-// enter begins a turn in the room of a session.
+// enter starts a turn in a session.
 func (p *Manager) enter(s store.Session) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +103,7 @@ func (p *Manager) enter(s store.Session) (*session, error) {
 	return r, nil
 }
 
-// begin is called with the lock held, before anything else happens.
+// begin initializes the manager. The caller holds mu.
 func (p *Manager) begin() {
 	if p.open == nil {
 		p.open = map[int64]*session{}
@@ -126,14 +116,14 @@ func closing() error {
 		Hint: "try again when the server is up again"}
 }
 
-// evict closes what was used least recently if there are too many. It is called
-// with the lock held, and tells whether there is room now.
+// evict closes the least recently used session if there are too many. The caller holds mu. It reports
+// whether there is room for another one.
 func (p *Manager) evict() bool {
 	if len(p.open) < cmp.Or(p.Most, usualMost) {
 		return true
 	}
 	oldest := p.oldest(func(r *session) bool { return !r.busy() })
-	if oldest == nil { // a job is ended rather than a person sent away
+	if oldest == nil { // rather end a job than turn a person away
 		oldest = p.oldest(func(*session) bool { return true })
 	}
 	if oldest == nil {
@@ -143,7 +133,7 @@ func (p *Manager) evict() bool {
 	return true
 }
 
-// oldest finds the room that fits and was used least recently, outside of turns.
+// oldest returns the least recently used idle session that fits.
 func (p *Manager) oldest(fits func(*session) bool) (oldest *session) {
 	for _, r := range p.open {
 		if !r.turning && (oldest == nil || r.used < oldest.used) && fits(r) {
@@ -153,17 +143,17 @@ func (p *Manager) oldest(fits func(*session) bool) (oldest *session) {
 	return oldest
 }
 
-// remove closes a room in which nobody is. It is called with the lock held.
+// remove closes an idle session. The caller holds mu.
 func (p *Manager) remove(r *session) {
 	delete(p.open, r.session)
 	r.timer.Stop()
 	p.work.Go(r.close)
 }
 
-// leave ends a turn. A room that is spent, or has nothing in it, is given up.
+// leave ends a turn. A session that is spent or was never opened is removed.
 func (p *Manager) leave(r *session, spent bool) {
 	defer p.work.Done()
-	r.stop(nil) // lets go of what it holds
+	r.stop(nil)
 	r.listen(nil)
 	if p.stay(r, spent) {
 		return
@@ -171,7 +161,7 @@ func (p *Manager) leave(r *session, spent bool) {
 	r.close()
 }
 
-// stay keeps a room for the next turn, if there may be one.
+// stay keeps a session for the next turn if possible.
 func (p *Manager) stay(r *session, spent bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,13 +174,13 @@ func (p *Manager) stay(r *session, spent bool) bool {
 	return true
 }
 
-// wait has a room closed when nobody has talked for a while.
+// wait closes a session after it was idle for a while.
 func (p *Manager) wait(r *session) {
 	number := r.used
 	r.timer = time.AfterFunc(cmp.Or(p.Idle, usualIdle), func() { p.expire(r, number) })
 }
 
-// expire closes a room unless somebody came meanwhile, or a job runs.
+// expire closes a session unless it was used meanwhile or a job runs.
 func (p *Manager) expire(r *session, number int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,10 +193,10 @@ func (p *Manager) expire(r *session, number int64) {
 	}
 }
 
-// ensureOpen sees to it that there is a Talk in the room. One that is being opened is
-// given up when ctx ends; afterwards its context ends when it is closed.
+// ensureOpen opens the conversation of a session. While it is opened, it ends with ctx; afterwards its context
+// ends when it is closed.
 func (p *Manager) ensureOpen(ctx context.Context, r *session) error {
-	if r.talk != nil && !over(r.talk) {
+	if r.talk != nil && !r.talk.Over() {
 		return nil
 	}
 	r.close()
@@ -228,8 +218,7 @@ func (p *Manager) ensureOpen(ctx context.Context, r *session) error {
 	return err
 }
 
-// Close ends all turns and conversations, and returns when they have ended or ctx
-// has. After that nobody can talk here.
+// Close ends all turns and conversations and waits for them until ctx ends.
 func (p *Manager) Close(ctx context.Context) error {
 	p.shut()
 	done := make(chan struct{})

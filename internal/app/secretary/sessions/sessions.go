@@ -1,9 +1,8 @@
-// Package sessions keeps conversations with the secretary open between turns, for
-// people who are not at the terminal, and shows what was said and what is to be done.
+// Package sessions keeps conversations with the secretary open between turns for users of the HTTP API, and
+// lists stored conversations and to-dos.
 //
-// How a secretary is assembled, with model, gate and voice, is decided by who opens a
-// [Conversation]; what is said and done goes on record behind it. The one rule to
-// keep: a conversation has one turn at a time, and whatever is opened is closed.
+// [Manager.Open] assembles a conversation. A conversation has one turn at a time, and whatever is opened is
+// closed.
 package sessions
 
 import (
@@ -22,49 +21,46 @@ import (
 	"hako/run/fault"
 )
 
-// A Conversation is a conversation that is open: the secretary with all that she works
-// with. It may also have
-//
-//	Busy() bool // a job runs in it: it is not closed because nobody talks
-//	Over() bool // its time is up: the next turn is had with another
+// A Conversation is an open conversation with the secretary.
 type Conversation interface {
-	// Say is one turn: it returns when she has answered, or ctx has ended. What
-	// happens meanwhile is told to the observer it was opened with.
+	// Say runs one turn. Events go to the observer it was opened with.
 	Say(ctx context.Context, text string) error
 	Close()
+	Busy() bool // a job runs: do not close it when idle
+	Over() bool // its budget leaves no time for a turn: open another one
 }
 
-// An OpenOptions is what a Talk is opened for.
+// OpenOptions are the arguments of [Manager.Open].
 type OpenOptions struct {
-	Session string                // its number in the store
-	Name    string                // by which [Manager.Sessions] and questions call it
-	Observe func(secretary.Event) // may be called at any time, by several at once
-	Speaks  func() bool           // whether she is to be heard just now
+	Session string                // ID in the store
+	Name    string                // as in [Manager.Sessions] and in questions
+	Observe func(secretary.Event) // may be called at any time and concurrently
+	Speaks  func() bool           // whether the voice is on
 }
 
-// A Manager is a [hako/internal/web/api.Secretary]. Open and Store are required. It is safe for
-// concurrent use, and must be closed.
+// A Manager is a [hako/internal/web/api.Secretary]. Open and Store are required. It is safe for concurrent use
+// and must be closed.
 type Manager struct {
-	// Open puts a secretary together. The context ends with the conversation.
+	// Open opens a conversation. The context ends with the conversation.
 	Open  func(ctx context.Context, o OpenOptions) (Conversation, error)
 	Store *store.Store
 
-	// Silent is why she cannot speak aloud, with a hint; nil means that she can.
+	// Silent is why speech is unavailable, with a hint; nil means that it is available.
 	Silent error
-	Aloud  bool // she speaks aloud at first, if she can
+	Aloud  bool // the voice is on at first
 
-	Most int           // conversations that are open at once; zero means 16
+	Most int           // open conversations; zero means 16
 	Idle time.Duration // after which one is closed; zero means 15 minutes
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	open   map[int64]*session
-	used   int64 // turns so far: who was used last
-	asked  bool  // somebody has chosen whether she speaks
-	loud   bool  // what they chose
+	used   int64 // turns so far
+	asked  bool  // somebody switched the voice on or off
+	loud   bool  // the choice
 	closed bool
 	life   context.Context
 	end    context.CancelCauseFunc
-	work   sync.WaitGroup // turns, and conversations that are being closed
+	work   sync.WaitGroup // turns, and conversations being closed
 }
 
 const (
@@ -90,7 +86,7 @@ func (p *Manager) Chat(ctx context.Context, who access.Actor, session, text stri
 	go func() { done <- p.have(context.WithoutCancel(ctx), r, text) }()
 	select {
 	case err = <-done:
-	case <-ctx.Done(): // who asked has gone; she goes on
+	case <-ctx.Done(): // the client is gone; the turn continues
 		r.ignore(heard)
 		return context.Cause(ctx)
 	}
@@ -100,12 +96,12 @@ func (p *Manager) Chat(ctx context.Context, who access.Actor, session, text stri
 	return err
 }
 
-// have has a turn and leaves the room. One whose budget is used up is given up:
-// the error says so, and the next turn begins with another.
+// have runs a turn and leaves the session. A session whose budget is used up is closed; the next turn opens
+// another one.
 func (p *Manager) have(ctx context.Context, r *session, text string) (err error) {
 	spent := true
 	defer func() {
-		if broken := recover(); broken != nil { // nobody else would catch it
+		if broken := recover(); broken != nil {
 			err = &fault.Error{Op: "talk to secretary", Why: "she broke off unexpectedly", Hint: "say it again",
 				Err: fmt.Errorf("%v\n%s", broken, debug.Stack())}
 		}
@@ -138,7 +134,7 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	return nil
 }
 
-// mayTalk refuses what begins no turn.
+// mayTalk validates the arguments of Chat.
 func mayTalk(ctx context.Context, who access.Actor, session, text string) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "talk to secretary", Subject: strconv.Quote(session)}
 	switch {
@@ -157,8 +153,8 @@ func mayTalk(ctx context.Context, who access.Actor, session, text string) error 
 	return e
 }
 
-// turn is one turn in a room, whose Talk is opened for it if need be. It ends when
-// somebody stops it, and with the manager.
+// turn runs one turn, and opens the conversation first if necessary. It ends when it is stopped or the manager
+// is closed.
 func (p *Manager) turn(ctx context.Context, r *session, text string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -174,8 +170,8 @@ func (p *Manager) turn(ctx context.Context, r *session, text string) error {
 }
 
 const (
-	mostSessions = 100 // that are shown
-	lookedAt     = 500 // sessions, among which there are some where nothing was said
+	mostSessions = 100 // shown
+	lookedAt     = 500 // loaded, including empty ones
 	usualNewest  = 100
 )
 
@@ -195,7 +191,7 @@ func (p *Manager) Sessions(ctx context.Context) ([]Session, error) {
 	return shown, err
 }
 
-// busy tells whether a turn goes on in a session.
+// busy reports whether a turn is running in a session.
 func (p *Manager) busy(session int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,8 +201,7 @@ func (p *Manager) busy(session int64) bool {
 
 func name(s store.Session) string { return cmp.Or(s.Name, strconv.FormatInt(s.ID, 10)) }
 
-// madeUp begins the names that a page gives to conversations: they say nothing to
-// anybody.
+// madeUp is the prefix of the names generated by the web page.
 const madeUp = "web-"
 
 func title(s store.Session) string {
@@ -217,7 +212,7 @@ func title(s store.Session) string {
 	return cmp.Or(first, name(s))
 }
 
-// Messages implements [hako/internal/web/api.Secretary]. A number of zero means 100.
+// Messages implements [hako/internal/web/api.Secretary]. A newest of zero means 100.
 func (p *Manager) Messages(ctx context.Context, session string, newest int) ([]Message, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -246,7 +241,7 @@ func (p *Manager) speaks() bool {
 	return p.loud
 }
 
-// Voice implements [hako/internal/web/api.Secretary]. It can always be turned off.
+// Voice implements [hako/internal/web/api.Secretary]. Switching it off always works.
 func (p *Manager) Voice(_ context.Context, on bool) (bool, error) {
 	if on && p.Silent != nil {
 		return false, p.Silent

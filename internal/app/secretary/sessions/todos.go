@@ -15,12 +15,11 @@ import (
 // Todos is a [hako/internal/web/api.Todos] over the secretary's list. Store is required.
 type Todos struct {
 	Store   *store.Store
-	Secrets *redact.Set      // values that are not kept; nil means only those known by their spelling
-	Now     func() time.Time // nil means the real time
+	Secrets *redact.Set      // redacted before storing; nil means only those recognized by their form
+	Now     func() time.Time // nil means time.Now
 }
 
-// List implements [hako/internal/web/api.Todos]: what is open first, then what is due first, then
-// what matters most.
+// List implements [hako/internal/web/api.Todos]: open ones first, then by due date, then by priority.
 func (l *Todos) List(ctx context.Context) ([]Todo, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -45,8 +44,8 @@ func (l *Todos) now() time.Time {
 	return time.Now()
 }
 
-// Do implements [hako/internal/web/api.Todos]. What somebody else has changed since t was listed
-// is not updated; a t that does not say when that was is.
+// Do implements [hako/internal/web/api.Todos]. An update fails if the to-do changed after t.Updated, unless
+// that is zero.
 func (l *Todos) Do(ctx context.Context, who access.Actor, action string, t Todo) (Todo, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -82,7 +81,7 @@ func (l *Todos) do(action string, t Todo) (store.Todo, error) {
 		strconv.Quote(action), Hint: "it is one of add, update, complete, delete"}
 }
 
-// add keeps a new to-do; one without a status is open.
+// add stores a new to-do; the default status is open.
 func (l *Todos) add(t Todo) (store.Todo, error) {
 	switch t.Status {
 	case "", store.StatusOpen, store.StatusDone:
@@ -97,10 +96,10 @@ func (l *Todos) add(t Todo) (store.Todo, error) {
 	return l.Store.Complete(added.ID)
 }
 
-// usualPriority is that of a to-do that has none.
+// usualPriority is the default.
 const usualPriority = "normal"
 
-// update makes a to-do what t is.
+// update sets all fields of a to-do.
 func (l *Todos) update(t Todo) (store.Todo, error) {
 	if strings.TrimSpace(t.Priority) == "" {
 		t.Priority = usualPriority

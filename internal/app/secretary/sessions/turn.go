@@ -9,10 +9,10 @@ import (
 	"hako/internal/app/secretary/store"
 )
 
-// A listener hears one turn and tells it to who talks.
+// A listener forwards the events of one turn to the client.
 type listener struct {
 	tell  func(Turn)
-	words string // her last ones
+	words string // the last answer
 }
 
 func (l *listener) hear(e secretary.Event) {
@@ -26,7 +26,7 @@ func (l *listener) hear(e secretary.Event) {
 			l.tell(Turn{Type: secretary.Text, Text: e.Text})
 			l.words = e.Text
 		}
-	case secretary.ReplyDone: // which was heard piece by piece
+	case secretary.ReplyDone: // its text was streamed
 		l.words = e.Text
 	case secretary.Started:
 		l.action(e.Action)
@@ -51,14 +51,13 @@ func (l *listener) result(r *secretary.Result) {
 	l.tell(Turn{Type: secretary.Ended, Result: &o})
 }
 
-// refused begins the error of a command that was not allowed.
+// refused is the prefix of the error of a denied command.
 const refused = "SecurityError: "
 
-// failed is the exit status of what did not run and was not refused either.
+// failed is the exit status of a command that did not run for another reason.
 const failed = 1
 
-// outcome words a result for people: a refusal with its reason, any other error
-// as a complaint.
+// outcome converts a result for people: a denial with its reason, any other error as standard error.
 func outcome(r *secretary.Result) Outcome {
 	o := Outcome{Command: r.Command, Reason: r.Reason, Seconds: r.Took.Seconds()}
 	if r.Output != nil {
@@ -79,7 +78,7 @@ func outcome(r *secretary.Result) Outcome {
 	return o
 }
 
-// explained is an error with all that is known about it.
+// explained returns an error with its detail and hint.
 func explained(r *secretary.Result) string {
 	text := r.Error
 	if r.Detail != "" {
@@ -91,7 +90,7 @@ func explained(r *secretary.Result) string {
 	return text
 }
 
-// outcomes are those that a message tells of; nil means that it tells of none.
+// outcomes parses the results stored with a message; nil means none.
 func outcomes(m store.Message) []Outcome {
 	var kept []struct {
 		Command, Reason string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Turn is something that happens while she answers.
+// A Turn is an event of a turn.
 type Turn struct {
 	Type   string          `json:"type"` // text, again, action, result, todo, warning, done
 	Text   string          `json:"text,omitempty"`
@@ -13,17 +13,17 @@ type Turn struct {
 	Result *Outcome        `json:"result,omitempty"`
 }
 
-// An Outcome is what came of a command.
+// An Outcome is the result of a command.
 type Outcome struct {
 	Command  string  `json:"command"`
-	Reason   string  `json:"reason,omitempty"` // why she wanted it
+	Reason   string  `json:"reason,omitempty"` // why the secretary ran it
 	Exit     int     `json:"exit_code"`
 	Stdout   string  `json:"stdout"`
 	Stderr   string  `json:"stderr"`
-	Redacted int     `json:"redacted"`         // places of both streams that have a mark instead of a secret
-	Dir      string  `json:"cwd,omitempty"`    // where the next one begins; empty means not known
-	Seconds  float64 `json:"seconds"`          // that it ran, without those a person took to approve it; zero means not known
-	Denied   string  `json:"denied,omitempty"` // why it was not run
+	Redacted int     `json:"redacted"`         // redactions in both streams
+	Dir      string  `json:"cwd,omitempty"`    // working directory afterwards; empty means unknown
+	Seconds  float64 `json:"seconds"`          // without waiting for approval; zero means unknown
+	Denied   string  `json:"denied,omitempty"` // why it was denied
 }
 
 // A Session is a conversation.
@@ -31,19 +31,19 @@ type Session struct {
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
 	Updated time.Time `json:"updated"`
-	Busy    bool      `json:"busy"` // she is answering
+	Busy    bool      `json:"busy"` // a turn is running
 }
 
-// A Message is one of a conversation.
+// A Message is a message of a conversation.
 type Message struct {
 	Role string    `json:"role"` // user, assistant, system
 	Text string    `json:"text"`
 	Time time.Time `json:"time"`
 
-	Results []Outcome `json:"results,omitempty"` // of commands, if that is what Text tells
+	Results []Outcome `json:"results,omitempty"` // of the commands that Text reports
 }
 
-// A Todo is one of them.
+// A Todo is an entry of the to-do list.
 type Todo struct {
 	ID       int64  `json:"id"`
 	Title    string `json:"title"`
@@ -53,6 +53,6 @@ type Todo struct {
 	Due      string `json:"due,omitempty"`
 	Overdue  bool   `json:"overdue,omitempty"`
 
-	Created time.Time `json:"created,omitzero"` // zero means not known, here and below
+	Created time.Time `json:"created,omitzero"` // zero means unknown, also below
 	Updated time.Time `json:"updated,omitzero"`
 }

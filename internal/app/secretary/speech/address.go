@@ -12,14 +12,11 @@ import (
 	"hako/run/fault"
 )
 
-// An address is where an engine listens.
-type address struct {
-	base  string // without a slash at the end
-	shown string // for messages
-}
+// An address is the base URL of an engine, without a trailing slash.
+type address string
 
-// parseAddress reads the address of an engine. What the answers say about the
-// user's work goes there, so another machine must be meant expressly.
+// parseAddress parses the URL of an engine. The text of answers is sent there, so an engine on another
+// machine must be allowed explicitly.
 func parseAddress(text string, remote bool) (address, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	var why, hint string
@@ -27,17 +24,16 @@ func parseAddress(text string, remote bool) (address, error) {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		why, hint = "the address is not one of http or https", "write it like "+DefaultURL
 	case u.User != nil:
-		// The address is not repeated here: a password would be in it.
+		// The URL is not repeated here: it may contain a password.
 		why, hint = "the address has credentials in it", "the engine wants none; write it like "+DefaultURL
 	case u.RawQuery != "" || u.Fragment != "":
 		why, hint = "the address has something after its path", "write it like "+DefaultURL
 	case !remote && !isLoopback(u.Hostname()):
 		why, hint = u.Host+" is not this machine", "use an engine on this machine, or permit a remote one"
 	default:
-		base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")
-		return address{base: base, shown: base}, nil
+		return address(u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")), nil
 	}
-	return address{}, &fault.Error{Kind: fault.Invalid, Op: "ask coeiroink", Why: why, Hint: hint}
+	return "", &fault.Error{Kind: fault.Invalid, Op: "ask coeiroink", Why: why, Hint: hint}
 }
 
 func isLoopback(host string) bool {
@@ -48,8 +44,7 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// newClient returns a client that follows no redirects and asks no proxy: both
-// would carry what is said to somebody else.
+// newClient returns a client that follows no redirects and uses no proxy: both could send the text elsewhere.
 func newClient(remote bool) *http.Client {
 	dial := (&net.Dialer{Timeout: 5 * time.Second}).DialContext
 	if !remote {
@@ -62,8 +57,7 @@ func newClient(remote bool) *http.Client {
 	}
 }
 
-// dialHere connects to this machine. It does not look up localhost: whoever
-// answers for names could answer with another machine.
+// dialHere connects to this machine. It does not resolve localhost: a resolver could return another machine.
 func dialHere(ctx context.Context, network, where string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	host, port, err := net.SplitHostPort(where)

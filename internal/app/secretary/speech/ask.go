@@ -17,29 +17,29 @@ import (
 )
 
 const (
-	largestAnswer = 64 << 20         // of any answer, in bytes
-	maxComplaint  = 64 << 10         // of the body of an error, in bytes
-	maxWords      = 300              // of what the engine says about an error, in characters
-	goneFor       = 60 * time.Second // how long an engine that was not there is not asked again
+	largestAnswer = 64 << 20         // bytes of a response
+	maxComplaint  = 64 << 10         // bytes of the body of an error
+	maxWords      = 300              // characters shown of an error
+	goneFor       = 60 * time.Second // how long an unreachable engine is not tried again
 	startHint     = "start COEIROINK, or set speech.enabled to false"
 )
 
-// errLate is the cause of giving up an engine that takes too long.
+// errLate is the cause of a timeout.
 var errLate = errors.New("late")
 
 // errLarge is the error of reading more than largestAnswer.
 var errLarge = errors.New("large")
 
-// A question is one request.
+// A question is a request to the engine.
 type question struct {
 	path   string
-	body   any    // nil means that nothing is posted
+	body   any    // nil means GET
 	accept string // empty means JSON
 	wait   time.Duration
-	probe  bool // asked even if nobody was there a moment ago
+	probe  bool // sent even if the engine was unreachable a moment ago
 }
 
-// A rejection is a status that is no success, in words.
+// A rejection is an HTTP status other than 200.
 type rejection struct {
 	status int
 	words  string
@@ -47,8 +47,7 @@ type rejection struct {
 
 func (r *rejection) Error() string { return r.words }
 
-// statusOf returns the status that an engine refused with; zero means that it
-// did not.
+// statusOf returns the HTTP status in err, or 0.
 func statusOf(err error) int {
 	var r *rejection
 	if errors.As(err, &r) {
@@ -57,7 +56,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// ask sends a question and lets read have the answer if it is a success.
+// ask sends a request and passes the response to read if its status is 200.
 func (e *Engine) ask(ctx context.Context, q question, read func(*http.Response) error) error {
 	if gone := e.stillGone(); gone != nil && !q.probe {
 		return gone
@@ -81,7 +80,6 @@ func (e *Engine) ask(ctx context.Context, q question, read func(*http.Response) 
 	return e.explain(ctx, limited, q, read(resp))
 }
 
-// request spells a question.
 func (e *Engine) request(ctx context.Context, q question) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
@@ -91,7 +89,7 @@ func (e *Engine) request(ctx context.Context, q question) (*http.Request, error)
 		}
 		method, body = http.MethodPost, bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, e.base.base+q.path, body)
+	req, err := http.NewRequestWithContext(ctx, method, string(e.base)+q.path, body)
 	if err != nil {
 		return nil, e.problem(fault.Invalid, "the address makes no sense", "write it like "+DefaultURL)
 	}
@@ -106,8 +104,8 @@ func (e *Engine) request(ctx context.Context, q question) (*http.Request, error)
 	return req, nil
 }
 
-// stillGone returns why the engine could not be reached a moment ago: the very
-// same error each time, so that whoever showed it once can tell.
+// stillGone returns why the engine was unreachable a moment ago: the same error each time, so that callers
+// can recognize it.
 func (e *Engine) stillGone() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,7 +121,7 @@ func (e *Engine) reached() {
 	e.gone = nil
 }
 
-// remember keeps the reason why nobody answered.
+// remember stores why the engine is unreachable.
 func (e *Engine) remember(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,7 +129,7 @@ func (e *Engine) remember(err error) error {
 	return err
 }
 
-// unreached words why there was no answer at all.
+// unreached explains an error without any response.
 func (e *Engine) unreached(caller, limited context.Context, q question, err error) error {
 	var op *net.OpError
 	dialled := !errors.As(err, &op) || op.Op != "dial"
@@ -141,8 +139,8 @@ func (e *Engine) unreached(caller, limited context.Context, q question, err erro
 	return e.remember(e.problem(fault.Unavailable, "nobody answers there", startHint))
 }
 
-// explain words what went wrong after somebody had been reached. The errors of
-// the network are not passed on; the other side has a hand in them.
+// explain converts errors after the connection was made. Errors of the network are not passed on: the server
+// controls part of their text.
 func (e *Engine) explain(caller, limited context.Context, q question, err error) error {
 	var known *fault.Error
 	switch {
@@ -161,7 +159,7 @@ func (e *Engine) explain(caller, limited context.Context, q question, err error)
 	return e.problem(fault.Unavailable, "the answer broke off", "try again")
 }
 
-// rejected words a status that is no success.
+// rejected explains a status other than 200.
 func (e *Engine) rejected(resp *http.Response) error {
 	r := &rejection{status: resp.StatusCode}
 	hint := "check that a COEIROINK v2 engine listens there"
@@ -174,16 +172,16 @@ func (e *Engine) rejected(resp *http.Response) error {
 	case resp.StatusCode == http.StatusNotFound:
 		r.words = "it has nothing at that address (404)"
 	case resp.StatusCode >= 500:
-		r.words = fmt.Sprintf("it has trouble of its own (%d)", resp.StatusCode)
+		r.words = fmt.Sprintf("the server failed (%d)", resp.StatusCode)
 		hint = "try another voice, or start COEIROINK again"
 	default:
 		r.words = fmt.Sprintf("it answered with status %d", resp.StatusCode)
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "ask coeiroink", Subject: e.base.shown, Hint: hint, Err: r}
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask coeiroink", Subject: string(e.base), Hint: hint, Err: r}
 }
 
-// detail makes words of what FastAPI says about a request: ": speedScale: field
-// required". It is empty if it says nothing that can be understood.
+// detail formats the error that FastAPI returns: ": speedScale: field required". It is empty if the body
+// cannot be parsed.
 func detail(body io.Reader) string {
 	text, _ := io.ReadAll(io.LimitReader(body, maxComplaint))
 	var list struct {
@@ -217,10 +215,10 @@ func after(words string) string {
 	return ": " + words
 }
 
-// clean makes foreign words fit for a line of a terminal.
+// clean makes foreign text safe for one line of a terminal.
 func clean(s string, most int) string { return text.Line(s, most) }
 
-// A bounded body fails when there is more of it than fits.
+// A bounded body fails when it is too long.
 type bounded struct {
 	io.ReadCloser
 	left int64

@@ -157,7 +157,7 @@ func TestSayFaults(t *testing.T) {
 		kind  fault.Kind
 		want  string
 	}{
-		{`"500"`, 2, fault.Unavailable, "it has trouble of its own (500)"},
+		{`"500"`, 2, fault.Unavailable, "the server failed (500)"},
 		{`"422"`, 1, fault.Unavailable, "it did not accept the request (422): styleId: value is not a valid style"},
 		{"html", 1, fault.Unavailable, "it answered with text/html where sound was asked for"},
 		{"redirect", 1, fault.Unavailable, "it redirects to another address, which is not followed (307)"},
@@ -234,11 +234,8 @@ func TestNobodyThere(t *testing.T) {
 		fault.Hint(err) != startHint {
 		t.Error(err)
 	}
-	if _, again := e.Predict(t.Context(), Speech{Text: "はい"}); again != err {
+	if _, again := e.Say(t.Context(), Speech{Text: "はい"}); again != err {
 		t.Error(again)
-	}
-	if accents := e.Prosody(t.Context(), "はい"); accents != nil {
-		t.Error(accents)
 	}
 	if _, again := e.Info(t.Context()); again == err || again == nil {
 		t.Errorf("it was not asked: %v", again)
@@ -382,26 +379,6 @@ func TestSayWithoutAList(t *testing.T) {
 	}
 }
 
-func TestQuestions(t *testing.T) {
-	e, _ := start(t, "{speech: {says: [はい], fields: {speedScale: 2}}}", Options{})
-	if info, err := e.Info(t.Context()); err != nil || info != (Info{Device: "cpu", Version: "2.3.0"}) {
-		t.Errorf("%v %v", info, err)
-	}
-	if accents := e.Prosody(t.Context(), "はい"); len(accents) != 1 || len(accents[0]) != 2 || accents[0][1].Hira != "い" {
-		t.Error(accents)
-	}
-	wav, err := e.Predict(t.Context(), Speech{Text: "はい", Tone: Tone{Speed: 99}})
-	if sound, perr := parse(wav); err != nil || perr != nil || sound.length() != 100*time.Millisecond {
-		t.Errorf("%v, %v", err, perr)
-	}
-	for _, body := range []string{"", "[]", `{"detail":"x"}`} {
-		e := serve(t, func(w http.ResponseWriter) { fmt.Fprint(w, body) })
-		if accents := e.Prosody(t.Context(), "はい"); len(accents) != 0 {
-			t.Errorf("%s: %v", body, accents)
-		}
-	}
-}
-
 func TestAddress(t *testing.T) {
 	tests := []struct {
 		url    string
@@ -481,5 +458,12 @@ func TestSpeechFromJSON(t *testing.T) {
 	if err != nil || string(
 		body) != `{"text":"はい","speakerUuid":"3c37646f-3881-5374-2a83-149267990abc","styleId":0,"speedScale":1.2,"volumeScale":1,"pitchScale":0,"intonationScale":1,"prePhonemeLength":0.1,"postPhonemeLength":0.1,"outputSamplingRate":24000,"prosodyDetail":[]}` {
 		t.Errorf("%s %v", body, err)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	e, _ := start(t, "{speech: {says: [はい], fields: {speedScale: 2}}}", Options{})
+	if info, err := e.Info(t.Context()); err != nil || info != (Info{Device: "cpu", Version: "2.3.0"}) {
+		t.Errorf("%v %v", info, err)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// WriteFile puts a WAV into a file, all or nothing, in place of the one that
-// was there. Anything but an empty file or another WAV is left alone: a name
-// that was mistyped must not cost a document.
+// WriteFile replaces a WAV file atomically. Anything but an empty file or another WAV is left alone: a
+// mistyped name must not cost a document.
 func WriteFile(path string, wav []byte) error {
 	if _, err := parse(wav); err != nil {
 		return refuse(path, err.Error(), "")
@@ -24,8 +23,7 @@ func WriteFile(path string, wav []byte) error {
 	return ownerfile.Replace(path, wav)
 }
 
-// CheckFile returns why [WriteFile] would fail for a place, before there is
-// anything to write there.
+// CheckFile reports why [WriteFile] would fail.
 func CheckFile(path string) error {
 	if err := replaceable(path); err != nil {
 		return err
@@ -46,8 +44,7 @@ func refuse(path, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "write", Subject: path, Why: why, Hint: hint}
 }
 
-// replaceable returns why a file may not be written over. Links are not
-// followed, and pipes not opened, which would wait for somebody to write.
+// replaceable reports why a file may not be overwritten. It does not follow links or open pipes, which would block.
 func replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {

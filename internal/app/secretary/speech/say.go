@@ -2,7 +2,6 @@ package speech
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -14,63 +13,22 @@ import (
 	"hako/run/fault"
 )
 
-// A Player makes a WAV heard and returns when it has been.
+// A Player plays a WAV and returns at its end.
 type Player interface {
 	Play(ctx context.Context, wav []byte) error
 }
 
-// playSlack is how much longer than a sound its player may take.
+// playSlack is how much longer than the sound a player may take.
 const playSlack = 10 * time.Second
 
-// Prosody returns how the engine would pronounce a text. Errors are none of
-// the caller's business: nothing is lost by not knowing.
-func (e *Engine) Prosody(ctx context.Context, text string) Accents {
-	var answer struct {
-		Detail Accents `json:"detail"`
-	}
-	body := struct {
-		Text string `json:"text"`
-	}{text}
-	err := e.ask(ctx, question{path: "/v1/estimate_prosody", body: body, wait: 10 * time.Second},
-		func(resp *http.Response) error {
-			return e.decode(json.NewDecoder(resp.Body).Decode(&answer))
-		})
-	if err != nil {
-		return nil
-	}
-	return answer.Detail
-}
-
-// Predict returns the sound of a text without any tone but its speed. The text
-// is taken as it stands and must be short.
-func (e *Engine) Predict(ctx context.Context, s Speech) ([]byte, error) {
-	voice, err := e.voice(ctx, s.Voice)
-	if err != nil {
-		return nil, err
-	}
-	made, err := e.sound(ctx, "/v1/predict", struct {
-		Text string `json:"text"`
-		Voice
-		Accents Accents `json:"prosodyDetail"`
-		Speed   float64 `json:"speedScale"`
-	}{s.Text, voice, s.Accents, s.Tone.Within().Speed})
-	if err != nil {
-		return nil, err
-	}
-	return made.wav(), nil
-}
-
-// Say returns the sound of a speech as one WAV; nil means that there is nothing
-// to say in it.
+// Say returns a speech as one WAV; nil means that there is nothing to speak.
 func (e *Engine) Say(ctx context.Context, s Speech) ([]byte, error) { return e.Speak(ctx, s, nil) }
 
-// Speak is Say for somebody who listens: the player gets the first sentences
-// while the next ones are made. If it fails, the whole sound is returned all
-// the same, with the error; nothing more is played then. A nil player plays
-// nothing.
+// Speak is Say with a player, which gets the first sentences while the next ones are made. If the player
+// fails, the whole sound is returned with its error. A nil player plays nothing.
 func (e *Engine) Speak(ctx context.Context, s Speech, by Player) ([]byte, error) {
 	var whole sound
-	var silent error // why nothing is played any more
+	var silent error // why playing stopped
 	for piece, err := range e.pieces(ctx, s) {
 		if err != nil {
 			return nil, err
@@ -91,8 +49,7 @@ func (e *Engine) Speak(ctx context.Context, s Speech, by Player) ([]byte, error)
 	return whole.wav(), silent
 }
 
-// play hands a sound to a player, which must come to an end: one that waits for
-// a sound card that is not there would keep everybody waiting.
+// play bounds the time of a player: one that waits for a missing sound card would block everything.
 func play(ctx context.Context, by Player, s *sound) error {
 	allowed := s.length() + playSlack
 	ctx, cancel := context.WithTimeoutCause(ctx, allowed, &fault.Error{Kind: fault.Timeout, Op: "play sound",
@@ -103,8 +60,7 @@ func play(ctx context.Context, by Player, s *sound) error {
 	return by.Play(ctx, s.wav())
 }
 
-// pieces yields the sound of a speech part by part. While the caller has one,
-// the next is made.
+// pieces yields the sound of a speech part by part, and makes the next one meanwhile.
 func (e *Engine) pieces(ctx context.Context, s Speech) iter.Seq2[*sound, error] {
 	return func(yield func(*sound, error) bool) {
 		texts := split(Speakable(s.Text), longestPiece)
@@ -116,7 +72,7 @@ func (e *Engine) pieces(ctx context.Context, s Speech) iter.Seq2[*sound, error] 
 		go e.synthesise(ctx, s, texts, made)
 		defer func() {
 			cancel()
-			for range made { // until the other side is done
+			for range made { // wait for the other goroutine
 			}
 		}()
 		for p := range made {
@@ -132,7 +88,7 @@ type part struct {
 	err   error
 }
 
-// synthesise makes the parts of a speech until one cannot be made.
+// synthesise makes the parts of a speech until an error.
 func (e *Engine) synthesise(ctx context.Context, s Speech, texts []string, made chan<- part) {
 	defer close(made)
 	voice, err := e.voice(ctx, s.Voice)
@@ -142,7 +98,7 @@ func (e *Engine) synthesise(ctx context.Context, s Speech, texts []string, made 
 	}
 	asWritten := len(texts) == 1 && texts[0] == strings.TrimSpace(s.Text)
 	if !asWritten {
-		s.Accents = nil // they would be those of another text
+		s.Accents = nil // they belong to another text
 	}
 	s.Voice, s.Tone = voice, s.Tone.Within()
 	for _, text := range texts {
@@ -155,8 +111,8 @@ func (e *Engine) synthesise(ctx context.Context, s Speech, texts []string, made 
 	}
 }
 
-// synthesis makes one part. An engine that stumbles, which it does over strange
-// tones, is asked once more for a plain one; the rest of the speech keeps it.
+// synthesis makes one part. After a server error, which unusual tones cause, it retries with a neutral tone
+// and keeps that for the rest of the speech.
 func (e *Engine) synthesis(ctx context.Context, s *Speech) (*sound, error) {
 	made, err := e.sound(ctx, "/v1/synthesis", s)
 	if statusOf(err) != http.StatusInternalServerError {
@@ -166,7 +122,7 @@ func (e *Engine) synthesis(ctx context.Context, s *Speech) (*sound, error) {
 	return e.sound(ctx, "/v1/synthesis", s)
 }
 
-// sound asks for one WAV.
+// sound requests a WAV.
 func (e *Engine) sound(ctx context.Context, path string, body any) (made *sound, err error) {
 	err = e.ask(ctx, question{path: path, body: body, accept: "audio/wav", wait: e.Wait}, func(resp *http.Response) error {
 		if kind := mediaType(resp); !strings.HasPrefix(kind, "audio/") || !strings.Contains(kind, "wav") {

@@ -12,32 +12,31 @@ import (
 	"hako/run/fault"
 )
 
-// Info is what an engine says about itself.
+// Info describes an engine.
 type Info struct {
 	Device  string `json:"device"`
 	Version string `json:"version"`
 }
 
-// A Speaker is somebody whose voice the engine has.
+// A Speaker is a voice of the engine.
 type Speaker struct {
 	Name   string  `json:"speakerName"`
 	UUID   string  `json:"speakerUuid"`
 	Styles []Style `json:"styles"`
 }
 
-// A Style is one way in which a speaker can speak.
+// A Style is a speaking style of a speaker.
 type Style struct {
 	Name string `json:"styleName"`
 	ID   int    `json:"styleId"`
 }
 
 const (
-	maxName   = 80  // of speakers and styles, in characters
-	maxWarned = 100 // voices that are remembered not to be there
+	maxName   = 80  // characters of names of speakers and styles
+	maxWarned = 100 // missing voices that are remembered
 )
 
-// Info asks the engine how it is. Unlike the other questions it is asked even
-// if nobody was there a moment ago.
+// Info asks the engine for its version, even if it was unreachable a moment ago.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	var info Info
 	err := e.ask(ctx, question{path: "/v1/engine_info", wait: 5 * time.Second, probe: true},
@@ -48,8 +47,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	return info, err
 }
 
-// Speakers returns whose voices there are. They are asked for once; the list
-// must not be changed.
+// Speakers returns the speakers, which are cached. The caller must not change the list.
 func (e *Engine) Speakers(ctx context.Context) ([]Speaker, error) {
 	e.mu.Lock()
 	known := e.speakers
@@ -58,7 +56,7 @@ func (e *Engine) Speakers(ctx context.Context) ([]Speaker, error) {
 		return known, nil
 	}
 	all, err := e.list(ctx, "/v1/speakers_path_variant")
-	if statusOf(err) == http.StatusNotFound { // an engine from before there was a list without pictures
+	if statusOf(err) == http.StatusNotFound { // an older engine, whose list contains pictures
 		all, err = e.list(ctx, "/v1/speakers")
 	}
 	if err != nil {
@@ -78,8 +76,7 @@ func (e *Engine) list(ctx context.Context, path string) ([]Speaker, error) {
 	return all, err
 }
 
-// decodeSpeakers reads one speaker after the other, so that the pictures of no
-// more than one, which are megabytes, are held at any time.
+// decodeSpeakers decodes one speaker at a time, because each may contain pictures of some megabytes.
 func decodeSpeakers(d *json.Decoder, all *[]Speaker) error {
 	begin, err := d.Token()
 	if err == nil && begin != json.Delim('[') {
@@ -103,8 +100,7 @@ func decodeSpeakers(d *json.Decoder, all *[]Speaker) error {
 	return err
 }
 
-// decode words the errors of reading JSON: it makes no sense, or there was not
-// all of it.
+// decode explains errors of the JSON decoder.
 func (e *Engine) decode(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -114,8 +110,7 @@ func (e *Engine) decode(err error) error {
 	return err
 }
 
-// voice returns the voice that is used where one is asked for: itself if there
-// is such a one, the usual one, or at worst the first there is.
+// voice returns the requested voice if the engine has it, else the default voice, else the first one.
 func (e *Engine) voice(ctx context.Context, asked Voice) (Voice, error) {
 	if asked.Speaker == "" {
 		asked = e.Voice
@@ -127,7 +122,7 @@ func (e *Engine) voice(ctx context.Context, asked Voice) (Voice, error) {
 	case err != nil && e.stillGone() != nil:
 		return asked, err
 	case err != nil || len(all) == 0:
-		return asked, nil // nothing is known; the engine has to say it itself
+		return asked, nil // unknown: let the engine decide
 	case has(all, asked):
 		return asked, nil
 	}
@@ -145,7 +140,6 @@ func has(all []Speaker, v Voice) bool {
 	})
 }
 
-// first returns the first voice there is.
 func first(all []Speaker, otherwise Voice) Voice {
 	for _, s := range all {
 		if len(s.Styles) > 0 {
@@ -155,7 +149,7 @@ func first(all []Speaker, otherwise Voice) Voice {
 	return otherwise
 }
 
-// warn says once that a voice is not there.
+// warn warns once about each missing voice.
 func (e *Engine) warn(asked, instead Voice) {
 	e.mu.Lock()
 	said := e.warned[asked] || len(e.warned) >= maxWarned

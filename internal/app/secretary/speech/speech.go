@@ -1,47 +1,39 @@
-// Package speech turns text into sound through a COEIROINK engine: which voices
-// there are, what of an answer can be read aloud, and the sound of it as a WAV.
+// Package speech converts text to sound with a COEIROINK engine, as a WAV. A [Player] plays it.
 //
-// Playing is not here: whoever wants to hear something hands in a [Player].
-// Nothing here decides whether to speak at all.
-//
-// The one rule to keep: speech is an extra. Values out of range are brought
-// into it, an unknown voice becomes the usual one, an engine that is not there
-// is asked once a minute and no more often, and no error is worth losing the
-// answer that was to be spoken.
+// Speech is optional: values out of range are clamped, an unknown voice becomes the default one, an
+// unreachable engine is tried at most once a minute, and no error loses the text that was to be spoken.
 package speech
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"hako/run/fault"
 )
 
-// DefaultURL is where COEIROINK listens on the machine it runs on.
+// DefaultURL is the default address of COEIROINK.
 const DefaultURL = "http://127.0.0.1:50032"
 
-// DefaultVoice is つくよみちゃん, who comes with the engine.
+// DefaultVoice is つくよみちゃん, which comes with the engine.
 func DefaultVoice() Voice { return Voice{Speaker: "3c37646f-3881-5374-2a83-149267990abc"} }
 
-// Options are what an Engine needs to know.
+// Options configure an Engine.
 type Options struct {
 	URL    string // empty means DefaultURL
-	Remote bool   // the engine may be on another machine; false means that only this one is ever asked
-	Voice  Voice  // for who names none, or one that is not there; zero means DefaultVoice
+	Remote bool   // allow an engine on another machine
+	Voice  Voice  // used instead of an unset or missing voice; zero means DefaultVoice
 
-	// Wait is how long one piece of a text may take; zero means 30 s.
-	Wait time.Duration
-	// Warn hears of what was done differently than asked: another voice.
-	// Nil means nobody does.
-	Warn func(error)
-	// Now tells the time; nil means the clock.
-	Now func() time.Time
+	Wait time.Duration    // for one piece of a text; zero means 30 s
+	Warn func(error)      // gets warnings; nil means that nobody does
+	Now  func() time.Time // nil means time.Now
 }
 
-// An Engine is a COEIROINK that can be asked. It is safe for concurrent use.
+// An Engine is a client of a COEIROINK engine. It is safe for concurrent use.
 type Engine struct {
 	Options
 	base   address
@@ -50,11 +42,11 @@ type Engine struct {
 	mu       sync.Mutex
 	speakers []Speaker
 	warned   map[Voice]bool
-	gone     error // why nobody could be reached; nil means that somebody could
+	gone     error // why the engine is unreachable; nil means that it is reachable
 	goneAt   time.Time
 }
 
-// New returns an Engine, or an error if the address is none. It asks nothing yet.
+// New validates the options and returns an Engine. It sends no request.
 func New(o Options) (*Engine, error) {
 	if o.URL == "" {
 		o.URL = DefaultURL
@@ -75,27 +67,23 @@ func New(o Options) (*Engine, error) {
 	return &Engine{Options: o, base: base, client: newClient(o.Remote), warned: map[Voice]bool{}}, nil
 }
 
-// A Speech is something to say. In JSON it has the names that the engine uses,
-// so that a model's wishes can be read over the usual values; a wish of the
-// wrong type then leaves the usual value where it is.
+// A Speech is a text and how to speak it. Its JSON has the names that the engine uses.
 type Speech struct {
 	Text string `json:"text"` // markdown or plain
 	Voice
 	Tone
-	// Accents says how the text is pronounced, and wins over it. Empty means
-	// as the engine thinks. It counts only for a text that is said as it
-	// stands, in one piece.
+	// Accents overrides the pronunciation of the text; empty means that the engine estimates it. It is
+	// used only if the text is spoken unchanged and in one piece.
 	Accents Accents `json:"prosodyDetail"`
 }
 
-// A Voice is one way in which one speaker speaks.
+// A Voice is a style of a speaker.
 type Voice struct {
-	Speaker string `json:"speakerUuid"` // empty means the usual voice, whatever the style
+	Speaker string `json:"speakerUuid"` // empty means the default voice
 	Style   int    `json:"styleId"`
 }
 
-// A Tone is how something is said. One that is all zeros means [Neutral]; to
-// change a part, begin with Neutral, as most zeros mean something.
+// A Tone is how a text is spoken. The zero Tone means [Neutral]; to change a value, start with Neutral.
 type Tone struct {
 	Speed      float64 `json:"speedScale"`         // 0.5 to 2
 	Volume     float64 `json:"volumeScale"`        // 0 to 2
@@ -106,12 +94,12 @@ type Tone struct {
 	Rate       int     `json:"outputSamplingRate"` // 16000, 24000, 44100 or 48000
 }
 
-// Neutral is the tone of somebody who has nothing special in mind.
+// Neutral returns the default tone.
 func Neutral() Tone {
 	return Tone{Speed: 1, Volume: 1, Pitch: 0, Intonation: 1, Before: 0.1, After: 0.1, Rate: 24000}
 }
 
-// Within returns the tone with each value in its range.
+// Within returns the tone with each value clamped to its range.
 func (t Tone) Within() Tone {
 	n := Neutral()
 	if t == (Tone{}) {
@@ -128,8 +116,7 @@ func (t Tone) Within() Tone {
 	}
 }
 
-// calm returns the tone without what an engine may stumble over. The volume
-// stays: whoever turned it down would not like to hear it at full.
+// calm returns the tone with neutral speed, pitch and intonation. The volume stays.
 func (t Tone) calm() Tone {
 	n := Neutral()
 	t.Speed, t.Pitch, t.Intonation = n.Speed, n.Pitch, n.Intonation
@@ -143,18 +130,16 @@ func clamp(v, low, high, usual float64) float64 {
 	return min(max(v, low), high)
 }
 
+// Rates are the sampling rates of the engine, in Hz.
+var Rates = []int{16000, 24000, 44100, 48000}
+
 // nearestRate returns the rate that the engine knows and that is closest.
 func nearestRate(rate int) int {
 	if rate <= 0 {
 		return Neutral().Rate
 	}
-	best := 16000
-	for _, known := range []int{24000, 44100, 48000} {
-		if math.Abs(float64(rate)-float64(known)) < math.Abs(float64(rate)-float64(best)) {
-			best = known
-		}
-	}
-	return best
+	distance := func(known int) float64 { return math.Abs(float64(rate) - float64(known)) }
+	return slices.MinFunc(Rates, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
 // Accents are the morae of a text, phrase by phrase.
@@ -167,8 +152,7 @@ type Mora struct {
 	Accent  int    `json:"accent"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: models write what
-// they like here, and none at all is right most of the time.
+// UnmarshalJSON never fails: models write anything here, and no accents is usually right.
 func (a *Accents) UnmarshalJSON(data []byte) error {
 	var all [][]Mora
 	if json.Unmarshal(data, &all) != nil {
@@ -178,7 +162,7 @@ func (a *Accents) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler. None at all is an empty list.
+// MarshalJSON encodes nil as an empty list.
 func (a Accents) MarshalJSON() ([]byte, error) {
 	if len(a) == 0 {
 		return []byte("[]"), nil
@@ -186,7 +170,6 @@ func (a Accents) MarshalJSON() ([]byte, error) {
 	return json.Marshal([][]Mora(a))
 }
 
-// problem makes an error about the engine.
 func (e *Engine) problem(kind fault.Kind, why, hint string) *fault.Error {
-	return &fault.Error{Kind: kind, Op: "ask coeiroink", Subject: e.base.shown, Why: why, Hint: hint}
+	return &fault.Error{Kind: kind, Op: "ask coeiroink", Subject: string(e.base), Why: why, Hint: hint}
 }

@@ -1,22 +1,21 @@
 package speech
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// longestPiece is how many characters the engine gets at once. More take long
-// and would have to be waited for before anything is heard.
+// longestPiece is the length of a piece in characters. A longer one would delay the sound.
 const longestPiece = 200
 
-// Speakable returns what of an answer can be read aloud: no code, no marks of
-// markdown, of a link its text, of an address its host, no emoji. It is empty
-// if nothing is left to say.
+// Speakable returns the part of an answer that can be read aloud: without code, markdown and emoji, with the
+// text of links and the host of URLs. It may be empty.
 func Speakable(text string) string {
 	var lines []string
-	fence := "" // what ends the code block that we are in
+	fence := "" // end of the current code block
 	for line := range strings.Lines(strings.ToValidUTF8(text, "")) {
 		line = strings.TrimSpace(line)
 		mark := fenceOf(line)
@@ -35,12 +34,12 @@ func Speakable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// sayable tells whether there is anything in a text that has a sound.
+// sayable reports whether a text contains a letter or digit.
 func sayable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// fenceOf returns the marks that begin or end a block of code, or nothing.
+// fenceOf returns the marks that begin or end a code block, or "".
 func fenceOf(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, mark)
@@ -51,7 +50,6 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// speakLine makes one line speakable.
 func speakLine(line string) string {
 	line = unmark(line)
 	if strings.HasPrefix(line, "|") {
@@ -60,7 +58,7 @@ func speakLine(line string) string {
 	return strings.Join(strings.Fields(strings.Map(audible, inline(line))), " ")
 }
 
-// audible drops a character that cannot be read aloud.
+// audible drops characters that cannot be read aloud.
 func audible(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -71,7 +69,7 @@ func audible(r rune) rune {
 	return r
 }
 
-// unmark takes off what makes a line a heading, a quotation or an item.
+// unmark removes the marks of headings, quotations and list items.
 func unmark(line string) string {
 	for {
 		rest := strings.TrimLeft(line, ">")
@@ -88,11 +86,11 @@ func unmark(line string) string {
 	}
 }
 
-// lookahead is how far the end of a mark is looked for, in bytes. Without a
-// bound, a line full of beginnings would be read again for each of them.
+// lookahead bounds the search for the end of a mark, in bytes: otherwise a line full of beginnings would take
+// quadratic time.
 const lookahead = 1000
 
-// inline takes the marks out of a line.
+// inline removes the inline marks of a line.
 func inline(line string) string {
 	var out strings.Builder
 	before := ' '
@@ -105,8 +103,7 @@ func inline(line string) string {
 	return out.String()
 }
 
-// token returns what is said of the beginning of a line, and how many bytes
-// that was.
+// token returns what is read aloud for the beginning of a line, and its length in bytes.
 func token(line string, before rune) (said string, used int) {
 	r, size := utf8.DecodeRuneInString(line)
 	switch {
@@ -132,7 +129,7 @@ func token(line string, before rune) (said string, used int) {
 	return line[:size], size
 }
 
-// code reads a text between backquotes.
+// code parses a code span.
 func code(line string) (string, int) {
 	rest := strings.TrimLeft(line, "`")
 	n := len(line) - len(rest)
@@ -143,8 +140,7 @@ func code(line string) (string, int) {
 	return rest[:end], n + end + n
 }
 
-// link reads [text](address), [text][name] and images; of a footnote's mark
-// nothing is said. It uses nothing if there is none.
+// link parses [text](url), [text][name] and images; footnote marks are dropped. It uses nothing if there is no link.
 func link(line string) (string, int) {
 	text, used := enclosed(strings.TrimPrefix(line, "!"), '[', ']')
 	if used == 0 {
@@ -162,7 +158,7 @@ func link(line string) (string, int) {
 	return "", 0
 }
 
-// enclosed reads what stands between a pair of brackets.
+// enclosed returns the text between a pair of brackets.
 func enclosed(line string, open, shut byte) (string, int) {
 	line = line[:min(len(line), lookahead)]
 	if line == "" || line[0] != open || strings.IndexByte(line, shut) < 0 {
@@ -183,7 +179,7 @@ func enclosed(line string, open, shut byte) (string, int) {
 	return "", 0
 }
 
-// tag reads <https://…> and what looks like HTML, of which nothing is said.
+// tag parses <https://…> and HTML tags, which are dropped.
 func tag(line string) (string, int) {
 	end := strings.IndexByte(line[:min(len(line), lookahead)], '>')
 	if end < 2 || !strings.ContainsRune("/!", rune(line[1])) && !isLatin(line[1]) {
@@ -195,7 +191,7 @@ func tag(line string) (string, int) {
 
 func isLatin(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// bareURL reads an address and says its host.
+// bareURL parses a URL and returns its host.
 func bareURL(line string) (string, int) {
 	rest, ok := strings.CutPrefix(line, "https://")
 	if !ok {
@@ -209,14 +205,13 @@ func bareURL(line string) (string, int) {
 	}
 	whole := strings.TrimRight(rest[:end], ".,:;!?)]*_'")
 	host, _, _ := strings.Cut(whole, "/")
-	host = host[strings.LastIndexByte(host, '@')+1:] // a password is not said aloud
+	host = host[strings.LastIndexByte(host, '@')+1:] // do not read a password aloud
 	host, _, _ = strings.Cut(host, ":")
 	host, _, _ = strings.Cut(host, "?")
 	return host, len(line) - len(rest) + len(whole)
 }
 
-// emphasis drops marks that stand at a word, and keeps what is a character of
-// its own: 3 * 4, snake_case.
+// emphasis drops emphasis marks and keeps literal ones: 3 * 4, snake_case.
 func emphasis(line string, before rune) (string, int) {
 	rest := strings.TrimLeft(line, line[:1])
 	marks := line[:len(line)-len(rest)]
@@ -232,8 +227,7 @@ func emphasis(line string, before rune) (string, int) {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// pictures are the characters that are shown as pictures, and what joins and
-// varies them.
+// pictures are emoji, and the characters that join and vary them.
 var pictures = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x200d, Hi: 0x200d, Stride: 1}, {Lo: 0x20e3, Hi: 0x20e3, Stride: 1}, {Lo: 0x231a, Hi: 0x231b, Stride: 1},
@@ -243,8 +237,7 @@ var pictures = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0x1f000, Hi: 0x1faff, Stride: 1}, {Lo: 0xe0000, Hi: 0xe01ef, Stride: 1}},
 }
 
-// split cuts a text into pieces of at most so many characters, at the ends of
-// sentences where that is possible.
+// split cuts a text into pieces of at most so many characters, at sentence ends if possible.
 func split(text string, most int) []string {
 	var all []string
 	piece, size := "", 0
@@ -266,13 +259,12 @@ func split(text string, most int) []string {
 	return all
 }
 
-// sentence returns how many bytes the first sentence of a text has, or as much
-// of it as fits.
+// sentence returns the length in bytes of the first sentence, or of the part that fits.
 func sentence(text string, most int) int {
-	pause, count := 0, 0 // where a reader could breathe
+	pause, count := 0, 0 // pause is the last place to cut
 	for i, r := range text {
 		if count == most {
-			return orElse(pause, i)
+			return cmp.Or(pause, i)
 		}
 		count++
 		next := i + utf8.RuneLen(r)
@@ -286,15 +278,7 @@ func sentence(text string, most int) int {
 	return len(text)
 }
 
-func orElse(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
-
-// ends tells whether a character is the last of a sentence. A dot is not one in
-// 3.14 and example.com.
+// ends reports whether a character ends a sentence. A dot in 3.14 or example.com does not.
 func ends(r rune, rest string) bool {
 	switch r {
 	case '。', '！', '？', '\n':
@@ -306,7 +290,7 @@ func ends(r rune, rest string) bool {
 	return false
 }
 
-// closing returns how many bytes of what follows a sentence still belong to it.
+// closing returns the length in bytes of the closing punctuation after a sentence.
 func closing(rest string, most int) int {
 	for i, r := range rest {
 		if most == 0 || !strings.ContainsRune("。！？.!?」』）)]\"'”’", r) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A sound is what a WAV holds: its format as it is written there, and samples.
+// A sound is the content of a WAV: its format chunk and samples.
 type sound struct {
 	format []byte
 	data   []byte
@@ -22,8 +22,7 @@ const (
 	longestFormat    = 40
 )
 
-// parse reads a WAV. It wants all that the lengths in it promise; what a player
-// would make of less is up to the player, which was not written for that.
+// parse parses a WAV and rejects a truncated one.
 func parse(wav []byte) (*sound, error) {
 	if len(wav) < 12 || string(wav[:4]) != "RIFF" || string(wav[8:12]) != "WAVE" {
 		return nil, errors.New("it is no WAV")
@@ -39,7 +38,7 @@ func parse(wav []byte) (*sound, error) {
 	return s, s.check()
 }
 
-// chunks collects the two that matter.
+// chunks finds the format and the data chunk.
 func chunks(rest []byte) (*sound, error) {
 	s := &sound{}
 	for len(rest) >= 8 {
@@ -49,7 +48,7 @@ func chunks(rest []byte) (*sound, error) {
 			return nil, errors.New("the WAV is shorter than it says")
 		}
 		body := rest[:size]
-		rest = rest[min(size+size%2, int64(len(rest))):] // chunks begin at even places
+		rest = rest[min(size+size%2, int64(len(rest))):] // chunks are aligned to even offsets
 		switch {
 		case name == "fmt " && s.format == nil:
 			s.format = body
@@ -60,7 +59,7 @@ func chunks(rest []byte) (*sound, error) {
 	return s, nil
 }
 
-// check refuses what no player could make sense of.
+// check rejects formats that players do not support.
 func (s *sound) check() error {
 	if len(s.format) < shortestFormat || len(s.format) > longestFormat || s.data == nil {
 		return errors.New("the WAV lacks its format or its samples")
@@ -82,12 +81,12 @@ func (s *sound) check() error {
 func (s *sound) word(at int) uint16 { return binary.LittleEndian.Uint16(s.format[at:]) }
 func (s *sound) long(at int) uint32 { return binary.LittleEndian.Uint32(s.format[at:]) }
 
-// length returns how long it takes to play the sound.
+// length returns the duration of the sound.
 func (s *sound) length() time.Duration {
 	return time.Duration(float64(len(s.data)) / float64(s.long(8)) * float64(time.Second))
 }
 
-// add puts another sound behind this one. Both must be of one format.
+// add appends another sound of the same format.
 func (s *sound) add(next *sound) error {
 	switch {
 	case s.format == nil:
@@ -102,8 +101,7 @@ func (s *sound) add(next *sound) error {
 	return nil
 }
 
-// wav writes the sound: the format, the samples, and nothing else that was in
-// the WAV it came from.
+// wav encodes the sound, without the other chunks of the original WAV.
 func (s *sound) wav() []byte {
 	pad := len(s.data) % 2
 	b := make([]byte, 0, 28+len(s.format)+len(s.data)+pad)

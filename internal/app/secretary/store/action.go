@@ -7,18 +7,17 @@ import (
 	"hako/run/fault"
 )
 
-// A TodoAction is a change as a model writes it. Empty fields are not given: a
-// model that must fill in every field leaves those empty.
+// A TodoAction is a change of the list as a model or a user writes it. Empty fields are unset.
 type TodoAction struct {
 	Action   string `json:"action"` // add, update, complete or delete
 	ID       int64  `json:"id,omitempty"`
 	Title    string `json:"title,omitempty"`
 	Note     string `json:"note,omitempty"`
-	Due      string `json:"due,omitempty"` // none means no longer
+	Due      string `json:"due,omitempty"` // "none" removes it
 	Priority string `json:"priority,omitempty"`
 }
 
-// Do carries out an action and says what was done, to which to-do.
+// Do carries out an action and describes what was done.
 func (s *Store) Do(a TodoAction) (said string, t Todo, err error) {
 	if err := a.check(); err != nil {
 		return "", Todo{}, err
@@ -63,7 +62,7 @@ func given(text string) *string {
 	return &text
 }
 
-// Said tells in words what an action did.
+// Said describes a completed action.
 func Said(action string, t Todo) string {
 	done := map[string]string{"add": "added", "update": "updated", "complete": "completed", "delete": "deleted"}[action]
 	return fmt.Sprintf("%s to-do %d: %s", done, t.ID, t.Title)

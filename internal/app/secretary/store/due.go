@@ -6,14 +6,12 @@ import (
 	"time"
 )
 
-// times are the ways in which a time is written, those without a zone meaning the
-// user's own.
+// times are the accepted layouts; a time without a zone is local.
 var times = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
-// ParseDue reads when something is due: a day (2026-01-31, today, tomorrow), or a
-// time (RFC 3339, or 2026-01-31 15:04 of here). It returns the form that is kept
-// and the moment when it is too late; a day is over when the next one begins.
-// Empty, and none, mean never.
+// ParseDue parses a due date: a day (2026-01-31, today, tomorrow) or a time (RFC 3339, or local 2026-01-31
+// 15:04). It returns the stored form and the moment when the to-do becomes overdue: for a day, the beginning
+// of the next one. Empty and "none" mean no due date.
 func ParseDue(text string, now time.Time) (due string, end time.Time, err error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -36,18 +34,18 @@ func ParseDue(text string, now time.Time) (due string, end time.Time, err error)
 		"write 2026-01-31, 2026-01-31T15:04:05+09:00, today, tomorrow or none")
 }
 
-// nextDay is the beginning of the next day, which is not always 24 hours away.
+// nextDay returns the beginning of the next day, which is not always 24 hours away.
 func nextDay(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
 }
 
-// Overdue reports whether a to-do should have been done by now.
+// Overdue reports whether an open to-do is past its due date.
 func (t Todo) Overdue(now time.Time) bool {
 	due, end, err := ParseDue(t.Due, now)
 	return err == nil && due != "" && t.Status == StatusOpen && !now.Before(end)
 }
 
-// dueAt is what to-dos are sorted by; nil means that it is not due.
+// dueAt returns the sort key of a due date, or nil.
 func dueAt(due string, now time.Time) any {
 	due, end, err := ParseDue(due, now)
 	if err != nil || due == "" {

@@ -13,17 +13,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Hit is a message that was found.
+// A Hit is a search result.
 type Hit struct {
 	Session int64     `json:"session"`
 	Name    string    `json:"name,omitempty"` // of the session
 	Message int64     `json:"message"`
 	Role    string    `json:"role"`
 	Time    time.Time `json:"time"`
-	Snippet string    `json:"snippet"` // the text around what was found, on one line
+	Snippet string    `json:"snippet"` // the text around the match, on one line
 }
 
-// Line shows a hit on a terminal.
+// Line formats a hit for a terminal.
 func (h Hit) Line() string {
 	name := cmp.Or(h.Name, strconv.FormatInt(h.Session, 10))
 	said := text.Visible(strings.Join(strings.Fields(h.Snippet), " "))
@@ -34,13 +34,12 @@ const (
 	longestQuery = 1000 // bytes
 	usualHits    = 20
 	mostHits     = 1000
-	indexed      = 3  // characters of the shortest word that the index finds
-	around       = 40 // characters of a snippet, before and after
+	indexed      = 3  // characters of the shortest word in the index
+	around       = 40 // characters of a snippet on each side
 )
 
-// Search finds messages of all conversations that have every word of the query
-// in them, anywhere, the latest first. Nothing in the query has another meaning
-// than itself. A limit of zero means 20.
+// Search finds the messages of all conversations that contain every word of the query, latest first. Query
+// characters have no special meaning. A limit of zero means 20.
 func (s *Store) Search(query string, limit int) ([]Hit, error) {
 	words, err := queryWords(query)
 	if err != nil {
@@ -73,13 +72,12 @@ func queryWords(query string) ([]string, error) {
 		return nil, e
 	}
 	for i, word := range words {
-		words[i] = plain(word) // as texts are kept
+		words[i] = plain(word) // as stored
 	}
 	return words, nil
 }
 
-// condition finds long words by the index, and looks for short ones in the texts
-// themselves.
+// condition finds long words through the index and short ones with LIKE.
 func condition(words []string) (where string, args []any) {
 	var terms, phrases []string
 	for _, word := range words {
@@ -97,16 +95,16 @@ func condition(words []string) (where string, args []any) {
 	return strings.Join(terms, " and "), args
 }
 
-// contains is a pattern for texts with the word in them.
+// contains returns a LIKE pattern.
 func contains(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
 }
 
-// snippet cuts out the text around the first of the words that is found in it.
+// snippet returns the text around the first match.
 func snippet(text string, words []string) string {
 	all := []rune(text)
 	at := -1
-	lower := strings.Map(unicode.ToLower, text) // one character stays one
+	lower := strings.Map(unicode.ToLower, text) // keeps the number of characters
 	for _, word := range words {
 		if i := strings.Index(lower, strings.Map(unicode.ToLower, word)); i >= 0 {
 			at = utf8.RuneCountInString(lower[:i])

@@ -15,24 +15,24 @@ import (
 	"hako/run/fault"
 )
 
-// A Session is one conversation.
+// A Session is a stored conversation.
 type Session struct {
 	ID       int64     `json:"id"`
-	Name     string    `json:"name,omitempty"` // empty means that it has none and is known by its ID
+	Name     string    `json:"name,omitempty"` // empty means that it is known by its ID
 	Created  time.Time `json:"created"`
-	Updated  time.Time `json:"updated"` // when something was last said
+	Updated  time.Time `json:"updated"` // time of the last message
 	Messages int       `json:"messages"`
-	First    string    `json:"first,omitempty"` // how the first message of the user begins
+	First    string    `json:"first,omitempty"` // beginning of the first message of the user
 }
 
-// Who a message is from.
+// Roles of messages.
 const (
 	User      = "user"
 	Assistant = "assistant"
-	System    = "system" // results of commands, too
+	System    = "system" // also results of commands
 )
 
-// A Message is one thing that was said.
+// A Message is a stored message.
 type Message struct {
 	ID      int64           `json:"id"`
 	Session int64           `json:"session"`
@@ -59,7 +59,7 @@ func scanSession(row interface{ Scan(...any) error }) (v Session, err error) {
 	return v, err
 }
 
-// NewSession begins a conversation. Without a name it is known by its number.
+// NewSession creates a conversation. An empty name means that it is known by its ID.
 func (s *Store) NewSession(name string) (Session, error) {
 	if err := checkName(name); err != nil {
 		return Session{}, err
@@ -80,7 +80,7 @@ func (s *Store) NewSession(name string) (Session, error) {
 	return s.Session(strconv.FormatInt(id, 10))
 }
 
-// checkName keeps names apart from numbers, and on one line.
+// checkName rejects numbers, which are IDs, and names that do not fit on a line.
 func checkName(name string) error {
 	why := ""
 	_, err := strconv.ParseInt(name, 10, 64)
@@ -103,7 +103,7 @@ func checkName(name string) error {
 		Hint: "choose a short name such as 仕事"}
 }
 
-// Session finds a conversation by its name or number.
+// Session finds a conversation by name or ID.
 func (s *Store) Session(which string) (Session, error) {
 	query := sessions + `where s.name = ?`
 	var arg any = which
@@ -120,7 +120,7 @@ func (s *Store) Session(which string) (Session, error) {
 	return v, nil
 }
 
-// Resume finds the conversation of that name, or begins it.
+// Resume finds the conversation of that name, or creates it.
 func (s *Store) Resume(name string) (Session, error) {
 	v, err := s.Session(name)
 	if fault.KindOf(err) != fault.NotFound {
@@ -129,7 +129,7 @@ func (s *Store) Resume(name string) (Session, error) {
 	if v, err = s.NewSession(name); err == nil {
 		return v, nil
 	}
-	if there, found := s.Session(name); found == nil { // another process was faster
+	if there, found := s.Session(name); found == nil { // another process created it
 		return there, nil
 	}
 	return v, err
@@ -140,13 +140,13 @@ func noSession(which string) error {
 		Hint: "begin one, or look at the list", FlagHint: "hako secretary --session NAME begins one"}
 }
 
-// Sessions lists conversations, the latest first. A limit of zero means all.
+// Sessions lists conversations, latest first. A limit of zero means all.
 func (s *Store) Sessions(limit int) ([]Session, error) {
 	rows, err := s.reads.Query(sessions+`order by s.updated desc, s.id desc limit ?`, orAll(limit))
 	return collect(s, rows, err, scanSession)
 }
 
-// orAll turns a limit into one for SQL, where -1 means none.
+// orAll converts a limit for SQL, where -1 means none.
 func orAll(limit int) int {
 	if limit <= 0 {
 		return -1
@@ -154,7 +154,7 @@ func orAll(limit int) int {
 	return limit
 }
 
-// collect reads all rows.
+// collect scans all rows.
 func collect[T any](s *Store, rows *sql.Rows, err error, scan func(interface{ Scan(...any) error }) (T, error)) ([]T,
 	error) {
 	if err != nil {
@@ -175,7 +175,7 @@ func collect[T any](s *Store, rows *sql.Rows, err error, scan func(interface{ Sc
 	return all, nil
 }
 
-// Append adds what was said to a conversation and returns it as it was kept.
+// Append adds a message to a conversation and returns it as stored.
 func (s *Store) Append(session int64, m Message) (Message, error) {
 	if err := m.check(); err != nil {
 		return m, err
@@ -219,8 +219,7 @@ func (m Message) check() error {
 	return e
 }
 
-// plain makes a text that can be kept and searched: what a program printed may
-// be anything.
+// plain makes a text storable and searchable: output of programs may contain anything.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
 }
@@ -236,8 +235,7 @@ func scanMessage(row interface{ Scan(...any) error }) (m Message, err error) {
 	return m, err
 }
 
-// Messages returns the last messages of a conversation, the oldest of them first.
-// A limit of zero means all.
+// Messages returns the last messages of a conversation, oldest first. A limit of zero means all.
 func (s *Store) Messages(session int64, limit int) ([]Message, error) {
 	rows, err := s.reads.Query(
 		`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session,
@@ -247,7 +245,7 @@ func (s *Store) Messages(session int64, limit int) ([]Message, error) {
 	return all, err
 }
 
-// Forget removes a conversation and all that was said in it, from the file too.
+// Forget deletes a conversation with its messages, also from the file.
 func (s *Store) Forget(session int64) error {
 	err := s.change(func(tx *sql.Tx) error {
 		gone, err := tx.Exec(`delete from session where id = ?`, session)
@@ -260,8 +258,8 @@ func (s *Store) Forget(session int64) error {
 		return nil
 	})
 	if err == nil {
-		// The write-ahead log still has the texts. If somebody is reading it just
-		// now, the next to close the file does this.
+		// The write-ahead log still has the texts. If another process is reading it, the next one that closes
+		// the file truncates it.
 		s.db.Exec(`pragma wal_checkpoint(truncate)`)
 	}
 	return err

@@ -1,11 +1,8 @@
-// Package store is the secretary's memory: conversations that can be searched,
-// and the to-do list, in one SQLite file that only its owner can read.
+// Package store keeps the secretary's conversations, with full-text search, and the to-do list in one SQLite
+// file that only its owner can read.
 //
-// Who may change what, what is told to a model and what goes on record are the
-// caller's business; keys and passwords are taken out before a text gets here.
-// Several processes may use one file at the same time. The rule to keep: whatever
-// cannot be written is an error that says so, and what was written before stays
-// readable.
+// The caller redacts secrets before a text gets here. Several processes may use one file concurrently.
+// Whatever cannot be written is an error, and what was written before stays readable.
 package store
 
 import (
@@ -19,20 +16,20 @@ import (
 	"hako/run/fault"
 )
 
-// A Store is one open file. It is safe for concurrent use.
+// A Store is an open file. It is safe for concurrent use.
 type Store struct {
-	db       *sql.DB // one connection, which writes
-	reads    *sql.DB // others, which do not wait for who writes
+	db       *sql.DB // one connection, for writing
+	reads    *sql.DB // others, which do not wait for writers
 	path     string
 	now      func() time.Time
-	patience time.Duration // of a change, for the others of this Store
+	patience time.Duration // how long a change waits for other changes of this Store
 }
 
-// usualPatience is longer than SQLite waits for another process: who is first in
-// the line hears what is wrong, and nobody waits for all who stand before.
+// usualPatience is longer than SQLite waits for another process: the first waiter gets that error, and
+// nobody waits for the whole queue.
 const usualPatience = 8 * time.Second
 
-// schema has one step for each version of the file.
+// schema has one migration for each version of the file.
 var schema = []string{`
 create table session (
 	id integer primary key autoincrement, name text unique, created integer not null, updated integer not null);
@@ -54,15 +51,13 @@ create table todo (
 	created integer not null, updated integer not null, completed integer);`,
 }
 
-// ours marks the file as one of hako's: it is "hako" in ASCII.
+// ours is the SQLite application ID: "hako" in ASCII.
 const ours = 0x68616b6f
 
-// options are for every connection. Deleted texts are overwritten: who says
-// forget means it.
+// options apply to every connection. Deleted texts are overwritten.
 const options = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_txlock=immediate"
 
-// Open opens the memory in a file, which is made for its owner alone if there is
-// none.
+// Open opens a file and creates it if it does not exist.
 func Open(path string) (*Store, error) {
 	unlock, err := database.Ready(path)
 	if err != nil {
@@ -80,10 +75,9 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the file.
 func (s *Store) Close() error { return errors.Join(s.reads.Close(), s.db.Close()) }
 
-// migrate brings the tables to the version of this program.
+// migrate brings the schema to the current version.
 func (s *Store) migrate() error {
 	var version, app, tables int
 	row := s.db.QueryRow(`select (select user_version from pragma_user_version), (select application_id from pragma_application_id), (select count(*) from sqlite_schema)`)
@@ -114,7 +108,7 @@ func (s *Store) migrate() error {
 
 const elsewhere = "name another file with the setting secretary.database"
 
-// change does all of something, or nothing.
+// change runs a transaction.
 func (s *Store) change(do func(*sql.Tx) error) error {
 	turn, err := s.turn()
 	if err != nil {
@@ -125,7 +119,7 @@ func (s *Store) change(do func(*sql.Tx) error) error {
 	if err != nil {
 		return s.broken("write", err)
 	}
-	defer tx.Rollback() // after the commit there is nothing to roll back
+	defer tx.Rollback() // has no effect after the commit
 	if err := do(tx); err != nil {
 		return s.broken("write", err)
 	}
@@ -135,8 +129,7 @@ func (s *Store) change(do func(*sql.Tx) error) error {
 	return nil
 }
 
-// turn waits for the connection that writes, but not for ever: each before us may
-// be waiting for another process.
+// turn waits for the writing connection, but not forever: each waiter before may be waiting for another process.
 func (s *Store) turn() (*sql.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
@@ -153,7 +146,7 @@ func (s *Store) turn() (*sql.Conn, error) {
 
 const tryAgain = "try again, or end the other hako"
 
-// broken says what is wrong with the file. What is ours already is left as it is.
+// broken converts an error of SQLite. A fault.Error is returned unchanged.
 func (s *Store) broken(op string, err error) error {
 	var known *fault.Error
 	code := database.Code(err)
@@ -183,7 +176,7 @@ func (s *Store) broken(op string, err error) error {
 	return e
 }
 
-// stamp is a time as it is kept.
+// stamp converts a time to the stored form.
 func stamp(t time.Time) int64 { return t.UnixMicro() }
 
 func unstamp(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -14,9 +14,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Todo is one thing to do.
+// A Todo is an entry of the to-do list.
 type Todo struct {
-	ID        int64     `json:"id"` // never given to another
+	ID        int64     `json:"id"` // never reused
 	Title     string    `json:"title"`
 	Note      string    `json:"note,omitempty"`
 	Status    string    `json:"status"`        // open or done
@@ -24,16 +24,16 @@ type Todo struct {
 	Due       string    `json:"due,omitempty"` // a day (2006-01-02) or a time (RFC 3339); empty means none
 	Created   time.Time `json:"created"`
 	Updated   time.Time `json:"updated"`
-	Completed time.Time `json:"completed,omitzero"` // zero means not yet
+	Completed time.Time `json:"completed,omitzero"` // zero means open
 }
 
-// What has become of a Todo.
+// The status of a Todo.
 const (
 	StatusOpen = "open"
 	StatusDone = "done"
 )
 
-// priorities are those there are, the least first.
+// priorities, lowest first.
 var priorities = []string{"low", "normal", "high"}
 
 const usualPriority = "normal"
@@ -43,24 +43,24 @@ const (
 	longestNote  = 10_000 // characters
 )
 
-// A Change is what to change in a Todo. What is nil stays as it is.
+// A Change is an update of a Todo. Nil fields stay unchanged.
 type Change struct {
 	Title    *string
 	Note     *string
-	Due      *string // empty, or none, means no longer
+	Due      *string // empty or "none" removes it
 	Priority *string
 	Status   *string
 
-	// Seen is when the to-do had last changed as who changes it knows it: one
-	// that has changed since stays as it is. Zero means that it does not matter.
+	// Seen is the Updated time that the caller has seen: the update fails if the to-do changed since. Zero
+	// means that it does not matter.
 	Seen time.Time
 }
 
-// A Filter chooses among the to-dos. The zero Filter takes all.
+// A Filter selects to-dos. The zero Filter selects all.
 type Filter struct {
 	Status string    // open or done; empty means both
-	Query  string    // is in the title or the note; empty means anything
-	DueBy  time.Time // due at that time or before; zero means any, also those that are not due
+	Query  string    // part of the title or the note; empty means any
+	DueBy  time.Time // due at that time or before; zero means any, also those without a due date
 }
 
 const (
@@ -80,7 +80,7 @@ func scanTodo(row interface{ Scan(...any) error }) (t Todo, err error) {
 	return t, err
 }
 
-// Add keeps a new to-do, of which title, note, due and priority count.
+// Add stores a new to-do with the title, note, due date and priority of t.
 func (s *Store) Add(t Todo) (Todo, error) {
 	t.Status, t.Created = StatusOpen, s.now()
 	if t.Priority == "" {
@@ -99,7 +99,6 @@ func (s *Store) Add(t Todo) (Todo, error) {
 	return t, err
 }
 
-// Get finds a to-do.
 func (s *Store) Get(id int64) (Todo, error) {
 	t, err := get(s.reads, id)
 	if err != nil {
@@ -118,8 +117,7 @@ func get(from interface{ QueryRow(string, ...any) *sql.Row }, id int64) (Todo, e
 	return t, err
 }
 
-// List returns the to-dos that a filter takes: what is open first, then what is
-// due first, then what matters most.
+// List returns the selected to-dos: open ones first, then by due date, then by priority.
 func (s *Store) List(f Filter) ([]Todo, error) {
 	if f.Status != "" {
 		if err := among("status", f.Status, StatusOpen, StatusDone); err != nil {
@@ -140,7 +138,6 @@ func (s *Store) List(f Filter) ([]Todo, error) {
 	return collect(s, rows, err, scanTodo)
 }
 
-// Update changes a to-do.
 func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 	if c == (Change{Seen: c.Seen}) {
 		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10),
@@ -170,7 +167,7 @@ func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 	return t, err
 }
 
-// Complete marks a to-do as done. What is done stays as it is.
+// Complete marks a to-do as done. One that is done stays unchanged.
 func (s *Store) Complete(id int64) (Todo, error) {
 	t, err := s.Get(id)
 	if err != nil || t.Status == StatusDone {
@@ -180,7 +177,7 @@ func (s *Store) Complete(id int64) (Todo, error) {
 	return s.Update(id, Change{Status: &done})
 }
 
-// Delete removes a to-do and returns what it was.
+// Delete removes a to-do and returns it.
 func (s *Store) Delete(id int64) (t Todo, err error) {
 	err = s.change(func(tx *sql.Tx) error {
 		if t, err = get(tx, id); err != nil {
@@ -192,7 +189,7 @@ func (s *Store) Delete(id int64) (t Todo, err error) {
 	return t, err
 }
 
-// apply makes the change if all of it can be made.
+// apply validates and applies the change.
 func (c Change) apply(t *Todo, now time.Time) (err error) {
 	if c.Title != nil {
 		if t.Title, err = title(*c.Title); err != nil {
@@ -220,7 +217,7 @@ func (c Change) apply(t *Todo, now time.Time) (err error) {
 	return nil
 }
 
-// become sets the status, and when it was reached.
+// become sets the status and the completion time.
 func (t *Todo) become(status string, now time.Time) error {
 	if err := among("status", status, StatusOpen, StatusDone); err != nil {
 		return err
@@ -239,7 +236,7 @@ func invalid(what, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "set " + what + " of to-do", Why: why, Hint: hint}
 }
 
-// among wants one of a few words.
+// among checks that word is one of the known ones.
 func among(what, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil
@@ -247,7 +244,7 @@ func among(what, word string, known ...string) error {
 	return invalid(what, strconv.Quote(word)+" is none", "it is one of "+strings.Join(known, ", "))
 }
 
-// title wants one line, as it stands in a list.
+// title converts a title to one line and validates it.
 func title(text string) (string, error) {
 	text = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
 	switch {

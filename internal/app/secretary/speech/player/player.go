@@ -1,12 +1,8 @@
-// Package player makes sounds heard by a program of the machine that can play
-// them.
+// Package player plays sounds with a program of this machine.
 //
-// It decides nothing about what is played and knows nothing of models: the
-// programs, their arguments and where they are looked for are all fixed here,
-// and the only thing that comes from outside is the sound itself, in a file
-// whose name we chose. That is why this runs outside the gate and the sandbox.
-// The one rule to keep: nothing that a model or a workspace can write becomes a
-// program, an argument or a variable of the environment.
+// Programs, arguments and search path are fixed here; only the sound itself comes from outside, in a file
+// whose name is chosen here. That is why this runs outside of the gate and the sandbox. Nothing that a model
+// or a workspace can write becomes a program, an argument or a variable of the environment.
 package player
 
 import (
@@ -27,34 +23,33 @@ import (
 	"hako/run/fault"
 )
 
-// Options are where to look.
+// Options configure [Find].
 type Options struct {
-	Name string   // the program to use; empty means the first there is
-	Dirs []string // where the programs are, in this order; nil means the directories of the system
-	Env  []string // what the program gets a part of; nil means our own environment
+	Name string   // the program to use; empty means the first one found
+	Dirs []string // search path; nil means the directories of the system
+	Env  []string // filtered for the program; nil means os.Environ
 }
 
-// A Player is a program that plays a WAV and ends.
+// A Player is a program that plays a WAV.
 type Player struct {
 	name string
 	path string
-	args []string // before the name of the file
+	args []string // before the file name
 	env  []string
 }
 
-// A program is one that can play.
 type program struct {
 	name string
 	args []string
 }
 
-// programs lists what is looked for, the likeliest to work first.
+// programs lists the known players, preferred ones first.
 func programs(system string) []program {
 	switch system {
 	case "darwin":
 		return []program{{"afplay", nil}}
 	case "windows":
-		return nil // it has none that takes a file and ends
+		return nil // no program takes a file and exits
 	}
 	return []program{
 		{"pw-play", nil},
@@ -65,13 +60,12 @@ func programs(system string) []program {
 	}
 }
 
-// systemDirs are where programs come from that the system's owner put there.
-// PATH is not asked: a workspace may be on it.
+// systemDirs is the search path. PATH is not used: it may contain a workspace.
 func systemDirs() []string {
 	return []string{"/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin"}
 }
 
-// Find looks for a program that can play. It is false if there is none.
+// Find finds a player. It returns false if there is none.
 func Find(o Options) (*Player, bool) {
 	if o.Dirs == nil {
 		o.Dirs = systemDirs()
@@ -97,8 +91,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// audible picks what a player needs to find the sound card. Variables that name
-// code to load are not among it, whatever their prefix.
+// audible returns the variables that a player needs to find the sound card, but none that names code to load.
 func audible(env []string) []string {
 	wanted := []string{
 		"HOME", "USER", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DBUS_SESSION_BUS_ADDRESS",
@@ -115,11 +108,9 @@ func audible(env []string) []string {
 	return kept
 }
 
-// Name returns what the program is called.
 func (p *Player) Name() string { return p.name }
 
-// Play plays a WAV to its end. When the context ends, the program and all it
-// started are killed.
+// Play plays a WAV to its end. When ctx ends, the program and its children are killed.
 func (p *Player) Play(ctx context.Context, wav []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -140,7 +131,7 @@ func (p *Player) run(ctx context.Context, dir, file string) error {
 	var said tail
 	cmd := exec.CommandContext(ctx, p.path, append(slices.Clone(p.args), file)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, p.env, &said
-	cmd.WaitDelay = time.Second // for a child that keeps standard error open
+	cmd.WaitDelay = time.Second // a child may keep standard error open
 	group(cmd)
 	err := cmd.Run()
 	switch {
@@ -165,7 +156,7 @@ func (p *Player) problem(why, detail string) error {
 		FlagHint: "check the sound card, or go without sound: --no-audio"}
 }
 
-// reason drops the names that package os puts before its reasons.
+// reason strips the path from an error of package os.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -174,7 +165,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// A tail keeps the last of what is written to it.
+// A tail keeps the end of what is written to it.
 type tail struct{ kept []byte }
 
 const (
@@ -188,7 +179,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line that says something, fit for a terminal.
+// last returns the last line, safe for a terminal.
 func (t *tail) last() string {
 	lines := strings.Split(string(bytes.TrimSpace(t.kept)), "\n")
 	words := strings.FieldsFunc(lines[len(lines)-1], func(r rune) bool {
