@@ -96,13 +96,8 @@ func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, 
 	}
 }
 
-<<<<<<< HEAD
-// mustWait counts a wrong token, unless there were too many.
-func mustWait(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
-=======
 // mustWait counts a wrong token, and reports whether there were too many.
-func mustWait(tries *auth.Tries, w http.ResponseWriter, r *http.Request) bool {
->>>>>>> room-app
+func mustWait(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	wait := tries.Wait(from)
 	if wait == 0 {
