@@ -28,6 +28,8 @@ type Request struct {
 	Dir     string        // working directory; empty means where the session stands
 	Env     []string      // NAME=value pairs added to the session's environment
 	Args    []string      // positional parameters $1, $2…
+	Name    string        // $0; empty means File, or hako
+	File    string        // where the script comes from, for $0 and BASH_SOURCE; empty means from no file
 	Timeout time.Duration // zero means the runner's own limit
 
 	Stdin          io.Reader // nil means empty

@@ -26,6 +26,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -55,6 +56,7 @@ type Options struct {
 	Env      []string         // NAME=value pairs, exported; they win over what the shell itself sets
 	Now      func() time.Time // nil means the real clock
 	Seed     uint64           // makes $RANDOM and its like repeatable; zero means they are not
+	Set      []string         // options that are on from the start, as set -o names them
 
 	// Find is asked for a name that is neither a function, nor a command of
 	// the shell itself, nor in Commands. Nil means that there is nothing else.
@@ -112,6 +114,11 @@ func New(o Options) *Session {
 	}
 	s := &Session{Options: o}
 	s.root = newProc(s)
+	for _, name := range o.Set {
+		if on, _ := s.root.option(name); on != nil {
+			*on = true
+		}
+	}
 	return s
 }
 
@@ -354,6 +361,7 @@ func (p *proc) unwind(params []string) {
 func (p *proc) begin(ctx context.Context, req *run.Request) error {
 	p.ctx, p.req, p.flow, p.fatal, p.bad = p.hire(ctx), req, next, nil, nil
 	p.frames, p.prefixed, p.loops, p.quiet = nil, nil, 0, 0
+	p.argv0, p.file = cmp.Or(req.Name, req.File, "hako"), req.File
 	if err := p.chdir(req.Dir); err != nil {
 		p.status = 1
 		return &fault.Error{Kind: fault.NotFound, Op: "start in directory", Err: err}

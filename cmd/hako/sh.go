@@ -78,49 +78,47 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		}
 		return err
 	}
-	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",
-			Hint: "write them into the script: hako sh -c 'set -" + o.script + "; …'"}
+	req := &run.Request{Actor: "user", Stdin: s.keys, Stdout: s.out, Stderr: s.err}
+	var err error
+	if command {
+		req.Script, req.Name, req.Args = o.CommandWords(o.script, args)
+	} else if err = readScript(s, args, req); err != nil {
+		return err
 	}
 	b, err := o.open()
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	script, stdin := o.script, s.keys
-	if !command {
-		if script, stdin, args, err = readScript(s, args); err != nil {
-			return err
-		}
-	}
 	if !o.Strict {
-		stdin = setup.Waiting(stdin, b.Limiter)
+		req.Stdin = setup.Waiting(req.Stdin, b.Limiter)
 	}
-	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
+	req.Args = append(b.Granted, req.Args...)
+	return runOnce(ctx, s, b, req)
 }
 
 // readScript reads the script from a file, or from standard input without a name or with "-". Then the script itself
 // has no standard input.
-func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
-	if len(args) > 0 && args[0] != "-" {
-		src, err := os.ReadFile(args[0])
-		if err != nil {
-			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: setup.ReasonOf(err),
-				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
-		}
-		return string(src), s.keys, args[1:], err
+func readScript(s streams, args []string, req *run.Request) error {
+	req.Args = args[min(1, len(args)):]
+	if len(args) == 0 || args[0] == "-" {
+		src, err := io.ReadAll(s.in)
+		req.Script, req.Stdin = string(src), nil
+		return err
 	}
-	src, err := io.ReadAll(s.in)
-	return string(src), nil, args[min(1, len(args)):], err
+	src, err := os.ReadFile(args[0])
+	if err != nil {
+		return &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: setup.ReasonOf(err),
+			Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
+	}
+	req.Script, req.File = string(src), args[0]
+	return nil
 }
 
 // runOnce runs one script and passes on its status.
-func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin io.Reader, args []string) error {
+func runOnce(ctx context.Context, s streams, b *app.Shell, req *run.Request) error {
 	defer watchdog(b.Limiter, s.err)()
-	res, err := b.Runner.Run(ctx, &run.Request{
-		Actor: "user", Script: script, Args: args,
-		Stdin: stdin, Stdout: s.out, Stderr: s.err,
-	})
+	res, err := b.Runner.Run(ctx, req)
 	if err != nil {
 		return err
 	}

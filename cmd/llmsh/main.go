@@ -133,21 +133,24 @@ func flagError(f *pflag.FlagSet, err error) error {
 func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 	args, command := o.flags.Args(), o.flags.Changed("command")
 	typed := !command && len(args) == 0 && term.Is(s.In)
-	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
-		return 0, &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",
-			Hint: "write them into the script: llmsh -c 'set -" + o.script + "; …'"}
-	}
-	script, stdin, err := o.script, s.Keys, error(nil)
-	if !command && !typed {
-		if script, stdin, args, err = readScript(s, args); err != nil {
+	req := &run.Request{Actor: "user", Stdin: s.Keys, Stdout: s.Out, Stderr: s.Err}
+	switch {
+	case command:
+		req.Script, req.Name, req.Args = o.CommandWords(o.script, args)
+	case !typed:
+		if err := readScript(s, args, req); err != nil {
 			return 0, err
 		}
 	}
 	if typed {
 		o.ShellOptions.Limits = setup.Unhurried
 		handOver(o.words)
-	} else if strings.Contains(script, "llmcmd") {
-		handOver(append(o.words[:len(o.words)-o.flags.NArg()], append([]string{"-c", script, "--"}, args...)...))
+	} else if strings.Contains(req.Script, "llmcmd") {
+		words := o.words
+		if !command && req.File == "" { // standard input was read
+			words = append(words[:len(words)-len(args)], append([]string{"-c", req.Script, "--", "llmsh"}, req.Args...)...)
+		}
+		handOver(words)
 	}
 	o.Ask, o.Hint = s.Ask(), fault.FlagHint
 	conf, err := o.Load()
@@ -163,26 +166,28 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		return (&term.Prompt{Streams: s, Name: "llmsh", Session: b.Session, Runner: b.Runner}).Run(ctx)
 	}
 	if !o.Strict {
-		stdin = setup.Waiting(stdin, b.Limiter)
+		req.Stdin = setup.Waiting(req.Stdin, b.Limiter)
 	}
+	req.Args = append(b.Granted, req.Args...)
 	defer setup.Watch(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
-	res, err := b.Runner.Run(ctx, &run.Request{
-		Actor: "user", Script: script, Args: append(b.Granted, args...), Stdin: stdin, Stdout: s.Out, Stderr: s.Err,
-	})
+	res, err := b.Runner.Run(ctx, req)
 	return res.Exit, err
 }
 
 // readScript reads the script from a file, or from standard input if there is no
 // name or it is "-". A script that comes from standard input has none itself.
-func readScript(s term.Streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
+func readScript(s term.Streams, args []string, req *run.Request) error {
+	req.Args = args[min(1, len(args)):]
 	if len(args) == 0 || args[0] == "-" {
 		src, err := io.ReadAll(s.In)
-		return string(src), nil, args[min(1, len(args)):], err
+		req.Script, req.Stdin = string(src), nil
+		return err
 	}
 	src, err := os.ReadFile(args[0])
 	if err != nil {
-		err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: errors.Unwrap(err),
+		return &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: errors.Unwrap(err),
 			Hint: "to run a command rather than a file: llmsh -c '" + strings.Join(args, " ") + "'"}
 	}
-	return string(src), s.Keys, args[1:], err
+	req.Script, req.File = string(src), args[0]
+	return nil
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -54,10 +55,55 @@ func (o Settings) Load() (*config.Config, error) {
 // Register defines the flags of a closed shell.
 func (o *ShellOptions) Register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "grant the real `FILE` for reading")
-	f.StringArrayVarP(&o.Outputs, "output", "o", nil, "grant the real `FILE` for reading and writing")
+	f.StringArrayVarP(&o.Outputs, "output", "o", nil,
+		"grant the real `FILE` for reading and writing, or set an option such as pipefail")
 	f.StringArrayVar(&o.Roots, "root", nil, "grant the real `DIR` for reading, and start in it")
 	f.StringArrayVar(&o.Writable, "rw", nil, "grant the real `DIR` for reading and writing")
 	f.BoolVar(&o.Strict, "strict", false, "apply the profile for models: text files only, up to file_size")
 	f.Uint64Var(&o.Seed, "seed", 0, "make chance repeatable; each `N` gives another")
 	f.StringVar(&o.Clock, "clock", "", "fix the clock at `TIME` (2006-01-02T15:04:05Z)")
+	for _, s := range setFlags {
+		f.BoolFuncP(s.name, s.letter, s.help, func(string) error {
+			o.Set = append(o.Set, s.name)
+			return nil
+		})
+	}
+}
+
+// setFlags are the options of bash that are flags as well.
+var setFlags = []struct{ letter, name, help string }{
+	{"e", "errexit", "end the script when a command fails, as set -e"},
+	{"u", "nounset", "treat unset variables as errors, as set -u"},
+	{"x", "xtrace", "print each command before it runs, as set -x"},
+}
+
+// optionNames are the words after -o that are options of bash and no files.
+var optionNames = []string{"pipefail", "errexit", "nounset", "xtrace", "noglob", "noclobber", "errtrace"}
+
+// takeOptions moves options of the shell from the granted files: -o pipefail is one, -o ./pipefail is a file.
+func (o *ShellOptions) takeOptions() {
+	o.Outputs = slices.DeleteFunc(o.Outputs, func(name string) bool {
+		if slices.Contains(optionNames, name) {
+			o.Set = append(o.Set, name)
+			return true
+		}
+		return false
+	})
+}
+
+// CommandWords takes the words after -c SCRIPT apart, as bash does: the first one is $0. In -ce SCRIPT the letters
+// behind c are options.
+func (o *ShellOptions) CommandWords(script string, words []string) (text, name string, args []string) {
+	if len(words) > 0 && script != "" && strings.Trim(script, "eux") == "" {
+		for _, s := range setFlags {
+			if strings.Contains(script, s.letter) {
+				o.Set = append(o.Set, s.name)
+			}
+		}
+		script, words = words[0], words[1:]
+	}
+	if len(words) == 0 {
+		return script, "", nil
+	}
+	return script, words[0], words[1:]
 }

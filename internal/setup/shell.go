@@ -32,6 +32,7 @@ type ShellOptions struct {
 	Inputs, Outputs []string // files granted for reading; for reading and writing
 	Roots, Writable []string // directories, likewise
 	Protect         []string // names in Writable that cannot be changed; nil means the default
+	Set             []string // options of the shell that are on from the start, as set -o names them
 	Strict          bool     // the profile for models; false means the one for people
 	Seed            uint64   // makes chance repeatable; zero means that it is not
 	Clock           string   // fixes the clock; empty means the real one
@@ -62,6 +63,7 @@ func (s *Shell) Close() { _ = s.Log.Close() }
 
 // Open makes the shell and the gate before it.
 func (o *ShellOptions) Open(conf *config.Config) (*Shell, error) {
+	o.takeOptions()
 	limits := conf.Limits(o.limits())
 	// The collector works harder as the heap nears what a session may hold.
 	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
@@ -120,6 +122,7 @@ func (o *ShellOptions) NewSession(limiter *quota.Limiter) (*shell.Session, error
 	return shell.New(shell.Options{
 		Hint: o.Hint,
 		FS:   tree, Commands: set, Limiter: limiter, Dir: o.Dir, Now: now, Seed: o.Seed, Parse: policy.ParseScript,
+		Set: o.Set,
 	}), nil
 }
 
