@@ -194,13 +194,8 @@ var natives = map[string]nativeFunc{
 		}
 	},
 
-	"length/0": valueFunc(length), "utf8bytelength/0": valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		s, ok := v.(string)
-		if !ok {
-			return nil, r.fail("%s only strings have UTF-8 byte length", r.describe(v))
-		}
-		return float64(len(s)), nil
-	}),
+	"length/0": valueFunc(length), "utf8bytelength/0": stringFunc("%s only strings have UTF-8 byte length",
+		func(_ *Run, s string) any { return float64(len(s)) }),
 	"keys/0":          valueFunc(func(r *Run, v any, _ []any) (any, error) { return keysOf(r, v, true) }),
 	"keys_unsorted/0": valueFunc(func(r *Run, v any, _ []any) (any, error) { return keysOf(r, v, false) }),
 	"has/1":           valueFunc(has),
@@ -250,13 +245,12 @@ var natives = map[string]nativeFunc{
 	"values/0":  typeFilter("boolean", "number", "string", "array", "object"),
 	"scalars/0": typeFilter("null", "boolean", "number", "string"),
 
-	"explode/0": valueFunc(explode), "implode/0": valueFunc(implode), "split/1": valueFunc(nativeSplit),
+	"explode/0": stringFunc(notExploded, explode), "implode/0": valueFunc(implode), "split/1": valueFunc(nativeSplit),
 	"join/1":           valueFunc(join),
-	"ascii_downcase/0": textFunc(strings.ToLower), "ascii_upcase/0": textFunc(strings.ToUpper),
+	"ascii_downcase/0": asciiCase('A', 'a'-'A'), "ascii_upcase/0": asciiCase('a', 'A'-'a'),
 	"ltrimstr/1": valueFunc(trimstr(true, false)), "rtrimstr/1": valueFunc(trimstr(false, true)),
 	"trimstr/1": valueFunc(trimstr(true, true)),
-	"trim/0":    trim(strings.TrimSpace), "ltrim/0": trim(func(s string) string { return strings.TrimLeft(s, space) }),
-	"rtrim/0":      trim(func(s string) string { return strings.TrimRight(s, space) }),
+	"trim/0":    trim(strings.TrimFunc), "ltrim/0": trim(strings.TrimLeftFunc), "rtrim/0": trim(strings.TrimRightFunc),
 	"startswith/1": valueFunc(affix("startswith", strings.HasPrefix)),
 	"endswith/1":   valueFunc(affix("endswith", strings.HasSuffix)),
 	"indices/1":    valueFunc(nativeIndices), "_indices/1": valueFunc(nativeIndices), "_match/3": valueFunc(nativeMatch),

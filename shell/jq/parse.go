@@ -21,13 +21,11 @@ type Parser struct {
 	In     *stream.Reader
 	buf    []byte // unread
 	eof    bool
-	ended  bool // the end was seen
-	again  bool // the character taken last comes again
-	Line   int  // lines ended so far
+	Line   int // lines ended so far
 	column int
 	stack  []openContainer
 	next   any
-	have   bool // next holds a value that has no place yet
+	have   bool // next holds a value that is not in a container yet
 	word   []byte
 }
 
@@ -44,58 +42,68 @@ type SyntaxError struct{ Text string }
 
 func (e *SyntaxError) Error() string { return e.Text }
 
-func (p *Parser) wrong(why string) error {
-	if p.ended && !strings.HasSuffix(why, "EOF") {
+// fail ends the reading of a value with a syntax error, by a panic that Value catches.
+func (p *Parser) fail(why string) {
+	if p.eof && len(p.buf) == 0 && !strings.HasSuffix(why, "EOF") {
 		why += " at EOF"
 	}
-	return &SyntaxError{fmt.Sprintf("%s at line %d, column %d", why, p.Line+1, p.column)}
+	panic(parseError{&SyntaxError{fmt.Sprintf("%s at line %d, column %d", why, p.Line+1, p.column)}})
 }
+
+type parseError struct{ err error }
 
 // Value returns the next value, or io.EOF.
-func (p *Parser) Value() (any, error) {
+func (p *Parser) Value() (v any, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case parseError:
+			err = r.err
+		default:
+			panic(r)
+		}
+	}()
 	p.Usage.Pin() // nothing refers to a value before it is complete
-	v, err := p.read()
-	p.Usage.Unpin()
-	return v, err
+	defer p.Usage.Unpin()
+	for !p.complete() {
+		if len(p.buf) == 0 && !p.fill() {
+			return p.atEnd()
+		}
+		p.token()
+	}
+	v, p.next, p.have = p.next, nil, false
+	return v, nil
 }
 
-func (p *Parser) read() (any, error) {
-	for {
-		if len(p.buf) == 0 {
-			more, err := p.fill()
-			if err != nil {
-				return nil, err
-			}
-			if !more {
-				return p.atEnd()
-			}
-		}
-		ch := p.buf[0]
-		if ch == '"' {
-			if done, v, err := p.endWord(); done || err != nil {
-				return v, err
-			}
-			if err := p.quote(); err != nil {
-				return nil, err
-			}
-			if done, v, err := p.finished(); done {
-				return v, err
-			}
-			continue
-		}
-		rest := p.buf
-		p.buf = p.buf[1:]
-		p.column++
-		done, v, err := p.char(ch)
-		if p.again {
-			p.again, p.buf = false, rest
-			p.column--
-		}
-		if err != nil || done {
-			return v, err
-		}
+// delimiters end a word: blanks ('s'), quotes ('q') and the characters of
+// containers ('c'). 0x1e separates JSON text sequences.
+var delimiters = [256]byte{' ': 's', '\t': 's', '\r': 's', '\n': 's', 0x1e: 's', '"': 'q',
+	'[': 'c', '{': 'c', ':': 'c', ',': 'c', ']': 'c', '}': 'c'}
+
+// token handles the next character, or the string that it begins.
+func (p *Parser) token() {
+	ch, rest, column := p.buf[0], p.buf, p.column
+	if ch != '"' {
+		p.take() // messages about the word before count it
+	}
+	kind := delimiters[ch]
+	if kind != 0 && len(p.word) > 0 {
+		p.endWord()
+	}
+	switch {
+	case p.complete() && kind == 'c':
+		p.buf, p.column = rest, column // it comes again
+	case p.complete() || kind == 's':
+	case ch == '"':
+		p.take()
+		p.quote()
+	default:
+		p.char(ch)
 	}
 }
+
+// complete reports whether next is a value that is not inside anything.
+func (p *Parser) complete() bool { return p.have && len(p.stack) == 0 }
 
 // Lines is how many lines were begun and ended, as error messages count them.
 func (p *Parser) Lines() int {
@@ -105,164 +113,109 @@ func (p *Parser) Lines() int {
 	return p.Line
 }
 
-func (p *Parser) fill() (bool, error) {
+// fill reads more input; false means that there is none.
+func (p *Parser) fill() bool {
 	if p.eof {
-		return false, nil
+		return false
 	}
 	chunk, err := p.In.Chunk()
 	if err == io.EOF {
 		p.eof = true
-		return false, nil
+		return false
 	}
 	if err != nil {
-		return false, err
+		panic(parseError{err})
 	}
 	p.buf = chunk
 	p.Usage.Spend(16 * int64(len(chunk)))
-	return true, nil
+	return true
 }
 
-// char takes one character outside of strings. done means that v is complete.
-func (p *Parser) char(ch byte) (done bool, v any, err error) {
-	switch ch {
-	case ' ', '\t', '\r':
-		return p.endWord()
-	case '\n':
+// take consumes a character.
+func (p *Parser) take() {
+	p.column++
+	if p.buf[0] == '\n' {
 		p.Line++
 		p.column = 0
-		return p.endWord()
-	case '[', '{', ':', ',', ']', '}':
-		if done, v, err := p.endWord(); err != nil {
-			return false, nil, err
-		} else if done {
-			p.again = true
-			return true, v, nil
-		}
-		if err := p.structure(ch); err != nil {
-			return false, nil, err
-		}
-		return p.finished()
-	case 0x1e: // the record separator of JSON text sequences
-		return p.endWord()
 	}
-	if len(p.word) > maxLiteral {
-		return false, nil, p.wrong("Invalid literal")
-	}
-	p.word = append(p.word, ch)
-	if len(p.word) > 4096 {
-		p.Usage.Alloc(1)
-	}
-	return false, nil, nil
+	p.buf = p.buf[1:]
 }
 
-// finished hands out a value that is not inside anything.
-func (p *Parser) finished() (bool, any, error) {
-	if len(p.stack) > 0 || !p.have {
-		return false, nil, nil
+// char handles a character outside of strings, which was consumed.
+func (p *Parser) char(ch byte) {
+	switch ch {
+	case '[', '{':
+		p.begin(ch)
+	case ':':
+		p.colon()
+	case ',':
+		p.comma()
+	case ']':
+		p.endArray()
+	case '}':
+		p.endObject()
+	default:
+		if len(p.word) > maxLiteral {
+			p.fail("Invalid literal")
+		}
+		p.word = append(p.word, ch)
+		if len(p.word) > 4096 {
+			p.Usage.Alloc(1)
+		}
 	}
-	v := p.next
-	p.next, p.have = nil, false
-	return true, v, nil
 }
 
 // endWord ends a word such as true or 12.
-func (p *Parser) endWord() (bool, any, error) {
-	if len(p.word) == 0 {
-		return false, nil, nil
-	}
-	v, err := p.literal(string(p.word))
+func (p *Parser) endWord() {
+	word := string(p.word)
 	p.word = p.word[:0]
-	if err != nil {
-		return false, nil, err
-	}
-	if err := p.put(v); err != nil {
-		return false, nil, err
-	}
-	return p.finished()
+	p.put(p.literal(word))
 }
 
-func (p *Parser) literal(word string) (any, error) {
+func (p *Parser) literal(word string) any {
 	switch word {
 	case "true":
-		return true, nil
+		return true
 	case "false":
-		return false, nil
+		return false
 	case "null":
-		return nil, nil
+		return nil
 	case "nan":
-		return math.NaN(), nil
+		return math.NaN()
 	}
-	if c := word[0]; c == 't' || c == 'f' || c == 'n' && word != "nan" {
-		return nil, p.wrong("Invalid literal")
+	if strings.IndexByte("tfn", word[0]) >= 0 {
+		p.fail("Invalid literal")
 	}
 	v, ok := ParseNumber(word)
 	if !ok {
-		return nil, p.wrong("Invalid numeric literal")
+		p.fail("Invalid numeric literal")
 	}
-	return v, nil
+	return v
 }
 
 // put takes a value that was read.
-func (p *Parser) put(v any) error {
+func (p *Parser) put(v any) {
 	if p.have {
-		return p.wrong("Expected separator between values")
+		p.fail("Expected separator between values")
 	}
 	p.next, p.have = v, true
 	p.Usage.Alloc(24)
-	return nil
 }
 
+// top is the innermost open container, or an empty one.
 func (p *Parser) top() *openContainer {
 	if len(p.stack) == 0 {
-		return nil
+		return &openContainer{}
 	}
 	return &p.stack[len(p.stack)-1]
 }
 
-// structure takes one of [ { : , ] }.
-func (p *Parser) structure(ch byte) error {
-	top := p.top()
-	switch ch {
-	case '[', '{':
-		return p.begin(ch)
-	case ':':
-		return p.colon(top)
-	case ',':
-		return p.comma(top)
-	case ']':
-		if top == nil || top.array == nil {
-			return p.wrong("Unmatched ']'")
-		}
-		if !p.have && len(top.array.Items) > 0 {
-			return p.wrong("Expected another array element")
-		}
-		if p.have {
-			top.array.Items = append(top.array.Items, p.next)
-		}
-		return p.end(top.array)
-	}
-	if top == nil || top.object == nil {
-		return p.wrong("Unmatched '}'")
-	}
-	switch {
-	case p.have && !top.keyed:
-		return p.wrong("Objects must consist of key:value pairs")
-	case p.have:
-		top.object.Put(top.key, p.next)
-	case top.keyed:
-		return p.wrong("Unmatched '}'")
-	case len(top.object.Keys) > 0:
-		return p.wrong("Expected another key-value pair")
-	}
-	return p.end(top.object)
-}
-
-func (p *Parser) begin(ch byte) error {
+func (p *Parser) begin(ch byte) {
 	if len(p.stack) >= maxDepth {
-		return p.wrong("Exceeds depth limit for parsing")
+		p.fail("Exceeds depth limit for parsing")
 	}
 	if p.have {
-		return p.wrong("Expected separator between values")
+		p.fail("Expected separator between values")
 	}
 	open := openContainer{}
 	if ch == '[' {
@@ -272,69 +225,101 @@ func (p *Parser) begin(ch byte) error {
 	}
 	p.stack = append(p.stack, open)
 	p.Usage.Alloc(96)
-	return nil
 }
 
-func (p *Parser) end(v any) error {
+func (p *Parser) endArray() {
+	a := p.top().array
+	switch {
+	case a == nil:
+		p.fail("Unmatched ']'")
+	case p.have:
+		a.Items = append(a.Items, p.next)
+	case len(a.Items) > 0:
+		p.fail("Expected another array element")
+	}
+	p.end(a)
+}
+
+func (p *Parser) endObject() {
+	top := p.top()
+	switch {
+	case top.object == nil || top.keyed && !p.have:
+		p.fail("Unmatched '}'")
+	case p.have && !top.keyed:
+		p.fail("Objects must consist of key:value pairs")
+	case p.have:
+		top.object.Put(top.key, p.next)
+	case len(top.object.Keys) > 0:
+		p.fail("Expected another key-value pair")
+	}
+	p.end(top.object)
+}
+
+func (p *Parser) end(v any) {
 	p.stack = p.stack[:len(p.stack)-1]
 	p.next, p.have = v, true
-	return nil
 }
 
-func (p *Parser) colon(top *openContainer) error {
+func (p *Parser) colon() {
+	top := p.top()
 	switch {
-	case top == nil || top.object == nil:
-		return p.wrong("':' not as part of an object")
+	case top.object == nil:
+		p.fail("':' not as part of an object")
 	case !p.have:
-		return p.wrong("Expected string key before ':'")
+		p.fail("Expected string key before ':'")
 	case top.keyed:
-		return p.wrong("':' should follow a key")
+		p.fail("':' should follow a key")
 	}
 	key, ok := p.next.(string)
 	if !ok {
-		return p.wrong("Object keys must be strings")
+		p.fail("Object keys must be strings")
 	}
 	top.key, top.keyed = key, true
 	p.next, p.have = nil, false
-	return nil
 }
 
-func (p *Parser) comma(top *openContainer) error {
+func (p *Parser) comma() {
+	top := p.top()
 	switch {
 	case !p.have:
-		return p.wrong("Expected value before ','")
-	case top == nil:
-		return p.wrong("',' not as part of an object or array")
+		p.fail("Expected value before ','")
 	case top.array != nil:
 		top.array.Items = append(top.array.Items, p.next)
+	case top.object == nil:
+		p.fail("',' not as part of an object or array")
 	case !top.keyed:
-		return p.wrong("Objects must consist of key:value pairs")
+		p.fail("Objects must consist of key:value pairs")
 	default:
 		top.object.Put(top.key, p.next)
 		top.keyed = false
 	}
 	p.next, p.have = nil, false
 	p.Usage.Alloc(64)
-	return nil
 }
 
 // atEnd checks whether the input may end here.
 func (p *Parser) atEnd() (any, error) {
-	p.ended = true
-	if done, v, err := p.endWord(); done || err != nil {
-		return v, err
+	if len(p.word) > 0 {
+		p.endWord()
+	}
+	if p.complete() {
+		v := p.next
+		p.next, p.have = nil, false
+		return v, nil
 	}
 	if p.have || len(p.stack) > 0 {
-		p.stack, p.have = nil, false
-		return nil, p.wrong("Unfinished JSON term at EOF")
+		p.unfinished("Unfinished JSON term at EOF")
 	}
 	return nil, io.EOF
 }
 
-// quote reads a string, whose opening quote is next.
-func (p *Parser) quote() error {
-	p.buf = p.buf[1:]
-	p.column++
+func (p *Parser) unfinished(why string) {
+	p.stack, p.have = nil, false
+	p.fail(why)
+}
+
+// quote reads a string, whose opening quote was consumed.
+func (p *Parser) quote() {
 	var text []byte
 	for escaped := false; ; {
 		end := 0
@@ -345,39 +330,26 @@ func (p *Parser) quote() error {
 		p.column += end
 		p.buf = p.buf[end:]
 		if len(p.buf) == 0 {
-			more, err := p.fill()
-			if err != nil {
-				return err
-			}
-			if !more {
-				p.stack, p.have = nil, false
-				return p.wrong("Unfinished string at EOF")
+			if !p.fill() {
+				p.unfinished("Unfinished string at EOF")
 			}
 			p.Usage.Alloc(int64(len(p.buf)))
 			continue
 		}
 		ch := p.buf[0]
-		p.buf = p.buf[1:]
-		p.column++
-		switch {
-		case ch == '"' && !escaped:
-			return p.endQuoted(text)
-		case ch == '\n':
-			p.Line++
-			p.column = 0
+		p.take()
+		if ch == '"' && !escaped {
+			break
 		}
 		text = append(text, ch)
 		escaped = ch == '\\' && !escaped
 	}
-}
-
-func (p *Parser) endQuoted(text []byte) error {
 	p.Usage.Alloc(int64(len(text)) + 32)
 	s, err := unquoteJSON(text)
 	if err != nil {
-		return p.wrong(err.Error())
+		p.fail(err.Error())
 	}
-	return p.put(s)
+	p.put(s)
 }
 
 // unquoteJSON replaces the escapes of the text between two quotes; bytes that are not

@@ -3,10 +3,11 @@ package jq
 import (
 	"encoding/base32"
 	"encoding/base64"
-	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -22,44 +23,39 @@ func (r *Run) Tostring(v any) string {
 	return r.Tojson(v)
 }
 
-// textFunc maps the ASCII letters of a string.
-func textFunc(f func(string) string) nativeFunc {
+// stringFunc is a native function of a string. message is the error for any other
+// input; it may have a %s that describes the input.
+func stringFunc(message string, f func(r *Run, s string) any) nativeFunc {
 	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
 		s, ok := v.(string)
-		if !ok {
-			return nil, r.fail("explode input must be a string")
+		switch {
+		case ok:
+			return f(r, s), nil
+		case strings.Contains(message, "%s"):
+			return nil, r.fail(message, r.describe(v))
 		}
-		r.Alloc(int64(len(s)))
-		return mapASCII(s, f), nil
+		return nil, r.fail("%s", message)
 	})
 }
 
-// mapASCII applies f to stretches of ASCII only.
-func mapASCII(s string, f func(string) string) string {
-	var b strings.Builder
-	for s != "" {
-		n := 0
-		for n < len(s) && s[n] < utf8.RuneSelf {
-			n++
-		}
-		b.WriteString(f(s[:n]))
-		s = s[n:]
-		for n = 0; n < len(s) && s[n] >= utf8.RuneSelf; {
-			n++
-		}
-		b.WriteString(s[:n])
-		s = s[n:]
-	}
-	return b.String()
+// asciiCase maps the ASCII letters from the given one on by adding delta.
+func asciiCase(first, delta rune) nativeFunc {
+	return stringFunc(notExploded, func(r *Run, s string) any {
+		r.Alloc(int64(len(s)))
+		return strings.Map(func(ch rune) rune {
+			if ch >= first && ch < first+26 {
+				return ch + delta
+			}
+			return ch
+		}, s)
+	})
 }
 
-func trim(f func(string) string) nativeFunc {
-	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
-		s, ok := v.(string)
-		if !ok {
-			return nil, r.fail("%s cannot be trimmed", r.describe(v))
-		}
-		return r.shortened(s, f(s)), nil
+const notExploded = "explode input must be a string"
+
+func trim(f func(s string, cut func(rune) bool) string) nativeFunc {
+	return stringFunc("%s cannot be trimmed", func(r *Run, s string) any {
+		return r.shortened(s, f(s, unicode.IsSpace))
 	})
 }
 
@@ -98,17 +94,13 @@ func affix(name string, f func(s, part string) bool) func(r *Run, v any, a []any
 	}
 }
 
-func explode(r *Run, v any, _ []any) (any, error) {
-	s, ok := v.(string)
-	if !ok {
-		return nil, r.fail("explode input must be a string")
-	}
+func explode(r *Run, s string) any {
 	r.Alloc(24 * int64(len(s)))
 	items := make([]any, 0, utf8.RuneCountInString(s))
 	for _, ch := range s {
 		items = append(items, float64(ch))
 	}
-	return NewArray(items...), nil
+	return NewArray(items...)
 }
 
 func implode(r *Run, v any, _ []any) (any, error) {
@@ -230,18 +222,7 @@ func (r *Run) formatValue(name string, v any) (string, error) {
 	return "", r.fail("%s is not a valid format", name)
 }
 
-func uri(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		ch := s[i]
-		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("-_.~", ch) >= 0 {
-			b.WriteByte(ch)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", ch)
-		}
-	}
-	return b.String()
-}
+func uri(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func unURI(s string) string {
 	b := make([]byte, 0, len(s))
@@ -266,27 +247,12 @@ func (r *Run) row(kind string, v any) (string, error) {
 	if !ok {
 		return "", r.fail("%s cannot be %s-formatted, only array", r.describe(v), kind)
 	}
-	var b strings.Builder
-	for i, item := range a.Items {
-		if i > 0 {
-			b.WriteByte(map[string]byte{"csv": ',', "tsv": '\t'}[kind])
-		}
-		switch item := item.(type) {
-		case nil:
-		case string:
-			r.Alloc(2 * int64(len(item)))
-			if kind == "csv" {
-				b.WriteString(`"` + strings.ReplaceAll(item, `"`, `""`) + `"`)
-			} else {
-				b.WriteString(tsv.Replace(item))
-			}
-		case *Array, *Object:
-			return "", r.fail("%s is not valid in a csv row", r.describe(item))
-		default:
-			b.WriteString(r.Tojson(item))
-		}
+	if kind == "tsv" {
+		return r.joinQuoted(a.Items, "\t", "is not valid in a csv row", tsv.Replace)
 	}
-	return b.String(), nil
+	return r.joinQuoted(a.Items, ",", "is not valid in a csv row", func(s string) string {
+		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	})
 }
 
 // shellWords quotes for a shell.
@@ -295,17 +261,28 @@ func (r *Run) shellWords(v any) (string, error) {
 	if a, ok := v.(*Array); ok {
 		items = a.Items
 	}
+	return r.joinQuoted(items, " ", "can not be escaped for shell", func(s string) string {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	})
+}
+
+// joinQuoted joins scalars; strings are quoted, and null is empty unless it is a shell word.
+func (r *Run) joinQuoted(items []any, sep, refuse string, quote func(string) string) (string, error) {
 	var b strings.Builder
 	for i, item := range items {
 		if i > 0 {
-			b.WriteByte(' ')
+			b.WriteString(sep)
 		}
 		switch item := item.(type) {
+		case nil:
+			if sep == " " {
+				b.WriteString("null")
+			}
 		case string:
 			r.Alloc(4 * int64(len(item)))
-			b.WriteString("'" + strings.ReplaceAll(item, "'", `'\''`) + "'")
+			b.WriteString(quote(item))
 		case *Array, *Object:
-			return "", r.fail("%s can not be escaped for shell", r.describe(item))
+			return "", r.fail("%s %s", r.describe(item), refuse)
 		default:
 			b.WriteString(r.Tojson(item))
 		}
