@@ -71,11 +71,7 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 			c.FS.Remove(c.Path(name))
 		}
 	}
-	var e *statusError
-	if errors.As(err, &e) {
-		return c.Fail(int(e.status), "%s", e.text)
-	}
-	return err
+	return report(c, err)
 }
 
 func (s *contextSplitter) split(name string, words []string) (err error) {
