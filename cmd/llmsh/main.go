@@ -34,7 +34,8 @@ var version = "devel"
 const usage = `llmsh runs bash scripts in a shell whose every command is built in. It starts no
 process and sees no file but those granted: -i and -o give single files, --root
 and --rw whole trees. Everything else is a private tree in memory that is gone
-at the end. Granted files are $1, $2… in the order given.
+at the end. Granted files are $1, $2… in the order given; the first word after
+-c SCRIPT is $0, as in bash.
 
 Usage:
   llmsh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...
