@@ -1,6 +1,7 @@
 package text
 
 import (
+	"errors"
 	"fmt"
 
 	"hako/shell"
@@ -29,6 +30,16 @@ type statusError struct {
 }
 
 func (e *statusError) Error() string { return e.text }
+
+// report prints the message of [fail] and returns its exit status. Other errors are
+// returned unchanged.
+func report(c *shell.Call, err error) error {
+	var e *statusError
+	if errors.As(err, &e) {
+		return c.Fail(int(e.status), "%s", e.text)
+	}
+	return err
+}
 
 // catch is deferred by the functions that [check] and [fail] return to.
 func catch(err *error) {

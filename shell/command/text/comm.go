@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
 	"hako/shell/vfs"
 )
 
@@ -25,12 +23,11 @@ type commState struct {
 	sides  [2]commSide
 }
 
-// commSide is one of the two files.
+// A commSide is one of the two files.
 type commSide struct {
-	in         *stream.Reader
-	line, prev []byte
-	over       bool
-	seen       bool
+	lineCursor
+	prev       []byte // the line before
+	seen       bool   // there is one
 	disordered bool
 }
 
@@ -49,8 +46,10 @@ func runComm(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	defer done()
-	s.sides[0].in, s.sides[1].in = ins[0].Reader, ins[1].Reader
-	return s.compare()
+	for i, in := range ins {
+		s.sides[i].lineCursor = lineCursor{in: in.Reader, end: s.end}
+	}
+	return report(c, s.compare())
 }
 
 // openBoth opens the two operands that a command requires. The caller calls done.
@@ -77,19 +76,20 @@ func openBoth(c *shell.Call, names []string) (ins [2]shell.Input, done func(), e
 	return ins, done, nil
 }
 
-func (s *commState) compare() error {
+func (s *commState) compare() (err error) {
+	defer catch(&err)
 	a, b := &s.sides[0], &s.sides[1]
 	for order := 0; ; {
-		for i := range s.sides {
-			if i == 0 && order <= 0 || i == 1 && order >= 0 {
-				if err := s.advance(i); err != nil {
-					return err
-				}
-			}
+		if order <= 0 {
+			s.advance(0)
+		}
+		if order >= 0 {
+			s.advance(1)
 		}
 		switch {
 		case a.over && b.over:
-			return s.finish()
+			s.finish()
+			return s.c.Stdout.Err()
 		case a.over:
 			order = 1
 		case b.over:
@@ -105,9 +105,7 @@ func (s *commState) compare() error {
 		default:
 			s.print(2, b.line)
 		}
-		if err := s.c.Stdout.Err(); err != nil {
-			return err
-		}
+		check(s.c.Stdout.Err())
 	}
 }
 
@@ -125,40 +123,26 @@ func (s *commState) print(column int, line []byte) {
 	s.c.Stdout.WriteByte(s.end)
 }
 
-func (s *commState) advance(i int) error {
+// advance reads the next line of a file and checks the order.
+func (s *commState) advance(i int) {
 	side := &s.sides[i]
 	side.prev = append(side.prev[:0], side.line...)
-	line, err := side.in.Record(s.end)
-	if err == io.EOF {
-		side.over = true
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	side.line = bytes.TrimSuffix(line, []byte{s.end})
-	if s.check != "never" && side.seen && !side.disordered && bytes.Compare(side.prev, side.line) > 0 {
-		return s.disorder(i)
+	side.next()
+	if !side.over && s.check != "never" && side.seen && !side.disordered && bytes.Compare(side.prev, side.line) > 0 {
+		side.disordered = true
+		if s.check == "always" {
+			fail(1, "file %d is not in sorted order", i+1)
+		}
+		s.c.Warn("file %d is not in sorted order", i+1)
 	}
 	side.seen = true
-	return nil
 }
 
-func (s *commState) disorder(i int) error {
-	s.sides[i].disordered = true
-	if s.check == "always" {
-		return s.c.Fail(1, "file %d is not in sorted order", i+1)
-	}
-	s.c.Warn("file %d is not in sorted order", i+1)
-	return nil
-}
-
-func (s *commState) finish() error {
+func (s *commState) finish() {
 	if s.total {
 		fmt.Fprintf(s.c.Stdout, "%d%s%d%s%d%stotal%c", s.counts[0], s.sep, s.counts[1], s.sep, s.counts[2], s.sep, s.end)
 	}
 	if s.sides[0].disordered || s.sides[1].disordered {
-		return s.c.Fail(1, "input is not in sorted order")
+		fail(1, "input is not in sorted order")
 	}
-	return s.c.Stdout.Err()
 }

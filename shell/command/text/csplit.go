@@ -16,7 +16,7 @@ import (
 
 var Csplit = shell.Command{Name: "csplit", Run: runCsplit}
 
-// csplitPattern is where a piece ends.
+// A csplitPattern selects the line before which a piece ends.
 type csplitPattern struct {
 	text   string
 	line   int
@@ -35,8 +35,8 @@ type contextSplitter struct {
 	holding                      cli.Memory // the patterns
 	store                        *sortStore
 	lines                        []sortEntry
-	at                           int // the next line that is not yet written
-	searched                     int // the next line a pattern may match
+	at                           int // the next line to write
+	searched                     int // the next line that a pattern may match
 	names                        []string
 }
 
@@ -63,151 +63,129 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 	case 1:
 		return cli.Misuse(c, "missing operand after ‘%s’", names[0])
 	}
-	patterns, err := s.patterns(names[1:])
-	if err != nil {
-		return err
-	}
 	s.store = &sortStore{gauge: c.Limiter, end: '\n', bare: true}
 	defer s.store.free()
-	if err := s.load(names[0]); err != nil {
-		return err
-	}
-	err = s.run(ctx, patterns)
+	err = s.split(names[0], names[1:])
 	if err != nil && !s.keep {
 		for _, name := range s.names {
 			c.FS.Remove(c.Path(name))
 		}
 	}
-	return err
+	return report(c, err)
 }
 
-func (s *contextSplitter) patterns(words []string) ([]csplitPattern, error) {
-	var list []csplitPattern
-	for _, w := range words {
-		switch {
-		case w == "":
-			return nil, s.c.Fail(1, "%s: invalid pattern", w)
-		case w[0] == '{' && len(list) > 0:
-			if err := s.repeat(&list[len(list)-1], w); err != nil {
-				return nil, err
-			}
-		case w[0] == '/' || w[0] == '%':
-			p, err := s.regexPattern(w)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, p)
-		default:
-			n, err := strconv.Atoi(w)
-			switch {
-			case err != nil || n < 0:
-				return nil, s.c.Fail(1, "%s: invalid pattern", cli.QuoteCurly(w))
-			case n == 0:
-				return nil, s.c.Fail(1, "%s: line number must be greater than zero", w)
-			case len(list) > 0 && list[len(list)-1].line > n:
-				return nil, s.c.Fail(1, "line number %s is smaller than preceding line number, %d", cli.QuoteCurly(w),
-					list[len(list)-1].line)
-			}
-			list = append(list, csplitPattern{text: w, line: n})
-		}
-	}
-	return list, nil
-}
-
-func (s *contextSplitter) repeat(p *csplitPattern, w string) error {
-	body, closed := strings.CutSuffix(w[1:], "}")
-	if !closed {
-		return s.c.Fail(1, "%s: '}' is required in repeat count", w)
-	}
-	if body == "*" {
-		p.repeat = -1
-		return nil
-	}
-	n, err := strconv.ParseUint(body, 10, 31)
-	if err != nil {
-		return s.c.Fail(1, "%s}: integer required between '{' and '}'", strings.TrimSuffix(w, "}"))
-	}
-	p.repeat = int(n)
-	return nil
-}
-
-func (s *contextSplitter) regexPattern(w string) (p csplitPattern, err error) {
-	end := strings.LastIndexByte(w, w[0])
-	if end == 0 {
-		return p, s.c.Fail(1, "%s: closing delimiter '%c' missing", w, w[0])
-	}
-	p = csplitPattern{text: w, skip: w[0] == '%'}
-	if after := w[end+1:]; after != "" {
-		if p.offset, err = strconv.Atoi(after); err != nil {
-			return p, s.c.Fail(1, "%s: integer expected after delimiter", w)
-		}
-	}
-	if p.re, err = regex.Compile(w[1:end], s.holding.Bound(s.ctx, regex.Options{})); err != nil {
-		return p, s.c.Fail(1, "%s: invalid regular expression: %v", w, err)
-	}
-	return p, nil
-}
-
-func (s *contextSplitter) load(name string) error {
-	in, done, err := cli.OpenOperand(s.c, name)
-	if err == vfs.ErrIsDir {
-		return s.c.Fail(1, "read error: %s", vfs.Reason(err))
-	}
-	if err != nil {
-		return s.c.Fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
-	}
-	defer done()
-	if err := s.store.load(in); err != nil {
-		return err
-	}
-	s.lines, err = s.store.index(newSortWorkers())
-	return err
-}
-
-func (s *contextSplitter) run(ctx context.Context, patterns []csplitPattern) error {
+func (s *contextSplitter) split(name string, words []string) (err error) {
+	defer catch(&err)
+	patterns := s.patterns(words)
+	s.load(name)
 	for i := range patterns {
 		p := &patterns[i]
 		for n := 0; p.repeat < 0 || n <= p.repeat; n++ {
-			if err := ctx.Err(); err != nil {
-				return context.Cause(ctx)
-			}
-			done, err := s.apply(p, n)
-			if err != nil {
-				return err
-			}
-			if done {
+			check(context.Cause(s.ctx))
+			if !s.apply(p, n) {
 				break
 			}
 		}
 	}
-	return s.write(len(s.lines), false)
+	s.write(len(s.lines), false)
+	return nil
 }
 
-// apply ends a piece before the line the pattern names. It reports true when
-// an open-ended repeat has nothing more to find.
-func (s *contextSplitter) apply(p *csplitPattern, n int) (bool, error) {
-	to, found := s.target(p, n)
-	if !found {
-		if p.repeat < 0 {
-			return true, nil
+func (s *contextSplitter) patterns(words []string) (list []csplitPattern) {
+	for _, w := range words {
+		switch {
+		case w == "":
+			fail(1, "%s: invalid pattern", w)
+		case w[0] == '{' && len(list) > 0:
+			list[len(list)-1].setRepeat(w)
+		case w[0] == '/' || w[0] == '%':
+			list = append(list, s.regexPattern(w))
+		default:
+			n, err := strconv.Atoi(w)
+			switch {
+			case err != nil || n < 0:
+				fail(1, "‘%s’: invalid pattern", w)
+			case n == 0:
+				fail(1, "%s: line number must be greater than zero", w)
+			case len(list) > 0 && list[len(list)-1].line > n:
+				fail(1, "line number ‘%s’ is smaller than preceding line number, %d", w, list[len(list)-1].line)
+			}
+			list = append(list, csplitPattern{text: w, line: n})
 		}
+	}
+	return list
+}
+
+// setRepeat reads {N} or {*}.
+func (p *csplitPattern) setRepeat(w string) {
+	body, closed := strings.CutSuffix(w[1:], "}")
+	n, err := strconv.ParseUint(body, 10, 31)
+	switch {
+	case !closed:
+		fail(1, "%s: '}' is required in repeat count", w)
+	case body == "*":
+		p.repeat = -1
+	case err != nil:
+		fail(1, "%s: integer required between '{' and '}'", w)
+	default:
+		p.repeat = int(n)
+	}
+}
+
+func (s *contextSplitter) regexPattern(w string) csplitPattern {
+	end := strings.LastIndexByte(w, w[0])
+	if end == 0 {
+		fail(1, "%s: closing delimiter '%c' missing", w, w[0])
+	}
+	p := csplitPattern{text: w, skip: w[0] == '%'}
+	var err error
+	if after := w[end+1:]; after != "" {
+		if p.offset, err = strconv.Atoi(after); err != nil {
+			fail(1, "%s: integer expected after delimiter", w)
+		}
+	}
+	if p.re, err = regex.Compile(w[1:end], s.holding.Bound(s.ctx, regex.Options{})); err != nil {
+		fail(1, "%s: invalid regular expression: %v", w, err)
+	}
+	return p
+}
+
+func (s *contextSplitter) load(name string) {
+	in, done, err := cli.OpenOperand(s.c, name)
+	switch {
+	case err == vfs.ErrIsDir:
+		fail(1, "read error: %s", vfs.Reason(err))
+	case err != nil:
+		fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
+	}
+	defer done()
+	check(s.store.load(in))
+	s.lines, err = s.store.index(newSortWorkers())
+	check(err)
+}
+
+// apply ends a piece before the line that the pattern selects. It reports false when a
+// repetition without limit finds nothing more.
+func (s *contextSplitter) apply(p *csplitPattern, n int) bool {
+	to, found := s.target(p, n)
+	switch {
+	case !found && p.repeat < 0:
+		return false
+	case !found:
 		s.write(len(s.lines), p.skip)
-		return true, s.missing(p, n)
-	}
-	if to < s.at || to > len(s.lines) {
+		s.missing(p, n)
+	case to < s.at || to > len(s.lines):
 		s.write(len(s.lines), p.skip)
-		return true, s.c.Fail(1, "%s: line number out of range", cli.QuoteCurly(p.text))
+		fail(1, "‘%s’: line number out of range", p.text)
 	}
-	if err := s.write(to, p.skip); err != nil {
-		return true, err
-	}
+	s.write(to, p.skip)
 	if s.noMatch && s.at < len(s.lines) {
 		s.at++
 	}
-	return false, nil
+	return true
 }
 
-// target is the line before which the piece ends, from 0.
+// target returns the line before which the piece ends, from 0.
 func (s *contextSplitter) target(p *csplitPattern, n int) (int, bool) {
 	if p.re == nil {
 		to := p.line*(n+1) - 1
@@ -222,29 +200,29 @@ func (s *contextSplitter) target(p *csplitPattern, n int) (int, bool) {
 	return 0, false
 }
 
-func (s *contextSplitter) missing(p *csplitPattern, n int) error {
-	what := "match not found"
+func (s *contextSplitter) missing(p *csplitPattern, n int) {
+	text := "match not found"
 	if p.re == nil {
-		what = "line number out of range"
+		text = "line number out of range"
 	}
 	if n > 0 {
-		return s.c.Fail(1, "%s: %s on repetition %d", cli.QuoteCurly(p.text), what, n)
+		text += fmt.Sprintf(" on repetition %d", n)
 	}
-	return s.c.Fail(1, "%s: %s", cli.QuoteCurly(p.text), what)
+	fail(1, "‘%s’: %s", p.text, text)
 }
 
-// write makes a piece of the lines before to, or passes over them.
-func (s *contextSplitter) write(to int, skip bool) error {
+// write makes a piece of the lines before to, or skips them.
+func (s *contextSplitter) write(to int, skip bool) {
 	from := s.at
 	s.at = to
 	s.searched = max(s.searched, to)
 	if skip || s.elide && from == to {
-		return nil
+		return
 	}
 	name := s.prefix + s.suffix(len(s.names))
 	f, err := s.c.Create(name)
 	if err != nil {
-		return s.c.Fail(1, "%s: %s", name, vfs.Reason(err))
+		fail(1, "%s: %s", name, vfs.Reason(err))
 	}
 	defer f.Close()
 	s.names = append(s.names, name)
@@ -256,13 +234,11 @@ func (s *contextSplitter) write(to int, skip bool) error {
 		size += len(line)
 		w.Write(line)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	check(w.Flush())
 	if !s.silent {
 		fmt.Fprintln(s.c.Stdout, size)
 	}
-	return s.c.Stdout.Err()
+	check(s.c.Stdout.Err())
 }
 
 func (s *contextSplitter) suffix(n int) string {
@@ -272,7 +248,7 @@ func (s *contextSplitter) suffix(n int) string {
 	return fmt.Sprintf(s.format, n)
 }
 
-// integerFormat spells a printf format with one integer verb for package fmt.
+// integerFormat translates a printf format with one integer verb for package fmt.
 func integerFormat(format string) (string, bool) {
 	at := -1
 	for i := 0; i < len(format); i++ {

@@ -21,7 +21,8 @@ var Diff = shell.Command{Name: "diff", Run: runDiff}
 
 // A differ is one run of diff.
 type differ struct {
-	c *shell.Call
+	c   *shell.Call
+	ctx context.Context
 
 	style                                      byte // 'n', 'u', 'c', 'y', 'e'
 	context                                    int
@@ -32,34 +33,41 @@ type differ struct {
 	function, ignoreLines                      *regex.Regexp
 	labels, exclude                            []string
 	width                                      int
-	words                                      string // the options as given, for headers in directories
-	title                                      string // printed before the differences of a file in a directory
+	words                                      string // the given options, for the title
+	title                                      string // printed before the differences of files in directories
 	held                                       int64
 }
 
 func runDiff(ctx context.Context, c *shell.Call) error {
-	d := &differ{c: c, style: 'n', context: 3, width: 130}
+	d := &differ{c: c, ctx: ctx, style: 'n', context: 3, width: 130}
+	defer d.release(0)
 	words := c.Args
 	c.Args = splitCounts(words)
-	operands, err := d.parse(ctx)
+	operands, err := d.parse()
 	if err != nil {
 		return err
 	}
-	defer d.release(0)
 	d.words = optionWords(words, operands)
 	switch {
-	case len(operands) == 0 || len(operands) == 1 && operands[0] == "-":
-		return d.pipedPair(ctx)
-	case len(operands) == 1:
+	case len(operands) == 1 && operands[0] != "-":
 		return cli.Misuse(c, "missing operand after '%s'", operands[0])
 	case len(operands) > 2:
 		return cli.Misuse(c, "extra operand '%s'", operands[2])
 	}
-	return d.operands(ctx, operands[0], operands[1])
+	return cli.StatusOr(d.run(operands))
 }
 
-// splitCounts lets -U and -C have their number behind them or as the next word,
-// and -3 stand for -U3, which getopt cannot know.
+// run compares the operands and returns the exit status.
+func (d *differ) run(operands []string) (status int, err error) {
+	defer catch(&err)
+	if len(operands) < 2 {
+		return d.pipedPair(), nil
+	}
+	return d.operands(operands[0], operands[1]), nil
+}
+
+// splitCounts joins -U and -C with their number if that is the next word, and replaces -3
+// by -U3. A spec cannot express this.
 func splitCounts(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -78,7 +86,7 @@ func splitCounts(args []string) []string {
 	return out
 }
 
-// optionWords is the command line without its operands.
+// optionWords returns the command line without its operands.
 func optionWords(args, operands []string) string {
 	words := slices.Clone(args)
 	for _, o := range slices.Backward(operands) {
@@ -99,7 +107,7 @@ func optionWords(args, operands []string) string {
 	return text
 }
 
-func (d *differ) parse(ctx context.Context) (operands []string, err error) {
+func (d *differ) parse() (operands []string, err error) {
 	operands, err = cli.Parse(d.c, cli.Flags{
 		"q": &d.brief, "s": &d.same, "r": &d.recursive, "N": &d.newFile, "a": &d.text, "i": &d.fold, "w": &d.allSpace,
 		"b": &d.spaceChange, "Z": &d.trailingSpace, "E": &d.tabs, "B": &d.blankLines, "strip-trailing-cr": &d.stripCR,
@@ -120,10 +128,10 @@ func (d *differ) parse(ctx context.Context) (operands []string, err error) {
 			if d.style == 'n' {
 				d.style = 'c'
 			}
-			return d.pattern(ctx, &d.function, "^[[:alpha:]$_]")
+			return d.pattern(&d.function, "^[[:alpha:]$_]")
 		},
-		"F": func(text string) error { return d.pattern(ctx, &d.function, text) },
-		"I": func(text string) error { return d.pattern(ctx, &d.ignoreLines, text) },
+		"F": func(text string) error { return d.pattern(&d.function, text) },
+		"I": func(text string) error { return d.pattern(&d.ignoreLines, text) },
 		"W": func(text string) error {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 {
@@ -152,70 +160,70 @@ func (d *differ) contextLines(o cli.Option) error {
 }
 
 // pattern compiles a pattern that lives until the command ends.
-func (d *differ) pattern(ctx context.Context, to **regex.Regexp, text string) (err error) {
-	*to, err = regex.Compile(text, regex.Options{Done: ctx.Done(), Hold: d.hold})
+func (d *differ) pattern(to **regex.Regexp, text string) (err error) {
+	*to, err = regex.Compile(text, regex.Options{Done: d.ctx.Done(), Hold: d.hold})
 	if err != nil && fault.KindOf(err) == fault.Other {
 		return fmt.Errorf("%s: Invalid regular expression", text)
 	}
 	return err
 }
 
-// operands compares two names: files, directories, or a file with the one of
-// the same name in a directory.
-func (d *differ) operands(ctx context.Context, one, two string) error {
-	infos := [2]fs.FileInfo{}
-	trouble := false
-	for i, name := range []string{one, two} {
-		fi, err := d.stat(name)
-		if err != nil && !d.newFile {
-			d.c.WarnFile(name, err)
-			trouble = true
-		}
-		infos[i] = fi
+// operands compares two names: files, directories, or a file with the file of the same
+// name in a directory.
+func (d *differ) operands(one, two string) int {
+	a, aErr := d.stat(one)
+	b, bErr := d.stat(two)
+	if !d.newFile && d.reportErrors(one, aErr, two, bErr) || a == nil && b == nil {
+		return 2
 	}
-	if trouble || infos[0] == nil && infos[1] == nil {
-		return shell.Status(2)
-	}
-	isDir := [2]bool{infos[0] != nil && infos[0].IsDir(), infos[1] != nil && infos[1].IsDir()}
-	switch {
-	case isDir[0] && isDir[1]:
-		return d.dirs(ctx, one, two, nil)
-	case isDir[0] && !shell.IsStdin(two) && infos[1] != nil:
+	switch aDir, bDir := isDirInfo(a), isDirInfo(b); {
+	case aDir && bDir:
+		return d.dirs(one, two, nil)
+	case aDir && !shell.IsStdin(two) && b != nil:
 		one = cli.Join(one, cli.Base(two))
-	case isDir[1] && !shell.IsStdin(one) && infos[0] != nil:
+	case bDir && !shell.IsStdin(one) && a != nil:
 		two = cli.Join(two, cli.Base(one))
 	}
-	return d.pair(ctx, one, two)
+	return d.pair(one, two)
 }
 
-func (d *differ) stat(name string) (fs.FileInfo, error) {
-	if shell.IsStdin(name) {
-		return d.c.FS.Stat("/dev/null")
+// reportErrors reports the errors of two files, and whether there were any.
+func (d *differ) reportErrors(one string, errOne error, two string, errTwo error) bool {
+	if errOne != nil {
+		d.c.WarnFile(one, errOne)
 	}
-	fi, err := d.c.FS.Stat(d.c.Path(name))
+	if errTwo != nil {
+		d.c.WarnFile(two, errTwo)
+	}
+	return errOne != nil || errTwo != nil
+}
+
+func isDirInfo(fi fs.FileInfo) bool { return fi != nil && fi.IsDir() }
+
+func (d *differ) stat(name string) (fs.FileInfo, error) {
+	full := d.c.Path(name)
+	if shell.IsStdin(name) {
+		full = "/dev/null"
+	}
+	fi, err := d.c.FS.Stat(full)
 	if err != nil {
 		return nil, err
 	}
 	return fi, nil
 }
 
-// pair compares two files; what is missing counts as empty if -N says so.
-func (d *differ) pair(ctx context.Context, one, two string) error {
+// pair compares two files. With -N a missing file counts as empty.
+func (d *differ) pair(one, two string) int {
 	defer d.release(d.held)
-	var files [2]*diffFile
-	for i, name := range []string{one, two} {
-		f := &diffFile{name: name, time: time.Unix(0, 0)}
-		files[i] = f
+	files := [2]*diffFile{{name: one, time: time.Unix(0, 0)}, {name: two, time: time.Unix(0, 0)}}
+	for _, f := range files {
 		if err := d.read(f); err != nil {
-			if e := cli.Stopped(ctx, d.c); e != nil {
-				return e
-			}
-			d.c.WarnFile(name, err)
-			return shell.Status(2)
+			check(cli.Stopped(d.ctx, d.c))
+			d.c.WarnFile(f.name, err)
+			return 2
 		}
 	}
-	d.applyLabels(&files)
-	return d.report(ctx, &files)
+	return d.report(files)
 }
 
 func (d *differ) read(f *diffFile) error {
@@ -241,41 +249,30 @@ func (d *differ) read(f *diffFile) error {
 }
 
 // report prints the differences between two loaded files.
-func (d *differ) report(ctx context.Context, files *[2]*diffFile) error {
+func (d *differ) report(files [2]*diffFile) int {
+	for i := range min(2, len(d.labels)) {
+		files[i].label = d.labels[i]
+	}
 	a, b := files[0], files[1]
 	equal := bytes.Equal(a.data, b.data)
 	if !equal && !d.text && (a.binary() || b.binary()) {
 		fmt.Fprintf(d.c.Stdout, "Binary files %s and %s differ\n", a.name, b.name)
-		return errDiffer
-	}
-	if !equal && d.brief && !d.loose && !d.blankLines && d.ignoreLines == nil {
-		return d.differ(a, b)
+		return 1
 	}
 	var list []change
-	if !equal || d.style == 'y' {
-		var err error
-		if list, err = d.changes(ctx, files); err != nil {
-			return err
-		}
+	differ := !equal
+	if exact := !d.loose && !d.blankLines && d.ignoreLines == nil; !equal && !(d.brief && exact) || d.style == 'y' {
+		list = d.changes(files)
+		differ = slices.ContainsFunc(list, func(c change) bool { return !c.ignored })
 	}
-	real := slices.ContainsFunc(list, func(c change) bool { return !c.ignored })
 	switch {
-	case real && d.brief:
-		return d.differ(a, b)
-	case !real && d.same:
+	case differ && d.brief:
+		fmt.Fprintf(d.c.Stdout, "Files %s and %s differ\n", a.name, b.name)
+	case !differ && d.same:
 		fmt.Fprintf(d.c.Stdout, "Files %s and %s are identical\n", a.name, b.name)
-		return nil
-	case !real && d.style != 'y':
-		return nil
+	case differ || d.style == 'y':
+		p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
+		check(p.print(list))
 	}
-	p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
-	if err := p.print(list); err != nil || !real {
-		return err
-	}
-	return errDiffer
-}
-
-func (d *differ) differ(a, b *diffFile) error {
-	fmt.Fprintf(d.c.Stdout, "Files %s and %s differ\n", a.name, b.name)
-	return errDiffer
+	return cli.BoolInt(differ)
 }

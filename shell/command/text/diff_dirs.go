@@ -1,63 +1,54 @@
 package text
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
-	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
-// dirs compares two directories name by name. above are the directories on the
-// way, so that links which lead back end.
-func (d *differ) dirs(ctx context.Context, one, two string, above []fs.FileInfo) error {
+// dirs compares two directories name by name. above are the parent directories, to detect
+// links that lead back.
+func (d *differ) dirs(one, two string, above []fs.FileInfo) (status int) {
 	if fi, err := d.c.FS.Stat(d.c.Path(one)); err == nil {
 		if cli.IndexFile(above, fi) >= 0 {
-			return d.c.Fail(2, "%s: recursive directory loop", one)
+			d.c.Warn("%s: recursive directory loop", one)
+			return 2
 		}
 		above = append(slices.Clip(above), fi)
 	}
-	var names []string
-	lists := [2]map[string]bool{}
-	worst := 0
+	has := map[string][2]bool{}
 	for i, dir := range []string{one, two} {
-		lists[i] = make(map[string]bool)
 		list, err := d.c.FS.ReadDir(d.c.Path(dir))
 		if err != nil && !d.newFile {
 			d.c.WarnFile(dir, err)
-			worst = 2
+			status = 2
 		}
 		for _, e := range list {
 			if !d.excluded(e.Name()) {
-				lists[i][e.Name()] = true
-				names = append(names, e.Name())
+				sides := has[e.Name()]
+				sides[i] = true
+				has[e.Name()] = sides
 			}
 		}
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if err := cli.Stopped(ctx, d.c); err != nil {
-			return err
-		}
-		err := d.entry(ctx, one, two, name, [2]bool{lists[0][name], lists[1][name]}, above)
-		status, ok := err.(shell.Status)
-		if err != nil && !ok {
-			return err
-		}
-		worst = max(worst, int(status))
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		check(cli.Stopped(d.ctx, d.c))
+		status = max(status, d.entry(one, two, name, has[name], above))
 	}
-	return cli.StatusOr(worst, d.c.Stdout.Err())
+	check(d.c.Stdout.Err())
+	return status
 }
 
 func (d *differ) excluded(name string) bool {
 	return slices.ContainsFunc(d.exclude, func(p string) bool { return cli.Fnmatch(p, name, false) })
 }
 
-// entry compares what both directories have under one name.
-func (d *differ) entry(ctx context.Context, one, two, name string, has [2]bool, above []fs.FileInfo) error {
+// entry compares the files that two directories have under one name.
+func (d *differ) entry(one, two, name string, has [2]bool, above []fs.FileInfo) int {
 	out := d.c.Stdout
 	if has[0] != has[1] && !d.newFile && !(d.oneSided && has[1]) {
 		dir := one
@@ -65,41 +56,34 @@ func (d *differ) entry(ctx context.Context, one, two, name string, has [2]bool, 
 			dir = two
 		}
 		fmt.Fprintf(out, "Only in %s: %s\n", dir, name)
-		return errDiffer
+		return 1
 	}
 	a, b := cli.Join(one, name), cli.Join(two, name)
-	fa, ea := d.stat(a)
-	fb, eb := d.stat(b)
-	for _, missing := range []struct {
-		has  bool
-		name string
-		err  error
-	}{{has[0], a, ea}, {has[1], b, eb}} {
-		if missing.has && missing.err != nil {
-			d.c.Warn("%s: %s", missing.name, vfs.Reason(missing.err))
-			return shell.Status(2)
-		}
+	fa, errA := d.stat(a)
+	fb, errB := d.stat(b)
+	switch {
+	case has[0] && errA != nil:
+		return d.reportFile(a, errA)
+	case has[1] && errB != nil:
+		return d.reportFile(b, errB)
 	}
-	dirA, dirB := fa != nil && fa.IsDir(), fb != nil && fb.IsDir()
+	dirA, dirB := isDirInfo(fa), isDirInfo(fb)
 	switch {
 	case (dirA || fa == nil) && (dirB || fb == nil) && (dirA || dirB):
 		if d.recursive {
-			return d.dirs(ctx, a, b, above)
+			return d.dirs(a, b, above)
 		}
 		fmt.Fprintf(out, "Common subdirectories: %s and %s\n", a, b)
-		return nil
+		return 0
 	case dirA || dirB:
 		fmt.Fprintf(out, "File %s is a %s while file %s is a %s\n", a, cli.FileKind(fa), b, cli.FileKind(fb))
-		return errDiffer
+		return 1
 	}
-	return d.titled(ctx, a, b)
+	d.title = fmt.Sprintf("diff%s %s %s\n", d.words, a, b) // the command that shows the difference
+	return d.pair(a, b)
 }
 
-// titled compares two files of directories; the difference gets a line with the
-// command that would show it.
-func (d *differ) titled(ctx context.Context, a, b string) error {
-	sub := *d
-	sub.held = 0
-	sub.title = fmt.Sprintf("diff%s %s %s\n", d.words, a, b)
-	return sub.pair(ctx, a, b)
+func (d *differ) reportFile(name string, err error) int {
+	d.c.Warn("%s: %s", name, vfs.Reason(err))
+	return 2
 }

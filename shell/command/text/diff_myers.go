@@ -22,7 +22,7 @@ type lineMatcher struct {
 const minCost = 512
 
 // matchLines reports for each line whether it has no partner in the other file.
-func matchLines(ctx context.Context, a, b []int32) (delA, insB []bool, err error) {
+func matchLines(ctx context.Context, a, b []int32) (delA, insB []bool) {
 	delA, insB = make([]bool, len(a)), make([]bool, len(b))
 	ka, kb := keepShared(a, b, delA), keepShared(b, a, insB)
 	m := &lineMatcher{ctx: ctx, a: pick(a, ka), b: pick(b, kb)}
@@ -30,20 +30,18 @@ func matchLines(ctx context.Context, a, b []int32) (delA, insB []bool, err error
 	size := len(ka) + len(kb) + 3
 	m.fwd, m.bwd, m.shift = make([]int, size), make([]int, size), len(kb)+1
 	m.costLimit = max(minCost, int(math.Sqrt(float64(size))))
-	if err := m.compare(0, len(ka), 0, len(kb)); err != nil {
-		return nil, nil, err
-	}
+	m.compare(0, len(ka), 0, len(kb))
 	for i, at := range ka {
 		delA[at] = m.delA[i]
 	}
 	for i, at := range kb {
 		insB[at] = m.insB[i]
 	}
-	return delA, insB, nil
+	return delA, insB
 }
 
-// keepShared marks the lines that do not occur in the other file at all and
-// returns the places of the rest: only those need searching.
+// keepShared marks the lines that do not occur in the other file and returns the positions
+// of the others, which have to be searched.
 func keepShared(lines, other []int32, alone []bool) []int {
 	var top int32
 	for _, id := range other {
@@ -73,7 +71,7 @@ func pick(lines []int32, places []int) []int32 {
 }
 
 // compare marks the differences between a[a0:a1] and b[b0:b1].
-func (m *lineMatcher) compare(a0, a1, b0, b1 int) error {
+func (m *lineMatcher) compare(a0, a1, b0, b1 int) {
 	for {
 		for a0 < a1 && b0 < b1 && m.a[a0] == m.b[b0] {
 			a0, b0 = a0+1, b0+1
@@ -81,23 +79,16 @@ func (m *lineMatcher) compare(a0, a1, b0, b1 int) error {
 		for a0 < a1 && b0 < b1 && m.a[a1-1] == m.b[b1-1] {
 			a1, b1 = a1-1, b1-1
 		}
-		if a0 == a1 || b0 == b1 {
+		x, y := a0, b0
+		if a0 < a1 && b0 < b1 {
+			x, y = m.middle(a0, a1, b0, b1)
+		}
+		if x == a0 && y == b0 || x == a1 && y == b1 { // one side is empty, or the search gave up
 			mark(m.delA[a0:a1])
 			mark(m.insB[b0:b1])
-			return nil
+			return
 		}
-		x, y, err := m.middle(a0, a1, b0, b1)
-		if err != nil {
-			return err
-		}
-		if x == a0 && y == b0 || x == a1 && y == b1 {
-			mark(m.delA[a0:a1]) // the search gave up without getting anywhere
-			mark(m.insB[b0:b1])
-			return nil
-		}
-		if err := m.compare(a0, x, b0, y); err != nil {
-			return err
-		}
+		m.compare(a0, x, b0, y)
 		a0, b0 = x, y
 	}
 }
@@ -130,33 +121,30 @@ func (s *stretch) widen(table []int, shift, least, most, unreached int) {
 
 // middle finds a point on a shortest path through the edit graph, or on a good
 // one if the search gets too expensive.
-func (m *lineMatcher) middle(a0, a1, b0, b1 int) (x, y int, err error) {
+func (m *lineMatcher) middle(a0, a1, b0, b1 int) (x, y int) {
 	least, most := a0-b1, a1-b0
 	start, goal := a0-b0, a1-b1
 	odd := (start-goal)&1 != 0
 	f, b := stretch{start, start}, stretch{goal, goal}
 	m.fwd[m.shift+start], m.bwd[m.shift+goal] = a0, a1
 	for cost := 1; ; cost++ {
-		if err := m.ctx.Err(); err != nil {
-			return 0, 0, context.Cause(m.ctx)
-		}
+		check(context.Cause(m.ctx))
 		f.widen(m.fwd, m.shift, least, most, -1)
 		for d := f.hi; d >= f.lo; d -= 2 {
 			x := m.forward(d, a1, b1)
 			if odd && b.lo <= d && d <= b.hi && m.bwd[m.shift+d] <= x {
-				return x, x - d, nil
+				return x, x - d
 			}
 		}
 		b.widen(m.bwd, m.shift, least, most, math.MaxInt)
 		for d := b.hi; d >= b.lo; d -= 2 {
 			x := m.backward(d, a0, b0)
 			if !odd && f.lo <= d && d <= f.hi && x <= m.fwd[m.shift+d] {
-				return x, x - d, nil
+				return x, x - d
 			}
 		}
 		if cost >= m.costLimit {
-			x, y := m.guess(f, b, a0, a1, b0, b1)
-			return x, y, nil
+			return m.guess(f, b, a0, a1, b0, b1)
 		}
 	}
 }
@@ -212,31 +200,25 @@ func (m *lineMatcher) guess(f, b stretch, a0, a1, b0, b1 int) (x, y int) {
 	return bx, by
 }
 
-// settle slides each block of changed lines that could lie in several places:
-// blocks that meet are joined, then the block goes as far down as it can, but
-// prefers to lie beside a change of the other file. lines are those of the
-// file, changed and other the flags of this file and the other.
-func settle(lines []int32, changed, other []bool) {
-	at, beside := 0, 0
+// slideBlocks moves each block of changed lines that could lie in several places. Blocks
+// that meet are joined. Then a block goes as far down as it can, but prefers to lie beside
+// a change of the other file. lines are those of the file, changed and other the flags of
+// this file and the other.
+func slideBlocks(lines []int32, changed, other []bool) {
+	b := block{lines: lines, changed: changed, other: other}
 	for {
-		for at < len(lines) && !changed[at] {
-			beside = nextKept(other, beside) + 1
-			at++
+		for b.start = b.end; b.start < len(lines) && !changed[b.start]; b.start++ {
+			b.beside = nextKept(other, b.beside) + 1
 		}
-		if at >= len(lines) {
+		if b.start >= len(lines) {
 			return
 		}
-		end := at
-		for end < len(lines) && changed[end] {
-			end++
-		}
-		b := block{lines: lines, changed: changed, other: other, start: at, end: end, beside: beside}
+		b.end = nextKept(changed, b.start)
 		b.slide()
-		at, beside = b.end, b.beside
 	}
 }
 
-// nextKept is the place of the first unchanged line at or after i.
+// nextKept returns the position of the first unchanged line at or after i.
 func nextKept(flags []bool, i int) int {
 	for i < len(flags) && flags[i] {
 		i++
@@ -244,8 +226,8 @@ func nextKept(flags []bool, i int) int {
 	return i
 }
 
-// A block is a run of changed lines while it slides. beside is the place in the
-// other file right after as many unchanged lines as come before the block.
+// A block is a run of changed lines that slides. beside is the position in the other file
+// right after as many unchanged lines as come before the block.
 type block struct {
 	lines          []int32
 	changed, other []bool
@@ -268,7 +250,7 @@ func (b *block) slide() {
 			}
 		}
 		if b.end-b.start != length {
-			continue // it met another block; together they may slide further
+			continue // it met another block; the joined block may slide further
 		}
 		for match >= 0 && b.end > match && b.up() {
 		}
@@ -302,8 +284,6 @@ func (b *block) down() bool {
 	b.changed[b.start], b.changed[b.end] = false, true
 	b.start, b.end = b.start+1, b.end+1
 	b.beside = nextKept(b.other, b.beside) + 1
-	for b.end < len(b.lines) && b.changed[b.end] {
-		b.end++
-	}
+	b.end = nextKept(b.changed, b.end)
 	return true
 }

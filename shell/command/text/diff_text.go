@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"strings"
+	"slices"
 	"time"
 
-	"hako/shell"
 	"hako/shell/command/internal/cli"
 )
 
@@ -20,7 +19,7 @@ type diffFile struct {
 	lines [][]byte // with their newlines; the last may lack it
 }
 
-// load reads all of a file and charges it to the session; release gives it back.
+// load reads all of a file and charges it to the session.
 func (d *differ) load(f *diffFile, r io.Reader) (err error) {
 	f.data, err = cli.ReadAll(d.c, r)
 	d.held += int64(cap(f.data))
@@ -46,36 +45,25 @@ func (f *diffFile) binary() bool {
 	return bytes.IndexByte(f.data[:min(len(f.data), 32<<10)], 0) >= 0
 }
 
-// lineCost is what a line takes beside its text: more than a short one has bytes.
+// lineCost is the memory that a line takes in addition to its text.
 const lineCost = 24
 
 func lineCount(data []byte) int64 { return int64(bytes.Count(data, []byte("\n"))) + 1 }
 
 // splitLines cuts a text into lines. The caller has charged lineCost for each.
 func splitLines(data []byte) [][]byte {
-	lines := make([][]byte, 0, lineCount(data))
-	for len(data) > 0 {
-		i := bytes.IndexByte(data, '\n') + 1
-		if i == 0 {
-			i = len(data)
-		}
-		lines = append(lines, data[:i])
-		data = data[i:]
-	}
-	return lines
+	return slices.AppendSeq(make([][]byte, 0, lineCount(data)), bytes.Lines(data))
 }
 
-// number gives equal lines equal numbers, looking at them as the options say.
-func (d *differ) number(ctx context.Context, lines [2][][]byte) (numbers [2][]int32, err error) {
+// number gives equal lines equal numbers. What is equal depends on the options.
+func (d *differ) number(lines [2][][]byte) (numbers [2][]int32) {
 	ids := make(map[string]int32)
 	for side := range lines {
-		if err := d.hold(int64(len(lines[side])) * 64); err != nil {
-			return numbers, err
-		}
+		check(d.hold(int64(len(lines[side])) * 64))
 		numbers[side] = make([]int32, len(lines[side]))
 		for i, line := range lines[side] {
-			if i&4095 == 0 && ctx.Err() != nil {
-				return numbers, context.Cause(ctx)
+			if i&4095 == 0 {
+				check(context.Cause(d.ctx))
 			}
 			key := d.key(line)
 			id, ok := ids[string(key)]
@@ -86,12 +74,12 @@ func (d *differ) number(ctx context.Context, lines [2][][]byte) (numbers [2][]in
 			numbers[side][i] = id
 		}
 	}
-	return numbers, nil
+	return numbers
 }
 
-// sameEnds counts the equal lines at the beginning and the end, which need no
-// search. The lines that will be shown around changes are not counted: blocks
-// of changes may slide over them.
+// sameEnds counts the equal lines at the beginning and the end, which need no search.
+// The lines shown around changes are not counted, because blocks of changes may slide
+// over them.
 func (d *differ) sameEnds(a, b [][]byte) (head, tail int) {
 	n := min(len(a), len(b))
 	for head < n && bytes.Equal(a[head], b[head]) {
@@ -107,7 +95,7 @@ func (d *differ) sameEnds(a, b [][]byte) (head, tail int) {
 	return max(0, head-shown), max(0, tail-shown)
 }
 
-// key is what two lines must share to be equal.
+// key returns a text that is the same for lines that count as equal.
 func (d *differ) key(line []byte) []byte {
 	if !d.loose {
 		return line
@@ -132,7 +120,7 @@ func (d *differ) key(line []byte) []byte {
 	return line
 }
 
-// squeezeSpace makes every run of blanks one space and drops it at the end.
+// squeezeSpace replaces every run of blanks by one space, and removes it at the end.
 func squeezeSpace(line []byte) []byte {
 	out := make([]byte, 0, len(line))
 	for _, b := range bytes.TrimRight(line, " \t\r\n\v\f") {
@@ -158,37 +146,29 @@ func expandTabs(line []byte) []byte {
 	return out
 }
 
-// A change says that lines a0..a1 of the first file became b0..b1 of the second.
+// A change replaces lines a0..a1 of the first file by b0..b1 of the second.
 type change struct {
 	a0, a1, b0, b1 int
 	ignored        bool // by -B or -I
 }
 
 // changes compares two files.
-func (d *differ) changes(ctx context.Context, files *[2]*diffFile) ([]change, error) {
-	a, b := files[0], files[1]
+func (d *differ) changes(files [2]*diffFile) []change {
 	for _, f := range files {
-		if err := d.hold(lineCost * lineCount(f.data)); err != nil {
-			return nil, err
-		}
+		check(d.hold(lineCost * lineCount(f.data)))
 		f.lines = splitLines(f.data)
 	}
-	head, tail := d.sameEnds(a.lines, b.lines)
-	ids, err := d.number(ctx, [2][][]byte{a.lines[head : len(a.lines)-tail], b.lines[head : len(b.lines)-tail]})
-	if err != nil {
-		return nil, err
-	}
-	delA, insB, err := matchLines(ctx, ids[0], ids[1])
-	if err != nil {
-		return nil, err
-	}
-	settle(ids[0], delA, insB)
-	settle(ids[1], insB, delA)
+	a, b := files[0].lines, files[1].lines
+	head, tail := d.sameEnds(a, b)
+	ids := d.number([2][][]byte{a[head : len(a)-tail], b[head : len(b)-tail]})
+	delA, insB := matchLines(d.ctx, ids[0], ids[1])
+	slideBlocks(ids[0], delA, insB)
+	slideBlocks(ids[1], insB, delA)
 	list := collect(delA, insB, head)
 	for i, c := range list {
-		list[i].ignored = d.ignorable(a.lines[c.a0:c.a1]) && d.ignorable(b.lines[c.b0:c.b1])
+		list[i].ignored = d.ignorable(a[c.a0:c.a1]) && d.ignorable(b[c.b0:c.b1])
 	}
-	return list, nil
+	return list
 }
 
 // collect turns flags into changes; shift lines come before the first flag.
@@ -228,41 +208,25 @@ const diffSeparator = "---LLMCMD_DIFF_SEPARATOR---"
 
 // cutSeparator splits a text at the line that is the separator.
 func cutSeparator(data []byte, separator string) (before, after []byte, ok bool) {
-	for at := 0; at < len(data); {
-		end := bytes.IndexByte(data[at:], '\n')
-		line := data[at:]
-		next := len(data)
-		if end >= 0 {
-			line, next = data[at:at+end], at+end+1
+	at := 0
+	for line := range bytes.Lines(data) {
+		if string(bytes.TrimSpace(line)) == separator {
+			return data[:at], data[at+len(line):], true
 		}
-		if strings.TrimSpace(string(line)) == separator {
-			return data[:at], data[next:], true
-		}
-		at = next
+		at += len(line)
 	}
 	return nil, nil, false
 }
 
 // pipedPair compares the two halves of standard input.
-func (d *differ) pipedPair(ctx context.Context) error {
+func (d *differ) pipedPair() int {
 	var all diffFile
-	if err := d.load(&all, d.c.Stdin); err != nil {
-		return err
-	}
+	check(d.load(&all, d.c.Stdin))
 	first, second, ok := cutSeparator(all.data, diffSeparator)
 	if !ok {
 		d.c.Warn("missing operand after '%s'", d.c.Name)
-		return d.c.Fail(2, "name two files, or separate two texts on standard input by a line %s", diffSeparator)
+		d.c.Warn("name two files, or separate two texts on standard input by a line %s", diffSeparator)
+		return 2
 	}
-	files := [2]*diffFile{{name: "a", label: "a", data: first}, {name: "b", label: "b", data: second}}
-	d.applyLabels(&files)
-	return d.report(ctx, &files)
+	return d.report([2]*diffFile{{name: "a", label: "a", data: first}, {name: "b", label: "b", data: second}})
 }
-
-func (d *differ) applyLabels(files *[2]*diffFile) {
-	for i := range min(2, len(d.labels)) {
-		files[i].label = d.labels[i]
-	}
-}
-
-var errDiffer = shell.Status(1)

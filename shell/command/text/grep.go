@@ -38,7 +38,7 @@ type grepper struct {
 	end                                                  byte // of a line
 	limit                                                int  // lines per file; negative is no limit
 	before, after, around                                int
-	context                                              bool // asked for, be it of no lines
+	context                                              bool // context was requested, even of 0 lines
 	noSeparator                                          bool
 	separator                                            string // between groups of lines
 	label                                                string
@@ -154,7 +154,7 @@ func (g *grepper) patternFile(name string) error {
 	return nil
 }
 
-// hasLine tells a file with one empty line from an empty file.
+// hasLine distinguishes a file with one empty line from an empty file.
 func (g *grepper) hasLine(name string) bool {
 	info, err := g.c.FS.Stat(g.c.Path(name))
 	return err == nil && info.Size() > 0
@@ -183,7 +183,7 @@ func (g *grepper) compile() (err error) {
 	return err
 }
 
-// run searches the operands and makes the exit status.
+// run searches the operands and returns the exit status.
 func (g *grepper) run(ctx context.Context, names []string) error {
 	if err := g.names.each(ctx, g, names); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (g *grepper) run(ctx context.Context, names []string) error {
 func (g *grepper) unusable(name string, err error) {
 	g.failed = true
 	if !g.silent {
-		g.c.Stdout.Flush()                                                       // so that messages stand where they belong
+		g.c.Stdout.Flush()                                                       // to keep the order of output and messages
 		fmt.Fprintf(g.c.Stderr, "%s: %s: %s\n", g.c.Name, name, vfs.Reason(err)) // not Warn: -q may still succeed
 	}
 }

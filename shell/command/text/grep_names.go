@@ -2,7 +2,6 @@ package text
 
 import (
 	"context"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 	"hako/shell/vfs"
 )
 
-// grepNames decides which files grep searches, and whether it names them.
+// grepNames selects the files to search, and whether their names are shown.
 type grepNames struct {
 	recurse, follow, skipDirs    bool
 	show, hide                   bool
@@ -30,16 +29,18 @@ func (n *grepNames) each(ctx context.Context, g *grepper, names []string) error 
 	}
 	n.show = n.show || !n.hide && (len(names) > 1 || n.recurse)
 	for _, name := range names {
-		var err error
+		shown := name
 		switch {
 		case name == "-":
-			err = g.search(ctx, &grepStream{g.c, g.c.Stdin, g.end}, g.label)
-		case shell.IsStdin(name):
-			err = g.search(ctx, &grepStream{g.c, g.c.Stdin, g.end}, name)
+			shown = g.label
 		case bare && n.recurse:
-			err = n.walk(ctx, g, name, "", true)
-		default:
-			err = n.walk(ctx, g, name, name, true)
+			shown = ""
+		}
+		var err error
+		if shell.IsStdin(name) {
+			err = g.search(ctx, &grepStream{g.c, g.c.Stdin, g.end}, shown)
+		} else {
+			err = n.walk(ctx, g, name, shown, true)
 		}
 		if err != nil || g.quiet && g.matched {
 			return err
@@ -48,13 +49,17 @@ func (n *grepNames) each(ctx context.Context, g *grepper, names []string) error 
 	return nil
 }
 
-// walk searches a file, or a directory if that is wanted; shown is its name in
-// the output. An operand is followed if it is a link, other links only by -R.
+// walk searches a file, or a directory with -r. shown is its name in the output. Operands
+// that are links are followed, other links only with -R.
 func (n *grepNames) walk(ctx context.Context, g *grepper, name, shown string, operand bool) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	info, err := n.stat(g, name, operand)
+	stat := g.c.FS.Lstat
+	if operand || n.follow {
+		stat = g.c.FS.Stat
+	}
+	info, err := stat(g.c.Path(name))
 	switch {
 	case err != nil:
 		g.unusable(name, err)
@@ -72,18 +77,17 @@ func (n *grepNames) walk(ctx context.Context, g *grepper, name, shown string, op
 	case !operand && !info.Mode().IsRegular(), !n.wants(name):
 		return nil
 	}
-	return n.file(ctx, g, name, shown)
-}
-
-func (n *grepNames) stat(g *grepper, name string, operand bool) (fs.FileInfo, error) {
-	if operand || n.follow {
-		return g.c.FS.Stat(g.c.Path(name))
+	f, err := g.c.OpenBytes(name)
+	if err != nil {
+		g.unusable(name, err)
+		return nil
 	}
-	return g.c.FS.Lstat(g.c.Path(name))
+	defer f.Close()
+	return g.search(ctx, &grepFile{c: g.c, file: f, end: g.end}, shown)
 }
 
 func (n *grepNames) walkDir(ctx context.Context, g *grepper, name, shown string) error {
-	if strings.Count(name, "/") > 200 { // a loop of links; the tree itself is never so deep
+	if strings.Count(name, "/") > 200 { // a loop of links: the tree is never so deep
 		g.unusable(name, vfs.ErrLoop)
 		return nil
 	}
@@ -110,7 +114,7 @@ func joinShown(dir, name string) string {
 	return strings.TrimRight(dir, "/") + "/" + name
 }
 
-// wants applies --include and --exclude.
+// wants reports whether --include and --exclude select a file.
 func (n *grepNames) wants(name string) bool {
 	return !matchesAny(n.exclude, name) && (len(n.include) == 0 || matchesAny(n.include, name))
 }
@@ -122,14 +126,4 @@ func matchesAny(patterns []string, name string) bool {
 		}
 	}
 	return false
-}
-
-func (n *grepNames) file(ctx context.Context, g *grepper, name, shown string) error {
-	f, err := g.c.OpenBytes(name)
-	if err != nil {
-		g.unusable(name, err)
-		return nil
-	}
-	defer f.Close()
-	return g.search(ctx, &grepFile{c: g.c, file: f, end: g.end}, shown)
 }

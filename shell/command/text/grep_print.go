@@ -2,27 +2,29 @@ package text
 
 import (
 	"bytes"
+	"fmt"
+	"iter"
 	"strconv"
 )
 
-// A grepPrinter prints what was found in one input.
+// A grepPrinter prints the selected lines of one input.
 type grepPrinter struct {
 	*grepper
 	name   string
 	total  int   // selected lines so far
 	base   int64 // bytes before the block
-	line   int64 // lines before place seen of the block
+	line   int64 // lines before the position seen in the block
 	seen   int
-	done   int // bytes of the block that are dealt with
+	done   int // bytes of the block that were handled
 	binary bool
 
 	pending int    // lines of context still to come
-	carry   []byte // lines before the block that may be context
-	lastEnd int64  // where the last line printed ends; -1 is nowhere
+	carry   []byte // the last lines of the previous block
+	lastEnd int64  // where the last printed line ends; -1 if there is none
 	head    []byte
 }
 
-// print deals with one block and reports whether more are wanted.
+// print prints the selected lines of a block. It reports whether more blocks are needed.
 func (p *grepPrinter) print(b *grepBlock) bool {
 	p.total += b.count
 	p.done = 0
@@ -46,8 +48,8 @@ func (p *grepPrinter) print(b *grepBlock) bool {
 	return p.c.Stdout.Err() == nil && (p.wanted(p) != 0 || p.pending > 0)
 }
 
-// hidden reports that the input is binary and has a match, which is all that is
-// said of it.
+// hidden reports whether the input is binary and needs no more output than the message
+// about a match.
 func (p *grepPrinter) hidden(b *grepBlock) bool {
 	if !p.binary && !p.text && p.end == '\n' {
 		p.binary = bytes.IndexByte(b.data, 0) >= 0
@@ -77,8 +79,8 @@ func (p *grepPrinter) advance(b *grepBlock) {
 	p.seen = 0
 }
 
-// number returns the number of the line that starts at i, counting on from the
-// last one asked for.
+// number returns the number of the line that starts at i. It counts from the line of the
+// last call.
 func (p *grepPrinter) number(data []byte, i int) int64 {
 	p.line += int64(bytes.Count(data[p.seen:i], []byte{p.end}))
 	p.seen = i
@@ -120,52 +122,73 @@ func (p *grepPrinter) printText(text []byte, offset, num int64, mark byte) {
 	p.c.Stdout.WriteByte(p.end)
 }
 
-// printParts prints every match of the line that is not empty.
-func (p *grepPrinter) printParts(text []byte, offset, num int64, mark byte) {
-	for at := 0; at <= len(text); {
-		lo, hi := p.re.FindSpan(text, at)
-		if lo < 0 {
-			return
+// matches yields the bounds of every match in the line that is not empty.
+func (p *grepPrinter) matches(text []byte) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		for at := 0; at <= len(text); {
+			lo, hi := p.re.FindSpan(text, at)
+			switch {
+			case lo < 0:
+				return
+			case lo == hi:
+				at = hi + 1
+			case !yield(lo, hi):
+				return
+			default:
+				at = hi
+			}
 		}
-		if lo == hi {
-			at = hi + 1
-			continue
-		}
-		p.prefix(offset+int64(lo), num, mark)
-		if p.color {
-			p.c.Stdout.Write(paint("01;31", text[lo:hi]))
-		} else {
-			p.c.Stdout.Write(text[lo:hi])
-		}
-		p.c.Stdout.WriteByte(p.end)
-		at = hi
 	}
 }
 
-// prefix prints name, number and offset as far as they are wanted.
+// printParts prints every match of the line.
+func (p *grepPrinter) printParts(text []byte, offset, num int64, mark byte) {
+	for lo, hi := range p.matches(text) {
+		p.prefix(offset+int64(lo), num, mark)
+		p.c.Stdout.Write(p.add(nil, "01;31", text[lo:hi]))
+		p.c.Stdout.WriteByte(p.end)
+	}
+}
+
+// colored highlights the matches of the line.
+func (p *grepPrinter) colored(text []byte) (out []byte) {
+	at := 0
+	for lo, hi := range p.matches(text) {
+		out = p.add(append(out, text[at:lo]...), "01;31", text[lo:hi])
+		at = hi
+	}
+	return append(out, text[at:]...)
+}
+
+// prefix prints name, number and offset, depending on the options.
 func (p *grepPrinter) prefix(offset, num int64, mark byte) {
 	h := p.head[:0]
 	if p.names.show {
-		h = p.add(h, "35", []byte(p.name))
-		if p.nulNames {
-			h = append(h, 0)
-		} else {
-			h = p.addMark(h, mark)
-		}
+		h = p.addName(h, mark)
 	}
 	if p.numbers {
-		h = p.add(h, "32", p.padded(num, 3))
-		h = p.addMark(h, mark)
+		h = p.addMark(p.add(h, "32", p.padded(num, 3)), mark)
 	}
 	if p.offsets {
-		h = p.add(h, "32", p.padded(offset, 5))
-		h = p.addMark(h, mark)
+		h = p.addMark(p.add(h, "32", p.padded(offset, 5)), mark)
 	}
 	if p.tab && len(h) > 0 {
 		h = append(h, '\t')
 	}
 	p.head = h
 	p.c.Stdout.Write(h)
+}
+
+// addName appends the name of the input and what separates it from the rest.
+func (p *grepPrinter) addName(h []byte, mark byte) []byte {
+	h = p.add(h, "35", []byte(p.name))
+	switch {
+	case p.nulNames:
+		return append(h, 0)
+	case mark == '\n':
+		return append(h, '\n')
+	}
+	return p.addMark(h, mark)
 }
 
 func (p *grepPrinter) padded(n int64, width int) []byte {
@@ -176,40 +199,15 @@ func (p *grepPrinter) padded(n int64, width int) []byte {
 	return text
 }
 
+// add appends text, between the codes of a color if --color is given.
 func (p *grepPrinter) add(h []byte, color string, text []byte) []byte {
-	if p.color {
-		text = paint(color, text)
+	if !p.color {
+		return append(h, text...)
 	}
-	return append(h, text...)
+	return fmt.Appendf(h, "\x1b[%sm\x1b[K%s\x1b[m\x1b[K", color, text)
 }
 
-func (p *grepPrinter) addMark(h []byte, mark byte) []byte {
-	return p.add(h, "36", []byte{mark})
-}
-
-// paint puts the codes of a color around text, as GNU grep does.
-func paint(color string, text []byte) []byte {
-	return append(append([]byte("\x1b["+color+"m\x1b[K"), text...), "\x1b[m\x1b[K"...)
-}
-
-func (p *grepPrinter) colored(text []byte) []byte {
-	var out []byte
-	at := 0
-	for at < len(text) {
-		lo, hi := p.re.FindSpan(text, at)
-		if lo < 0 {
-			break
-		}
-		if lo == hi {
-			out = append(out, text[at:min(hi+1, len(text))]...)
-			at = hi + 1
-			continue
-		}
-		out = append(append(out, text[at:lo]...), paint("01;31", text[lo:hi])...)
-		at = hi
-	}
-	return append(out, text[min(at, len(text)):]...)
-}
+func (p *grepPrinter) addMark(h []byte, mark byte) []byte { return p.add(h, "36", []byte{mark}) }
 
 // printContext prints selected lines and those around them.
 func (p *grepPrinter) printContext(b *grepBlock) {
@@ -230,15 +228,15 @@ func (p *grepPrinter) printContext(b *grepBlock) {
 	p.keep(b.data, at)
 }
 
-// printOne prints one line, after a mark if lines were left out before it.
+// printOne prints one line, after a separator if lines were omitted before it.
 func (p *grepPrinter) printOne(data []byte, lo, hi int, mark byte) {
 	p.separate(p.base + int64(lo))
 	p.printLine(data, lo, hi, mark)
 	p.lastEnd = p.base + int64(hi)
 }
 
-// separate prints the separator if another group, maybe of another file, ended
-// before this place.
+// separate prints the separator if another group, maybe of another file, ended before
+// this offset.
 func (p *grepPrinter) separate(offset int64) {
 	if p.grouped && p.lastEnd != offset && !p.noSeparator {
 		p.c.Stdout.Write(append(p.add(nil, "36", []byte(p.separator)), '\n'))
@@ -246,8 +244,8 @@ func (p *grepPrinter) separate(offset int64) {
 	p.grouped = true
 }
 
-// printAfter prints what context is still due between at and limit, and
-// returns where it stopped.
+// printAfter prints the pending context between at and limit, and returns where it
+// stopped.
 func (p *grepPrinter) printAfter(data []byte, at, limit int) int {
 	for ; p.pending > 0 && at < limit; p.pending-- {
 		end := at + recordEnd(data[at:], p.end)
@@ -257,8 +255,7 @@ func (p *grepPrinter) printAfter(data []byte, at, limit int) int {
 	return at
 }
 
-// printBefore prints the lines before lo that are context, from the block
-// before if need be.
+// printBefore prints the context before lo, including that of the previous block.
 func (p *grepPrinter) printBefore(data []byte, at, lo int) {
 	start, n := lastLines(data[at:lo], p.before, p.end)
 	if at == 0 && n < p.before {
@@ -294,7 +291,7 @@ func lastLines(b []byte, n int, end byte) (start, have int) {
 	return start, have
 }
 
-// keep remembers the end of the block for the lines of the next.
+// keep stores the end of the block, which may be context of the next.
 func (p *grepPrinter) keep(data []byte, at int) {
 	if at > 0 {
 		p.carry = p.carry[:0]
@@ -311,29 +308,20 @@ func (p *grepPrinter) keep(data []byte, at int) {
 	}
 }
 
-// summary prints what is said once for an input.
+// summary prints the result of -l, -L or -c for an input.
 func (p *grepPrinter) summary() {
-	out := p.c.Stdout
+	var out []byte
 	switch {
 	case p.quiet:
-	case p.list && p.total > 0, p.listOthers && p.total == 0:
-		out.Write(p.add(nil, "35", []byte(p.name)))
-		if p.nulNames {
-			out.WriteByte(0)
-		} else {
-			out.WriteByte('\n')
+	case p.list || p.listOthers:
+		if p.list && p.total > 0 || p.listOthers && p.total == 0 {
+			out = p.addName(nil, '\n')
 		}
-	case p.list, p.listOthers:
 	case p.count:
 		if p.names.show {
-			head := p.add(nil, "35", []byte(p.name))
-			if p.nulNames {
-				head = append(head, 0)
-			} else {
-				head = p.addMark(head, ':')
-			}
-			out.Write(head)
+			out = p.addName(nil, ':')
 		}
-		out.WriteString(strconv.Itoa(p.total) + "\n")
+		out = append(strconv.AppendInt(out, int64(p.total), 10), '\n')
 	}
+	p.c.Stdout.Write(out)
 }

@@ -8,18 +8,17 @@ import (
 	"sync"
 )
 
-// A grepBlock is some lines and what was found in them.
+// A grepBlock is a block of lines and those that were selected.
 type grepBlock struct {
 	data     []byte
-	selected []int // bounds, two each; several lines in one if nothing stands between
+	selected []int // bounds, two each; a range may have several lines if output is plain
 	count    int   // selected lines
-	lines    int   // all lines, if wanted
-	err      error // why there are no more
+	err      error // at the end of the input
 	done     chan struct{}
 	buf      []byte
 }
 
-// search goes through one input.
+// search searches one input.
 func (g *grepper) search(ctx context.Context, in grepSource, name string) error {
 	p := &grepPrinter{grepper: g, name: name, lastEnd: -1}
 	err := g.blocks(ctx, in, p)
@@ -37,11 +36,10 @@ func (g *grepper) search(ctx context.Context, in grepSource, name string) error 
 	return g.c.Stdout.Err()
 }
 
-// parallelAfter is how many blocks are searched one by one before it is worth
-// starting workers.
+// parallelAfter is how many blocks are searched before workers are started.
 const parallelAfter = 4
 
-// blocks searches block by block until the input or the need for it ends.
+// blocks searches block by block until the input ends or no more is needed.
 func (g *grepper) blocks(ctx context.Context, in grepSource, p *grepPrinter) error {
 	var b grepBlock
 	for i := 0; ; i++ {
@@ -62,7 +60,7 @@ func (g *grepper) blocks(ctx context.Context, in grepSource, p *grepPrinter) err
 	}
 }
 
-// wanted returns how many more lines of this input are of interest.
+// wanted returns how many more lines of this input to select; -1 means all.
 func (g *grepper) wanted(p *grepPrinter) int {
 	if g.quiet || g.list || g.listOthers {
 		return 1
@@ -73,14 +71,14 @@ func (g *grepper) wanted(p *grepPrinter) int {
 	return g.limit - p.total
 }
 
-// giveBack leaves what follows the last wanted line to the next reader.
+// giveBack leaves the text after the last selected line to the next reader.
 func (g *grepper) giveBack(in grepSource, p *grepPrinter, b *grepBlock) {
 	if s, ok := in.(*grepStream); ok && g.limit >= 0 && len(b.selected) > 0 && p.done > 0 {
 		s.in.Unread(b.data, len(b.data)-p.done)
 	}
 }
 
-// selectLines finds at most limit lines of the block.
+// selectLines selects at most limit lines of the block.
 func (g *grepper) selectLines(b *grepBlock, limit int) {
 	b.selected, b.count = b.selected[:0], 0
 	switch {
@@ -97,19 +95,16 @@ func (g *grepper) selectLines(b *grepBlock, limit int) {
 		b.selected = g.re.MatchingLines(b.data, b.selected, limit)
 		b.count = len(b.selected) / 2
 	}
-	if g.numbers {
-		b.lines = bytes.Count(b.data, []byte{g.end})
-	}
 }
 
-// plain reports whether lines go out as they came in, so that neighbours need
-// not be told apart.
+// plain reports whether lines are copied unchanged, so that adjacent ones need not be
+// separated.
 func (g *grepper) plain() bool {
 	return !g.names.show && !g.numbers && !g.offsets && !g.only && !g.color && !g.tab &&
 		g.limit < 0 && !g.context
 }
 
-// others returns the bounds of the lines that were not found.
+// others returns the bounds of the lines that do not match.
 func (g *grepper) others(data []byte, found []int, limit int) []int {
 	var out []int
 	one := !g.plain() || limit >= 0
@@ -152,7 +147,7 @@ func countLines(data []byte, bounds []int) (n int) {
 	return n
 }
 
-// selectRecords is for records that may hold newlines.
+// selectRecords is selectLines for records that may contain newlines.
 func (g *grepper) selectRecords(b *grepBlock, limit int) {
 	for at := 0; at < len(b.data) && b.count != limit && g.re.Err() == nil; {
 		end := at + recordEnd(b.data[at:], g.end)
@@ -165,21 +160,20 @@ func (g *grepper) selectRecords(b *grepBlock, limit int) {
 	}
 }
 
-// parallel reports whether blocks may be searched in any order: that takes the
-// whole input and prints no context.
+// parallel reports whether blocks may be searched in any order: the whole input is needed
+// and no context is printed.
 func (g *grepper) parallel() bool {
 	return g.limit < 0 && !g.quiet && !g.list && !g.listOthers && !g.context
 }
 
-// grepWorkers is the number of searching goroutines, grepQueue that of blocks
-// on their way.
+// grepWorkers is the number of searching goroutines, grepQueue that of blocks in use.
 const (
 	grepWorkers = 2
 	grepQueue   = 2 * grepWorkers
 )
 
-// untied keeps the input from flushing the output whenever it would wait: the
-// workers read it while somebody else prints.
+// untied keeps the input from flushing the output when it waits, because the workers read
+// it while another goroutine prints.
 func (g *grepper) untied(in grepSource) (tie func()) {
 	s, ok := in.(*grepStream)
 	if !ok {
@@ -235,7 +229,7 @@ func (g *grepper) blocksAtOnce(ctx context.Context, in grepSource, p *grepPrinte
 			return g.c.Stdout.Err()
 		}
 		free <- b
-		if len(order) == 0 { // what was found should not wait for more input
+		if len(order) == 0 { // selected lines must not wait for more input
 			if err := g.c.Stdout.Flush(); err != nil {
 				return err
 			}

@@ -10,13 +10,13 @@ import (
 	"hako/shell/vfs"
 )
 
-// A grepSource hands out blocks of whole lines. With own set the data must
-// survive the next call.
+// A grepSource returns blocks of whole lines. If own is set, the data must stay valid
+// after the next call.
 type grepSource interface {
 	next(ctx context.Context, b *grepBlock, own bool) error
 }
 
-// A grepStream takes blocks from a descriptor, which others may read after us.
+// A grepStream reads blocks from a descriptor that other commands may read afterwards.
 type grepStream struct {
 	c   *shell.Call
 	in  *stream.Reader
@@ -37,12 +37,12 @@ func (s *grepStream) next(_ context.Context, b *grepBlock, own bool) (err error)
 	return nil
 }
 
-// A grepFile reads a file straight into the blocks.
+// A grepFile reads a file directly into the blocks.
 type grepFile struct {
 	c    *shell.Call
 	file *vfs.File
 	end  byte
-	rest []byte // the start of a line that goes on in the next block
+	rest []byte // the beginning of a line that continues in the next block
 	over bool
 }
 
@@ -76,7 +76,7 @@ func (s *grepFile) next(_ context.Context, b *grepBlock, _ bool) error {
 	return nil
 }
 
-// carry starts the block with what the last one left over.
+// carry copies the rest of the last block to the beginning of this one.
 func (s *grepFile) carry(b *grepBlock) int {
 	if len(s.rest) > len(b.buf) {
 		b.buf = make([]byte, 2*len(s.rest))

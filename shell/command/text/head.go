@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -15,10 +14,9 @@ var Head = shell.Command{Name: "head", Run: runHead}
 
 // headTail is the state that head and tail share.
 type headTail struct {
+	unit
 	n        int64
-	bytes    bool
-	sign     byte // as written before the number, or 0
-	end      byte
+	sign     byte // before the number, or 0
 	quiet    bool
 	verbose  bool
 	headings int
@@ -26,7 +24,7 @@ type headTail struct {
 
 func runHead(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-n")
-	h := headTail{n: 10, end: '\n'}
+	h := headTail{n: 10, unit: unit{end: '\n'}}
 	names, err := cli.Parse(c, cli.Flags{
 		"n c": h.setCount, "q": h.setQuiet, "v": h.setVerbose, "z": cli.Set(&h.end, 0),
 	})
@@ -88,78 +86,44 @@ func (h *headTail) heading(c *shell.Call, name string) {
 	h.headings++
 }
 
+// head copies the first n units and leaves the rest unread.
 func (h *headTail) head(c *shell.Call, in shell.Input) error {
-	switch {
-	case h.sign == '-':
+	if h.sign == '-' {
 		return h.allButLast(c, in)
-	case h.bytes:
-		return headBytes(c, in, h.n)
 	}
-	return headLines(c, in, h.n, h.end)
-}
-
-// headLines copies n lines and leaves the rest unread.
-func headLines(c *shell.Call, in shell.Input, n int64, end byte) error {
-	for n > 0 {
+	for n := h.n; n > 0; {
 		b, err := in.Chunk()
 		if err != nil {
 			return cli.NotEOF(err)
 		}
-		have := int64(bytes.Count(b, []byte{end}))
+		have, cut := h.count(b), len(b)
 		if have >= n {
-			cut := afterLines(b, end, n)
-			_, err = c.Stdout.Write(b[:cut])
-			in.Unread(b, len(b)-cut)
-			return err
+			cut = h.after(b, n)
 		}
 		n -= have
-		if _, err := c.Stdout.Write(b); err != nil {
+		if _, err := c.Stdout.Write(b[:cut]); err != nil {
 			return err
 		}
+		in.Unread(b, len(b)-cut)
 	}
 	return nil
 }
 
-func headBytes(c *shell.Call, in shell.Input, n int64) error {
-	for n > 0 {
-		b, err := in.Chunk()
-		if err != nil {
-			return cli.NotEOF(err)
-		}
-		take := min(n, int64(len(b)))
-		if _, err := c.Stdout.Write(b[:take]); err != nil {
-			return err
-		}
-		in.Unread(b, len(b)-int(take))
-		n -= take
-	}
-	return nil
-}
-
-// allButLast copies everything but the last n lines or bytes.
+// allButLast copies everything except the last n units.
 func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
-	l := tailBuffer{gauge: c.Limiter, end: h.end}
+	l := tailBuffer{unit: h.unit, limiter: c.Limiter}
 	defer l.free()
-	if err := l.fill(in.Reader, func() error { return h.release(c, &l) }); err != nil {
+	printFirst := func() error { // the blocks that cannot belong to the last n
+		for len(l.blocks) > 1 && l.units-l.blocks[0].units >= h.n {
+			if _, err := c.Stdout.Write(l.blocks[0].data); err != nil {
+				return err
+			}
+			l.drop()
+		}
+		return nil
+	}
+	if err := l.fill(in.Reader, printFirst); err != nil {
 		return err
 	}
-	if h.bytes {
-		return l.writeBytes(c.Stdout, 0, max(0, l.size-h.n))
-	}
-	return l.writeLines(c.Stdout, l.total()-h.n)
-}
-
-// release prints the leading blocks that cannot belong to the last n.
-func (h *headTail) release(c *shell.Call, l *tailBuffer) error {
-	for len(l.blocks) > 1 {
-		first := l.blocks[0]
-		if h.bytes && l.size-int64(len(first.data)) < h.n || !h.bytes && l.lines-first.lines < h.n {
-			break
-		}
-		if _, err := c.Stdout.Write(first.data); err != nil {
-			return err
-		}
-		l.drop()
-	}
-	return nil
+	return l.writeFirst(c.Stdout, l.total()-h.n)
 }

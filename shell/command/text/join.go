@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
 )
 
 var Join = shell.Command{Name: "join", Run: runJoin}
@@ -45,15 +43,14 @@ type joinLine struct {
 	fields [][]byte
 }
 
-// joinSide is one of the two files.
+// A joinSide is one of the two files.
 type joinSide struct {
-	in     *stream.Reader
+	lineCursor
 	name   string
 	now    joinLine
-	over   bool
 	lines  int
 	warned bool
-	prev   []byte // the key before; empty, and so never too big, if there is none
+	prev   []byte // the key before; empty, which sorts first, if there is none
 	width  int    // fields of the first line, for -o auto
 }
 
@@ -73,9 +70,9 @@ func runJoin(ctx context.Context, c *shell.Call) error {
 	}
 	defer done()
 	for i, in := range ins {
-		j.sides[i] = joinSide{in: in.Reader, name: in.Name}
+		j.sides[i] = joinSide{lineCursor: lineCursor{in: in.Reader, end: j.end}, name: in.Name}
 	}
-	return j.run()
+	return report(c, j.run())
 }
 
 const invalidField = "invalid field number: ‘%s’"
@@ -144,50 +141,40 @@ func (j *joiner) outputList(text string) error {
 	return nil
 }
 
-func (j *joiner) run() error {
+func (j *joiner) run() (err error) {
+	defer catch(&err)
 	for i := range j.sides {
-		if err := j.advance(i); err != nil {
-			return err
-		}
+		j.advance(i)
 		j.sides[i].width = len(j.sides[i].now.fields)
 	}
 	if j.auto {
 		j.autoList()
 	}
-	if err := j.headings(); err != nil {
-		return err
-	}
+	j.headings()
 	a, b := &j.sides[0], &j.sides[1]
 	for !a.over && !b.over {
-		var err error
-		switch n := j.compare(j.key(0, a.now), j.key(1, b.now)); {
-		case n == 0:
-			err = j.pair()
-		default:
-			err = j.alone((n + 1) / 2)
+		if n := j.compare(j.key(0, a.now), j.key(1, b.now)); n == 0 {
+			j.pair()
+		} else {
+			j.alone((n + 1) / 2)
 			j.mismatched = true
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return j.rest()
+	j.rest()
+	return j.c.Stdout.Err()
 }
 
 // rest prints or checks the remaining lines of the longer file. They have no partner
 // because the other file has ended, which implies nothing about their order.
-func (j *joiner) rest() error {
+func (j *joiner) rest() {
 	for i := range j.sides {
 		for s := &j.sides[i]; !s.over && (j.unpaired[i] || j.checks(s)); {
-			if err := j.alone(i); err != nil {
-				return err
-			}
+			j.alone(i)
 		}
 	}
 	if j.sides[0].warned || j.sides[1].warned {
-		return j.c.Fail(1, "input is not in sorted order")
+		fail(1, "input is not in sorted order")
 	}
-	return j.c.Stdout.Err()
 }
 
 // checks reports whether the order of a file is still checked.
@@ -195,18 +182,15 @@ func (j *joiner) checks(s *joinSide) bool {
 	return !s.warned && (j.check == "check-order" || j.check == "" && j.mismatched)
 }
 
-func (j *joiner) headings() error {
+// headings prints the first lines for --header.
+func (j *joiner) headings() {
 	a, b := &j.sides[0], &j.sides[1]
 	if !j.header || a.over && b.over {
-		return nil
+		return
 	}
 	j.print([2]*joinLine{lineOrNil(a), lineOrNil(b)})
-	for i := range j.sides {
-		if err := j.advance(i); err != nil {
-			return err
-		}
-	}
-	return nil
+	j.advance(0)
+	j.advance(1)
 }
 
 func lineOrNil(s *joinSide) *joinLine {
@@ -228,41 +212,27 @@ func (j *joiner) autoList() {
 	}
 }
 
-// advance reads the next line of a file and checks that it is in order.
-func (j *joiner) advance(i int) error {
+// advance reads the next line of a file and checks the order.
+func (j *joiner) advance(i int) {
 	s := &j.sides[i]
 	if s.lines > 1 || s.lines == 1 && !j.header {
 		s.prev = append(s.prev[:0], j.key(i, s.now)...)
 	}
-	line, err := s.in.Record(j.end)
-	if err == io.EOF {
-		s.over = true
-		return nil
+	if s.next(); s.over {
+		return
 	}
-	if err != nil {
-		return err
-	}
-	if err := cli.FieldsFit(j.c, line); err != nil {
-		return err
-	}
-	text := bytes.Clone(bytes.TrimSuffix(line, []byte{j.end}))
+	check(cli.FieldsFit(j.c, s.line))
+	text := bytes.Clone(s.line)
 	s.now = joinLine{text, j.split(text)}
 	s.lines++
-	return j.order(i)
-}
-
-// order reports, once per file, a line that sorts before its predecessor.
-func (j *joiner) order(i int) error {
-	s := &j.sides[i]
 	if !j.checks(s) || j.compare(s.prev, j.key(i, s.now)) <= 0 {
-		return nil
+		return
 	}
 	s.warned = true
 	j.c.Warn("%s:%d: is not sorted: %s", s.name, s.lines, s.now.text)
 	if j.check == "check-order" {
-		return shell.Status(1)
+		check(shell.Status(1))
 	}
-	return nil
 }
 
 func (j *joiner) split(text []byte) [][]byte {
@@ -287,21 +257,19 @@ func (j *joiner) compare(a, b []byte) int {
 }
 
 // alone handles a line without partner.
-func (j *joiner) alone(i int) error {
+func (j *joiner) alone(i int) {
 	if j.unpaired[i] {
 		var lines [2]*joinLine
 		lines[i] = &j.sides[i].now
 		j.print(lines)
 	}
-	if err := j.advance(i); err != nil {
-		return err
-	}
-	return j.c.Stdout.Err()
+	j.advance(i)
+	check(j.c.Stdout.Err())
 }
 
 // pair joins every line of file 1 that has the current key with every such line of
 // file 2.
-func (j *joiner) pair() error {
+func (j *joiner) pair() {
 	var groups [2][]joinLine
 	var held int64
 	defer func() { j.c.Limiter.Hold(-held) }()
@@ -310,28 +278,21 @@ func (j *joiner) pair() error {
 		s := &j.sides[i]
 		for !s.over && j.compare(j.key(i, s.now), key) == 0 {
 			cost := int64(len(s.now.text) + 24*len(s.now.fields) + 64)
-			if err := j.c.Limiter.Hold(cost); err != nil {
-				return err
-			}
+			check(j.c.Limiter.Hold(cost))
 			held += cost
 			groups[i] = append(groups[i], s.now)
-			if err := j.advance(i); err != nil {
-				return err
-			}
+			j.advance(i)
 		}
 	}
 	if j.noPaired {
-		return nil
+		return
 	}
 	for a := range groups[0] {
 		for b := range groups[1] {
 			j.print([2]*joinLine{&groups[0][a], &groups[1][b]})
 		}
-		if err := j.c.Stdout.Err(); err != nil {
-			return err
-		}
+		check(j.c.Stdout.Err())
 	}
-	return nil
 }
 
 // print writes one line of output. A line that is nil is missing.

@@ -1,9 +1,7 @@
 package text
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -76,53 +74,46 @@ func (p *paster) serial(in *stream.Reader) error {
 	return err
 }
 
-func (p *paster) parallel(c *shell.Call, names []string) error {
-	ins := make([]*stream.Reader, 0, len(names))
+func (p *paster) parallel(c *shell.Call, names []string) (err error) {
+	defer catch(&err)
+	ins := make([]lineCursor, 0, len(names))
 	for _, name := range names {
 		in, done, err := cli.OpenOperand(c, name)
 		if err != nil {
 			return c.Fail(1, "%s: %s", name, vfs.Reason(err))
 		}
 		defer done()
-		ins = append(ins, in.Reader)
+		ins = append(ins, lineCursor{in: in.Reader, end: p.end})
 	}
-	for {
-		more, err := p.row(ins)
-		if err != nil || !more {
-			return err
-		}
+	for p.out.Err() == nil && p.row(ins) {
 	}
+	return p.out.Err()
 }
 
-// row prints the next line of every input that still has one; it reports
-// false when none has.
-func (p *paster) row(ins []*stream.Reader) (bool, error) {
-	pending, any := 0, false
-	for i, in := range ins {
+// row prints the next line of every input that has one. It reports false if none has.
+func (p *paster) row(ins []lineCursor) (printed bool) {
+	pending := 0 // separators, which are only printed if there is a row
+	for i := range ins {
 		if i > 0 {
-			pending++ // separators wait until it is known that there is a row
+			pending++
 		}
-		if in == nil {
+		in := &ins[i]
+		if !in.over {
+			in.next()
+		}
+		if in.over {
 			continue
 		}
-		line, err := in.Record(p.end)
-		if err == io.EOF {
-			ins[i] = nil
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		any = true
+		printed = true
 		p.separate(i-pending, i)
 		pending = 0
-		p.out.Write(bytes.TrimSuffix(line, []byte{p.end}))
+		p.out.Write(in.line)
 	}
-	if any {
+	if printed {
 		p.separate(len(ins)-1-pending, len(ins)-1)
 		p.out.WriteByte(p.end)
 	}
-	return any, p.out.Err()
+	return printed
 }
 
 // separate writes the separators before columns from+1 to to.

@@ -2,7 +2,6 @@ package text
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -59,11 +58,7 @@ func runSed(ctx context.Context, c *shell.Call) error {
 	defer s.holding.Release()
 	err := s.main()
 	s.close()
-	var e *statusError
-	if errors.As(err, &e) {
-		return c.Fail(int(e.status), "%s", e.text)
-	}
-	return cli.StatusOr(s.status, err)
+	return cli.StatusOr(s.status, report(c, err))
 }
 
 // main parses the command line and the script, and runs the script on the input files.

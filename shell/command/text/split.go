@@ -148,10 +148,8 @@ func (s *splitter) setChunks(text string) (err error) {
 
 func (s *splitter) run(in shell.Input) error {
 	switch s.mode {
-	case 'l':
-		return s.bySize(in, s.takeLines)
-	case 'b':
-		return s.bySize(in, takeBytes)
+	case 'l', 'b':
+		return s.bySize(in, unit{bytes: s.mode == 'b', end: s.end})
 	case 'C':
 		return s.byLineBytes(in)
 	}
@@ -240,9 +238,8 @@ func (s *splitter) close() error {
 	return err
 }
 
-// bySize makes pieces of so many lines or bytes. take returns the beginning of b that
-// belongs to a piece with room for left, and the room that it uses.
-func (s *splitter) bySize(in shell.Input, take func(b []byte, left int64) (part []byte, used int64)) error {
+// bySize makes pieces of so many lines or bytes.
+func (s *splitter) bySize(in shell.Input, u unit) error {
 	left := int64(0)
 	for {
 		b, err := in.Chunk()
@@ -256,26 +253,17 @@ func (s *splitter) bySize(in shell.Input, take func(b []byte, left int64) (part 
 					return err
 				}
 			}
-			part, used := take(b, left)
-			left -= used
-			if _, err := s.out.Write(part); err != nil {
+			have, cut := u.count(b), len(b)
+			if have >= left {
+				have, cut = left, u.after(b, left)
+			}
+			left -= have
+			if _, err := s.out.Write(b[:cut]); err != nil {
 				return err
 			}
-			b = b[len(part):]
+			b = b[cut:]
 		}
 	}
-}
-
-func (s *splitter) takeLines(b []byte, left int64) ([]byte, int64) {
-	if have := int64(bytes.Count(b, []byte{s.end})); have < left {
-		return b, have
-	}
-	return b[:afterLines(b, s.end, left)], left
-}
-
-func takeBytes(b []byte, left int64) ([]byte, int64) {
-	n := min(left, int64(len(b)))
-	return b[:n], n
 }
 
 // byLineBytes fills pieces with whole lines. A line that is longer than a piece is

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -19,7 +18,7 @@ func runTail(ctx context.Context, c *shell.Call) error {
 	if a := c.Args; len(a) > 0 && len(a[0]) > 1 && a[0][0] == '+' && strings.Trim(a[0][1:], "0123456789") == "" {
 		c.Args = append([]string{"-n"}, a...)
 	}
-	t := headTail{n: 10, end: '\n'}
+	t := headTail{n: 10, unit: unit{end: '\n'}}
 	names, err := cli.Parse(c, cli.Flags{
 		"n c": t.setCount, "q": t.setQuiet, "v": t.setVerbose, "z": cli.Set(&t.end, 0),
 		"f F follow": func(string) error {
@@ -44,31 +43,25 @@ func (t *headTail) tail(c *shell.Call, in shell.Input) error {
 	return t.tailStream(c, in)
 }
 
-// tailFrom prints everything from line or byte n on.
+// tailFrom prints everything from unit n on.
 func (t *headTail) tailFrom(c *shell.Call, in shell.Input) error {
-	skip := t.n - 1
-	for skip > 0 {
+	for skip := t.n - 1; skip > 0; {
 		b, err := in.Chunk()
 		if err != nil {
 			return cli.NotEOF(err)
 		}
-		cut := len(b)
-		if t.bytes {
-			cut = int(min(skip, int64(cut)))
-			skip -= int64(cut)
-		} else if have := int64(bytes.Count(b, []byte{t.end})); have < skip {
-			skip -= have
-		} else {
-			cut = afterLines(b, t.end, skip)
-			skip = 0
+		have, cut := t.count(b), len(b)
+		if have >= skip {
+			cut = t.after(b, skip)
 		}
+		skip -= have
 		in.Unread(b, len(b)-cut)
 	}
 	_, err := in.WriteTo(c.Stdout)
 	return err
 }
 
-// tailFile looks for the start from the end of the file backwards.
+// tailFile searches the start of the output backwards from the end of the file.
 func (t *headTail) tailFile(c *shell.Call, in shell.Input) error {
 	size := in.File.Size()
 	start := max(0, size-t.n)
@@ -85,7 +78,7 @@ func (t *headTail) tailFile(c *shell.Call, in shell.Input) error {
 	return err
 }
 
-// lineStart finds where the last n lines begin.
+// lineStart returns where the last n lines begin.
 func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
 	buf := stream.Get()
 	defer func() { stream.Put(buf) }()
@@ -100,9 +93,9 @@ func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
 		if pos+n == size && b[n-1] == t.end {
 			b = b[:n-1] // the terminator of the last line starts no line
 		}
-		have := int64(bytes.Count(b, []byte{t.end}))
+		have := t.count(b)
 		if have >= left {
-			return pos + int64(afterLines(b, t.end, have-left+1)), nil
+			return pos + int64(t.after(b, have-left+1)), nil
 		}
 		left -= have
 	}
@@ -111,17 +104,16 @@ func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
 
 // tailStream keeps no more of a stream than may be printed.
 func (t *headTail) tailStream(c *shell.Call, in shell.Input) error {
-	l := tailBuffer{gauge: c.Limiter, end: t.end}
+	l := tailBuffer{unit: t.unit, limiter: c.Limiter}
 	defer l.free()
-	trim := l.trimLines
-	if t.bytes {
-		trim = l.trimBytes
+	trim := func() error {
+		for len(l.blocks) > 1 && l.units-l.blocks[0].units > t.n {
+			l.drop()
+		}
+		return nil
 	}
-	if err := l.fill(in.Reader, func() error { trim(t.n); return nil }); err != nil {
+	if err := l.fill(in.Reader, trim); err != nil {
 		return err
-	}
-	if t.bytes {
-		return l.writeBytes(c.Stdout, max(0, l.size-t.n), t.n)
 	}
 	return l.writeFrom(c.Stdout, max(0, l.total()-t.n))
 }

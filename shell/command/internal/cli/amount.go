@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// multipliers are the suffixes GNU knows after a number of bytes or lines.
+// multipliers are the suffixes that GNU allows after a number of bytes or lines.
 var multipliers = map[string]float64{
 	"": 1, "b": 512, "c": 1, "w": 2,
 	"kB": 1e3, "KB": 1e3, "k": 1 << 10, "K": 1 << 10, "KiB": 1 << 10,
@@ -17,7 +18,7 @@ var multipliers = map[string]float64{
 	"EB": 1e18, "E": 1 << 60, "EiB": 1 << 60,
 }
 
-// ParseAmount reads "10", "4K", "1MB". What does not fit becomes the largest number.
+// ParseAmount reads 10, 4K, 1MB. A number that does not fit becomes the largest number.
 func ParseAmount(text string) (int64, bool) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	factor, known := multipliers[text[digits:]]
@@ -31,34 +32,18 @@ func ParseAmount(text string) (int64, bool) {
 	return n * int64(factor), true
 }
 
-// ParseBytes reads 10, 4K, 1MB, 2MiB.
+// ParseBytes reads 10, 4K, 1MB, 2MiB, K. Letters may be small. It refuses numbers that do
+// not fit.
 func ParseBytes(s string) (int64, bool) {
-	i := len(s) - len(strings.TrimLeft(s, "0123456789"))
-	n, err := strconv.ParseInt(s[:i], 10, 62)
-	suffix := s[i:]
-	if err != nil && !(i == 0 && suffix != "") {
-		return 0, false
-	}
-	if i == 0 {
-		n = 1
-	}
-	if suffix == "" || suffix == "c" || suffix == "B" {
-		return n, i > 0
-	}
-	power := strings.IndexByte("KMGTPE", suffix[0]&^0x20) + 1
-	unit := int64(1024)
-	switch suffix[1:] {
-	case "", "iB":
-	case "B":
-		unit = 1000
+	unit := strings.TrimLeft(s, "0123456789")
+	digits := strings.TrimSuffix(s, unit)
+	switch unit {
+	case "c", "B":
+		unit = ""
+	case "":
 	default:
-		return 0, false
+		digits, unit = cmp.Or(digits, "1"), strings.ToUpper(unit[:1])+unit[1:]
 	}
-	for range power {
-		if n > (1<<62)/unit {
-			return 0, false
-		}
-		n *= unit
-	}
-	return n, power > 0
+	n, ok := ParseAmount(digits + unit)
+	return n, ok && n < 1<<62
 }

@@ -2,21 +2,20 @@ package cli
 
 import "strings"
 
+// LowerHex are the hexadecimal digits.
 const LowerHex = "0123456789abcdef"
 
-func HexValue(ch byte) int {
-	switch {
-	case ch >= '0' && ch <= '9':
-		return int(ch - '0')
-	case ch >= 'a' && ch <= 'f':
-		return int(ch-'a') + 10
-	case ch >= 'A' && ch <= 'F':
-		return int(ch-'A') + 10
+// HexValue returns the value of a hexadecimal digit, or -1.
+func HexValue(ch byte) int { return strings.IndexByte(LowerHex, lower(ch)) }
+
+func lower(ch byte) byte {
+	if 'A' <= ch && ch <= 'Z' {
+		return ch | 0x20
 	}
-	return -1
+	return ch
 }
 
-// CutEscape reads the backslash escape at the front of s and says how long it is.
+// CutEscape decodes the backslash escape at the start of s and returns its length.
 func CutEscape(s string) (string, int) {
 	if len(s) < 2 {
 		return s, len(s)
@@ -35,6 +34,7 @@ func CutEscape(s string) (string, int) {
 	return s[:2], 2
 }
 
+// Plural returns the ending of a noun for n things.
 func Plural(n int) string {
 	if n == 1 {
 		return ""
@@ -42,20 +42,22 @@ func Plural(n int) string {
 	return "s"
 }
 
-func IsAlnum(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
-}
+// IsAlnum reports whether b is an ASCII letter or digit.
+func IsAlnum(b byte) bool { return IsDigit(b) || IsLetter(b) }
 
+// CountDigits returns how many digits b begins with.
 func CountDigits(b []byte) int {
 	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+	for n < len(b) && IsDigit(b[n]) {
 		n++
 	}
 	return n
 }
 
+// IsDigit reports whether b is an ASCII digit.
 func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 
+// BoolInt returns 1 for true and 0 for false.
 func BoolInt(b bool) int {
 	if b {
 		return 1
@@ -63,7 +65,7 @@ func BoolInt(b bool) int {
 	return 0
 }
 
-// CutNumber takes up to most digits off the front of s.
+// CutNumber cuts a number of at most so many digits off the start of s.
 func CutNumber(s string, most int) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(s) && i < most && IsDigit(s[i]) {
@@ -73,4 +75,5 @@ func CutNumber(s string, most int) (n int, rest string, ok bool) {
 	return n, s[i:], i > 0
 }
 
+// IsLetter reports whether b is an ASCII letter.
 func IsLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }

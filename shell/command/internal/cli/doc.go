@@ -1,3 +1,3 @@
-// Package cli is what commands of several families share: options, operands,
-// lines of text, quoting, and messages in the form of the GNU tools.
+// Package cli has the helpers that commands of several families share: binding options to
+// variables, opening operands, reading lines, parsing numbers, quoting names.
 package cli

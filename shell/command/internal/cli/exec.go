@@ -6,8 +6,8 @@ import (
 	"hako/shell"
 )
 
-// Exec runs another command through the gate. What this one has printed so
-// far goes out first, so that the two do not change places.
+// Exec runs another command through the gate. It flushes standard output first, so that
+// the outputs keep their order.
 func Exec(ctx context.Context, c *shell.Call, argv []string, io shell.ExecIO) (int, error) {
 	if err := c.Stdout.Flush(); err != nil {
 		return 1, err
@@ -15,7 +15,7 @@ func Exec(ctx context.Context, c *shell.Call, argv []string, io shell.ExecIO) (i
 	return c.Exec(ctx, argv, io)
 }
 
-// StatusOr turns what Exec returned into what Run returns.
+// StatusOr returns err, or a status other than 0 as an error.
 func StatusOr(status int, err error) error {
 	if err != nil {
 		return err

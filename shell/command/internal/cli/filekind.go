@@ -8,6 +8,7 @@ import (
 	"hako/shell/vfs"
 )
 
+// NotDirReason returns the reason why a name is not a directory; err is that of Stat.
 func NotDirReason(err error) string {
 	if err == nil {
 		err = vfs.ErrNotDir
@@ -15,26 +16,30 @@ func NotDirReason(err error) string {
 	return vfs.Reason(err)
 }
 
+// IsDir reports whether a path leads to a directory.
 func IsDir(c *shell.Call, abs string) bool {
 	fi, err := c.FS.Stat(abs)
 	return err == nil && fi.IsDir()
 }
 
-// TypeLetter is the first column of ls -l.
+// fileTypes are the types of files other than regular ones. A character device has both
+// bits of a device.
+var fileTypes = []struct {
+	mode   fs.FileMode
+	letter byte
+	name   string
+}{
+	{fs.ModeDir, 'd', "directory"}, {fs.ModeSymlink, 'l', "symbolic link"},
+	{fs.ModeCharDevice, 'c', "character special file"}, {fs.ModeDevice, 'b', "block special file"},
+	{fs.ModeNamedPipe, 'p', "fifo"}, {fs.ModeSocket, 's', "socket"},
+}
+
+// TypeLetter returns the first character of a line of ls -l.
 func TypeLetter(m fs.FileMode) byte {
-	switch {
-	case m.IsDir():
-		return 'd'
-	case m&fs.ModeSymlink != 0:
-		return 'l'
-	case m&fs.ModeCharDevice != 0:
-		return 'c'
-	case m&fs.ModeDevice != 0:
-		return 'b'
-	case m&fs.ModeNamedPipe != 0:
-		return 'p'
-	case m&fs.ModeSocket != 0:
-		return 's'
+	for _, t := range fileTypes {
+		if m&t.mode != 0 {
+			return t.letter
+		}
 	}
 	return '-'
 }
@@ -83,21 +88,12 @@ func ModeText(m fs.FileMode) string {
 	return string(b)
 }
 
-// FileKind names the kind of a file as stat does.
+// FileKind returns the type of a file as stat names it.
 func FileKind(fi fs.FileInfo) string {
-	switch TypeLetter(fi.Mode()) {
-	case 'd':
-		return "directory"
-	case 'l':
-		return "symbolic link"
-	case 'c':
-		return "character special file"
-	case 'b':
-		return "block special file"
-	case 'p':
-		return "fifo"
-	case 's':
-		return "socket"
+	for _, t := range fileTypes {
+		if fi.Mode()&t.mode != 0 {
+			return t.name
+		}
 	}
 	if fi.Size() == 0 {
 		return "regular empty file"
@@ -112,7 +108,7 @@ func SameFile(a, b fs.FileInfo) bool {
 	return ok1 && ok2 && vfs.SameFile(x, y)
 }
 
-// IndexFile finds a file among others, -1 if it is not there.
+// IndexFile returns the index of a file in a list, or -1.
 func IndexFile(list []fs.FileInfo, fi fs.FileInfo) int {
 	return slices.IndexFunc(list, func(o fs.FileInfo) bool { return SameFile(o, fi) })
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// TranslateRegexp turns the dialects into Go's. Emacs and the basic ones swap which
-// of ( ) | { } need a backslash; emacs has + and ? without one.
+// TranslateRegexp translates a dialect of find -regextype into the syntax of package
+// regexp. The dialects differ in which of ( ) | { } + ? need a backslash.
 func TranslateRegexp(p, kind string) string {
 	extended := slices.Contains([]string{"gnu-awk", "posix-awk", "awk", "posix-egrep", "egrep", "posix-extended"}, kind)
 	basic := slices.Contains([]string{"ed", "grep", "posix-basic", "posix-minimal-basic", "sed"}, kind)

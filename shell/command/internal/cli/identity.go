@@ -1,7 +1,7 @@
 package cli
 
-// What the tree says about everybody: there is one user, and nothing of the
-// host shows through.
+// The only user and the host name that commands report. They reveal nothing about the
+// host.
 const (
 	UserName = "user"
 	UserID   = 1000

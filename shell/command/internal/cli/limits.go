@@ -8,8 +8,8 @@ import (
 	"hako/shell/regex"
 )
 
-// Stopped returns why a long walk has to end: the script was cancelled or a
-// limit was passed. Errors of single files are not reasons.
+// Stopped returns the error that ends a long loop: the script was cancelled or exceeded a
+// limit. Errors of single files do not count.
 func Stopped(ctx context.Context, c *shell.Call) error {
 	if err := c.Limiter.Err(); err != nil {
 		return err
@@ -17,15 +17,14 @@ func Stopped(ctx context.Context, c *shell.Call) error {
 	return context.Cause(ctx)
 }
 
-// longestScript is how long a program of sed or awk may be, in bytes, and
-// scriptByteCost what one of them takes in memory when it is parsed.
+// LongestScript is the maximum length of a program of sed or awk, in bytes, and
+// scriptByteCost the memory that one byte takes once it is parsed.
 const (
 	LongestScript  = 1 << 20
 	scriptByteCost = 300
 )
 
-// A Memory is memory that a command charged to the session and gives back when
-// it ends.
+// A Memory is memory that a command charges to the session and releases when it ends.
 type Memory struct {
 	C *shell.Call
 	n int64
@@ -40,13 +39,13 @@ func (h *Memory) hold(n int64) error {
 	return err
 }
 
-// Release gives everything back.
+// Release releases everything.
 func (h *Memory) Release() {
 	h.C.Limiter.Hold(-h.n)
 	h.n = 0
 }
 
-// Script charges the text of a program, and refuses one that is too long.
+// Script charges a program of so many bytes, and refuses one that is too long.
 func (h *Memory) Script(size int) error {
 	if size > LongestScript {
 		return fmt.Errorf("the program is longer than %d KB", LongestScript>>10)
@@ -54,18 +53,20 @@ func (h *Memory) Script(size int) error {
 	return h.hold(scriptByteCost * int64(size))
 }
 
-// Bound makes a pattern end with the script and its memory count.
+// Bound returns options for a pattern whose matching ends with the script and whose
+// memory is charged.
 func (h *Memory) Bound(ctx context.Context, how regex.Options) regex.Options {
 	how.Done, how.Hold = ctx.Done(), h.hold
 	return how
 }
 
-// Poll calls ctx.Err now and then in a loop that does no input or output.
+// A Poll checks the context at intervals, for loops without input or output.
 type Poll struct {
 	Ctx context.Context
 	n   uint
 }
 
+// Err returns the error of the context on every 4096th call, and nil otherwise.
 func (e *Poll) Err() error {
 	if e.n++; e.n&4095 != 0 {
 		return nil

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Quote spells a name for a message the way coreutils does: in single quotes,
-// so that it could be pasted into a shell.
+// Quote quotes a name for a message like coreutils: in single quotes, so that it can be
+// pasted into a shell.
 func Quote(name string) string {
 	switch {
 	case strings.ContainsFunc(name, Unprintable):
@@ -21,10 +22,11 @@ func Quote(name string) string {
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
+// Unprintable reports whether a message must not contain r unescaped.
 func Unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) && r != ' ' }
 
-// quotedControl writes bytes a terminal should not see as $'\n' between the
-// ordinary quotes.
+// quotedControl quotes a name with control characters or invalid bytes, which it writes
+// as $'\n' between ordinary quotes.
 func quotedControl(name string) string {
 	var b strings.Builder
 	plain := true
@@ -32,7 +34,11 @@ func quotedControl(name string) string {
 	for len(name) > 0 {
 		r, n := utf8.DecodeRuneInString(name)
 		if bad := Unprintable(r); bad == plain {
-			b.WriteString(map[bool]string{true: "'$'", false: "''"}[bad])
+			if bad {
+				b.WriteString("'$'")
+			} else {
+				b.WriteString("''")
+			}
 			plain = !bad
 		}
 		switch {
@@ -49,6 +55,7 @@ func quotedControl(name string) string {
 	return strings.TrimPrefix(b.String(), "''")
 }
 
+// EscapeBytes returns the bytes of one character as backslash escapes.
 func EscapeBytes(s string) string {
 	if len(s) == 1 {
 		if i := strings.IndexByte("\a\b\t\n\v\f\r", s[0]); i >= 0 {
@@ -62,8 +69,8 @@ func EscapeBytes(s string) string {
 	return b.String()
 }
 
-// QuoteCurly puts a word between the typographic quotes GNU uses in UTF-8 locales
-// for everything that is not a file name.
+// QuoteCurly puts a word between the typographic quotes that GNU uses in UTF-8 locales for
+// everything but file names.
 func QuoteCurly(word string) string { return "‘" + word + "’" }
 
 // Join joins a name to the directory it was found in, keeping the user's spelling.
@@ -74,16 +81,15 @@ func Join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// Base is the last part of a path, without trailing slashes.
+// Base returns the last part of a path, without trailing slashes; "" for "".
 func Base(name string) string {
-	t := strings.TrimRight(name, "/")
-	if t == "" && name != "" {
-		return "/"
+	if name == "" {
+		return ""
 	}
-	return t[strings.LastIndexByte(t, '/')+1:]
+	return path.Base(name)
 }
 
-// Dir is everything before the last part, "." if there is nothing.
+// Dir returns everything before the last part of a path, or ".".
 func Dir(name string) string {
 	t := strings.TrimRight(name, "/")
 	if t == "" && name != "" {

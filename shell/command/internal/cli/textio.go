@@ -11,8 +11,8 @@ import (
 	"hako/shell/vfs"
 )
 
-// CutLine cuts the first record off b. ended is false for a last record
-// without its terminator.
+// CutLine cuts the first record off b. ended is false for a last record without its
+// terminator.
 func CutLine(b []byte, end byte) (line, rest []byte, ended bool) {
 	if i := bytes.IndexByte(b, end); i >= 0 {
 		return b[:i], b[i+1:], true
@@ -64,8 +64,8 @@ func MapLines(c *shell.Call, inputs iter.Seq[shell.Input], write func(line []byt
 	})
 }
 
-// FieldsFit asks before a line is split: it may be nothing but separators, and
-// every field takes more memory than the byte it was cut at.
+// FieldsFit checks the memory limit before a line is split. The line may consist of
+// separators, and every field takes more memory than its separator.
 func FieldsFit(c *shell.Call, line []byte) error {
 	if len(line) < stream.Size {
 		return nil
@@ -81,8 +81,8 @@ func NotEOF(err error) error {
 	return err
 }
 
-// Inputs yields the named inputs like [shell.Call.Inputs], but leaves the
-// words of a failure to the command.
+// Inputs yields the operands like [shell.Call.Inputs], but calls failed for those that
+// cannot be opened.
 func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
 	failed func(name string, err error)) iter.Seq[shell.Input] {
 	if len(names) == 0 {
@@ -90,21 +90,13 @@ func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
 	}
 	return func(yield func(shell.Input) bool) {
 		for _, name := range names {
-			if shell.IsStdin(name) {
-				if !yield(c.StdinInput().Named(name)) {
-					return
-				}
-				continue
-			}
-			f, err := openPlain(name, open)
+			in, done, err := OpenWith(c, name, open)
 			if err != nil {
 				failed(name, err)
 				continue
 			}
-			in := shell.Input{Reader: c.Reader(f), Name: name, File: f}
 			more := yield(in)
-			in.Release()
-			f.Close()
+			done()
 			if !more {
 				return
 			}
@@ -112,37 +104,31 @@ func Inputs(c *shell.Call, names []string, open func(string) (*vfs.File, error),
 	}
 }
 
-// openPlain opens a file that can be read, which a directory cannot.
-func openPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, error) {
-	f, err := open(name)
-	if err == nil && f.IsDir() {
-		f.Close()
-		return nil, vfs.ErrIsDir
-	}
-	return f, err
-}
-
-// OpenOperand opens a single operand that the command cannot do without, which may
-// be standard input. The caller calls done.
+// OpenOperand opens an operand that is required, which may be standard input. The caller
+// calls done.
 func OpenOperand(c *shell.Call, name string) (in shell.Input, done func(), err error) {
 	return OpenWith(c, name, c.Open)
 }
 
-// OpenWith is [OpenOperand] with another way to open a file.
+// OpenWith is [OpenOperand] with another way to open a file. A directory is an error.
 func OpenWith(c *shell.Call, name string, open func(string) (*vfs.File, error)) (in shell.Input, done func(), err error) {
 	if shell.IsStdin(name) {
 		return c.StdinInput().Named(name), func() {}, nil
 	}
-	f, err := openPlain(name, open)
+	f, err := open(name)
 	if err != nil {
-		return shell.Input{}, nil, err
+		return in, nil, err
+	}
+	if f.IsDir() {
+		f.Close()
+		return in, nil, vfs.ErrIsDir
 	}
 	in = shell.Input{Reader: c.Reader(f), Name: name, File: f}
 	return in, func() { in.Release(); f.Close() }, nil
 }
 
-// ExpandDigits rewrites the old "-5" into "-n", "5" where it is the first
-// word; anywhere else it could be the value of an option.
+// ExpandDigits replaces the old "-5" by "-n", "5" if it is the first word. Elsewhere it
+// could be the value of an option.
 func ExpandDigits(args []string, option string) []string {
 	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || strings.Trim(args[0][1:], "0123456789") != "" {
 		return args
@@ -150,15 +136,7 @@ func ExpandDigits(args []string, option string) []string {
 	return append([]string{option, args[0][1:]}, args[1:]...)
 }
 
-// Finish ends a command that may have warned: its writer's error first.
-func Finish(c *shell.Call, err error) error {
-	if err != nil {
-		return err
-	}
-	return c.Stdout.Err()
-}
-
-// A CountingReader adds the bytes that were read to N.
+// A CountingReader adds the number of bytes it reads to N.
 type CountingReader struct {
 	R io.Reader
 	N *int64
@@ -170,7 +148,7 @@ func (c *CountingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads everything; the caller gives back the capacity.
+// ReadAll reads everything and charges its capacity, which the caller releases.
 func ReadAll(c *shell.Call, in io.Reader) ([]byte, error) {
 	var data []byte
 	for {

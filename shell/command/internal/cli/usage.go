@@ -6,8 +6,7 @@ import (
 	"hako/shell"
 )
 
-// WithStatus gives an error that only carries a status another status, for commands
-// whose usage errors are not 1.
+// WithStatus replaces the status of an error that is a [shell.Status].
 func WithStatus(err error, status int) error {
 	if _, ok := err.(shell.Status); ok {
 		return shell.Status(status)
@@ -15,7 +14,7 @@ func WithStatus(err error, status int) error {
 	return err
 }
 
-// Misuse reports wrong operands the way GNU commands do.
+// Misuse reports a usage error like the GNU commands, and returns the exit status.
 func Misuse(c *shell.Call, format string, args ...any) error {
 	return c.UsageError(fmt.Errorf(format, args...))
 }

@@ -1,0 +1,26 @@
+package text
+
+import (
+	"bytes"
+	"io"
+
+	"hako/shell/stream"
+)
+
+// A lineCursor reads an input line by line.
+type lineCursor struct {
+	in   *stream.Reader
+	end  byte   // of a line
+	line []byte // the current line without its terminator, valid until the next call
+	over bool   // there are no more lines
+}
+
+// next reads the next line. It aborts on errors.
+func (l *lineCursor) next() {
+	line, err := l.in.Record(l.end)
+	if l.over = err == io.EOF; l.over {
+		return
+	}
+	check(err)
+	l.line = bytes.TrimSuffix(line, []byte{l.end})
+}
