@@ -52,7 +52,12 @@ func runFind(ctx context.Context, c *shell.Call) (err error) {
 	if f.expr, err = f.parse(words); err != nil {
 		return c.Fail(1, "%v", err)
 	}
-	if err := f.searchAll(paths); err != nil && err != errFindQuit {
+	err = cli.Try(func() {
+		for _, p := range paths {
+			f.search(p)
+		}
+	})
+	if err != nil && err != errFindQuit {
 		return err
 	}
 	defer cli.Catch(&err)
@@ -60,14 +65,6 @@ func runFind(ctx context.Context, c *shell.Call) (err error) {
 		b.flush()
 	}
 	return failedOr(f.warned)
-}
-
-func (f *finder) searchAll(paths []string) (err error) {
-	defer cli.Catch(&err)
-	for _, p := range paths {
-		f.search(p)
-	}
-	return nil
 }
 
 // operands takes the leading options and the paths off the words.

@@ -30,3 +30,10 @@ func Catch(err *error) {
 		panic(r)
 	}
 }
+
+// Try calls f and returns the error of [Check].
+func Try(f func()) (err error) {
+	defer Catch(&err)
+	f()
+	return nil
+}
