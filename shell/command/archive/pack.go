@@ -275,7 +275,7 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 		p.report(packMissing, target, vfs.Reason(err))
 		return nil
 	}
-	err = writeFile(out, func(w *stream.Writer) error { return p.stream(name, f, w, out) })
+	err = writeFile(out, func(w *stream.Writer) { cli.Check(p.stream(name, f, w, out)) })
 	if err != nil || p.spoilt {
 		p.FS.Remove(p.Path(target))
 		return err
@@ -290,10 +290,10 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 	return nil
 }
 
-// writeFile lets write fill f, and closes it.
-func writeFile(f *vfs.File, write func(w *stream.Writer) error) error {
+// writeFile lets write fill f, and closes it. It returns the error of [cli.Check] in write.
+func writeFile(f *vfs.File, write func(w *stream.Writer)) error {
 	w := stream.NewWriter(f)
-	err := write(w)
+	err := cli.Try(func() { write(w) })
 	if ferr := w.Flush(); err == nil {
 		err = ferr
 	}

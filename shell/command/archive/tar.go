@@ -42,29 +42,28 @@ type tarOperand struct {
 	found     bool
 }
 
-func runTar(ctx context.Context, c *shell.Call) error {
+func runTar(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, printed: map[string]bool{}, width: 19, owner: "root",
 		group: "root"}
 	c.Args = tarOldStyle(c.Args)
 	if err := t.parse(); err != nil {
 		return err
 	}
-	var err error
 	switch t.mode {
 	case 'c':
-		err = t.create()
+		t.create()
 	case 'r':
-		err = t.extend()
+		t.extend()
 	case 'x', 't':
-		err = t.read()
+		t.read()
 	default:
 		return t.misuse("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
 	}
-	if err == nil && t.status != 0 {
+	if t.status != 0 {
 		t.warn("Exiting with failure status due to previous errors")
-		return shell.Status(t.status)
 	}
-	return err
+	return cli.StatusOr(t.status, nil)
 }
 
 // tarOldStyle turns "czf a.tgz dir" into "-c -z -f a.tgz dir": letters that
@@ -196,13 +195,14 @@ func (t *tarCall) fail(format string, args ...any) {
 	t.warn(format, args...)
 }
 
-// failUnless is fail with the reason of err, unless err is nil or ends the script.
-func (t *tarCall) failUnless(err error, format string, args ...any) error {
-	if err == nil || isLimit(err) {
-		return err
+// check is fail with the reason of err, unless err is nil or ends the script.
+func (t *tarCall) check(err error, format string, args ...any) {
+	if isLimit(err) {
+		cli.Check(err)
 	}
-	t.fail(format+": %s", append(args, vfs.Reason(err))...)
-	return nil
+	if err != nil {
+		t.fail(format+": %s", append(args, vfs.Reason(err))...)
+	}
 }
 
 // fatal prints a message and ends the call.

@@ -12,7 +12,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -24,16 +23,16 @@ import (
 type tarReader struct {
 	*tarCall
 	r     *tar.Reader
-	late  []func() error // links that lead elsewhere, and times of directories
+	late  []func() // links that lead elsewhere, and times of directories
 	seen  int
 	plain int64
 }
 
 // read opens the archive and goes through its members.
-func (t *tarCall) read() error {
+func (t *tarCall) read() {
 	in, done, err := cli.OpenWith(t.Call, t.file, t.OpenBytes)
 	if err != nil {
-		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
+		cli.Check(t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err)))
 	}
 	defer done()
 	watched := &watchedReader{ctx: t.ctx, r: in}
@@ -46,18 +45,15 @@ func (t *tarCall) read() error {
 			err = tar.ErrHeader
 		}
 	}
+	cli.Check(watched.err)
+	_, reported := errors.AsType[shell.Status](err)
 	switch {
-	case watched.err != nil:
-		return watched.err
-	case err == nil || isLimit(err) || errors.Is(err, stream.ErrPipe):
-		return err
-	case t.Limiter.Err() != nil:
-		return t.Limiter.Err()
+	case err == nil || reported || isLimit(err) || errors.Is(err, stream.ErrPipe):
+		cli.Check(err)
+	default:
+		cli.Check(t.Limiter.Err())
+		cli.Check(t.broken(p, err))
 	}
-	if _, reported := errors.AsType[shell.Status](err); reported {
-		return err
-	}
-	return t.broken(p, err)
 }
 
 // unpack finds out how the archive is packed.
@@ -99,7 +95,8 @@ func (t *tarCall) broken(p *packer, err error) error {
 	return t.fatal("%v", err)
 }
 
-func (r *tarReader) members() error {
+func (r *tarReader) members() (err error) {
+	defer cli.Catch(&err)
 	for {
 		h, err := r.r.Next()
 		if err == io.EOF {
@@ -109,9 +106,7 @@ func (r *tarReader) members() error {
 			return err
 		}
 		r.seen++
-		if err := r.member(h); err != nil {
-			return err
-		}
+		r.member(h)
 	}
 	for i := range r.operands {
 		if !r.operands[i].found {
@@ -119,9 +114,7 @@ func (r *tarReader) members() error {
 		}
 	}
 	for _, finish := range slices.Backward(r.late) {
-		if err := finish(); err != nil {
-			return err
-		}
+		finish()
 	}
 	return r.Stdout.Err()
 }
@@ -144,40 +137,38 @@ func (r *tarReader) wanted(name string) (dir string, ok bool) {
 	return "", false
 }
 
-func (r *tarReader) member(h *tar.Header) error {
+func (r *tarReader) member(h *tar.Header) {
 	dir, ok := r.wanted(h.Name)
 	if !ok {
-		return nil
-	}
-	if r.mode == 't' {
-		r.safeName(h.Name, "member names")
-		return r.list(h)
+		return
 	}
 	name, ok := r.safeName(h.Name, "member names")
+	if r.mode == 't' {
+		r.list(h)
+		return
+	}
 	if !ok {
 		r.fail("%s: Member name contains '..'", h.Name)
-		return nil
+		return
 	}
 	if name = stripParts(name, r.strip); name == "" {
-		return nil
+		return
 	}
 	if r.verbose {
 		w := io.Writer(r.Stdout)
 		if r.stdout {
 			w = r.Stderr
 		}
-		if _, err := fmt.Fprintln(w, h.Name); err != nil {
-			return err
-		}
+		_, err := fmt.Fprintln(w, h.Name)
+		cli.Check(err)
 	}
-	if r.stdout {
-		if h.Typeflag != tar.TypeReg {
-			return nil
-		}
+	switch {
+	case !r.stdout:
+		r.extract(r.at(dir, name), name, h)
+	case h.Typeflag == tar.TypeReg:
 		_, err := io.Copy(struct{ io.Writer }{r.Stdout}, r.r)
-		return err
+		cli.Check(err)
 	}
-	return r.extract(r.at(dir, name), name, h)
 }
 
 func stripParts(name string, n int) string {
@@ -193,30 +184,29 @@ func stripParts(name string, n int) string {
 	return name
 }
 
-func (r *tarReader) extract(full, name string, h *tar.Header) error {
+func (r *tarReader) extract(full, name string, h *tar.Header) {
 	if h.Typeflag == tar.TypeDir {
-		return r.directory(full, name, h)
+		r.directory(full, name, h)
+		return
 	}
 	err := r.FS.MkdirAll(path.Dir(strings.TrimSuffix(full, "/")), 0o777)
 	if err == nil {
 		err = r.clear(full)
 	}
-	if err == nil {
-		switch h.Typeflag {
-		case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
-			return r.regular(full, name, h)
-		case tar.TypeSymlink:
-			return r.symlink(full, name, h)
-		case tar.TypeLink:
-			return r.hardlink(full, name, h)
-		}
+	switch {
+	case err != nil && h.Typeflag == tar.TypeSymlink:
+		r.check(err, "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
+	case err != nil:
+		r.check(err, "%s: Cannot open", name)
+	case h.Typeflag == tar.TypeReg || h.Typeflag == tar.TypeGNUSparse || h.Typeflag == tar.TypeCont:
+		r.regular(full, name, h)
+	case h.Typeflag == tar.TypeSymlink:
+		r.symlink(full, name, h)
+	case h.Typeflag == tar.TypeLink:
+		r.hardlink(full, name, h)
+	default:
 		r.warn("%s: special files are not made here; skipped", name)
-		return nil
 	}
-	if h.Typeflag == tar.TypeSymlink {
-		return r.failUnless(err, "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
-	}
-	return r.failUnless(err, "%s: Cannot open", name)
 }
 
 // clear makes place for a new file. It never follows a link.
@@ -234,66 +224,67 @@ func (r *tarReader) clear(full string) error {
 	return r.FS.Remove(full)
 }
 
-func (r *tarReader) directory(full, name string, h *tar.Header) error {
-	err := r.FS.MkdirAll(full, 0o777)
-	if err != nil {
-		return r.failUnless(err, "%s: Cannot mkdir", name)
+func (r *tarReader) directory(full, name string, h *tar.Header) {
+	if err := r.FS.MkdirAll(full, 0o777); err != nil {
+		r.check(err, "%s: Cannot mkdir", name)
+		return
 	}
 	r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777|0o700)
-	r.late = append(r.late, func() error {
-		r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
-		r.times(full, h.ModTime)
-		return nil
-	})
-	return r.Limiter.Fits(int64(len(r.late)) * 128)
+	r.later(func() { r.restore(full, h) })
 }
 
-func (r *tarReader) times(full string, at time.Time) { r.FS.Chtimes(full, at, at) }
+// later runs f when all members were read.
+func (r *tarReader) later(f func()) {
+	r.late = append(r.late, f)
+	cli.Check(r.Limiter.Fits(int64(len(r.late)) * 128))
+}
 
-func (r *tarReader) regular(full, name string, h *tar.Header) error {
+// restore gives a file the permissions and the time of its member.
+func (r *tarReader) restore(full string, h *tar.Header) {
+	r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
+	r.FS.Chtimes(full, h.ModTime, h.ModTime)
+}
+
+func (r *tarReader) regular(full, name string, h *tar.Header) {
 	f, err := r.FS.Open(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode)&0o777)
 	if err != nil {
-		return r.failUnless(err, "%s: Cannot open", name)
+		r.check(err, "%s: Cannot open", name)
+		return
 	}
-	err = writeFile(f, func(w *stream.Writer) error {
+	cli.Check(writeFile(f, func(w *stream.Writer) {
 		_, err := io.Copy(struct{ io.Writer }{w}, r.r)
-		return err
-	})
-	if err == nil {
-		r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
-		r.times(full, h.ModTime)
-	}
-	return err
+		cli.Check(err)
+	}))
+	r.restore(full, h)
 }
 
 // symlink waits until the end with a link that leads out of its directory: an
 // archive must not be able to write through a link it brought along.
-func (r *tarReader) symlink(full, name string, h *tar.Header) error {
-	make := func() error {
-		return r.failUnless(r.FS.Symlink(h.Linkname, full), "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
+func (r *tarReader) symlink(full, name string, h *tar.Header) {
+	make := func() {
+		r.check(r.FS.Symlink(h.Linkname, full), "%s: Cannot create symlink to ‘%s’", name, h.Linkname)
 	}
 	if strings.HasPrefix(h.Linkname, "/") || strings.Contains("/"+h.Linkname+"/", "/../") {
-		r.late = append(r.late, make)
-		return r.Limiter.Fits(int64(len(r.late)) * 128)
+		r.later(make)
+	} else {
+		make()
 	}
-	return make()
 }
 
-func (r *tarReader) hardlink(full, name string, h *tar.Header) error {
+func (r *tarReader) hardlink(full, name string, h *tar.Header) {
 	target, ok := r.safeName(h.Linkname, "hard link targets")
 	if !ok {
 		r.fail("%s: Member name contains '..'", h.Linkname)
-		return nil
+		return
 	}
-	if target = stripParts(target, r.strip); target == "" {
-		return nil
+	if target = stripParts(target, r.strip); target != "" {
+		base := strings.TrimSuffix(full, "/"+strings.TrimSuffix(name, "/"))
+		r.check(r.FS.Link(r.at(base, target), full), "%s: Cannot hard link to ‘%s’", name, h.Linkname)
 	}
-	base := strings.TrimSuffix(full, "/"+strings.TrimSuffix(name, "/"))
-	return r.failUnless(r.FS.Link(r.at(base, target), full), "%s: Cannot hard link to ‘%s’", name, h.Linkname)
 }
 
 // list prints one member, with -v in the form of ls -l.
-func (r *tarReader) list(h *tar.Header) error {
+func (r *tarReader) list(h *tar.Header) {
 	line := h.Name
 	if r.verbose {
 		owner := r.ownerOf(h)
@@ -312,7 +303,7 @@ func (r *tarReader) list(h *tar.Header) error {
 		}
 	}
 	_, err := r.Stdout.WriteString(line + "\n")
-	return err
+	cli.Check(err)
 }
 
 func (r *tarReader) ownerOf(h *tar.Header) string {

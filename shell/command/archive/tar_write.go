@@ -24,44 +24,41 @@ type tarWriter struct {
 }
 
 // create makes a new archive.
-func (t *tarCall) create() error {
+func (t *tarCall) create() {
 	if len(t.operands) == 0 {
-		return t.misuse("Cowardly refusing to create an empty archive")
+		cli.Check(t.misuse("Cowardly refusing to create an empty archive"))
 	}
 	w := &tarWriter{tarCall: t, list: t.Stdout}
 	if t.file == "-" {
 		w.list = t.Stderr
-		return w.write(t.Stdout)
+		w.write(t.Stdout)
+		return
 	}
 	f, err := t.Create(t.file)
 	if err != nil {
-		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
+		cli.Check(t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err)))
 	}
 	if info, err := f.Stat(); err == nil {
 		w.self = info.Inode()
 	}
-	return writeFile(f, func(out *stream.Writer) error { return w.write(out) })
+	cli.Check(writeFile(f, func(out *stream.Writer) { w.write(out) }))
 }
 
 // write packs the archive if that was asked for. An archive is padded to full
 // records of 10240 bytes.
-func (w *tarWriter) write(out io.Writer) error {
+func (w *tarWriter) write(out io.Writer) {
 	tool := w.packing
 	if w.auto {
 		tool = packingBySuffix(w.file)
 	}
 	if tool == nil {
-		return w.members(out, 0)
+		w.members(out, 0)
+		return
 	}
 	zw, err := tool.create(&packer{Call: w.Call, ctx: w.ctx, tool: tool, level: tool.level}, out, "stdin")
-	if err != nil {
-		return err
-	}
-	err = w.members(zw, 0)
-	if cerr := zw.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	cli.Check(err)
+	err = cli.Try(func() { w.members(zw, 0) })
+	cli.Check(cmp.Or(err, zw.Close()))
 }
 
 func packingBySuffix(name string) *packTool {
@@ -77,32 +74,25 @@ func packingBySuffix(name string) *packTool {
 
 // members writes all operands and the end of the archive; before is the number
 // of bytes that precede them.
-func (w *tarWriter) members(out io.Writer, before int64) error {
+func (w *tarWriter) members(out io.Writer, before int64) {
 	n := before
 	counted := &countedWriter{out, &n}
 	w.w, w.links = tar.NewWriter(counted), map[uint64]string{}
 	for _, o := range w.operands {
-		if err := w.add(o.dir, o.name); err != nil {
-			return err
-		}
+		w.add(o.dir, o.name)
 	}
-	if err := w.w.Close(); err != nil {
-		return err
-	}
+	cli.Check(w.w.Close())
 	if rest := n % 10240; rest != 0 {
 		_, err := counted.Write(make([]byte, 10240-rest))
-		return err
+		cli.Check(err)
 	}
-	return nil
 }
 
 // add writes a file, or a directory with all it holds.
-func (w *tarWriter) add(dir, name string) error {
-	if w.ctx.Err() != nil {
-		return cmp.Or(w.Limiter.Err(), w.ctx.Err())
-	}
+func (w *tarWriter) add(dir, name string) {
+	cli.CheckStopped(w.ctx, w.Call)
 	if w.excluded(name) {
-		return nil
+		return
 	}
 	stat := w.FS.Lstat
 	if w.follow {
@@ -112,33 +102,27 @@ func (w *tarWriter) add(dir, name string) error {
 	info, err := stat(full)
 	if err != nil {
 		w.fail("%s: Cannot stat: %s", name, vfs.Reason(err))
-		return nil
+		return
 	}
 	if w.self != 0 && info.Inode() == w.self {
 		w.warn("%s: file is the archive; not dumped", name)
-		return nil
+		return
 	}
-	if err := w.member(full, name, info); err != nil {
-		return err
-	}
+	w.member(full, name, info)
 	if !info.IsDir() || w.flat {
-		return nil
+		return
 	}
 	entries, err := w.FS.ReadDir(full)
 	if err != nil {
 		w.fail("%s: Cannot open: %s", name, vfs.Reason(err))
-		return nil
 	}
 	for _, e := range entries {
-		if err := w.add(dir, strings.TrimSuffix(name, "/")+"/"+e.Name()); err != nil {
-			return err
-		}
+		w.add(dir, strings.TrimSuffix(name, "/")+"/"+e.Name())
 	}
-	return nil
 }
 
 // member writes one header and its data.
-func (w *tarWriter) member(full, name string, info vfs.Info) error {
+func (w *tarWriter) member(full, name string, info vfs.Info) {
 	stored, _ := w.safeName(name, "member names")
 	h := &tar.Header{
 		Name: stored, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(1e9),
@@ -155,7 +139,7 @@ func (w *tarWriter) member(full, name string, info vfs.Info) error {
 		target, err := w.FS.Readlink(full)
 		if err != nil {
 			w.fail("%s: Cannot read link: %s", name, vfs.Reason(err))
-			return nil
+			return
 		}
 		h.Typeflag, h.Linkname = tar.TypeSymlink, target
 	case mode.IsRegular():
@@ -169,18 +153,18 @@ func (w *tarWriter) member(full, name string, info vfs.Info) error {
 		}
 	default:
 		w.warn("%s: unknown file type; file ignored", name)
-		return nil
+		return
 	}
-	return w.store(full, name, h)
+	w.store(full, name, h)
 }
 
-func (w *tarWriter) store(full, name string, h *tar.Header) error {
+func (w *tarWriter) store(full, name string, h *tar.Header) {
 	var f *vfs.File
 	if h.Typeflag == tar.TypeReg {
 		var err error
 		if f, err = w.FS.Open(full, os.O_RDONLY|vfs.Binary, 0); err != nil {
 			w.fail("%s: Cannot open: %s", name, vfs.Reason(err))
-			return nil
+			return
 		}
 		defer f.Close()
 	}
@@ -191,21 +175,17 @@ func (w *tarWriter) store(full, name string, h *tar.Header) error {
 		}
 		fmt.Fprintln(w.list, shown)
 	}
-	if err := w.w.WriteHeader(h); err != nil {
-		return err
-	}
+	cli.Check(w.w.WriteHeader(h))
 	if f == nil {
-		return nil
+		return
 	}
 	n, err := io.Copy(w.w, io.LimitReader(&watchedReader{ctx: w.ctx, r: f}, h.Size))
-	if err != nil {
-		return err
-	}
+	cli.Check(err)
 	if n < h.Size { // it shrank while we read it
 		w.fail("%s: File shrank by %d bytes; padding with zeros", name, h.Size-n)
 		_, err = io.CopyN(w.w, zeroReader{}, h.Size-n)
+		cli.Check(err)
 	}
-	return err
 }
 
 type zeroReader struct{}
@@ -213,27 +193,23 @@ type zeroReader struct{}
 func (zeroReader) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // extend adds to the end of an archive that is not packed.
-func (t *tarCall) extend() error {
+func (t *tarCall) extend() {
 	f, err := t.FS.Open(t.Path(t.file), os.O_RDWR|os.O_CREATE|vfs.Binary, 0o666)
 	if err != nil {
-		return t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err))
+		cli.Check(t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err)))
 	}
 	defer f.Close()
 	end, err := tarEnd(f)
 	if err != nil {
-		return t.fatal("This does not look like a tar archive")
+		cli.Check(t.fatal("This does not look like a tar archive"))
 	}
-	if _, err := f.Seek(end, io.SeekStart); err != nil {
-		return err
-	}
-	if err := f.Truncate(end); err != nil {
-		return err
-	}
+	_, err = f.Seek(end, io.SeekStart)
+	cli.Check(cmp.Or(err, f.Truncate(end)))
 	w := &tarWriter{tarCall: t, list: t.Stdout}
 	if info, err := f.Stat(); err == nil {
 		w.self = info.Inode()
 	}
-	return w.members(f, end)
+	w.members(f, end)
 }
 
 // tarEnd finds where the last member of an archive ends.

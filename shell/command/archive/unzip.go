@@ -31,7 +31,8 @@ type unzip struct {
 	late                                              []func() error
 }
 
-func runUnzip(ctx context.Context, c *shell.Call) error {
+func runUnzip(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	u := &unzip{Call: c, ctx: ctx}
 	c.Args = u.takeExcluded(c.Args)
 	names, err := cli.Parse(c, cli.Flags{
@@ -57,13 +58,8 @@ func runUnzip(ctx context.Context, c *shell.Call) error {
 		}
 		return u.notZip(names[0])
 	}
-	if err := u.run(r); err != nil {
-		return err
-	}
-	if u.status != 0 {
-		return shell.Status(u.status)
-	}
-	return c.Stdout.Err()
+	u.run(r)
+	return cli.StatusOr(u.status, c.Stdout.Err())
 }
 
 func (u *unzip) takeExcluded(args []string) (rest []string) {
@@ -114,30 +110,26 @@ unzip:  cannot find zipfile directory in one of %s or
 	return shell.Status(9)
 }
 
-func (u *unzip) run(r *zip.Reader) error {
+func (u *unzip) run(r *zip.Reader) {
 	files := u.chosen(r)
 	switch {
 	case u.names:
 		for _, f := range files {
 			fmt.Fprintln(u.Stdout, f.Name)
 		}
-		return u.Stdout.Err()
+		return
 	case u.list || u.long:
 		u.table(files)
-		return u.Stdout.Err()
+		return
 	}
 	if u.quiet == 0 && !u.print {
 		fmt.Fprintf(u.Stdout, "Archive:  %s\n", u.archive)
 	}
 	for _, f := range files {
-		if err := u.one(f); err != nil {
-			return err
-		}
+		u.one(f)
 	}
 	for _, link := range u.late {
-		if err := link(); err != nil {
-			return err
-		}
+		cli.Check(link())
 	}
 	if u.test && u.quiet < 2 {
 		what := "No errors detected in compressed data of %s.\n"
@@ -146,7 +138,6 @@ func (u *unzip) run(r *zip.Reader) error {
 		}
 		fmt.Fprintf(u.Stdout, what, u.archive)
 	}
-	return nil
 }
 
 // chosen returns the members that were asked for.
@@ -173,34 +164,28 @@ func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 }
 
 // one prints, tests or unpacks one member.
-func (u *unzip) one(f *zip.File) error {
-	if u.ctx.Err() != nil {
-		return cmp.Or(u.Limiter.Err(), u.ctx.Err())
-	}
+func (u *unzip) one(f *zip.File) {
+	cli.CheckStopped(u.ctx, u.Call)
 	switch {
-	case u.print && strings.HasSuffix(f.Name, "/"):
-		return nil
 	case u.print:
-		return u.copyOut(f, struct{ io.Writer }{u.Stdout}, f.Name)
+		if !strings.HasSuffix(f.Name, "/") {
+			u.copyOut(f, struct{ io.Writer }{u.Stdout}, f.Name)
+		}
 	case u.test:
-		if u.quiet == 0 {
-			fmt.Fprintf(u.Stdout, "    testing: %-22s ", f.Name)
-		}
+		u.printf("    testing: %-22s ", f.Name)
 		before := u.status
-		if err := u.copyOut(f, &checkedDiscard{u.ctx}, f.Name); err != nil {
-			return err
+		u.copyOut(f, &checkedDiscard{u.ctx}, f.Name)
+		if u.status == before {
+			u.printf("  OK\n")
 		}
-		if u.quiet == 0 && u.status == before {
-			fmt.Fprintln(u.Stdout, "  OK")
-		}
-		return nil
+	default:
+		cli.Check(u.extract(f))
 	}
-	return u.extract(f)
 }
 
-// copyOut unpacks one member into w. Damage is reported, errors of the session
-// are returned.
-func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) error {
+// copyOut unpacks one member into w. Damage is reported; errors of the session
+// end the command.
+func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) {
 	r, err := f.Open()
 	if err == nil {
 		_, err = io.Copy(w, r)
@@ -208,9 +193,8 @@ func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) error {
 	}
 	switch {
 	case err == nil:
-		return nil
 	case isLimit(err) || u.Limiter.Err() != nil || errors.Is(err, stream.ErrPipe):
-		return err
+		cli.Check(err)
 	case errors.Is(err, zip.ErrChecksum):
 		fmt.Fprintf(u.Stderr, " bad CRC\n")
 		u.status = max(u.status, 2)
@@ -221,7 +205,6 @@ func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) error {
 		fmt.Fprintf(u.Stderr, "  error:  invalid compressed data to inflate %s\n", name)
 		u.status = max(u.status, 3)
 	}
-	return nil
 }
 
 // target is where a member goes; parts that lead out are taken away.
@@ -302,7 +285,7 @@ func (u *unzip) extractFile(f *zip.File, full string) error {
 	if err != nil {
 		return err
 	}
-	err = writeFile(file, func(w *stream.Writer) error { return u.copyOut(f, struct{ io.Writer }{w}, f.Name) })
+	err = writeFile(file, func(w *stream.Writer) { u.copyOut(f, struct{ io.Writer }{w}, f.Name) })
 	if err == nil {
 		u.FS.Chmod(full, perm)
 		u.FS.Chtimes(full, f.Modified, f.Modified)

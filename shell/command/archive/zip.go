@@ -42,7 +42,8 @@ type zipItem struct {
 	stdin        bool
 }
 
-func runZip(ctx context.Context, c *shell.Call) error {
+func runZip(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, log: c.Stdout}
 	c.Args = z.lists(c.Args)
 	stdinNames := false
@@ -75,9 +76,7 @@ func runZip(ctx context.Context, c *shell.Call) error {
 		return z.rewrite(names)
 	}
 	for _, name := range names {
-		if err := z.collect(name); err != nil {
-			return err
-		}
+		z.collect(name)
 	}
 	if len(z.items) == 0 {
 		fmt.Fprintf(c.Stderr, "\nzip error: Nothing to do! (%s)\n", z.archive)
@@ -125,13 +124,11 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 }
 
 // collect finds what one operand stands for.
-func (z *zipCall) collect(name string) error {
-	if z.ctx.Err() != nil {
-		return cmp.Or(z.Limiter.Err(), z.ctx.Err())
-	}
+func (z *zipCall) collect(name string) {
+	cli.CheckStopped(z.ctx, z.Call)
 	if name == "-" {
 		z.items = append(z.items, zipItem{stored: "-", stdin: true})
-		return nil
+		return
 	}
 	stat := z.FS.Stat
 	if z.links {
@@ -140,7 +137,7 @@ func (z *zipCall) collect(name string) error {
 	info, err := stat(z.Path(name))
 	if err != nil {
 		fmt.Fprintf(z.Stderr, "\tzip warning: name not matched: %s\n", name)
-		return nil
+		return
 	}
 	stored := strings.TrimLeft(path.Clean(name), "/")
 	for strings.HasPrefix(stored, "../") {
@@ -151,24 +148,19 @@ func (z *zipCall) collect(name string) error {
 	}
 	if !info.IsDir() {
 		z.add(zipItem{file: name, stored: stored, info: info})
-		return nil
+		return
 	}
 	if !z.junk && !z.noDirs && stored != "." && stored != ".." {
 		z.add(zipItem{file: name, stored: stored + "/", info: info})
 	}
 	if !z.recurse {
-		return nil
+		return
 	}
 	entries, err := z.FS.ReadDir(z.Path(name))
-	if err != nil {
-		return err
-	}
+	cli.Check(err)
 	for _, e := range entries {
-		if err := z.collect(strings.TrimSuffix(name, "/") + "/" + e.Name()); err != nil {
-			return err
-		}
+		z.collect(strings.TrimSuffix(name, "/") + "/" + e.Name())
 	}
-	return nil
 }
 
 func (z *zipCall) add(item zipItem) {
@@ -243,7 +235,8 @@ func (z *zipCall) openOld() (*zip.Reader, func(), error) {
 	return r, func() { f.Close() }, nil
 }
 
-func (z *zipCall) write(old *zip.Reader, erase []string) error {
+func (z *zipCall) write(old *zip.Reader, erase []string) (err error) {
+	defer cli.Catch(&err)
 	z.w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, z.level) })
 	fresh := map[string]zipItem{}
 	for _, item := range z.items {
@@ -253,25 +246,17 @@ func (z *zipCall) write(old *zip.Reader, erase []string) error {
 		for _, f := range old.File {
 			if item, ok := fresh[f.Name]; ok {
 				delete(fresh, f.Name)
-				if err := z.store(item, "updating"); err != nil {
-					return err
-				}
-				continue
-			}
-			if zipMatches(erase, f.Name) {
+				z.store(item, "updating")
+			} else if zipMatches(erase, f.Name) {
 				fmt.Fprintf(z.log, "deleting: %s\n", f.Name)
-				continue
-			}
-			if err := z.w.Copy(f); err != nil {
-				return err
+			} else {
+				cli.Check(z.w.Copy(f))
 			}
 		}
 	}
 	for _, item := range z.items {
 		if _, ok := fresh[item.stored]; ok {
-			if err := z.store(item, "  adding"); err != nil {
-				return err
-			}
+			z.store(item, "  adding")
 		}
 	}
 	return z.w.Close()
@@ -279,75 +264,65 @@ func (z *zipCall) write(old *zip.Reader, erase []string) error {
 
 // store writes one entry. A file is compressed twice, the first time only to
 // see whether it is worth it: no buffer is needed then.
-func (z *zipCall) store(item zipItem, verb string) error {
+func (z *zipCall) store(item zipItem, verb string) {
 	h := &zip.FileHeader{Name: item.stored, Modified: z.Now().UTC(), Method: zip.Store}
 	if item.stdin {
 		h.Method = zip.Deflate
 		fmt.Fprintf(z.log, "%s: %s (deflated)\n", verb, item.stored)
-		return z.copyIn(h, z.Stdin)
+		z.copyIn(h, z.Stdin)
+		return
 	}
 	h.Modified = item.info.ModTime().UTC().Truncate(2 * time.Second)
 	h.SetMode(item.info.Mode())
-	saved := 0
-	switch mode := item.info.Mode(); {
-	case mode.IsDir():
-		fmt.Fprintf(z.log, "%s: %s (stored 0%%)\n", verb, item.stored)
-		_, err := z.w.CreateHeader(h)
-		return err
-	case mode&fs.ModeSymlink != 0:
-		target, err := z.FS.Readlink(z.Path(item.file))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(z.log, "%s: %s (stored 0%%)\n", verb, item.stored)
-		return z.copyIn(h, strings.NewReader(target))
-	}
-	if z.level > 0 {
-		size, packed, err := z.trial(item.file)
-		if err != nil {
-			return err
-		}
-		if packed < size {
+	saved, mode := 0, item.info.Mode()
+	if mode.IsRegular() && z.level > 0 {
+		if size, packed := z.trial(item.file); packed < size {
 			h.Method = zip.Deflate
 			saved = int((float64(size-packed))*100/float64(size) + 0.5)
 		}
 	}
 	method := map[uint16]string{zip.Store: "stored", zip.Deflate: "deflated"}[h.Method]
 	fmt.Fprintf(z.log, "%s: %s (%s %d%%)\n", verb, item.stored, method, saved)
+	if mode.IsDir() {
+		_, err := z.w.CreateHeader(h)
+		cli.Check(err)
+		return
+	}
+	if mode&fs.ModeSymlink != 0 {
+		target, err := z.FS.Readlink(z.Path(item.file))
+		cli.Check(err)
+		z.copyIn(h, strings.NewReader(target))
+		return
+	}
 	f, err := z.FS.Open(z.Path(item.file), os.O_RDONLY|vfs.Binary, 0)
 	if err != nil {
 		fmt.Fprintf(z.Stderr, "\tzip warning: could not open for reading: %s\n", item.file)
-		return nil
+		return
 	}
 	defer f.Close()
 	if z.move {
 		z.moved = append(z.moved, item.file)
 	}
-	return z.copyIn(h, f)
+	z.copyIn(h, f)
 }
 
-func (z *zipCall) copyIn(h *zip.FileHeader, r io.Reader) error {
+func (z *zipCall) copyIn(h *zip.FileHeader, r io.Reader) {
 	w, err := z.w.CreateHeader(h)
-	if err != nil {
-		return err
-	}
+	cli.Check(err)
 	_, err = io.Copy(w, &watchedReader{ctx: z.ctx, r: r})
-	return err
+	cli.Check(err)
 }
 
 // trial measures a file before and after compression.
-func (z *zipCall) trial(name string) (size, packed int64, err error) {
+func (z *zipCall) trial(name string) (size, packed int64) {
 	f, err := z.OpenBytes(name)
 	if err != nil {
-		return 0, 0, nil
+		return 0, 0
 	}
 	defer f.Close()
 	fw, err := flate.NewWriter(&countedWriter{io.Discard, &packed}, z.level)
-	if err != nil {
-		return 0, 0, err
-	}
-	if size, err = io.Copy(fw, &watchedReader{ctx: z.ctx, r: f}); err != nil {
-		return 0, 0, err
-	}
-	return size, packed, fw.Close()
+	cli.Check(err)
+	size, err = io.Copy(fw, &watchedReader{ctx: z.ctx, r: f})
+	cli.Check(cmp.Or(err, fw.Close()))
+	return size, packed
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,5 +256,5 @@ func (y *yqCall) finish(err error) error {
 		fmt.Fprintln(y.Stderr, "Error: no matches found")
 		return shell.Status(1)
 	}
-	return cli.Finish(y.Call, err)
+	return cmp.Or(err, y.Stdout.Err())
 }

@@ -22,7 +22,8 @@ type modeSetter struct {
 	quiet                       bool
 }
 
-func runChmod(ctx context.Context, c *shell.Call) error {
+func runChmod(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	args, mode := cutDashMode(c.Args)
 	call := *c
 	call.Args = args
@@ -54,9 +55,7 @@ func runChmod(ctx context.Context, c *shell.Call) error {
 		return cli.Misuse(c, "invalid mode: %s", cli.QuoteCurly(mode))
 	}
 	for _, name := range operands {
-		if err := m.operand(name); err != nil {
-			return err
-		}
+		m.operand(name)
 	}
 	return nil
 }
@@ -77,53 +76,39 @@ func cutDashMode(args []string) (rest []string, mode string) {
 	return args, ""
 }
 
-func (m *modeSetter) operand(name string) error {
+func (m *modeSetter) operand(name string) {
 	fi, err := stat(m.c, name, true)
-	if err != nil {
-		if !m.quiet {
-			m.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
-			return nil
-		}
-		return shell.Status(1)
+	switch {
+	case err == nil:
+		m.set(name, fi)
+	case m.quiet:
+		cli.Check(shell.Status(1))
+	default:
+		m.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	return m.set(name, fi)
 }
 
-func (m *modeSetter) set(name string, fi fs.FileInfo) error {
-	if err := cli.Stopped(m.ctx, m.c); err != nil {
-		return err
-	}
+func (m *modeSetter) set(name string, fi fs.FileInfo) {
+	cli.CheckStopped(m.ctx, m.c)
 	old := cli.UnixMode(fi.Mode())
 	mode := m.change.apply(old, fi.IsDir(), umask)
-	if err := m.c.FS.Chmod(m.c.Path(name), cli.FileMode(mode)); err != nil {
-		if !m.quiet {
-			m.c.Warn("changing permissions of %s: %s", cli.Quote(name), vfs.Reason(err))
-		}
-	} else {
+	if err := m.c.FS.Chmod(m.c.Path(name), cli.FileMode(mode)); err == nil {
 		m.report(name, old, mode)
+	} else if !m.quiet {
+		m.c.Warn("changing permissions of %s: %s", cli.Quote(name), vfs.Reason(err))
 	}
-	if fi.IsDir() && m.recursive {
-		return m.below(name)
+	if !fi.IsDir() || !m.recursive {
+		return
 	}
-	return nil
-}
-
-func (m *modeSetter) below(name string) error {
 	list, err := m.c.FS.ReadDir(m.c.Path(name))
 	if err != nil {
 		m.c.Warn("cannot read directory %s: %s", cli.Quote(name), vfs.Reason(err))
-		return nil
 	}
 	for _, e := range list {
-		fi, err := e.Info()
-		if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
-			continue
-		}
-		if err := m.set(cli.Join(name, e.Name()), fi); err != nil {
-			return err
+		if fi, err := e.Info(); err == nil && !isLink(fi) {
+			m.set(cli.Join(name, e.Name()), fi)
 		}
 	}
-	return nil
 }
 
 func (m *modeSetter) report(name string, old, mode uint32) {

@@ -66,29 +66,24 @@ func splitOperands(c *shell.Call, operands []string, into string, noInto, follow
 
 // copy copies src to dst; top is set for operands, above are the directories
 // on the way down.
-func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
-	if err := cli.Stopped(t.ctx, t.c); err != nil {
-		return err
-	}
+func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) {
+	cli.CheckStopped(t.ctx, t.c)
 	fi, err := stat(t.c, src, t.follows(top))
-	if err != nil {
-		t.c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
-		return nil
-	}
-	if fi.IsDir() && !t.recursive {
-		t.c.Warn("-r not specified; omitting directory %s", cli.Quote(src))
-		return nil
-	}
-	if t.follow == 'L' && fi.IsDir() && cli.IndexFile(above, fi) >= 0 {
-		t.c.Warn("cannot copy cyclic symbolic link %s", cli.Quote(src))
-		return nil
-	}
-	if !t.mayReplace(src, dst, fi) {
-		return nil
-	}
 	switch {
+	case err != nil:
+		t.c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
+		return
+	case fi.IsDir() && !t.recursive:
+		t.c.Warn("-r not specified; omitting directory %s", cli.Quote(src))
+		return
+	case t.follow == 'L' && fi.IsDir() && cli.IndexFile(above, fi) >= 0:
+		t.c.Warn("cannot copy cyclic symbolic link %s", cli.Quote(src))
+		return
+	case !t.mayReplace(src, dst, fi):
+		return
 	case fi.IsDir():
-		return t.copyDir(src, dst, fi, append(slices.Clip(above), fi))
+		t.copyDir(src, dst, fi, append(slices.Clip(above), fi))
+		return
 	case isLink(fi):
 		err = t.copyLink(src, dst)
 	case t.hardLink || t.symLink:
@@ -96,18 +91,12 @@ func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
 	default:
 		err = t.copyFile(src, dst, fi)
 	}
-	if err == nil {
-		t.printCopied(src, dst)
-	}
-	return t.report(err)
-}
-
-// report prints an error; only one that ends the script is returned.
-func (t *transfer) report(err error) error {
 	if err != nil {
 		t.c.Warn("%v", err)
+	} else {
+		t.printCopied(src, dst)
 	}
-	return cli.Stopped(t.ctx, t.c)
+	cli.CheckStopped(t.ctx, t.c)
 }
 
 func (t *transfer) printCopied(src, dst string) {
@@ -167,7 +156,7 @@ func (t *transfer) makeRoom(dst string, old fs.FileInfo) bool {
 	return err == nil
 }
 
-func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo) error {
+func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo) {
 	c := t.c
 	from, to := c.Path(src), c.Path(dst)
 	if real, err := c.FS.Realpath(from); err == nil {
@@ -175,13 +164,14 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 	}
 	if to == from || strings.HasPrefix(to, strings.TrimSuffix(from, "/")+"/") {
 		c.Warn("cannot copy a directory, %s, into itself, %s", cli.Quote(src), cli.Quote(dst))
-		return nil
+		return
 	}
 	err := c.FS.Mkdir(to, fi.Mode().Perm()|0o700)
 	made := err == nil
 	if err != nil && !cli.IsDir(c, to) {
 		c.Warn("cannot create directory %s: %s", cli.Quote(dst), vfs.Reason(err))
-		return cli.Stopped(t.ctx, c)
+		cli.CheckStopped(t.ctx, c)
+		return
 	}
 	if made {
 		t.printCopied(src, dst)
@@ -189,18 +179,16 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 	list, err := c.FS.ReadDir(c.Path(src))
 	if err != nil {
 		c.Warn("cannot access %s: %s", cli.Quote(src), vfs.Reason(err))
-		return cli.Stopped(t.ctx, c)
+		cli.CheckStopped(t.ctx, c)
+		return
 	}
 	for _, e := range list {
-		if err := t.copy(cli.Join(src, e.Name()), cli.Join(dst, e.Name()), false, above); err != nil {
-			return err
-		}
+		t.copy(cli.Join(src, e.Name()), cli.Join(dst, e.Name()), false, above)
 	}
 	if made || t.preserve {
 		c.FS.Chmod(to, t.newMode(fi))
 	}
 	t.keepTimes(to, fi)
-	return nil
 }
 
 // newMode is the source's mode, without what the umask takes unless everything

@@ -12,7 +12,8 @@ import (
 
 var Cp = shell.Command{Name: "cp", Run: runCp}
 
-func runCp(ctx context.Context, c *shell.Call) error {
+func runCp(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	t := &transfer{c: c, ctx: ctx}
 	operands, err := t.parse()
 	if err != nil {
@@ -28,27 +29,23 @@ func runCp(ctx context.Context, c *shell.Call) error {
 	for _, src := range sources {
 		to := dest
 		if dir {
-			if to, err = t.inside(src, dest); err != nil {
-				return err
-			}
+			to = t.inside(src, dest)
 		}
-		if err := t.copy(src, to, true, nil); err != nil {
-			return err
-		}
+		t.copy(src, to, true, nil)
 	}
 	return nil
 }
 
 // inside is the destination of a source in a directory.
-func (t *transfer) inside(src, dest string) (string, error) {
+func (t *transfer) inside(src, dest string) string {
 	if !t.parents {
-		return cli.Join(dest, cli.Base(src)), nil
+		return cli.Join(dest, cli.Base(src))
 	}
 	to := cli.Join(dest, strings.Trim(src, "/"))
 	if err := t.c.FS.MkdirAll(path.Dir(t.c.Path(to)), 0o755); err != nil {
-		return "", t.c.Fail(1, "cannot make directory %s: %s", cli.Quote(path.Dir(to)), vfs.Reason(err))
+		cli.Check(t.c.Fail(1, "cannot make directory %s: %s", cli.Quote(path.Dir(to)), vfs.Reason(err)))
 	}
-	return to, nil
+	return to
 }
 
 // parse reads the options of cp and mv.

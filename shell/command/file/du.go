@@ -31,7 +31,8 @@ type diskUsage struct {
 	seen                                              map[uint64][]fs.FileInfo // what was counted already
 }
 
-func runDu(ctx context.Context, c *shell.Call) error {
+func runDu(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	d := &diskUsage{c: c, ctx: ctx, unit: 1024, depth: -1, end: "\n", seen: make(map[uint64][]fs.FileInfo)}
 	operands, err := d.parse()
 	if err != nil {
@@ -47,7 +48,8 @@ func runDu(ctx context.Context, c *shell.Call) error {
 		operands = []string{"."}
 	}
 	d.several = len(operands) > 1
-	return d.run(operands)
+	d.run(operands)
+	return c.Stdout.Err()
 }
 
 func (d *diskUsage) parse() ([]string, error) {
@@ -90,7 +92,7 @@ func (d *diskUsage) sized(o cli.Option) error {
 	return nil
 }
 
-func (d *diskUsage) run(operands []string) error {
+func (d *diskUsage) run(operands []string) {
 	var sum int64
 	for _, name := range operands {
 		fi, err := stat(d.c, name, d.follow)
@@ -98,33 +100,24 @@ func (d *diskUsage) run(operands []string) error {
 			d.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
 			continue
 		}
-		n, err := d.walk(name, fi, 0, nil)
-		if err != nil {
-			return err
-		}
-		sum += n
+		sum += d.walk(name, fi, 0, nil)
 	}
 	if d.total {
 		d.print(sum, "total")
 	}
-	return d.c.Stdout.Err()
 }
 
 // walk adds up name and what is below it, and prints what is near enough.
-func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.FileInfo) (int64, error) {
-	if err := cli.Stopped(d.ctx, d.c); err != nil {
-		return 0, err
-	}
+func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.FileInfo) int64 {
+	cli.CheckStopped(d.ctx, d.c)
+	cli.Check(d.c.Stdout.Err())
 	if d.excluded(name) || d.counted(fi) || d.follow && cli.IndexFile(above, fi) >= 0 {
-		return 0, nil
+		return 0
 	}
 	sum := d.size(fi)
 	own := sum
 	if fi.IsDir() {
-		below, files, err := d.below(name, depth, append(slices.Clip(above), fi))
-		if err != nil {
-			return 0, err
-		}
+		below, files := d.below(name, depth, append(slices.Clip(above), fi))
 		sum += below
 		own += files
 	}
@@ -135,16 +128,15 @@ func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.File
 	if (fi.IsDir() || d.all || depth == 0) && (d.depth < 0 || depth <= d.depth) {
 		d.print(shown, name)
 	}
-	return sum, d.c.Stdout.Err()
+	return sum
 }
 
 // below adds up the entries of a directory; files is the part that is not in
 // subdirectories.
-func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, files int64, _ error) {
+func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, files int64) {
 	list, err := d.c.FS.ReadDir(d.c.Path(name))
 	if err != nil {
 		d.c.Warn("cannot read directory %s: %s", cli.Quote(name), vfs.Reason(err))
-		return 0, 0, nil
 	}
 	for _, e := range list {
 		full := cli.Join(name, e.Name())
@@ -156,16 +148,13 @@ func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, fil
 			d.c.Warn("cannot access %s: %s", cli.Quote(full), vfs.Reason(err))
 			continue
 		}
-		n, err := d.walk(full, fi, depth+1, above)
-		if err != nil {
-			return 0, 0, err
-		}
+		n := d.walk(full, fi, depth+1, above)
 		all += n
 		if !fi.IsDir() {
 			files += n
 		}
 	}
-	return all, files, nil
+	return all, files
 }
 
 func (d *diskUsage) excluded(name string) bool {

@@ -41,37 +41,30 @@ type findFile struct {
 	prune bool
 }
 
-// A findExpr judges one file. An error ends the search.
-type findExpr func(*findFile) (bool, error)
+// A findExpr tests one file, or acts on it.
+type findExpr func(*findFile) bool
 
 var errFindQuit = errors.New("quit")
 
-func runFind(ctx context.Context, c *shell.Call) error {
+func runFind(ctx context.Context, c *shell.Call) (err error) {
 	f := &finder{c: c, ctx: ctx, maxDepth: -1, now: c.Now(), regexType: "emacs"}
 	paths, words := f.operands(c.Args)
-	expr, err := f.parse(words)
-	if err != nil {
-		c.Warn("%v", err)
-		return shell.Status(1)
+	if f.expr, err = f.parse(words); err != nil {
+		return c.Fail(1, "%v", err)
 	}
-	f.expr = expr
-	for _, p := range paths {
-		if err = f.search(p); err != nil {
-			break
+	err = cli.Try(func() {
+		for _, p := range paths {
+			f.search(p)
 		}
+	})
+	if err != nil && err != errFindQuit {
+		return err
 	}
-	if err == errFindQuit {
-		err = nil
-	}
+	defer cli.Catch(&err)
 	for _, b := range f.batches {
-		if e := b.flush(); err == nil {
-			err = e
-		}
+		b.flush()
 	}
-	if err == nil {
-		err = failedOr(f.warned)
-	}
-	return err
+	return failedOr(f.warned)
 }
 
 // operands takes the leading options and the paths off the words.
@@ -94,19 +87,19 @@ func isFindWord(w string) bool {
 	return len(w) > 1 && w[0] == '-' || w == "!" || w == "(" || w == ")" || w == ","
 }
 
-func (f *finder) search(name string) error {
+func (f *finder) search(name string) {
 	fi, err := f.look(f.c.Path(name), f.followOperands || strings.HasSuffix(name, "/"))
 	if err == nil {
 		err = mustDir(name, fi)
 	}
-	if err != nil || name == "" {
-		if name == "" {
-			err = fs.ErrNotExist
-		}
-		f.warn(name, err)
-		return nil
+	if name == "" {
+		err = fs.ErrNotExist
 	}
-	return f.visit(&findFile{path: name, root: name, abs: f.c.Path(name), fi: fi}, nil)
+	if err != nil {
+		f.warn(name, err)
+		return
+	}
+	f.visit(&findFile{path: name, root: name, abs: f.c.Path(name), fi: fi}, nil)
 }
 
 // look is lstat, or stat for links that lead somewhere.
@@ -125,33 +118,25 @@ func (f *finder) warn(path string, err error) {
 	f.c.Warn("%s: %s", cli.QuoteCurly(path), vfs.Reason(err))
 }
 
-// visit judges a file and what is below it. above are the directories
-// on the way: with -L a link may lead back to one of them.
-func (f *finder) visit(file *findFile, above []fs.FileInfo) error {
-	if err := cli.Stopped(f.ctx, f.c); err != nil {
-		return err
-	}
-	if err := f.c.Stdout.Err(); err != nil {
-		return err
-	}
+// visit evaluates the expression for a file and what is below it. above are the
+// directories on the way: with -L a link may lead back to one of them.
+func (f *finder) visit(file *findFile, above []fs.FileInfo) {
+	cli.CheckStopped(f.ctx, f.c)
+	cli.Check(f.c.Stdout.Err())
 	if f.follow && file.fi.IsDir() && cli.IndexFile(above, file.fi) >= 0 {
 		f.warned = true
 		f.c.Warn("File system loop detected; %s is part of the same file system loop as %s.",
 			cli.QuoteCurly(file.path), cli.QuoteCurly(loopStart(file, above)))
-		return nil
+		return
 	}
-	if !f.depthFirst {
-		if err := f.judge(file); err != nil {
-			return err
-		}
+	tested := file.depth >= f.minDepth
+	if tested && !f.depthFirst {
+		f.expr(file)
 	}
-	if err := f.descend(file, above); err != nil {
-		return err
+	f.descend(file, above)
+	if tested && f.depthFirst {
+		f.expr(file)
 	}
-	if f.depthFirst {
-		return f.judge(file)
-	}
-	return nil
 }
 
 // loopStart is the path of the directory a looping link leads back to.
@@ -164,37 +149,25 @@ func loopStart(file *findFile, above []fs.FileInfo) string {
 	return p
 }
 
-func (f *finder) judge(file *findFile) error {
-	if file.depth < f.minDepth {
-		return nil
-	}
-	_, err := f.expr(file)
-	return err
-}
-
-func (f *finder) descend(file *findFile, above []fs.FileInfo) error {
+func (f *finder) descend(file *findFile, above []fs.FileInfo) {
 	if !file.fi.IsDir() || file.prune && !f.depthFirst || f.maxDepth >= 0 && file.depth >= f.maxDepth {
-		return nil
+		return
 	}
 	list, err := f.c.FS.ReadDir(file.abs)
 	if err != nil {
 		f.warn(file.path, err)
-		return nil
+		return
 	}
 	above = append(slices.Clip(above), file.fi)
 	for _, e := range list {
-		abs := cli.Join(file.abs, e.Name())
+		abs, path := cli.Join(file.abs, e.Name()), cli.Join(file.path, e.Name())
 		fi, err := f.look(abs, f.follow)
 		if err != nil {
-			f.warn(cli.Join(file.path, e.Name()), err)
+			f.warn(path, err)
 			continue
 		}
-		next := &findFile{path: cli.Join(file.path, e.Name()), root: file.root, abs: abs, depth: file.depth + 1, fi: fi}
-		if err := f.visit(next, above); err != nil {
-			return err
-		}
+		f.visit(&findFile{path: path, root: file.root, abs: abs, depth: file.depth + 1, fi: fi}, above)
 	}
-	return nil
 }
 
 // name is what -name looks at: the last part, "/" for the root.

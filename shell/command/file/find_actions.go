@@ -27,20 +27,21 @@ func (f *finder) action(name string) (findExpr, bool) {
 		f.depthFirst = true
 		return f.delete, true
 	case "-quit":
-		return func(*findFile) (bool, error) { return false, errFindQuit }, true
+		return func(*findFile) bool { cli.Check(errFindQuit); return false }, true
 	}
 	return nil, false
 }
 
 func (f *finder) print(end string) findExpr {
-	return func(file *findFile) (bool, error) {
+	return func(file *findFile) bool {
 		f.c.Stdout.WriteString(file.path)
 		_, err := f.c.Stdout.WriteString(end)
-		return true, err
+		cli.Check(err)
+		return true
 	}
 }
 
-func (f *finder) ls(file *findFile) (bool, error) {
+func (f *finder) ls(file *findFile) bool {
 	format := "%b %e  %Y"
 	mtime, now := file.fi.ModTime(), f.c.Now()
 	if age := now.Sub(mtime); age >= 0 && age < 180*24*3600*1e9 {
@@ -53,23 +54,24 @@ func (f *finder) ls(file *findFile) (bool, error) {
 	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2,
 		cli.ModeText(file.fi.Mode()), linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi),
 		strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)), format), name)
-	return true, err
+	cli.Check(err)
+	return true
 }
 
-func (f *finder) delete(file *findFile) (bool, error) {
+func (f *finder) delete(file *findFile) bool {
 	if file.name() == "." || file.abs == "/" {
-		return true, nil
+		return true
 	}
 	if err := f.c.FS.Remove(file.abs); err != nil {
 		f.warned = true
 		f.c.Warn("cannot delete %s: %s", cli.QuoteCurly(file.path), vfs.Reason(err))
-		return false, nil
+		return false
 	}
-	return true, nil
+	return true
 }
 
 // exec reads the command of -exec up to ";" or "{} +".
-func (p *findParser) exec(name string) (findExpr, error) {
+func (p *findParser) exec(name string) findExpr {
 	p.f.acted = true
 	start := p.at
 	for ; p.at < len(p.words); p.at++ {
@@ -77,26 +79,28 @@ func (p *findParser) exec(name string) (findExpr, error) {
 		argv := p.words[start:p.at]
 		if w == "+" && p.at > start && p.words[p.at-1] == "{}" && len(argv) > 1 {
 			p.at++
-			return p.f.batch(argv[:len(argv)-1], name == "-execdir"), nil
+			return p.f.batch(argv[:len(argv)-1], name == "-execdir")
 		}
 		if w == ";" && len(argv) > 0 {
 			p.at++
-			return p.f.each(argv, name == "-execdir"), nil
+			return p.f.each(argv, name == "-execdir")
 		}
 	}
-	return nil, fmt.Errorf("missing argument to `%s'", name)
+	fail("missing argument to `%s'", name)
+	return nil
 }
 
 // each runs the command for one file; it is true if the command succeeds.
 func (f *finder) each(argv []string, inDir bool) findExpr {
-	return func(file *findFile) (bool, error) {
+	return func(file *findFile) bool {
 		path, dir := f.execPath(file, inDir)
 		words := make([]string, len(argv))
 		for i, w := range argv {
 			words[i] = strings.ReplaceAll(w, "{}", path)
 		}
 		status, err := cli.Exec(f.ctx, f.c, words, shell.ExecIO{Dir: dir})
-		return status == 0, err
+		cli.Check(err)
+		return status == 0
 	}
 }
 
@@ -127,32 +131,28 @@ func (f *finder) batch(argv []string, inDir bool) findExpr {
 	return b.add
 }
 
-func (b *findBatch) add(file *findFile) (bool, error) {
+func (b *findBatch) add(file *findFile) bool {
 	path, dir := b.f.execPath(file, b.inDir)
 	if dir != b.dir || b.bytes+len(path)+1 > batchBytes {
-		if err := b.flush(); err != nil {
-			return false, err
-		}
+		b.flush()
 	}
 	b.dir, b.files, b.bytes = dir, append(b.files, path), b.bytes+len(path)+1
-	return true, nil
+	return true
 }
 
-func (b *findBatch) flush() error {
+func (b *findBatch) flush() {
 	if len(b.files) == 0 {
-		return nil
+		return
 	}
 	words := append(slices.Clone(b.argv), b.files...)
 	b.files, b.bytes = nil, 0
 	status, err := cli.Exec(b.f.ctx, b.f.c, words, shell.ExecIO{Dir: b.dir})
-	if status != 0 {
-		b.f.warned = true
-	}
-	return err
+	cli.Check(err)
+	b.f.warned = b.f.warned || status != 0
 }
 
 // printfAction reads the format once and makes a function of it.
-func printfAction(f *finder, _, format string) (findExpr, error) {
+func printfAction(f *finder, _, format string) findExpr {
 	f.acted = true
 	var parts []func(*findFile) string
 	for format != "" {
@@ -166,36 +166,34 @@ func printfAction(f *finder, _, format string) (findExpr, error) {
 		if format = format[i:]; format == "" {
 			break
 		}
-		part, rest, err := f.printfPart(format)
-		if err != nil {
-			return nil, err
-		}
+		part, rest := f.printfPart(format)
 		parts, format = append(parts, part), rest
 	}
-	return func(file *findFile) (bool, error) {
+	return func(file *findFile) bool {
 		for _, part := range parts {
 			f.c.Stdout.WriteString(part(file))
 		}
-		return true, f.c.Stdout.Err()
-	}, nil
+		cli.Check(f.c.Stdout.Err())
+		return true
+	}
 }
 
 // printfPart reads one escape or directive at the front of a format.
-func (f *finder) printfPart(format string) (func(*findFile) string, string, error) {
+func (f *finder) printfPart(format string) (part func(*findFile) string, rest string) {
 	if format[0] == '\\' {
 		text, n := cli.CutEscape(format)
-		return func(*findFile) string { return text }, format[n:], nil
+		return func(*findFile) string { return text }, format[n:]
 	}
 	i := 1
 	for i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0 {
 		i++
 	}
 	if i >= len(format) {
-		return nil, "", fmt.Errorf("error: %s at end of format string", format)
+		fail("error: %s at end of format string", format)
 	}
 	spec, letter := format[1:i], format[i]
 	if letter == '%' {
-		return func(*findFile) string { return "%" }, format[i+1:], nil
+		return func(*findFile) string { return "%" }, format[i+1:]
 	}
 	value := findFields[letter]
 	if strings.IndexByte("TACB", letter) >= 0 && i+1 < len(format) {
@@ -205,10 +203,10 @@ func (f *finder) printfPart(format string) (func(*findFile) string, string, erro
 	}
 	if value == nil {
 		text := format[:i+1]
-		return func(*findFile) string { return text }, format[i+1:], nil
+		return func(*findFile) string { return text }, format[i+1:]
 	}
 	left, width := parseWidth(spec)
-	return func(file *findFile) string { return padField(value(f, file), width, left) }, format[i+1:], nil
+	return func(file *findFile) string { return padField(value(f, file), width, left) }, format[i+1:]
 }
 
 // maxPad bounds the width somebody may ask of one field.

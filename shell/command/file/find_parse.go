@@ -1,7 +1,6 @@
 package file
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"hako/run/fault"
+	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 )
 
@@ -24,31 +24,32 @@ type findParser struct {
 // maxNesting bounds parentheses so that parsing cannot exhaust the stack.
 const maxNesting = 1000
 
-func (f *finder) parse(words []string) (findExpr, error) {
+func (f *finder) parse(words []string) (e findExpr, err error) {
+	defer cli.Catch(&err)
 	y, m, d := f.now.In(datetime.ZoneOrUTC(f.c)).Date()
 	f.dayStart = time.Date(y, m, d, 0, 0, 0, 0, datetime.ZoneOrUTC(f.c))
 	p := &findParser{f: f, words: words}
 	if len(words) == 0 {
 		return f.print("\n"), nil
 	}
-	e, err := p.list()
-	if err != nil {
-		return nil, err
-	}
+	e = p.list()
 	if p.at < len(words) {
-		return nil, p.stray()
+		p.stray()
 	}
-	if f.acted {
-		return e, nil
+	if !f.acted {
+		e = both(e, f.print("\n"))
 	}
-	return both(e, f.print("\n")), nil
+	return e, nil
 }
 
-func (p *findParser) stray() error {
+// fail ends the parsing with an error; [finder.parse] returns it.
+func fail(format string, args ...any) { cli.Check(fmt.Errorf(format, args...)) }
+
+func (p *findParser) stray() {
 	if w := p.words[p.at]; w != ")" {
-		return fmt.Errorf("paths must precede expression: `%s'", w)
+		fail("paths must precede expression: `%s'", w)
 	}
-	return errors.New("invalid expression; you have too many ')'")
+	fail("invalid expression; you have too many ')'")
 }
 
 func (p *findParser) peek() string {
@@ -58,148 +59,134 @@ func (p *findParser) peek() string {
 	return ""
 }
 
-func (p *findParser) list() (findExpr, error) {
+func (p *findParser) list() findExpr {
 	return p.chain(p.or, []string{","}, func(_ bool) bool { return true })
 }
 
-func (p *findParser) or() (findExpr, error) {
+func (p *findParser) or() findExpr {
 	return p.chain(p.and, []string{"-o", "-or"}, func(left bool) bool { return !left })
 }
 
 // chain reads operands that are joined by one of the operators. more decides by
 // the result of the left side whether the right one is evaluated.
-func (p *findParser) chain(operand func() (findExpr, error), operators []string, more func(left bool) bool) (
-	findExpr, error) {
-	left, err := operand()
-	for err == nil && slices.Contains(operators, p.peek()) {
+func (p *findParser) chain(operand func() findExpr, operators []string, more func(left bool) bool) findExpr {
+	left := operand()
+	for slices.Contains(operators, p.peek()) {
 		p.at++
-		var right findExpr
-		first := left
-		right, err = operand()
-		left = func(file *findFile) (bool, error) {
-			if ok, err := first(file); err != nil || !more(ok) {
-				return ok, err
+		first, right := left, operand()
+		left = func(file *findFile) bool {
+			if ok := first(file); !more(ok) {
+				return ok
 			}
 			return right(file)
 		}
 	}
-	return left, err
+	return left
 }
 
-func (p *findParser) and() (findExpr, error) {
-	left, err := p.not()
-	for err == nil && p.at < len(p.words) && !slices.Contains([]string{")", ",", "-o", "-or"}, p.peek()) {
+func (p *findParser) and() findExpr {
+	left := p.not()
+	for p.at < len(p.words) && !slices.Contains([]string{")", ",", "-o", "-or"}, p.peek()) {
 		if w := p.peek(); w == "-a" || w == "-and" {
 			p.at++
 		}
-		var right findExpr
-		right, err = p.not()
-		left = both(left, right)
+		left = both(left, p.not())
 	}
-	return left, err
+	return left
 }
 
 func both(a, b findExpr) findExpr {
-	return func(file *findFile) (bool, error) {
-		if ok, err := a(file); !ok || err != nil {
-			return false, err
-		}
-		return b(file)
-	}
+	return func(file *findFile) bool { return a(file) && b(file) }
 }
 
-func (p *findParser) not() (findExpr, error) {
+func (p *findParser) not() findExpr {
 	w := p.peek()
 	if w != "!" && w != "-not" {
 		return p.primary()
 	}
-	p.at++
-	if p.at >= len(p.words) {
-		return nil, fmt.Errorf("expected an expression after '%s'", w)
+	if p.at++; p.at >= len(p.words) {
+		fail("expected an expression after '%s'", w)
 	}
-	if p.depth++; p.depth > maxNesting {
-		return nil, errors.New("invalid expression; it is nested too deeply")
-	}
-	defer func() { p.depth-- }()
-	e, err := p.not()
-	return func(file *findFile) (bool, error) {
-		ok, err := e(file)
-		return !ok, err
-	}, err
+	defer p.nest()()
+	e := p.not()
+	return func(file *findFile) bool { return !e(file) }
 }
 
-func (p *findParser) primary() (findExpr, error) {
+// nest counts a level; the function it returns leaves it.
+func (p *findParser) nest() func() {
+	if p.depth++; p.depth > maxNesting {
+		fail("invalid expression; it is nested too deeply")
+	}
+	return func() { p.depth-- }
+}
+
+func (p *findParser) primary() findExpr {
 	if p.at >= len(p.words) {
-		return nil, fmt.Errorf("expected an expression after '%s'", p.words[p.at-1])
+		fail("expected an expression after '%s'", p.words[p.at-1])
 	}
 	w := p.words[p.at]
 	switch w {
 	case "(":
 		return p.group()
 	case ")":
-		return nil, errors.New("invalid expression; you have used a ')' where an expression was expected")
+		fail("invalid expression; you have used a ')' where an expression was expected")
 	case "-a", "-and", "-o", "-or", ",":
-		return nil, fmt.Errorf("invalid expression; you have used a binary operator '%s' with nothing before it.", w)
+		fail("invalid expression; you have used a binary operator '%s' with nothing before it.", w)
 	}
 	if !strings.HasPrefix(w, "-") {
-		return nil, p.stray()
+		p.stray()
 	}
 	p.at++
 	return p.predicate(w)
 }
 
-func (p *findParser) group() (findExpr, error) {
+func (p *findParser) group() findExpr {
 	p.at++
-	if p.depth++; p.depth > maxNesting {
-		return nil, errors.New("invalid expression; it is nested too deeply")
-	}
-	defer func() { p.depth-- }()
+	defer p.nest()()
 	if p.at >= len(p.words) {
-		return nil, errors.New("invalid expression; expected to find a ')' but didn't see one. Perhaps you need an extra predicate after '('")
+		fail("invalid expression; expected to find a ')' but didn't see one. " +
+			"Perhaps you need an extra predicate after '('")
 	}
 	if p.peek() == ")" {
-		return nil, errors.New("invalid expression; empty parentheses are not allowed.")
+		fail("invalid expression; empty parentheses are not allowed.")
 	}
-	e, err := p.list()
-	if err != nil {
-		return nil, err
-	}
+	e := p.list()
 	if p.peek() != ")" {
-		return nil, errors.New("invalid expression; I was expecting to find a ')' somewhere but did not see one.")
+		fail("invalid expression; I was expecting to find a ')' somewhere but did not see one.")
 	}
 	p.at++
-	return e, nil
+	return e
 }
 
 // predicate makes the test, action or option called w.
-func (p *findParser) predicate(w string) (findExpr, error) {
+func (p *findParser) predicate(w string) findExpr {
 	if e, ok := p.f.plain(w); ok {
-		return e, nil
+		return e
 	}
 	if w == "-exec" || w == "-execdir" {
 		return p.exec(w)
 	}
 	if w == "-ok" || w == "-okdir" {
-		return nil, fmt.Errorf("%s: there is nobody to ask here; use -exec", w)
+		fail("%s: there is nobody to ask here; use -exec", w)
 	}
 	make, ok := findTests[w]
 	if !ok {
-		return nil, p.unknown(w)
+		p.unknown(w)
 	}
 	if p.at >= len(p.words) {
-		return nil, fmt.Errorf("missing argument to `%s'", w)
+		fail("missing argument to `%s'", w)
 	}
 	value := p.words[p.at]
 	p.at++
 	return make(p.f, w, value)
 }
 
-func (p *findParser) unknown(w string) error {
+func (p *findParser) unknown(w string) {
 	names := []string{"-print", "-print0", "-delete", "-empty", "-prune", "-exec", "-ls", "-quit", "-depth", "-not"}
 	if near, ok := fault.Nearest(w, slices.AppendSeq(names, maps.Keys(findTests))); ok {
-		return fmt.Errorf("unknown predicate `%s'\nfind: did you mean `%s'?", w, near)
+		fail("unknown predicate `%s'\nfind: did you mean `%s'?", w, near)
 	}
-	return fmt.Errorf("unknown predicate `%s'", w)
+	fail("unknown predicate `%s'", w)
 }
 
 // A count is a numeric test: exactly n, more (+n) or less (-n).
@@ -208,14 +195,18 @@ type count struct {
 	n    int64
 }
 
-func parseCountTest(s string) (count, bool) {
+// parseCountTest reads a numeric test; message is the error for any other text.
+func parseCountTest(s, message string, args ...any) count {
 	c := count{}
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		c.sign, s = s[0], s[1:]
 	}
 	n, err := strconv.ParseInt(s, 10, 62)
+	if err != nil || n < 0 {
+		fail(message, args...)
+	}
 	c.n = n
-	return c, err == nil && n >= 0
+	return c
 }
 
 func (c count) holds(n int64) bool {

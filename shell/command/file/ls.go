@@ -46,19 +46,15 @@ type lsEntry struct {
 	fi   fs.FileInfo
 }
 
-func runLs(ctx context.Context, c *shell.Call) error {
+func runLs(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	l := &ls{c: c, ctx: ctx, layout: '1', sort: 'n', width: 80, end: "\n"}
 	operands, err := l.parse()
 	if err != nil {
 		return err
 	}
-	if err := l.run(operands); err != nil {
-		return err
-	}
-	if l.status != 0 {
-		return shell.Status(l.status)
-	}
-	return nil
+	l.run(operands)
+	return cli.StatusOr(l.status, nil)
 }
 
 func (l *ls) parse() ([]string, error) {
@@ -131,7 +127,7 @@ func (l *ls) named(o cli.Option) error {
 }
 
 // run lists the operands: first what is not a directory, then the directories.
-func (l *ls) run(operands []string) error {
+func (l *ls) run(operands []string) {
 	if len(operands) == 0 {
 		operands = []string{"."}
 	}
@@ -157,11 +153,8 @@ func (l *ls) run(operands []string) error {
 	}
 	titled := len(operands) > 1 || l.recursive
 	for _, d := range dirs {
-		if err := l.dir(d, titled, nil); err != nil {
-			return err
-		}
+		l.dir(d, titled, nil)
 	}
-	return nil
 }
 
 // operand follows a link to a directory unless the link itself will be shown.
@@ -180,42 +173,31 @@ func (l *ls) operand(name string) (lsEntry, error) {
 
 // dir lists one directory, and with -R what is below it. above are the
 // directories it is in: a link back to one of them is a loop.
-func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) error {
-	if err := cli.Stopped(l.ctx, l.c); err != nil {
-		return err
-	}
-	if err := l.c.Stdout.Err(); err != nil {
-		return err
-	}
+func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) {
+	cli.CheckStopped(l.ctx, l.c)
+	cli.Check(l.c.Stdout.Err())
 	if l.follow && cli.IndexFile(above, d.fi) >= 0 {
 		l.c.Warn("%s: not listing already-listed directory", d.name)
 		l.status = 2
-		return nil
+		return
 	}
 	entries, err := l.read(d)
 	if err != nil {
 		l.c.Warn("cannot open directory %s: %s", cli.Quote(d.name), vfs.Reason(err))
 		l.status = max(l.status, map[bool]int{true: 2, false: 1}[above == nil])
-		return nil
+		return
 	}
 	l.title(d.name, titled)
 	if l.long || l.blocks {
 		l.total(entries)
 	}
 	l.print(entries)
-	if !l.recursive {
-		return nil
-	}
 	for _, e := range entries {
-		if e.name == "." || e.name == ".." || !e.fi.IsDir() {
-			continue
-		}
-		e.name = cli.Join(d.name, e.name)
-		if err := l.dir(e, true, append(slices.Clip(above), d.fi)); err != nil {
-			return err
+		if l.recursive && e.name != "." && e.name != ".." && e.fi.IsDir() {
+			e.name = cli.Join(d.name, e.name)
+			l.dir(e, true, append(slices.Clip(above), d.fi))
 		}
 	}
-	return nil
 }
 
 func (l *ls) title(name string, titled bool) {

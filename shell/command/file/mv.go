@@ -14,7 +14,8 @@ import (
 
 var Mv = shell.Command{Name: "mv", Run: runMv}
 
-func runMv(ctx context.Context, c *shell.Call) error {
+func runMv(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	t := &transfer{c: c, ctx: ctx, recursive: true, preserve: true, follow: 'P'}
 	operands, err := t.parse()
 	if err != nil {
@@ -29,43 +30,33 @@ func runMv(ctx context.Context, c *shell.Call) error {
 		if dir {
 			to = cli.Join(dest, cli.Base(src))
 		}
-		if err := t.move(src, to); err != nil {
-			return err
-		}
+		t.move(src, to)
 	}
 	return nil
 }
 
-func (t *transfer) move(src, dst string) error {
+func (t *transfer) move(src, dst string) {
 	c := t.c
-	if err := cli.Stopped(t.ctx, c); err != nil {
-		return err
-	}
+	cli.CheckStopped(t.ctx, c)
 	fi, err := c.FS.Lstat(c.Path(src))
 	if err == nil {
 		err = mustDirLink(c, src, fi)
 	}
-	if err != nil {
+	from, to, last := c.Path(src), c.Path(dst), cli.Base(src)
+	switch {
+	case err != nil:
 		c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
-		return nil
-	}
-	if last := cli.Base(src); last == "." || last == ".." {
+	case last == "." || last == "..":
 		c.Warn("cannot move %s to %s: Device or resource busy", cli.Quote(src), cli.Quote(dst))
-		return nil
-	}
-	from, to := c.Path(src), c.Path(dst)
-	if fi.IsDir() && strings.HasPrefix(to+"/", from+"/") {
+	case fi.IsDir() && strings.HasPrefix(to+"/", from+"/"):
 		c.Warn("cannot move %s to a subdirectory of itself, %s", cli.Quote(src), cli.Quote(dst))
-		return nil
+	case t.mayMove(src, dst, fi):
+		if err := c.FS.Rename(from, to); err != nil {
+			t.moveByCopy(src, dst, err)
+		} else {
+			t.printMoved(src, dst)
+		}
 	}
-	if !t.mayMove(src, dst, fi) {
-		return nil
-	}
-	if err := c.FS.Rename(from, to); err != nil {
-		return t.moveByCopy(src, dst, err)
-	}
-	t.printMoved(src, dst)
-	return nil
 }
 
 // mustDirLink accepts "link/" only for a link to a directory.
@@ -119,24 +110,23 @@ func (t *transfer) printMoved(src, dst string) {
 }
 
 // moveByCopy is for what cannot be renamed because it lies on another mount.
-func (t *transfer) moveByCopy(src, dst string, why error) error {
+func (t *transfer) moveByCopy(src, dst string, why error) {
 	c := t.c
 	if !errors.Is(why, vfs.ErrCrossDevice) {
 		c.Warn("cannot move %s to %s: %s", cli.Quote(src), cli.Quote(dst), vfs.Reason(why))
-		return cli.Stopped(t.ctx, c)
+		cli.CheckStopped(t.ctx, c)
+		return
 	}
 	quiet := &transfer{c: c, ctx: t.ctx, recursive: true, preserve: true, follow: 'P'}
 	failed := c.Failed()
-	if err := quiet.copy(src, dst, true, nil); err != nil {
-		return err
-	}
+	quiet.copy(src, dst, true, nil)
 	if c.Failed() && !failed {
-		return nil
+		return
 	}
 	if err := c.FS.RemoveAll(c.Path(src)); err != nil {
 		c.Warn("cannot remove %s: %s", cli.Quote(src), vfs.Reason(err))
-		return cli.Stopped(t.ctx, c)
+		cli.CheckStopped(t.ctx, c)
+		return
 	}
 	t.printMoved(src, dst)
-	return nil
 }

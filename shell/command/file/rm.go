@@ -20,7 +20,8 @@ type remover struct {
 	verbose                           bool
 }
 
-func runRm(ctx context.Context, c *shell.Call) error {
+func runRm(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	r := &remover{c: c, ctx: ctx}
 	operands, err := cli.Parse(c, cli.Flags{
 		"r R": &r.recursive, "d": &r.dirs, "I": &r.once, "v": &r.verbose,
@@ -39,14 +40,12 @@ func runRm(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	for _, name := range operands {
-		if err := r.operand(name); err != nil {
-			return err
-		}
+		r.operand(name)
 	}
 	return nil
 }
 
-func (r *remover) operand(name string) error {
+func (r *remover) operand(name string) {
 	fi, err := stat(r.c, name, false)
 	last := cli.Base(name)
 	switch {
@@ -61,56 +60,48 @@ func (r *remover) operand(name string) error {
 		r.c.Warn("it is dangerous to operate recursively on '/'")
 		r.c.Warn("there is no way round this failsafe")
 	default:
-		return r.remove(name, fi)
+		r.remove(name, fi)
 	}
-	return nil
 }
 
-func (r *remover) remove(name string, fi fs.FileInfo) error {
-	if err := cli.Stopped(r.ctx, r.c); err != nil {
-		return err
-	}
+func (r *remover) remove(name string, fi fs.FileInfo) {
+	cli.CheckStopped(r.ctx, r.c)
 	if fi.IsDir() && r.recursive {
 		if r.ask {
-			return r.question("descend into directory", name)
+			r.question("descend into directory", name)
+			return
 		}
-		if err := r.contents(name); err != nil {
-			return err
-		}
+		r.contents(name)
 	}
 	if r.ask {
-		return r.question("remove "+cli.FileKind(fi), name)
+		r.question("remove "+cli.FileKind(fi), name)
+		return
 	}
 	if err := r.c.FS.Remove(r.c.Path(name)); err != nil {
 		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
-		return cli.Stopped(r.ctx, r.c)
+		cli.CheckStopped(r.ctx, r.c)
+		return
 	}
 	if r.verbose {
 		fmt.Fprintf(r.c.Stdout, "removed %s%s\n", map[bool]string{true: "directory "}[fi.IsDir()], cli.Quote(name))
 	}
-	return r.c.Stdout.Err()
+	cli.Check(r.c.Stdout.Err())
 }
 
 // question prints a question that nobody answers, which means no.
-func (r *remover) question(what, name string) error {
+func (r *remover) question(what, name string) {
 	_, err := fmt.Fprintf(r.c.Stderr, "rm: %s %s? ", what, cli.Quote(name))
-	return err
+	cli.Check(err)
 }
 
-func (r *remover) contents(name string) error {
+func (r *remover) contents(name string) {
 	list, err := r.c.FS.ReadDir(r.c.Path(name))
 	if err != nil {
 		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
-		return nil
 	}
 	for _, e := range list {
-		fi, err := e.Info()
-		if err != nil {
-			continue
-		}
-		if err := r.remove(cli.Join(name, e.Name()), fi); err != nil {
-			return err
+		if fi, err := e.Info(); err == nil {
+			r.remove(cli.Join(name, e.Name()), fi)
 		}
 	}
-	return nil
 }

@@ -31,7 +31,8 @@ type treeDrawer struct {
 	failed                                        bool
 }
 
-func runTree(ctx context.Context, c *shell.Call) error {
+func runTree(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	t := &treeDrawer{c: c, ctx: ctx}
 	operands, err := t.parse()
 	if err != nil {
@@ -86,9 +87,7 @@ func (t *treeDrawer) run(operands []string) error {
 			t.files += map[bool]int{true: 1}[err == nil]
 		} else {
 			root.fi = fi
-			if err := t.fill(root, 1, nil); err != nil {
-				return err
-			}
+			t.fill(root, 1, nil)
 			if len(root.children) > 0 {
 				t.dirs++
 			}
@@ -110,17 +109,15 @@ func (t *treeDrawer) run(operands []string) error {
 }
 
 // fill reads what is below a directory and counts it.
-func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) error {
-	if err := cli.Stopped(t.ctx, t.c); err != nil {
-		return err
-	}
+func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) {
+	cli.CheckStopped(t.ctx, t.c)
 	if t.depth > 0 && depth > t.depth {
-		return nil
+		return
 	}
 	list, err := t.c.FS.ReadDir(t.c.Path(n.path))
 	if err != nil {
 		n.bad, t.failed = true, true
-		return nil
+		return
 	}
 	above = append(slices.Clip(above), n.fi)
 	for _, e := range list {
@@ -131,9 +128,7 @@ func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) error {
 		child.loop = child.toDir && t.follow && cli.IndexFile(above, child.fi) >= 0
 		isDir := child.fi.IsDir() || child.toDir
 		if child.fi.IsDir() && !child.loop && (!child.toDir || t.follow) {
-			if err := t.fill(child, depth+1, above); err != nil {
-				return err
-			}
+			t.fill(child, depth+1, above)
 		}
 		if t.prune && isDir && len(child.children) == 0 {
 			continue
@@ -146,7 +141,6 @@ func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) error {
 		}
 	}
 	t.order(n.children)
-	return nil
 }
 
 // child is the node for an entry, unless the options leave it out.

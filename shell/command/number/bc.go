@@ -156,7 +156,7 @@ func bcReports(err error) bool {
 // guarded runs f and returns the error that stopped it.
 func (m *bc) guarded(f func() string) (end string, err error) {
 	deep := m.deep
-	if err = catchStop(func() { end = f() }); err != nil {
+	if err = cli.Try(func() { end = f() }); err != nil {
 		m.deep, m.level = deep, 0
 	}
 	return end, err
@@ -279,7 +279,7 @@ func (m *bc) loop(n *bcNode) string {
 	for n.kids[1] == nil || m.eval(n.kids[1]).sign() != 0 {
 		m.tick()
 		if err := m.call.Stdout.Err(); err != nil {
-			stopCalc(err)
+			cli.Check(err)
 		}
 		switch end := m.exec(n.kids[3]); end {
 		case "", "continue":

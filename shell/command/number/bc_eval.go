@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // eval computes an expression.
@@ -45,7 +47,7 @@ func (m *bc) eval(n *bcNode) calcNum {
 	case "!":
 		return calcBool(m.eval(n.kids[0]).sign() == 0)
 	case "array":
-		stopCalc(errBCSyntax)
+		cli.Check(errBCSyntax)
 	}
 	return m.operate(n.op, m.eval(n.kids[0]), m.eval(n.kids[1]))
 }
@@ -115,7 +117,7 @@ func (m *bc) get(n *bcNode) calcNum {
 func (m *bc) index(n *bcNode) int {
 	i := m.eval(n.kids[0]).int()
 	if i < 0 || i > 1<<24 {
-		stopCalc(bcError(fmt.Sprintf("Array %s subscript out of bounds.", n.name)))
+		cli.Check(bcError(fmt.Sprintf("Array %s subscript out of bounds.", n.name)))
 	}
 	return i
 }
@@ -151,7 +153,7 @@ func (m *bc) setSpecial(name string, v calcNum) {
 	switch name {
 	case "scale":
 		if i > calcMaxScale {
-			stopCalc(errTooLong)
+			cli.Check(errTooLong)
 		}
 		m.scale = max(i, 0)
 	case "ibase":
@@ -173,19 +175,19 @@ func (m *bc) invoke(n *bcNode) calcNum {
 				return v
 			}
 		}
-		stopCalc(bcError(fmt.Sprintf("Function %s not defined.", n.name)))
+		cli.Check(bcError(fmt.Sprintf("Function %s not defined.", n.name)))
 	}
 	if len(f.params) != len(n.kids) {
-		stopCalc(bcError("Parameter number mismatch"))
+		cli.Check(bcError("Parameter number mismatch"))
 	}
 	if m.level++; m.level > maxBCDepth {
-		stopCalc(bcError("functions call each other too deep"))
+		cli.Check(bcError("functions call each other too deep"))
 	}
 	restore := m.bind(f, n.kids)
 	defer restore()
 	m.ret = calcInt(0)
 	if end := m.exec(f.body); end == "quit" {
-		stopCalc(bcError("halt inside a function"))
+		cli.Check(bcError("halt inside a function"))
 	}
 	m.level--
 	v := m.ret
@@ -200,7 +202,7 @@ func (m *bc) bind(f *bcFunc, args []*bcNode) (restore func()) {
 	for i, a := range args {
 		if strings.HasSuffix(f.params[i], "[]") {
 			if a.op != "array" && a.op != "var" {
-				stopCalc(bcError("Parameter type mismatch"))
+				cli.Check(bcError("Parameter type mismatch"))
 			}
 			lists[i] = m.copyArray(a.name)
 		} else {

@@ -1,6 +1,10 @@
 package number
 
-import "math/big"
+import (
+	"math/big"
+
+	"hako/shell/command/internal/cli"
+)
 
 // libraryCall computes a function of the library that -l loads.
 func (m *bc) libraryCall(n *bcNode) (calcNum, bool) {
@@ -12,11 +16,11 @@ func (m *bc) libraryCall(n *bcNode) (calcNum, bool) {
 	case f == nil:
 		return calcNum{}, false
 	case len(n.kids) != 1:
-		stopCalc(bcError("Parameter number mismatch"))
+		cli.Check(bcError("Parameter number mismatch"))
 	}
 	x := m.eval(n.kids[0])
 	if m.scale > 20_000 {
-		stopCalc(errTooLong)
+		cli.Check(errTooLong)
 	}
 	return m.rescale(f(x, m.scale+bcGuard), m.scale), true
 }
@@ -30,7 +34,7 @@ func (m *bc) exp(x calcNum, s int) calcNum {
 		return m.div(calcInt(1), m.exp(m.neg(x), s+x.size()), s)
 	}
 	if x.int() > 1_000_000 {
-		stopCalc(errTooLong)
+		cli.Check(errTooLong)
 	}
 	halvings := 0
 	s += x.int()/2 + bcGuard // digits before the point cost precision behind it
@@ -84,7 +88,7 @@ func (m *bc) pi(s int) calcNum { return m.mul(m.atan(calcInt(1), s+2), calcInt(4
 
 func (m *bc) sin(x calcNum, s int) calcNum {
 	if x.int() > 1_000_000_00 || x.int() < -1_000_000_00 {
-		stopCalc(errTooLong)
+		cli.Check(errTooLong)
 	}
 	s += bcGuard + x.length()
 	pi := m.pi(s)
@@ -137,7 +141,7 @@ func (m *bc) bessel(n int, x calcNum, s int) calcNum {
 		}
 	}
 	if n > 1000 || x.int() > 1000 {
-		stopCalc(errTooLong)
+		cli.Check(errTooLong)
 	}
 	s += bcGuard + max(x.int(), 0)
 	half := m.div(x, calcInt(2), s)

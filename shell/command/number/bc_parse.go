@@ -3,6 +3,8 @@ package number
 import (
 	"errors"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // bcNode is one node of a program: an operator or a statement with its parts.
@@ -134,7 +136,7 @@ func (p *bcParser) blanks() {
 	}
 }
 
-func (p *bcParser) fail() { panic(calcStop{errBCSyntax}) }
+func (p *bcParser) fail() { cli.Check(errBCSyntax) }
 
 func (p *bcParser) is(op string) bool { return p.tok == op && (p.kind == 'o' || p.kind == 'k') }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hako/quota"
+	"hako/shell/command/internal/cli"
 )
 
 // A calcNum is the number of bc and dc: digits with a point somewhere.
@@ -36,37 +37,17 @@ type calculator struct {
 	clips   bool // digits too large for the base mean its largest, as in bc
 }
 
-// A calcStop ends a calculation by a panic; [catchStop] catches it.
-type calcStop struct{ err error }
-
-func stopCalc(err error) { panic(calcStop{err}) }
-
-// catchStop calls f and returns the error that ended it.
-func catchStop(f func()) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case calcStop:
-			err = r.err
-		default:
-			panic(r)
-		}
-	}()
-	f()
-	return nil
-}
-
 // tick counts a step and ends when the script does.
 func (a *calculator) tick() {
 	if a.steps++; a.steps&255 == 0 && a.ctx.Err() != nil {
-		stopCalc(context.Cause(a.ctx))
+		cli.Check(context.Cause(a.ctx))
 	}
 }
 
 // hold charges n bytes that a variable or stack keeps.
 func (a *calculator) hold(n int) {
 	if err := a.limiter.Hold(int64(n)); err != nil && n > 0 {
-		stopCalc(err)
+		cli.Check(err)
 	}
 	a.held += int64(n)
 }
@@ -82,10 +63,10 @@ func (a *calculator) release() {
 func (a *calculator) room(bits int) {
 	a.tick()
 	if bits > calcMaxBits {
-		stopCalc(errTooLong)
+		cli.Check(errTooLong)
 	}
 	if bits > 1<<16 && a.ctx.Err() != nil { // large numbers take their time
-		stopCalc(context.Cause(a.ctx))
+		cli.Check(context.Cause(a.ctx))
 	}
 }
 
@@ -156,7 +137,7 @@ func (a *calculator) mul(x, y calcNum, scale int) calcNum {
 
 func (a *calculator) div(x, y calcNum, scale int) calcNum {
 	if y.sign() == 0 {
-		stopCalc(errDivide)
+		cli.Check(errDivide)
 	}
 	shift := scale + y.scale - x.scale
 	n := x.n
@@ -186,7 +167,7 @@ func (a *calculator) pow(x, y calcNum, scale int) calcNum {
 	size := new(big.Int).Mul(new(big.Int).Abs(e), big.NewInt(int64(max(x.n.BitLen(), x.scale, 1))))
 	if x.n.BitLen() > 1 || x.scale > 0 {
 		if !size.IsInt64() || size.Int64() > calcMaxBits {
-			stopCalc(errTooLong)
+			cli.Check(errTooLong)
 		}
 	} else { // 0, 1 and -1 have powers of any height
 		e = new(big.Int).And(e, big.NewInt(1))
@@ -203,7 +184,7 @@ func (a *calculator) pow(x, y calcNum, scale int) calcNum {
 
 func (a *calculator) sqrt(x calcNum, scale int) calcNum {
 	if x.sign() < 0 {
-		stopCalc(errRoot)
+		cli.Check(errRoot)
 	}
 	s := max(scale, x.scale)
 	a.room(x.n.BitLen() + 2*s*10/3)

@@ -122,7 +122,7 @@ func (m *dc) run(text string) error {
 	m.hold(32)
 	m.frames = append(m.frames, dcFrame{text: text})
 	for len(m.frames) > 0 {
-		err := catchStop(m.step)
+		err := cli.Try(m.step)
 		_, own := errors.AsType[bcError](err)
 		switch {
 		case err == nil:
@@ -215,7 +215,7 @@ func (m *dc) push(v dcValue) {
 
 func (m *dc) pop() dcValue {
 	if len(m.stack) == 0 {
-		stopCalc(bcError("stack empty"))
+		cli.Check(bcError("stack empty"))
 	}
 	v := m.stack[len(m.stack)-1]
 	m.stack = m.stack[:len(m.stack)-1]
@@ -226,7 +226,7 @@ func (m *dc) pop() dcValue {
 // need refuses a command for which too little is on the stack.
 func (m *dc) need(n int) {
 	if len(m.stack) < n {
-		stopCalc(bcError("stack empty"))
+		cli.Check(bcError("stack empty"))
 	}
 }
 
@@ -235,7 +235,7 @@ func (m *dc) nums() (x, y calcNum) {
 	m.need(2)
 	for _, v := range m.stack[len(m.stack)-2:] {
 		if v.n.n == nil {
-			stopCalc(bcError("non-numeric value"))
+			cli.Check(bcError("non-numeric value"))
 		}
 	}
 	y = m.pop().n
@@ -246,7 +246,7 @@ func (m *dc) nums() (x, y calcNum) {
 func (m *dc) num() calcNum {
 	m.need(1)
 	if m.stack[len(m.stack)-1].n.n == nil {
-		stopCalc(bcError("non-numeric value"))
+		cli.Check(bcError("non-numeric value"))
 	}
 	return m.pop().n
 }
@@ -258,7 +258,7 @@ func (m *dc) enter(text string) {
 		m.leave(1)
 	}
 	if len(m.frames) > maxDCFrames {
-		stopCalc(errors.New("macros call each other too deep"))
+		cli.Check(errors.New("macros call each other too deep"))
 	}
 	m.hold(32)
 	m.frames = append(m.frames, dcFrame{text: text})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // command carries out one letter.
@@ -24,7 +26,7 @@ func (m *dc) command(c byte, f *dcFrame) {
 			return
 		}
 		f.skipLine()
-		stopCalc(bcError("commands cannot be started from the virtual shell"))
+		cli.Check(bcError("commands cannot be started from the virtual shell"))
 	case strings.IndexByte("cdrRzZXakioKIO", c) >= 0:
 		m.arrange(c)
 	case c == 'x':
@@ -39,13 +41,13 @@ func (m *dc) command(c byte, f *dcFrame) {
 	case c == 'Q':
 		m.quit(max(m.num().int(), 0))
 	default:
-		stopCalc(bcError(fmt.Sprintf("'%c' (%04o) unimplemented", c, c)))
+		cli.Check(bcError(fmt.Sprintf("'%c' (%04o) unimplemented", c, c)))
 	}
 }
 
 func (m *dc) letter(f *dcFrame) byte {
 	if f.pos >= len(f.text) {
-		stopCalc(bcError("unexpected EOS"))
+		cli.Check(bcError("unexpected EOS"))
 	}
 	f.pos++
 	return f.text[f.pos-1]
@@ -54,7 +56,7 @@ func (m *dc) letter(f *dcFrame) byte {
 // quit leaves n macros; q at the top ends the program.
 func (m *dc) quit(n int) {
 	if n >= len(m.frames) && n == 2 {
-		stopCalc(errQuitDC)
+		cli.Check(errQuitDC)
 	}
 	m.leave(n)
 }
@@ -64,7 +66,7 @@ func (m *dc) calculate(c byte) {
 	case 'v':
 		x := m.num()
 		if x.sign() < 0 {
-			stopCalc(bcError("square root of negative number"))
+			cli.Check(bcError("square root of negative number"))
 		}
 		m.push(dcValue{n: m.sqrt(x, m.scale)})
 		return
@@ -73,11 +75,11 @@ func (m *dc) calculate(c byte) {
 		return
 	}
 	x, y := m.nums()
-	err := catchStop(func() { m.push(dcValue{n: m.operate(c, x, y)}) })
+	err := cli.Try(func() { m.push(dcValue{n: m.operate(c, x, y)}) })
 	if err != nil { // a failed operation leaves its operands
 		m.push(dcValue{n: x})
 		m.push(dcValue{n: y})
-		stopCalc(err)
+		cli.Check(err)
 	}
 }
 
@@ -93,7 +95,7 @@ func (m *dc) operate(c byte, x, y calcNum) calcNum {
 		return m.div(x, y, m.scale)
 	case '%':
 		if y.sign() == 0 {
-			stopCalc(bcError("remainder by zero"))
+			cli.Check(bcError("remainder by zero"))
 		}
 		return m.mod(x, y, m.scale)
 	case '^':
@@ -113,9 +115,9 @@ func (m *dc) modExp() {
 	mod, e, base := m.rescale(m.num(), 0), m.rescale(m.num(), 0), m.rescale(m.num(), 0)
 	switch {
 	case mod.sign() == 0:
-		stopCalc(errDivide)
+		cli.Check(errDivide)
 	case e.sign() < 0:
-		stopCalc(bcError("negative exponent"))
+		cli.Check(bcError("negative exponent"))
 	}
 	m.room(mod.n.BitLen() * 64) // many multiplications, none of which can be interrupted
 	m.room(e.n.BitLen() * 64)
@@ -176,7 +178,7 @@ func (m *dc) register(c, name byte) {
 		r.vals, r.arrays = append(r.vals, v), append(r.arrays, nil)
 	case 'L':
 		if len(r.vals) == 0 {
-			stopCalc(bcError(fmt.Sprintf("stack register '%c' (%04o) is empty", name, name)))
+			cli.Check(bcError(fmt.Sprintf("stack register '%c' (%04o) is empty", name, name)))
 		}
 		v := r.top()
 		r.vals, r.arrays = r.vals[:len(r.vals)-1], r.arrays[:len(r.arrays)-1]
@@ -208,7 +210,7 @@ func (r *dcRegister) top() dcValue {
 // element returns an element of a register's array, which exists afterwards.
 func (m *dc) element(r *dcRegister, i int) (dcValue, bool) {
 	if i < 0 || i > 1<<24 {
-		stopCalc(bcError("array index must be a nonnegative integer"))
+		cli.Check(bcError("array index must be a nonnegative integer"))
 	}
 	if len(r.vals) == 0 {
 		m.hold(96)
@@ -265,19 +267,19 @@ func (m *dc) arrange(c byte) {
 	case 'k':
 		n := m.num().int()
 		if n < 0 || n > calcMaxScale {
-			stopCalc(bcError("scale must be a nonnegative number"))
+			cli.Check(bcError("scale must be a nonnegative number"))
 		}
 		m.scale = n
 	case 'i':
 		n := m.num().int()
 		if n < 2 || n > 16 {
-			stopCalc(bcError("input base must be a number between 2 and 16 (inclusive)"))
+			cli.Check(bcError("input base must be a number between 2 and 16 (inclusive)"))
 		}
 		m.ibase = n
 	case 'o':
 		n := m.num().int()
 		if n < 2 {
-			stopCalc(bcError("output base must be a number greater than 1"))
+			cli.Check(bcError("output base must be a number greater than 1"))
 		}
 		m.obase = min(n, 1_000_000)
 	default:

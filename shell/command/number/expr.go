@@ -38,7 +38,8 @@ func runExpr(ctx context.Context, c *shell.Call) error {
 	if len(words) == 0 {
 		return cli.WithStatus(cli.Misuse(c, "missing operand"), 2)
 	}
-	v, err := (&exprParser{ctx: ctx, c: c, words: words}).evaluate()
+	v := ""
+	err := cli.Try(func() { v = (&exprParser{ctx: ctx, c: c, words: words}).evaluate() })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -54,25 +55,15 @@ func runExpr(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-// An exprError ends the evaluation by a panic.
-type exprError struct{ error }
+// fail ends the evaluation with an error.
+func (p *exprParser) fail(format string, args ...any) { cli.Check(fmt.Errorf(format, args...)) }
 
-func (p *exprParser) fail(format string, args ...any) { panic(exprError{fmt.Errorf(format, args...)}) }
-
-func (p *exprParser) evaluate() (v string, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case exprError:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
-	if v = p.or(); p.pos < len(p.words) {
+func (p *exprParser) evaluate() string {
+	v := p.or()
+	if p.pos < len(p.words) {
 		p.fail("syntax error: unexpected argument %s", cli.QuoteCurly(p.words[p.pos]))
 	}
-	return v, nil
+	return v
 }
 
 // exprNull reports whether a value counts as false: empty, or a zero.
@@ -202,9 +193,7 @@ func (p *exprParser) arith(op, left, right string) string {
 	if p.skip > 0 {
 		return "0"
 	}
-	if err := p.ctx.Err(); err != nil {
-		panic(exprError{err})
-	}
+	cli.Check(p.ctx.Err())
 	x, okA := exprInt(left)
 	y, okB := exprInt(right)
 	if !okA || !okB {
@@ -245,13 +234,9 @@ func (p *exprParser) matched(s, pattern string) string {
 	held := &cli.Memory{C: p.c}
 	defer held.Release()
 	re, err := regex.Compile("^"+strings.TrimPrefix(pattern, "^"), held.Bound(p.ctx, regex.Options{}))
-	if err != nil {
-		panic(exprError{err})
-	}
+	cli.Check(err)
 	loc := re.Find([]byte(s), 0, nil)
-	if err := re.Err(); err != nil {
-		panic(exprError{err})
-	}
+	cli.Check(re.Err())
 	grouped := re.NumSubexp() > 0
 	switch {
 	case loc == nil && !grouped:

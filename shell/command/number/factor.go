@@ -2,6 +2,7 @@ package number
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"math/big"
@@ -48,7 +49,7 @@ type factoring struct {
 }
 
 func (f *factoring) result() error {
-	return cli.Finish(f.call, statusOf(f.call))
+	return cmp.Or(statusOf(f.call), f.call.Stdout.Err())
 }
 
 func (f *factoring) print(word string) error {
