@@ -11,11 +11,12 @@ import (
 	"unicode/utf8"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 )
 
-// longest is the most that one text of an event may hold; of what is longer
+// maxText is the most that one text of an event may hold; of what is longer
 // the beginning is kept, with the length and hash of the whole.
-const longest = 64 << 10
+const maxText = 64 << 10
 
 // maxLine is more than any event takes: a dozen texts of that length, of which
 // each byte may be spelled with six.
@@ -111,7 +112,7 @@ func (w *encoder) words(name string, argv []string) {
 		return
 	}
 	w.buf = append(w.buf, name...)
-	room := longest
+	room := maxText
 	for i, word := range w.secrets.Argv(argv) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -138,7 +139,7 @@ func (w *encoder) counts(m map[string]int) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	room := longest
+	room := maxText
 	for i, name := range names {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -154,13 +155,13 @@ func (w *encoder) counts(m map[string]int) {
 }
 
 func (w *encoder) shorten(s string) string {
-	if len(s) <= longest {
+	if len(s) <= maxText {
 		return s
 	}
 	if at := strings.LastIndex(s, cutMark); at >= 0 && w.marked {
-		return head(s[:at], longest) + s[at:]
+		return text.Prefix(s[:at], maxText) + s[at:]
 	}
-	return head(s, longest) + cutNote(s)
+	return text.Prefix(s, maxText) + cutNote(s)
 }
 
 const cutMark = "[cut: "
@@ -168,17 +169,6 @@ const cutMark = "[cut: "
 // cutNote says what a text was that is cut.
 func cutNote(s string) string {
 	return fmt.Sprintf(cutMark+"%d bytes, sha256 %x]", len(s), sha256.Sum256([]byte(s)))
-}
-
-// head is the beginning of a text, in whole characters.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for least := n - utf8.UTFMax; n > least && !utf8.RuneStart(s[n]); {
-		n--
-	}
-	return s[:n]
 }
 
 // appendString spells s in JSON. Bytes that are not UTF-8 become U+FFFD.

@@ -55,8 +55,8 @@ type chainPosition struct {
 	hash string
 }
 
-// start is what the first event follows.
-var start = chainPosition{0, strings.Repeat("0", 2*sha256.Size)}
+// chainStart is what the first event follows.
+var chainStart = chainPosition{0, strings.Repeat("0", 2*sha256.Size)}
 
 // Open opens the log, creating it for its owner alone.
 func Open(path string, opt Options) (*File, error) {
@@ -82,11 +82,11 @@ func (l *File) Append(e Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ownerfile.Lock(l.f); err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	err := l.append(&e)
 	if uerr := ownerfile.Unlock(l.f); err == nil && uerr != nil {
-		err = l.lost(uerr)
+		err = l.writeError(uerr)
 	}
 	return err
 }
@@ -107,22 +107,22 @@ func (l *File) append(e *Event) error {
 	}
 	if err != nil {
 		l.end = -1 // part of the line may be there: look again before the next
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	l.end += int64(n)
 	l.last, l.torn, l.open = chainPosition{e.Seq, hash}, nil, false
-	if cap(l.enc.buf) > longest {
+	if cap(l.enc.buf) > maxText {
 		l.enc.buf = nil
 	}
 	if e.Seq-l.head >= headEvery {
-		l.noteHead()
+		l.updateHead()
 	}
 	return nil
 }
 
 func (l *File) locked(do func() error) error {
 	if err := ownerfile.Lock(l.f); err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	defer ownerfile.Unlock(l.f)
 	return do()
@@ -133,7 +133,7 @@ func (l *File) locked(do func() error) error {
 func (l *File) catchUp() error {
 	info, err := l.f.Stat()
 	if err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	if info.Size() == l.end {
 		return nil
@@ -159,14 +159,14 @@ func (l *File) Recovered() *Torn {
 func (l *File) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.locked(func() error { l.noteHead(); return nil })
+	err := l.locked(func() error { l.updateHead(); return nil })
 	if cerr := l.f.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-func (l *File) lost(err error) error {
+func (l *File) writeError(err error) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
 	}
@@ -230,7 +230,7 @@ func parseTail(line, piece []byte) (t tail, err error) {
 		t.torn = &Torn{int64(len(piece)), hexSum(piece)}
 	}
 	if len(line) == 0 {
-		t.last = start
+		t.last = chainStart
 		return t, nil
 	}
 	t.last, err = parsePlace(line[:len(line)-1])

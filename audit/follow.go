@@ -14,13 +14,13 @@ import (
 
 const (
 	followEvery = 100 * time.Millisecond
-	followPart  = 64 << 10
+	followBlock = 64 << 10
 )
 
 // Follow calls do for the newest events of a log, oldest first, and for each that
 // is appended from then on, until ctx ends or do fails.
 func Follow(ctx context.Context, path string, newest int, do func(Event) error) error {
-	w, err := OpenFollower(path, newest)
+	w, err := openFollower(path, newest)
 	if err != nil {
 		return err
 	}
@@ -52,17 +52,17 @@ type Follower struct {
 	seen    []string // the hashes of the last events
 }
 
-// OpenFollower begins with the newest events of a log; zero means with what is
+// openFollower begins with the newest events of a log; zero means with what is
 // appended from now on. A log that is not there is [fault.NotFound], see
 // [AwaitFollower].
-func OpenFollower(path string, newest int) (*Follower, error) {
+func openFollower(path string, newest int) (*Follower, error) {
 	w := &Follower{path: path, newest: newest}
 	return w, w.open()
 }
 
 // AwaitFollower is as [OpenFollower], but a log that is not there may come yet.
 func AwaitFollower(path string, newest int) (*Follower, error) {
-	w, err := OpenFollower(path, newest)
+	w, err := openFollower(path, newest)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
@@ -121,19 +121,19 @@ func (w *Follower) Read(do func(Event) error) (anew bool, err error) {
 		return false, err
 	}
 	if moved {
-		_ = w.drain(do, false) // the rest of the one that was moved away counts, too
+		_ = w.readAppended(do, false) // the rest of the one that was moved away counts, too
 	}
 	if moved || cut || w.f == nil {
 		if err := w.open(); err != nil {
-			return false, w.missing(err)
+			return false, w.ignoreMissing(err)
 		}
 		anew = true
 	}
-	return anew, w.drain(do, anew)
+	return anew, w.readAppended(do, anew)
 }
 
-// missing takes a log that is not there for one that comes later.
-func (w *Follower) missing(err error) error {
+// ignoreMissing takes a log that is not there for one that comes later.
+func (w *Follower) ignoreMissing(err error) error {
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
@@ -158,11 +158,11 @@ func (w *Follower) changed() (moved, cut bool, err error) {
 	if !os.SameFile(now, was) {
 		return true, false, nil
 	}
-	return false, now.Size() < w.at || now.Size() > w.at && !w.stands(), nil
+	return false, now.Size() < w.at || now.Size() > w.at && !w.unchanged(), nil
 }
 
-// stands reports whether what was read last is still there.
-func (w *Follower) stands() bool {
+// unchanged reports whether what was read last is still there.
+func (w *Follower) unchanged() bool {
 	now := make([]byte, len(w.mark))
 	_, err := w.f.ReadAt(now, w.at-int64(len(now)))
 	return err == nil && bytes.Equal(now, w.mark)
@@ -179,9 +179,9 @@ func EndsWith(log io.ReaderAt, offset int64, hash string) bool {
 // maxSeen is how many events are remembered.
 const maxSeen = 512
 
-// drain reads to the end of the open log. What was told already is left out if
+// readAppended reads to the end of the open log. What was told already is left out if
 // it may come again.
-func (w *Follower) drain(do func(Event) error, again bool) error {
+func (w *Follower) readAppended(do func(Event) error, again bool) error {
 	rest := io.NewSectionReader(w.f, w.at, 1<<62-w.at)
 	pending, err := follow(rest, w.pending, func(e Event) error {
 		if again && slices.Contains(w.seen, e.Hash) {
@@ -209,8 +209,8 @@ const markSize = 32
 func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
 	for {
 		before := len(pending)
-		pending = slices.Grow(pending, followPart)
-		n, err := r.Read(pending[before : before+followPart])
+		pending = slices.Grow(pending, followBlock)
+		n, err := r.Read(pending[before : before+followBlock])
 		pending = pending[:before+n]
 		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
 			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {

@@ -2,10 +2,12 @@ package audit
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ type Span struct {
 // ScanLines is as [Scan], and says where each event is, counted from where r
 // begins.
 func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
-	count := &counter{r: r}
+	count := &countingReader{r: r}
 	in := bufio.NewReaderSize(count, 64<<10)
 	var line []byte
 	var at Span
@@ -57,13 +59,13 @@ func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error)
 	}
 }
 
-// A counter knows how much was read of r.
-type counter struct {
+// A countingReader knows how much was read of r.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
@@ -141,22 +143,14 @@ func Query(r io.Reader, f Filter) ([]Event, error) {
 	return found, err
 }
 
-// Tail returns the last n events, reading no more of the log than it must.
+// Tail returns the last n events, oldest first, reading no more of the log than it must.
 func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
-	n = max(n, 0)
-	for window := int64(32 << 10); ; window *= 4 {
-		window = min(window, size)
-		in := bufio.NewReaderSize(io.NewSectionReader(r, size-window, window), 64<<10)
-		if window < size { // the first line began before
-			if _, err := readLine(in, nil); err != nil && err != errLong && err != io.EOF {
-				return nil, err
-			}
-		}
-		events, err := Query(in, Filter{Limit: max(n, 1)})
-		if err != nil || len(events) >= n || window >= size {
-			return events[max(0, len(events)-n):], err
-		}
+	if n <= 0 {
+		return nil, nil
 	}
+	events, err := Newest(context.Background(), r, 0, size, Filter{Limit: n})
+	slices.Reverse(events)
+	return events, err
 }
 
 // OpenRead opens a log for reading. The caller closes it.

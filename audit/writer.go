@@ -26,7 +26,7 @@ func NewWriter(w io.Writer, opt Options) *Writer {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Writer{opt: opt, w: w, enc: encoder{secrets: redact.Filter{Values: opt.Secrets}}, last: start}
+	return &Writer{opt: opt, w: w, enc: encoder{secrets: redact.Filter{Values: opt.Secrets}}, last: chainStart}
 }
 
 // Append implements [Log]. After a failed write the chain does not go on: every
@@ -35,20 +35,20 @@ func (l *Writer) Append(e Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.w == nil {
-		return l.lost(io.ErrClosedPipe)
+		return l.writeError(io.ErrClosedPipe)
 	}
 	l.enc.buf = l.enc.buf[:0]
 	e.Seq, e.Time, e.Prev, e.Recovered = l.last.seq+1, l.opt.Now(), l.last.hash, nil
 	hash := l.enc.line(&e)
 	if _, err := l.w.Write(l.enc.buf); err != nil {
 		l.w = nil
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	l.last = chainPosition{e.Seq, hash}
 	return nil
 }
 
-func (l *Writer) lost(err error) error {
+func (l *Writer) writeError(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "write audit log", Err: err,
 		Hint: "what cannot be recorded is not run"}
 }

@@ -24,7 +24,7 @@ import (
 type Index struct {
 	db   *sql.DB
 	path string
-	few  int64 // events that can be added up one by one at once
+	maxExact  int64 // events that can be added up one by one at once
 }
 
 // PathFor returns where the index of a log is: audit.db for audit.jsonl.
@@ -65,11 +65,11 @@ func Open(path string) (*Index, error) {
 		return nil, err
 	}
 	defer unlock()
-	x := &Index{db: database.Open(path, options), path: path, few: 10_000}
+	x := &Index{db: database.Open(path, options), path: path, maxExact: 10_000}
 	x.db.SetMaxOpenConns(4)
 	if err := x.prepare(); err != nil {
 		x.db.Close()
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	return x, nil
 }
@@ -105,7 +105,7 @@ func isBusy(err error) bool {
 	return code == database.Busy || code == database.Locked
 }
 
-func (x *Index) broken(err error) error {
+func (x *Index) wrapError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -119,8 +119,8 @@ func (x *Index) broken(err error) error {
 		Hint: "remove the file: it is made again from the log"}
 }
 
-// A mark is how far a log was taken in.
-type mark struct {
+// A position is how far a log was taken in.
+type position struct {
 	offset int64
 	hash   string // of the last event
 	newest int64  // the latest time so far
@@ -143,42 +143,42 @@ func (x *Index) Update(ctx context.Context, log string) error {
 		return err
 	}
 	defer f.Close()
-	var seen mark
+	var seen position
 	for {
-		more, err := x.takeIn(ctx, f)
-		if isBusy(err) && x.moves(ctx, f, &seen) {
+		more, err := x.indexBatch(ctx, f)
+		if isBusy(err) && x.advances(ctx, f, &seen) {
 			continue // somebody else does the work
 		}
 		if err != nil || !more {
-			return x.broken(err)
+			return x.wrapError(err)
 		}
-		rest(ctx)
+		yieldTurn(ctx)
 	}
 }
 
-// moves reports whether more is taken in than was seen the last time.
-func (x *Index) moves(ctx context.Context, log io.ReaderAt, seen *mark) bool {
+// advances reports whether more is taken in than was seen the last time.
+func (x *Index) advances(ctx context.Context, log io.ReaderAt, seen *position) bool {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return false
 	}
 	defer tx.Rollback() // there is nothing to keep
-	m, err := place(tx, log)
+	m, err := positionIn(tx, log)
 	moved := err == nil && m != *seen
 	*seen = m
 	return moved
 }
 
-// rest gives others a turn.
-func rest(ctx context.Context) {
+// yieldTurn gives others a turn.
+func yieldTurn(ctx context.Context) {
 	select {
 	case <-time.After(20 * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
 
-// takeIn takes in a batch and reports whether there may be more.
-func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err error) {
+// indexBatch takes in a batch and reports whether there may be more.
+func (x *Index) indexBatch(ctx context.Context, log io.ReaderAt) (more bool, err error) {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -188,15 +188,15 @@ func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err err
 	if err != nil {
 		return false, err
 	}
-	w, err := newWriter(tx, m)
+	w, err := newIndexWriter(tx, m)
 	if err != nil {
 		return false, err
 	}
 	defer w.close()
-	if more, err = w.fill(io.NewSectionReader(log, m.offset, 1<<62-m.offset)); err != nil {
+	if more, err = w.indexEvents(io.NewSectionReader(log, m.offset, 1<<62-m.offset)); err != nil {
 		return false, err
 	}
-	if w.mark == m {
+	if w.position == m {
 		return false, nil
 	}
 	if err := w.finish(tx); err != nil {
@@ -205,21 +205,21 @@ func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err err
 	return more, tx.Commit()
 }
 
-// place returns how far a log was taken in, the zero mark if it is another log.
-func place(tx *sql.Tx, log io.ReaderAt) (m mark, err error) {
+// positionIn returns how far a log was taken in, the zero mark if it is another log.
+func positionIn(tx *sql.Tx, log io.ReaderAt) (m position, err error) {
 	err = tx.QueryRow(`select offset, hash, newest, back from place`).Scan(&m.offset, &m.hash, &m.newest, &m.back)
 	if errors.Is(err, sql.ErrNoRows) {
-		return mark{}, nil
+		return position{}, nil
 	}
 	if err == nil && !audit.EndsWith(log, m.offset, m.hash) {
-		m = mark{}
+		m = position{}
 	}
 	return m, err
 }
 
 // resume is as place, and forgets another log.
-func resume(tx *sql.Tx, log io.ReaderAt) (mark, error) {
-	m, err := place(tx, log)
+func resume(tx *sql.Tx, log io.ReaderAt) (position, error) {
+	m, err := positionIn(tx, log)
 	if err != nil || m.offset > 0 {
 		return m, err
 	}

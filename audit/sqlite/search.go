@@ -20,12 +20,12 @@ import (
 func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit.Filter) ([]audit.Event, error) {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
-	m, err := place(tx, log)
+	m, err := positionIn(tx, log)
 	if err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	found, err := audit.Newest(ctx, log, m.offset, size, f)
 	if err != nil || m.offset == 0 || enough(found, f) {
@@ -33,12 +33,12 @@ func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit
 	}
 	s := &search{ctx: ctx, tx: tx, log: log, Filter: f, found: found}
 	if s.from, s.before, err = bounds(tx, m.back, f.Since, f.Until); err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	if f.Before > 0 {
 		s.before = min(s.before, f.Before)
 	}
-	return s.found, x.broken(s.run())
+	return s.found, x.wrapError(s.run())
 }
 
 func enough(found []audit.Event, f audit.Filter) bool { return f.Limit > 0 && len(found) >= f.Limit }
@@ -60,16 +60,16 @@ type search struct {
 func bounds(tx *sql.Tx, back int64, since, until time.Time) (from, before int64, err error) {
 	before = math.MaxInt64
 	if !since.IsZero() {
-		err = number(tx, `select seq from event where time < ? order by time desc limit 1`, since.UnixMicro()-back, &from)
+		err = queryInt(tx, `select seq from event where time < ? order by time desc limit 1`, since.UnixMicro()-back, &from)
 	}
 	if err == nil && !until.IsZero() {
-		err = number(tx, `select seq from event where time >= ? order by time limit 1`, until.UnixMicro()+back, &before)
+		err = queryInt(tx, `select seq from event where time >= ? order by time limit 1`, until.UnixMicro()+back, &before)
 	}
 	return from, before, err
 }
 
-// number asks for one and leaves it as it is if there is none.
-func number(tx *sql.Tx, query string, micros int64, to *int64) error {
+// queryInt asks for one and leaves it as it is if there is none.
+func queryInt(tx *sql.Tx, query string, micros int64, to *int64) error {
 	err := tx.QueryRow(query, micros).Scan(to)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -79,7 +79,7 @@ func number(tx *sql.Tx, query string, micros int64, to *int64) error {
 
 func (s *search) run() error {
 	if len(s.Text) >= 3 {
-		return s.texts()
+		return s.searchBlocks()
 	}
 	query, args := s.rows()
 	rows, err := s.tx.QueryContext(s.ctx, query, args...)
@@ -92,16 +92,16 @@ func (s *search) run() error {
 		if err := rows.Scan(&offset, &size); err != nil {
 			return err
 		}
-		if err := s.look(offset, size); err != nil {
+		if err := s.readEvent(offset, size); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// look reads one line of the log and keeps its event if it is wanted: the index
+// readEvent reads one line of the log and keeps its event if it is wanted: the index
 // may know more of them than that.
-func (s *search) look(offset, size int64) error {
+func (s *search) readEvent(offset, size int64) error {
 	line := make([]byte, size)
 	if _, err := s.log.ReadAt(line, offset); err != nil && err != io.EOF {
 		return err
@@ -151,8 +151,8 @@ func (s *search) index() string {
 	return ""
 }
 
-// texts looks through those blocks that may hold the text, from the newest on.
-func (s *search) texts() error {
+// searchBlocks looks through those blocks that may hold the text, from the newest on.
+func (s *search) searchBlocks() error {
 	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`,
 		s.from/blockSize, (s.before-1)/blockSize)
 	if err != nil {
@@ -166,19 +166,19 @@ func (s *search) texts() error {
 		if err := rows.Scan(&id, &b); err != nil {
 			return err
 		}
-		if len(b) != blockBytes || !fieldBuilder(b).may(text) {
+		if len(b) != blockBytes || !trigramFilter(b).mayContain(text) {
 			continue
 		}
-		if err := s.block(id); err != nil {
+		if err := s.searchBlock(id); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// block looks through the events of one.
-func (s *search) block(id int64) error {
-	from, to, err := s.span(id)
+// searchBlock looks through the events of one.
+func (s *search) searchBlock(id int64) error {
+	from, to, err := s.blockSpan(id)
 	if err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (s *search) block(id int64) error {
 	return err
 }
 
-// span returns where the events of a block are in the log.
-func (s *search) span(id int64) (from, to int64, err error) {
+// blockSpan returns where the events of a block are in the log.
+func (s *search) blockSpan(id int64) (from, to int64, err error) {
 	first, last := max(s.from, id*blockSize), min(s.before, (id+1)*blockSize)
 	err = s.tx.QueryRowContext(s.ctx,
 		`select coalesce(min(offset), 0), coalesce(max(offset + size), 0) from event where seq >= ? and seq < ?`, first,

@@ -72,7 +72,7 @@ type Group struct {
 	times []int64
 }
 
-const usualTop = 10
+const defaultTop = 10
 
 // inScope is the condition that every question has in common.
 const inScope = ` (? = '' or actor = ?) and time >= ? and time < ? and seq >= ? and seq < ? `
@@ -102,17 +102,17 @@ func (x *Index) Stats(ctx context.Context, scope Scope) (Stats, error) {
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return out, x.broken(err)
+		return out, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
-	return out, x.broken(count(tx, scope, &out))
+	return out, x.wrapError(exactStats(tx, scope, &out))
 }
 
-func count(tx *sql.Tx, scope Scope, out *Stats) error {
+func exactStats(tx *sql.Tx, scope Scope, out *Stats) error {
 	if scope.Top <= 0 {
-		scope.Top = usualTop
+		scope.Top = defaultTop
 	}
-	s, err := spanOf(tx, scope)
+	s, err := newSpan(tx, scope)
 	for _, part := range []func(*sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
 		if err == nil {
 			err = part(tx, s, out)
@@ -121,8 +121,8 @@ func count(tx *sql.Tx, scope Scope, out *Stats) error {
 	return err
 }
 
-// spanOf finds the events of a scope.
-func spanOf(tx *sql.Tx, scope Scope) (s span, err error) {
+// newSpan finds the events of a scope.
+func newSpan(tx *sql.Tx, scope Scope) (s span, err error) {
 	s.Scope = scope
 	var back int64
 	if err = tx.QueryRow(`select coalesce(max(back), 0) from place`).Scan(&back); err == nil {
@@ -161,7 +161,7 @@ func failures(tx *sql.Tx, s span, out *Stats) (err error) {
 // commands adds up what became of each command that ran, and counts those that
 // were denied.
 func commands(tx *sql.Tx, s span, out *Stats) error {
-	used, err := ran(tx, s)
+	used, err := commandUses(tx, s)
 	if err != nil {
 		return err
 	}
@@ -181,20 +181,20 @@ func commands(tx *sql.Tx, s span, out *Stats) error {
 	return nil
 }
 
-// A use is a group of the requests in which a command ran.
-type use struct {
+// A commandUse is a group of the requests in which a command ran.
+type commandUse struct {
 	Group
 	count int64
 }
 
-// ran adds up the requests of each command.
-func ran(tx *sql.Tx, s span) (map[string]*use, error) {
+// commandUses adds up the requests of each command.
+func commandUses(tx *sql.Tx, s span) (map[string]*commandUse, error) {
 	rows, err := tx.Query(`select name, count, failed, micros from command where`+inScope, s.args()...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	all := make(map[string]*use)
+	all := make(map[string]*commandUse)
 	for rows.Next() {
 		var name string
 		var count, failed, micros int64
@@ -202,7 +202,7 @@ func ran(tx *sql.Tx, s span) (map[string]*use, error) {
 			return nil, err
 		}
 		if all[name] == nil {
-			all[name] = &use{Group: Group{Name: name}}
+			all[name] = &commandUse{Group: Group{Name: name}}
 		}
 		u := all[name]
 		u.count += count
@@ -211,8 +211,8 @@ func ran(tx *sql.Tx, s span) (map[string]*use, error) {
 	return all, rows.Err()
 }
 
-func mostUsed(all map[string]*use, n int) []Command {
-	list := slices.SortedFunc(maps.Values(all), func(a, b *use) int {
+func mostUsed(all map[string]*commandUse, n int) []Command {
+	list := slices.SortedFunc(maps.Values(all), func(a, b *commandUse) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.Name, b.Name))
 	})
 	out := []Command{}
@@ -266,7 +266,7 @@ func addRow(rows *sql.Rows, total *Group, actors, days map[string]*Group) error 
 	if err := rows.Scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
 		return err
 	}
-	for _, g := range []*Group{total, member(actors, actor), member(days, day(at))} {
+	for _, g := range []*Group{total, groupOf(actors, actor), groupOf(days, day(at))} {
 		g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
 		switch what {
 		case "ended":
@@ -281,7 +281,7 @@ func addRow(rows *sql.Rows, total *Group, actors, days map[string]*Group) error 
 // day is the calendar day of a time in microseconds.
 func day(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.DateOnly) }
 
-func member(m map[string]*Group, name string) *Group {
+func groupOf(m map[string]*Group, name string) *Group {
 	if m[name] == nil {
 		m[name] = &Group{Name: name}
 	}

@@ -14,10 +14,10 @@ import (
 // passed over.
 func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]Event, error) {
 	var found []Event
-	marks := f.marks()
+	marks := f.prefilter()
 	err := backwards(ctx, log, from, to, func(line []byte) bool {
 		var e Event
-		if marks.in(line) && json.Unmarshal(line, &e) == nil && e.Hash != "" && f.Match(&e) {
+		if marks.mayMatch(line) && json.Unmarshal(line, &e) == nil && e.Hash != "" && f.Match(&e) {
 			found = append(found, e)
 		}
 		return f.Limit <= 0 || len(found) < f.Limit
@@ -25,8 +25,8 @@ func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]E
 	return found, err
 }
 
-// backPart is how much is read at once.
-const backPart = 256 << 10
+// backwardBlock is how much is read at once.
+const backwardBlock = 256 << 10
 
 // backwards calls do for each line from the last to the first, until it returns
 // false. A line that is longer than any event comes in pieces, none of which is
@@ -37,7 +37,7 @@ func backwards(ctx context.Context, r io.ReaderAt, from, to int64, do func(line 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(to-from, backPart)
+		n := min(to-from, backwardBlock)
 		part := make([]byte, n, n+int64(len(rest)))
 		if _, err := r.ReadAt(part, to-n); err != nil && err != io.EOF {
 			return err
@@ -72,14 +72,14 @@ func lastToFirst(text []byte, do func(line []byte) bool) bool {
 	return true
 }
 
-// marks are what the line of a wanted event has to hold: to look for a few bytes
+// prefilter are what the line of a wanted event has to hold: to look for a few bytes
 // is a hundred times cheaper than to read the event.
-type marks struct {
+type prefilter struct {
 	exact [][]byte
 	any   []byte // in any case
 }
 
-func (f *Filter) marks() (m marks) {
+func (f *Filter) prefilter() (m prefilter) {
 	for _, field := range []struct{ name, value string }{{`"actor":`, f.Actor}, {`"what":`, f.What}} {
 		if longestPlain(field.value) == field.value && field.value != "" {
 			m.exact = append(m.exact, appendString([]byte(field.name), field.value))
@@ -89,7 +89,7 @@ func (f *Filter) marks() (m marks) {
 	return m
 }
 
-func (m marks) in(line []byte) bool {
+func (m prefilter) mayMatch(line []byte) bool {
 	for _, one := range m.exact {
 		if !bytes.Contains(line, one) {
 			return false

@@ -13,12 +13,12 @@ import (
 	"hako/audit"
 )
 
-// A tally counts what happened in each hour, so that figures of a month need not
+// A hourlyCounts counts what happened in each hour, so that figures of a month need not
 // be added up from every event.
-type tally map[tallied]counted
+type hourlyCounts map[hourlyKey]hourlyCount
 
-// A tallied is what is counted.
-type tallied struct {
+// A hourlyKey is what is counted.
+type hourlyKey struct {
 	hour       int64 // since 1970
 	kind, name string
 }
@@ -31,13 +31,13 @@ const (
 	byTime    = "time"    // requests of about the same duration
 )
 
-type counted struct{ count, failed int64 }
+type hourlyCount struct{ count, failed int64 }
 
 // add counts an event, with the command that it tells to have been denied.
-func (t tally) add(e *audit.Event, denied string, failed bool) {
+func (t hourlyCounts) add(e *audit.Event, denied string, failed bool) {
 	hour := e.Time.Unix() / 3600
 	put := func(kind, name string, n int64) {
-		key := tallied{hour, kind, name}
+		key := hourlyKey{hour, kind, name}
 		c := t[key]
 		c.count += n
 		if failed {
@@ -50,15 +50,15 @@ func (t tally) add(e *audit.Event, denied string, failed bool) {
 		put(byDenial, denied, e.Times())
 	case audit.Ended:
 		put(byActor, e.Actor, 1)
-		put(byTime, strconv.Itoa(step(e.Micros)), 1)
+		put(byTime, strconv.Itoa(durationStep(e.Micros)), 1)
 		for name, n := range e.Commands {
 			put(byCommand, name, int64(n))
 		}
 	}
 }
 
-// keep adds it to what was counted before.
-func (t tally) keep(tx *sql.Tx) error {
+// save adds it to what was counted before.
+func (t hourlyCounts) save(tx *sql.Tx) error {
 	put, err := tx.Prepare(`insert into tally values (?, ?, ?, ?, ?)
 		on conflict do update set count = count + excluded.count, failed = failed + excluded.failed`)
 	if err != nil {
@@ -76,14 +76,14 @@ func (t tally) keep(tx *sql.Tx) error {
 // stepsOf is how many durations are told apart between one and its double.
 const stepsOf = 8
 
-// step is the number of a duration on a scale on which each is nine percent longer
+// durationStep is the number of a duration on a scale on which each is nine percent longer
 // than the one before.
-func step(micros int64) int {
+func durationStep(micros int64) int {
 	return int(math.Round(stepsOf * math.Log2(float64(max(micros, 1)))))
 }
 
-// micros is about the duration of a step.
-func micros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
+// stepMicros is about the duration of a step.
+func stepMicros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
 
 // Figures answers as [Index.Stats] does, and at once however long the log is. Of
 // very many events it counts whole hours, durations are within five percent, and
@@ -92,34 +92,34 @@ func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, e
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return out, x.broken(err)
+		return out, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
 	scope := Scope{Since: since, Top: top}
-	many, err := x.many(tx, scope)
+	many, err := x.exceedsExact(tx, scope)
 	switch {
 	case err != nil:
 	case many:
-		err = sumUp(ctx, tx, since, top, &out)
+		err = sumHours(ctx, tx, since, top, &out)
 	default:
-		err = count(tx, scope, &out)
+		err = exactStats(tx, scope, &out)
 	}
-	return out, x.broken(err)
+	return out, x.wrapError(err)
 }
 
-// many reports whether there are more than a few events in a scope.
-func (x *Index) many(tx *sql.Tx, scope Scope) (bool, error) {
-	s, err := spanOf(tx, scope)
+// exceedsExact reports whether there are more than a few events in a scope.
+func (x *Index) exceedsExact(tx *sql.Tx, scope Scope) (bool, error) {
+	s, err := newSpan(tx, scope)
 	if err != nil {
 		return false, err
 	}
 	var last int64
 	err = tx.QueryRow(`select coalesce(max(seq), 0) from event`).Scan(&last)
-	return last-s.from > x.few, err
+	return last-s.from > x.maxExact, err
 }
 
-// sumUp adds the hours up.
-func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
+// sumHours adds the hours up.
+func sumHours(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
 	from := int64(0)
 	if !since.IsZero() {
 		from = since.Unix() / 3600
@@ -131,7 +131,7 @@ func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats
 		return err
 	}
 	defer rows.Close()
-	s := sums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
+	s := hourlySums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
 	for rows.Next() {
 		var at, n, failed int64
 		var kind, name string
@@ -144,8 +144,8 @@ func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats
 	return rows.Err()
 }
 
-// sums are figures in the making.
-type sums struct {
+// hourlySums are figures in the making.
+type hourlySums struct {
 	actors, days map[string]*Group
 	times        []durations
 	out          *Stats
@@ -157,10 +157,10 @@ type durations struct {
 	count int64
 }
 
-func (s *sums) add(day, kind, name string, n, failed int64) {
+func (s *hourlySums) add(day, kind, name string, n, failed int64) {
 	switch kind {
 	case byActor:
-		for _, g := range []*Group{&s.out.Total, member(s.actors, name), member(s.days, day)} {
+		for _, g := range []*Group{&s.out.Total, groupOf(s.actors, name), groupOf(s.days, day)} {
 			g.Requests += n
 			g.Failed += failed
 		}
@@ -177,7 +177,7 @@ func (s *sums) add(day, kind, name string, n, failed int64) {
 	}
 }
 
-func (s *sums) finish(top int) {
+func (s *hourlySums) finish(top int) {
 	o := s.out
 	slices.SortFunc(o.Commands, func(a, b Command) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
@@ -195,11 +195,11 @@ func (s *sums) finish(top int) {
 }
 
 // percentile returns about the smallest duration that p percent do not exceed.
-func (s *sums) percentile(p int64) int64 {
+func (s *hourlySums) percentile(p int64) int64 {
 	left := (s.out.Total.Requests*p + 99) / 100
 	for _, d := range s.times {
 		if left -= d.count; left <= 0 {
-			return micros(d.step)
+			return stepMicros(d.step)
 		}
 	}
 	return 0
