@@ -31,7 +31,7 @@ var arrows = map[string]string{
 	"internal/ownerfile/database": "internal/ownerfile run/fault",
 	// may it?
 	"quota":           "internal/ownerfile run/fault",
-	"policy":          "internal/protect run/fault shell/spec",
+	"policy":          "internal/lazyregexp internal/protect run/fault shell/spec",
 	"audit":           "internal/ownerfile internal/redact internal/text run/fault",
 	"audit/sqlite":    "audit internal/ownerfile/database run/fault",
 	"gate":            "audit internal/redact internal/text policy quota run run/fault",

@@ -102,7 +102,7 @@ func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, e
 	case many:
 		err = sumHours(ctx, tx, since, top, &out)
 	default:
-		err = exactStats(tx, scope, &out)
+		err = exactStats(ctx, tx, scope, &out)
 	}
 	return out, x.wrapError(err)
 }
@@ -124,24 +124,19 @@ func sumHours(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *St
 	if !since.IsZero() {
 		from = since.Unix() / 3600
 	}
-	rows, err := tx.QueryContext(ctx,
-		`select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
-		from tally where hour >= ? group by day, kind, name`, from)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	s := hourlySums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
-	for rows.Next() {
+	sums := hourlySums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var at, n, failed int64
 		var kind, name string
-		if err := rows.Scan(&at, &kind, &name, &n, &failed); err != nil {
+		if err := scan(&at, &kind, &name, &n, &failed); err != nil {
 			return err
 		}
-		s.add(day(at*24*3600*1e6), kind, name, n, failed)
-	}
-	s.finish(top)
-	return rows.Err()
+		sums.add(day(at*24*3600*1e6), kind, name, n, failed)
+		return nil
+	}, `select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
+		from tally where hour >= ? group by day, kind, name`, from)
+	sums.finish(top)
+	return err
 }
 
 // hourlySums are figures in the making.

@@ -22,9 +22,9 @@ import (
 
 // An Index is a database made from a log. It is safe for concurrent use.
 type Index struct {
-	db   *sql.DB
-	path string
-	maxExact  int64 // events that can be added up one by one at once
+	db       *sql.DB
+	path     string
+	maxExact int64 // events that can be added up one by one at once
 }
 
 // PathFor returns where the index of a log is: audit.db for audit.jsonl.
@@ -229,4 +229,19 @@ func resume(tx *sql.Tx, log io.ReaderAt) (position, error) {
 		}
 	}
 	return m, nil
+}
+
+// queryRows calls do for each row of a query.
+func queryRows(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -18,7 +18,7 @@ type indexWriter struct {
 	position
 	event, command, named, block *sql.Stmt
 
-	id    int64        // of the block that is being filled
+	id    int64         // of the block that is being filled
 	bits  trigramFilter // nil as long as there is none
 	tally hourlyCounts
 }

@@ -105,17 +105,17 @@ func (x *Index) Stats(ctx context.Context, scope Scope) (Stats, error) {
 		return out, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
-	return out, x.wrapError(exactStats(tx, scope, &out))
+	return out, x.wrapError(exactStats(ctx, tx, scope, &out))
 }
 
-func exactStats(tx *sql.Tx, scope Scope, out *Stats) error {
+func exactStats(ctx context.Context, tx *sql.Tx, scope Scope, out *Stats) error {
 	if scope.Top <= 0 {
 		scope.Top = defaultTop
 	}
 	s, err := newSpan(tx, scope)
-	for _, part := range []func(*sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
+	for _, part := range []func(context.Context, *sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
 		if err == nil {
-			err = part(tx, s, out)
+			err = part(ctx, tx, s, out)
 		}
 	}
 	return err
@@ -133,41 +133,34 @@ func newSpan(tx *sql.Tx, scope Scope) (s span, err error) {
 
 // denials counts what was denied by which rule. Of the rows of a group SQLite
 // takes the other columns from the one that has the maximum.
-func denials(tx *sql.Tx, s span, out *Stats) error {
-	rows, err := tx.Query(`select case rule when '' then reason else rule end as name, sum(count), case rule when '' then '' else reason end, max(seq)
-		from event where what in ('denied','refused') and`+inScope+`group by name order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func denials(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	out.Denials = []Denial{}
-	for rows.Next() {
+	return queryRows(ctx, tx, func(scan func(...any) error) error {
 		var d Denial
 		var last int64
-		if err := rows.Scan(&d.Name, &d.Count, &d.Reason, &last); err != nil {
-			return err
-		}
+		err := scan(&d.Name, &d.Count, &d.Reason, &last)
 		out.Denials = append(out.Denials, d)
-	}
-	return rows.Err()
+		return err
+	}, `select case rule when '' then reason else rule end as name, sum(count), case rule when '' then '' else reason end, max(seq)
+		from event where what in ('denied','refused') and`+inScope+`group by name order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
 }
 
-func failures(tx *sql.Tx, s span, out *Stats) (err error) {
-	out.Errors, err = counts(tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+
+func failures(ctx context.Context, tx *sql.Tx, s span, out *Stats) (err error) {
+	out.Errors, err = counts(ctx, tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+
 		`group by kind`)
 	return err
 }
 
 // commands adds up what became of each command that ran, and counts those that
 // were denied.
-func commands(tx *sql.Tx, s span, out *Stats) error {
-	used, err := commandUses(tx, s)
+func commands(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
+	used, err := commandUses(ctx, tx, s)
 	if err != nil {
 		return err
 	}
 	all := s
 	all.Top = -1 // without a limit: a command that is denied now and then may run often
-	denied, err := counts(tx, all, `select command, sum(count) from event where`+wasDenied+inScope+`group by command`)
+	denied, err := counts(ctx, tx, all, `select command, sum(count) from event where`+wasDenied+inScope+`group by command`)
 	if err != nil {
 		return err
 	}
@@ -188,27 +181,22 @@ type commandUse struct {
 }
 
 // commandUses adds up the requests of each command.
-func commandUses(tx *sql.Tx, s span) (map[string]*commandUse, error) {
-	rows, err := tx.Query(`select name, count, failed, micros from command where`+inScope, s.args()...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func commandUses(ctx context.Context, tx *sql.Tx, s span) (map[string]*commandUse, error) {
 	all := make(map[string]*commandUse)
-	for rows.Next() {
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var name string
 		var count, failed, micros int64
-		if err := rows.Scan(&name, &count, &failed, &micros); err != nil {
-			return nil, err
+		if err := scan(&name, &count, &failed, &micros); err != nil {
+			return err
 		}
 		if all[name] == nil {
 			all[name] = &commandUse{Group: Group{Name: name}}
 		}
-		u := all[name]
-		u.count += count
-		u.ended(failed, micros)
-	}
-	return all, rows.Err()
+		all[name].count += count
+		all[name].ended(failed, micros)
+		return nil
+	}, `select name, count, failed, micros from command where`+inScope, s.args()...)
+	return all, err
 }
 
 func mostUsed(all map[string]*commandUse, n int) []Command {
@@ -223,59 +211,42 @@ func mostUsed(all map[string]*commandUse, n int) []Command {
 	return out
 }
 
-func counts(tx *sql.Tx, s span, query string) ([]Count, error) {
-	rows, err := tx.Query(query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func counts(ctx context.Context, tx *sql.Tx, s span, query string) ([]Count, error) {
 	list := []Count{}
-	for rows.Next() {
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var c Count
-		if err := rows.Scan(&c.Name, &c.Count); err != nil {
-			return nil, err
-		}
+		err := scan(&c.Name, &c.Count)
 		list = append(list, c)
-	}
-	return list, rows.Err()
+		return err
+	}, query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
+	return list, err
 }
 
 // groups adds up the events of each actor and day in one pass.
-func groups(tx *sql.Tx, s span, out *Stats) error {
-	rows, err := tx.Query(`select actor, time, what, failed, micros, bytes, tokens, cost, count from event
-		where what in ('ended','denied','refused','model') and`+inScope, s.args()...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func groups(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	actors, days := make(map[string]*Group), make(map[string]*Group)
-	for rows.Next() {
-		if err := addRow(rows, &out.Total, actors, days); err != nil {
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
+		var actor, what string
+		var at, failed, micros, bytes, tokens, count int64
+		var cost float64
+		if err := scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
 			return err
 		}
-	}
+		for _, g := range []*Group{&out.Total, groupOf(actors, actor), groupOf(days, day(at))} {
+			g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
+			switch what {
+			case "ended":
+				g.ended(failed, micros)
+			case "denied", "refused":
+				g.Denied += count
+			}
+		}
+		return nil
+	}, `select actor, time, what, failed, micros, bytes, tokens, cost, count from event
+		where what in ('ended','denied','refused','model') and`+inScope, s.args()...)
 	out.Total.finish()
 	out.Actors, out.Days = busiest(actors, s.Top), newest(days, s.Top)
-	return rows.Err()
-}
-
-func addRow(rows *sql.Rows, total *Group, actors, days map[string]*Group) error {
-	var actor, what string
-	var at, failed, micros, bytes, tokens, count int64
-	var cost float64
-	if err := rows.Scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
-		return err
-	}
-	for _, g := range []*Group{total, groupOf(actors, actor), groupOf(days, day(at))} {
-		g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
-		switch what {
-		case "ended":
-			g.ended(failed, micros)
-		case "denied", "refused":
-			g.Denied += count
-		}
-	}
-	return nil
+	return err
 }
 
 // day is the calendar day of a time in microseconds.
@@ -318,22 +289,13 @@ func busiest(m map[string]*Group, n int) []Group {
 
 func newest(m map[string]*Group, n int) []Group { return top(m, n, func(a, b Group) int { return 0 }) }
 
-// top returns the first n groups by order, and by name backwards where that
-// does not tell: the newest of days.
+// top returns the first n groups by order, then by name backwards.
 func top(m map[string]*Group, n int, order func(a, b Group) int) []Group {
 	list := []Group{}
 	for _, g := range m {
 		g.finish()
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b Group) int {
-		if c := order(a, b); c != 0 {
-			return c
-		}
-		if a.Name > b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b Group) int { return cmp.Or(order(a, b), strings.Compare(b.Name, a.Name)) })
 	return list[:min(n, len(list))]
 }
