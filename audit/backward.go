@@ -8,10 +8,8 @@ import (
 	"strings"
 )
 
-// Newest returns the newest events that a filter wants, newest first, from the
-// bytes of a log between two beginnings of lines. It reads backwards and stops as
-// soon as it has as many as the filter's limit. Lines that are not events are
-// passed over.
+// Newest returns the newest events that match a filter, newest first, from the bytes of a log between two
+// beginnings of lines. It reads backwards and stops at the filter's limit. Lines that are not events are skipped.
 func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]Event, error) {
 	var found []Event
 	marks := f.prefilter()
@@ -28,9 +26,8 @@ func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]E
 // backwardBlock is how much is read at once.
 const backwardBlock = 256 << 10
 
-// backwards calls do for each line from the last to the first, until it returns
-// false. A line that is longer than any event comes in pieces, none of which is
-// an event.
+// backwards calls do for each line from the last to the first, until it returns false. A line longer than any
+// event comes in pieces, none of which is an event.
 func backwards(ctx context.Context, r io.ReaderAt, from, to int64, do func(line []byte) bool) error {
 	var rest []byte // the end of a line that begins further ahead
 	for to > from {
@@ -72,8 +69,8 @@ func lastToFirst(text []byte, do func(line []byte) bool) bool {
 	return true
 }
 
-// prefilter are what the line of a wanted event has to hold: to look for a few bytes
-// is a hundred times cheaper than to read the event.
+// A prefilter has what the line of a matching event must contain: searching for a few bytes is a hundred times
+// faster than decoding the event.
 type prefilter struct {
 	exact [][]byte
 	any   []byte // in any case
@@ -98,8 +95,7 @@ func (m prefilter) mayMatch(line []byte) bool {
 	return len(m.any) == 0 || bytes.Contains(bytes.ToLower(line), m.any)
 }
 
-// longestPlain returns the longest part of a text that a line spells as it is:
-// blanks may stand between two words of an argv, and some characters are escaped.
+// longestPlain returns the longest part of a text that is written unescaped and unsplit.
 func longestPlain(text string) (best string) {
 	escaped := func(r rune) bool {
 		return r <= ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == '\ufffd'

@@ -12,18 +12,18 @@ import (
 	"hako/run/fault"
 )
 
-// headEvery is after how many events a long-lived writer notes the head anew,
-// so that a cut is noticed even if the writer is killed.
+// headEvery is after how many events a writer updates the side file, so that truncation is detected even if the
+// writer is killed.
 const headEvery = 256
 
-// headFormat has a fixed width: the note is overwritten in one small write.
+// headFormat has a fixed width, so that the side file is overwritten in one small write.
 const headFormat = "%020d %s\n"
 
 // HeadPath returns the name of the side file of a log: audit.head for audit.jsonl.
 func HeadPath(log string) string { return strings.TrimSuffix(log, ".jsonl") + ".head" }
 
-// updateHead writes down where the log ends. The log is locked. The note is a
-// second witness, not part of the record: failing to write it stops nothing.
+// updateHead writes the position of the last event to the side file. The log is locked. Failing to write it stops
+// nothing, since it is not part of the record.
 func (l *File) updateHead() {
 	if l.last.seq <= l.head {
 		return
@@ -36,8 +36,8 @@ func (l *File) updateHead() {
 	}
 }
 
-// errHeadDiffers is the error of a note that must stay as it is: the end was cut off,
-// somebody changed the note, or another process is ahead. [VerifyFile] tells.
+// errHeadDiffers means that the side file must not be overwritten: the log was truncated, the side file was
+// changed, or another process is ahead. [VerifyFile] reports it.
 var errHeadDiffers = errors.New("the side file says something else")
 
 func (l *File) writeHead() error {
@@ -60,8 +60,8 @@ func (l *File) writeHead() error {
 // headSearch is how much of the end of a log is searched for an earlier head.
 const headSearch = 1 << 20
 
-// contains reports whether the noted event is in the log before its end. A note
-// is only overwritten if it is: otherwise a cut would be forgotten.
+// contains reports whether the event of the side file is in the log. Otherwise overwriting the side file would
+// hide a truncation.
 func (l *File) contains(old chainPosition) bool {
 	if old == l.last || old == l.noted {
 		return true

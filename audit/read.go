@@ -14,21 +14,19 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// Scan calls do for each event, oldest first, and returns how many lines it
-// passed over because they are not events: [Verify] says more about those.
-// An error of do ends the scan and is returned.
+// Scan calls do for each event, oldest first, and returns how many lines it skipped because they are not events;
+// [Verify] reports more about those. An error of do ends the scan and is returned.
 func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
 	return ScanLines(r, func(e Event, _ Span) error { return do(e) })
 }
 
-// A Span is where a line is.
+// A Span is the position of a line.
 type Span struct {
 	From, To int64 // with its newline
 	Open     bool  // it has none yet: the line may still be being written
 }
 
-// ScanLines is as [Scan], and says where each event is, counted from where r
-// begins.
+// ScanLines is [Scan] with the position of each event, counted from where r begins.
 func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
 	count := &countingReader{r: r}
 	in := bufio.NewReaderSize(count, 64<<10)
@@ -59,7 +57,7 @@ func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error)
 	}
 }
 
-// A countingReader knows how much was read of r.
+// A countingReader counts the bytes that were read.
 type countingReader struct {
 	r io.Reader
 	n int64
@@ -71,7 +69,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A Filter says which events somebody wants to see. Zero fields ask nothing.
+// A Filter selects events. Zero fields select all.
 type Filter struct {
 	ID      string // of the request; "agent" also finds "agent/2"
 	Actor   string
@@ -84,7 +82,7 @@ type Filter struct {
 	Limit   int       // the newest so many; zero means all
 }
 
-// Match reports whether e is wanted, the limit aside.
+// Match reports whether e matches, apart from the limit.
 func (f *Filter) Match(e *Event) bool {
 	switch {
 	case f.ID != "" && e.ID != f.ID && !strings.HasPrefix(e.ID, f.ID+"/"),
@@ -116,7 +114,7 @@ func (e *Event) mentions(text string) bool {
 	return false
 }
 
-// Texts yields the texts of an event in which [Filter].Text is looked for.
+// Texts yields the texts of an event in which [Filter].Text is searched.
 func (e *Event) Texts(yield func(string) bool) {
 	for _, s := range []string{e.Script, strings.Join(e.Argv, " "), e.Reason, e.Rule, e.Path, e.Error, e.Provider} {
 		if s != "" && !yield(s) {
@@ -125,7 +123,7 @@ func (e *Event) Texts(yield func(string) bool) {
 	}
 }
 
-// Query returns the events of r that the filter wants, oldest first.
+// Query returns the events of r that match the filter, oldest first.
 func Query(r io.Reader, f Filter) ([]Event, error) {
 	var found []Event
 	_, err := Scan(r, func(e Event) error {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Verifier checks one log against itself and its side file, again and again. It
-// is not safe for concurrent use.
+// A Verifier repeatedly checks one log and its side file. It is not safe for concurrent use.
 type Verifier struct {
 	Path string
 
@@ -59,9 +58,8 @@ func (v *Verifier) now() time.Time {
 	return v.Now()
 }
 
-// dir reports whether what was found whole needs no second look: it was not
-// long ago, the file is the same, nothing of it was cut off, and the side file
-// says nothing new about it.
+// mayResume reports whether what was verified needs no second check: it was recent, the file is the same and not
+// truncated, and the side file says nothing new about it.
 func (v *Verifier) mayResume(log io.ReaderAt, now os.FileInfo, head *chainPosition) bool {
 	if v.done.events == 0 || v.now().Sub(v.since) >= v.Trust || !os.SameFile(v.file, now) {
 		return false
@@ -72,8 +70,8 @@ func (v *Verifier) mayResume(log io.ReaderAt, now os.FileInfo, head *chainPositi
 	return EndsWith(log, v.done.offset, v.done.at.hash) && v.headUnchanged(head)
 }
 
-// nested reports whether the side file says of what was checked only what it said
-// then, or where it ends.
+// headUnchanged reports whether the side file has the position it had, that of the end of what was verified, or a
+// later one.
 func (v *Verifier) headUnchanged(head *chainPosition) bool {
 	if head == nil || v.head == nil {
 		return head == v.head
@@ -81,7 +79,7 @@ func (v *Verifier) headUnchanged(head *chainPosition) bool {
 	return *head == *v.head || *head == v.done.at || head.seq > v.done.at.seq
 }
 
-// contextReader is a reader that ends with its context.
+// A contextReader fails when its context ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Report is what [Verify] found.
+// A Report is the result of [Verify].
 type Report struct {
 	Events    int64  `json:"events"`         // that verify, from the first
 	Last      int64  `json:"last_seq"`       // number of the last of them
@@ -33,11 +33,11 @@ type Bad struct {
 	Why  string `json:"why"`
 }
 
-// OK reports whether nothing was changed or taken out. An unfinished line at the
-// end, as a crash leaves it, is no change.
+// OK reports whether nothing was changed or removed. An unfinished line at the end, as a crash leaves it, is not
+// a change.
 func (r Report) OK() bool { return r.Bad == nil && r.Cut == "" }
 
-// String says it in one line.
+// String returns the report in one line.
 func (r Report) String() string {
 	text := fmt.Sprintf("%d events verify", r.Events)
 	if r.Recovered > 0 {
@@ -64,7 +64,7 @@ func (r Report) Err() error {
 		Hint: "somebody or something changed the file after it was written; compare it with a copy"}
 }
 
-// VerifyFile checks the log of that name against itself and its side file.
+// VerifyFile checks a log and its side file.
 func VerifyFile(path string) (Report, error) {
 	return (&Verifier{Path: path}).Verify(context.Background())
 }
@@ -85,8 +85,7 @@ func openHead(path string) (*chainPosition, error) {
 	return &p, nil
 }
 
-// Verify checks a log from its first line on and stops at the first that is
-// not as it was written. The error is one of reading.
+// Verify checks a log from its first line and stops at the first that was changed. The error is one of reading.
 func Verify(r io.Reader) (Report, error) { return verify(r, nil) }
 
 func verify(r io.Reader, head *chainPosition) (Report, error) {
@@ -100,7 +99,7 @@ type verification struct {
 	offset int64 // where they end
 }
 
-// run checks the lines of r, which follow those of before.
+// run checks the lines of r, which follow those checked before.
 func (w *verification) run(r io.Reader, head *chainPosition) (Report, error) {
 	report := Report{HeadSeen: head != nil}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -159,7 +158,7 @@ func describeCut(r Report, head *chainPosition) string {
 	return ""
 }
 
-// A chain follows a log line by line.
+// A chain checks a log line by line.
 type chain struct {
 	at                chainPosition
 	events, recovered int64
@@ -167,7 +166,7 @@ type chain struct {
 	odd               *Bad   // what is wrong with it otherwise
 }
 
-// addLine takes in one line. Of two lines that do not fit the first is to blame.
+// addLine checks one line. Of two lines that do not fit, the first is reported.
 func (c *chain) addLine(n int64, line []byte) *Bad {
 	body, hash, err := split(line)
 	if err != nil && c.piece == nil {
@@ -209,8 +208,8 @@ func (c *chain) checkEvent(line, body []byte, hash string) error {
 	return nil
 }
 
-// checkTorn compares the piece of a line before an event with what the event says
-// about it: bytes can be neither slipped in nor taken out there.
+// checkTorn compares the piece of a line before an event with what the event recorded about it, so that no bytes
+// can be inserted or removed there.
 func (c *chain) checkTorn(torn *Torn) error {
 	switch {
 	case torn == nil && c.piece == nil:
@@ -225,12 +224,11 @@ func (c *chain) checkTorn(torn *Torn) error {
 	return nil
 }
 
-// errLong is the error of a line that cannot be one of ours.
+// errLong is the error of a line that is longer than any event.
 var errLong = errors.New("the line is longer than any event")
 
-// readLine reads a line with its newline into buf; the last may have none. Of a
-// line over maxLine it keeps nothing and returns errLong after reading past it:
-// whoever can write to the log must not be able to exhaust our memory.
+// readLine reads a line with its newline into buf; the last may have none. A line over maxLine is skipped with
+// errLong, so that whoever can write to the log cannot exhaust the memory.
 func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	long := false
 	for {

@@ -13,17 +13,16 @@ import (
 	"hako/audit"
 )
 
-// A hourlyCounts counts what happened in each hour, so that figures of a month need not
-// be added up from every event.
+// hourlyCounts counts events by hour, so that the statistics of a month need not read every event.
 type hourlyCounts map[hourlyKey]hourlyCount
 
-// A hourlyKey is what is counted.
+// An hourlyKey is what is counted.
 type hourlyKey struct {
 	hour       int64 // since 1970
 	kind, name string
 }
 
-// The kinds of what is counted.
+// The kinds of counts.
 const (
 	byActor   = "actor"   // requests that ended
 	byCommand = "command" // runs of a command
@@ -33,7 +32,7 @@ const (
 
 type hourlyCount struct{ count, failed int64 }
 
-// add counts an event, with the command that it tells to have been denied.
+// add counts an event, with the command that it denied.
 func (t hourlyCounts) add(e *audit.Event, denied string, failed bool) {
 	hour := e.Time.Unix() / 3600
 	put := func(kind, name string, n int64) {
@@ -73,21 +72,19 @@ func (t hourlyCounts) save(tx *sql.Tx) error {
 	return nil
 }
 
-// stepsOf is how many durations are told apart between one and its double.
+// stepsOf is the number of steps between a duration and its double.
 const stepsOf = 8
 
-// durationStep is the number of a duration on a scale on which each is nine percent longer
-// than the one before.
+// durationStep returns the step of a duration on a logarithmic scale of nine percent a step.
 func durationStep(micros int64) int {
 	return int(math.Round(stepsOf * math.Log2(float64(max(micros, 1)))))
 }
 
-// stepMicros is about the duration of a step.
+// stepMicros returns the approximate duration of a step.
 func stepMicros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
 
-// Figures answers as [Index.Stats] does, and at once however long the log is. Of
-// very many events it counts whole hours, durations are within five percent, and
-// bytes, tokens, errors by kind and denials by rule are left out.
+// Figures is [Index.Stats] in constant time. Of very many events it counts whole hours, durations are within five
+// percent, and bytes, tokens, errors by kind and denials by rule are omitted.
 func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, error) {
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -107,7 +104,7 @@ func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, e
 	return out, x.wrapError(err)
 }
 
-// exceedsExact reports whether there are more than a few events in a scope.
+// exceedsExact reports whether a scope has too many events to read one by one.
 func (x *Index) exceedsExact(tx *sql.Tx, scope Scope) (bool, error) {
 	s, err := newSpan(tx, scope)
 	if err != nil {
@@ -118,7 +115,7 @@ func (x *Index) exceedsExact(tx *sql.Tx, scope Scope) (bool, error) {
 	return last-s.from > x.maxExact, err
 }
 
-// sumHours adds the hours up.
+// sumHours sums up the hours.
 func sumHours(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
 	from := int64(0)
 	if !since.IsZero() {
@@ -139,14 +136,14 @@ func sumHours(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *St
 	return err
 }
 
-// hourlySums are figures in the making.
+// hourlySums are statistics in the making.
 type hourlySums struct {
 	actors, days map[string]*Group
 	times        []durations
 	out          *Stats
 }
 
-// durations are requests that took about as long.
+// durations counts requests of about the same duration.
 type durations struct {
 	step  int
 	count int64

@@ -1,9 +1,9 @@
-// Package sqlite is an index of an audit log, for searching and statistics. It
-// holds nothing that the lines of the log do not say and can be thrown away at any
-// time. Several processes may use one index at the same time.
+// Package sqlite indexes an audit log for search and statistics. The index only
+// holds what is in the log and can be deleted at any time. Several processes may
+// use one index at the same time.
 //
-// The rule to keep: only commands that search or show statistics import it, as
-// linking a database makes a program slower to start.
+// Only commands that search or show statistics import it, since linking a database
+// makes a program slower to start.
 package sqlite
 
 import (
@@ -30,11 +30,10 @@ type Index struct {
 // PathFor returns where the index of a log is: audit.db for audit.jsonl.
 func PathFor(log string) string { return strings.TrimSuffix(log, ".jsonl") + ".db" }
 
-// tables are what is made anew with another version.
+// tables are dropped when the version changes.
 var tables = []string{"place", "event", "command", "named", "tally", "block"}
 
-// schema is all of it. Every index of events ends with their number, so that
-// those with something in common are sorted by it.
+// schema has indexes that end with the sequence number, so that matching events are sorted by it.
 const schema = `
 create table place (only integer primary key check (only = 1), offset integer, hash text, newest integer, back integer);
 create table event (
@@ -50,15 +49,13 @@ create index event_actor on event (actor);
 create index event_both on event (actor, what);
 create index command_seq on command (seq);`
 
-// version is that of the schema and of what is put into it; an index of another
-// is made anew.
+// version is that of the schema and its content; an index of another version is made again.
 const version = 3
 
-// options are for every connection. What a crash loses here is read again from
-// the log.
+// options are those of every connection. What a crash loses is read again from the log.
 const options = "_pragma=busy_timeout(2000)&_pragma=page_size(16384)&_pragma=journal_mode(wal)&_pragma=synchronous(0)&_pragma=cache_size(-16000)&_txlock=immediate"
 
-// Open opens the index, creating it for its owner alone.
+// Open opens the index; a new one is only accessible to its owner.
 func Open(path string) (*Index, error) {
 	unlock, err := database.Ready(path)
 	if err != nil {
@@ -74,7 +71,7 @@ func Open(path string) (*Index, error) {
 	return x, nil
 }
 
-// prepare makes the tables, anew if they are of another version.
+// prepare creates the tables, again if they have another version.
 func (x *Index) prepare() error {
 	var v int
 	if err := x.db.QueryRow(`pragma user_version`).Scan(&v); err != nil || v == version {
@@ -99,7 +96,7 @@ func (x *Index) prepare() error {
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
 
-// isBusy reports whether somebody else has the file.
+// isBusy reports whether another process has locked the file.
 func isBusy(err error) bool {
 	code := database.Code(err)
 	return code == database.Busy || code == database.Locked
@@ -119,7 +116,7 @@ func (x *Index) wrapError(err error) error {
 		Hint: "remove the file: it is made again from the log"}
 }
 
-// A position is how far a log was taken in.
+// A position is how far a log was indexed.
 type position struct {
 	offset int64
 	hash   string // of the last event
@@ -127,16 +124,15 @@ type position struct {
 	back   int64  // by how much a clock was ever set back, in microseconds
 }
 
-// A batch is what is taken in at once, as many events or as long: others need not
-// wait, and what was done is kept if the rest is not.
+// A batch is what is indexed in one transaction: so many events or so long, so that others need not wait, and
+// progress is kept.
 const (
 	batch     = 20_000
 	batchTime = 500 * time.Millisecond
 )
 
-// Update takes in what was appended to the log since the last time. If the log
-// is not the one that was indexed, or was changed, the index is made anew. An end
-// of ctx leaves what was taken in so far.
+// Update indexes what was appended to the log. If the log was replaced or changed, the index is made again. If
+// ctx ends, what was indexed so far is kept.
 func (x *Index) Update(ctx context.Context, log string) error {
 	f, err := audit.OpenRead(log)
 	if err != nil {
@@ -156,7 +152,7 @@ func (x *Index) Update(ctx context.Context, log string) error {
 	}
 }
 
-// advances reports whether more is taken in than was seen the last time.
+// advances reports whether another process has indexed more since the last call.
 func (x *Index) advances(ctx context.Context, log io.ReaderAt, seen *position) bool {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -169,7 +165,7 @@ func (x *Index) advances(ctx context.Context, log io.ReaderAt, seen *position) b
 	return moved
 }
 
-// yieldTurn gives others a turn.
+// yieldTurn lets other processes write.
 func yieldTurn(ctx context.Context) {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -177,7 +173,7 @@ func yieldTurn(ctx context.Context) {
 	}
 }
 
-// indexBatch takes in a batch and reports whether there may be more.
+// indexBatch indexes a batch and reports whether there may be more.
 func (x *Index) indexBatch(ctx context.Context, log io.ReaderAt) (more bool, err error) {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -205,7 +201,7 @@ func (x *Index) indexBatch(ctx context.Context, log io.ReaderAt) (more bool, err
 	return more, tx.Commit()
 }
 
-// positionIn returns how far a log was taken in, the zero mark if it is another log.
+// positionIn returns how far a log was indexed, the zero position if it is another log.
 func positionIn(tx *sql.Tx, log io.ReaderAt) (m position, err error) {
 	err = tx.QueryRow(`select offset, hash, newest, back from place`).Scan(&m.offset, &m.hash, &m.newest, &m.back)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -217,7 +213,7 @@ func positionIn(tx *sql.Tx, log io.ReaderAt) (m position, err error) {
 	return m, err
 }
 
-// resume is as place, and forgets another log.
+// resume is positionIn, and clears the tables for another log.
 func resume(tx *sql.Tx, log io.ReaderAt) (position, error) {
 	m, err := positionIn(tx, log)
 	if err != nil || m.offset > 0 {

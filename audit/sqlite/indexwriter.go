@@ -13,7 +13,7 @@ import (
 	"hako/audit"
 )
 
-// A indexWriter puts events into the tables.
+// An indexWriter writes events into the tables.
 type indexWriter struct {
 	position
 	event, command, named, block *sql.Stmt
@@ -42,7 +42,7 @@ func newIndexWriter(tx *sql.Tx, m position) (w *indexWriter, err error) {
 	return w, w.openBlock(tx)
 }
 
-// openBlock goes on with the block that the last event went into.
+// openBlock continues the block of the last event.
 func (w *indexWriter) openBlock(tx *sql.Tx) error {
 	err := tx.QueryRow(`select id, bits from block order by id desc limit 1`).Scan(&w.id, (*[]byte)(&w.bits))
 	if err == sql.ErrNoRows {
@@ -62,9 +62,7 @@ func (w *indexWriter) close() {
 // errBatch ends a scan after a batch.
 var errBatch = errors.New("enough for now")
 
-// indexEvents reads events up to the last whole line that is one, but no more than a
-// batch. It reports whether there may be more. What may still be being written is
-// left for later.
+// indexEvents indexes complete lines, at most one batch. It reports whether there may be more.
 func (w *indexWriter) indexEvents(r io.Reader) (more bool, err error) {
 	n, begin, late := 0, w.offset, time.Now().Add(batchTime)
 	_, err = audit.ScanLines(r, func(e audit.Event, at audit.Span) error {
@@ -114,12 +112,10 @@ func (w *indexWriter) add(e *audit.Event, offset, size int64) error {
 	return err
 }
 
-// A denial is what is kept of a command that was not allowed. Of all other events
-// the log knows more.
+// A denial is what is kept of a command that was not allowed.
 type denial struct{ command, rule, reason string }
 
-// denialOf names the command. A script that was refused as a whole counts as one
-// of its first word.
+// denialOf names the command. A script that was refused as a whole counts as its first word.
 func denialOf(e *audit.Event) denial {
 	words := e.Argv
 	if len(words) == 0 && e.What == audit.Denied {
@@ -146,7 +142,7 @@ func names(e *audit.Event) iter.Seq[string] {
 	}
 }
 
-// addTexts puts the texts of an event into its block.
+// addTexts adds the texts of an event to its block.
 func (w *indexWriter) addTexts(e *audit.Event) error {
 	if id := e.Seq / blockSize; w.bits == nil || id != w.id {
 		if err := w.saveBlock(); err != nil {
@@ -168,7 +164,7 @@ func (w *indexWriter) saveBlock() error {
 	return err
 }
 
-// finish writes down how far the writer came.
+// finish saves how far the log was indexed.
 func (w *indexWriter) finish(tx *sql.Tx) error {
 	if err := w.saveBlock(); err != nil {
 		return err

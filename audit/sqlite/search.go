@@ -14,9 +14,8 @@ import (
 	"hako/audit"
 )
 
-// Search returns the newest events of a log of so many bytes that a filter wants,
-// newest first. What the index has not taken in yet is read from the log itself,
-// so that the answer is always true; it takes longer the more that is.
+// Search returns the newest events of a log of so many bytes that match a filter, newest first. What is not
+// indexed yet is read from the log itself.
 func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit.Filter) ([]audit.Event, error) {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -43,7 +42,7 @@ func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit
 
 func enough(found []audit.Event, f audit.Filter) bool { return f.Limit > 0 && len(found) >= f.Limit }
 
-// A search is one in the part of a log that was taken in.
+// A search is one in the indexed part of a log.
 type search struct {
 	audit.Filter
 	ctx    context.Context
@@ -54,9 +53,8 @@ type search struct {
 	found  []audit.Event
 }
 
-// bounds finds numbers between which the events of a time lie. Clocks are set
-// back now and then: an event may be older than one before it, but not by more
-// than any ever was.
+// bounds finds sequence numbers between which the events of a time range lie. Clocks may be set back: an event
+// may be older than one before it, by at most back.
 func bounds(tx *sql.Tx, back int64, since, until time.Time) (from, before int64, err error) {
 	before = math.MaxInt64
 	if !since.IsZero() {
@@ -68,7 +66,7 @@ func bounds(tx *sql.Tx, back int64, since, until time.Time) (from, before int64,
 	return from, before, err
 }
 
-// queryInt asks for one and leaves it as it is if there is none.
+// queryInt queries one number and leaves it unchanged if there is none.
 func queryInt(tx *sql.Tx, query string, micros int64, to *int64) error {
 	err := tx.QueryRow(query, micros).Scan(to)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -99,8 +97,7 @@ func (s *search) run() error {
 	return rows.Err()
 }
 
-// readEvent reads one line of the log and keeps its event if it is wanted: the index
-// may know more of them than that.
+// readEvent reads one line of the log and keeps its event if it matches: the index may return more.
 func (s *search) readEvent(offset, size int64) error {
 	line := make([]byte, size)
 	if _, err := s.log.ReadAt(line, offset); err != nil && err != io.EOF {
@@ -113,7 +110,7 @@ func (s *search) readEvent(offset, size int64) error {
 	return nil
 }
 
-// rows asks for the places of events by whatever tells them best.
+// rows returns the query for the positions of matching events.
 func (s *search) rows() (query string, args []any) {
 	table, from := "event", "event"+s.index()
 	if s.Command != "" {
@@ -130,7 +127,7 @@ func (s *search) rows() (query string, args []any) {
 	return "select offset, size from " + from + cond + " order by seq desc", args
 }
 
-// name is that of the wanted command as the index knows it.
+// name returns the name of the command in the index.
 func (s *search) name() string {
 	if s.Command == "" {
 		return ""
@@ -138,7 +135,7 @@ func (s *search) name() string {
 	return path.Base(s.Command)
 }
 
-// index names the one to go by: without figures about the data SQLite guesses.
+// index names the database index to use, since SQLite has no statistics to choose it.
 func (s *search) index() string {
 	switch {
 	case s.Actor != "" && s.What != "":
@@ -151,7 +148,7 @@ func (s *search) index() string {
 	return ""
 }
 
-// searchBlocks looks through those blocks that may hold the text, from the newest on.
+// searchBlocks searches the blocks that may contain the text, newest first.
 func (s *search) searchBlocks() error {
 	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`,
 		s.from/blockSize, (s.before-1)/blockSize)
@@ -176,7 +173,7 @@ func (s *search) searchBlocks() error {
 	return rows.Err()
 }
 
-// searchBlock looks through the events of one.
+// searchBlock searches the events of one block.
 func (s *search) searchBlock(id int64) error {
 	from, to, err := s.blockSpan(id)
 	if err != nil {

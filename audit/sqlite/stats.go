@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A Scope says what statistics are about. Zero fields ask nothing.
+// A Scope selects the events of statistics. Zero fields select all.
 type Scope struct {
 	Actor        string
 	Since, Until time.Time // not before, and before
 	Top          int       // so many of each list; zero means ten
 }
 
-// Stats is what an index can tell about a log.
+// Stats are the statistics of a log.
 type Stats struct {
 	Total          Group     `json:"total"`
 	Commands       []Command `json:"commands"`        // the most used first
@@ -34,17 +34,15 @@ type Count struct {
 	Count int64  `json:"count"`
 }
 
-// A Denial is how often a rule, or where there was none a reason, decided
-// against a command.
+// A Denial is how often a rule, or without one a reason, denied a command.
 type Denial struct {
 	Name   string `json:"name"`
 	Count  int64  `json:"count"`
 	Reason string `json:"reason,omitempty"` // the last one that was given, if Name is a rule
 }
 
-// A Command sums up what became of a command. The record times whole requests
-// and says how they ended, so that failures and durations are those of the
-// requests in which the command ran.
+// A Command has the statistics of one command. The record has the duration and outcome of whole requests, so that
+// failures and durations are those of the requests in which the command ran.
 type Command struct {
 	Name     string  `json:"name"`
 	Count    int64   `json:"count"` // how often it ran
@@ -56,7 +54,7 @@ type Command struct {
 	P95      int64   `json:"p95_us"`
 }
 
-// A Group sums up the requests of an actor or a day.
+// A Group has the statistics of the requests of an actor or a day.
 type Group struct {
 	Name     string  `json:"name,omitempty"`
 	Requests int64   `json:"requests"`
@@ -74,10 +72,10 @@ type Group struct {
 
 const defaultTop = 10
 
-// inScope is the condition that every question has in common.
+// inScope is the condition of every query.
 const inScope = ` (? = '' or actor = ?) and time >= ? and time < ? and seq >= ? and seq < ? `
 
-// A span is a scope and the numbers between which its events lie.
+// A span is a scope and the sequence numbers between which its events lie.
 type span struct {
 	Scope
 	from, before int64
@@ -94,10 +92,10 @@ func (s span) args() []any {
 	return []any{s.Actor, s.Actor, from, to, s.from, s.before}
 }
 
-// wasDenied is true of events that tell of a command that was not allowed.
+// wasDenied selects the events about a command that was not allowed.
 const wasDenied = ` what in ('denied','refused') and command <> '' and`
 
-// Stats answers from what the last [Index.Update] took in.
+// Stats returns the statistics of what the last [Index.Update] indexed.
 func (x *Index) Stats(ctx context.Context, scope Scope) (Stats, error) {
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -131,8 +129,7 @@ func newSpan(tx *sql.Tx, scope Scope) (s span, err error) {
 	return s, err
 }
 
-// denials counts what was denied by which rule. Of the rows of a group SQLite
-// takes the other columns from the one that has the maximum.
+// denials counts denials by rule. In a group SQLite takes the other columns from the row with the maximum.
 func denials(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	out.Denials = []Denial{}
 	return queryRows(ctx, tx, func(scan func(...any) error) error {
@@ -151,8 +148,7 @@ func failures(ctx context.Context, tx *sql.Tx, s span, out *Stats) (err error) {
 	return err
 }
 
-// commands adds up what became of each command that ran, and counts those that
-// were denied.
+// commands sums up the runs and denials of each command.
 func commands(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	used, err := commandUses(ctx, tx, s)
 	if err != nil {
@@ -174,13 +170,13 @@ func commands(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	return nil
 }
 
-// A commandUse is a group of the requests in which a command ran.
+// A commandUse is the group of requests in which a command ran.
 type commandUse struct {
 	Group
 	count int64
 }
 
-// commandUses adds up the requests of each command.
+// commandUses sums up the requests of each command.
 func commandUses(ctx context.Context, tx *sql.Tx, s span) (map[string]*commandUse, error) {
 	all := make(map[string]*commandUse)
 	err := queryRows(ctx, tx, func(scan func(...any) error) error {
@@ -222,7 +218,7 @@ func counts(ctx context.Context, tx *sql.Tx, s span, query string) ([]Count, err
 	return list, err
 }
 
-// groups adds up the events of each actor and day in one pass.
+// groups sums up the events of each actor and day in one pass.
 func groups(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	actors, days := make(map[string]*Group), make(map[string]*Group)
 	err := queryRows(ctx, tx, func(scan func(...any) error) error {
@@ -249,7 +245,7 @@ func groups(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	return err
 }
 
-// day is the calendar day of a time in microseconds.
+// day returns the calendar day of a time in microseconds.
 func day(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.DateOnly) }
 
 func groupOf(m map[string]*Group, name string) *Group {
