@@ -31,10 +31,10 @@ var arrows = map[string]string{
 	"internal/ownerfile/database": "internal/ownerfile run/fault",
 	// may it?
 	"quota":           "internal/ownerfile run/fault",
-	"policy":          "internal/protect run/fault shell/spec",
-	"audit":           "internal/ownerfile internal/redact run/fault",
+	"policy":          "internal/lazyregexp internal/protect run/fault shell/spec",
+	"audit":           "internal/ownerfile internal/redact internal/text run/fault",
 	"audit/sqlite":    "audit internal/ownerfile/database run/fault",
-	"gate":            "audit internal/redact policy quota run run/fault",
+	"gate":            "audit internal/redact internal/text policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
 	"shell":                                "quota run run/fault shell/pattern shell/regex shell/spec shell/stream shell/strftime shell/vfs",

@@ -16,7 +16,7 @@ func TestBounded(t *testing.T) {
 	var secrets redact.Set
 	secrets.Add("hunter2-hunter2-hunter2")
 	long := strings.Repeat("語", 1<<20)
-	atTheCut := strings.Repeat("x", longest-10) + "hunter2-hunter2-hunter2" + strings.Repeat("y", 1<<20)
+	atTheCut := strings.Repeat("x", maxText-10) + "hunter2-hunter2-hunter2" + strings.Repeat("y", 1<<20)
 	for name, e := range map[string]Event{
 		"script": {What: Asked, Script: long}, "secret": {What: Asked, Script: atTheCut},
 		"short": {What: Asked, Script: "echo [cut: x"},

@@ -11,14 +11,13 @@ import (
 	"unicode/utf8"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 )
 
-// longest is the most that one text of an event may hold; of what is longer
-// the beginning is kept, with the length and hash of the whole.
-const longest = 64 << 10
+// maxText is the longest text of an event; a longer one is cut, with the length and hash of the whole.
+const maxText = 64 << 10
 
-// maxLine is more than any event takes: a dozen texts of that length, of which
-// each byte may be spelled with six.
+// maxLine is longer than any event: a dozen texts of maxText bytes, each byte escaped with six.
 const maxLine = 8 << 20
 
 const timeFormat = "2006-01-02T15:04:05.000000Z"
@@ -29,14 +28,14 @@ const hashMark = `,"hash":"`
 // tailSize is the length of the end of every line, without its newline.
 const tailSize = len(hashMark) + 2*sha256.Size + len(`"}`)
 
-// An encoder spells events. encoding/json would do, at five times the cost.
+// An encoder writes events as JSON, five times as fast as encoding/json.
 type encoder struct {
 	buf     []byte
 	secrets redact.Filter
 	marked  bool // long texts say themselves how long they were, see [Event.Bounded]
 }
 
-// line spells e as one line, closes it with its hash and returns that.
+// line appends e as one line that ends with its hash, and returns the hash.
 func (w *encoder) line(e *Event) (hash string) {
 	from := len(w.buf)
 	w.buf = append(w.buf, `{"seq":`...)
@@ -104,14 +103,13 @@ func (w *encoder) text(name, s string) {
 	}
 }
 
-// words spells an argv. Of one with very many words the rest is left out, as the
-// script that made it is on record.
+// words appends an argv. Of very many words the rest is omitted; the script that made them is recorded.
 func (w *encoder) words(name string, argv []string) {
 	if len(argv) == 0 {
 		return
 	}
 	w.buf = append(w.buf, name...)
-	room := longest
+	room := maxText
 	for i, word := range w.secrets.Argv(argv) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -125,8 +123,7 @@ func (w *encoder) words(name string, argv []string) {
 	w.buf = append(w.buf, ']')
 }
 
-// counts spells how often each command ran. Of very many the rest is left out,
-// as are words of an argv.
+// counts appends how often each command ran. Of very many names the rest is omitted.
 func (w *encoder) counts(m map[string]int) {
 	if len(m) == 0 {
 		return
@@ -138,7 +135,7 @@ func (w *encoder) counts(m map[string]int) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	room := longest
+	room := maxText
 	for i, name := range names {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -154,34 +151,23 @@ func (w *encoder) counts(m map[string]int) {
 }
 
 func (w *encoder) shorten(s string) string {
-	if len(s) <= longest {
+	if len(s) <= maxText {
 		return s
 	}
 	if at := strings.LastIndex(s, cutMark); at >= 0 && w.marked {
-		return head(s[:at], longest) + s[at:]
+		return text.Prefix(s[:at], maxText) + s[at:]
 	}
-	return head(s, longest) + cutNote(s)
+	return text.Prefix(s, maxText) + cutNote(s)
 }
 
 const cutMark = "[cut: "
 
-// cutNote says what a text was that is cut.
+// cutNote describes a text that is cut.
 func cutNote(s string) string {
 	return fmt.Sprintf(cutMark+"%d bytes, sha256 %x]", len(s), sha256.Sum256([]byte(s)))
 }
 
-// head is the beginning of a text, in whole characters.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for least := n - utf8.UTFMax; n > least && !utf8.RuneStart(s[n]); {
-		n--
-	}
-	return s[:n]
-}
-
-// appendString spells s in JSON. Bytes that are not UTF-8 become U+FFFD.
+// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	from := 0

@@ -1,31 +1,34 @@
-// Package audit keeps the record of what was asked, decided and done: one JSON
-// object a line, each holding the hash of the one before.
+// Package audit is a tamper-evident log of what was requested, decided and done:
+// one JSON object a line, each with the hash of the one before.
 //
-// The record only grows. It proves that no line was changed, added or taken out
-// since it was written, as far as docs/audit.md says; it does not keep a copy
-// elsewhere. The rule to keep: an event that could not be written stops what
-// it describes. Statistics are in package sqlite, which few commands link.
+// The log is append-only. [VerifyFile] detects that a line was changed, added or
+// removed, within the limits that docs/audit.md describes. What an event describes
+// must not be done if the event cannot be written. Package audit/sqlite has search
+// and statistics.
 package audit
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
-// What an event tells. A request is asked, then started or denied, and ended.
+// The types of events. A request is asked, then started or denied, and ended.
 const (
-	Asked    = "asked"    // somebody wants a script to run
-	Judged   = "judged"   // the policy wants a person to decide
+	Asked    = "asked"    // a script was requested
+	Judged   = "judged"   // the policy requires approval
 	Approved = "approved" // a person said yes
-	Refused  = "refused"  // a person said no, or nobody answered
+	Refused  = "refused"  // a person refused, or nobody answered
 	Denied   = "denied"   // the policy said no
-	Started  = "started"  // the script is handed to its runner
+	Started  = "started"  // the runner starts the script
 	Allowed  = "allowed"  // one command of it, with its expanded words
 	Opened   = "opened"   // a file or connection
 	Closed   = "closed"   // a file, with the bytes that passed
 	Removed  = "removed"  // a file
-	Model    = "model"    // what came of asking a language model
+	Model    = "model"    // a call of a language model
 	Called   = "called"   // a model calls a tool
-	Answered = "answered" // what came of that
-	Ordered  = "ordered"  // a person wants something done that is no script
-	Ended    = "ended"    // whatever came of the request
+	Answered = "answered" // the result of that call
+	Ordered  = "ordered"  // a person requests something other than a script
+	Ended    = "ended"    // the outcome of the request
 )
 
 // An Event is one line of the record. Fields that do not apply stay empty.
@@ -48,7 +51,7 @@ type Event struct {
 	Path     string    `json:"path,omitempty"`
 	Mode     string    `json:"mode,omitempty"` // read, written, network
 	Bytes    int64     `json:"bytes,omitempty"`
-	Count    int64     `json:"count,omitempty"` // how many such things one event stands for; zero means one
+	Count    int64     `json:"count,omitempty"` // how many occurrences one event stands for; zero means one
 	Provider string    `json:"model,omitempty"`
 	Input    int64     `json:"input_tokens,omitempty"`
 	Cached   int64     `json:"cached_tokens,omitempty"`
@@ -56,8 +59,8 @@ type Event struct {
 	Tokens   int64     `json:"tokens,omitempty"` // weighted
 	Cost     float64   `json:"cost,omitempty"`   // in dollars
 
-	// Marked says that texts that were too long end with what [Event.Bounded]
-	// says of them. It is not written.
+	// Marked means that [Event.Bounded] has cut texts that were too long. It is
+	// not written.
 	Marked bool `json:"-"`
 
 	Commands  map[string]int `json:"commands,omitempty"` // how often each ran
@@ -72,8 +75,30 @@ type Torn struct {
 	Hash  string `json:"hash"` // sha256 of the piece
 }
 
-// A Log accepts events. An error means that the event is not on record, and
-// then what it describes must not be done.
+// A Log records events. If Append fails, the event is not recorded, and what it describes must not be done.
 type Log interface {
 	Append(Event) error
 }
+
+// About returns what an event is about in one text: the tool and its arguments, the model, the script, the words
+// of a command or the path of a file. It is empty for an event that only continues its request.
+func (e *Event) About() string {
+	switch {
+	case e.What == Called:
+		return strings.TrimSpace(e.Path + " " + e.Script)
+	case e.What == Answered:
+		return e.Path
+	case e.Provider != "":
+		return e.Provider
+	case e.Script != "":
+		return e.Script
+	case len(e.Argv) > 0 && e.Mode == "network":
+		return strings.Join(e.Argv, " ") + " " + e.Path
+	case len(e.Argv) > 0:
+		return strings.Join(e.Argv, " ")
+	}
+	return e.Path
+}
+
+// Times returns how many occurrences the event stands for.
+func (e *Event) Times() int64 { return max(e.Count, 1) }

@@ -31,8 +31,7 @@ type Options struct {
 	Sync    bool             // wait for the disk after every event; false leaves that to the system
 }
 
-// A File is a [Log] kept in a file. Several processes may append to one file,
-// and several goroutines to one File.
+// A File is a [Log] in a file. Several processes may append to one file, and several goroutines to one File.
 type File struct {
 	opt  Options
 	path string
@@ -49,16 +48,16 @@ type File struct {
 	noted chainPosition // what we wrote there, or what the log ended with when we opened it
 }
 
-// A chainPosition is a position in the chain.
+// A chainPosition is a position in the hash chain.
 type chainPosition struct {
 	seq  int64
 	hash string
 }
 
-// start is what the first event follows.
-var start = chainPosition{0, strings.Repeat("0", 2*sha256.Size)}
+// chainStart is the position before the first event.
+var chainStart = chainPosition{0, strings.Repeat("0", 2*sha256.Size)}
 
-// Open opens the log, creating it for its owner alone.
+// Open opens the log; a new one is only accessible to its owner.
 func Open(path string, opt Options) (*File, error) {
 	f, err := ownerfile.Open(path, os.O_CREATE|os.O_APPEND|os.O_RDWR)
 	if err != nil {
@@ -82,11 +81,11 @@ func (l *File) Append(e Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ownerfile.Lock(l.f); err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	err := l.append(&e)
 	if uerr := ownerfile.Unlock(l.f); err == nil && uerr != nil {
-		err = l.lost(uerr)
+		err = l.writeError(uerr)
 	}
 	return err
 }
@@ -107,33 +106,32 @@ func (l *File) append(e *Event) error {
 	}
 	if err != nil {
 		l.end = -1 // part of the line may be there: look again before the next
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	l.end += int64(n)
 	l.last, l.torn, l.open = chainPosition{e.Seq, hash}, nil, false
-	if cap(l.enc.buf) > longest {
+	if cap(l.enc.buf) > maxText {
 		l.enc.buf = nil
 	}
 	if e.Seq-l.head >= headEvery {
-		l.noteHead()
+		l.updateHead()
 	}
 	return nil
 }
 
 func (l *File) locked(do func() error) error {
 	if err := ownerfile.Lock(l.f); err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	defer ownerfile.Unlock(l.f)
 	return do()
 }
 
-// catchUp finds the last event when another process has appended to the file,
-// or when we do not know what is in it.
+// catchUp finds the last event if another process has appended to the file.
 func (l *File) catchUp() error {
 	info, err := l.f.Stat()
 	if err != nil {
-		return l.lost(err)
+		return l.writeError(err)
 	}
 	if info.Size() == l.end {
 		return nil
@@ -147,26 +145,25 @@ func (l *File) catchUp() error {
 	return nil
 }
 
-// Recovered reports whether the log ended with a piece of a line, which the next
-// event will record.
+// Recovered returns the unfinished line at the end of the log, which the next event will record; nil means none.
 func (l *File) Recovered() *Torn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.torn
 }
 
-// Close notes in the side file where the log ends, and closes it.
+// Close updates the side file and closes the log.
 func (l *File) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.locked(func() error { l.noteHead(); return nil })
+	err := l.locked(func() error { l.updateHead(); return nil })
 	if cerr := l.f.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-func (l *File) lost(err error) error {
+func (l *File) writeError(err error) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
 	}
@@ -175,14 +172,14 @@ func (l *File) lost(err error) error {
 		FlagHint: "what cannot be recorded is not run; make room for the file, or name another with --audit"}
 }
 
-// A tail is how a log ends.
+// A tail is the end of a log.
 type tail struct {
 	last chainPosition
 	torn *Torn
 	open bool
 }
 
-// readTail finds the last whole line of a log and the piece after it, if any.
+// readTail finds the last complete line of a log and the piece after it, if any.
 func readTail(r io.ReaderAt, size int64) (tail, error) {
 	for window := int64(4 << 10); ; window = min(4*window, maxTail) {
 		text, err := readEnd(r, size, window)
@@ -206,8 +203,7 @@ func readTail(r io.ReaderAt, size int64) (tail, error) {
 	}
 }
 
-// maxTail is a window that shows the last line and the piece after it, or that
-// one of them is too long.
+// maxTail is a window that contains the last line and the piece after it, unless one of them is too long.
 const maxTail = 2*maxLine + 2
 
 func readEnd(r io.ReaderAt, size, window int64) ([]byte, error) {
@@ -230,14 +226,14 @@ func parseTail(line, piece []byte) (t tail, err error) {
 		t.torn = &Torn{int64(len(piece)), hexSum(piece)}
 	}
 	if len(line) == 0 {
-		t.last = start
+		t.last = chainStart
 		return t, nil
 	}
 	t.last, err = parsePlace(line[:len(line)-1])
 	return t, err
 }
 
-// parsePlace checks one line by its own hash and returns where it stands.
+// parsePlace checks one line by its hash and returns its position.
 func parsePlace(line []byte) (chainPosition, error) {
 	body, hash, err := split(line)
 	if err != nil {
@@ -250,7 +246,7 @@ func parsePlace(line []byte) (chainPosition, error) {
 	return chainPosition{seq, hash}, nil
 }
 
-// split parts a line from its hash and checks the one against the other.
+// split splits a line into its body and its hash, and checks the hash.
 func split(line []byte) (body []byte, hash string, err error) {
 	n := len(line) - tailSize
 	if n < 0 || string(line[n:n+len(hashMark)]) != hashMark || string(line[len(line)-2:]) != `"}` {

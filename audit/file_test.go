@@ -101,7 +101,7 @@ func TestLongTextIsCut(t *testing.T) {
 	l.Append(Event{What: Ended})
 	l.Close()
 	info, _ := os.Stat(path)
-	if r := check(t, path); !r.OK() || r.Events != 2 || info.Size() > 4*longest {
+	if r := check(t, path); !r.OK() || r.Events != 2 || info.Size() > 4*maxText {
 		t.Errorf("%+v, %d bytes", r, info.Size())
 	}
 	fill(t, path, 1) // finds the end behind a line longer than one look
@@ -229,7 +229,7 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("closed file: %v", err)
 	}
 	if f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
-		full := &File{opt: Options{Now: time.Now}, path: path, f: f, last: start}
+		full := &File{opt: Options{Now: time.Now}, path: path, f: f, last: chainStart}
 		if err := full.Append(Event{What: Asked}); err == nil || !strings.Contains(err.Error(), "no space") {
 			t.Errorf("full disk: %v", err)
 		}
@@ -268,7 +268,7 @@ func BenchmarkEncode(b *testing.B) {
 	now := time.Now()
 	for b.Loop() {
 		enc.buf = enc.buf[:0]
-		enc.line(&Event{Time: now, Prev: start.hash, ID: "r1", Actor: "user", What: Allowed,
+		enc.line(&Event{Time: now, Prev: chainStart.hash, ID: "r1", Actor: "user", What: Allowed,
 			Argv: []string{"grep", "-n", "x", "file.txt"}, Effect: "allow", Rule: "default:12"})
 	}
 }

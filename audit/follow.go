@@ -14,13 +14,13 @@ import (
 
 const (
 	followEvery = 100 * time.Millisecond
-	followPart  = 64 << 10
+	followBlock = 64 << 10
 )
 
-// Follow calls do for the newest events of a log, oldest first, and for each that
-// is appended from then on, until ctx ends or do fails.
+// Follow calls do for the newest events of a log, oldest first, and for each event that is appended, until ctx
+// ends or do fails.
 func Follow(ctx context.Context, path string, newest int, do func(Event) error) error {
-	w, err := OpenFollower(path, newest)
+	w, err := openFollower(path, newest)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,7 @@ func Follow(ctx context.Context, path string, newest int, do func(Event) error) 
 	}
 }
 
-// A Follower reads what is appended to a log, by whichever process. The log may
-// be moved away, replaced or cut meanwhile: it goes on with what is there.
+// A Follower reads what any process appends to a log. The log may be moved, replaced or truncated meanwhile.
 type Follower struct {
 	path   string
 	newest int
@@ -52,24 +51,24 @@ type Follower struct {
 	seen    []string // the hashes of the last events
 }
 
-// OpenFollower begins with the newest events of a log; zero means with what is
-// appended from now on. A log that is not there is [fault.NotFound], see
-// [AwaitFollower].
-func OpenFollower(path string, newest int) (*Follower, error) {
+// openFollower starts with the newest events of a log; zero means with what is appended from now on. A missing
+// log is [fault.NotFound].
+func openFollower(path string, newest int) (*Follower, error) {
 	w := &Follower{path: path, newest: newest}
 	return w, w.open()
 }
 
-// AwaitFollower is as [OpenFollower], but a log that is not there may come yet.
+// AwaitFollower returns a follower that starts with the newest events of a log; zero means with what is appended
+// from now on. The log need not exist yet.
 func AwaitFollower(path string, newest int) (*Follower, error) {
-	w, err := OpenFollower(path, newest)
+	w, err := openFollower(path, newest)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
 	return w, err
 }
 
-// Close lets the log go.
+// Close closes the log.
 func (w *Follower) Close() {
 	if w.f != nil {
 		w.f.Close()
@@ -77,7 +76,7 @@ func (w *Follower) Close() {
 	}
 }
 
-// open takes the log that is there now, from before its newest events on.
+// open opens the log and seeks to its newest events.
 func (w *Follower) open() error {
 	f, err := OpenRead(w.path)
 	if err != nil {
@@ -96,8 +95,7 @@ func (w *Follower) open() error {
 	return nil
 }
 
-// before returns where the last n whole lines of a log begin. What follows its
-// last newline is no line yet.
+// before returns where the last n complete lines of a log begin.
 func before(r io.ReaderAt, size int64, n int) (at int64, err error) {
 	at = size
 	err = backwards(context.Background(), r, 0, size, func(line []byte) bool {
@@ -112,37 +110,35 @@ func before(r io.ReaderAt, size int64, n int) (at int64, err error) {
 	return at, err
 }
 
-// Read calls do for the events that were appended since the last time. It reports
-// whether the log is another than it was then, so that numbers begin anew; events
-// that it has already told are left out.
+// Read calls do for the events that were appended since the last call. anew reports whether the log was replaced,
+// so that sequence numbers begin again; events that were read before are omitted.
 func (w *Follower) Read(do func(Event) error) (anew bool, err error) {
 	moved, cut, err := w.changed()
 	if err != nil {
 		return false, err
 	}
 	if moved {
-		_ = w.drain(do, false) // the rest of the one that was moved away counts, too
+		_ = w.readAppended(do, false) // the rest of the one that was moved away counts, too
 	}
 	if moved || cut || w.f == nil {
 		if err := w.open(); err != nil {
-			return false, w.missing(err)
+			return false, w.ignoreMissing(err)
 		}
 		anew = true
 	}
-	return anew, w.drain(do, anew)
+	return anew, w.readAppended(do, anew)
 }
 
-// missing takes a log that is not there for one that comes later.
-func (w *Follower) missing(err error) error {
+// ignoreMissing ignores a missing log, which may be created later.
+func (w *Follower) ignoreMissing(err error) error {
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
 	return err
 }
 
-// changed reports whether there is another log now; or less of the same, or other
-// bytes where it was read last. A log that was moved away without another in its
-// place is read as before.
+// changed reports whether the log was replaced, or truncated or rewritten. A log that was moved without a
+// replacement is read as before.
 func (w *Follower) changed() (moved, cut bool, err error) {
 	if w.f == nil {
 		return false, false, nil
@@ -158,11 +154,11 @@ func (w *Follower) changed() (moved, cut bool, err error) {
 	if !os.SameFile(now, was) {
 		return true, false, nil
 	}
-	return false, now.Size() < w.at || now.Size() > w.at && !w.stands(), nil
+	return false, now.Size() < w.at || now.Size() > w.at && !w.unchanged(), nil
 }
 
-// stands reports whether what was read last is still there.
-func (w *Follower) stands() bool {
+// unchanged reports whether the bytes that were read last are still there.
+func (w *Follower) unchanged() bool {
 	now := make([]byte, len(w.mark))
 	_, err := w.f.ReadAt(now, w.at-int64(len(now)))
 	return err == nil && bytes.Equal(now, w.mark)
@@ -179,9 +175,8 @@ func EndsWith(log io.ReaderAt, offset int64, hash string) bool {
 // maxSeen is how many events are remembered.
 const maxSeen = 512
 
-// drain reads to the end of the open log. What was told already is left out if
-// it may come again.
-func (w *Follower) drain(do func(Event) error, again bool) error {
+// readAppended reads to the end of the open log. again omits events that were read before.
+func (w *Follower) readAppended(do func(Event) error, again bool) error {
 	rest := io.NewSectionReader(w.f, w.at, 1<<62-w.at)
 	pending, err := follow(rest, w.pending, func(e Event) error {
 		if again && slices.Contains(w.seen, e.Hash) {
@@ -201,16 +196,15 @@ func (w *Follower) drain(do func(Event) error, again bool) error {
 	return err
 }
 
-// markSize is as much as tells one place of a log from another: the end of a hash.
+// markSize is enough to tell two positions of a log apart: the end of a hash.
 const markSize = 32
 
-// follow reads to the end of r and returns the piece of a line there. It does
-// so in parts, as the file may have grown by more than fits into memory.
+// follow reads to the end of r in parts and returns the incomplete line there.
 func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
 	for {
 		before := len(pending)
-		pending = slices.Grow(pending, followPart)
-		n, err := r.Read(pending[before : before+followPart])
+		pending = slices.Grow(pending, followBlock)
+		n, err := r.Read(pending[before : before+followBlock])
 		pending = pending[:before+n]
 		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
 			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {

@@ -21,7 +21,7 @@ func heard(t *testing.T, w *Follower) (seqs []int64, anew bool) {
 
 func TestFollower(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if _, err := OpenFollower(path, 2); fault.KindOf(err) != fault.NotFound {
+	if _, err := openFollower(path, 2); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("no log: %v", err)
 	}
 	w, err := AwaitFollower(path, 2)

@@ -2,33 +2,33 @@ package audit
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"hako/internal/ownerfile"
 )
 
-// Scan calls do for each event, oldest first, and returns how many lines it
-// passed over because they are not events: [Verify] says more about those.
-// An error of do ends the scan and is returned.
+// Scan calls do for each event, oldest first, and returns how many lines it skipped because they are not events;
+// [Verify] reports more about those. An error of do ends the scan and is returned.
 func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
 	return ScanLines(r, func(e Event, _ Span) error { return do(e) })
 }
 
-// A Span is where a line is.
+// A Span is the position of a line.
 type Span struct {
 	From, To int64 // with its newline
 	Open     bool  // it has none yet: the line may still be being written
 }
 
-// ScanLines is as [Scan], and says where each event is, counted from where r
-// begins.
+// ScanLines is [Scan] with the position of each event, counted from where r begins.
 func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
-	count := &counter{r: r}
+	count := &countingReader{r: r}
 	in := bufio.NewReaderSize(count, 64<<10)
 	var line []byte
 	var at Span
@@ -57,19 +57,19 @@ func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error)
 	}
 }
 
-// A counter knows how much was read of r.
-type counter struct {
+// A countingReader counts the bytes that were read.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-// A Filter says which events somebody wants to see. Zero fields ask nothing.
+// A Filter selects events. Zero fields select all.
 type Filter struct {
 	ID      string // of the request; "agent" also finds "agent/2"
 	Actor   string
@@ -82,7 +82,7 @@ type Filter struct {
 	Limit   int       // the newest so many; zero means all
 }
 
-// Match reports whether e is wanted, the limit aside.
+// Match reports whether e matches, apart from the limit.
 func (f *Filter) Match(e *Event) bool {
 	switch {
 	case f.ID != "" && e.ID != f.ID && !strings.HasPrefix(e.ID, f.ID+"/"),
@@ -114,7 +114,7 @@ func (e *Event) mentions(text string) bool {
 	return false
 }
 
-// Texts yields the texts of an event in which [Filter].Text is looked for.
+// Texts yields the texts of an event in which [Filter].Text is searched.
 func (e *Event) Texts(yield func(string) bool) {
 	for _, s := range []string{e.Script, strings.Join(e.Argv, " "), e.Reason, e.Rule, e.Path, e.Error, e.Provider} {
 		if s != "" && !yield(s) {
@@ -123,7 +123,7 @@ func (e *Event) Texts(yield func(string) bool) {
 	}
 }
 
-// Query returns the events of r that the filter wants, oldest first.
+// Query returns the events of r that match the filter, oldest first.
 func Query(r io.Reader, f Filter) ([]Event, error) {
 	var found []Event
 	_, err := Scan(r, func(e Event) error {
@@ -141,22 +141,14 @@ func Query(r io.Reader, f Filter) ([]Event, error) {
 	return found, err
 }
 
-// Tail returns the last n events, reading no more of the log than it must.
+// Tail returns the last n events, oldest first, reading no more of the log than it must.
 func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
-	n = max(n, 0)
-	for window := int64(32 << 10); ; window *= 4 {
-		window = min(window, size)
-		in := bufio.NewReaderSize(io.NewSectionReader(r, size-window, window), 64<<10)
-		if window < size { // the first line began before
-			if _, err := readLine(in, nil); err != nil && err != errLong && err != io.EOF {
-				return nil, err
-			}
-		}
-		events, err := Query(in, Filter{Limit: max(n, 1)})
-		if err != nil || len(events) >= n || window >= size {
-			return events[max(0, len(events)-n):], err
-		}
+	if n <= 0 {
+		return nil, nil
 	}
+	events, err := Newest(context.Background(), r, 0, size, Filter{Limit: n})
+	slices.Reverse(events)
+	return events, err
 }
 
 // OpenRead opens a log for reading. The caller closes it.

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Verifier checks one log against itself and its side file, again and again. It
-// is not safe for concurrent use.
+// A Verifier repeatedly checks one log and its side file. It is not safe for concurrent use.
 type Verifier struct {
 	Path string
 
@@ -18,7 +17,7 @@ type Verifier struct {
 	Trust time.Duration
 	Now   func() time.Time // nil means time.Now
 
-	done  walk           // what was found whole; zero means nothing
+	done  verification   // what was found whole; zero means nothing
 	since time.Time      // when its first line was checked
 	file  os.FileInfo    // of the log at that time
 	head  *chainPosition // and its side file
@@ -39,12 +38,12 @@ func (v *Verifier) Verify(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	w, since := walk{chain: chain{at: start}}, v.now()
-	if v.stands(f, info, head) {
+	w, since := verification{chain: chain{at: chainStart}}, v.now()
+	if v.mayResume(f, info, head) {
 		w, since = v.done, v.since
 	}
-	v.done = walk{}
-	report, err := w.through(untilDone{ctx, io.NewSectionReader(f, w.offset, 1<<62-w.offset)}, head)
+	v.done = verification{}
+	report, err := w.run(contextReader{ctx, io.NewSectionReader(f, w.offset, 1<<62-w.offset)}, head)
 	report.Path = v.Path
 	if err == nil && report.OK() {
 		v.done, v.since, v.file, v.head = w, since, info, head
@@ -59,35 +58,34 @@ func (v *Verifier) now() time.Time {
 	return v.Now()
 }
 
-// dir reports whether what was found whole needs no second look: it was not
-// long ago, the file is the same, nothing of it was cut off, and the side file
-// says nothing new about it.
-func (v *Verifier) stands(log io.ReaderAt, now os.FileInfo, head *chainPosition) bool {
+// mayResume reports whether what was verified needs no second check: it was recent, the file is the same and not
+// truncated, and the side file says nothing new about it.
+func (v *Verifier) mayResume(log io.ReaderAt, now os.FileInfo, head *chainPosition) bool {
 	if v.done.events == 0 || v.now().Sub(v.since) >= v.Trust || !os.SameFile(v.file, now) {
 		return false
 	}
 	if now.Size() == v.file.Size() && !now.ModTime().Equal(v.file.ModTime()) {
 		return false // written to, and not appended
 	}
-	return EndsWith(log, v.done.offset, v.done.at.hash) && v.told(head)
+	return EndsWith(log, v.done.offset, v.done.at.hash) && v.headUnchanged(head)
 }
 
-// nested reports whether the side file says of what was checked only what it said
-// then, or where it ends.
-func (v *Verifier) told(head *chainPosition) bool {
+// headUnchanged reports whether the side file has the position it had, that of the end of what was verified, or a
+// later one.
+func (v *Verifier) headUnchanged(head *chainPosition) bool {
 	if head == nil || v.head == nil {
 		return head == v.head
 	}
 	return *head == *v.head || *head == v.done.at || head.seq > v.done.at.seq
 }
 
-// untilDone is a reader that ends with its context.
-type untilDone struct {
+// A contextReader fails when its context ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u untilDone) Read(p []byte) (int, error) {
+func (u contextReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}

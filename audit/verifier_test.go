@@ -97,7 +97,7 @@ func TestNewestReadsBackwards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Write(bytes.Repeat([]byte("x"), 3*backPart)) // longer than what is read at once
+	f.Write(bytes.Repeat([]byte("x"), 3*backwardBlock)) // longer than what is read at once
 	f.WriteString("\njunk\n")
 	f.Close()
 	log := must(os.ReadFile(path))

@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Report is what [Verify] found.
+// A Report is the result of [Verify].
 type Report struct {
 	Events    int64  `json:"events"`         // that verify, from the first
 	Last      int64  `json:"last_seq"`       // number of the last of them
@@ -33,11 +33,11 @@ type Bad struct {
 	Why  string `json:"why"`
 }
 
-// OK reports whether nothing was changed or taken out. An unfinished line at the
-// end, as a crash leaves it, is no change.
+// OK reports whether nothing was changed or removed. An unfinished line at the end, as a crash leaves it, is not
+// a change.
 func (r Report) OK() bool { return r.Bad == nil && r.Cut == "" }
 
-// String says it in one line.
+// String returns the report in one line.
 func (r Report) String() string {
 	text := fmt.Sprintf("%d events verify", r.Events)
 	if r.Recovered > 0 {
@@ -64,7 +64,7 @@ func (r Report) Err() error {
 		Hint: "somebody or something changed the file after it was written; compare it with a copy"}
 }
 
-// VerifyFile checks the log of that name against itself and its side file.
+// VerifyFile checks a log and its side file.
 func VerifyFile(path string) (Report, error) {
 	return (&Verifier{Path: path}).Verify(context.Background())
 }
@@ -85,23 +85,22 @@ func openHead(path string) (*chainPosition, error) {
 	return &p, nil
 }
 
-// Verify checks a log from its first line on and stops at the first that is
-// not as it was written. The error is one of reading.
+// Verify checks a log from its first line and stops at the first that was changed. The error is one of reading.
 func Verify(r io.Reader) (Report, error) { return verify(r, nil) }
 
 func verify(r io.Reader, head *chainPosition) (Report, error) {
-	return (&walk{chain: chain{at: start}}).through(r, head)
+	return (&verification{chain: chain{at: chainStart}}).run(r, head)
 }
 
-// A walk is how far a log was checked.
-type walk struct {
+// A verification is how far a log was checked.
+type verification struct {
 	chain
 	line   int64 // how many lines it passed
 	offset int64 // where they end
 }
 
-// through checks the lines of r, which follow those of before.
-func (w *walk) through(r io.Reader, head *chainPosition) (Report, error) {
+// run checks the lines of r, which follow those checked before.
+func (w *verification) run(r io.Reader, head *chainPosition) (Report, error) {
 	report := Report{HeadSeen: head != nil}
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
@@ -110,7 +109,7 @@ func (w *walk) through(r io.Reader, head *chainPosition) (Report, error) {
 		if line, err = readLine(in, line[:0]); err == io.EOF {
 			break
 		} else if err == errLong {
-			report.Bad = w.blame(w.line+1, err)
+			report.Bad = w.firstBad(w.line+1, err)
 			break
 		} else if err != nil {
 			return report, err
@@ -119,35 +118,35 @@ func (w *walk) through(r io.Reader, head *chainPosition) (Report, error) {
 			report.Torn = int64(len(line))
 			break
 		}
-		report.Bad = w.take(line, head)
+		report.Bad = w.checkLine(line, head)
 	}
 	if report.Bad == nil && w.piece != nil {
 		report.Bad = w.odd
 	}
-	w.fill(&report)
-	report.Cut = missing(report, head)
+	w.report(&report)
+	report.Cut = describeCut(report, head)
 	return report, nil
 }
 
-// take checks one line with its newline.
-func (w *walk) take(line []byte, head *chainPosition) *Bad {
+// checkLine checks one line with its newline.
+func (w *verification) checkLine(line []byte, head *chainPosition) *Bad {
 	w.line++
 	w.offset += int64(len(line))
-	bad := w.next(w.line, line[:len(line)-1])
+	bad := w.addLine(w.line, line[:len(line)-1])
 	if bad == nil && head != nil && w.at.seq == head.seq && w.piece == nil && w.at.hash != head.hash {
 		bad = &Bad{w.line, "the side file knows this event with another hash"}
 	}
 	return bad
 }
 
-func (w *walk) fill(r *Report) {
+func (w *verification) report(r *Report) {
 	r.Events, r.Last, r.Recovered = w.events, w.at.seq, w.recovered
 	if w.events > 0 {
 		r.Hash = w.at.hash
 	}
 }
 
-func missing(r Report, head *chainPosition) string {
+func describeCut(r Report, head *chainPosition) string {
 	switch {
 	case head == nil || r.Bad != nil:
 		return ""
@@ -159,7 +158,7 @@ func missing(r Report, head *chainPosition) string {
 	return ""
 }
 
-// A chain follows a log line by line.
+// A chain checks a log line by line.
 type chain struct {
 	at                chainPosition
 	events, recovered int64
@@ -167,30 +166,30 @@ type chain struct {
 	odd               *Bad   // what is wrong with it otherwise
 }
 
-// next takes in one line. Of two lines that do not fit the first is to blame.
-func (c *chain) next(n int64, line []byte) *Bad {
+// addLine checks one line. Of two lines that do not fit, the first is reported.
+func (c *chain) addLine(n int64, line []byte) *Bad {
 	body, hash, err := split(line)
 	if err != nil && c.piece == nil {
 		c.piece, c.odd = append([]byte{}, line...), &Bad{n, err.Error()}
 		return nil
 	}
 	if err == nil {
-		err = c.follow(line, body, hash)
+		err = c.checkEvent(line, body, hash)
 	}
 	if err == nil {
 		return nil
 	}
-	return c.blame(n, err)
+	return c.firstBad(n, err)
 }
 
-func (c *chain) blame(n int64, err error) *Bad {
+func (c *chain) firstBad(n int64, err error) *Bad {
 	if c.piece != nil {
 		return c.odd
 	}
 	return &Bad{n, err.Error()}
 }
 
-func (c *chain) follow(line, body []byte, hash string) error {
+func (c *chain) checkEvent(line, body []byte, hash string) error {
 	var e Event
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("the line is not an event: %w", err)
@@ -201,7 +200,7 @@ func (c *chain) follow(line, body []byte, hash string) error {
 	if e.Seq != c.at.seq+1 {
 		return fmt.Errorf("event %d follows event %d", e.Seq, c.at.seq)
 	}
-	if err := c.settle(e.Recovered); err != nil {
+	if err := c.checkTorn(e.Recovered); err != nil {
 		return err
 	}
 	c.at = chainPosition{e.Seq, hash}
@@ -209,9 +208,9 @@ func (c *chain) follow(line, body []byte, hash string) error {
 	return nil
 }
 
-// settle compares the piece of a line before an event with what the event says
-// about it: bytes can be neither slipped in nor taken out there.
-func (c *chain) settle(torn *Torn) error {
+// checkTorn compares the piece of a line before an event with what the event recorded about it, so that no bytes
+// can be inserted or removed there.
+func (c *chain) checkTorn(torn *Torn) error {
 	switch {
 	case torn == nil && c.piece == nil:
 		return nil
@@ -225,12 +224,11 @@ func (c *chain) settle(torn *Torn) error {
 	return nil
 }
 
-// errLong is the error of a line that cannot be one of ours.
+// errLong is the error of a line that is longer than any event.
 var errLong = errors.New("the line is longer than any event")
 
-// readLine reads a line with its newline into buf; the last may have none. Of a
-// line over maxLine it keeps nothing and returns errLong after reading past it:
-// whoever can write to the log must not be able to exhaust our memory.
+// readLine reads a line with its newline into buf; the last may have none. A line over maxLine is skipped with
+// errLong, so that whoever can write to the log cannot exhaust the memory.
 func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	long := false
 	for {

@@ -10,56 +10,57 @@ import (
 	"hako/policy"
 )
 
-// A approvalKey is what a person agrees to: words under a rule in a directory. The
-// same words elsewhere are another matter: "make install" is as good as the
-// makefile it finds.
+// An approvalKey is what a person approves: words under a rule in a directory. The same words elsewhere need
+// another approval: "make install" depends on the makefile of its directory.
 type approvalKey struct {
 	dir   string // empty means not known
 	words string
 }
 
-// Where consent holds that was given before the script began.
+// Directories of approvals that were given before the script started.
 const (
 	atStart  = "\x00start"    // where the script begins, which nobody may know yet
 	anywhere = "\x00anywhere" // in all of a script that a person has seen
 )
 
-func (p *gateRun) key(dir string, v policy.Verdict) approvalKey { return approvalKey{dir, p.words(v)} }
+func (p *gateRun) key(dir string, v policy.Verdict) approvalKey {
+	return approvalKey{dir, p.approvalWords(v)}
+}
 
-// words tells what was approved from what was not.
-func (p *gateRun) words(v policy.Verdict) string {
-	if whole(v) {
+// approvalWords identifies what is approved.
+func (p *gateRun) approvalWords(v policy.Verdict) string {
+	if isWholeScript(v) {
 		parts := slices.Concat([]string{v.Where, p.req.Script}, p.req.Args, []string{""}, p.req.Env)
 		return strings.Join(parts, "\x00")
 	}
 	return v.Where + "\x00" + strings.Join(v.Argv, "\x00")
 }
 
-// start is where the script begins, as far as that is known.
-func (p *gateRun) start() string {
+// dirAtStart is where the script starts, as far as it is known.
+func (p *gateRun) dirAtStart() string {
 	p.gate.mu.Lock()
 	stands := p.gate.dir
 	p.gate.mu.Unlock()
 	switch dir := p.req.Dir; {
 	case dir == "":
 		return stands
-	case absolute(dir) || stands == "":
+	case isAbs(dir) || stands == "":
 		return dir
 	default:
 		return path.Join(stands, dir)
 	}
 }
 
-// absolute knows the paths of the host and those of a tree of our own.
-func absolute(dir string) bool { return path.IsAbs(dir) || filepath.IsAbs(dir) }
+// isAbs recognizes the absolute paths of the host and of a virtual file system.
+func isAbs(dir string) bool { return path.IsAbs(dir) || filepath.IsAbs(dir) }
 
-// beginAt notes where the script began: where its first command is, because
-// every command, cd too, is checked before it runs.
-func (p *gateRun) beginAt(dir string) {
+// noteStart records where the script started: in the directory of its first command, since every command, also
+// cd, is checked before it runs.
+func (p *gateRun) noteStart(dir string) {
 	p.mu.Lock()
-	first := !p.stood
+	first := !p.started
 	if first {
-		p.began, p.stood = dir, true
+		p.startDir, p.started = dir, true
 	}
 	p.mu.Unlock()
 	if !first {
@@ -72,7 +73,7 @@ func (p *gateRun) beginAt(dir string) {
 	}
 }
 
-// approvedAtStart returns what a person agreed to before the script began.
+// approvedAtStart returns what was approved before the script started.
 func (p *gateRun) approvedAtStart() map[string]Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,13 +86,13 @@ func (p *gateRun) approvedAtStart() map[string]Answer {
 	return all
 }
 
-// approvedBefore reports whether the same was approved for this request, or for the
-// session; the latter is put on record once a request.
-func (p *gateRun) approvedBefore(what approvalKey, v policy.Verdict) (bool, error) {
+// wasApproved reports whether the same was approved for this request or for the session. An approval for the
+// session is recorded once a request.
+func (p *gateRun) wasApproved(what approvalKey, v policy.Verdict) (bool, error) {
 	if p.isApproved(what) {
 		return true, nil
 	}
-	if !p.gate.remembers(what) {
+	if !p.gate.isGranted(what) {
 		return false, nil
 	}
 	p.approve(what, Once)
@@ -99,20 +100,19 @@ func (p *gateRun) approvedBefore(what approvalKey, v policy.Verdict) (bool, erro
 		Reason: "approved earlier in this session"})
 }
 
-// isApproved reports whether a matter was approved for this request.
+// isApproved reports whether something was approved for this request.
 func (p *gateRun) isApproved(what approvalKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	here := !p.stood || what.dir == p.began
+	here := !p.started || what.dir == p.startDir
 	return p.approved[what] != No || p.approved[approvalKey{anywhere, what.words}] != No || here &&
 		p.approved[approvalKey{atStart, what.words}] != No
 }
 
-// approve writes an approval down. One that was given before anybody knew where the
-// script begins holds there, for the session too.
+// approve stores an approval. One that was given before the directory of the script was known is valid there.
 func (p *gateRun) approve(what approvalKey, a Answer) {
 	p.mu.Lock()
-	later := !p.stood && !p.opaque && what.dir != anywhere && !absolute(what.dir)
+	later := !p.started && !p.opaque && what.dir != anywhere && !isAbs(what.dir)
 	if later {
 		what.dir = atStart
 	}
@@ -132,14 +132,14 @@ func (g *Gate) grant(what approvalKey) {
 	g.granted[what] = true
 }
 
-func (g *Gate) remembers(what approvalKey) bool {
+func (g *Gate) isGranted(what approvalKey) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.granted[what]
 }
 
-// movedTo notes where the runner stands after a request.
-func (g *Gate) movedTo(dir string) {
+// setDir stores the working directory of the runner after a request.
+func (g *Gate) setDir(dir string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if dir != "" {

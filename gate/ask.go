@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,25 +17,25 @@ type Question struct {
 	ID    string `json:"id,omitempty"` // of the request
 	Actor string `json:"actor"`        // of the request
 
-	// Command is spelled as one would type it, whole but for registered secrets
-	// and tokens. It is the whole script if Argv is empty.
+	// Command is the command as one would type it, without secret values and
+	// tokens. It is the whole script if Argv is empty.
 	Command string   `json:"command"`
 	Argv    []string `json:"argv,omitempty"`   // the same in words, as far as they are known
-	Script  string   `json:"script,omitempty"` // what Command is part of; empty means that it is too long to be shown
-	Dir     string   `json:"dir,omitempty"`    // where it would run; empty means not known
-	Reason  string   `json:"reason,omitempty"` // why the asker wants it, in its own words
-	Why     string   `json:"why"`              // why the rule wants a person to decide
+	Script  string   `json:"script,omitempty"` // the script of the command; empty means that it is too long
+	Dir     string   `json:"dir,omitempty"`    // where it would run; empty means unknown
+	Reason  string   `json:"reason,omitempty"` // why the actor wants it, in its own words
+	Why     string   `json:"why"`              // why the rule requires approval
 	Rule    string   `json:"rule,omitempty"`   // file:line
 }
 
-// An Answer is what a person says. The zero Answer is no.
+// An Answer is the answer of a person. The zero Answer is no.
 type Answer uint8
 
 // The answers.
 const (
 	No      Answer = iota
 	Once           // for this request
-	Session        // for as long as this gate stands, for the same words, rule and directory
+	Session        // for the lifetime of the gate, for the same words, rule and directory
 )
 
 var answerNames = [...]string{No: "deny", Once: "once", Session: "session"}
@@ -55,11 +56,10 @@ func ParseAnswer(word string) (Answer, bool) {
 
 const defaultAskTimeout = 300 * time.Second
 
-// ask puts a verdict about a command in dir to a person, unless one has approved
-// the same before.
+// ask puts a verdict about a command in dir to a person, unless the same was approved before.
 func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 	what := p.key(dir, v)
-	done, err := p.approvedBefore(what, v)
+	done, err := p.wasApproved(what, v)
 	if done || err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 		Reason: v.Why}); err != nil {
 		return err
 	}
-	q := p.describe(dir, v)
+	q := p.newQuestion(dir, v)
 	answer, why, cause := No, "it is too long for anybody to look through before approving it", error(nil)
 	if p.readable(v) {
-		answer, why, cause = p.question(ctx, what, q)
+		answer, why, cause = p.askPerson(ctx, what, q)
 	}
 	e := audit.Event{What: audit.Refused, Argv: v.Argv, Rule: v.Where, Reason: why}
 	if answer != No {
@@ -80,15 +80,15 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 		return err
 	}
 	if answer == No {
-		v.Hint = p.afterNo(v)
+		v.Hint = p.hintAfterNo(v)
 		return p.refusal(v, why, cause)
 	}
 	p.approve(what, answer)
 	return nil
 }
 
-// describe makes the question of a verdict.
-func (p *gateRun) describe(dir string, v policy.Verdict) Question {
+// newQuestion returns the question about a verdict.
+func (p *gateRun) newQuestion(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
 		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(),
@@ -97,27 +97,27 @@ func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	}
 }
 
-// afterNo says what to do when nobody agreed.
-func (p *gateRun) afterNo(v policy.Verdict) string {
+// hintAfterNo is the hint of a refusal.
+func (p *gateRun) hintAfterNo(v policy.Verdict) string {
 	switch {
 	case !p.readable(v):
 		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize,
 			lineSize)
 	case p.gate.opts.Ask != nil:
 		return "do it another way"
-	case whole(v):
+	case isWholeScript(v):
 		return "run it where a person can answer: at a terminal"
 	}
 	return "run it where a person can answer, or change the rule"
 }
 
-// question waits for a person. Silence, absence and failure are a no.
-func (p *gateRun) question(ctx context.Context, what approvalKey, q Question) (_ Answer, why string, cause error) {
+// askPerson waits for the answer of a person. No answer and errors mean no.
+func (p *gateRun) askPerson(ctx context.Context, what approvalKey, q Question) (_ Answer, why string, cause error) {
 	g := p.gate
 	if g.opts.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil
 	}
-	defer p.waits()()
+	defer p.startWaiting()()
 	if p.running && g.opts.Pause != nil {
 		defer g.opts.Pause()()
 	}
@@ -128,18 +128,15 @@ func (p *gateRun) question(ctx context.Context, what approvalKey, q Question) (_
 	}
 	defer func() { <-g.asking }()
 	// Somebody may have asked the same while we waited for our turn.
-	if g.remembers(what) {
+	if g.isGranted(what) {
 		return Once, "approved earlier in this session", nil
 	}
-	return p.wait(ctx, q)
+	return p.awaitAnswer(ctx, q)
 }
 
-// wait calls Ask but does not rely on it to return in time.
-func (p *gateRun) wait(ctx context.Context, q Question) (_ Answer, why string, cause error) {
-	limit := p.gate.opts.AskTimeout
-	if limit == 0 {
-		limit = defaultAskTimeout
-	}
+// awaitAnswer calls Ask but does not rely on it to return in time.
+func (p *gateRun) awaitAnswer(ctx context.Context, q Question) (_ Answer, why string, cause error) {
+	limit := cmp.Or(p.gate.opts.AskTimeout, defaultAskTimeout)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type reply struct {
@@ -170,9 +167,9 @@ func (p *gateRun) wait(ctx context.Context, q Question) (_ Answer, why string, c
 	return No, "a person said no", nil
 }
 
-// waits measures for how long a person is waited for. Several parts of a script
-// may wait at the same time, which counts once.
-func (p *gateRun) waits() (over func()) {
+// startWaiting measures how long the script waits for a person. Parts of a script that wait at the same time
+// count once.
+func (p *gateRun) startWaiting() (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting++; p.waiting == 1 {
@@ -188,8 +185,8 @@ func (p *gateRun) waits() (over func()) {
 	}
 }
 
-// hasWaited is for how long a person was waited for so far.
-func (p *gateRun) hasWaited() time.Duration {
+// waitedFor returns how long the script has waited for a person.
+func (p *gateRun) waitedFor() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waited

@@ -126,7 +126,7 @@ func TestQuestionShowsTheScript(t *testing.T) {
 	if got.Command != "push a" || got.Script != "ls '\\x1b'\npush a" {
 		t.Errorf("got %+v", got)
 	}
-	g.Run(t.Context(), &run.Request{Script: "push b; ls " + strings.Repeat("x", longestScript)})
+	g.Run(t.Context(), &run.Request{Script: "push b; ls " + strings.Repeat("x", maxShownScript)})
 	if got.Command != "push b" || got.Script != "" {
 		t.Errorf("%s in a script of %d bytes", got.Command, len(got.Script))
 	}

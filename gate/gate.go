@@ -27,15 +27,14 @@ import (
 	"hako/run/fault"
 )
 
-// A Policy says what may run. [*policy.Policy] is one.
+// A Policy decides what may run. [*policy.Policy] is one.
 type Policy interface {
-	// ScriptAt judges a script that begins in dir, before anything is expanded.
-	// An empty dir is the directory of the policy. Program is the tree of the
-	// script, nil if it is not parsed yet. Reprinted asks for the text of the
-	// tree, for a runner that reads the text itself.
+	// ScriptAt judges a script that starts in dir, before anything is expanded.
+	// An empty dir is the directory of the policy. Program is the parsed script,
+	// nil if it is not parsed yet. Reprinted requests the text of the tree, for a
+	// runner that parses the text itself.
 	ScriptAt(ctx context.Context, dir, script string, program *syntax.File, reprinted bool) (policy.Judged, error)
-	// CallAt judges one command by its expanded words, run in dir, and has
-	// the last word.
+	// CallAt judges one command by its expanded words, run in dir. It decides.
 	CallAt(dir string, argv []string) policy.Verdict
 	// RedirectAt judges in the same way the file that a redirection opens.
 	RedirectAt(dir, op, file string) policy.Verdict
@@ -56,13 +55,13 @@ type Options struct {
 	Log    audit.Log // nil denies
 	Budget Budget    // nil denies
 
-	// Ask puts a question to a person. Nil means that nobody is there, and
-	// what would be asked is denied. A gate has one open question at a time.
+	// Ask puts a question to a person. Nil denies what would be asked. A gate has
+	// one open question at a time.
 	Ask        func(ctx context.Context, q Question) (Answer, error)
-	AskTimeout time.Duration // after which silence is a no; zero means 300 s
+	AskTimeout time.Duration // after which no answer means no; zero means 300 s
 
-	// Pause stops the clock of the runner while a person thinks about a
-	// running script. Nil means that the clock goes on.
+	// Pause stops the clock of the runner while a running script waits for an
+	// answer. Nil means that the clock goes on.
 	Pause func() (resume func())
 
 	Dir string // working directory of the runner at first; empty means unknown
@@ -82,7 +81,7 @@ type Gate struct {
 	secrets redact.Filter
 
 	seed   maphash.Seed  // of the hashes that tell commands apart
-	name   string        // begins the ids of requests that came without
+	name   string        // prefix of the IDs of requests without one
 	asking chan struct{} // holds one token while a question is open
 
 	mu      sync.Mutex // guards what follows
@@ -97,8 +96,8 @@ func New(next run.Runner, opts Options) *Gate {
 	var name [4]byte
 	rand.Read(name[:])
 	return &Gate{
-		opts: opts, next: next, secrets: redact.Filter{Values: opts.Secrets}, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
-		asking: make(chan struct{}, 1), granted: make(map[approvalKey]bool), dir: opts.Dir,
+		opts: opts, next: next, secrets: redact.Filter{Values: opts.Secrets}, seed: maphash.MakeSeed(),
+		name: hex.EncodeToString(name[:]), asking: make(chan struct{}, 1), granted: make(map[approvalKey]bool), dir: opts.Dir,
 	}
 }
 
@@ -108,24 +107,23 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script",
 			Why: "the gate lacks a policy, budget, log or runner"}
 	}
-	p := g.enter(req)
+	p := g.newRun(req)
 	if err := p.append(audit.Event{What: audit.Asked, Script: p.req.Script, Reason: req.Reason}); err != nil {
 		return run.Result{}, err // unrecorded means undone
 	}
 	began := time.Now()
 	res, err := p.run(ctx)
 	if res.Duration == 0 {
-		res.Duration = max(0, time.Since(began)-p.hasWaited())
+		res.Duration = max(0, time.Since(began)-p.waitedFor())
 	}
-	if lerr := p.leave(res, err); err == nil {
+	if lerr := p.recordEnd(res, err); err == nil {
 		err = lerr
 	}
 	return res, err
 }
 
-// enter begins the way of one request. A tree without source is recorded and
-// shown as it is printed.
-func (g *Gate) enter(req *run.Request) *gateRun {
+// newRun starts a request. A tree without source is recorded and shown as printed.
+func (g *Gate) newRun(req *run.Request) *gateRun {
 	p := &gateRun{gate: g, req: *req}
 	if req.Program != nil && req.Script == "" {
 		p.req.Script = policy.Source(req.Program)
@@ -140,9 +138,9 @@ func (g *Gate) enter(req *run.Request) *gateRun {
 	return p
 }
 
-// run judges the script and hands it on.
+// run judges the script and executes it.
 func (p *gateRun) run(ctx context.Context) (run.Result, error) {
-	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.req.Program, p.opaque)
+	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.dirAtStart(), p.req.Script, p.req.Program, p.opaque)
 	if err != nil {
 		return run.Result{}, err
 	}
@@ -163,20 +161,20 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 		return run.Result{}, err
 	}
 	p.running = true
-	return p.hand(ctx, judged.Program)
+	return p.execute(ctx, judged.Program)
 }
 
-// reprint replaces the script by the judged tree, spelled anew, before a runner
-// that reads the text itself: another shell need not read what our parser read.
+// reprint replaces the script by the printed tree for an opaque runner: another shell may parse the text
+// differently.
 func (p *gateRun) reprint(ctx context.Context, judged policy.Judged) error {
 	if !p.opaque {
 		return nil
 	}
 	p.req.Script = judged.Text
-	return p.settle(ctx, p.start(), judged.Printed)
+	return p.enforce(ctx, p.dirAtStart(), judged.Printed)
 }
 
-// permit settles everything that can be settled before anything runs.
+// permit enforces everything that can be decided before anything runs.
 func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 	if p.req.Confirm {
 		if err := p.confirm(ctx, verdicts); err != nil {
@@ -188,24 +186,23 @@ func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.opts.Ask != nil {
 			continue // check asks, and knows where
 		}
-		if err := p.settleEarly(ctx, v); err != nil {
+		if err := p.enforceEarly(ctx, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changesDir reports whether a command may lead those after it elsewhere.
+// changesDir reports whether a command may change the directory of later commands.
 func changesDir(v policy.Verdict) bool {
 	return slices.ContainsFunc(v.Argv, func(word string) bool { return word == "cd" || word == "pushd" || word == "popd" })
 }
 
-// settleEarly settles a verdict before anything runs. What only the expanded words
-// can settle is left to check. A runner that never calls it gets only what is
-// allowed whatever those words turn out to be.
-func (p *gateRun) settleEarly(ctx context.Context, v policy.Verdict) error {
+// enforceEarly enforces a verdict before anything runs. What depends on the expanded words is left to check. An
+// opaque runner, which never calls it, only gets what is allowed for all values of these words.
+func (p *gateRun) enforceEarly(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
-		return p.settle(ctx, p.start(), v)
+		return p.enforce(ctx, p.dirAtStart(), v)
 	}
 	if !p.opaque || v.Effect == policy.Allow && v.Sure {
 		return nil
@@ -215,11 +212,11 @@ func (p *gateRun) settleEarly(ctx context.Context, v policy.Verdict) error {
 		v.Hint = "write the words out instead of using variables or substitutions"
 	}
 	v.Effect = policy.Deny
-	return p.settle(ctx, p.start(), v)
+	return p.enforce(ctx, p.dirAtStart(), v)
 }
 
-// hand runs the judged tree, and nothing else, with checks and meters in place.
-func (p *gateRun) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
+// execute runs the judged tree with checks and charges in place.
+func (p *gateRun) execute(ctx context.Context, file *syntax.File) (run.Result, error) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
 	inside, stop := p.limitTime(ctx)
@@ -228,12 +225,12 @@ func (p *gateRun) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	req.Program = file
 	req.Check, req.Redirect = p.check, p.redirect
 	req.Touched = p.touched
-	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
-	before := p.hasWaited()
+	req.Stdout, req.Stderr = p.chargeStreams(p.req.Stdout, p.req.Stderr)
+	before := p.waitedFor()
 	res, err := p.gate.next.Run(inside, &req)
-	res.Duration = max(0, res.Duration-(p.hasWaited()-before)) // the time of a person is not that of the script
+	res.Duration = max(0, res.Duration-(p.waitedFor()-before)) // the time of a person is not that of the script
 	res.Bytes = p.written.Load()
-	p.gate.movedTo(res.Dir)
+	p.gate.setDir(res.Dir)
 	if cause := p.stopped(); cause != nil {
 		err = cause // rather than the cancellation it led to
 	} else if inside.Err() != nil && ctx.Err() == nil {
@@ -249,13 +246,12 @@ func (p *gateRun) limitTime(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() {}
 }
 
-// notRun is the status on record of a request that was refused or did not come to
-// its end, as shells have it.
+// notRun is the recorded status of a request that was refused or stopped, as in shells.
 const notRun = 126
 
-// leave writes down what came of the request.
-func (p *gateRun) leave(res run.Result, err error) error {
-	if lerr := p.summarize(); lerr != nil {
+// recordEnd records the outcome of the request.
+func (p *gateRun) recordEnd(res run.Result, err error) error {
+	if lerr := p.recordCounts(); lerr != nil {
 		return lerr
 	}
 	e := audit.Event{What: audit.Ended, Exit: res.Exit, Micros: res.Duration.Microseconds(), Bytes: res.Bytes,

@@ -368,7 +368,7 @@ func TestEffects(t *testing.T) {
 		}
 		req.Touched(run.Effect{What: "written", Path: "/a", Bytes: 5})
 		req.Touched(run.Effect{What: "removed", Path: "/a"})
-		for i := range 2 * distinct {
+		for i := range 2 * maxRecorded {
 			req.Touched(run.Effect{What: "read", Path: fmt.Sprint("/many/", i), Bytes: 1})
 		}
 		return nil
@@ -384,12 +384,12 @@ func TestEffects(t *testing.T) {
 			closed += max(1, e.Count)
 		}
 	}
-	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct ||
+	if want := int64(30 + 2*maxRecorded); read != want || closed != 3+2*maxRecorded ||
 		g.opts.Budget.(*quota.Budget).Used().Read != want {
 		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed,
 			g.opts.Budget.(*quota.Budget).Used().Read, want)
 	}
-	if len(log.events) > distinct+10 {
+	if len(log.events) > maxRecorded+10 {
 		t.Errorf("%d events", len(log.events))
 	}
 }
@@ -403,7 +403,7 @@ func TestManyCommandsAreCounted(t *testing.T) {
 	}}
 	g, log := newGate(judge{"echo": policy.Allow}, next)
 	g.Run(t.Context(), &run.Request{Script: "echo"})
-	if n := strings.Count(log.story(), "allowed"); n != distinct || log.last().Commands["echo"] != 1001 {
+	if n := strings.Count(log.story(), "allowed"); n != maxRecorded || log.last().Commands["echo"] != 1001 {
 		t.Errorf("%d on record, %v", n, log.last().Commands)
 	}
 }
@@ -455,7 +455,7 @@ func TestSameWriterStaysOne(t *testing.T) {
 	}}
 	g, _ := newGate(judge{"echo": policy.Allow}, next)
 	g.Run(t.Context(), &run.Request{Script: "echo", Stdout: &out, Stderr: &out})
-	if same(discards{}, discards{}) {
+	if sameWriter(discards{}, discards{}) {
 		t.Error("writers that cannot be compared were")
 	}
 }

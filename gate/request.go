@@ -18,7 +18,7 @@ import (
 	"hako/run/fault"
 )
 
-// A gateRun is one request on its way through the gate.
+// A gateRun is one request that passes the gate.
 type gateRun struct {
 	gate    *Gate
 	req     run.Request
@@ -33,22 +33,21 @@ type gateRun struct {
 	counts   map[string]int
 	seen     map[uint64]struct{}    // commands on record
 	approved map[approvalKey]Answer // what a person has approved for this request
-	began    string                 // where the script began
-	stood    bool                   // that is known
-	files    map[string]*tally
-	order    []*tally // files as they were first touched
+	startDir string                 // where the script began
+	started  bool                   // that is known
+	files    map[string]*fileCount
+	order    []*fileCount // files as they were first touched
 
 	waiting int // parts of the script that wait for a person
 	since   time.Time
 	waited  time.Duration
 }
 
-// distinct is how many different commands of one request, and how many files,
-// are recorded one by one. A loop over a million names must not fill the disk;
-// after that only the counts grow.
-const distinct = 200
+// maxRecorded is how many different commands and files of one request are recorded one by one. A loop over a
+// million names must not fill the disk: of the rest only counts are recorded.
+const maxRecorded = 200
 
-// others stands for all commands after the first so many names.
+// others stands for all further names.
 const others = "(others)"
 
 func (p *gateRun) append(e audit.Event) error {
@@ -56,10 +55,9 @@ func (p *gateRun) append(e audit.Event) error {
 	return p.gate.opts.Log.Append(e)
 }
 
-// check is the last word on every command. Its error also stops the script by
-// itself: a runner that overlooked it would still be cut short.
+// check decides about every command. Its error also stops the script directly, in case a runner ignores it.
 func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
-	p.beginAt(dir)
+	p.noteStart(dir)
 	if p.req.Check != nil {
 		if err := p.req.Check(ctx, dir, argv); err != nil {
 			return p.stop(err)
@@ -67,7 +65,7 @@ func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
 	}
 	v := p.gate.opts.Policy.CallAt(dir, argv)
 	if v.Effect != policy.Allow {
-		if err := p.settle(ctx, dir, v); err != nil {
+		if err := p.enforce(ctx, dir, v); err != nil {
 			return p.stop(err)
 		}
 	}
@@ -81,50 +79,50 @@ func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
 	return nil
 }
 
-// redirect is the last word on every file that a redirection opens. What is
-// allowed is on record once the file is closed, with its bytes.
+// redirect decides about every file that a redirection opens. An allowed file is recorded when it is closed, with
+// its bytes.
 func (p *gateRun) redirect(ctx context.Context, dir, op, file string) error {
-	p.beginAt(dir)
+	p.noteStart(dir)
 	if p.req.Redirect != nil {
 		if err := p.req.Redirect(ctx, dir, op, file); err != nil {
 			return p.stop(err)
 		}
 	}
-	if err := p.settle(ctx, dir, p.gate.opts.Policy.RedirectAt(dir, op, file)); err != nil {
+	if err := p.enforce(ctx, dir, p.gate.opts.Policy.RedirectAt(dir, op, file)); err != nil {
 		return p.stop(err)
 	}
 	return nil
 }
 
-// countCommand counts the command and reports whether it is to be recorded.
+// countCommand counts the command and reports whether to record it.
 func (p *gateRun) countCommand(argv []string) bool {
 	name := ""
 	if len(argv) > 0 {
 		name = argv[0]
 	}
-	h := p.gate.sum(argv)
+	h := p.gate.hashWords(argv)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.counts == nil {
 		p.counts, p.seen = make(map[string]int, 8), make(map[uint64]struct{}, 8)
 	}
 	if _, known := p.counts[name]; !known {
-		if len(p.counts) >= distinct {
+		if len(p.counts) >= maxRecorded {
 			name = others
 		}
 		name = strings.Clone(name) // it may be a small part of a large text
 	}
 	p.counts[name]++
-	if _, known := p.seen[h]; known || len(p.seen) >= distinct {
+	if _, known := p.seen[h]; known || len(p.seen) >= maxRecorded {
 		return false
 	}
 	p.seen[h] = struct{}{}
 	return true
 }
 
-// sum tells commands apart. The seed is secret, so nobody can make two that
-// share a sum; and all that would be lost is one line of the record.
-func (g *Gate) sum(argv []string) uint64 {
+// hashWords tells commands apart. The seed is random, so that nobody can make two with the same hash; all that
+// would be lost is a line of the record.
+func (g *Gate) hashWords(argv []string) uint64 {
 	h := uint64(len(argv))
 	for _, word := range argv {
 		h = h*0x9e3779b97f4a7c15 + maphash.String(g.seed, word)
@@ -132,8 +130,8 @@ func (g *Gate) sum(argv []string) uint64 {
 	return h
 }
 
-// settle turns a verdict about a command in dir into an error or nil, asking and recording if need be.
-func (p *gateRun) settle(ctx context.Context, dir string, v policy.Verdict) error {
+// enforce turns a verdict about a command in dir into an error or nil. It asks and records as necessary.
+func (p *gateRun) enforce(ctx context.Context, dir string, v policy.Verdict) error {
 	switch v.Effect {
 	case policy.Allow:
 		return nil
@@ -153,17 +151,16 @@ func (p *gateRun) refusal(v policy.Verdict, why string, cause error) error {
 		Err: cause}
 }
 
-// shown is how much of a command a message shows.
-const shown = 300
+// maxShown is how much of a command a message shows.
+const maxShown = 300
 
-// spell writes a command as one would type it, without its secrets and, if it is
-// long, without its end.
-func (g *Gate) spell(argv []string) string {
-	return quoted(g.secrets.Argv(argv), shown, func(word string) string { return word })
+// quoteShort returns a command as one would type it, without secrets and shortened.
+func (g *Gate) quoteShort(argv []string) string {
+	return quoteWords(g.secrets.Argv(argv), maxShown, func(word string) string { return word })
 }
 
-// quoted writes words as a shell would take them.
-func quoted(argv []string, most int, clean func(string) string) string {
+// quoteWords quotes words for a shell, up to most bytes.
+func quoteWords(argv []string, most int, clean func(string) string) string {
 	var b strings.Builder
 	for i, word := range argv {
 		word = clean(word)
@@ -182,7 +179,7 @@ func quoted(argv []string, most int, clean func(string) string) string {
 	return b.String()
 }
 
-// stop cuts the script short; the first reason counts.
+// stop stops the script; the first reason is kept.
 func (p *gateRun) stop(err error) error {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -199,8 +196,8 @@ func (p *gateRun) stopped() error {
 	return p.cause
 }
 
-// A tally adds up what happened to one file.
-type tally struct {
+// A fileCount counts the effects on one file.
+type fileCount struct {
 	run.Effect
 	times int64
 	bytes int64 // beyond those on record
@@ -228,23 +225,23 @@ func (p *gateRun) touched(e run.Effect) {
 	}
 }
 
-// countFile counts the effect and reports whether it is to be recorded now.
-// The rest is recorded in sum when the request ends.
+// countFile counts the effect and reports whether to record it now. The rest is recorded as a sum when the
+// request ends.
 func (p *gateRun) countFile(e run.Effect) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := e.What + " " + e.Path
 	t, known := p.files[key]
-	if !known && len(p.files) >= distinct {
+	if !known && len(p.files) >= maxRecorded {
 		e.Path = others
 		key = e.What + " " + others
 		t, known = p.files[key]
 		if !known {
-			known, t = true, p.newTally(key, e)
+			known, t = true, p.newFileCount(key, e)
 		}
 	}
 	if !known {
-		p.newTally(key, e)
+		p.newFileCount(key, e)
 		return true
 	}
 	t.times++
@@ -252,18 +249,18 @@ func (p *gateRun) countFile(e run.Effect) bool {
 	return false
 }
 
-func (p *gateRun) newTally(key string, e run.Effect) *tally {
+func (p *gateRun) newFileCount(key string, e run.Effect) *fileCount {
 	if p.files == nil {
-		p.files = make(map[string]*tally)
+		p.files = make(map[string]*fileCount)
 	}
-	t := &tally{Effect: e}
+	t := &fileCount{Effect: e}
 	p.files[key] = t
 	p.order = append(p.order, t)
 	return t
 }
 
-// summarize records what was counted but not recorded one by one.
-func (p *gateRun) summarize() error {
+// recordCounts records what was counted but not recorded one by one.
+func (p *gateRun) recordCounts() error {
 	for _, t := range p.order {
 		if t.times == 0 {
 			continue

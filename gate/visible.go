@@ -7,69 +7,66 @@ import (
 	"unicode"
 )
 
-// plain shows a script so that it cannot pass for anything else: its lines are
-// set off, and it is spelled out.
-func plain(script string) string { return strings.ReplaceAll(visible(script), "\n", "\n    ") }
+// indented makes a script visible and indents its lines, so that it cannot pass for anything else.
+func indented(script string) string { return strings.ReplaceAll(visible(script), "\n", "\n    ") }
 
-// visible writes out what would move the cursor, turn the direction of the text,
-// not be seen at all, look like something else, or move the rest out of sight.
+// visible escapes what would move the cursor, change the direction of the text, be invisible or look like
+// something else, and counts long runs of blanks, which could move the rest out of sight.
 func visible(script string) string {
 	text := []rune(strings.TrimRight(script, "\n"))
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c == ' ' || c == '\n':
-			n := runOf(text[i:], func(r rune) bool { return r == c })
-			b.WriteString(gap(c, n))
+			n := runLength(text[i:], func(r rune) bool { return r == c })
+			b.WriteString(showBlanks(c, n))
 			i += n
 		case unicode.IsLetter(c):
-			n := runOf(text[i:], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) })
-			b.WriteString(letters(text[i : i+n]))
+			n := runLength(text[i:], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) })
+			b.WriteString(showLetters(text[i : i+n]))
 			i += n
 		default:
-			b.WriteString(shownAs(c, false))
+			b.WriteString(showRune(c, false))
 			i++
 		}
 	}
 	return b.String()
 }
 
-// visibleName spells the name of a file, in one line: two that look the same must
-// not be taken for one.
+// visibleName makes a file name visible in one line.
 func visibleName(name string) string {
 	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(visible(name))
 }
 
-// What is shown as it is of what cannot be seen.
+// How many blanks, empty lines and combining marks are shown as they are.
 const (
-	mostSpaces   = 40
-	mostNewlines = 4
-	mostMarks    = 2 // on one letter
+	maxSpaces   = 40
+	maxNewlines = 4
+	maxMarks    = 2 // on one letter
 )
 
-// gap shows spaces or line ends: very many are counted.
-func gap(c rune, n int) string {
+// showBlanks shows spaces or line ends; very many are counted.
+func showBlanks(c rune, n int) string {
 	switch {
-	case c == ' ' && n > mostSpaces:
+	case c == ' ' && n > maxSpaces:
 		return fmt.Sprintf(" [%d spaces] ", n)
-	case c == '\n' && n > mostNewlines:
+	case c == '\n' && n > maxNewlines:
 		return fmt.Sprintf("\n[%d empty lines]\n", n-1)
 	}
 	return strings.Repeat(string(c), n)
 }
 
-func runOf(text []rune, same func(rune) bool) (n int) {
+func runLength(text []rune, same func(rune) bool) (n int) {
 	for n < len(text) && same(text[n]) {
 		n++
 	}
 	return n
 }
 
-// letters shows a word. One that mixes the Latin letters with those of another
-// alphabet that look the same, or has nothing but such, has these spelled out:
-// who approves must not take one name for another.
-func letters(word []rune) string {
-	foreign := imitates(word)
+// showLetters shows a word. Letters that imitate Latin ones are escaped, so that an approver does not take one
+// name for another.
+func showLetters(word []rune) string {
+	foreign := mayImitate(word)
 	var b strings.Builder
 	for i, c := range word {
 		marks := 0
@@ -77,52 +74,50 @@ func letters(word []rune) string {
 			marks++
 		}
 		onASCII := marks > 0 && i >= marks && word[i-marks] <= unicode.MaxASCII
-		b.WriteString(shownAs(c, foreign && imitable(c) || marks > mostMarks || onASCII))
+		b.WriteString(showRune(c, foreign && isConfusable(c) || marks > maxMarks || onASCII))
 	}
 	return b.String()
 }
 
-// imitates reports whether a word may be meant to be taken for another.
-func imitates(word []rune) bool {
+// mayImitate reports whether a word mixes Latin letters with similar ones, or consists of similar ones.
+func mayImitate(word []rune) bool {
 	latin, lookalike, other := false, false, false
 	for _, c := range word {
 		switch {
 		case unicode.Is(unicode.Latin, c):
 			latin = true
-		case imitable(c):
+		case isConfusable(c):
 			lookalike, other = true, other || !strings.ContainsRune(lookalikes, c)
 		}
 	}
 	return lookalike && (latin || !other)
 }
 
-// imitable reports whether a letter is of an alphabet that shares shapes with the
-// Latin one.
-func imitable(c rune) bool {
+// isConfusable reports whether a letter is of a script that shares shapes with Latin.
+func isConfusable(c rune) bool {
 	return unicode.In(c, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu)
 }
 
-// lookalikes are letters of these that look like Latin ones in most fonts.
+// lookalikes are letters of these scripts that look like Latin ones in most fonts.
 const lookalikes = "аеорсухіјѕһԁԛԝӏьвмнткгпАВЕКМНОРСТУХІЈЅԌԚԜӀ" + "οαινυρκτχγβηωΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "օսոհցզԼՍՕ"
 
-// shownAs is a character, or what it is called.
-func shownAs(c rune, spell bool) string {
-	if !spell && (c == '\n' || c == '\t' || unicode.IsPrint(c) && !blind(c) && !disguised(c)) {
+// showRune returns a character or its escape.
+func showRune(c rune, spell bool) string {
+	if !spell && (c == '\n' || c == '\t' || unicode.IsPrint(c) && !isInvisible(c) && !looksLikeASCII(c)) {
 		return string(c)
 	}
 	q := strconv.QuoteRuneToASCII(c)
 	return q[1 : len(q)-1]
 }
 
-// opaque reports whether a character that counts as printable leaves nothing on
-// the screen.
-func blind(c rune) bool {
+// isInvisible reports whether a printable character leaves nothing on the screen.
+func isInvisible(c rune) bool {
 	return c == '\u2800' || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// disguised reports whether a character looks like one of ASCII that means
-// something to a shell or in a path, or is a letter of ASCII in another font.
-func disguised(c rune) bool {
+// looksLikeASCII reports whether a character looks like an ASCII character that is special in a shell or a path,
+// or is an ASCII letter in another font.
+func looksLikeASCII(c rune) bool {
 	switch {
 	case 0x1D400 <= c && c <= 0x1D7FF, // mathematical letters
 		0x2010 <= c && c <= 0x2013, // hyphens

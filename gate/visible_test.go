@@ -54,11 +54,11 @@ func FuzzSpelled(f *testing.F) {
 			t.Fatalf("%q: %q", text, got)
 		}
 		for _, c := range got {
-			if c != '\n' && c != '\t' && (!unicode.IsPrint(c) || blind(c) || disguised(c)) {
+			if c != '\n' && c != '\t' && (!unicode.IsPrint(c) || isInvisible(c) || looksLikeASCII(c)) {
 				t.Fatalf("%q: %q has %U", text, got, c)
 			}
 		}
-		if strings.Contains(got, strings.Repeat(" ", mostSpaces+1)) || strings.Contains(got, "\n\n\n\n\n") {
+		if strings.Contains(got, strings.Repeat(" ", maxSpaces+1)) || strings.Contains(got, "\n\n\n\n\n") {
 			t.Fatalf("%q: a gap in %q", text, got)
 		}
 	})

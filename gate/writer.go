@@ -9,22 +9,22 @@ import (
 	"hako/run"
 )
 
-// meter wraps the two streams of a request. Where both are the same writer, they
-// stay so: their lines must not overtake each other.
-func (p *gateRun) meter(stdout, stderr io.Writer) (io.Writer, io.Writer) {
+// chargeStreams wraps the output streams of a request. If both are the same writer, they stay the same, so that
+// lines keep their order.
+func (p *gateRun) chargeStreams(stdout, stderr io.Writer) (io.Writer, io.Writer) {
 	out := &chargedWriter{run: p, to: stdout}
-	if same(stdout, stderr) {
+	if sameWriter(stdout, stderr) {
 		return out, out
 	}
 	return out, &chargedWriter{run: p, to: stderr}
 }
 
-func same(a, b io.Writer) bool {
+func sameWriter(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// A chargedWriter writer charges what a script writes. The write that goes over fails
-// and stops the script: a failed write alone would only stop one command.
+// A chargedWriter charges what a script writes. A write that exceeds the budget fails and stops the script: a
+// failed write alone would only stop one command.
 type chargedWriter struct {
 	run *gateRun
 

@@ -2,11 +2,13 @@ package policy
 
 import (
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // awkForbidden is refused anywhere in a program, even in a string: implementations of awk disagree on where
 // strings and regular expressions end.
-var awkForbidden = lazyRegexp(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
+var awkForbidden = lazyregexp.New(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 
 // judgeAwk refuses a program that runs commands or opens files.
 func (c *command) judgeAwk(a *arguments) *finding {
@@ -23,7 +25,7 @@ func (c *command) judgeAwk(a *arguments) *finding {
 	c.cost.spend(costAwk * len(prog.text))
 	// awk joins lines before it reads words: system\<newline>("x") is a call.
 	prog.text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(prog.text)
-	if m := awkForbidden().FindString(prog.text); m != "" {
+	if m := awkForbidden.Get().FindString(prog.text); m != "" {
 		return refusal("awk: "+strings.TrimRight(m, "( "), "it runs commands or opens files from inside the program",
 			"name the files as arguments and use pipes of the shell")
 	}
@@ -212,9 +214,9 @@ func (r *awkReader) output(c *command) *finding {
 }
 
 // awkCall matches calls of system, and the text in them if it is a literal.
-var awkCall = lazyRegexp(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
+var awkCall = lazyregexp.New(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
 
-var awkHidden = lazyRegexp(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
+var awkHidden = lazyregexp.New(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
 
 // nestedInAwk judges the commands in an awk program.
 func (c *command) nestedInAwk(args []word) *finding {
@@ -240,10 +242,10 @@ func (c *command) nestedInAwk(args []word) *finding {
 }
 
 func (c *command) judgeAwkText(text string) *finding {
-	if m := awkHidden().FindString(text); m != "" {
+	if m := awkHidden.Get().FindString(text); m != "" {
 		return refusal("awk: "+strings.TrimRight(m, "( "), "it calls what nobody has judged", "write the function's name out")
 	}
-	for _, m := range awkCall().FindAllStringSubmatch(text, -1) {
+	for _, m := range awkCall.Get().FindAllStringSubmatch(text, -1) {
 		if f := c.judgeAwkCommand("system", m[2], m[1] != ""); f != nil {
 			return f
 		}

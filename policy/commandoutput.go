@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // outputOf returns what is known about the standard output of a command.
@@ -450,7 +452,7 @@ func printsNumber(name string, args []word) bool {
 		for len(args) > 0 && hasWord(" -r -s -c -e ", args[0].text) {
 			args = args[1:]
 		}
-		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength().MatchString(args[0].text) &&
+		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength.Get().MatchString(args[0].text) &&
 			plainOperands(args[1:])
 	case "seq":
 		return len(args) > 0 && !slices.ContainsFunc(args, func(w word) bool { return !isNumber(w) })
@@ -475,7 +477,7 @@ func plainOperands(args []word) bool {
 }
 
 // countsLength matches a jq filter that ends with length, which is always a number.
-var countsLength = lazyRegexp(`^(\.[A-Za-z0-9_.\[\]]*( *\| *[a-z]+)? *\| *)?length$`)
+var countsLength = lazyregexp.New(`^(\.[A-Za-z0-9_.\[\]]*( *\| *[a-z]+)? *\| *)?length$`)
 
 // plainPackages reports whether go list is given packages only, so that it prints their names.
 func plainPackages(args []word) bool {

@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // judgeGit judges the options before the subcommand, those of the subcommand, then addresses and names.
@@ -277,7 +279,7 @@ func (c *command) judgeGitSetting(w word) *finding {
 }
 
 // gitCommandSettings are the settings whose value is a command.
-var gitCommandSettings = lazyRegexp(`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
+var gitCommandSettings = lazyregexp.New(`^(alias\..*|core\.(pager|editor|fsmonitor|sshcommand|askpass|gitproxy|alternaterefscommand)|pager\..*|sequence\.editor|diff\.external|` +
 	`diff\..*\.(command|textconv)|(diff|merge)tool\..*\.(cmd|path)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\.(.*\.)?helper|` +
 	`gpg\.(.*\.)?program|remote\..*\.(uploadpack|receivepack)|uploadpack\.packobjectshook|interactive\.difffilter|trailer\..*\.(cmd|command)|` +
 	`submodule\..*\.update|tar\..*\.command|(browser|man)\..*\.(cmd|path)|sendemail\..*cmd|url\..*ext::.*|protocol\.ext\.allow)$`)
@@ -285,7 +287,7 @@ var gitCommandSettings = lazyRegexp(`^(alias\..*|core\.(pager|editor|fsmonitor|s
 // judgeGitValue judges the value of one setting.
 func (c *command) judgeGitValue(key string, val word) *finding {
 	key = strings.ToLower(key)
-	if !gitCommandSettings().MatchString(key) || !val.late && hasWord(" true false never auto checkout rebase merge none ",
+	if !gitCommandSettings.Get().MatchString(key) || !val.late && hasWord(" true false never auto checkout rebase merge none ",
 		val.text) {
 		return nil
 	}

@@ -2,9 +2,11 @@ package policy
 
 import (
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
-var jqLoads = lazyRegexp(`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`)
+var jqLoads = lazyregexp.New(`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`)
 
 // judgeJq judges jq: the filter may not load modules.
 func (c *command) judgeJq(args []word) *finding {
@@ -41,7 +43,7 @@ func (c *command) judgeJqOperand(w word, filterSeen bool) *finding {
 	if filterSeen {
 		return c.file(w, false)
 	}
-	if jqLoads().MatchString(w.text) {
+	if jqLoads.Get().MatchString(w.text) {
 		return refusal("jq: import", "a filter that loads modules reads other files", "put everything into the filter itself")
 	}
 	return nil

@@ -97,7 +97,7 @@ func TestRefusalsFile(t *testing.T) {
 		}
 		for _, r := range list {
 			if r.pattern != nil {
-				r.pattern()
+				r.pattern.Get()
 			}
 			for _, o := range append(r.options, r.with...) {
 				if _, ok := prog.options[strings.TrimLeft(o, "-")]; !ok {

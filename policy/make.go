@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // makeTools are the variables that name the programs of make's built-in rules.
@@ -177,7 +179,7 @@ func fileInFlag(flag string) string {
 	return ""
 }
 
-var buildToolName = lazyRegexp(`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
+var buildToolName = lazyregexp.New(`^([a-z0-9_]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|clang-cl|tcc|cpp|icx|icpx|nvcc|gfortran|flang|rustc|ar|ranlib|nm|as|ld|lld|ld\.(lld|gold|bfd|mold)|mold|gold|strip|objcopy|flex|lex|bison|yacc|byacc|install|make|gmake|ninja)(-[0-9.]+)?$`)
 
 // judgeBuildTool judges the program that a build uses, also behind ccache and the like.
 func (c *command) judgeBuildTool(where string, words []word) *finding {
@@ -189,7 +191,7 @@ func (c *command) judgeBuildTool(where string, words []word) *finding {
 		return nil
 	case strings.Contains(words[0].text, "/"):
 		return refusal(where, "programs are run by name, not by path", "use the name of an installed program")
-	case buildToolName().MatchString(words[0].text):
+	case buildToolName.Get().MatchString(words[0].text):
 		return nil
 	}
 	return notAllowed(c.judgeInner(words))
@@ -215,7 +217,7 @@ func (c *command) judgeCmake(args []word) *finding {
 	return nil
 }
 
-var cmakeToolVariable = lazyRegexp(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
+var cmakeToolVariable = lazyregexp.New(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 
 // judgeCmakeVariable judges -DNAME=value where the value is a program or compiler flags.
 func (c *command) judgeCmakeVariable(name string, words []word, late bool) *finding {
@@ -223,7 +225,7 @@ func (c *command) judgeCmakeVariable(name string, words []word, late bool) *find
 	switch {
 	case strings.Contains(name, "_FLAGS"):
 		return c.judgeCompilerFlags(where, words, late)
-	case !cmakeToolVariable().MatchString(name) || len(words) > 0 && hasWord(wordList("cmake-checkers"), words[0].text):
+	case !cmakeToolVariable.Get().MatchString(name) || len(words) > 0 && hasWord(wordList("cmake-checkers"), words[0].text):
 		return nil
 	}
 	return c.judgeBuildTool(where, words)

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // maxPath is the length of the longest path.
@@ -37,12 +39,12 @@ func (c *command) path(w word) *finding {
 	return nil
 }
 
-var mktempName = lazyRegexp(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
+var mktempName = lazyregexp.New(`^/tmp(/hako-host-[^/]+/tmp)?/tmp\.[A-Za-z0-9]{10}(/.*)?$`)
 
 // isTempName recognizes the names that mktemp makes in the sandbox, which has its own /tmp. Only paths at run
 // time count: such a name cannot be known before.
 func isTempName(text string) bool {
-	return strings.HasPrefix(text, "/tmp/") && mktempName().MatchString(text)
+	return strings.HasPrefix(text, "/tmp/") && mktempName.Get().MatchString(text)
 }
 
 // harmlessDevice reports whether a name outside of the root holds nothing.

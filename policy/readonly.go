@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"hako/internal/lazyregexp"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -298,14 +300,14 @@ func mayVary(name string, args []word) bool {
 	}
 	switch name {
 	case "awk", "gawk", "mawk", "nawk":
-		return anyMatch(awkUnsteady(), args)
+		return anyMatch(awkUnsteady.Get(), args)
 	case "jq":
-		return anyMatch(jqUnsteady(), args) ||
+		return anyMatch(jqUnsteady.Get(), args) ||
 			slices.ContainsFunc(args, func(w word) bool { return substitutes(w.src) }) // "$(cat filter)"
 	case "git":
-		return anyMatch(gitUnsteady(), args)
+		return anyMatch(gitUnsteady.Get(), args)
 	case "find", "fd":
-		return anyMatch(findUnsteady(), args)
+		return anyMatch(findUnsteady.Get(), args)
 	case "sort":
 		return anyShort(args, 'R') || hasAny(args, "--random-sort", "--sort=random", "random")
 	case "stat":
@@ -315,7 +317,7 @@ func mayVary(name string, args []word) bool {
 	case "test", "[":
 		return hasAny(args, "-v", "-R", "-t")
 	case "xargs": // what runs side by side prints in any order
-		return anyShort(args, 'P') || anyMatch(xargsUnsteady(), args)
+		return anyShort(args, 'P') || anyMatch(xargsUnsteady.Get(), args)
 	}
 	return hasWord(wordList("unsteady-programs"), name)
 }
@@ -330,11 +332,11 @@ func isSystemPath(text string) bool {
 }
 
 var (
-	awkUnsteady   = lazyRegexp(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
-	jqUnsteady    = lazyRegexp(`\b(now|env|ENV|localtime|strflocaltime)\b`)
-	gitUnsteady   = lazyRegexp(`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
-	xargsUnsteady = lazyRegexp(`^--max-procs`)
-	findUnsteady  = lazyRegexp(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
+	awkUnsteady   = lazyregexp.New(`\b(s?rand|systime|strftime|ENVIRON|PROCINFO)\b`)
+	jqUnsteady    = lazyregexp.New(`\b(now|env|ENV|localtime|strflocaltime)\b`)
+	gitUnsteady   = lazyregexp.New(`^--(since|until|after|before)\b|[:=](relative|human)\b|%[ac][rh]|@\{([^-0-9u}]|[0-9]+[^0-9}])`)
+	xargsUnsteady = lazyregexp.New(`^--max-procs`)
+	findUnsteady  = lazyregexp.New(`^-([amc](min|time)|newer[aBcm]t|used)$|^--?changed-`)
 )
 
 func anyMatch(re *regexp.Regexp, args []word) bool {

@@ -2,20 +2,21 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"hako/internal/lazyregexp"
 )
 
 // A refusalRule refuses operands of a program, or values of an option, by a
 // regular expression. rules/refusals.txt has all of them.
 type refusalRule struct {
-	options   []string              // whose values are judged; nil means operands
-	with      []string              // options of which one must be given, too; nil means that none must
-	pattern   func() *regexp.Regexp // nil refuses every value
-	unless    bool                  // the pattern is for what is allowed
-	late      bool                  // what is only known at run time is refused, too
+	options   []string           // whose values are judged; nil means operands
+	with      []string           // options of which one must be given, too; nil means that none must
+	pattern   *lazyregexp.Regexp // nil refuses every value
+	unless    bool               // the pattern is for what is allowed
+	late      bool               // what is only known at run time is refused, too
 	why, hint string
 }
 
@@ -56,7 +57,7 @@ func parseRefusals(text string) (map[string][]refusalRule, error) {
 			case "operands", "value":
 				value, r.late = strings.CutPrefix(value, "late ")
 				how, pattern, _ := strings.Cut(value, " ")
-				r.pattern, r.unless = lazyRegexp(pattern), how == "unless"
+				r.pattern, r.unless = lazyregexp.New(pattern), how == "unless"
 			default:
 				return nil, fmt.Errorf("there is no field %q", key)
 			}
@@ -96,13 +97,8 @@ func (c *command) refuseListed(program string, a *arguments) *finding {
 
 // refuseMatch refuses a word that the rule speaks of.
 func (c *command) refuseMatch(r *refusalRule, what string, w word) *finding {
-	if r.pattern == nil || r.late && w.late || r.pattern().MatchString(w.text) != r.unless {
+	if r.pattern == nil || r.late && w.late || r.pattern.Get().MatchString(w.text) != r.unless {
 		return c.refuseOption(what, r.why, r.hint)
 	}
 	return nil
-}
-
-// lazyRegexp compiles an expression when it is first used: most runs need few.
-func lazyRegexp(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

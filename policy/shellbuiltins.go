@@ -2,6 +2,8 @@ package policy
 
 import (
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // judgeTest judges test and [: operands of file operators, and names that the shell evaluates.
@@ -40,14 +42,14 @@ func (c *command) refuseEvaluated(args []word) *finding {
 	return nil
 }
 
-var elementName = lazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`)
+var elementName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`)
 
 func (c *command) judgeVariableNames(args []word) *finding {
 	for _, w := range args {
-		if w.loose || w.late && (w.text == insideName || !elementName().MatchString(w.text)) {
+		if w.loose || w.late && (w.text == insideName || !elementName.Get().MatchString(w.text)) {
 			return refusal(c.words[0].text, "which variable is set is only known at run time", "write the variable's name out")
 		}
-		if w.text != "" && !w.late && !elementName().MatchString(w.text) && runsWhenEvaluated(w.text) {
+		if w.text != "" && !w.late && !elementName.Get().MatchString(w.text) && runsWhenEvaluated(w.text) {
 			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain variable names")
 		}
 		name, _, _ := strings.Cut(w.text, "[")

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // judgeDownloads judges the file names that downloads get by default.
@@ -28,7 +30,7 @@ func savedAs(address string) (names []string) {
 		address = plain
 	}
 	base := path.Base(address)
-	pattern := curlGlob().ReplaceAllString(base, "*")
+	pattern := curlGlob.Get().ReplaceAllString(base, "*")
 	for _, name := range strings.Fields(".git HEAD" + protectedFiles) {
 		if ok, _ := path.Match(pattern, name); ok && pattern != base {
 			names = append(names, name)
@@ -37,7 +39,7 @@ func savedAs(address string) (names []string) {
 	return append(names, base)
 }
 
-var curlGlob = lazyRegexp(`\{[^}]*\}|\[[^\]]*\]`)
+var curlGlob = lazyregexp.New(`\{[^}]*\}|\[[^\]]*\]`)
 
 // judgeCurl judges what the list of options cannot express.
 func (c *command) judgeCurl(a *arguments) *finding {

@@ -1,12 +1,12 @@
-// Package quota limits what models and scripts consume.
+// Package quota limits what models and scripts use.
 //
-// A [Budget] has the [Limits] of a whole task with everything that it starts:
+// A [Budget] enforces the [Limits] of a whole task with everything that it starts:
 // calls and tokens of models, bytes, scripts and time. A [SharedBudget] is what
 // all tasks on this machine may use together, kept in a [UsageFile]. A [Limiter]
-// has the [ScriptLimits] of one running script: memory, output, loops and time.
+// enforces the [ScriptLimits] of one running script: memory, output, loops, time.
 //
-// The rule to keep: amounts are whole numbers and are charged before, or at the
-// latest when, they are spent; going over fails at once and says by how much.
+// Amounts are whole numbers. They are charged before, or at the latest when, they
+// are used; exceeding a limit is an error.
 package quota
 
 import (
@@ -18,7 +18,7 @@ import (
 	"hako/run/fault"
 )
 
-// Usage is an amount consumed. Input does not include Cached.
+// Usage is an amount that was used. Input does not include Cached.
 type Usage struct {
 	Input   int64 `json:"input_tokens"`
 	Cached  int64 `json:"cached_tokens"`
@@ -29,7 +29,7 @@ type Usage struct {
 	Scripts int64 `json:"scripts"` // handed to a runner
 }
 
-// Less returns what u is more than v, which is a part of it.
+// Less returns u without v, which is a part of it.
 func (u Usage) Less(v Usage) Usage {
 	return Usage{
 		Input: u.Input - v.Input, Cached: u.Cached - v.Cached, Output: u.Output - v.Output, Calls: u.Calls - v.Calls,
@@ -48,11 +48,11 @@ func (u Usage) Add(v Usage) Usage {
 	return u
 }
 
-// most is where amounts stop growing. What others report may be any number, and
-// a sum that wraps around would be a budget without end.
+// most is the largest amount. Reported usage may be any number, and a sum that overflows would be an endless
+// budget.
 const most = math.MaxInt64 / 4
 
-// plus adds amounts; what is below zero counts as nothing.
+// plus adds amounts; negative ones count as zero.
 func plus(a, b int64) int64 { return min(min(max(a, 0), most)+min(max(b, 0), most), most) }
 
 // times multiplies amounts in the same way.
@@ -64,10 +64,10 @@ func times(a, b int64) int64 {
 	return a * b
 }
 
-// Weights are what tokens count for, in quarters, so that sums stay whole.
+// Weights are the weights of tokens in quarters, so that sums stay whole.
 type Weights struct{ Input, Cached, Output int64 }
 
-// DefaultWeights count cached input a quarter and output four times.
+// DefaultWeights weigh cached input a quarter and output four times.
 func DefaultWeights() Weights { return Weights{Input: 4, Cached: 1, Output: 16} }
 
 // Quarters returns the weighted tokens of u in quarters.
@@ -75,35 +75,35 @@ func (w Weights) Quarters(u Usage) int64 {
 	return plus(plus(times(u.Input, w.Input), times(u.Cached, w.Cached)), times(u.Output, w.Output))
 }
 
-// Tokens returns the tokens of u by the default weights, rounded up.
+// Tokens returns the weighted tokens of u by the default weights, rounded up.
 func (u Usage) Tokens() int64 { return whole(DefaultWeights().Quarters(u)) }
 
 func whole(quarters int64) int64 { return (quarters + 3) / 4 }
 
-// NoLimit in a field of [Limits] stands for as much as one likes.
+// NoLimit in a field of [Limits] removes the limit.
 const NoLimit = math.MaxInt64
 
-// Limits are what a task may consume in all. A zero field means the default of
-// [DefaultLimits]; a negative one means nothing at all.
+// Limits are what a task may use in all. A zero field means the default of [DefaultLimits]; a negative one allows
+// nothing.
 type Limits struct {
 	Calls   int64
 	Tokens  int64 // weighted
 	Read    int64 // bytes
 	Written int64 // bytes
 	Scripts int64
-	Wall    time.Duration // from the making of the meter
+	Wall    time.Duration // since [New]
 
-	// Weights are for models that count otherwise, and under "" for all that
-	// are not there; nil means that the usual ones count.
+	// Weights are the weights of models by name, and under "" of all others; nil
+	// means [DefaultWeights].
 	Weights map[string]Weights
 }
 
-// DefaultLimits is what a model gets if nobody says otherwise.
+// DefaultLimits are the limits of a model by default.
 func DefaultLimits() Limits {
 	return Limits{Calls: 50, Tokens: 1_000_000, Read: 1 << 30, Written: 256 << 20, Scripts: 1000, Wall: time.Hour}
 }
 
-// Unlimited is for a person at a terminal, who can press Ctrl-C.
+// Unlimited removes all limits, for a person at a terminal, who can press Ctrl-C.
 func Unlimited() Limits {
 	return Limits{Calls: NoLimit, Tokens: NoLimit, Read: NoLimit, Written: NoLimit, Scripts: NoLimit, Wall: NoLimit}
 }
@@ -112,57 +112,26 @@ func (b Limits) amounts() amounts {
 	return amounts{b.Calls, b.Tokens, b.Read, b.Written, b.Scripts, int64(b.Wall)}
 }
 
-// ScriptLimitNames lists what a budget limits, as settings and messages spell it.
+// LimitNames are the names of [Limits] in settings and messages.
 var LimitNames = [...]string{"calls", "tokens", "read", "written", "scripts", "wall"}
 
 var units = [...]string{"calls", "tokens", "bytes read", "bytes written", "scripts", "time"}
 
 const wall = len(LimitNames) - 1
 
-// amounts has one number for each of [ScriptLimitNames].
+// amounts has one number for each of [LimitNames].
 type amounts [len(LimitNames)]int64
 
-// Set changes one limit by its name, as in "read=10MB". "none" takes it away.
+// Set sets one limit by its name, as in "read=10MB". "none" removes it.
 func (b *Limits) Set(name, value string) error {
-	parse, field := parseCount, (*int64)(nil)
-	switch name {
-	case "calls":
-		field = &b.Calls
-	case "tokens":
-		field = &b.Tokens
-	case "scripts":
-		field = &b.Scripts
-	case "read":
-		parse, field = ParseSize, &b.Read
-	case "written":
-		parse, field = ParseSize, &b.Written
-	case "wall":
-		parse, field = parseWall, (*int64)(&b.Wall)
-	default:
-		return &fault.Error{Kind: fault.Invalid, Op: "set quota", Subject: name, Why: "there is no such quota",
-			Hint: fmt.Sprintf("the quotas are %v", LimitNames)}
-	}
-	if value == "none" {
-		*field = NoLimit
-		return nil
-	}
-	n, err := parse(value)
-	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "set quota", Subject: name, Err: err,
-			Hint: "sizes are written 10MB or 512KB, times 30s or 2m, counts 1000; none means no limit"}
-	}
-	*field = n
-	return nil
+	return setLimit("quota", name, value, LimitNames[:], []limitField{
+		{parseCount, &b.Calls}, {parseCount, &b.Tokens}, {ParseSize, &b.Read}, {ParseSize, &b.Written},
+		{parseCount, &b.Scripts}, {parseTime, (*int64)(&b.Wall)},
+	}, true)
 }
 
-func parseWall(s string) (int64, error) {
-	d, err := parseTime(s)
-	return int64(d), err
-}
-
-// A Budget adds usage up and refuses to go over its limits. What a child uses,
-// its parents use too. A nil Budget and the zero Budget refuse everything. It is
-// safe for concurrent use.
+// A Budget adds up usage and fails when a limit is exceeded. What a child uses, its parents use, too. A nil
+// Budget and the zero Budget refuse everything. It is safe for concurrent use.
 type Budget struct {
 	parent  *Budget
 	limits  amounts
@@ -174,7 +143,7 @@ type Budget struct {
 	quarters int64
 }
 
-// New returns a meter for one task. Its clock starts now.
+// New returns the budget of one task. Its time starts now.
 func New(b Limits) *Budget {
 	limits, usual := b.amounts(), DefaultLimits().amounts()
 	for i, n := range limits {
@@ -188,8 +157,7 @@ func New(b Limits) *Budget {
 	return &Budget{limits: limits, weights: b.Weights, began: time.Now()}
 }
 
-// Child returns a meter for a part of the task. A zero field of b means all
-// that is left here; more than that is never given.
+// Child returns a budget for a part of the task. A zero field of b means all that is left; it never gets more.
 func (m *Budget) Child(b Limits) *Budget {
 	c := &Budget{parent: m, limits: b.amounts(), weights: b.Weights, began: time.Now()}
 	left := m.Left()
@@ -203,9 +171,8 @@ func (m *Budget) Child(b Limits) *Budget {
 	return c
 }
 
-// Charge adds u by the default weights. The error is [fault.Exhausted] if the
-// meter, or one above it, is now over; the usage is added either way, as it
-// has happened or is about to.
+// Charge adds u by the default weights. The error is [fault.Exhausted] if this budget, or a parent, is exceeded;
+// the usage is added either way.
 func (m *Budget) Charge(u Usage) error { return m.ChargeModel("", u) }
 
 // ChargeModel adds u by the weights of the named model.
@@ -223,10 +190,10 @@ func (m *Budget) ChargeModel(model string, u Usage) error {
 	return first
 }
 
-// Weigh returns what u counts for by the weights of the named model, rounded up.
+// Weigh returns the weighted tokens of u for the named model, rounded up.
 func (m *Budget) Weigh(model string, u Usage) int64 { return whole(m.weightsOf(model).Quarters(u)) }
 
-// weightsOf looks the model up here and above, so that a child need not be told.
+// weightsOf looks up the weights of a model here and in the parents.
 func (m *Budget) weightsOf(model string) Weights {
 	usual := DefaultWeights()
 	for ; m != nil; m = m.parent {
@@ -283,8 +250,7 @@ func (m *Budget) Used() Usage {
 	return m.used
 }
 
-// Left returns what may still be used here, which is never more than what is
-// left above.
+// Left returns what may still be used here and in all parents.
 func (m *Budget) Left() Left {
 	if m == nil {
 		return Left{}

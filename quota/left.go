@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Left is what remains of a budget, for people and models to read.
+// Left is what remains of a budget.
 type Left struct {
 	n, of amounts
 }
@@ -28,8 +28,7 @@ func (l Left) Of(name string) int64 {
 	return 0
 }
 
-// String says "38 of 50 calls left, 88123 of 100000 tokens left"; what has no
-// limit is not mentioned.
+// String returns "38 of 50 calls left, 88123 of 100000 tokens left" without what has no limit.
 func (l Left) String() string {
 	var parts []string
 	for i, n := range l.n {
@@ -47,7 +46,7 @@ func (l Left) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// about writes a time as people do: 1h, not 59m59.8s.
+// about formats a duration without unnecessary digits: 1h, not 59m59.8s.
 func about(d time.Duration) string {
 	unit := time.Second
 	if d >= 10*time.Minute {
@@ -62,7 +61,7 @@ func about(d time.Duration) string {
 	return text
 }
 
-// amount writes one number; a limit that only a parent has is not known here.
+// amount formats one number; a limit that only a parent has is "all".
 func amount(i int, n int64) string {
 	if n == NoLimit {
 		return "all"

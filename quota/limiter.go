@@ -10,12 +10,11 @@ import (
 	"hako/run/fault"
 )
 
-// A Limiter holds a running session to its [ScriptLimits]. Everything that can grow
-// charges it before it grows: values, buffers, files, output, loops. The first
-// charge that goes over stops the script: every later charge fails with the
-// same error, and the context given out by [Limiter.Start] is cancelled with it.
+// A Limiter enforces the [ScriptLimits] of a running session. Everything that can grow charges it first: values,
+// buffers, files, output, loops. The first charge over a limit stops the script: every later charge fails with
+// the same error, and the context of [Limiter.Start] is cancelled with it.
 //
-// A nil Limiter measures nothing and refuses nothing. It is safe for concurrent use.
+// A nil Limiter limits nothing. A Limiter is safe for concurrent use.
 type Limiter struct {
 	limits ScriptLimits
 	*sharedHeld
@@ -30,14 +29,14 @@ type Limiter struct {
 	running  bool
 }
 
-// sharedHeld is what a session holds together with its forks.
+// sharedHeld is what a session and its forks hold together.
 type sharedHeld struct{ memory, files atomic.Int64 }
 
-// NewLimiter returns a gauge for one session.
+// NewLimiter returns the limiter of a session.
 func NewLimiter(l ScriptLimits) *Limiter { return &Limiter{limits: l, sharedHeld: new(sharedHeld)} }
 
-// Fork returns a gauge for a fork of the session: time, output and loops are
-// its own, but both together hold no more than one may.
+// Fork returns the limiter of a fork of the session. It has its own time, output and loops; memory and files are
+// shared.
 func (g *Limiter) Fork() *Limiter {
 	if g == nil {
 		return nil
@@ -45,11 +44,10 @@ func (g *Limiter) Fork() *Limiter {
 	return &Limiter{limits: g.limits, sharedHeld: g.sharedHeld}
 }
 
-// Reset forgets that a limit was passed. [Limiter.Start] does so too; this is for
-// a gauge whose forks are started instead.
+// Reset clears an exceeded limit, as [Limiter.Start] does, for a limiter of which only forks are started.
 func (g *Limiter) Reset() { g.tripped.Store(nil) }
 
-// ScriptLimits returns what the gauge holds the session to.
+// Limits returns the limits of the session.
 func (g *Limiter) Limits() ScriptLimits {
 	if g == nil {
 		return Lenient()
@@ -57,8 +55,8 @@ func (g *Limiter) Limits() ScriptLimits {
 	return g.limits
 }
 
-// Start begins a script: output, loops and time count from zero, what the
-// session holds in memory and files stays. The caller must call stop.
+// Start begins a script: output, loops and time start at zero; memory and files are kept. The caller must call
+// stop.
 func (g *Limiter) Start(ctx context.Context) (_ context.Context, stop func()) {
 	g.output.Store(0)
 	g.loops.Store(0)
@@ -79,8 +77,7 @@ func (g *Limiter) Start(ctx context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// Overdue tells whether a script is running that should have ended, by more than
-// the given time. Between scripts nothing is.
+// Overdue reports whether a running script has exceeded its time by more than the given duration.
 func (g *Limiter) Overdue(by time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,8 +97,7 @@ func (g *Limiter) Extend(d time.Duration) {
 	}
 }
 
-// pause stops the clock of the running script until resume is called: while a
-// person thinks, no time is charged.
+// Pause stops the clock of the running script until resume is called.
 func (g *Limiter) Pause() (resume func()) {
 	start := time.Now()
 	g.mu.Lock()
@@ -117,7 +113,7 @@ func (g *Limiter) Pause() (resume func()) {
 	}
 }
 
-// Left returns how long the running script may still go on.
+// Left returns the remaining time of the running script.
 func (g *Limiter) Left() time.Duration {
 	if g == nil {
 		return 1 << 62
@@ -127,7 +123,7 @@ func (g *Limiter) Left() time.Duration {
 	return time.Until(g.deadline)
 }
 
-// Err returns the error of the limit that was tripped, if any.
+// Err returns the error of the exceeded limit, if any.
 func (g *Limiter) Err() error {
 	if g == nil {
 		return nil
@@ -138,8 +134,7 @@ func (g *Limiter) Err() error {
 	return nil
 }
 
-// Hold charges n bytes of memory that are about to be allocated; a negative n
-// gives them back.
+// Hold charges n bytes of memory before they are allocated; a negative n releases them.
 func (g *Limiter) Hold(n int64) error {
 	if g == nil {
 		return nil
@@ -155,8 +150,7 @@ func (g *Limiter) Hold(n int64) error {
 	return nil
 }
 
-// Fits reports whether n more bytes could be held, and trips the limit if not.
-// It is for values that live too briefly to be worth giving back.
+// Fits fails if n more bytes do not fit. It is for values that are too short-lived to be released.
 func (g *Limiter) Fits(n int64) error {
 	if g == nil {
 		return nil
@@ -167,8 +161,7 @@ func (g *Limiter) Fits(n int64) error {
 	return nil
 }
 
-// Room returns how many more bytes could be held. Who can free memory asks it
-// before a charge that would trip the limit.
+// Room returns how many more bytes can be held, for callers that can free memory.
 func (g *Limiter) Room() int64 {
 	if g == nil {
 		return 1 << 62
@@ -206,7 +199,7 @@ func (g *Limiter) Print(n int64) error {
 	return g.Err()
 }
 
-// File charges n new entries in the tree; a negative n gives them back.
+// File charges n new entries of the file system; a negative n releases them.
 func (g *Limiter) File(n int64) error {
 	if g == nil {
 		return nil
@@ -218,8 +211,7 @@ func (g *Limiter) File(n int64) error {
 	return nil
 }
 
-// Depth refuses nesting deeper than the limit. Unlike the others it counts
-// nothing: whoever nests knows how deep.
+// Depth fails if n levels of nesting are too many.
 func (g *Limiter) Depth(n int) error {
 	if g == nil || int64(n) <= g.limits.Depth {
 		return nil
@@ -227,7 +219,7 @@ func (g *Limiter) Depth(n int) error {
 	return g.trip("depth", fmt.Sprint(g.limits.Depth))
 }
 
-// Stages refuses a pipeline of more than the permitted number of commands.
+// Stages fails if a pipeline of n commands is too long.
 func (g *Limiter) Stages(n int) error {
 	if g == nil || int64(n) <= g.limits.Stages {
 		return nil
@@ -235,7 +227,7 @@ func (g *Limiter) Stages(n int) error {
 	return g.trip("stages", fmt.Sprint(g.limits.Stages))
 }
 
-// trip records the first limit that was passed and stops the script.
+// trip stores the first limit that was exceeded and stops the script.
 func (g *Limiter) trip(name, max string) error {
 	kind := fault.Exhausted
 	if name == "time" {
@@ -254,7 +246,7 @@ func (g *Limiter) trip(name, max string) error {
 	return g.tripped.Load()
 }
 
-// size writes a byte count the way [ParseSize] reads it.
+// size formats a byte count as [ParseSize] reads it.
 func size(n int64) string {
 	for _, u := range []struct {
 		shift uint
@@ -267,7 +259,7 @@ func size(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// Files returns the number of entries in the tree now.
+// Files returns the number of entries of the file system.
 func (g *Limiter) Files() int64 {
 	if g == nil {
 		return 0

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-// ScriptLimits bound one script. A zero field means the default of [Lenient].
+// ScriptLimits are the limits of one script. A zero field means the default of [Lenient].
 type ScriptLimits struct {
 	FileSize int64         // bytes in one file
 	Output   int64         // bytes a script may print
@@ -21,7 +22,7 @@ type ScriptLimits struct {
 	Stages   int64         // commands in one pipeline
 }
 
-// Lenient is for people at their own terminal.
+// Lenient are the limits for people at their own terminal.
 func Lenient() ScriptLimits {
 	return ScriptLimits{
 		FileSize: 10 << 20, Output: 1 << 30, Memory: 256 << 20, Time: 4 * time.Second,
@@ -29,48 +30,54 @@ func Lenient() ScriptLimits {
 	}
 }
 
-// Strict is for models.
+// Strict are the limits for models.
 func Strict() ScriptLimits {
 	l := Lenient()
 	l.Output, l.Depth, l.Stages = 1<<20, 200, 10
 	return l
 }
 
-// ScriptLimitNames lists the names [Limits.Set] knows, in the order of the fields.
+// ScriptLimitNames are the names of [ScriptLimits], in the order of the fields.
 var ScriptLimitNames = []string{"file_size", "output", "memory", "time", "loops", "depth", "files", "stages"}
 
-// Set changes the limit with the given name, as in "file_size=10MB".
+// Set sets the limit with the given name, as in "file_size=10MB".
 func (l *ScriptLimits) Set(name, value string) error {
-	var err error
-	switch name {
-	case "time":
-		l.Time, err = parseTime(value)
-	case "file_size":
-		l.FileSize, err = ParseSize(value)
-	case "output":
-		l.Output, err = ParseSize(value)
-	case "memory":
-		l.Memory, err = ParseSize(value)
-	case "loops":
-		l.Loops, err = parseCount(value)
-	case "depth":
-		l.Depth, err = parseCount(value)
-	case "files":
-		l.Files, err = parseCount(value)
-	case "stages":
-		l.Stages, err = parseCount(value)
-	default:
-		return &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: name, Why: "there is no such limit",
-			Hint: "the limits are " + strings.Join(ScriptLimitNames, ", ")}
+	return setLimit("limit", name, value, ScriptLimitNames, []limitField{
+		{ParseSize, &l.FileSize}, {ParseSize, &l.Output}, {ParseSize, &l.Memory}, {parseTime, (*int64)(&l.Time)},
+		{parseCount, &l.Loops}, {parseCount, &l.Depth}, {parseCount, &l.Files}, {parseCount, &l.Stages},
+	}, false)
+}
+
+// A limitField is a limit and the parser of its values.
+type limitField struct {
+	parse func(string) (int64, error)
+	value *int64
+}
+
+// setLimit sets the field with the given name. kind is what messages call it.
+func setLimit(kind, name, value string, names []string, fields []limitField, none bool) error {
+	i := slices.Index(names, name)
+	if i < 0 {
+		return &fault.Error{Kind: fault.Invalid, Op: "set " + kind, Subject: name, Why: "there is no such " + kind,
+			Hint: "the " + kind + "s are " + strings.Join(names, ", ")}
 	}
+	if none && value == "none" {
+		*fields[i].value = NoLimit
+		return nil
+	}
+	n, err := fields[i].parse(value)
 	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: name, Err: err,
-			Hint: "sizes are written 10MB or 512KB, times 30s or 2m, counts 1000"}
+		hint := "sizes are written 10MB or 512KB, times 30s or 2m, counts 1000"
+		if none {
+			hint += "; none means no limit"
+		}
+		return &fault.Error{Kind: fault.Invalid, Op: "set " + kind, Subject: name, Err: err, Hint: hint}
 	}
+	*fields[i].value = n
 	return nil
 }
 
-// ParseSize reads "10MB", "512KB", "4096". K, M and G are powers of 1024.
+// ParseSize parses "10MB", "512KB", "4096". K, M and G are powers of 1024.
 func ParseSize(s string) (int64, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
 	shift := 0
@@ -86,7 +93,7 @@ func ParseSize(s string) (int64, error) {
 	return n << shift, nil
 }
 
-func parseTime(s string) (time.Duration, error) {
+func parseTime(s string) (int64, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
 		s = strconv.FormatFloat(n, 'f', -1, 64) + "s"
 	}
@@ -94,7 +101,7 @@ func parseTime(s string) (time.Duration, error) {
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%q is not a time above zero", s)
 	}
-	return d, nil
+	return int64(d), nil
 }
 
 func parseCount(s string) (int64, error) {

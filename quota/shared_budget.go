@@ -12,13 +12,11 @@ import (
 	"hako/run/fault"
 )
 
-// A SharedBudget is what all runs together may use, kept in a [UsageFile] that they share.
+// A SharedBudget is what all processes may use together, kept in a [UsageFile].
 //
-// Before a call of a model the most that it may use is reserved; after it, what
-// it did use is added and the rest given back. A reservation is a file that its
-// process holds locked. The lock goes with the process, however it ends: then
-// all that was reserved counts as used, as nobody knows how much of it was. So
-// the sum of what was used and what is reserved never passes the total, and no
+// Before a call of a model its maximal usage is reserved; afterwards the actual usage is added and the rest
+// released. A reservation is a file that its process holds locked. When the process ends without releasing it,
+// the whole reservation counts as used. So the sum of usage and reservations never exceeds the total, and no
 // reservation outlives its process.
 type SharedBudget struct {
 	UsageFile
@@ -27,7 +25,7 @@ type SharedBudget struct {
 	Patience time.Duration      // how long to wait for what others have reserved; zero means two minutes
 }
 
-// A Need is the most that one call may use.
+// A Need is the maximal usage of one call.
 type Need struct {
 	Model  string
 	Input  int64 // tokens
@@ -36,8 +34,7 @@ type Need struct {
 	Least  int64 // tokens that it must be allowed to have at least; more than Output means Output
 }
 
-// A Reservation is what was set aside for one call. A nil one reserves nothing.
-// It must be settled.
+// A Reservation is reserved for one call. A nil one reserves nothing. It must be settled.
 type Reservation struct {
 	Output int64 // tokens that the answer may have
 	total  *SharedBudget
@@ -45,16 +42,15 @@ type Reservation struct {
 	held   *ownerfile.LockedFile
 }
 
-// A reservationFile is what the file of a reservation holds.
+// A reservationFile is the content of the file of a reservation.
 type reservationFile struct {
 	Period string `json:"period"`
 	Model  string `json:"model"`
 	Usage  Usage  `json:"usage"` // the most that the call may use
 }
 
-// Reserve sets aside what a call needs. If others have reserved what is left, it
-// waits until they give it back. The error is [fault.Exhausted] if there is too
-// little.
+// Reserve reserves what a call needs. If others have reserved what is left, it waits until they release it. The
+// error is [fault.Exhausted] if there is too little.
 func (t *SharedBudget) Reserve(ctx context.Context, n Need) (*Reservation, error) {
 	n.Least = min(n.Least, n.Output)
 	patience := t.Patience
@@ -77,8 +73,8 @@ func (t *SharedBudget) Reserve(ctx context.Context, n Need) (*Reservation, error
 	}
 }
 
-// try reserves if there is enough; busy is what is wrong if there will be enough
-// should others give back what they do not use.
+// try reserves if there is enough; busy is the error if there may be enough once others release what they do not
+// use.
 func (t *SharedBudget) try(n Need) (r *Reservation, busy, err error) {
 	err = t.UsageFile.locked(func() error {
 		p, reserved, err := t.reclaim()
@@ -118,7 +114,7 @@ func (t *SharedBudget) tooLittle(spent, need, reserved int64) error {
 		Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
 }
 
-// set writes the reservation down. The caller holds the lock of the state.
+// set writes the reservation. The caller holds the lock of the usage file.
 func (t *SharedBudget) set(n Need) (*Reservation, error) {
 	r := &Reservation{Output: n.Output, total: t}
 	r.note = reservationFile{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached,
@@ -134,8 +130,8 @@ func (t *SharedBudget) set(n Need) (*Reservation, error) {
 	return r, nil
 }
 
-// Settle adds what the call did use to the state, and gives the rest back. If
-// that cannot be written down, the reservation stays.
+// Settle adds the actual usage of the call and releases the rest. If that cannot be written, the reservation
+// stays.
 func (r *Reservation) Settle(u Usage) error {
 	if r == nil {
 		return nil
@@ -155,9 +151,8 @@ func (r *Reservation) Settle(u Usage) error {
 
 func (t *SharedBudget) quarters(p Periods) int64 { return p.quarters(t.Weights) }
 
-// reclaim adds what dead processes had reserved to the usage, and returns the
-// usage and how much the living have reserved, in quarters. The caller holds the
-// lock of the state.
+// reclaim adds the reservations of dead processes to the usage. It returns the usage, and the reservations of
+// living processes in quarters. The caller holds the lock of the usage file.
 func (t *SharedBudget) reclaim() (Periods, int64, error) {
 	living, err := t.UsageFile.reclaim()
 	if err != nil {
@@ -172,7 +167,7 @@ func (t *SharedBudget) reclaim() (Periods, int64, error) {
 	return p, reserved, err
 }
 
-// Reclaim counts as used what processes had reserved that are no more.
+// Reclaim counts the reservations of dead processes as used.
 func (s UsageFile) Reclaim() error {
 	if names, err := s.reserved(); err != nil || len(names) == 0 {
 		return err
@@ -189,13 +184,11 @@ func (s UsageFile) reserved() ([]string, error) {
 	return filepath.Glob(filepath.Join(s.reservations(), "*.json"))
 }
 
-// abandoned is after how long a reservation is taken for nobody's also where a
-// lock says otherwise, or where there are no locks to tell it by (Windows). No
-// call takes as long; should one, its use is counted twice rather than not.
+// abandoned is the age at which a reservation counts as that of a dead process even if it is locked, or where
+// there are no locks (Windows). No call takes as long; if one does, its usage is counted twice.
 const abandoned = 6 * time.Hour
 
-// reclaim returns the reservations of the living; those of others become usage.
-// The caller holds the lock.
+// reclaim returns the reservations of living processes; the others become usage. The caller holds the lock.
 func (s UsageFile) reclaim() (living []reservationFile, err error) {
 	names, err := s.reserved()
 	if err != nil {
@@ -215,7 +208,7 @@ func (s UsageFile) reclaim() (living []reservationFile, err error) {
 	return living, nil
 }
 
-// charge makes usage of a reservation.
+// charge turns a reservation into usage.
 func (s UsageFile) charge(n reservationFile, name string) error {
 	if n.Period != "" {
 		p, err := s.Show()
@@ -230,8 +223,8 @@ func (s UsageFile) charge(n reservationFile, name string) error {
 	return ownerfile.Forget(name)
 }
 
-// look reads a reservation and tells whether its process is gone. One of the dead
-// that is not whole was never given out: it is written before that.
+// look reads a reservation and reports whether its process is dead. An incomplete one of a dead process was never
+// given out.
 func look(name string) (n reservationFile, dead bool, err error) {
 	text, dead, err := ownerfile.Look(name, abandoned)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A UsageFile keeps usage across runs in a file: by period, then by model. Several
-// processes may add to one file.
+// A UsageFile keeps usage across runs: by period, then by model. Several processes may add to one file.
 type UsageFile struct {
 	Path string
 }
@@ -20,10 +19,10 @@ type UsageFile struct {
 // Periods holds the usage of each model in each period.
 type Periods map[string]map[string]Usage
 
-// Day is the usual period of a State: one calendar day.
+// Day returns the default period: one calendar day.
 func Day(t time.Time) string { return t.Format(time.DateOnly) }
 
-// Add adds usage to a period. The model "" stands for use without one.
+// Add adds usage to a period. The model "" stands for usage without a model.
 func (s UsageFile) Add(period, model string, u Usage) error {
 	return s.change(func(p Periods) { p.add(period, model, u) })
 }
@@ -35,8 +34,7 @@ func (p Periods) add(period, model string, u Usage) {
 	p[period][model] = p[period][model].Add(u)
 }
 
-// Reset forgets a period; the period "" stands for all of them. What dead
-// processes had reserved belongs to its period.
+// Reset removes a period; "" removes all. Reservations of dead processes belong to their period.
 func (s UsageFile) Reset(period string) error {
 	if err := s.Reclaim(); err != nil {
 		return err
@@ -49,7 +47,7 @@ func (s UsageFile) Reset(period string) error {
 	})
 }
 
-// Show returns what the file holds; no file is no usage.
+// Show returns the content of the file; a missing file means no usage.
 func (s UsageFile) Show() (Periods, error) {
 	f, err := ownerfile.Open(s.Path, os.O_RDONLY)
 	if fault.KindOf(err) == fault.NotFound {
@@ -71,8 +69,7 @@ func (s UsageFile) Show() (Periods, error) {
 	return p, nil
 }
 
-// Spent returns the weighted tokens of all periods, rounded up. Weights are as in
-// a [Limits].
+// Spent returns the weighted tokens of all periods, rounded up. Weights are as in [Limits].
 func (s UsageFile) Spent(weights map[string]Weights) (int64, error) {
 	periods, err := s.Show()
 	return whole(periods.quarters(weights)), err
@@ -89,7 +86,7 @@ func (p Periods) quarters(weights map[string]Weights) (sum int64) {
 	return sum
 }
 
-// Within returns b with no more tokens than are left of a total for all periods;
+// Within returns b with at most the tokens that are left of a total for all periods. The error is
 // [fault.Exhausted] if none are.
 func (s UsageFile) Within(total int64, b Limits) (Limits, error) {
 	if total == NoLimit {
@@ -123,8 +120,8 @@ func (s UsageFile) change(alter func(Periods)) error {
 	})
 }
 
-// locked does something while no other process does. The lock is a second file,
-// as replacing the first would take its lock away.
+// locked calls do while holding a lock between processes. The lock is a second file, since replacing the first
+// would remove its lock.
 func (s UsageFile) locked(do func() error) error {
 	lock, err := ownerfile.Open(s.Path+".lock", os.O_CREATE|os.O_RDWR)
 	if err != nil {

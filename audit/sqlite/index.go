@@ -1,9 +1,9 @@
-// Package sqlite is an index of an audit log, for searching and statistics. It
-// holds nothing that the lines of the log do not say and can be thrown away at any
-// time. Several processes may use one index at the same time.
+// Package sqlite indexes an audit log for search and statistics. The index only
+// holds what is in the log and can be deleted at any time. Several processes may
+// use one index at the same time.
 //
-// The rule to keep: only commands that search or show statistics import it, as
-// linking a database makes a program slower to start.
+// Only commands that search or show statistics import it, since linking a database
+// makes a program slower to start.
 package sqlite
 
 import (
@@ -22,19 +22,18 @@ import (
 
 // An Index is a database made from a log. It is safe for concurrent use.
 type Index struct {
-	db   *sql.DB
-	path string
-	few  int64 // events that can be added up one by one at once
+	db       *sql.DB
+	path     string
+	maxExact int64 // events that can be added up one by one at once
 }
 
 // PathFor returns where the index of a log is: audit.db for audit.jsonl.
 func PathFor(log string) string { return strings.TrimSuffix(log, ".jsonl") + ".db" }
 
-// tables are what is made anew with another version.
+// tables are dropped when the version changes.
 var tables = []string{"place", "event", "command", "named", "tally", "block"}
 
-// schema is all of it. Every index of events ends with their number, so that
-// those with something in common are sorted by it.
+// schema has indexes that end with the sequence number, so that matching events are sorted by it.
 const schema = `
 create table place (only integer primary key check (only = 1), offset integer, hash text, newest integer, back integer);
 create table event (
@@ -50,31 +49,29 @@ create index event_actor on event (actor);
 create index event_both on event (actor, what);
 create index command_seq on command (seq);`
 
-// version is that of the schema and of what is put into it; an index of another
-// is made anew.
+// version is that of the schema and its content; an index of another version is made again.
 const version = 3
 
-// options are for every connection. What a crash loses here is read again from
-// the log.
+// options are those of every connection. What a crash loses is read again from the log.
 const options = "_pragma=busy_timeout(2000)&_pragma=page_size(16384)&_pragma=journal_mode(wal)&_pragma=synchronous(0)&_pragma=cache_size(-16000)&_txlock=immediate"
 
-// Open opens the index, creating it for its owner alone.
+// Open opens the index; a new one is only accessible to its owner.
 func Open(path string) (*Index, error) {
 	unlock, err := database.Ready(path)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	x := &Index{db: database.Open(path, options), path: path, few: 10_000}
+	x := &Index{db: database.Open(path, options), path: path, maxExact: 10_000}
 	x.db.SetMaxOpenConns(4)
 	if err := x.prepare(); err != nil {
 		x.db.Close()
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	return x, nil
 }
 
-// prepare makes the tables, anew if they are of another version.
+// prepare creates the tables, again if they have another version.
 func (x *Index) prepare() error {
 	var v int
 	if err := x.db.QueryRow(`pragma user_version`).Scan(&v); err != nil || v == version {
@@ -99,13 +96,13 @@ func (x *Index) prepare() error {
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
 
-// isBusy reports whether somebody else has the file.
+// isBusy reports whether another process has locked the file.
 func isBusy(err error) bool {
 	code := database.Code(err)
 	return code == database.Busy || code == database.Locked
 }
 
-func (x *Index) broken(err error) error {
+func (x *Index) wrapError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -119,66 +116,65 @@ func (x *Index) broken(err error) error {
 		Hint: "remove the file: it is made again from the log"}
 }
 
-// A mark is how far a log was taken in.
-type mark struct {
+// A position is how far a log was indexed.
+type position struct {
 	offset int64
 	hash   string // of the last event
 	newest int64  // the latest time so far
 	back   int64  // by how much a clock was ever set back, in microseconds
 }
 
-// A batch is what is taken in at once, as many events or as long: others need not
-// wait, and what was done is kept if the rest is not.
+// A batch is what is indexed in one transaction: so many events or so long, so that others need not wait, and
+// progress is kept.
 const (
 	batch     = 20_000
 	batchTime = 500 * time.Millisecond
 )
 
-// Update takes in what was appended to the log since the last time. If the log
-// is not the one that was indexed, or was changed, the index is made anew. An end
-// of ctx leaves what was taken in so far.
+// Update indexes what was appended to the log. If the log was replaced or changed, the index is made again. If
+// ctx ends, what was indexed so far is kept.
 func (x *Index) Update(ctx context.Context, log string) error {
 	f, err := audit.OpenRead(log)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var seen mark
+	var seen position
 	for {
-		more, err := x.takeIn(ctx, f)
-		if isBusy(err) && x.moves(ctx, f, &seen) {
+		more, err := x.indexBatch(ctx, f)
+		if isBusy(err) && x.advances(ctx, f, &seen) {
 			continue // somebody else does the work
 		}
 		if err != nil || !more {
-			return x.broken(err)
+			return x.wrapError(err)
 		}
-		rest(ctx)
+		yieldTurn(ctx)
 	}
 }
 
-// moves reports whether more is taken in than was seen the last time.
-func (x *Index) moves(ctx context.Context, log io.ReaderAt, seen *mark) bool {
+// advances reports whether another process has indexed more since the last call.
+func (x *Index) advances(ctx context.Context, log io.ReaderAt, seen *position) bool {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return false
 	}
 	defer tx.Rollback() // there is nothing to keep
-	m, err := place(tx, log)
+	m, err := positionIn(tx, log)
 	moved := err == nil && m != *seen
 	*seen = m
 	return moved
 }
 
-// rest gives others a turn.
-func rest(ctx context.Context) {
+// yieldTurn lets other processes write.
+func yieldTurn(ctx context.Context) {
 	select {
 	case <-time.After(20 * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
 
-// takeIn takes in a batch and reports whether there may be more.
-func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err error) {
+// indexBatch indexes a batch and reports whether there may be more.
+func (x *Index) indexBatch(ctx context.Context, log io.ReaderAt) (more bool, err error) {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -188,15 +184,15 @@ func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err err
 	if err != nil {
 		return false, err
 	}
-	w, err := newWriter(tx, m)
+	w, err := newIndexWriter(tx, m)
 	if err != nil {
 		return false, err
 	}
 	defer w.close()
-	if more, err = w.fill(io.NewSectionReader(log, m.offset, 1<<62-m.offset)); err != nil {
+	if more, err = w.indexEvents(io.NewSectionReader(log, m.offset, 1<<62-m.offset)); err != nil {
 		return false, err
 	}
-	if w.mark == m {
+	if w.position == m {
 		return false, nil
 	}
 	if err := w.finish(tx); err != nil {
@@ -205,21 +201,21 @@ func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err err
 	return more, tx.Commit()
 }
 
-// place returns how far a log was taken in, the zero mark if it is another log.
-func place(tx *sql.Tx, log io.ReaderAt) (m mark, err error) {
+// positionIn returns how far a log was indexed, the zero position if it is another log.
+func positionIn(tx *sql.Tx, log io.ReaderAt) (m position, err error) {
 	err = tx.QueryRow(`select offset, hash, newest, back from place`).Scan(&m.offset, &m.hash, &m.newest, &m.back)
 	if errors.Is(err, sql.ErrNoRows) {
-		return mark{}, nil
+		return position{}, nil
 	}
 	if err == nil && !audit.EndsWith(log, m.offset, m.hash) {
-		m = mark{}
+		m = position{}
 	}
 	return m, err
 }
 
-// resume is as place, and forgets another log.
-func resume(tx *sql.Tx, log io.ReaderAt) (mark, error) {
-	m, err := place(tx, log)
+// resume is positionIn, and clears the tables for another log.
+func resume(tx *sql.Tx, log io.ReaderAt) (position, error) {
+	m, err := positionIn(tx, log)
 	if err != nil || m.offset > 0 {
 		return m, err
 	}
@@ -229,4 +225,19 @@ func resume(tx *sql.Tx, log io.ReaderAt) (mark, error) {
 		}
 	}
 	return m, nil
+}
+
+// queryRows calls do for each row of a query.
+func queryRows(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -78,7 +78,7 @@ func TestStats(t *testing.T) {
 	if len(got.Actors) != 2 || got.Actors[0].Name != "user" || got.Actors[0].P50 != 50 || got.Actors[0].P95 != 95 {
 		t.Errorf("actors %+v", got.Actors)
 	}
-	if len(got.Days) != usualTop || got.Days[0].Name != "2024-04-09" {
+	if len(got.Days) != defaultTop || got.Days[0].Name != "2024-04-09" {
 		t.Errorf("days %+v", got.Days)
 	}
 	day := func(d int) time.Time { return time.Date(2024, 1, d, 0, 0, 0, 0, time.UTC) }

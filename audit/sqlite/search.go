@@ -14,18 +14,17 @@ import (
 	"hako/audit"
 )
 
-// Search returns the newest events of a log of so many bytes that a filter wants,
-// newest first. What the index has not taken in yet is read from the log itself,
-// so that the answer is always true; it takes longer the more that is.
+// Search returns the newest events of a log of so many bytes that match a filter, newest first. What is not
+// indexed yet is read from the log itself.
 func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit.Filter) ([]audit.Event, error) {
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
-	m, err := place(tx, log)
+	m, err := positionIn(tx, log)
 	if err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	found, err := audit.Newest(ctx, log, m.offset, size, f)
 	if err != nil || m.offset == 0 || enough(found, f) {
@@ -33,17 +32,17 @@ func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit
 	}
 	s := &search{ctx: ctx, tx: tx, log: log, Filter: f, found: found}
 	if s.from, s.before, err = bounds(tx, m.back, f.Since, f.Until); err != nil {
-		return nil, x.broken(err)
+		return nil, x.wrapError(err)
 	}
 	if f.Before > 0 {
 		s.before = min(s.before, f.Before)
 	}
-	return s.found, x.broken(s.run())
+	return s.found, x.wrapError(s.run())
 }
 
 func enough(found []audit.Event, f audit.Filter) bool { return f.Limit > 0 && len(found) >= f.Limit }
 
-// A search is one in the part of a log that was taken in.
+// A search is one in the indexed part of a log.
 type search struct {
 	audit.Filter
 	ctx    context.Context
@@ -54,22 +53,21 @@ type search struct {
 	found  []audit.Event
 }
 
-// bounds finds numbers between which the events of a time lie. Clocks are set
-// back now and then: an event may be older than one before it, but not by more
-// than any ever was.
+// bounds finds sequence numbers between which the events of a time range lie. Clocks may be set back: an event
+// may be older than one before it, by at most back.
 func bounds(tx *sql.Tx, back int64, since, until time.Time) (from, before int64, err error) {
 	before = math.MaxInt64
 	if !since.IsZero() {
-		err = number(tx, `select seq from event where time < ? order by time desc limit 1`, since.UnixMicro()-back, &from)
+		err = queryInt(tx, `select seq from event where time < ? order by time desc limit 1`, since.UnixMicro()-back, &from)
 	}
 	if err == nil && !until.IsZero() {
-		err = number(tx, `select seq from event where time >= ? order by time limit 1`, until.UnixMicro()+back, &before)
+		err = queryInt(tx, `select seq from event where time >= ? order by time limit 1`, until.UnixMicro()+back, &before)
 	}
 	return from, before, err
 }
 
-// number asks for one and leaves it as it is if there is none.
-func number(tx *sql.Tx, query string, micros int64, to *int64) error {
+// queryInt queries one number and leaves it unchanged if there is none.
+func queryInt(tx *sql.Tx, query string, micros int64, to *int64) error {
 	err := tx.QueryRow(query, micros).Scan(to)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -79,7 +77,7 @@ func number(tx *sql.Tx, query string, micros int64, to *int64) error {
 
 func (s *search) run() error {
 	if len(s.Text) >= 3 {
-		return s.texts()
+		return s.searchBlocks()
 	}
 	query, args := s.rows()
 	rows, err := s.tx.QueryContext(s.ctx, query, args...)
@@ -92,16 +90,15 @@ func (s *search) run() error {
 		if err := rows.Scan(&offset, &size); err != nil {
 			return err
 		}
-		if err := s.look(offset, size); err != nil {
+		if err := s.readEvent(offset, size); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// look reads one line of the log and keeps its event if it is wanted: the index
-// may know more of them than that.
-func (s *search) look(offset, size int64) error {
+// readEvent reads one line of the log and keeps its event if it matches: the index may return more.
+func (s *search) readEvent(offset, size int64) error {
 	line := make([]byte, size)
 	if _, err := s.log.ReadAt(line, offset); err != nil && err != io.EOF {
 		return err
@@ -113,7 +110,7 @@ func (s *search) look(offset, size int64) error {
 	return nil
 }
 
-// rows asks for the places of events by whatever tells them best.
+// rows returns the query for the positions of matching events.
 func (s *search) rows() (query string, args []any) {
 	table, from := "event", "event"+s.index()
 	if s.Command != "" {
@@ -130,7 +127,7 @@ func (s *search) rows() (query string, args []any) {
 	return "select offset, size from " + from + cond + " order by seq desc", args
 }
 
-// name is that of the wanted command as the index knows it.
+// name returns the name of the command in the index.
 func (s *search) name() string {
 	if s.Command == "" {
 		return ""
@@ -138,7 +135,7 @@ func (s *search) name() string {
 	return path.Base(s.Command)
 }
 
-// index names the one to go by: without figures about the data SQLite guesses.
+// index names the database index to use, since SQLite has no statistics to choose it.
 func (s *search) index() string {
 	switch {
 	case s.Actor != "" && s.What != "":
@@ -151,8 +148,8 @@ func (s *search) index() string {
 	return ""
 }
 
-// texts looks through those blocks that may hold the text, from the newest on.
-func (s *search) texts() error {
+// searchBlocks searches the blocks that may contain the text, newest first.
+func (s *search) searchBlocks() error {
 	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`,
 		s.from/blockSize, (s.before-1)/blockSize)
 	if err != nil {
@@ -166,19 +163,19 @@ func (s *search) texts() error {
 		if err := rows.Scan(&id, &b); err != nil {
 			return err
 		}
-		if len(b) != blockBytes || !fieldBuilder(b).may(text) {
+		if len(b) != blockBytes || !trigramFilter(b).mayContain(text) {
 			continue
 		}
-		if err := s.block(id); err != nil {
+		if err := s.searchBlock(id); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
-// block looks through the events of one.
-func (s *search) block(id int64) error {
-	from, to, err := s.span(id)
+// searchBlock searches the events of one block.
+func (s *search) searchBlock(id int64) error {
+	from, to, err := s.blockSpan(id)
 	if err != nil {
 		return err
 	}
@@ -191,8 +188,8 @@ func (s *search) block(id int64) error {
 	return err
 }
 
-// span returns where the events of a block are in the log.
-func (s *search) span(id int64) (from, to int64, err error) {
+// blockSpan returns where the events of a block are in the log.
+func (s *search) blockSpan(id int64) (from, to int64, err error) {
 	first, last := max(s.from, id*blockSize), min(s.before, (id+1)*blockSize)
 	err = s.tx.QueryRowContext(s.ctx,
 		`select coalesce(min(offset), 0), coalesce(max(offset + size), 0) from event where seq >= ? and seq < ?`, first,

@@ -221,7 +221,7 @@ func TestFigures(t *testing.T) {
 	path := filepath.Join(dir, "audit.jsonl")
 	many(t, path, 4000)
 	x := index(t, dir)
-	x.few = 3000
+	x.maxExact = 3000
 	exact := stats(t, x, path, Scope{Top: 5})
 	about, err := x.Figures(t.Context(), time.Time{}, 5)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A Scope says what statistics are about. Zero fields ask nothing.
+// A Scope selects the events of statistics. Zero fields select all.
 type Scope struct {
 	Actor        string
 	Since, Until time.Time // not before, and before
 	Top          int       // so many of each list; zero means ten
 }
 
-// Stats is what an index can tell about a log.
+// Stats are the statistics of a log.
 type Stats struct {
 	Total          Group     `json:"total"`
 	Commands       []Command `json:"commands"`        // the most used first
@@ -34,17 +34,15 @@ type Count struct {
 	Count int64  `json:"count"`
 }
 
-// A Denial is how often a rule, or where there was none a reason, decided
-// against a command.
+// A Denial is how often a rule, or without one a reason, denied a command.
 type Denial struct {
 	Name   string `json:"name"`
 	Count  int64  `json:"count"`
 	Reason string `json:"reason,omitempty"` // the last one that was given, if Name is a rule
 }
 
-// A Command sums up what became of a command. The record times whole requests
-// and says how they ended, so that failures and durations are those of the
-// requests in which the command ran.
+// A Command has the statistics of one command. The record has the duration and outcome of whole requests, so that
+// failures and durations are those of the requests in which the command ran.
 type Command struct {
 	Name     string  `json:"name"`
 	Count    int64   `json:"count"` // how often it ran
@@ -56,7 +54,7 @@ type Command struct {
 	P95      int64   `json:"p95_us"`
 }
 
-// A Group sums up the requests of an actor or a day.
+// A Group has the statistics of the requests of an actor or a day.
 type Group struct {
 	Name     string  `json:"name,omitempty"`
 	Requests int64   `json:"requests"`
@@ -72,12 +70,12 @@ type Group struct {
 	times []int64
 }
 
-const usualTop = 10
+const defaultTop = 10
 
-// inScope is the condition that every question has in common.
+// inScope is the condition of every query.
 const inScope = ` (? = '' or actor = ?) and time >= ? and time < ? and seq >= ? and seq < ? `
 
-// A span is a scope and the numbers between which its events lie.
+// A span is a scope and the sequence numbers between which its events lie.
 type span struct {
 	Scope
 	from, before int64
@@ -94,35 +92,35 @@ func (s span) args() []any {
 	return []any{s.Actor, s.Actor, from, to, s.from, s.before}
 }
 
-// wasDenied is true of events that tell of a command that was not allowed.
+// wasDenied selects the events about a command that was not allowed.
 const wasDenied = ` what in ('denied','refused') and command <> '' and`
 
-// Stats answers from what the last [Index.Update] took in.
+// Stats returns the statistics of what the last [Index.Update] indexed.
 func (x *Index) Stats(ctx context.Context, scope Scope) (Stats, error) {
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return out, x.broken(err)
+		return out, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
-	return out, x.broken(count(tx, scope, &out))
+	return out, x.wrapError(exactStats(ctx, tx, scope, &out))
 }
 
-func count(tx *sql.Tx, scope Scope, out *Stats) error {
+func exactStats(ctx context.Context, tx *sql.Tx, scope Scope, out *Stats) error {
 	if scope.Top <= 0 {
-		scope.Top = usualTop
+		scope.Top = defaultTop
 	}
-	s, err := spanOf(tx, scope)
-	for _, part := range []func(*sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
+	s, err := newSpan(tx, scope)
+	for _, part := range []func(context.Context, *sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
 		if err == nil {
-			err = part(tx, s, out)
+			err = part(ctx, tx, s, out)
 		}
 	}
 	return err
 }
 
-// spanOf finds the events of a scope.
-func spanOf(tx *sql.Tx, scope Scope) (s span, err error) {
+// newSpan finds the events of a scope.
+func newSpan(tx *sql.Tx, scope Scope) (s span, err error) {
 	s.Scope = scope
 	var back int64
 	if err = tx.QueryRow(`select coalesce(max(back), 0) from place`).Scan(&back); err == nil {
@@ -131,43 +129,34 @@ func spanOf(tx *sql.Tx, scope Scope) (s span, err error) {
 	return s, err
 }
 
-// denials counts what was denied by which rule. Of the rows of a group SQLite
-// takes the other columns from the one that has the maximum.
-func denials(tx *sql.Tx, s span, out *Stats) error {
-	rows, err := tx.Query(`select case rule when '' then reason else rule end as name, sum(count), case rule when '' then '' else reason end, max(seq)
-		from event where what in ('denied','refused') and`+inScope+`group by name order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+// denials counts denials by rule. In a group SQLite takes the other columns from the row with the maximum.
+func denials(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	out.Denials = []Denial{}
-	for rows.Next() {
+	return queryRows(ctx, tx, func(scan func(...any) error) error {
 		var d Denial
 		var last int64
-		if err := rows.Scan(&d.Name, &d.Count, &d.Reason, &last); err != nil {
-			return err
-		}
+		err := scan(&d.Name, &d.Count, &d.Reason, &last)
 		out.Denials = append(out.Denials, d)
-	}
-	return rows.Err()
+		return err
+	}, `select case rule when '' then reason else rule end as name, sum(count), case rule when '' then '' else reason end, max(seq)
+		from event where what in ('denied','refused') and`+inScope+`group by name order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
 }
 
-func failures(tx *sql.Tx, s span, out *Stats) (err error) {
-	out.Errors, err = counts(tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+
+func failures(ctx context.Context, tx *sql.Tx, s span, out *Stats) (err error) {
+	out.Errors, err = counts(ctx, tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+
 		`group by kind`)
 	return err
 }
 
-// commands adds up what became of each command that ran, and counts those that
-// were denied.
-func commands(tx *sql.Tx, s span, out *Stats) error {
-	used, err := ran(tx, s)
+// commands sums up the runs and denials of each command.
+func commands(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
+	used, err := commandUses(ctx, tx, s)
 	if err != nil {
 		return err
 	}
 	all := s
 	all.Top = -1 // without a limit: a command that is denied now and then may run often
-	denied, err := counts(tx, all, `select command, sum(count) from event where`+wasDenied+inScope+`group by command`)
+	denied, err := counts(ctx, tx, all, `select command, sum(count) from event where`+wasDenied+inScope+`group by command`)
 	if err != nil {
 		return err
 	}
@@ -181,38 +170,33 @@ func commands(tx *sql.Tx, s span, out *Stats) error {
 	return nil
 }
 
-// A use is a group of the requests in which a command ran.
-type use struct {
+// A commandUse is the group of requests in which a command ran.
+type commandUse struct {
 	Group
 	count int64
 }
 
-// ran adds up the requests of each command.
-func ran(tx *sql.Tx, s span) (map[string]*use, error) {
-	rows, err := tx.Query(`select name, count, failed, micros from command where`+inScope, s.args()...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := make(map[string]*use)
-	for rows.Next() {
+// commandUses sums up the requests of each command.
+func commandUses(ctx context.Context, tx *sql.Tx, s span) (map[string]*commandUse, error) {
+	all := make(map[string]*commandUse)
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var name string
 		var count, failed, micros int64
-		if err := rows.Scan(&name, &count, &failed, &micros); err != nil {
-			return nil, err
+		if err := scan(&name, &count, &failed, &micros); err != nil {
+			return err
 		}
 		if all[name] == nil {
-			all[name] = &use{Group: Group{Name: name}}
+			all[name] = &commandUse{Group: Group{Name: name}}
 		}
-		u := all[name]
-		u.count += count
-		u.ended(failed, micros)
-	}
-	return all, rows.Err()
+		all[name].count += count
+		all[name].ended(failed, micros)
+		return nil
+	}, `select name, count, failed, micros from command where`+inScope, s.args()...)
+	return all, err
 }
 
-func mostUsed(all map[string]*use, n int) []Command {
-	list := slices.SortedFunc(maps.Values(all), func(a, b *use) int {
+func mostUsed(all map[string]*commandUse, n int) []Command {
+	list := slices.SortedFunc(maps.Values(all), func(a, b *commandUse) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.Name, b.Name))
 	})
 	out := []Command{}
@@ -223,65 +207,48 @@ func mostUsed(all map[string]*use, n int) []Command {
 	return out
 }
 
-func counts(tx *sql.Tx, s span, query string) ([]Count, error) {
-	rows, err := tx.Query(query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func counts(ctx context.Context, tx *sql.Tx, s span, query string) ([]Count, error) {
 	list := []Count{}
-	for rows.Next() {
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var c Count
-		if err := rows.Scan(&c.Name, &c.Count); err != nil {
-			return nil, err
-		}
+		err := scan(&c.Name, &c.Count)
 		list = append(list, c)
-	}
-	return list, rows.Err()
+		return err
+	}, query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
+	return list, err
 }
 
-// groups adds up the events of each actor and day in one pass.
-func groups(tx *sql.Tx, s span, out *Stats) error {
-	rows, err := tx.Query(`select actor, time, what, failed, micros, bytes, tokens, cost, count from event
-		where what in ('ended','denied','refused','model') and`+inScope, s.args()...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+// groups sums up the events of each actor and day in one pass.
+func groups(ctx context.Context, tx *sql.Tx, s span, out *Stats) error {
 	actors, days := make(map[string]*Group), make(map[string]*Group)
-	for rows.Next() {
-		if err := addRow(rows, &out.Total, actors, days); err != nil {
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
+		var actor, what string
+		var at, failed, micros, bytes, tokens, count int64
+		var cost float64
+		if err := scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
 			return err
 		}
-	}
+		for _, g := range []*Group{&out.Total, groupOf(actors, actor), groupOf(days, day(at))} {
+			g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
+			switch what {
+			case "ended":
+				g.ended(failed, micros)
+			case "denied", "refused":
+				g.Denied += count
+			}
+		}
+		return nil
+	}, `select actor, time, what, failed, micros, bytes, tokens, cost, count from event
+		where what in ('ended','denied','refused','model') and`+inScope, s.args()...)
 	out.Total.finish()
 	out.Actors, out.Days = busiest(actors, s.Top), newest(days, s.Top)
-	return rows.Err()
+	return err
 }
 
-func addRow(rows *sql.Rows, total *Group, actors, days map[string]*Group) error {
-	var actor, what string
-	var at, failed, micros, bytes, tokens, count int64
-	var cost float64
-	if err := rows.Scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
-		return err
-	}
-	for _, g := range []*Group{total, member(actors, actor), member(days, day(at))} {
-		g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
-		switch what {
-		case "ended":
-			g.ended(failed, micros)
-		case "denied", "refused":
-			g.Denied += count
-		}
-	}
-	return nil
-}
-
-// day is the calendar day of a time in microseconds.
+// day returns the calendar day of a time in microseconds.
 func day(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.DateOnly) }
 
-func member(m map[string]*Group, name string) *Group {
+func groupOf(m map[string]*Group, name string) *Group {
 	if m[name] == nil {
 		m[name] = &Group{Name: name}
 	}
@@ -318,22 +285,13 @@ func busiest(m map[string]*Group, n int) []Group {
 
 func newest(m map[string]*Group, n int) []Group { return top(m, n, func(a, b Group) int { return 0 }) }
 
-// top returns the first n groups by order, and by name backwards where that
-// does not tell: the newest of days.
+// top returns the first n groups by order, then by name backwards.
 func top(m map[string]*Group, n int, order func(a, b Group) int) []Group {
 	list := []Group{}
 	for _, g := range m {
 		g.finish()
 		list = append(list, *g)
 	}
-	slices.SortFunc(list, func(a, b Group) int {
-		if c := order(a, b); c != 0 {
-			return c
-		}
-		if a.Name > b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b Group) int { return cmp.Or(order(a, b), strings.Compare(b.Name, a.Name)) })
 	return list[:min(n, len(list))]
 }

@@ -7,7 +7,7 @@ import "strings"
 // Even so they are in every line, so a neighbour must fit too: the dashes of a
 // date do not. A pair of bytes may hold an anchor if what the first leads and
 // what the second needs have a bit in common.
-var leads, needs = pairs()
+var firstKinds, secondKinds = pairKinds()
 
 // The kinds of pairs.
 const (
@@ -23,7 +23,7 @@ const (
 	isBegin             // -----BEGIN
 )
 
-func pairs() (leads, needs [256]uint16) {
+func pairKinds() (leads, needs [256]uint16) {
 	needs['-'], needs['_'], needs['.'] = toDash|isBegin, toScore, toDot
 	needs['='], needs[':'] = toValue, toValue
 	needs['z'], needs['J'] = toZ, toJ
@@ -33,40 +33,39 @@ func pairs() (leads, needs [256]uint16) {
 	leads['I'], leads['y'] = toZ|isI, toJ
 	leads['B'], leads['b'] = isB, isB
 	leads[':'], leads['-'] = isURL, isBegin
-	for kind, known := range map[uint16][]prefix{toDash: dashed, toScore: scored, toDot: dotted} {
+	for kind, known := range map[uint16][]prefix{toDash: dashPrefixes, toScore: underscorePrefixes, toDot: dotPrefixes} {
 		for _, p := range known {
 			leads[p.text[len(p.text)-2]] |= kind
 		}
 	}
 	for c := range leads {
 		switch b := byte(c); {
-		case quoting(b):
+		case isQuoteOrBackslash(b):
 			leads[c] |= toDash | toScore | toDot | toValue
 		case b <= ' ':
 			leads[c] |= toDash | toValue
 		case strings.IndexByte(nameEnds, b|0x20) >= 0, strings.IndexByte("]+!", b) >= 0:
 			leads[c] |= toValue
 		}
-		if escapeLetter(byte(c)) { // "\n--password x"
+		if isEscapeLetter(byte(c)) { // "\n--password x"
 			leads[c] |= toDash
 		}
 	}
 	return leads, needs
 }
 
-// anchorIn returns the first anchor in s[i:stop], or stop. What precedes i and
-// follows stop is looked at, not returned.
-func anchorIn(s string, i, stop int) int {
+// nextAnchor returns the first anchor in s[i:stop], or stop. Bytes before i and after stop are only context.
+func nextAnchor(s string, i, stop int) int {
 	if i >= stop {
 		return stop
 	}
-	lead := leads[0] // as of a blank
+	lead := firstKinds[0] // as of a blank
 	if i > 0 {
-		lead = leads[s[i-1]]
+		lead = firstKinds[s[i-1]]
 	}
 	for k, c := range []byte(s[i:min(len(s), stop+1)]) {
-		both := lead & needs[c]
-		lead = leads[c]
+		both := lead & secondKinds[c]
+		lead = firstKinds[c]
 		switch {
 		case both == 0:
 		case both >= isI && k > 0:

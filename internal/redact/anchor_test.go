@@ -27,7 +27,7 @@ func TestAnchors(t *testing.T) {
 			if !strings.Contains("-_:=.IzJBb", s[i:i+1]) {
 				continue
 			}
-			if from, to := new(scanner).find(s, i, 0); to > from && (anchorIn(s, i, i+1) != i || anchorIn(s, 0, len(s)) > i) {
+			if from, to := new(scanner).find(s, i, 0); to > from && (nextAnchor(s, i, i+1) != i || nextAnchor(s, 0, len(s)) > i) {
 				t.Fatalf("%q at %d", s, i)
 			}
 		}
@@ -35,7 +35,7 @@ func TestAnchors(t *testing.T) {
 }
 
 func TestNameTails(t *testing.T) {
-	for _, name := range slices.Concat(surely, maybe, words) {
+	for _, name := range slices.Concat(certainNames, likelyNames, wholeWords) {
 		n := len(name)
 		if !nameTail(name[n-2], name[n-1]) || !strings.Contains(nameEnds, name[n-1:]) {
 			t.Errorf("%s is not found by its last letters", name)

@@ -88,7 +88,7 @@ func TestWriterIsText(t *testing.T) {
 	pieces := append([]string{"some words, ", someToken + " ", "password=hunter22 ", `{"a":"b"}`, "語"}, hostile...)
 	for range 40 / slower {
 		var b strings.Builder
-		for b.Len() < 3*block {
+		for b.Len() < 3*blockSize {
 			piece := strings.ReplaceAll(pieces[r.IntN(len(pieces))], "\n", " ")
 			b.WriteString(strings.Repeat(piece, 1+r.IntN(600)))
 		}

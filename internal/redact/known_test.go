@@ -106,9 +106,9 @@ func TestKnownSurroundingsOnLongLines(t *testing.T) {
 		if strings.Contains(in, "\n") {
 			continue
 		}
-		for _, border := range []int{step, block - ahead, 2*(block-ahead) - behind} {
+		for _, border := range []int{windowSize, blockSize - lookAhead, 2*(blockSize-lookAhead) - keptBehind} {
 			for off := -len(in) - 2; off < 3; off += 1 + len(in)/9 {
-				text := strings.Repeat("some; ", block)[:border+off] + "; " + in + " ; " + strings.Repeat("y z", 22_000)
+				text := strings.Repeat("some; ", blockSize)[:border+off] + "; " + in + " ; " + strings.Repeat("y z", 22_000)
 				if got := written(t, nil, text, 30_000); got != Text(text) || strings.Contains(got, "hunter22") {
 					t.Fatalf("%s at %d%+d: %s", in, border, off, around(got, border))
 				}

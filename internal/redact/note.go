@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Note tells a person in how many places an output was changed; empty means none.
+// Note tells a person how many secrets were removed; empty means none.
 func Note(places int) string {
 	switch places {
 	case 0:
@@ -16,8 +16,7 @@ func Note(places int) string {
 	return fmt.Sprintf("%d secrets were redacted from the output", places)
 }
 
-// ModelNote tells a model the same, and that it must not take the mark for data:
-// what it copies or decodes would be wrong.
+// ModelNote tells a model the same, and that the mark is not part of the data.
 func ModelNote(places int) string {
 	if places == 0 {
 		return ""
@@ -25,6 +24,5 @@ func ModelNote(places int) string {
 	return Note(places) + ": " + Mark + " stands there instead, the data itself is unchanged"
 }
 
-// Marks returns how many places of a text that was cleaned before have [Mark]. A
-// text that had it from the start is counted too: nobody can tell any more.
+// Marks counts the places of a cleaned text that have [Mark], also those of the original text.
 func Marks(text string) int { return strings.Count(text, Mark) }

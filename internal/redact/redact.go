@@ -1,10 +1,9 @@
 // Package redact removes secrets from text before it is written, logged, shown
 // or sent to a model.
 //
-// It knows the spelling of common keys and tokens, and a [Set] also knows the
-// values it was told. It is not a judge of what is secret in a document: a
-// password in running prose passes. The rule to keep: ordinary text must cost
-// next to nothing, so a byte is only looked at twice where a secret may begin.
+// It recognizes common keys, tokens and passwords by their spelling, and a [Set]
+// also has registered values. A password in prose is not recognized. Ordinary text
+// costs next to nothing: a byte is only looked at twice where a secret may begin.
 package redact
 
 import (
@@ -13,14 +12,14 @@ import (
 	"sync"
 )
 
-// Mark stands where a secret stood.
+// Mark stands in place of a removed secret.
 const Mark = "[redacted]"
 
 // Text returns s without the secrets that can be recognized by their spelling. It
 // returns s itself if there are none. A secret is followed for some kilobytes,
 // then to the end of the word, so that the time is bounded.
 func Text(s string) string {
-	clean, _ := cut(s, 0)
+	clean, _ := removeSecrets(s, 0)
 	return clean
 }
 
@@ -67,16 +66,16 @@ func (f Filter) Argv(argv []string) []string {
 	return clean
 }
 
-// A Set removes what [Text] removes and registered values. A nil Set has no
-// values. It is safe for concurrent use.
+// A Set removes what [Text] removes and registered values. A nil Set has no values. It is safe for concurrent
+// use.
 type Set struct {
 	mu     sync.RWMutex
 	values values // replaced, never changed: readers keep what they got
 }
 
-// shortest is the length below which a registered value is ignored: removing
-// every "abc" would spoil the text and hint at the secret.
-const shortest = 6
+// minValue is the length of the shortest registered value: replacing every "abc" would spoil the text and hint at
+// the secret.
+const minValue = 6
 
 // Add registers secret values, such as the user's keys.
 func (s *Set) Add(values ...string) {
@@ -84,7 +83,7 @@ func (s *Set) Add(values ...string) {
 	defer s.mu.Unlock()
 	all := slices.Clone(s.values)
 	for _, v := range values {
-		if len(v) >= shortest && !slices.Contains(all, v) {
+		if len(v) >= minValue && !slices.Contains(all, v) {
 			all = append(all, v)
 		}
 	}
@@ -103,7 +102,9 @@ func (s *Set) Replace(text string) string {
 func (s *Set) Text(text string) string { return Filter{s}.Text(text) }
 
 // Count returns text without secrets, and in how many places it has [Mark] instead.
-func (s *Set) Count(text string) (clean string, places int) { return cut(s.known().replace(text)) }
+func (s *Set) Count(text string) (clean string, places int) {
+	return removeSecrets(s.known().replace(text))
+}
 
 // withoutTokens removes texts that are a vendor's token as a whole.
 func withoutTokens(text string) string {
@@ -121,7 +122,7 @@ func withoutTokens(text string) string {
 	return b.String() + text[rest:]
 }
 
-// known returns the registered values as they are now.
+// known returns the registered values.
 func (s *Set) known() values {
 	if s == nil {
 		return nil
@@ -134,10 +135,10 @@ func (s *Set) known() values {
 // Argv returns argv without secrets.
 func (s *Set) Argv(argv []string) []string { return Filter{s}.Argv(argv) }
 
-// word returns argv[i], which p is the program of, without secrets.
+// word returns argv[i], an argument of p, without secrets.
 func (f Filter) word(argv []string, i int, p *program) string {
 	word := argv[i]
-	if at := secretPart(argv, i, p); at < len(word) && !reference(word[at:]) {
+	if at := secretPart(argv, i, p); at < len(word) && !isReference(word[at:]) {
 		return f.Text(word[:at]) + Mark
 	}
 	if at := cookiePart(argv, i, p); at < len(word) {
@@ -147,8 +148,8 @@ func (f Filter) word(argv []string, i int, p *program) string {
 	return f.Text(word)
 }
 
-// secretPart returns where in argv[i] a secret begins that only its place among
-// the other words gives away; the length of the word if there is none.
+// secretPart returns where in argv[i] a secret begins that is recognized by its position; the length of the word
+// if there is none.
 func secretPart(argv []string, i int, p *program) int {
 	word := argv[i]
 	if name, _, ok := strings.Cut(word, "="); ok && len(name) <= 64 && secretName(name) > 0 {
@@ -157,7 +158,7 @@ func secretPart(argv []string, i int, p *program) int {
 	switch {
 	case i == 0:
 		return len(word)
-	case follows(argv[i-1]) && !strings.HasPrefix(word, "-"), printed(argv, i):
+	case isSecretOption(argv[i-1]) && !strings.HasPrefix(word, "-"), isPrintfValue(argv, i):
 		return 0
 	case strings.HasPrefix(argv[i-1], "-pass") && strings.HasPrefix(word, "pass:"): // of openssl
 		return len("pass:")
@@ -165,20 +166,20 @@ func secretPart(argv []string, i int, p *program) int {
 		return userPart(argv[i-1], word, p.user)
 	case p.flag != 0:
 		return flagPart(argv[i-1], word, p)
-	case p.last && i == len(argv)-1 && lastPart(argv, i):
+	case p.last && i == len(argv)-1 && isHtpasswdPassword(argv, i):
 		return 0
 	}
 	return len(word)
 }
 
-// follows reports whether option is one whose value, the next word, is a secret.
-func follows(option string) bool {
+// isSecretOption reports whether the value of an option, the next word, is a secret.
+func isSecretOption(option string) bool {
 	name, ok := strings.CutPrefix(option, "--")
 	return ok && secretName(name) != 0
 }
 
-// printed reports whether argv[i] is what printf -v puts into a secret variable.
-func printed(argv []string, i int) bool {
+// isPrintfValue reports whether argv[i] is what printf -v assigns to a secret variable.
+func isPrintfValue(argv []string, i int) bool {
 	if base(argv[0]) != "printf" || !strings.HasPrefix(argv[1], "-v") {
 		return false
 	}
@@ -188,8 +189,8 @@ func printed(argv []string, i int) bool {
 	return i > 2 && secretName(argv[2]) > 0
 }
 
-// userPart returns where the password begins in the word after, or in, the
-// option -u user:password of curl, or what else parts them.
+// userPart returns where the password begins in the word after, or in, the option -u user:password of curl, or
+// with another separator.
 func userPart(option, word string, parts byte) int {
 	at := len(word)
 	switch {
@@ -205,29 +206,27 @@ func userPart(option, word string, parts byte) int {
 	return at
 }
 
-// userOption reports whether the next word is user:password for curl: -u may
-// stand at the end of several letters.
+// userOption reports whether the next word is user:password for curl: -u may be the last of several letters.
 func userOption(option string) bool {
 	if option == "--user" || option == "--proxy-user" {
 		return true
 	}
 	n := len(option) - 1
-	return n > 0 && option[0] == '-' && option[n]|0x20 == 'u' && span(option[1:], letter) == n
+	return n > 0 && option[0] == '-' && option[n]|0x20 == 'u' && span(option[1:], isAlphanumeric) == n
 }
 
 func base(command string) string { return command[strings.LastIndexByte(command, '/')+1:] }
 
-// Find returns the secrets in a text that can be told by their spelling, so that
-// they can be told to a [Set]: once cut out of "password=…", a value has no
-// spelling left. Of a key of several lines each line is one.
+// Find returns the secrets in a text that can be recognized by their spelling, to register them in a [Set]: the
+// value of "password=…" cannot be recognized by itself. Each line of a multi-line key is one.
 func Find(text string) (found []string) {
 	seen := map[string]bool{}
 	for from, to := range secrets(text) {
 		for line := range strings.FieldsSeq(text[from:to]) {
-			if len(line) < leastFound || seen[line] || strings.Contains(Mark, line) {
+			if len(line) < minFound || seen[line] || strings.Contains(Mark, line) {
 				continue
 			}
-			if found = append(found, line); len(found) == mostFound {
+			if found = append(found, line); len(found) == maxFound {
 				return found
 			}
 			seen[line] = true
@@ -236,22 +235,21 @@ func Find(text string) (found []string) {
 	return found
 }
 
-// leastFound is the length from which a value that was found is taken for more
-// than a common word; mostFound is how many are looked for in everything later.
+// minFound is the length of the shortest value that Find returns; maxFound is how many it returns.
 const (
-	leastFound = 8
-	mostFound  = 2000
+	minFound = 8
+	maxFound = 2000
 )
 
-// cut removes every secret that its spelling gives away from a text in which
-// some places were removed before, and returns how many there are then.
-func cut(s string, before int) (clean string, places int) {
+// removeSecrets removes every secret that can be recognized by its spelling from a text in which before places
+// were replaced already, and returns how many places there are then.
+func removeSecrets(s string, before int) (clean string, places int) {
 	var out []byte
 	done := 0
 	places = before
 	for from, to := range secrets(s) {
 		out = append(append(out, s[done:from]...), Mark...)
-		places += 1 - within(s[from:to], before)
+		places += 1 - marksWithin(s[from:to], before)
 		done = to
 	}
 	if out == nil {
@@ -260,9 +258,8 @@ func cut(s string, before int) (clean string, places int) {
 	return string(append(out, s[done:]...)), places
 }
 
-// within returns how many of the places that were removed before are in a part
-// that is now removed as a whole.
-func within(part string, before int) int {
+// marksWithin returns how many places that were replaced before are in a part that is now removed.
+func marksWithin(part string, before int) int {
 	if before == 0 || len(part) < len(Mark) {
 		return 0
 	}

@@ -140,7 +140,7 @@ func FuzzText(f *testing.F) {
 		got := set.Text(s)
 		for _, v := range found {
 			// A bracket may stand where the mark and what is around it spell the value anew.
-			if len(v) < leastFound || !strings.Contains(s, v) || strings.Contains(got, v) && !strings.ContainsAny(v, "[]") {
+			if len(v) < minFound || !strings.Contains(s, v) || strings.Contains(got, v) && !strings.ContainsAny(v, "[]") {
 				t.Errorf("%q in %q, which became %q", v, s, got)
 			}
 		}

@@ -2,11 +2,10 @@ package redact
 
 import "strings"
 
-// values are registered ones, the longer first.
+// values are the registered values, longest first.
 type values []string
 
-// replace puts the mark in the place of every value, and returns in how many.
-// Where several begin at the same place, the longest counts.
+// replace replaces every value by the mark, and returns how many. At the same position the longest value is used.
 func (v values) replace(s string) (clean string, places int) {
 	if !v.any(s) {
 		return s, 0
@@ -34,7 +33,7 @@ func (v values) any(s string) bool {
 	return false
 }
 
-// longest is the length of the longest value.
+// longest returns the length of the longest value.
 func (v values) longest() int {
 	if len(v) == 0 {
 		return 0
@@ -42,8 +41,8 @@ func (v values) longest() int {
 	return len(v[0])
 }
 
-// A matcher goes through one text. It remembers where each value comes next, so
-// that many occurrences of one do not mean many searches for another.
+// A matcher searches one text for all values. It caches the next position of each value, so that many occurrences
+// of one do not cause many searches for another.
 type matcher struct {
 	values values
 	at     []int
@@ -55,15 +54,14 @@ func newMatcher(v values) *matcher {
 	return m
 }
 
-// reset makes ready for another text.
+// reset prepares for another text.
 func (m *matcher) reset() {
 	for k := range m.at {
 		m.at[k] = -1
 	}
 }
 
-// next returns the first value in s that does not begin before low. There is
-// none if it begins at the end of s.
+// next returns the first value in s that does not begin before low. If there is none, from is len(s).
 func (m *matcher) next(s string, low int) (from, to int) {
 	from, to = len(s), len(s)
 	for k, value := range m.values {

@@ -2,15 +2,15 @@ package redact
 
 import "strings"
 
-// A hook is an address that whoever knows it may write to.
-type hook struct {
+// A webhook is an address that is a secret itself: whoever knows it may post there.
+type webhook struct {
 	host  string // or the end of it
 	path  string // what the secret part comes after
 	keep  int    // how many parts in between are no secrets
 	whole bool   // all that follows is secret; otherwise one part
 }
 
-var hooks = []hook{
+var webhooks = []webhook{
 	{host: "hooks.slack.com", path: "/services/", keep: 2}, {host: "hooks.slack.com", path: "/workflows/", keep: 3},
 	{host: "hooks.slack.com", path: "/triggers/", keep: 2},
 	{host: "hooks.slack-gov.com", path: "/services/", keep: 2},
@@ -24,33 +24,31 @@ var hooks = []hook{
 	{host: "maker.ifttt.com", path: "/key/"},
 }
 
-// hooksBy are the hooks by the letter before .com, which rules most hosts out.
-var hooksBy = hooksByLetter()
+// webhooksByLetter are the webhooks by the letter before .com, which rules out most hosts.
+var webhooksByLetter = indexWebhooks()
 
-func hooksByLetter() (by [256][]hook) {
-	for _, h := range hooks {
-		c := h.host[len(h.host)-leastEnd]
+func indexWebhooks() (by [256][]webhook) {
+	for _, h := range webhooks {
+		c := h.host[len(h.host)-minHostEnd]
 		by[c] = append(by[c], h)
 	}
 	return by
 }
 
-// leastHook is the length from which something in the place of a secret is one;
-// no host is shorter than leastHost.
+// minWebhook is the length of the shortest secret part; no host is shorter than minHost.
 const (
-	leastHook = 5
-	leastHost = len("discord.com")
-	leastEnd  = len("d.com")
+	minWebhook = 5
+	minHost    = len("discord.com")
+	minHostEnd = len("d.com")
 )
 
-// webhook finds the secret part of such an address, the authority being the n
-// bytes from at.
+// webhook finds the secret part of such an address, the authority being the n bytes from at.
 func (sc *scanner) webhook(s string, at, n int) (from, to int) {
 	host, _, _ := strings.Cut(s[at:at+n], ":")
-	if len(host) < leastHost {
+	if len(host) < minHost {
 		return 0, 0
 	}
-	for _, h := range hooksBy[host[len(host)-leastEnd]|0x20] {
+	for _, h := range webhooksByLetter[host[len(host)-minHostEnd]|0x20] {
 		if !h.at(host) {
 			continue
 		}
@@ -61,49 +59,49 @@ func (sc *scanner) webhook(s string, at, n int) (from, to int) {
 	return 0, 0
 }
 
-// at reports whether a host is that of a hook.
-func (h *hook) at(host string) bool {
+// at reports whether a host is that of the webhook.
+func (h *webhook) at(host string) bool {
 	n := len(host) - len(h.host)
 	return n >= 0 && strings.EqualFold(host[n:], h.host) && (n == 0 || h.host[0] == '.' || host[n-1] == '.')
 }
 
-// hookSecret finds what is secret in an address whose path begins at a place.
-func (sc *scanner) hookSecret(s string, path int, h *hook) (from, to int) {
-	if sc.spent() {
+// hookSecret finds the secret in an address whose path begins at a position.
+func (sc *scanner) hookSecret(s string, path int, h *webhook) (from, to int) {
+	if sc.exhausted() {
 		return path, len(s)
 	}
 	far := s[path:min(len(s), path+lookBack)]
-	far = far[:span(far, urlByte)]
-	sc.spend(len(far))
+	far = far[:span(far, isURLByte)]
+	sc.charge(len(far))
 	n := strings.Index(far, h.path)
 	if n < 0 {
 		return 0, 0
 	}
 	from = path + n + len(h.path)
 	for range h.keep {
-		n := span(s[from:], tokenByte)
+		n := span(s[from:], isTokenByte)
 		if from += n; n == 0 || from == len(s) || s[from] != '/' && s[from] != ':' {
 			return 0, 0
 		}
 		from++
 	}
-	if to = from + h.span(s[from:]); to-from < leastHook {
+	if to = from + h.span(s[from:]); to-from < minWebhook {
 		return 0, 0
 	}
 	return from, to
 }
 
-// span returns the length of the secret that s begins with.
-func (h *hook) span(s string) int {
+// span returns the length of the secret at the start of s.
+func (h *webhook) span(s string) int {
 	if !h.whole {
-		return span(s, tokenByte)
+		return span(s, isTokenByte)
 	}
-	n := span(s, hookByte)
+	n := span(s, isWebhookByte)
 	for strings.HasPrefix(s[n:], `\u0026`) { // & as JSON spells it
 		n += len(`\u0026`)
-		n += span(s[n:], hookByte)
+		n += span(s[n:], isWebhookByte)
 	}
 	return len(strings.TrimRight(s[:n], ".,:"))
 }
 
-func hookByte(c byte) bool { return tokenByte(c) || strings.IndexByte("/@=&%.~+:,", c) >= 0 }
+func isWebhookByte(c byte) bool { return isTokenByte(c) || strings.IndexByte("/@=&%.~+:,", c) >= 0 }

@@ -5,25 +5,23 @@ import (
 	"strings"
 )
 
-// block is how much of a stream is looked at together.
-const block = 64 << 10
+// blockSize is how much of a stream is processed at once.
+const blockSize = 64 << 10
 
-// A Writer removes secrets from what passes through it, as [Set.Text] does from
-// a text, but line by line: what a quote that is never closed does to one line
-// does not spoil the rest. Private keys and registered values may extend over
-// many lines. How the stream is cut into writes makes no difference.
+// A Writer removes secrets from a stream, as [Set.Text] does from a text, but line by line: an unclosed quote in
+// one line does not affect the rest. Private keys and registered values may span lines. The result does not
+// depend on how the stream is split into writes.
 //
-// It holds back up to 64 KB until Close, a live one no more than a line and what
-// may be the beginning of a value. It is not safe for concurrent use.
+// It holds back up to 64 KB until Close, a live one no more than a line and what may be the beginning of a value.
+// It is not safe for concurrent use.
 type Writer struct {
 	values *valueWriter // nil: no values are registered
 	lines  lineWriter
 	live   bool
 }
 
-// NewWriter returns a writer that passes on to w what is not secret. It knows
-// the values that s has now; a nil s has none. It is cheapest if w is an
-// [io.StringWriter].
+// NewWriter returns a writer that writes to w what is not secret. It uses the values that s has now; a nil s has
+// none. It is fastest if w is an [io.StringWriter].
 func NewWriter(w io.Writer, s *Set) *Writer {
 	r := &Writer{lines: lineWriter{out: w}}
 	if v := s.known(); len(v) > 0 {
@@ -32,8 +30,8 @@ func NewWriter(w io.Writer, s *Set) *Writer {
 	return r
 }
 
-// NewLiveWriter is [NewWriter] for somebody who watches: a line is passed on as
-// soon as it is complete. Many small writes cost more than with the other.
+// NewLiveWriter is [NewWriter] for live output: a line is written as soon as it is complete. Many small writes
+// cost more.
 func NewLiveWriter(w io.Writer, s *Set) *Writer {
 	r := NewWriter(w, s)
 	r.live = true
@@ -56,11 +54,10 @@ func (r *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Places returns in how many places the output has [Mark] instead of a secret. It
-// is complete after Close.
+// Places returns how many places of the output have [Mark] instead of a secret. It is complete after Close.
 func (r *Writer) Places() int { return r.lines.places }
 
-// release passes on the lines that are complete.
+// release writes complete lines.
 func (r *Writer) release() {
 	if r.values != nil {
 		r.values.advance(r.values.decided())
@@ -68,8 +65,7 @@ func (r *Writer) release() {
 	r.lines.release()
 }
 
-// Close passes on the rest. It does not close what it writes to. Nothing may be
-// written afterwards.
+// Close writes the rest. It does not close the underlying writer. Nothing may be written afterwards.
 func (r *Writer) Close() error {
 	if r.values != nil {
 		r.values.advance(r.values.buf.Len())
@@ -86,19 +82,19 @@ type valueWriter struct {
 }
 
 func (w *valueWriter) write(p []byte) {
-	full := block + w.matcher.values.longest()
+	full := blockSize + w.matcher.values.longest()
 	for len(p) > 0 {
 		n := min(len(p), full-w.buf.Len())
 		w.buf.Write(p[:n])
 		p = p[n:]
 		if w.buf.Len() == full {
-			w.advance(block + 1)
+			w.advance(blockSize + 1)
 		}
 	}
 }
 
-// decided returns up to where the values that begin there are known: what comes
-// after may be the beginning of one that goes on in the next write.
+// decided returns up to where values are known: the rest may be the beginning of a value that continues in the
+// next write.
 func (w *valueWriter) decided() int {
 	s := w.buf.String()
 	limit := len(s)
@@ -112,8 +108,7 @@ func (w *valueWriter) decided() int {
 	return limit
 }
 
-// advance passes on what stands before limit, and of what stands after it the
-// end of a value that begins before it.
+// advance writes everything before limit, and the rest of a value across it.
 func (w *valueWriter) advance(limit int) {
 	s := w.buf.String()
 	w.matcher.reset()

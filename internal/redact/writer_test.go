@@ -91,9 +91,9 @@ func TestWriterBorders(t *testing.T) {
 	}
 	for _, filler := range []string{"語", "some words\n", `k='v' `} {
 		for _, secret := range secrets {
-			for _, border := range []int{block - ahead, block, 2*(block-ahead) - behind} {
+			for _, border := range []int{blockSize - lookAhead, blockSize, 2*(blockSize-lookAhead) - keptBehind} {
 				for off := -len(secret) - 2; off < 3; off += 1 + len(secret)/5 {
-					before := strings.Repeat(filler, 3*block/len(filler))[:border+off]
+					before := strings.Repeat(filler, 3*blockSize/len(filler))[:border+off]
 					text := before + " " + secret + " " + strings.Repeat("y z", 10000)
 					if got := written(t, &set, text, 30_000); got != set.Text(text) || strings.Contains(got, "hunter22") {
 						t.Fatalf("%q at %d%+d after %q: %s", short(secret), border, off, filler, around(got, border))
@@ -170,7 +170,7 @@ func FuzzWriter(f *testing.F) {
 	set.Add("hunter22", "two\nlines", "hunter")
 	f.Fuzz(func(t *testing.T, s string, size uint16, times uint8) {
 		s = strings.Repeat(s, 1+int(times))
-		if len(s) > 4*block {
+		if len(s) > 4*blockSize {
 			return
 		}
 		got := written(t, &set, s)
@@ -183,7 +183,7 @@ func FuzzWriter(f *testing.F) {
 		replaced, _ := set.known().replace(s)
 		var lines strings.Builder
 		for line := range strings.Lines(replaced) {
-			if len(line) > block-ahead {
+			if len(line) > blockSize-lookAhead {
 				return
 			}
 			body, end := strings.CutSuffix(line, "\n") // a quote that stays open ends before it

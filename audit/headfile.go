@@ -12,33 +12,33 @@ import (
 	"hako/run/fault"
 )
 
-// headEvery is after how many events a long-lived writer notes the head anew,
-// so that a cut is noticed even if the writer is killed.
+// headEvery is after how many events a writer updates the side file, so that truncation is detected even if the
+// writer is killed.
 const headEvery = 256
 
-// headFormat has a fixed width: the note is overwritten in one small write.
+// headFormat has a fixed width, so that the side file is overwritten in one small write.
 const headFormat = "%020d %s\n"
 
 // HeadPath returns the name of the side file of a log: audit.head for audit.jsonl.
 func HeadPath(log string) string { return strings.TrimSuffix(log, ".jsonl") + ".head" }
 
-// noteHead writes down where the log ends. The log is locked. The note is a
-// second witness, not part of the record: failing to write it stops nothing.
-func (l *File) noteHead() {
+// updateHead writes the position of the last event to the side file. The log is locked. Failing to write it stops
+// nothing, since it is not part of the record.
+func (l *File) updateHead() {
 	if l.last.seq <= l.head {
 		return
 	}
 	switch err := l.writeHead(); err {
 	case nil:
 		l.head, l.noted = l.last.seq, l.last
-	case errKept:
+	case errHeadDiffers:
 		l.head = l.last.seq
 	}
 }
 
-// errKept is the error of a note that must stay as it is: the end was cut off,
-// somebody changed the note, or another process is ahead. [VerifyFile] tells.
-var errKept = errors.New("the side file says something else")
+// errHeadDiffers means that the side file must not be overwritten: the log was truncated, the side file was
+// changed, or another process is ahead. [VerifyFile] reports it.
+var errHeadDiffers = errors.New("the side file says something else")
 
 func (l *File) writeHead() error {
 	path, text := HeadPath(l.path), fmt.Appendf(nil, headFormat, l.last.seq, l.last.hash)
@@ -51,17 +51,17 @@ func (l *File) writeHead() error {
 	}
 	defer f.Close()
 	if old, err := readHead(f); err != nil || !l.contains(old) {
-		return errKept
+		return errHeadDiffers
 	}
 	_, err = f.WriteAt(text, 0)
 	return err
 }
 
-// lookBack is how much of the end of a log is searched for an earlier head.
-const lookBack = 1 << 20
+// headSearch is how much of the end of a log is searched for an earlier head.
+const headSearch = 1 << 20
 
-// contains reports whether the noted event is in the log before its end. A note
-// is only overwritten if it is: otherwise a cut would be forgotten.
+// contains reports whether the event of the side file is in the log. Otherwise overwriting the side file would
+// hide a truncation.
 func (l *File) contains(old chainPosition) bool {
 	if old == l.last || old == l.noted {
 		return true
@@ -69,7 +69,7 @@ func (l *File) contains(old chainPosition) bool {
 	if old.seq > l.last.seq {
 		return false
 	}
-	text, err := readEnd(l.f, l.end, lookBack)
+	text, err := readEnd(l.f, l.end, headSearch)
 	return err == nil && bytes.Contains(text, []byte(old.hash+"\"}\n"))
 }
 
@@ -79,7 +79,7 @@ func readHead(r io.Reader) (chainPosition, error) {
 	if err == nil {
 		_, err = fmt.Sscanf(string(text), "%d %64s\n", &p.seq, &p.hash)
 	}
-	if err == nil && (len(p.hash) != len(start.hash) || string(text) != fmt.Sprintf(headFormat, p.seq, p.hash)) {
+	if err == nil && (len(p.hash) != len(chainStart.hash) || string(text) != fmt.Sprintf(headFormat, p.seq, p.hash)) {
 		err = io.ErrUnexpectedEOF
 	}
 	return p, err

@@ -8,16 +8,14 @@ import (
 	"strings"
 )
 
-// Newest returns the newest events that a filter wants, newest first, from the
-// bytes of a log between two beginnings of lines. It reads backwards and stops as
-// soon as it has as many as the filter's limit. Lines that are not events are
-// passed over.
+// Newest returns the newest events that match a filter, newest first, from the bytes of a log between two
+// beginnings of lines. It reads backwards and stops at the filter's limit. Lines that are not events are skipped.
 func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]Event, error) {
 	var found []Event
-	marks := f.marks()
+	marks := f.prefilter()
 	err := backwards(ctx, log, from, to, func(line []byte) bool {
 		var e Event
-		if marks.in(line) && json.Unmarshal(line, &e) == nil && e.Hash != "" && f.Match(&e) {
+		if marks.mayMatch(line) && json.Unmarshal(line, &e) == nil && e.Hash != "" && f.Match(&e) {
 			found = append(found, e)
 		}
 		return f.Limit <= 0 || len(found) < f.Limit
@@ -25,19 +23,18 @@ func Newest(ctx context.Context, log io.ReaderAt, from, to int64, f Filter) ([]E
 	return found, err
 }
 
-// backPart is how much is read at once.
-const backPart = 256 << 10
+// backwardBlock is how much is read at once.
+const backwardBlock = 256 << 10
 
-// backwards calls do for each line from the last to the first, until it returns
-// false. A line that is longer than any event comes in pieces, none of which is
-// an event.
+// backwards calls do for each line from the last to the first, until it returns false. A line longer than any
+// event comes in pieces, none of which is an event.
 func backwards(ctx context.Context, r io.ReaderAt, from, to int64, do func(line []byte) bool) error {
 	var rest []byte // the end of a line that begins further ahead
 	for to > from {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(to-from, backPart)
+		n := min(to-from, backwardBlock)
 		part := make([]byte, n, n+int64(len(rest)))
 		if _, err := r.ReadAt(part, to-n); err != nil && err != io.EOF {
 			return err
@@ -72,14 +69,14 @@ func lastToFirst(text []byte, do func(line []byte) bool) bool {
 	return true
 }
 
-// marks are what the line of a wanted event has to hold: to look for a few bytes
-// is a hundred times cheaper than to read the event.
-type marks struct {
+// A prefilter has what the line of a matching event must contain: searching for a few bytes is a hundred times
+// faster than decoding the event.
+type prefilter struct {
 	exact [][]byte
 	any   []byte // in any case
 }
 
-func (f *Filter) marks() (m marks) {
+func (f *Filter) prefilter() (m prefilter) {
 	for _, field := range []struct{ name, value string }{{`"actor":`, f.Actor}, {`"what":`, f.What}} {
 		if longestPlain(field.value) == field.value && field.value != "" {
 			m.exact = append(m.exact, appendString([]byte(field.name), field.value))
@@ -89,7 +86,7 @@ func (f *Filter) marks() (m marks) {
 	return m
 }
 
-func (m marks) in(line []byte) bool {
+func (m prefilter) mayMatch(line []byte) bool {
 	for _, one := range m.exact {
 		if !bytes.Contains(line, one) {
 			return false
@@ -98,8 +95,7 @@ func (m marks) in(line []byte) bool {
 	return len(m.any) == 0 || bytes.Contains(bytes.ToLower(line), m.any)
 }
 
-// longestPlain returns the longest part of a text that a line spells as it is:
-// blanks may stand between two words of an argv, and some characters are escaped.
+// longestPlain returns the longest part of a text that is written unescaped and unsplit.
 func longestPlain(text string) (best string) {
 	escaped := func(r rune) bool {
 		return r <= ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == '\ufffd'

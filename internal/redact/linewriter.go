@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// ahead is how much of a line is known behind a place that is decided,
+	// lookAhead is how much of a line is known behind a place that is decided,
 	// unless it ends before; no secret worth the name is longer.
-	ahead = 8 << 10
-	// behind is how much of a line stays known before such a place: more
+	lookAhead = 8 << 10
+	// keptBehind is how much of a line stays known before such a place: more
 	// than [lookBack] and a name.
-	behind = 2 << 10
-	// slack is how far behind the start of a token its anchor may be.
-	slack = 64
-	// longestKey is where a private key that does not end is taken for
+	keptBehind = 2 << 10
+	// anchorSlack is how far behind the start of a token its anchor may be.
+	anchorSlack = 64
+	// maxKey is where a private key that does not end is taken for
 	// something else: those of 16384 bits need less.
-	longestKey = 16 << 10
+	maxKey = 16 << 10
 )
 
-// A lineWriter removes the secrets that their spelling gives away.
+// A lineWriter removes the secrets that can be recognized by their spelling, line by line.
 type lineWriter struct {
 	out io.Writer
 	err error // of out; sticky
@@ -41,7 +41,7 @@ type lineWriter struct {
 
 func (l *lineWriter) write(p []byte) {
 	for len(p) > 0 {
-		n := min(len(p), block-l.buf.Len())
+		n := min(len(p), blockSize-l.buf.Len())
 		l.buf.Write(p[:n])
 		p = p[n:]
 		l.full()
@@ -50,7 +50,7 @@ func (l *lineWriter) write(p []byte) {
 
 func (l *lineWriter) writeString(s string) {
 	for s != "" {
-		n := min(len(s), block-l.buf.Len())
+		n := min(len(s), blockSize-l.buf.Len())
 		l.buf.WriteString(s[:n])
 		s = s[n:]
 		l.full()
@@ -58,14 +58,13 @@ func (l *lineWriter) writeString(s string) {
 }
 
 func (l *lineWriter) full() {
-	if l.buf.Len() == block {
+	if l.buf.Len() == blockSize {
 		l.advance(false)
-		l.buf.Grow(block - l.buf.Len())
+		l.buf.Grow(blockSize - l.buf.Len())
 	}
 }
 
-// advance passes on the lines that are complete, or most of a line that has
-// become too long to wait for its end.
+// advance writes complete lines, or most of a line that is too long to wait for its end.
 func (l *lineWriter) advance(last bool) {
 	s := l.buf.String()
 	end := len(s)
@@ -77,11 +76,11 @@ func (l *lineWriter) advance(last bool) {
 		l.keep(s, end, end)
 		return
 	}
-	end = l.pass(s, len(s)-ahead)
-	l.keep(s, end, max(0, end-behind))
+	end = l.pass(s, len(s)-lookAhead)
+	l.keep(s, end, max(0, end-keptBehind))
 }
 
-// release passes on the lines that are complete, if there are any.
+// release writes complete lines, if there are any.
 func (l *lineWriter) release() {
 	s := l.buf.String()
 	if strings.IndexByte(s[max(l.open, l.seen):], '\n') < 0 {
@@ -91,20 +90,20 @@ func (l *lineWriter) release() {
 	l.advance(false)
 }
 
-// keep makes s[from:] the buffer, of which all before seen was passed on.
+// keep makes s[from:] the buffer, of which everything before seen was written.
 func (l *lineWriter) keep(s string, seen, from int) {
 	l.seen, l.low, l.off, l.open = seen-from, max(0, l.low-from), l.off+from, 0
 	l.buf.Reset()
 	l.buf.WriteString(s[from:])
 }
 
-// pass passes on s without its secrets up to limit, or to the end of a secret
-// that lies across it, and returns how far it came.
+// pass writes s without its secrets up to limit, or to the end of a secret across it, and returns how far it
+// came.
 func (l *lineWriter) pass(s string, limit int) int {
 	done := l.resume(s, l.seen, limit)
 	start, end := 0, 0 // of the line
-	stop := min(len(s), limit+slack)
-	for i := anchorIn(s, done, l.sc.stop(l.off, done, stop)); i < stop; i = anchorIn(s, i+1, l.sc.stop(l.off, i+1, stop)) {
+	stop := min(len(s), limit+anchorSlack)
+	for i := nextAnchor(s, done, l.sc.nextStop(l.off, done, stop)); i < stop; i = nextAnchor(s, i+1, l.sc.nextStop(l.off, i+1, stop)) {
 		if i >= end {
 			start, end = lineAround(s, i)
 		}
@@ -121,7 +120,7 @@ func (l *lineWriter) pass(s string, limit int) int {
 		}
 		l.emit(s[done:from])
 		l.emit(Mark)
-		l.places += 1 - within(s[from:to], l.before)
+		l.places += 1 - marksWithin(s[from:to], l.before)
 		done = l.after(s, from, to, limit)
 		l.low, i = done, done-1
 	}
@@ -131,7 +130,7 @@ func (l *lineWriter) pass(s string, limit int) int {
 	return max(done, limit)
 }
 
-// after returns where the text goes on after the secret s[from:to].
+// after returns where the text continues after the secret s[from:to].
 func (l *lineWriter) after(s string, from, to, limit int) int {
 	switch {
 	case opensKey(s[from:to]):
@@ -142,8 +141,7 @@ func (l *lineWriter) after(s string, from, to, limit int) int {
 	return l.resume(s, to, limit)
 }
 
-// opensKey reports whether a private key begins in a removed part of a line and
-// does not end there.
+// opensKey reports whether a private key begins in a removed part of a line and does not end there.
 func opensKey(part string) bool {
 	at := strings.LastIndex(part, keyBegin)
 	if at < 0 {
@@ -153,10 +151,10 @@ func opensKey(part string) bool {
 	return to == len(part) && keyStop(part[at:]) < 0
 }
 
-// resume returns where the text goes on from at, if that is in a secret.
+// resume returns where the text continues from at, if that is in a secret.
 func (l *lineWriter) resume(s string, at, limit int) int {
 	if l.long {
-		at += span(s[at:], longByte)
+		at += span(s[at:], isLongSecretByte)
 		l.long = at == len(s)
 	}
 	for l.key > 0 && at < limit {
@@ -165,9 +163,9 @@ func (l *lineWriter) resume(s string, at, limit int) int {
 	return at
 }
 
-func longByte(c byte) bool { return !breaks(c) && !quote(c) }
+func isLongSecretByte(c byte) bool { return !isWordBreak(c) && !isQuote(c) }
 
-// skipKey passes over a line of a private key, or as much of it as is there.
+// skipKey skips a line of a private key, or as much of it as is available.
 func (l *lineWriter) skipKey(s string, at, limit int) int {
 	line := s[at:]
 	if n := strings.IndexByte(line, '\n'); n >= 0 {
@@ -179,7 +177,7 @@ func (l *lineWriter) skipKey(s string, at, limit int) int {
 	}
 	n := min(len(line), limit-at)
 	at += n
-	if l.key += n; l.key > longestKey {
+	if l.key += n; l.key > maxKey {
 		l.key = 0
 		if s[at-1] == '\n' {
 			l.emit("\n")
@@ -188,7 +186,7 @@ func (l *lineWriter) skipKey(s string, at, limit int) int {
 	return at
 }
 
-// lineAround returns the borders of the line that s[i] stands on.
+// lineAround returns the bounds of the line of s[i].
 func lineAround(s string, i int) (start, end int) {
 	start = strings.LastIndexByte(s[:i], '\n') + 1
 	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {

@@ -2,14 +2,13 @@ package redact
 
 import "strings"
 
-// value returns the span of the secret that begins at the given place: a shell
-// word, whatever quoting is in it. Of a word that is one quoted string the
-// quotes stay. outer is the quote that the word itself stands in, if any.
+// value returns the span of the secret at a position: a shell word with any quoting. If the word is one quoted
+// string, its quotes stay. outer is the quote that encloses the word, if any.
 func (sc *scanner) value(s string, at int, outer byte) (from, to int) {
 	switch {
 	case at >= len(s):
 		return 0, 0
-	case sc.spent():
+	case sc.exhausted():
 		return at, len(s)
 	}
 	if strings.HasPrefix(s[at:], keyBegin) {
@@ -21,10 +20,10 @@ func (sc *scanner) value(s string, at int, outer byte) (from, to int) {
 	for to > at && s[to-1] == ',' {
 		to--
 	}
-	if reference(s[at:to]) {
+	if isReference(s[at:to]) {
 		return 0, 0
 	}
-	if q := s[at]; quote(q) && sc.closing(s, at) >= to-1 {
+	if q := s[at]; isQuote(q) && sc.closing(s, at) >= to-1 {
 		at++
 		if to > at && s[to-1] == q {
 			to--
@@ -36,18 +35,18 @@ func (sc *scanner) value(s string, at int, outer byte) (from, to int) {
 	return at, to
 }
 
-// jsonValue is value after a colon, where a quoted string ends at its quote
-// even if more follows at once: {"token":"a","user":"b"}.
+// jsonValue is value after a colon, where a quoted string ends at its quote even if more follows:
+// {"token":"a","user":"b"}.
 func (sc *scanner) jsonValue(s string, at int, outer byte) (from, to int) {
 	switch {
-	case at < len(s) && quote(s[at]) && s[at] != outer:
+	case at < len(s) && isQuote(s[at]) && s[at] != outer:
 		return sc.value(s[:min(len(s), sc.closing(s, at)+1)], at, 0)
-	case at+1 < len(s) && s[at] == '\\' && quote(s[at+1]):
+	case at+1 < len(s) && s[at] == '\\' && isQuote(s[at+1]):
 		n := strings.Index(s[at+2:], s[at:at+2])
 		if n >= 0 {
 			return at + 2, at + 2 + n
 		}
-		sc.spend(len(s) - at)
+		sc.charge(len(s) - at)
 	}
 	from, to = sc.value(s, at, outer)
 	if n := strings.Index(s[from:to], `,"`); n > 0 {
@@ -56,13 +55,12 @@ func (sc *scanner) jsonValue(s string, at int, outer byte) (from, to int) {
 	return from, to
 }
 
-// wordEnd returns where the shell word at the given place ends. A quote that is
-// never closed ends with the text if the word begins with it; elsewhere it is
-// taken for an apostrophe.
+// wordEnd returns where the shell word at a position ends. An unclosed quote at the start of the word extends to
+// the end of the text; elsewhere it counts as an apostrophe.
 func (sc *scanner) wordEnd(s string, at int, outer byte) int {
 	literal := false
 	i := at
-	defer func() { sc.spend(i - at) }()
+	defer func() { sc.charge(i - at) }()
 	for ; i < len(s); i++ {
 		c := s[i]
 		switch {
@@ -70,10 +68,10 @@ func (sc *scanner) wordEnd(s string, at int, outer byte) int {
 			return i
 		case c == '\\':
 			i++
-		case breaks(c):
+		case isWordBreak(c):
 			return i
 		case literal:
-		case c == '$' || c == '`' || quote(c):
+		case c == '$' || c == '`' || isQuote(c):
 			end := sc.closing(s, i)
 			if literal = end >= len(s); !literal {
 				i = end
@@ -85,8 +83,8 @@ func (sc *scanner) wordEnd(s string, at int, outer byte) int {
 	return len(s)
 }
 
-// closing returns where what is opened at s[i] ends: a quote, $(…, ${… or `…`.
-// It is i itself if nothing is opened, and len(s) if it is never closed.
+// closing returns where the quote, $(…, ${… or `…` at s[i] ends: i if nothing is opened, len(s) if it is not
+// closed.
 func (sc *scanner) closing(s string, i int) int {
 	switch {
 	case s[i] == '\'':
@@ -107,10 +105,10 @@ func (sc *scanner) closing(s string, i int) int {
 	return i
 }
 
-// until returns the place of the next q, or len(s).
+// until returns the position of the next q, or len(s).
 func (sc *scanner) until(s string, i int, q byte, escapes bool) int {
 	begin := i
-	defer func() { sc.spend(i - begin) }()
+	defer func() { sc.charge(i - begin) }()
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == q:
@@ -124,12 +122,11 @@ func (sc *scanner) until(s string, i int, q byte, escapes bool) int {
 	return len(s)
 }
 
-// brackets returns the place of the bracket that closes the one at s[i]. It
-// counts instead of calling itself: hostile text nests as deep as it likes. So
-// quotes in there do not nest, which errs on the side of a longer secret.
+// brackets returns the position of the bracket that closes the one at s[i]. It counts instead of recursing, since
+// hostile text nests deeply. So quotes in brackets do not nest, which errs on the side of a longer secret.
 func (sc *scanner) brackets(s string, i int) int {
 	depth, begin := 0, i
-	defer func() { sc.spend(i - begin) }()
+	defer func() { sc.charge(i - begin) }()
 	for ; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -145,9 +142,8 @@ func (sc *scanner) brackets(s string, i int) int {
 	return len(s)
 }
 
-// reference reports whether a word only names a secret, as $TOKEN and "${TOKEN}"
-// do, or stands for one that is left out.
-func reference(word string) bool {
+// isReference reports whether a word only refers to a secret, as $TOKEN and "${TOKEN}" do, or was redacted.
+func isReference(word string) bool {
 	if n := len(word) - 1; n > 0 && word[0] == '"' && word[n] == '"' {
 		word = word[1:n]
 	}
@@ -161,11 +157,11 @@ func reference(word string) bool {
 	if n := len(name) - 1; n > 0 && name[0] == '{' && name[n] == '}' {
 		name = name[1:n]
 	}
-	return name != "" && (span(name, variableByte) == len(name) || len(name) == 1 && strings.Contains("@*#?!", name))
+	return name != "" && (span(name, isVariableByte) == len(name) || len(name) == 1 && strings.Contains("@*#?!", name))
 }
 
-func wordEnds(s string, i int) bool { return i >= len(s) || breaks(s[i]) || s[i] == ',' }
+func wordEnds(s string, i int) bool { return i >= len(s) || isWordBreak(s[i]) || s[i] == ',' }
 
-func quote(c byte) bool        { return c == '"' || c == '\'' }
-func breaks(c byte) bool       { return c <= ' ' || strings.IndexByte(";&|()<>", c) >= 0 }
-func variableByte(c byte) bool { return letter(c) || c == '_' }
+func isQuote(c byte) bool        { return c == '"' || c == '\'' }
+func isWordBreak(c byte) bool    { return c <= ' ' || strings.IndexByte(";&|()<>", c) >= 0 }
+func isVariableByte(c byte) bool { return isAlphanumeric(c) || c == '_' }

@@ -2,25 +2,23 @@ package redact
 
 import "strings"
 
-// The endings of names that hold secrets. Those of the first list are used for
-// nothing else; those of the second also occur in prose, and those of the third
-// count only as a word of their own: compass and OLDPWD are none.
+// The endings of names of secrets. The first list is used for nothing else; the second also occurs in prose; the
+// third only counts as a whole word, unlike compass and OLDPWD.
 var (
-	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret",
+	certainNames = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret",
 		"authtoken", "accesstoken", "refreshtoken",
 		"secretkeybase", "encryptionkey", "signingkey", "passcode", "accountkey", "sshpass", "dbpass", "userpass", "rootpass"}
-	maybe = []string{"token", "secret", "credential", "credentials"}
-	words = []string{"pass", "pwd"}
+	likelyNames = []string{"token", "secret", "credential", "credentials"}
+	wholeWords  = []string{"pass", "pwd"}
 )
 
-// The last letters and the last two letters of those names: most other names
-// are ruled out by theirs.
+// The last letter and the last two letters of these names, which rule out most other names.
 const (
 	nameEnds  = "deytnls"
 	nameTails = "rd wd se ey et en de ss al ls"
 )
 
-// tails has, for each letter, a bit for each that follows it in nameTails.
+// tails has, for each letter, a bit for each letter that follows it in nameTails.
 var tails = pairsOf(nameTails)
 
 func pairsOf(list string) (after [32]uint32) {
@@ -30,8 +28,7 @@ func pairsOf(list string) (after [32]uint32) {
 	return after
 }
 
-// nameTail reports whether a name that ends with these small letters may be one
-// of those.
+// nameTail reports whether a name with these last letters may be that of a secret.
 func nameTail(a, b byte) bool {
 	if a < 'a' || a > 'z' {
 		return strings.IndexByte(nameEnds, b) >= 0
@@ -39,14 +36,14 @@ func nameTail(a, b byte) bool {
 	return tails[a&31]>>(b&31)&1 != 0
 }
 
-// How likely a name is to hold a secret; zero means it does not.
+// How likely a name is that of a secret; zero means that it is not.
 const (
-	hardlySecret = 1 + iota
-	maybeSecret
-	surelySecret
+	unlikelySecret = 1 + iota
+	likelySecret
+	certainSecret
 )
 
-// secretName weighs a name.
+// secretName returns how likely a name is that of a secret.
 func secretName(name string) int {
 	if len(name) < 4 || len(name) > 64 {
 		return 0
@@ -65,19 +62,19 @@ func secretName(name string) int {
 		}
 	}
 	switch {
-	case endsWith(folded[:n], surely):
-		return surelySecret
-	case endsWith(folded[:n], maybe):
-		return maybeSecret
-	case endsWith(folded[:n], words) && wordAlone(name):
-		return hardlySecret
+	case endsWith(folded[:n], certainNames):
+		return certainSecret
+	case endsWith(folded[:n], likelyNames):
+		return likelySecret
+	case endsWith(folded[:n], wholeWords) && isLastWord(name):
+		return unlikelySecret
 	}
 	return 0
 }
 
-// wordAlone reports whether the last word of a name is pass, or pwd with
-// another before it: PWD alone is where the shell stands.
-func wordAlone(name string) bool {
+// isLastWord reports whether the last word of a name is pass, or pwd after another word: PWD alone is the current
+// directory.
+func isLastWord(name string) bool {
 	last := name[strings.LastIndexAny(name, "_-.")+1:]
 	return strings.EqualFold(last, "pass") || strings.EqualFold(last, "pwd") && len(last) < len(name)
 }

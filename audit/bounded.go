@@ -1,15 +1,17 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
 
-// bounded is how much of one text [Event.Bounded] keeps. It is more than the
-// record keeps: a secret at the place where a text is cut is still whole when
-// secrets are taken out.
-const bounded = longest + 4<<10
+	"hako/internal/text"
+)
 
-// Bounded returns the event with texts that are not much longer than those that
-// are written, so that it can be sent to the process that keeps the record. A
-// longer text ends with its length and hash; the receiver sets Marked.
+// maxBounded is how much of one text [Event.Bounded] keeps. It is more than the record keeps, so that a secret at
+// the cut is still whole when secrets are removed.
+const maxBounded = maxText + 4<<10
+
+// Bounded returns the event with texts that are not much longer than recorded ones, to send it to the process
+// that keeps the record. A longer text ends with its length and hash; the receiver sets Marked.
 func (e Event) Bounded() Event {
 	for _, s := range []*string{&e.ID, &e.Actor, &e.Script, &e.Rule, &e.Reason, &e.Error, &e.Path, &e.Provider} {
 		*s = bound(*s)
@@ -22,15 +24,15 @@ func (e Event) Bounded() Event {
 }
 
 func bound(s string) string {
-	if len(s) <= bounded {
+	if len(s) <= maxBounded {
 		return s
 	}
-	return head(s, bounded) + cutNote(s)
+	return text.Prefix(s, maxBounded) + cutNote(s)
 }
 
-// boundWords leaves out words as the record does.
+// boundWords omits words as the record does.
 func boundWords(argv []string) []string {
-	room := bounded
+	room := maxBounded
 	for i, word := range argv {
 		if room -= len(word) + 3; room >= 0 {
 			continue
@@ -47,12 +49,12 @@ func boundWords(argv []string) []string {
 	return argv
 }
 
-// boundNames leaves out what the record would leave out.
+// boundNames omits names as the record does.
 func boundNames(m map[string]int) map[string]int {
 	short := make(map[string]int, len(m))
-	room := bounded
+	room := maxBounded
 	for name, n := range m {
-		name = head(name, 4<<10)
+		name = text.Prefix(name, 4<<10)
 		if room -= len(name) + 3; room < 0 {
 			name = "[cut]"
 		}

@@ -13,18 +13,18 @@ import (
 	"hako/audit"
 )
 
-// A writer puts events into the tables.
-type writer struct {
-	mark
+// An indexWriter writes events into the tables.
+type indexWriter struct {
+	position
 	event, command, named, block *sql.Stmt
 
-	id    int64        // of the block that is being filled
-	bits  fieldBuilder // nil as long as there is none
-	tally tally
+	id    int64         // of the block that is being filled
+	bits  trigramFilter // nil as long as there is none
+	tally hourlyCounts
 }
 
-func newWriter(tx *sql.Tx, m mark) (w *writer, err error) {
-	w = &writer{mark: m, tally: make(tally)}
+func newIndexWriter(tx *sql.Tx, m position) (w *indexWriter, err error) {
+	w = &indexWriter{position: m, tally: make(hourlyCounts)}
 	for _, s := range []struct {
 		to   **sql.Stmt
 		text string
@@ -42,8 +42,8 @@ func newWriter(tx *sql.Tx, m mark) (w *writer, err error) {
 	return w, w.openBlock(tx)
 }
 
-// openBlock goes on with the block that the last event went into.
-func (w *writer) openBlock(tx *sql.Tx) error {
+// openBlock continues the block of the last event.
+func (w *indexWriter) openBlock(tx *sql.Tx) error {
 	err := tx.QueryRow(`select id, bits from block order by id desc limit 1`).Scan(&w.id, (*[]byte)(&w.bits))
 	if err == sql.ErrNoRows {
 		return nil
@@ -51,7 +51,7 @@ func (w *writer) openBlock(tx *sql.Tx) error {
 	return err
 }
 
-func (w *writer) close() {
+func (w *indexWriter) close() {
 	for _, s := range []*sql.Stmt{w.event, w.command, w.named, w.block} {
 		if s != nil {
 			s.Close()
@@ -62,10 +62,8 @@ func (w *writer) close() {
 // errBatch ends a scan after a batch.
 var errBatch = errors.New("enough for now")
 
-// fill reads events up to the last whole line that is one, but no more than a
-// batch. It reports whether there may be more. What may still be being written is
-// left for later.
-func (w *writer) fill(r io.Reader) (more bool, err error) {
+// indexEvents indexes complete lines, at most one batch. It reports whether there may be more.
+func (w *indexWriter) indexEvents(r io.Reader) (more bool, err error) {
 	n, begin, late := 0, w.offset, time.Now().Add(batchTime)
 	_, err = audit.ScanLines(r, func(e audit.Event, at audit.Span) error {
 		if at.Open {
@@ -86,7 +84,7 @@ func (w *writer) fill(r io.Reader) (more bool, err error) {
 	return false, err
 }
 
-func (w *writer) add(e *audit.Event, offset, size int64) error {
+func (w *indexWriter) add(e *audit.Event, offset, size int64) error {
 	at := e.Time.UnixMicro()
 	failed := e.What == audit.Ended && (e.Exit != 0 || e.Error != "" || e.Kind != "")
 	var d denial
@@ -109,17 +107,15 @@ func (w *writer) add(e *audit.Event, offset, size int64) error {
 	w.newest = max(w.newest, at)
 	w.back = max(w.back, w.newest-at)
 	if err == nil {
-		err = w.remember(e)
+		err = w.addTexts(e)
 	}
 	return err
 }
 
-// A denial is what is kept of a command that was not allowed. Of all other events
-// the log knows more.
+// A denial is what is kept of a command that was not allowed.
 type denial struct{ command, rule, reason string }
 
-// denialOf names the command. A script that was refused as a whole counts as one
-// of its first word.
+// denialOf names the command. A script that was refused as a whole counts as its first word.
 func denialOf(e *audit.Event) denial {
 	words := e.Argv
 	if len(words) == 0 && e.What == audit.Denied {
@@ -146,13 +142,13 @@ func names(e *audit.Event) iter.Seq[string] {
 	}
 }
 
-// remember puts the texts of an event into its block.
-func (w *writer) remember(e *audit.Event) error {
+// addTexts adds the texts of an event to its block.
+func (w *indexWriter) addTexts(e *audit.Event) error {
 	if id := e.Seq / blockSize; w.bits == nil || id != w.id {
-		if err := w.keepBlock(); err != nil {
+		if err := w.saveBlock(); err != nil {
 			return err
 		}
-		w.id, w.bits = id, make(fieldBuilder, blockBytes)
+		w.id, w.bits = id, make(trigramFilter, blockBytes)
 	}
 	for text := range e.Texts {
 		w.bits.add(text)
@@ -160,7 +156,7 @@ func (w *writer) remember(e *audit.Event) error {
 	return nil
 }
 
-func (w *writer) keepBlock() error {
+func (w *indexWriter) saveBlock() error {
 	if w.bits == nil {
 		return nil
 	}
@@ -168,12 +164,12 @@ func (w *writer) keepBlock() error {
 	return err
 }
 
-// finish writes down how far the writer came.
-func (w *writer) finish(tx *sql.Tx) error {
-	if err := w.keepBlock(); err != nil {
+// finish saves how far the log was indexed.
+func (w *indexWriter) finish(tx *sql.Tx) error {
+	if err := w.saveBlock(); err != nil {
 		return err
 	}
-	if err := w.tally.keep(tx); err != nil {
+	if err := w.tally.save(tx); err != nil {
 		return err
 	}
 	_, err := tx.Exec(`insert or replace into place values (1, ?, ?, ?, ?)`, w.offset, w.hash, w.newest, w.back)

@@ -13,17 +13,16 @@ import (
 	"hako/audit"
 )
 
-// A tally counts what happened in each hour, so that figures of a month need not
-// be added up from every event.
-type tally map[tallied]counted
+// hourlyCounts counts events by hour, so that the statistics of a month need not read every event.
+type hourlyCounts map[hourlyKey]hourlyCount
 
-// A tallied is what is counted.
-type tallied struct {
+// An hourlyKey is what is counted.
+type hourlyKey struct {
 	hour       int64 // since 1970
 	kind, name string
 }
 
-// The kinds of what is counted.
+// The kinds of counts.
 const (
 	byActor   = "actor"   // requests that ended
 	byCommand = "command" // runs of a command
@@ -31,13 +30,13 @@ const (
 	byTime    = "time"    // requests of about the same duration
 )
 
-type counted struct{ count, failed int64 }
+type hourlyCount struct{ count, failed int64 }
 
-// add counts an event, with the command that it tells to have been denied.
-func (t tally) add(e *audit.Event, denied string, failed bool) {
+// add counts an event, with the command that it denied.
+func (t hourlyCounts) add(e *audit.Event, denied string, failed bool) {
 	hour := e.Time.Unix() / 3600
 	put := func(kind, name string, n int64) {
-		key := tallied{hour, kind, name}
+		key := hourlyKey{hour, kind, name}
 		c := t[key]
 		c.count += n
 		if failed {
@@ -50,15 +49,15 @@ func (t tally) add(e *audit.Event, denied string, failed bool) {
 		put(byDenial, denied, e.Times())
 	case audit.Ended:
 		put(byActor, e.Actor, 1)
-		put(byTime, strconv.Itoa(step(e.Micros)), 1)
+		put(byTime, strconv.Itoa(durationStep(e.Micros)), 1)
 		for name, n := range e.Commands {
 			put(byCommand, name, int64(n))
 		}
 	}
 }
 
-// keep adds it to what was counted before.
-func (t tally) keep(tx *sql.Tx) error {
+// save adds it to what was counted before.
+func (t hourlyCounts) save(tx *sql.Tx) error {
 	put, err := tx.Prepare(`insert into tally values (?, ?, ?, ?, ?)
 		on conflict do update set count = count + excluded.count, failed = failed + excluded.failed`)
 	if err != nil {
@@ -73,94 +72,87 @@ func (t tally) keep(tx *sql.Tx) error {
 	return nil
 }
 
-// stepsOf is how many durations are told apart between one and its double.
+// stepsOf is the number of steps between a duration and its double.
 const stepsOf = 8
 
-// step is the number of a duration on a scale on which each is nine percent longer
-// than the one before.
-func step(micros int64) int {
+// durationStep returns the step of a duration on a logarithmic scale of nine percent a step.
+func durationStep(micros int64) int {
 	return int(math.Round(stepsOf * math.Log2(float64(max(micros, 1)))))
 }
 
-// micros is about the duration of a step.
-func micros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
+// stepMicros returns the approximate duration of a step.
+func stepMicros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
 
-// Figures answers as [Index.Stats] does, and at once however long the log is. Of
-// very many events it counts whole hours, durations are within five percent, and
-// bytes, tokens, errors by kind and denials by rule are left out.
+// Figures is [Index.Stats] in constant time. Of very many events it counts whole hours, durations are within five
+// percent, and bytes, tokens, errors by kind and denials by rule are omitted.
 func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, error) {
 	var out Stats
 	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return out, x.broken(err)
+		return out, x.wrapError(err)
 	}
 	defer tx.Rollback() // there is nothing to keep
 	scope := Scope{Since: since, Top: top}
-	many, err := x.many(tx, scope)
+	many, err := x.exceedsExact(tx, scope)
 	switch {
 	case err != nil:
 	case many:
-		err = sumUp(ctx, tx, since, top, &out)
+		err = sumHours(ctx, tx, since, top, &out)
 	default:
-		err = count(tx, scope, &out)
+		err = exactStats(ctx, tx, scope, &out)
 	}
-	return out, x.broken(err)
+	return out, x.wrapError(err)
 }
 
-// many reports whether there are more than a few events in a scope.
-func (x *Index) many(tx *sql.Tx, scope Scope) (bool, error) {
-	s, err := spanOf(tx, scope)
+// exceedsExact reports whether a scope has too many events to read one by one.
+func (x *Index) exceedsExact(tx *sql.Tx, scope Scope) (bool, error) {
+	s, err := newSpan(tx, scope)
 	if err != nil {
 		return false, err
 	}
 	var last int64
 	err = tx.QueryRow(`select coalesce(max(seq), 0) from event`).Scan(&last)
-	return last-s.from > x.few, err
+	return last-s.from > x.maxExact, err
 }
 
-// sumUp adds the hours up.
-func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
+// sumHours sums up the hours.
+func sumHours(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
 	from := int64(0)
 	if !since.IsZero() {
 		from = since.Unix() / 3600
 	}
-	rows, err := tx.QueryContext(ctx,
-		`select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
-		from tally where hour >= ? group by day, kind, name`, from)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	s := sums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
-	for rows.Next() {
+	sums := hourlySums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
+	err := queryRows(ctx, tx, func(scan func(...any) error) error {
 		var at, n, failed int64
 		var kind, name string
-		if err := rows.Scan(&at, &kind, &name, &n, &failed); err != nil {
+		if err := scan(&at, &kind, &name, &n, &failed); err != nil {
 			return err
 		}
-		s.add(day(at*24*3600*1e6), kind, name, n, failed)
-	}
-	s.finish(top)
-	return rows.Err()
+		sums.add(day(at*24*3600*1e6), kind, name, n, failed)
+		return nil
+	}, `select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
+		from tally where hour >= ? group by day, kind, name`, from)
+	sums.finish(top)
+	return err
 }
 
-// sums are figures in the making.
-type sums struct {
+// hourlySums are statistics in the making.
+type hourlySums struct {
 	actors, days map[string]*Group
 	times        []durations
 	out          *Stats
 }
 
-// durations are requests that took about as long.
+// durations counts requests of about the same duration.
 type durations struct {
 	step  int
 	count int64
 }
 
-func (s *sums) add(day, kind, name string, n, failed int64) {
+func (s *hourlySums) add(day, kind, name string, n, failed int64) {
 	switch kind {
 	case byActor:
-		for _, g := range []*Group{&s.out.Total, member(s.actors, name), member(s.days, day)} {
+		for _, g := range []*Group{&s.out.Total, groupOf(s.actors, name), groupOf(s.days, day)} {
 			g.Requests += n
 			g.Failed += failed
 		}
@@ -177,7 +169,7 @@ func (s *sums) add(day, kind, name string, n, failed int64) {
 	}
 }
 
-func (s *sums) finish(top int) {
+func (s *hourlySums) finish(top int) {
 	o := s.out
 	slices.SortFunc(o.Commands, func(a, b Command) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
@@ -195,11 +187,11 @@ func (s *sums) finish(top int) {
 }
 
 // percentile returns about the smallest duration that p percent do not exceed.
-func (s *sums) percentile(p int64) int64 {
+func (s *hourlySums) percentile(p int64) int64 {
 	left := (s.out.Total.Requests*p + 99) / 100
 	for _, d := range s.times {
 		if left -= d.count; left <= 0 {
-			return micros(d.step)
+			return stepMicros(d.step)
 		}
 	}
 	return 0

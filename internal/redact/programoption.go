@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A program takes a password in an option that means something else to others.
+// A program takes a password in an option that means something else to other programs.
 type program struct {
 	name     string
 	flag     byte // the letter of the option; 0 means none
@@ -18,37 +18,32 @@ type program struct {
 	alone    bool // its words are no programs: find mysql -print
 }
 
-// programs are told apart by their place in the list; the first is any other.
-var programs = []program{
-	{},
-	{name: "curl", user: ':', cookies: true},
-	{name: "smbclient", user: '%'}, {name: "rpcclient", user: '%'}, {name: "smbget", user: '%'},
-	{name: "sshpass", flag: 'p', leads: true},
-	{name: "docker", flag: 'p', login: true}, {name: "podman", flag: 'p', login: true},
-	{name: "nerdctl", flag: 'p', login: true},
-	{name: "buildah", flag: 'p', login: true}, {name: "skopeo", flag: 'p', login: true},
-	{name: "oras", flag: 'p', login: true},
-	{name: "mysql", flag: 'p', attached: true}, {name: "mysqldump", flag: 'p', attached: true},
-	{name: "mysqladmin", flag: 'p', attached: true},
-	{name: "mysqlimport", flag: 'p', attached: true}, {name: "mysqlcheck", flag: 'p', attached: true},
-	{name: "mysqlshow", flag: 'p', attached: true},
-	{name: "mysqlbinlog", flag: 'p', attached: true}, {name: "mariadb", flag: 'p', attached: true},
-	{name: "mariadb-dump", flag: 'p', attached: true},
-	{name: "mariadb-admin", flag: 'p', attached: true}, {name: "mariadb-import", flag: 'p', attached: true},
-	{name: "redis-cli", flag: 'a'}, {name: "valkey-cli", flag: 'a'},
-	{name: "ldapsearch", flag: 'w'}, {name: "ldapadd", flag: 'w'}, {name: "ldapmodify", flag: 'w'},
-	{name: "ldapdelete", flag: 'w'},
-	{name: "ldappasswd", flag: 'w'}, {name: "ldapwhoami", flag: 'w'}, {name: "ldapcompare", flag: 'w'},
-	{name: "ldapmodrdn", flag: 'w'},
-	{name: "htpasswd", last: true},
-	{name: "find", alone: true},
+// programs are referred to by index; the first stands for any other program.
+var programs = slices.Concat([]program{{}},
+	named(program{user: ':', cookies: true}, "curl"),
+	named(program{user: '%'}, "smbclient rpcclient smbget"),
+	named(program{flag: 'p', leads: true}, "sshpass"),
+	named(program{flag: 'p', login: true}, "docker podman nerdctl buildah skopeo oras"),
+	named(program{flag: 'p', attached: true}, "mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlbinlog "+
+		"mariadb mariadb-dump mariadb-admin mariadb-import"),
+	named(program{flag: 'a'}, "redis-cli valkey-cli"),
+	named(program{flag: 'w'}, "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn"),
+	named(program{last: true}, "htpasswd"),
+	named(program{alone: true}, "find"),
+)
+
+func named(p program, names string) (list []program) {
+	for p.name = range strings.FieldsSeq(names) {
+		list = append(list, p)
+	}
+	return list
 }
 
-// curl is the number of the first that has a name.
+// curl is the index of the first program with a name.
 const curl = 1
 
-// programLengths has, for each byte, a bit for the length of each name that
-// begins with it: nearly all other words are ruled out by theirs.
+// programLengths has, for each byte, a bit for the length of each name that begins with it, which rules out
+// nearly all other words.
 var programLengths = lengths()
 
 func lengths() (by [256]uint32) {
@@ -60,8 +55,7 @@ func lengths() (by [256]uint32) {
 
 func programLike(word string) bool { return programLengths[word[0]]&(1<<len(word)) != 0 }
 
-// programNumber returns the number of the program that is meant by a word when
-// rest follows it, and whether the word names one.
+// programNumber returns the index of the program that a word names, if rest follows it.
 func programNumber(word, rest string) (n byte, ok bool) {
 	for k := curl; k < len(programs); k++ {
 		switch p := &programs[k]; {
@@ -76,13 +70,13 @@ func programNumber(word, rest string) (n byte, ok bool) {
 }
 
 func firstWord(s, word string) bool {
-	s, ok := strings.CutPrefix(s[span(s, blank):], word)
+	s, ok := strings.CutPrefix(s[span(s, isBlank):], word)
 	return ok && (s == "" || s[0] <= ' ')
 }
 
-// program returns the program whose option s[at] may be, roughly.
+// program returns the program whose option s[at] may be.
 func (sc *scanner) program(s string, at int) *program {
-	return &programs[sc.recall(&sc.commands, s[:at], at, nextProgram)]
+	return &programs[sc.stateAt(&sc.commands, s[:at], at, nextProgram)]
 }
 
 func nextProgram(s string, i int, now byte) (byte, int) {
@@ -90,9 +84,9 @@ func nextProgram(s string, i int, now byte) (byte, int) {
 	case nameByte(c):
 		end := i + 1 + span(s[i+1:], nameByte)
 		return programAfter(s, i, end, now), end
-	case c == '\n', c == '`', commandEnds(c):
+	case c == '\n', c == '`', endsCommand(c):
 		return 0, i + 1
-	case c == '\\' && i+1 < len(s) && escapeLetter(s[i+1]):
+	case c == '\\' && i+1 < len(s) && isEscapeLetter(s[i+1]):
 		if s[i+1] == 'n' && now != curl {
 			now = 0 // the line ends, as JSON spells it
 		}
@@ -101,9 +95,9 @@ func nextProgram(s string, i int, now byte) (byte, int) {
 	return now, i + 1
 }
 
-func commandEnds(c byte) bool { return c == ';' || c == '|' || c == '&' || c == '(' }
+func endsCommand(c byte) bool { return c == ';' || c == '|' || c == '&' || c == '(' }
 
-// programAfter returns the program that is meant after the word s[i:end].
+// programAfter returns the program that the words after s[i:end] belong to.
 func programAfter(s string, i, end int, now byte) byte {
 	p := &programs[now]
 	if p.leads && s[i] != '-' {
@@ -121,17 +115,16 @@ func programAfter(s string, i, end int, now byte) byte {
 	return now
 }
 
-// programPlace reports whether s[i:end] may name a program where it stands:
-// mysql:8 and /var/lib/mysql do not.
+// programPlace reports whether s[i:end] may name a program in its position, unlike mysql:8 and /var/lib/mysql.
 func programPlace(s string, i, end int) bool {
-	if end < len(s) && s[end] > ' ' && !quoting(s[end]) {
+	if end < len(s) && s[end] > ' ' && !isQuoteOrBackslash(s[end]) {
 		return false
 	}
-	return i == 0 || s[i-1] <= ' ' || quote(s[i-1]) || s[i-1] == '`' || commandEnds(s[i-1]) || escapedBefore(s, i) ||
+	return i == 0 || s[i-1] <= ' ' || isQuote(s[i-1]) || s[i-1] == '`' || endsCommand(s[i-1]) || escapedBefore(s, i) ||
 		strings.HasSuffix(s[:i], "bin/")
 }
 
-// programOption reports whether an option is worth the search for its program.
+// programOption reports whether an option may be one of a program, to avoid the search for it.
 func programOption(option string) bool {
 	name := strings.TrimLeft(option, "-")
 	if name == "" {
@@ -150,43 +143,42 @@ func (sc *scanner) programSecret(s string, i, end int) (from, to int) {
 	p, option := sc.program(s, i), s[i:end]
 	switch {
 	case p.flag != 0 && option[1] == p.flag:
-		return sc.flagged(s, i, p)
+		return sc.flagValue(s, i, p)
 	case p.last && batchOption(option):
-		return sc.lastWord(s, i)
+		return sc.htpasswdPassword(s, i)
 	case p.cookies && cookieOption(option):
 		return sc.optionCookies(s, i, end)
 	case p.user != 0 && (option[1]|0x20 == 'u' || userOption(option) || strings.HasSuffix(option, "user")):
-		return sc.user(s, i, end+span(s[end:], blank), p.user)
+		return sc.userPassword(s, i, end+span(s[end:], isBlank), p.user)
 	}
 	return 0, 0
 }
 
-// flagged finds the value of an option of one letter, the dash being s[i].
-func (sc *scanner) flagged(s string, i int, p *program) (from, to int) {
+// flagValue finds the value of an option of one letter, the dash being s[i].
+func (sc *scanner) flagValue(s string, i int, p *program) (from, to int) {
 	at := i + 2
-	opened := i > 0 && quote(s[i-1])
+	opened := i > 0 && isQuote(s[i-1])
 	if opened && at < len(s) && s[at] == s[i-1] {
 		at++ // "-p" secret
-	} else if at < len(s) && !blank(s[at]) {
-		return sc.attached(s, i, opened)
+	} else if at < len(s) && !isBlank(s[at]) {
+		return sc.attachedValue(s, i, opened)
 	}
-	next := at + span(s[at:], blank)
+	next := at + span(s[at:], isBlank)
 	if p.attached || next == at || next == len(s) || s[next] == '-' {
 		return 0, 0
 	}
 	return sc.value(s, next, sc.quoted(s, i))
 }
 
-// attached finds the value that is in one word with its option. What is
-// attached in `mysql -p` is the end of a quotation; after docker run, mysql is
-// the name of a container and -p80:80 its port.
-func (sc *scanner) attached(s string, i int, opened bool) (from, to int) {
+// attachedValue finds the value in the same word as its option. In `mysql -p` the backquote is not a value; after
+// docker run, mysql is a container and -p80:80 its port.
+func (sc *scanner) attachedValue(s string, i int, opened bool) (from, to int) {
 	at := i + 2
 	if s[at] == '`' {
 		return 0, 0
 	}
 	if opened {
-		from, to = sc.sameQuote(s, i-1, at)
+		from, to = sc.valueInQuote(s, i-1, at)
 	} else {
 		from, to = sc.value(s, at, sc.quoted(s, i))
 	}
@@ -200,20 +192,20 @@ func (sc *scanner) attached(s string, i int, opened bool) (from, to int) {
 func portMapping(word string) bool {
 	word, _, _ = strings.Cut(word, "/")
 	return strings.Contains(word, ":") &&
-		span(word, func(c byte) bool { return digit(c) || c == '.' || c == ':' || c == '-' }) == len(word)
+		span(word, func(c byte) bool { return isDigit(c) || c == '.' || c == ':' || c == '-' }) == len(word)
 }
 
-// lastWord finds the password of htpasswd -b file name password, and of
-// htpasswd -nb name password; s[i] is the dash of an option.
-func (sc *scanner) lastWord(s string, i int) (from, to int) {
-	outer, start := sc.quoted(s, i), sc.start(i)
+// htpasswdPassword finds the password of htpasswd -b file name password, and of htpasswd -nb name password; s[i]
+// is the dash of an option.
+func (sc *scanner) htpasswdPassword(s string, i int) (from, to int) {
+	outer, start := sc.quoted(s, i), sc.contextStart(i)
 	at := start + strings.LastIndex(s[start:i], "htpasswd") + len("htpasswd")
-	for left := (places{}); !left.none(); at = to {
-		from = at + span(s[at:], blank)
+	for left := (htpasswdWords{}); !left.none(); at = to {
+		from = at + span(s[at:], isBlank)
 		switch {
-		case from == len(s) || from == at || breaks(s[from]) || s[from] == outer:
+		case from == len(s) || from == at || isWordBreak(s[from]) || s[from] == outer:
 			return 0, 0
-		case sc.spent():
+		case sc.exhausted():
 			return max(i, from), len(s)
 		}
 		to = sc.wordEnd(s, from, outer)
@@ -225,17 +217,17 @@ func (sc *scanner) lastWord(s string, i int) (from, to int) {
 	return sc.value(s, from, outer)
 }
 
-// places counts the words of htpasswd up to the password. Those before the first
-// option are another program's: docker run --entrypoint htpasswd image -nb.
-type places struct {
+// htpasswdWords counts the words of htpasswd up to the password. Words before the first option belong to another
+// program: docker run --entrypoint htpasswd image -nb.
+type htpasswdWords struct {
 	taken   int
 	options bool
 }
 
-func (p *places) none() bool { return p.taken == 3 }
+func (p *htpasswdWords) none() bool { return p.taken == 3 }
 
-// take counts a word: with -n there is no file, and after -C comes a number.
-func (p *places) take(word string) {
+// take counts a word: with -n there is no file, and a number follows -C.
+func (p *htpasswdWords) take(word string) {
 	switch {
 	case word == "" || word[0] != '-':
 		if p.options {
@@ -251,19 +243,19 @@ func (p *places) take(word string) {
 	p.options = true
 }
 
-// openssl finds the password of -passin pass:password, the value being at.
-func (sc *scanner) openssl(s string, i, at int) (from, to int) {
+// opensslPassword finds the password of -passin pass:password, the value being at.
+func (sc *scanner) opensslPassword(s string, i, at int) (from, to int) {
 	const kind = "pass:"
 	switch {
 	case strings.HasPrefix(s[at:], kind):
 		return sc.value(s, at+len(kind), sc.quoted(s, i))
-	case at < len(s) && quote(s[at]) && strings.HasPrefix(s[at+1:], kind):
-		return sc.sameQuote(s, at, at+1+len(kind))
+	case at < len(s) && isQuote(s[at]) && strings.HasPrefix(s[at+1:], kind):
+		return sc.valueInQuote(s, at, at+1+len(kind))
 	}
 	return 0, 0
 }
 
-// programOf returns the program that is meant after argv[i].
+// programOf returns the program that the words after argv[i] belong to.
 func programOf(argv []string, i int, now byte) byte {
 	word, rest := argv[i], ""
 	if i+1 < len(argv) {
@@ -282,8 +274,7 @@ func programOf(argv []string, i int, now byte) byte {
 	return now
 }
 
-// flagPart returns where the secret begins in the word after, or in, an option
-// of one letter.
+// flagPart returns where the secret begins in the word after, or in, an option of one letter.
 func flagPart(option, word string, p *program) int {
 	flag := string([]byte{'-', p.flag})
 	switch {
@@ -295,9 +286,9 @@ func flagPart(option, word string, p *program) int {
 	return len(word)
 }
 
-// lastPart reports whether argv[i] is the password of htpasswd.
-func lastPart(argv []string, i int) bool {
-	var left places
+// isHtpasswdPassword reports whether argv[i] is the password of htpasswd.
+func isHtpasswdPassword(argv []string, i int) bool {
+	var left htpasswdWords
 	batch := false
 	for k := slices.IndexFunc(argv, isHtpasswd) + 1; k < i && !left.none(); k++ {
 		left.take(argv[k])
@@ -309,7 +300,7 @@ func lastPart(argv []string, i int) bool {
 
 func isHtpasswd(word string) bool { return base(word) == "htpasswd" }
 
-// batchOption reports whether a word is the -b of htpasswd, which others may share.
+// batchOption reports whether a word has the option -b of htpasswd.
 func batchOption(word string) bool {
 	return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.IndexByte(word, 'b') > 0
 }
