@@ -5,7 +5,7 @@ package mcpclient
 import "os/exec"
 
 // apart does nothing: there are no groups here, and the program alone is ended.
-func apart(*exec.Cmd) {}
+func newProcessGroup(*exec.Cmd) {}
 
 // terminate does nothing: a program can only be killed.
 func (p *process) terminate() {}
