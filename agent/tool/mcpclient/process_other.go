@@ -4,7 +4,7 @@ package mcpclient
 
 import "os/exec"
 
-// apart does nothing: there are no groups here, and the program alone is ended.
+// newProcessGroup does nothing: without process groups only the program itself is ended.
 func newProcessGroup(*exec.Cmd) {}
 
 // terminate does nothing: a program can only be killed.

@@ -102,8 +102,7 @@ func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	return l, err
 }
 
-// over reports whether a call has no more time or no more place. The party is looked at for itself: a context that
-// follows its end does so a little later.
+// isOver reports whether a call was canceled or the servers were closed. The lifetime is checked itself: a context derived from it ends a little later.
 func (m *serverConn) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || m.lifetime.Err() != nil
 }

@@ -105,14 +105,14 @@ func (n *serverLog) add(line string) {
 	}
 }
 
-// lastWords returns the last that a server wrote on standard error.
+// lastStderr returns the last line of standard error.
 func (n *serverLog) lastStderr() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.last
 }
 
-// greeting returns the last that a server wrote instead of a message.
+// nonMessage returns the last line of output that was no message.
 func (n *serverLog) nonMessage() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

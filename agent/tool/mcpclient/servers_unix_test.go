@@ -133,7 +133,7 @@ func TestTools(t *testing.T) {
 		schema.Properties["text"] == nil {
 		t.Errorf("%s %v", echo.Schema, err)
 	}
-	if _, err := gated.NewCounter(tools); err != nil {
+	if _, err := gated.NewRunner(tools); err != nil {
 		t.Error(err)
 	}
 	if got := answered(t, p, "fake_echo", `{"text":"<a>"}`); got != "you said <a>" {
