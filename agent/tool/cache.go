@@ -15,7 +15,9 @@ const (
 	cacheOutputs = 4
 )
 
-// A Cache is an LRU cache of the results of requests with an idempotency key, of at most 128 results and 1 MB. It also keeps the last four outputs of more than a page, of at most 1 MB each. A nil Cache keeps nothing. It is safe for concurrent use.
+// A Cache is an LRU cache of the results of requests with an idempotency key, of at most 128 results and 1 MB. It also
+// keeps the last four outputs of more than a page, of at most 1 MB each. A nil Cache keeps nothing. It is safe for
+// concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	lru     *simplelru.LRU[string, Output]
@@ -81,7 +83,8 @@ func (c *Cache) add(key string, o Output) {
 // weight estimates the size of a result with its key.
 func weight(o Output) int { return len(o.StdoutText) + len(o.StderrText) + 256 }
 
-// Fingerprint identifies a set of grants: files, URL prefixes, whatever decides what a command can see. Results are only reused under the same fingerprint.
+// Fingerprint identifies a set of grants: files, URL prefixes, whatever decides what a command can see. Results are
+// only reused under the same fingerprint.
 func Fingerprint(grants ...[]string) string {
 	h := sha256.New()
 	for _, list := range grants {

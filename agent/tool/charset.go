@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// charsetNote is the note on a page that is Japanese in another charset than UTF-8; it is empty for any other page. The page itself is not converted: start and size count its bytes.
+// charsetNote is the note on a page that is Japanese in another charset than UTF-8; it is empty for any other page. The
+// page itself is not converted: start and size count its bytes.
 func charsetNote(page []byte) string {
 	name := charset(page)
 	if name == "" {

@@ -1,6 +1,8 @@
-// Package tool implements the tools of a model, each with its description in a file beside it: it validates calls, refuses what is not allowed, and encodes the results.
+// Package tool implements the tools of a model, each with its description in a file beside it: it validates calls,
+// refuses what is not allowed, and encodes the results.
 //
-// A tool runs nothing itself: it makes a [run.Request] and reads the result. What is not allowed is refused before anything runs, and the refusal says what to do instead.
+// A tool runs nothing itself: it makes a [run.Request] and reads the result. What is not allowed is refused before
+// anything runs, and the refusal says what to do instead.
 package tool
 
 import (
@@ -24,36 +26,43 @@ const MaxPage = 4096
 //go:embed execute.md
 var executeText string
 
-// An Executor implements the tool execute: read-only commands on the granted files, one page of output at a time. It is safe for concurrent use if its Runner is.
+// An Executor implements the tool execute: read-only commands on the granted files, one page of output at a time. It is
+// safe for concurrent use if its Runner is.
 type Executor struct {
 	Runner run.Runner
 	Actor  string // who asks, for the audit log
 
 	Stdin io.Reader // what the first command reads if it names no file; nil means nothing
 
-	// Files are the names of the granted files, and Dir is the directory of relative names: that of the runner. Empty means /box. No other file can be named.
+	// Files are the names of the granted files, and Dir is the directory of relative names: that of the runner. Empty
+	// means /box. No other file can be named.
 	Files []string
 	Dir   string
-	// Real resolves the symbolic links of an absolute path, so that a granted file may be named by any path to it. Nil means that names are compared as they are.
+	// Real resolves the symbolic links of an absolute path, so that a granted file may be named by any path to it. Nil
+	// means that names are compared as they are.
 	Real func(path string) string
 
 	// Web fetches for curl. Nil means that no URL is allowed.
 	Web *websearch.Fetcher
 
-	// Secrets are redacted from output and messages, along with whatever looks like a key or a password; nil means only the latter. Verbatim redacts nothing: only for people, who can read the files themselves, never for a model.
+	// Secrets are redacted from output and messages, along with whatever looks like a key or a password; nil means only
+	// the latter. Verbatim redacts nothing: only for people, who can read the files themselves, never for a model.
 	Secrets  *redact.Set
 	Verbatim bool
 
-	// Cache keeps results of requests with an idempotency key; nil means none. Fingerprint identifies the grants, see [Fingerprint].
+	// Cache keeps results of requests with an idempotency key; nil means none. Fingerprint identifies the grants, see
+	// [Fingerprint].
 	Cache       *Cache
 	Fingerprint string
-	// State returns a text that changes when one of the granted files does, of their sizes and times for example. With it and a Cache, further pages of an output come from memory. Nil means that the command runs again for each page.
+	// State returns a text that changes when one of the granted files does, of their sizes and times for example. With
+	// it and a Cache, further pages of an output come from memory. Nil means that the command runs again for each page.
 	State func() string
 
 	// Prepare is called before a command runs, to update Secrets for example. Nil means nothing.
 	Prepare func()
 
-	// Refused is called for each refusal before the Runner, and Remembered for each result from memory, for the audit log. Nil means that nothing is called.
+	// Refused is called for each refusal before the Runner, and Remembered for each result from memory, for the audit
+	// log. Nil means that nothing is called.
 	Refused    func(actor, command string, why *fault.Error)
 	Remembered func(actor, command string)
 }
@@ -92,7 +101,8 @@ type executeInput struct {
 	Size        int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"`
 }
 
-// Tool returns the tool for a model. A command with another exit status than 0 is no error; the error is that of Output.
+// Tool returns the tool for a model. A command with another exit status than 0 is no error; the error is that of
+// Output.
 func (e *Executor) Tool() Tool {
 	return New("execute", executeText, func(ctx context.Context, m executeInput) (string, error) {
 		in := Input{Command: m.Command, File: m.File, Idempotency: m.Idempotency, Start: m.Start}

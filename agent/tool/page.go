@@ -45,7 +45,8 @@ func (w *window) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// page returns the page and the start of the next one; last means that there is none. The page begins and ends between characters, and has at most size bytes but at least one character if there is any.
+// page returns the page and the start of the next one; last means that there is none. The page begins and ends between
+// characters, and has at most size bytes but at least one character if there is any.
 func (w *window) page() (page []byte, next int64, last bool) {
 	begin := w.start
 	for begin < w.total && w.inside(begin) {

@@ -6,13 +6,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A program is a checked pipeline: the text for the audit log, and the syntax tree that is judged and run. The text is not parsed again, so that what runs is what was checked.
+// A program is a checked pipeline: the text for the audit log, and the syntax tree that is judged and run. The text is
+// not parsed again, so that what runs is what was checked.
 type program struct {
 	script string
 	file   *syntax.File
 }
 
-// newProgram writes a pipeline so that the shell reads exactly these words, and builds the syntax tree that its parser would.
+// newProgram writes a pipeline so that the shell reads exactly these words, and builds the syntax tree that its parser
+// would.
 func newProgram(pipeline [][]string) program {
 	var w programWriter
 	w.line = 1

@@ -8,7 +8,8 @@ import (
 	"hako/shell/spec"
 )
 
-// A reader is a read-only command of execute. Its spec says which options are allowed: those that are listed, do not write a file and are not marked as refused.
+// A reader is a read-only command of execute. Its spec says which options are allowed: those that are listed, do not
+// write a file and are not marked as refused.
 type reader struct {
 	*spec.Spec
 	join     []string // options whose value must be in the same word

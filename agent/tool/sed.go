@@ -2,7 +2,8 @@ package tool
 
 import "strings"
 
-// sedReads refuses a sed script that could write a file, read another, or run a program, and one that it does not understand. In addition the command is run with --sandbox, so that sed's own parser decides last.
+// sedReads refuses a sed script that could write a file, read another, or run a program, and one that it does not
+// understand. In addition the command is run with --sandbox, so that sed's own parser decides last.
 func sedReads(script string) error {
 	r := &sedText{rest: script}
 	for {
@@ -82,7 +83,8 @@ func (r *sedText) addresses() {
 	r.lost = true
 }
 
-// delimited skips a delimiter and n parts that end with it. The first part may be a pattern; a delimiter in its brackets is refused, because implementations of sed disagree on it.
+// delimited skips a delimiter and n parts that end with it. The first part may be a pattern; a delimiter in its
+// brackets is refused, because implementations of sed disagree on it.
 func (r *sedText) delimited(n int, pattern bool) {
 	if r.lost || r.rest == "" || strings.IndexByte("\n\\", r.rest[0]) >= 0 || r.rest[0] >= 0x80 {
 		r.lost = true

@@ -7,7 +7,8 @@ import (
 	"hako/shell"
 )
 
-// textual restricts a command to text files, whatever its options: some commands can handle any bytes, but a model cannot.
+// textual restricts a command to text files, whatever its options: some commands can handle any bytes, but a model
+// cannot.
 func textual(cmd shell.Command, r reader) shell.Command {
 	run := cmd.Run
 	cmd.Run = func(ctx context.Context, c *shell.Call) error {

@@ -19,12 +19,14 @@ import (
 
 // A Tool is a function that a model can call.
 //
-// Call gets the arguments as the model wrote them and returns the result for the model. If the text is empty, the model reads the error. Call is safe for concurrent use.
+// Call gets the arguments as the model wrote them and returns the result for the model. If the text is empty, the model
+// reads the error. Call is safe for concurrent use.
 type Tool struct {
 	llm.Tool
 	Call func(ctx context.Context, arguments string) (text string, err error)
 
-	// Stateful means that the same call can have another result later, as reading on does, so that repetitions are expected.
+	// Stateful means that the same call can have another result later, as reading on does, so that repetitions are
+	// expected.
 	Stateful bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 
 	"hako/run/fault"
 )
@@ -84,13 +85,6 @@ var closed = []netip.Prefix{
 // public reports whether an address belongs to the internet at large.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range closed {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return a.IsGlobalUnicast() && !a.IsPrivate() &&
+		!slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -36,10 +36,7 @@ func newBrave(o Options) (Engine, error) {
 		return nil, err
 	}
 	l.header.Set("X-Subscription-Token", o.BraveKey)
-	b := &brave{client: l, turn: make(chan time.Time, 1), pace: o.Pace}
-	if b.pace <= 0 {
-		b.pace = bravePace
-	}
+	b := &brave{client: l, turn: make(chan time.Time, 1), pace: cmp.Or(max(o.Pace, 0), bravePace)}
 	b.turn <- time.Time{}
 	return b, nil
 }
@@ -58,9 +55,6 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return nil, b.trouble(a)
-	}
 	var found struct {
 		Web struct { // absent when there are no hits
 			Results []struct {
@@ -69,7 +63,7 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 			}
 		}
 	}
-	if err := b.decode(a, &found); err != nil {
+	if err := b.decode(a, &found, b.trouble); err != nil {
 		return nil, err
 	}
 	var hits []Hit
@@ -101,30 +95,16 @@ func (b *brave) values(q Query) url.Values {
 	return v
 }
 
-// braveLang returns Brave's code of a language, which is its own in places, and the country to prefer where the
-// language says it.
+// braveCodes are the languages for which Brave has codes of its own, with the country that they imply.
+var braveCodes = map[string][2]string{"ja": {"jp", "JP"}, "ja-jp": {"jp", "JP"}, "zh": {"zh-hans"}, "zh-cn": {"zh-hans"},
+	"zh-hans": {"zh-hans"}, "zh-sg": {"zh-hans"}, "zh-hant": {"zh-hant"}, "zh-tw": {"zh-hant", "TW"},
+	"zh-hk": {"zh-hant", "HK"}, "en-gb": {"en-gb", "GB"}, "pt": {"pt-br", "BR"}, "pt-br": {"pt-br", "BR"},
+	"pt-pt": {"pt-pt", "PT"}, "no": {"nb"}, "nn": {"nb"}, "nb": {"nb"}, "iw": {"he"}}
+
+// braveLang returns Brave's code of a language, and the country if the language implies one.
 func braveLang(code string) (lang, country string) {
-	switch code {
-	case "ja", "ja-jp":
-		return "jp", "JP"
-	case "zh", "zh-cn", "zh-hans", "zh-sg":
-		return "zh-hans", ""
-	case "zh-tw":
-		return "zh-hant", "TW"
-	case "zh-hk":
-		return "zh-hant", "HK"
-	case "en-gb":
-		return "en-gb", "GB"
-	case "pt", "pt-br":
-		return "pt-br", "BR"
-	case "pt-pt":
-		return "pt-pt", "PT"
-	case "no", "nn", "nb":
-		return "nb", ""
-	case "iw":
-		return "he", ""
-	case "zh-hant":
-		return code, ""
+	if own, ok := braveCodes[code]; ok {
+		return own[0], own[1]
 	}
 	lang, _, _ = strings.Cut(code, "-") // it knows no other regions
 	return lang, ""

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -39,10 +40,8 @@ func newLine(name, address string, o Options, secrets ...string) (*client, error
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: name,
 			Why: "its address is not a web address", Hint: "write it as https://host/path"}
 	}
-	l := &client{name: name, base: u, header: http.Header{}, timeout: o.Timeout, proxy: o.Proxy, secrets: new(redact.Set)}
-	if l.timeout <= 0 {
-		l.timeout = engineTimeout
-	}
+	l := &client{name: name, base: u, header: http.Header{}, timeout: cmp.Or(max(o.Timeout, 0), engineTimeout),
+		proxy: o.Proxy, secrets: new(redact.Set)}
 	if l.proxy == nil {
 		l.proxy = http.ProxyFromEnvironment
 	}
@@ -95,8 +94,11 @@ func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	return &answer{resp.StatusCode, resp.Header, body}, nil
 }
 
-// decode reads the JSON of an answer.
-func (l *client) decode(a *answer, into any) error {
+// decode decodes the JSON of a response. trouble explains one whose status is not 200.
+func (l *client) decode(a *answer, into any, trouble func(*answer) error) error {
+	if a.status != http.StatusOK {
+		return trouble(a)
+	}
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return l.fault("its answer is not the JSON that was expected", "check the address of the engine")
 	}
@@ -105,16 +107,11 @@ func (l *client) decode(a *answer, into any) error {
 
 // broken turns what the network said into one of our errors.
 func (l *client) broken(ctx context.Context, err error) error {
-	var e *fault.Error
-	switch {
-	case errors.As(context.Cause(ctx), &e):
-		return e
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var withAddress *url.Error
-	for errors.As(err, &withAddress) {
-		err = withAddress.Err
+	for e, ok := errors.AsType[*url.Error](err); ok; e, ok = errors.AsType[*url.Error](err) {
+		err = e.Err
 	}
 	return l.fault("it could not be asked: "+l.words(err.Error()), "check the network")
 }
@@ -154,10 +151,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -123,8 +123,7 @@ func (f *Fetcher) follow(from *url.URL, location string) (*url.URL, error) {
 			Hint: "fetch that address itself, if its prefix is allowed"}
 	}
 	next, err := f.Allow(to.String())
-	var e *fault.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		e.Why = "it redirects to " + shown(to) + ": " + e.Why
 		e.Subject = shown(from)
 		return nil, e
@@ -174,11 +173,12 @@ func badStatus(u *url.URL, status int) error {
 // explain turns what the network said into one of our errors. The other side has a hand in its words, by the names in
 // its certificate for one, so they are cleaned and the error itself is not passed on.
 func explain(ctx context.Context, u *url.URL, err error) error {
-	var e *fault.Error
-	switch {
-	case errors.As(context.Cause(ctx), &e), errors.As(err, &e):
-		return e
-	case ctx.Err() != nil:
+	for _, e := range []error{context.Cause(ctx), err} {
+		if ours, ok := errors.AsType[*fault.Error](e); ok {
+			return ours
+		}
+	}
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(u), Why: "the server could not be asked",

@@ -3,6 +3,7 @@ package websearch
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,16 +51,6 @@ func (f *Fetcher) Allow(address string) (*url.URL, error) {
 		Hint: allowed + allowHint, FlagHint: allowed + allowFlagHint}
 }
 
-// Check reports the first prefix that makes no sense.
-func (f *Fetcher) Check() error {
-	for _, p := range f.Prefixes {
-		if _, err := parsePrefix(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func parsePrefix(prefix string) (allowedPrefix, error) {
 	u, at, err := locate("allow URL prefix", prefix)
 	if err != nil {
@@ -78,15 +69,8 @@ func parsePrefix(prefix string) (allowedPrefix, error) {
 // covers compares whole parts: as text, https://a.example would also cover https://a.example.evil.org, and /v1 would
 // cover /v10.
 func (p allowedPrefix) covers(at allowedPrefix) bool {
-	if p.scheme != at.scheme || p.host != at.host || p.port != at.port || len(p.path) > len(at.path) {
-		return false
-	}
-	for i, segment := range p.path {
-		if segment != at.path[i] {
-			return false
-		}
-	}
-	return true
+	return p.scheme == at.scheme && p.host == at.host && p.port == at.port && len(p.path) <= len(at.path) &&
+		slices.Equal(p.path, at.path[:len(p.path)])
 }
 
 // locate parses an address and refuses all spellings that a server may read otherwise than we do.

@@ -61,52 +61,39 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// A Provider is an engine that can be chosen.
-type Provider struct {
-	Name  string
-	Also  []string // other names for it
-	Needs []string // the variables that must be set
-	Help  string   // one line
-
-	missing func(Options) bool // something of Needs
+// A provider is an engine that can be chosen.
+type provider struct {
+	name    string
+	also    string             // another name; empty means none
+	needs   []string           // the variables that must be set
+	missing func(Options) bool // whether one of needs is not set
 	open    func(Options) (Engine, error)
 }
 
-// googleEnds is what everybody who relies on Google should know.
+// googleEnds is what users of Google should know.
 const googleEnds = "Google closes the Custom Search JSON API on 2027-01-01"
 
-// providers is the list of engines, in the order in which they stand in for one another.
-var providers = []Provider{
-	{
-		Name: "google_cse", Also: []string{"google"}, Needs: []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"}, Help: googleEnds,
-		missing: func(o Options) bool { return o.GoogleKey == "" || o.GoogleCX == "" }, open: newGoogle,
-	},
-	{
-		Name: "brave", Needs: []string{"BRAVE_API_KEY"}, Help: "Brave Search API, one request a second",
-		missing: func(o Options) bool { return o.BraveKey == "" }, open: newBrave,
-	},
-	{
-		Name: "searxng", Needs: []string{"SEARXNG_URL"}, Help: "your own SearXNG, with json among its formats; needs no key",
-		missing: func(o Options) bool { return o.SearxngURL == "" }, open: newSearxng,
-	},
+// providers is the list of engines, in the order in which they replace one another. The first is the default.
+var providers = []provider{
+	{"google_cse", "google", []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"},
+		func(o Options) bool { return o.GoogleKey == "" || o.GoogleCX == "" }, newGoogle},
+	{"brave", "", []string{"BRAVE_API_KEY"}, func(o Options) bool { return o.BraveKey == "" }, newBrave},
+	{"searxng", "", []string{"SEARXNG_URL"}, func(o Options) bool { return o.SearxngURL == "" }, newSearxng},
 }
-
-// Providers lists the engines, the default one first.
-func Providers() []Provider { return slices.Clone(providers) }
 
 // Choose returns the engine of a provider and the name that it goes by. An empty name means google_cse. Unless the
 // choice is explicit, another engine whose keys are there stands in for one whose keys are not.
-func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
-	p, err := find(provider)
+func Choose(name string, explicit bool, o Options) (Engine, string, error) {
+	p, err := find(name)
 	if err != nil {
 		return nil, "", err
 	}
 	if p.missing(o) {
 		if explicit {
-			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Subject: p.Name,
-				Why: "its key is not set", Hint: "set " + strings.Join(p.Needs, " and ") + "; or choose another: " + howToSet()}
+			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Subject: p.name,
+				Why: "its key is not set", Hint: "set " + strings.Join(p.needs, " and ") + "; or choose another: " + howToSet()}
 		}
-		i := slices.IndexFunc(providers, func(p Provider) bool { return !p.missing(o) })
+		i := slices.IndexFunc(providers, func(p provider) bool { return !p.missing(o) })
 		if i < 0 {
 			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider",
 				Why: "no search engine has its key set", Hint: howToSet()}
@@ -114,25 +101,27 @@ func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
 		p = providers[i]
 	}
 	e, err := p.open(o)
-	return e, p.Name, err
+	return e, p.name, err
 }
 
-func find(name string) (Provider, error) {
+func find(name string) (provider, error) {
 	if name == "" {
 		return providers[0], nil
 	}
 	var names []string
 	for _, p := range providers {
-		if p.Name == name || slices.Contains(p.Also, name) {
+		if p.name == name || p.also == name {
 			return p, nil
 		}
-		names = append(append(names, p.Name), p.Also...)
+		if names = append(names, p.name); p.also != "" {
+			names = append(names, p.also)
+		}
 	}
 	hint := "there are " + strings.Join(names, ", ")
 	if near, ok := fault.Nearest(name, names); ok {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return Provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name),
+	return provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name),
 		Why: "there is no such provider", Hint: hint}
 }
 
@@ -140,7 +129,7 @@ func find(name string) (Provider, error) {
 func howToSet() string {
 	var ways []string
 	for _, p := range providers {
-		ways = append(ways, strings.Join(p.Needs, " and "))
+		ways = append(ways, strings.Join(p.needs, " and "))
 	}
 	return "set " + strings.Join(ways, ", or ") + " (" + googleEnds + ")"
 }

@@ -140,8 +140,8 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// The classes of finish reasons, in the order in which one overrules another: a turn that was cut is not made whole by a
-// stop behind it.
+// The classes of finish reasons, in the order in which one overrules another: a turn that was cut is not made whole by
+// a stop behind it.
 const (
 	open = iota
 	stopped

@@ -1,8 +1,8 @@
 // Package openai is the provider for models of OpenAI and of services with the same API, over the Responses API and the
 // Chat Completions API.
 //
-// Nothing is stored on the server: every request carries the whole dialog, and what the provider wants to see again
-// is kept in [llm.Turn]. Retries are up to [llm.Retry]. Each request begins with the bytes of the one before, up to the
+// Nothing is stored on the server: every request carries the whole dialog, and what the provider wants to see again is
+// kept in [llm.Turn]. Retries are up to [llm.Retry]. Each request begins with the bytes of the one before, up to the
 // end of its list of items, so that the provider's cache is used: what may differ from turn to turn comes after that
 // list.
 package openai

@@ -1,6 +1,8 @@
 // Package gated puts tools that reach beyond this machine, such as MCP servers and forges, behind the gate.
 //
-// A call becomes a command such as mcp github create_issue '{"title":"x"}' and is run like any other: rules match its words, the audit log shows it, a person can be asked about it. The package encodes calls as commands and has the runner that executes these. What is executed is exactly what was judged.
+// A call becomes a command such as mcp github create_issue '{"title":"x"}' and is run like any other: rules match its
+// words, the audit log shows it, a person can be asked about it. The package encodes calls as commands and has the
+// runner that executes these. What is executed is exactly what was judged.
 package gated
 
 import (
@@ -130,7 +132,8 @@ func Gated(tools []Tool, gate run.Runner, id func() string, actor string) []tool
 	return list
 }
 
-// spelled encodes a call as a command. An apostrophe in JSON is always in a string, where it can be escaped, so that the quotes hold.
+// spelled encodes a call as a command. An apostrophe in JSON is always in a string, where it can be escaped, so that
+// the quotes hold.
 func spelled(t Tool, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

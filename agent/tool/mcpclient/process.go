@@ -75,7 +75,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// reap waits for the program and kills its process group: a wrapper that has ended must not leave the server that it started.
+// reap waits for the program and kills its process group: a wrapper that has ended must not leave the server that it
+// started.
 func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	state, err := p.cmd.Process.Wait()
 	p.kill()
@@ -145,7 +146,8 @@ func environment(added map[string]string) []string {
 	return env
 }
 
-// A messageFilter passes the lines of a server's output that are messages and logs the others: many servers print a greeting first.
+// A messageFilter passes the lines of a server's output that are messages and logs the others: many servers print a
+// greeting first.
 type messageFilter struct {
 	in    io.ReadCloser
 	lines *bufio.Reader

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// newProcessGroup puts a program into its own process group, so that its children are ended with it, and so that Ctrl-C in our terminal does not reach it.
+// newProcessGroup puts a program into its own process group, so that its children are ended with it, and so that Ctrl-C
+// in our terminal does not reach it.
 func newProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func (p *process) terminate() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) }

@@ -29,7 +29,8 @@ func (m *serverConn) result(tool string, res *mcp.CallToolResult) (string, error
 	return text, nil
 }
 
-// spoken joins the parts of a result. Structured content mostly repeats the text, so it is used only where there is none.
+// spoken joins the parts of a result. Structured content mostly repeats the text, so it is used only where there is
+// none.
 func spoken(res *mcp.CallToolResult) string {
 	var parts []string
 	said := false

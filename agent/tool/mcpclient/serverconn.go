@@ -71,7 +71,8 @@ func (m *serverConn) end() {
 	}
 }
 
-// ready returns the session, and restarts the server if it has ended. A server that ends twice without an answer is not restarted.
+// ready returns the session, and restarts the server if it has ended. A server that ends twice without an answer is not
+// restarted.
 func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -102,7 +103,8 @@ func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	return l, err
 }
 
-// isOver reports whether a call was canceled or the servers were closed. The lifetime is checked itself: a context derived from it ends a little later.
+// isOver reports whether a call was canceled or the servers were closed. The lifetime is checked itself: a context
+// derived from it ends a little later.
 func (m *serverConn) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || m.lifetime.Err() != nil
 }
@@ -166,7 +168,8 @@ func (m *serverConn) callError(ctx, limited context.Context, l *session, tool st
 	return m.unavailable(m.plainError(err), "try again later, or go on without it")
 }
 
-// refusal returns the error that the server itself sent, and not one of the transport, which uses some of the same codes.
+// refusal returns the error that the server itself sent, and not one of the transport, which uses some of the same
+// codes.
 func refusal(err error) (*jsonrpc.Error, bool) {
 	e := new(jsonrpc.Error)
 	return e, errors.As(err, &e) && (e.Code < -32005 || e.Code > -32003)

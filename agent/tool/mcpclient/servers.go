@@ -1,6 +1,8 @@
 // Package mcpclient connects to MCP servers and offers their tools to a model.
 //
-// It starts the programs, converts names and schemas of tools to what models accept, and results to text. Which calls are allowed is decided by the gate before every call. Servers are not trusted: a server gets only a small environment, whatever it sends is bounded and cleaned, and its requests to the client are refused.
+// It starts the programs, converts names and schemas of tools to what models accept, and results to text. Which calls
+// are allowed is decided by the gate before every call. Servers are not trusted: a server gets only a small
+// environment, whatever it sends is bounded and cleaned, and its requests to the client are refused.
 package mcpclient
 
 import (
@@ -32,9 +34,11 @@ type Server struct {
 
 // Options are the options of [Open].
 type Options struct {
-	// Log receives what the servers write on standard error and remarks on them, a line at a time and never two at once. Nil means no log.
+	// Log receives what the servers write on standard error and remarks on them, a line at a time and never two at
+	// once. Nil means no log.
 	Log func(server, line string)
-	// Secrets are redacted from everything that the servers send. The secrets found in Env and Header are added to it. Nil means no others.
+	// Secrets are redacted from everything that the servers send. The secrets found in Env and Header are added to it.
+	// Nil means no others.
 	Secrets *redact.Set
 	Start   time.Duration // until a server has listed its tools; zero means 30 seconds
 	Version string        // of this program, sent to the servers; empty means "dev"
@@ -55,7 +59,8 @@ type Servers struct {
 	close   func()
 }
 
-// Open starts the servers and lists their tools. They run until Close, or until the context ends. If one fails, all are ended.
+// Open starts the servers and lists their tools. They run until Close, or until the context ends. If one fails, all are
+// ended.
 func Open(ctx context.Context, servers []Server, o Options) (*Servers, error) {
 	if err := check(servers); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// probe is the timeout for a method that only the current protocol has. Older servers should refuse it at once, but some do not answer.
+	// probe is the timeout for a method that only the current protocol has. Older servers should refuse it at once, but
+	// some do not answer.
 	probe = 5 * time.Second
 	// older is the last version of the protocol with a handshake.
 	older = "2025-11-25"
@@ -27,7 +28,8 @@ type session struct {
 	early   bool                    // it ended before it could be used
 }
 
-// dial starts a server and negotiates the protocol. Some servers exit on a first message that they do not know, so they are tried again with an older version.
+// dial starts a server and negotiates the protocol. Some servers exit on a first message that they do not know, so they
+// are tried again with an older version.
 func (m *serverConn) dial(ctx context.Context) (*session, error) {
 	l, err := m.connect(ctx)
 	if !l.early || m.version != "" {
@@ -105,7 +107,8 @@ func impatient(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// refuse refuses requests of the server: for our model, our user, our directories. Tools stay as they were listed first, since the rules were written for those.
+// refuse refuses requests of the server: for our model, our user, our directories. Tools stay as they were listed
+// first, since the rules were written for those.
 func (m *serverConn) refuse(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {

@@ -72,7 +72,8 @@ func odd(resp *http.Response) string {
 	return ""
 }
 
-// A responseBody is the body of a response. If it is truncated, the session is lost: otherwise the call would only end by its timeout.
+// A responseBody is the body of a response. If it is truncated, the session is lost: otherwise the call would only end
+// by its timeout.
 type responseBody struct {
 	io.ReadCloser
 	req  *http.Request
