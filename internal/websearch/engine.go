@@ -19,11 +19,11 @@ import (
 
 const (
 	engineTimeout = 15 * time.Second
-	engineBytes   = 2 << 20 // of an answer, unpacked
+	engineBytes   = 2 << 20 // of a response, decompressed
 )
 
-// A client is a connection to an engine. It never says what it was told to keep secret: Google's key stands in the
-// address, and addresses get into errors.
+// A client sends requests to an engine. Its errors never contain the secrets: Google's key is in the URL, and URLs get
+// into errors.
 type client struct {
 	name    string // of the engine, for messages
 	base    *url.URL
@@ -33,8 +33,8 @@ type client struct {
 	secrets *redact.Set
 }
 
-// newLine returns a line to an address; secrets are what must not be shown.
-func newLine(name, address string, o Options, secrets ...string) (*client, error) {
+// newClient returns a client for an address; secrets are redacted from errors.
+func newClient(name, address string, o Options, secrets ...string) (*client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: name,
@@ -53,15 +53,15 @@ func newLine(name, address string, o Options, secrets ...string) (*client, error
 	return l, nil
 }
 
-// An answer is what an engine said.
+// An answer is the response of an engine.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// ask sends one request. The transport is used by itself: a client would follow redirects, and put the address with the
-// key into its errors.
+// ask sends one request. It uses the transport directly: an http.Client would follow redirects, and put the URL with
+// the key into its errors.
 func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, l.late())
 	defer cancel()
@@ -105,7 +105,7 @@ func (l *client) decode(a *answer, into any, trouble func(*answer) error) error 
 	return nil
 }
 
-// broken turns what the network said into one of our errors.
+// broken converts an error of the network.
 func (l *client) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -121,20 +121,20 @@ func (l *client) late() error {
 		Why: fmt.Sprintf("it took longer than %v", l.timeout), Hint: "try again later"}
 }
 
-// fault words an error of the engine: there is no answer to be had from it now.
+// fault is the error of an engine that cannot answer now.
 func (l *client) fault(why, hint string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
-// refused words an error that lies in the query.
+// refused is the error of a query that the engine refused.
 func (l *client) refused(why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
-// words makes what an engine said fit for a message.
+// words makes a text of an engine safe for a message.
 func (l *client) words(s string) string { return text.Shorten(clean(l.secrets.Text(s)), 200) }
 
-// odd is the error for a status that has no words of its own.
+// odd is the error for any other status.
 func (l *client) odd(status int, said string) error {
 	why := fmt.Sprintf("it answered %d %s", status, http.StatusText(status))
 	if said = l.words(said); said != "" {

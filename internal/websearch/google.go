@@ -12,17 +12,17 @@ import (
 
 const googleURL = "https://www.googleapis.com/customsearch/v1"
 
-// googlePage is the most hits that Google gives at once.
+// googlePage is the number of hits of a page of Google.
 const googlePage = 10
 
-// google asks Google's Custom Search JSON API.
+// google is the engine of Google's Custom Search JSON API.
 type google struct {
 	*client
 	key, cx string
 }
 
 func newGoogle(o Options) (Engine, error) {
-	l, err := newLine("google_cse", cmp.Or(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
+	l, err := newClient("google_cse", cmp.Or(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
 	return &google{l, o.GoogleKey, o.GoogleCX}, err
 }
 
@@ -46,7 +46,7 @@ func (g *google) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return tidy(hits, q.Count), nil
 }
 
-// page gets the hits from number start on.
+// page returns the hits from number start on.
 func (g *google) page(ctx context.Context, q Query, start int) (hits []Hit, more bool, err error) {
 	num := min(q.Count-start+1, googlePage)
 	v := url.Values{"key": {g.key}, "cx": {g.cx}, "q": {q.Text}, "num": {strconv.Itoa(num)}}
@@ -99,8 +99,8 @@ func withRegion(code string) string {
 	return lang + "-" + strings.ToUpper(region)
 }
 
-// trouble words an error of Google. Its status tells little: a bad key is 400 like a bad parameter, and 429 is both the
-// minute's limit and the day's.
+// trouble explains an error of Google. The status alone says little: a bad key is 400 like a bad parameter, and 429 is
+// both the limit per minute and per day.
 func (g *google) trouble(a *answer) error {
 	var e struct {
 		Error struct {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// searxPages is how many pages of hits are asked for at most.
+// searxPages is the maximal number of pages of hits.
 const searxPages = 2
 
-// searxng asks an instance of SearXNG.
+// searxng is the engine of an instance of SearXNG.
 type searxng struct{ *client }
 
 func newSearxng(o Options) (Engine, error) {
-	l, err := newLine("searxng", strings.TrimSpace(o.SearxngURL), o)
+	l, err := newClient("searxng", strings.TrimSpace(o.SearxngURL), o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
 	return hits, nil
 }
 
-// searxLang returns the code by which SearXNG knows a language.
+// searxLang returns SearXNG's code of a language.
 func searxLang(code string) string {
 	return cmp.Or(map[string]string{"": "all", "zh-hans": "zh-CN", "zh-hant": "zh-TW"}[code], withRegion(code))
 }

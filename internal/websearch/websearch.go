@@ -1,10 +1,10 @@
-// Package websearch looks things up on the web: it asks search engines, and it fetches single pages whose addresses are
-// on an allow-list and makes text of them.
+// Package websearch searches the web with a search engine, fetches pages whose URLs are on an allow-list, and converts
+// them to text.
 //
-// Nothing here keeps cookies, runs scripts, or uses a method other than GET. A page is asked for without credentials
-// and past any proxy that the environment names; only the engines, whose addresses the user chose, get a key and go by
-// way of that proxy. The one rule to keep: what comes back is untrusted text, bounded and cleaned before anyone sees
-// it, and an address is compared part by part after parsing, never as text, and again for every redirect.
+// There are no cookies, no scripts, and no method other than GET. A page is fetched without credentials and without the
+// proxy of the environment; only the engines, whose addresses the user chose, get a key and use that proxy. Whatever a
+// server sends is untrusted text, bounded and cleaned before it is shown. URLs are compared part by part after parsing,
+// never as text, and again for every redirect.
 package websearch
 
 import (
@@ -19,7 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// An Engine searches the web. It is safe for concurrent use. No hits is an answer, not an error.
+// An Engine searches the web. It is safe for concurrent use. No hits is no error.
 type Engine interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 }
@@ -37,7 +37,7 @@ type Hit struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
 	Snippet string `json:"snippet"`
-	Age     string `json:"age,omitempty"` // as the engine words it
+	Age     string `json:"age,omitempty"` // as the engine reports it
 }
 
 // Limits of a query.
@@ -47,17 +47,17 @@ const (
 	maxQuery     = 2048 // bytes; engines take less
 )
 
-// Options is what the engines need to know.
+// Options are the settings of the engines.
 type Options struct {
 	GoogleKey, GoogleCX string
 	BraveKey            string
 	SearxngURL          string // of the instance, with or without /search
 
-	GoogleURL, BraveURL string        // other addresses to ask; empty means the real ones
+	GoogleURL, BraveURL string        // other endpoints; empty means the real ones
 	Timeout             time.Duration // for one request; zero means 15 s
 	Pace                time.Duration // between two requests to Brave; zero means 1 s
 
-	// Proxy says which proxy to go by; nil means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
+	// Proxy returns the proxy of a request; nil means that of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
@@ -81,8 +81,8 @@ var providers = []provider{
 	{"searxng", "", []string{"SEARXNG_URL"}, func(o Options) bool { return o.SearxngURL == "" }, newSearxng},
 }
 
-// Choose returns the engine of a provider and the name that it goes by. An empty name means google_cse. Unless the
-// choice is explicit, another engine whose keys are there stands in for one whose keys are not.
+// Choose returns the engine of a provider and its name. An empty name means google_cse. Unless the choice is explicit,
+// an engine whose keys are not set is replaced by one whose keys are.
 func Choose(name string, explicit bool, o Options) (Engine, string, error) {
 	p, err := find(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func find(name string) (provider, error) {
 		Why: "there is no such provider", Hint: hint}
 }
 
-// howToSet names the variables of all engines.
+// howToSet is the hint that names the variables of all engines.
 func howToSet() string {
 	var ways []string
 	for _, p := range providers {
@@ -134,7 +134,7 @@ func howToSet() string {
 	return "set " + strings.Join(ways, ", or ") + " (" + googleEnds + ")"
 }
 
-// check returns the query with its defaults, or what is wrong with it.
+// check validates the query and applies defaults.
 func (q Query) check() (Query, error) {
 	bad := func(why, hint string) (Query, error) {
 		return q, &fault.Error{Kind: fault.Invalid, Op: "search", Subject: cut(q.Text), Why: why, Hint: hint}
@@ -160,8 +160,7 @@ func (q Query) check() (Query, error) {
 	return q, nil
 }
 
-// isLang reports whether a text looks like the code of a language: two or three letters, and perhaps a region or
-// script.
+// isLang reports whether a text has the form of a language code: two or three letters, and perhaps a region or script.
 func isLang(code string) bool {
 	if code == "" {
 		return true
