@@ -1,10 +1,6 @@
 package markdown
 
-import (
-	"bytes"
-
-	"hako/internal/text"
-)
+import "bytes"
 
 // An inline reads the text of one paragraph, heading or cell. What has only one meaning goes to the flow at once; what
 // follows an opening marker is held as nodes until the marker is closed or found to be plain text.
@@ -261,19 +257,10 @@ func (in *inline) entity(d []byte, end bool) int {
 		return 0
 	}
 	if n < len(d) && d[n] == ';' {
-		if r := entityRune(string(d[1:n])); r != 0 {
-			in.text(decoded(r), noAttr, nowhere)
+		if text := entityText(string(d[1:n])); text != nil {
+			in.text(text, noAttr, nowhere)
 			return n + 1
 		}
 	}
 	return in.literal(d[:1])
-}
-
-// decoded returns r as text. An entity may hide a control character from the
-// filter, so it is filtered here.
-func decoded(r rune) []byte {
-	if r == '\n' || r == '\t' {
-		r = ' '
-	}
-	return []byte(text.ForTerminal(string(r)))
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"strings"
 	"unicode"
 
 	"golang.org/x/text/width"
@@ -45,24 +46,13 @@ func columnsAfter(prev rune, prevWidth int, r rune) int {
 
 // beginsNone reports whether no line may begin with r.
 func beginsNone(r rune) bool {
-	switch r {
-	case '、', '。', '，', '．', '・', '：', '；', '？', '！', '゛', '゜', 'ヽ', 'ヾ', 'ゝ', 'ゞ', '々', 'ー', '〜', '～', '％', '…', '‥',
-		'）', '］', '｝', '〕', '〉', '》', '」', '』', '】', '〙', '〗', '〟', '’', '”', '｠', '»', '｡', '､', '｣', '･', 'ｰ',
-		'ぁ', 'ぃ', 'ぅ', 'ぇ', 'ぉ', 'っ', 'ゃ', 'ゅ', 'ょ', 'ゎ', 'ゕ', 'ゖ',
-		'ァ', 'ィ', 'ゥ', 'ェ', 'ォ', 'ッ', 'ャ', 'ュ', 'ョ', 'ヮ', 'ヵ', 'ヶ',
-		',', '.', '!', '?', ':', ';', ')', ']', '}', '%', '\'', '"':
-		return true
-	}
-	return false
+	return strings.ContainsRune(`、。，．・：；？！゛゜ヽヾゝゞ々ー〜～％…‥）］｝〕〉》」』】〙〗〟’”｠»｡､｣･ｰぁぃぅぇぉっゃゅょゎゕゖ`+
+		`ァィゥェォッャュョヮヵヶ,.!?:;)]}%'"`, r)
 }
 
 // endsNone reports whether no line may end with r.
 func endsNone(r rune) bool {
-	switch r {
-	case '（', '［', '｛', '〔', '〈', '《', '「', '『', '【', '〘', '〖', '〝', '‘', '“', '｟', '«', '｢', '(', '[', '{':
-		return true
-	}
-	return false
+	return strings.ContainsRune(`（［｛〔〈《「『【〘〖〝‘“｟«｢([{`, r)
 }
 
 // mayBreak reports whether a line may end between a and b, which no blank separates. Only wide characters give such
