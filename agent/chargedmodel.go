@@ -77,8 +77,8 @@ func (l *ChargedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	return turn, nil
 }
 
-// listen counts the text that the model streams, so that a truncated answer is charged too: the provider does not report
-// its usage.
+// listen counts the text that the model streams, so that a truncated answer is charged too: the provider does not
+// report its usage.
 func (l *ChargedModel) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
 	heard, said := *d, new(quota.Usage)
 	heard.OnText = func(piece string) {

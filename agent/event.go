@@ -2,8 +2,8 @@ package agent
 
 import "hako/quota"
 
-// An Event reports a step of an agent. Fields that do not apply to its type are empty. docs/events.md describes them for
-// programs that read them.
+// An Event reports a step of an agent. Fields that do not apply to its type are empty. docs/events.md describes them
+// for programs that read them.
 type Event struct {
 	Type string `json:"type"`           // start, turn, text, call, result, answer, note, retry, compacted, searched, usage, error
 	Turn int    `json:"turn,omitempty"` // from 1

@@ -2,8 +2,8 @@ package llm
 
 import "unicode/utf8"
 
-// Estimate guesses how many tokens a text is, on the high side and in passing: four bytes of ASCII, or one other
-// character, make a token. Package tokens estimates better, and slower.
+// Estimate estimates the tokens of a text quickly and on the high side: four bytes of ASCII, or one other character,
+// are a token. Package tokens estimates better, and slower.
 func Estimate(text string) int64 {
 	var ascii, other int64
 	for _, r := range text {

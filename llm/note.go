@@ -13,13 +13,12 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// noteMark stands between what a person wrote and what hako adds to it.
+// noteMark separates the request of a person from the notes of hako.
 const noteMark = "\n\n---\n"
 
 const filesHead = "Granted files:"
 
-// Annotate adds to a person's request what the model has to know about it: the files it may read, and any further
-// lines.
+// Annotate adds notes for the model to a request: the files that it may read, and any further lines.
 func Annotate(request string, files []File, lines ...string) string {
 	if len(files) == 0 && len(lines) == 0 {
 		return request
@@ -39,7 +38,7 @@ func Annotate(request string, files []File, lines ...string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Plain takes apart what [Annotate] put together. A text without notes is all request.
+// Plain undoes [Annotate]. A text without notes is all request.
 func Plain(text string) (request string, files []File) {
 	at := strings.LastIndex(text, noteMark)
 	if at < 0 {
@@ -53,7 +52,7 @@ func Plain(text string) (request string, files []File) {
 	return text[:at], files
 }
 
-// listed reads one line of the list of files.
+// listed parses one line of the list of files.
 func listed(line string) (f File, ok bool) {
 	line, ok = strings.CutPrefix(line, "- ")
 	at := strings.LastIndex(line, " (")
@@ -70,7 +69,7 @@ func listed(line string) (f File, ok bool) {
 	return f, err == nil
 }
 
-// shownName quotes a name that would not stay on its line.
+// shownName quotes a name with control characters.
 func shownName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) || strings.HasPrefix(name, `"`) {
 		return strconv.Quote(name)

@@ -6,16 +6,16 @@ import (
 	"hako/run/fault"
 )
 
-// A Refusal is what a provider said instead of a turn. It is the cause of a [*fault.Error]; [Refuse] makes both.
+// A Refusal is an error that a provider sent. It is the cause of a [*fault.Error]; [Refuse] makes both.
 type Refusal struct {
-	Status  int           // of HTTP; zero when the response was truncated or came inside a stream
-	Code    string        // the provider's word for it: rate_limit_exceeded
-	Message string        // the provider's sentence
+	Status  int           // of HTTP; zero if the response was truncated or the error came inside of a stream
+	Code    string        // the provider's error code: rate_limit_exceeded
+	Message string        // the provider's message
 	Retry   bool          // the same request may succeed later
-	After   time.Duration // not before this has passed; zero means not said
+	After   time.Duration // the pause before a retry; zero means none given
 }
 
-// Error implements error: `rate_limit_exceeded: try again in 2s`. The status is told by whoever words the refusal.
+// Error implements error: `rate_limit_exceeded: try again in 2s`.
 func (r *Refusal) Error() string {
 	switch {
 	case r.Message == "":
@@ -26,11 +26,10 @@ func (r *Refusal) Error() string {
 	return r.Code + ": " + r.Message
 }
 
-// Refuse words a refusal for the user. The kind is Unavailable: whatever the provider's reason, there is no answer to
-// be had from it now.
+// Refuse makes an error of a refusal. Its kind is Unavailable.
 func Refuse(model, why, hint string, r *Refusal) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: model, Why: why, Hint: hint, Err: r}
 }
 
-// ContextOverflow is the code of a refusal of a dialog that is too long, for all providers.
+// ContextOverflow is the code of refusals of a dialog that is too long, for all providers.
 const ContextOverflow = "context_length_exceeded"

@@ -11,8 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Retry asks its model again when the provider was busy: after 429 and 5xx, with growing pauses, but not once part of
-// an answer was passed on.
+// A Retry retries after 429 and 5xx, with growing pauses, but not once part of an answer was streamed.
 type Retry struct {
 	Model Model
 	Tries int           // in all; zero means 4

@@ -12,7 +12,7 @@ import (
 	"hako/shell/spec"
 )
 
-// check returns the program that a command stands for, or why it is refused.
+// check returns the program of a command, or why it is refused.
 func (e *Executor) check(in Input) (program, error) {
 	pipeline, err := parse(in.Command)
 	if err != nil {
@@ -32,14 +32,14 @@ func (e *Executor) check(in Input) (program, error) {
 	return newProgram(pipeline), nil
 }
 
-// unread is the refusal of a command that would read nothing: the file beside it only tells what it is about.
+// unread is the error of a command that names no file: the argument file does not make it read one.
 func unread(in Input) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command),
 		Why:  "the command names no file, so that " + brief(in.File) + " would not be read",
 		Hint: "name the file in the command, as in: cat " + quote(in.File)}
 }
 
-// admit checks one command of the pipeline and returns the words to run, and how many files and addresses they name.
+// admit checks one command of the pipeline and returns the words to run, and how many files and URLs they name.
 func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 	r, ok := readerOf(words[0])
 	if !ok {
@@ -63,7 +63,7 @@ func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 	return words, sources, nil
 }
 
-// judge looks at what the operands are. Files that go by another name than the granted one get that name.
+// judge checks the operands. A file that is named otherwise than it was granted gets the granted name.
 func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, err error) {
 	text, named := r.split(a)
 	switch words[0] {
@@ -77,7 +77,7 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 			return 0, err
 		}
 	}
-	if most := r.mostFiles(); most > 0 && len(a.operands) > most {
+	if most := r.maxOperands(); most > 0 && len(a.operands) > most {
 		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], most),
 			"a further one could be written to; the output comes back by itself"}
 	}
@@ -91,7 +91,7 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 	return len(named), nil
 }
 
-// split tells the text among the operands, if there is one, from the values that name files or addresses.
+// split separates the script or pattern among the operands, if there is one, from the names of files or URLs.
 func (r reader) split(a *arguments) (text string, named []slot) {
 	operands := a.operands
 	switch first, _ := r.Operands.At(0); {
@@ -123,7 +123,7 @@ func (e *Executor) reachable(urls []slot) error {
 	return nil
 }
 
-// byRule names the rule in a refusal that comes from elsewhere.
+// byRule sets the rule of a refusal.
 func byRule(rule string, err error) error {
 	f := new(fault.Error)
 	if !errors.As(err, &f) || f.Kind != fault.Denied {
@@ -134,7 +134,7 @@ func byRule(rule string, err error) error {
 	return &named
 }
 
-// granted returns the name by which the runner knows a granted file.
+// granted returns the name of a granted file for the runner.
 func (e *Executor) granted(name string) (string, error) {
 	at := e.absolute(name)
 	for _, f := range e.Files {
@@ -157,7 +157,7 @@ func (e *Executor) granted(name string) (string, error) {
 	return "", &refused{fileRule, "the file " + brief(name) + " was not granted", hint}
 }
 
-// absolute spells a name the one way it is compared by.
+// absolute makes a name absolute, for comparisons.
 func (e *Executor) absolute(name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
@@ -169,7 +169,7 @@ func (e *Executor) absolute(name string) string {
 	return path.Join(dir, name)
 }
 
-// some lists the first few of many.
+// some lists the first few names.
 func some(list []string) string {
 	const most = 20
 	if len(list) <= most {
@@ -178,7 +178,7 @@ func some(list []string) string {
 	return strings.Join(list[:most], ", ") + " and " + strconv.Itoa(len(list)-most) + " more"
 }
 
-// assigns reports whether awk takes an operand for an assignment, not a file.
+// assigns reports whether awk treats an operand as an assignment.
 func assigns(operand string) bool {
 	name, _, ok := strings.Cut(operand, "=")
 	return ok && name != "" && !strings.ContainsFunc(name, notName) && (name[0] < '0' || name[0] > '9')

@@ -8,14 +8,14 @@ import (
 	"hako/run/fault"
 )
 
-// A slot is a value among the words of a command: a whole word, or one behind the letters of an option.
+// A slot is a value in the words of a command: a whole word, or the rest of one after an option.
 type slot struct {
 	at     int // index of the word
 	before string
 	value  string
 }
 
-// arguments are the words of a command, sorted.
+// arguments are the parsed words of a command.
 type arguments struct {
 	operands []slot
 	files    []slot // values of options
@@ -23,7 +23,7 @@ type arguments struct {
 	seen     map[string]bool
 }
 
-// sortOut takes the words of a command apart by the options it may have.
+// sortOut parses the words of a command by its options.
 func (r reader) sortOut(words []string) (*arguments, error) {
 	a := &arguments{seen: map[string]bool{}}
 	rest := words[0] == "jq"
@@ -55,7 +55,7 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 	return a, nil
 }
 
-// joined puts the values of some options into the same word, so that there is only one way to read them.
+// joined puts the values of some options into the same word, so that they are unambiguous.
 func (r reader) joined(words []string) []string {
 	if r.join == nil {
 		return words
@@ -75,7 +75,7 @@ func (r reader) joined(words []string) []string {
 	return out
 }
 
-// count tells how many texts or files there are so far; an option can stand for the first.
+// count is the number of operands so far; an option can replace the first.
 func (a *arguments) count() int {
 	if a.seen["f"] {
 		return len(a.operands) + 1
@@ -123,7 +123,7 @@ func (r reader) bundle(a *arguments, words []string, i int) (took int, err error
 	return 0, nil
 }
 
-// values takes the words that follow an option as its values.
+// values consumes the words after an option as its values.
 func (a *arguments) values(name, marks string, words []string, i int) (took int) {
 	for k := 0; k < len(marks) && marks[k] != '?' && i+1+took < len(words); k++ {
 		took++
@@ -150,7 +150,7 @@ func (r reader) find(name string) (first, marks string, ok bool) {
 	return canonical(o.Names[0]), o.Values, true
 }
 
-// canonical puts the two options of jq together that end its files.
+// canonical maps the two options of jq that end its files to one.
 func canonical(name string) string {
 	if name == "jsonargs" {
 		return "args"
@@ -173,7 +173,7 @@ func (r reader) unlisted(command, option, name string) error {
 	return &refused{optionRule, "the option " + option + " of " + command + " cannot be used here: " + why, hint}
 }
 
-// names lists the options as one types them, the short form where there is one.
+// names lists the allowed options, in their short form if there is one.
 func (r reader) names() (list []string) {
 	for _, o := range r.Options {
 		name := o.Names[0]

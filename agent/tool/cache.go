@@ -15,10 +15,9 @@ const (
 	cacheOutputs = 4
 )
 
-// A Cache remembers answers to requests that carry an idempotency key, for as long as the process lives. It forgets
-// those that were not asked for longest when it holds 128 answers or a megabyte of them. It also has the last four
-// outputs of more than a page, of a megabyte each at most. A nil Cache remembers nothing. It is safe for concurrent
-// use.
+// A Cache is an LRU cache of the results of requests with an idempotency key, of at most 128 results and 1 MB. It also
+// keeps the last four outputs of more than a page, of at most 1 MB each. A nil Cache keeps nothing. It is safe for
+// concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	lru     *simplelru.LRU[string, Output]
@@ -40,7 +39,7 @@ func NewCache() *Cache {
 	return c
 }
 
-// keep remembers a whole output; nil is none.
+// keep keeps a whole output; nil is none.
 func (c *Cache) keep(key string, o *output) {
 	if c == nil || key == "" || o == nil {
 		return
@@ -81,11 +80,11 @@ func (c *Cache) add(key string, o Output) {
 	}
 }
 
-// weight is what an answer is taken to occupy, its key included.
+// weight estimates the size of a result with its key.
 func weight(o Output) int { return len(o.StdoutText) + len(o.StderrText) + 256 }
 
-// Fingerprint names a set of grants: files, URL prefixes, whatever decides what a command can see. Answers are only
-// reused under the same one.
+// Fingerprint identifies a set of grants: files, URL prefixes, whatever decides what a command can see. Results are
+// only reused under the same fingerprint.
 func Fingerprint(grants ...[]string) string {
 	h := sha256.New()
 	for _, list := range grants {

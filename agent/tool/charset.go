@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 )
 
-// charsetNote says that a page is Japanese in another charset than UTF-8, and how to read it; it is empty for any other
-// page. The page itself is not converted: its bytes are what start and size count.
+// charsetNote is the note on a page that is Japanese in another charset than UTF-8; it is empty for any other page. The
+// page itself is not converted: start and size count its bytes.
 func charsetNote(page []byte) string {
 	name := charset(page)
 	if name == "" {
@@ -36,8 +36,7 @@ func charset(page []byte) string {
 	return ""
 }
 
-// fits reports whether a page makes sense in a charset. Pages are cut without regard to it, so that the first and the
-// last character may be incomplete.
+// fits reports whether a page is valid in a charset. Its first and its last character may be incomplete.
 func fits(e encoding.Encoding, page []byte) bool {
 	const longest = 3
 	for skip := 0; skip < longest && skip < len(page); skip++ {

@@ -18,14 +18,14 @@ var curlText string
 // curlSpec is the spec of curl, which is a command of execute alone.
 var curlSpec = sync.OnceValue(func() *spec.Spec { return spec.MustParse(curlText) })
 
-// What curl ends with, as the real one does.
+// Exit statuses of curl.
 const (
 	curlUnresolved = 6
 	curlStatus     = 22
 	curlTooLarge   = 63
 )
 
-// Curl returns the command curl, which gets pages by way of f and can do nothing else.
+// Curl returns the command curl, which only fetches URLs that f allows.
 func Curl(f *websearch.Fetcher) shell.Command {
 	return shell.Command{
 		Name: "curl", Spec: curlSpec(),
@@ -62,7 +62,7 @@ func fetchTo(ctx context.Context, c *shell.Call, f *websearch.Fetcher, address s
 		return err
 	}
 	defer c.Limiter.Hold(-f.Limit())
-	c.Limiter.Extend(f.Wait()) // the clock of a script measures work, not waiting for a server
+	c.Limiter.Extend(f.Wait()) // the time limit of a script does not include waiting for a server
 	page, err := f.Get(ctx, address)
 	if err != nil {
 		return curlError(c, err)
@@ -71,7 +71,7 @@ func fetchTo(ctx context.Context, c *shell.Call, f *websearch.Fetcher, address s
 	return err
 }
 
-// curlError prints what went wrong out there. A refusal or limit of ours is passed on and ends the script.
+// curlError prints an error of the server or network. A refusal or limit of ours is returned and ends the script.
 func curlError(c *shell.Call, err error) error {
 	status := curlStatus
 	switch fault.KindOf(err) {
@@ -90,8 +90,7 @@ func curlError(c *shell.Call, err error) error {
 	return shell.Status(status)
 }
 
-// Commands picks from all commands those that execute knows, holds them to files that are text, and adds curl. A runner
-// for execute needs no others.
+// Commands returns the commands of execute: those of all that it knows, restricted to text files, and curl.
 func Commands(all shell.Set, f *websearch.Fetcher) shell.Set {
 	set := shell.Set{"curl": Curl(f)}
 	for _, name := range Names() {

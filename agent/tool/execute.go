@@ -1,8 +1,8 @@
-// Package tool holds the tools a model is given, each with the text it reads beside it: what a call may say, what is
-// refused and why, and how the answer is spelled.
+// Package tool implements the tools of a model, each with its description in a file beside it: it validates calls,
+// refuses what is not allowed, and encodes the results.
 //
-// A tool does nothing itself: it makes a [run.Request] and reads the result. The one rule to keep: what is refused is
-// refused before anything runs, and the refusal says what to do instead.
+// A tool runs nothing itself: it makes a [run.Request] and reads the result. What is not allowed is refused before
+// anything runs, and the refusal says what to do instead.
 package tool
 
 import (
@@ -26,46 +26,43 @@ const MaxPage = 4096
 //go:embed execute.md
 var executeText string
 
-// An Executor carries out execute: commands that only read, over the granted files, one page of output at a time. It is
+// An Executor implements the tool execute: read-only commands on the granted files, one page of output at a time. It is
 // safe for concurrent use if its Runner is.
 type Executor struct {
 	Runner run.Runner
-	Actor  string // who asks, for the record
+	Actor  string // who asks, for the audit log
 
 	Stdin io.Reader // what the first command reads if it names no file; nil means nothing
 
-	// Files are the names of the granted files, as they were given, and Dir is where relative ones start: the directory
-	// of the runner. Empty means /box. No other file can be named.
+	// Files are the names of the granted files, and Dir is the directory of relative names: that of the runner. Empty
+	// means /box. No other file can be named.
 	Files []string
 	Dir   string
-	// Real follows the links in an absolute path, so that a granted file may be named by any path that leads to it. Nil
-	// means that only the spelling counts.
+	// Real resolves the symbolic links of an absolute path, so that a granted file may be named by any path to it. Nil
+	// means that names are compared as they are.
 	Real func(path string) string
 
-	// Web says which addresses curl may ask. Nil means none.
+	// Web fetches for curl. Nil means that no URL is allowed.
 	Web *websearch.Fetcher
 
-	// Secrets are values that are removed from output and messages, along with whatever looks like a key or a password;
-	// nil means only the latter. Verbatim leaves everything in: only for people, who can read the files themselves,
-	// never for a model.
+	// Secrets are redacted from output and messages, along with whatever looks like a key or a password; nil means only
+	// the latter. Verbatim redacts nothing: only for people, who can read the files themselves, never for a model.
 	Secrets  *redact.Set
 	Verbatim bool
 
-	// Cache keeps answers for requests with an idempotency key; nil keeps none. Fingerprint, see [Fingerprint], stands
-	// for everything granted.
+	// Cache keeps results of requests with an idempotency key; nil means none. Fingerprint identifies the grants, see
+	// [Fingerprint].
 	Cache       *Cache
 	Fingerprint string
-	// State tells in what state the granted files are, by their sizes and times for example: a text that changes when
-	// one of them does. With it and a Cache, further pages of an output come from memory. Nil means that the command
-	// runs again for each page.
+	// State returns a text that changes when one of the granted files does, of their sizes and times for example. With
+	// it and a Cache, further pages of an output come from memory. Nil means that the command runs again for each page.
 	State func() string
 
-	// Prepare is called before a command runs: the files may be about to show what nobody has seen yet. Nil means that
-	// nothing is to be done.
+	// Prepare is called before a command runs, to update Secrets for example. Nil means nothing.
 	Prepare func()
 
-	// Refused is told what was refused before it came to the Runner, and Remembered what was answered from memory, for
-	// the record. Nil means nobody is interested.
+	// Refused is called for each refusal before the Runner, and Remembered for each result from memory, for the audit
+	// log. Nil means that nothing is called.
 	Refused    func(actor, command string, why *fault.Error)
 	Remembered func(actor, command string)
 }
@@ -73,13 +70,13 @@ type Executor struct {
 // Input is one call of execute.
 type Input struct {
 	Command     string
-	File        string // the granted file it is mainly about; empty means none
-	Idempotency string // the same request with the same key may be answered from memory; empty means never
+	File        string // the granted file that it is about; empty means none
+	Idempotency string // the same request with the same key may get a cached result; empty means never
 	Start       int64  // the byte of the output at which the page starts
 	Size        *int64 // of the page; nil means 4096
 }
 
-// Output is the answer to one call of execute.
+// Output is the result of one call of execute.
 type Output struct {
 	OK         bool         `json:"ok"` // it ran to its end with exit status 0
 	StdoutText string       `json:"stdout_text"`
@@ -92,7 +89,7 @@ type Output struct {
 	Redacted   int          `json:"redacted"`        // places of the whole output that have a mark instead of a secret
 	Note       string       `json:"note,omitempty"`  // the same in words
 	Error      *fault.Error `json:"error,omitempty"` // why it did not run, or not to its end
-	Effects    []run.Effect `json:"-"`               // what was touched; models have no use for it, and would pay
+	Effects    []run.Effect `json:"-"`               // not for models, which would pay for it
 }
 
 // executeInput is Input as a model writes it.
@@ -104,12 +101,12 @@ type executeInput struct {
 	Size        int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"`
 }
 
-// Tool makes the tool for a model. A command that ends with another status than 0 is an answer; the error is what
-// Output has as one.
+// Tool returns the tool for a model. A command with another exit status than 0 is no error; the error is that of
+// Output.
 func (e *Executor) Tool() Tool {
 	return New("execute", executeText, func(ctx context.Context, m executeInput) (string, error) {
 		in := Input{Command: m.Command, File: m.File, Idempotency: m.Idempotency, Start: m.Start}
-		if m.Size != 0 { // models fill in zero where they mean nothing
+		if m.Size != 0 { // models send zero for a missing value
 			in.Size = &m.Size
 		}
 		out := e.Call(ctx, in)
@@ -121,7 +118,7 @@ func (e *Executor) Tool() Tool {
 	})
 }
 
-// Call carries out one call. It never panics and never returns without an answer: a refusal is one.
+// Call executes one call. A refusal is an Output too.
 func (e *Executor) Call(ctx context.Context, in Input) Output {
 	size, err := e.bounds(in)
 	if err != nil {
@@ -146,7 +143,7 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	return out
 }
 
-// recall answers from memory: a page that was asked for with the same key, or a further page of an output that is kept.
+// recall returns a cached result: a page of the same key, or a further page of an output that is kept.
 func (e *Executor) recall(page, whole string, start, size int64) (out Output, ok bool) {
 	if out, ok = e.Cache.get(page); !ok && start > 0 {
 		var all *output
@@ -158,7 +155,7 @@ func (e *Executor) recall(page, whole string, start, size int64) (out Output, ok
 	return out, ok
 }
 
-// refuse answers with a refusal and has it put on record.
+// refuse reports and returns a refusal.
 func (e *Executor) refuse(in Input, err error) Output {
 	out := failure(in, err)
 	if e.Refused != nil {
@@ -192,11 +189,10 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 	return size, err
 }
 
-// noteSpace is kept free in stderr_text for saying that it was cut.
+// noteSpace is reserved in stderr_text for the note that it was cut.
 const noteSpace = 96
 
-// run runs a program that was checked and cuts the page out of its output. It also returns the whole of it, if that is
-// of use later.
+// run runs a checked program and returns the page of its output, and the whole output if further pages need it.
 func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Output, *output, error) {
 	if e.Prepare != nil {
 		e.Prepare()
@@ -231,7 +227,7 @@ func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Ou
 	return out, all, err
 }
 
-// noted is the text of standard error, with a note where it was cut.
+// noted is the text of standard error, with a note if it was cut.
 func noted(w *window) string {
 	page, next, last := w.page()
 	if last {
@@ -240,7 +236,7 @@ func noted(w *window) string {
 	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", validText(page), w.total-next)
 }
 
-// key names a page for the cache; it is empty for a request that is not to be remembered.
+// key is the cache key of a page; empty means that it is not cached.
 func (e *Executor) key(in Input, size int64) string {
 	if in.Idempotency == "" || e.Cache == nil {
 		return ""
@@ -248,7 +244,7 @@ func (e *Executor) key(in Input, size int64) string {
 	return digest(in.Idempotency, in.Command, strconv.FormatInt(in.Start, 10), strconv.FormatInt(size, 10), e.Fingerprint)
 }
 
-// wholeKey names the whole output of a script.
+// wholeKey is the cache key of the whole output of a script.
 func (e *Executor) wholeKey(script string) string {
 	if e.State == nil || e.Cache == nil {
 		return ""
@@ -256,7 +252,7 @@ func (e *Executor) wholeKey(script string) string {
 	return digest(script, e.Fingerprint, e.State())
 }
 
-// digest writes the parts with their lengths, so that no two lists share one.
+// digest hashes the parts with their lengths, so that no two lists collide.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
@@ -265,7 +261,7 @@ func digest(parts ...string) string {
 	return string(h.Sum(nil))
 }
 
-// failure is the answer to a request that was not run.
+// failure is the result of a request that was not run.
 func failure(in Input, err error) Output {
 	out := Output{ExitCode: 2, Error: asFault(in.Command, err)}
 	if out.Error.Kind == fault.Denied {

@@ -12,8 +12,7 @@ import (
 //go:embed list_allowed_files.md
 var listFilesText string
 
-// ListFiles returns the tool that tells a model which files it may name. It asks files at each call, since sizes
-// change.
+// ListFiles returns the tool that lists the files that a model may name. It calls files each time, since sizes change.
 func ListFiles(files func() []llm.File) Tool {
 	t := New("list_allowed_files", listFilesText, func(context.Context, struct{}) (string, error) {
 		var list struct {
@@ -24,12 +23,12 @@ func ListFiles(files func() []llm.File) Tool {
 		}
 		return compact(list)
 	})
-	// OpenAI refuses an object schema that does not say it has no properties.
+	// OpenAI refuses an object schema without properties.
 	t.Schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	return t
 }
 
-// compact spells an answer for a model: one line, and < > & as they are.
+// compact encodes a result for a model: on one line, without escapes for HTML.
 func compact(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

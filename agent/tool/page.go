@@ -2,7 +2,7 @@ package tool
 
 import "unicode/utf8"
 
-// reach is how far a UTF-8 character can extend beyond its first byte.
+// reach is the number of bytes of a UTF-8 character after its first.
 const reach = utf8.UTFMax - 1
 
 // maxOutput is the size of the largest output that is kept whole.
@@ -45,8 +45,8 @@ func (w *window) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// page returns the page and where the next one starts; last means that there is none. The page begins and ends at
-// borders of characters, holds at most size bytes, and at least one character if there is any.
+// page returns the page and the start of the next one; last means that there is none. The page begins and ends between
+// characters, and has at most size bytes but at least one character if there is any.
 func (w *window) page() (page []byte, next int64, last bool) {
 	begin := w.start
 	for begin < w.total && w.inside(begin) {

@@ -24,13 +24,12 @@ const (
 	sedRule     = "execute:sed"      // only scripts that read
 )
 
-// A refused is why a command is not run, before the command is known.
+// A refused is the refusal of a command.
 type refused struct{ rule, why, hint string }
 
 func (r *refused) Error() string { return r.why }
 
-// parse reads a command as simple commands joined by |, each as plain words. Whatever else the shell's language has is
-// refused here.
+// parse parses a command as simple commands joined by |, each of plain words, and refuses any other construct.
 func parse(command string) ([][]string, error) {
 	switch {
 	case len(command) > maxCommand:
@@ -54,7 +53,7 @@ func parse(command string) ([][]string, error) {
 	return nil, only("several commands one after the other")
 }
 
-// invalid keeps the parser's reason and adds what would be right.
+// invalid returns the error of the parser with a hint.
 func invalid(command string, err error) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(command), Why: "the command cannot be read",
 		Err: err, Hint: allowed()}
@@ -69,7 +68,7 @@ func only(what string) error {
 	return &refused{syntaxRule, what + " cannot be used here", allowed()}
 }
 
-// stages adds the commands of a pipeline to list.
+// stages appends the commands of a pipeline to list.
 func stages(list [][]string, st *syntax.Stmt) ([][]string, error) {
 	switch {
 	case len(st.Redirs) > 0:
@@ -133,7 +132,7 @@ func simple(call *syntax.CallExpr) ([]string, error) {
 	return words, nil
 }
 
-// literal returns the text of a word that means itself once its quotes are gone.
+// literal returns the text of a word that consists of literal parts only.
 func literal(w *syntax.Word) (string, error) {
 	var b strings.Builder
 	for i, part := range w.Parts {
@@ -183,7 +182,7 @@ func substitution(part syntax.WordPart) string {
 	return "this kind of word"
 }
 
-// addBare adds text that stands outside quotes.
+// addBare adds unquoted text.
 func addBare(b *strings.Builder, s string) error {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -205,7 +204,7 @@ func addBare(b *strings.Builder, s string) error {
 	return nil
 }
 
-// addQuoted adds text that stands inside double quotes.
+// addQuoted adds text in double quotes.
 func addQuoted(b *strings.Builder, parts []syntax.WordPart) error {
 	for _, part := range parts {
 		lit, ok := part.(*syntax.Lit)
@@ -247,7 +246,7 @@ func addEscaped(b *strings.Builder, s string) error {
 	return nil
 }
 
-// quote uses single quotes and nothing else: inside them, nothing has a meaning.
+// quote quotes a word for the shell, with single quotes: inside them, nothing is special.
 func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word

@@ -6,14 +6,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A program is a pipeline that was checked: the text for the record, and the tree that is judged and run. Nobody parses
-// the text again, so there is no second opinion about what was checked.
+// A program is a checked pipeline: the text for the audit log, and the syntax tree that is judged and run. The text is
+// not parsed again, so that what runs is what was checked.
 type program struct {
 	script string
 	file   *syntax.File
 }
 
-// newProgram writes a pipeline so that the shell reads exactly these words, and makes the tree that its parser would.
+// newProgram writes a pipeline so that the shell reads exactly these words, and builds the syntax tree that its parser
+// would.
 func newProgram(pipeline [][]string) program {
 	var w programWriter
 	w.line = 1
@@ -28,7 +29,7 @@ func newProgram(pipeline [][]string) program {
 	return program{w.b.String(), &syntax.File{Stmts: []*syntax.Stmt{st}}}
 }
 
-// A programWriter writes text and knows where it is.
+// A programWriter writes text and tracks the position.
 type programWriter struct {
 	b     strings.Builder
 	line  uint

@@ -8,13 +8,13 @@ import (
 	"hako/shell/spec"
 )
 
-// A reader is a command that only reads, with the options that keep it so. Its spec says which these are: an option
-// that is not listed there, that writes a file or that is marked as refused cannot be given.
+// A reader is a read-only command of execute. Its spec says which options are allowed: those that are listed, do not
+// write a file and are not marked as refused.
 type reader struct {
 	*spec.Spec
-	join     []string // options whose value is joined to them, for the command takes it only so
+	join     []string // options whose value must be in the same word
 	sandbox  bool     // always gets the option --sandbox
-	measures string   // the only option with which it shows nothing of a file, which need not be text then
+	measures string   // the only option with which it shows nothing of a file, so that the file need not be text
 }
 
 // readerOf returns the reader of a name. Only commands whose spec allows it are.
@@ -38,8 +38,8 @@ func (r reader) textsOnly() bool {
 	return !slices.ContainsFunc(r.Operands.Kinds, func(k spec.Kind) bool { return k != spec.KindText })
 }
 
-// mostFiles is how many operands there may be: those before one that would be written. 0 means any number.
-func (r reader) mostFiles() int {
+// maxOperands is how many operands are allowed: those before one that would be written. 0 means any number.
+func (r reader) maxOperands() int {
 	if r.Operands.Repeated || r.textsOnly() {
 		return 0
 	}

@@ -2,8 +2,8 @@ package tool
 
 import "strings"
 
-// sedReads refuses a script of sed that could write a file, read another, or run a program. What it does not understand
-// it refuses too. The command is run with --sandbox besides, so that sed's own parser has the last word.
+// sedReads refuses a sed script that could write a file, read another, or run a program, and one that it does not
+// understand. In addition the command is run with --sandbox, so that sed's own parser decides last.
 func sedReads(script string) error {
 	r := &sedText{rest: script}
 	for {
@@ -21,10 +21,10 @@ func sedReads(script string) error {
 	}
 }
 
-// A sedText is what is left to read of a script.
+// A sedText is the rest of a script.
 type sedText struct {
 	rest string
-	lost bool // it makes no sense to us
+	lost bool // the script is not understood
 }
 
 func (r *sedText) command() error {
@@ -40,7 +40,7 @@ func (r *sedText) command() error {
 	case '#':
 		r.line()
 	case 'a', 'i', 'c':
-		// Seds disagree on how backslashes carry the text to the next line.
+		// Implementations disagree on how a backslash continues the text.
 		r.lost = strings.Contains(r.line(), `\`)
 	case ':', 'b', 't', 'T':
 		r.label()
@@ -66,7 +66,7 @@ func sedRefused(command string) error {
 		"use sed to select and change lines: p, d, q, =, s/…/…/, y/…/…/"}
 }
 
-// addresses skips what stands before a command.
+// addresses skips the addresses of a command.
 func (r *sedText) addresses() {
 	for range 8 {
 		r.rest = strings.TrimLeft(r.rest, " \t0123456789$,!~+")
@@ -83,8 +83,8 @@ func (r *sedText) addresses() {
 	r.lost = true
 }
 
-// delimited skips a delimiter and n parts that end with it; the first may be a pattern, in whose brackets the delimiter
-// is a character like any other. A delimiter there is read differently by different seds, so it is not accepted.
+// delimited skips a delimiter and n parts that end with it. The first part may be a pattern; a delimiter in its
+// brackets is refused, because implementations of sed disagree on it.
 func (r *sedText) delimited(n int, pattern bool) {
 	if r.lost || r.rest == "" || strings.IndexByte("\n\\", r.rest[0]) >= 0 || r.rest[0] >= 0x80 {
 		r.lost = true
@@ -130,7 +130,7 @@ func (r *sedText) bracket(s string, delim byte) int {
 	return 1
 }
 
-// flags skips what follows s/…/…/.
+// flags skips the flags of s/…/…/.
 func (r *sedText) flags() error {
 	for ; !r.lost && r.rest != ""; r.rest = r.rest[1:] {
 		switch c := r.rest[0]; {

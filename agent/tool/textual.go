@@ -7,8 +7,8 @@ import (
 	"hako/shell"
 )
 
-// textual holds a command to files that are text, whatever its options say: some commands can handle any bytes, but a
-// model cannot.
+// textual restricts a command to text files, whatever its options: some commands can handle any bytes, but a model
+// cannot.
 func textual(cmd shell.Command, r reader) shell.Command {
 	run := cmd.Run
 	cmd.Run = func(ctx context.Context, c *shell.Call) error {
@@ -26,14 +26,14 @@ func textual(cmd shell.Command, r reader) shell.Command {
 	return cmd
 }
 
-// notText returns the first operand that is a file but not text; empty means that there is none.
+// notText returns the first operand that is a file but no text; empty means none.
 func (r reader) notText(c *shell.Call) (string, error) {
 	a, err := r.sortOut(append([]string{c.Name}, c.Args...))
 	if err != nil || r.measures != "" && len(a.seen) == 1 && a.seen[r.measures] {
 		return "", err
 	}
 	look := *c
-	look.FS = c.FS.View() // the record is about what was read
+	look.FS = c.FS.View() // the audit log is about what was read
 	_, named := r.split(a)
 	for _, s := range named {
 		if !opens(look.Open, s.value) && opens(look.OpenBytes, s.value) {

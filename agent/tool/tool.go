@@ -17,16 +17,16 @@ import (
 	"hako/run/fault"
 )
 
-// A Tool is a function that a model may call.
+// A Tool is a function that a model can call.
 //
-// Call gets the arguments as the model wrote them and returns what the model is to read. An error says that the call
-// came to nothing; without a text, its words are what the model reads. Call is safe for concurrent use.
+// Call gets the arguments as the model wrote them and returns the result for the model. If the text is empty, the model
+// reads the error. Call is safe for concurrent use.
 type Tool struct {
 	llm.Tool
 	Call func(ctx context.Context, arguments string) (text string, err error)
 
-	// Stateful means that the same call can come to something else another time, as reading on does. Repeating it is
-	// then nothing to wonder about.
+	// Stateful means that the same call can have another result later, as reading on does, so that repetitions are
+	// expected.
 	Stateful bool
 }
 
@@ -59,7 +59,7 @@ func schemaOf[In any](name string) (*jsonschema.Schema, json.RawMessage) {
 	return schema, raw
 }
 
-// decode reads arguments strictly: what a model misspells it should hear about.
+// decode decodes arguments strictly, so that a model learns of misspelled names.
 func decode[In any](name string, schema *jsonschema.Schema, arguments string) (in In, err error) {
 	bad := func(why string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: why, Hint: "the arguments are " + signature(schema)}
@@ -84,7 +84,7 @@ func decode[In any](name string, schema *jsonschema.Schema, arguments string) (i
 	return in, nil
 }
 
-// plain words an error of encoding/json for those who do not write Go.
+// plain is the text of an error of encoding/json without Go types.
 func plain(err error) string {
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) {
@@ -97,11 +97,11 @@ func plain(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// kinds are the words of encoding/json for values, with their articles.
+// kinds names the JSON types of encoding/json.
 var kinds = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list",
 	"object": "an object"}
 
-// kindOf names the kind of value that a field takes.
+// kindOf names the JSON type of a field.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -19,7 +19,7 @@ type webFetchInput struct {
 	Size  int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"` // zero means 4096
 }
 
-// webFetchOutput is the answer to one call of web_fetch.
+// webFetchOutput is the result of one call of web_fetch.
 type webFetchOutput struct {
 	OK         bool   `json:"ok"`
 	URL        string `json:"url"`             // the last one, after redirects
@@ -30,7 +30,7 @@ type webFetchOutput struct {
 	Truncated  bool   `json:"truncated"`  // there is more
 }
 
-// WebFetch returns the tool that reads pages whose addresses are allowed.
+// WebFetch returns the tool that reads pages whose URLs are allowed.
 func WebFetch(r *websearch.Reader) Tool {
 	return New("web_fetch", webFetchText, func(ctx context.Context, in webFetchInput) (string, error) {
 		if in.Size < 0 || in.Size > MaxPage {

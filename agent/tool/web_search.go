@@ -18,7 +18,7 @@ type webSearchInput struct {
 	Freshness string `json:"freshness,omitempty" jsonschema:"day, week, month or year"`
 }
 
-// WebSearch returns the tool that asks a search engine. Its answer says of itself that it is not to be obeyed.
+// WebSearch returns the tool that asks a search engine. Its result is marked as untrusted.
 func WebSearch(e websearch.Engine) Tool {
 	return New("web_search", webSearchText, func(ctx context.Context, in webSearchInput) (string, error) {
 		hits, err := e.Search(ctx, websearch.Query{Text: in.Query, Count: in.Count, Lang: in.Lang, Freshness: in.Freshness})

@@ -175,7 +175,7 @@ func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(
 
 // GatedTools puts a gate before tools that reach beyond this machine.
 func (b *App) GatedTools(tools []gated.Tool, judge *policy.Policy, ask Asker, task string) ([]tool.Tool, error) {
-	counter, err := gated.NewCounter(tools)
+	counter, err := gated.NewRunner(tools)
 	if err != nil {
 		return nil, err
 	}

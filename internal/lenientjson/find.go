@@ -7,18 +7,18 @@ import (
 	"hako/run/fault"
 )
 
-// mostWork is how many bytes a [Listener] reads in search of an object: it begins anew with every piece.
-const mostWork = 4 * Largest
+// maxWork is how many bytes a [MemberStream] parses in search of an object: it starts again with every piece.
+const maxWork = 4 * Largest
 
-// Find returns the first object in a text that has one of the members. Thoughts before the answer are not looked at.
-// Where it cannot be told which of two objects is the answer there is an error: one of them may be a quotation.
+// Find returns the first object in a text that has one of the members. Reasoning before the answer is skipped. It is an
+// error if it is ambiguous which of two objects is the answer: one of them may be a quotation.
 func Find(text string, members ...string) (Value, error) {
 	return FindAmong(text, members, members...)
 }
 
-// FindAmong is [Find] for an object that can have members of more names than it is known by. Where one of the names
-// follows a quote and a colon follows it, the text before was never closed. It ends there, as cut off, and so does the
-// object: what follows may be a quotation.
+// FindAmong is [Find] for an object that can have members of more names than it is identified by. Where one of the
+// names follows a quote and a colon follows it, the string before was never closed. It ends there, as truncated, and so
+// does the object: what follows may be a quotation.
 func FindAmong(text string, names []string, members ...string) (Value, error) {
 	if len(text) > Largest {
 		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
@@ -44,7 +44,7 @@ func doubt() error {
 		Why: "it cannot be told which of its objects is the answer", Hint: "answer with one JSON object and nothing else"}
 }
 
-// proper reads a text that is JSON and nothing else, but for a fence around it.
+// proper parses a text that is valid JSON, perhaps in a fence.
 func proper(text string) (Value, bool) {
 	text = trim(text)
 	if inner, ok := strings.CutSuffix(text, "```"); ok && strings.HasPrefix(inner, "```") {
@@ -89,13 +89,13 @@ func (v *Value) find(members []string) *Value {
 	return nil
 }
 
-// A search goes through running text from one object to the next. It never looks inside one for another.
+// A search iterates over the objects in a text. It does not search inside of an object for another.
 type search struct {
 	text    string
 	names   []string // of the answer, see [FindAmong]
 	at      int
-	begin   int // where the answer begins, after thoughts and a fence
-	thought int // where thoughts ended last, outside of any object
+	begin   int // where the answer begins, after reasoning and a fence
+	thought int // where reasoning ended last, outside of any object
 }
 
 func newSearch(text string) *search {
@@ -107,8 +107,7 @@ func newSearch(text string) *search {
 	return &search{text: text, at: at, begin: at}
 }
 
-// unthought returns where a text goes on after the thoughts that it begins with.
-// Thoughts that never end leave nothing.
+// unthought returns where a text continues after reasoning at its beginning. Reasoning without an end is the whole text.
 func unthought(text string) int {
 	at := blanks(text)
 	for strings.HasPrefix(text[at:], "<think") {
@@ -128,7 +127,7 @@ func blanks(text string) int {
 	return r.at
 }
 
-// thoughtsEnd finds the mark at the end of thoughts, and how long it is.
+// thoughtsEnd finds the tag at the end of reasoning, and its length.
 func thoughtsEnd(text string) (at, n int) {
 	for _, mark := range []string{"</think>", "</thinking>"} {
 		if i := strings.Index(text, mark); i >= 0 && (n == 0 || i < at) {
@@ -138,8 +137,7 @@ func thoughtsEnd(text string) (at, n int) {
 	return at, n
 }
 
-// answer returns the answer among the objects of the text. What came before the
-// end of thoughts was one of them, if something proper follows.
+// answer returns the answer among the objects of the text. An object before the end of reasoning is not the answer if valid JSON follows.
 func (s *search) answer(members []string) (Value, error) {
 	var found *Value
 	for at, ok := s.next(); ok; at, ok = s.next() {
@@ -164,13 +162,12 @@ func (s *search) answer(members []string) (Value, error) {
 	return *found, nil
 }
 
-// mostMarks is how many marks a rival is looked for behind.
-const mostMarks = 16
+// maxMarks is how many tags are searched for a rival.
+const maxMarks = 16
 
-// rival tells whether a proper answer follows a mark inside of what was taken
-// for the answer: a quotation that never ended may have swallowed it.
+// rival reports whether a valid answer follows a tag inside of the object that was found: an unclosed quotation may contain it.
 func (s *search) rival(from int, members []string) bool {
-	for range mostMarks {
+	for range maxMarks {
 		at, n := thoughtsEnd(s.text[from:])
 		if n == 0 {
 			return false
@@ -183,7 +180,7 @@ func (s *search) rival(from int, members []string) bool {
 	return false
 }
 
-// read reads the object at a place and moves behind it.
+// read parses the object at an offset and moves behind it.
 func (s *search) read(at int) Value {
 	r := reader{text: s.text, at: at, names: s.names}
 	v, _ := r.value()
@@ -191,8 +188,7 @@ func (s *search) read(at int) Value {
 	return v
 }
 
-// next returns where the next object begins. A list counts only as the beginning
-// of the answer: in prose there are brackets everywhere.
+// next returns where the next object begins. A list counts only at the beginning of the answer: prose has brackets too.
 func (s *search) next() (at int, ok bool) {
 	for s.at < len(s.text) {
 		if s.at == s.begin && s.text[s.at] == '[' {
@@ -214,8 +210,7 @@ func (s *search) next() (at int, ok bool) {
 	return 0, false
 }
 
-// opens tells a brace that begins an object from one in prose or in a program:
-// a name or the end follows.
+// opens reports whether a brace begins an object and is not part of prose or code: a name or the end follows.
 func opens(text string) bool {
 	r := reader{text: text}
 	_, n := r.peek()

@@ -1,10 +1,9 @@
-// Package lenientjson reads JSON the way language models write it: in fences, after thoughts, with trailing or missing
-// commas, single or typographic quotes, comments, bare words, quotes nobody escaped, and without an end.
+// Package lenientjson parses JSON as language models write it: in fences, after reasoning, with trailing or missing
+// commas, single or typographic quotes, comments, bare words, unescaped quotes, and truncated.
 //
-// Inside are a reader of one object, a search for it in running text, and a listener that passes one member on while it
-// still arrives. What the members mean is the caller's business. The one rule to keep: what is proper JSON is read
-// exactly as encoding/json reads it; what stands in a text of an object is never taken for another object, because it
-// may be quoted from anywhere; and what was cut off says so, because half a command is another command.
+// [Find] returns an object in a text, [MemberStream] streams one member while the text arrives. Valid JSON is parsed
+// exactly as by encoding/json. A string of an object is never searched for another object, because it may be a
+// quotation. What is truncated is marked as such, because half a command is another command.
 package lenientjson
 
 import (
@@ -12,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Largest is how many bytes of a text are read.
+// Largest is the size of the longest text that is parsed.
 const Largest = 256 << 10
 
-// deepest is how deep values may be nested; nobody means more.
-const deepest = 64
+// maxDepth is how deep values may be nested.
+const maxDepth = 64
 
 // A Kind is what a value is.
 type Kind uint8
@@ -31,15 +30,15 @@ const (
 	Object
 )
 
-// A Value is something that was read.
+// A Value is a parsed value.
 type Value struct {
 	Kind    Kind
-	Text    string // of a text; of a number as it was written; of a bool true or false
+	Text    string // of a string; of a number as it was written; of a bool true or false
 	List    []Value
-	Members []Member // as they came; of several with one name the last counts
-	Cut     bool     // the text ends before it does
+	Members []Member // in their order; of several with one name the last counts
+	Cut     bool     // it is truncated
 
-	at int // of an object where its brace stands
+	at int // of an object the offset of its brace
 }
 
 // A Member is a named value of an object.
@@ -58,7 +57,7 @@ func (v *Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// A reader reads one value from where it stands. It always moves on, so it takes no longer than the text is long.
+// A reader parses one value from offset at on. It takes linear time.
 type reader struct {
 	text    string
 	at      int
@@ -66,14 +65,13 @@ type reader struct {
 	objects int // that are open
 	lists   int
 	names   []string // of the answer, see [FindAmong]
-	// member is where the text of the wanted member of the outermost object begins, for those who listen; zero means
-	// that it was not met.
+	// member is where the string of the wanted member of the outermost object begins; zero means that it was not found.
 	wanted string
 	member int
 	closer rune
 }
 
-// peek returns the next character, or zero at the end, with the punctuation of wide letters made narrow.
+// peek returns the next character, or zero at the end, with full-width punctuation made ASCII.
 func (r *reader) peek() (rune, int) {
 	if r.at >= len(r.text) {
 		return 0, 0
@@ -98,7 +96,7 @@ func blank(c rune) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\u3000' || c == '\u00a0' || c == '\ufeff'
 }
 
-// skip passes blanks and comments.
+// skip skips white space and comments.
 func (r *reader) skip() {
 	for {
 		c, n := r.peek()
@@ -123,13 +121,13 @@ func (r *reader) upTo(end string) {
 	}
 }
 
-// value reads whatever comes next. It answers false when there is nothing, or it is nested too deep.
+// value parses the next value. It returns false if there is none, or it is nested too deep.
 func (r *reader) value() (Value, bool) {
 	r.skip()
 	c, n := r.peek()
 	switch {
-	case n == 0 || r.depth == deepest:
-		r.at = len(r.text) // what is deeper than this is no answer
+	case n == 0 || r.depth == maxDepth:
+		r.at = len(r.text) // deeper values are not parsed
 		return Value{Cut: true}, false
 	case c == '{':
 		return r.object(n), true
@@ -166,7 +164,7 @@ func (r *reader) list(open int) (v Value) {
 	return v
 }
 
-// within reads one element after the other up to the closing bracket, and tells whether it came that far.
+// within parses elements up to the closing bracket, and reports whether that was found.
 func (r *reader) within(open int, closing rune, element func() bool) (whole bool) {
 	own, around, stray := &r.objects, &r.lists, ']'
 	if closing == ']' {
@@ -197,7 +195,7 @@ func (r *reader) within(open int, closing rune, element func() bool) (whole bool
 	}
 }
 
-// pair reads a name and its value.
+// pair parses a name and its value.
 func (r *reader) pair() (m Member, ok bool) {
 	c, n := r.peek()
 	whole := true
@@ -222,7 +220,7 @@ func (r *reader) pair() (m Member, ok bool) {
 	return m, ok
 }
 
-// meet notes where the wanted text begins.
+// meet records where the wanted string begins.
 func (r *reader) meet(name string) {
 	if r.wanted == "" || r.depth != 1 || name != r.wanted || r.member > 0 {
 		return
@@ -232,7 +230,7 @@ func (r *reader) meet(name string) {
 	}
 }
 
-// word reads a name without quotes.
+// word parses a name without quotes.
 func (r *reader) word() string {
 	from := r.at
 	for r.at < len(r.text) {
@@ -245,7 +243,7 @@ func (r *reader) word() string {
 	return r.text[from:r.at]
 }
 
-// bare reads a number, a literal, or a text that lacks its quotes.
+// bare parses a number, a literal, or a string without quotes.
 func (r *reader) bare() Value {
 	from := r.at
 	for r.at < len(r.text) {
@@ -275,7 +273,7 @@ func (r *reader) bare() Value {
 	return v
 }
 
-// numeric tells numbers from words.
+// numeric reports whether a text is a number.
 func numeric(text string) bool {
 	digits := 0
 	for i, c := range text {

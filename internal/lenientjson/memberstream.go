@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// A MemberStream passes the text of one member of the answer on while the answer still arrives. It passes on nothing
-// but that: neither JSON, nor members of the same name further inside, nor prose.
+// A MemberStream streams the string of one member of the answer while the answer arrives, without members of the same
+// name in nested objects.
 type MemberStream struct {
-	Member  string   // whose text is passed on; empty means "text"
-	Members []string // by which the answer is known, see [Find]; nil means Member alone
+	Member  string   // the member to stream; empty means "text"
+	Members []string // by which the answer is identified, see [Find]; nil means Member alone
 	Names   []string // that the answer has, see [FindAmong]; nil means Members
 
 	heard   strings.Builder
-	work    int // how many bytes were looked at for the beginning
+	work    int // how many bytes were parsed to find the beginning
 	met     int // where the name of the member was seen last
 	begin   int // where its text begins
 	decoder *decoder
 	given   int
 }
 
-// near is how far from its name the text of a member begins at most.
+// near is the largest distance of a string from the name of its member.
 const near = 64
 
-// Hear takes the next piece and returns what of the member it brought.
+// Hear adds the next piece and returns the part of the member in it.
 func (l *MemberStream) Hear(piece string) string {
 	if l.heard.Len()+len(piece) > Largest || l.decoder != nil && l.decoder.done {
 		return ""
@@ -41,8 +41,7 @@ func (l *MemberStream) Hear(piece string) string {
 	return fresh
 }
 
-// whole is a text without the character at its end that is still to come in part: what a quote means is decided by the
-// one behind it.
+// whole is a text without an incomplete character at its end: the meaning of a quote depends on the next character.
 func whole(text string) string {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		last := text[len(text)-n:]
@@ -56,14 +55,14 @@ func whole(text string) string {
 	return text
 }
 
-// begins looks for the beginning of the text, if the name of the member came just now or shortly before.
+// begins searches for the beginning of the string, if the name of the member arrived recently.
 func (l *MemberStream) begins(before int) bool {
 	name, heard := l.member(), whole(l.heard.String())
 	from := max(0, min(before, len(heard))-len(name))
 	if at := strings.LastIndex(heard[from:], name); at >= 0 {
 		l.met = from + at + len(name)
 	}
-	if l.met == 0 || before-l.met > near || l.work > mostWork {
+	if l.met == 0 || before-l.met > near || l.work > maxWork {
 		return false
 	}
 	begin, open, ok := l.locate(heard, name)
@@ -94,8 +93,8 @@ func (l *MemberStream) names() []string {
 	return l.Names
 }
 
-// locate finds where the text of a member begins in an answer that is not complete. As long as an object is open that
-// may still become the answer, what is inside of it is not looked at.
+// locate finds where the string of a member begins in an incomplete answer. An open object that may still become the
+// answer is not searched inside.
 func (l *MemberStream) locate(heard, member string) (begin int, open rune, ok bool) {
 	members := l.members()
 	l.work += len(heard)
@@ -107,7 +106,7 @@ func (l *MemberStream) locate(heard, member string) (begin int, open rune, ok bo
 		if r.member > 0 {
 			return r.member, r.closer, true
 		}
-		if v.Cut || l.work > mostWork {
+		if v.Cut || l.work > maxWork {
 			break
 		}
 		if inner := v.find(members); inner != nil {

@@ -12,7 +12,7 @@ func isQuote(c rune) bool {
 	return c == '"' || c == '\'' || c == '“' || c == '”' || c == '＂' || c == '‘' || c == '’'
 }
 
-// closes tells whether a quote ends what another began.
+// closes reports whether a quote can close another.
 func closes(open, c rune) bool {
 	switch open {
 	case '"', '\'':
@@ -25,7 +25,7 @@ func closes(open, c rune) bool {
 	return c == '’' || c == '‘' || c == '\''
 }
 
-// place says where a text stands: a name ends with the first quote.
+// place is whether a string is a name, which ends with the first quote, or a value.
 type place bool
 
 const (
@@ -33,7 +33,7 @@ const (
 	inValue place = false
 )
 
-// quoted reads a text in quotes and tells whether it ends.
+// quoted parses a quoted string and reports whether it is closed.
 func (r *reader) quoted(where place) (string, bool) {
 	open, n := r.peek()
 	r.at += n
@@ -46,32 +46,32 @@ func (r *reader) quoted(where place) (string, bool) {
 	return d.out.String(), d.done && !d.broke
 }
 
-// A decoder reads what stands in quotes. With last unset more may follow, and what cannot be told yet is left for
+// A decoder decodes a quoted string. Unless last is set, more input may follow, and what is still ambiguous is left for
 // later.
 type decoder struct {
-	text  string // ends with a whole character, unless last is set
+	text  string // ends with a complete character, unless last is set
 	at    int
 	open  rune
 	where place
-	names []string // that are none of the text's with a quote before and a colon after
+	names []string // that end the string if a quote precedes and a colon follows
 	last  bool     // the text is all there is
 	done  bool     // the closing quote was read, or broke is set
 	broke bool     // one of the names came before a closing quote
 	out   strings.Builder
 }
 
-// run goes as far as it can.
+// run decodes as much as it can.
 func (d *decoder) run() {
 	for d.at < len(d.text) && !d.done {
 		from := d.at
 		d.step()
 		if d.at == from && !d.done {
-			return // not to be told yet
+			return // still ambiguous
 		}
 	}
 }
 
-// step reads one character.
+// step decodes one character.
 func (d *decoder) step() {
 	c, n := utf8.DecodeRuneInString(d.text[d.at:])
 	switch {
@@ -80,12 +80,12 @@ func (d *decoder) step() {
 	case closes(d.open, c):
 		d.quote(c, n)
 	default:
-		d.out.WriteRune(c) // what is no UTF-8 becomes a mark
+		d.out.WriteRune(c) // invalid UTF-8 becomes U+FFFD
 		d.at += n
 	}
 }
 
-// quote decides whether a quote is the end, or one that was not escaped.
+// quote decides whether a quote is the closing one, or an unescaped one.
 func (d *decoder) quote(c rune, n int) {
 	ends, known := true, true
 	if d.where == inValue {
@@ -108,15 +108,14 @@ func (d *decoder) quote(c rune, n int) {
 	d.at += n
 }
 
-// ends tells by what follows a quote whether it is the closing one: in JSON a comma, a bracket or the end must come
-// next.
+// ends reports whether a quote is the closing one by what follows it: in JSON a comma, a bracket or the end.
 func (d *decoder) ends(from int) (ends, known bool) {
 	r := reader{text: d.text, at: from}
 	newline := r.pass()
 	c, n := r.peek()
 	rest := d.text[r.at:]
 	switch {
-	case r.at-from > mostBlanks:
+	case r.at-from > maxBlanks:
 		return true, true
 	case n == 0:
 		return true, false
@@ -136,7 +135,7 @@ func (d *decoder) ends(from int) (ends, known bool) {
 	return false, true
 }
 
-// pass skips blanks and tells whether a line ended.
+// pass skips white space and reports whether it had a newline.
 func (r *reader) pass() (newline bool) {
 	for {
 		c, n := r.peek()
@@ -148,7 +147,7 @@ func (r *reader) pass() (newline bool) {
 	}
 }
 
-// goesOn tells whether after a comma something follows that JSON can have there.
+// goesOn reports whether something follows that JSON can have after a comma.
 func (r *reader) goesOn() (yes, known bool) {
 	r.pass()
 	c, n := r.peek()
@@ -159,10 +158,10 @@ func (r *reader) goesOn() (yes, known bool) {
 		c|0x20 >= 'a' && c|0x20 <= 'z'), true
 }
 
-// longestName is how far is looked for the end of a name.
+// longestName is how far the end of a name is searched.
 const longestName = 32
 
-// isName tells whether a name in quotes and a colon come next: then the comma before it is missing.
+// isName reports whether a quoted name and a colon follow: then the comma before it is missing.
 func (r *reader) isName() (yes, known bool) {
 	open, n := r.peek()
 	r.at += n
@@ -184,12 +183,11 @@ func (r *reader) isName() (yes, known bool) {
 	return false, true
 }
 
-// mostBlanks is how many bytes of blanks are waited for the end of: after a quote and so much of nothing the text is
-// over.
-const mostBlanks = 32
+// maxBlanks is how many bytes of white space are waited for: a quote before more of it is the closing one.
+const maxBlanks = 32
 
-// comesTo tells whether one of the names and a colon come next, with whatever is left of its quotes: then the text
-// before it was never closed.
+// comesTo reports whether one of the names and a colon follow, with or without quotes: then the string before was never
+// closed.
 func (r *reader) comesTo(names []string) (yes, known bool) {
 	r.pass()
 	from := r.at
@@ -214,18 +212,18 @@ func (r *reader) comesTo(names []string) (yes, known bool) {
 	from = r.at
 	r.pass()
 	c, n := r.peek()
-	if r.at-from > mostBlanks {
+	if r.at-from > maxBlanks {
 		return true, true
 	}
 	return n == 0 || c == ':' || c == '=', n > 0
 }
 
-// escapes are the letters that stand for something else after a backslash.
+// escapes are the characters with a meaning after a backslash.
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/',
 	'\'': '\''}
 
-// escape reads what a backslash begins. One that JSON does not know is kept as it stands: models forget to double those
-// of regular expressions.
+// escape decodes an escape sequence. One that JSON does not have is kept as it is: models forget to double the
+// backslashes of regular expressions.
 func (d *decoder) escape() {
 	rest := d.text[d.at+1:]
 	switch {
@@ -244,7 +242,7 @@ func (d *decoder) escape() {
 	}
 }
 
-// unicode reads \u1234 and pairs of it.
+// unicode decodes \u1234 and surrogate pairs.
 func (d *decoder) unicode() {
 	unit, state := hex4(d.text[d.at:])
 	switch {

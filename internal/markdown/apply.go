@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// apply does what the line asks for.
+// apply renders the block structure of a line.
 func (w *Writer) apply(l *line) {
 	if w.table.candidate && !w.moreTable(l) {
 		w.settle()
@@ -41,7 +41,7 @@ func (w *Writer) blockLine(l *line) {
 	case ruleLine:
 		w.begin(l, false)
 		w.drawRule("─", 80)
-	case underLine: // too late to make a heading of what is already shown
+	case underLine: // the text of the heading is already shown
 		w.closeLeaf()
 		w.flow.endLine()
 		w.drawRule(underline(l.char), l.count)
@@ -69,7 +69,7 @@ func (w *Writer) drawRule(s string, n int) {
 	w.flow.verbatim([]byte(strings.Repeat(s, n)), style{attr: dim})
 }
 
-// begin ends what the line does not continue and opens its containers. A block that is apart has an empty line before
+// begin closes what the line does not continue and opens its containers. A block that is apart has an empty line before
 // it even if the source has none.
 func (w *Writer) begin(l *line, apart bool) {
 	w.closeLeaf()
@@ -85,7 +85,7 @@ func (w *Writer) begin(l *line, apart bool) {
 	}
 	for i, ct := range l.fresh {
 		if i == 0 && !ct.quote && ct.kind == last.kind {
-			ct.number = last.number + 1 // many write 1. before every item
+			ct.number = last.number + 1 // many models write 1. before every item
 		}
 		w.flow.nest(ct.margin(w.stack))
 		w.stack = append(w.stack, ct)

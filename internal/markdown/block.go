@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// leaf is the block that text goes to.
+// leaf is the open leaf block.
 type leaf uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	tabular
 )
 
-// A fence is the one that opened the current code.
+// A fence is the opening fence of the current code.
 type fence struct {
 	char          byte
 	count, indent int
@@ -33,10 +33,10 @@ type container struct {
 	task   byte // the mark in its box; zero means that it has none
 }
 
-// deepest is how many containers may nest; more are text.
-const deepest = 24
+// maxDepth is how many containers may nest; more are text.
+const maxDepth = 24
 
-// A line is what the beginning of a source line turned out to be.
+// A line is the parsed beginning of a source line.
 type line struct {
 	keep   int // containers that go on
 	fresh  []container
@@ -64,7 +64,7 @@ const (
 	rowLine
 )
 
-// startLine reads the beginning of a line, up to where its text begins.
+// startLine parses the beginning of a line, up to its text.
 func (w *Writer) startLine(d []byte, end bool) (int, bool) {
 	c := cursor{d: d, end: end}
 	l := line{fresh: w.fresh[:0]}
@@ -86,7 +86,7 @@ func (w *Writer) startLine(d []byte, end bool) (int, bool) {
 	return l.length, true
 }
 
-// goesOn moves over what keeps the line in ct, and reports whether it is there.
+// goesOn consumes the prefix that continues ct, and reports whether it is there.
 func (w *Writer) goesOn(c *cursor, ct *container) bool {
 	n, next := c.indent()
 	switch {
@@ -109,8 +109,8 @@ func (w *Writer) goesOn(c *cursor, ct *container) bool {
 	return n >= ct.mark+2 && nests(c, n)
 }
 
-// nests reports whether a list item follows n columns on, and moves there: many indent an inner list by two, even below
-// "1. ", which asks for three.
+// nests reports whether a list item follows n columns on, and moves there: many models indent an inner list by two,
+// even below "1. ", which requires three.
 func nests(c *cursor, n int) bool {
 	ahead := *c
 	ahead.skip(n)
@@ -123,9 +123,9 @@ func nests(c *cursor, n int) bool {
 	return true
 }
 
-// openings reads the containers that the line opens.
+// openings parses the containers that the line opens.
 func (w *Writer) openings(c *cursor, l *line) {
-	for l.keep+len(l.fresh) < deepest {
+	for l.keep+len(l.fresh) < maxDepth {
 		n, next := c.indent()
 		if n > 3 {
 			return
@@ -147,7 +147,7 @@ func (w *Writer) openings(c *cursor, l *line) {
 	}
 }
 
-// item reads a list item's marker, n columns on.
+// item parses the marker of a list item, n columns on.
 func (w *Writer) item(c *cursor, l *line, n int) (container, bool) {
 	c.skip(n)
 	kind, length, number := c.marker()
@@ -173,7 +173,7 @@ func (w *Writer) item(c *cursor, l *line, n int) (container, bool) {
 	return ct, true
 }
 
-// interrupts reports whether the line could be one more of the open paragraph.
+// interrupts reports whether the line could continue the open paragraph.
 func (w *Writer) interrupts(l *line) bool {
 	return w.inParagraph() && l.keep == len(w.stack) && len(l.fresh) == 0
 }
@@ -181,7 +181,7 @@ func (w *Writer) interrupts(l *line) bool {
 // inParagraph reports whether a paragraph is open, or what may become one.
 func (w *Writer) inParagraph() bool { return w.leaf == paragraph || w.table.candidate }
 
-// classify says what the line is inside its containers.
+// classify determines the kind of the line inside its containers.
 func (w *Writer) classify(c *cursor, l *line) {
 	n, next := c.indent()
 	switch {
@@ -241,8 +241,7 @@ func (w *Writer) codeLine(c *cursor, l *line) {
 	l.kind = codeLine
 }
 
-// toNextLine moves behind the line, of which only white space and known
-// characters are left.
+// toNextLine moves behind the line.
 func (c *cursor) toNextLine() {
 	for c.peek(0) != '\n' {
 		c.i++
@@ -262,8 +261,7 @@ func (c *cursor) heading(l *line) {
 	l.kind, l.count = headingLine, n
 }
 
-// fence reads the line that begins fenced code. Its info string decides: with a
-// backquote in it the line is text with a code span.
+// fence parses the opening line of fenced code. With a backquote in its info string it is text with a code span.
 func (c *cursor) fence(l *line) {
 	n, char := c.run(), c.peek(0)
 	if n < 3 {
@@ -271,7 +269,7 @@ func (c *cursor) fence(l *line) {
 	}
 	k := n
 	for c.peek(k) != '\n' {
-		if k++; k > farthest || char == '`' && c.peek(k) == '`' {
+		if k++; k > maxLookahead || char == '`' && c.peek(k) == '`' {
 			return
 		}
 	}
@@ -283,7 +281,7 @@ func (c *cursor) fence(l *line) {
 	c.toNextLine()
 }
 
-// margin returns what a container puts left of its text. above are those around it.
+// margin returns the margin of a container. above are those around it.
 func (ct *container) margin(above []container) margin {
 	if ct.quote {
 		return margin{first: "│ ", rest: "│ ", columns: 2, attr: dim}

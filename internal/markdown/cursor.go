@@ -1,7 +1,7 @@
 package markdown
 
-// A cursor reads the beginning of a line. It notes when it was asked for a byte that has not arrived: whatever was
-// decided then must be decided again.
+// A cursor reads the beginning of a line. short is set when a byte was needed that has not arrived: then the line is
+// parsed again later.
 type cursor struct {
 	d     []byte
 	end   bool // nothing follows d
@@ -11,8 +11,8 @@ type cursor struct {
 	pad   int // columns of the tab before i that are still unused
 }
 
-// farthest is how many bytes of a line may be looked at to learn what it is.
-const farthest = 1024
+// maxLookahead is how many bytes of a line may be examined to determine its kind.
+const maxLookahead = 1024
 
 // peek returns the byte k places ahead, a newline at the end of the text.
 func (c *cursor) peek(k int) byte {
@@ -26,7 +26,7 @@ func (c *cursor) peek(k int) byte {
 // indent returns the columns of white space ahead, and the byte behind it.
 func (c *cursor) indent() (int, byte) {
 	n := c.pad
-	for k := 0; k < farthest; k++ {
+	for k := 0; k < maxLookahead; k++ {
 		switch b := c.peek(k); b {
 		case ' ':
 			n++
@@ -73,7 +73,7 @@ func (c *cursor) quote() {
 // run returns how often the next byte is repeated.
 func (c *cursor) run() int {
 	b, n := c.peek(0), 1
-	for n < farthest && c.peek(n) == b {
+	for n < maxLookahead && c.peek(n) == b {
 		n++
 	}
 	return n
@@ -81,7 +81,7 @@ func (c *cursor) run() int {
 
 // onlyBlanks reports whether nothing follows in the line, k bytes ahead.
 func (c *cursor) onlyBlanks(k int) bool {
-	for ; k < farthest; k++ {
+	for ; k < maxLookahead; k++ {
 		switch c.peek(k) {
 		case '\n':
 			return true
@@ -99,7 +99,7 @@ func (c *cursor) rule() bool {
 	if b != '-' && b != '*' && b != '_' {
 		return false
 	}
-	for k := range farthest {
+	for k := range maxLookahead {
 		switch c.peek(k) {
 		case b:
 			count++

@@ -15,11 +15,11 @@ const (
 	openNode // [ or ![
 )
 
-// A node is a piece of text that waits for a marker before it to be closed.
+// A node is a piece of held text or a marker.
 type node struct {
 	kind        nodeKind
 	char        byte // of a delimiter
-	open, close bool // a delimiter may; an open bracket waits as long as open is set
+	open, close bool // a delimiter may open or close; an open bracket waits as long as open is set
 	count, runs int  // characters of a delimiter left, and at first
 	from, to    int  // of held
 	attr        attr
@@ -31,7 +31,7 @@ func (n *node) waits() bool {
 	return n.open && (n.kind == openNode || n.count > 0)
 }
 
-// hold puts n, showing s, behind what is held.
+// hold appends the node n with the text s.
 func (in *inline) hold(n node, s []byte) {
 	last := len(in.nodes) - 1
 	if n.kind == textNode && last >= 0 {
@@ -49,13 +49,14 @@ func (in *inline) hold(n node, s []byte) {
 	in.relax()
 }
 
-// relax lets go of what has waited too long: the first marker that nobody closed is text.
+// relax releases nodes while too much is held: the first open marker becomes text.
 func (in *inline) relax() {
-	for len(in.held)+len(in.nodes) > most && in.giveUp() {
+	for len(in.held)+len(in.nodes) > maxHeld && in.giveUp() {
 	}
 }
 
-// giveUp takes the first waiting marker for text and shows what that frees. It returns false when nothing is held.
+// giveUp turns the first waiting marker into text and renders what that releases. It returns false when nothing is
+// held.
 func (in *inline) giveUp() bool {
 	for i := range in.nodes {
 		if n := &in.nodes[i]; n.waits() {
@@ -71,7 +72,7 @@ func (in *inline) giveUp() bool {
 	return false
 }
 
-// release shows the held nodes up to the first that still waits.
+// release renders the held nodes up to the first that still waits.
 func (in *inline) release() {
 	i := 0
 	for i < len(in.nodes) && !in.nodes[i].waits() {
@@ -111,8 +112,8 @@ func (in *inline) show(n *node) {
 // delimiter reads a run of stars, underscores or tildes.
 func (in *inline) delimiter(d []byte, end bool) int {
 	n := runOf(d, d[0])
-	if n > most {
-		return in.literal(d[:most])
+	if n > maxHeld {
+		return in.literal(d[:maxHeld])
 	}
 	if n == len(d) && !end {
 		return 0
@@ -133,8 +134,8 @@ func (in *inline) delimiter(d []byte, end bool) int {
 	return n
 }
 
-// flanks says whether a run of n times c between prev and next may open or close emphasis. The rules are those of
-// CommonMark, but more lenient where scripts without blanks meet punctuation (**「箱」**です), and stricter where a formula
+// flanks reports whether a run of n times c between prev and next may open or close emphasis. The rules are those of
+// CommonMark, but more lenient beside punctuation in scripts without spaces (**「箱」**です), and stricter where a formula
 // or a name is likelier than emphasis (2*3, a*b).
 func flanks(c byte, n int, prev, next rune) (open, close bool) {
 	before, after := class(prev), class(next)
@@ -158,7 +159,7 @@ const (
 	letter charClass = iota
 	blank
 	punct
-	wide // stands for a letter and for punctuation, whichever helps
+	wide // counts as a letter and as punctuation
 )
 
 func class(r rune) charClass {
@@ -188,7 +189,7 @@ func (in *inline) resolve(i int) {
 	}
 }
 
-// opener finds what the delimiter i closes. A bracket that may still become a link is a wall.
+// opener finds the opening delimiter for the closing one at i. It stops at a bracket that may still become a link.
 func (in *inline) opener(i int) int {
 	c := &in.nodes[i]
 	for k := i - 1; k >= 0; k-- {
@@ -207,7 +208,7 @@ func (in *inline) opener(i int) int {
 	return -1
 }
 
-// match spends delimiters of o and c on what stands between them.
+// match applies the emphasis of delimiters o and c to the nodes between them.
 func (in *inline) match(o, c int) {
 	spent, look := 1, italic
 	if in.nodes[o].count > 1 && in.nodes[c].count > 1 {

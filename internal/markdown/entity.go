@@ -1,49 +1,25 @@
 package markdown
 
 import (
-	"strconv"
+	"html"
 	"strings"
-	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
-// entities are the names that occur in prose.
-var entities = map[string]rune{
-	"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\'', "nbsp": '\u00a0', "shy": '\u00ad',
-	"copy": '©', "reg": '®', "trade": '™', "hellip": '…', "mdash": '—', "ndash": '–', "minus": '−',
-	"lsquo": '‘', "rsquo": '’', "ldquo": '“', "rdquo": '”', "laquo": '«', "raquo": '»', "bull": '•',
-	"middot": '·', "times": '×', "divide": '÷', "plusmn": '±', "deg": '°', "micro": 'µ', "frac12": '½',
-	"frac14": '¼', "sup2": '²', "sup3": '³', "larr": '←', "uarr": '↑', "rarr": '→', "darr": '↓', "harr": '↔',
-	"rArr": '⇒', "hArr": '⇔', "le": '≤', "ge": '≥', "ne": '≠', "asymp": '≈', "infin": '∞', "sum": '∑',
-	"radic": '√', "pi": 'π', "euro": '€', "pound": '£', "yen": '¥', "cent": '¢', "sect": '§', "para": '¶',
-	"check": '✓', "ensp": '\u2002', "emsp": '\u2003', "thinsp": '\u2009', "lbrack": '[', "rbrack": ']',
-	"lpar": '(', "rpar": ')', "ast": '*', "lowbar": '_', "num": '#', "vert": '|', "bsol": '\\', "grave": '`',
-}
-
-// entityRune returns the character of an entity, zero if it is none.
-func entityRune(name string) rune {
-	digits, numeric := strings.CutPrefix(name, "#")
-	if !numeric {
-		return entities[name]
+// entityText returns the text of an entity such as amp or #38; empty if there is none of that name. An entity may hide
+// a control character from the filter, so it is filtered here.
+func entityText(name string) []byte {
+	encoded := "&" + name + ";"
+	s := html.UnescapeString(encoded)
+	if s == encoded || strings.HasSuffix(s, ";") && name != "semi" { // &ampx; is &amp and x;
+		return nil
 	}
-	base := 10
-	if digits != "" && (digits[0] == 'x' || digits[0] == 'X') {
-		digits, base = digits[1:], 16
-	}
-	n, err := strconv.ParseUint(digits, base, 32)
-	if err != nil || len(digits) > 7 {
-		return 0
-	}
-	if r := rune(n); n > 0 && utf8.ValidRune(r) {
-		return r
-	}
-	return utf8.RuneError
+	return []byte(text.ForTerminal(strings.NewReplacer("\n", " ", "\t", " ").Replace(s)))
 }
 
 // unescape resolves entities and backslashes in an address.
 func unescape(s []byte) string {
-	if !strings.ContainsAny(string(s), `\&`) {
-		return string(s)
-	}
 	var out []byte
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -61,11 +37,11 @@ func unescape(s []byte) string {
 	return string(out)
 }
 
-// entityAt returns what the beginning of s stands for, and its length.
+// entityAt returns the text of the beginning of s, and its length there.
 func entityAt(s []byte) ([]byte, int) {
 	name, _, ok := strings.Cut(string(s[1:min(len(s), 34)]), ";")
-	if r := entityRune(name); ok && r != 0 {
-		return decoded(r), len(name) + 2
+	if text := entityText(name); ok && text != nil {
+		return text, len(name) + 2
 	}
 	return s[:1], 1
 }

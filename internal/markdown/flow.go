@@ -2,7 +2,7 @@ package markdown
 
 import "unicode/utf8"
 
-// A margin is what stands left of the text because of one list item or quote.
+// A margin is the text to the left of one list item or quote.
 type margin struct {
 	first, rest string // on the first line, and on those after it
 	columns     int    // of either
@@ -10,35 +10,35 @@ type margin struct {
 	used        bool // the first line is out
 }
 
-// A flow lays words into lines. A word that begins a line goes out as it comes; any other waits for its end, because
-// only then it is known to fit.
+// A flow wraps words into lines. The first word of a line is written as it arrives; any other is held until its end,
+// because only then it is known to fit.
 type flow struct {
 	out     *term
-	limit   int  // columns of a line; zero means that lines never end by themselves
+	limit   int  // columns of a line; zero means no wrapping
 	strict  bool // cut addresses too
 	margins []margin
 	widths  []int // of the lines that are finished, if measure
 	measure bool
 
-	gapDue   bool // an empty line belongs before the next
-	gapDepth int  // that many margins stand beside it
+	gapDue   bool // an empty line is due before the next
+	gapDepth int  // the number of its margins
 	started  bool // there is a line
 	inLine   bool // the margin of the line is out
 	empty    bool // nothing but the margin is out
-	pad      int  // blanks of the margin that wait for text
+	pad      int  // spaces of the margin that are held until text follows
 	left     int  // where the text begins
 	edge     int  // where it must end
 	col      int
 
 	spaces int   // between the text so far and the next word
 	blank  style // of those spaces
-	soft   bool  // they come from the end of a source line
+	soft   bool  // they are the end of a source line
 
 	unit     []byte // the word that waits
 	segs     []seg
 	unitCols int
-	direct   bool // the word goes out as it comes
-	glued    bool // and began amid a line, after a wide character
+	direct   bool // the word is written as it arrives
+	glued    bool // and began within a line, after a wide character
 
 	prev      rune
 	prevWidth int
@@ -50,8 +50,8 @@ type seg struct {
 }
 
 const (
-	leastRoom = 10   // columns of text that even the deepest list gets
-	slack     = 8    // columns that a wide character wants behind it to go out at once
+	leastRoom = 10   // least columns of text, even in the deepest list
+	slack     = 8    // columns that must be free behind a wide character to write it at once
 	longest   = 4096 // bytes of a word of no width
 )
 
@@ -78,7 +78,7 @@ func (f *flow) text(s []byte, st style) {
 	}
 }
 
-// ascii adds as much of the word at the beginning of s as can be decided at once.
+// ascii adds as much of the word at the beginning of s as fits the line.
 func (f *flow) ascii(s []byte, st style) int {
 	most := len(s)
 	if f.limit > 0 && !f.direct {
@@ -129,7 +129,7 @@ func (f *flow) add(s []byte, w int, st style, r rune, rWidth int) {
 	}
 	f.soft = false
 	if f.glued && rWidth == 1 {
-		f.direct, f.glued = false, false // a name after a wide character moves as a whole
+		f.direct, f.glued = false, false // a word after a wide character is wrapped as a whole
 	}
 	if !f.direct && len(f.unit) == 0 {
 		f.begin(r, rWidth)
@@ -141,7 +141,7 @@ func (f *flow) add(s []byte, w int, st style, r rune, rWidth int) {
 	f.hold(s, w, st)
 }
 
-// begin decides whether a new word can go out as it comes.
+// begin decides whether a new word can be written as it arrives.
 func (f *flow) begin(r rune, w int) {
 	f.open()
 	f.glued = w == 2 && f.col+f.spaces+w+slack <= f.edge && !endsNone(r)
@@ -154,7 +154,7 @@ func (f *flow) begin(r rune, w int) {
 
 func (f *flow) hold(s []byte, w int, st style) {
 	if w == 0 && len(f.unit) > longest {
-		f.endUnit() // marks heaped on one character
+		f.endUnit() // combining marks on one character
 	}
 	f.unit = append(f.unit, s...)
 	f.unitCols += w
@@ -171,7 +171,7 @@ func (f *flow) hold(s []byte, w int, st style) {
 	}
 }
 
-// endUnit ends the word, which fits: else it would have been moved.
+// endUnit writes the held word, which fits: otherwise it would have been wrapped.
 func (f *flow) endUnit() {
 	if len(f.unit) > 0 {
 		f.placeSpaces()
@@ -214,7 +214,7 @@ func (f *flow) emitSplit(s []byte, st style) {
 	}
 }
 
-// emit writes s, w columns wide, and begins a new line where it does not fit. Where w is more than two, s is ASCII.
+// emit writes s, w columns wide, and wraps where it does not fit. If w is more than two, s is ASCII.
 func (f *flow) emit(s []byte, w int, st style) {
 	if f.limit == 0 || f.col+w <= f.edge || st.attr&keep != 0 && !f.strict {
 		f.put(s, st)
@@ -247,12 +247,12 @@ func (f *flow) put(s []byte, st style) {
 	f.empty = false
 }
 
-// verbatim writes s as it is; only the margin keeps it from the left edge.
+// verbatim writes s after the margin without wrapping.
 func (f *flow) verbatim(s []byte, st style) {
 	f.open()
 	if len(s) > 0 {
 		f.put(s, st)
-		f.col++ // where exactly does not matter: such a line is never wrapped
+		f.col++ // the exact column does not matter: such a line is never wrapped
 	}
 }
 
@@ -278,7 +278,7 @@ func (f *flow) open() {
 	}
 }
 
-// border writes one margin; its trailing blanks wait for something behind them.
+// border writes one margin; its trailing spaces are held until text follows.
 func (f *flow) border(text string, m *margin) {
 	n := len(text)
 	for n > 0 && text[n-1] == ' ' {
@@ -310,7 +310,7 @@ func (f *flow) endLine() {
 	}
 }
 
-// wantGap asks for an empty line before the next, unless that is the first.
+// wantGap requests an empty line before the next line, unless that is the first.
 func (f *flow) wantGap(depth int) {
 	if f.gapDue {
 		depth = min(depth, f.gapDepth)
@@ -332,10 +332,10 @@ func (f *flow) gap() {
 	f.margins = all
 }
 
-// nest puts a margin beside the lines that follow.
+// nest adds a margin to the lines that follow.
 func (f *flow) nest(m margin) { f.margins = append(f.margins, m) }
 
-// unnest takes all margins but keep away.
+// unnest removes all margins but the first keep.
 func (f *flow) unnest(keep int) {
 	if f.gapDepth = min(f.gapDepth, keep); keep < len(f.margins) && f.waits() {
 		f.open() // an item without text shows its marker

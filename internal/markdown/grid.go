@@ -18,7 +18,7 @@ type grid struct {
 	inline inline
 }
 
-// A cell is its text, and the lines that it makes.
+// A cell is the text of a cell, and its wrapped lines.
 type cell struct {
 	text  string
 	lines [][]byte
@@ -48,8 +48,7 @@ func (g *grid) add(texts []string) {
 	g.rows = append(g.rows, row)
 }
 
-// fit narrows the columns, the widest first, until all fit into room. A limit of zero means that there is room for
-// anything.
+// fit narrows the columns, the widest first, until all fit into room. A limit of zero means no limit.
 func (g *grid) fit(limit, room int) {
 	n := len(g.widths)
 	if n == 0 || limit == 0 {

@@ -1,16 +1,12 @@
 package markdown
 
-import (
-	"bytes"
+import "bytes"
 
-	"hako/internal/text"
-)
-
-// An inline reads the text of one paragraph, heading or cell. What has only one meaning goes to the flow at once; what
-// follows an opening marker is held as nodes until the marker is closed or found to be plain text.
+// An inline parses the text of one paragraph, heading or cell. What is unambiguous goes to the flow at once; what
+// follows an opening marker is held as nodes until the marker is closed or turns out to be plain text.
 //
-// step looks at nothing beyond the bytes it was given without saying that it needs more: that is why the pieces in
-// which text arrives change nothing.
+// step depends only on the bytes that it consumes and reports when it needs more: so the result does not depend on how
+// the input is cut.
 type inline struct {
 	flow    *flow
 	base    attr
@@ -22,9 +18,9 @@ type inline struct {
 	heading bool
 }
 
-// most is how much text an opening marker may hold back, and how far apart the two ends of a code span may be. A person
-// should not wait for longer; what is longer appears as it was written.
-const most = 512
+// maxHeld is how many bytes an opening marker may hold back, and how long a code span may be. What is longer is shown
+// as it was written.
+const maxHeld = 512
 
 func (in *inline) reset(base attr, heading bool) {
 	in.buf, in.nodes, in.held = in.buf[:0], in.nodes[:0], in.held[:0]
@@ -42,7 +38,7 @@ func (in *inline) write(p []byte) {
 	in.buf = in.buf[:copy(in.buf, in.buf[n:])]
 }
 
-// finish takes what is held back for what it is.
+// finish parses and renders what is held back.
 func (in *inline) finish() {
 	in.run(in.buf, true)
 	in.buf = in.buf[:0]
@@ -51,7 +47,7 @@ func (in *inline) finish() {
 	in.flow.endUnit()
 }
 
-// run understands as much of d as it can and returns how much that was. At the end of the text it is all.
+// run parses as much of d as it can and returns its length. At the end of the text it is all.
 func (in *inline) run(d []byte, end bool) int {
 	i := 0
 	for i < len(d) {
@@ -65,7 +61,7 @@ func (in *inline) run(d []byte, end bool) int {
 	return i
 }
 
-// note remembers of s what the next step must know.
+// note keeps what the next step needs to know of s.
 func (in *inline) note(s []byte) {
 	in.prev = lastRune(s)
 	n := len(s)
@@ -78,7 +74,7 @@ func (in *inline) note(s []byte) {
 	in.blanks += len(s) - n
 }
 
-// special marks the bytes that may mean more than themselves.
+// special marks the bytes that may have a meaning.
 var special = [256]bool{'\n': true, '\\': true, '`': true, '*': true, '_': true, '~': true, '[': true, ']': true,
 	'!': true, '<': true, '&': true, '#': true, 'h': true}
 
@@ -107,8 +103,7 @@ func (in *inline) step(d []byte, end bool) int {
 	return in.bracket(d, end)
 }
 
-// plain returns how much of d cannot mean anything but itself. The h of a word may begin an address, the one inside
-// cannot.
+// plain returns the length of the plain text at the beginning of d. The h at the beginning of a word may begin a URL.
 func plain(d []byte) int {
 	n := 0
 	for n < len(d) && (!special[d[n]] || d[n] == 'h' && n > 0 && isAlnum(rune(d[n-1]))) {
@@ -129,7 +124,7 @@ func (in *inline) bracket(d []byte, end bool) int {
 	return in.autolink(d, end)
 }
 
-// literal takes s for plain text.
+// literal renders s as plain text.
 func (in *inline) literal(s []byte) int {
 	in.text(s, noAttr, nowhere)
 	return len(s)
@@ -197,13 +192,13 @@ func runOf(d []byte, c byte) int {
 // codeSpan reads text between two equal runs of backquotes.
 func (in *inline) codeSpan(d []byte, end bool) int {
 	n := runOf(d, '`')
-	if n > most {
-		return in.literal(d[:most])
+	if n > maxHeld {
+		return in.literal(d[:maxHeld])
 	}
 	if n == len(d) && !end {
 		return 0
 	}
-	for i := n; i < len(d) && i < n+most; {
+	for i := n; i < len(d) && i < n+maxHeld; {
 		if d[i] != '`' {
 			i++
 			continue
@@ -218,7 +213,7 @@ func (in *inline) codeSpan(d []byte, end bool) int {
 		}
 		i += m
 	}
-	if len(d) < n+most && !end {
+	if len(d) < n+maxHeld && !end {
 		return 0
 	}
 	return in.literal(d[:n])
@@ -235,10 +230,10 @@ func (in *inline) code(s []byte) {
 // closing drops the number signs that end a heading.
 func (in *inline) closing(d []byte, end bool) int {
 	n := runOf(d, '#')
-	if n > most || !in.heading || in.prev != ' ' && in.prev != '\t' && in.prev != '\n' {
+	if n > maxHeld || !in.heading || in.prev != ' ' && in.prev != '\t' && in.prev != '\n' {
 		return in.literal(d[:n])
 	}
-	for n < len(d) && n < most && (d[n] == '#' && d[n-1] == '#' || d[n] == ' ') {
+	for n < len(d) && n < maxHeld && (d[n] == '#' && d[n-1] == '#' || d[n] == ' ') {
 		n++
 	}
 	switch {
@@ -261,19 +256,10 @@ func (in *inline) entity(d []byte, end bool) int {
 		return 0
 	}
 	if n < len(d) && d[n] == ';' {
-		if r := entityRune(string(d[1:n])); r != 0 {
-			in.text(decoded(r), noAttr, nowhere)
+		if text := entityText(string(d[1:n])); text != nil {
+			in.text(text, noAttr, nowhere)
 			return n + 1
 		}
 	}
 	return in.literal(d[:1])
-}
-
-// decoded returns r as text. An entity may hide a control character from the
-// filter, so it is filtered here.
-func decoded(r rune) []byte {
-	if r == '\n' || r == '\t' {
-		r = ' '
-	}
-	return []byte(text.ForTerminal(string(r)))
 }

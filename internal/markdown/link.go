@@ -87,8 +87,7 @@ func (in *inline) flatten(o int) {
 	}
 }
 
-// tail adds the address where the reader needs it: without hyperlinks always, with them only if the text pretends to be
-// another address.
+// tail adds the URL: without hyperlinks always, with them only if the text pretends to be another URL.
 func (in *inline) tail(shown, url string, to target) {
 	switch {
 	case strings.TrimSpace(shown) == "":
@@ -101,14 +100,14 @@ func (in *inline) tail(shown, url string, to target) {
 	}
 }
 
-// add holds s without letting go of anything.
+// add holds s without releasing anything.
 func (in *inline) add(s string, a attr, url target) {
 	in.held = append(in.held, s...)
 	in.nodes = append(in.nodes, node{kind: textNode, from: len(in.held) - len(s), to: len(in.held), attr: a, url: url})
 }
 
-// pretends reports whether shown looks like an address, and not like url: as the text of a hyperlink it would hide
-// where the link leads.
+// pretends reports whether shown looks like a URL other than url: as the text of a hyperlink it would hide where the
+// link leads.
 func pretends(shown, url string) bool {
 	shown = strings.ToLower(strings.TrimSpace(shown))
 	if !likeAddress(shown) {
@@ -136,7 +135,7 @@ func withoutScheme(url string) string {
 	return url
 }
 
-// destination reads (address "title") at the beginning of d. It returns how long it is, zero if more is needed, and -1
+// destination parses (url "title") at the beginning of d. It returns its length, zero if more input is needed, and -1
 // if there is none.
 func destination(d []byte, end bool) (string, int) {
 	whole := len(d) >= longestURL || end
@@ -235,7 +234,7 @@ func afterTitle(d []byte, i int) int {
 	return i + 1
 }
 
-// autolink reads <address>. Any other < is text, that of HTML too.
+// autolink parses <url>. Any other < is text, that of HTML too.
 func (in *inline) autolink(d []byte, end bool) int {
 	n := 1
 	for n < len(d) && n < longestURL && d[n] > ' ' && d[n] != '<' && d[n] != '>' {
@@ -276,7 +275,7 @@ func (in *inline) address(s []byte) {
 	in.text(s, link|keep, in.flow.out.target(url))
 }
 
-// bare reads an address that nothing marks as one.
+// bare parses a URL without markup.
 func (in *inline) bare(d []byte, end bool) int {
 	if isAlnum(in.prev) {
 		return in.literal(d[:1])
@@ -300,8 +299,8 @@ func (in *inline) bare(d []byte, end bool) int {
 	return in.bareEnd(d, n, end)
 }
 
-// bareEnd reads the address at d on from n. Punctuation behind it belongs to the sentence, and so does what is not
-// ASCII: in Japanese no blank divides them.
+// bareEnd parses the rest of the URL d from n on. Trailing punctuation belongs to the sentence, and so does what is not
+// ASCII: in Japanese no space separates them.
 func (in *inline) bareEnd(d []byte, n int, end bool) int {
 	scheme := n
 	for n < len(d) && n < longestURL && d[n] > ' ' && d[n] < 0x7f && strings.IndexByte("<>[]`|\"\\", d[n]) < 0 {

@@ -1,12 +1,11 @@
-// Package markdown shows a model's answer on a terminal while it is being written. Inside is a reader of markdown that
-// works on pieces cut anywhere: it holds back only what can still mean two things (a marker, the beginning of a line
-// that may be a list, a table until its end), lays words into lines by the columns they take, and writes text, SGR
-// sequences and OSC 8 hyperlinks. Deliberately not inside: a document tree, reference links and footnotes (their
-// definitions come too late), HTML (shown as text), highlighting of code, and anything about the terminal itself; who
-// calls knows its width and colours.
+// Package markdown renders markdown on a terminal while it is being streamed. The parser works on pieces cut anywhere.
+// It holds back only what is still ambiguous (a marker, the beginning of a line that may be a list, a table until its
+// end), wraps lines by display width, and writes text, SGR sequences and OSC 8 hyperlinks. It does not support
+// reference links and footnotes (their definitions come too late), HTML (shown as text) and highlighting of code. The
+// caller knows width and colors of the terminal.
 //
-// The rule to keep: the text is not to be trusted. Every byte passes text.TerminalFilter before anything else looks at
-// it, what is decoded later passes it again, and only term writes escape sequences.
+// The text is untrusted. Every byte passes text.TerminalFilter first, decoded entities pass it again, and only term
+// writes escape sequences.
 package markdown
 
 import (
@@ -16,12 +15,11 @@ import (
 	"hako/internal/text"
 )
 
-// Options say what the terminal can do. The zero value is a terminal that can do nothing: no lines are wrapped, nothing
-// is coloured.
+// Options describe the terminal. The zero value wraps no lines and writes no escape sequences.
 type Options struct {
-	Width int  // columns; zero means no wrapping: source lines stay lines
-	Color bool // SGR sequences; false means none, with the same layout
-	Links bool // OSC 8 hyperlinks; false means that addresses are written out
+	Width int  // columns; zero means no wrapping
+	Color bool // SGR sequences
+	Links bool // OSC 8 hyperlinks; false means that URLs are written out
 }
 
 // A Writer renders what is written to it. It is not safe for concurrent use.
@@ -29,17 +27,17 @@ type Writer struct {
 	w      io.Writer
 	err    error // of w, or that the Writer is closed
 	clean  text.TerminalFilter
-	in     []byte // cleaned, but not understood yet
+	in     []byte // filtered, but not parsed yet
 	out    term
 	flow   flow
 	inline inline
 
-	stack  []container // those around the text, each with a margin of the flow
-	fresh  []container // room for those a line opens
+	stack  []container // the open containers, each with a margin of the flow
+	fresh  []container // buffer for those that a line opens
 	leaf   leaf
 	mode   mode
 	fence  fence
-	blanks int // empty lines in indented code, if more of it comes
+	blanks int // pending empty lines in indented code
 	table  table
 }
 
@@ -52,10 +50,10 @@ func NewWriter(w io.Writer, o Options) *Writer {
 	return m
 }
 
-// enough is how much output may pile up before it is written.
+// enough is the size of the output buffer.
 const enough = 32 << 10
 
-// Write renders p. What has only one meaning is written before Write returns.
+// Write renders p. What is unambiguous is written before Write returns.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
@@ -69,7 +67,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close renders what was held back and ends the line. It does not close the writer below. Closing again does nothing.
+// Close renders what was held back and ends the line. It does not close the underlying writer. Closing again does
+// nothing.
 func (w *Writer) Close() error {
 	if w.err == io.ErrClosedPipe {
 		return nil
@@ -95,7 +94,7 @@ func (w *Writer) flush() {
 	w.out.buf = w.out.buf[:0]
 }
 
-// advance understands as much of the input as it can.
+// advance parses as much of the input as it can.
 func (w *Writer) advance(end bool) {
 	i := 0
 	for i < len(w.in) {
@@ -103,7 +102,7 @@ func (w *Writer) advance(end bool) {
 		if !ok {
 			break
 		}
-		i += min(n, len(w.in)-i) // the end of the text counts as a line end
+		i += min(n, len(w.in)-i) // the end of the input counts as a line end
 		if len(w.out.buf) > enough {
 			w.flush()
 		}
@@ -111,7 +110,7 @@ func (w *Writer) advance(end bool) {
 	w.in = w.in[:copy(w.in, w.in[i:])]
 }
 
-// mode is what the next byte belongs to.
+// mode is what the next byte is part of.
 type mode uint8
 
 const (
@@ -121,7 +120,7 @@ const (
 	inRow
 )
 
-// step understands the beginning of d and returns its length, or false if that depends on what comes.
+// step parses the beginning of d and returns its length, or false if more input is needed.
 func (w *Writer) step(d []byte, end bool) (int, bool) {
 	if w.mode == lineStart {
 		return w.startLine(d, end)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A table is the one being read. Its lines wait until it ends, because the last row may be the widest.
+// A table is the table being parsed. Its rows are held until its end, because the last row may be the widest.
 type table struct {
-	candidate bool     // head may be the head of a table; the next line decides
+	candidate bool     // head may be the header of a table; the next line decides
 	head      []byte   // that line
 	row       []byte   // the line being read
 	rows      [][]byte // of a table that is one; the first is its head
@@ -46,8 +46,7 @@ func (w *Writer) moreTable(l *line) bool {
 	return l.kind == rowLine && l.keep == len(w.stack) && len(l.fresh) == 0
 }
 
-// readRow takes a piece of a row and returns how much it used. What is longer than a row may be is text, or the next
-// row.
+// readRow adds a piece of a row and returns how much it used. A row that is too long becomes text, or several rows.
 func (w *Writer) readRow(d []byte, ended bool) int {
 	t, limit := &w.table, longestHead
 	if w.leaf == tabular {
@@ -89,7 +88,7 @@ func (w *Writer) endRow() {
 	t.candidate, t.head = true, append(t.head[:0], t.row...)
 }
 
-// settle takes a head without a table for text.
+// settle renders a header without a table as text.
 func (w *Writer) settle() {
 	if w.table.candidate {
 		w.table.candidate = false
@@ -97,7 +96,7 @@ func (w *Writer) settle() {
 	}
 }
 
-// toText adds a whole line to the paragraph, or begins one with it.
+// toText renders a whole line as part of a paragraph.
 func (w *Writer) toText(s []byte) {
 	if w.leaf == paragraph {
 		w.inline.write([]byte("\n"))
@@ -120,11 +119,11 @@ func (w *Writer) addRow(s []byte) {
 	t := &w.table
 	t.rows = append(t.rows, bytes.Clone(s))
 	if t.size += len(s) + 1; t.size > longestTable {
-		w.endTable() // too long to wait for; the rest gets columns of its own
+		w.endTable() // too large to hold; the rest is rendered as another table
 	}
 }
 
-// delimiters reads the line below a table's head; nil if it is none.
+// delimiters parses the line below the header of a table; nil if it is none.
 func delimiters(s []byte) []align {
 	var all []align
 	for _, cell := range cells(s) {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// attr is a set of looks; which codes they mean only term knows.
+// attr is a set of text attributes.
 type attr uint16
 
 const (
@@ -21,7 +21,7 @@ const (
 	noAttr   attr = 0
 )
 
-// looks gives the SGR parameter of each attribute.
+// looks are the SGR parameters of the attributes.
 var looks = [...]struct {
 	attr attr
 	code string
@@ -30,27 +30,26 @@ var looks = [...]struct {
 	{title, "34"}, {topTitle, "35"}, {code, "36"},
 }
 
-// A style is how a piece of text looks and where it leads.
+// A style is the attributes and the link target of a piece of text.
 type style struct {
 	attr attr
 	url  target
 }
 
-// A target is the number of an address, so that styles are cheap to compare.
+// A target is the index of a URL, so that styles are cheap to compare.
 type target int32
 
 const nowhere target = 0
 
-// A term collects what goes to the terminal. It is the only one to write escape sequences, and it writes none but SGR
-// and OSC 8.
+// A term is the output buffer. Only it writes escape sequences, and only SGR and OSC 8.
 type term struct {
 	buf          []byte
 	color, links bool
 	urls         []string // by target, less one
-	asked, cur   style    // the style wanted last, and what it came to
+	asked, cur   style    // the requested style, and the one in effect
 }
 
-// target returns a number for url, nowhere if it must not or cannot be linked.
+// target returns the index of url, nowhere if it must not or cannot be linked.
 func (t *term) target(url string) target {
 	if url = safeURL(url); url == "" || !t.links {
 		return nowhere
@@ -59,7 +58,7 @@ func (t *term) target(url string) target {
 	return target(len(t.urls))
 }
 
-// forget lets go of all addresses. Nothing may be held that leads to one.
+// forget drops all URLs. No held text may link to one.
 func (t *term) forget() { t.urls = t.urls[:0] }
 
 func (t *term) put(s []byte, st style) {
@@ -74,7 +73,7 @@ func (t *term) blanks(n int, st style) {
 	}
 }
 
-// newline ends a line with nothing left switched on, so that a program killed here leaves the terminal as it was.
+// newline ends a line and resets all attributes, so that a program killed here leaves the terminal as it was.
 func (t *term) newline() {
 	t.to(style{})
 	t.buf = append(t.buf, '\n')
@@ -121,8 +120,8 @@ func (t *term) look(a attr) {
 	}
 }
 
-// safeURL returns url in a form that may stand in an OSC 8 sequence, or nothing: other schemes start programs, and a
-// control character would end the sequence.
+// safeURL returns url escaped for an OSC 8 sequence, or nothing: other schemes start programs, and a control character
+// would end the sequence.
 func safeURL(url string) string {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {

@@ -1,14 +1,15 @@
 package markdown
 
 import (
+	"strings"
 	"unicode"
 
 	"golang.org/x/text/width"
 )
 
 const (
-	joiner = 0x200d // makes one picture of two
-	emoji  = 0xfe0f // asks for the colourful, wide form of the character before
+	joiner = 0x200d // zero width joiner of emoji
+	emoji  = 0xfe0f // variation selector for the wide form of the character before
 )
 
 // columns says how wide r is on a terminal by itself: none, one or two.
@@ -17,7 +18,7 @@ func columns(r rune) int {
 	case r < 0x300:
 		return 1
 	case r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30ff, r >= 0x4e00 && r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3:
-		return 2 // kana, han, hangul: most of what is wide, without a search
+		return 2 // fast path for kana, han and hangul
 	case r >= 0x1160 && r <= 0x11ff: // jamo that join the one before
 		return 0
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -29,7 +30,7 @@ func columns(r rune) int {
 	return 1
 }
 
-// columnsAfter says how many columns r adds when prev, prevWidth wide, stands before it: parts of one emoji share their
+// columnsAfter returns how many columns r adds after prev, which is prevWidth wide: parts of one emoji share their
 // columns.
 func columnsAfter(prev rune, prevWidth int, r rune) int {
 	switch {
@@ -45,28 +46,17 @@ func columnsAfter(prev rune, prevWidth int, r rune) int {
 
 // beginsNone reports whether no line may begin with r.
 func beginsNone(r rune) bool {
-	switch r {
-	case '、', '。', '，', '．', '・', '：', '；', '？', '！', '゛', '゜', 'ヽ', 'ヾ', 'ゝ', 'ゞ', '々', 'ー', '〜', '～', '％', '…', '‥',
-		'）', '］', '｝', '〕', '〉', '》', '」', '』', '】', '〙', '〗', '〟', '’', '”', '｠', '»', '｡', '､', '｣', '･', 'ｰ',
-		'ぁ', 'ぃ', 'ぅ', 'ぇ', 'ぉ', 'っ', 'ゃ', 'ゅ', 'ょ', 'ゎ', 'ゕ', 'ゖ',
-		'ァ', 'ィ', 'ゥ', 'ェ', 'ォ', 'ッ', 'ャ', 'ュ', 'ョ', 'ヮ', 'ヵ', 'ヶ',
-		',', '.', '!', '?', ':', ';', ')', ']', '}', '%', '\'', '"':
-		return true
-	}
-	return false
+	return strings.ContainsRune(`、。，．・：；？！゛゜ヽヾゝゞ々ー〜～％…‥）］｝〕〉》」』】〙〗〟’”｠»｡､｣･ｰぁぃぅぇぉっゃゅょゎゕゖ`+
+		`ァィゥェォッャュョヮヵヶ,.!?:;)]}%'"`, r)
 }
 
 // endsNone reports whether no line may end with r.
 func endsNone(r rune) bool {
-	switch r {
-	case '（', '［', '｛', '〔', '〈', '《', '「', '『', '【', '〘', '〖', '〝', '‘', '“', '｟', '«', '｢', '(', '[', '{':
-		return true
-	}
-	return false
+	return strings.ContainsRune(`（［｛〔〈《「『【〘〖〝‘“｟«｢([{`, r)
 }
 
-// mayBreak reports whether a line may end between a and b, which no blank separates. Only wide characters give such
-// places.
+// mayBreak reports whether a line may be wrapped between a and b, which no space separates: only beside wide
+// characters.
 func mayBreak(a rune, aWidth int, b rune, bWidth int) bool {
 	if bWidth == 0 || a == joiner || aWidth != 2 && bWidth != 2 {
 		return false
@@ -74,8 +64,8 @@ func mayBreak(a rune, aWidth int, b rune, bWidth int) bool {
 	return !beginsNone(b) && !endsNone(a)
 }
 
-// dense reports whether r belongs to a script that puts no blanks between words: there the end of a source line stands
-// for nothing.
+// dense reports whether r belongs to a script without spaces between words: there the end of a source line is not
+// rendered.
 func dense(r rune) bool {
 	return r >= 0x2e80 && columns(r) == 2 && !unicode.Is(unicode.Hangul, r) && r < 0x1f000
 }

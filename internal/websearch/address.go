@@ -4,12 +4,13 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 
 	"hako/run/fault"
 )
 
-// connect dials a host after looking at the addresses it has, and dials those and no others: a name that is looked up
-// twice may have changed in between.
+// connect resolves a host, checks its addresses, and dials exactly these: a second lookup might return others (DNS
+// rebinding).
 func (f *Fetcher) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -29,9 +30,8 @@ func (f *Fetcher) connect(ctx context.Context, network, address string) (net.Con
 	return nil, err
 }
 
-// lookUp returns the addresses of a host that may be connected to. An address that stands in the URL itself is on the
-// allow-list by that spelling. A name is not trusted with a private address: whoever owns the name could point it at
-// the machines behind us, or at a cloud's metadata.
+// lookUp resolves a host. An IP address in the URL itself is on the allow-list as such. A name must not resolve to a
+// private address: its owner could point it at machines of our network, or at a cloud's metadata service.
 func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
@@ -61,8 +61,7 @@ func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	return addrs, nil
 }
 
-// closed are the ranges that the predicates of netip do not know and that lead nowhere public, or carry another address
-// inside.
+// closed are the ranges that the predicates of netip do not cover and that are not public, or embed another address.
 var closed = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
@@ -81,16 +80,9 @@ var closed = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),       // site-local of old
 }
 
-// public reports whether an address belongs to the internet at large.
+// public reports whether an address is a public one of the internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() {
-		return false
-	}
-	for _, p := range closed {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return a.IsGlobalUnicast() && !a.IsPrivate() &&
+		!slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
 }

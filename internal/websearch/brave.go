@@ -15,7 +15,7 @@ import (
 
 const braveURL = "https://api.search.brave.com/res/v1/web/search"
 
-// What Brave takes, and how long its refusal may ask us to wait.
+// Limits of Brave, and the longest pause that is waited for.
 const (
 	braveChars = 400
 	braveWords = 50
@@ -23,7 +23,7 @@ const (
 	bravePace  = time.Second
 )
 
-// brave asks the Brave Search API, one request at a time and not more often than the lowest plan allows.
+// brave is the engine of the Brave Search API. It sends one request at a time, at the rate of the lowest plan.
 type brave struct {
 	*client
 	turn chan time.Time // holds when the last request was sent
@@ -31,15 +31,12 @@ type brave struct {
 }
 
 func newBrave(o Options) (Engine, error) {
-	l, err := newLine("brave", cmp.Or(o.BraveURL, braveURL), o, o.BraveKey)
+	l, err := newClient("brave", cmp.Or(o.BraveURL, braveURL), o, o.BraveKey)
 	if err != nil {
 		return nil, err
 	}
 	l.header.Set("X-Subscription-Token", o.BraveKey)
-	b := &brave{client: l, turn: make(chan time.Time, 1), pace: o.Pace}
-	if b.pace <= 0 {
-		b.pace = bravePace
-	}
+	b := &brave{client: l, turn: make(chan time.Time, 1), pace: cmp.Or(max(o.Pace, 0), bravePace)}
 	b.turn <- time.Time{}
 	return b, nil
 }
@@ -58,9 +55,6 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return nil, b.trouble(a)
-	}
 	var found struct {
 		Web struct { // absent when there are no hits
 			Results []struct {
@@ -69,7 +63,7 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 			}
 		}
 	}
-	if err := b.decode(a, &found); err != nil {
+	if err := b.decode(a, &found, b.trouble); err != nil {
 		return nil, err
 	}
 	var hits []Hit
@@ -79,7 +73,7 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return tidy(hits, q.Count), nil
 }
 
-// day cuts the time off a date.
+// day removes the time from a date.
 func day(date string) string {
 	date, _, _ = strings.Cut(date, "T")
 	return date
@@ -101,36 +95,22 @@ func (b *brave) values(q Query) url.Values {
 	return v
 }
 
-// braveLang returns Brave's code of a language, which is its own in places, and the country to prefer where the
-// language says it.
+// braveCodes are the languages for which Brave has codes of its own, with the country that they imply.
+var braveCodes = map[string][2]string{"ja": {"jp", "JP"}, "ja-jp": {"jp", "JP"}, "zh": {"zh-hans"}, "zh-cn": {"zh-hans"},
+	"zh-hans": {"zh-hans"}, "zh-sg": {"zh-hans"}, "zh-hant": {"zh-hant"}, "zh-tw": {"zh-hant", "TW"},
+	"zh-hk": {"zh-hant", "HK"}, "en-gb": {"en-gb", "GB"}, "pt": {"pt-br", "BR"}, "pt-br": {"pt-br", "BR"},
+	"pt-pt": {"pt-pt", "PT"}, "no": {"nb"}, "nn": {"nb"}, "nb": {"nb"}, "iw": {"he"}}
+
+// braveLang returns Brave's code of a language, and the country if the language implies one.
 func braveLang(code string) (lang, country string) {
-	switch code {
-	case "ja", "ja-jp":
-		return "jp", "JP"
-	case "zh", "zh-cn", "zh-hans", "zh-sg":
-		return "zh-hans", ""
-	case "zh-tw":
-		return "zh-hant", "TW"
-	case "zh-hk":
-		return "zh-hant", "HK"
-	case "en-gb":
-		return "en-gb", "GB"
-	case "pt", "pt-br":
-		return "pt-br", "BR"
-	case "pt-pt":
-		return "pt-pt", "PT"
-	case "no", "nn", "nb":
-		return "nb", ""
-	case "iw":
-		return "he", ""
-	case "zh-hant":
-		return code, ""
+	if own, ok := braveCodes[code]; ok {
+		return own[0], own[1]
 	}
 	lang, _, _ = strings.Cut(code, "-") // it knows no other regions
 	return lang, ""
 }
 
-// inTurn sends a request when it is its turn, and once more if Brave says that it came a moment too early.
+// inTurn waits for its turn, sends a request, and retries once if Brave asks for a short pause.
 func (b *brave) inTurn(ctx context.Context, v url.Values) (*answer, error) {
 	var last time.Time
 	select {
@@ -158,7 +138,8 @@ func (b *brave) inTurn(ctx context.Context, v url.Values) (*answer, error) {
 	return b.ask(ctx, v)
 }
 
-// firstReset reads how long the shortest of Brave's limits lasts: the header lists seconds, one number for each.
+// firstReset reads after how many seconds the shortest of Brave's limits is reset: the header lists one number for
+// each.
 func firstReset(h http.Header) (time.Duration, bool) {
 	first, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ",")
 	n, err := strconv.Atoi(strings.TrimSpace(first))
@@ -168,26 +149,26 @@ func firstReset(h http.Header) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// An apiError is one error as Brave words it.
+// An apiError is an error of Brave.
 type apiError struct {
 	Code, Detail string
 	Meta         struct{ Errors []struct{ Loc []any } }
 }
 
-// complaint reads the error of an answer. Brave sends one, and documents a list.
+// complaint decodes the error of a response. Brave sends one, and documents a list.
 func (b *brave) complaint(a *answer) apiError {
 	var e struct {
 		Error  apiError
 		Errors []apiError
 	}
-	_ = json.Unmarshal(a.body, &e) // without a complaint the status has to do
+	_ = json.Unmarshal(a.body, &e) // without it there is only the status
 	if e.Error.Code == "" && len(e.Errors) > 0 {
 		return e.Errors[0]
 	}
 	return e.Error
 }
 
-// trouble words an error of Brave by its code; a bad key is 422 like a bad query.
+// trouble explains an error of Brave by its code; a bad key is 422 like a bad query.
 func (b *brave) trouble(a *answer) error {
 	c := b.complaint(a)
 	switch c.Code {
@@ -217,7 +198,7 @@ func (b *brave) badKey(status int) error {
 		"check the key; it must be one for web search")
 }
 
-// places says which parameters a validation error is about.
+// places names the parameters of a validation error.
 func (b *brave) places(c apiError) string {
 	var at []string
 	for _, e := range c.Meta.Errors {

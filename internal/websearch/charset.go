@@ -14,15 +14,15 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// declareSpace is how far into a page its own word about its encoding is looked for. Browsers look at 1024 bytes; some
-// pages are slower.
+// declareSpace is the part of a page that is searched for its encoding. Browsers search 1024 bytes; some pages declare
+// it later.
 const declareSpace = 4 << 10
 
-// decode makes UTF-8 of a page: by its byte order mark, by what the server says, by what the page says itself, or else
-// by what it looks like.
+// decode converts a page to UTF-8: by its byte order mark, by the Content-Type, by the declaration in the page, or else
+// by detection.
 func decode(body []byte, contentType string) string {
 	enc := declared(body, contentType)
-	switch { // servers say latin1, or utf-8, without having looked
+	switch { // servers often declare latin1 or utf-8 by default
 	case enc == nil, enc == charmap.Windows1252 && utf8.Valid(body):
 		enc = guess(body)
 	case enc == unicode.UTF8 && !utf8.Valid(body):
@@ -40,7 +40,7 @@ func decode(body []byte, contentType string) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// declared returns the encoding that somebody vouches for, or nil.
+// declared returns the declared encoding, or nil.
 func declared(body []byte, contentType string) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
@@ -108,8 +108,8 @@ func metaLabel(attrs []html.Attribute) string {
 	return ""
 }
 
-// guess looks at the bytes. Japanese text is told from latin letters by whether it can be read at all, and its
-// encodings from one another by how much kana comes out.
+// guess detects the encoding. Japanese encodings are distinguished from others by validity, and from one another by the
+// number of kana.
 func guess(body []byte) encoding.Encoding {
 	if bytes.Contains(body, []byte("\x1b$")) && ascii(body) {
 		return japanese.ISO2022JP
@@ -138,7 +138,7 @@ func ascii(b []byte) bool {
 	return !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// kana counts hiragana and katakana of full width, and takes off ten for every place that can't be read.
+// kana counts hiragana and katakana of full width, minus ten for every invalid place.
 func kana(enc encoding.Encoding, sample []byte) (n int) {
 	text, err := enc.NewDecoder().Bytes(sample)
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"hako/internal/text"
 )
 
-// What is kept of a hit.
+// Limits of a hit.
 const (
 	maxTitle   = 300  // characters
 	maxSnippet = 1000 // characters
 	maxAge     = 40   // characters
-	maxLink    = 1000 // bytes; a longer address is of no use to anybody
+	maxLink    = 1000 // bytes of a URL
 
-	maxField = 16 << 10 // bytes of any of them that are looked at
+	maxField = 16 << 10 // bytes of a field that are processed
 )
 
-// tidy makes hits fit to be shown: plain text on one line each, addresses of the web only, none twice.
+// tidy cleans hits: plain text on one line each, only URLs of the web, no duplicates.
 func tidy(hits []Hit, most int) []Hit {
 	var list []Hit
 	seen := map[string]bool{}
@@ -43,10 +43,10 @@ func tidy(hits []Hit, most int) []Hit {
 	return list
 }
 
-// plain makes text of what an engine calls text: without tags, entities, controls and line breaks.
+// plain makes plain text of a field: without tags, entities, control characters and line breaks.
 func plain(s string) string { return clean(html.UnescapeString(withoutTags(head(s)))) }
 
-// addressOf is an address without characters that can't be seen; in a query they may stand as they are.
+// addressOf is a URL with invisible characters escaped; Go leaves them as they are in a query.
 func addressOf(u *url.URL) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(u.String(), "\uFFFD") {
@@ -59,7 +59,7 @@ func addressOf(u *url.URL) string {
 	return b.String()
 }
 
-// tags are those that engines put into titles and snippets. Others stay: a page about Vec<T> is not found by Vec.
+// tags are those that engines put into titles and snippets. Others stay, such as Vec<T>.
 var tags = []string{"b", "strong", "em", "i", "u", "mark", "span", "br", "wbr", "p", "a", "code", "sup", "sub"}
 
 func withoutTags(s string) string {
@@ -70,7 +70,7 @@ func withoutTags(s string) string {
 		if !ok {
 			return b.String()
 		}
-		end := strings.IndexAny(after, "<>") // no further than the next: what is looked at twice adds up
+		end := strings.IndexAny(after, "<>") // no further than the next one, or it takes quadratic time
 		if end < 0 || after[end] == '<' || !isTag(after[:end]) {
 			b.WriteByte('<')
 			s = after
@@ -85,8 +85,8 @@ func isTag(inside string) bool {
 	return slices.Contains(tags, strings.ToLower(strings.TrimSuffix(name, "/")))
 }
 
-// clean puts a text on one line, without anything that a terminal obeys or a reader cannot see.
+// clean puts a text on one line, without control and invisible characters.
 func clean(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
-// head is as much of a text from outside as is worth cleaning.
+// head is the part of a field that is processed.
 func head(s string) string { return text.Prefix(s, maxField) }

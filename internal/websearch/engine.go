@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,11 +19,11 @@ import (
 
 const (
 	engineTimeout = 15 * time.Second
-	engineBytes   = 2 << 20 // of an answer, unpacked
+	engineBytes   = 2 << 20 // of a response, decompressed
 )
 
-// A client is a connection to an engine. It never says what it was told to keep secret: Google's key stands in the
-// address, and addresses get into errors.
+// A client sends requests to an engine. Its errors never contain the secrets: Google's key is in the URL, and URLs get
+// into errors.
 type client struct {
 	name    string // of the engine, for messages
 	base    *url.URL
@@ -32,17 +33,15 @@ type client struct {
 	secrets *redact.Set
 }
 
-// newLine returns a line to an address; secrets are what must not be shown.
-func newLine(name, address string, o Options, secrets ...string) (*client, error) {
+// newClient returns a client for an address; secrets are redacted from errors.
+func newClient(name, address string, o Options, secrets ...string) (*client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: name,
 			Why: "its address is not a web address", Hint: "write it as https://host/path"}
 	}
-	l := &client{name: name, base: u, header: http.Header{}, timeout: o.Timeout, proxy: o.Proxy, secrets: new(redact.Set)}
-	if l.timeout <= 0 {
-		l.timeout = engineTimeout
-	}
+	l := &client{name: name, base: u, header: http.Header{}, timeout: cmp.Or(max(o.Timeout, 0), engineTimeout),
+		proxy: o.Proxy, secrets: new(redact.Set)}
 	if l.proxy == nil {
 		l.proxy = http.ProxyFromEnvironment
 	}
@@ -54,15 +53,15 @@ func newLine(name, address string, o Options, secrets ...string) (*client, error
 	return l, nil
 }
 
-// An answer is what an engine said.
+// An answer is the response of an engine.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// ask sends one request. The transport is used by itself: a client would follow redirects, and put the address with the
-// key into its errors.
+// ask sends one request. It uses the transport directly: an http.Client would follow redirects, and put the URL with
+// the key into its errors.
 func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, l.late())
 	defer cancel()
@@ -95,26 +94,24 @@ func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	return &answer{resp.StatusCode, resp.Header, body}, nil
 }
 
-// decode reads the JSON of an answer.
-func (l *client) decode(a *answer, into any) error {
+// decode decodes the JSON of a response. trouble explains one whose status is not 200.
+func (l *client) decode(a *answer, into any, trouble func(*answer) error) error {
+	if a.status != http.StatusOK {
+		return trouble(a)
+	}
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return l.fault("its answer is not the JSON that was expected", "check the address of the engine")
 	}
 	return nil
 }
 
-// broken turns what the network said into one of our errors.
+// broken converts an error of the network.
 func (l *client) broken(ctx context.Context, err error) error {
-	var e *fault.Error
-	switch {
-	case errors.As(context.Cause(ctx), &e):
-		return e
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var withAddress *url.Error
-	for errors.As(err, &withAddress) {
-		err = withAddress.Err
+	for e, ok := errors.AsType[*url.Error](err); ok; e, ok = errors.AsType[*url.Error](err) {
+		err = e.Err
 	}
 	return l.fault("it could not be asked: "+l.words(err.Error()), "check the network")
 }
@@ -124,20 +121,20 @@ func (l *client) late() error {
 		Why: fmt.Sprintf("it took longer than %v", l.timeout), Hint: "try again later"}
 }
 
-// fault words an error of the engine: there is no answer to be had from it now.
+// fault is the error of an engine that cannot answer now.
 func (l *client) fault(why, hint string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
-// refused words an error that lies in the query.
+// refused is the error of a query that the engine refused.
 func (l *client) refused(why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
-// words makes what an engine said fit for a message.
+// words makes a text of an engine safe for a message.
 func (l *client) words(s string) string { return text.Shorten(clean(l.secrets.Text(s)), 200) }
 
-// odd is the error for a status that has no words of its own.
+// odd is the error for any other status.
 func (l *client) odd(status int, said string) error {
 	why := fmt.Sprintf("it answered %d %s", status, http.StatusText(status))
 	if said = l.words(said); said != "" {
@@ -154,10 +151,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

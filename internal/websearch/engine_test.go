@@ -110,7 +110,7 @@ func TestEnginesNobodyThere(t *testing.T) {
 		}
 		quiet(t, err)
 	}
-	l, _ := newLine("x", "http://h/", Options{}, testGoogleKey)
+	l, _ := newClient("x", "http://h/", Options{}, testGoogleKey)
 	err := l.broken(t.Context(), &url.Error{Op: "Get", URL: "http://h/?key=" + testGoogleKey,
 		Err: errors.New("no route, key=" + testGoogleKey)})
 	if quiet(t, err); !strings.Contains(err.Error(), "no route") {

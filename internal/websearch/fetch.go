@@ -17,40 +17,40 @@ import (
 	"hako/run/fault"
 )
 
-// What a Fetcher is held to where it does not say otherwise.
+// Defaults of a Fetcher.
 const (
 	DefaultMaxBytes     = 1 << 20
 	DefaultTimeout      = 20 * time.Second
 	DefaultMaxRedirects = 5
 )
 
-// userAgent names us to the servers we ask.
+// userAgent is the User-Agent of all requests.
 const userAgent = "hako"
 
-// A Fetcher gets pages whose address begins with one of its prefixes. A nil Fetcher, and one without prefixes, gets
+// A Fetcher fetches pages whose URL one of its prefixes covers. A nil Fetcher, and one without prefixes, fetches
 // nothing. It is safe for concurrent use.
 type Fetcher struct {
-	// Prefixes are the addresses that may be asked, as "https://docs.example.com/v1": scheme and host with port must be
-	// equal, the path must be that one or below it.
+	// Prefixes are the allowed URLs, as "https://docs.example.com/v1": scheme, host and port must be equal, the path
+	// must be that one or below it.
 	Prefixes []string
 
 	MaxBytes     int64         // of a page, unpacked; zero means 1 MB
 	Timeout      time.Duration // for everything together; zero means 20 s
 	MaxRedirects int           // zero means 5, less than zero none
 
-	// Proxy is asked instead of the server. Nil means none, whatever the environment says. A proxy resolves names
-	// itself, so private addresses behind a name are then its business.
+	// Proxy is the proxy for all requests. Nil means none, whatever the environment says. A proxy resolves names
+	// itself, so that private addresses are not checked.
 	Proxy *url.URL
-	// Roots are the authorities that servers are checked against; nil means those of the system.
+	// Roots are the certificate authorities; nil means those of the system.
 	Roots *x509.CertPool
 
-	// Resolve finds the addresses of a host; nil means the resolver of the system.
+	// Resolve resolves a host; nil means the resolver of the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial connects to an address that has been found harmless; nil means the network.
+	// Dial connects to an address that was checked; nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// A Page is what a server answered.
+// A Page is the response of a server.
 type Page struct {
 	URL    string // the last one, after redirects
 	Status int    // below 400
@@ -89,7 +89,7 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 	}
 }
 
-// ask sends one request. It goes to the transport itself: a client would add cookies, a referrer and its own idea of
+// ask sends one request. It uses the transport directly: an http.Client would add cookies, a referrer and follow
 // redirects.
 func ask(ctx context.Context, via http.RoundTripper, u *url.URL) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -110,7 +110,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// follow returns where a redirect leads, if that may be asked too.
+// follow returns the target of a redirect, if it is allowed.
 func (f *Fetcher) follow(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if location == "" || err != nil {
@@ -123,8 +123,7 @@ func (f *Fetcher) follow(from *url.URL, location string) (*url.URL, error) {
 			Hint: "fetch that address itself, if its prefix is allowed"}
 	}
 	next, err := f.Allow(to.String())
-	var e *fault.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		e.Why = "it redirects to " + shown(to) + ": " + e.Why
 		e.Subject = shown(from)
 		return nil, e
@@ -132,7 +131,7 @@ func (f *Fetcher) follow(from *url.URL, location string) (*url.URL, error) {
 	return next, err
 }
 
-// page reads the answer.
+// page reads the response.
 func (f *Fetcher) page(ctx context.Context, u *url.URL, resp *http.Response) (*Page, error) {
 	if resp.StatusCode >= 400 {
 		return nil, badStatus(u, resp.StatusCode)
@@ -171,14 +170,15 @@ func badStatus(u *url.URL, status int) error {
 	return e
 }
 
-// explain turns what the network said into one of our errors. The other side has a hand in its words, by the names in
-// its certificate for one, so they are cleaned and the error itself is not passed on.
+// explain converts an error of the network. The server influences its text, for example by the names in its
+// certificate, so the text is cleaned and the error itself is not wrapped.
 func explain(ctx context.Context, u *url.URL, err error) error {
-	var e *fault.Error
-	switch {
-	case errors.As(context.Cause(ctx), &e), errors.As(err, &e):
-		return e
-	case ctx.Err() != nil:
+	for _, e := range []error{context.Cause(ctx), err} {
+		if ours, ok := errors.AsType[*fault.Error](e); ok {
+			return ours
+		}
+	}
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(u), Why: "the server could not be asked",
@@ -191,7 +191,7 @@ func (f *Fetcher) late(u *url.URL) error {
 		Hint: "try again later, or ask for a smaller page"}
 }
 
-// transport makes connections that are used once and lead only where they may.
+// transport returns a transport whose connections are used once and go to checked addresses only.
 func (f *Fetcher) transport() *http.Transport {
 	t := &http.Transport{
 		DialContext:            f.connect,
@@ -213,7 +213,7 @@ func (f *Fetcher) dialer() func(ctx context.Context, network, address string) (n
 	return new(net.Dialer).DialContext
 }
 
-// Wait returns how long a page may take.
+// Wait returns the timeout of a page.
 func (f *Fetcher) Wait() time.Duration {
 	if f != nil && f.Timeout > 0 {
 		return f.Timeout
@@ -221,7 +221,7 @@ func (f *Fetcher) Wait() time.Duration {
 	return DefaultTimeout
 }
 
-// Limit returns how many bytes a page may have.
+// Limit returns the maximal size of a page.
 func (f *Fetcher) Limit() int64 {
 	if f != nil && f.MaxBytes > 0 {
 		return f.MaxBytes

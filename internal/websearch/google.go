@@ -3,6 +3,7 @@ package websearch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,17 +12,17 @@ import (
 
 const googleURL = "https://www.googleapis.com/customsearch/v1"
 
-// googlePage is the most hits that Google gives at once.
+// googlePage is the number of hits of a page of Google.
 const googlePage = 10
 
-// google asks Google's Custom Search JSON API.
+// google is the engine of Google's Custom Search JSON API.
 type google struct {
 	*client
 	key, cx string
 }
 
 func newGoogle(o Options) (Engine, error) {
-	l, err := newLine("google_cse", cmp.Or(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
+	l, err := newClient("google_cse", cmp.Or(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
 	return &google{l, o.GoogleKey, o.GoogleCX}, err
 }
 
@@ -45,7 +46,7 @@ func (g *google) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return tidy(hits, q.Count), nil
 }
 
-// page gets the hits from number start on.
+// page returns the hits from number start on.
 func (g *google) page(ctx context.Context, q Query, start int) (hits []Hit, more bool, err error) {
 	num := min(q.Count-start+1, googlePage)
 	v := url.Values{"key": {g.key}, "cx": {g.cx}, "q": {q.Text}, "num": {strconv.Itoa(num)}}
@@ -64,13 +65,10 @@ func (g *google) page(ctx context.Context, q Query, start int) (hits []Hit, more
 	if err != nil {
 		return nil, false, err
 	}
-	if a.status != http.StatusOK {
-		return nil, false, g.trouble(a)
-	}
 	var found struct {
 		Items []struct{ Title, Link, Snippet string } // absent when there are none
 	}
-	if err := g.decode(a, &found); err != nil {
+	if err := g.decode(a, &found, g.trouble); err != nil {
 		return nil, false, err
 	}
 	for _, it := range found.Items {
@@ -79,27 +77,30 @@ func (g *google) page(ctx context.Context, q Query, start int) (hits []Hit, more
 	return hits, len(found.Items) == num, nil
 }
 
-// googleLang returns the codes by which Google restricts hits to a language, and by which it speaks it.
-func googleLang(code string) (restrict, speak string) {
-	switch code {
-	case "zh", "zh-cn", "zh-hans", "zh-sg":
-		return "zh-CN", "zh-CN"
-	case "zh-tw", "zh-hant", "zh-hk":
-		return "zh-TW", "zh-TW"
-	case "he":
-		return "iw", "iw"
-	case "nb", "nn":
-		return "no", "no"
+// googleCodes are the languages for which Google has codes of its own.
+var googleCodes = map[string]string{"zh": "zh-CN", "zh-cn": "zh-CN", "zh-hans": "zh-CN", "zh-sg": "zh-CN",
+	"zh-tw": "zh-TW", "zh-hant": "zh-TW", "zh-hk": "zh-TW", "he": "iw", "nb": "no", "nn": "no"}
+
+// googleLang returns the codes of a language for the parameters lr and hl.
+func googleLang(code string) (lr, hl string) {
+	if own := googleCodes[code]; own != "" {
+		return own, own
 	}
-	lang, region, ok := strings.Cut(code, "-")
-	if !ok {
-		return lang, lang
-	}
-	return lang, lang + "-" + strings.ToUpper(region)
+	lang, _, _ := strings.Cut(code, "-")
+	return lang, withRegion(code)
 }
 
-// trouble words an error of Google. Its status tells little: a bad key is 400 like a bad parameter, and 429 is both the
-// minute's limit and the day's.
+// withRegion writes the region of a code in capitals.
+func withRegion(code string) string {
+	lang, region, ok := strings.Cut(code, "-")
+	if !ok {
+		return lang
+	}
+	return lang + "-" + strings.ToUpper(region)
+}
+
+// trouble explains an error of Google. The status alone says little: a bad key is 400 like a bad parameter, and 429 is
+// both the limit per minute and per day.
 func (g *google) trouble(a *answer) error {
 	var e struct {
 		Error struct {
@@ -108,7 +109,7 @@ func (g *google) trouble(a *answer) error {
 			Details         []struct{ Reason string }
 		}
 	}
-	if g.decode(a, &e) != nil {
+	if json.Unmarshal(a.body, &e) != nil {
 		return g.odd(a.status, "")
 	}
 	said := e.Error.Message

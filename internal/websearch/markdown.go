@@ -13,8 +13,8 @@ import (
 	"hako/internal/text"
 )
 
-// These two stand for < and > on their way through the converter, which would make entities of them. The page can't
-// contain them: characters of private use were removed.
+// These two replace < and > for the converter, which would make entities of them. The page cannot contain them:
+// characters of private use were removed.
 const (
 	lessThan    = "\uE03C"
 	greaterThan = "\uE03E"
@@ -25,8 +25,7 @@ var (
 	unveil = strings.NewReplacer(lessThan, "<", greaterThan, ">")
 )
 
-// markdown makes text of a tree. If the converter loses its way or the time is up, it does with what any walk through
-// the tree finds.
+// markdown converts a tree to text. If the converter fails or the time is up, it returns the bare text of the tree.
 func markdown(ctx context.Context, doc *html.Node) (content string) {
 	defer func() {
 		if recover() != nil {
@@ -43,7 +42,7 @@ func markdown(ctx context.Context, doc *html.Node) (content string) {
 	return trimLines(text.Visible(unveil.Replace(string(out))))
 }
 
-// trimLines removes blanks from the ends of lines, where they cost and say nothing.
+// trimLines removes white space from the ends of lines.
 func trimLines(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
@@ -53,8 +52,8 @@ func trimLines(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// newConverter returns a converter for one page: one for all would not be safe for concurrent use. Nothing is escaped,
-// since nobody renders the result.
+// newConverter returns a converter for one page: it is not safe for concurrent use. Nothing is escaped, since the
+// result is not rendered.
 func newConverter(ctx context.Context) *converter.Converter {
 	c := converter.NewConverter(
 		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false))),
@@ -65,19 +64,19 @@ func newConverter(ctx context.Context) *converter.Converter {
 	}, converter.PriorityEarly)
 	c.Register.Renderer(func(ours converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
-			panic(ctx.Err()) // the converter has no other way out; see markdown
+			panic(ctx.Err()) // the converter cannot be canceled otherwise; see markdown
 		}
 		return render(ours, w, n)
 	}, converter.PriorityEarly)
 	return c
 }
 
-// render writes the elements that the converter is not left alone with.
+// render renders headings, links and tables.
 func render(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 	switch {
 	case n.Type != html.ElementNode:
 		return converter.RenderTryNext
-	case isHeading(n.Data): // the converter spoils one that ends in #
+	case isHeading(n.Data): // the converter breaks one that ends with #
 		if s := oneLine(ctx, n); s != "" {
 			w.WriteString("\n\n" + strings.Repeat("#", int(n.Data[1]-'0')) + " " + s + "\n\n")
 		}
@@ -119,7 +118,7 @@ func renderLink(ctx converter.Context, w converter.Writer, n *html.Node) {
 	}
 }
 
-// blanks returns what has to stand around a text that was trimmed.
+// blanks returns the spaces that were trimmed from a text.
 func blanks(s string) (before, after string) {
 	if strings.TrimLeft(s, " \n") != s {
 		before = " "
@@ -130,7 +129,7 @@ func blanks(s string) (before, after string) {
 	return before, after
 }
 
-// renderTable writes a row per line, and before them what is no row.
+// renderTable writes a row per line, after the caption and other content.
 func renderTable(ctx converter.Context, w converter.Writer, n *html.Node) {
 	var b strings.Builder
 	for row := range n.ChildNodes() {
@@ -138,7 +137,7 @@ func renderTable(ctx converter.Context, w converter.Writer, n *html.Node) {
 			renderRow(ctx, &b, row, b.Len() == 0)
 			continue
 		}
-		var stray bytes.Buffer // a caption, or what has no place in a table
+		var stray bytes.Buffer // a caption, or misplaced content
 		ctx.RenderNodes(ctx, &stray, row)
 		if s := strings.Join(strings.Fields(stray.String()), " "); s != "" {
 			w.WriteString("\n\n" + s)

@@ -3,6 +3,7 @@ package websearch
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,23 +11,23 @@ import (
 	"hako/run/fault"
 )
 
-// maxAddress is the length of the longest address that is looked at.
+// maxAddress is the length of the longest URL that is parsed.
 const maxAddress = 8 << 10
 
-// The hints of every refusal that a longer list would avoid.
+// The hints of refusals that a longer list would avoid.
 const (
 	allowHint     = "to allow it: web.url_prefixes in hako.yaml"
 	allowFlagHint = allowHint + ", or --allow-url PREFIX where a command has it"
 )
 
-// An allowedPrefix is what two addresses are compared by.
+// An allowedPrefix are the parts of a URL that are compared.
 type allowedPrefix struct {
 	scheme, host string
 	port         int
 	path         []string // decoded segments
 }
 
-// Allow parses an address and refuses it unless a prefix covers it. What it returns is what is to be asked.
+// Allow parses a URL and refuses it unless a prefix covers it.
 func (f *Fetcher) Allow(address string) (*url.URL, error) {
 	u, at, err := locate("fetch", address)
 	if err != nil {
@@ -50,16 +51,6 @@ func (f *Fetcher) Allow(address string) (*url.URL, error) {
 		Hint: allowed + allowHint, FlagHint: allowed + allowFlagHint}
 }
 
-// Check reports the first prefix that makes no sense.
-func (f *Fetcher) Check() error {
-	for _, p := range f.Prefixes {
-		if _, err := parsePrefix(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func parsePrefix(prefix string) (allowedPrefix, error) {
 	u, at, err := locate("allow URL prefix", prefix)
 	if err != nil {
@@ -75,21 +66,14 @@ func parsePrefix(prefix string) (allowedPrefix, error) {
 	return at, nil
 }
 
-// covers compares whole parts: as text, https://a.example would also cover https://a.example.evil.org, and /v1 would
+// covers compares part by part: as text, https://a.example would also cover https://a.example.evil.org, and /v1 would
 // cover /v10.
 func (p allowedPrefix) covers(at allowedPrefix) bool {
-	if p.scheme != at.scheme || p.host != at.host || p.port != at.port || len(p.path) > len(at.path) {
-		return false
-	}
-	for i, segment := range p.path {
-		if segment != at.path[i] {
-			return false
-		}
-	}
-	return true
+	return p.scheme == at.scheme && p.host == at.host && p.port == at.port && len(p.path) <= len(at.path) &&
+		slices.Equal(p.path, at.path[:len(p.path)])
 }
 
-// locate parses an address and refuses all spellings that a server may read otherwise than we do.
+// locate parses a URL and refuses forms that a server may interpret otherwise than we do.
 func locate(op, address string) (*url.URL, allowedPrefix, error) {
 	refuse := func(why, hint string) (*url.URL, allowedPrefix, error) {
 		return nil, allowedPrefix{}, &fault.Error{Kind: fault.Invalid, Op: op, Subject: cut(address), Why: why, Hint: hint}
@@ -124,8 +108,8 @@ func locate(op, address string) (*url.URL, allowedPrefix, error) {
 	return u, at, nil
 }
 
-// hostName spells a host the one way it is compared by. Names beyond ASCII are left as they are: a prefix has to spell
-// them alike.
+// hostName normalizes a host for comparison. Names beyond ASCII are left as they are: a prefix has to use the same
+// form.
 func hostName(host string) (string, bool) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.String(), a.Zone() == ""
@@ -144,8 +128,8 @@ func portOf(u *url.URL) (int, bool) {
 	return 443, true
 }
 
-// segments splits the path. Some servers decode twice, take a backslash for a slash, or cut ";…" off a segment before
-// they look for dots.
+// segments splits the path. It refuses what servers interpret differently: some decode twice, treat a backslash as a
+// slash, or cut ";…" off a segment before they look for dots.
 func segments(u *url.URL) ([]string, bool) {
 	escaped := strings.ToLower(u.EscapedPath())
 	for strings.Contains(escaped, "%25") {
@@ -172,15 +156,15 @@ func segments(u *url.URL) ([]string, bool) {
 	return parts, true
 }
 
-// shown spells an address in a message: without password, and not for pages.
+// shown is a URL in a message, without password.
 func shown(u *url.URL) string { return cut(u.Redacted()) }
 
-// cut makes a text from outside short and clean enough for a message.
+// cut makes an untrusted text safe and short for a message.
 func cut(s string) string {
 	return text.Line(s, 200)
 }
 
-// some lists the first few of many.
+// some lists the first few texts.
 func some(list []string) string {
 	const most = 10
 	if len(list) <= most {

@@ -104,14 +104,14 @@ func TestBadPrefixes(t *testing.T) {
 	for _, p := range []string{"docs.example.com", "https://", "https://a@b.example", "https://b.example/?q",
 		"https://b.example/#x", "https://b.example/../x", "ftp://b.example", "*"} {
 		f := &Fetcher{Prefixes: []string{p}}
-		if err := f.Check(); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+		if _, err := parsePrefix(p); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 			t.Errorf("%s: %v", p, err)
 		}
 		if _, err := f.Allow("https://b.example/"); err == nil {
 			t.Errorf("%s lets something through", p)
 		}
 	}
-	if err := (&Fetcher{Prefixes: []string{"https://b.example/v1/"}}).Check(); err != nil {
+	if _, err := parsePrefix("https://b.example/v1/"); err != nil {
 		t.Error(err)
 	}
 }

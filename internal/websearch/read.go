@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// DefaultPassage is how many bytes of a page are read at once where nothing else is asked for.
+// DefaultPassage is the default size of a passage in bytes.
 const DefaultPassage = 4096
 
 const (
@@ -21,15 +21,15 @@ const (
 	keptTime  = 5 * time.Minute
 )
 
-// A Reader reads web pages passage by passage. It remembers the last few, so that the second passage does not ask the
-// server again. It is safe for concurrent use and must not be copied.
+// A Reader reads web pages passage by passage. It caches the last few pages, so that further passages need no request.
+// It is safe for concurrent use and must not be copied.
 type Reader struct {
 	Fetcher *Fetcher // nil means that nothing may be fetched
 
-	// Fetched is told of every page that was really asked for, and of its size, for the record, with what the context
-	// of who asked first holds. Nil means nobody is interested.
+	// Fetched is called for every page that was fetched, with its size, for the audit log, with the values of the first
+	// caller's context. Nil means that nothing is called.
 	Fetched func(ctx context.Context, url string, bytes int64)
-	Now     func() time.Time // nil means the clock
+	Now     func() time.Time // nil means time.Now
 
 	mu      sync.Mutex
 	kept    *simplelru.LRU[string, *article]
@@ -47,13 +47,13 @@ type Passage struct {
 	CacheHit   bool   `json:"cache_hit"`
 }
 
-// An article is a page that was made text.
+// An article is a page converted to text.
 type article struct {
 	url, title, text, kind string
 	read                   time.Time
 }
 
-// A pendingFetch is a fetch that is under way, and those who wait for it.
+// A pendingFetch is a fetch in progress with its waiting callers.
 type pendingFetch struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
@@ -83,7 +83,7 @@ func (r *Reader) Read(ctx context.Context, address string, start, size int64) (P
 	return p, nil
 }
 
-// passage cuts a part out of a text.
+// passage returns a part of a text.
 func passage(text string, start, size int64) (part string, next *int64) {
 	total := int64(len(text))
 	for start < total && !utf8.RuneStart(text[start]) {
@@ -112,11 +112,10 @@ func passage(text string, start, size int64) (part string, next *int64) {
 	return text[start:end], &end
 }
 
-// article returns a page from memory, or has it fetched. Those who want the same page at the same time wait for one
-// fetch.
+// article returns a page from the cache, or fetches it. Concurrent callers for the same page share one fetch.
 func (r *Reader) article(ctx context.Context, u *url.URL) (*article, bool, error) {
 	plain := *u
-	plain.Fragment, plain.RawFragment = "", "" // a server is not told it
+	plain.Fragment, plain.RawFragment = "", "" // it is not sent to the server
 	key := plain.String()
 	r.mu.Lock()
 	if a, ok := r.remembered(key); ok {
@@ -138,7 +137,7 @@ func (r *Reader) article(ctx context.Context, u *url.URL) (*article, bool, error
 	}
 }
 
-// leave gives up waiting. When nobody waits any more, the fetch ends too.
+// leave stops waiting. When no caller waits any more, the fetch is canceled.
 func (r *Reader) leave(key string, f *pendingFetch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +149,7 @@ func (r *Reader) leave(key string, f *pendingFetch) {
 	}
 }
 
-// remembered looks a page up.
+// remembered looks up a page in the cache.
 func (r *Reader) remembered(key string) (*article, bool) {
 	if r.kept == nil {
 		return nil, false
@@ -169,7 +168,7 @@ func (r *Reader) now() time.Time {
 	return time.Now()
 }
 
-// launch starts a fetch that outlives the one who asked first, as long as others wait for it.
+// launch starts a fetch that outlives its first caller as long as others wait for it.
 func (r *Reader) launch(ctx context.Context, key string) *pendingFetch {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &pendingFetch{done: make(chan struct{}), cancel: cancel}
@@ -204,7 +203,7 @@ func (r *Reader) remember(key string, a *article) {
 	r.kept.Add(key, a)
 }
 
-// fetch asks the server and makes text of what it says.
+// fetch fetches a page and converts it to text.
 func (r *Reader) fetch(ctx context.Context, address string) (*article, error) {
 	page, err := r.Fetcher.Get(ctx, address)
 	if err != nil {

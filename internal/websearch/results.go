@@ -7,22 +7,21 @@ import (
 	"hako/internal/text"
 )
 
-// What a model is shown of hits.
+// Limits of the list of hits for a model.
 const (
 	shownTitle   = 120     // characters
 	shownSnippet = 300     // characters
 	shownBytes   = 4 << 10 // of everything together
 )
 
-// resultsHead begins what a model is shown. Whoever writes a page decides what a snippet says, so the model is told
-// what it is.
+// resultsHead begins the list of hits for a model. Snippets are written by strangers, so they are marked as untrusted.
 const resultsHead = "SEARCH_RESULTS:"
 
-// indent begins every line of a hit but the first, which begins with its number: a line that begins otherwise is ours.
+// indent begins every line of a hit but the first, which begins with its number, so that a hit cannot imitate other
+// lines.
 const indent = "   "
 
-// Results lists hits for a model. Where there are too many for 4 KB, all snippets get shorter before the last hits are
-// left out.
+// Results lists hits for a model. If they exceed 4 KB, all snippets are shortened before the last hits are left out.
 func Results(hits []Hit) string {
 	if len(hits) == 0 {
 		return resultsHead + " none\n"
@@ -53,8 +52,8 @@ func list(hits []Hit, snippet int) string {
 	return b.String()
 }
 
-// unbracketed takes the brackets from a text that begins with one: "[turn 4 of 4; this is your last]" is what we say at
-// the end of results, and a page must not.
+// unbracketed replaces the brackets of a text that begins with one: "[turn 4 of 4; this is your last]" is a note of
+// ours, which a page must not imitate.
 func unbracketed(s string) string {
 	if strings.HasPrefix(s, "[") {
 		return wide.Replace(s)
@@ -64,7 +63,7 @@ func unbracketed(s string) string {
 
 var wide = strings.NewReplacer("[", "［", "]", "］")
 
-// said is the snippet with its age, if it has one.
+// said is the snippet with its age, if there is one.
 func said(h Hit) string {
 	s, age := clean(head(h.Snippet)), text.Shorten(clean(head(h.Age)), maxAge)
 	switch {
@@ -76,7 +75,7 @@ func said(h Hit) string {
 	return age + " · " + s
 }
 
-// Format lists hits for a person. Lines are cut to so many columns; zero or less means that they are not.
+// Format lists hits for a person. Lines are cut to columns; zero or less means that they are not.
 func Format(hits []Hit, columns int) string {
 	var b strings.Builder
 	for i, h := range hits {
@@ -86,7 +85,7 @@ func Format(hits []Hit, columns int) string {
 		number := fmt.Sprintf("%d. ", i+1)
 		indent := strings.Repeat(" ", len(number))
 		b.WriteString(cutCells(number+clean(head(h.Title)), columns) + "\n")
-		b.WriteString(indent + clean(h.URL) + "\n") // whole, or it leads nowhere
+		b.WriteString(indent + clean(h.URL) + "\n") // never cut
 		if s := said(h); s != "" {
 			b.WriteString(cutCells(indent+s, columns) + "\n")
 		}
@@ -94,7 +93,7 @@ func Format(hits []Hit, columns int) string {
 	return b.String()
 }
 
-// cutCells cuts a text to the columns of a terminal; zero means any number.
+// cutCells cuts a text to a width on the terminal; zero means no limit.
 func cutCells(s string, most int) string {
 	if most <= 0 {
 		return s

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,14 +11,14 @@ import (
 	"strings"
 )
 
-// searxPages is how many pages of hits are asked for at most.
+// searxPages is the maximal number of pages of hits.
 const searxPages = 2
 
-// searxng asks an instance of SearXNG.
+// searxng is the engine of an instance of SearXNG.
 type searxng struct{ *client }
 
 func newSearxng(o Options) (Engine, error) {
-	l, err := newLine("searxng", strings.TrimSpace(o.SearxngURL), o)
+	l, err := newClient("searxng", strings.TrimSpace(o.SearxngURL), o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +66,6 @@ func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.status != http.StatusOK {
-		return nil, s.trouble(a)
-	}
 	var found struct {
 		Results []struct {
 			Title, URL, Content string
@@ -75,7 +73,7 @@ func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
 		}
 		Silent []json.RawMessage `json:"unresponsive_engines"`
 	}
-	if err := s.decode(a, &found); err != nil {
+	if err := s.decode(a, &found, s.trouble); err != nil {
 		return nil, err
 	}
 	if len(found.Results) == 0 && len(found.Silent) > 0 {
@@ -89,21 +87,9 @@ func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
 	return hits, nil
 }
 
-// searxLang returns the code by which SearXNG knows a language.
+// searxLang returns SearXNG's code of a language.
 func searxLang(code string) string {
-	switch code {
-	case "":
-		return "all"
-	case "zh-hans":
-		return "zh-CN"
-	case "zh-hant":
-		return "zh-TW"
-	}
-	lang, region, ok := strings.Cut(code, "-")
-	if !ok {
-		return lang
-	}
-	return lang + "-" + strings.ToUpper(region)
+	return cmp.Or(map[string]string{"": "all", "zh-hans": "zh-CN", "zh-hant": "zh-TW"}[code], withRegion(code))
 }
 
 // silent names the engines that did not answer. Each is a list: name, reason.

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// How much text the main part of a page must have to be taken for the page.
+// The least text of a main part.
 const (
 	enoughMain    = 200
 	enoughArticle = 500
 )
 
-// shape takes a tree apart and returns what is worth reading of it: the main part if one is marked, without menus,
-// footers and whatever is hidden. A page of nothing but menus is kept whole.
+// shape returns the readable part of a tree: the main part if one is marked, without menus, footers and hidden
+// elements. A page of nothing but menus is kept whole.
 func shape(doc *html.Node) *html.Node {
 	drop(doc, "template")
 	if readable(doc) {
@@ -55,7 +55,7 @@ func drop(n *html.Node, name string) {
 	}
 }
 
-// join makes one of texts that have become neighbours. The converter would do it too, but add them up one by one.
+// join merges adjacent texts. The converter would do it too, but in quadratic time.
 func join(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.TextNode {
@@ -75,7 +75,7 @@ func join(n *html.Node) {
 	}
 }
 
-// mainPart finds the element that says it is what the page is about: main, or the only article.
+// mainPart finds the main element, or the only article.
 func mainPart(doc *html.Node) *html.Node {
 	var article *html.Node
 	articles := 0
@@ -95,7 +95,7 @@ func mainPart(doc *html.Node) *html.Node {
 	return nil
 }
 
-// flatten makes blocks of the tables that only arrange the page.
+// flatten turns layout tables into blocks.
 func flatten(n *html.Node) {
 	for c := range n.ChildNodes() {
 		flatten(c)
@@ -117,7 +117,8 @@ func flatten(n *html.Node) {
 	}
 }
 
-// arranges reports whether a table is not one of data: it has one column, or cells with blocks that fit on no line.
+// arranges reports whether a table is for layout, not for data: it has one column, or cells with blocks that do not fit
+// on a line.
 func arranges(table *html.Node) bool {
 	columns := 0
 	for row := range table.ChildNodes() {

@@ -14,21 +14,21 @@ import (
 	"hako/run/fault"
 )
 
-// What is made of a page at most, and in what time.
+// Limits of the conversion of a page.
 const (
 	maxPage     = 4 << 20 // bytes that are looked at
 	convertTime = 5 * time.Second
 )
 
-// leftOut ends a text that does not hold all of its page.
+// leftOut ends a text that is not complete.
 const leftOut = "\n\n[the rest of the page is left out]\n"
 
-// noText is what a page says that says nothing.
+// noText is the text of a page without text.
 const noText = "[the page has no text; it may need scripts, which are not run]"
 
-// Text returns the title of a page and its text: markdown of HTML, with absolute links and without scripts, menus and
-// what is hidden; any other text as it is. The text is valid UTF-8 without control characters, whatever the page is.
-// What takes longer than 5 s is left out. When ctx ends, there is no text.
+// Text returns the title and the text of a page: HTML as markdown, with absolute links and without scripts, menus and
+// hidden elements; any other text as it is. The text is valid UTF-8 without control characters. What takes longer than
+// 5 s is left out. When ctx ends, there is no text.
 func Text(ctx context.Context, p *Page) (title, text string, err error) {
 	limited, cancel := context.WithTimeout(ctx, convertTime)
 	defer cancel()
@@ -72,13 +72,13 @@ func notText(p *Page, why string) error {
 		Hint: "look for a page of HTML or plain text"}
 }
 
-// readHTML makes markdown of a page.
+// readHTML converts a page to markdown.
 func readHTML(ctx context.Context, page, address string) (title, content string, short bool) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
 		base = nil
 	} else if base.RawQuery, base.Fragment, base.RawFragment = "", "",
-		""; len(base.String()) > maxLink { // links don't inherit those
+		""; len(base.String()) > maxLink { // relative links do not inherit those
 		base = nil
 	}
 	g := grow(ctx, page, base)
@@ -95,8 +95,7 @@ func readHTML(ctx context.Context, page, address string) (title, content string,
 	return title, content, g.cut
 }
 
-// mediaType is what the server calls the page, without parameters, or what it looks like if the server calls it
-// nothing.
+// mediaType is the media type of the page without parameters, detected from its body if the server sends none.
 func mediaType(p *Page) string {
 	kind, _, err := mime.ParseMediaType(p.Type)
 	if err != nil || kind == "" {
@@ -107,7 +106,7 @@ func mediaType(p *Page) string {
 
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
 
-// textTypes are the types that are text without saying so.
+// textTypes are the media types of text beside text/*.
 var textTypes = []string{
 	"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml",
 	"application/x-yaml",
@@ -121,7 +120,7 @@ func isText(kind string) bool {
 		slices.Contains(textTypes, kind)
 }
 
-// garbage reports whether more than a tenth of a text can't be read.
+// garbage reports whether more than a tenth of a text is not valid.
 func garbage(text string) bool {
 	bad, all := 0, 0
 	for _, r := range text {

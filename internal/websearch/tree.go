@@ -12,21 +12,20 @@ import (
 	"hako/internal/text"
 )
 
-// What a page may amount to. Elements beyond these limits are left out while their text stays; text beyond its limit is
-// left out.
+// Limits of a page. Elements beyond them are left out while their text stays; text beyond its limit is left out.
 const (
 	maxDepth  = 128     // elements inside one another
-	maxNested = 8       // lists and quotes inside one another: each indents all lines inside
+	maxNested = 8       // nested lists and quotes: each indents all lines inside
 	maxNodes  = 100_000 // elements and texts
 	maxText   = 1 << 20 // bytes of text
 	maxLinks  = 1 << 20 // bytes of addresses
-	maxHrefs  = 20_000  // links whose address is looked at
+	maxHrefs  = 20_000  // links whose URL is resolved
 )
 
-// glance is how many tags and texts pass between two looks at the clock.
+// glance is the number of tokens between two checks of the deadline.
 const glance = 64
 
-// An element says what becomes of a tag.
+// An element is how a tag is treated.
 type element uint8
 
 const (
@@ -60,10 +59,10 @@ var elements = map[string]element{
 	"canvas": gone, "map": gone, "datalist": gone, "dialog": gone, "rp": gone,
 }
 
-// silentText are the elements whose inside the tokenizer returns as one text that nobody reads.
+// silentText are the elements whose content the tokenizer returns as one text that is dropped.
 const silentText = " script style noscript iframe noembed noframes textarea "
 
-// spellings are the names that elements go by from here on.
+// spellings maps elements to those that are treated alike.
 var spellings = map[string]string{
 	"menu": "ul", "dir": "ul", "xmp": "pre", "listing": "pre", "plaintext": "pre", "th": "td",
 	"section": "div", "header": "div", "address": "div", "figure": "div", "figcaption": "div", "details": "div",
@@ -73,33 +72,32 @@ var spellings = map[string]string{
 	"b": "strong", "i": "em", "kbd": "code", "samp": "code", "tt": "code", "var": "code",
 }
 
-// An opened element waits for its end.
+// An opened element is one on the stack.
 type opened struct {
 	name  string // in the page
 	node  *html.Node
 	nests bool // counts as a list or quote
 }
 
-// A treeBuilder builds the tree of a page. The usual parser is not used: it copies open formatting into every paragraph
-// as the standard wants, so that a megabyte of page can become a hundred million nodes, and it refuses pages that are
-// nested too deeply. Here every tag makes at most one node, and what comes out fits the limits above.
+// A treeBuilder builds the tree of a page. It replaces html.Parse, which copies open formatting into every paragraph as
+// the standard requires, so that 1 MB can become a hundred million nodes, and which refuses deeply nested pages. Here
+// every tag makes at most one node, within the limits above.
 type treeBuilder struct {
 	doc   *html.Node
 	stack []opened
 	among map[string]int  // how many of a name are in the stack
 	text  strings.Builder // not yet in the tree
 
-	base  *url.URL // what links are relative to; nil means that there are none
+	base  *url.URL // the base URL of links; nil means no links
 	title string
 
-	based bool // the page said what
+	based bool // the page has set the base
 
 	nested, nodes, chars, links, hrefs int
 	cut                                bool // something was left out
 }
 
-// grow builds the tree of a page, or of as much of it as there is time for. A few tags are always looked at, so that a
-// small page is read in any case.
+// grow builds the tree of a page, or of as much of it as there is time for. A small page is read in any case.
 func grow(ctx context.Context, page string, base *url.URL) *treeBuilder {
 	g := &treeBuilder{doc: &html.Node{Type: html.DocumentNode}, base: base, among: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -138,7 +136,7 @@ func grow(ctx context.Context, page string, base *url.URL) *treeBuilder {
 	}
 }
 
-// readTitle takes the text of a title. Pictures have titles too; the first one is the page's.
+// readTitle reads a title. The first one outside of pictures is the page's.
 func (g *treeBuilder) readTitle(z *html.Tokenizer) {
 	if z.Next() == html.TextToken && g.title == "" && g.find("svg", "") < 0 {
 		g.title = clean(string(z.Text()))
@@ -154,7 +152,7 @@ func (g *treeBuilder) write(s string) {
 	g.text.WriteString(s)
 }
 
-// flush puts the text so far into the tree.
+// flush adds the pending text to the tree.
 func (g *treeBuilder) flush() {
 	if g.text.Len() == 0 {
 		return
@@ -206,7 +204,7 @@ func (g *treeBuilder) start(name string, attrs []html.Attribute) {
 func (g *treeBuilder) open(name string, kind element, attrs []html.Attribute) {
 	if len(g.stack) >= maxDepth || g.nodes >= maxNodes {
 		g.cut = true
-		g.text.WriteByte('\n') // or words would run together
+		g.text.WriteByte('\n') // to separate words
 		return
 	}
 	g.flush()
@@ -236,7 +234,7 @@ func (g *treeBuilder) open(name string, kind element, attrs []html.Attribute) {
 
 func nests(name string) bool { return name == "ul" || name == "ol" || name == "blockquote" }
 
-// void adds what has no inside.
+// void adds an element without content.
 func (g *treeBuilder) void(name string, attrs []html.Attribute) {
 	switch name {
 	case "img":
@@ -258,8 +256,7 @@ func (g *treeBuilder) void(name string, attrs []html.Attribute) {
 	}
 }
 
-// rebase makes links relative to what the page says, the first time it says so. An address that no link could be shown
-// with is ignored: each link would cost its length.
+// rebase sets the base of links, once. A base that is longer than a link may be is ignored.
 func (g *treeBuilder) rebase(href string) {
 	if g.base == nil || g.based || href == "" || len(href) > maxLink {
 		return
@@ -277,8 +274,8 @@ const (
 	lists = " ul ol menu dir " + cells
 )
 
-// place closes what an element ends by beginning, as an item ends the one before it. It reports whether the element can
-// stand there at all.
+// place closes elements that a new one ends implicitly, as an item ends the one before it. It reports whether the
+// element is allowed there.
 func (g *treeBuilder) place(name string, kind element) bool {
 	switch name {
 	case "li":
@@ -295,7 +292,7 @@ func (g *treeBuilder) place(name string, kind element) bool {
 		if at := g.find("table td th caption", ""); at >= 0 && g.stack[at].name == "table" {
 			g.closeTo(at)
 		}
-		g.close("b strong i em code kbd samp tt var", cells) // lines of a table are not set off
+		g.close("b strong i em code kbd samp tt var", cells) // formatting does not extend over rows
 	}
 	if isHeading(name) {
 		g.close("h1 h2 h3 h4 h5 h6", cells)
@@ -303,7 +300,7 @@ func (g *treeBuilder) place(name string, kind element) bool {
 	if kind == block || kind == noise {
 		g.close("p", cells)
 	}
-	// A second <b> inside a first is more often a </b> that was forgotten.
+	// A <b> inside of a <b> is mostly a forgotten </b>.
 	return kind != mark || g.find(name, cells) < 0
 }
 
@@ -348,10 +345,9 @@ func (g *treeBuilder) end(name string) {
 	}
 }
 
-// find returns the place of the innermost open element with one of the names, or -1. It does not look beyond the
-// elements of stop.
+// find returns the index of the innermost open element with one of the names, or -1. It stops at the elements of stop.
 func (g *treeBuilder) find(names, stop string) int {
-	if !g.any(names) { // most searches are in vain; a deep page should not pay for each
+	if !g.any(names) { // most searches fail; this makes them cheap on a deep page
 		return -1
 	}
 	for i := len(g.stack) - 1; i >= 0; i-- {
@@ -396,7 +392,7 @@ func (g *treeBuilder) closeTo(depth int) {
 	}
 }
 
-// keep returns the attributes that mean something, in a form that is safe to use.
+// keep returns the attributes that are used, sanitized.
 func (g *treeBuilder) keep(name string, attrs []html.Attribute) []html.Attribute {
 	switch name {
 	case "a":
@@ -415,7 +411,7 @@ func (g *treeBuilder) keep(name string, attrs []html.Attribute) []html.Attribute
 	return nil
 }
 
-// resolve makes a link absolute. Links within the page, and those that are not of the web, become empty.
+// resolve makes a link absolute. Links within the page, and those of other schemes, become empty.
 func (g *treeBuilder) resolve(href string) string {
 	href = strings.TrimSpace(href)
 	if g.base == nil || href == "" || href[0] == '#' || len(href) > maxLink || g.links > maxLinks || g.hrefs >= maxHrefs {
@@ -433,7 +429,7 @@ func (g *treeBuilder) resolve(href string) string {
 	return s
 }
 
-// linkSafe escapes what would end a link of markdown before its time.
+// linkSafe escapes characters that would end a link of markdown.
 var linkSafe = strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "[", "%5B", "]", "%5D")
 
 // language finds the language of a program in a class: language-go, lang-go.
@@ -459,7 +455,7 @@ func attr(attrs []html.Attribute, key string) string {
 	return ""
 }
 
-// unseen reports whether an element is hidden from people. What a person wouldn't read, a model shouldn't.
+// unseen reports whether an element is hidden. A model must not read what a person does not see.
 func unseen(attrs []html.Attribute) bool {
 	for _, a := range attrs {
 		switch a.Key {

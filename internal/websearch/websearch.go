@@ -1,10 +1,10 @@
-// Package websearch looks things up on the web: it asks search engines, and it fetches single pages whose addresses are
-// on an allow-list and makes text of them.
+// Package websearch searches the web with a search engine, fetches pages whose URLs are on an allow-list, and converts
+// them to text.
 //
-// Nothing here keeps cookies, runs scripts, or uses a method other than GET. A page is asked for without credentials
-// and past any proxy that the environment names; only the engines, whose addresses the user chose, get a key and go by
-// way of that proxy. The one rule to keep: what comes back is untrusted text, bounded and cleaned before anyone sees
-// it, and an address is compared part by part after parsing, never as text, and again for every redirect.
+// There are no cookies, no scripts, and no method other than GET. A page is fetched without credentials and without the
+// proxy of the environment; only the engines, whose addresses the user chose, get a key and use that proxy. Whatever a
+// server sends is untrusted text, bounded and cleaned before it is shown. URLs are compared part by part after parsing,
+// never as text, and again for every redirect.
 package websearch
 
 import (
@@ -19,7 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// An Engine searches the web. It is safe for concurrent use. No hits is an answer, not an error.
+// An Engine searches the web. It is safe for concurrent use. No hits is no error.
 type Engine interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 }
@@ -37,7 +37,7 @@ type Hit struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
 	Snippet string `json:"snippet"`
-	Age     string `json:"age,omitempty"` // as the engine words it
+	Age     string `json:"age,omitempty"` // as the engine reports it
 }
 
 // Limits of a query.
@@ -47,66 +47,53 @@ const (
 	maxQuery     = 2048 // bytes; engines take less
 )
 
-// Options is what the engines need to know.
+// Options are the settings of the engines.
 type Options struct {
 	GoogleKey, GoogleCX string
 	BraveKey            string
 	SearxngURL          string // of the instance, with or without /search
 
-	GoogleURL, BraveURL string        // other addresses to ask; empty means the real ones
+	GoogleURL, BraveURL string        // other endpoints; empty means the real ones
 	Timeout             time.Duration // for one request; zero means 15 s
 	Pace                time.Duration // between two requests to Brave; zero means 1 s
 
-	// Proxy says which proxy to go by; nil means what HTTP_PROXY, HTTPS_PROXY and NO_PROXY say.
+	// Proxy returns the proxy of a request; nil means that of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// A Provider is an engine that can be chosen.
-type Provider struct {
-	Name  string
-	Also  []string // other names for it
-	Needs []string // the variables that must be set
-	Help  string   // one line
-
-	missing func(Options) bool // something of Needs
+// A provider is an engine that can be chosen.
+type provider struct {
+	name    string
+	also    string             // another name; empty means none
+	needs   []string           // the variables that must be set
+	missing func(Options) bool // whether one of needs is not set
 	open    func(Options) (Engine, error)
 }
 
-// googleEnds is what everybody who relies on Google should know.
+// googleEnds is what users of Google should know.
 const googleEnds = "Google closes the Custom Search JSON API on 2027-01-01"
 
-// providers is the list of engines, in the order in which they stand in for one another.
-var providers = []Provider{
-	{
-		Name: "google_cse", Also: []string{"google"}, Needs: []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"}, Help: googleEnds,
-		missing: func(o Options) bool { return o.GoogleKey == "" || o.GoogleCX == "" }, open: newGoogle,
-	},
-	{
-		Name: "brave", Needs: []string{"BRAVE_API_KEY"}, Help: "Brave Search API, one request a second",
-		missing: func(o Options) bool { return o.BraveKey == "" }, open: newBrave,
-	},
-	{
-		Name: "searxng", Needs: []string{"SEARXNG_URL"}, Help: "your own SearXNG, with json among its formats; needs no key",
-		missing: func(o Options) bool { return o.SearxngURL == "" }, open: newSearxng,
-	},
+// providers is the list of engines, in the order in which they replace one another. The first is the default.
+var providers = []provider{
+	{"google_cse", "google", []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"},
+		func(o Options) bool { return o.GoogleKey == "" || o.GoogleCX == "" }, newGoogle},
+	{"brave", "", []string{"BRAVE_API_KEY"}, func(o Options) bool { return o.BraveKey == "" }, newBrave},
+	{"searxng", "", []string{"SEARXNG_URL"}, func(o Options) bool { return o.SearxngURL == "" }, newSearxng},
 }
 
-// Providers lists the engines, the default one first.
-func Providers() []Provider { return slices.Clone(providers) }
-
-// Choose returns the engine of a provider and the name that it goes by. An empty name means google_cse. Unless the
-// choice is explicit, another engine whose keys are there stands in for one whose keys are not.
-func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
-	p, err := find(provider)
+// Choose returns the engine of a provider and its name. An empty name means google_cse. Unless the choice is explicit,
+// an engine whose keys are not set is replaced by one whose keys are.
+func Choose(name string, explicit bool, o Options) (Engine, string, error) {
+	p, err := find(name)
 	if err != nil {
 		return nil, "", err
 	}
 	if p.missing(o) {
 		if explicit {
-			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Subject: p.Name,
-				Why: "its key is not set", Hint: "set " + strings.Join(p.Needs, " and ") + "; or choose another: " + howToSet()}
+			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Subject: p.name,
+				Why: "its key is not set", Hint: "set " + strings.Join(p.needs, " and ") + "; or choose another: " + howToSet()}
 		}
-		i := slices.IndexFunc(providers, func(p Provider) bool { return !p.missing(o) })
+		i := slices.IndexFunc(providers, func(p provider) bool { return !p.missing(o) })
 		if i < 0 {
 			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider",
 				Why: "no search engine has its key set", Hint: howToSet()}
@@ -114,38 +101,40 @@ func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
 		p = providers[i]
 	}
 	e, err := p.open(o)
-	return e, p.Name, err
+	return e, p.name, err
 }
 
-func find(name string) (Provider, error) {
+func find(name string) (provider, error) {
 	if name == "" {
 		return providers[0], nil
 	}
 	var names []string
 	for _, p := range providers {
-		if p.Name == name || slices.Contains(p.Also, name) {
+		if p.name == name || p.also == name {
 			return p, nil
 		}
-		names = append(append(names, p.Name), p.Also...)
+		if names = append(names, p.name); p.also != "" {
+			names = append(names, p.also)
+		}
 	}
 	hint := "there are " + strings.Join(names, ", ")
 	if near, ok := fault.Nearest(name, names); ok {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return Provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name),
+	return provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name),
 		Why: "there is no such provider", Hint: hint}
 }
 
-// howToSet names the variables of all engines.
+// howToSet is the hint that names the variables of all engines.
 func howToSet() string {
 	var ways []string
 	for _, p := range providers {
-		ways = append(ways, strings.Join(p.Needs, " and "))
+		ways = append(ways, strings.Join(p.needs, " and "))
 	}
 	return "set " + strings.Join(ways, ", or ") + " (" + googleEnds + ")"
 }
 
-// check returns the query with its defaults, or what is wrong with it.
+// check validates the query and applies defaults.
 func (q Query) check() (Query, error) {
 	bad := func(why, hint string) (Query, error) {
 		return q, &fault.Error{Kind: fault.Invalid, Op: "search", Subject: cut(q.Text), Why: why, Hint: hint}
@@ -171,8 +160,7 @@ func (q Query) check() (Query, error) {
 	return q, nil
 }
 
-// isLang reports whether a text looks like the code of a language: two or three letters, and perhaps a region or
-// script.
+// isLang reports whether a text has the form of a language code: two or three letters, and perhaps a region or script.
 func isLang(code string) bool {
 	if code == "" {
 		return true

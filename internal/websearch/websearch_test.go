@@ -51,12 +51,11 @@ func TestChoose(t *testing.T) {
 }
 
 func TestProviders(t *testing.T) {
-	list := Providers()
-	if list[0].Name != "google_cse" || !strings.Contains(list[0].Help, "2027-01-01") {
-		t.Errorf("%+v", list[0])
+	if providers[0].name != "google_cse" || !strings.Contains(howToSet(), "2027-01-01") {
+		t.Errorf("%+v", providers[0])
 	}
-	for _, p := range list {
-		if p.Name == "" || p.Help == "" || len(p.Needs) == 0 {
+	for _, p := range providers {
+		if p.name == "" || len(p.needs) == 0 {
 			t.Errorf("%+v is not complete", p)
 		}
 	}

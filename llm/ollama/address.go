@@ -2,11 +2,11 @@ package ollama
 
 import "strings"
 
-// port is where a server listens unless it was told otherwise.
+// port is the default port of a server.
 const port = "11434"
 
-// Normalize makes a URL of what people put into OLLAMA_HOST: "host", "0.0.0.0:11434", ":8080", "https://host/path". An
-// address that means every interface of the server becomes that of this machine: it is one to listen at, not to ask.
+// Normalize makes a URL of a value of OLLAMA_HOST: "host", "0.0.0.0:11434", ":8080", "https://host/path". The
+// unspecified address, which is for listening, becomes that of this machine.
 func Normalize(host string) string {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	scheme, rest, given := strings.Cut(host, "://")
@@ -32,13 +32,13 @@ func Normalize(host string) string {
 	return strings.TrimRight(url+"/"+path, "/")
 }
 
-// splitUser cuts off credentials, with the sign behind them.
+// splitUser splits off credentials, with the @ behind them.
 func splitUser(text string) (user, rest string) {
 	at := strings.LastIndexByte(text, '@') + 1
 	return text[:at], text[at:]
 }
 
-// splitPort takes apart a host and its port. An IPv6 address may lack its brackets, if it has no port.
+// splitPort splits a host and its port. An IPv6 address without a port may lack its brackets.
 func splitPort(text string) (host, at string) {
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		host, at, _ = strings.Cut(rest, "]")

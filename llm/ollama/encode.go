@@ -11,8 +11,8 @@ import (
 // source marks reasoning that only this package can send again.
 const source = "ollama"
 
-// request encodes a dialog: first what never changes, then what grows, then what may differ from turn to turn. The tools
-// are among the last, because leaving them out is the only way to forbid them.
+// request encodes a dialog: first what never changes, then what grows, then what may differ from turn to turn. The
+// tools are among the last, because leaving them out is the only way to forbid them.
 func (m *model) request(d *llm.Dialog) []byte {
 	b := append(make([]byte, 0, wire.Room(d)), '{')
 	b = wire.Text(b, "model", m.name)
@@ -95,8 +95,8 @@ func (m *model) assistant(b []byte, it *llm.Item) []byte {
 	return append(b, ']')
 }
 
-// rest encodes what may differ from turn to turn. A model cannot be made to call a tool; the most that can be done is to
-// offer it no other.
+// rest encodes what may differ from turn to turn. A model cannot be made to call a tool; the most that can be done is
+// to offer it no other.
 func (m *model) rest(b []byte, d *llm.Dialog) []byte {
 	if !d.Choice.None && len(d.Tools) > 0 {
 		b = wire.Tools(b, d.Tools, func(name string) bool { return d.Choice.Name == "" || d.Choice.Name == name })

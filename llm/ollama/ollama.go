@@ -1,9 +1,9 @@
-// Package ollama asks models that an Ollama server runs, over its own interface: the compatible one ignores the size of
-// the context.
+// Package ollama is the provider for models of an Ollama server, over its own API: the one compatible with OpenAI
+// ignores the size of the context.
 //
-// It starts no server and pulls no models; it says how to. The one rule to keep: a request is the beginning of the next
-// one up to the end of its list of messages, byte for byte, and asks for the same size of context, or the server loads
-// the model anew and reads everything once more.
+// It does not start a server or pull models. Each request begins with the bytes of the one before, up to the end of its
+// list of messages, and has the same size of context; otherwise the server would load the model again and process
+// everything once more.
 package ollama
 
 import (
@@ -17,21 +17,21 @@ import (
 	"hako/llm/wire"
 )
 
-// What is asked for where the options do not say otherwise.
+// Defaults of the options.
 const (
 	DefaultURL    = "http://127.0.0.1:11434"
 	DefaultNumCtx = 16384
 	DefaultIdle   = 5 * time.Minute
 )
 
-// Options say whom to ask, and how.
+// Options are the settings of the provider.
 type Options struct {
 	URL       string        // also as OLLAMA_HOST has it, see [Normalize]; empty means DefaultURL
 	NumCtx    int           // tokens that the model can hold; zero means DefaultNumCtx
-	KeepAlive string        // how long the model stays loaded: "10m", "-1" for ever; empty means as the server likes
-	Think     string        // "true", "false", "low", "medium", "high"; empty means as the model likes
-	Idle      time.Duration // how long the server may be silent; zero means DefaultIdle, for it loads models in silence
-	Client    *http.Client  // nil means our own, through the proxies of the environment
+	KeepAlive string        // how long the model stays loaded: "10m", "-1" for ever; empty means the server's default
+	Think     string        // "true", "false", "low", "medium", "high"; empty means the model's default
+	Idle      time.Duration // how long the server may be silent; zero means DefaultIdle, which is long since it loads models first
+	Client    *http.Client  // nil means one with the proxies of the environment
 }
 
 // model is one model at one server.
@@ -40,7 +40,7 @@ type model struct {
 	o    Options
 	peer wire.Service
 	to   wire.Address
-	err  error // of the options, told when the model is asked
+	err  error // of the options, returned when the model is asked
 }
 
 // New returns a model of an Ollama server.
@@ -64,7 +64,7 @@ func newPeer(op, name string, o Options) wire.Service {
 	}
 }
 
-// explain words what is particular to Ollama.
+// explain gives reason and hint of refusals that are particular to Ollama.
 func explain(name string, r *llm.Refusal) (why, hint string) {
 	switch {
 	case name == "":
@@ -91,11 +91,10 @@ type Info struct {
 	Modified     time.Time
 	Parameters   string   // "8.2B"; empty when not known
 	Quantization string   // "Q4_K_M"; empty when not known
-	Capabilities []string // "tools", "thinking"; empty when the server does not tell
+	Capabilities []string // "tools", "thinking"; empty when not known
 }
 
-// Models lists the models that a server has, in its order: the newest first. How long to wait for it is the business of
-// the context.
+// Models lists the models that a server has, in its order: the newest first.
 func Models(ctx context.Context, o Options) ([]Info, error) {
 	peer := newPeer("list models", "", o)
 	to, err := peer.Resolve(Normalize(o.URL), "/api/tags")
@@ -121,7 +120,7 @@ func Models(ctx context.Context, o Options) ([]Info, error) {
 	for _, m := range list.Models {
 		name := cmp.Or(wire.Name(m.Name), wire.Name(m.Model))
 		if name == "" {
-			continue // nobody could ask for it
+			continue // it could not be asked for
 		}
 		for i, word := range m.Capabilities {
 			m.Capabilities[i] = wire.Name(word)

@@ -11,7 +11,7 @@ import (
 	"hako/quota"
 )
 
-// answerLine is what we read of a line of an answer.
+// answerLine is the part of a line of a response that is used.
 type answerLine struct {
 	Model   string
 	Message struct {
@@ -45,7 +45,7 @@ func (m *model) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return m.read(d, answer)
 }
 
-// read collects a turn from lines, up to the one that says that it is done.
+// read collects a turn from lines, up to the one with done set.
 func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	lines := wire.NewLines(answer)
 	got := &collected{say: d.OnText}
@@ -59,7 +59,7 @@ func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error
 		}
 		var l answerLine
 		if json.Unmarshal(data, &l) != nil {
-			return nil, m.unread(data, whole)
+			return nil, m.unreadable(data, whole)
 		}
 		if len(l.Error) > 0 && string(l.Error) != "null" {
 			return nil, m.peer.Refuse(wire.RefusalIn(data))
@@ -74,20 +74,19 @@ func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error
 	}
 }
 
-// unread words a line that is no JSON: the last one may have been cut.
-func (m *model) unread(data []byte, whole bool) error {
+// unreadable is the error for a line that is no JSON: the last one may have been cut.
+func (m *model) unreadable(data []byte, whole bool) error {
 	if !whole && bytes.HasPrefix(data, []byte{'{'}) {
 		return m.peer.Truncated()
 	}
 	return m.peer.Unreadable("answered with something that is not a stream of JSON")
 }
 
-// turn puts together what was collected, now that it is known to be all, if the reason to end is one that an answer
-// has.
+// turn returns what was collected as a turn, unless the reason to end is an error.
 func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}
 	switch last.Reason {
-	case "", "stop", "tool_calls": // old servers tell none
+	case "", "stop", "tool_calls": // old servers send none
 	case "length", "content_filter":
 		turn.Cut = last.Reason // its calls may be cut, too
 		return turn, nil
@@ -98,14 +97,14 @@ func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn
 	}
 	turn.Calls = got.calls
 	wire.Identify(d, turn.Calls)
-	// Thoughts that led to calls are gone on with; those before an answer have done their work.
+	// Reasoning before calls is sent again; that before an answer is not needed any more.
 	if len(turn.Calls) > 0 && len(got.thoughts) > 0 {
 		turn.Raw, turn.Source = wire.AppendString(nil, string(got.thoughts)), source
 	}
 	return turn, nil
 }
 
-// collected is what has arrived of an answer.
+// collected is what has arrived of a turn.
 type collected struct {
 	say            func(string)
 	text, thoughts []byte
@@ -124,7 +123,7 @@ func (got *collected) take(l *answerLine) {
 	}
 }
 
-// tokens returns what the answer took.
+// tokens returns the usage of the turn.
 func (got *collected) tokens(d *llm.Dialog, last *answerLine) quota.Usage {
 	said := llm.Estimate(string(got.text)) + llm.Estimate(string(got.thoughts))
 	for _, c := range got.calls {

@@ -140,8 +140,8 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// The classes of finish reasons, in the order in which one overrules another: a turn that was cut is not made whole by a
-// stop behind it.
+// The classes of finish reasons, in the order in which one overrules another: a turn that was cut is not made whole by
+// a stop behind it.
 const (
 	open = iota
 	stopped
@@ -265,8 +265,7 @@ func (got *collected) find(at, of int, piece *callDelta) *call {
 	return c
 }
 
-// numbered finds a call by its index. Some services count nothing and give all calls the same one; then the id tells
-// them apart.
+// numbered finds a call by its index. Some services give all calls the same index; then the id distinguishes them.
 func (got *collected) numbered(index int, piece *callDelta) *call {
 	for _, c := range slices.Backward(got.calls) {
 		if c.index != index {

@@ -1,8 +1,8 @@
 // Package openai is the provider for models of OpenAI and of services with the same API, over the Responses API and the
 // Chat Completions API.
 //
-// Nothing is stored on the server: every request carries the whole dialog, and what the provider wants to see again
-// is kept in [llm.Turn]. Retries are up to [llm.Retry]. Each request begins with the bytes of the one before, up to the
+// Nothing is stored on the server: every request carries the whole dialog, and what the provider wants to see again is
+// kept in [llm.Turn]. Retries are up to [llm.Retry]. Each request begins with the bytes of the one before, up to the
 // end of its list of items, so that the provider's cache is used: what may differ from turn to turn comes after that
 // list.
 package openai
@@ -23,13 +23,13 @@ import (
 // DefaultURL is OpenAI's own service.
 const DefaultURL = "https://api.openai.com/v1"
 
-// Options say whom to ask, and how.
+// Options are the settings of the provider.
 type Options struct {
 	Key     string        // empty means none, which only servers of one's own accept
 	KeyFrom string        // where the key was set, for messages: OPENAI_API_KEY; empty means not known
 	BaseURL string        // with or without a slash at its end; empty means DefaultURL
 	Idle    time.Duration // how long the service may be silent; zero means 2 minutes
-	Client  *http.Client  // nil means our own, through the proxies of the environment
+	Client  *http.Client  // nil means one with the proxies of the environment
 }
 
 // service is one model at one address.

@@ -8,37 +8,37 @@ import (
 	"hako/llm/wire"
 )
 
-// maxParts is how many items and passages an answer may have. They are searched one after the other, so a server must
-// not choose the number.
+// maxParts is how many items and passages a response may have. They are searched linearly, so that the number must be
+// bounded.
 const maxParts = 1024
 
-// output collects what a model says and wants.
+// output collects the text and the calls of a turn.
 type output struct {
 	say    func(string)
 	parts  []*part
-	spoke  *part // the message that was spoken last
+	spoke  *part // the message that was streamed last
 	count  int   // of parts and passages
 	called int   // of calls
-	much   bool  // more than that was sent, and was not taken in
+	much   bool  // there are more than are accepted
 	cut    bool  // an item is not complete
 }
 
 // A part is one item of the output.
 type part struct {
-	index     int // of the item, -1 when not told
+	index     int // of the item, -1 if not sent
 	item      item
 	arguments []byte // piece by piece
-	whole     string // the arguments, once they were told as a whole
+	whole     string // the arguments, once they were sent as a whole
 	texts     []passage
 }
 
-// A passage is one stretch of text of a message.
+// A passage is one text of a message.
 type passage struct {
 	index int
 	text  []byte
 }
 
-// take takes in an event.
+// take adds an event.
 func (o *output) take(ev *event) {
 	switch ev.Type {
 	case "response.output_item.added":
@@ -99,7 +99,7 @@ func (o *output) grow() bool {
 	return !o.much
 }
 
-// begin takes in the first that is told of an item.
+// begin adds the first event of an item.
 func (o *output) begin(ev *event) {
 	if ev.Item != nil {
 		o.become(o.part(ev), ev.Item)
@@ -116,7 +116,7 @@ func (o *output) become(p *part, it *item) {
 	p.item = *it
 }
 
-// settle takes in an item as a whole. What it leaves out stays as it was.
+// settle adds a complete item. Members that it lacks stay as they were.
 func (o *output) settle(p *part, whole *item) {
 	p.whole = cmp.Or(string(whole.Arguments), p.whole)
 	before := p.item
@@ -127,14 +127,14 @@ func (o *output) settle(p *part, whole *item) {
 		p.item.Encrypted, p.item.Summary = before.Encrypted, before.Summary
 	}
 	if whole.Type == typeThought {
-		return // its content is not said to anybody
+		return // its content is not shown
 	}
 	for i := 0; i < len(whole.Content) && !o.much; i++ {
 		o.correct(p, i, cmp.Or(whole.Content[i].Text, whole.Content[i].Refusal))
 	}
 }
 
-// speak passes on a piece of text at once. Separate messages are set apart.
+// speak streams a piece of text. Messages are separated by an empty line.
 func (o *output) speak(p *part, index int, piece string) {
 	if piece == "" {
 		return
@@ -156,8 +156,8 @@ func (o *output) tell(piece string) {
 	}
 }
 
-// correct replaces a passage with the whole of it, and passes on what had not arrived piece by piece. A whole that
-// lacks what was said takes nothing back.
+// correct replaces a passage by its complete text, and streams what had not arrived piece by piece. A shorter text does
+// not remove what was streamed.
 func (o *output) correct(p *part, index int, whole string) {
 	if whole == "" {
 		return
@@ -185,7 +185,7 @@ func (o *output) passage(p *part, index int) *passage {
 	return &p.texts[len(p.texts)-1]
 }
 
-// text returns everything that was said.
+// text returns the whole text.
 func (o *output) text() string {
 	var all []byte
 	for _, p := range o.parts {
@@ -199,7 +199,7 @@ func (o *output) text() string {
 	return string(all)
 }
 
-// wants returns the arguments of a call. Those that were told as a whole are right, should the pieces differ.
+// wants returns the arguments of a call. Those that were sent as a whole take precedence over the pieces.
 func (p *part) wants() string {
 	switch {
 	case p.whole != "":
@@ -235,8 +235,8 @@ func (o *output) calls() (calls []llm.Call) {
 	return calls
 }
 
-// reasoning returns the reasoning in the form in which it is accepted again: a list, nil if there is none. Without its
-// sealed content the service would look for it among what it stored, which is nothing.
+// reasoning returns the reasoning in the form in which it is sent again: a list, nil if there is none. Without its
+// encrypted content the service would look for it in its storage, which is not used.
 func (o *output) reasoning() json.RawMessage {
 	var list []byte
 	for _, p := range o.parts {

@@ -1,14 +1,14 @@
 package openai
 
-// The kinds of items that mean something to us.
+// The types of items that are used.
 const (
 	typeCall    = "function_call"
 	typeMessage = "message"
 	typeThought = "reasoning"
 )
 
-// finish reconciles what arrived with the output as a whole. What only stands there is taken, too; what differs there
-// is right there. What only arrived stays: there are services whose last event has no output.
+// finish reconciles what was streamed with the complete output, which takes precedence. What was only streamed stays:
+// some services send no output in the last event.
 func (o *output) finish(all []item) {
 	if len(all) > maxParts {
 		o.refuse(all)
@@ -29,7 +29,7 @@ func (o *output) finish(all []item) {
 	}
 }
 
-// refuse only counts the calls of an output that is too long to be looked at.
+// refuse only counts the calls of an output that is too long.
 func (o *output) refuse(all []item) {
 	o.much = true
 	for i := range all {
@@ -39,8 +39,8 @@ func (o *output) refuse(all []item) {
 	}
 }
 
-// match finds the part that each item is, nil where nothing of it arrived. The surest signs come first, for a part that
-// is not found again would be a call that is made twice.
+// match finds the part of each item, nil where nothing of it was streamed. The most reliable criteria come first: a
+// part that is not matched would be a call that is made twice.
 func (o *output) match(all []item) []*part {
 	found, used := make([]*part, len(all)), make(map[*part]bool, len(o.parts))
 	for _, same := range []func(*part, int, *item) bool{sameCall, sameID, samePlace, sameWish, sameKind} {
@@ -71,7 +71,7 @@ func sameWish(p *part, _ int, it *item) bool {
 	return it.Type == typeCall && alike(p, it) && p.whole == string(it.Arguments)
 }
 
-// sameKind takes what is left in its order, but a call only when nothing tells that it is another one.
+// sameKind matches the rest in its order, but a call only if nothing contradicts.
 func sameKind(p *part, _ int, it *item) bool {
 	if it.Type == typeCall {
 		return p.index < 0 && p.item.CallID == "" && p.item.ID == "" && alike(p, it)
@@ -79,13 +79,13 @@ func sameKind(p *part, _ int, it *item) bool {
 	return p.kind() == it.Type
 }
 
-// alike tells whether a part may be an item, by its kind and name.
+// alike reports whether a part may be an item, by its type and name.
 func alike(p *part, it *item) bool {
 	kind, name := p.kind(), p.item.Name
 	return (kind == "" || kind == it.Type) && (name == "" || it.Name == "" || name == it.Name)
 }
 
-// kind tells what a part is, also when nobody said so.
+// kind is the type of a part, inferred if it was not sent.
 func (p *part) kind() string {
 	switch {
 	case p.item.Type != "":

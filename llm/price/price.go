@@ -1,9 +1,7 @@
-// Package price knows what models cost: a list of prices with its date, which the user may overrule with a list of
-// their own.
+// Package price is the price list of models. It has a date, and the user may override it with another list.
 //
-// Nobody is asked for prices, and nothing is guessed: a model that is not in the list has no price. That a model costs
-// nothing because it runs here is for the caller to know. The one rule to keep: a cost is shown with the date of its
-// price.
+// A model that is not in the list has no known price. That a local model costs nothing is for the caller to know. A
+// cost is shown with the date of its price.
 package price
 
 import (
@@ -21,7 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Table holds the prices of models. The zero Table has none.
+// A Table is a price list. The zero Table is empty.
 type Table struct {
 	AsOf   string // the date of the list, as 2025-08-07
 	models map[string]rates
@@ -36,7 +34,7 @@ type rates struct {
 //go:embed prices.json
 var list []byte
 
-// Default returns the prices that hako comes with.
+// Default returns the built-in price list.
 func Default() Table {
 	t, err := Parse(bytes.NewReader(list))
 	if err != nil {
@@ -45,7 +43,7 @@ func Default() Table {
 	return t
 }
 
-// With returns the table with the prices of other over its own. They keep their own dates.
+// With returns the table overridden by the prices of other, which keep their own dates.
 func (t Table) With(other Table) Table {
 	both := make(map[string]rates, len(t.models)+len(other.models))
 	maps.Copy(both, t.models)
@@ -53,8 +51,8 @@ func (t Table) With(other Table) Table {
 	return Table{AsOf: t.AsOf, models: both}
 }
 
-// Cost returns what usage of a model costs, and the date of the price. A dated model, as gpt-5-2025-08-07, costs what
-// the model costs unless it is in the list itself. If ok is false the price is not known; it is not nothing.
+// Cost returns the cost of usage of a model, and the date of the price. A dated model, as gpt-5-2025-08-07, costs what
+// the model costs unless it is in the list itself. If ok is false the price is not known, not zero.
 func (t Table) Cost(model string, u quota.Usage) (dollars float64, asOf string, ok bool) {
 	r, ok := t.models[model]
 	if !ok {
@@ -80,10 +78,10 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// largest is more than any list of prices needs.
+// largest is the maximal size of a price list.
 const largest = 1 << 20
 
-// written is a list of prices as it is spelled in a file.
+// written is a price list in a file.
 type written struct {
 	AsOf     string `json:"as_of"`
 	Currency string `json:"currency"`
@@ -95,9 +93,9 @@ type written struct {
 	} `json:"models"`
 }
 
-// Parse reads a list of prices in the spelling of prices.json. Currency may be left out and per too: they are USD and
-// 1000000. A model without a price for cached input pays the full one. If r has a name, as a file has, mistakes are
-// told with it.
+// Parse parses a price list in the form of prices.json. Currency and per are optional: the defaults are USD and
+// 1000000. A model without a price for cached input has the full one. If r has a name, as a file has, errors contain
+// it.
 func Parse(r io.Reader) (Table, error) {
 	t, err := parse(r)
 	var f *fault.Error
@@ -132,7 +130,7 @@ func misread(why string) error {
 		Hint: `write it as {"as_of": "2025-08-07", "models": {"gpt-x": {"input": 0.40, "cached": 0.10, "output": 1.60}}}, in USD for a million tokens`}
 }
 
-// plain words an error of encoding/json for somebody who does not write Go.
+// plain is the text of an error of encoding/json without Go types.
 func plain(err error) string {
 	var t *json.UnmarshalTypeError
 	switch {

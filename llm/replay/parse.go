@@ -17,10 +17,10 @@ import (
 	"hako/run/fault"
 )
 
-// longest is more than any model says at once.
+// longest is the length of the longest line.
 const longest = 64 << 20
 
-// A scriptLine is a turn as it is written down.
+// A scriptLine is a turn in a file.
 type scriptLine struct {
 	Text   string          `json:"text,omitempty"`
 	Pieces []string        `json:"pieces,omitempty"`
@@ -57,11 +57,11 @@ type refusal struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// fields are the names above, for those who misspell one.
+// fields are the names above, for hints on misspelled ones.
 var fields = strings.Fields(`text pieces calls usage model cut raw source error delay_ms expect id name arguments
 	input_tokens cached_tokens output_tokens status code message after_ms retry why hint`)
 
-// Parse reads a script. If r has a name, as a file has, mistakes are told with it.
+// Parse parses a script. If r has a name, as a file has, errors contain it.
 func Parse(r io.Reader) (*Script, error) {
 	s := new(Script)
 	lines := bufio.NewScanner(r)
@@ -87,7 +87,7 @@ func Parse(r io.Reader) (*Script, error) {
 	return s, nil
 }
 
-// misread says where in the script a mistake is, and what was likely meant.
+// misread is the error for a line of a script, with a hint on what was likely meant.
 func misread(r io.Reader, n int, err error) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "read script", Subject: "line " + strconv.Itoa(n), Why: plain(err)}
 	if named, ok := r.(interface{ Name() string }); ok {
@@ -104,7 +104,7 @@ func misread(r io.Reader, n int, err error) error {
 	return e
 }
 
-// plain words an error of encoding/json for somebody who does not write Go.
+// plain is the text of an error of encoding/json without Go types.
 func plain(err error) string {
 	var t *json.UnmarshalTypeError
 	switch {
@@ -116,7 +116,7 @@ func plain(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// A parser reads lines with one decoder: making one for each would cost more than the reading.
+// A parser parses lines with one decoder, which is cheaper than one for each line.
 type parser struct {
 	text    bytes.Reader
 	decoder *json.Decoder
@@ -130,7 +130,7 @@ func newParser() *parser {
 	return p
 }
 
-// parse reads one line. After an error the parser is of no more use.
+// parse parses one line. After an error the parser cannot be used again.
 func (p *parser) parse(text []byte) (step, error) {
 	if text[0] != '{' {
 		return step{}, errNoTurn
@@ -152,7 +152,7 @@ func (p *parser) parse(text []byte) (step, error) {
 
 var errNoTurn = errors.New("a turn is an object in braces")
 
-// check refuses what no model could have answered.
+// check refuses what no model could have returned.
 func (l *scriptLine) check() error {
 	u := l.Usage
 	switch {
@@ -170,7 +170,7 @@ func (l *scriptLine) check() error {
 	return nil
 }
 
-// step makes a turn, or a refusal, of the line.
+// step converts the line to a turn or a refusal.
 func (l *scriptLine) step() (step, error) {
 	if l.Model == "" {
 		l.Model = "script"
@@ -224,8 +224,7 @@ func calls(written []call) (calls []llm.Call, err error) {
 	return calls, nil
 }
 
-// arguments returns the words of a model: those of an object as they stand in the script, those of a string without its
-// quotes.
+// arguments returns the arguments of a call: an object as it is in the script, a string decoded.
 func arguments(written json.RawMessage) (text string, err error) {
 	switch {
 	case len(written) == 0 || string(written) == "null":
@@ -244,7 +243,7 @@ func arguments(written json.RawMessage) (text string, err error) {
 	return text, nil
 }
 
-// nameCalls makes up the ids that are missing: call_1, call_2, and so on, but none that is in the script.
+// nameCalls generates missing ids: call_1, call_2, and so on, but none that is in the script.
 func (s *Script) nameCalls() {
 	taken := make(map[string]bool)
 	for _, st := range s.steps {

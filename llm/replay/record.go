@@ -15,12 +15,12 @@ import (
 	"hako/run/fault"
 )
 
-// A Recorder asks its model and writes down each turn and each refusal as a line of a script. What is not an answer,
-// such as an interruption, is not written. It stands behind [llm.Retry], so that tries which came to nothing are
-// replayed too, and is safe for concurrent use if its model is.
+// A Recorder is a model that writes each turn and each refusal of another as a line of a script. Other errors, such as
+// an interruption, are not written. It goes behind [llm.Retry], so that failed tries are replayed too. It is safe for
+// concurrent use if its model is.
 type Recorder struct {
 	Model llm.Model
-	W     io.Writer // gets whole lines; an error of it fails the turn
+	W     io.Writer // receives whole lines; its error fails the turn
 
 	mu sync.Mutex // one line at a time
 }
@@ -46,8 +46,8 @@ func (r *Recorder) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, err
 }
 
-// write puts one line into the record. A turn that could not be recorded is not passed on: a record with holes would
-// replay another conversation.
+// write writes one line. A turn that could not be recorded is not returned: an incomplete record would replay another
+// conversation.
 func (r *Recorder) write(l *scriptLine) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -65,7 +65,7 @@ func (r *Recorder) write(l *scriptLine) error {
 	return nil
 }
 
-// written spells out what a model answered. said is what it streamed before it refused.
+// written converts the result of a model. said is what was streamed before a refusal.
 func written(turn *llm.Turn, err error, said string) (l *scriptLine, ok bool) {
 	var r *llm.Refusal
 	switch {
@@ -98,7 +98,7 @@ func writtenTurn(turn *llm.Turn) *scriptLine {
 
 func usageOf(u quota.Usage) usage { return usage{u.Input, u.Cached, u.Output} }
 
-// writtenArguments writes an object as an object, which people can read, unless that would change a byte of it.
+// writtenArguments encodes an object as an object, which people can read, unless that would change a byte of it.
 func writtenArguments(text string) json.RawMessage {
 	if strings.HasPrefix(text, "{") {
 		var same bytes.Buffer
@@ -106,6 +106,6 @@ func writtenArguments(text string) json.RawMessage {
 			return json.RawMessage(text)
 		}
 	}
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // never fails for a string
 	return quoted
 }

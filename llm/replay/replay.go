@@ -1,4 +1,4 @@
-// Package replay replays the turns of a file as if a model gave them, and records the turns of a model into such a
+// Package replay is a model that replays the turns of a file, and a recorder of the turns of another model into such a
 // file.
 //
 // The file holds one JSON object a line, each a turn; empty lines and lines that start with # are skipped:
@@ -25,8 +25,8 @@
 //	delay_ms   time to wait before anything of that
 //	expect     a regular expression that the last item of the dialog must match
 //
-// Opening and closing files, and keeping secrets out of them, is the caller's. The one rule to keep: whatever
-// [Recorder] writes, [Parse] reads and [Script] gives back the same.
+// Opening files, and keeping secrets out of them, is up to the caller. Whatever [Recorder] writes, [Parse] reads and
+// [Script] replays unchanged.
 package replay
 
 import (
@@ -42,14 +42,13 @@ import (
 	"hako/run/fault"
 )
 
-// A Script is a model that gives the turns of a file, each once and in their order, whatever it is asked. It is safe
-// for concurrent use.
+// A Script is a model that replays the turns of a file, each once and in their order. It is safe for concurrent use.
 type Script struct {
 	steps []step
 	given atomic.Int64 // may be more than there are
 }
 
-// A step is a turn to be given, or a refusal.
+// A step is a turn to replay, or a refusal.
 type step struct {
 	turn   llm.Turn
 	pieces []string // nil means the text in small ones
@@ -58,10 +57,10 @@ type step struct {
 	expect *regexp.Regexp // nil means anything
 }
 
-// Left returns how many turns were not given yet.
+// Left returns how many turns are left.
 func (s *Script) Left() int { return max(0, len(s.steps)-int(s.given.Load())) }
 
-// Ahead returns what the next turn uses; nothing if there is none, or a refusal.
+// Ahead returns the usage of the next turn; zero if there is none, or it is a refusal.
 func (s *Script) Ahead() quota.Usage {
 	n := int(s.given.Load())
 	if n >= len(s.steps) || s.steps[n].err != nil {
@@ -92,7 +91,7 @@ func (s *Script) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if st.err != nil {
 		return nil, st.err
 	}
-	return &st.turn, nil // nobody else gets this one
+	return &st.turn, nil // each step is returned only once
 }
 
 func (s *Script) over() error {

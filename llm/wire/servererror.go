@@ -41,7 +41,8 @@ func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Re
 	return r
 }
 
-// RefusalIn makes a refusal of an error that came in the middle of a stream: the whole JSON value, with the error in it.
+// RefusalIn makes a refusal of an error that came in the middle of a stream: the whole JSON value, with the error in
+// it.
 func RefusalIn(data []byte) *llm.Refusal {
 	c, _ := find(data)
 	r := &llm.Refusal{Code: c.code, Message: c.message}

@@ -36,7 +36,7 @@ func newWorld(t *testing.T, rules string) *world {
 	fail := Tool{Tool: tool.Tool{Tool: llm.Tool{Name: "github_fail"}, Call: func(context.Context, string) (string, error) {
 		return "", &fault.Error{Kind: fault.Unavailable, Op: "call", Why: "the server has ended"}
 	}}, Words: []string{"mcp", "github", "fail"}}
-	counter, err := NewCounter([]Tool{say, fail})
+	counter, err := NewRunner([]Tool{say, fail})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestCallFails(t *testing.T) {
 }
 
 func TestCounterTakesOnlyItsSpelling(t *testing.T) {
-	counter, err := NewCounter(
+	counter, err := NewRunner(
 		[]Tool{{Words: []string{"forge", "say"},
 			Tool: tool.Tool{Call: func(context.Context, string) (string, error) { return "", errors.New("called") }}}})
 	if err != nil {
@@ -130,10 +130,10 @@ func TestCounterTakesOnlyItsSpelling(t *testing.T) {
 	}
 }
 
-func TestNewCounterRefuses(t *testing.T) {
+func TestNewRunnerRefuses(t *testing.T) {
 	for _, list := range [][]Tool{{{Words: []string{"a", "b"}}, {Words: []string{"a", "b"}}}, {{Words: nil}},
 		{{Words: []string{"a", "b c"}}}, {{Words: []string{"a", ""}}}, {{Words: []string{"a", "$x"}}}} {
-		if _, err := NewCounter(list); err == nil {
+		if _, err := NewRunner(list); err == nil {
 			t.Errorf("%v was taken", list)
 		}
 	}

@@ -1,9 +1,8 @@
-// Package gated puts tools that reach beyond this machine behind the gate.
+// Package gated puts tools that reach beyond this machine, such as MCP servers and forges, behind the gate.
 //
-// A call of such a tool is written as a command, as in mcp github create_issue '{"title":"x"}', and run like any other:
-// rules name it by its words, the record shows it, a person can be asked about it. Inside are that spelling and the
-// runner that carries it out. The tools themselves are not, nor is the gate. The one rule to keep: what is carried out
-// is what was judged, word for word.
+// A call becomes a command such as mcp github create_issue '{"title":"x"}' and is run like any other: rules match its
+// words, the audit log shows it, a person can be asked about it. The package encodes calls as commands and has the
+// runner that executes these. What is executed is exactly what was judged.
 package gated
 
 import (
@@ -22,17 +21,17 @@ import (
 	"hako/run/fault"
 )
 
-// A Tool is one that reaches beyond this machine.
+// A Tool is a tool that reaches beyond this machine.
 type Tool struct {
 	tool.Tool
 	Words []string // the command that a call stands for: mcp, its server, its name
 }
 
-// A Runner is where commands that stand for calls are carried out. It is a [run.Runner] to be put behind a gate.
+// A Runner executes the commands that calls became. It is a [run.Runner] to be put behind a gate.
 type Runner map[string]Tool
 
-// NewCounter returns a counter for tools. Two with the same words are an error.
-func NewCounter(tools []Tool) (Runner, error) {
+// NewRunner returns a runner for tools. Two tools with the same words are an error.
+func NewRunner(tools []Tool) (Runner, error) {
 	c := make(Runner, len(tools))
 	for _, t := range tools {
 		name := strings.Join(t.Words, " ")
@@ -45,7 +44,7 @@ func NewCounter(tools []Tool) (Runner, error) {
 	return c, nil
 }
 
-// plain reports whether words can be written without quotes and mean themselves.
+// plain reports whether words need no quotes.
 func plain(words []string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool {
@@ -80,7 +79,7 @@ func (c Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	return run.Result{}, err
 }
 
-// words reads a command back: one, of plain words and one in quotes.
+// words decodes a command: plain words, then the arguments in quotes.
 func words(f *syntax.File) ([]string, error) {
 	odd := &fault.Error{Kind: fault.Invalid, Op: "call", Why: "it is not one command with its arguments in quotes"}
 	if f == nil || len(f.Stmts) != 1 {
@@ -115,7 +114,7 @@ func literal(w *syntax.Word) (string, bool) {
 	return "", false
 }
 
-// Gated returns the tools as a model gets them: each call passes the runner, which is a gate with a [Runner] behind it.
+// Gated returns the tools for a model: each call passes gate, which has a [Runner] behind it.
 func Gated(tools []Tool, gate run.Runner, id func() string, actor string) []tool.Tool {
 	list := make([]tool.Tool, len(tools))
 	for i, t := range tools {
@@ -133,8 +132,8 @@ func Gated(tools []Tool, gate run.Runner, id func() string, actor string) []tool
 	return list
 }
 
-// spelled writes a call as a command. An apostrophe in JSON is always in a string, where it has another spelling, so
-// quotes hold whatever is said.
+// spelled encodes a call as a command. An apostrophe in JSON is always in a string, where it can be escaped, so that
+// the quotes hold.
 func spelled(t Tool, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	grace  = 2 * time.Second // for a program to end by itself, and again after it was told to
+	grace  = 2 * time.Second // for a program to end by itself, and again after SIGTERM
 	linger = time.Second     // for the rest of what it wrote, once it has ended
 )
 
-// A process is a running program and all that it started.
+// A process is a running program with its process group.
 type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
@@ -31,11 +31,11 @@ type process struct {
 	how      string        // it ended, once gone is closed
 }
 
-// launch starts a program. Its standard error goes to the notes.
+// launch starts a program. Its standard error goes to the log.
 func launch(s Server, patience time.Duration, n *serverLog) (*process, error) {
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Env = environment(s.Env)
-	apart(cmd)
+	newProcessGroup(cmd)
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
 	complaints, err := cmd.StderrPipe()
@@ -43,16 +43,16 @@ func launch(s Server, patience time.Duration, n *serverLog) (*process, error) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, unstarted(s, err)
+		return nil, launchError(s, err)
 	}
-	p := &process{cmd: cmd, in: in, out: newFrames(out, n), patience: patience, gone: make(chan struct{})}
+	p := &process{cmd: cmd, in: in, out: newMessageFilter(out, n), patience: patience, gone: make(chan struct{})}
 	var read sync.WaitGroup
 	read.Go(func() { n.follow(complaints) })
 	go p.reap(complaints, &read)
 	return p, nil
 }
 
-func unstarted(s Server, err error) error {
+func launchError(s Server, err error) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: s.Name,
 		Why: "its program cannot be started: " + reason(err), Hint: "check its command in mcp_servers"}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func unstarted(s Server, err error) error {
 	return e
 }
 
-// reason drops the names that packages put before their reasons.
+// reason returns an error without the operation and path before it.
 func reason(err error) string {
 	var path *fs.PathError
 	var lookup *exec.Error
@@ -75,8 +75,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// reap waits for the program to end and ends what it leaves behind: a wrapper that is gone must not leave the server
-// that it started.
+// reap waits for the program and kills its process group: a wrapper that has ended must not leave the server that it
+// started.
 func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	state, err := p.cmd.Process.Wait()
 	p.kill()
@@ -89,7 +89,7 @@ func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	}()
 	select {
 	case <-rest:
-	case <-time.After(linger): // somebody who left the group keeps the streams open
+	case <-time.After(linger): // a process outside of the group keeps the streams open
 	}
 	_ = complaints.Close()
 	_ = p.out.Close()
@@ -101,17 +101,17 @@ func (p *process) reap(complaints io.Closer, read *sync.WaitGroup) {
 	close(p.gone)
 }
 
-// Write implements [io.Writer]. A server that does not read would hold the call up for ever.
+// Write implements [io.Writer]. A server that does not read its input is killed.
 func (p *process) Write(b []byte) (int, error) {
 	t := time.AfterFunc(p.patience, p.kill)
 	defer t.Stop()
 	return p.in.Write(b)
 }
 
-// Close implements [io.Closer]: the program is told that nothing more comes.
+// Close implements [io.Closer]: it closes the program's standard input.
 func (p *process) Close() error { return p.in.Close() }
 
-// end ends the program the polite way first, and waits for it.
+// end closes standard input, then sends SIGTERM, then SIGKILL, and waits for the program.
 func (p *process) end() {
 	_ = p.in.Close()
 	for _, firmer := range []func(){p.terminate, p.kill} {
@@ -125,14 +125,14 @@ func (p *process) end() {
 	<-p.gone
 }
 
-// passed are the variables that say where things are, and nothing about us: keys are kept in our environment too.
+// passed are the variables that a server inherits. Others may hold keys.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
 	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES",
 	"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// environment is what a server sees.
+// environment is the environment of a server.
 func environment(added map[string]string) []string {
 	env := []string{"TERM=dumb"}
 	for _, kv := range os.Environ() {
@@ -146,21 +146,21 @@ func environment(added map[string]string) []string {
 	return env
 }
 
-// messageFilter lets those lines of a server's output pass that are messages. Many servers greet first, and a line that
-// is none must not end the talk.
+// A messageFilter passes the lines of a server's output that are messages and logs the others: many servers print a
+// greeting first.
 type messageFilter struct {
 	in    io.ReadCloser
 	lines *bufio.Reader
 	notes *serverLog
 	rest  []byte      // of the line that is being read
-	large atomic.Bool // a message was too large, and nothing is read any more
+	large atomic.Bool // a message was too large; reading has stopped
 	done  chan struct{}
 	once  func()
 }
 
-const mostMessage = 16 << 20 // of one message; the largest that is of use is a picture
+const maxMessage = 16 << 20 // of one message; the largest that is of use is a picture
 
-func newFrames(in io.ReadCloser, n *serverLog) *messageFilter {
+func newMessageFilter(in io.ReadCloser, n *serverLog) *messageFilter {
 	f := &messageFilter{in: in, lines: bufio.NewReaderSize(in, 64<<10), notes: n, done: make(chan struct{})}
 	f.once = sync.OnceFunc(func() { close(f.done) })
 	return f
@@ -189,7 +189,7 @@ func (f *messageFilter) Read(b []byte) (int, error) {
 func (f *messageFilter) line() (line []byte, err error) {
 	for {
 		part, err := f.lines.ReadSlice('\n')
-		if len(line)+len(part) > mostMessage {
+		if len(line)+len(part) > maxMessage {
 			f.large.Store(true)
 			return nil, bufio.ErrTooLong
 		}
@@ -209,7 +209,7 @@ func (f *messageFilter) Close() error {
 	return f.in.Close()
 }
 
-// Check reports whether the program of a server is there. Nothing is started.
+// Check reports whether the program of a server is installed. Nothing is started.
 func (s Server) Check() error {
 	if len(s.Command) == 0 {
 		return nil

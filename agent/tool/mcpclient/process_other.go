@@ -4,8 +4,8 @@ package mcpclient
 
 import "os/exec"
 
-// apart does nothing: there are no groups here, and the program alone is ended.
-func apart(*exec.Cmd) {}
+// newProcessGroup does nothing: without process groups only the program itself is ended.
+func newProcessGroup(*exec.Cmd) {}
 
 // terminate does nothing: a program can only be killed.
 func (p *process) terminate() {}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// apart puts a program into a group of its own, so that what it starts can be ended with it, and so that a key pressed
-// for us does not reach it.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// newProcessGroup puts a program into its own process group, so that its children are ended with it, and so that Ctrl-C
+// in our terminal does not reach it.
+func newProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func (p *process) terminate() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) }
 

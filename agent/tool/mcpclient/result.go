@@ -10,9 +10,9 @@ import (
 	"hako/internal/text"
 )
 
-const mostOutput = 64 << 10 // bytes of an answer that a model gets to read
+const maxOutput = 64 << 10 // bytes of a result that a model reads
 
-// result is what a model reads of an answer.
+// result is the text of a result for the model.
 func (m *serverConn) result(tool string, res *mcp.CallToolResult) (string, error) {
 	if res.InputRequests != nil {
 		m.notes.add("it wanted to ask the user and was refused")
@@ -29,8 +29,8 @@ func (m *serverConn) result(tool string, res *mcp.CallToolResult) (string, error
 	return text, nil
 }
 
-// spoken joins the parts of an answer. Structured content mostly says once more what the text says, so it stands in
-// only where there is none.
+// spoken joins the parts of a result. Structured content mostly repeats the text, so it is used only where there is
+// none.
 func spoken(res *mcp.CallToolResult) string {
 	var parts []string
 	said := false
@@ -50,7 +50,7 @@ func spoken(res *mcp.CallToolResult) string {
 	return strings.Join(parts, "\n")
 }
 
-// part returns one part of an answer. What is not text is only named, and then whole is false.
+// part returns one part of a result. What is not text is only named, and then whole is false.
 func part(c mcp.Content) (s string, whole bool) {
 	switch c := c.(type) {
 	case *mcp.TextContent:
@@ -67,7 +67,7 @@ func part(c mcp.Content) (s string, whole bool) {
 	return "[something else: not shown]", false
 }
 
-// resource shows a text that a server put into its answer as a file, as some do with all they read.
+// resource shows a text that a server returns as an embedded file.
 func resource(r *mcp.ResourceContents) (s string, whole bool) {
 	switch {
 	case r == nil:
@@ -89,7 +89,7 @@ func unshown(what, kind, at string, size int) string {
 
 // bounded keeps both ends of a long text.
 func bounded(s string) string {
-	b := text.HeadTail{Head: mostOutput * 3 / 4, Tail: mostOutput / 4, Mark: "… %d bytes left out: ask for less at once …"}
+	b := text.HeadTail{Head: maxOutput * 3 / 4, Tail: maxOutput / 4, Mark: "… %d bytes left out: ask for less at once …"}
 	_, _ = b.Write([]byte(s)) // which never fails
 	return b.String()
 }

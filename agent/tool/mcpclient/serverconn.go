@@ -19,34 +19,34 @@ import (
 	"hako/run/fault"
 )
 
-// A serverConn is one server of a party.
+// A serverConn is the connection to one server.
 type serverConn struct {
 	Server
-	o      Options
-	notes  *serverLog
-	inside context.Context // ends with the party
-	tools  []gated.Tool
+	o        Options
+	notes    *serverLog
+	lifetime context.Context // ends with Close
+	tools    []gated.Tool
 
-	turn    chan struct{} // has room for one, who may change what follows
-	link    *session      // nil means it is not running
-	version string        // of the protocol to begin with; empty means the current one
+	turn    chan struct{} // a mutex with timeout: guards what follows
+	link    *session      // nil means that it is not connected
+	version string        // of the protocol to start with; empty means the current one
 
-	spent atomic.Bool // it was started again, and has not answered since
+	spent atomic.Bool // it was restarted, and has not answered since
 }
 
-func newServerConn(inside context.Context, s Server, o Options, log *sync.Mutex) *serverConn {
+func newServerConn(lifetime context.Context, s Server, o Options, log *sync.Mutex) *serverConn {
 	o.Version = cmp.Or(o.Version, "dev")
 	n := &serverLog{server: s.Name, log: o.Log, turn: log, secrets: o.Secrets}
-	return &serverConn{Server: s, o: o, notes: n, inside: inside, turn: make(chan struct{}, 1)}
+	return &serverConn{Server: s, o: o, notes: n, lifetime: lifetime, turn: make(chan struct{}, 1)}
 }
 
-func (m *serverConn) timeout() time.Duration { return cmp.Or(m.Timeout, usualTimeout) }
+func (m *serverConn) timeout() time.Duration { return cmp.Or(m.Timeout, defaultTimeout) }
 
 // open starts the server and lists its tools.
 func (m *serverConn) open(ctx context.Context) error {
 	m.turn <- struct{}{}
 	defer func() { <-m.turn }()
-	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, usualStart))
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, defaultStart))
 	defer stop()
 	l, err := m.dial(ctx)
 	if err != nil {
@@ -61,27 +61,28 @@ func (m *serverConn) open(ctx context.Context) error {
 	return err
 }
 
-// end ends the server. No call starts it again: the party is over.
+// end ends the server. No call restarts it.
 func (m *serverConn) end() {
 	m.turn <- struct{}{}
 	defer func() { <-m.turn }()
 	if m.link != nil {
-		m.link.lose(errLeft)
+		m.link.lose(errClosed)
 		m.link.end()
 	}
 }
 
-// ready returns the link, and starts the server again if it has ended. One that ends each time is given up.
+// ready returns the session, and restarts the server if it has ended. A server that ends twice without an answer is not
+// restarted.
 func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
 	case <-ctx.Done():
-		return nil, m.stopped(ctx)
+		return nil, m.stopError(ctx)
 	}
 	switch {
-	case m.over(ctx):
-		return nil, m.stopped(ctx)
+	case m.isOver(ctx):
+		return nil, m.stopError(ctx)
 	case m.link.lost.Err() == nil:
 		return m.link, nil
 	case m.spent.Load():
@@ -90,30 +91,32 @@ func (m *serverConn) ready(ctx context.Context) (*session, error) {
 	}
 	m.spent.Store(len(m.Command) > 0) // to ask an address again costs nothing
 	m.notes.add("it is started again")
-	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, usualStart))
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, defaultStart))
 	defer stop()
 	l, err := m.dial(ctx)
 	if err == nil {
-		m.link = l // even if the party is over by now: who ends it ends this
+		m.link = l // even after Close: end ends this session too
 	}
-	if m.inside.Err() != nil {
-		return nil, m.stopped(ctx)
+	if m.lifetime.Err() != nil {
+		return nil, m.stopError(ctx)
 	}
 	return l, err
 }
 
-// over reports whether a call has no more time or no more place. The party is looked at for itself: a context that
-// follows its end does so a little later.
-func (m *serverConn) over(ctx context.Context) bool { return ctx.Err() != nil || m.inside.Err() != nil }
+// isOver reports whether a call was canceled or the servers were closed. The lifetime is checked itself: a context
+// derived from it ends a little later.
+func (m *serverConn) isOver(ctx context.Context) bool {
+	return ctx.Err() != nil || m.lifetime.Err() != nil
+}
 
-// call has a tool carried out.
+// call calls a tool.
 func (m *serverConn) call(ctx context.Context, tool, arguments string) (*mcp.CallToolResult, error) {
 	given := json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}"))
 	if !json.Valid(given) || given[0] != '{' {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool,
 			Why: "the arguments are no JSON object", Hint: "write them as one object, as the schema says"}
 	}
-	ctx, stop := until(ctx, m.inside)
+	ctx, stop := until(ctx, m.lifetime)
 	defer stop()
 	l, err := m.ready(ctx)
 	if err != nil {
@@ -125,33 +128,33 @@ func (m *serverConn) call(ctx context.Context, tool, arguments string) (*mcp.Cal
 	defer cancel()
 	res, err := l.session.CallTool(limited, &mcp.CallToolParams{Name: tool, Arguments: given})
 	if err != nil {
-		return nil, m.failed(ctx, limited, l, tool, err)
+		return nil, m.callError(ctx, limited, l, tool, err)
 	}
 	m.spent.Store(false)
 	return res, nil
 }
 
-// until returns a context that also ends with another.
+// until returns a context that also ends with other.
 func until(ctx, other context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// stopped says why a call was broken off: the party is over, or who called does not want it any more.
-func (m *serverConn) stopped(ctx context.Context) error {
-	if m.inside.Err() != nil {
-		return m.unavailable(errLeft.Error(), "go on without it")
+// stopError says why a call was canceled: by Close, or by the caller.
+func (m *serverConn) stopError(ctx context.Context) error {
+	if m.lifetime.Err() != nil {
+		return m.unavailable(errClosed.Error(), "go on without it")
 	}
 	return context.Cause(ctx)
 }
 
-// failed says why a call came to nothing.
-func (m *serverConn) failed(ctx, limited context.Context, l *session, tool string, err error) error {
+// callError says why a call failed.
+func (m *serverConn) callError(ctx, limited context.Context, l *session, tool string, err error) error {
 	refusal, no := refusal(err)
 	switch {
-	case m.over(ctx):
-		return m.stopped(ctx)
+	case m.isOver(ctx):
+		return m.stopError(ctx)
 	case no && l.lost.Err() == nil:
 		m.spent.Store(false)
 		return m.refused(tool, refusal.Message)
@@ -160,19 +163,19 @@ func (m *serverConn) failed(ctx, limited context.Context, l *session, tool strin
 			m.timeout().String(),
 			Hint: "ask for less at once; a person can raise the timeout in mcp_servers"}
 	case ended(l):
-		return m.unavailable(m.loss(l), "whether it did anything is not known; with the next call it is started again")
+		return m.unavailable(m.lossReason(l), "whether it did anything is not known; with the next call it is started again")
 	}
-	return m.unavailable(m.plain(err), "try again later, or go on without it")
+	return m.unavailable(m.plainError(err), "try again later, or go on without it")
 }
 
-// refusal returns what the server itself said, and not the transport, which uses some of the same errors for its own
-// troubles.
+// refusal returns the error that the server itself sent, and not one of the transport, which uses some of the same
+// codes.
 func refusal(err error) (*jsonrpc.Error, bool) {
 	e := new(jsonrpc.Error)
 	return e, errors.As(err, &e) && (e.Code < -32005 || e.Code > -32003)
 }
 
-// ended waits a moment to see whether an error was the end of the link: it may be noticed a little later.
+// ended waits a moment for the session to end: the error of a call may be seen first.
 func ended(l *session) bool {
 	select {
 	case <-l.lost.Done():
@@ -182,52 +185,52 @@ func ended(l *session) bool {
 	}
 }
 
-// loss says how a link ended.
-func (m *serverConn) loss(l *session) string {
+// lossReason says how a session ended.
+func (m *serverConn) lossReason(l *session) string {
 	if errors.Is(context.Cause(l.lost), errLarge) {
 		return errLarge.Error()
 	}
 	return l.how()
 }
 
-// refused is the error for what the server itself says no to.
+// refused is the error for a call that the server refused.
 func (m *serverConn) refused(tool, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool,
-		Why: cmp.Or(m.words(why), "the server gives no reason")}
+		Why: cmp.Or(m.cleanText(why), "the server gives no reason")}
 }
 
 func (m *serverConn) unavailable(why, hint string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "use MCP server", Subject: m.Name, Why: why, Hint: hint}
 }
 
-// unready says why a server could not be made ready.
-func (m *serverConn) unready(ctx context.Context, l *session, err error) error {
+// startError says why a server could not be started.
+func (m *serverConn) startError(ctx context.Context, l *session, err error) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: m.Name,
 		Hint: "check it in mcp_servers; what it wrote is in the log"}
 	refusal, no := refusal(err)
 	switch {
-	case m.inside.Err() != nil:
-		return context.Cause(m.inside)
+	case m.lifetime.Err() != nil:
+		return context.Cause(m.lifetime)
 	case ctx.Err() == context.DeadlineExceeded:
 		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
-		if text := m.notes.greeting(); text != "" {
+		if text := m.notes.nonMessage(); text != "" {
 			e.Why = "it does not speak MCP: " + text
 		}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case no:
-		e.Why = m.words(refusal.Message)
+		e.Why = m.cleanText(refusal.Message)
 	case len(m.Command) > 0 && l.session == nil:
 		e.Why, l.early = l.how(), true
 	default:
 		odd, _ := l.odd.Load().(string)
-		e.Why = cmp.Or(odd, m.plain(err))
+		e.Why = cmp.Or(odd, m.plainError(err))
 	}
 	return e
 }
 
-// plain words an error of the transport. Addresses are left out: they may have keys in them.
-func (m *serverConn) plain(err error) string {
+// plainError is the text of an error of the transport, without URLs: they may contain keys.
+func (m *serverConn) plainError(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
@@ -237,15 +240,15 @@ func (m *serverConn) plain(err error) string {
 		`sending "initialize": `, `sending "tools/list": `, `sending "tools/call": `, "rejected by transport: "} {
 		s = strings.ReplaceAll(s, noise, "")
 	}
-	return text.Line(m.o.Secrets.Text(text.Visible(s)), mostLine)
+	return text.Line(m.o.Secrets.Text(text.Visible(s)), maxLine)
 }
 
-// words are what a server says in an error.
-func (m *serverConn) words(s string) string {
-	return strings.TrimSpace(text.Shorten(m.o.Secrets.Text(text.Visible(s)), mostText))
+// cleanText makes a text of a server safe to show.
+func (m *serverConn) cleanText(s string) string {
+	return strings.TrimSpace(text.Shorten(m.o.Secrets.Text(text.Visible(s)), maxText))
 }
 
-// join puts what was said behind what happened.
+// join appends the output of a program to what happened.
 func join(what, said string) string {
 	if said == "" {
 		return what

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	mostLines = 1000     // of one server that are passed on
-	mostLine  = 2 << 10  // bytes of one
-	mostRead  = 64 << 10 // bytes of one that are looked at
-	mostKey   = 300      // lines of a private key
+	maxLines    = 1000     // of one server that are passed on
+	maxLine     = 2 << 10  // bytes of one
+	maxRead     = 64 << 10 // bytes of one that are looked at
+	maxKeyLines = 300      // lines of a private key
 )
 
-// serverLog are what is written down about a server.
+// A serverLog logs what a server writes.
 type serverLog struct {
 	server  string
 	log     func(server, line string)
@@ -29,12 +29,12 @@ type serverLog struct {
 	lines int
 	key   int    // lines of a private key that are still dropped
 	last  string // the last line of standard error
-	greet string // the last line of output that was no message
+	junk  string // the last line of output that was no message
 }
 
-// follow writes a stream down, line by line.
+// follow logs a stream line by line.
 func (n *serverLog) follow(r io.Reader) {
-	lines := bufio.NewReaderSize(r, mostRead)
+	lines := bufio.NewReaderSize(r, maxRead)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if text := n.clean(line); text != "" {
@@ -52,28 +52,28 @@ func (n *serverLog) follow(r io.Reader) {
 	}
 }
 
-// odd notes a line of output that is no message.
+// odd logs a line of output that is no message.
 func (n *serverLog) odd(line []byte) {
-	text := n.clean(line[:min(len(line), mostRead)])
+	text := n.clean(line[:min(len(line), maxRead)])
 	if text == "" {
 		return
 	}
 	n.mu.Lock()
-	n.greet = text
+	n.junk = text
 	n.mu.Unlock()
 	n.add("not a message: " + text)
 }
 
-// clean makes a line fit to be shown. Secrets go first: half of one is not known as one.
+// clean makes a line safe to show. Secrets go first: half of one is not recognized.
 func (n *serverLog) clean(line []byte) string {
 	s := string(line)
 	if n.inKey(s) {
 		return ""
 	}
-	return text.Line(n.secrets.Text(text.Visible(s)), mostLine)
+	return text.Line(n.secrets.Text(text.Visible(s)), maxLine)
 }
 
-// inKey reports whether a line is within a private key. Alone it looks like nothing.
+// inKey reports whether a line is within a private key, of which a single line is not recognized.
 func (n *serverLog) inKey(line string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,40 +83,40 @@ func (n *serverLog) inKey(line string) bool {
 	case strings.Contains(line, "-----END"):
 		n.key = 0
 	case strings.Contains(line, "-----BEGIN") && strings.Contains(line, "PRIVATE KEY"):
-		n.key = mostKey
+		n.key = maxKeyLines
 	}
 	return was || n.key > 0
 }
 
-// add passes a clean line on, if there were not too many.
+// add logs a clean line, up to the limit.
 func (n *serverLog) add(line string) {
 	n.mu.Lock()
 	n.lines++
 	lines := n.lines
 	n.mu.Unlock()
-	if n.log == nil || lines > mostLines {
+	if n.log == nil || lines > maxLines {
 		return
 	}
 	n.turn.Lock()
 	defer n.turn.Unlock()
 	n.log(n.server, line)
-	if lines == mostLines {
+	if lines == maxLines {
 		n.log(n.server, "… what else it writes is left out")
 	}
 }
 
-// lastWords returns the last that a server wrote on standard error.
-func (n *serverLog) lastWords() string {
+// lastStderr returns the last line of standard error.
+func (n *serverLog) lastStderr() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.last
 }
 
-// greeting returns the last that a server wrote instead of a message.
-func (n *serverLog) greeting() string {
+// nonMessage returns the last line of output that was no message.
+func (n *serverLog) nonMessage() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.greet
+	return n.junk
 }
 
 // message reports whether a line is a message of JSON-RPC.

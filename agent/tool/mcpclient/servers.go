@@ -1,9 +1,8 @@
-// Package mcpclient offers a model the tools of other MCP servers.
+// Package mcpclient connects to MCP servers and offers their tools to a model.
 //
-// Inside are the programs and addresses that speak MCP, the names and schemas of their tools as models take them, and
-// what their answers come to. Who may call what is not here: that is for the gate that stands before every call. The
-// one rule to keep: a server is a stranger. It gets nothing of our environment but where things are, whatever it sends
-// is bounded and cleaned, and what it asks of us is refused.
+// It starts the programs, converts names and schemas of tools to what models accept, and results to text. Which calls
+// are allowed is decided by the gate before every call. Servers are not trusted: a server gets only a small
+// environment, whatever it sends is bounded and cleaned, and its requests to the client are refused.
 package mcpclient
 
 import (
@@ -22,46 +21,46 @@ import (
 	"hako/run/fault"
 )
 
-// A Server is one that speaks MCP: a program or an address.
+// A Server is an MCP server: a program or a URL.
 type Server struct {
 	Name    string            // the names of its tools begin with it; letters, digits and dashes
-	Command []string          // the program and its arguments, which speaks on its standard streams
-	Env     map[string]string // added to a small environment; nothing else of ours is in it
-	URL     string            // or where it is reached by HTTP; exactly one of the two is given
+	Command []string          // the program and its arguments, with MCP on its standard streams
+	Env     map[string]string // added to a small environment
+	URL     string            // the HTTP endpoint; exactly one of Command and URL is set
 	Header  map[string]string // sent with each request to URL
 	Tools   []string          // only these are offered; empty means all
 	Timeout time.Duration     // of one call; zero means 60 seconds
 }
 
-// Options are how the servers are kept.
+// Options are the options of [Open].
 type Options struct {
-	// Log gets what the servers write on standard error and what is odd about them, a line at a time and never two at
-	// once. Nil means nobody reads it.
+	// Log receives what the servers write on standard error and remarks on them, a line at a time and never two at
+	// once. Nil means no log.
 	Log func(server, line string)
-	// Secrets are taken out of all that the servers say. The secrets found in Env and Header are added to it. Nil means
-	// no others are known.
+	// Secrets are redacted from everything that the servers send. The secrets found in Env and Header are added to it.
+	// Nil means no others.
 	Secrets *redact.Set
 	Start   time.Duration // until a server has listed its tools; zero means 30 seconds
-	Version string        // of this program, which the servers are told; empty means "dev"
+	Version string        // of this program, sent to the servers; empty means "dev"
 }
 
 const (
-	usualTimeout = 60 * time.Second
-	usualStart   = 30 * time.Second
-	mostTools    = 128 // what the services take; a model is lost before that
+	defaultTimeout = 60 * time.Second
+	defaultStart   = 30 * time.Second
+	maxTools       = 128 // what the services accept
 )
 
-// A Servers is a number of servers that were started together and end together.
+// Servers are servers that are started and closed together.
 type Servers struct {
 	members []*serverConn
 	tools   []gated.Tool
-	leave   context.CancelFunc // ends what the members are at
-	forget  func() bool        // the end of the context no longer ends the party
+	cancel  context.CancelFunc // ends the calls of the servers
+	unwatch func() bool        // the end of the context no longer closes the servers
 	close   func()
 }
 
-// Open starts the servers and lists their tools. They run until Close, or until the context ends. If one cannot be
-// used, none is left running.
+// Open starts the servers and lists their tools. They run until Close, or until the context ends. If one fails, all are
+// ended.
 func Open(ctx context.Context, servers []Server, o Options) (*Servers, error) {
 	if err := check(servers); err != nil {
 		return nil, err
@@ -69,24 +68,24 @@ func Open(ctx context.Context, servers []Server, o Options) (*Servers, error) {
 	if o.Secrets == nil {
 		o.Secrets = &redact.Set{}
 	}
-	inside, leave := context.WithCancel(ctx)
-	p := &Servers{leave: leave}
+	lifetime, cancel := context.WithCancel(ctx)
+	p := &Servers{cancel: cancel}
 	var log sync.Mutex
 	for _, s := range servers {
 		o.Secrets.Add(secretsOf(s)...)
-		p.members = append(p.members, newServerConn(inside, s, o, &log))
+		p.members = append(p.members, newServerConn(lifetime, s, o, &log))
 	}
 	p.close = sync.OnceFunc(p.end)
-	p.forget = context.AfterFunc(ctx, p.close)
-	if err := p.gather(inside); err != nil {
+	p.unwatch = context.AfterFunc(ctx, p.close)
+	if err := p.start(lifetime); err != nil {
 		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// gather starts all servers at once: some take long.
-func (p *Servers) gather(ctx context.Context) error {
+// start starts all servers at once: some take long.
+func (p *Servers) start(ctx context.Context) error {
 	failed := make([]error, len(p.members))
 	each(p.members, func(i int, m *serverConn) { failed[i] = m.open(ctx) })
 	for _, err := range failed {
@@ -110,13 +109,13 @@ func each(members []*serverConn, f func(i int, m *serverConn)) {
 }
 
 func (p *Servers) checkTools() error {
-	if len(p.tools) > mostTools {
+	if len(p.tools) > maxTools {
 		var counts []string
 		for _, m := range p.members {
 			counts = append(counts, fmt.Sprintf("%s has %d", m.Name, len(m.tools)))
 		}
 		return &fault.Error{Kind: fault.Invalid, Op: "offer the tools of the MCP servers",
-			Why:  fmt.Sprintf("there are %d, and models take at most %d", len(p.tools), mostTools),
+			Why:  fmt.Sprintf("there are %d, and models take at most %d", len(p.tools), maxTools),
 			Hint: "choose some with tools: in mcp_servers (" + strings.Join(counts, ", ") + ")"}
 	}
 	seen := map[string]gated.Tool{}
@@ -131,22 +130,22 @@ func (p *Servers) checkTools() error {
 	return nil
 }
 
-// Tools returns the tools of all servers. Each call is carried out without further question: put them behind a gate.
+// Tools returns the tools of all servers. Calls are not checked here: put them behind a gate.
 func (p *Servers) Tools() []gated.Tool { return slices.Clone(p.tools) }
 
 // Close ends the servers and all that they started, and waits for it.
 func (p *Servers) Close() error {
-	p.forget()
+	p.unwatch()
 	p.close()
 	return nil
 }
 
 func (p *Servers) end() {
-	p.leave()
+	p.cancel()
 	each(p.members, func(_ int, m *serverConn) { m.end() })
 }
 
-// check finds the mistakes that can be seen without starting anything.
+// check validates the settings of the servers.
 func check(servers []Server) error {
 	seen := map[string]bool{}
 	for _, s := range servers {
@@ -163,7 +162,7 @@ func check(servers []Server) error {
 	return nil
 }
 
-// mistake says what is wrong with a server, or nothing.
+// mistake says what is wrong with the settings of a server; empty means nothing.
 func (s *Server) mistake() string {
 	odd := func(name string) bool { return name == "" || strings.ContainsAny(name, "=\x00\r\n") }
 	switch {
@@ -195,7 +194,7 @@ func letter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// secretsOf returns what in a server's settings must never be seen: servers repeat their settings when they complain.
+// secretsOf returns the secrets in a server's settings: servers echo their settings in error messages.
 func secretsOf(s Server) (list []string) {
 	for name, value := range s.Env {
 		list = append(list, redact.Find(name+"="+value)...)
@@ -215,5 +214,5 @@ func secretsOf(s Server) (list []string) {
 	return list
 }
 
-// errLeft is why a call ends when the party does.
-var errLeft = errors.New("the MCP servers are closed")
+// errClosed is the cause of calls that end because of Close.
+var errClosed = errors.New("the MCP servers are closed")

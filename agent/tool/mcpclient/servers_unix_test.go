@@ -133,7 +133,7 @@ func TestTools(t *testing.T) {
 		schema.Properties["text"] == nil {
 		t.Errorf("%s %v", echo.Schema, err)
 	}
-	if _, err := gated.NewCounter(tools); err != nil {
+	if _, err := gated.NewRunner(tools); err != nil {
 		t.Error(err)
 	}
 	if got := answered(t, p, "fake_echo", `{"text":"<a>"}`); got != "you said <a>" {
@@ -159,7 +159,7 @@ func TestResults(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	large := answered(t, p, "fake_large", "{}")
-	if len(large) > mostOutput+100 || !strings.HasPrefix(large, "begin ") || !strings.HasSuffix(large, " end") ||
+	if len(large) > maxOutput+100 || !strings.HasPrefix(large, "begin ") || !strings.HasSuffix(large, " end") ||
 		!strings.Contains(large, "bytes left out: ask for less") {
 		t.Errorf("%d bytes: %.100s", len(large), large)
 	}
@@ -517,8 +517,8 @@ func TestStandardError(t *testing.T) {
 		}
 	}
 	lines := strings.Split(text, "\n")
-	if lines[0] != "fake: token=[redacted]" || lines[1] != "fake: ab" || len(lines[2]) > mostLine+20 ||
-		len(lines) != mostLines+1 {
+	if lines[0] != "fake: token=[redacted]" || lines[1] != "fake: ab" || len(lines[2]) > maxLine+20 ||
+		len(lines) != maxLines+1 {
 		t.Errorf("%d lines: %.200q", len(lines), lines)
 	}
 }
@@ -568,7 +568,7 @@ func TestTooMany(t *testing.T) {
 }
 
 func TestSchemas(t *testing.T) {
-	big := strings.Repeat("x", mostSchema)
+	big := strings.Repeat("x", maxSchema)
 	var s scribe
 	file := filepath.Join(t.TempDir(), "tools.json")
 	list := `[
@@ -589,7 +589,7 @@ func TestSchemas(t *testing.T) {
 	if got := string(tools[4].Schema); got != `{"properties":{"a":{"description":"hidden <b>"}},"type":"object"}` {
 		t.Error(got)
 	}
-	if got := tools[5].Text; !strings.HasPrefix(got, "Atool.\nxxx") || len(got) > mostText ||
+	if got := tools[5].Text; !strings.HasPrefix(got, "Atool.\nxxx") || len(got) > maxText ||
 		!strings.HasSuffix(got, "x…") {
 		t.Errorf("%d %.100q", len(got), got)
 	}

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// probe is how long a server may think about a method that only the current protocol has; those that do not know it
-	// should refuse it at once, but some say nothing.
+	// probe is the timeout for a method that only the current protocol has. Older servers should refuse it at once, but
+	// some do not answer.
 	probe = 5 * time.Second
-	// older is the last version of the protocol that begins with a handshake.
+	// older is the last version of the protocol with a handshake.
 	older = "2025-11-25"
 )
 
-// A session is a talk with a server.
+// A session is a connection to a server.
 type session struct {
 	session *mcp.ClientSession
-	lost    context.Context         // ends when the server can no longer be talked to
+	lost    context.Context         // ends when the connection is lost
 	lose    context.CancelCauseFunc // ends it
-	how     func() string           // says how it came to its end, once it is over
+	how     func() string           // says how it ended, once it has
 	end     func()                  // ends the server, if it is ours, and waits
-	odd     atomic.Value            // what was wrong with the last answer over HTTP, a string
+	odd     atomic.Value            // what was wrong with the last HTTP response, a string
 	early   bool                    // it ended before it could be used
 }
 
-// dial starts a server and agrees with it on a protocol. Some servers end when the first message is none that they
-// know, so they get another try.
+// dial starts a server and negotiates the protocol. Some servers exit on a first message that they do not know, so they
+// are tried again with an older version.
 func (m *serverConn) dial(ctx context.Context) (*session, error) {
 	l, err := m.connect(ctx)
 	if !l.early || m.version != "" {
@@ -44,7 +44,7 @@ func (m *serverConn) dial(ctx context.Context) (*session, error) {
 	return l, nil
 }
 
-// connect starts a server and shakes hands.
+// connect starts a server and initializes the session.
 func (m *serverConn) connect(ctx context.Context) (*session, error) {
 	l := &session{}
 	l.lost, l.lose = context.WithCancelCause(context.Background())
@@ -56,7 +56,7 @@ func (m *serverConn) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		l.end()
 		l.lose(err)
-		return l, m.unready(ctx, l, err)
+		return l, m.startError(ctx, l, err)
 	}
 	l.session = session
 	context.AfterFunc(l.lost, l.end)
@@ -64,7 +64,7 @@ func (m *serverConn) connect(ctx context.Context) (*session, error) {
 	return l, nil
 }
 
-// transport is the way to the server.
+// transport returns the transport to the server.
 func (m *serverConn) transport(l *session) (mcp.Transport, error) {
 	if m.URL != "" {
 		return m.web(l), nil
@@ -79,12 +79,12 @@ func (m *serverConn) transport(l *session) (mcp.Transport, error) {
 		if p.out.large.Load() {
 			return "it sent more than 16 MB at once and was ended"
 		}
-		return join(p.how, m.notes.lastWords())
+		return join(p.how, m.notes.lastStderr())
 	}
 	return &mcp.IOTransport{Reader: p.out, Writer: p, MaxLineLength: -1}, nil // frames has a limit
 }
 
-// client is what the server sees of us: somebody who calls tools and offers nothing.
+// client returns an MCP client without any capabilities.
 func (m *serverConn) client() *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "hako", Version: m.o.Version}, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
@@ -95,7 +95,7 @@ func (m *serverConn) client() *mcp.Client {
 	return c
 }
 
-// impatient bounds the question whether a server speaks the current protocol.
+// impatient limits the time of the probe for the current protocol.
 func impatient(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method == "server/discover" {
@@ -107,8 +107,8 @@ func impatient(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// refuse turns down what a server wants of us: our model, our user's attention, our directories. The tools stay as they
-// were listed, since those are what the rules were written for.
+// refuse refuses requests of the server: for our model, our user, our directories. Tools stay as they were listed
+// first, since the rules were written for those.
 func (m *serverConn) refuse(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {

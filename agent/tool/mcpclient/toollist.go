@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	mostListed = 10000    // tools of one server, before some are chosen
-	mostName   = 64       // letters of a name that models take
-	mostText   = 8 << 10  // bytes of a description
-	mostSchema = 64 << 10 // bytes of a schema
+	maxListed = 10000    // tools of one server, before some are chosen
+	maxName   = 64       // letters of a name that models take
+	maxText   = 8 << 10  // bytes of a description
+	maxSchema = 64 << 10 // bytes of a schema
 )
 
 // list returns all tools of a server.
@@ -36,18 +36,18 @@ func (m *serverConn) list(ctx context.Context, l *session) (list []*mcp.Tool, er
 			m.notes.add("it has no tools")
 			return nil, nil
 		case err != nil && !no && ctx.Err() == nil && ended(l):
-			return nil, m.unavailable(m.loss(l), "what it wrote is in the log")
+			return nil, m.unavailable(m.lossReason(l), "what it wrote is in the log")
 		case err != nil:
-			return nil, m.unready(ctx, l, err)
-		case len(list) == mostListed:
-			return nil, m.unavailable(fmt.Sprintf("it lists more than %d tools", mostListed), "go without it")
+			return nil, m.startError(ctx, l, err)
+		case len(list) == maxListed:
+			return nil, m.unavailable(fmt.Sprintf("it lists more than %d tools", maxListed), "go without it")
 		}
 		list = append(list, t)
 	}
 	return list, nil
 }
 
-// offer makes tools for a model of those that were chosen.
+// offer converts the chosen tools for the model.
 func (m *serverConn) offer(found []*mcp.Tool) (list []gated.Tool, err error) {
 	var names []string
 	for _, t := range found {
@@ -84,7 +84,7 @@ func (m *serverConn) tool(t *mcp.Tool) gated.Tool {
 		Tool: tool.Tool{
 			Tool: llm.Tool{
 				Name:   name(m.Name, t.Name),
-				Text:   cmp.Or(m.words(t.Description), m.words(title), spell(t.Name, "_-./")),
+				Text:   cmp.Or(m.cleanText(t.Description), m.cleanText(title), spell(t.Name, "_-./")),
 				Schema: m.schema(t),
 			},
 			Stateful: t.Annotations == nil || !t.Annotations.ReadOnlyHint,
@@ -99,18 +99,18 @@ func (m *serverConn) tool(t *mcp.Tool) gated.Tool {
 	}
 }
 
-// name is what a tool is called by models, which take only some letters and not many of them.
+// name is the name of a tool for models, which accept only some characters and a limited length.
 func name(server, tool string) string {
 	full := server + "_" + spell(tool, "_-")
-	if len(full) <= mostName {
+	if len(full) <= maxName {
 		return full
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
 	end := "_" + hex.EncodeToString(sum[:4])
-	return full[:mostName-len(end)] + end
+	return full[:maxName-len(end)] + end
 }
 
-// spell writes a name with letters, digits and the other characters given.
+// spell replaces all characters of a name but letters, digits and the others given.
 func spell(name, others string) string {
 	return strings.Map(func(r rune) rune {
 		if letter(r) || strings.ContainsRune(others, r) {
@@ -120,11 +120,10 @@ func spell(name, others string) string {
 	}, name)
 }
 
-// anything is the schema of arguments of which nothing is known. Some services want to see properties, even if there
-// are none.
+// anything is the schema of unknown arguments. Some services require properties, even if there are none.
 const anything = `{"type":"object","properties":{}}`
 
-// schema is what a model reads about the arguments of a tool.
+// schema is the schema of a tool's arguments for the model.
 func (m *serverConn) schema(t *mcp.Tool) json.RawMessage {
 	given, ok := seen(t.InputSchema).(map[string]any)
 	if _, typed := given["type"]; ok && !typed {
@@ -138,14 +137,14 @@ func (m *serverConn) schema(t *mcp.Tool) json.RawMessage {
 		given["properties"] = map[string]any{}
 	}
 	text, err := compact(given)
-	if text = []byte(m.o.Secrets.Text(string(text))); err != nil || len(text) > mostSchema || !json.Valid(text) {
+	if text = []byte(m.o.Secrets.Text(string(text))); err != nil || len(text) > maxSchema || !json.Valid(text) {
 		m.notes.add("the schema of " + spell(t.Name, "_-./") + " is too large or cannot be shown, and is left out")
 		return json.RawMessage(anything)
 	}
 	return text
 }
 
-// seen drops from the texts of a value what is not seen.
+// seen removes invisible characters from the texts of a value.
 func seen(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -164,7 +163,7 @@ func seen(value any) any {
 	return value
 }
 
-// compact writes a value as JSON without the spellings that only web pages need.
+// compact encodes a value as JSON without escapes for HTML.
 func compact(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

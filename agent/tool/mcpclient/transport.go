@@ -13,7 +13,7 @@ import (
 	"hako/internal/text"
 )
 
-// web is the way to a server over HTTP.
+// web returns the transport to a server over HTTP.
 func (m *serverConn) web(l *session) mcp.Transport {
 	wire := http.DefaultTransport.(*http.Transport).Clone()
 	l.how = func() string { return "the connection to it was lost" }
@@ -25,18 +25,18 @@ func (m *serverConn) web(l *session) mcp.Transport {
 	}
 	client := &http.Client{
 		Transport: &headerTransport{m.Header, wire, l},
-		// The headers have keys, which are for this server and no other.
+		// The headers hold keys, which no other server may get.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &mcp.StreamableClientTransport{
 		Endpoint: m.URL, HTTPClient: client,
-		DisableStandaloneSSE: true, // nothing is wanted that was not asked for
-		MaxEventSize:         -1,   // answer has a limit
-		MaxRetries:           -1,   // an answer that breaks off ends the link
+		DisableStandaloneSSE: true, // no unsolicited messages
+		MaxEventSize:         -1,   // responseBody has a limit
+		MaxRetries:           -1,   // a truncated response ends the session
 	}
 }
 
-// A headerTransport sends requests with the headers of a server and bounds the answers.
+// A headerTransport adds the headers of a server to requests and bounds the responses.
 type headerTransport struct {
 	header map[string]string
 	wire   http.RoundTripper
@@ -56,24 +56,24 @@ func (v *headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost {
 		v.link.odd.Store(odd(resp))
 	}
-	resp.Body = &responseBody{ReadCloser: resp.Body, req: req, link: v.link, left: mostMessage}
+	resp.Body = &responseBody{ReadCloser: resp.Body, req: req, link: v.link, left: maxMessage}
 	return resp, nil
 }
 
-// odd says what is wrong with a response that cannot be one of MCP; empty means nothing.
+// odd says why a response cannot be one of MCP; empty means that it can.
 func odd(resp *http.Response) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode >= 300:
-		return text.Line(fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), mostLine)
+		return text.Line(fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), maxLine)
 	case resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/event-stream":
-		return text.Line("it answered with "+cmp.Or(kind, "something unknown")+", and that is not MCP", mostLine)
+		return text.Line("it answered with "+cmp.Or(kind, "something unknown")+", and that is not MCP", maxLine)
 	}
 	return ""
 }
 
-// An responseBody is the body of a response. If it breaks off, the link is lost: nobody else would notice until the
-// time of the call is over.
+// A responseBody is the body of a response. If it is truncated, the session is lost: otherwise the call would only end
+// by its timeout.
 type responseBody struct {
 	io.ReadCloser
 	req  *http.Request

@@ -28,7 +28,7 @@ func (s *site) tools(task coder.Task) map[string]gated.Tool {
 			s.Errorf("%s is %q: %s", t.Name, t.Words, t.Text)
 		}
 	}
-	if _, err := gated.NewCounter(list); err != nil {
+	if _, err := gated.NewRunner(list); err != nil {
 		s.Error(err)
 	}
 	return all
