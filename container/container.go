@@ -84,7 +84,7 @@ type Resources struct {
 	Pids   int64   // 512
 }
 
-func (r Resources) filled() Resources {
+func (r Resources) withDefaults() Resources {
 	return Resources{cmp.Or(r.CPUs, 2), cmp.Or(r.Memory, 4<<30), cmp.Or(r.Disk, 10<<30), cmp.Or(r.Pids, 512)}
 }
 
@@ -115,7 +115,7 @@ type Manager struct {
 	bare   bool   // containers have no guest: the engine is another machine
 
 	mu      sync.Mutex // guards what follows
-	lines   map[string]*guestConn
+	conns   map[string]*guestConn
 	held    map[string]*os.File // locks of the boxes that are ours
 	current string
 	kept    map[string]map[string]clone.Kept // by box and reference
@@ -125,13 +125,13 @@ type Manager struct {
 
 // New returns a dock. Nothing is started and nobody is contacted.
 func New(o Options) (*Manager, error) {
-	d := &Manager{Options: o, lines: make(map[string]*guestConn), held: make(map[string]*os.File),
+	d := &Manager{Options: o, conns: make(map[string]*guestConn), held: make(map[string]*os.File),
 		kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}
 	}
-	if err := d.fill(); err != nil {
+	if err := d.applyDefaults(); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{"boxes", "tasks"} {
@@ -144,8 +144,8 @@ func New(o Options) (*Manager, error) {
 	return d, err
 }
 
-// fill puts the usual in the place of what was not said.
-func (d *Manager) fill() (err error) {
+// applyDefaults puts the usual in the place of what was not said.
+func (d *Manager) applyDefaults() (err error) {
 	if d.Languages == nil {
 		if d.Languages, err = lang.All(); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (d *Manager) fill() (err error) {
 	}
 	d.Default = cmp.Or(d.Default, "python")
 	d.Network = cmp.Or(d.Network, None)
-	d.Resources = d.Resources.filled()
+	d.Resources = d.Resources.withDefaults()
 	d.Timeout = cmp.Or(d.Timeout, 30*time.Minute)
 	d.Output = cmp.Or(d.Output, 1<<20)
 	d.Stale = cmp.Or(d.Stale, 24*time.Hour)
@@ -175,15 +175,15 @@ func (d *Manager) fill() (err error) {
 func (d *Manager) Close() {
 	d.pool.stop()
 	d.mu.Lock()
-	lines := maps.Clone(d.lines)
-	clear(d.lines)
+	lines := maps.Clone(d.conns)
+	clear(d.conns)
 	for _, f := range d.held {
 		_ = f.Close()
 	}
 	clear(d.held)
 	d.mu.Unlock()
 	for _, l := range lines {
-		l.hangUp()
+		l.close()
 	}
 }
 
@@ -213,14 +213,14 @@ func (d *Manager) language(name string) lang.Language {
 	return l
 }
 
-func (d *Manager) say(text string) {
+func (d *Manager) report(text string) {
 	if d.Progress != nil {
 		d.Progress(text)
 	}
 }
 
-// relay says what may come from inside a container, or from a server.
-func (d *Manager) relay(text string) { d.say(quoted(text)) }
+// reportQuoted says what may come from inside a container, or from a server.
+func (d *Manager) reportQuoted(text string) { d.report(quoted(text)) }
 
 // quote stands before every line that others may have written: without it one
 // could pass for ours.

@@ -16,10 +16,10 @@ import (
 	"hako/run/fault"
 )
 
-// judged returns the files of a build with a Dockerfile that may be built; nil
+// checkedContext returns the files of a build with a Dockerfile that may be built; nil
 // means that there is none. It is written anew from what was understood of it:
 // what an engine reads otherwise than we do is not there any more.
-func (d *Manager) judged(files []byte) ([]byte, error) {
+func (d *Manager) checkedContext(files []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))
 	var text []byte
@@ -47,9 +47,9 @@ func (d *Manager) judged(files []byte) ([]byte, error) {
 	if text == nil {
 		return nil, nil
 	}
-	anew, err := rewrite(string(text), d.mayBeBase(), labelOwn+"="+d.id)
+	anew, err := rewrite(string(text), d.allowedBases(), labelProject+"="+d.id)
 	if err == nil {
-		err = errors.Join(packFile(w, "Dockerfile", []byte(anew)), w.Close())
+		err = errors.Join(addFile(w, "Dockerfile", []byte(anew)), w.Close())
 	}
 	return out.Bytes(), err
 }
@@ -62,9 +62,9 @@ func copyEntry(w *tar.Writer, h *tar.Header, r io.Reader) error {
 	return err
 }
 
-// mayBeBase lists what images of repositories may be made of: the environments.
+// allowedBases lists what images of repositories may be made of: the environments.
 // Any other image of the engine may be another project's.
-func (d *Manager) mayBeBase() (list []string) {
+func (d *Manager) allowedBases() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, tagged(l.Image))
 	}
@@ -104,7 +104,7 @@ func rewrite(text string, bases []string, label string) (string, error) {
 		if more && !last || joined.Len() == 0 {
 			continue
 		}
-		if err := c.take(strings.TrimSpace(joined.String())); err != nil {
+		if err := c.instruction(strings.TrimSpace(joined.String())); err != nil {
 			return "", refuseFile(i+1, err.Error(), c.hint)
 		}
 		joined.Reset()
@@ -116,7 +116,7 @@ func refuseFile(line int, why, hint string) error {
 	if line > 0 {
 		why = "line " + strconv.Itoa(line) + ": " + why
 	}
-	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: ownFolder + "/Dockerfile", Why: why, Hint: hint}
+	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: projectFolder + "/Dockerfile", Why: why, Hint: hint}
 }
 
 // A dockerfileWriter writes a Dockerfile, instruction by instruction.
@@ -145,7 +145,7 @@ var banned = map[string][2]string{
 	"ONBUILD": {"ONBUILD keeps an instruction for later, when nobody looks at it", "write the instruction itself"},
 }
 
-func (c *dockerfileWriter) take(line string) error {
+func (c *dockerfileWriter) instruction(line string) error {
 	word, rest := line, ""
 	if i := strings.IndexAny(line, " \t"); i >= 0 {
 		word, rest = line[:i], strings.TrimSpace(line[i:])
@@ -159,7 +159,7 @@ func (c *dockerfileWriter) take(line string) error {
 	c.hint = "write it as docker's reference has it, without what only BuildKit knows"
 	switch {
 	case !known:
-		return errors.New("there is no instruction " + shown(word))
+		return errors.New("there is no instruction " + oneLine(word))
 	case strings.HasSuffix(line, `\`):
 		return errors.New("it ends in a backslash with nothing to follow")
 	case (word == "RUN" || word == "COPY") && strings.Contains(rest, "<<"):
@@ -192,10 +192,10 @@ func (c *dockerfileWriter) options(text string, allowed []string) (rest string, 
 		text = strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
 		m := option.Get().FindStringSubmatch(word)
 		if m == nil || !slices.Contains(allowed, m[1]) {
-			return "", errors.New("the option " + shown(word) + " is not known here")
+			return "", errors.New("the option " + oneLine(word) + " is not known here")
 		}
 		if m[1] == "from" && !c.mayCopy(m[2]) {
-			return "", c.foreign(m[2])
+			return "", c.unknownImage(m[2])
 		}
 	}
 	return text, nil
@@ -208,7 +208,7 @@ func (c *dockerfileWriter) from(args string) error {
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
 		return errors.New("it is not FROM IMAGE, or FROM IMAGE AS NAME")
 	case !c.isBase(words[0], c.stages):
-		return c.foreign(words[0])
+		return c.unknownImage(words[0])
 	}
 	c.stages = append(c.stages, strings.ToLower(strings.Join(words[min(2, len(words)):], "")))
 	return nil
@@ -228,7 +228,7 @@ func (c *dockerfileWriter) mayCopy(name string) bool {
 	return c.isBase(name, done) || err == nil && n < uint64(len(done))
 }
 
-func (c *dockerfileWriter) foreign(name string) error {
+func (c *dockerfileWriter) unknownImage(name string) error {
 	c.hint = "use one of " + strings.Join(c.bases, ", ")
-	return errors.New(shown(name) + " is neither the image of an environment nor an earlier stage")
+	return errors.New(oneLine(name) + " is neither the image of an environment nor an earlier stage")
 }

@@ -14,8 +14,8 @@ import (
 // grace is what processes in a container get to end by themselves.
 const grace = 10 * time.Second
 
-// removals is how often it is tried to remove a container.
-const removals = 3
+// maxRemovals is how often it is tried to remove a container.
+const maxRemovals = 3
 
 // Cleanup removes the container of a task with all that belongs to it. Processes
 // get ten seconds to end by themselves.
@@ -40,7 +40,7 @@ func (d *Manager) cleanup(ctx context.Context, task string) error {
 	defer turn.Close()
 	b, err := d.find(task)
 	if err == nil {
-		d.farewell(ctx, b)
+		d.shutDownGuest(ctx, b)
 		err = d.remove(ctx, b)
 	}
 	if err == nil || fault.KindOf(err) == fault.NotFound {
@@ -61,13 +61,13 @@ func (d *Manager) CleanupAll(ctx context.Context) error {
 			continue
 		}
 		// What another process takes out of our pool is its own.
-		if b.Owner != self() || b.TaskUUID == "" && !b.wrest() {
+		if b.Owner != self() || b.TaskUUID == "" && !b.takeFromPool() {
 			d.release(b.Box)
 			continue
 		}
 		places <- struct{}{}
 		wg.Go(func() {
-			d.farewell(ctx, b)
+			d.shutDownGuest(ctx, b)
 			errs[i] = d.remove(ctx, b)
 			<-places
 		})
@@ -82,8 +82,8 @@ func (d *Manager) holds(id string) bool {
 	return d.held[id] != nil
 }
 
-// farewell asks the processes of a container to end, and waits for that.
-func (d *Manager) farewell(ctx context.Context, b *box) {
+// shutDownGuest asks the processes of a container to end, and waits for that.
+func (d *Manager) shutDownGuest(ctx context.Context, b *box) {
 	ctx, cancel := context.WithTimeout(ctx, grace+2*time.Second)
 	defer cancel()
 	c, err := d.client(ctx, b)
@@ -99,21 +99,21 @@ func (d *Manager) farewell(ctx context.Context, b *box) {
 // remove removes the container of a box and then its folder. What could not be
 // removed stays on record.
 func (d *Manager) remove(ctx context.Context, b *box) error {
-	d.hangUp(b.Box)
-	d.unkeep(b.Box)
+	d.closeConn(b.Box)
+	d.forgetKept(b.Box)
 	b.Doomed, b.Status = true, Stopped
 	_ = b.save() // of what cannot be noted down the lock tells
 	var err error
-	for try := range removals {
+	for try := range maxRemovals {
 		if err = d.removeEach(ctx, b); err == nil {
-			return d.forget(b)
+			return d.removeFolder(b)
 		}
 		if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
 			break
 		}
 		time.Sleep(time.Duration(try+1) * 200 * time.Millisecond)
 	}
-	b.Warnings = []string{"it could not be removed: " + shown(err.Error())}
+	b.Warnings = []string{"it could not be removed: " + oneLine(err.Error())}
 	_ = b.save()
 	return &fault.Error{Kind: fault.KindOf(err), Op: "remove", Subject: b.Name, Err: err,
 		Hint: "it stays on record; hako env prune tries again"}

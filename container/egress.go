@@ -83,7 +83,7 @@ func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	if b.push == nil {
 		return nil
 	}
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func gitEnviron(repository string) []string {
 	if err != nil {
 		return nil
 	}
-	name, value := clone.Rewrite(u)
+	name, value := clone.InsteadOf(u)
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
 		"GIT_CONFIG_KEY_1=" + name, "GIT_CONFIG_VALUE_1=" + value}
 }

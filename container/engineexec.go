@@ -60,8 +60,8 @@ func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	return s
 }
 
-// settleIn waits until the first process has prepared the workspace.
-func (d *Manager) settleIn(ctx context.Context, b *box) error {
+// awaitWorkspace waits until the first process has prepared the workspace.
+func (d *Manager) awaitWorkspace(ctx context.Context, b *box) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
@@ -70,7 +70,7 @@ func (d *Manager) settleIn(ctx context.Context, b *box) error {
 		if err == nil && exit == 0 {
 			return nil
 		}
-		if dead := d.whyDead(ctx, b); dead != nil {
+		if dead := d.explainExit(ctx, b); dead != nil {
 			return dead
 		}
 		select {

@@ -21,9 +21,9 @@ import (
 	"hako/run/fault"
 )
 
-// hands returns what runs commands in a box: its guest, or the engine where
+// executor returns what runs commands in a box: its guest, or the engine where
 // there is none.
-func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
+func (d *Manager) executor(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
 		return engineExec{d.Engine, b.ContainerID}, nil
 	}
@@ -33,9 +33,9 @@ func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
 // taskRunner runs scripts in the container of a task. It is never handed out
 // without a gate.
 type taskRunner struct {
-	dock *Manager
-	task string
-	jobs bool // scripts run in the background, and their handle is printed
+	manager *Manager
+	task    string
+	jobs    bool // scripts run in the background, and their handle is printed
 }
 
 // Opaque says that the shell in the container asks nobody.
@@ -43,33 +43,33 @@ func (taskRunner) Opaque() {}
 
 // Run implements [run.Runner].
 func (r taskRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	b, done, err := r.dock.use(ctx, r.task)
+	b, done, err := r.manager.use(ctx, r.task)
 	if err != nil {
 		return run.Result{}, err
 	}
 	defer done()
-	h, err := r.dock.hands(ctx, b)
+	h, err := r.manager.executor(ctx, b)
 	if err != nil {
 		return run.Result{}, err
 	}
 	own := *req
 	own.Env = append(append([]string{}, b.Env...), req.Env...)
 	if r.jobs {
-		return r.begin(ctx, b, &own)
+		return r.startJob(ctx, b, &own)
 	}
-	res, err := guest.Runner{Client: h, Timeout: r.dock.Timeout}.Run(ctx, &own)
-	return res, r.dock.lost(ctx, b, err)
+	res, err := guest.Runner{Client: h, Timeout: r.manager.Timeout}.Run(ctx, &own)
+	return res, r.manager.explainLost(ctx, b, err)
 }
 
-// begin starts a script as a job.
-func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Result, error) {
-	c, err := r.dock.client(ctx, b)
+// startJob starts a script as a job.
+func (r taskRunner) startJob(ctx context.Context, b *box, req *run.Request) (run.Result, error) {
+	c, err := r.manager.client(ctx, b)
 	if err != nil {
 		return run.Result{}, err
 	}
 	limit := req.Timeout
 	if limit == 0 {
-		limit = r.dock.Timeout
+		limit = r.manager.Timeout
 	}
 	j, err := c.Start(ctx, guest.Command{Script: req.Script, Args: req.Args, Dir: req.Dir, Env: req.Env, Timeout: limit})
 	if err == nil && req.Stdout != nil {
@@ -78,13 +78,13 @@ func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Re
 	return run.Result{}, err
 }
 
-// lost explains a connection that broke: the container was killed, or ran out of
+// explainLost explains a connection that broke: the container was killed, or ran out of
 // memory as a whole. Who hung up is not asked: others use the same line.
-func (d *Manager) lost(ctx context.Context, b *box, err error) error {
+func (d *Manager) explainLost(ctx context.Context, b *box, err error) error {
 	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
 		return err
 	}
-	if d.outlives(context.WithoutCancel(ctx), b) {
+	if d.stillRuns(context.WithoutCancel(ctx), b) {
 		return err
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID,
@@ -92,9 +92,9 @@ func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 		FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }
 
-// outlives reports whether the container of a box still runs. The engine learns
+// stillRuns reports whether the container of a box still runs. The engine learns
 // of its end a little later than those who talk to it.
-func (d *Manager) outlives(ctx context.Context, b *box) bool {
+func (d *Manager) stillRuns(ctx context.Context, b *box) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a guest may be mute
 	defer cancel()
 	for range 10 {
@@ -126,13 +126,13 @@ func (d *Manager) readyBox(task string) (*box, error) {
 
 // Runner runs scripts in the container of a task, behind the gate.
 func (d *Manager) Runner(task string) run.Runner {
-	return d.Gate(task, taskRunner{dock: d, task: task})
+	return d.Gate(task, taskRunner{manager: d, task: task})
 }
 
 // Background is a [Dock.Runner] that starts scripts as jobs and prints the
 // handle of each; see [Dock.Guest].
 func (d *Manager) Background(task string) run.Runner {
-	return d.Gate(task, taskRunner{dock: d, task: task, jobs: true})
+	return d.Gate(task, taskRunner{manager: d, task: task, jobs: true})
 }
 
 // SetCurrentTask says which task Execute and CallTextEditor are for.
@@ -312,12 +312,12 @@ func (d *Manager) Log(task, name, stream string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if stream != "stdout" && stream != "stderr" { // or it could lead to any file
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: shown(stream), Why: "there is no such stream",
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: oneLine(stream), Why: "there is no such stream",
 			Hint: "say stdout or stderr"}
 	}
 	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name),
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: oneLine(name),
 			Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) +
 				" are kept, of 256 MB together at most"}
 	}

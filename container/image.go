@@ -48,7 +48,7 @@ func (d *Manager) known(name string) (lang.Language, bool) {
 }
 
 func (d *Manager) unknown(name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: shown(name),
+	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: oneLine(name),
 		Why: "there is none of this name", Hint: "hako env list shows which there are"}
 	if near, ok := fault.Nearest(name, d.names()); ok {
 		e.Hint = "did you mean " + near + "?"
@@ -104,10 +104,10 @@ func (d *Manager) buildContext() (io.Reader, error) {
 		if err != nil {
 			return err
 		}
-		return packFile(w, name, data)
+		return addFile(w, name, data)
 	})
 	if err == nil && d.CA != nil {
-		err = packFile(w, "ca/hako-extra.crt", d.CA)
+		err = addFile(w, "ca/hako-extra.crt", d.CA)
 	}
 	if err == nil {
 		err = w.Close()
@@ -115,7 +115,7 @@ func (d *Manager) buildContext() (io.Reader, error) {
 	return &out, err
 }
 
-func packFile(w *tar.Writer, name string, data []byte) error {
+func addFile(w *tar.Writer, name string, data []byte) error {
 	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)),
 		Typeflag: tar.TypeReg}); err != nil {
 		return err

@@ -29,21 +29,21 @@ func (d *Manager) ContainerInfo(task string) (Info, error) {
 	return b.Info, nil
 }
 
-// Look asks the container of a task how it is.
-func (d *Manager) Look(ctx context.Context, task string) (Details, error) {
+// Details asks the container of a task how it is.
+func (d *Manager) Details(ctx context.Context, task string) (Details, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return Details{}, err
 	}
 	x := Details{Info: b.Info, Limit: cmp.Or(b.Limit, d.Resources)} // its own: the settings may be others by now
 	if b.Bare {
-		return x, d.lookBare(ctx, b, &x)
+		return x, d.engineDetails(ctx, b, &x)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	c, err := d.client(ctx, b)
 	if err != nil {
-		return x, d.lookBare(ctx, b, &x)
+		return x, d.engineDetails(ctx, b, &x)
 	}
 	s, err := c.Stats(ctx, true)
 	if err != nil {
@@ -56,8 +56,8 @@ func (d *Manager) Look(ctx context.Context, task string) (Details, error) {
 	return x, nil
 }
 
-// lookBare asks the engine how a container is.
-func (d *Manager) lookBare(ctx context.Context, b *box, x *Details) error {
+// engineDetails asks the engine how a container is.
+func (d *Manager) engineDetails(ctx context.Context, b *box, x *Details) error {
 	if b.ContainerID == "" {
 		return nil // it does not exist yet, or nobody got to note it down
 	}
@@ -131,8 +131,8 @@ type JobClient interface {
 	Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (run.JobPage, error)
 }
 
-// Desk returns what answers about the jobs of a task. It starts nothing.
-func (d *Manager) Desk(ctx context.Context, task string) (JobClient, error) {
+// Jobs returns what answers about the jobs of a task. It starts nothing.
+func (d *Manager) Jobs(ctx context.Context, task string) (JobClient, error) {
 	b, done, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (d *Manager) Edit(ctx context.Context, task string, call json.RawMessage) (
 		return nil, err
 	}
 	answer, err = c.Edit(ctx, call)
-	return answer, d.lost(ctx, b, err)
+	return answer, d.explainLost(ctx, b, err)
 }
 
 // failed is what is on record about a call that did not succeed.
@@ -187,14 +187,14 @@ func failed(answer json.RawMessage, err error) error {
 	if err != nil || json.Unmarshal(answer, &r) != nil || r.Success {
 		return err
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: shown(r.Error)}
+	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: oneLine(r.Error)}
 }
 
 // recordEdit puts a call of the editor on record: what it does and to which file.
 func (d *Manager) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
 	var c struct{ Command, Path string }
 	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
-	return d.record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+	return d.record(task, "text_editor "+oneLine(c.Command)+" "+oneLine(c.Path))
 }
 
 // record puts on record what is about to be done. What cannot be recorded is not

@@ -122,14 +122,14 @@ func (d *Manager) Busy(ctx context.Context, task string) bool {
 	return busy
 }
 
-// askActivity is how long a container may take to report what runs in it.
-const askActivity = 5 * time.Second
+// activityTimeout is how long a container may take to report what runs in it.
+const activityTimeout = 5 * time.Second
 
 // activity asks a container whether something runs in it, and when the last job
 // ended. One that does not answer may be too busy to do so; one that has ended is
 // not.
 func (d *Manager) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, askActivity)
+	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
 	defer cancel()
 	if b.Bare {
 		return d.activityBare(ctx, b), last
@@ -173,7 +173,7 @@ func (d *Manager) sweepBox(ctx context.Context, b *box) (bool, error) {
 	if !ownerfile.TryLock(guard) {
 		return false, nil
 	}
-	if b, err = load(b.dir); err != nil || !d.stale(ctx, b) || !b.wrest() {
+	if b, err = load(b.dir); err != nil || !d.stale(ctx, b) || !b.takeFromPool() {
 		return false, nil
 	}
 	return true, d.remove(ctx, b)

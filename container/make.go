@@ -51,19 +51,19 @@ func (d *Manager) image(ctx context.Context, environment, name string) (engine.I
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment",
-			Why: "docker has no image " + name, Hint: obtain(environment, name)}
+			Why: "docker has no image " + name, Hint: obtainHint(environment, name)}
 	}
 	if err == nil && len(img.Volumes) > 0 {
 		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name +
-			" wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
+			" wants volumes, which would have no limit: " + oneLine(strings.Join(img.Volumes, ", ")),
 			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
 	}
 	return img, err
 }
 
-// obtain says how to come by an image: those of environments that we describe
+// obtainHint says how to come by an image: those of environments that we describe
 // are built, others are somebody's own.
-func obtain(environment, image string) string {
+func obtainHint(environment, image string) string {
 	if _, ok := lang.Find(environment); ok {
 		return "hako env build " + environment
 	}
@@ -71,9 +71,9 @@ func obtain(environment, image string) string {
 		" in command_executor.environments"
 }
 
-// make makes a container and waits until its guest answers. It is that of its
+// create makes a container and waits until its guest answers. It is that of its
 // task before it exists: whoever comes after us finds it.
-func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
+func (d *Manager) create(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
 	name := ""
 	if t.ID != "" {
 		name = Name(t.ID)
@@ -81,7 +81,7 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 	b, err := d.newBox(record{
 		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created,
 			Name: name, Image: l.Image, Network: d.networkOf(t)},
-		Fit: d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
+		Fit: d.fingerprint(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
 	})
 	if err != nil {
 		return b, err
@@ -90,7 +90,7 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 		b.Name = "coding-agent-pool-" + b.Box
 	}
 	if t.ID != "" {
-		err = d.enter(b)
+		err = d.linkTask(b)
 	}
 	if err == nil {
 		err = d.launch(ctx, b, l, img)
@@ -112,7 +112,7 @@ func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engin
 	if b.ContainerID, err = d.Engine.Create(ctx, spec); err != nil {
 		b.unmade = fault.KindOf(err) == fault.Invalid || fault.KindOf(err) == fault.NotFound
 	} else {
-		err = d.start(ctx, b, vol)
+		err = d.startContainer(ctx, b, vol)
 	}
 	if vol == nil {
 		return err
@@ -126,8 +126,8 @@ func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engin
 	return err
 }
 
-// start starts a container that was created. Vol may be nil.
-func (d *Manager) start(ctx context.Context, b *box, vol *disk.Disk) error {
+// startContainer starts a container that was created. Vol may be nil.
+func (d *Manager) startContainer(ctx context.Context, b *box, vol *disk.Disk) error {
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -140,9 +140,9 @@ func (d *Manager) start(ctx context.Context, b *box, vol *disk.Disk) error {
 		return err
 	}
 	if b.Bare {
-		return d.settleIn(ctx, b)
+		return d.awaitWorkspace(ctx, b)
 	}
-	_, err := d.greet(ctx, b)
+	_, err := d.awaitGuest(ctx, b)
 	return err
 }
 
@@ -173,7 +173,7 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
 	}
-	if err := d.furnish(b, l, &s); err != nil {
+	if err := d.addGuest(b, l, &s); err != nil {
 		return s, nil, err
 	}
 	work := engine.Mount{Kind: engine.Volume, Target: Workspace,
@@ -211,8 +211,8 @@ func (d *Manager) inMemory() map[string]string {
 	}
 }
 
-// furnish puts the guest and what it needs into a container.
-func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
+// addGuest puts the guest and what it needs into a container.
+func (d *Manager) addGuest(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: lang.Home, Spool: "/run", Within: Workspace,
 		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, lang.Temp, lang.Home}, Disk: d.Resources.Disk,
@@ -229,11 +229,11 @@ func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: d.binary, Target: program, ReadOnly: true},
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(b.dir, "run"), Target: runDir})
-	return d.trust(s)
+	return d.mountCertificates(s)
 }
 
-// trust mounts the certificates that are to be trusted besides the usual.
-func (d *Manager) trust(s *engine.Spec) error {
+// mountCertificates mounts the certificates that are to be trusted besides the usual.
+func (d *Manager) mountCertificates(s *engine.Spec) error {
 	if d.CA == nil {
 		return nil
 	}
@@ -288,9 +288,9 @@ func systemRoots() []byte {
 	return nil
 }
 
-// fit says what a warm container was made for: one that was made for anything
+// fingerprint says what a warm container was made for: one that was made for anything
 // else is of no use.
-func (d *Manager) fit(image string, n Network) string {
+func (d *Manager) fingerprint(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""
 	if info != nil {
@@ -301,8 +301,8 @@ func (d *Manager) fit(image string, n Network) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// greet connects to the guest of a container that was just started.
-func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
+// awaitGuest connects to the guest of a container that was just started.
+func (d *Manager) awaitGuest(ctx context.Context, b *box) (*guest.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	pause := time.Millisecond
@@ -312,7 +312,7 @@ func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 			return c, nil
 		}
 		if tries%20 == 0 || ctx.Err() != nil {
-			if dead := d.whyDead(ctx, b); dead != nil {
+			if dead := d.explainExit(ctx, b); dead != nil {
 				return nil, dead
 			}
 		}
@@ -326,8 +326,8 @@ func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 	}
 }
 
-// whyDead explains a container that did not stay up; nil means that it runs.
-func (d *Manager) whyDead(ctx context.Context, b *box) error {
+// explainExit explains a container that did not stay up; nil means that it runs.
+func (d *Manager) explainExit(ctx context.Context, b *box) error {
 	c, err := d.Engine.Inspect(context.WithoutCancel(ctx), b.ContainerID)
 	if err != nil {
 		return err
@@ -337,6 +337,6 @@ func (d *Manager) whyDead(ctx context.Context, b *box) error {
 	}
 	said, _ := d.Engine.Logs(context.WithoutCancel(ctx), b.ContainerID, 20)
 	return &fault.Error{Kind: fault.Unavailable, Op: "start " + b.Environment + " environment",
-		Why:  "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + shown(said),
+		Why:  "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + oneLine(said),
 		Hint: "rebuild the image: hako env build " + b.Environment}
 }

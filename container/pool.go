@@ -29,25 +29,25 @@ func (p *pool) stop() {
 	}
 }
 
-// Rest fills the pool no more.
-func (d *Manager) Rest() { d.pool.stop() }
+// StopWarming fills the pool no more.
+func (d *Manager) StopWarming() { d.pool.stop() }
 
-// Warmly fills the pool as Options.Warm says and keeps it filled until the dock
+// KeepWarm fills the pool as Options.Warm says and keeps it filled until the dock
 // is closed.
-func (d *Manager) Warmly(ctx context.Context) {
+func (d *Manager) KeepWarm(ctx context.Context) {
 	d.pool.once.Do(func() {
 		ctx, d.pool.cancel = context.WithCancel(ctx)
 		d.pool.done, d.pool.wake, d.pool.made = make(chan struct{}), make(chan struct{}, 1), make(map[string]*os.File)
-		go d.keepWarm(ctx)
+		go d.fillPool(ctx)
 	})
 }
 
-func (d *Manager) keepWarm(ctx context.Context) {
+func (d *Manager) fillPool(ctx context.Context) {
 	defer close(d.pool.done)
 	for {
 		for name, want := range d.Warm {
 			if err := d.warm(ctx, name, want); err != nil && ctx.Err() == nil {
-				d.say("keep " + name + " environment warm: " + err.Error())
+				d.report("keep " + name + " environment warm: " + err.Error())
 			}
 		}
 		select {
@@ -57,7 +57,7 @@ func (d *Manager) keepWarm(ctx context.Context) {
 			pause(ctx, hurry)
 		case <-time.After(time.Second): // one may have been taken by another process
 		}
-		d.letGo()
+		d.releaseTaken()
 	}
 }
 
@@ -71,9 +71,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// letGo drops our locks of boxes that somebody has taken: they are his, also if
+// releaseTaken drops our locks of boxes that somebody has taken: they are his, also if
 // he did not live to note that down.
-func (d *Manager) letGo() {
+func (d *Manager) releaseTaken() {
 	for id, f := range d.pool.made {
 		if _, err := os.Lstat(filepath.Join(d.State, "boxes", id, poolMark)); err == nil {
 			continue
@@ -88,9 +88,9 @@ func (d *Manager) letGo() {
 	}
 }
 
-// weed removes boxes that we made and that are of no use any more: they died, or
+// removeOutdated removes boxes that we made and that are of no use any more: they died, or
 // what they were made for has changed.
-func (d *Manager) weed(ctx context.Context, environment, fit string) {
+func (d *Manager) removeOutdated(ctx context.Context, environment, fit string) {
 	for id := range d.pool.made {
 		b, err := load(filepath.Join(d.State, "boxes", id))
 		if err != nil || b.Environment != environment || b.Fit == fit && !d.died(ctx, b) {
@@ -118,9 +118,9 @@ func (d *Manager) warm(ctx context.Context, environment string, want int) error 
 	if err != nil {
 		return err
 	}
-	d.weed(ctx, environment, d.fit(img.ID, d.Network))
-	for have := d.countWarm(environment, d.fit(img.ID, d.Network)); have < want; have++ {
-		b, err := d.make(ctx, l, img, Task{})
+	d.removeOutdated(ctx, environment, d.fingerprint(img.ID, d.Network))
+	for have := d.countWarm(environment, d.fingerprint(img.ID, d.Network)); have < want; have++ {
+		b, err := d.create(ctx, l, img, Task{})
 		if err == nil {
 			d.pool.made[b.Box] = d.lockOf(b.Box)
 			err = os.WriteFile(filepath.Join(b.dir, poolMark), nil, 0o600)
@@ -158,7 +158,7 @@ func (d *Manager) WaitWarm(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			missing = missing || d.countWarm(name, d.fit(img.ID, d.Network)) < want
+			missing = missing || d.countWarm(name, d.fingerprint(img.ID, d.Network)) < want
 		}
 		if !missing {
 			return nil
@@ -178,16 +178,16 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 	if err != nil {
 		return nil, err
 	}
-	fit := d.fit(image, d.networkOf(t))
+	fit := d.fingerprint(image, d.networkOf(t))
 	for _, b := range all {
 		if !b.warm(environment, fit) {
 			continue
 		}
-		f, err := b.take()
+		f, err := b.claim()
 		if err != nil {
 			continue // somebody was faster
 		}
-		if err := d.adopt(ctx, b, f, t.ID); err != nil {
+		if err := d.assign(ctx, b, f, t.ID); err != nil {
 			d.discard(ctx, b)
 			if fault.KindOf(err) == fault.Unavailable {
 				continue // it died while it was waiting
@@ -199,9 +199,9 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 	return nil, nil
 }
 
-// take takes a box out of the pool. It is locked before: at no time does it look
+// instruction takes a box out of the pool. It is locked before: at no time does it look
 // as if nobody wanted it.
-func (b *box) take() (*os.File, error) {
+func (b *box) claim() (*os.File, error) {
 	f, err := b.lock()
 	if err != nil {
 		return nil, err
@@ -215,19 +215,19 @@ func (b *box) take() (*os.File, error) {
 	return f, nil
 }
 
-// adopt makes a warm container that of a task.
-func (d *Manager) adopt(ctx context.Context, b *box, f *os.File, task string) error {
+// assign makes a warm container that of a task.
+func (d *Manager) assign(ctx context.Context, b *box, f *os.File, task string) error {
 	b.TaskUUID, b.Name, b.Status, b.Created = task, Name(task), Initializing, time.Now().UTC()
-	if err := d.owned(b, f); err != nil {
+	if err := d.recordOwner(b, f); err != nil {
 		return err
 	}
-	d.stir()
-	if err := d.enter(b); err != nil {
+	d.wakePool()
+	if err := d.linkTask(b); err != nil {
 		return err
 	}
 	named := make(chan error, 1)
 	go func() { named <- d.Engine.Rename(ctx, b.ContainerID, b.Name) }()
-	err := d.wake(ctx, b)
+	err := d.checkAlive(ctx, b)
 	rerr := <-named
 	if err != nil || errors.Is(rerr, engine.ErrGone) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "take warm container", Err: errors.Join(err, rerr)}
@@ -235,8 +235,8 @@ func (d *Manager) adopt(ctx context.Context, b *box, f *os.File, task string) er
 	return rerr
 }
 
-// wake makes sure that a warm container lives.
-func (d *Manager) wake(ctx context.Context, b *box) error {
+// checkAlive makes sure that a warm container lives.
+func (d *Manager) checkAlive(ctx context.Context, b *box) error {
 	if b.Bare {
 		return nil // the engine says so when it is renamed
 	}
@@ -253,8 +253,8 @@ func (d *Manager) lockOf(id string) *os.File {
 	return d.held[id]
 }
 
-// stir has the pool filled up again.
-func (d *Manager) stir() {
+// wakePool has the pool filled up again.
+func (d *Manager) wakePool() {
 	select {
 	case d.pool.wake <- struct{}{}:
 	default:

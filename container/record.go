@@ -113,41 +113,41 @@ func (d *Manager) newBox(r record) (*box, error) {
 			return nil, err
 		}
 	}
-	return b, d.own(b)
+	return b, d.takeOwnership(b)
 }
 
 func (d *Manager) makingLock() string { return filepath.Join(d.State, "making") }
 
-// own makes this process the owner of a box.
-func (d *Manager) own(b *box) error {
+// takeOwnership makes this process the owner of a box.
+func (d *Manager) takeOwnership(b *box) error {
 	f, err := b.lock()
 	if err != nil {
 		return err
 	}
-	return d.owned(b, f)
+	return d.recordOwner(b, f)
 }
 
-// owned notes down that this process holds a lock of a box.
-func (d *Manager) owned(b *box, f *os.File) error {
+// recordOwner notes down that this process holds a lock of a box.
+func (d *Manager) recordOwner(b *box, f *os.File) error {
 	d.hold(b.Box, f)
 	b.Owner, b.Settled = self(), false
 	return b.save()
 }
 
-const lockMark = "lock."
+const lockPrefix = "lock."
 
-// lookTime is how long whoever looks at a new lock may keep it.
-const lookTime = 5 * time.Second
+// maxProbe is how long whoever looks at a new lock may keep it.
+const maxProbe = 5 * time.Second
 
 // lock takes a lock of a box, which goes with this process, however it ends.
 // There may be several; who holds one is interested in the box.
 func (b *box) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(b.dir, lockMark+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR,
+	f, err := os.OpenFile(filepath.Join(b.dir, lockPrefix+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR,
 		0o600)
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(lookTime); !ownerfile.TryLock(f); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(maxProbe); !ownerfile.TryLock(f); time.Sleep(time.Millisecond) {
 		if time.Now().Before(end) {
 			continue // somebody looks whether it is taken, see taken
 		}
@@ -167,8 +167,8 @@ func (d *Manager) hold(id string, f *os.File) {
 	d.held[id] = f
 }
 
-// settle ends the making of a box. A detached one then belongs to nobody.
-func (d *Manager) settle(b *box) error {
+// markReady ends the making of a box. A detached one then belongs to nobody.
+func (d *Manager) markReady(b *box) error {
 	b.Status, b.Settled = Ready, d.Detached
 	b.touch()
 	if err := b.save(); err != nil || !d.Detached {
@@ -203,7 +203,7 @@ func (b *box) abandoned() bool {
 func free(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), lockMark) && taken(filepath.Join(dir, e.Name()))
+		return strings.HasPrefix(e.Name(), lockPrefix) && taken(filepath.Join(dir, e.Name()))
 	})
 }
 
@@ -235,7 +235,7 @@ func (d *Manager) boxes() ([]*box, error) {
 	}
 	var all []*box
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), goneMark) {
+		if strings.HasSuffix(e.Name(), removedSuffix) {
 			continue
 		}
 		if b, err := load(filepath.Join(d.State, "boxes", e.Name())); err == nil {
@@ -262,8 +262,8 @@ func (d *Manager) find(task string) (*box, error) {
 		Hint: "make one first", FlagHint: "hako env up --task " + task}
 }
 
-// enter makes a task lead to its box.
-func (d *Manager) enter(b *box) error {
+// linkTask makes a task lead to its box.
+func (d *Manager) linkTask(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	fresh := link + "." + b.Box + "~"
 	_ = os.Remove(fresh)
@@ -273,29 +273,29 @@ func (d *Manager) enter(b *box) error {
 	return os.Rename(fresh, link)
 }
 
-// goneMark ends the names of folders that are being removed: from then on nobody
+// removedSuffix ends the names of folders that are being removed: from then on nobody
 // else writes anything into them.
-const goneMark = "~"
+const removedSuffix = "~"
 
-// forget removes what is on disk about a box.
-func (d *Manager) forget(b *box) error {
+// removeFolder removes what is on disk about a box.
+func (d *Manager) removeFolder(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	if target, err := os.Readlink(link); b.TaskUUID != "" && err == nil && filepath.Base(target) == b.Box {
 		_ = os.Remove(link)
 	}
-	err := os.Rename(b.dir, b.dir+goneMark)
+	err := os.Rename(b.dir, b.dir+removedSuffix)
 	switch {
 	case err == nil:
-		err = os.RemoveAll(b.dir + goneMark)
+		err = os.RemoveAll(b.dir + removedSuffix)
 		for try := 0; err != nil && try < 10; try++ { // files may have come in just before it got its new name
-			err = os.RemoveAll(b.dir + goneMark)
+			err = os.RemoveAll(b.dir + removedSuffix)
 		}
 	case errors.Is(err, fs.ErrNotExist): // somebody else was faster
 		err = nil
 	}
 	d.release(b.Box)
 	if b.TaskUUID != "" {
-		dropTurn(filepath.Join(d.State, "turns", b.TaskUUID))
+		removeTaskLock(filepath.Join(d.State, "turns", b.TaskUUID))
 	}
 	return err
 }

@@ -41,16 +41,16 @@ func (d *Manager) save(ctx context.Context, b *box, s Save) (string, error) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "save task", Subject: b.TaskUUID,
 			Why: "no repository was cloned for it", Hint: "name one when the task is prepared"}
 	}
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return "", err
 	}
 	o := clone.Origin{Guest: h, Dir: Project, Source: b.Source, Commit: b.Commit, Key: b.Key, Kept: d.keptOf(b.Box)}
-	kept, err := d.Clones.Save(ctx, o, s, d.relay)
+	kept, err := d.Clones.Save(ctx, o, s, d.reportQuoted)
 	if err != nil {
-		return "", d.lost(ctx, b, err)
+		return "", d.explainLost(ctx, b, err)
 	}
-	d.keep(b.Box, s, kept)
+	d.rememberKept(b.Box, s, kept)
 	return kept.Commit, nil
 }
 
@@ -61,8 +61,8 @@ func (d *Manager) keptOf(id string) map[string]clone.Kept {
 	return maps.Clone(d.kept[id])
 }
 
-// keep notes down what was kept of a box.
-func (d *Manager) keep(id string, s Save, kept clone.Kept) {
+// rememberKept notes down what was kept of a box.
+func (d *Manager) rememberKept(id string, s Save, kept clone.Kept) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.kept[id] == nil {
@@ -72,8 +72,8 @@ func (d *Manager) keep(id string, s Save, kept clone.Kept) {
 	delete(d.kept[id], s.Drop)
 }
 
-// unkeep forgets what was kept of a box.
-func (d *Manager) unkeep(id string) {
+// forgetKept forgets what was kept of a box.
+func (d *Manager) forgetKept(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.kept, id)

@@ -38,7 +38,7 @@ func (d *Manager) CleanupStale(ctx context.Context) (int, error) {
 		err = errors.Join(err, rerr)
 	}
 	m, oerr := d.sweepOrphans(ctx, listed, known)
-	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.homeless)
+	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.folderMissing)
 	ierr := d.sweepImages(ctx, all)
 	d.sweepFolders()
 	d.sweepTasks()
@@ -56,9 +56,9 @@ func (d *Manager) stale(ctx context.Context, b *box) bool {
 	return b.abandoned()
 }
 
-// wrest takes a warm box out of the pool, so that nobody claims it while it is
+// takeFromPool takes a warm box out of the pool, so that nobody claims it while it is
 // removed. A box that somebody else just took is not stale.
-func (b *box) wrest() bool {
+func (b *box) takeFromPool() bool {
 	mark := filepath.Join(b.dir, poolMark)
 	if _, err := os.Lstat(mark); err != nil {
 		return b.Doomed || b.TaskUUID != "" || b.abandoned()
@@ -66,9 +66,9 @@ func (b *box) wrest() bool {
 	return os.Rename(mark, mark+".swept") == nil
 }
 
-// homeless reports whether a box has no folder: none before it is removed is
+// folderMissing reports whether a box has no folder: none before it is removed is
 // without one.
-func (d *Manager) homeless(id string) bool {
+func (d *Manager) folderMissing(id string) bool {
 	_, err := os.Stat(filepath.Join(d.State, "boxes", id))
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -80,7 +80,7 @@ func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, k
 	err error) {
 	for _, c := range listed {
 		id := c.Labels[labelBox]
-		if known[id] || !d.homeless(id) {
+		if known[id] || !d.folderMissing(id) {
 			continue
 		}
 		if o, ok := parseOwner(c.Labels[labelOwner]); !ok || !o.gone() && o != self() {
@@ -92,9 +92,9 @@ func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, k
 	return n, err
 }
 
-// stillborn is how old a folder with a record that cannot be read is, for nobody
+// maxUnreadable is how old a folder with a record that cannot be read is, for nobody
 // to mend it.
-const stillborn = 10 * time.Minute
+const maxUnreadable = 10 * time.Minute
 
 // sweepFolders removes folders whose makers did not even come to the record, or
 // whose removers did not come beyond it. While we hold the lock nobody is on the
@@ -111,7 +111,7 @@ func (d *Manager) sweepFolders() {
 	entries, _ := os.ReadDir(filepath.Join(d.State, "boxes"))
 	for _, e := range entries {
 		dir := filepath.Join(d.State, "boxes", e.Name())
-		if strings.HasSuffix(dir, goneMark) {
+		if strings.HasSuffix(dir, removedSuffix) {
 			_ = os.RemoveAll(dir)
 			continue
 		}
@@ -120,7 +120,7 @@ func (d *Manager) sweepFolders() {
 		if lerr == nil || err != nil || !free(dir) {
 			continue
 		}
-		if errors.Is(lerr, fs.ErrNotExist) || time.Since(info.ModTime()) > stillborn {
+		if errors.Is(lerr, fs.ErrNotExist) || time.Since(info.ModTime()) > maxUnreadable {
 			_ = os.RemoveAll(dir)
 		}
 	}
@@ -140,7 +140,7 @@ func (d *Manager) sweepTasks() {
 	turns, _ := os.ReadDir(filepath.Join(d.State, "turns"))
 	for _, e := range turns {
 		if _, err := os.Lstat(filepath.Join(d.State, "tasks", e.Name())); errors.Is(err, fs.ErrNotExist) {
-			dropTurn(filepath.Join(d.State, "turns", e.Name()))
+			removeTaskLock(filepath.Join(d.State, "turns", e.Name()))
 		}
 	}
 }
@@ -151,9 +151,9 @@ func (d *Manager) Watch(ctx context.Context, every time.Duration) {
 	defer tick.Stop()
 	for {
 		if n, err := d.CleanupStale(ctx); err != nil {
-			d.say("sweep: " + err.Error())
+			d.report("sweep: " + err.Error())
 		} else if n > 0 {
-			d.say("removed what was left of others")
+			d.report("removed what was left of others")
 		}
 		select {
 		case <-ctx.Done():

@@ -31,7 +31,7 @@ const taskLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 // a container and of a file.
 func CheckTask(id string) error {
 	refuse := func(why string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: shown(id), Why: why,
+		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: oneLine(id), Why: why,
 			Hint: "use letters, digits, - and _, as in fix-42 or a UUID"}
 	}
 	switch {
@@ -48,5 +48,5 @@ func CheckTask(id string) error {
 	return nil
 }
 
-// shown makes text of others fit for a line.
-func shown(s string) string { return text.Shorten(text.RecordLine(s), 80) }
+// oneLine makes text of others fit for a line.
+func oneLine(s string) string { return text.Shorten(text.RecordLine(s), 80) }

@@ -62,8 +62,8 @@ func current(f *os.File) bool {
 	return err == nil && os.SameFile(ours, named)
 }
 
-// dropTurn removes the lock of a task unless somebody has it.
-func dropTurn(path string) {
+// removeTaskLock removes the lock of a task unless somebody has it.
+func removeTaskLock(path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return

@@ -82,8 +82,8 @@ func (p *protection) search(top *dirs) {
 	}
 }
 
-// remember looks at everything that is protected.
-func (p *protection) remember() {
+// snapshot looks at everything that is protected.
+func (p *protection) snapshot() {
 	top, err := openRoot(p.root)
 	if err != nil {
 		return
@@ -105,8 +105,8 @@ func (p *protection) remember() {
 	}
 }
 
-// mend puts right what programs did to what is protected, and says so.
-func (p *protection) mend(complain io.Writer) {
+// restore puts right what programs did to what is protected, and says so.
+func (p *protection) restore(complain io.Writer) {
 	top, err := openRoot(p.root)
 	if err != nil {
 		return
@@ -119,11 +119,11 @@ func (p *protection) mend(complain io.Writer) {
 				changed = append(changed, at)
 			}
 		})
-		p.mendAll(top, name, changed, complain)
+		p.restoreChanged(top, name, changed, complain)
 	}
 }
 
-func (p *protection) mendAll(top *dirs, name string, changed []string, complain io.Writer) {
+func (p *protection) restoreChanged(top *dirs, name string, changed []string, complain io.Writer) {
 	aside := ""
 	for _, at := range changed {
 		if aside != "" && strings.HasPrefix(at, aside+"/") {

@@ -33,11 +33,11 @@ const image = "coding-agent-executor-python:latest"
 
 // A bench is what the measures share.
 type bench struct {
-	dir    string
-	hako   string // the program as users have it
-	engine *engine.Engine
-	dock   *container.Manager
-	rows   []row
+	dir     string
+	hako    string // the program as users have it
+	engine  *engine.Engine
+	manager *container.Manager
+	rows    []row
 }
 
 // A row is one measure with its limit and what it stands beside.
@@ -52,9 +52,9 @@ func measure(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	defer b.dock.Close()
-	defer b.dock.CleanupAll(ctx)
-	if _, err := b.dock.Prepare(ctx, container.Task{ID: "bench"}, "python"); err != nil {
+	defer b.manager.Close()
+	defer b.manager.CleanupAll(ctx)
+	if _, err := b.manager.Prepare(ctx, container.Task{ID: "bench"}, "python"); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{b.execs, b.many, b.memory, b.cold, b.pooled, b.clones, b.packages} {
@@ -81,7 +81,7 @@ func newBench() (*bench, error) {
 	if b.engine, err = engine.Open(""); err != nil {
 		return nil, err
 	}
-	b.dock, err = container.New(container.Options{
+	b.manager, err = container.New(container.Options{
 		State: filepath.Join(dir, "s"), Engine: b.engine, Binary: b.hako, Warm: map[string]int{"python": 1},
 		Record: func(string, string) (func(error), error) { return func(error) {}, nil },
 		Gate:   func(_ string, r run.Runner) run.Runner { return r }, // it measures runners, and runs what is written here
@@ -90,7 +90,7 @@ func newBench() (*bench, error) {
 }
 
 func (b *bench) run(ctx context.Context, task string) error {
-	res, err := b.dock.Runner(task).Run(ctx, &run.Request{Script: "true"})
+	res, err := b.manager.Runner(task).Run(ctx, &run.Request{Script: "true"})
 	if err == nil && res.Exit != 0 {
 		err = fmt.Errorf("true ended with %d", res.Exit)
 	}
@@ -99,7 +99,7 @@ func (b *bench) run(ctx context.Context, task string) error {
 
 // execs measures one command in a container that is there.
 func (b *bench) execs(ctx context.Context) error {
-	info, err := b.dock.ContainerInfo("bench")
+	info, err := b.manager.ContainerInfo("bench")
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (b *bench) many(ctx context.Context) error {
 // memory looks at the guest after all that.
 func (b *bench) memory(ctx context.Context) error {
 	time.Sleep(2 * time.Second) // it gives memory back when nothing runs
-	info, err := b.dock.ContainerInfo("bench")
+	info, err := b.manager.ContainerInfo("bench")
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (b *bench) cold(ctx context.Context) error {
 	ours := func() error {
 		n++
 		task := fmt.Sprintf("cold-%d", n)
-		if _, err := b.dock.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
+		if _, err := b.manager.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
 			return err
 		}
 		return b.run(ctx, task)
@@ -211,7 +211,7 @@ func (b *bench) cold(ctx context.Context) error {
 		_ = b.engine.Remove(ctx, id)
 	}
 	for i := 1; i <= n; i++ {
-		_ = b.dock.Cleanup(ctx, fmt.Sprintf("cold-%d", i))
+		_ = b.manager.Cleanup(ctx, fmt.Sprintf("cold-%d", i))
 	}
 	if err != nil {
 		return err
@@ -225,27 +225,27 @@ func (b *bench) cold(ctx context.Context) error {
 
 // pooled measures containers that are warm.
 func (b *bench) pooled(ctx context.Context) error {
-	b.dock.Warmly(ctx)
+	b.manager.KeepWarm(ctx)
 	var times []time.Duration
 	for i := range 7 {
-		if err := b.dock.WaitWarm(ctx); err != nil {
+		if err := b.manager.WaitWarm(ctx); err != nil {
 			return err
 		}
 		time.Sleep(300 * time.Millisecond) // the engine is done with the last one
 		task := fmt.Sprintf("warm-%d", i)
 		began := time.Now()
-		if _, err := b.dock.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
+		if _, err := b.manager.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
 			return err
 		}
 		if err := b.run(ctx, task); err != nil {
 			return err
 		}
 		times = append(times, time.Since(began))
-		if err := b.dock.Cleanup(ctx, task); err != nil {
+		if err := b.manager.Cleanup(ctx, task); err != nil {
 			return err
 		}
 	}
-	b.dock.Rest()
+	b.manager.StopWarming()
 	slices.Sort(times)
 	b.add("`up` from the pool to the first command, median of 7", ms(at(times, 50)), "50 ms", "",
 		at(times, 50) <= 50*time.Millisecond)

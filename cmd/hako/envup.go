@@ -356,7 +356,7 @@ func (o *envFlags) info(ctx context.Context, s streams) error {
 		return err
 	}
 	defer b.Close()
-	x, err := b.Look(ctx, o.task)
+	x, err := b.Details(ctx, o.task)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ const lockEnding = ".lock"
 
 // open waits for the cache of the repository, which others may be using.
 func (j *cloneJob) open(ctx context.Context, at remoteRefs) (*cache, error) {
-	c := &cache{cloneJob: j, dir: filepath.Join(j.Dir, j.place())}
+	c := &cache{cloneJob: j, dir: filepath.Join(j.Dir, j.cacheName())}
 	f, err := ownerfile.Open(c.dir+lockEnding, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, cacheFault(j.Dir, "", err)
@@ -56,7 +56,7 @@ func (j *cloneJob) open(ctx context.Context, at remoteRefs) (*cache, error) {
 func waitFor(ctx context.Context, f *os.File, progress func(string)) error {
 	got := make(chan error, 1)
 	go func() { got <- ownerfile.Lock(f) }()
-	patience := time.After(beat)
+	patience := time.After(progressInterval)
 	for {
 		select {
 		case err := <-got:
@@ -139,9 +139,9 @@ func (c *cache) local(ctx context.Context, stdin string, stdout *bytes.Buffer, a
 	return c.git.run(ctx, cl)
 }
 
-// spoiled throws the cache away if that is what an error means: whatever git
+// discardIfDamaged throws the cache away if that is what an error means: whatever git
 // outside could not do to it, without the server being the reason.
-func (c *cache) spoiled(err error) error {
+func (c *cache) discardIfDamaged(err error) error {
 	var explained *fault.Error
 	var f *failure
 	if !errors.Is(err, errStale) && (errors.As(err, &explained) || !errors.As(err, &f)) {
@@ -183,13 +183,13 @@ func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, er
 	case err != nil && !had:
 		return nil, c.explain(err)
 	case err != nil:
-		return nil, c.unlessCache(err)
+		return nil, c.explainUnlessCache(err)
 	}
 	return c.commits(ctx, at), nil
 }
 
-// unlessCache explains an error, unless the cache may be the reason.
-func (c *cache) unlessCache(err error) error {
+// explainUnlessCache explains an error, unless the cache may be the reason.
+func (c *cache) explainUnlessCache(err error) error {
 	if known := c.known(err); known != nil {
 		return known
 	}
@@ -218,26 +218,26 @@ func (c *cache) commits(ctx context.Context, at remoteRefs) map[string]string {
 
 func sortedNames(commits map[string]string) []string { return slices.Sorted(maps.Keys(commits)) }
 
-// glance is how often the cache is measured while it grows.
-const glance = 50 * time.Millisecond
+// sizeInterval is how often the cache is measured while it grows.
+const sizeInterval = 50 * time.Millisecond
 
 // watched runs git and ends it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
-	most := cmp.Or(c.MaxBytes, defaultBytes)
+	limit := cmp.Or(c.MaxBytes, defaultBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(glance)
+		tick := time.NewTicker(sizeInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-over:
 				return
 			case <-tick.C:
-				if diskUsage(filepath.Join(c.repository(), "objects")) > most {
-					cancel(c.tooLarge(most))
+				if diskUsage(filepath.Join(c.repository(), "objects")) > limit {
+					cancel(c.tooLarge(limit))
 				}
 			}
 		}
@@ -245,15 +245,15 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 	err := c.runOnline(ctx, cl)
 	close(over)
 	<-stopped
-	if err == nil && diskUsage(filepath.Join(c.repository(), "objects")) > most {
-		return c.tooLarge(most) // it was faster than we looked
+	if err == nil && diskUsage(filepath.Join(c.repository(), "objects")) > limit {
+		return c.tooLarge(limit) // it was faster than we looked
 	}
 	return err
 }
 
-func (j *cloneJob) tooLarge(most int64) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " +
-		bytesText(most),
+func (j *cloneJob) tooLarge(limit int64) error {
+	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.subject, Why: "the repository is larger than " +
+		bytesText(limit),
 		Hint: "raise the size of a repository, or clone only its last commit"}
 }
 

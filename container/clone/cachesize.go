@@ -41,10 +41,10 @@ type cacheSize struct {
 	used  time.Time
 }
 
-// makeRoom removes caches until the rest is small enough: those first that were
+// shrink removes caches until the rest is small enough: those first that were
 // not used for longest, and never one that is in use, be it by another process.
-func (s *Store) makeRoom() {
-	all, total := s.dwellings()
+func (s *Store) shrink() {
+	all, total := s.cacheSizes()
 	slices.SortFunc(all, func(a, b cacheSize) int { return a.used.Compare(b.used) })
 	for _, d := range all {
 		if total <= cmp.Or(s.MaxTotal, defaultTotal) {
@@ -56,10 +56,10 @@ func (s *Store) makeRoom() {
 	}
 }
 
-func (s *Store) dwellings() (all []cacheSize, total int64) {
+func (s *Store) cacheSizes() (all []cacheSize, total int64) {
 	entries, _ := os.ReadDir(s.Dir)
 	for _, e := range entries {
-		if !e.IsDir() || !isPlace(e.Name()) {
+		if !e.IsDir() || !isCacheName(e.Name()) {
 			continue
 		}
 		d := cacheSize{dir: filepath.Join(s.Dir, e.Name())}
@@ -72,11 +72,11 @@ func (s *Store) dwellings() (all []cacheSize, total int64) {
 	return all, total
 }
 
-// isPlace reports whether a name is that of a cache, see job.place: nothing else
+// isCacheName reports whether a name is that of a cache, see job.place: nothing else
 // is removed, wherever the cache may have been put.
-func isPlace(name string) bool {
+func isCacheName(name string) bool {
 	raw, err := hex.DecodeString(name)
-	return err == nil && len(raw) == placeBytes && name == strings.ToLower(name)
+	return err == nil && len(raw) == cacheNameBytes && name == strings.ToLower(name)
 }
 
 // removeUnused removes a cache that nobody holds and nobody uses. It waits for

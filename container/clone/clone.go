@@ -103,8 +103,8 @@ const (
 func (s *Store) Clone(ctx context.Context, src Source, g guest.Executor, dir string, progress func(string)) (Checkout, error) {
 	var done Checkout
 	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
-		return j.again(func() (err error) {
-			done, err = j.bring(ctx, at, g, dir)
+		return j.retryStale(func() (err error) {
+			done, err = j.transferTo(ctx, at, g, dir)
 			return err
 		})
 	})
@@ -121,7 +121,7 @@ func (s *Store) ask(ctx context.Context, src Source, progress func(string),
 		if err := j.git.checkVersion(ctx); err != nil {
 			return err
 		}
-		at, err := j.look(ctx)
+		at, err := j.listRemote(ctx)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (s *Store) inTime(ctx context.Context, op string, src Source, progress func
 	}
 	err = do(ctx, j)
 	if err != nil && (errors.Is(err, errOverdue) || errors.Is(context.Cause(ctx), errOverdue)) {
-		err = &fault.Error{Kind: fault.Timeout, Op: op, Subject: j.shown, Why: "it took longer than " + timeout.String(),
+		err = &fault.Error{Kind: fault.Timeout, Op: op, Subject: j.subject, Why: "it took longer than " + timeout.String(),
 			Hint: "raise the time for a clone, or check the connection to the server"}
 	}
 	return err
@@ -165,11 +165,11 @@ func (s *Store) Check(src Source) error {
 		return err
 	}
 	if u.Scheme == "http" && s.Keys.withheld(u) {
-		return refused(u.Redacted(), "http is not encrypted, and the repository is not listed in "+s.Keys.setting,
+		return invalidSource(u.Redacted(), "http is not encrypted, and the repository is not listed in "+s.Keys.setting,
 			"use https, or have the user list it there")
 	}
 	if u.Scheme == "http" && s.Keys.find(u) == nil && !s.PlainHTTP {
-		return refused(u.Redacted(), "http is not encrypted",
+		return invalidSource(u.Redacted(), "http is not encrypted",
 			"use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
 	}
 	return nil
@@ -199,7 +199,7 @@ func check(src Source) (*url.URL, error) {
 		return nil, err
 	}
 	if src.Depth < 0 {
-		return nil, refused(u.Redacted(), "its depth is below zero", "leave it out for one commit, or ask for all of them")
+		return nil, invalidSource(u.Redacted(), "its depth is below zero", "leave it out for one commit, or ask for all of them")
 	}
 	return u, nil
 }

@@ -37,9 +37,9 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 		defer close(sent)
 		out.CloseWithError(j.archive(l, out))
 	}()
-	said := &gitOutput{clean: j.git.secrets.Text}
+	output := &gitOutput{clean: j.git.secrets.Text}
 	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)},
-		Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: in, Stderr: said,
+		Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: in, Stderr: output,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 			"LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
@@ -50,7 +50,7 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 	if err != nil {
 		return err
 	}
-	return notUnpacked(res.Exit, dir, said.text())
+	return unpackError(res.Exit, dir, output.text())
 }
 
 // undo returns the commit to go back to; empty means to stay. Snapshots would
@@ -62,8 +62,8 @@ func (j *cloneJob) undo(l *transfer) string {
 	return l.Parent
 }
 
-func notUnpacked(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: spoken(said),
+func unpackError(exit int, dir, output string) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: outputError(output),
 		Hint: "see what the container says"}
 	switch exit {
 	case 0:
@@ -86,15 +86,15 @@ func notUnpacked(exit int, dir, said string) error {
 	return e
 }
 
-type spokenError string
+type commandOutput string
 
-func (s spokenError) Error() string { return string(s) }
+func (s commandOutput) Error() string { return string(s) }
 
-func spoken(said string) error {
-	if said == "" {
+func outputError(output string) error {
+	if output == "" {
 		return nil
 	}
-	return spokenError(said)
+	return commandOutput(output)
 }
 
 // archive writes a repository as tar: what git needs, and settings of our own.

@@ -8,8 +8,8 @@ import (
 	"hako/run/fault"
 )
 
-// mostFolder is how large a folder may be that is read without cloning.
-const mostFolder = 32 << 20
+// maxFolder is how large a folder may be that is read without cloning.
+const maxFolder = 32 << 20
 
 // A Folder is one of a repository: its files, links and modes.
 type Folder struct {
@@ -22,7 +22,7 @@ type Folder struct {
 func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
 	var found Folder
 	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
-		return j.again(func() (err error) {
+		return j.retryStale(func() (err error) {
 			found, err = j.folder(ctx, at, name)
 			return err
 		})
@@ -44,12 +44,12 @@ func (j *cloneJob) folder(ctx context.Context, at remoteRefs, name string) (Fold
 	defer c.close()
 	l, err := c.load(ctx, at)
 	if err != nil {
-		return Folder{}, c.spoiled(err)
+		return Folder{}, c.discardIfDamaged(err)
 	}
 	defer l.close()
 	f, err := c.pack(ctx, l.Commit, name)
 	if err != nil {
-		return Folder{}, c.spoiled(err)
+		return Folder{}, c.discardIfDamaged(err)
 	}
 	return f, nil
 }
@@ -67,7 +67,7 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	}
 	tree := fields[2]
 	small := *c.cloneJob.Store
-	small.MaxBytes, small.MaxFiles = mostFolder, 1000
+	small.MaxBytes, small.MaxFiles = maxFolder, 1000
 	job := *c.cloneJob
 	job.Store = &small
 	if _, err := (&cache{cloneJob: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
@@ -78,7 +78,7 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	}
 	// Files were counted, directories were not: one chain of them in many places
 	// makes an archive of any size.
-	out := &limitedBuffer{most: 2 * mostFolder}
+	out := &limitedBuffer{limit: 2 * maxFolder}
 	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock,
 		stdout: out})
 	if out.full {

@@ -30,8 +30,8 @@ type git struct {
 // A setting is a line of configuration.
 type setting struct{ name, value string }
 
-// tame are the settings of every git outside.
-func tame() []setting {
+// safeSettings are the settings of every git outside.
+func safeSettings() []setting {
 	return append([]setting{
 		{"protocol.allow", "never"}, {"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
 		{"http.followRedirects", "false"}, // the header with the token would go along to whatever host is named
@@ -42,13 +42,13 @@ func tame() []setting {
 		{"transfer.bundleURI", "false"}, {"submodule.recurse", "false"},
 		{"advice.detachedHead", "false"}, {"init.defaultBranch", "main"}, {"init.templateDir", ""},
 		{"fetch.fsckObjects", "true"},
-	}, leniency()...)
+	}, fsckSettings()...)
 }
 
-// leniency is for mistakes that old and other programs have put into the
+// fsckSettings is for mistakes that old and other programs have put into the
 // history of many honest repositories, and which harm nobody. What would take a
 // path for git's own is refused, although git itself only warns of it.
-func leniency() []setting {
+func fsckSettings() []setting {
 	var all []setting
 	for _, mistake := range mistakes {
 		all = append(all, setting{"fetch.fsck." + mistake, "ignore"})
@@ -108,7 +108,7 @@ func (g *git) checkVersion(ctx context.Context) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git on this machine is too old (" +
-		shown(strings.TrimSpace(out.String())) + ")",
+		oneLine(strings.TrimSpace(out.String())) + ")",
 		Hint: "install git 2.31 or later"}
 }
 
@@ -142,10 +142,10 @@ type failure struct {
 func (f *failure) Error() string { return "git " + f.verb + ": " + cmp.Or(f.text, f.err.Error()) }
 func (f *failure) Unwrap() error { return f.err }
 
-// lingering is how long a killed git may take to be gone.
-const lingering = 5 * time.Second
+// killDelay is how long a killed git may take to be gone.
+const killDelay = 5 * time.Second
 
-// place returns where git is run, and the repository that it takes for its own.
+// linkOrCopy returns where git is run, and the repository that it takes for its own.
 // It is always told one, be it one that is not there: left to look around by
 // itself it would obey the settings of whatever repository somebody has made of
 // the directory it is in, and show the token to the proxy that they name.
@@ -159,10 +159,10 @@ func (g *git) place(c call) (dir, repository string) {
 func (g *git) run(ctx context.Context, c call) error {
 	cmd := exec.CommandContext(ctx, g.program, c.args...)
 	dir, repository := g.place(c)
-	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(tame(), c.settings...))...)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(safeSettings(), c.settings...))...)
 	cmd.Env = append(cmd.Env, "GIT_DIR="+repository)
-	said := &gitOutput{clean: g.secrets.Text, progress: g.progress}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, said, lingering
+	output := &gitOutput{clean: g.secrets.Text, progress: g.progress}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, output, killDelay
 	if c.input != nil {
 		cmd.Stdin = c.input
 	}
@@ -174,7 +174,7 @@ func (g *git) run(ctx context.Context, c call) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return &failure{c.args[0], said.text(), err}
+	return &failure{c.args[0], output.text(), err}
 }
 
 // environ spells settings as variables: nobody else sees them there, as he would

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	longestLine = 400
-	longestRaw  = 16 * longestLine // cut before it is cleaned: far enough away that no half of a secret is shown
-	mostLines   = 20
-	beat        = 200 * time.Millisecond // between two lines of progress
+	maxLine          = 400
+	maxRawLine       = 16 * maxLine // cut before it is cleaned: far enough away that no half of a secret is shown
+	maxLines         = 20
+	progressInterval = 200 * time.Millisecond // between two lines of progress
 )
 
 // gitOutput is what git says on its standard error: partly its own words, partly
@@ -31,7 +31,7 @@ func (s *gitOutput) Write(p []byte) (int, error) {
 		switch {
 		case b == '\n' || b == '\r':
 			s.end(b == '\r')
-		case len(s.line) < longestRaw:
+		case len(s.line) < maxRawLine:
 			s.line = append(s.line, b)
 		}
 	}
@@ -39,17 +39,17 @@ func (s *gitOutput) Write(p []byte) (int, error) {
 }
 
 func (s *gitOutput) end(transient bool) {
-	line := text.Line(s.clean(string(s.line)), longestLine)
+	line := text.Line(s.clean(string(s.line)), maxLine)
 	s.line = s.line[:0]
 	if line == "" {
 		return
 	}
 	if !transient && !strings.HasSuffix(line, "done.") {
-		if s.lines = append(s.lines, line); len(s.lines) > mostLines {
+		if s.lines = append(s.lines, line); len(s.lines) > maxLines {
 			s.lines = s.lines[1:]
 		}
 	}
-	if s.progress != nil && strings.Contains(line, "%") && time.Since(s.told) >= beat {
+	if s.progress != nil && strings.Contains(line, "%") && time.Since(s.told) >= progressInterval {
 		s.told = time.Now()
 		s.progress(line)
 	}

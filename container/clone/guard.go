@@ -18,7 +18,7 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	if err != nil {
 		return err
 	}
-	out := &limitedBuffer{most: mostRefs}
+	out := &limitedBuffer{limit: maxRefs}
 	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree,
 		"--"}, tops(paths)...)
 	if err := b.git.run(ctx, call{args: args, dir: b.repository(), stdout: out}); err != nil {
@@ -26,7 +26,7 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	}
 	for name := range strings.SplitSeq(out.String(), "\x00") {
 		if guarded(name, paths) {
-			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "it changes " + shown(name) +
+			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.subject, Why: "it changes " + oneLine(name) +
 				", which runs with the rights of the project",
 				Hint: "make that change yourself, or set agent.ci_files: true"}
 		}
@@ -48,7 +48,7 @@ func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, 
 	if err := b.fetchOne(ctx, target); err != nil {
 		return "", err
 	}
-	return b.resolve(ctx, found)
+	return b.resolve(ctx, foundRef)
 }
 
 // tops returns what is at the top of the repository of some paths.

@@ -21,7 +21,7 @@ type cloneJob struct {
 	src      Source
 	op       string   // what is being done, for messages
 	url      *url.URL // of the repository; it may get a .git on the way
-	shown    string   // the address for messages
+	subject  string   // the address for messages
 	key      *key     // nil means that nothing is shown to the server
 	tls      []setting
 	git      *git
@@ -33,7 +33,7 @@ func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob,
 	if err != nil {
 		return nil, err
 	}
-	j := &cloneJob{Store: s, src: src, op: op, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	j := &cloneJob{Store: s, src: src, op: op, url: u, subject: u.String(), key: s.Keys.find(u), progress: progress}
 	home, err := s.home()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob,
 	return j, err
 }
 
-// home makes the directory in which git is run, and which it takes for that of
+// loadDir makes the directory in which git is run, and which it takes for that of
 // its user. Nobody else may write there, nor to the cache: what he put there,
 // settings, repositories or authorities, git would obey.
 func (s *Store) home() (string, error) {
@@ -94,9 +94,9 @@ func cacheFault(dir, why string, err error) error {
 // errStale says that the cache is of no more use.
 var errStale = errors.New("the cache is damaged or full")
 
-// again does something a second time with a new cache, if the one that there was
+// retryStale does something a second time with a new cache, if the one that there was
 // turned out to be of no use and was thrown away.
-func (j *cloneJob) again(do func() error) error {
+func (j *cloneJob) retryStale(do func() error) error {
 	err := do()
 	if errors.Is(err, errStale) {
 		j.progress("the cache of this repository is of no use, fetching it anew")
@@ -108,8 +108,8 @@ func (j *cloneJob) again(do func() error) error {
 	return err
 }
 
-// bring fetches what is missing and sends it into the container.
-func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g guest.Executor, dir string) (Checkout, error) {
+// transferTo fetches what is missing and sends it into the container.
+func (j *cloneJob) transferTo(ctx context.Context, at remoteRefs, g guest.Executor, dir string) (Checkout, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {
 		return Checkout{}, err
@@ -117,12 +117,12 @@ func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g guest.Executor, d
 	defer c.close()
 	load, err := c.load(ctx, at)
 	if err != nil {
-		return Checkout{}, c.spoiled(err)
+		return Checkout{}, c.discardIfDamaged(err)
 	}
 	defer load.close()
 	c.unlock() // the files of the load are open: they stay, whatever others do to their names
 	if err := j.deliver(ctx, load, g, dir); err != nil {
-		return Checkout{}, c.suspect(ctx, load, err)
+		return Checkout{}, c.checkCached(ctx, load, err)
 	}
 	if parent := j.undo(load); parent != "" {
 		load.Commit, load.Key = parent, ""
@@ -159,19 +159,19 @@ func (j *cloneJob) depth() int {
 	return 1
 }
 
-// place returns the name that the repository has in the cache. Whoever shows
+// linkOrCopy returns the name that the repository has in the cache. Whoever shows
 // another credential has another cache; so have other depths, because a
 // repository knows only one border of its history.
-func (j *cloneJob) place() string {
+func (j *cloneJob) cacheName() string {
 	seen := ""
 	if j.key != nil {
 		seen = j.key.owner
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
-	return hex.EncodeToString(sum[:placeBytes])
+	return hex.EncodeToString(sum[:cacheNameBytes])
 }
 
-const placeBytes = 16
+const cacheNameBytes = 16
 
 // online returns the settings of a git that asks the server: with them, and only
 // then, it knows the credential.

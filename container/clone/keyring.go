@@ -161,7 +161,7 @@ func badVariable(name, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: name, Why: why, Hint: hint}
 }
 
-// origin returns what must be the same for a credential to be shown: scheme, and
+// readOrigin returns what must be the same for a credential to be shown: scheme, and
 // host with port.
 func origin(u *url.URL) (scheme, host string) {
 	port := u.Port()
@@ -216,7 +216,7 @@ func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, er
 
 // Secrets returns the tokens in all spellings in which they could show up, so
 // that they can be cut out of whatever is shown. Of those that are asked for it
-// has the last that were handed out; [Keyring.Hide] tells of later ones too.
+// has the last that were handed out; [Keyring.OnSecret] tells of later ones too.
 func (k *Keyring) Secrets() []string {
 	var all []string
 	if k == nil {

@@ -54,52 +54,52 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 			Why: "what came is no token", Hint: "see the settings of the account"}
 	}
 	c := Credential{user, token}
-	out.note(c)
+	out.add(c)
 	return c, nil
 }
 
-// Hide has add told every secret in all its spellings: those there are, and each
+// OnSecret has add told every secret in all its spellings: those there are, and each
 // later one before it is used.
-func (k *Keyring) Hide(add func(...string)) {
+func (k *Keyring) OnSecret(add func(...string)) {
 	if k == nil {
 		return
 	}
 	if k.out != nil {
-		k.out.tell(add)
+		k.out.notify(add)
 	}
 	add(k.Secrets()...)
 }
 
 // issuedCredentials remembers the credentials that were asked for and handed out.
 type issuedCredentials struct {
-	mu   sync.Mutex
-	last []func() Credential // functions, as in key
-	add  []func(...string)
+	mu        sync.Mutex
+	recent    []func() Credential // functions, as in key
+	listeners []func(...string)
 }
 
-// mostHanded is how many are remembered: tokens that last for an hour come one
+// maxRecent is how many are remembered: tokens that last for an hour come one
 // after the other, so the others have ended long ago.
-const mostHanded = 4
+const maxRecent = 4
 
-func (h *issuedCredentials) note(c Credential) {
+func (h *issuedCredentials) add(c Credential) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if slices.ContainsFunc(h.last, func(old func() Credential) bool { return old() == c }) {
+	if slices.ContainsFunc(h.recent, func(old func() Credential) bool { return old() == c }) {
 		return
 	}
-	h.last = append(h.last, func() Credential { return c })
-	if len(h.last) > mostHanded {
-		h.last = slices.Clone(h.last[1:])
+	h.recent = append(h.recent, func() Credential { return c })
+	if len(h.recent) > maxRecent {
+		h.recent = slices.Clone(h.recent[1:])
 	}
-	for _, add := range h.add {
+	for _, add := range h.listeners {
 		add(c.secrets()...)
 	}
 }
 
-func (h *issuedCredentials) tell(add func(...string)) {
+func (h *issuedCredentials) notify(add func(...string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add = append(h.add, add)
+	h.listeners = append(h.listeners, add)
 }
 
 func (h *issuedCredentials) secrets() (all []string) {
@@ -108,7 +108,7 @@ func (h *issuedCredentials) secrets() (all []string) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, c := range h.last {
+	for _, c := range h.recent {
 		all = append(all, c().secrets()...)
 	}
 	return all

@@ -25,7 +25,7 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	for _, text := range list {
 		g, err := parseGrant(text)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: plainly(text),
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: withoutPassword(text),
 				Why:  "it is neither a repository nor all of an owner",
 				Hint: "write github.com/owner/project or github.com/owner/*"}
 		}
@@ -34,12 +34,12 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	return limited, nil
 }
 
-// plainly shows what was listed, unless there may be a password in it.
-func plainly(text string) string {
+// withoutPassword shows what was listed, unless there may be a password in it.
+func withoutPassword(text string) string {
 	if strings.Contains(text, "@") {
 		return ""
 	}
-	return shown(text)
+	return oneLine(text)
 }
 
 func parseGrant(text string) (grant, error) {
@@ -58,7 +58,7 @@ func parseGrant(text string) (grant, error) {
 		g.path = u.Path + "/"
 	}
 	if strings.Count(g.path, "/") < 2 { // an owner, of whom nothing would ever match
-		return grant{}, refused("", "it names no repository", writeURL)
+		return grant{}, invalidSource("", "it names no repository", writeURL)
 	}
 	return g, nil
 }

@@ -53,10 +53,10 @@ func badCA(file, why string, err error) error {
 		Hint: "name a file of certificates in PEM form, or leave the setting out"}
 }
 
-// Rewrite returns the setting by which git inside a container goes to the
+// InsteadOf returns the setting by which git inside a container goes to the
 // endpoint of the egress proxy whenever it is told to go to the given
 // repository, and to it alone: name and value, for git config or GIT_CONFIG_KEY_0
 // and GIT_CONFIG_VALUE_0.
-func Rewrite(u *url.URL) (name, value string) {
+func InsteadOf(u *url.URL) (name, value string) {
 	return "url.http://" + egress.Endpoint + "/" + u.Host + u.EscapedPath() + ".insteadOf", u.String()
 }

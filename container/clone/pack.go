@@ -15,17 +15,17 @@ var errPack = errors.New("it is not a pack of whole objects")
 // errHuge says that a pack would become too large.
 var errHuge = errors.New("its objects are too large")
 
-// weigh reads through a pack that others made, before git does: it must be of
+// checkPack reads through a pack that others made, before git does: it must be of
 // whole objects, which are no larger together than they may be. A pack of a few
 // bytes can stand for more than any memory holds, by what git calls deltas, or
 // compressed.
-func weigh(pack io.Reader, most int64) error {
+func checkPack(pack io.Reader, limit int64) error {
 	in := bufio.NewReaderSize(pack, 64<<10)
 	var head [12]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil || !bytes.HasPrefix(head[:], []byte("PACK\x00\x00\x00\x02")) {
 		return errPack
 	}
-	s := &packReader{in: in, left: most}
+	s := &packReader{in: in, left: limit}
 	for range binary.BigEndian.Uint32(head[8:]) {
 		if err := s.object(); err != nil {
 			return err
@@ -49,7 +49,7 @@ type packReader struct {
 const perObject = 64
 
 func (s *packReader) object() error {
-	size, err := s.prelude()
+	size, err := s.header()
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,9 @@ func (s *packReader) object() error {
 	return nil
 }
 
-// prelude reads the type and the size of an object. The types are commit, tree,
+// header reads the type and the size of an object. The types are commit, tree,
 // blob and tag; others are deltas.
-func (s *packReader) prelude() (int64, error) {
+func (s *packReader) header() (int64, error) {
 	c, err := s.in.ReadByte()
 	if kind := c >> 4 & 7; err != nil || kind < 1 || kind > 4 {
 		return 0, errPack

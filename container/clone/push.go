@@ -60,7 +60,7 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 			refspecs = append(refspecs, word)
 		}
 	}
-	out := &limitedBuffer{most: 64 << 10}
+	out := &limitedBuffer{limit: 64 << 10}
 	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(),
 		stdout: out})
 	var f *failure
@@ -85,8 +85,8 @@ func (b *saveRepo) refusal(report string, f *failure) error {
 	case strings.HasPrefix(reason, "[rejected]") || isRace(reason):
 		return errBehind
 	}
-	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "the server refused the push",
-		Err:  spoken(b.quoted(reason, f)),
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.subject, Why: "the server refused the push",
+		Err:  outputError(b.quoted(reason, f)),
 		Hint: "see that the token may push there and that the branch is not protected"}
 }
 
@@ -102,7 +102,7 @@ func isRace(reason string) bool {
 	return false
 }
 
-const longestQuote = 600
+const maxQuote = 600
 
 // quoted is what a server said, made fit to be shown.
 func (b *saveRepo) quoted(reason string, f *failure) string {
@@ -110,18 +110,18 @@ func (b *saveRepo) quoted(reason string, f *failure) string {
 	if f.text != "" {
 		quote += "; " + f.text
 	}
-	return text.Line(quote, longestQuote)
+	return text.Line(quote, maxQuote)
 }
 
-// found is what the bench calls what it fetched last.
-const found = "refs/hako/found"
+// foundRef is what the bench calls what it fetched last.
+const foundRef = "refs/hako/found"
 
 // fetchOne brings a reference of the server, or a commit by its hash, without its
 // history.
 func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
 		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-			"--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
+			"--no-auto-gc", b.url.String(), "+" + what + ":" + foundRef}}))
 }
 
 // have brings a commit that is not there.
@@ -138,11 +138,11 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 	if err := b.fetchOne(ctx, s.Ref); err != nil {
 		return "", err
 	}
-	text, err := b.commitText(ctx, found)
+	text, err := b.commitText(ctx, foundRef)
 	if err != nil {
 		return "", err
 	}
-	tip, err := b.resolve(ctx, found)
+	tip, err := b.resolve(ctx, foundRef)
 	if err != nil {
 		return "", err
 	}
@@ -153,14 +153,14 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 		return tip, nil
 	}
 	name := strings.TrimPrefix(s.Ref, heads)
-	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "the branch " + shown(name) +
+	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.subject, Why: "the branch " + oneLine(name) +
 		" was changed by somebody else meanwhile",
 		Hint: "look at what is there now, and begin anew from it"}
 }
 
 // resolve returns the object that something is called by in the bench.
 func (b *saveRepo) resolve(ctx context.Context, ref string) (string, error) {
-	out := &limitedBuffer{most: 100}
+	out := &limitedBuffer{limit: 100}
 	err := b.git.run(ctx, call{args: []string{"rev-parse", "--verify", ref}, dir: b.repository(), stdout: out})
 	return strings.TrimSpace(out.String()), err
 }

@@ -29,9 +29,9 @@ func (t remoteRefs) format() string {
 
 const heads = "refs/heads/"
 
-// look asks the server what there is. It is asked every time, so that nobody
+// listRemote asks the server what there is. It is asked every time, so that nobody
 // gets from the cache what the server would not give him.
-func (j *cloneJob) look(ctx context.Context) (remoteRefs, error) {
+func (j *cloneJob) listRemote(ctx context.Context) (remoteRefs, error) {
 	j.progress("asking " + j.url.Host + " for the repository")
 	wanted := j.wanted()
 	text, err := j.list(ctx, wanted...)
@@ -98,19 +98,19 @@ func (j *cloneJob) missing(ctx context.Context, ref string) error {
 	if branch, ok := strings.CutPrefix(ref, heads); ok {
 		return j.noBranch(ctx, branch)
 	}
-	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no " + shown(ref),
+	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "there is no " + oneLine(ref),
 		Hint: "see whether it was closed or removed, and whether the token may see it"}
 }
 
-// mostRefs bounds how much a server may list.
-const mostRefs = 32 << 20
+// maxRefs bounds how much a server may list.
+const maxRefs = 32 << 20
 
 func (j *cloneJob) list(ctx context.Context, patterns ...string) (string, error) {
-	out := &limitedBuffer{most: mostRefs}
+	out := &limitedBuffer{limit: maxRefs}
 	args := append([]string{"ls-remote", "--symref", j.url.String()}, patterns...)
 	err := j.runOnline(ctx, call{args: args, stdout: out})
 	if out.full {
-		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown,
+		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.subject,
 			Why: "the server lists more branches than can be read", Hint: "check the address"}
 	}
 	return out.String(), j.explain(err)
@@ -123,7 +123,7 @@ func parseRefs(text string) (commits map[string]string, head string) {
 		value, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if target, symbolic := strings.CutPrefix(value, "ref: "); ok && symbolic && name == "HEAD" {
 			branch, isBranch := strings.CutPrefix(target, heads)
-			if isBranch && oddBranch(branch) == "" {
+			if isBranch && branchProblem(branch) == "" {
 				head = branch
 			}
 		} else if ok && isHash(value) {
@@ -143,7 +143,7 @@ func isHash(text string) bool {
 
 // noBranch explains what there is instead.
 func (j *cloneJob) noBranch(ctx context.Context, name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no branch " + shown(name),
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "there is no branch " + oneLine(name),
 		Hint: "name a branch that exists"}
 	if some := j.someBranches(ctx, name); len(some) > 0 {
 		e.Hint = "there are " + strings.Join(some, ", ")
@@ -152,7 +152,7 @@ func (j *cloneJob) noBranch(ctx context.Context, name string) error {
 }
 
 func (j *cloneJob) noDefault(ctx context.Context) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "the repository is empty",
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "the repository is empty",
 		Hint: "push a first commit to it"}
 	if some := j.someBranches(ctx, "main"); len(some) > 0 {
 		e.Why, e.Hint = "it has no default branch", "name a branch: there are "+strings.Join(some, ", ")
@@ -170,8 +170,8 @@ func (j *cloneJob) someBranches(ctx context.Context, like string) []string {
 	all, _ := parseRefs(text)
 	var names []string
 	for name := range all {
-		if branch, ok := strings.CutPrefix(name, heads); ok && oddBranch(branch) == "" {
-			names = append(names, shown(branch))
+		if branch, ok := strings.CutPrefix(name, heads); ok && branchProblem(branch) == "" {
+			names = append(names, oneLine(branch))
 		}
 	}
 	slices.Sort(names)
@@ -188,16 +188,16 @@ func (j *cloneJob) someBranches(ctx context.Context, like string) []string {
 // limitedBuffer keeps what is written up to a limit, and refuses more. The buffer is
 // not embedded: what reads into it by itself would not stop there.
 type limitedBuffer struct {
-	buf  bytes.Buffer
-	most int
-	full bool
+	buf   bytes.Buffer
+	limit int
+	full  bool
 }
 
 var errFull = errors.New("it is more than can be read")
 
 // Write implements io.Writer.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.buf.Len()+len(p) > b.most {
+	if b.buf.Len()+len(p) > b.limit {
 		b.full = true
 		return 0, errFull
 	}

@@ -81,35 +81,35 @@ var authorForm = lazyregexp.New(`^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f] <[^<>\x0
 
 const defaultAuthor = "hako <hako@localhost>"
 
-const longestMessage = 64 << 10
+const maxMessage = 64 << 10
 
 // Check refuses what could not be kept, or would make git do something else.
 func (s Save) Check() error {
 	refuse := func(subject, why, hint string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: shown(subject), Why: why, Hint: hint}
+		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: oneLine(subject), Why: why, Hint: hint}
 	}
 	switch {
-	case oddPlace(s.Ref, heads, keepsakes):
+	case invalidRef(s.Ref, heads, hakoRefs):
 		return refuse(s.Ref, "it is not where commits are kept", "write it as refs/heads/branch or refs/hako/name")
-	case s.Drop != "" && oddPlace(s.Drop, keepsakes):
+	case s.Drop != "" && invalidRef(s.Drop, hakoRefs):
 		return refuse(s.Drop, "only references below refs/hako/ are removed", "write it as refs/hako/name")
 	case s.Drop == s.Ref:
 		return refuse(s.Drop, "it cannot be kept and removed", "name another one")
 	case s.Key == "" || len(s.Key) > 200 || strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return refuse(s.Key, "it is not a key", "use letters, digits and signs, without blanks")
-	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) ||
+	case strings.TrimSpace(s.Message) == "" || len(s.Message) > maxMessage || !utf8.ValidString(s.Message) ||
 		strings.Contains(s.Message, "\x00"):
 		return refuse("", "the message of the commit is empty, too long or not text", "say what changed")
 	case !authorForm.Get().MatchString(cmp.Or(s.Author, defaultAuthor)):
 		return refuse(s.Author, "it is not an author", "write it as name <address>")
-	case slices.ContainsFunc(s.Guard, oddGuard):
+	case slices.ContainsFunc(s.Guard, invalidGuard):
 		return refuse("", "a path to guard is none of the repository", "write it as directory/file or directory/")
 	}
 	return nil
 }
 
-// oddGuard reports whether a path would guard nothing.
-func oddGuard(path string) bool {
+// invalidGuard reports whether a path would guard nothing.
+func invalidGuard(path string) bool {
 	path = strings.TrimSuffix(path, "/")
 	return path == "." || !fs.ValidPath(path)
 }
@@ -117,14 +117,14 @@ func oddGuard(path string) bool {
 // public reports whether others see what is kept.
 func (s Save) public() bool { return strings.HasPrefix(s.Ref, heads) }
 
-// keepsakes is where references are that people do not see.
-const keepsakes = "refs/hako/"
+// hakoRefs is where references are that people do not see.
+const hakoRefs = "refs/hako/"
 
-// oddPlace reports whether a reference is in none of some places.
-func oddPlace(ref string, places ...string) bool {
+// invalidRef reports whether a reference is in none of some places.
+func invalidRef(ref string, places ...string) bool {
 	for _, place := range places {
 		if strings.HasPrefix(ref, place) {
-			return oddReference(ref) != ""
+			return refProblem(ref) != ""
 		}
 	}
 	return true
@@ -137,7 +137,7 @@ func (j *cloneJob) save(ctx context.Context, o Origin, s Save) (Kept, error) {
 		last.Commit = o.Commit
 		return last, j.dropAlone(ctx, o, s.Drop)
 	}
-	p, err := j.take(ctx, o, last)
+	p, err := j.takeChanges(ctx, o, last)
 	if err != nil {
 		return Kept{}, err
 	}
@@ -149,7 +149,7 @@ func (j *cloneJob) save(ctx context.Context, o Origin, s Save) (Kept, error) {
 	case p.head == o.Commit && p.same && o.Source.Commit == "" && !(s.Mine && last.Commit != ""):
 		return kept, j.dropKept(ctx, o, s.Drop)
 	}
-	b, err := j.bench(ctx, o, p)
+	b, err := j.newSaveRepo(ctx, o, p)
 	if err != nil {
 		return Kept{}, err
 	}
@@ -185,7 +185,7 @@ func (j *cloneJob) dropAlone(ctx context.Context, o Origin, ref string) error {
 	}
 	p := &incomingPack{in: j.Dir}
 	defer p.close()
-	b, err := j.bench(ctx, o, p)
+	b, err := j.newSaveRepo(ctx, o, p)
 	if err == nil {
 		b.drop(ctx, ref)
 	}
@@ -200,7 +200,7 @@ func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save
 		return "", err
 	}
 	if !s.public() {
-		return b.commit(ctx, b.written(s, p.tree, p.head, baseTrailer+base+"\n"))
+		return b.commit(ctx, b.newCommit(s, p.tree, p.head, baseTrailer+base+"\n"))
 	}
 	was, err := b.resolve(ctx, base+"^{tree}")
 	if err != nil {
@@ -215,11 +215,11 @@ func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save
 	if err := b.guard(ctx, o, base, p.tree, s.Guard); err != nil {
 		return "", err
 	}
-	return b.commit(ctx, b.written(s, p.tree, base, ""))
+	return b.commit(ctx, b.newCommit(s, p.tree, base, ""))
 }
 
-// written is a commit of ours.
-func (b *saveRepo) written(s Save, tree, parent, trailers string) commitText {
+// newCommit is a commit of ours.
+func (b *saveRepo) newCommit(s Save, tree, parent, trailers string) commitText {
 	who := cmp.Or(s.Author, defaultAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
 	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" +
 		withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)

@@ -53,9 +53,9 @@ echo "$head $tree $now"
 	printf '%s\n' "$head" "$tree" "^$base" "^$known" | git pack-objects --quiet --revs --stdout --no-reuse-delta --window=0 --depth=0 || exit 46
 `
 
-// litter is what programs leave behind, and nobody means to keep. A project that
+// generatedFiles is what programs leave behind, and nobody means to keep. A project that
 // does says so in its .gitignore, which comes first.
-const litter = `__pycache__/
+const generatedFiles = `__pycache__/
 *.py[co]
 .pytest_cache/
 .mypy_cache/
@@ -99,19 +99,19 @@ type incomingPack struct {
 	pack       *os.File // nil means that none came
 	bytes      int64
 
-	most int64
-	room *ownerfile.Dir // where the pack goes; nil means that nothing came yet
-	in   string
+	limit int64
+	dir   *ownerfile.Dir // where the pack goes; nil means that nothing came yet
+	in    string
 }
 
-const longestHeader = 3 * 65
+const maxHeader = 3 * 65
 
 // Write implements io.Writer.
 func (p *incomingPack) Write(data []byte) (int, error) {
 	rest := data
 	if p.head == "" {
 		line, after, ended := bytes.Cut(data, []byte("\n"))
-		p.line = append(p.line, line[:min(len(line), longestHeader)]...)
+		p.line = append(p.line, line[:min(len(line), maxHeader)]...)
 		if !ended {
 			return len(data), nil
 		}
@@ -127,7 +127,7 @@ func (p *incomingPack) Write(data []byte) (int, error) {
 func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
-		return oddParcel("what came is not what was asked for", nil)
+		return invalidPack("what came is not what was asked for", nil)
 	}
 	p.head, p.tree, p.same = words[0], words[1], words[1] == words[2]
 	return nil
@@ -138,8 +138,8 @@ func (p *incomingPack) store(data []byte) (err error) {
 	if len(data) == 0 {
 		return nil
 	}
-	if p.bytes += int64(len(data)); p.bytes > p.most {
-		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.most),
+	if p.bytes += int64(len(data)); p.bytes > p.limit {
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.limit),
 			Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	}
 	if p.pack == nil {
@@ -155,17 +155,17 @@ func (p *incomingPack) store(data []byte) (err error) {
 
 // open makes the room, with a file for the pack.
 func (p *incomingPack) open() (err error) {
-	if err = p.enter(); err == nil {
-		p.pack, err = os.OpenFile(filepath.Join(p.room.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err = p.makeDir(); err == nil {
+		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return err
 }
 
-// enter makes the room, if there is none yet. What a killed hako left of its own
+// makeDir makes the room, if there is none yet. What a killed hako left of its own
 // is removed then.
-func (p *incomingPack) enter() (err error) {
-	if p.room == nil {
-		p.room, err = ownerfile.MakeDir(p.in, "out-")
+func (p *incomingPack) makeDir() (err error) {
+	if p.dir == nil {
+		p.dir, err = ownerfile.MakeDir(p.in, "out-")
 	}
 	return err
 }
@@ -174,33 +174,33 @@ func (p *incomingPack) close() {
 	if p.pack != nil {
 		p.pack.Close()
 	}
-	if p.room != nil {
-		_ = p.room.Remove() // the next who saves tries again
+	if p.dir != nil {
+		_ = p.dir.Remove() // the next who saves tries again
 	}
 }
 
-func oddParcel(why string, err error) error {
+func invalidPack(why string, err error) error {
 	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err,
 		Hint: "the container may be hostile or broken: begin anew in a new one"}
 }
 
-// take has a container hand out what changed.
-func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
-	p := &incomingPack{most: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
-	said := &gitOutput{clean: j.git.secrets.Text}
+// takeChanges has a container hand out what changed.
+func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
+	p := &incomingPack{limit: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
+	output := &gitOutput{clean: j.git.secrets.Text}
 	res, err := o.Guest.Exec(ctx,
 		guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit),
-			litter},
-			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said,
+			generatedFiles},
+			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: output,
 			Env: insideEnviron()})
 	if err == nil && res.TimedOut {
 		err = errOverdue
 	}
 	if err == nil {
-		err = notTaken(res.Exit, o.Dir, said.text())
+		err = snapshotError(res.Exit, o.Dir, output.text())
 	}
 	if err == nil && p.head == "" {
-		err = oddParcel("nothing came", nil)
+		err = invalidPack("nothing came", nil)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -223,8 +223,8 @@ func insideConfig(commit string) string {
 	return "[core]\n\trepositoryformatversion = 0\n"
 }
 
-func notTaken(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: spoken(said),
+func snapshotError(exit int, dir, output string) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: outputError(output),
 		Hint: "begin anew in a new container"}
 	switch exit {
 	case 0:

@@ -16,12 +16,12 @@ const baseTrailer = "Hako-Base: "
 // message.
 type commitText string
 
-// mostCommit is how long a commit may be that is read.
-const mostCommit = 1 << 20
+// maxCommit is how long a commit may be that is read.
+const maxCommit = 1 << 20
 
 // commitText reads a commit of the repository.
 func (c *cache) commitText(ctx context.Context, commit string) (commitText, error) {
-	out := &limitedBuffer{most: mostCommit}
+	out := &limitedBuffer{limit: maxCommit}
 	err := c.git.run(ctx, call{args: []string{"cat-file", "commit", commit}, dir: c.repository(), lock: c.lock,
 		stdout: out})
 	if out.full { // whatever it is, Save did not make it

@@ -46,8 +46,8 @@ const manifestFile = "load.json"
 // keptLoads is how many loads stay in the cache of a repository.
 const keptLoads = 4
 
-// manyPacks is how many packs may gather before they are made one.
-const manyPacks = 20
+// maxPacks is how many packs may gather before they are made one.
+const maxPacks = 20
 
 // transfer returns what the server has now, from the cache if it is there.
 func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
@@ -55,7 +55,7 @@ func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	if found, err := c.find(l); found || err != nil {
 		return l, err
 	}
-	defer c.makeRoom() // whatever becomes of it, something may have been written
+	defer c.shrink() // whatever becomes of it, something may have been written
 	before := packNames(c.packs())
 	commits, err := c.fetch(ctx, at)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	if err := c.make(ctx, l, len(before) == 0 && len(after) == 1); err != nil {
 		return nil, err
 	}
-	c.thin(ctx)
+	c.trim(ctx)
 	found, err := c.find(l)
 	if err == nil && !found {
 		err = errStale
@@ -77,8 +77,8 @@ func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	return l, err
 }
 
-// home returns the directory of a load. Its name stands for its commits.
-func (c *cache) home(l *transfer) string {
+// loadDir returns the directory of a load. Its name stands for its commits.
+func (c *cache) loadDir(l *transfer) string {
 	var all []string
 	for _, branch := range sortedNames(l.commits) {
 		all = append(all, l.commits[branch])
@@ -92,7 +92,7 @@ func (c *cache) home(l *transfer) string {
 
 // find opens a load that is in the cache.
 func (c *cache) find(l *transfer) (bool, error) {
-	l.dir = c.home(l)
+	l.dir = c.loadDir(l)
 	text, err := os.ReadFile(filepath.Join(l.dir, manifestFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -143,7 +143,7 @@ func (c *cache) make(ctx context.Context, l *transfer, exact bool) error {
 	if err := m.describe(tmp); err != nil {
 		return err
 	}
-	home := c.home(l)
+	home := c.loadDir(l)
 	os.RemoveAll(home)
 	if err := os.Rename(tmp, home); err != nil {
 		return cacheFault(c.dir, "", err)
@@ -192,9 +192,9 @@ func (m *manifest) describe(dir string) error {
 	return nil
 }
 
-// thin keeps the cache from growing with every fetch.
-func (c *cache) thin(ctx context.Context) {
-	if len(packNames(c.packs())) > manyPacks {
+// trim keeps the cache from growing with every fetch.
+func (c *cache) trim(ctx context.Context) {
+	if len(packNames(c.packs())) > maxPacks {
 		// What is lost if it cannot be done is found out by the next clone.
 		_ = c.local(ctx, "", nil, "repack", "-a", "-d", "-q")
 	}
@@ -215,14 +215,14 @@ func (c *cache) thin(ctx context.Context) {
 	}
 }
 
-// suspect finds out whether a delivery went wrong because the cache is damaged.
+// checkCached finds out whether a delivery went wrong because the cache is damaged.
 // What was just fetched is not: git checked it.
-func (c *cache) suspect(ctx context.Context, l *transfer, err error) error {
+func (c *cache) checkCached(ctx context.Context, l *transfer, err error) error {
 	if !l.cached || interrupted(ctx, err) || fault.KindOf(err) != fault.Invalid {
 		return err
 	}
-	var said bytes.Buffer
-	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &said}) == nil ||
+	var output bytes.Buffer
+	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &output}) == nil ||
 		ctx.Err() != nil {
 		return err
 	}

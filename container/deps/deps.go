@@ -65,15 +65,15 @@ type StepReport struct {
 func (s *Store) Install(ctx context.Context, g guest.Executor, l lang.Language, o Options) (Report, error) {
 	o.Workspace = cmp.Or(o.Workspace, lang.Workspace)
 	j := &job{store: s, guest: g, options: o}
-	there, err := j.look(ctx, l.Install)
+	found, err := j.probe(ctx, l.Install)
 	if err != nil {
 		return Report{}, err
 	}
-	if there.wrong != "" {
-		return Report{Steps: []StepReport{{Name: "look for dependencies", Warning: there.wrong}}}, nil
+	if found.wrong != "" {
+		return Report{Steps: []StepReport{{Name: "look for dependencies", Warning: found.wrong}}}, nil
 	}
 	var r Report
-	for _, c := range choose(l.Install, there) {
+	for _, c := range choose(l.Install, found) {
 		report, err := j.step(ctx, l.Name, c)
 		r.Steps = append(r.Steps, report)
 		if err != nil {
@@ -98,13 +98,13 @@ type choice struct {
 
 // choose takes of each group the first step that has all it needs. If none has,
 // the first whose files are there stands for those that are passed over.
-func choose(steps []lang.Step, there probeResult) (out []choice) {
+func choose(steps []lang.Step, found probeResult) (out []choice) {
 	at := map[string]int{} // where the group is in out
 	for _, s := range steps {
-		if !there.files.all(s.When) {
+		if !found.files.all(s.When) {
 			continue
 		}
-		c := choice{Step: s, missing: there.programs.lacks(s.Needs)}
+		c := choice{Step: s, missing: found.programs.lacks(s.Needs)}
 		group := s.Group
 		if group == "" {
 			group = "\x00" + s.Name // its own
@@ -143,9 +143,9 @@ func (j *job) step(ctx context.Context, language string, c choice) (StepReport, 
 
 // install runs the command of a step, and keeps what came of it.
 func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) error {
-	j.say(s.Name + ": " + firstLine(s.Command))
-	say := each(j.options.Progress)
-	out, errs := &lines{say: say}, &lines{say: say}
+	j.report(s.Name + ": " + firstLine(s.Command))
+	report := each(j.options.Progress)
+	out, errs := &lines{report: report}, &lines{report: report}
 	limit := j.timeout(s)
 	res, err := j.guest.Exec(ctx, guest.Command{Script: s.Command, Dir: j.options.Workspace + "/project",
 		Env: j.options.Env, Timeout: limit, Stdout: out, Stderr: errs})
@@ -163,7 +163,7 @@ func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) 
 	}
 	if r.Warning != "" {
 		r.Unkept = ""
-		j.say(s.Name + ": " + firstLine(r.Warning))
+		j.report(s.Name + ": " + firstLine(r.Warning))
 		return nil
 	}
 	if key.none != "" {
@@ -178,7 +178,7 @@ func (j *job) timeout(s lang.Step) time.Duration {
 	return cmp.Or(j.options.Timeout, s.Timeout, defaultTimeout)
 }
 
-func (j *job) say(line string) {
+func (j *job) report(line string) {
 	if j.options.Progress != nil {
 		j.options.Progress(redact.Text(line))
 	}

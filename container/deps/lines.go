@@ -18,7 +18,7 @@ const tailSize = 1500
 // lines is a writer that passes on each line as it is finished, and keeps the
 // end of them all. It is safe for concurrent use.
 type lines struct {
-	say func(string) // nil means nobody
+	report func(string) // nil means nobody
 
 	mu   sync.Mutex
 	part []byte // of a line that goes on
@@ -56,8 +56,8 @@ func (l *lines) finish() {
 		l.tail = &text.HeadTail{Head: -1, Tail: tailSize, Mark: "…"}
 	}
 	l.tail.Write([]byte(line + "\n"))
-	if l.say != nil {
-		l.say(line)
+	if l.report != nil {
+		l.report(line)
 	}
 }
 
@@ -99,14 +99,14 @@ func ending(what string, outputs ...*lines) string {
 }
 
 // each returns a function that passes lines of several outputs on one at a time.
-func each(say func(string)) func(string) {
-	if say == nil {
+func each(report func(string)) func(string) {
+	if report == nil {
 		return nil
 	}
 	var one sync.Mutex
 	return func(line string) {
 		one.Lock()
 		defer one.Unlock()
-		say(line)
+		report(line)
 	}
 }

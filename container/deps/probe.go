@@ -59,18 +59,18 @@ rm -rf "$aside"`
 	aside      = `aside=tmp/.hako-restore; `
 )
 
-const nothingThere = 3 // the status of keepScript
+const exitNothingToKeep = 3 // the status of keepScript
 
-// quick is what the scripts get that only look.
-const quick = time.Minute
+// probeTimeout is what the scripts get that only look.
+const probeTimeout = time.Minute
 
 // run runs one of the scripts in the workspace.
 func (j *job) run(ctx context.Context, limit time.Duration, script string, args []string, in io.Reader, out io.Writer) (
 	guest.Result, *lines, error) {
-	said := &lines{}
+	output := &lines{}
 	res, err := j.guest.Exec(ctx, guest.Command{Script: script, Args: args, Dir: j.options.Workspace, Env: j.options.Env,
-		Timeout: limit, Stdin: in, Stdout: out, Stderr: said})
-	return res, said, err
+		Timeout: limit, Stdin: in, Stdout: out, Stderr: output})
+	return res, output, err
 }
 
 // names is a set of them.
@@ -91,40 +91,40 @@ type probeResult struct {
 	wrong           string // why it is not known
 }
 
-// look finds out which of the files and programs that matter are there.
-func (j *job) look(ctx context.Context, steps []lang.Step) (probeResult, error) {
-	there := probeResult{files: names{}, programs: names{}}
+// probe finds out which of the files and programs that matter are there.
+func (j *job) probe(ctx context.Context, steps []lang.Step) (probeResult, error) {
+	found := probeResult{files: names{}, programs: names{}}
 	var programs, files []string
 	for _, s := range steps {
 		programs, files = append(programs, s.Needs...), append(files, s.When...)
 	}
 	if len(files) == 0 {
-		return there, nil
+		return found, nil
 	}
 	args := append(append(unique(programs), "--"), unique(files)...)
 	var out bytes.Buffer
-	res, said, err := j.run(ctx, quick, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
+	res, output, err := j.run(ctx, probeTimeout, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
 	switch {
 	case errors.Is(err, errTooMuch):
-		there.wrong = "the container answers more than it was asked"
+		found.wrong = "the container answers more than it was asked"
 	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
-		there.wrong = err.Error()
+		found.wrong = err.Error()
 	case err != nil:
-		return there, err
+		return found, err
 	case res.TimedOut:
-		there.wrong = ending("it took longer than "+quick.String(), said)
+		found.wrong = ending("it took longer than "+probeTimeout.String(), output)
 	case res.Exit != 0:
-		there.wrong = ending(fmt.Sprintf("it ended with status %d", res.Exit), said)
+		found.wrong = ending(fmt.Sprintf("it ended with status %d", res.Exit), output)
 	}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, is := strings.CutPrefix(line, "f "); is {
-			there.files[name] = true
+			found.files[name] = true
 		} else if name, is := strings.CutPrefix(line, "p "); is {
-			there.programs[name] = true
+			found.programs[name] = true
 		}
 	}
-	return there, nil
+	return found, nil
 }
 
 func unique(list []string) []string {
@@ -139,8 +139,8 @@ type key struct {
 	none string // why there is none, and nothing is kept
 }
 
-// mostKey is how large the files of a key may be together.
-const mostKey = 10 << 20
+// maxKey is how large the files of a key may be together.
+const maxKey = 10 << 20
 
 // key finds the name of what a step brings: the same for the same files, command
 // and salt, and for nothing else.
@@ -152,10 +152,10 @@ func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error
 		return key{none: "there is nothing to keep"}, nil
 	}
 	var text bytes.Buffer
-	res, _, err := j.run(ctx, quick, keyScript, s.Key, nil, &limited{to: &text, left: mostKey})
+	res, _, err := j.run(ctx, probeTimeout, keyScript, s.Key, nil, &limited{to: &text, left: maxKey})
 	switch {
 	case errors.Is(err, errTooMuch):
-		return key{none: fmt.Sprintf("the files that decide about it are larger than %d MB", mostKey>>20)}, nil
+		return key{none: fmt.Sprintf("the files that decide about it are larger than %d MB", maxKey>>20)}, nil
 	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
 		return key{none: err.Error()}, nil
 	case err != nil:

@@ -57,20 +57,20 @@ func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 		return false, nil
 	}
 	defer f.Close()
-	size, made, ok := whole(f)
+	size, made, ok := verify(f)
 	if age := time.Since(made); !ok || age < 0 || age > j.store.maxAge() {
 		j.store.drop(f, file)
 		return false, nil
 	}
 	_ = os.Chtimes(file, time.Time{}, time.Now()) // it was used
-	j.say(s.Name + ": what was installed before is put back")
+	j.report(s.Name + ": what was installed before is put back")
 	res, _, err := j.run(ctx, j.timeout(s), restoreScript, s.Keep, io.NewSectionReader(f, 0, size), nil)
 	if err != nil && (ctx.Err() != nil || fault.KindOf(err) != fault.Exhausted) {
 		return false, err
 	}
 	if err != nil || res.Exit != 0 {
 		j.store.drop(f, file)
-		_, _, err = j.run(ctx, quick, tidyScript, nil, nil, nil)
+		_, _, err = j.run(ctx, probeTimeout, tidyScript, nil, nil, nil)
 		return false, err
 	}
 	return true, nil
@@ -82,7 +82,7 @@ func (s *Store) drop(f *os.File, file string) {
 	if err != nil {
 		return
 	}
-	if there, err := os.Stat(file); err == nil && os.SameFile(mine, there) {
+	if found, err := os.Stat(file); err == nil && os.SameFile(mine, found) {
 		_ = os.Remove(file)
 	}
 }
@@ -100,7 +100,7 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 	defer os.Remove(f.Name()) // it has another name if all went well
 	defer f.Close()
 	out := &archive{file: f, left: j.store.maxOne()}
-	res, said, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
+	res, output, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
 	switch {
 	case out.err != nil && ctx.Err() == nil:
 		return j.store.notKept(out.err), nil
@@ -108,10 +108,10 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 		return err.Error(), nil
 	case err != nil:
 		return "", err
-	case res.Exit == nothingThere:
+	case res.Exit == exitNothingToKeep:
 		return "it left nothing to keep", nil
 	case res.TimedOut || res.Exit != 0:
-		return ending("packing it did not work", said), nil
+		return ending("packing it did not work", output), nil
 	}
 	if err := j.store.add(out, key); err != nil {
 		return j.store.notKept(err), nil
@@ -180,9 +180,9 @@ func (a *archive) seal() error {
 	return err
 }
 
-// whole tells how long the tar file in an archive is, when it was made, and
+// verify tells how long the tar file in an archive is, when it was made, and
 // whether it is as it was then.
-func whole(f *os.File) (size int64, made time.Time, ok bool) {
+func verify(f *os.File) (size int64, made time.Time, ok bool) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() < sealSize {
 		return 0, made, false

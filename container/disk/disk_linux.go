@@ -58,13 +58,13 @@ func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := nameless(dir)
+	file, err := unnamedFile(dir)
 	if err != nil {
-		return nil, noFile(dir, err)
+		return nil, fileError(dir, err)
 	}
 	defer file.Close() // the device keeps it
 	if err := file.Truncate((bytes + 4095) &^ 4095); err != nil {
-		return nil, noFile(dir, err)
+		return nil, fileError(dir, err)
 	}
 	device, err := attach(ctx, file)
 	if err != nil {
@@ -77,8 +77,8 @@ func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	return d, nil
 }
 
-// nameless makes a file that is gone when nobody has it open.
-func nameless(dir string) (*os.File, error) {
+// unnamedFile makes a file that is gone when nobody has it open.
+func unnamedFile(dir string) (*os.File, error) {
 	// O_EXCL: nobody may give it a name later.
 	file, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE|unix.O_EXCL, 0o600)
 	if err == nil || !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EISDIR) {
@@ -101,7 +101,7 @@ func unlinked(dir string) (*os.File, error) {
 	return file, nil
 }
 
-func noFile(dir string, err error) error {
+func fileError(dir string, err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: "in " + filepath.Clean(dir), Err: err,
 		Hint: "the directory must exist on a disk that has room"}
 }
@@ -119,24 +119,24 @@ func attach(ctx context.Context, file *os.File) (*os.File, error) {
 	defer c.Close()
 	for range attempts {
 		if ctx.Err() != nil {
-			return nil, noDevice(ctx.Err())
+			return nil, deviceError(ctx.Err())
 		}
 		number, err := unix.IoctlRetInt(int(c.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
-			return nil, noDevice(err)
+			return nil, deviceError(err)
 		}
 		device, err := configure(fmt.Sprintf("/dev/loop%d", number), file)
 		if err == nil {
 			return device, nil
 		}
 		if !errors.Is(err, unix.EBUSY) {
-			return nil, noDevice(err)
+			return nil, deviceError(err)
 		}
 	}
-	return nil, noDevice(errors.New("others were faster each time"))
+	return nil, deviceError(errors.New("others were faster each time"))
 }
 
-func noDevice(err error) error {
+func deviceError(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "attach", Subject: "loop device", Err: err,
 		Hint: "losetup -a shows which are in use; inside a container there may be none"}
 }
@@ -163,10 +163,10 @@ func format(ctx context.Context, program, device string) error {
 	cmd := exec.CommandContext(ctx, program, "-q", "-F", "-b", "4096", "-i", "8192", "-m", "0",
 		"-O", "^has_journal,^resize_inode", "-E", "lazy_itable_init=1,nodiscard,root_owner=1000:1000", device)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(said.String()),
+		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(output.String()),
 			Err:  err,
 			Hint: "the disk of the host may be full"}
 	}

@@ -25,9 +25,9 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle
 }
 
-// closed are the ranges that the predicates of netip do not know and that lead
+// specialRanges are the ranges that the predicates of netip do not know and that lead
 // nowhere public, or carry another address inside.
-var closed = []netip.Prefix{
+var specialRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
 	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
@@ -52,23 +52,23 @@ var (
 
 // public reports whether an address belongs to the internet at large.
 func public(a netip.Addr) bool {
-	a = plain(a)
+	a = unwrapIPv4(a)
 	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.Contains(metadata, a) || a.Is6() && !globalSix.Contains(a) {
 		return false
 	}
-	return !slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
+	return !slices.ContainsFunc(specialRanges, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// tolerable reports whether an address may be reached where somebody asked for
+// reachableIfListed reports whether an address may be reached where somebody asked for
 // it expressly.
-func tolerable(a netip.Addr) bool {
-	a = plain(a)
+func reachableIfListed(a netip.Addr) bool {
+	a = unwrapIPv4(a)
 	return !slices.Contains(metadata, a) && (a.IsLoopback() || a.IsPrivate() || carrier.Contains(a) || public(a))
 }
 
-// plain takes an IPv4 address out of the forms that carry one on the way: by
+// unwrapIPv4 takes an IPv4 address out of the forms that carry one on the way: by
 // them 127.0.0.1 would pass for an IPv6 address.
-func plain(a netip.Addr) netip.Addr {
+func unwrapIPv4(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
 		bytes := a.As16()
@@ -92,14 +92,14 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(),
 			Why: "the name could not be looked up", Hint: "check the name"}
 	}
-	own, err := s.own()
+	own, err := s.localAddresses()
 	if err != nil {
 		return err
 	}
 	v.Addresses = found
 	trusted := lent != nil || s.rules.mayBePrivate(at)
 	if slices.ContainsFunc(found, func(a netip.Addr) bool {
-		return !(trusted && tolerable(a)) && (slices.Contains(own, plain(a)) || !s.rules.harmless(a))
+		return !(trusted && reachableIfListed(a)) && (slices.Contains(own, unwrapIPv4(a)) || !s.rules.harmless(a))
 	}) {
 		// The address is not told: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(),
@@ -109,9 +109,9 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 	return nil
 }
 
-// own returns the addresses of this machine, as they are now. A public one leads
+// localAddresses returns the addresses of this machine, as they are now. A public one leads
 // to services that listen for the machine itself and its neighbours, too.
-func (s *service) own() (all []netip.Addr, err error) {
+func (s *service) localAddresses() (all []netip.Addr, err error) {
 	ask := s.proxy.interfaces
 	if ask == nil {
 		ask = net.InterfaceAddrs
@@ -130,7 +130,7 @@ func (s *service) own() (all []netip.Addr, err error) {
 			ip = a.IP
 		}
 		if addr, ok := netip.AddrFromSlice(ip); ok {
-			all = append(all, plain(addr))
+			all = append(all, unwrapIPv4(addr))
 		}
 	}
 	return all, nil
@@ -140,15 +140,15 @@ func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	if s.proxy.Resolve != nil {
 		return s.proxy.Resolve(ctx, host)
 	}
-	if found, err := written(ctx, host); err == nil {
+	if found, err := lookUpHostsFile(ctx, host); err == nil {
 		return found, nil
 	}
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
 }
 
-// written looks a name up in the file of hosts alone, where a name without dots
+// lookUpHostsFile looks a name up in the file of hosts alone, where a name without dots
 // has none at its end either.
-func written(ctx context.Context, host string) ([]netip.Addr, error) {
+func lookUpHostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
 	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)
 }

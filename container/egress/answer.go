@@ -48,7 +48,7 @@ func writeRefusal(out *bufio.Writer, e *fault.Error) {
 		text += "hint: " + e.Hint + "\n"
 	}
 	status := statusOf(e.Kind)
-	fmt.Fprintf(out, "HTTP/1.1 %d %s: %s\r\n", status, http.StatusText(status), shown(e.Why))
+	fmt.Fprintf(out, "HTTP/1.1 %d %s: %s\r\n", status, http.StatusText(status), oneLine(e.Why))
 	fmt.Fprintf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		len(text), text)
 }
@@ -75,7 +75,7 @@ func frame(h *head, resp *http.Response, closes bool) framing {
 // writeHead writes an answer up to its body.
 func writeHead(out *bufio.Writer, resp *http.Response, f framing) error {
 	_, phrase, _ := strings.Cut(resp.Status, " ")
-	fmt.Fprintf(out, "HTTP/1.1 %03d %s\r\n", resp.StatusCode, shown(phrase))
+	fmt.Fprintf(out, "HTTP/1.1 %03d %s\r\n", resp.StatusCode, oneLine(phrase))
 	options := words(resp.Header["Connection"])
 	for name, values := range resp.Header {
 		for _, value := range values {

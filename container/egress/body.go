@@ -36,7 +36,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if b.left == 0 && b.chunked {
 		if err := b.nextChunk(); err != nil {
-			return 0, torn(err)
+			return 0, unexpectedEOF(err)
 		}
 	}
 	if b.left == 0 {
@@ -49,12 +49,12 @@ func (b *body) Read(p []byte) (int, error) {
 	if err == nil && b.left == 0 {
 		err = b.finish()
 	}
-	return n, torn(err)
+	return n, unexpectedEOF(err)
 }
 
-// torn is the end of the connection where the body had not ended: who takes it
+// unexpectedEOF is the end of the connection where the body had not ended: who takes it
 // for the end of the body sends on a half as a whole.
-func torn(err error) error {
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -81,15 +81,15 @@ func (b *body) finish() error {
 // Close implements io.Closer. The connection is not the body's to close.
 func (b *body) Close() error { return nil }
 
-// longestSize is how many bytes the line before a chunk may have.
-const longestSize = 18
+// maxSizeLine is how many bytes the line before a chunk may have.
+const maxSizeLine = 18
 
 // nextChunk reads the line before a chunk, and after the last one the end.
 // Extensions and trailers are refused: nobody needs them, and readers differ
 // about where they end.
 func (b *body) nextChunk() error {
-	most := longestSize
-	line, err := readLine(b.in, &most)
+	limit := maxSizeLine
+	line, err := readLine(b.in, &limit)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (b *body) nextChunk() error {
 }
 
 func (b *body) emptyLine() error {
-	most := len("\r\n")
-	if line, err := readLine(b.in, &most); err != nil || line != "" {
+	limit := len("\r\n")
+	if line, err := readLine(b.in, &limit); err != nil || line != "" {
 		return malformed("a chunk of the body does not end where it should")
 	}
 	return nil

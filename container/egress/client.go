@@ -16,9 +16,9 @@ import (
 	"hako/run/fault"
 )
 
-// mostRequests is how many requests a connection is good for, so that what is
+// maxRequests is how many requests a connection is good for, so that what is
 // pinned for it does not grow for ever.
-const mostRequests = 1000
+const maxRequests = 1000
 
 // A client is one connection from the container.
 type client struct {
@@ -51,7 +51,7 @@ func (c *client) run(ctx context.Context) {
 		}
 		h, err := readHead(c.in, c.limits.HeadBytes)
 		if err != nil {
-			c.broken(err)
+			c.refuseHead(err)
 			return
 		}
 		c.conn.SetReadDeadline(time.Time{})
@@ -79,15 +79,15 @@ func (c *client) await(wait time.Duration) bool {
 	return true
 }
 
-// broken answers a head that could not be read, if anybody is there to hear it.
-func (c *client) broken(err error) {
+// refuseHead answers a head that could not be read, if anybody is there to hear it.
+func (c *client) refuseHead(err error) {
 	var e *fault.Error
 	var late net.Error
 	switch {
 	case errors.As(err, &e):
-		c.refuse(c.visit(), e)
+		c.refuse(c.newEntry(), e)
 	case errors.As(err, &late) && late.Timeout():
-		c.refuse(c.visit(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time",
+		c.refuse(c.newEntry(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time",
 			Hint: "send it at once"})
 	}
 }
@@ -95,11 +95,11 @@ func (c *client) broken(err error) {
 // refuse puts on record that something is not done, and says so.
 func (c *client) refuse(v *logEntry, err error) {
 	v.deny(err)
-	c.tell(err)
+	c.answerError(err)
 }
 
-// tell answers with an error. What the client goes on sending is not for us.
-func (c *client) tell(err error) {
+// answerError answers with an error. What the client goes on sending is not for us.
+func (c *client) answerError(err error) {
 	c.unread = true
 	if !c.beginAnswer() {
 		return
@@ -109,8 +109,8 @@ func (c *client) tell(err error) {
 	c.out.Flush()
 }
 
-// leave closes the connection.
-func (c *client) leave() {
+// close closes the connection.
+func (c *client) close() {
 	for _, t := range c.transports {
 		t.CloseIdleConnections()
 	}
@@ -123,13 +123,13 @@ func (c *client) leave() {
 // linger takes what is still on its way: to close before would reset the
 // connection, and the answer be lost with it.
 func linger(conn net.Conn) {
-	const patience, most = 500 * time.Millisecond, 1 << 20
+	const patience, limit = 500 * time.Millisecond, 1 << 20
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
 	conn.SetReadDeadline(time.Now().Add(patience))
-	io.CopyN(io.Discard, conn, most)
+	io.CopyN(io.Discard, conn, limit)
 }
 
 // A route is where a request goes.
@@ -146,8 +146,8 @@ func (c *client) request(ctx context.Context, h *head) bool {
 	c.mu.Lock()
 	c.answered = false
 	c.mu.Unlock()
-	v := c.visit()
-	v.Method, v.Host = shown(h.method), attempted(h.target)
+	v := c.newEntry()
+	v.Method, v.Host = oneLine(h.method), targetHost(h.target)
 	b, err := c.body(h)
 	var r *route
 	if err == nil {
@@ -161,7 +161,7 @@ func (c *client) request(ctx context.Context, h *head) bool {
 		return false
 	}
 	if err := v.open(); err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return false
 	}
 	again, err := c.exchange(ctx, v, h, r, b)
@@ -179,13 +179,13 @@ func (c *client) body(h *head) (*body, error) {
 	b := newBody(c.in, length)
 	b.begin = func() error { return nil }
 	if waits {
-		b.begin = c.goOn
+		b.begin = c.sendContinue
 	}
 	return b, err
 }
 
-// goOn tells a client that waits for it to send its body.
-func (c *client) goOn() error {
+// sendContinue tells a client that waits for it to send its body.
+func (c *client) sendContinue() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.answered {
@@ -213,8 +213,8 @@ func (c *client) route(h *head, v *logEntry) (*route, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Path = shown(a.path)
-	v.to(a.hostPort)
+	v.Path = oneLine(a.path)
+	v.setTarget(a.hostPort)
 	if a.hostPort == (hostPort{host: Endpoint, port: 80}) {
 		return c.rules.lend(h, v, a)
 	}
@@ -289,7 +289,7 @@ func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b
 	}
 	resp, err := c.transport(r.lent).RoundTrip(outgoing(ctx, h, r, b))
 	if err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return false, refusal(err)
 	}
 	defer resp.Body.Close()
@@ -305,9 +305,9 @@ func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b
 func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	path, _ := url.PathUnescape(r.path) // head.address has tried it
 	u := &url.URL{Scheme: "http", Host: r.hostPort.String(), Path: path, RawPath: r.path, RawQuery: r.query}
-	host := r.hostPort.without(80)
+	host := r.hostPort.hostHeader(80)
 	if r.lent != nil && !r.lent.PlainHTTP {
-		u.Scheme, host = "https", r.hostPort.without(443)
+		u.Scheme, host = "https", r.hostPort.hostHeader(443)
 	}
 	req := (&http.Request{Method: h.method, URL: u, Host: host, Header: r.header, ProtoMajor: 1, ProtoMinor: 1,
 		Body: http.NoBody}).WithContext(ctx)
@@ -325,18 +325,18 @@ func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 func (c *client) answer(h *head, r *route, b *body, resp *http.Response, received func(n int)) (again bool, err error) {
 	from := io.Reader(resp.Body)
 	if r.lent != nil {
-		if err := c.rules.tame(r, resp); err != nil {
-			c.tell(err)
+		if err := c.rules.cleanResponse(r, resp); err != nil {
+			c.answerError(err)
 			return false, err
 		}
-		from = newGuard(resp.Body, r.secret)
+		from = newSecretReader(resp.Body, r.secret)
 	}
 	if resp.StatusCode < 200 {
-		c.tell(errUpgrade)
+		c.answerError(errUpgrade)
 		return false, errUpgrade
 	}
 	c.unread = !b.over.Load()
-	f := frame(h, resp, c.unread || !h.keepsAlive() || c.requests >= mostRequests)
+	f := frame(h, resp, c.unread || !h.keepsAlive() || c.requests >= maxRequests)
 	c.beginAnswer()
 	if err := writeHead(c.out, resp, f); err != nil || f.empty {
 		return !f.closes, err

@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	recordHead   = 5
-	longestHello = 32 << 10 // with everything before it
-	longestPiece = 16<<10 + 256
+	recordHead = 5
+	maxHello   = 32 << 10 // with everything before it
+	maxRecord  = 16<<10 + 256
 )
 
 // A clientHello is what the first message of a client says about whom it wants.
@@ -126,7 +126,7 @@ func readRecord(in io.Reader) ([]byte, error) {
 		return record[:got], err
 	}
 	n := int(binary.BigEndian.Uint16(record[3:]))
-	if record[1] != 3 || n == 0 || n > longestPiece {
+	if record[1] != 3 || n == 0 || n > maxRecord {
 		return record, errNotTLS
 	}
 	record = append(record, make([]byte, n)...)
@@ -139,7 +139,7 @@ func readRecord(in io.Reader) ([]byte, error) {
 // one, before which there may be records that a server does not look at.
 func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 	var raw, message []byte
-	for len(raw) <= longestHello {
+	for len(raw) <= maxHello {
 		record, err := readRecord(in)
 		if err != nil {
 			return nil, clientHello{}, err

@@ -61,12 +61,12 @@ type repository struct {
 
 func (c Credential) compile() (*repository, error) {
 	refuse := func(why, hint string) (*repository, error) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: shown(c.Host + c.Repository),
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: oneLine(c.Host + c.Repository),
 			Why: why, Hint: hint}
 	}
-	at, err := parsePlace(c.Host, c.standardPort())
+	at, err := parseHostPort(c.Host, c.standardPort())
 	switch {
-	case err != nil || at.addr.IsValid() && !tolerable(at.addr):
+	case err != nil || at.addr.IsValid() && !reachableIfListed(at.addr):
 		return refuse("its host makes no sense", "write it as gitlab.example.com")
 	case !plainPath(c.Repository):
 		return refuse("its repository is not a plain path", "write it as /group/project")
@@ -75,7 +75,7 @@ func (c Credential) compile() (*repository, error) {
 	}
 	for _, s := range c.Services {
 		if s != UploadPack && s != ReceivePack {
-			return refuse("git has no service "+shown(s)+" that could be lent to", "use "+UploadPack+" and "+ReceivePack)
+			return refuse("git has no service "+oneLine(s)+" that could be lent to", "use "+UploadPack+" and "+ReceivePack)
 		}
 	}
 	return &repository{c, at, strings.TrimSuffix(c.Repository, ".git")}, nil
@@ -117,9 +117,9 @@ type gitRequest struct {
 // older protocol, which reads single files, is not among them.
 var gitSuffixes = []string{"/info/refs", "/" + UploadPack, "/" + ReceivePack}
 
-// parseWant reads a request for the endpoint. Only requests that git itself would
+// parseGitRequest reads a request for the endpoint. Only requests that git itself would
 // make are understood, so that a credential is good for nothing else.
-func parseWant(method, path, query string) (gitRequest, error) {
+func parseGitRequest(method, path, query string) (gitRequest, error) {
 	var w gitRequest
 	host, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	w.at, w.path = host, "/"+rest
@@ -149,12 +149,12 @@ func parseWant(method, path, query string) (gitRequest, error) {
 // encoded slashes does not matter then.
 func (r *rules) find(w gitRequest) (*repository, error) {
 	refuse := func(why, hint string) error {
-		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path), Why: why,
+		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: oneLine(w.at + w.path), Why: why,
 			Hint: hint}
 	}
 	why, hint := "there is no credential for this repository", "set one for it, or clone it by https if it is public"
 	for _, repo := range r.repositories {
-		at, err := parsePlace(w.at, repo.standardPort())
+		at, err := parseHostPort(w.at, repo.standardPort())
 		if err != nil || at != repo.at || w.path != repo.path && w.path != repo.path+".git" {
 			continue
 		}

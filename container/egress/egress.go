@@ -136,14 +136,14 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	limits := p.Limits.withDefaults()
 	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
-		ledger: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
+		events: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
 	defer close(s.done)
-	defer s.ledger.close()
+	defer s.events.close()
 	if err := p.begin(s); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, s.cut)()
-	return accept(l, s.limits.Connections, func(conn net.Conn) { s.welcome(ctx, conn) }, s.turnAway)
+	defer context.AfterFunc(ctx, s.closeAll)()
+	return accept(l, s.limits.Connections, func(conn net.Conn) { s.serveConn(ctx, conn) }, s.turnAway)
 }
 
 // begin makes s the service that Close ends.

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// mostDenials is how many denials go on record in one period.
-	mostDenials = 20
-	// mostSaved is how many may go on record, one in a period in the long run,
+	// maxDenials is how many denials go on record in one period.
+	maxDenials = 20
+	// maxBurst is how many may go on record, one in a period in the long run,
 	// before the next has to wait.
-	mostSaved = 600
-	// mostKinds is how many kinds of denial are told apart in one period.
-	mostKinds = 100
+	maxBurst = 600
+	// maxKinds is how many kinds of denial are told apart in one period.
+	maxKinds = 100
 )
 
 // A eventLog puts events on record. To be denied costs a container nothing, and
@@ -51,7 +51,7 @@ func (l *eventLog) deny(e Event) {
 	case !again && l.take():
 		l.known[kind] = new(Event)
 		_ = l.log(e)
-	case !again && len(l.known) >= mostKinds:
+	case !again && len(l.known) >= maxKinds:
 		l.add(unnamed, Event{ID: e.ID, What: Denied, Why: unnamed.why})
 	default:
 		l.add(kind, e)
@@ -63,9 +63,9 @@ func (l *eventLog) begin() {
 	if len(l.known) > 0 {
 		return
 	}
-	l.known, l.left = make(map[denial]*Event), mostDenials
+	l.known, l.left = make(map[denial]*Event), maxDenials
 	if l.timer == nil {
-		l.timer = time.AfterFunc(l.period, l.turn)
+		l.timer = time.AfterFunc(l.period, l.endPeriod)
 		return
 	}
 	l.timer.Reset(l.period)
@@ -77,7 +77,7 @@ func (l *eventLog) take() bool {
 	if l.paid.Before(now) {
 		l.paid = now
 	}
-	if l.left == 0 || l.paid.Sub(now) >= mostSaved*l.period {
+	if l.left == 0 || l.paid.Sub(now) >= maxBurst*l.period {
 		return false
 	}
 	l.left--
@@ -85,7 +85,7 @@ func (l *eventLog) take() bool {
 	return true
 }
 
-// add has a denial wait.
+// addCredential has a denial wait.
 func (l *eventLog) add(kind denial, e Event) {
 	first := l.known[kind]
 	if first == nil || first.Count == 0 {
@@ -115,9 +115,9 @@ func (e *Event) keepCommon(other Event) {
 	e.Credential = e.Credential && other.Credential
 }
 
-// turn ends a period. What did not come again is forgotten; of what did, the next
+// endPeriod ends a period. What did not come again is forgotten; of what did, the next
 // one waits once more.
-func (l *eventLog) turn() {
+func (l *eventLog) endPeriod() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
@@ -128,7 +128,7 @@ func (l *eventLog) turn() {
 			delete(l.known, kind)
 		}
 	}
-	l.left = mostDenials
+	l.left = maxDenials
 	for len(l.queue) > 0 && l.take() {
 		l.record()
 	}

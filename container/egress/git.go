@@ -14,15 +14,15 @@ import (
 // and cookies would be a credential inside the container. Accept-Encoding stays
 // behind so that a guard can read the answer.
 var (
-	gitAsks = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
+	gitRequestHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
 		"Git-Protocol", "Pragma", "User-Agent"}
-	gitHears = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma",
+	gitResponseHeaders = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma",
 		"Retry-After", "Vary"}
 )
 
 // lend returns the route of a request for the endpoint, with its credential.
 func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
-	w, err := parseWant(h.method, a.path, a.query)
+	w, err := parseGitRequest(h.method, a.path, a.query)
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +32,13 @@ func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
 	}
 	if h.method == http.MethodPost &&
 		!slices.Equal(h.values("Content-Type"), []string{"application/x-" + w.service + "-request"}) {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path),
+		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: oneLine(w.at + w.path),
 			Why: "it is not what git sends for " + w.service, Hint: "use git itself"}
 	}
-	v.to(repo.at)
-	v.Path, v.Credential = shown(w.path+w.suffix), true
-	to := &route{address: address{repo.at, w.path + w.suffix, a.query}, header: only(h.header(), gitAsks), lent: repo}
-	return to, to.add()
+	v.setTarget(repo.at)
+	v.Path, v.Credential = oneLine(w.path+w.suffix), true
+	to := &route{address: address{repo.at, w.path + w.suffix, a.query}, header: only(h.header(), gitRequestHeaders), lent: repo}
+	return to, to.addCredential()
 }
 
 func only(header http.Header, names []string) http.Header {
@@ -51,9 +51,9 @@ func only(header http.Header, names []string) http.Header {
 	return kept
 }
 
-// add puts the credential into a request. What is wrong with one is not said: the
+// addCredential puts the credential into a request. What is wrong with one is not said: the
 // words could hold a part of it.
-func (r *route) add() error {
+func (r *route) addCredential() error {
 	name, value, err := r.lent.Header()
 	if err != nil || !isToken(name) || value == "" || hasControl(value) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host,
@@ -65,9 +65,9 @@ func (r *route) add() error {
 	return nil
 }
 
-// tame makes an answer to git fit to be passed on.
-func (r *rules) tame(to *route, resp *http.Response) error {
-	resp.Header = only(resp.Header, gitHears)
+// cleanResponse makes an answer to git fit to be passed on.
+func (r *rules) cleanResponse(to *route, resp *http.Response) error {
+	resp.Header = only(resp.Header, gitResponseHeaders)
 	delete(resp.Header, "User-Agent")
 	for name, values := range resp.Header {
 		if slices.ContainsFunc(values, func(value string) bool { return holdsAny(value, to.secret) }) {
@@ -95,15 +95,15 @@ func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 		Why:  "the server redirects to a place that the credential is not for",
 		Hint: "use the present address of the repository"}
-	base := &url.URL{Scheme: "https", Host: to.hostPort.without(443), Path: to.path}
+	base := &url.URL{Scheme: "https", Host: to.hostPort.hostHeader(443), Path: to.path}
 	if to.lent.PlainHTTP {
-		base.Scheme, base.Host = "http", to.hostPort.without(80)
+		base.Scheme, base.Host = "http", to.hostPort.hostHeader(80)
 	}
 	u, err := base.Parse(resp.Header.Get("Location"))
 	if err != nil || u.Scheme != base.Scheme || u.User != nil {
 		return moved
 	}
-	w, err := parseWant(resp.Request.Method, "/"+u.Host+u.EscapedPath(), u.RawQuery)
+	w, err := parseGitRequest(resp.Request.Method, "/"+u.Host+u.EscapedPath(), u.RawQuery)
 	if err != nil {
 		return moved
 	}

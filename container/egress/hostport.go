@@ -21,8 +21,8 @@ type hostPort struct {
 
 func (p hostPort) String() string { return net.JoinHostPort(p.host, strconv.Itoa(p.port)) }
 
-// without returns the place as a Host header spells it.
-func (p hostPort) without(port int) string {
+// hostHeader returns the place as a Host header spells it.
+func (p hostPort) hostHeader(port int) string {
 	switch {
 	case p.port != port:
 		return p.String()
@@ -32,14 +32,14 @@ func (p hostPort) without(port int) string {
 	return p.host
 }
 
-// parsePlace reads "host" or "host:port". A port that is not there is the given
+// parseHostPort reads "host" or "host:port". A port that is not there is the given
 // one; if that is zero too, the place has none.
-func parsePlace(text string, port int) (hostPort, error) {
+func parseHostPort(text string, port int) (hostPort, error) {
 	host, digits, given := splitPort(text)
 	if given {
 		var ok bool
 		if port, ok = parsePort(digits); !ok {
-			return hostPort{}, oddHost(text, "its port is not a number from 1 to 65535", "write it as host:443")
+			return hostPort{}, invalidHost(text, "its port is not a number from 1 to 65535", "write it as host:443")
 		}
 	}
 	p := hostPort{port: port}
@@ -79,13 +79,13 @@ func normalHost(text string) (string, netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil && name == text {
 		return name, a, nil
 	}
-	return "", netip.Addr{}, oddHost(text, "it is an oddly spelled address", "write an address as 192.0.2.1")
+	return "", netip.Addr{}, invalidHost(text, "it is an oddly spelled address", "write an address as 192.0.2.1")
 }
 
 func bracketed(text, inner string) (string, netip.Addr, error) {
 	a, err := netip.ParseAddr(inner)
 	if err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" || len(text) != len(inner)+2 {
-		return "", netip.Addr{}, oddHost(text, "it is not a plain IPv6 address",
+		return "", netip.Addr{}, invalidHost(text, "it is not a plain IPv6 address",
 			"write it as [2001:db8::1], without zone or IPv4 part")
 	}
 	return a.String(), a, nil
@@ -93,17 +93,17 @@ func bracketed(text, inner string) (string, netip.Addr, error) {
 
 // ascii spells a name in lower case letters, digits, dashes and underscores.
 func ascii(name string) (string, error) {
-	const most = 253
+	const limit = 253
 	odd := func() (string, error) {
-		return "", oddHost(name, "it is not the name of a host", "write it as example.com")
+		return "", invalidHost(name, "it is not the name of a host", "write it as example.com")
 	}
-	if len(name) > most {
+	if len(name) > limit {
 		return odd()
 	}
 	lower := strings.ToLower(name)
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) || strings.Contains(lower, "xn--") {
 		mapped, err := idna.Lookup.ToASCII(name)
-		if err != nil || len(mapped) > most || !utf8.ValidString(name) {
+		if err != nil || len(mapped) > limit || !utf8.ValidString(name) {
 			return odd()
 		}
 		if again, err := idna.Lookup.ToASCII(mapped); err != nil || again != mapped {
@@ -112,14 +112,14 @@ func ascii(name string) (string, error) {
 		lower = mapped
 	}
 	for label := range strings.SplitSeq(lower, ".") {
-		if label == "" || len(label) > 63 || strings.ContainsFunc(label, unusual) {
+		if label == "" || len(label) > 63 || strings.ContainsFunc(label, notHostRune) {
 			return odd()
 		}
 	}
 	return lower, nil
 }
 
-func unusual(r rune) bool {
+func notHostRune(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
@@ -133,15 +133,15 @@ func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-func oddHost(text, why, hint string) error {
-	return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: attempted(text), Why: why, Hint: hint}
+func invalidHost(text, why, hint string) error {
+	return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: targetHost(text), Why: why, Hint: hint}
 }
 
-// shown makes text from the container short and harmless enough for a message.
-func shown(text string) string {
-	const most = 100
-	if len(text) > most {
-		text = text[:most] + "..."
+// oneLine makes text from the container short and harmless enough for a message.
+func oneLine(text string) string {
+	const limit = 100
+	if len(text) > limit {
+		text = text[:limit] + "..."
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -12,8 +12,8 @@ import (
 	"hako/run/fault"
 )
 
-// mostFields is how many lines a header may have.
-const mostFields = 128
+// maxFields is how many lines a header may have.
+const maxFields = 128
 
 // A head is a request without its body. It is read here and not by net/http,
 // which forgives what two readers understand differently: folded lines, bare line
@@ -29,8 +29,8 @@ type head struct {
 type field struct{ name, value string }
 
 // readHead reads up to the empty line, and not more than so many bytes.
-func readHead(in *bufio.Reader, most int) (*head, error) {
-	line, err := readLine(in, &most)
+func readHead(in *bufio.Reader, limit int) (*head, error) {
+	line, err := readLine(in, &limit)
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +39,14 @@ func readHead(in *bufio.Reader, most int) (*head, error) {
 		return nil, err
 	}
 	for {
-		if line, err = readLine(in, &most); err != nil || line == "" {
+		if line, err = readLine(in, &limit); err != nil || line == "" {
 			return h, err
 		}
 		f, err := parseField(line)
 		if err != nil {
 			return nil, err
 		}
-		if h.fields = append(h.fields, f); len(h.fields) > mostFields {
+		if h.fields = append(h.fields, f); len(h.fields) > maxFields {
 			return nil, tooLong()
 		}
 	}
@@ -224,7 +224,7 @@ func (h *head) address() (address, error) {
 	if strings.Contains(host, "@") {
 		return address{}, refusedTarget("the address carries a user name or password", "leave out what stands before @")
 	}
-	p, err := parsePlace(host, 80)
+	p, err := parseHostPort(host, 80)
 	if err != nil {
 		return address{}, err
 	}
@@ -234,19 +234,19 @@ func (h *head) address() (address, error) {
 		strings.ContainsFunc(rest, func(r rune) bool { return r > '~' || r == '#' }) {
 		return address{}, malformed("the path has odd characters")
 	}
-	return a, h.agrees(p, 80)
+	return a, h.checkHost(p, 80)
 }
 
-// attempted returns the host that a target seems to name, for the record, without
+// targetHost returns the host that a target seems to name, for the record, without
 // what may be a password.
-func attempted(target string) string {
+func targetHost(target string) string {
 	if _, after, ok := strings.Cut(target, "://"); ok {
 		target = after
 	}
 	if i := strings.IndexAny(target, "/?#"); i >= 0 {
 		target = target[:i]
 	}
-	return shown(target[strings.LastIndexByte(target, '@')+1:])
+	return oneLine(target[strings.LastIndexByte(target, '@')+1:])
 }
 
 // cutScheme splits scheme://host/path after the host.
@@ -262,10 +262,10 @@ func cutScheme(target, scheme string) (host, rest string, ok bool) {
 	return target, "", true
 }
 
-// agrees checks that the Host header says the same as the target: the server
+// checkHost checks that the Host header says the same as the target: the server
 // believes the one, and the other was checked. A port of zero means that Host may
 // leave it out.
-func (h *head) agrees(p hostPort, port int) error {
+func (h *head) checkHost(p hostPort, port int) error {
 	hosts := h.values("Host")
 	if len(hosts) == 0 && (h.minor == 0 || port == 0) {
 		return nil
@@ -276,7 +276,7 @@ func (h *head) agrees(p hostPort, port int) error {
 	if port == 0 {
 		port = p.port
 	}
-	if named, err := parsePlace(hosts[0], port); err != nil || named != p {
+	if named, err := parseHostPort(hosts[0], port); err != nil || named != p {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: p.String(), Why: "the Host header names another host",
 			Hint: "let the Host header be the host of the address"}
 	}

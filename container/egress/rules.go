@@ -68,7 +68,7 @@ func parseNetworks(list []string) (hosts []string, networks []netip.Prefix, err 
 
 func parseNetwork(text string) (netip.Prefix, error) {
 	refuse := func(why, hint string) (netip.Prefix, error) {
-		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: shown(text), Why: why,
+		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: oneLine(text), Why: why,
 			Hint: hint}
 	}
 	n, err := netip.ParsePrefix(text)
@@ -100,13 +100,13 @@ func parsePatterns(setting string, list []string) ([]pattern, error) {
 
 func parsePattern(setting, text string) (pattern, error) {
 	refuse := func(why, hint string) (pattern, error) {
-		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: shown(text), Why: why, Hint: hint}
+		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: oneLine(text), Why: why, Hint: hint}
 	}
 	if strings.Contains(text, "/") {
 		return refuse("it is more than a host", "write example.com instead of https://example.com/")
 	}
 	host, below := strings.CutPrefix(text, "*.")
-	p, err := parsePlace(host, 0)
+	p, err := parseHostPort(host, 0)
 	switch {
 	case text == "*":
 		return refuse("it would allow everything", "set whitelist_mode to false, if that is meant")
@@ -114,7 +114,7 @@ func parsePattern(setting, text string) (pattern, error) {
 		return refuse("it is not a host", "write it as example.com, *.example.com or example.com:8443")
 	case below && (p.addr.IsValid() || !strings.Contains(p.host, ".")):
 		return refuse("it would allow too much", "write the domain too, as in *.example.com")
-	case p.addr.IsValid() && !tolerable(p.addr):
+	case p.addr.IsValid() && !reachableIfListed(p.addr):
 		return refuse("nothing may be reached at this address", "leave it out")
 	case p.host == Endpoint:
 		return refuse("this name is the proxy's own", "leave it out")
@@ -167,7 +167,7 @@ func (r *rules) harmless(a netip.Addr) bool { return public(a) || r.inNetworks(a
 // machine and its link are not, however large they are: nobody who writes down a
 // company's network means the services on this very machine.
 func (r *rules) inNetworks(a netip.Addr) bool {
-	a = plain(a)
+	a = unwrapIPv4(a)
 	if slices.Contains(metadata, a) || !a.IsGlobalUnicast() || thisNetwork.Contains(a) {
 		return false
 	}

@@ -9,9 +9,9 @@ import (
 	"hako/run/fault"
 )
 
-// shortestSecret is the length below which nothing is looked for: every text
+// minSecret is the length below which nothing is looked for: every text
 // holds an "abc".
-const shortestSecret = 6
+const minSecret = 6
 
 // secrets returns what of a header's value must not come back: the value, what
 // follows "Basic" or "Bearer" in it, and the password that this stands for.
@@ -27,7 +27,7 @@ func secrets(value string) []string {
 	}
 	var long []string
 	for _, s := range all {
-		if len(s) >= shortestSecret {
+		if len(s) >= minSecret {
 			long = append(long, s)
 		}
 	}
@@ -45,7 +45,7 @@ type secretReader struct {
 	err     error  // to be told after clean
 }
 
-func newGuard(from io.Reader, secrets []string) *secretReader {
+func newSecretReader(from io.Reader, secrets []string) *secretReader {
 	g := &secretReader{from: from}
 	longest := 0
 	for _, s := range secrets {
@@ -95,15 +95,15 @@ func (g *secretReader) leaks(text []byte) bool {
 
 // suspect returns how many of the last bytes a secret may begin with.
 func (g *secretReader) suspect(text []byte) int {
-	most := 0
+	limit := 0
 	for _, s := range g.secrets {
-		for n := min(len(s)-1, len(text)); n > most; n-- {
+		for n := min(len(s)-1, len(text)); n > limit; n-- {
 			if bytes.HasSuffix(text, s[:n]) {
-				most = n
+				limit = n
 			}
 		}
 	}
-	return most
+	return limit
 }
 
 var errLeak = &fault.Error{Kind: fault.Denied, Op: "lend git credential",

@@ -21,8 +21,8 @@ type tunnel struct {
 
 // tunnel answers a CONNECT.
 func (c *client) tunnel(ctx context.Context, h *head) {
-	v := c.visit()
-	v.Method, v.Host = h.method, attempted(h.target)
+	v := c.newEntry()
+	v.Method, v.Host = h.method, targetHost(h.target)
 	to, err := c.destination(h, v)
 	if err == nil {
 		err = c.addresses(ctx, v, to, nil)
@@ -32,14 +32,14 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 		return
 	}
 	if err := v.open(); err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return
 	}
 	up, addr, err := c.dial(ctx, v.Addresses, to.port)
 	if err != nil {
 		err = &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: to.String(), Why: "the server does not answer",
 			Hint: "try again later"}
-		c.tell(err)
+		c.answerError(err)
 		v.end(err)
 		return
 	}
@@ -55,14 +55,14 @@ func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	if n, err := h.length(); err != nil || n != 0 {
 		return hostPort{}, malformed("a CONNECT has no body")
 	}
-	to, err := parsePlace(h.target, 0)
+	to, err := parseHostPort(h.target, 0)
 	if err != nil {
 		return hostPort{}, err
 	}
-	if v.to(to); to.port == 0 {
+	if v.setTarget(to); to.port == 0 {
 		return hostPort{}, malformed("a CONNECT names a port")
 	}
-	if err := h.agrees(to, 0); err != nil {
+	if err := h.checkHost(to, 0); err != nil {
 		return hostPort{}, err
 	}
 	return to, c.rules.permit(to)
@@ -75,7 +75,7 @@ func (t *tunnel) pass() error {
 	if err := t.out.Flush(); err != nil {
 		return err
 	}
-	if err := t.greet(); err != nil {
+	if err := t.passHellos(); err != nil {
 		return err
 	}
 	splice(
@@ -84,9 +84,9 @@ func (t *tunnel) pass() error {
 	return nil
 }
 
-// greet passes on the first messages of both sides, and every hello of the
+// passHellos passes on the first messages of both sides, and every hello of the
 // client only after a look at it.
-func (t *tunnel) greet() error {
+func (t *tunnel) passHellos() error {
 	if err := t.passHello(false); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (t *tunnel) passHello(retry bool) error {
 	t.conn.SetReadDeadline(time.Now().Add(t.limits.HeadTime))
 	raw, h, err := readHello(t.in, retry)
 	if err == nil {
-		err = t.fits(h)
+		err = t.checkHello(h)
 	}
 	var e *fault.Error
 	if errors.As(err, &e) {
@@ -116,9 +116,9 @@ func (t *tunnel) passHello(retry bool) error {
 	return err
 }
 
-// fits checks that a hello names the host that was permitted. Behind one address
+// checkHello checks that a hello names the host that was permitted. Behind one address
 // there are many hosts, and the name in the hello decides which one answers.
-func (t *tunnel) fits(h clientHello) error {
+func (t *tunnel) checkHello(h clientHello) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: t.to.String(), Why: why, Hint: hint}
 	}
@@ -130,7 +130,7 @@ func (t *tunnel) fits(h clientHello) error {
 	case h.name == "":
 		return refuse("the TLS hello names no host", "let the client send the server name (SNI)")
 	}
-	if name, err := parsePlace(h.name, t.to.port); err != nil || name != t.to {
+	if name, err := parseHostPort(h.name, t.to.port); err != nil || name != t.to {
 		return refuse("the TLS hello names another host", "ask the proxy for the host that is named in it")
 	}
 	return nil

@@ -34,12 +34,12 @@ type Build struct {
 // New builds an image and tells progress, unless that is nil, every line that
 // the engine says. The error of a step that does not succeed names the step.
 func (e *Engine) Build(ctx context.Context, b Build, progress func(line string)) error {
-	ctx, cancel := e.during(ctx, 0)
+	ctx, cancel := e.bound(ctx, 0)
 	defer cancel()
 	in := &errorReader{from: b.Context}
 	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build",
 		query: b.query(), raw: in}
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err == nil {
 		defer discard(res.Body)
 		if res.StatusCode != http.StatusOK {
@@ -103,9 +103,9 @@ func (e *Engine) follow(ctx context.Context, r request, body io.Reader, progress
 	case errors.Is(err, errGarbled):
 		return garbled(r)
 	case err != nil:
-		return e.lost(ctx, r.op, err)
+		return e.connFailure(ctx, r.op, err)
 	case !j.done:
-		return e.lost(ctx, r.op, io.ErrUnexpectedEOF)
+		return e.connFailure(ctx, r.op, io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ type buildOutput struct {
 	done bool // an image came of it
 }
 
-type message struct {
+type buildMessage struct {
 	Stream, Status, ID string
 	Error              string
 	ErrorDetail        struct{ Message string }
@@ -151,7 +151,7 @@ func (j *buildOutput) read(body io.Reader) error {
 		if len(text) == 0 {
 			continue
 		}
-		var m message
+		var m buildMessage
 		if json.Unmarshal(text, &m) != nil {
 			return errGarbled
 		}
@@ -166,7 +166,7 @@ func (j *buildOutput) read(body io.Reader) error {
 	return lines.Err()
 }
 
-func (j *buildOutput) take(m message) error {
+func (j *buildOutput) take(m buildMessage) error {
 	switch {
 	case m.Error != "" || m.ErrorDetail.Message != "":
 		j.line()
@@ -182,11 +182,11 @@ func (j *buildOutput) take(m message) error {
 	return nil
 }
 
-func reason(m message) string {
+func reason(m buildMessage) string {
 	if m.Error != "" {
-		return lowered(clean(m.Error))
+		return lowerFirst(clean(m.Error))
 	}
-	return lowered(clean(m.ErrorDetail.Message))
+	return lowerFirst(clean(m.ErrorDetail.Message))
 }
 
 // output takes a piece of what a step prints, which may end within a line.

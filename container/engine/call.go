@@ -32,20 +32,20 @@ type request struct {
 
 // call asks, and reads the answer into out unless that is nil.
 func (e *Engine) call(ctx context.Context, r request, out any) error {
-	patience := e.patience
+	patience := e.timeout
 	if r.endless {
 		patience = 0
 	}
-	ctx, cancel := e.during(ctx, patience)
+	ctx, cancel := e.bound(ctx, patience)
 	defer cancel()
 	var err error
 	for try := 0; ; try++ {
 		var again bool
-		if again, err = e.once(ctx, r, out); err == nil || !again || try == len(e.pauses) {
+		if again, err = e.once(ctx, r, out); err == nil || !again || try == len(e.retryDelays) {
 			return err
 		}
 		select {
-		case <-time.After(e.pauses[try]):
+		case <-time.After(e.retryDelays[try]):
 		case <-ctx.Done():
 			return err
 		}
@@ -54,7 +54,7 @@ func (e *Engine) call(ctx context.Context, r request, out any) error {
 
 // once asks one time, and says whether it is worth asking again.
 func (e *Engine) once(ctx context.Context, r request, out any) (again bool, err error) {
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return r.mayRepeat() && broken(err), err
 	}
@@ -72,9 +72,9 @@ func (e *Engine) once(ctx context.Context, r request, out any) (again bool, err 
 
 func (r request) mayRepeat() bool { return r.repeatable || r.method == "" }
 
-// ask sends a request in the version that the engine speaks. The body of what
+// do sends a request in the version that the engine speaks. The body of what
 // comes back is the caller's to close.
-func (e *Engine) ask(ctx context.Context, r request) (*http.Response, error) {
+func (e *Engine) do(ctx context.Context, r request) (*http.Response, error) {
 	api, err := e.version(ctx, r.op)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (e *Engine) ask(ctx context.Context, r request) (*http.Response, error) {
 }
 
 func (e *Engine) send(ctx context.Context, r request, to string) (*http.Response, error) {
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return nil, closed(r.op)
 	}
 	req, err := r.http(ctx, to)
@@ -92,7 +92,7 @@ func (e *Engine) send(ctx context.Context, r request, to string) (*http.Response
 	}
 	res, err := e.http.Do(req)
 	if err != nil {
-		return nil, e.lost(ctx, r.op, err)
+		return nil, e.connFailure(ctx, r.op, err)
 	}
 	return res, nil
 }
@@ -131,7 +131,7 @@ func (e *Engine) read(ctx context.Context, r request, body io.Reader, out any) e
 	text, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return e.lost(ctx, r.op, err)
+		return e.connFailure(ctx, r.op, err)
 	case len(text) > maxAnswer:
 		return &fault.Error{Kind: fault.TooLarge, Op: r.op, Subject: r.subject, Why: "docker's answer does not end"}
 	}
@@ -146,10 +146,10 @@ func garbled(r request) error {
 		Hint: "is it a docker engine that listens at DOCKER_HOST?"}
 }
 
-// during bounds a call by the engine's life and, unless patience is zero, by a time.
-func (e *Engine) during(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+// bound bounds a call by the engine's life and, unless patience is zero, by a time.
+func (e *Engine) bound(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stops := []func() bool{context.AfterFunc(e.life, func() { cancel(errClosed) })}
+	stops := []func() bool{context.AfterFunc(e.ctx, func() { cancel(errClosed) })}
 	if patience > 0 {
 		timer := time.AfterFunc(patience, func() { cancel(errSilent) })
 		stops = append(stops, timer.Stop)

@@ -28,7 +28,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	}
 	var out struct{ ID string }
 	if err := e.call(ctx, r, &out); err != nil {
-		return "", naming(err, s.Image)
+		return "", nameImage(err, s.Image)
 	}
 	if !nameLike(out.ID) {
 		return "", garbled(r)
@@ -36,8 +36,8 @@ func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	return out.ID, nil
 }
 
-// naming says which image is missing.
-func naming(err error, image string) error {
+// nameImage says which image is missing.
+func nameImage(err error, image string) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Err == ErrNoImage {
 		f.Err = &engineError{"docker has no image " + image, ErrNoImage}
@@ -101,7 +101,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	err = e.call(ctx, request{op: op, subject: id, method: http.MethodDelete, path: path,
 		query: url.Values{"force": {"1"}, "v": {"1"}}, repeatable: true}, nil)
 	if errors.Is(err, ErrConflict) && strings.Contains(err.Error(), "already in progress") {
-		ctx, cancel := e.during(ctx, e.patience)
+		ctx, cancel := e.bound(ctx, e.timeout)
 		defer cancel()
 		_, err = e.await(ctx, id, "removed")
 	}

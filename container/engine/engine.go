@@ -26,16 +26,16 @@ import (
 // earlier if its context ends. Those that may be repeated without harm are, up
 // to twice, when the connection breaks.
 type Engine struct {
-	at       address
-	http     *http.Client
-	patience time.Duration   // for one call
-	pauses   []time.Duration // before asking again
+	address     address
+	http        *http.Client
+	timeout     time.Duration   // for one call
+	retryDelays []time.Duration // before asking again
 
-	life context.Context // ends with Close
-	end  context.CancelFunc
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
 
-	asking chan struct{} // holds one token: who has it may look at api or find it out
-	api    string        // "1.41"; empty until the engine was asked
+	versionLock chan struct{} // holds one token: who has it may look at api or find it out
+	api         string        // "1.41"; empty until the engine was asked
 }
 
 // Open prepares to speak with the engine at host, which is written as in
@@ -52,13 +52,13 @@ func Open(host string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{at: at, patience: time.Minute, pauses: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond},
-		asking: make(chan struct{}, 1), api: api}
-	e.asking <- struct{}{}
-	e.life, e.end = context.WithCancel(context.Background())
+	e := &Engine{address: at, timeout: time.Minute, retryDelays: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond},
+		versionLock: make(chan struct{}, 1), api: api}
+	e.versionLock <- struct{}{}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.http = &http.Client{
 		Transport: &http.Transport{
-			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.at.dial(ctx) },
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.address.dial(ctx) },
 			DisableCompression:  true,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     time.Minute,
@@ -70,16 +70,16 @@ func Open(host string) (*Engine, error) {
 
 // Close ends every call under way and drops the connections.
 func (e *Engine) Close() {
-	e.end()
+	e.cancel()
 	e.http.CloseIdleConnections()
 }
 
 // Local reports whether the engine is reached by a Unix socket, so that a path
 // of this machine means the same file to the engine.
-func (e *Engine) Local() bool { return e.at.network == "unix" }
+func (e *Engine) Local() bool { return e.address.network == "unix" }
 
 // Host returns the engine's address as DOCKER_HOST would spell it.
-func (e *Engine) Host() string { return e.at.String() }
+func (e *Engine) Host() string { return e.address.String() }
 
 // Ping checks that the engine answers.
 func (e *Engine) Ping(ctx context.Context) error {

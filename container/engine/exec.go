@@ -26,7 +26,7 @@ type Exec struct {
 // written. An engine cannot be told to end a command: if ctx ends first, Exec
 // returns, and the command goes on in the container.
 func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
-	ctx, cancel := e.during(ctx, 0)
+	ctx, cancel := e.bound(ctx, 0)
 	defer cancel()
 	run, err := e.prepare(ctx, id, x)
 	if err != nil {
@@ -40,7 +40,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
 	if x.Stdin != nil {
 		go line.feed(x.Stdin)
 	}
-	err = demux(bufio.NewReaderSize(line, maxPiece), orNowhere(x.Stdout), orNowhere(x.Stderr))
+	err = demux(bufio.NewReaderSize(line, maxPiece), orDiscard(x.Stdout), orDiscard(x.Stderr))
 	var reset *resetError
 	if errors.As(err, &reset) && x.Stdin != nil {
 		return e.afterReset(ctx, run, err)
@@ -69,7 +69,7 @@ const resetPatience = 2 * time.Second
 
 const execOp = "run in container"
 
-func orNowhere(w io.Writer) io.Writer {
+func orDiscard(w io.Writer) io.Writer {
 	if w == nil {
 		return io.Discard
 	}
@@ -99,11 +99,11 @@ func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error)
 // attach starts a command and takes over the connection, which is closed when ctx
 // ends.
 func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) {
-	asking, cancel := e.during(ctx, e.patience)
+	asking, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
 	r := request{op: execOp, method: http.MethodPost, path: "/exec/" + run + "/start",
 		body: map[string]bool{"Detach": false, "Tty": false}, upgrade: true}
-	res, err := e.ask(asking, r)
+	res, err := e.do(asking, r)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (e *Engine) interrupted(ctx context.Context, err error) error {
 	case ctx.Err() == nil && errors.Is(err, errFrame):
 		return &fault.Error{Kind: fault.Unavailable, Op: execOp, Why: "docker's answer makes no sense"}
 	}
-	return e.lost(ctx, execOp, err)
+	return e.connFailure(ctx, execOp, err)
 }
 
 // status asks how a command ended. Its streams may end a moment before it does.
@@ -166,7 +166,7 @@ func (e *Engine) status(ctx context.Context, run string) (int, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return 0, e.lost(ctx, execOp, ctx.Err())
+			return 0, e.connFailure(ctx, execOp, ctx.Err())
 		}
 	}
 }

@@ -19,17 +19,17 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := e.during(ctx, e.patience)
+	ctx, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
 	r := request{op: op, subject: id, path: path, query: url.Values{"stdout": {"1"}, "stderr": {"1"},
 		"tail": {strconv.Itoa(tail)}}}
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	defer discard(res.Body)
 	if res.StatusCode != http.StatusOK {
-		return "", unlessNothingKept(refuse(r, res), res.StatusCode)
+		return "", unlessUnreadable(refuse(r, res), res.StatusCode)
 	}
 	var kept lastBytes
 	if err := demux(res.Body, &kept, &kept); err != nil {
@@ -38,8 +38,8 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 	return cleanLines(string(kept.text)), nil
 }
 
-// unlessNothingKept forgives an engine whose log driver cannot be read.
-func unlessNothingKept(err error, status int) error {
+// unlessUnreadable forgives an engine whose log driver cannot be read.
+func unlessUnreadable(err error, status int) error {
 	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable &&
 		strings.Contains(err.Error(), "does not support reading") {
 		return nil

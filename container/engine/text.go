@@ -24,18 +24,18 @@ func cleanAll(texts []string) []string {
 	return out
 }
 
-// lowered begins a sentence like the rest of an error's text, unless its first word
+// lowerFirst begins a sentence like the rest of an error's text, unless its first word
 // is a name such as OCI.
-func lowered(text string) string {
+func lowerFirst(text string) string {
 	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z' {
 		return string(text[0]-'A'+'a') + text[1:]
 	}
 	return text
 }
 
-// bare takes off what net/http puts around an error: a method and an address
+// unwrapURLError takes off what net/http puts around an error: a method and an address
 // that nobody but this package knows.
-func bare(err error) error {
+func unwrapURLError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err

@@ -19,7 +19,7 @@ func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
 		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own",
 			Hint: "leave them empty and read the output by handle"}
 	}
-	o := cmd.Order()
+	o := cmd.Request()
 	if err := o.Check(); err != nil {
 		return j, err
 	}

@@ -38,7 +38,7 @@ type Result struct {
 }
 
 // CommandRequest is the command as it travels.
-func (c Command) Order() wire.CommandRequest {
+func (c Command) Request() wire.CommandRequest {
 	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout},
 		Dir: c.Dir, Words: c.Argv, Env: c.Env}
 	if len(c.Argv) == 0 {

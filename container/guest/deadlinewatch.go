@@ -17,15 +17,15 @@ type deadlineWatch struct {
 	timer *time.Timer   // rings when the guest was silent too long
 }
 
-// belated is more than lies in all buffers of a command when it is over: its
+// maxLateBytes is more than lies in all buffers of a command when it is over: its
 // pipes, those of both sides, and what is on the way.
-const belated = 4 << 20
+const maxLateBytes = 4 << 20
 
 // longest is a limit that nobody waits for; more could not be added to.
 const longest = 100 * 365 * 24 * time.Hour
 
-// newVigil begins with the command. Alarm is called when nobody need wait longer.
-func newVigil(limit time.Duration, alarm func()) *deadlineWatch {
+// newDeadlineWatch begins with the command. Alarm is called when nobody need wait longer.
+func newDeadlineWatch(limit time.Duration, alarm func()) *deadlineWatch {
 	v := &deadlineWatch{end: time.Now().Add(min(limit, longest)), left: grace, timer: time.AfterFunc(longest, alarm)}
 	v.timer.Stop()
 	return v
@@ -49,5 +49,5 @@ func (v *deadlineWatch) flooded(n int) bool {
 	if time.Since(v.end) > grace {
 		v.late += n
 	}
-	return v.late > belated+2*wire.OutputWindow
+	return v.late > maxLateBytes+2*wire.OutputWindow
 }

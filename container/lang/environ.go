@@ -16,7 +16,7 @@ type ContainerSettings struct {
 	Path string
 }
 
-const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // ours are variables that no environment may set: it could not know their
 // values.
@@ -59,7 +59,7 @@ func sorted(env map[string]string) []string {
 
 func (l Language) path(image string) string {
 	if image == "" {
-		image = usualPath
+		image = defaultPath
 	}
 	return strings.Join(append(slices.Clone(l.Path), image), ":")
 }

@@ -46,7 +46,7 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 	if len(names) == 0 {
 		return "", "no execution environment is available"
 	}
-	name = usual(names, fallback)
+	name = fallbackName(names, fallback)
 	if asked == "" {
 		return name, "no execution environment was selected; " + name + " is used"
 	}
@@ -54,9 +54,9 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 		strings.Join(names, ", "), name)
 }
 
-// usual returns the fallback, or where there is no such environment the first of
+// fallbackName returns the fallback, or where there is no such environment the first of
 // those that are offered.
-func usual(names []string, fallback string) string {
+func fallbackName(names []string, fallback string) string {
 	if slices.Contains(names, fallback) {
 		return fallback
 	}

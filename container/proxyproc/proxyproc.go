@@ -38,8 +38,8 @@ type Settings struct {
 	Lent    []GitCredential `json:"lent"`
 	Hidden  []string        `json:"hidden"` // values that are never to be shown or written down
 
-	push  *egress.Permission // of Lent; nil means that nobody pushes
-	later *json.Decoder      // brings the permission to push
+	push    *egress.Permission // of Lent; nil means that nobody pushes
+	decoder *json.Decoder      // brings the permission to push
 }
 
 // GitCredential is a credential that git is lent.
@@ -127,12 +127,12 @@ const (
 func Read() (s Settings, l net.Listener, err error) {
 	in := os.NewFile(settingsFD, "settings")
 	if in == nil {
-		return s, nil, alone
+		return s, nil, errNotStarted
 	}
-	s.later = json.NewDecoder(io.LimitReader(in, 8<<20))
-	if err := s.later.Decode(&s); err != nil {
+	s.decoder = json.NewDecoder(io.LimitReader(in, 8<<20))
+	if err := s.decoder.Decode(&s); err != nil {
 		in.Close()
-		return s, nil, alone
+		return s, nil, errNotStarted
 	}
 	s.push = new(egress.Permission)
 	socket := os.NewFile(listenerFD, "egress")
@@ -141,7 +141,7 @@ func Read() (s Settings, l net.Listener, err error) {
 	return s, l, err
 }
 
-var alone = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
+var errNotStarted = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
 	Hint: "hako starts this by itself; use hako env up"}
 
 // Serve serves the proxy until the container has ended.
@@ -168,14 +168,14 @@ func Serve(ctx context.Context, s Settings, l net.Listener, log func(egress.Even
 // awaitPush waits for the permission to push. The end of the pipe is none.
 func (s *Settings) awaitPush() {
 	var p pushPermit
-	if s.later != nil && s.later.Decode(&p) == nil && p.Push {
+	if s.decoder != nil && s.decoder.Decode(&p) == nil && p.Push {
 		_ = s.push.Give() // nobody is to be notified here
 	}
 }
 
-// tell writes the settings where the keeper reads them. The pipe stays open if
+// sendSettings writes the settings where the keeper reads them. The pipe stays open if
 // pushes may be permitted later.
-func tell(w *os.File, s Settings) error {
+func sendSettings(w *os.File, s Settings) error {
 	_ = w.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	if err := json.NewEncoder(w).Encode(s); err != nil || s.push == nil {
 		return errors.Join(err, w.Close())

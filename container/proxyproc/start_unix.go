@@ -31,5 +31,5 @@ func Start(program string, words []string, s Settings, listener *os.File) error 
 		return err
 	}
 	go p.Wait() // or it stays a zombie where hako is a service
-	return tell(w, s)
+	return sendSettings(w, s)
 }

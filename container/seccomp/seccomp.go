@@ -141,9 +141,9 @@ const (
 
 // What a process says about how it wants to be treated.
 const (
-	usualPersonality = 0
-	sameAddresses    = 0x0040000 // sanitizers and debuggers need it, and it weakens nobody else
-	askPersonality   = 0xffffffff
+	defaultPersonality = 0
+	sameAddresses      = 0x0040000 // sanitizers and debuggers need it, and it weakens nobody else
+	askPersonality     = 0xffffffff
 )
 
 // newSpaces are the flags of clone that make namespaces. In a user namespace of
@@ -169,7 +169,7 @@ func bounded() []rule {
 			rules = append(rules, rule{"socket", []condition{is(0, family), bits(1, typeMask, p.kind), is(2, p.protocol)}})
 		}
 	}
-	for _, value := range []uint64{usualPersonality, sameAddresses, askPersonality} {
+	for _, value := range []uint64{defaultPersonality, sameAddresses, askPersonality} {
 		rules = append(rules, rule{"personality", []condition{is(0, value)}})
 	}
 	for _, kind := range []uint64{kindNone, kindFIFO, kindPlain, kindSocket} { // no devices

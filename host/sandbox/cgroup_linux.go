@@ -15,15 +15,15 @@ import (
 // the superuser.
 type cgroup struct{ dir string }
 
-const fencePrefix = "hako-cage-"
+const cgroupPrefix = "hako-cage-"
 
-func newFence(pid int, l Limits) *cgroup {
+func newCgroup(pid int, l Limits) *cgroup {
 	if l.Processes == 0 {
 		return &cgroup{}
 	}
-	for _, parent := range fenceParents() {
-		sweepFences(parent)
-		f := &cgroup{filepath.Join(parent, fencePrefix+strconv.Itoa(pid))}
+	for _, parent := range cgroupParents() {
+		removeStaleCgroups(parent)
+		f := &cgroup{filepath.Join(parent, cgroupPrefix+strconv.Itoa(pid))}
 		if f.raise(pid, l.Processes) == nil {
 			return f
 		}
@@ -86,9 +86,9 @@ func (f *cgroup) kinds() []string {
 	return nil
 }
 
-// fenceParents lists where a group that counts processes may be made: below our
+// cgroupParents lists where a group that counts processes may be made: below our
 // own, in the older and in the newer kind of hierarchy.
-func fenceParents() []string {
+func cgroupParents() []string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return nil
@@ -107,11 +107,11 @@ func fenceParents() []string {
 	return list
 }
 
-// sweepFences removes the groups of cages whose helper is gone.
-func sweepFences(parent string) {
-	left, _ := filepath.Glob(filepath.Join(parent, fencePrefix+"*"))
+// removeStaleCgroups removes the groups of cages whose helper is gone.
+func removeStaleCgroups(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*"))
 	for _, dir := range left {
-		pid := strings.TrimPrefix(filepath.Base(dir), fencePrefix)
+		pid := strings.TrimPrefix(filepath.Base(dir), cgroupPrefix)
 		if _, err := os.Stat("/proc/" + pid); err != nil {
 			_ = os.Remove(dir)
 		}

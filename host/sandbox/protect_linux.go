@@ -21,7 +21,7 @@ func (o *setup) protect() error {
 	defer unix.Close(root)
 	held := map[string]bool{}
 	for _, name := range o.Protect {
-		if err = errors.Join(pin(root, name, held), cover(root, name, frozen)); err != nil {
+		if err = errors.Join(pin(root, name, held), cover(root, name, readOnly)); err != nil {
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 	}
@@ -44,7 +44,7 @@ func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
 			held[name[:i]] = true
-			err = errors.Join(err, cover(root, name[:i], living))
+			err = errors.Join(err, cover(root, name[:i], writable))
 		}
 	}
 	return err
@@ -66,7 +66,7 @@ func cover(root int, name string, attr uint64) error {
 		return err
 	}
 	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
-		attr = frozen
+		attr = readOnly
 	}
 	copied, err := unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {

@@ -103,11 +103,11 @@ type Program struct {
 // tooWeak refuses a cage that is weaker than asked for.
 func tooWeak(r Report, least Level) error {
 	return &fault.Error{Kind: fault.Denied, Op: "build sandbox",
-		Why:  fmt.Sprintf("this machine gives %s, %s is required%s", r.Level, least, because(r.Missing)),
+		Why:  fmt.Sprintf("this machine gives %s, %s is required%s", r.Level, least, firstMissing(r.Missing)),
 		Hint: "hako host status says what is missing; bash_executor.sandbox sets what is required"}
 }
 
-func because(missing []string) string {
+func firstMissing(missing []string) string {
 	if len(missing) == 0 {
 		return ""
 	}

@@ -166,10 +166,10 @@ func (p *program) whenSet(number uintptr, n uint32, errno unix.Errno) {
 	p.add(loadWord, atNumber, 0, 0)
 }
 
-// lending are the bits of a mode that lend the rights of the owner, or of the
+// setuidBits are the bits of a mode that lend the rights of the owner, or of the
 // group, to whoever runs the file. A program of the user's own could be left in
 // the root for others of the machine.
-const lending = unix.S_ISUID | unix.S_ISGID
+const setuidBits = unix.S_ISUID | unix.S_ISGID
 
 // makes are the bits of the flags of open with which the mode counts; without
 // them it may be anything.
@@ -191,12 +191,12 @@ type openCall struct {
 	flags, mode uint32
 }
 
-// lend refuses modes that lend rights. Those of openat2 cannot be seen from here;
+// refuseSetuid refuses modes that lend rights. Those of openat2 cannot be seen from here;
 // programs fall back to openat.
-func (p *program) lend() {
+func (p *program) refuseSetuid() {
 	p.refuse(unix.SYS_OPENAT2, unix.ENOSYS)
 	for _, c := range slices.Concat(modes, modesHere) {
-		p.whenBits(c.number, c.arg, unix.EPERM, lending)
+		p.whenBits(c.number, c.arg, unix.EPERM, setuidBits)
 	}
 	for _, c := range slices.Concat(opens, opensHere) {
 		p.add(ifEqual, uint32(c.number), 0, 6)
@@ -205,7 +205,7 @@ func (p *program) lend() {
 		p.add(ifBits, makes, 0, 3)
 		low, _ = arg(c.mode)
 		p.add(loadWord, low, 0, 0)
-		p.add(ifBits, lending, 0, 1)
+		p.add(ifBits, setuidBits, 0, 1)
 		p.fail(unix.EPERM)
 		p.add(loadWord, atNumber, 0, 0)
 	}
@@ -242,21 +242,21 @@ func (o *setup) program() program {
 	for _, number := range slices.Concat(denied, deniedHere) {
 		p.refuse(number, unix.EPERM)
 	}
-	p.lend()
+	p.refuseSetuid()
 	// The limits of another process: with no time at all the helper that starts
 	// programs would be killed.
 	p.unless(unix.SYS_PRLIMIT64, 0, unix.EPERM, 0)
-	if !o.Apart {
-		o.amongOthers(&p)
+	if !o.Namespaces {
+		o.refuseShared(&p)
 	}
 	o.sockets(&p)
 	p.add(answer, unix.SECCOMP_RET_ALLOW, 0, 0)
 	return p
 }
 
-// amongOthers refuses what reaches beyond the cage where there is no wall of
+// refuseShared refuses what reaches beyond the cage where there is no wall of
 // namespaces round it.
-func (o *setup) amongOthers(p *program) {
+func (o *setup) refuseShared(p *program) {
 	for _, number := range slices.Concat(changes, changesHere, shared) {
 		p.refuse(number, unix.EPERM)
 	}
@@ -295,10 +295,10 @@ func (o *setup) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0
 // file tree of our own a local socket could lead to any service of the machine.
 func (o *setup) sockets(p *program) {
 	var families []uint32
-	if o.Apart {
+	if o.Namespaces {
 		families = append(families, unix.AF_UNIX, unix.AF_NETLINK)
 	}
-	if o.Apart || o.Network {
+	if o.Namespaces || o.Network {
 		families = append(families, unix.AF_INET, unix.AF_INET6)
 	}
 	p.unless(unix.SYS_SOCKET, 0, unix.EAFNOSUPPORT, families...)

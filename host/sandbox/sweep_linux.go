@@ -15,12 +15,12 @@ import (
 func (g *helper) sweep() {
 	for wait := time.Millisecond; !g.childless(); wait = min(2*wait, slowest) {
 		switch {
-		case g.order.Apart:
+		case g.order.Namespaces:
 			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this namespace, but the first
 		case g.scoped:
 			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this Landlock domain, but this process
 		default:
-			g.freely(killDescendants)
+			g.onUnrestrictedThread(killDescendants)
 		}
 		g.collect()
 		if g.childless() {
@@ -33,11 +33,11 @@ func (g *helper) sweep() {
 // slowest is how long sweep waits at most before it tries again.
 const slowest = 20 * time.Millisecond
 
-// scopes reports whether the thread that is locked in can send signals to
+// signalsAreScoped reports whether the thread that is locked in can send signals to
 // processes of the cage only. To be sure it tries, with no signal at all, somebody
 // outside who could be reached before: to be wrong would end all of the user's
 // processes.
-func scopes(before error, parent int) bool {
+func signalsAreScoped(before error, parent int) bool {
 	return before == nil && os.Getppid() == parent && unix.Kill(parent, 0) == unix.EPERM
 }
 

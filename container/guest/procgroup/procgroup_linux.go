@@ -57,7 +57,7 @@ type Group struct {
 	null int                 // what programs without input read
 	wake chan struct{}       // there is a child again
 
-	looking sync.Mutex // held by who looks at all processes
+	listing sync.Mutex // held by who looks at all processes
 
 	mu        sync.Mutex // guards what follows, and who is still to be collected
 	marks     marks
@@ -133,7 +133,7 @@ func (n *Group) Start(p Program) (*Process, error) {
 	if !p.Stdin {
 		theirs[0] = n.null
 	}
-	c, err := n.bear(p, theirs, ours)
+	c, err := n.startChild(p, theirs, ours)
 	closeTheirs(theirs, p.Stdin)
 	if err != nil {
 		ours.close()
@@ -142,8 +142,8 @@ func (n *Group) Start(p Program) (*Process, error) {
 	return c, nil
 }
 
-// bear makes a child and waits until it is the program.
-func (n *Group) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
+// startChild makes a child and waits until it is the program.
+func (n *Group) startChild(p Program, theirs [3]int, ours Pipes) (*Process, error) {
 	var report [2]int
 	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (n *Group) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
 	case n.wake <- struct{}{}:
 	default:
 	}
-	return c, c.begun(report[0])
+	return c, c.awaitExec(report[0])
 }
 
 // fork makes a child and a note of it.
@@ -259,9 +259,9 @@ func (n *Group) reap() {
 	}
 }
 
-// restless is how long a nursery without children waits before it asks for
+// signalDelay is how long a nursery without children waits before it asks for
 // signals: one command often follows another, and a signal for each is work.
-const restless = 100 * time.Millisecond
+const signalDelay = 100 * time.Millisecond
 
 // awaitChild waits until there may be a child. The signal is for those that came
 // from elsewhere: orphans of what somebody started in our container.
@@ -269,7 +269,7 @@ func (n *Group) awaitChild() {
 	select {
 	case <-n.wake:
 		return
-	case <-time.After(restless):
+	case <-time.After(signalDelay):
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)

@@ -29,7 +29,7 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	dials := make(semaphore, atOnce)
+	dials := make(semaphore, maxConcurrent)
 	go egress.Bridge(ctx, l, func() (net.Conn, error) {
 		defer dials.take()()
 		return who.dial(socket)

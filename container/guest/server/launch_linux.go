@@ -29,16 +29,16 @@ type execContext struct {
 	dir      string
 	within   string   // what commands must be started in or below; empty means anywhere
 	env      []string // what every command has
-	with     launcher
-	wards    *runningCommands
+	launcher launcher
+	running  *runningCommands
 	large    *buffers
 	starts   semaphore // of commands
 }
 
-// newSite looks at the container that the guest finds itself in.
-func newSite(o guest.Options, with launcher) execContext {
-	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(),
-		wards: newWards(usage.Groups), large: newBuffers(), starts: make(semaphore, atOnce)}
+// newExecContext looks at the container that the guest finds itself in.
+func newExecContext(o guest.Options, with launcher) execContext {
+	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, launcher: with, env: os.Environ(),
+		running: newRunningCommands(usage.Groups), large: newBuffers(), starts: make(semaphore, maxConcurrent)}
 	if o.Within != "" {
 		s.within = resolved(o.Within)
 	}
@@ -83,14 +83,14 @@ func resolved(dir string) string {
 // launch starts a command.
 func (s execContext) launch(o wire.CommandRequest) (*runningCommand, error) {
 	defer s.starts.take()()
-	one := s.wards.begin()
-	p, err := s.start(o, one.sealed)
+	cmd := s.running.begin()
+	p, err := s.start(o, cmd.sealed)
 	if err != nil {
-		one.leave()
+		cmd.leave()
 		return nil, err
 	}
-	one.started(p)
-	return one, nil
+	cmd.started(p)
+	return cmd, nil
 }
 
 func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process, error) {
@@ -114,7 +114,7 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 	if seal {
 		run = sealed(p)
 	}
-	c, err := s.with.Start(run)
+	c, err := s.launcher.Start(run)
 	if err != nil {
 		return nil, notStarted(p, err)
 	}

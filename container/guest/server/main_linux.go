@@ -42,7 +42,7 @@ func Main(called string, args []string) {
 
 // serve is a guest's life.
 func serve(o guest.Options) error {
-	reserve(spareThreads)
+	reserveThreads(spareThreads)
 	harden()
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, unix.SIGTERM, unix.SIGINT)
@@ -51,7 +51,7 @@ func serve(o guest.Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Spool, err = makeSpool(o.Spool); err != nil {
+	if o.Spool, err = makeSpoolDir(o.Spool); err != nil {
 		return err
 	}
 	defer os.RemoveAll(o.Spool)
@@ -67,8 +67,8 @@ func serve(o guest.Options) error {
 		return err
 	}
 	s := newServer(o, n, n)
-	s.quiet = shed
-	shed()
+	s.quiet = releaseMemory
+	releaseMemory()
 	stop := s.bridge(o.Bridge, who)
 	defer stop()
 	go s.accept(l, trusted)
@@ -154,18 +154,18 @@ func trusted(conn net.Conn) error {
 		}
 	}
 	if err != nil {
-		return stranger("who it is cannot be told")
+		return untrustedPeer("who it is cannot be told")
 	}
 	if os.Getpid() == 1 && peer.Pid != 0 {
-		return stranger("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")
+		return untrustedPeer("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")
 	}
 	if os.Getpid() != 1 && peer.Uid != 0 && int(peer.Uid) != os.Geteuid() {
-		return stranger("user " + strconv.Itoa(int(peer.Uid)) + " is somebody else")
+		return untrustedPeer("user " + strconv.Itoa(int(peer.Uid)) + " is somebody else")
 	}
 	return nil
 }
 
-func stranger(why string) error {
+func untrustedPeer(why string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Why: why,
 		Hint: "only hako outside the container may connect"}
 }

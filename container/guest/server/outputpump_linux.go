@@ -63,7 +63,7 @@ func (b *buffers) lend() []byte {
 	}
 }
 
-// run passes on until nobody can print any more, or, after [tap.last], until
+// run passes on until nobody can print any more, or, after [pump.last], until
 // what the program printed is through.
 func (t *outputPump) run() {
 	own := make([]byte, ownBuffer)

@@ -7,8 +7,8 @@ package server
 // things at once, and the threads for them are there from the start, see reserve.
 type semaphore chan struct{}
 
-// atOnce is how many of each kind of thing are done at the same time.
-const atOnce = 4
+// maxConcurrent is how many of each kind of thing are done at the same time.
+const maxConcurrent = 4
 
 // take waits for a turn and returns what gives it back.
 func (t semaphore) take() (giveBack func()) {

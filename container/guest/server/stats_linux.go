@@ -19,14 +19,14 @@ const measureTime = 8 * time.Second
 // the system knows.
 func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	u := usage.Group(usage.Groups)
-	all, left := s.nursery.Count()
+	all, left := s.procs.Count()
 	got := guest.Stats{Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU,
 		Processes: all, LeftBehind: left, Running: int(s.running.Load()),
 		Guest: guest.GuestStats{Memory: usage.OwnMemory(), Files: usage.OwnFiles(), Goroutines: runtime.NumGoroutine()}}
 	s.mu.Lock()
-	got.Guest.Links = len(s.links)
+	got.Guest.Links = len(s.conns)
 	s.mu.Unlock()
-	dir, watched := s.site.workspace(), s.site.wards.disk
+	dir, watched := s.exec.workspace(), s.exec.running.disk
 	switch {
 	case usage.OwnFileSystem(dir, s.opts.Disk):
 		room := usage.Room(dir)
@@ -40,7 +40,7 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, measureTime)
 	defer cancel()
-	used, err := s.site.diskUse(ctx)
+	used, err := s.exec.diskUse(ctx)
 	if err != nil {
 		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err,
 			Hint: "remove what is not needed"}
@@ -71,7 +71,7 @@ func (s execContext) watchDisk(limit int64, left *procgroup.Group) *diskWatch {
 		return nil
 	}
 	return &diskWatch{dir: dir, limit: limit, measure: s.diskUse,
-		busy: func() bool { return s.wards.busy() || left.Left() },
-		over: func() { s.wards.evict(); left.EndLeft(patience) },
+		busy: func() bool { return s.running.busy() || left.Left() },
+		over: func() { s.running.evict(); left.EndLeft(patience) },
 		free: func() int64 { return usage.Room(dir).Free }}
 }

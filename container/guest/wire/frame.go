@@ -41,7 +41,7 @@ const (
 	OpStdoutTaken // n: bytes; so many more may be sent
 	OpStderrTaken // n: bytes
 
-	opBeyond // the first that means nothing
+	opEnd // the first that means nothing
 )
 
 // How far a sender may be ahead of who takes its bytes, on each stream of each
@@ -96,7 +96,7 @@ func decode(b []byte) (f Frame, err error) {
 		return f, ErrFrame
 	}
 	f.Op, b = b[0], b[1:]
-	if f.Op == 0 || f.Op >= opBeyond {
+	if f.Op == 0 || f.Op >= opEnd {
 		return f, ErrFrame
 	}
 	for _, v := range []*uint64{&f.ID, &f.N} {
