@@ -61,12 +61,10 @@ type Options struct {
 
 	// Gate puts the gate before a runner of a task. Nil runs nothing.
 	Gate func(task string, r run.Runner) run.Runner
-	// Record puts on record what is about to be done for a task other than
-	// running a script, and returns what puts on record how it ended. What it
-	// refuses is not done; nil refuses everything.
+	// Record puts on record what is about to be done for a task other than running a script, and returns what puts on
+	// record how it ended. What it refuses is not done; nil refuses everything.
 	Record func(task, what string) (done func(error), err error)
-	// Allowed lists the commands that the policy allows, for prompts. Nil
-	// means none.
+	// Allowed lists the commands that the policy allows, for prompts. Nil means none.
 	Allowed func() Allowed
 	// ServeEgress has a process serve the way out of a container, for as long as it
 	// lives. Nil means that no container has one.
@@ -75,8 +73,7 @@ type Options struct {
 	Progress func(string)
 }
 
-// Resources are what one container may use. Zero values mean those in the
-// comments.
+// Resources are what one container may use. Zero values mean those in the comments.
 type Resources struct {
 	CPUs   float64 // 2
 	Memory int64   // 4 GB
@@ -169,9 +166,8 @@ func (d *Manager) applyDefaults() (err error) {
 	return err
 }
 
-// Close lets go of everything: connections, and locks with which containers are
-// held. Those of a dock that is not Detached belong to nobody then; see
-// [Dock.CleanupAll].
+// Close lets go of everything: connections, and locks with which containers are held. Those of a dock that is not
+// Detached belong to nobody then; see [Dock.CleanupAll].
 func (d *Manager) Close() {
 	d.pool.stop()
 	d.mu.Lock()
@@ -193,12 +189,10 @@ func (d *Manager) IsEnabled() bool { return d.Enabled }
 // AvailableEnvironments returns the image of each environment.
 func (d *Manager) AvailableEnvironments() map[string]string { return maps.Clone(d.Images) }
 
-// DefaultEnvironment returns the name of the environment that is used when none,
-// or none that exists, was asked for.
+// DefaultEnvironment returns the name of the environment that is used when none, or none that exists, was asked for.
 func (d *Manager) DefaultEnvironment() string { return d.Default }
 
-// language returns what is known about an environment; one that only the
-// settings know may need anything.
+// language returns what is known about an environment; one that only the settings know may need anything.
 func (d *Manager) language(name string) lang.Language {
 	i := slices.IndexFunc(d.Languages, func(l lang.Language) bool { return l.Name == name })
 	if i >= 0 {
@@ -222,8 +216,7 @@ func (d *Manager) report(text string) {
 // reportQuoted says what may come from inside a container, or from a server.
 func (d *Manager) reportQuoted(text string) { d.report(quoted(text)) }
 
-// quote stands before every line that others may have written: without it one
-// could pass for ours.
+// quote stands before every line that others may have written: without it one could pass for ours.
 const quote = "| "
 
 func quoted(text string) string { return quote + below(text) }

@@ -16,9 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// checkedContext returns the files of a build with a Dockerfile that may be built; nil
-// means that there is none. It is written anew from what was understood of it:
-// what an engine reads otherwise than we do is not there any more.
+// checkedContext returns the files of a build with a Dockerfile that may be built; nil means that there is none. It
+// is written anew from what was understood of it: what an engine reads otherwise than we do is not there any more.
 func (d *Manager) checkedContext(files []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))

@@ -49,8 +49,7 @@ func (d *Manager) cleanup(ctx context.Context, task string) error {
 	return err
 }
 
-// CleanupAll removes the containers that this process owns, several at a time:
-// each may take its ten seconds.
+// CleanupAll removes the containers that this process owns, several at a time: each may take its ten seconds.
 func (d *Manager) CleanupAll(ctx context.Context) error {
 	all, err := d.boxes()
 	errs := make([]error, len(all))
@@ -96,8 +95,7 @@ func (d *Manager) shutDownGuest(ctx context.Context, b *box) {
 	}
 }
 
-// remove removes the container of a box and then its folder. What could not be
-// removed stays on record.
+// remove removes the container of a box and then its folder. What could not be removed stays on record.
 func (d *Manager) remove(ctx context.Context, b *box) error {
 	d.closeConn(b.Box)
 	d.forgetKept(b.Box)
@@ -119,9 +117,8 @@ func (d *Manager) remove(ctx context.Context, b *box) error {
 		Hint: "it stays on record; hako env prune tries again"}
 }
 
-// removeEach removes what was made for a box. The engine may still be busy with
-// what was asked for by somebody who was killed, or did not wait: such a box is
-// watched a little.
+// removeEach removes what was made for a box. The engine may still be busy with what was asked for by somebody who
+// was killed, or did not wait: such a box is watched a little.
 func (d *Manager) removeEach(ctx context.Context, b *box) error {
 	err := d.removeContainer(ctx, b)
 	for try := 0; err == nil && b.ContainerID == "" && !b.unmade && try < 10; try++ {

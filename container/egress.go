@@ -76,9 +76,8 @@ func (d *Manager) pushLater(b *box, list []egress.Credential) error {
 	return nil
 }
 
-// permitPush lets git in a container push, if that was asked for. What the
-// installation of dependencies left running is ended before: it would have waited
-// for this.
+// permitPush lets git in a container push, if that was asked for. What the installation of dependencies left running
+// is ended before: it would have waited for this.
 func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	if b.push == nil {
 		return nil
@@ -99,8 +98,7 @@ func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	return nil
 }
 
-// gitEnviron tells git inside to ask the proxy for one repository: the proxy has
-// the credential.
+// gitEnviron tells git inside to ask the proxy for one repository: the proxy has the credential.
 func gitEnviron(repository string) []string {
 	u, err := url.Parse(repository)
 	if err != nil {

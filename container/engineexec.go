@@ -14,9 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// engineExec runs commands by the engine itself, where no guest can be reached: on an
-// engine that is another machine. It is slower, and what a command leaves behind
-// in the background lives as long as the container.
+// engineExec runs commands by the engine itself, where no guest can be reached: on an engine that is another machine.
+// It is slower, and what a command leaves behind in the background lives as long as the container.
 type engineExec struct {
 	engine    *engine.Engine
 	container string
@@ -48,8 +47,7 @@ func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, 
 	return r, err
 }
 
-// bareSpec describes a container without a guest. Its workspace is a plain
-// volume, prepared by the first process.
+// bareSpec describes a container without a guest. Its workspace is a plain volume, prepared by the first process.
 func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	s.User = fmt.Sprintf("%d:%d", user(), user())
 	s.CapAdd = nil

@@ -21,8 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// executor returns what runs commands in a box: its guest, or the engine where
-// there is none.
+// executor returns what runs commands in a box: its guest, or the engine where there is none.
 func (d *Manager) executor(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
 		return engineExec{d.Engine, b.ContainerID}, nil
@@ -30,8 +29,7 @@ func (d *Manager) executor(ctx context.Context, b *box) (guest.Executor, error) 
 	return d.client(ctx, b)
 }
 
-// taskRunner runs scripts in the container of a task. It is never handed out
-// without a gate.
+// taskRunner runs scripts in the container of a task. It is never handed out without a gate.
 type taskRunner struct {
 	manager *Manager
 	task    string
@@ -129,8 +127,7 @@ func (d *Manager) Runner(task string) run.Runner {
 	return d.Gate(task, taskRunner{manager: d, task: task})
 }
 
-// Background is a [Dock.Runner] that starts scripts as jobs and prints the
-// handle of each; see [Dock.Guest].
+// Background is a [Dock.Runner] that starts scripts as jobs and prints the handle of each; see [Dock.Guest].
 func (d *Manager) Background(task string) run.Runner {
 	return d.Gate(task, taskRunner{manager: d, task: task, jobs: true})
 }
@@ -237,8 +234,7 @@ func (l *outputLog) close() {
 	}
 }
 
-// capturedStream is one stream: its end in memory, and once it is longer, all of it in
-// a file.
+// capturedStream is one stream: its end in memory, and once it is longer, all of it in a file.
 type capturedStream struct {
 	path  string
 	tail  text.HeadTail
@@ -284,9 +280,8 @@ func (c *capturedStream) text() string {
 		strings.ToValidUTF8(string(tail), "\uFFFD"))
 }
 
-// prune removes the files of a directory that were written to least recently,
-// until there are no more than so many with no more than so many bytes: the log of
-// a command that still prints is not among them.
+// prune removes the files of a directory that were written to least recently, until there are no more than so many
+// with no more than so many bytes: the log of a command that still prints is not among them.
 func prune(dir string, keep int, most int64) {
 	entries, _ := os.ReadDir(dir)
 	var files []os.FileInfo

@@ -7,8 +7,7 @@ import (
 	"hako/run/fault"
 )
 
-// A guestConn is the connection to the guest of one box. However many want it at the
-// same time, one of them dials.
+// A guestConn is the connection to the guest of one box. However many want it at the same time, one of them dials.
 type guestConn struct {
 	lock   chan struct{} // holds one token: who has it may look at what follows
 	client *guest.Client

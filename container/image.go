@@ -13,8 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Build builds the image of an environment. Base is what it is built on; empty
-// means the usual one.
+// Build builds the image of an environment. Base is what it is built on; empty means the usual one.
 func (d *Manager) Build(ctx context.Context, environment, base string, anew bool, progress func(string)) error {
 	l, ok := d.known(environment)
 	if !ok {
@@ -91,8 +90,7 @@ func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	return err == nil, err
 }
 
-// buildContext packs what Dockerfiles copy, with the certificates that are to be
-// trusted besides the usual.
+// buildContext packs what Dockerfiles copy, with the certificates that are to be trusted besides the usual.
 func (d *Manager) buildContext() (io.Reader, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

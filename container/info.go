@@ -99,8 +99,7 @@ func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-// running tells which of our containers run; an engine that does not answer
-// tells nothing.
+// running tells which of our containers run; an engine that does not answer tells nothing.
 func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
 	ids = make(map[string]bool)
@@ -197,8 +196,7 @@ func (d *Manager) recordEdit(task string, call json.RawMessage) (done func(error
 	return d.record(task, "text_editor "+oneLine(c.Command)+" "+oneLine(c.Path))
 }
 
-// record puts on record what is about to be done. What cannot be recorded is not
-// done.
+// record puts on record what is about to be done. What cannot be recorded is not done.
 func (d *Manager) record(task, what string) (done func(error), err error) {
 	if d.Record == nil {
 		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}

@@ -19,9 +19,8 @@ const (
 	guardName = "guard" // locked while a use of the box begins, and while it is swept
 )
 
-// use returns the box of a task and marks it as in use until done is called. A
-// box in use is not swept: the lock is taken under the guard, which whoever
-// sweeps holds from its last look until the box is gone.
+// use returns the box of a task and marks it as in use until done is called. A box in use is not swept: the lock is
+// taken under the guard, which whoever sweeps holds from its last look until the box is gone.
 func (d *Manager) use(ctx context.Context, task string) (b *box, done func(), err error) {
 	for {
 		if b, err = d.readyBox(task); err != nil {
@@ -98,8 +97,7 @@ func (b *box) lastUse() time.Time {
 	return b.Created
 }
 
-// unused reports whether nobody has used a box for as long as Options.Stale says,
-// and nothing runs in it.
+// unused reports whether nobody has used a box for as long as Options.Stale says, and nothing runs in it.
 func (d *Manager) unused(ctx context.Context, b *box) bool {
 	if b.Owner.Host != self().Host && !b.Owner.before(self()) {
 		return false // only its own machine can find out
@@ -111,8 +109,7 @@ func (d *Manager) unused(ctx context.Context, b *box) bool {
 	return !busy && time.Since(last) > d.Stale
 }
 
-// Busy reports whether something runs in the container of a task. If it cannot be
-// found out, it does.
+// Busy reports whether something runs in the container of a task. If it cannot be found out, it does.
 func (d *Manager) Busy(ctx context.Context, task string) bool {
 	b, err := d.find(task)
 	if err != nil {
@@ -125,9 +122,8 @@ func (d *Manager) Busy(ctx context.Context, task string) bool {
 // activityTimeout is how long a container may take to report what runs in it.
 const activityTimeout = 5 * time.Second
 
-// activity asks a container whether something runs in it, and when the last job
-// ended. One that does not answer may be too busy to do so; one that has ended is
-// not.
+// activity asks a container whether something runs in it, and when the last job ended. One that does not answer may
+// be too busy to do so; one that has ended is not.
 func (d *Manager) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
 	defer cancel()

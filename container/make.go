@@ -29,8 +29,7 @@ const (
 	runDir    = "/run/hako"
 )
 
-// user is whom commands run as. It is never the user that hako runs as: the
-// guest's socket is that one's.
+// user is whom commands run as. It is never the user that hako runs as: the guest's socket is that one's.
 func user() int {
 	if os.Getuid() == 1000 {
 		return 1001
@@ -118,8 +117,7 @@ func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engin
 		return err
 	}
 	if err != nil {
-		// The engine may be about to mount the device, which may be another's
-		// once we let go of it.
+		// The engine may be about to mount the device, which may be another's once we let go of it.
 		b.unmade = d.removeEach(context.WithoutCancel(ctx), b) == nil
 	}
 	_ = vol.Close()
@@ -256,8 +254,7 @@ func (d *Manager) mountCertificates(s *engine.Spec) error {
 	return nil
 }
 
-// keepFile writes a file that everybody in a container may read, unless it is
-// there already.
+// keepFile writes a file that everybody in a container may read, unless it is there already.
 func keepFile(path string, data []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -276,8 +273,7 @@ func keepFile(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// systemRoots returns the certificates that this machine trusts, where they are
-// kept in one file; else nothing.
+// systemRoots returns the certificates that this machine trusts, where they are kept in one file; else nothing.
 func systemRoots() []byte {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 		"/etc/ssl/cert.pem"} {
@@ -288,8 +284,7 @@ func systemRoots() []byte {
 	return nil
 }
 
-// fingerprint says what a warm container was made for: one that was made for anything
-// else is of no use.
+// fingerprint says what a warm container was made for: one that was made for anything else is of no use.
 func (d *Manager) fingerprint(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""

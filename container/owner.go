@@ -22,9 +22,8 @@ var self = sync.OnceValue(func() Owner {
 	return Owner{Host: host(), PID: os.Getpid(), Start: startOf(os.Getpid())}
 })
 
-// host names this machine since its last start. One that has no name of its own
-// is not known again after another start, which keeps containers rather than
-// removes them.
+// host names this machine since its last start. One that has no name of its own is not known again after another
+// start, which keeps containers rather than removes them.
 func host() string {
 	name, _ := os.Hostname()
 	machine, _ := os.ReadFile("/etc/machine-id")
@@ -48,8 +47,7 @@ func (o Owner) before(other Owner) bool {
 	return ok && machine == same && boot != now && boot != digest("") && now != digest("")
 }
 
-// startOf returns when a process began; empty means that there is none, or that
-// this system does not tell.
+// startOf returns when a process began; empty means that there is none, or that this system does not tell.
 func startOf(pid int) string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

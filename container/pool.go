@@ -12,8 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// pool keeps containers warm: started, with their guest listening, for no task
-// yet. Each is used once.
+// pool keeps containers warm: started, with their guest listening, for no task yet. Each is used once.
 type pool struct {
 	once   sync.Once
 	cancel context.CancelFunc
@@ -32,8 +31,7 @@ func (p *pool) stop() {
 // StopWarming fills the pool no more.
 func (d *Manager) StopWarming() { d.pool.stop() }
 
-// KeepWarm fills the pool as Options.Warm says and keeps it filled until the dock
-// is closed.
+// KeepWarm fills the pool as Options.Warm says and keeps it filled until the dock is closed.
 func (d *Manager) KeepWarm(ctx context.Context) {
 	d.pool.once.Do(func() {
 		ctx, d.pool.cancel = context.WithCancel(ctx)
@@ -171,8 +169,7 @@ func (d *Manager) WaitWarm(ctx context.Context) error {
 	}
 }
 
-// claim takes a container out of the pool, whoever filled it. Nil means that
-// there is none.
+// claim takes a container out of the pool, whoever filled it. Nil means that there is none.
 func (d *Manager) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
 	all, err := d.boxes()
 	if err != nil {
@@ -199,8 +196,7 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 	return nil, nil
 }
 
-// instruction takes a box out of the pool. It is locked before: at no time does it look
-// as if nobody wanted it.
+// instruction takes a box out of the pool. It is locked before: at no time does it look as if nobody wanted it.
 func (b *box) claim() (*os.File, error) {
 	f, err := b.lock()
 	if err != nil {

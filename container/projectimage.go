@@ -56,9 +56,8 @@ func (d *Manager) projectImage(ctx context.Context, t Task, p *containerPlan) er
 	return err
 }
 
-// projectSource returns what to read the image from, if it may be. Its steps run as
-// root: they are not taken from a fork, which anybody can make, nor from kept
-// work, in which a model may have changed them.
+// projectSource returns what to read the image from, if it may be. Its steps run as root: they are not taken from a
+// fork, which anybody can make, nor from kept work, in which a model may have changed them.
 func (d *Manager) projectSource(t Task) (src clone.Source, ours bool) {
 	src = d.source(t)
 	src.Commit = ""
@@ -71,9 +70,8 @@ const notABranch = "an image in " + projectFolder + " is not built for what is n
 const buildNetworkWarning = "the steps of " + projectFolder +
 	"/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
 
-// buildProjectImage builds the image of a repository, unless these very files were built
-// before. Its steps have a network only if the task's is open: there is no proxy
-// for them, so no list of hosts would hold.
+// buildProjectImage builds the image of a repository, unless these very files were built before. Its steps have a
+// network only if the task's is open: there is no proxy for them, so no list of hosts would hold.
 func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
 	b := engine.Build{
 		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelProject: d.id}, Network: "none",
@@ -105,8 +103,7 @@ func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files
 	return true, nil
 }
 
-// noteProjectImage notes down that an image was brought by a repository, and is in use
-// now.
+// noteProjectImage notes down that an image was brought by a repository, and is in use now.
 func (d *Manager) noteProjectImage(tag string) error {
 	dir := filepath.Join(d.State, "own")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -139,8 +136,7 @@ func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	return errors.Join(err, d.sweepStages(ctx))
 }
 
-// sweepStages removes what was built on the way to images that repositories
-// brought.
+// sweepStages removes what was built on the way to images that repositories brought.
 func (d *Manager) sweepStages(ctx context.Context) error {
 	all, err := d.Engine.Images(ctx, map[string]string{labelProject: d.id})
 	for _, img := range all {

@@ -273,8 +273,7 @@ func (d *Manager) linkTask(b *box) error {
 	return os.Rename(fresh, link)
 }
 
-// removedSuffix ends the names of folders that are being removed: from then on nobody
-// else writes anything into them.
+// removedSuffix ends the names of folders that are being removed: from then on nobody else writes anything into them.
 const removedSuffix = "~"
 
 // removeFolder removes what is on disk about a box.

@@ -66,16 +66,14 @@ func (b *box) takeFromPool() bool {
 	return os.Rename(mark, mark+".swept") == nil
 }
 
-// folderMissing reports whether a box has no folder: none before it is removed is
-// without one.
+// folderMissing reports whether a box has no folder: none before it is removed is without one.
 func (d *Manager) folderMissing(id string) bool {
 	_, err := os.Stat(filepath.Join(d.State, "boxes", id))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// sweepOrphans removes containers of ours without a record, if the process that
-// made them has ended, or is this one: the engine may have made what nobody
-// waited for any more.
+// sweepOrphans removes containers of ours without a record, if the process that made them has ended, or is this one:
+// the engine may have made what nobody waited for any more.
 func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int,
 	err error) {
 	for _, c := range listed {
@@ -92,13 +90,11 @@ func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, k
 	return n, err
 }
 
-// maxUnreadable is how old a folder with a record that cannot be read is, for nobody
-// to mend it.
+// maxUnreadable is how old a folder with a record that cannot be read is, for nobody to mend it.
 const maxUnreadable = 10 * time.Minute
 
-// sweepFolders removes folders whose makers did not even come to the record, or
-// whose removers did not come beyond it. While we hold the lock nobody is on the
-// way between.
+// sweepFolders removes folders whose makers did not even come to the record, or whose removers did not come beyond
+// it. While we hold the lock nobody is on the way between.
 func (d *Manager) sweepFolders() {
 	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -126,8 +122,7 @@ func (d *Manager) sweepFolders() {
 	}
 }
 
-// sweepTasks removes links that nobody came to put in their place, and the locks
-// of tasks that are no more.
+// sweepTasks removes links that nobody came to put in their place, and the locks of tasks that are no more.
 func (d *Manager) sweepTasks() {
 	links, _ := os.ReadDir(filepath.Join(d.State, "tasks"))
 	for _, e := range links {

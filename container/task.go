@@ -27,8 +27,7 @@ func Name(task string) string { return "coding-agent-exec-" + task }
 
 const taskLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-// CheckTask refuses what is no name of a task: it becomes a part of the name of
-// a container and of a file.
+// CheckTask refuses what is no name of a task: it becomes a part of the name of a container and of a file.
 func CheckTask(id string) error {
 	refuse := func(why string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: oneLine(id), Why: why,

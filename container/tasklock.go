@@ -31,8 +31,7 @@ func (d *Manager) lockTask(ctx context.Context, task string) (*os.File, error) {
 	}
 }
 
-// lockWithin waits for a lock no longer than ctx lasts. Without it the file is
-// closed.
+// lockWithin waits for a lock no longer than ctx lasts. Without it the file is closed.
 func lockWithin(ctx context.Context, f *os.File) error {
 	locked := make(chan error, 1)
 	go func() { locked <- ownerfile.Lock(f) }()

@@ -35,8 +35,7 @@ const executeSchema = `{"type":"object","properties":{` +
 	`"working_directory":{"type":"string","description":"Where to run it; absolute, in /workspace. Default: /workspace/project"}},` +
 	`"required":["command"],"additionalProperties":false}`
 
-// Functions describes the tool that runs commands; there is none where
-// containers are not enabled.
+// Functions describes the tool that runs commands; there is none where containers are not enabled.
 func (d *Manager) Functions() []Function {
 	if !d.Enabled {
 		return nil

@@ -16,9 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// Prepare gives a task a clean container: in the environment that was asked for
-// or else the default one, with its repository cloned and dependencies
-// installed. One that the task had before is removed. What went wrong without
+// Prepare gives a task a clean container: in the environment that was asked for or else the default one, with its
+// repository cloned and dependencies installed. One that the task had before is removed. What went wrong without
 // being in the way is among the warnings.
 func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	if err := d.check(t); err != nil {
@@ -141,8 +140,7 @@ func (d *Manager) clear(ctx context.Context, task string) error {
 	return d.remove(ctx, b)
 }
 
-// start takes a warm container or makes one, and fills it. What it returns
-// beside an error is to be discarded.
+// start takes a warm container or makes one, and fills it. What it returns beside an error is to be discarded.
 func (d *Manager) start(ctx context.Context, t Task, p containerPlan) (*box, error) {
 	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
@@ -156,8 +154,7 @@ func (d *Manager) start(ctx context.Context, t Task, p containerPlan) (*box, err
 	return b, d.provision(ctx, b, t, p.Language)
 }
 
-// nameTaken explains a name that is in use: by a container that is not ours, or
-// it would have been removed.
+// nameTaken explains a name that is in use: by a container that is not ours, or it would have been removed.
 func nameTaken(err error, task string) error {
 	if !errors.Is(err, engine.ErrConflict) {
 		return err
@@ -206,8 +203,7 @@ func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	return nil
 }
 
-// install installs dependencies. That it did not work is for the model to know,
-// not a reason to stop.
+// install installs dependencies. That it did not work is for the model to know, not a reason to stop.
 func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	h, err := d.executor(ctx, b)
 	if err != nil {
@@ -225,9 +221,8 @@ func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	return nil
 }
 
-// salt tells apart results that must not be shared: what a branch installs ran
-// code of that branch, and another one must not trust it. What it is called
-// inside does not count.
+// salt tells apart results that must not be shared: what a branch installs ran code of that branch, and another one
+// must not trust it. What it is called inside does not count.
 func salt(b *box) string {
 	from := cmp.Or(b.Source.Commit, b.Source.Start, "refs/heads/"+b.Branch)
 	return strings.Join([]string{b.ImageID, b.Repository, from}, "\n")

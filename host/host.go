@@ -47,8 +47,7 @@ type Options struct {
 	Limiter  *quota.Limiter // of the interpreter; nil means one of ShellLimits
 	Env      []string       // NAME=value pairs for every program, besides the usual ones
 
-	// Parse reads text that turns out to be a script. Nil means the parser
-	// for bash without bounds.
+	// Parse reads text that turns out to be a script. Nil means the parser for bash without bounds.
 	Parse func(src string) (*syntax.File, error)
 }
 
@@ -196,8 +195,7 @@ func holdsHome(dir string) bool {
 	})
 }
 
-// passwdHome is the home directory by the system's own account: HOME may be
-// unset, or set to something else.
+// passwdHome is the home directory by the system's own account: HOME may be unset, or set to something else.
 func passwdHome() string {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -359,8 +357,7 @@ func Probe(ctx context.Context, o Options) (sandbox.Report, error) {
 // notStarted is the status of what could not be started, as shells have it.
 const notStarted = 126
 
-// sweep ends whatever programs left behind. A cage that cannot be swept is
-// given up, which ends everything in it.
+// sweep ends whatever programs left behind. A cage that cannot be swept is given up, which ends everything in it.
 func (r *Runner) sweep() {
 	r.mu.Lock()
 	c := r.sandbox

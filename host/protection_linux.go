@@ -13,8 +13,7 @@ import (
 	"hako/internal/protect"
 )
 
-// newProtection looks for what is to be protected in the root. That is one walk
-// over its directories.
+// newProtection looks for what is to be protected in the root. That is one walk over its directories.
 func newProtection(root string, names []string) *protection {
 	p := &protection{root: root}
 	git := false
@@ -153,8 +152,7 @@ func report(w io.Writer, at, moved string, err error) {
 	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would believe it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
 }
 
-// dirs reaches files below a directory without following any link, whoever else
-// is at work there.
+// dirs reaches files below a directory without following any link, whoever else is at work there.
 type dirs struct{ fd int }
 
 func openRoot(root string) (*dirs, error) {

@@ -1,6 +1,5 @@
-// Containers measures what tasks in containers cost, beside what Docker itself
-// takes on the same machine in the same run, and writes bench/CONTAINERS.md.
-// Run it with "make bench-containers": it needs an engine, the python image and
+// Containers measures what tasks in containers cost, beside what Docker itself takes on the same machine in the same
+// run, and writes bench/CONTAINERS.md. Run it with "make bench-containers": it needs an engine, the python image and
 // the package registry.
 package main
 

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// up has hako prepare a container with a repository, as a user would, and
-// returns how long that took.
+// up has hako prepare a container with a repository, as a user would, and returns how long that took.
 func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.Duration, error) {
 	task = fmt.Sprintf("%s-%d", task, os.Getpid())
 	words := append([]string{"env", "up", "--task", task, "--repo", url}, more...)
@@ -39,8 +38,7 @@ func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.
 	return took, gone
 }
 
-// environ is that of a user with a git server of his own, and whatever the
-// machine needs to reach the registry.
+// environ is that of a user with a git server of his own, and whatever the machine needs to reach the registry.
 func (b *bench) environ(url string) []string {
 	server, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	return append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(b.dir, "u"), "XDG_CACHE_HOME="+filepath.Join(b.dir, "c"),

@@ -151,9 +151,8 @@ func (c *cache) discardIfDamaged(err error) error {
 	return errors.Join(errStale, err)
 }
 
-// ref returns the name under which the cache knows what it fetched. It is a
-// number, because "a" and "a/b" may follow each other, and "A" and "a" be the same
-// file.
+// ref returns the name under which the cache knows what it fetched. It is a number, because "a" and "a/b" may follow
+// each other, and "A" and "a" be the same file.
 func ref(from string) string {
 	sum := sha256.Sum256([]byte(from))
 	return "refs/hako/" + hex.EncodeToString(sum[:16])

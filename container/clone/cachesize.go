@@ -13,12 +13,10 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// usedFile is in each cache. When it was changed is when the cache was used last,
-// and it is shared by all who use it.
+// usedFile is in each cache. When it was changed is when the cache was used last, and it is shared by all who use it.
 const usedFile = "used"
 
-// use marks the cache as in use until it is closed, also while others may change
-// it. It is called by its holder.
+// use marks the cache as in use until it is closed, also while others may change it. It is called by its holder.
 func (c *cache) use() error {
 	f, err := ownerfile.Open(filepath.Join(c.dir, usedFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {

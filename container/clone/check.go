@@ -53,8 +53,7 @@ const hostLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]"
 
 func notOfHost(r rune) bool { return !strings.ContainsRune(hostLetters, unicode.ToLower(r)) }
 
-// checkSpelling refuses what git, or a terminal, would take for something else
-// than an address.
+// checkSpelling refuses what git, or a terminal, would take for something else than an address.
 func checkSpelling(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	switch {
@@ -143,8 +142,7 @@ func branchProblem(name string) string {
 	return ""
 }
 
-// checkStart refuses what git would take for more than one reference, or one
-// commit.
+// checkStart refuses what git would take for more than one reference, or one commit.
 func checkStart(src Source) error {
 	switch why := refProblem(src.Start); {
 	case src.Start != "" && why != "":

@@ -1,15 +1,14 @@
-// Package clone brings a repository into a container, and what became of it back
-// to the server, without bringing along the token that it takes.
+// Package clone brings a repository into a container, and what became of it back to the server, without bringing
+// along the token that it takes.
 //
-// Git runs twice: outside, where it fetches into a cache with the token in a
-// header that only this one process knows, and inside, where it checks out what
-// was sent in as a pack. [Store.Save] goes the other way: a pack comes out, is
-// looked through, and is pushed from outside. [Keyring] knows which token belongs
-// to which server, for both and for the proxy that lends it to git inside.
-// Deliberately not here: containers, the proxy itself, issues and merge requests.
+// Git runs twice: outside, where it fetches into a cache with the token in a header that only this one process knows,
+// and inside, where it checks out what was sent in as a pack. [Store.Save] goes the other way: a pack comes out, is
+// looked through, and is pushed from outside. [Keyring] knows which token belongs to which server, for both and for
+// the proxy that lends it to git inside. Deliberately not here: containers, the proxy itself, issues and merge
+// requests.
 //
-// The one rule to keep: a token goes into the environment of a git that we
-// started outside, and nowhere else: no argument, no file, no message.
+// The one rule to keep: a token goes into the environment of a git that we started outside, and nowhere else: no
+// argument, no file, no message.
 package clone
 
 import (
@@ -27,23 +26,18 @@ import (
 type Source struct {
 	// URL is the address of the repository: https://github.com/group/project.git.
 	URL string `json:"url"`
-	// Branch is what is checked out; empty means the default branch of the
-	// repository.
+	// Branch is what is checked out; empty means the default branch of the repository.
 	Branch string `json:"branch,omitempty"`
-	// Start is the full reference to check out, as refs/pull/7/head; empty means
-	// that of Branch. With one, Branch is only what it is called inside, and the
-	// server need not have it.
+	// Start is the full reference to check out, as refs/pull/7/head; empty means that of Branch. With one, Branch is
+	// only what it is called inside, and the server need not have it.
 	Start string `json:"start,omitempty"`
-	// Commit is the commit to check out, by its hash; empty means the tip of
-	// Start or Branch. One that [Store.Save] made of changes that nobody had
-	// committed is undone: its changes are there, and it is not.
+	// Commit is the commit to check out, by its hash; empty means the tip of Start or Branch. One that [Store.Save]
+	// made of changes that nobody had committed is undone: its changes are there, and it is not.
 	Commit string `json:"commit,omitempty"`
-	// Target is a branch to fetch besides, so that one can be compared with it;
-	// empty means none. There is then enough history for most comparisons, see
-	// Depth.
+	// Target is a branch to fetch besides, so that one can be compared with it; empty means none. There is then
+	// enough history for most comparisons, see Depth.
 	Target string `json:"target,omitempty"`
-	// Full fetches the whole history of the branches; false means that Depth
-	// counts.
+	// Full fetches the whole history of the branches; false means that Depth counts.
 	Full bool `json:"full,omitempty"`
 	// Depth is how many commits of each branch are fetched; zero means 1, or 50
 	// where there is a Target. Of a Commit it is 2 at least: its parent is needed.
@@ -77,8 +71,7 @@ type Store struct {
 	// InsecureTLS does not check servers: whoever is in between gets the token.
 	// Every checkout says so. False means that they are checked.
 	InsecureTLS bool
-	// PlainHTTP permits http:// for every server. False means only for the one
-	// whose API address begins that way.
+	// PlainHTTP permits http:// for every server. False means only for the one whose API address begins that way.
 	PlainHTTP bool
 	// Environ is an environment of which the settings for a proxy are taken,
 	// and nothing else: HTTPS_PROXY and its like. Nil means no proxy.
@@ -97,9 +90,8 @@ const (
 	defaultTimeout = 300 * time.Second
 )
 
-// Clone brings a repository into the directory dir of the container, which must
-// be empty if it is there. It tells how far it is in short lines of plain text;
-// progress may be nil.
+// Clone brings a repository into the directory dir of the container, which must be empty if it is there. It tells how
+// far it is in short lines of plain text; progress may be nil.
 func (s *Store) Clone(ctx context.Context, src Source, g guest.Executor, dir string, progress func(string)) (Checkout, error) {
 	var done Checkout
 	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {

@@ -53,8 +53,7 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 	return unpackError(res.Exit, dir, output.text())
 }
 
-// undo returns the commit to go back to; empty means to stay. Snapshots would
-// pile up otherwise, one on the other.
+// undo returns the commit to go back to; empty means to stay. Snapshots would pile up otherwise, one on the other.
 func (j *cloneJob) undo(l *transfer) string {
 	if j.src.Commit == "" || l.Key == "" {
 		return ""
@@ -152,8 +151,7 @@ func (j *cloneJob) config(l *transfer) string {
 	return b.String()
 }
 
-// quoted spells text so that git reads all of it as one value: a branch may have
-// quotes, # and ; in its name.
+// quoted spells text so that git reads all of it as one value: a branch may have quotes, # and ; in its name.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

@@ -74,8 +74,7 @@ func (j *cloneJob) known(err error) error {
 	return e
 }
 
-// explainNetwork explains what keeps git from the server, or the server from being one
-// of git's.
+// explainNetwork explains what keeps git from the server, or the server from being one of git's.
 func (j *cloneJob) explainNetwork(e *fault.Error, contains func(...string) bool) bool {
 	e.Kind = fault.Unavailable
 	switch {

@@ -54,8 +54,7 @@ func (j *cloneJob) folder(ctx context.Context, at remoteRefs, name string) (Fold
 	return f, nil
 }
 
-// grammar makes an archive of a folder of a commit, if there is one of a bearable
-// size.
+// grammar makes an archive of a folder of a commit, if there is one of a bearable size.
 func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	var line bytes.Buffer
 	if err := c.local(ctx, "", &line, "ls-tree", "--full-tree", commit, "--", name); err != nil {
@@ -76,8 +75,7 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 		}
 		return Folder{}, err
 	}
-	// Files were counted, directories were not: one chain of them in many places
-	// makes an archive of any size.
+	// Files were counted, directories were not: one chain of them in many places makes an archive of any size.
 	out := &limitedBuffer{limit: 2 * maxFolder}
 	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock,
 		stdout: out})

@@ -45,9 +45,8 @@ func safeSettings() []setting {
 	}, fsckSettings()...)
 }
 
-// fsckSettings is for mistakes that old and other programs have put into the
-// history of many honest repositories, and which harm nobody. What would take a
-// path for git's own is refused, although git itself only warns of it.
+// fsckSettings is for mistakes that old and other programs have put into the history of many honest repositories, and
+// which harm nobody. What would take a path for git's own is refused, although git itself only warns of it.
 func fsckSettings() []setting {
 	var all []setting
 	for _, mistake := range mistakes {
@@ -145,10 +144,9 @@ func (f *failure) Unwrap() error { return f.err }
 // killDelay is how long a killed git may take to be gone.
 const killDelay = 5 * time.Second
 
-// linkOrCopy returns where git is run, and the repository that it takes for its own.
-// It is always told one, be it one that is not there: left to look around by
-// itself it would obey the settings of whatever repository somebody has made of
-// the directory it is in, and show the token to the proxy that they name.
+// linkOrCopy returns where git is run, and the repository that it takes for its own. It is always told one, be it one
+// that is not there: left to look around by itself it would obey the settings of whatever repository somebody has
+// made of the directory it is in, and show the token to the proxy that they name.
 func (g *git) place(c call) (dir, repository string) {
 	if c.dir != "" {
 		return c.dir, c.dir
@@ -177,8 +175,7 @@ func (g *git) run(ctx context.Context, c call) error {
 	return &failure{c.args[0], output.text(), err}
 }
 
-// environ spells settings as variables: nobody else sees them there, as he would
-// among the arguments.
+// environ spells settings as variables: nobody else sees them there, as he would among the arguments.
 func environ(all []setting) []string {
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}
 	for i, s := range all {

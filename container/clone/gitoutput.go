@@ -14,9 +14,8 @@ const (
 	progressInterval = 200 * time.Millisecond // between two lines of progress
 )
 
-// gitOutput is what git says on its standard error: partly its own words, partly
-// those of a server that may say anything. Lines are cleaned one by one; those
-// that only tell how far it is are passed on, the others are kept.
+// gitOutput is what git says on its standard error: partly its own words, partly those of a server that may say
+// anything. Lines are cleaned one by one; those that only tell how far it is are passed on, the others are kept.
 type gitOutput struct {
 	clean    func(string) string
 	progress func(string)

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// group puts git into a group of its own, so that what it starts is killed with
-// it.
+// group puts git into a group of its own, so that what it starts is killed with it.
 func group(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

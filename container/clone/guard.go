@@ -7,9 +7,8 @@ import (
 	"hako/run/fault"
 )
 
-// guard refuses a tree that changes files which run with the rights of the
-// project as soon as they are on a branch: whoever talks a model into changing
-// them, or has them in his fork, would have these rights.
+// guard refuses a tree that changes files which run with the rights of the project as soon as they are on a branch:
+// whoever talks a model into changing them, or has them in his fork, would have these rights.
 func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -34,9 +33,8 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	return nil
 }
 
-// trusted returns the commit whose files people with the rights of the project
-// wrote: the one that the work began from if that was on a branch, and otherwise
-// the branch that it is meant for, as it is now.
+// trusted returns the commit whose files people with the rights of the project wrote: the one that the work began
+// from if that was on a branch, and otherwise the branch that it is meant for, as it is now.
 func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, error) {
 	if o.Source.Start == "" || strings.HasPrefix(o.Source.Start, heads) {
 		return base, nil

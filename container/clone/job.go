@@ -45,9 +45,8 @@ func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob,
 	return j, err
 }
 
-// loadDir makes the directory in which git is run, and which it takes for that of
-// its user. Nobody else may write there, nor to the cache: what he put there,
-// settings, repositories or authorities, git would obey.
+// loadDir makes the directory in which git is run, and which it takes for that of its user. Nobody else may write
+// there, nor to the cache: what he put there, settings, repositories or authorities, git would obey.
 func (s *Store) home() (string, error) {
 	dir, err := filepath.Abs(s.Dir) // git is run elsewhere
 	home := filepath.Join(dir, "home")
@@ -159,9 +158,8 @@ func (j *cloneJob) depth() int {
 	return 1
 }
 
-// linkOrCopy returns the name that the repository has in the cache. Whoever shows
-// another credential has another cache; so have other depths, because a
-// repository knows only one border of its history.
+// linkOrCopy returns the name that the repository has in the cache. Whoever shows another credential has another
+// cache; so have other depths, because a repository knows only one border of its history.
 func (j *cloneJob) cacheName() string {
 	seen := ""
 	if j.key != nil {
@@ -173,8 +171,7 @@ func (j *cloneJob) cacheName() string {
 
 const cacheNameBytes = 16
 
-// online returns the settings of a git that asks the server: with them, and only
-// then, it knows the credential.
+// online returns the settings of a git that asks the server: with them, and only then, it knows the credential.
 func (j *cloneJob) online(ctx context.Context) ([]setting, error) {
 	if j.key == nil {
 		return j.tls, nil

@@ -15,8 +15,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Credential is what a server wants to see. However it is printed, nothing of
-// it shows.
+// A Credential is what a server wants to see. However it is printed, nothing of it shows.
 type Credential struct {
 	User, Token string
 }
@@ -83,9 +82,8 @@ type key struct {
 	scheme, host string // host with its port, see origin
 	token        string // what messages call it
 	owner        string // stands for whoever shows it: what one has fetched is kept from the others
-	// credential is a function so that nothing that prints structures, or
-	// looks into them, comes upon the token. One that is asked for is another
-	// from time to time.
+	// credential is a function so that nothing that prints structures, or looks into them, comes upon the token. One
+	// that is asked for is another from time to time.
 	credential func(context.Context) (Credential, error)
 	asked      bool
 }
@@ -104,8 +102,7 @@ func forges() []credentialSource {
 	}
 }
 
-// githubWeb returns the host of the repositories: GitHub's own services have
-// their API on a host beside it.
+// githubWeb returns the host of the repositories: GitHub's own services have their API on a host beside it.
 func githubWeb(api string) string {
 	if host, ok := strings.CutPrefix(api, "api."); ok && (host == "github.com" || strings.HasSuffix(host, ".ghe.com")) {
 		return host
@@ -113,9 +110,8 @@ func githubWeb(api string) string {
 	return api
 }
 
-// FromEnviron takes the tokens from the environment: GITHUB_PERSONAL_ACCESS_TOKEN
-// for github.com or the server of GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for
-// gitlab.com or the server of GITLAB_API_URL.
+// FromEnviron takes the tokens from the environment: GITHUB_PERSONAL_ACCESS_TOKEN for github.com or the server of
+// GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for gitlab.com or the server of GITLAB_API_URL.
 func FromEnviron(getenv func(string) string) (*Keyring, error) {
 	k := &Keyring{out: &issuedCredentials{}}
 	for _, f := range forges() {
@@ -161,8 +157,7 @@ func badVariable(name, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: name, Why: why, Hint: hint}
 }
 
-// readOrigin returns what must be the same for a credential to be shown: scheme, and
-// host with port.
+// readOrigin returns what must be the same for a credential to be shown: scheme, and host with port.
 func origin(u *url.URL) (scheme, host string) {
 	port := u.Port()
 	if port == "" {
@@ -233,8 +228,7 @@ func (k *Keyring) Secrets() []string {
 	return append(all, k.out.secrets()...)
 }
 
-// Hosts returns the servers that there is a credential for; standard ports are
-// left out.
+// Hosts returns the servers that there is a credential for; standard ports are left out.
 func (k *Keyring) Hosts() []string {
 	var all []string
 	if k != nil {

@@ -11,8 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// An Account is one at GitHub whose tokens do not last: its token is asked for
-// each time it is used.
+// An Account is one at GitHub whose tokens do not last: its token is asked for each time it is used.
 type Account struct {
 	API   string                                // address of the API; empty means that of github.com
 	Name  string                                // of the account, for messages: "GitHub App 12"; needed. Two of the same name see the same repositories
@@ -58,8 +57,7 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 	return c, nil
 }
 
-// OnSecret has add told every secret in all its spellings: those there are, and each
-// later one before it is used.
+// OnSecret has add told every secret in all its spellings: those there are, and each later one before it is used.
 func (k *Keyring) OnSecret(add func(...string)) {
 	if k == nil {
 		return

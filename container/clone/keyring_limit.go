@@ -13,10 +13,9 @@ type grant struct {
 	path         string // without .git; with a slash at its end it is that of an owner
 }
 
-// Limit returns a keyring with the same credentials for the listed repositories
-// only: github.com/owner/project, or github.com/owner/* for all that lie directly
-// below an owner. Without a scheme it is https. Nothing listed means no credential
-// at all. Setting is the name of the list, for hints.
+// Limit returns a keyring with the same credentials for the listed repositories only: github.com/owner/project, or
+// github.com/owner/* for all that lie directly below an owner. Without a scheme it is https. Nothing listed means no
+// credential at all. Setting is the name of the list, for hints.
 func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	limited := &Keyring{setting: setting, limited: true}
 	if k != nil {
@@ -63,8 +62,7 @@ func parseGrant(text string) (grant, error) {
 	return g, nil
 }
 
-// covers compares whole names of a parsed address, as GitHub and GitLab do: capital
-// letters make no other repository.
+// covers compares whole names of a parsed address, as GitHub and GitLab do: capital letters make no other repository.
 func (g grant) covers(u *url.URL) bool {
 	if scheme, host := origin(u); scheme != g.scheme || host != g.host {
 		return false
@@ -77,8 +75,7 @@ func (g grant) covers(u *url.URL) bool {
 	return name != "" && strings.EqualFold(owner, g.path)
 }
 
-// withheld reports whether there is a credential for an address that the limit
-// keeps back.
+// withheld reports whether there is a credential for an address that the limit keeps back.
 func (k *Keyring) withheld(u *url.URL) bool {
 	return k != nil && k.limited && k.find(u) == nil && (&Keyring{keys: k.keys}).find(u) != nil
 }

@@ -15,10 +15,9 @@ var errPack = errors.New("it is not a pack of whole objects")
 // errHuge says that a pack would become too large.
 var errHuge = errors.New("its objects are too large")
 
-// checkPack reads through a pack that others made, before git does: it must be of
-// whole objects, which are no larger together than they may be. A pack of a few
-// bytes can stand for more than any memory holds, by what git calls deltas, or
-// compressed.
+// checkPack reads through a pack that others made, before git does: it must be of whole objects, which are no larger
+// together than they may be. A pack of a few bytes can stand for more than any memory holds, by what git calls
+// deltas, or compressed.
 func checkPack(pack io.Reader, limit int64) error {
 	in := bufio.NewReaderSize(pack, 64<<10)
 	var head [12]byte
@@ -71,8 +70,7 @@ func (s *packReader) object() error {
 	return nil
 }
 
-// header reads the type and the size of an object. The types are commit, tree,
-// blob and tag; others are deltas.
+// header reads the type and the size of an object. The types are commit, tree, blob and tag; others are deltas.
 func (s *packReader) header() (int64, error) {
 	c, err := s.in.ReadByte()
 	if kind := c >> 4 & 7; err != nil || kind < 1 || kind > 4 {

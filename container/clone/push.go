@@ -12,8 +12,7 @@ import (
 // errBehind says that a reference is at something else than an ancestor.
 var errBehind = errors.New("it was changed by somebody else")
 
-// send pushes a commit, unless that was done before, and returns the commit
-// that the reference is at.
+// send pushes a commit, unless that was done before, and returns the commit that the reference is at.
 func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, error) {
 	err := b.pushBoth(ctx, commit, s)
 	if errors.Is(err, errBehind) && s.Mine {
@@ -90,8 +89,7 @@ func (b *saveRepo) refusal(report string, f *failure) error {
 		Hint: "see that the token may push there and that the branch is not protected"}
 }
 
-// isRace reports whether a server refused because of what somebody else did at
-// the same time.
+// isRace reports whether a server refused because of what somebody else did at the same time.
 func isRace(reason string) bool {
 	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref",
 		"incorrect old value", "reference already exists"} {
@@ -116,8 +114,7 @@ func (b *saveRepo) quoted(reason string, f *failure) string {
 // foundRef is what the bench calls what it fetched last.
 const foundRef = "refs/hako/found"
 
-// fetchOne brings a reference of the server, or a commit by its hash, without its
-// history.
+// fetchOne brings a reference of the server, or a commit by its hash, without its history.
 func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
 		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",

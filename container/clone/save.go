@@ -25,9 +25,8 @@ type Save struct {
 	Ref  string // where the commit goes: refs/heads/... or refs/hako/...
 	Mine bool   // the reference is ours alone: whatever it says is replaced. False means that what is there must be an ancestor
 	Drop string // a reference refs/hako/... that is removed with it; empty means none
-	// Guard are files that what goes to refs/heads/... must not change: paths, as
-	// they are in the repository; one that ends in / is a directory. Nil means
-	// that any may be changed.
+	// Guard are files that what goes to refs/heads/... must not change: paths, as they are in the repository; one
+	// that ends in / is a directory. Nil means that any may be changed.
 	Guard []string
 }
 
@@ -48,12 +47,10 @@ type Kept struct {
 	Head, Tree string // the commit that was checked out in the container, and the files there were
 }
 
-// Save keeps the files of a project: what changed since it was cloned is pushed
-// to a reference. On refs/hako/... the commits that were made inside are kept with
-// them; on refs/heads/... all of it is one commit on the one that was cloned first:
-// who made it and what it says is ours to say. Nothing is pushed where nothing
-// changed, or where it was kept before. Nothing in the container is changed by it.
-// Progress may be nil.
+// Save keeps the files of a project: what changed since it was cloned is pushed to a reference. On refs/hako/... the
+// commits that were made inside are kept with them; on refs/heads/... all of it is one commit on the one that was
+// cloned first: who made it and what it says is ours to say. Nothing is pushed where nothing changed, or where it was
+// kept before. Nothing in the container is changed by it. Progress may be nil.
 func (s *Store) Save(ctx context.Context, o Origin, save Save, progress func(string)) (Kept, error) {
 	if err := s.checkSave(o, save); err != nil {
 		return Kept{}, err
@@ -163,9 +160,8 @@ func (j *cloneJob) save(ctx context.Context, o Origin, s Save) (Kept, error) {
 	return kept, nil
 }
 
-// has reports whether a container was begun from what is to be kept: by one who
-// did not live to tell. The key alone proves nothing, as a stranger can write it
-// on what he proposes; but he cannot push to the branch.
+// has reports whether a container was begun from what is to be kept: by one who did not live to tell. The key alone
+// proves nothing, as a stranger can write it on what he proposes; but he cannot push to the branch.
 func (o Origin) has(s Save) bool {
 	return !s.Mine && o.Key == s.Key && o.Source.Start == "" && o.Source.Commit == "" && s.Ref == heads+o.Source.Branch
 }
@@ -192,8 +188,7 @@ func (j *cloneJob) dropAlone(ctx context.Context, o Origin, ref string) error {
 	return err
 }
 
-// finish returns the commit that is pushed; empty means that there is nothing to
-// push, and what is to be dropped is.
+// finish returns the commit that is pushed; empty means that there is nothing to push, and what is to be dropped is.
 func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save) (string, error) {
 	base, err := b.base(ctx, o, s)
 	if err != nil {
@@ -225,9 +220,8 @@ func (b *saveRepo) newCommit(s Save, tree, parent, trailers string) commitText {
 		withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
 }
 
-// base returns the commit that the work began from. In a container that began
-// from kept work that is not the one that was cloned: commits that were made
-// inside may be between them. What was kept says which one it is, and is ours.
+// base returns the commit that the work began from. In a container that began from kept work that is not the one that
+// was cloned: commits that were made inside may be between them. What was kept says which one it is, and is ours.
 func (b *saveRepo) base(ctx context.Context, o Origin, s Save) (string, error) {
 	if o.Source.Commit == "" {
 		return o.Commit, nil

@@ -84,8 +84,7 @@ func (c *cache) recover(ctx context.Context, at remoteRefs) error {
 	return err
 }
 
-// linkPacks puts the packs of a repository into another, and where its history
-// ends.
+// linkPacks puts the packs of a repository into another, and where its history ends.
 func (c *cache) linkPacks(to *cache) error {
 	for _, name := range packNames(c.packs()) {
 		for _, ending := range []string{".pack", ".idx"} {
@@ -122,8 +121,7 @@ func linkOrCopy(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// listeners takes the pack in. Git checks that every object is as git makes them, and
-// that none is missing.
+// listeners takes the pack in. Git checks that every object is as git makes them, and that none is missing.
 func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	limit := cmp.Or(b.MaxBytes, defaultBytes)
 	if err := checkPack(p.pack, limit); errors.Is(err, errHuge) {
@@ -143,8 +141,7 @@ func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	return err
 }
 
-// strictness is the option for the same care that is taken with what servers
-// send.
+// strictness is the option for the same care that is taken with what servers send.
 func strictness() string {
 	var all []string
 	for _, m := range mistakes {

@@ -14,17 +14,15 @@ import (
 	"hako/run/fault"
 )
 
-// snapshot runs in the container. It makes a tree of the files of a project, and
-// prints the commit that is checked out, that tree and the one of the commit; then
-// a pack of what is new since the commit that was cloned, unless there is nothing
-// new, or nothing since the last time.
+// snapshot runs in the container. It makes a tree of the files of a project, and prints the commit that is checked
+// out, that tree and the one of the commit; then a pack of what is new since the commit that was cloned, unless there
+// is nothing new, or nothing since the last time.
 //
-// All that is done in a repository of its own, which only borrows the objects of
-// the project: no setting of the project counts, and so no program that they name
-// is run; its index and its branches stay as they are. A copy of the index spares
-// reading every file, and one that is of no use is done without. What is tracked
-// comes first: a directory may have taken the place of a file. Directories with a
-// repository of their own are left out: nobody else could fetch them.
+// All that is done in a repository of its own, which only borrows the objects of the project: no setting of the
+// project counts, and so no program that they name is run; its index and its branches stay as they are. A copy of the
+// index spares reading every file, and one that is of no use is done without. What is tracked comes first: a
+// directory may have taken the place of a file. Directories with a repository of their own are left out: nobody else
+// could fetch them.
 const snapshot = `
 project=$1 base=$2 last=$3
 cd -- "$project" && [ -d .git ] && [ ! -L .git ] || exit 41
@@ -78,8 +76,7 @@ node_modules/
 Thumbs.db
 *.sw[op]`
 
-// insidePath is where git is looked for inside: not in directories that a project
-// may write to.
+// insidePath is where git is looked for inside: not in directories that a project may write to.
 const insidePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // insideEnviron are the settings of git inside.
@@ -161,8 +158,7 @@ func (p *incomingPack) open() (err error) {
 	return err
 }
 
-// makeDir makes the room, if there is none yet. What a killed hako left of its own
-// is removed then.
+// makeDir makes the room, if there is none yet. What a killed hako left of its own is removed then.
 func (p *incomingPack) makeDir() (err error) {
 	if p.dir == nil {
 		p.dir, err = ownerfile.MakeDir(p.in, "out-")

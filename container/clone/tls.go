@@ -34,8 +34,7 @@ func (s *Store) tlsSettings() ([]setting, error) {
 	return []setting{{"http.sslCAInfo", file}}, err
 }
 
-// bundle returns a file with the authorities of the system and those of CAFile:
-// git knows one file only.
+// bundle returns a file with the authorities of the system and those of CAFile: git knows one file only.
 func (s *Store) bundle() (string, error) {
 	more, err := os.ReadFile(s.CAFile)
 	if err != nil {

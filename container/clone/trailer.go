@@ -8,12 +8,10 @@ import (
 // keyTrailer is the line of a message by which a commit of ours is known again.
 const keyTrailer = "Hako-Task: "
 
-// baseTrailer is the line that says which commit the work began from. Only what
-// is kept for later has it.
+// baseTrailer is the line that says which commit the work began from. Only what is kept for later has it.
 const baseTrailer = "Hako-Base: "
 
-// A commitText is a commit as git keeps it: lines about it, an empty one, and the
-// message.
+// A commitText is a commit as git keeps it: lines about it, an empty one, and the message.
 type commitText string
 
 // maxCommit is how long a commit may be that is read.
@@ -53,8 +51,7 @@ func (t commitText) parents() []string {
 // key returns whose commit it is, if it is one of ours.
 func (t commitText) key() string { return t.trailer(keyTrailer) }
 
-// trailer returns what the last paragraph of the message says, the last time it
-// does.
+// trailer returns what the last paragraph of the message says, the last time it does.
 func (t commitText) trailer(name string) string {
 	value := ""
 	for line := range strings.Lines(lastParagraph(t.message())) {
@@ -65,8 +62,7 @@ func (t commitText) trailer(name string) string {
 	return value
 }
 
-// withKey puts a key at the end of a message: into its last paragraph if that is
-// of such lines, as git does.
+// withKey puts a key at the end of a message: into its last paragraph if that is of such lines, as git does.
 func withKey(message, key string) string {
 	message = strings.TrimSpace(message)
 	gap := "\n\n"

@@ -162,8 +162,7 @@ func (c *cache) link(to string) error {
 	return nil
 }
 
-// repack makes a pack of the commits alone. Git stops where the history of the
-// cache does.
+// repack makes a pack of the commits alone. Git stops where the history of the cache does.
 func (c *cache) repack(ctx context.Context, l *transfer, to string) error {
 	c.progress("packing the branch")
 	commits := strings.Join(slices.Collect(maps.Values(l.commits)), "\n") + "\n"

@@ -55,8 +55,7 @@ func (c *cache) readOrigin(ctx context.Context, m *manifest) error {
 	return nil
 }
 
-// shallowCommits returns the commits at which the history of a load ends although they
-// have parents.
+// shallowCommits returns the commits at which the history of a load ends although they have parents.
 func (c *cache) shallowCommits(ctx context.Context, l *transfer) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(c.repository(), "shallow"))
 	if errors.Is(err, os.ErrNotExist) {

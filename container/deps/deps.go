@@ -1,13 +1,11 @@
-// Package deps installs the dependencies of a project in its container, and
-// keeps what was installed for the next container that needs the same.
+// Package deps installs the dependencies of a project in its container, and keeps what was installed for the next
+// container that needs the same.
 //
-// Which files call for which command is written down in package lang; here is
-// the looking, the running and the keeping. Deliberately not here: any knowledge
-// about a package manager, and the way to the registries.
+// Which files call for which command is written down in package lang; here is the looking, the running and the
+// keeping. Deliberately not here: any knowledge about a package manager, and the way to the registries.
 //
-// The one rule to keep: what is kept was made by a container that ran strangers'
-// code. It is only ever unpacked inside a container, by the user of its
-// commands, for the same image, repository and files.
+// The one rule to keep: what is kept was made by a container that ran strangers' code. It is only ever unpacked
+// inside a container, by the user of its commands, for the same image, repository and files.
 package deps
 
 import (
@@ -25,17 +23,15 @@ import (
 
 // Options say what to install for.
 type Options struct {
-	// Salt tells apart what must not share results although its files are the
-	// same: the id of the image, the repository, and whoever else is trusted
-	// differently. Empty means that all share.
+	// Salt tells apart what must not share results although its files are the same: the id of the image, the
+	// repository, and whoever else is trusted differently. Empty means that all share.
 	Salt string
 
 	Env       []string      // NAME=value for the commands, added to what the container has
 	Timeout   time.Duration // for each step; zero means what the step says, or else 10 minutes
 	Workspace string        // where the workspace is in the container; empty means [lang.Workspace]
 
-	// Progress is told line by line what happens, one call at a time; nil means
-	// nobody. Lines are fit for a terminal.
+	// Progress is told line by line what happens, one call at a time; nil means nobody. Lines are fit for a terminal.
 	Progress func(line string)
 }
 
@@ -46,8 +42,7 @@ type Report struct {
 	Steps []StepReport `json:"steps"`
 }
 
-// A StepReport says what came of one step. Steps whose files are not in the
-// project have none.
+// A StepReport says what came of one step. Steps whose files are not in the project have none.
 type StepReport struct {
 	Name     string        `json:"name"`
 	Command  string        `json:"command"`
@@ -59,9 +54,8 @@ type StepReport struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// Install installs what the files in the project call for, or puts back what was
-// kept of an earlier time. What does not work is a warning in the report; an
-// error means that the guest is lost or ctx has ended.
+// Install installs what the files in the project call for, or puts back what was kept of an earlier time. What does
+// not work is a warning in the report; an error means that the guest is lost or ctx has ended.
 func (s *Store) Install(ctx context.Context, g guest.Executor, l lang.Language, o Options) (Report, error) {
 	o.Workspace = cmp.Or(o.Workspace, lang.Workspace)
 	j := &job{store: s, guest: g, options: o}

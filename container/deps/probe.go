@@ -20,9 +20,8 @@ import (
 	"hako/run/fault"
 )
 
-// What runs in the container besides the commands of the steps. Names come as
-// positional parameters and are never a part of a script. Programs are those of
-// the image: what a package put into PATH has no say here.
+// What runs in the container besides the commands of the steps. Names come as positional parameters and are never a
+// part of a script. Programs are those of the image: what a package put into PATH has no say here.
 const (
 	imagePath = `PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; `
 
@@ -142,8 +141,7 @@ type key struct {
 // maxKey is how large the files of a key may be together.
 const maxKey = 10 << 20
 
-// key finds the name of what a step brings: the same for the same files, command
-// and salt, and for nothing else.
+// key finds the name of what a step brings: the same for the same files, command and salt, and for nothing else.
 func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error) {
 	switch {
 	case j.store.Dir == "":
@@ -182,8 +180,7 @@ func addWords(h hash.Hash, words []string) {
 	}
 }
 
-// addFiles adds the names and contents of files, whatever their order, age and
-// mode.
+// addFiles adds the names and contents of files, whatever their order, age and mode.
 func addFiles(h hash.Hash, archive io.Reader) error {
 	sums := map[string]string{}
 	for r := tar.NewReader(archive); ; {

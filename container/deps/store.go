@@ -25,9 +25,8 @@ type Store struct {
 	MaxBytes int64  // of all that is kept; zero means 5 GB; what was not used for longest goes first
 	MaxOne   int64  // of one result; zero means 2 GB; what is larger is not kept
 
-	// MaxAge is how long a result is good. Without an end, whoever asks for
-	// any version of a library would get the same one for ever. Zero means 30
-	// days.
+	// MaxAge is how long a result is good. Without an end, whoever asks for any version of a library would get the
+	// same one for ever. Zero means 30 days.
 	MaxAge time.Duration
 }
 
@@ -45,8 +44,7 @@ const (
 
 func (s *Store) file(key key) string { return filepath.Join(s.Dir, key.name+archiveEnding) }
 
-// restore puts a kept result back, and tells whether it did. What cannot be used
-// is removed.
+// restore puts a kept result back, and tells whether it did. What cannot be used is removed.
 func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 	if key.none != "" {
 		return false, nil
@@ -87,8 +85,7 @@ func (s *Store) drop(f *os.File, file string) {
 	}
 }
 
-// keep packs what a step left in the container. If that cannot be kept it says
-// why: the task goes on all the same.
+// keep packs what a step left in the container. If that cannot be kept it says why: the task goes on all the same.
 func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, err error) {
 	if err := os.MkdirAll(j.store.Dir, 0o700); err != nil {
 		return notWritten(err), nil
@@ -140,8 +137,7 @@ func (s *Store) notKept(err error) string {
 
 func notWritten(err error) string { return "it could not be written: " + err.Error() }
 
-// An archive is a tar file with a seal behind it, by which damage is noticed
-// before anything is unpacked.
+// An archive is a tar file with a seal behind it, by which damage is noticed before anything is unpacked.
 type archive struct {
 	file *os.File
 	left int64
@@ -180,8 +176,7 @@ func (a *archive) seal() error {
 	return err
 }
 
-// verify tells how long the tar file in an archive is, when it was made, and
-// whether it is as it was then.
+// verify tells how long the tar file in an archive is, when it was made, and whether it is as it was then.
 func verify(f *os.File) (size int64, made time.Time, ok bool) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() < sealSize {

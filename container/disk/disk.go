@@ -1,14 +1,12 @@
 // Package disk makes file systems of a fixed size that vanish by themselves.
 //
-// Inside is [Disk]: an ext4 file system in a file without a name, behind a loop
-// device. A container that has it as a volume can fill it and no more; the host
-// and other containers do not notice. Deliberately not here: volumes and
+// Inside is [Disk]: an ext4 file system in a file without a name, behind a loop device. A container that has it as a
+// volume can fill it and no more; the host and other containers do not notice. Deliberately not here: volumes and
 // containers, and what to do where there are no such disks (see [Possible]).
 //
-// The rule to keep: nothing that this package makes has a name on the disk of
-// the host once New has returned, and no device outlives its users. The kernel
-// cleans up, also after hako has been killed at any point: the file is unlinked,
-// and the device lets go of it when the last one lets go of the device.
+// The rule to keep: nothing that this package makes has a name on the disk of the host once New has returned, and no
+// device outlives its users. The kernel cleans up, also after hako has been killed at any point: the file is
+// unlinked, and the device lets go of it when the last one lets go of the device.
 package disk
 
 import (
@@ -19,13 +17,11 @@ import (
 	"hako/run/fault"
 )
 
-// Smallest is the size below which there is no room for files beside the file
-// system's own.
+// Smallest is the size below which there is no room for files beside the file system's own.
 const Smallest = 16 << 20
 
-// A Disk is a file system that hako holds until somebody has mounted it.
-// Its file takes as much of the host's disk as was written to it, not its size:
-// if the host's own disk is full, writing to a Disk fails before its limit.
+// A Disk is a file system that hako holds until somebody has mounted it. Its file takes as much of the host's disk as
+// was written to it, not its size: if the host's own disk is full, writing to a Disk fails before its limit.
 type Disk struct {
 	device *os.File
 	done   chan struct{} // closed when the file system has been made
@@ -37,9 +33,8 @@ type Disk struct {
 // closed, or is mounted; after that it may be another's.
 func (d *Disk) Device() string { return d.device.Name() }
 
-// Options returns what the "local" driver of a Docker engine on this machine
-// needs to make a volume of the disk. Whoever stops the container loses what is
-// in it, and must not start it again: the device may be another's by then.
+// Options returns what the "local" driver of a Docker engine on this machine needs to make a volume of the disk.
+// Whoever stops the container loses what is in it, and must not start it again: the device may be another's by then.
 func (d *Disk) Options() map[string]string {
 	return map[string]string{
 		"type":   "ext4",

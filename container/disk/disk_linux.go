@@ -35,8 +35,7 @@ func Possible() error {
 	return err
 }
 
-// formatter finds the program that makes file systems; the directories of the
-// system are often not in PATH.
+// formatter finds the program that makes file systems; the directories of the system are often not in PATH.
 func formatter() (string, error) {
 	for _, name := range []string{"mkfs.ext4", "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -46,10 +45,9 @@ func formatter() (string, error) {
 	return "", impossible("there is no program mkfs.ext4", plainVolumes+"install e2fsprogs", nil)
 }
 
-// New makes a disk of at least that many bytes, whose file system belongs to
-// user and group 1000. Its file is in dir, which must be on a disk of the host.
-// The file system is made while the caller does something else, see [Disk.Ready].
-// Ctx bounds New alone.
+// New makes a disk of at least that many bytes, whose file system belongs to user and group 1000. Its file is in dir,
+// which must be on a disk of the host. The file system is made while the caller does something else, see
+// [Disk.Ready]. Ctx bounds New alone.
 func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	if bytes < Smallest {
 		return nil, tooSmall(bytes)
@@ -156,9 +154,8 @@ func configure(path string, file *os.File) (*os.File, error) {
 	return device, nil
 }
 
-// format makes the file system: without a journal, which only helps after a
-// crash that this disk does not outlive, and with many inodes, because what
-// package managers install is small files.
+// format makes the file system: without a journal, which only helps after a crash that this disk does not outlive,
+// and with many inodes, because what package managers install is small files.
 func format(ctx context.Context, program, device string) error {
 	cmd := exec.CommandContext(ctx, program, "-q", "-F", "-b", "4096", "-i", "8192", "-m", "0",
 		"-O", "^has_journal,^resize_inode", "-E", "lazy_itable_init=1,nodiscard,root_owner=1000:1000", device)

@@ -12,8 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// metadata are the services by which a cloud tells a machine its secrets. No
-// setting opens them.
+// metadata are the services by which a cloud tells a machine its secrets. No setting opens them.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), // most
 	netip.MustParseAddr("169.254.170.2"),   // Amazon, containers
@@ -59,8 +58,7 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(specialRanges, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// reachableIfListed reports whether an address may be reached where somebody asked for
-// it expressly.
+// reachableIfListed reports whether an address may be reached where somebody asked for it expressly.
 func reachableIfListed(a netip.Addr) bool {
 	a = unwrapIPv4(a)
 	return !slices.Contains(metadata, a) && (a.IsLoopback() || a.IsPrivate() || carrier.Contains(a) || public(a))
@@ -146,8 +144,7 @@ func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
 }
 
-// lookUpHostsFile looks a name up in the file of hosts alone, where a name without dots
-// has none at its end either.
+// lookUpHostsFile looks a name up in the file of hosts alone, where a name without dots has none at its end either.
 func lookUpHostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
 	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)

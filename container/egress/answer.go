@@ -96,8 +96,7 @@ func writeHead(out *bufio.Writer, resp *http.Response, f framing) error {
 	return out.Flush()
 }
 
-// writeBody passes on a body piece by piece, as it comes: git shows progress by
-// it, and no pack is too large for it.
+// writeBody passes on a body piece by piece, as it comes: git shows progress by it, and no pack is too large for it.
 func writeBody(out *bufio.Writer, from io.Reader, chunked bool, passed func(n int)) error {
 	piece := make([]byte, 32<<10)
 	for {

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A body is what follows the head of a request. Another goroutine reads it than
-// the one that waits for it to be read.
+// A body is what follows the head of a request. Another goroutine reads it than the one that waits for it to be read.
 type body struct {
 	in      *bufio.Reader
 	left    int64 // of the body, or of this chunk
@@ -84,9 +83,8 @@ func (b *body) Close() error { return nil }
 // maxSizeLine is how many bytes the line before a chunk may have.
 const maxSizeLine = 18
 
-// nextChunk reads the line before a chunk, and after the last one the end.
-// Extensions and trailers are refused: nobody needs them, and readers differ
-// about where they end.
+// nextChunk reads the line before a chunk, and after the last one the end. Extensions and trailers are refused:
+// nobody needs them, and readers differ about where they end.
 func (b *body) nextChunk() error {
 	limit := maxSizeLine
 	line, err := readLine(b.in, &limit)

@@ -16,8 +16,7 @@ import (
 	"hako/run/fault"
 )
 
-// maxRequests is how many requests a connection is good for, so that what is
-// pinned for it does not grow for ever.
+// maxRequests is how many requests a connection is good for, so that what is pinned for it does not grow for ever.
 const maxRequests = 1000
 
 // A client is one connection from the container.
@@ -120,8 +119,7 @@ func (c *client) close() {
 	c.conn.Close()
 }
 
-// linger takes what is still on its way: to close before would reset the
-// connection, and the answer be lost with it.
+// linger takes what is still on its way: to close before would reset the connection, and the answer be lost with it.
 func linger(conn net.Conn) {
 	const patience, limit = 500 * time.Millisecond, 1 << 20
 	half, ok := conn.(interface{ CloseWrite() error })
@@ -140,8 +138,7 @@ type route struct {
 	secret []string    // what must not come back
 }
 
-// request passes on one request and its answer. It answers whether another may
-// follow on the connection.
+// request passes on one request and its answer. It answers whether another may follow on the connection.
 func (c *client) request(ctx context.Context, h *head) bool {
 	c.mu.Lock()
 	c.answered = false
@@ -300,8 +297,7 @@ func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b
 	return c.answer(h, r, b, resp, received)
 }
 
-// outgoing spells a request anew, so that nothing of the client's own framing
-// reaches the server.
+// outgoing spells a request anew, so that nothing of the client's own framing reaches the server.
 func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	path, _ := url.PathUnescape(r.path) // head.address has tried it
 	u := &url.URL{Scheme: "http", Host: r.hostPort.String(), Path: path, RawPath: r.path, RawQuery: r.query}

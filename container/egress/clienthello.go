@@ -134,9 +134,8 @@ func readRecord(in io.Reader) ([]byte, error) {
 	return record[:recordHead+got], err
 }
 
-// readHello reads the first message of a client, over as many records as it
-// takes, and returns the bytes that it was read from. With retry it is the second
-// one, before which there may be records that a server does not look at.
+// readHello reads the first message of a client, over as many records as it takes, and returns the bytes that it was
+// read from. With retry it is the second one, before which there may be records that a server does not look at.
 func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 	var raw, message []byte
 	for len(raw) <= maxHello {
@@ -163,9 +162,8 @@ func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 	return nil, clientHello{}, errNotTLS
 }
 
-// wantsRetry reports whether a server's first message asks for another hello,
-// and false while it cannot be told yet. In that hello a client could name
-// another host than in the first.
+// wantsRetry reports whether a server's first message asks for another hello, and false while it cannot be told yet.
+// In that hello a client could name another host than in the first.
 func wantsRetry(message []byte) (retry, known bool) {
 	const before = 1 + 3 + 2 // kind, length, version
 	if len(message) == 0 {

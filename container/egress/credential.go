@@ -23,32 +23,27 @@ const (
 	ReceivePack = "git-receive-pack" // push
 )
 
-// A Credential is lent to requests that git makes for one repository. It never
-// enters the container.
+// A Credential is lent to requests that git makes for one repository. It never enters the container.
 type Credential struct {
 	// Host is the server, as "github.com" or "gitlab.example.com:8443".
 	Host string
 	// Repository is the path of the repository, as "/group/project". It stands
 	// for that one, with and without ".git" at the end, and for no other.
 	Repository string
-	// Services are what the credential may be used for: [UploadPack],
-	// [ReceivePack]. Empty means nothing.
+	// Services are what the credential may be used for: [UploadPack], [ReceivePack]. Empty means nothing.
 	Services []string
-	// Push lets the credential be used for [ReceivePack] too, once it was given.
-	// Nil means never.
+	// Push lets the credential be used for [ReceivePack] too, once it was given. Nil means never.
 	Push *Permission
 	// Header returns the line that is added to a request, such as
 	// Authorization. It is required, and called for every request.
 	Header func() (name, value string, err error)
 
-	// Roots are the authorities that the server is checked against; nil means
-	// those of the system.
+	// Roots are the authorities that the server is checked against; nil means those of the system.
 	Roots *x509.CertPool
 	// InsecureTLS leaves the server unchecked: whoever is in between gets the
 	// credential. False means that it is checked.
 	InsecureTLS bool
-	// PlainHTTP asks the server without TLS: whoever listens gets the
-	// credential. False means https.
+	// PlainHTTP asks the server without TLS: whoever listens gets the credential. False means https.
 	PlainHTTP bool
 }
 
@@ -144,9 +139,8 @@ func parseGitRequest(method, path, query string) (gitRequest, error) {
 		Hint: "use git with the address http://" + Endpoint + "/HOST/REPOSITORY"}
 }
 
-// find returns the repository that a request is for. The path is compared as it
-// is spelled, letter by letter: whatever a server would make of dots, double or
-// encoded slashes does not matter then.
+// find returns the repository that a request is for. The path is compared as it is spelled, letter by letter:
+// whatever a server would make of dots, double or encoded slashes does not matter then.
 func (r *rules) find(w gitRequest) (*repository, error) {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: oneLine(w.at + w.path), Why: why,

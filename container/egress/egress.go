@@ -1,13 +1,11 @@
-// Package egress is the only way out of a container that has no network: a
-// forward proxy outside it, reached over one socket.
+// Package egress is the only way out of a container that has no network: a forward proxy outside it, reached over one
+// socket.
 //
-// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the
-// credentials of listed repositories without ever showing them. [Bridge] is the
-// piece inside the container that makes the socket look like an ordinary proxy.
-// Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP,
-// and making the socket itself. The one rule to keep: a connection is made only
-// after its name, port and address were found harmless and it is on record, and
-// then to that very address.
+// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the credentials of listed repositories
+// without ever showing them. [Bridge] is the piece inside the container that makes the socket look like an ordinary
+// proxy. Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP, and making the socket itself.
+// The one rule to keep: a connection is made only after its name, port and address were found harmless and it is on
+// record, and then to that very address.
 package egress
 
 import (
@@ -23,24 +21,20 @@ import (
 // A Proxy lets the programs of one container reach the hosts it lists. The zero
 // value lets nothing through. Its fields are not changed once it serves.
 type Proxy struct {
-	// Allow are the hosts that may be reached, as allowed_domains spells them:
-	// "example.com", "*.example.com" for everything below it, "example.com:8443"
-	// for another port than 80 and 443, or an address. Empty means none.
+	// Allow are the hosts that may be reached, as allowed_domains spells them: "example.com", "*.example.com" for
+	// everything below it, "example.com:8443" for another port than 80 and 443, or an address. Empty means none.
 	Allow []string
 	// Open lets through every name that leads to public addresses only, on
 	// ports 80 and 443. False means that only Allow counts.
 	Open bool
-	// Private are hosts, spelled as in Allow, whose names may lead to private
-	// addresses, such as a company's own git server, and networks, such as
-	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
-	// besides; one with a port is private on that port alone. Networks do not
-	// open the machine itself nor its link (its own addresses, loopback and
-	// link-local ones): for those a host is named. Empty means none; metadata
-	// services stay out of reach in any case.
+	// Private are hosts, spelled as in Allow, whose names may lead to private addresses, such as a company's own git
+	// server, and networks, such as "10.1.0.0/16", that every name may lead to. The hosts must be permitted besides;
+	// one with a port is private on that port alone. Networks do not open the machine itself nor its link (its own
+	// addresses, loopback and link-local ones): for those a host is named. Empty means none; metadata services stay
+	// out of reach in any case.
 	Private []string
-	// Credentials are lent to git under [Endpoint]. Their servers may have
-	// private addresses, for requests that one is lent to and no others. Empty
-	// means none.
+	// Credentials are lent to git under [Endpoint]. Their servers may have private addresses, for requests that one
+	// is lent to and no others. Empty means none.
 	Credentials []Credential
 
 	// Log puts an event on record, from many goroutines at once. What it
@@ -49,8 +43,7 @@ type Proxy struct {
 
 	Limits Limits
 
-	// Resolve finds the addresses of a name; nil means the resolver of the
-	// system, without its search domains.
+	// Resolve finds the addresses of a name; nil means the resolver of the system, without its search domains.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial connects to an address that was found harmless; nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -62,8 +55,7 @@ type Proxy struct {
 	closed  bool
 }
 
-// Limits keep a container from using up the proxy. Zero values mean the number
-// in the comment.
+// Limits keep a container from using up the proxy. Zero values mean the number in the comment.
 type Limits struct {
 	Connections int           // at the same time: 256
 	HeadBytes   int           // of a request line with its header: 32 KB
@@ -123,9 +115,8 @@ func (p *Proxy) Check() error {
 	return err
 }
 
-// Serve passes on what comes in by the listener, until ctx ends, which cuts
-// everything off, or until [Proxy.Close]. It closes the listener and returns when
-// the last connection is gone. It can be called once.
+// Serve passes on what comes in by the listener, until ctx ends, which cuts everything off, or until [Proxy.Close].
+// It closes the listener and returns when the last connection is gone. It can be called once.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer l.Close()
 	rules, err := p.compile()

@@ -9,17 +9,15 @@ import (
 const (
 	// maxDenials is how many denials go on record in one period.
 	maxDenials = 20
-	// maxBurst is how many may go on record, one in a period in the long run,
-	// before the next has to wait.
+	// maxBurst is how many may go on record, one in a period in the long run, before the next has to wait.
 	maxBurst = 600
 	// maxKinds is how many kinds of denial are told apart in one period.
 	maxKinds = 100
 )
 
-// A eventLog puts events on record. To be denied costs a container nothing, and
-// without end it would fill the disk outside: what is denied again, or too often,
-// is counted and goes on record later, as one event for all of its kind. What is
-// let through goes on record at once, each by itself.
+// A eventLog puts events on record. To be denied costs a container nothing, and without end it would fill the disk
+// outside: what is denied again, or too often, is counted and goes on record later, as one event for all of its kind.
+// What is let through goes on record at once, each by itself.
 type eventLog struct {
 	log    func(Event) error
 	period time.Duration
@@ -39,8 +37,7 @@ type denial struct{ host, why string }
 // unnamed is the kind of those that there is no room for.
 var unnamed = denial{why: "it is one of many, whose hosts are not put on record one by one"}
 
-// deny puts a denial on record, or has it wait. That it may not be recorded does
-// not matter: it is denied either way.
+// deny puts a denial on record, or has it wait. That it may not be recorded does not matter: it is denied either way.
 func (l *eventLog) deny(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,8 +112,7 @@ func (e *Event) keepCommon(other Event) {
 	e.Credential = e.Credential && other.Credential
 }
 
-// endPeriod ends a period. What did not come again is forgotten; of what did, the next
-// one waits once more.
+// endPeriod ends a period. What did not come again is forgotten; of what did, the next one waits once more.
 func (l *eventLog) endPeriod() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

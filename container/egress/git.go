@@ -9,9 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// What git says and hears. Everything else stays behind: a header such as
-// X-HTTP-Method-Override would make another request of the one that was checked,
-// and cookies would be a credential inside the container. Accept-Encoding stays
+// What git says and hears. Everything else stays behind: a header such as X-HTTP-Method-Override would make another
+// request of the one that was checked, and cookies would be a credential inside the container. Accept-Encoding stays
 // behind so that a guard can read the answer.
 var (
 	gitRequestHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",

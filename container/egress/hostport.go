@@ -62,9 +62,8 @@ func parsePort(digits string) (int, bool) {
 	return int(n), err == nil && n > 0 && strconv.FormatUint(n, 10) == digits
 }
 
-// normalHost spells a host the one way it is compared by, and refuses every
-// spelling that one resolver takes for an address and another for a name:
-// 0x7f.1, 2130706433, 0177.0.0.1, 127.1 and their like are all 127.0.0.1 to some.
+// normalHost spells a host the one way it is compared by, and refuses every spelling that one resolver takes for an
+// address and another for a name: 0x7f.1, 2130706433, 0177.0.0.1, 127.1 and their like are all 127.0.0.1 to some.
 func normalHost(text string) (string, netip.Addr, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		return bracketed(text, strings.TrimSuffix(inner, "]"))

@@ -23,8 +23,7 @@ func (p *Permission) Given() bool {
 	return p.given
 }
 
-// Notify has a function called when the permission is given: another process may
-// have to know.
+// Notify has a function called when the permission is given: another process may have to know.
 func (p *Permission) Notify(f func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

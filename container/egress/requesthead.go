@@ -15,10 +15,9 @@ import (
 // maxFields is how many lines a header may have.
 const maxFields = 128
 
-// A head is a request without its body. It is read here and not by net/http,
-// which forgives what two readers understand differently: folded lines, bare line
-// feeds, a length beside chunks. By such a difference a second request could be
-// hidden in the first.
+// A head is a request without its body. It is read here and not by net/http, which forgives what two readers
+// understand differently: folded lines, bare line feeds, a length beside chunks. By such a difference a second
+// request could be hidden in the first.
 type head struct {
 	method, target string
 	minor          int // of HTTP/1.x
@@ -167,8 +166,7 @@ func (h *head) header() http.Header {
 	return passed
 }
 
-// length returns how long the body is; chunks count as -1. Whatever is not said
-// once and plainly is refused.
+// length returns how long the body is; chunks count as -1. Whatever is not said once and plainly is refused.
 func (h *head) length() (int64, error) {
 	chunks, lengths := h.values("Transfer-Encoding"), h.values("Content-Length")
 	switch {
@@ -237,8 +235,7 @@ func (h *head) address() (address, error) {
 	return a, h.checkHost(p, 80)
 }
 
-// targetHost returns the host that a target seems to name, for the record, without
-// what may be a password.
+// targetHost returns the host that a target seems to name, for the record, without what may be a password.
 func targetHost(target string) string {
 	if _, after, ok := strings.Cut(target, "://"); ok {
 		target = after
@@ -262,9 +259,8 @@ func cutScheme(target, scheme string) (host, rest string, ok bool) {
 	return target, "", true
 }
 
-// checkHost checks that the Host header says the same as the target: the server
-// believes the one, and the other was checked. A port of zero means that Host may
-// leave it out.
+// checkHost checks that the Host header says the same as the target: the server believes the one, and the other was
+// checked. A port of zero means that Host may leave it out.
 func (h *head) checkHost(p hostPort, port int) error {
 	hosts := h.values("Host")
 	if len(hosts) == 0 && (h.minor == 0 || port == 0) {

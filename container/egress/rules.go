@@ -163,9 +163,8 @@ func (r *rules) permit(at hostPort) error {
 // unless it is one of this machine's own.
 func (r *rules) harmless(a netip.Addr) bool { return public(a) || r.inNetworks(a) }
 
-// inNetworks reports whether an address is in one of the private networks. This
-// machine and its link are not, however large they are: nobody who writes down a
-// company's network means the services on this very machine.
+// inNetworks reports whether an address is in one of the private networks. This machine and its link are not, however
+// large they are: nobody who writes down a company's network means the services on this very machine.
 func (r *rules) inNetworks(a netip.Addr) bool {
 	a = unwrapIPv4(a)
 	if slices.Contains(metadata, a) || !a.IsGlobalUnicast() || thisNetwork.Contains(a) {

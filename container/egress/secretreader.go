@@ -9,8 +9,7 @@ import (
 	"hako/run/fault"
 )
 
-// minSecret is the length below which nothing is looked for: every text
-// holds an "abc".
+// minSecret is the length below which nothing is looked for: every text holds an "abc".
 const minSecret = 6
 
 // secrets returns what of a header's value must not come back: the value, what

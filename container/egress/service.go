@@ -42,8 +42,7 @@ func (s *service) serveConn(ctx context.Context, conn net.Conn) {
 	c.close()
 }
 
-// mark notes whether a client waits for a request. It answers false when there
-// is to be no further one.
+// mark notes whether a client waits for a request. It answers false when there is to be no further one.
 func (s *service) mark(c *client, waits bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

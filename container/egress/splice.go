@@ -15,8 +15,7 @@ type idleTimer struct {
 	off   bool
 }
 
-// newIdleTimer calls end when nobody touches the watch for so long; zero means that
-// it never does.
+// newIdleTimer calls end when nobody touches the watch for so long; zero means that it never does.
 func newIdleTimer(idle time.Duration, end func()) *idleTimer {
 	w := &idleTimer{idle: idle, off: idle <= 0}
 	if !w.off {

@@ -68,8 +68,7 @@ func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	return to, c.rules.permit(to)
 }
 
-// pass opens the tunnel, listens to how the two greet each other, and then
-// passes everything on.
+// pass opens the tunnel, listens to how the two greet each other, and then passes everything on.
 func (t *tunnel) pass() error {
 	t.out.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
 	if err := t.out.Flush(); err != nil {
@@ -84,8 +83,7 @@ func (t *tunnel) pass() error {
 	return nil
 }
 
-// passHellos passes on the first messages of both sides, and every hello of the
-// client only after a look at it.
+// passHellos passes on the first messages of both sides, and every hello of the client only after a look at it.
 func (t *tunnel) passHellos() error {
 	if err := t.passHello(false); err != nil {
 		return err
@@ -145,9 +143,8 @@ func (t *tunnel) alert(e *fault.Error) {
 	t.conn.Write([]byte{recordAlert, 3, 3, 0, 2, fatal, accessDenied})
 }
 
-// passServerHello passes on records of the server until it is known whether it
-// wants to hear another hello. One that does not speak TLS is passed on: it is the
-// host that was asked for, whatever it speaks.
+// passServerHello passes on records of the server until it is known whether it wants to hear another hello. One that
+// does not speak TLS is passed on: it is the host that was asked for, whatever it speaks.
 func (t *tunnel) passServerHello() (retry bool, err error) {
 	t.up.SetReadDeadline(time.Now().Add(t.limits.Dial))
 	defer t.up.SetReadDeadline(time.Time{})

@@ -72,8 +72,7 @@ func (e *Engine) once(ctx context.Context, r request, out any) (again bool, err 
 
 func (r request) mayRepeat() bool { return r.repeatable || r.method == "" }
 
-// do sends a request in the version that the engine speaks. The body of what
-// comes back is the caller's to close.
+// do sends a request in the version that the engine speaks. The body of what comes back is the caller's to close.
 func (e *Engine) do(ctx context.Context, r request) (*http.Response, error) {
 	api, err := e.version(ctx, r.op)
 	if err != nil {
@@ -168,8 +167,7 @@ var (
 	errSilent = errors.New("no answer in time")
 )
 
-// broken reports whether a call ended because the connection did, so that
-// another attempt may fare better.
+// broken reports whether a call ended because the connection did, so that another attempt may fare better.
 func broken(err error) bool {
 	var cut *connError
 	return errors.As(err, &cut) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)

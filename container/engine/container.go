@@ -10,9 +10,8 @@ import (
 	"hako/run/fault"
 )
 
-// Create makes a container that does not run yet, and returns its id. Without its
-// image the error is [ErrNoImage], with a name in use [ErrConflict]. A call that
-// is given up may have made it all the same: look for the name.
+// Create makes a container that does not run yet, and returns its id. Without its image the error is [ErrNoImage],
+// with a name in use [ErrConflict]. A call that is given up may have made it all the same: look for the name.
 func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	const op = "create container"
 	if s.Image == "" {
@@ -121,8 +120,7 @@ func containerPath(op, id, verb string) (string, error) {
 	return "/containers/" + id + verb, nil
 }
 
-// nameLike reports whether a text can be the name or id of a container, volume or
-// network.
+// nameLike reports whether a text can be the name or id of a container, volume or network.
 func nameLike(text string) bool {
 	for i, c := range []byte(text) {
 		if !alphanumeric(c) && (i == 0 || c != '_' && c != '.' && c != '-') {

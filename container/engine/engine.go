@@ -1,13 +1,11 @@
-// Package engine speaks with a Docker engine over its HTTP API: containers,
-// images, and what they leave behind. It knows nothing of tasks, languages or
-// policy; the packages around it decide what runs, this one only asks for it.
+// Package engine speaks with a Docker engine over its HTTP API: containers, images, and what they leave behind. It
+// knows nothing of tasks, languages or policy; the packages around it decide what runs, this one only asks for it.
 //
-// Deliberately not here: networks for containers, privileged ones, published
-// ports, a restart policy, the host's namespaces. They cannot be asked for,
-// because [Spec] has no words for them. Credentials of registries are not sent.
+// Deliberately not here: networks for containers, privileged ones, published ports, a restart policy, the host's
+// namespaces. They cannot be asked for, because [Spec] has no words for them. Credentials of registries are not sent.
 //
-// The one rule to keep: an engine's answers are a stranger's. Whatever it says
-// is bounded before it is held and cleaned before it is shown.
+// The one rule to keep: an engine's answers are a stranger's. Whatever it says is bounded before it is held and
+// cleaned before it is shown.
 package engine
 
 import (
@@ -19,12 +17,10 @@ import (
 	"hako/run/fault"
 )
 
-// An Engine is a Docker engine. It is safe for concurrent use and keeps its
-// connections for the next call.
+// An Engine is a Docker engine. It is safe for concurrent use and keeps its connections for the next call.
 //
-// Every call other than Wait, Build and Exec is given up after a minute, or
-// earlier if its context ends. Those that may be repeated without harm are, up
-// to twice, when the connection breaks.
+// Every call other than Wait, Build and Exec is given up after a minute, or earlier if its context ends. Those that
+// may be repeated without harm are, up to twice, when the connection breaks.
 type Engine struct {
 	address     address
 	http        *http.Client
@@ -38,11 +34,9 @@ type Engine struct {
 	api         string        // "1.41"; empty until the engine was asked
 }
 
-// Open prepares to speak with the engine at host, which is written as in
-// DOCKER_HOST: unix:///var/run/docker.sock or tcp://127.0.0.1:2376. An empty host
-// means DOCKER_HOST, and if that is empty too, the usual socket of this machine.
-// DOCKER_TLS_VERIFY, DOCKER_CERT_PATH and DOCKER_API_VERSION are heeded. Nothing
-// is contacted yet.
+// Open prepares to speak with the engine at host, which is written as in DOCKER_HOST: unix:///var/run/docker.sock or
+// tcp://127.0.0.1:2376. An empty host means DOCKER_HOST, and if that is empty too, the usual socket of this machine.
+// DOCKER_TLS_VERIFY, DOCKER_CERT_PATH and DOCKER_API_VERSION are heeded. Nothing is contacted yet.
 func Open(host string) (*Engine, error) {
 	at, err := resolve(host)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A errorReader reader remembers why it stopped: the connection it feeds reports only
-// that it did.
+// A errorReader reader remembers why it stopped: the connection it feeds reports only that it did.
 type errorReader struct {
 	from io.Reader
 	mu   sync.Mutex

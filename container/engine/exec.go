@@ -22,9 +22,8 @@ type Exec struct {
 	Stderr io.Writer
 }
 
-// Exec runs a command and returns its exit status, after everything it said was
-// written. An engine cannot be told to end a command: if ctx ends first, Exec
-// returns, and the command goes on in the container.
+// Exec runs a command and returns its exit status, after everything it said was written. An engine cannot be told to
+// end a command: if ctx ends first, Exec returns, and the command goes on in the container.
 func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
 	ctx, cancel := e.bound(ctx, 0)
 	defer cancel()
@@ -51,9 +50,8 @@ func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
 	return e.status(ctx, run)
 }
 
-// afterReset asks whether a command ended without reading all of its input: then
-// the engine's end of the connection is closed with bytes left in it, which the
-// system reports as a reset. Any other reset may have swallowed output.
+// afterReset asks whether a command ended without reading all of its input: then the engine's end of the connection
+// is closed with bytes left in it, which the system reports as a reset. Any other reset may have swallowed output.
 func (e *Engine) afterReset(ctx context.Context, run string, reset error) (int, error) {
 	soon, cancel := context.WithTimeout(ctx, resetPatience)
 	defer cancel()
@@ -96,8 +94,7 @@ func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error)
 	return out.ID, nil
 }
 
-// attach starts a command and takes over the connection, which is closed when ctx
-// ends.
+// attach starts a command and takes over the connection, which is closed when ctx ends.
 func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) {
 	asking, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
@@ -126,8 +123,7 @@ func (l *hijackedConn) Close() error {
 	return l.ReadWriteCloser.Close()
 }
 
-// feed sends the input and then says that there is no more. If the command reads
-// no more, that is its own affair.
+// feed sends the input and then says that there is no more. If the command reads no more, that is its own affair.
 func (l *hijackedConn) feed(from io.Reader) {
 	io.Copy(l.ReadWriteCloser, from)
 	if half, ok := l.ReadWriteCloser.(interface{ CloseWrite() error }); ok {

@@ -10,9 +10,8 @@ import (
 	"hako/run/fault"
 )
 
-// Logs returns the last lines that a container's first process wrote, on both
-// streams: why it died, mostly. Empty means that it said nothing, or that
-// nothing was kept.
+// Logs returns the last lines that a container's first process wrote, on both streams: why it died, mostly. Empty
+// means that it said nothing, or that nothing was kept.
 func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) {
 	const op = "read container's log"
 	path, err := containerPath(op, id, "/logs")

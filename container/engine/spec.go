@@ -7,10 +7,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Spec is a container to be. Whatever it says, the container has no network but
-// its own loopback, no capability that CapAdd does not name, can gain no
-// privileges, is never restarted, shares no memory with others and runs no health
-// check of its image.
+// A Spec is a container to be. Whatever it says, the container has no network but its own loopback, no capability
+// that CapAdd does not name, can gain no privileges, is never restarted, shares no memory with others and runs no
+// health check of its image.
 type Spec struct {
 	Name       string   // empty means that the engine makes one up
 	Image      string   // required

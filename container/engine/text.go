@@ -24,8 +24,7 @@ func cleanAll(texts []string) []string {
 	return out
 }
 
-// lowerFirst begins a sentence like the rest of an error's text, unless its first word
-// is a name such as OCI.
+// lowerFirst begins a sentence like the rest of an error's text, unless its first word is a name such as OCI.
 func lowerFirst(text string) string {
 	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z' {
 		return string(text[0]-'A'+'a') + text[1:]

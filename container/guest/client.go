@@ -15,9 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Client talks to a guest. It is safe for concurrent use. A connection that is
-// lost stays lost: what was running is ended by the guest, and whoever wants to
-// go on dials again.
+// A Client talks to a guest. It is safe for concurrent use. A connection that is lost stays lost: what was running is
+// ended by the guest, and whoever wants to go on dials again.
 type Client struct {
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
@@ -39,8 +38,7 @@ type pendingCall struct {
 	over  bool         // the last of it was said; only the listener looks
 }
 
-// What a guest gets. It answers every question quickly but how a job ends; one
-// that does not was stopped, or is none.
+// What a guest gets. It answers every question quickly but how a job ends; one that does not was stopped, or is none.
 const (
 	answerTime = 10 * time.Second // to greet, to answer a question, to take a message
 	grace      = 10 * time.Second // to say how a command ended whose time is up
@@ -294,8 +292,7 @@ func (c *Client) Close() error {
 // Gone is closed when the connection is lost.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
-// ask makes a call and waits for its answer. The end of a job is the only one that
-// may take as long as it likes.
+// ask makes a call and waits for its answer. The end of a job is the only one that may take as long as it likes.
 func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire.Frame) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled(ctx, verb)

@@ -25,9 +25,8 @@ type Run struct {
 	watch *deadlineWatch // nil if the command may take as long as it likes
 }
 
-// Exec runs a command to its end, passing on what it prints. An exit status
-// other than zero is an answer, not an error. When ctx ends, so does the command
-// with all that came of it; a writer that does not come back still has to.
+// Exec runs a command to its end, passing on what it prints. An exit status other than zero is an answer, not an
+// error. When ctx ends, so does the command with all that came of it; a writer that does not come back still has to.
 func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	r, err := c.Begin(ctx, cmd)
 	if err != nil {
@@ -36,8 +35,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	return r.Wait()
 }
 
-// Begin starts a command. Somebody has to call Wait: until then the command
-// prints only as much as fits into buffers.
+// Begin starts a command. Somebody has to call Wait: until then the command prints only as much as fits into buffers.
 func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cut(err)

@@ -6,10 +6,9 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A deadlineWatch watches over the end of a command that has a limit. The guest keeps the
-// limit; the vigil is for one that does not. What counts is the time in which the
-// guest has something to say and does not: whoever takes long over the output of
-// a command, or over its input, loses nothing.
+// A deadlineWatch watches over the end of a command that has a limit. The guest keeps the limit; the vigil is for one
+// that does not. What counts is the time in which the guest has something to say and does not: whoever takes long
+// over the output of a command, or over its input, loses nothing.
 type deadlineWatch struct {
 	end   time.Time     // when the command must be over
 	left  time.Duration // how long the guest may still be silent after that
@@ -43,8 +42,7 @@ func (v *deadlineWatch) wait(f func()) {
 	v.left -= max(time.Since(from), 0)
 }
 
-// flooded takes note of n bytes and tells whether the guest goes on as if there
-// were no limit.
+// flooded takes note of n bytes and tells whether the guest goes on as if there were no limit.
 func (v *deadlineWatch) flooded(n int) bool {
 	if time.Since(v.end) > grace {
 		v.late += n

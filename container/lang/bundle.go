@@ -12,10 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// Bundle puts certificates of authorities together: those a user adds, then those
-// of the system, each once. It returns them in the form that most programs read,
-// and in the one that Java reads. What a user adds must be certificates and
-// nothing else; of the system's, what is not understood is left out.
+// Bundle puts certificates of authorities together: those a user adds, then those of the system, each once. It
+// returns them in the form that most programs read, and in the one that Java reads. What a user adds must be
+// certificates and nothing else; of the system's, what is not understood is left out.
 func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	added, err := certificates(extra)
 	if err != nil {
@@ -35,8 +34,7 @@ func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	return bundle, trustStore(all), nil
 }
 
-// certificates reads what a user adds. A key among it would be readable for
-// everything that runs in a container.
+// certificates reads what a user adds. A key among it would be readable for everything that runs in a container.
 func certificates(text []byte) ([]*x509.Certificate, error) {
 	var list []*x509.Certificate
 	rest := text

@@ -175,8 +175,7 @@ func isLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// isPath tells whether a name stays below the directory it is taken from, and
-// cannot be mistaken for an option.
+// isPath tells whether a name stays below the directory it is taken from, and cannot be mistaken for an option.
 func isPath(name string) bool {
 	return isLine(name) && path.Clean(name) == name && !path.IsAbs(name) && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "../") && !strings.HasPrefix(name, "-")

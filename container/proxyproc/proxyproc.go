@@ -1,11 +1,9 @@
-// Package proxyproc serves the way out of one container in a process of its own,
-// which lives exactly as long as the container does.
+// Package proxyproc serves the way out of one container in a process of its own, which lives exactly as long as the
+// container does.
 //
-// The command that makes a container ends long before the container does, so
-// somebody else has to serve its proxy. Start has this program do so under
-// another process; Serve is what that one does. What it needs to know, with the
-// credentials that git is lent, goes through a pipe: never through arguments,
-// the environment or a file.
+// The command that makes a container ends long before the container does, so somebody else has to serve its proxy.
+// Start has this program do so under another process; Serve is what that one does. What it needs to know, with the
+// credentials that git is lent, goes through a pipe: never through arguments, the environment or a file.
 //
 // The rule to keep: when the guest is gone, so is the keeper.
 package proxyproc
@@ -106,8 +104,7 @@ func (s *Settings) roots() *x509.CertPool {
 	return pool
 }
 
-// Proxy returns the proxy that the settings describe. Log puts each connection
-// on record.
+// Proxy returns the proxy that the settings describe. Log puts each connection on record.
 func (s *Settings) Proxy(log func(egress.Event) error) *egress.Proxy {
 	return &egress.Proxy{Open: s.Open, Allow: s.Allow, Private: s.Private, Credentials: s.credentials(), Log: log}
 }
@@ -173,8 +170,7 @@ func (s *Settings) awaitPush() {
 	}
 }
 
-// sendSettings writes the settings where the keeper reads them. The pipe stays open if
-// pushes may be permitted later.
+// sendSettings writes the settings where the keeper reads them. The pipe stays open if pushes may be permitted later.
 func sendSettings(w *os.File, s Settings) error {
 	_ = w.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	if err := json.NewEncoder(w).Encode(s); err != nil || s.push == nil {

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// Start has another process serve a socket that already listens. It does not
-// wait for it: who connects until then waits in the queue of the socket. The
-// words are those by which the program calls Serve.
+// Start has another process serve a socket that already listens. It does not wait for it: who connects until then
+// waits in the queue of the socket. The words are those by which the program calls Serve.
 func Start(program string, words []string, s Settings, listener *os.File) error {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cgroup bounds how many processes a cage may have where the system lets us
-// make a control group. The limit that every process carries does not hold for
-// the superuser.
+// A cgroup bounds how many processes a cage may have where the system lets us make a control group. The limit that
+// every process carries does not hold for the superuser.
 type cgroup struct{ dir string }
 
 const cgroupPrefix = "hako-cage-"
@@ -32,8 +31,7 @@ func newCgroup(pid int, l Limits) *cgroup {
 	return &cgroup{}
 }
 
-// raise makes the group and puts the helper into it; what it starts is in it too.
-// The helper itself needs a few.
+// raise makes the group and puts the helper into it; what it starts is in it too. The helper itself needs a few.
 func (f *cgroup) raise(pid int, processes int64) error {
 	if err := os.Mkdir(f.dir, 0o755); err != nil {
 		return err
@@ -44,8 +42,7 @@ func (f *cgroup) raise(pid int, processes int64) error {
 	return os.WriteFile(f.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
 }
 
-// kill ends everything in the group at once, the helper with it, and reports
-// whether the system can do that.
+// kill ends everything in the group at once, the helper with it, and reports whether the system can do that.
 func (f *cgroup) kill() bool {
 	return f.dir != "" && os.WriteFile(f.dir+"/cgroup.kill", []byte("1"), 0) == nil
 }

@@ -25,8 +25,7 @@ func Main(called string) {
 	runtime.LockOSThread()
 	ended := make(chan error)
 	go func() {
-		// What this thread gives up, whatever it starts has given up. The
-		// other threads run nothing but this package.
+		// What this thread gives up, whatever it starts has given up. The other threads run nothing but this package.
 		runtime.LockOSThread()
 		g := &helper{socket: 3, names: map[int64]int{}, ids: map[int]int64{}}
 		ended <- g.serve()
@@ -53,8 +52,7 @@ type helper struct {
 
 // serve locks the process in and does what it is told until the other side is gone.
 func (g *helper) serve() error {
-	// Whatever else is open came from whoever started hako, and may lead
-	// anywhere; no program is to inherit it.
+	// Whatever else is open came from whoever started hako, and may lead anywhere; no program is to inherit it.
 	if err := unix.CloseRange(uint(g.socket), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return err
 	}

@@ -277,8 +277,7 @@ func (t *mountTree) devices() error {
 	return unix.Mount("shm", shm, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64m,mode=1777")
 }
 
-// masked are the files of /proc that tell, or do, too much when the cage
-// belongs to the superuser.
+// masked are the files of /proc that tell, or do, too much when the cage belongs to the superuser.
 var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug",
 	"config.gz", "kpagecount", "kpageflags"}
 

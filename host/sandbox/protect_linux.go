@@ -25,8 +25,7 @@ func (o *setup) protect() error {
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 	}
-	// What is hidden must not be moved away either: the record is looked for by
-	// its name.
+	// What is hidden must not be moved away either: the record is looked for by its name.
 	for _, path := range o.Hide {
 		if name, below := strings.CutPrefix(path, o.Root+"/"); below {
 			if err := pin(root, name, held); err != nil {
@@ -37,9 +36,8 @@ func (o *setup) protect() error {
 	return nil
 }
 
-// pin mounts the directories over themselves that a name lies in: one that is
-// mounted on cannot be moved away with what is in it, for another to be put in its
-// place.
+// pin mounts the directories over themselves that a name lies in: one that is mounted on cannot be moved away with
+// what is in it, for another to be put in its place.
 func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
@@ -50,10 +48,9 @@ func pin(root int, name string, held map[string]bool) (err error) {
 	return err
 }
 
-// cover mounts a file or directory over itself. A link is left alone: it could
-// be changed to lead elsewhere, and what it leads to may be anything. A file where
-// a directory is expected, as .git is in a linked worktree, says where that lies
-// and stays as it is.
+// cover mounts a file or directory over itself. A link is left alone: it could be changed to lead elsewhere, and what
+// it leads to may be anything. A file where a directory is expected, as .git is in a linked worktree, says where that
+// lies and stays as it is.
 func cover(root int, name string, attr uint64) error {
 	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
@@ -79,9 +76,8 @@ func cover(root int, name string, attr uint64) error {
 	return unix.MoveMount(copied, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// hide covers what lies in the root but is not for programs. Where it is a link,
-// what it leads to is covered, unless that is no part of what was granted: a
-// link in the root must not make the system's own directories disappear.
+// hide covers what lies in the root but is not for programs. Where it is a link, what it leads to is covered, unless
+// that is no part of what was granted: a link in the root must not make the system's own directories disappear.
 func (o *setup) hide() error {
 	for _, path := range o.Hide {
 		real, err := filepath.EvalSymlinks(path)

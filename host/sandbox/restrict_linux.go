@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrictSelf gives up everything that the plan does not grant. It changes the whole
-// process where that is how it works (mounts, limits) and else the calling
-// thread, from which all programs are started.
+// restrictSelf gives up everything that the plan does not grant. It changes the whole process where that is how it
+// works (mounts, limits) and else the calling thread, from which all programs are started.
 func (o *setup) restrictSelf() (Report, error) {
 	r := Report{Landlock: o.ABI, TempDir: o.Temp}
 	// When memory runs out, what runs here goes first, not what the user has open.
@@ -88,8 +87,7 @@ func (o *setup) limit(*Report) error {
 		what  int
 		value int64
 	}{
-		// What a program has mapped but never touches does not count:
-		// runtimes reserve far more than they use.
+		// What a program has mapped but never touches does not count: runtimes reserve far more than they use.
 		{unix.RLIMIT_DATA, o.Limits.Memory},
 		{unix.RLIMIT_NPROC, o.Limits.Processes},
 		{unix.RLIMIT_NOFILE, o.Limits.Files},

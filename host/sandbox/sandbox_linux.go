@@ -38,8 +38,7 @@ type Sandbox struct {
 	closed  bool
 }
 
-// New makes a cage of at least the given level, the best that the system
-// allows. It is given up by Close.
+// New makes a cage of at least the given level, the best that the system allows. It is given up by Close.
 func New(ctx context.Context, plan Plan, least Level) (*Sandbox, error) {
 	if least == None {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "nothing is started without one",
@@ -68,8 +67,7 @@ func Probe(ctx context.Context, plan Plan) Report {
 	return c.Report
 }
 
-// best builds the strongest cage that the system allows, or none, and says what
-// it lacks.
+// best builds the strongest cage that the system allows, or none, and says what it lacks.
 func best(ctx context.Context, plan Plan) (*Sandbox, []string) {
 	abi := landlockABI()
 	var missing []string
@@ -155,8 +153,7 @@ func startHelper(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 		waiting: map[int64]*Process{}}, nil
 }
 
-// socketpair returns our end, which waits in the poller, and the helper's,
-// which blocks.
+// socketpair returns our end, which waits in the poller, and the helper's, which blocks.
 func socketpair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -240,8 +237,7 @@ func (c *Sandbox) Root() (*os.Root, error) { return reopen(c.root) }
 // Temp returns the temporary directory as programs see it.
 func (c *Sandbox) Temp() (*os.Root, error) { return reopen(c.temp) }
 
-// reopen opens a directory by the descriptor: its name would lead to where the
-// mounts of the cage are not.
+// reopen opens a directory by the descriptor: its name would lead to where the mounts of the cage are not.
 func reopen(dir *os.File) (*os.Root, error) {
 	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())))
 	runtime.KeepAlive(dir)
@@ -432,8 +428,7 @@ func (p *Process) finish(status int, err error) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status returns the exit status of a program that has ended, as shells have
-// it: 128 and more for a signal.
+// Status returns the exit status of a program that has ended, as shells have it: 128 and more for a signal.
 func (p *Process) Status() (int, error) {
 	<-p.done
 	switch {

@@ -9,9 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// As calls f with the rights that user and group have on files, where we are
-// root. What f does on other goroutines is done as root, so it must not do
-// anything there.
+// As calls f with the rights that user and group have on files, where we are root. What f does on other goroutines is
+// done as root, so it must not do anything there.
 func As(uid, gid int, f func()) error {
 	if os.Geteuid() != 0 || uid == 0 && gid == 0 {
 		f()

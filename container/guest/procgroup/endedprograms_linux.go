@@ -16,9 +16,8 @@ const (
 	retryDelay = time.Second // after which those that could not be ended are tried again
 )
 
-// endedPrograms are programs that have ended while there were others, so that nobody
-// knows, without a look at all processes, what they left. There are none as soon
-// as there is no child at all: then nothing is left of anybody.
+// endedPrograms are programs that have ended while there were others, so that nobody knows, without a look at all
+// processes, what they left. There are none as soon as there is no child at all: then nothing is left of anybody.
 type endedPrograms struct {
 	list  []endedProgram
 	most  int         // with more than so many a look is worth it; zero means fewLeft
@@ -26,9 +25,8 @@ type endedPrograms struct {
 	timer *time.Timer // nil before the first is waited for
 }
 
-// Leave says what becomes of those that a program left behind which has ended: at
-// the time given they are ended, as by [Process.End]; zero means that they may
-// stay. Most programs leave nobody, and then this costs nothing.
+// Leave says what becomes of those that a program left behind which has ended: at the time given they are ended, as
+// by [Process.End]; zero means that they may stay. Most programs leave nobody, and then this costs nothing.
 func (p *Process) Leave(until time.Time, patience time.Duration) {
 	n := p.n
 	n.mu.Lock()
@@ -45,8 +43,7 @@ func (p *Process) Leave(until time.Time, patience time.Duration) {
 	}
 }
 
-// schedule has the leftovers looked through at a time, or before. The nursery is
-// locked.
+// schedule has the leftovers looked through at a time, or before. The nursery is locked.
 func (n *Group) schedule(at time.Time) {
 	l := &n.left
 	switch {
@@ -68,8 +65,7 @@ func (l *endedPrograms) forget() {
 	l.list, l.most, l.next = nil, 0, time.Time{}
 }
 
-// endLeftovers ends those whose time is up, and forgets programs that nothing is
-// left of.
+// endLeftovers ends those whose time is up, and forgets programs that nothing is left of.
 func (n *Group) endLeftovers() {
 	n.mu.Lock()
 	list := n.left.list
@@ -110,8 +106,7 @@ func (n *Group) Left() bool {
 	return len(n.left.list) > 0
 }
 
-// EndLeft ends all that programs left behind which have ended. It does not wait
-// for that.
+// EndLeft ends all that programs left behind which have ended. It does not wait for that.
 func (n *Group) EndLeft(patience time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

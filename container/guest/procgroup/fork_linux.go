@@ -10,17 +10,16 @@ import (
 	"hako/run/fault"
 )
 
-// A forkedChild is a child between fork and exec, and all that it needs by then: it
-// must not ask the runtime for anything.
+// A forkedChild is a child between fork and exec, and all that it needs by then: it must not ask the runtime for
+// anything.
 //
-// The runtime's own way to start programs stops this process, with everything
-// that runs in it, until the child has become the program. Here the child has
-// become another user shortly before, and whoever is that user already can stop
-// it there for ever. So the child gets a copy of our memory instead, and nobody
-// waits for it but who wants the program.
+// The runtime's own way to start programs stops this process, with everything that runs in it, until the child has
+// become the program. Here the child has become another user shortly before, and whoever is that user already can
+// stop it there for ever. So the child gets a copy of our memory instead, and nobody waits for it but who wants the
+// program.
 //
-// The limit on open files is passed on as it is: containers are made with both
-// limits the same, so that the runtime has not raised ours.
+// The limit on open files is passed on as it is: containers are made with both limits the same, so that the runtime
+// has not raised ours.
 type forkedChild struct {
 	path, dir *byte
 	argv, env **byte
@@ -111,8 +110,7 @@ func (b *forkedChild) runChild(signals uint64) {
 	}
 }
 
-// dropHandlers has signals do what they do by themselves; those that are ignored
-// stay so.
+// dropHandlers has signals do what they do by themselves; those that are ignored stay so.
 //
 //go:norace
 //go:nosplit
@@ -195,8 +193,7 @@ func (p *Process) awaitExec(report int) error {
 	}
 }
 
-// readReport reads why there is no program. The end of the pipe means that there is
-// one.
+// readReport reads why there is no program. The end of the pipe means that there is one.
 func readReport(report int) error {
 	var errno syscall.Errno
 	word := unsafe.Slice((*byte)(unsafe.Pointer(&errno)), unsafe.Sizeof(errno))

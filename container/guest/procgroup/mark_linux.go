@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A mark is what all descendants of a program have in common. One of its fields
-// is set.
+// A mark is what all descendants of a program have in common. One of its fields is set.
 type mark struct {
 	group    int    // a group that nobody else is in; only root can leave it
 	variable string // NAME=value in the environment, for want of something better
@@ -23,8 +22,7 @@ var (
 	nearGroups = groupRange{61_184, 4_336}
 )
 
-// groupPool chooses groups for marks from those that the text of a gid_map says
-// we can give. There may be none.
+// groupPool chooses groups for marks from those that the text of a gid_map says we can give. There may be none.
 func groupPool(gidMap string) groupRange {
 	for _, want := range []groupRange{farGroups, nearGroups} {
 		for line := range strings.Lines(gidMap) {
@@ -47,8 +45,7 @@ type marks struct {
 	busy map[int]bool // still carried by somebody when the pool was used up last
 }
 
-// newMarks begins anywhere in the pool, so that two guests that see each other
-// seldom give out the same ones.
+// newMarks begins anywhere in the pool, so that two guests that see each other seldom give out the same ones.
 func newMarks(pool groupRange) marks {
 	if pool.count == 0 {
 		return marks{}

@@ -42,9 +42,8 @@ func allProcesses() (all []processStat, sure bool) {
 	return all, sure
 }
 
-// listProcesses lists the processes there are, for one caller at a time: each reads many
-// files, and whoever waits in the system for one needs a thread, of which there
-// may be no more to be had.
+// listProcesses lists the processes there are, for one caller at a time: each reads many files, and whoever waits in
+// the system for one needs a thread, of which there may be no more to be had.
 func (n *Group) listProcesses() (all []processStat, sure bool) {
 	n.listing.Lock()
 	defer n.listing.Unlock()
@@ -91,8 +90,7 @@ func groupsInUse(pool groupRange) map[int]bool {
 	return used
 }
 
-// descendants lists all living processes that came of the program, and tells whether
-// that is sure.
+// descendants lists all living processes that came of the program, and tells whether that is sure.
 func (p *Process) descendants() (pids []int, sure bool) {
 	all, sure := p.n.listProcesses()
 	return p.among(all), sure
@@ -118,9 +116,8 @@ func (p *Process) among(all []processStat) []int {
 	return pids
 }
 
-// foreign tells whether a process is not below this one: another nursery on the
-// same machine may use the same marks. Where somebody in between has died since
-// we looked, it is not.
+// foreign tells whether a process is not below this one: another nursery on the same machine may use the same marks.
+// Where somebody in between has died since we looked, it is not.
 func foreign(parents map[int]int, pid int) bool {
 	for pid != os.Getpid() {
 		if pid == 0 {
@@ -171,13 +168,11 @@ func below(all []processStat, of int) map[int]bool {
 	return found
 }
 
-// killTimeout is after how long a process that does not die is given up: it hangs
-// in the system.
+// killTimeout is after how long a process that does not die is given up: it hangs in the system.
 const killTimeout = 5 * time.Second
 
-// End ends the program and all that came of it: they are asked, and killed if
-// they are still there after the time given; without any they are killed at once.
-// It returns when nothing is left.
+// End ends the program and all that came of it: they are asked, and killed if they are still there after the time
+// given; without any they are killed at once. It returns when nothing is left.
 func (p *Process) End(patience time.Duration) {
 	p.once.Do(func() {
 		endedProgram{Process: p, patience: patience}.end()
@@ -243,9 +238,8 @@ func (p *Process) kill() bool {
 	return false
 }
 
-// stopAll stops the family until there is nobody who was not stopped, so that
-// nobody is born while they are killed: who forks faster than we can look would
-// fill every place that becomes free.
+// stopAll stops the family until there is nobody who was not stopped, so that nobody is born while they are killed:
+// who forks faster than we can look would fill every place that becomes free.
 func (p *Process) stopAll(end time.Time) []int {
 	known := map[int]bool{}
 	for {
@@ -312,8 +306,7 @@ func (n *Group) Count() (all, left int) {
 	return len(ours), left
 }
 
-// claimed returns what tells whether a process came of a program that has not
-// ended.
+// claimed returns what tells whether a process came of a program that has not ended.
 func (n *Group) claimed(list []processStat) func(processStat) bool {
 	groups, parents, running := map[int]bool{}, map[int]int{}, map[int]bool{}
 	n.mu.Lock()

@@ -1,12 +1,10 @@
-// Package procgroup starts programs, collects whatever ends, and can end all that
-// came of one of them, even what has run away from its parents.
+// Package procgroup starts programs, collects whatever ends, and can end all that came of one of them, even what has
+// run away from its parents.
 //
-// Every program gets a session of its own and a mark that its descendants
-// inherit and cannot take off: one more group, if we may give it, or else a
-// variable in the environment, which a program can take off. Not inside: what is
-// started, and what becomes of its output. The one rule to keep: the process a
-// nursery lives in starts nothing by other means, because the nursery collects
-// every child there is.
+// Every program gets a session of its own and a mark that its descendants inherit and cannot take off: one more
+// group, if we may give it, or else a variable in the environment, which a program can take off. Not inside: what is
+// started, and what becomes of its output. The one rule to keep: the process a nursery lives in starts nothing by
+// other means, because the nursery collects every child there is.
 package procgroup
 
 import (
@@ -50,8 +48,7 @@ type Pipes struct {
 	Stdout, Stderr *os.File
 }
 
-// A Group starts programs. It lives as long as the process, and there is one
-// in it. It is safe for concurrent use.
+// A Group starts programs. It lives as long as the process, and there is one in it. It is safe for concurrent use.
 type Group struct {
 	cred *syscall.Credential // nil means that programs run as we do and have no mark
 	null int                 // what programs without input read
@@ -122,9 +119,8 @@ func (n *Group) choose(o Options) error {
 	return nil
 }
 
-// Start starts a program. Its error is what the system said, as a
-// [syscall.Errno], if the system was asked at all, or that somebody stopped it
-// before it began.
+// Start starts a program. Its error is what the system said, as a [syscall.Errno], if the system was asked at all, or
+// that somebody stopped it before it began.
 func (n *Group) Start(p Program) (*Process, error) {
 	theirs, ours, err := openPipes(p.Stdin)
 	if err != nil {
@@ -182,8 +178,7 @@ func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Proce
 	return c, nil
 }
 
-// marked returns whom a program runs as, and its environment, with its mark on
-// one of them.
+// marked returns whom a program runs as, and its environment, with its mark on one of them.
 func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	if m.group == 0 {
 		return n.cred, append(p.Env[:len(p.Env):len(p.Env)], m.variable)
@@ -193,8 +188,7 @@ func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	return &marked, p.Env
 }
 
-// openPipes makes the files of a program. Its own ends block, as programs
-// expect; ours do not.
+// openPipes makes the files of a program. Its own ends block, as programs expect; ours do not.
 func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
 	var made [][2]int
 	for i := range 3 {
@@ -316,8 +310,7 @@ func (p *Process) ended(status syscall.WaitStatus) {
 	close(p.done)
 }
 
-// Done is closed when the program itself has ended. What it left behind may be
-// there still.
+// Done is closed when the program itself has ended. What it left behind may be there still.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ending tells how the program ended. It waits until it has.

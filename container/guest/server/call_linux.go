@@ -154,8 +154,7 @@ func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 	return one(wire.JSON(j.report()), nil)
 }
 
-// asFault turns what a shell would say into a refusal: a job that never was has
-// no output to say it in.
+// asFault turns what a shell would say into a refusal: a job that never was has no output to say it in.
 func asFault(err error) error {
 	like, is := err.(*startError)
 	if !is {

@@ -126,8 +126,7 @@ func (k *clientConn) send(f wire.Frame) {
 	}
 }
 
-// handle does what a frame says. An error means that the client cannot be
-// understood.
+// handle does what a frame says. An error means that the client cannot be understood.
 func (k *clientConn) handle(f wire.Frame) error {
 	switch f.Op {
 	case wire.OpExec:

@@ -15,13 +15,12 @@ const (
 	measureShare = 100              // and more often where it takes no more than this part of the time
 )
 
-// A diskWatch keeps a directory below a size where the system does not. It adds up
-// all files, which takes time, so it does that when the free space of the disk
-// has become so much less that the limit may be near, and now and then: others
-// may have made room on the same disk meanwhile.
+// A diskWatch keeps a directory below a size where the system does not. It adds up all files, which takes time, so it
+// does that when the free space of the disk has become so much less that the limit may be near, and now and then:
+// others may have made room on the same disk meanwhile.
 //
-// Somebody who locks a directory hides what is in it. Where that matters, the
-// workspace is a file system of its own, and nothing is watched.
+// Somebody who locks a directory hides what is in it. Where that matters, the workspace is a file system of its own,
+// and nothing is watched.
 type diskWatch struct {
 	dir     string
 	limit   int64

@@ -172,8 +172,7 @@ func (j *job) wait(ctx context.Context) (run.Job, error) {
 	}
 }
 
-// forget gives up the oldest jobs that have ended, if there are too many or they
-// hold too much.
+// forget gives up the oldest jobs that have ended, if there are too many or they hold too much.
 func (d *jobTable) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -57,8 +57,7 @@ func newExecContext(o guest.Options, with launcher) execContext {
 	return s
 }
 
-// userOf looks a user up. It reads the file itself: package os/user would be
-// another way to ask, and a heavier one.
+// userOf looks a user up. It reads the file itself: package os/user would be another way to ask, and a heavier one.
 func userOf(uid int) (user, home string) {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil || uid == 0 {
@@ -121,8 +120,7 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 	return c, nil
 }
 
-// shell is the best one there is. Containers get new programs as they go, so it
-// is looked for every time.
+// shell is the best one there is. Containers get new programs as they go, so it is looked for every time.
 func shell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash"} {
 		if program, _ := isProgram(name); program {
@@ -132,9 +130,8 @@ func shell() string {
 	return "/bin/sh"
 }
 
-// enter finds the directory to start a command in. Links are followed first, so
-// that none leads out of where commands may be, and in the place of the user:
-// what root is told about is not for everybody.
+// enter finds the directory to start a command in. Links are followed first, so that none leads out of where commands
+// may be, and in the place of the user: what root is told about is not for everybody.
 func (s execContext) enter(asked string) (dir string, err error) {
 	dir = asked
 	if !path.IsAbs(dir) {
@@ -165,8 +162,7 @@ func isBelow(dir, root string) bool {
 	return dir == root || root == "/" || strings.HasPrefix(path.Clean(dir), root+"/")
 }
 
-// checkDir tells whether commands can be started in a directory; err is what is
-// known about it already.
+// checkDir tells whether commands can be started in a directory; err is what is known about it already.
 func checkDir(dir, asked string, err error) error {
 	var info fs.FileInfo
 	if err == nil {
@@ -183,8 +179,7 @@ func checkDir(dir, asked string, err error) error {
 	return nil // the system will say, as it sees it for the user of the command
 }
 
-// A startError says why a command did not start, the way shells do: by a status and
-// a line.
+// A startError says why a command did not start, the way shells do: by a status and a line.
 type startError struct {
 	status int
 	text   string
@@ -205,8 +200,7 @@ func (s execContext) find(name, list string) (found string, err error) {
 	return found, err
 }
 
-// lookUp finds a program, as shells do. A path that is relative goes by the
-// directory of the command.
+// lookUp finds a program, as shells do. A path that is relative goes by the directory of the command.
 func lookUp(name, list string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

@@ -94,9 +94,8 @@ func harden() {
 	_, _, _ = syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
-// An owner is whom the directory of the sockets belongs to: hako outside may be
-// somebody else than root, and root without privileges cannot even look into his
-// directory.
+// An owner is whom the directory of the sockets belongs to: hako outside may be somebody else than root, and root
+// without privileges cannot even look into his directory.
 type owner struct{ uid, gid int }
 
 // ownerOf finds out whom the directory of the socket belongs to, if nobody said.
@@ -141,9 +140,8 @@ func noSocket(socket string, err error) error {
 		Hint: "the directory must exist and belong to who starts the guest"}
 }
 
-// trusted refuses callers that the guest must not listen to. The first process
-// of a container sees those outside without a number; whoever has one is inside,
-// and is a command that wants more than it was given.
+// trusted refuses callers that the guest must not listen to. The first process of a container sees those outside
+// without a number; whoever has one is inside, and is a command that wants more than it was given.
 func trusted(conn net.Conn) error {
 	var peer *unix.Ucred
 	raw, err := conn.(*net.UnixConn).SyscallConn()

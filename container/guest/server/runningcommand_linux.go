@@ -73,8 +73,7 @@ func (w *runningCommands) busy() bool {
 	return len(w.all) > 0
 }
 
-// evict ends what may still write to a disk that is full. What is started from
-// now on may not, and is left alone.
+// evict ends what may still write to a disk that is full. What is started from now on may not, and is left alone.
 func (w *runningCommands) evict() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

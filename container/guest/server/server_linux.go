@@ -1,14 +1,12 @@
-// Package server is the guest itself: the first process of a container, which
-// runs commands for clients outside it.
+// Package server is the guest itself: the first process of a container, which runs commands for clients outside it.
 //
-// Inside are the socket and who may use it, commands and jobs from their start to
-// their end and the reason for it, the text editor, the way to the proxy outside,
-// and what keeps a workspace within its limit. Deliberately not inside: how both
-// sides talk (package wire), processes and their families (nursery), what the
-// system tells about itself (gauge), and whether something may be run at all.
+// Inside are the socket and who may use it, commands and jobs from their start to their end and the reason for it,
+// the text editor, the way to the proxy outside, and what keeps a workspace within its limit. Deliberately not
+// inside: how both sides talk (package wire), processes and their families (nursery), what the system tells about
+// itself (gauge), and whether something may be run at all.
 //
-// The one rule to keep: what touches files for a command, or because one asked,
-// does so in the place of the commands' user, see [procs.As].
+// The one rule to keep: what touches files for a command, or because one asked, does so in the place of the commands'
+// user, see [procs.As].
 package server
 
 import (
@@ -114,8 +112,7 @@ func (s *server) serveConn(conn net.Conn, why error) {
 	s.leave(k)
 }
 
-// quietTime is how long nothing must have run before the guest makes itself
-// small.
+// quietTime is how long nothing must have run before the guest makes itself small.
 const quietTime = 500 * time.Millisecond
 
 func (s *server) leave(k *clientConn) {

@@ -15,8 +15,7 @@ import (
 // measureTime is less than clients wait for an answer.
 const measureTime = 8 * time.Second
 
-// stats tells what the container uses. With disk the workspace is measured, unless
-// the system knows.
+// stats tells what the container uses. With disk the workspace is measured, unless the system knows.
 func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	u := usage.Group(usage.Groups)
 	all, left := s.procs.Count()
@@ -62,9 +61,8 @@ func (s execContext) diskUse(ctx context.Context) (total int64, err error) {
 	return total, err
 }
 
-// watchDisk has the workspace watched if it has a limit that the system does not
-// keep. What commands left behind counts as they do; of what is left behind
-// nobody knows whether it could write, so that all is ended.
+// watchDisk has the workspace watched if it has a limit that the system does not keep. What commands left behind
+// counts as they do; of what is left behind nobody knows whether it could write, so that all is ended.
 func (s execContext) watchDisk(limit int64, left *procgroup.Group) *diskWatch {
 	dir := s.workspace()
 	if limit == 0 || usage.OwnFileSystem(dir, limit) {

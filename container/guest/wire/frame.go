@@ -44,9 +44,8 @@ const (
 	opEnd // the first that means nothing
 )
 
-// How far a sender may be ahead of who takes its bytes, on each stream of each
-// command. What waits is held in memory by who takes it: much outside, little
-// inside.
+// How far a sender may be ahead of who takes its bytes, on each stream of each command. What waits is held in memory
+// by who takes it: much outside, little inside.
 const (
 	OutputWindow = 256 << 10
 	StdinWindow  = 64 << 10
@@ -61,9 +60,8 @@ const (
 	KeptBuffer  = 256 << 10 // what a connection holds on to for the next frame
 )
 
-// A Frame is one message: a length of four bytes, what it is, which request it
-// is about, a number, and words. The words are bytes as the system has them and
-// need not be UTF-8.
+// A Frame is one message: a length of four bytes, what it is, which request it is about, a number, and words. The
+// words are bytes as the system has them and need not be UTF-8.
 type Frame struct {
 	Op    byte
 	ID, N uint64

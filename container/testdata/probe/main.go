@@ -1,8 +1,7 @@
-// Probe tries what a process in a container must not be able to do, and what it
-// must. It prints a line for each: what was tried, and what the kernel said.
+// Probe tries what a process in a container must not be able to do, and what it must. It prints a line for each: what
+// was tried, and what the kernel said.
 //
-// Every call is made such that it harms nobody if it is let through: pointers
-// lead nowhere, numbers do not exist.
+// Every call is made such that it harms nobody if it is let through: pointers lead nowhere, numbers do not exist.
 package main
 
 import (
