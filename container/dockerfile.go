@@ -16,8 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// checkedContext returns the files of a build with a Dockerfile that may be built; nil means that there is none. It
-// is written anew from what was understood of it: what an engine reads otherwise than we do is not there any more.
+// checkedContext returns a build context whose Dockerfile was checked and written again from what was understood, so
+// that the engine cannot read it differently. Nil means that there is no Dockerfile.
 func (d *Manager) checkedContext(files []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))
@@ -32,7 +32,7 @@ func (d *Manager) checkedContext(files []byte) ([]byte, error) {
 		}
 		switch name := path.Clean(h.Name); {
 		case h.Typeflag == tar.TypeXGlobalHeader:
-		case strings.EqualFold(name, "Dockerfile"): // an engine takes the small one where there is no other
+		case strings.EqualFold(name, "Dockerfile"): // an engine falls back to other spellings
 			if name == "Dockerfile" && h.Typeflag == tar.TypeReg {
 				text, err = io.ReadAll(r)
 			}
@@ -61,8 +61,8 @@ func copyEntry(w *tar.Writer, h *tar.Header, r io.Reader) error {
 	return err
 }
 
-// allowedBases lists what images of repositories may be made of: the environments.
-// Any other image of the engine may be another project's.
+// allowedBases lists the base images that a repository may use: those of the environments. Any other image of the
+// engine may belong to another project.
 func (d *Manager) allowedBases() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, tagged(l.Image))
@@ -70,7 +70,7 @@ func (d *Manager) allowedBases() (list []string) {
 	return list
 }
 
-// tagged spells out the tag of an image that is meant where there is none.
+// tagged adds the implied tag to an image name.
 func tagged(image string) string {
 	if strings.Contains(path.Base(image), ":") || strings.Contains(image, "@") {
 		return image
@@ -78,8 +78,8 @@ func tagged(image string) string {
 	return image + ":latest"
 }
 
-// rewrite reads a Dockerfile and writes it with an instruction a line and a label
-// in each stage. It refuses what would reach beyond the build.
+// rewrite parses a Dockerfile and writes one instruction a line, with a label in each stage. It refuses what would
+// reach beyond the build.
 func rewrite(text string, bases []string, label string) (string, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if !utf8.ValidString(text) ||
@@ -118,16 +118,16 @@ func refuseFile(line int, why, hint string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: projectFolder + "/Dockerfile", Why: why, Hint: hint}
 }
 
-// A dockerfileWriter writes a Dockerfile, instruction by instruction.
+// A dockerfileWriter checks and writes instructions.
 type dockerfileWriter struct {
 	bases  []string
 	label  string
 	stages []string // their names; empty means none
 	out    strings.Builder
-	hint   string // what to do about the last refusal
+	hint   string // for the last refusal
 }
 
-// instructions are those that may be there, with the options they may have.
+// instructions are the allowed instructions with their allowed options.
 var instructions = map[string][]string{
 	"FROM": {"platform"}, "COPY": {"from", "chown", "chmod"}, "HEALTHCHECK": {"interval", "timeout", "start-period",
 		"start-interval", "retries"},
@@ -136,7 +136,7 @@ var instructions = map[string][]string{
 	"USER": nil, "WORKDIR": nil,
 }
 
-// banned are instructions that may not be there, and why.
+// banned are refused instructions with the reason and a hint.
 var banned = map[string][2]string{
 	"ADD": {"what ADD names the engine itself fetches, from wherever it likes",
 		"COPY what lies beside the Dockerfile; let a RUN step unpack it"},
@@ -178,7 +178,7 @@ func (c *dockerfileWriter) instruction(line string) error {
 	return nil
 }
 
-// option is one as it has to be spelt: quotes and backslashes could hide another.
+// option is the only accepted spelling of an option: quotes and backslashes could hide another.
 var option = lazyregexp.New(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
 
 // options checks the options of an instruction, and returns what follows them.

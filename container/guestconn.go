@@ -7,11 +7,11 @@ import (
 	"hako/run/fault"
 )
 
-// A guestConn is the connection to the guest of one box. However many want it at the same time, one of them dials.
+// A guestConn is the shared connection to the guest of one box. One caller at a time dials.
 type guestConn struct {
-	lock   chan struct{} // holds one token: who has it may look at what follows
+	lock   chan struct{} // holds one token, which guards what follows
 	client *guest.Client
-	closed bool // nobody will hang up any more
+	closed bool // it is not dialled again
 }
 
 func newGuestConn() *guestConn {
@@ -20,7 +20,7 @@ func newGuestConn() *guestConn {
 	return l
 }
 
-// dial returns the connection, which is made anew if it was lost.
+// dial returns the connection, and replaces a lost one.
 func (l *guestConn) dial(ctx context.Context, socket string) (*guest.Client, error) {
 	select {
 	case <-l.lock:
@@ -50,7 +50,7 @@ func lost(c *guest.Client) bool {
 	}
 }
 
-// close ends the line, with all that is said over it.
+// close closes the connection for good, with everything in progress on it.
 func (l *guestConn) close() {
 	<-l.lock
 	defer func() { l.lock <- struct{}{} }()
@@ -60,7 +60,6 @@ func (l *guestConn) close() {
 	}
 }
 
-// connOf returns that of a box.
 func (d *Manager) connOf(id string) *guestConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -82,12 +81,11 @@ func (d *Manager) closeConn(id string) {
 	}
 }
 
-// dial connects to the guest of a box.
 func (d *Manager) dial(ctx context.Context, b *box) (*guest.Client, error) {
 	return d.connOf(b.Box).dial(ctx, b.socket())
 }
 
-// client returns the connection to the guest of the box of a task.
+// client returns the connection to the guest of a task's box.
 func (d *Manager) client(ctx context.Context, b *box) (*guest.Client, error) {
 	c, err := d.dial(ctx, b)
 	if err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Denied {

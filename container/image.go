@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Build builds the image of an environment. Base is what it is built on; empty means the usual one.
+// Build builds the image of an environment on a base image; empty means the default one.
 func (d *Manager) Build(ctx context.Context, environment, base string, anew bool, progress func(string)) error {
 	l, ok := d.known(environment)
 	if !ok {
@@ -37,7 +37,7 @@ func (d *Manager) Build(ctx context.Context, environment, base string, anew bool
 	})
 }
 
-// known finds an environment that there is a Dockerfile for.
+// known finds an environment that has a Dockerfile.
 func (d *Manager) known(name string) (lang.Language, bool) {
 	if _, ok := d.Images[name]; !ok {
 		return lang.Language{}, false
@@ -57,7 +57,6 @@ func (d *Manager) unknown(name string) error {
 	return e
 }
 
-// names lists the environments in the order in which they are offered.
 func (d *Manager) names() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, l.Name)
@@ -81,7 +80,7 @@ func (d *Manager) EnvironmentList() (list []lang.Language) {
 	return list
 }
 
-// HasImage reports whether an environment can be started.
+// HasImage reports whether the image of an environment exists.
 func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	_, err := d.Engine.Image(ctx, l.Image)
 	if fault.KindOf(err) == fault.NotFound {
@@ -90,7 +89,7 @@ func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	return err == nil, err
 }
 
-// buildContext packs what Dockerfiles copy, with the certificates that are to be trusted besides the usual.
+// buildContext packs the files of the Dockerfiles, with the additional certificates.
 func (d *Manager) buildContext() (io.Reader, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// Where things are in a container.
+// Paths in a container.
 const (
 	Workspace = lang.Workspace
 	Project   = lang.Project
@@ -29,7 +29,7 @@ const (
 	runDir    = "/run/hako"
 )
 
-// user is whom commands run as. It is never the user that hako runs as: the guest's socket is that one's.
+// user returns the user ID of the commands. It differs from hako's own, which owns the guest's socket.
 func user() int {
 	if os.Getuid() == 1000 {
 		return 1001
@@ -37,15 +37,15 @@ func user() int {
 	return 1000
 }
 
-// Labels of what we make.
+// Labels of containers, volumes and images.
 const (
-	labelState = "hako.state" // whose it is
+	labelState = "hako.state" // ID of the state directory
 	labelBox   = "hako.box"
-	labelOwner = "hako.owner" // the process that made it
+	labelOwner = "hako.owner" // process that created it
 	labelEnv   = "hako.environment"
 )
 
-// image returns what the engine has under a name.
+// image returns an image of the engine.
 func (d *Manager) image(ctx context.Context, environment, name string) (engine.Image, error) {
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
@@ -60,8 +60,7 @@ func (d *Manager) image(ctx context.Context, environment, name string) (engine.I
 	return img, err
 }
 
-// obtainHint says how to come by an image: those of environments that we describe
-// are built, others are somebody's own.
+// obtainHint returns how to get an image: those of known environments are built, others pulled.
 func obtainHint(environment, image string) string {
 	if _, ok := lang.Find(environment); ok {
 		return "hako env build " + environment
@@ -70,8 +69,8 @@ func obtainHint(environment, image string) string {
 		" in command_executor.environments"
 }
 
-// create makes a container and waits until its guest answers. It is that of its
-// task before it exists: whoever comes after us finds it.
+// create creates a container and waits until its guest answers. The task's record names it before it exists, so that
+// it can always be found.
 func (d *Manager) create(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
 	name := ""
 	if t.ID != "" {
@@ -101,7 +100,6 @@ func (d *Manager) create(ctx context.Context, l lang.Language, img engine.Image,
 	return b, b.save()
 }
 
-// launch creates and starts the container of a box.
 func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engine.Image) error {
 	spec, vol, err := d.spec(b, l, pathOf(img))
 	if err != nil {
@@ -117,7 +115,7 @@ func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engin
 		return err
 	}
 	if err != nil {
-		// The engine may be about to mount the device, which may be another's once we let go of it.
+		// The engine may still mount the device, which can belong to another container once it is closed here.
 		b.unmade = d.removeEach(context.WithoutCancel(ctx), b) == nil
 	}
 	_ = vol.Close()
@@ -154,8 +152,8 @@ func pathOf(img engine.Image) string {
 	return ""
 }
 
-// spec describes the container of a box. Where this machine can, its workspace
-// is a file system of its own, which the caller closes once it is in use.
+// spec describes the container of a box. If possible, its workspace is a file system of its own, which the caller
+// closes once it is mounted.
 func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Disk, error) {
 	s := engine.Spec{
 		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
@@ -188,16 +186,16 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 	return s, vol, nil
 }
 
-// openFiles is how many files a process may have open. The machine has one number
-// for all: 512 processes of a task together stay below the usual one.
+// openFiles limits the open files of a process: 512 processes of a task together stay below the usual limit of the
+// machine.
 const openFiles = 4096
 
-// plainRuntime takes back what the variables of an image would tell the guest,
-// which is a Go program: an image must not change how process 1 works.
+// plainRuntime unsets variables of the image for the guest, a Go program: an image must not change how process 1
+// works.
 var plainRuntime = []string{"GODEBUG=", "GOTRACEBACK=", "GOGC=", "GOMEMLIMIT="}
 
-// inMemory are the directories whose files count as memory of the container, and
-// stay when their writer is ended: together they leave room for the guest.
+// inMemory returns the tmpfs mounts. Their files count as memory of the container, also after their writer was
+// killed, so together they leave room for the guest.
 func (d *Manager) inMemory() map[string]string {
 	size := func(most, part int64) string {
 		return "size=" + strconv.FormatInt(min(most, d.Resources.Memory/part), 10)
@@ -209,7 +207,7 @@ func (d *Manager) inMemory() map[string]string {
 	}
 }
 
-// addGuest puts the guest and what it needs into a container.
+// addGuest mounts and configures the guest.
 func (d *Manager) addGuest(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: lang.Home, Spool: "/run", Within: Workspace,
@@ -230,7 +228,7 @@ func (d *Manager) addGuest(b *box, l lang.Language, s *engine.Spec) error {
 	return d.mountCertificates(s)
 }
 
-// mountCertificates mounts the certificates that are to be trusted besides the usual.
+// mountCertificates mounts the additional trusted certificates.
 func (d *Manager) mountCertificates(s *engine.Spec) error {
 	if d.CA == nil {
 		return nil
@@ -249,12 +247,12 @@ func (d *Manager) mountCertificates(s *engine.Spec) error {
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: lang.CABundle, ReadOnly: true},
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: "/etc/ssl/certs/ca-certificates.crt",
-			ReadOnly: true}, // what reads no variable reads this
+			ReadOnly: true}, // for programs that read no variable
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.jks"), Target: lang.TrustStore, ReadOnly: true})
 	return nil
 }
 
-// keepFile writes a file that everybody in a container may read, unless it is there already.
+// keepFile writes a world-readable file, unless it exists.
 func keepFile(path string, data []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -273,7 +271,7 @@ func keepFile(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// systemRoots returns the certificates that this machine trusts, where they are kept in one file; else nothing.
+// systemRoots returns the certificates that this machine trusts, if they are in one file.
 func systemRoots() []byte {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 		"/etc/ssl/cert.pem"} {
@@ -284,7 +282,7 @@ func systemRoots() []byte {
 	return nil
 }
 
-// fingerprint says what a warm container was made for: one that was made for anything else is of no use.
+// fingerprint identifies everything that a warm container depends on: it is used only for the same.
 func (d *Manager) fingerprint(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""
@@ -321,7 +319,7 @@ func (d *Manager) awaitGuest(ctx context.Context, b *box) (*guest.Client, error)
 	}
 }
 
-// explainExit explains a container that did not stay up; nil means that it runs.
+// explainExit returns why a container has ended; nil means that it runs.
 func (d *Manager) explainExit(ctx context.Context, b *box) error {
 	c, err := d.Engine.Inspect(context.WithoutCancel(ctx), b.ContainerID)
 	if err != nil {

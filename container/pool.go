@@ -12,13 +12,13 @@ import (
 	"hako/run/fault"
 )
 
-// pool keeps containers warm: started, with their guest listening, for no task yet. Each is used once.
+// A pool keeps containers warm: started, with their guest listening, but without a task. Each is used once.
 type pool struct {
 	once   sync.Once
 	cancel context.CancelFunc
 	done   chan struct{}
 	wake   chan struct{}
-	made   map[string]*os.File // boxes that we made and nobody has taken yet as far as we know, with our locks; keepWarm's alone
+	made   map[string]*os.File // our boxes that are not known to be taken, with our locks; only used by fillPool
 }
 
 func (p *pool) stop() {
@@ -28,10 +28,10 @@ func (p *pool) stop() {
 	}
 }
 
-// StopWarming fills the pool no more.
+// StopWarming stops filling the pool.
 func (d *Manager) StopWarming() { d.pool.stop() }
 
-// KeepWarm fills the pool as Options.Warm says and keeps it filled until the dock is closed.
+// KeepWarm fills the pool as set by Options.Warm, and keeps it filled until the Manager is closed.
 func (d *Manager) KeepWarm(ctx context.Context) {
 	d.pool.once.Do(func() {
 		ctx, d.pool.cancel = context.WithCancel(ctx)
@@ -51,7 +51,7 @@ func (d *Manager) fillPool(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.pool.wake: // one was taken here, for somebody who is in a hurry
+		case <-d.pool.wake: // a container was taken here, by a task that needs the engine now
 			pause(ctx, hurry)
 		case <-time.After(time.Second): // one may have been taken by another process
 		}
@@ -59,7 +59,7 @@ func (d *Manager) fillPool(ctx context.Context) {
 	}
 }
 
-// hurry is how long whoever took a warm container is left alone with the engine.
+// hurry is how long the pool leaves the engine to a task that took a container.
 const hurry = 200 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) {
@@ -69,8 +69,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// releaseTaken drops our locks of boxes that somebody has taken: they are his, also if
-// he did not live to note that down.
+// releaseTaken releases our locks of boxes that were taken: they belong to the taker, even if it died before it
+// recorded that.
 func (d *Manager) releaseTaken() {
 	for id, f := range d.pool.made {
 		if _, err := os.Lstat(filepath.Join(d.State, "boxes", id, poolMark)); err == nil {
@@ -78,7 +78,7 @@ func (d *Manager) releaseTaken() {
 		}
 		delete(d.pool.made, id)
 		d.mu.Lock()
-		if d.held[id] == f { // not taken by this process, which would hold another
+		if d.held[id] == f { // otherwise this process has taken it, and holds another lock
 			f.Close()
 			delete(d.held, id)
 		}
@@ -86,8 +86,7 @@ func (d *Manager) releaseTaken() {
 	}
 }
 
-// removeOutdated removes boxes that we made and that are of no use any more: they died, or
-// what they were made for has changed.
+// removeOutdated removes our boxes whose guest died or whose fingerprint changed.
 func (d *Manager) removeOutdated(ctx context.Context, environment, fit string) {
 	for id := range d.pool.made {
 		b, err := load(filepath.Join(d.State, "boxes", id))
@@ -109,7 +108,7 @@ func (d *Manager) died(ctx context.Context, b *box) bool {
 	return fault.KindOf(err) == fault.Unavailable
 }
 
-// warm makes as many containers of an environment as are missing.
+// warm creates the missing containers of an environment.
 func (d *Manager) warm(ctx context.Context, environment string, want int) error {
 	l := d.language(environment)
 	img, err := d.image(ctx, environment, l.Image)
@@ -131,7 +130,7 @@ func (d *Manager) warm(ctx context.Context, environment string, want int) error 
 	return nil
 }
 
-// countWarm counts the containers of the pool that are of use.
+// countWarm counts the usable containers in the pool.
 func (d *Manager) countWarm(environment, fit string) (n int) {
 	all, _ := d.boxes()
 	for _, b := range all {
@@ -182,12 +181,12 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 		}
 		f, err := b.claim()
 		if err != nil {
-			continue // somebody was faster
+			continue // another process took it
 		}
 		if err := d.assign(ctx, b, f, t.ID); err != nil {
 			d.discard(ctx, b)
 			if fault.KindOf(err) == fault.Unavailable {
-				continue // it died while it was waiting
+				continue // it died in the pool
 			}
 			return nil, err
 		}
@@ -196,7 +195,7 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 	return nil, nil
 }
 
-// instruction takes a box out of the pool. It is locked before: at no time does it look as if nobody wanted it.
+// claim takes a box out of the pool. It is locked first, so that it never looks abandoned.
 func (b *box) claim() (*os.File, error) {
 	f, err := b.lock()
 	if err != nil {
@@ -211,7 +210,7 @@ func (b *box) claim() (*os.File, error) {
 	return f, nil
 }
 
-// assign makes a warm container that of a task.
+// assign gives a warm container to a task.
 func (d *Manager) assign(ctx context.Context, b *box, f *os.File, task string) error {
 	b.TaskUUID, b.Name, b.Status, b.Created = task, Name(task), Initializing, time.Now().UTC()
 	if err := d.recordOwner(b, f); err != nil {
@@ -231,10 +230,9 @@ func (d *Manager) assign(ctx context.Context, b *box, f *os.File, task string) e
 	return rerr
 }
 
-// checkAlive makes sure that a warm container lives.
 func (d *Manager) checkAlive(ctx context.Context, b *box) error {
 	if b.Bare {
-		return nil // the engine says so when it is renamed
+		return nil // the engine reports it when the container is renamed
 	}
 	c, err := d.client(ctx, b)
 	if err != nil {
@@ -249,7 +247,7 @@ func (d *Manager) lockOf(id string) *os.File {
 	return d.held[id]
 }
 
-// wakePool has the pool filled up again.
+// wakePool triggers filling the pool.
 func (d *Manager) wakePool() {
 	select {
 	case d.pool.wake <- struct{}{}:

@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	projectFolder    = ".hako"        // where a repository has its own Dockerfile, with what that copies
-	projectImageName = "hako-project" // what images are called that repositories brought
-	labelProject     = "hako.project" // marks them
+	projectFolder    = ".hako"        // holds the Dockerfile of a repository and its files
+	projectImageName = "hako-project" // name of images of repositories
+	labelProject     = "hako.project" // marks these images
 )
 
-// imageFor finds the image of a task: that of its environment, or the one that
-// its repository brings, if the user allows that.
+// imageFor finds the image of a task: that of its environment, or that of its repository if the user allows it.
 func (d *Manager) imageFor(ctx context.Context, t Task, p *containerPlan) (err error) {
 	if d.ProjectImages && t.Repository != "" && d.Clones != nil {
 		if err := d.projectImage(ctx, t, p); err != nil {
@@ -33,8 +32,7 @@ func (d *Manager) imageFor(ctx context.Context, t Task, p *containerPlan) (err e
 	return err
 }
 
-// projectImage makes the image that a repository brings that of a task. One that
-// brings none has that of its environment.
+// projectImage builds the image of a repository, if it has one.
 func (d *Manager) projectImage(ctx context.Context, t Task, p *containerPlan) error {
 	src, ours := d.projectSource(t)
 	if !ours {
@@ -56,8 +54,8 @@ func (d *Manager) projectImage(ctx context.Context, t Task, p *containerPlan) er
 	return err
 }
 
-// projectSource returns what to read the image from, if it may be. Its steps run as root: they are not taken from a
-// fork, which anybody can make, nor from kept work, in which a model may have changed them.
+// projectSource returns where to read the Dockerfile, if that is allowed. Its steps run as root: they are not taken
+// from a fork, which anybody can make, nor from saved work, which a model may have changed.
 func (d *Manager) projectSource(t Task) (src clone.Source, ours bool) {
 	src = d.source(t)
 	src.Commit = ""
@@ -66,12 +64,11 @@ func (d *Manager) projectSource(t Task) (src clone.Source, ours bool) {
 
 const notABranch = "an image in " + projectFolder + " is not built for what is not a branch of the repository itself"
 
-// buildNetworkWarning says what the network of a build is.
 const buildNetworkWarning = "the steps of " + projectFolder +
 	"/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
 
-// buildProjectImage builds the image of a repository, unless these very files were built before. Its steps have a
-// network only if the task's is open: there is no proxy for them, so no list of hosts would hold.
+// buildProjectImage builds the image of a repository, unless the same files were built before. Its steps have a
+// network only if that of the task is open: they do not use the proxy, so a list of hosts could not be enforced.
 func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
 	b := engine.Build{
 		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelProject: d.id}, Network: "none",
@@ -103,7 +100,7 @@ func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files
 	return true, nil
 }
 
-// noteProjectImage notes down that an image was brought by a repository, and is in use now.
+// noteProjectImage records the use of an image of a repository.
 func (d *Manager) noteProjectImage(tag string) error {
 	dir := filepath.Join(d.State, "own")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -112,8 +109,8 @@ func (d *Manager) noteProjectImage(tag string) error {
 	return os.WriteFile(filepath.Join(dir, tag), []byte("\n"), 0o600)
 }
 
-// sweepImages removes images that repositories brought, once nobody has used them
-// for long and no box is made of them, with the stages that were built on the way.
+// sweepImages removes images of repositories that were not used for long and that no box uses, with their build
+// stages.
 func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	notes, _ := os.ReadDir(filepath.Join(d.State, "own"))
 	for _, note := range notes {
@@ -126,7 +123,7 @@ func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 		rerr := d.Engine.RemoveImage(ctx, image)
 		if rerr == nil {
 			_ = os.Remove(filepath.Join(d.State, "own", note.Name()))
-		} else if !errors.Is(rerr, engine.ErrConflict) { // another state's container
+		} else if !errors.Is(rerr, engine.ErrConflict) { // a container of another state directory uses it
 			err = errors.Join(err, rerr)
 		}
 	}
@@ -136,7 +133,6 @@ func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	return errors.Join(err, d.sweepStages(ctx))
 }
 
-// sweepStages removes what was built on the way to images that repositories brought.
 func (d *Manager) sweepStages(ctx context.Context) error {
 	all, err := d.Engine.Images(ctx, map[string]string{labelProject: d.id})
 	for _, img := range all {

@@ -9,7 +9,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Save says what is kept of the container of a task, and where.
+// A Save describes what to save, and where.
 type Save = clone.Save
 
 // Save keeps the files of a task's project: what changed since it was cloned is taken out of the container, checked,
@@ -52,14 +52,12 @@ func (d *Manager) save(ctx context.Context, b *box, s Save) (string, error) {
 	return kept.Commit, nil
 }
 
-// keptOf returns what was kept of a box so far.
 func (d *Manager) keptOf(id string) map[string]clone.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.kept[id])
 }
 
-// rememberKept notes down what was kept of a box.
 func (d *Manager) rememberKept(id string, s Save, kept clone.Kept) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +68,6 @@ func (d *Manager) rememberKept(id string, s Save, kept clone.Kept) {
 	delete(d.kept[id], s.Drop)
 }
 
-// forgetKept forgets what was kept of a box.
 func (d *Manager) forgetKept(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

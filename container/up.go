@@ -16,9 +16,9 @@ import (
 	"hako/run/fault"
 )
 
-// Prepare gives a task a clean container: in the environment that was asked for or else the default one, with its
-// repository cloned and dependencies installed. One that the task had before is removed. What went wrong without
-// being in the way is among the warnings.
+// Prepare gives a task a clean container: in the requested or the default environment, with its repository cloned and
+// dependencies installed. It removes an earlier container of the task. Problems that do not stop it are reported as
+// warnings.
 func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	if err := d.check(t); err != nil {
 		return Info{}, err
@@ -35,15 +35,15 @@ func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info
 }
 
 func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info, error) {
-	turn, err := d.lockTask(ctx, t.ID)
+	lock, err := d.lockTask(ctx, t.ID)
 	if err != nil {
 		return Info{}, err
 	}
-	defer turn.Close()
+	defer lock.Close()
 	p, err := d.plan(ctx, t, environment)
 	if err != nil {
 		if _, ferr := d.find(t.ID); fault.KindOf(ferr) == fault.NotFound {
-			_ = os.Remove(turn.Name()) // who waits for it notices
+			_ = os.Remove(lock.Name()) // processes that wait for it detect that
 		}
 		return Info{}, err
 	}
@@ -61,7 +61,7 @@ func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info
 	}
 	if err != nil {
 		d.discard(ctx, b)
-		_ = os.Remove(turn.Name()) // who waits for it notices
+		_ = os.Remove(lock.Name()) // processes that wait for it detect that
 		return Info{}, err
 	}
 	return b.Info, nil
@@ -96,7 +96,7 @@ func (d *Manager) source(t Task) clone.Source {
 		Full: d.Full, Depth: d.Depth}
 }
 
-// A containerPlan is what a container is going to be.
+// A containerPlan describes a container before it is created.
 type containerPlan struct {
 	lang.Language
 	image    engine.Image
@@ -104,8 +104,8 @@ type containerPlan struct {
 	warnings []string // about the choice of the environment and its image
 }
 
-// plan finds out what can be known before anything is removed or made: whoever
-// mistypes a branch shall not lose the container there was.
+// plan checks everything it can before anything is removed or created: a mistyped branch must not cost the existing
+// container.
 func (d *Manager) plan(ctx context.Context, t Task, environment string) (p containerPlan, err error) {
 	p.network = d.networkOf(t)
 	name, warning := lang.Choose(environment, d.Images, d.Default)
@@ -127,7 +127,7 @@ func (d *Manager) plan(ctx context.Context, t Task, environment string) (p conta
 	return p, err
 }
 
-// clear removes what a task had before.
+// clear removes the earlier container of a task.
 func (d *Manager) clear(ctx context.Context, task string) error {
 	b, err := d.find(task)
 	if fault.KindOf(err) == fault.NotFound {
@@ -140,7 +140,7 @@ func (d *Manager) clear(ctx context.Context, task string) error {
 	return d.remove(ctx, b)
 }
 
-// start takes a warm container or makes one, and fills it. What it returns beside an error is to be discarded.
+// start takes a warm container or creates one, and provisions it. On error the caller discards the returned box.
 func (d *Manager) start(ctx context.Context, t Task, p containerPlan) (*box, error) {
 	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
@@ -154,7 +154,7 @@ func (d *Manager) start(ctx context.Context, t Task, p containerPlan) (*box, err
 	return b, d.provision(ctx, b, t, p.Language)
 }
 
-// nameTaken explains a name that is in use: by a container that is not ours, or it would have been removed.
+// nameTaken explains a container name that is in use by somebody else.
 func nameTaken(err error, task string) error {
 	if !errors.Is(err, engine.ErrConflict) {
 		return err
@@ -164,7 +164,7 @@ func nameTaken(err error, task string) error {
 		Hint: "choose another task id, or remove it: docker rm -f " + Name(task)}
 }
 
-// provision opens the way out, clones and installs.
+// provision opens the network, clones and installs.
 func (d *Manager) provision(ctx context.Context, b *box, t Task, l lang.Language) error {
 	if err := d.openEgress(ctx, b, t); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	return nil
 }
 
-// install installs dependencies. That it did not work is for the model to know, not a reason to stop.
+// install installs dependencies. Failures become warnings for the model.
 func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	h, err := d.executor(ctx, b)
 	if err != nil {
@@ -221,8 +221,8 @@ func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	return nil
 }
 
-// salt tells apart results that must not be shared: what a branch installs ran code of that branch, and another one
-// must not trust it. What it is called inside does not count.
+// salt separates results that must not be shared: an installation ran code of its branch, which other branches must
+// not trust. The name of the local branch does not matter.
 func salt(b *box) string {
 	from := cmp.Or(b.Source.Commit, b.Source.Start, "refs/heads/"+b.Branch)
 	return strings.Join([]string{b.ImageID, b.Repository, from}, "\n")

@@ -1,6 +1,6 @@
-// Containers measures what tasks in containers cost, beside what Docker itself takes on the same machine in the same
-// run, and writes bench/CONTAINERS.md. Run it with "make bench-containers": it needs an engine, the python image and
-// the package registry.
+// Containers measures the cost of tasks in containers next to that of Docker itself, in the same run, and writes
+// bench/CONTAINERS.md. Run it with "make bench-containers": it needs an engine, the python image and the package
+// registry.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	server.Main(os.Args[0], os.Args[1:]) // this program is also what runs inside
+	server.Main(os.Args[0], os.Args[1:]) // this program is also the guest
 	if err := measure(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -30,7 +30,7 @@ func main() {
 
 const image = "coding-agent-executor-python:latest"
 
-// A bench is what the measures share.
+// A bench is the state that the measurements share.
 type bench struct {
 	dir     string
 	hako    string // the program as users have it
@@ -39,7 +39,7 @@ type bench struct {
 	rows    []row
 }
 
-// A row is one measure with its limit and what it stands beside.
+// A row is one measurement with its limit and a comparison.
 type row struct {
 	work, measured, limit, beside string
 	kept                          bool
@@ -83,7 +83,7 @@ func newBench() (*bench, error) {
 	b.manager, err = container.New(container.Options{
 		State: filepath.Join(dir, "s"), Engine: b.engine, Binary: b.hako, Warm: map[string]int{"python": 1},
 		Record: func(string, string) (func(error), error) { return func(error) {}, nil },
-		Gate:   func(_ string, r run.Runner) run.Runner { return r }, // it measures runners, and runs what is written here
+		Gate:   func(_ string, r run.Runner) run.Runner { return r }, // it measures runners and runs only scripts from this file
 	})
 	return b, err
 }
@@ -96,7 +96,7 @@ func (b *bench) run(ctx context.Context, task string) error {
 	return err
 }
 
-// execs measures one command in a container that is there.
+// execs measures one command in a ready container.
 func (b *bench) execs(ctx context.Context) error {
 	info, err := b.manager.ContainerInfo("bench")
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *bench) execs(ctx context.Context) error {
 	return nil
 }
 
-// many measures commands at the same time.
+// many measures concurrent commands.
 func (b *bench) many(ctx context.Context) error {
 	const n, wide = 1000, 8
 	work := make(chan struct{}, n)
@@ -156,7 +156,7 @@ func (b *bench) many(ctx context.Context) error {
 	return <-errs
 }
 
-// memory looks at the guest after all that.
+// memory measures the guest after these commands.
 func (b *bench) memory(ctx context.Context) error {
 	time.Sleep(2 * time.Second) // it gives memory back when nothing runs
 	info, err := b.manager.ContainerInfo("bench")
@@ -182,7 +182,7 @@ func (b *bench) memory(ctx context.Context) error {
 	return nil
 }
 
-// cold measures containers that nobody prepared, in turn with Docker's own.
+// cold measures containers without the pool, alternating with Docker's own.
 func (b *bench) cold(ctx context.Context) error {
 	n := 0
 	ours := func() error {
@@ -222,7 +222,7 @@ func (b *bench) cold(ctx context.Context) error {
 	return nil
 }
 
-// pooled measures containers that are warm.
+// pooled measures containers from the pool.
 func (b *bench) pooled(ctx context.Context) error {
 	b.manager.KeepWarm(ctx)
 	var times []time.Duration
@@ -269,7 +269,7 @@ func (b *bench) render() string {
 	return out.String()
 }
 
-// inTurn does things in turn and returns how long each took, sorted.
+// inTurn runs functions alternately and returns the sorted durations of each.
 func inTurn(rounds int, do ...func() error) ([][]time.Duration, error) {
 	times := make([][]time.Duration, len(do))
 	for range rounds {
