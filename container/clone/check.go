@@ -20,8 +20,8 @@ const (
 	writeURL  = "write it as https://github.com/group/project.git"
 )
 
-// parseURL reads the address of a repository. What it refuses because of a
-// password is never repeated, nor is anything that could not be read.
+// parseURL parses the address of a repository. Its errors never repeat a password, nor anything that could not be
+// parsed.
 func parseURL(text string) (*url.URL, error) {
 	if err := checkSpelling(text); err != nil {
 		return nil, err
@@ -47,13 +47,13 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// hostLetters are those of names, addresses and ports. Others (url.Parse takes
-// quotes) would end up in settings and headers.
+// hostLetters are the characters of names, addresses and ports. Others, like the quotes that url.Parse accepts, would
+// end up in settings and headers.
 const hostLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]"
 
 func notOfHost(r rune) bool { return !strings.ContainsRune(hostLetters, unicode.ToLower(r)) }
 
-// checkSpelling refuses what git, or a terminal, would take for something else than an address.
+// checkSpelling refuses what git, or a terminal, would not take for a URL.
 func checkSpelling(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	switch {
@@ -101,7 +101,7 @@ func plainPath(path string) bool {
 	return true
 }
 
-// notPlain reports whether a letter has more than one spelling in addresses.
+// notPlain reports whether a character has more than one spelling in URLs.
 func notPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+@,=/", r)
 }
@@ -142,7 +142,7 @@ func branchProblem(name string) string {
 	return ""
 }
 
-// checkStart refuses what git would take for more than one reference, or one commit.
+// checkStart refuses invalid references and commits.
 func checkStart(src Source) error {
 	switch why := refProblem(src.Start); {
 	case src.Start != "" && why != "":
@@ -158,7 +158,7 @@ func checkStart(src Source) error {
 	return nil
 }
 
-// refProblem says what is wrong with a full reference; empty means nothing.
+// refProblem returns what is wrong with a full reference; empty means nothing.
 func refProblem(name string) string {
 	rest, ok := strings.CutPrefix(name, "refs/")
 	if !ok || !strings.Contains(rest, "/") {
@@ -167,5 +167,5 @@ func refProblem(name string) string {
 	return branchProblem(rest)
 }
 
-// subject makes text of others short and harmless enough for a message.
+// oneLine makes text of others safe for a message.
 func oneLine(s string) string { return text.Shorten(text.RecordLine(s), 100) }

@@ -10,16 +10,15 @@ import (
 	"hako/run/fault"
 )
 
-// movedError is for a server that sends git elsewhere.
+// A movedError is a redirect.
 type movedError struct{ error }
 
-// Unwrap returns what is said about it.
+// Unwrap implements the method for errors.As.
 func (e *movedError) Unwrap() error { return e.error }
 
 var httpStatus = lazyregexp.New(`requested URL returned error: (\d{3})`)
 
-// explain says what an error of git means. What git said is clean by now, but
-// written by others: it decides over words only.
+// explain explains an error of git. Its output is sanitized, but written by others: it selects messages only.
 func (j *cloneJob) explain(err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +35,7 @@ func (j *cloneJob) explain(err error) error {
 		Hint: "see what git says; git ls-remote " + j.subject + " asks the same server by hand"}
 }
 
-// known explains what often goes wrong; nil means something else.
+// known explains frequent errors; nil means that it is none of them.
 func (j *cloneJob) known(err error) error {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -74,7 +73,7 @@ func (j *cloneJob) known(err error) error {
 	return e
 }
 
-// explainNetwork explains what keeps git from the server, or the server from being one of git's.
+// explainNetwork explains why git cannot reach the server, or does not find a repository there.
 func (j *cloneJob) explainNetwork(e *fault.Error, contains func(...string) bool) bool {
 	e.Kind = fault.Unavailable
 	switch {
@@ -117,7 +116,6 @@ func (j *cloneJob) explainRefusal(e *fault.Error, status string) {
 	e.Hint = "see that the token has not run out and may " + j.verb("read", "push to") + " this repository"
 }
 
-// verb chooses the word for what is being done.
 func (j *cloneJob) verb(fetching, saving string) string {
 	if j.op == opSave {
 		return saving
@@ -125,7 +123,7 @@ func (j *cloneJob) verb(fetching, saving string) string {
 	return fetching
 }
 
-// tokenHint says which variable a token for this server belongs into.
+// tokenHint names the variable for a token for this server.
 func (j *cloneJob) tokenHint() string {
 	if j.key != nil {
 		return "see that " + j.key.token + " may " + j.verb("read", "push to") + " it"
@@ -144,7 +142,7 @@ func (j *cloneJob) tokenHint() string {
 		"/api/v4 with GITLAB_PERSONAL_ACCESS_TOKEN, or GITHUB_API_URL=" + origin + "/api/v3 with GITHUB_PERSONAL_ACCESS_TOKEN"
 }
 
-// interrupted reports whether an error only says that somebody stopped waiting.
+// interrupted reports whether an error comes from a cancelled context.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -9,13 +9,13 @@ import (
 
 const (
 	maxLine          = 400
-	maxRawLine       = 16 * maxLine // cut before it is cleaned: far enough away that no half of a secret is shown
+	maxRawLine       = 16 * maxLine // the cut before sanitizing is far enough away that no part of a secret is shown
 	maxLines         = 20
 	progressInterval = 200 * time.Millisecond // between two lines of progress
 )
 
-// gitOutput is what git says on its standard error: partly its own words, partly those of a server that may say
-// anything. Lines are cleaned one by one; those that only tell how far it is are passed on, the others are kept.
+// gitOutput captures git's standard error, which may contain anything that a server sends. Each line is sanitized.
+// Progress lines are reported, the others are kept.
 type gitOutput struct {
 	clean    func(string) string
 	progress func(string)
@@ -24,7 +24,7 @@ type gitOutput struct {
 	told     time.Time
 }
 
-// Write implements io.Writer; it never fails, because git must not mind.
+// Write implements io.Writer. It never fails.
 func (s *gitOutput) Write(p []byte) (int, error) {
 	for _, b := range p {
 		switch {
@@ -54,7 +54,7 @@ func (s *gitOutput) end(transient bool) {
 	}
 }
 
-// text returns the lines that were kept, as one.
+// text returns the kept lines, joined.
 func (s *gitOutput) text() string {
 	s.end(false)
 	return strings.Join(s.lines, "; ")

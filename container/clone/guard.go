@@ -7,8 +7,8 @@ import (
 	"hako/run/fault"
 )
 
-// guard refuses a tree that changes files which run with the rights of the project as soon as they are on a branch:
-// whoever talks a model into changing them, or has them in his fork, would have these rights.
+// guard refuses a tree that changes guarded files, which run with the rights of the project once they are on a
+// branch, like CI configuration. Otherwise a prompt injection, or a fork, could get these rights.
 func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -33,8 +33,8 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	return nil
 }
 
-// trusted returns the commit whose files people with the rights of the project wrote: the one that the work began
-// from if that was on a branch, and otherwise the branch that it is meant for, as it is now.
+// trusted returns a commit whose files were written by people with the rights of the project: the base if that was on
+// a branch, else the current tip of the target branch.
 func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, error) {
 	if o.Source.Start == "" || strings.HasPrefix(o.Source.Start, heads) {
 		return base, nil
@@ -49,7 +49,7 @@ func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, 
 	return b.resolve(ctx, foundRef)
 }
 
-// tops returns what is at the top of the repository of some paths.
+// tops returns the first elements of paths.
 func tops(paths []string) (all []string) {
 	for _, path := range paths {
 		top, _, _ := strings.Cut(path, "/")
@@ -58,8 +58,8 @@ func tops(paths []string) (all []string) {
 	return all
 }
 
-// guarded reports whether a file is one of some, or in the place of a directory
-// above them: a link there would lead elsewhere.
+// guarded reports whether a file is one of the paths, or replaces a directory above them: a link there would lead
+// elsewhere.
 func guarded(name string, paths []string) bool {
 	for _, path := range paths {
 		inside := strings.HasSuffix(path, "/") && strings.HasPrefix(name, path)

@@ -11,14 +11,14 @@ import (
 	"hako/run/fault"
 )
 
-// An Account is one at GitHub whose tokens do not last: its token is asked for each time it is used.
+// An Account is a GitHub account with short-lived tokens: the token is requested for each use.
 type Account struct {
 	API   string                                // address of the API; empty means that of github.com
-	Name  string                                // of the account, for messages: "GitHub App 12"; needed. Two of the same name see the same repositories
-	Token func(context.Context) (string, error) // needed; it may be called at the same time, and must not take long
+	Name  string                                // of the account, for messages: "GitHub App 12"; required. Accounts of the same name share caches
+	Token func(context.Context) (string, error) // required; called concurrently; must be fast
 }
 
-// Add takes an account into the keyring, before it is in use.
+// Add adds an account, before the keyring is in use.
 func (k *Keyring) Add(a Account) error {
 	f := forges()[0]
 	scheme, host, err := f.server(a.API)
@@ -42,7 +42,7 @@ func (k *Keyring) Add(a Account) error {
 	return nil
 }
 
-// ask gets the token of now. It is known as a secret before anybody has it.
+// ask gets the current token. It is registered as a secret before it is returned.
 func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (Credential, error) {
 	token, err := a.Token(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 	return c, nil
 }
 
-// OnSecret has add told every secret in all its spellings: those there are, and each later one before it is used.
+// OnSecret calls add with all encodings of every secret: the existing ones, and each later one before it is used.
 func (k *Keyring) OnSecret(add func(...string)) {
 	if k == nil {
 		return
@@ -68,15 +68,14 @@ func (k *Keyring) OnSecret(add func(...string)) {
 	add(k.Secrets()...)
 }
 
-// issuedCredentials remembers the credentials that were asked for and handed out.
+// issuedCredentials are the recently issued credentials of accounts.
 type issuedCredentials struct {
 	mu        sync.Mutex
 	recent    []func() Credential // functions, as in key
 	listeners []func(...string)
 }
 
-// maxRecent is how many are remembered: tokens that last for an hour come one
-// after the other, so the others have ended long ago.
+// maxRecent is the number of remembered credentials. Tokens are valid for an hour, so older ones have expired.
 const maxRecent = 4
 
 func (h *issuedCredentials) add(c Credential) {

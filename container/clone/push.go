@@ -9,14 +9,14 @@ import (
 	"hako/run/fault"
 )
 
-// errBehind says that a reference is at something else than an ancestor.
+// errBehind means that a reference is not at an ancestor.
 var errBehind = errors.New("it was changed by somebody else")
 
-// send pushes a commit, unless that was done before, and returns the commit that the reference is at.
+// send pushes a commit, unless that was done before, and returns the commit of the reference.
 func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, error) {
 	err := b.pushBoth(ctx, commit, s)
 	if errors.Is(err, errBehind) && s.Mine {
-		err = b.pushBoth(ctx, commit, s) // somebody was faster by a moment
+		err = b.pushBoth(ctx, commit, s) // it lost a race
 	}
 	if !errors.Is(err, errBehind) {
 		return commit, err
@@ -24,8 +24,7 @@ func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, err
 	return b.earlier(ctx, s)
 }
 
-// pushBoth pushes a commit and removes the reference that is to be dropped with
-// it: both or nothing, where the server can do that and there is one.
+// pushBoth pushes a commit and removes the reference s.Drop: atomically if the server supports it.
 func (b *saveRepo) pushBoth(ctx context.Context, commit string, s Save) error {
 	refspec := commit + ":" + s.Ref
 	if s.Mine {
@@ -44,10 +43,10 @@ func (b *saveRepo) pushBoth(ctx context.Context, commit string, s Save) error {
 	return err
 }
 
-// drop removes a reference of ours. One that stays harms nobody.
+// drop removes one of our references. It does no harm if that fails.
 func (b *saveRepo) drop(ctx context.Context, ref string) { _ = b.push(ctx, ":"+ref) }
 
-// push has git push exactly what it is told.
+// push runs git push with exactly these options and refspecs.
 func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	b.progress("pushing to " + b.url.Host)
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
@@ -69,7 +68,7 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	return b.refusal(out.String(), f)
 }
 
-// refusal says why a push did not happen.
+// refusal explains a refused push.
 func (b *saveRepo) refusal(report string, f *failure) error {
 	reason := ""
 	for line := range strings.Lines(report) {
@@ -89,7 +88,7 @@ func (b *saveRepo) refusal(report string, f *failure) error {
 		Hint: "see that the token may push there and that the branch is not protected"}
 }
 
-// isRace reports whether a server refused because of what somebody else did at the same time.
+// isRace reports whether a push was refused because of a concurrent update.
 func isRace(reason string) bool {
 	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref",
 		"incorrect old value", "reference already exists"} {
@@ -102,7 +101,7 @@ func isRace(reason string) bool {
 
 const maxQuote = 600
 
-// quoted is what a server said, made fit to be shown.
+// quoted returns a server's message, sanitized.
 func (b *saveRepo) quoted(reason string, f *failure) string {
 	quote := b.git.secrets.Text(reason)
 	if f.text != "" {
@@ -111,17 +110,17 @@ func (b *saveRepo) quoted(reason string, f *failure) string {
 	return text.Line(quote, maxQuote)
 }
 
-// foundRef is what the bench calls what it fetched last.
+// foundRef is the local name of what was fetched last.
 const foundRef = "refs/hako/found"
 
-// fetchOne brings a reference of the server, or a commit by its hash, without its history.
+// fetchOne fetches a reference, or a commit by its hash, without its history.
 func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
 		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
 			"--no-auto-gc", b.url.String(), "+" + what + ":" + foundRef}}))
 }
 
-// have brings a commit that is not there.
+// have fetches a commit if it is missing.
 func (b *saveRepo) have(ctx context.Context, commit string) error {
 	if b.local(ctx, "", nil, "cat-file", "-e", commit+"^{tree}") == nil {
 		return nil
@@ -129,8 +128,7 @@ func (b *saveRepo) have(ctx context.Context, commit string) error {
 	return b.fetchOne(ctx, commit)
 }
 
-// earlier returns the commit that a reference is at, if it has our key: then it
-// was pushed by somebody who did not live to tell.
+// earlier returns the commit of a reference if it has our key: then a process that was killed has pushed it.
 func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 	if err := b.fetchOne(ctx, s.Ref); err != nil {
 		return "", err
@@ -155,7 +153,6 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 		Hint: "look at what is there now, and begin anew from it"}
 }
 
-// resolve returns the object that something is called by in the bench.
 func (b *saveRepo) resolve(ctx context.Context, ref string) (string, error) {
 	out := &limitedBuffer{limit: 100}
 	err := b.git.run(ctx, call{args: []string{"rev-parse", "--verify", ref}, dir: b.repository(), stdout: out})

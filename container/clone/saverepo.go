@@ -13,13 +13,12 @@ import (
 	"hako/run/fault"
 )
 
-// A saveRepo is a repository for one save: what was cloned, and what came out of
-// the container since. Nobody else uses it, and it is gone afterwards.
+// A saveRepo is a temporary repository for one save: the cloned commits, and those from the container.
 type saveRepo struct {
 	*cache
 }
 
-// newSaveRepo lays out what came, and checks it.
+// newSaveRepo creates the repository, adds the pack and checks it.
 func (j *cloneJob) newSaveRepo(ctx context.Context, o Origin, p *incomingPack) (*saveRepo, error) {
 	if err := j.git.checkVersion(ctx); err != nil {
 		return nil, err
@@ -43,7 +42,6 @@ func (j *cloneJob) newSaveRepo(ctx context.Context, o Origin, p *incomingPack) (
 	return b, b.inspect(ctx, o.Commit, p)
 }
 
-// initEmpty makes an empty repository.
 func (b *saveRepo) initEmpty(commit string) error {
 	dir := b.repository()
 	for _, name := range []string{"refs", filepath.Join("objects", "pack"), filepath.Join("objects", "info")} {
@@ -55,8 +53,8 @@ func (b *saveRepo) initEmpty(commit string) error {
 		os.WriteFile(filepath.Join(dir, "config"), []byte(insideConfig(commit)+"[core]\n\tbare = true\n"), 0o600))
 }
 
-// addBase brings the commit that was cloned from the cache, which may have lost
-// it. Its packs stay ours, whatever others do to the cache.
+// addBase adds the cloned commit from the cache, or fetches it again. Hard links keep its packs, whatever others do
+// to the cache.
 func (b *saveRepo) addBase(ctx context.Context, commit string) error {
 	at := remoteRefs{branch: commit, commits: map[string]string{commit: commit}, from: map[string]string{commit: commit}}
 	c, err := b.cloneJob.open(ctx, at)
@@ -73,7 +71,7 @@ func (b *saveRepo) addBase(ctx context.Context, commit string) error {
 	return nil
 }
 
-// recover fetches a commit that the cache does not have any more.
+// recover fetches a commit that the cache has lost.
 func (c *cache) recover(ctx context.Context, at remoteRefs) error {
 	if c.local(ctx, "", nil, "cat-file", "-e", at.branch+"^{tree}") == nil {
 		return nil
@@ -84,7 +82,7 @@ func (c *cache) recover(ctx context.Context, at remoteRefs) error {
 	return err
 }
 
-// linkPacks puts the packs of a repository into another, and where its history ends.
+// linkPacks adds the packs of a repository to another one, with its shallow boundary.
 func (c *cache) linkPacks(to *cache) error {
 	for _, name := range packNames(c.packs()) {
 		for _, ending := range []string{".pack", ".idx"} {
@@ -103,7 +101,7 @@ func (c *cache) linkPacks(to *cache) error {
 	return os.WriteFile(filepath.Join(to.repository(), "shallow"), border, 0o600)
 }
 
-// linkOrCopy gives a file a second name, or copies it where there is no such thing.
+// linkOrCopy hard-links a file, or copies it if that fails.
 func linkOrCopy(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, os.ErrExist) {
 		return nil
@@ -121,7 +119,7 @@ func linkOrCopy(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// listeners takes the pack in. Git checks that every object is as git makes them, and that none is missing.
+// add adds the pack. Git checks that every object is valid, and that none is missing.
 func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	limit := cmp.Or(b.MaxBytes, defaultBytes)
 	if err := checkPack(p.pack, limit); errors.Is(err, errHuge) {
@@ -141,7 +139,7 @@ func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	return err
 }
 
-// strictness is the option for the same care that is taken with what servers send.
+// strictness is the option for the same checks as for fetched objects.
 func strictness() string {
 	var all []string
 	for _, m := range mistakes {
@@ -153,8 +151,8 @@ func strictness() string {
 	return "--strict=" + strings.Join(all, ",")
 }
 
-// inspect makes sure that a parcel is what it says, goes on from what was cloned,
-// and is no larger than it may be: a tree can stand for any number of files.
+// inspect checks that a pack contains what it claims, continues from the cloned commit, and is within the limits: a
+// small tree can stand for any number of files.
 func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) error {
 	var kinds bytes.Buffer
 	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil ||
@@ -170,7 +168,6 @@ func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) er
 	return err
 }
 
-// commit writes a commit.
 func (b *saveRepo) commit(ctx context.Context, text commitText) (string, error) {
 	var out bytes.Buffer
 	if err := b.local(ctx, string(text), &out, "hash-object", "-t", "commit", "-w", "--stdin"); err != nil {

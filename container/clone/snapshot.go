@@ -51,8 +51,8 @@ echo "$head $tree $now"
 	printf '%s\n' "$head" "$tree" "^$base" "^$known" | git pack-objects --quiet --revs --stdout --no-reuse-delta --window=0 --depth=0 || exit 46
 `
 
-// generatedFiles is what programs leave behind, and nobody means to keep. A project that
-// does says so in its .gitignore, which comes first.
+// generatedFiles are files that programs generate. A project can include them in its .gitignore, which takes
+// precedence.
 const generatedFiles = `__pycache__/
 *.py[co]
 .pytest_cache/
@@ -76,10 +76,10 @@ node_modules/
 Thumbs.db
 *.sw[op]`
 
-// insidePath is where git is looked for inside: not in directories that a project may write to.
+// insidePath is the PATH for git inside: no directory that a project may write to.
 const insidePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// insideEnviron are the settings of git inside.
+// insideEnviron is the environment of git inside.
 func insideEnviron() []string {
 	return append([]string{"PATH=" + insidePath, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
@@ -88,16 +88,16 @@ func insideEnviron() []string {
 			{"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
 }
 
-// A incomingPack is what comes out of a container: one line about it, and a pack.
+// An incomingPack receives the output of snapshot: a line, and a pack.
 type incomingPack struct {
 	head, tree string
 	same       bool // the tree is that of head
 	line       []byte
-	pack       *os.File // nil means that none came
+	pack       *os.File // nil means that there is none
 	bytes      int64
 
 	limit int64
-	dir   *ownerfile.Dir // where the pack goes; nil means that nothing came yet
+	dir   *ownerfile.Dir // of the pack; nil means not yet created
 	in    string
 }
 
@@ -120,7 +120,7 @@ func (p *incomingPack) Write(data []byte) (int, error) {
 	return len(data), p.store(rest)
 }
 
-// read understands the line.
+// read parses the line.
 func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
@@ -130,7 +130,7 @@ func (p *incomingPack) read() error {
 	return nil
 }
 
-// store keeps the pack, up to a limit: a container may send for ever.
+// store writes the pack, up to a limit: a container may send for ever.
 func (p *incomingPack) store(data []byte) (err error) {
 	if len(data) == 0 {
 		return nil
@@ -150,7 +150,7 @@ func (p *incomingPack) store(data []byte) (err error) {
 	return nil
 }
 
-// open makes the room, with a file for the pack.
+// open creates the file for the pack.
 func (p *incomingPack) open() (err error) {
 	if err = p.makeDir(); err == nil {
 		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -158,7 +158,7 @@ func (p *incomingPack) open() (err error) {
 	return err
 }
 
-// makeDir makes the room, if there is none yet. What a killed hako left of its own is removed then.
+// makeDir creates the directory, if there is none yet. It also removes directories of killed processes.
 func (p *incomingPack) makeDir() (err error) {
 	if p.dir == nil {
 		p.dir, err = ownerfile.MakeDir(p.in, "out-")
@@ -171,7 +171,7 @@ func (p *incomingPack) close() {
 		p.pack.Close()
 	}
 	if p.dir != nil {
-		_ = p.dir.Remove() // the next who saves tries again
+		_ = p.dir.Remove() // the next save tries again
 	}
 }
 
@@ -180,7 +180,7 @@ func invalidPack(why string, err error) error {
 		Hint: "the container may be hostile or broken: begin anew in a new one"}
 }
 
-// takeChanges has a container hand out what changed.
+// takeChanges runs snapshot in a container.
 func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
 	p := &incomingPack{limit: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
 	output := &gitOutput{clean: j.git.secrets.Text}
@@ -211,7 +211,7 @@ func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incom
 	return p, nil
 }
 
-// insideConfig says how the repository names its objects.
+// insideConfig returns the object format as git configuration.
 func insideConfig(commit string) string {
 	if len(commit) == 64 {
 		return "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n"

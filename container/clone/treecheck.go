@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// examine finds out what is to be known about commits before they are sent.
+// examine completes the manifest of commits before they are sent.
 func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
 	files, err := c.count(ctx, m.Commit)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
 	return nil
 }
 
-// readOrigin finds out whether a commit was made by Save, and of what.
+// readOrigin reads the key and the parent of a commit.
 func (c *cache) readOrigin(ctx context.Context, m *manifest) error {
 	raw, err := c.commitText(ctx, m.Commit)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *cache) readOrigin(ctx context.Context, m *manifest) error {
 	return nil
 }
 
-// shallowCommits returns the commits at which the history of a load ends although they have parents.
+// shallowCommits returns the commits of a transfer whose parents are missing.
 func (c *cache) shallowCommits(ctx context.Context, l *transfer) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(c.repository(), "shallow"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -81,18 +81,18 @@ func (c *cache) haveCommonAncestor(ctx context.Context, a, b string) bool {
 	return c.local(ctx, "", nil, "merge-base", a, b) == nil
 }
 
-// usesLFS looks for the mark of Git LFS where it usually is.
+// usesLFS looks for Git LFS in the top-level .gitattributes.
 func (c *cache) usesLFS(ctx context.Context, commit string) bool {
 	const enough = 64 << 10
 	out := &limitedBuffer{limit: enough}
-	// One that is too long for a look is taken for one without.
+	// A file that is too long counts as one without.
 	err := c.git.run(ctx, call{args: []string{"cat-file", "blob", commit + ":.gitattributes"}, dir: c.repository(),
 		lock: c.lock, stdout: out})
 	return err == nil && strings.Contains(out.String(), "filter=lfs")
 }
 
-// count looks through the files of a commit, and stops where they are too many:
-// ten small trees can stand for more files than any disk holds.
+// count counts the files of a commit, and stops at the limits: ten small trees can stand for more files than any disk
+// holds.
 func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
 	t := &treeReader{maxFiles: cmp.Or(c.MaxFiles, defaultFiles), maxBytes: cmp.Or(c.MaxBytes, defaultBytes)}
 	ctx, cancel := context.WithCancel(ctx)
@@ -113,7 +113,7 @@ func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
 	return t, err
 }
 
-// A treeReader reads what ls-tree prints: "mode type object size\tname\0".
+// A treeReader parses the output of ls-tree: "mode type object size\tname\0".
 type treeReader struct {
 	maxFiles   int
 	maxBytes   int64
@@ -127,7 +127,7 @@ type treeReader struct {
 
 // Write implements io.Writer.
 func (t *treeReader) Write(p []byte) (int, error) {
-	const longestEntry = 4096 // longer names are counted without being looked at
+	const longestEntry = 4096 // longer names are counted without being parsed
 	for rest := p; len(rest) > 0; {
 		piece, after, ended := bytes.Cut(rest, []byte{0})
 		if room := longestEntry - len(t.entry); room > 0 {

@@ -20,13 +20,12 @@ import (
 	"hako/run/fault"
 )
 
-// What runs in the container besides the commands of the steps. Names come as positional parameters and are never a
-// part of a script. Programs are those of the image: what a package put into PATH has no say here.
+// Scripts that run in the container besides the commands of the steps. Names are positional parameters, never part of
+// a script. PATH is that of the image: programs that a package installed are not used.
 const (
 	imagePath = `PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; `
 
-	// ours tells whether a name in the project is a file that really is there:
-	// a link to somewhere else in the container is not of the project.
+	// ours tests whether a name is a file in the project: a link to elsewhere in the container is not.
 	ours = `root=$(pwd -P); ours() { [ -f "$1" ] && case $(readlink -f "./$1") in "$root"/*) ;; *) false ;; esac; }; `
 
 	lookScript = `cd project 2>/dev/null || exit 0
@@ -44,8 +43,8 @@ n=$#; for pattern; do for k in $pattern; do if [ -d "$k" ] && ! [ -L "$k" ]; the
 [ $# -gt 0 ] || exit 3
 exec tar -c -f - "$@"`
 
-	// It is unpacked aside and moved to its place when it is whole: package
-	// managers take halves for wholes. Whatever else is in it stays behind.
+	// It unpacks aside and moves directories into place when they are complete, because package managers take an
+	// incomplete one for complete. Unexpected entries are ignored.
 	restoreScript = imagePath + aside + `rm -rf "$aside"; mkdir -p "$aside" && tar -x -p -C "$aside" -f - || exit 1
 IFS=; for pattern; do for a in $aside/$pattern; do
 	if ! [ -d "$a" ] || [ -L "$a" ]; then continue; fi
@@ -58,9 +57,8 @@ rm -rf "$aside"`
 	aside      = `aside=tmp/.hako-restore; `
 )
 
-const exitNothingToKeep = 3 // the status of keepScript
+const exitNothingToKeep = 3 // of keepScript
 
-// probeTimeout is what the scripts get that only look.
 const probeTimeout = time.Minute
 
 // run runs one of the scripts in the workspace.
@@ -72,7 +70,6 @@ func (j *job) run(ctx context.Context, limit time.Duration, script string, args 
 	return res, output, err
 }
 
-// names is a set of them.
 type names map[string]bool
 
 func (n names) all(list []string) bool { return n.lacks(list) == "" }
@@ -84,13 +81,13 @@ func (n names) lacks(list []string) string {
 	return ""
 }
 
-// probeResult are what is in a container.
+// A probeResult lists what exists in a container.
 type probeResult struct {
 	files, programs names
-	wrong           string // why it is not known
+	wrong           string // why it failed
 }
 
-// probe finds out which of the files and programs that matter are there.
+// probe finds out which of the relevant files and programs exist.
 func (j *job) probe(ctx context.Context, steps []lang.Step) (probeResult, error) {
 	found := probeResult{files: names{}, programs: names{}}
 	var programs, files []string
@@ -132,16 +129,16 @@ func unique(list []string) []string {
 	return slices.Compact(out)
 }
 
-// A key is the name of a kept result.
+// A key names a kept result.
 type key struct {
 	name string
-	none string // why there is none, and nothing is kept
+	none string // why nothing is kept
 }
 
-// maxKey is how large the files of a key may be together.
+// maxKey limits the size of the files of a key.
 const maxKey = 10 << 20
 
-// key finds the name of what a step brings: the same for the same files, command and salt, and for nothing else.
+// key computes the name of a step's result from its files, command and salt.
 func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error) {
 	switch {
 	case j.store.Dir == "":
@@ -171,7 +168,7 @@ func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error
 	return key{name: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// addWords adds words so that no two lists add the same.
+// addWords hashes a list so that no two lists collide.
 func addWords(h hash.Hash, words []string) {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(words))))
 	for _, w := range words {
@@ -180,7 +177,7 @@ func addWords(h hash.Hash, words []string) {
 	}
 }
 
-// addFiles adds the names and contents of files, whatever their order, age and mode.
+// addFiles hashes the names and contents of files, independent of order, time and mode.
 func addFiles(h hash.Hash, archive io.Reader) error {
 	sums := map[string]string{}
 	for r := tar.NewReader(archive); ; {
@@ -196,7 +193,7 @@ func addFiles(h hash.Hash, archive io.Reader) error {
 			return err
 		}
 		switch _, twice := sums[header.Name]; {
-		case twice: // and perhaps as a link to itself
+		case twice: // it may be a link to itself
 		case header.Typeflag == tar.TypeLink:
 			sums[header.Name] = sums[header.Linkname]
 		default:
@@ -212,10 +209,9 @@ func addFiles(h hash.Hash, archive io.Reader) error {
 	return nil
 }
 
-// errTooMuch ends a command that prints more than there is room for.
+// errTooMuch stops a command that prints more than allowed.
 var errTooMuch = errors.New("more than there is room for")
 
-// limited passes on a number of bytes, and then fails.
 type limited struct {
 	to   io.Writer
 	left int64

@@ -19,14 +19,13 @@ import (
 	"hako/run/fault"
 )
 
-// A Store is where results are kept. Any number of processes may use the same.
+// A Store keeps results. Any number of processes may use the same directory.
 type Store struct {
-	Dir      string // a directory of its own, made if need be; empty means that nothing is kept
-	MaxBytes int64  // of all that is kept; zero means 5 GB; what was not used for longest goes first
-	MaxOne   int64  // of one result; zero means 2 GB; what is larger is not kept
+	Dir      string // a directory of its own, created if necessary; empty means that nothing is kept
+	MaxBytes int64  // of all results; zero means 5 GB; the least recently used are removed first
+	MaxOne   int64  // of one result; zero means 2 GB; larger ones are not kept
 
-	// MaxAge is how long a result is good. Without an end, whoever asks for any version of a library would get the
-	// same one for ever. Zero means 30 days.
+	// MaxAge is how long a result is valid; after that, unpinned libraries are resolved again. Zero means 30 days.
 	MaxAge time.Duration
 }
 
@@ -38,13 +37,13 @@ func (s *Store) maxOne() int64 { return min(cmp.Or(s.MaxOne, 2<<30), s.maxBytes(
 
 const (
 	archiveEnding = ".tar"
-	partEnding    = ".part" // of an archive that is being written
+	partEnding    = ".part" // of an archive in progress
 	abandoned     = time.Hour
 )
 
 func (s *Store) file(key key) string { return filepath.Join(s.Dir, key.name+archiveEnding) }
 
-// restore puts a kept result back, and tells whether it did. What cannot be used is removed.
+// restore restores a kept result, and reports whether it did. It removes unusable results.
 func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 	if key.none != "" {
 		return false, nil
@@ -60,7 +59,7 @@ func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 		j.store.drop(f, file)
 		return false, nil
 	}
-	_ = os.Chtimes(file, time.Time{}, time.Now()) // it was used
+	_ = os.Chtimes(file, time.Time{}, time.Now()) // last use
 	j.report(s.Name + ": what was installed before is put back")
 	res, _, err := j.run(ctx, j.timeout(s), restoreScript, s.Keep, io.NewSectionReader(f, 0, size), nil)
 	if err != nil && (ctx.Err() != nil || fault.KindOf(err) != fault.Exhausted) {
@@ -74,7 +73,7 @@ func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 	return true, nil
 }
 
-// drop removes an archive, unless another is there under its name by now.
+// drop removes an archive, unless it was replaced meanwhile.
 func (s *Store) drop(f *os.File, file string) {
 	mine, err := f.Stat()
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *Store) drop(f *os.File, file string) {
 	}
 }
 
-// keep packs what a step left in the container. If that cannot be kept it says why: the task goes on all the same.
+// keep packs the result of a step. If that fails, it returns why: the task goes on.
 func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, err error) {
 	if err := os.MkdirAll(j.store.Dir, 0o700); err != nil {
 		return notWritten(err), nil
@@ -94,7 +93,7 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 	if err != nil {
 		return notWritten(err), nil
 	}
-	defer os.Remove(f.Name()) // it has another name if all went well
+	defer os.Remove(f.Name()) // it was renamed on success
 	defer f.Close()
 	out := &archive{file: f, left: j.store.maxOne()}
 	res, output, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
@@ -116,7 +115,7 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 	return "", nil
 }
 
-// add makes a finished archive known, and room for it.
+// add publishes a finished archive, and makes room for it.
 func (s *Store) add(out *archive, key key) error {
 	if err := out.seal(); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (s *Store) notKept(err error) string {
 
 func notWritten(err error) string { return "it could not be written: " + err.Error() }
 
-// An archive is a tar file with a seal behind it, by which damage is noticed before anything is unpacked.
+// An archive is a tar file followed by a seal, which reveals damage before anything is unpacked.
 type archive struct {
 	file *os.File
 	left int64
@@ -148,7 +147,7 @@ type archive struct {
 
 const (
 	sealMagic = "hakodeps"
-	sealSize  = int64(len(sealMagic) + 8 + 8 + 4) // and when it was made, how long it is, its checksum
+	sealSize  = int64(len(sealMagic) + 8 + 8 + 4) // then time, size and checksum
 )
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
@@ -176,7 +175,7 @@ func (a *archive) seal() error {
 	return err
 }
 
-// verify tells how long the tar file in an archive is, when it was made, and whether it is as it was then.
+// verify returns the size and time of the tar file in an archive, and whether it is intact.
 func verify(f *os.File) (size int64, made time.Time, ok bool) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() < sealSize {
@@ -197,8 +196,7 @@ func verify(f *os.File) (size int64, made time.Time, ok bool) {
 		binary.BigEndian.Uint32(seal[16:]) == sum.Sum32()
 }
 
-// shrink removes what was not used for longest until the rest is small enough,
-// and what was begun by processes that are no more.
+// shrink removes the least recently used archives until the rest is small enough, and files of killed processes.
 func (s *Store) shrink() {
 	entries, _ := os.ReadDir(s.Dir)
 	var kept []fs.FileInfo
