@@ -12,7 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// metadata are the services by which a cloud tells a machine its secrets. No setting opens them.
+// metadata are the addresses of cloud metadata services, which give a machine its secrets. No setting opens them.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), // most
 	netip.MustParseAddr("169.254.170.2"),   // Amazon, containers
@@ -24,8 +24,8 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle
 }
 
-// specialRanges are the ranges that the predicates of netip do not know and that lead
-// nowhere public, or carry another address inside.
+// specialRanges are non-public ranges that the predicates of netip do not cover, and ranges that embed another
+// address.
 var specialRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
@@ -43,13 +43,13 @@ var specialRanges = []netip.Prefix{
 }
 
 var (
-	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // taken for this machine by some
-	globalSix   = netip.MustParsePrefix("2000::/3")      // all of IPv6 that is given out
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // some systems treat it as this machine
+	globalSix   = netip.MustParsePrefix("2000::/3")      // all assigned IPv6 addresses
 	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // IPv4 inside
 	carrier     = netip.MustParsePrefix("100.64.0.0/10") // also used by private overlays
 )
 
-// public reports whether an address belongs to the internet at large.
+// public reports whether an address is on the public internet.
 func public(a netip.Addr) bool {
 	a = unwrapIPv4(a)
 	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.Contains(metadata, a) || a.Is6() && !globalSix.Contains(a) {
@@ -58,14 +58,13 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(specialRanges, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// reachableIfListed reports whether an address may be reached where somebody asked for it expressly.
+// reachableIfListed reports whether an address may be reached if it is listed explicitly.
 func reachableIfListed(a netip.Addr) bool {
 	a = unwrapIPv4(a)
 	return !slices.Contains(metadata, a) && (a.IsLoopback() || a.IsPrivate() || carrier.Contains(a) || public(a))
 }
 
-// unwrapIPv4 takes an IPv4 address out of the forms that carry one on the way: by
-// them 127.0.0.1 would pass for an IPv6 address.
+// unwrapIPv4 extracts an embedded IPv4 address: otherwise 127.0.0.1 would pass for an IPv6 address.
 func unwrapIPv4(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
@@ -75,11 +74,10 @@ func unwrapIPv4(a netip.Addr) netip.Addr {
 	return a
 }
 
-// addresses returns where a permitted place is. What it returns is what is
-// dialled: a name that is looked up twice may have changed in between. The server
-// of a credential that is lent may be private, like those that the rules trust.
+// addresses resolves a permitted host. The returned addresses are those that are dialled: a second lookup could
+// return others. The server of a lent credential may be private, like hosts that the rules trust.
 func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent *repository) error {
-	if at.addr.IsValid() { // it is on the list by this spelling
+	if at.addr.IsValid() { // it is listed in this spelling
 		v.Addresses = []netip.Addr{at.addr}
 		return nil
 	}
@@ -99,7 +97,7 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 	if slices.ContainsFunc(found, func(a netip.Addr) bool {
 		return !(trusted && reachableIfListed(a)) && (slices.Contains(own, unwrapIPv4(a)) || !s.rules.harmless(a))
 	}) {
-		// The address is not told: names would map the network outside.
+		// The address is not reported: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(),
 			Why:  "the name leads to an address that is not public",
 			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
@@ -107,8 +105,8 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 	return nil
 }
 
-// localAddresses returns the addresses of this machine, as they are now. A public one leads
-// to services that listen for the machine itself and its neighbours, too.
+// localAddresses returns the current addresses of this machine. A public one also leads to services that are meant
+// for the machine itself and its neighbours.
 func (s *service) localAddresses() (all []netip.Addr, err error) {
 	ask := s.proxy.interfaces
 	if ask == nil {
@@ -144,13 +142,13 @@ func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
 }
 
-// lookUpHostsFile looks a name up in the file of hosts alone, where a name without dots has none at its end either.
+// lookUpHostsFile looks a name up in the hosts file alone, where it must not end in a dot.
 func lookUpHostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
 	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)
 }
 
-// dial connects to the first of the addresses that answers.
+// dial connects to the first address that answers.
 func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Dial)
 	defer cancel()
@@ -159,7 +157,7 @@ func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.C
 		dial = new(net.Dialer).DialContext
 	}
 	for _, a := range addrs {
-		// None of them may use up the time of the others.
+		// No address may use up the time of the others.
 		each, done := context.WithTimeout(ctx, s.limits.Dial/time.Duration(len(addrs)))
 		conn, err := dial(each, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(port)))
 		done()
@@ -170,5 +168,5 @@ func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.C
 	return nil, netip.Addr{}, errUnreachable
 }
 
-// errUnreachable says no more: what a dialler says names the network outside.
+// errUnreachable has no details: a dialler's error reveals the network outside.
 var errUnreachable = errors.New("no address of the host answers")

@@ -7,18 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// A body is what follows the head of a request. Another goroutine reads it than the one that waits for it to be read.
+// A body is the body of a request. The goroutine that reads it is not the one that waits for its end.
 type body struct {
 	in      *bufio.Reader
 	left    int64 // of the body, or of this chunk
 	chunked bool
 	begun   bool
 	begin   func() error // called before the first byte is read
-	passed  func(n int)  // called with what was read
+	passed  func(n int)  // called with the number of bytes read
 	over    atomic.Bool  // it was read to its end, and in is free again
 }
 
-// newBody makes a body of a length that head.length returned.
+// newBody returns a body of a length from head.length.
 func newBody(in *bufio.Reader, length int64) *body {
 	b := &body{in: in, left: max(length, 0), chunked: length < 0}
 	b.over.Store(length == 0)
@@ -51,8 +51,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, unexpectedEOF(err)
 }
 
-// unexpectedEOF is the end of the connection where the body had not ended: who takes it
-// for the end of the body sends on a half as a whole.
+// unexpectedEOF replaces the end of the connection within a body: otherwise an incomplete body would be passed on as
+// complete.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -77,14 +77,14 @@ func (b *body) finish() error {
 	return nil
 }
 
-// Close implements io.Closer. The connection is not the body's to close.
+// Close implements io.Closer. It does not close the connection.
 func (b *body) Close() error { return nil }
 
-// maxSizeLine is how many bytes the line before a chunk may have.
+// maxSizeLine is the maximum length of the line before a chunk.
 const maxSizeLine = 18
 
-// nextChunk reads the line before a chunk, and after the last one the end. Extensions and trailers are refused:
-// nobody needs them, and readers differ about where they end.
+// nextChunk reads the line before a chunk, and the end after the last one. It refuses extensions and trailers: nobody
+// needs them, and parsers differ about where they end.
 func (b *body) nextChunk() error {
 	limit := maxSizeLine
 	line, err := readLine(b.in, &limit)

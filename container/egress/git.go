@@ -9,9 +9,9 @@ import (
 	"hako/run/fault"
 )
 
-// What git says and hears. Everything else stays behind: a header such as X-HTTP-Method-Override would make another
-// request of the one that was checked, and cookies would be a credential inside the container. Accept-Encoding stays
-// behind so that a guard can read the answer.
+// Headers of git's requests and responses. Others are dropped: X-HTTP-Method-Override would change the request that
+// was checked, cookies would be a credential inside the container, and without Accept-Encoding the answer can be
+// searched for secrets.
 var (
 	gitRequestHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
 		"Git-Protocol", "Pragma", "User-Agent"}
@@ -50,8 +50,7 @@ func only(header http.Header, names []string) http.Header {
 	return kept
 }
 
-// addCredential puts the credential into a request. What is wrong with one is not said: the
-// words could hold a part of it.
+// addCredential adds the credential to a request. Errors have no details, which could contain a part of it.
 func (r *route) addCredential() error {
 	name, value, err := r.lent.Header()
 	if err != nil || !isToken(name) || value == "" || hasControl(value) {
@@ -64,7 +63,7 @@ func (r *route) addCredential() error {
 	return nil
 }
 
-// cleanResponse makes an answer to git fit to be passed on.
+// cleanResponse makes a response safe to forward.
 func (r *rules) cleanResponse(to *route, resp *http.Response) error {
 	resp.Header = only(resp.Header, gitResponseHeaders)
 	delete(resp.Header, "User-Agent")
@@ -78,7 +77,7 @@ func (r *rules) cleanResponse(to *route, resp *http.Response) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusProxyAuthRequired:
-		// Passed on as it is, git would ask for a name and a password.
+		// If it were forwarded, git would ask for a name and a password.
 		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 			Why: "the server refused the credential", Hint: "check the token outside the container"}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
@@ -88,8 +87,8 @@ func (r *rules) cleanResponse(to *route, resp *http.Response) error {
 	return nil
 }
 
-// redirect lets git follow only to where there is a credential too. It asks the
-// endpoint again, and the request is checked like any other.
+// redirect lets git follow only to a repository with a credential. Git asks the endpoint again, and that request is
+// checked like any other.
 func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 		Why:  "the server redirects to a place that the credential is not for",
@@ -117,7 +116,7 @@ func (r *rules) redirect(to *route, resp *http.Response) error {
 	return nil
 }
 
-// holdsAny reports whether a text holds one of the secrets, escaped or not.
+// holdsAny reports whether a text contains one of the secrets, escaped or not.
 func holdsAny(text string, secrets []string) bool {
 	plain, err := url.QueryUnescape(text)
 	return slices.ContainsFunc(secrets, func(s string) bool {

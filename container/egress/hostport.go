@@ -12,16 +12,16 @@ import (
 	"hako/run/fault"
 )
 
-// A hostPort is a host and a port, spelled the one way they are compared by.
+// A hostPort is a host and a port in normal form.
 type hostPort struct {
-	host string     // a name in lower case ASCII, or an address
+	host string     // a lower case ASCII name, or an address
 	addr netip.Addr // valid if host is an address
 	port int
 }
 
 func (p hostPort) String() string { return net.JoinHostPort(p.host, strconv.Itoa(p.port)) }
 
-// hostHeader returns the place as a Host header spells it.
+// hostHeader returns the value of a Host header, without the default port.
 func (p hostPort) hostHeader(port int) string {
 	switch {
 	case p.port != port:
@@ -32,8 +32,7 @@ func (p hostPort) hostHeader(port int) string {
 	return p.host
 }
 
-// parseHostPort reads "host" or "host:port". A port that is not there is the given
-// one; if that is zero too, the place has none.
+// parseHostPort parses "host" or "host:port" with a default port; zero means none.
 func parseHostPort(text string, port int) (hostPort, error) {
 	host, digits, given := splitPort(text)
 	if given {
@@ -62,8 +61,8 @@ func parsePort(digits string) (int, bool) {
 	return int(n), err == nil && n > 0 && strconv.FormatUint(n, 10) == digits
 }
 
-// normalHost spells a host the one way it is compared by, and refuses every spelling that one resolver takes for an
-// address and another for a name: 0x7f.1, 2130706433, 0177.0.0.1, 127.1 and their like are all 127.0.0.1 to some.
+// normalHost normalizes a host, and refuses every spelling that one resolver takes for an address and another for a
+// name: 0x7f.1, 2130706433, 0177.0.0.1, 127.1 and the like are all 127.0.0.1 to some.
 func normalHost(text string) (string, netip.Addr, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		return bracketed(text, strings.TrimSuffix(inner, "]"))
@@ -90,7 +89,7 @@ func bracketed(text, inner string) (string, netip.Addr, error) {
 	return a.String(), a, nil
 }
 
-// ascii spells a name in lower case letters, digits, dashes and underscores.
+// ascii normalizes a name to lower case letters, digits, dashes and underscores.
 func ascii(name string) (string, error) {
 	const limit = 253
 	odd := func() (string, error) {
@@ -106,7 +105,7 @@ func ascii(name string) (string, error) {
 			return odd()
 		}
 		if again, err := idna.Lookup.ToASCII(mapped); err != nil || again != mapped {
-			return odd() // it has more than one spelling even then
+			return odd() // it has more than one normal form
 		}
 		lower = mapped
 	}
@@ -122,8 +121,7 @@ func notHostRune(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
 }
 
-// numeric reports whether a last label makes the whole an IPv4 address to those
-// who follow the rules of browsers and of inet_aton.
+// numeric reports whether a last label makes the host an IPv4 address by the rules of browsers and inet_aton.
 func numeric(label string) bool {
 	digits, hex := strings.CutPrefix(label, "0x")
 	if hex {
@@ -136,7 +134,7 @@ func invalidHost(text, why, hint string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: targetHost(text), Why: why, Hint: hint}
 }
 
-// oneLine makes text from the container short and harmless enough for a message.
+// oneLine makes text from the container safe for a message.
 func oneLine(text string) string {
 	const limit = 100
 	if len(text) > limit {

@@ -12,12 +12,11 @@ import (
 	"hako/run/fault"
 )
 
-// maxFields is how many lines a header may have.
+// maxFields is the maximum number of header lines.
 const maxFields = 128
 
-// A head is a request without its body. It is read here and not by net/http, which forgives what two readers
-// understand differently: folded lines, bare line feeds, a length beside chunks. By such a difference a second
-// request could be hidden in the first.
+// A head is a request without its body. It is not parsed by net/http, which accepts what two parsers understand
+// differently: folded lines, bare line feeds, a length beside chunks. That would allow request smuggling.
 type head struct {
 	method, target string
 	minor          int // of HTTP/1.x
@@ -27,7 +26,7 @@ type head struct {
 // A field is one line of a header. The name is in canonical case.
 type field struct{ name, value string }
 
-// readHead reads up to the empty line, and not more than so many bytes.
+// readHead reads up to the empty line, at most limit bytes.
 func readHead(in *bufio.Reader, limit int) (*head, error) {
 	line, err := readLine(in, &limit)
 	if err != nil {
@@ -51,7 +50,7 @@ func readHead(in *bufio.Reader, limit int) (*head, error) {
 	}
 }
 
-// readLine reads a line that ends in CR LF and takes its length off what is left.
+// readLine reads a line that ends in CR LF and subtracts its length from left.
 func readLine(in *bufio.Reader, left *int) (string, error) {
 	var line []byte
 	for {
@@ -114,7 +113,7 @@ func isToken(s string) bool {
 	})
 }
 
-// values returns what the lines of one name say.
+// values returns the values of a header.
 func (h *head) values(name string) []string {
 	var all []string
 	for _, f := range h.fields {
@@ -125,7 +124,7 @@ func (h *head) values(name string) []string {
 	return all
 }
 
-// options returns the words of Connection and its unofficial sibling.
+// options returns the words of Connection and Proxy-Connection.
 func (h *head) options() []string {
 	return words(append(h.values("Connection"), h.values("Proxy-Connection")...))
 }
@@ -146,12 +145,12 @@ func (h *head) keepsAlive() bool {
 	return h.minor == 1 && !slices.Contains(h.options(), "Close")
 }
 
-// hopByHop are the fields that are between two neighbours only.
+// hopByHop are the headers that are not forwarded.
 var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Http2-Settings", "Expect", "Host", "Content-Length"}
 
-// header returns what is passed on. Host, length and chunks are spelled anew.
+// header returns the forwarded headers. Host, length and encoding are set anew.
 func (h *head) header() http.Header {
 	passed := http.Header{}
 	options := h.options()
@@ -161,12 +160,12 @@ func (h *head) header() http.Header {
 		}
 	}
 	if passed["User-Agent"] == nil {
-		passed["User-Agent"] = nil // or net/http would add its own
+		passed["User-Agent"] = nil // otherwise net/http would add its own
 	}
 	return passed
 }
 
-// length returns how long the body is; chunks count as -1. Whatever is not said once and plainly is refused.
+// length returns the length of the body; -1 means chunked. It must be given once, and plainly.
 func (h *head) length() (int64, error) {
 	chunks, lengths := h.values("Transfer-Encoding"), h.values("Content-Length")
 	switch {
@@ -186,7 +185,7 @@ func (h *head) length() (int64, error) {
 	return int64(n), nil
 }
 
-// continues reports whether the client waits for a word before it sends the body.
+// continues reports whether the client waits for 100 Continue.
 func (h *head) continues() (bool, error) {
 	switch expected := h.values("Expect"); {
 	case len(expected) == 0:
@@ -197,14 +196,14 @@ func (h *head) continues() (bool, error) {
 	return h.minor == 1, nil
 }
 
-// An address is what a request asks for.
+// An address is the target of a request.
 type address struct {
 	hostPort
-	path, query string // as they were spelled, without "?"
+	path, query string // as spelled, without "?"
 }
 
-// address reads the target of any request but CONNECT. Only the proxy's own
-// endpoint may be asked without scheme and host before the path.
+// address parses the target of any request but CONNECT. Only requests for the proxy's own endpoint may omit scheme
+// and host.
 func (h *head) address() (address, error) {
 	host, rest, ok := cutScheme(h.target, "http")
 	_, _, secure := cutScheme(h.target, "https")
@@ -235,7 +234,7 @@ func (h *head) address() (address, error) {
 	return a, h.checkHost(p, 80)
 }
 
-// targetHost returns the host that a target seems to name, for the record, without what may be a password.
+// targetHost returns the host of a target for the record, without a password.
 func targetHost(target string) string {
 	if _, after, ok := strings.Cut(target, "://"); ok {
 		target = after
@@ -259,8 +258,8 @@ func cutScheme(target, scheme string) (host, rest string, ok bool) {
 	return target, "", true
 }
 
-// checkHost checks that the Host header says the same as the target: the server believes the one, and the other was
-// checked. A port of zero means that Host may leave it out.
+// checkHost checks that the Host header agrees with the target: the server uses the one, and the other was checked. A
+// port of zero means that Host may omit it.
 func (h *head) checkHost(p hostPort, port int) error {
 	hosts := h.values("Host")
 	if len(hosts) == 0 && (h.minor == 0 || port == 0) {

@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A tunnel passes TLS on without looking into it.
+// A tunnel forwards TLS without decrypting it.
 type tunnel struct {
 	*client
 	v  *logEntry
@@ -19,7 +19,7 @@ type tunnel struct {
 	up net.Conn
 }
 
-// tunnel answers a CONNECT.
+// tunnel serves a CONNECT request.
 func (c *client) tunnel(ctx context.Context, h *head) {
 	v := c.newEntry()
 	v.Method, v.Host = h.method, targetHost(h.target)
@@ -50,7 +50,7 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 	v.end(t.pass())
 }
 
-// destination reads where a tunnel is to lead, if it may lead there.
+// destination parses and checks the destination of a tunnel.
 func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	if n, err := h.length(); err != nil || n != 0 {
 		return hostPort{}, malformed("a CONNECT has no body")
@@ -68,7 +68,7 @@ func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	return to, c.rules.permit(to)
 }
 
-// pass opens the tunnel, listens to how the two greet each other, and then passes everything on.
+// pass checks the TLS handshake and then forwards everything.
 func (t *tunnel) pass() error {
 	t.out.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
 	if err := t.out.Flush(); err != nil {
@@ -83,7 +83,7 @@ func (t *tunnel) pass() error {
 	return nil
 }
 
-// passHellos passes on the first messages of both sides, and every hello of the client only after a look at it.
+// passHellos forwards the first messages of both sides, each ClientHello after a check.
 func (t *tunnel) passHellos() error {
 	if err := t.passHello(false); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (t *tunnel) passHello(retry bool) error {
 	return err
 }
 
-// checkHello checks that a hello names the host that was permitted. Behind one address
-// there are many hosts, and the name in the hello decides which one answers.
+// checkHello checks that a ClientHello names the permitted host. Many hosts share an address, and this name selects
+// one.
 func (t *tunnel) checkHello(h clientHello) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: t.to.String(), Why: why, Hint: hint}
@@ -123,7 +123,7 @@ func (t *tunnel) checkHello(h clientHello) error {
 	switch {
 	case h.hidden && !t.rules.open:
 		return refuse("the name in the TLS hello may be encrypted", "switch off encrypted hellos (ECH)")
-	case h.name == "" && t.to.addr.IsValid(): // an address is no name, and is not sent
+	case h.name == "" && t.to.addr.IsValid(): // an address is not sent as a name
 		return nil
 	case h.name == "":
 		return refuse("the TLS hello names no host", "let the client send the server name (SNI)")
@@ -134,7 +134,7 @@ func (t *tunnel) checkHello(h clientHello) error {
 	return nil
 }
 
-// alert tells a client in the words of TLS that it is refused.
+// alert refuses a client with a TLS alert.
 func (t *tunnel) alert(e *fault.Error) {
 	const fatal, accessDenied = 2, 49
 	t.v.deny(e)
@@ -143,8 +143,8 @@ func (t *tunnel) alert(e *fault.Error) {
 	t.conn.Write([]byte{recordAlert, 3, 3, 0, 2, fatal, accessDenied})
 }
 
-// passServerHello passes on records of the server until it is known whether it wants to hear another hello. One that
-// does not speak TLS is passed on: it is the host that was asked for, whatever it speaks.
+// passServerHello forwards records of the server until it is known whether it requests another ClientHello. Other
+// protocols than TLS are forwarded: it is the permitted host.
 func (t *tunnel) passServerHello() (retry bool, err error) {
 	t.up.SetReadDeadline(time.Now().Add(t.limits.Dial))
 	defer t.up.SetReadDeadline(time.Time{})

@@ -14,7 +14,7 @@ import (
 
 const defaultSocket = "unix:///var/run/docker.sock"
 
-// An address is where an engine listens.
+// An address is the address of an engine.
 type address struct {
 	network string // "unix" or "tcp"
 	addr    string // a path, or host:port
@@ -37,7 +37,7 @@ func (a address) dial(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// resolve reads a host as DOCKER_HOST spells it.
+// resolve parses a host as in DOCKER_HOST.
 func resolve(host string) (address, error) {
 	if host == "" {
 		host = os.Getenv("DOCKER_HOST")
@@ -55,7 +55,7 @@ func resolve(host string) (address, error) {
 	return address{}, invalidHost(scheme, found)
 }
 
-// invalidHost refuses a host without repeating it: an ssh address may hold a password.
+// invalidHost does not repeat the host: an ssh address may contain a password.
 func invalidHost(scheme string, found bool) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_HOST", Why: "it is not an address of docker",
 		Hint: "write it like " + defaultSocket + " or tcp://127.0.0.1:2376"}
@@ -84,8 +84,7 @@ func tcpAddress(place string) (address, error) {
 	return a, err
 }
 
-// tlsConfig reads the certificates that Docker keeps in a folder. The engine's own is
-// always verified: one who can pose as the engine is given every command.
+// tlsConfig reads Docker's certificates. The engine is always verified: an impostor would receive every command.
 func tlsConfig(folder, host string) (*tls.Config, error) {
 	if folder == "" {
 		home, err := os.UserHomeDir()

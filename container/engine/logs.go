@@ -10,8 +10,8 @@ import (
 	"hako/run/fault"
 )
 
-// Logs returns the last lines that a container's first process wrote, on both streams: why it died, mostly. Empty
-// means that it said nothing, or that nothing was kept.
+// Logs returns the last lines of output of a container's first process. Empty means that there is none, or that the
+// log driver keeps none.
 func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) {
 	const op = "read container's log"
 	path, err := containerPath(op, id, "/logs")
@@ -37,7 +37,7 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 	return cleanLines(string(kept.text)), nil
 }
 
-// unlessUnreadable forgives an engine whose log driver cannot be read.
+// unlessUnreadable ignores a log driver that cannot be read.
 func unlessUnreadable(err error, status int) error {
 	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable &&
 		strings.Contains(err.Error(), "does not support reading") {
@@ -46,7 +46,6 @@ func unlessUnreadable(err error, status int) error {
 	return err
 }
 
-// lastBytes keeps the end of what is written to it.
 type lastBytes struct{ text []byte }
 
 func (l *lastBytes) Write(p []byte) (int, error) {

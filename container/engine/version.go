@@ -9,14 +9,13 @@ import (
 	"hako/run/fault"
 )
 
-// The versions of the API that are spoken, 1.x: the first with one-shot
-// statistics, and the last whose answers are known.
+// Supported versions of the API, 1.x: the first with one-shot statistics, and the last that was tested.
 const (
 	oldestAPI = 41
 	newestAPI = 51
 )
 
-// wantedAPI reads DOCKER_API_VERSION; empty means that the engine is asked.
+// wantedAPI reads DOCKER_API_VERSION; empty means to negotiate.
 func wantedAPI() (string, error) {
 	text := os.Getenv("DOCKER_API_VERSION")
 	if text == "" {
@@ -39,8 +38,7 @@ func minorOf(version string) (int, bool) {
 
 func apiVersion(minor int) string { return "1." + strconv.Itoa(min(minor, newestAPI)) }
 
-// version returns the API version to speak. The engine is asked once; an engine
-// that did not answer is asked again by the next call.
+// version returns the API version. It is negotiated once, or again by the next call if the engine did not answer.
 func (e *Engine) version(ctx context.Context, op string) (string, error) {
 	ctx, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
@@ -60,7 +58,7 @@ func (e *Engine) version(ctx context.Context, op string) (string, error) {
 	return api, err
 }
 
-// negotiate finds out which version of the API to speak.
+// negotiate asks the engine for its API version.
 func (e *Engine) negotiate(ctx context.Context, op string) (string, error) {
 	r := request{op: op, path: "/_ping"}
 	res, err := e.send(ctx, r, "http://docker/_ping")
