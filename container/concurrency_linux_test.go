@@ -67,7 +67,7 @@ func sockets(t *testing.T) (n int) {
 // TestEightTasks prepares, uses and removes eight containers at once.
 func TestEightTasks(t *testing.T) {
 	slow(t)
-	d := ownDock(t, nil)
+	d := newManager(t, nil)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -83,7 +83,7 @@ func TestEightTasks(t *testing.T) {
 func pooled(t *testing.T, state string, n int) *Manager {
 	t.Helper()
 	d := dockAt(t, state, func(o *Options) { o.Warm = map[string]int{"python": n} })
-	d.Warmly(context.Background())
+	d.KeepWarm(context.Background())
 	fill(t, d)
 	return d
 }
@@ -174,7 +174,7 @@ func TestPoolEnds(t *testing.T) {
 	slow(t)
 	state, task := newState(t), unique("claimed")
 	d := pooled(t, state, 2)
-	d.Rest()
+	d.StopWarming()
 	c := begin(t, wish{Verb: "prepare", State: state, Task: task})
 	c.says(t, "begin")
 	c.says(t, "done")
@@ -199,7 +199,7 @@ func TestPoolLosses(t *testing.T) {
 	slow(t)
 	state := newState(t)
 	d := pooled(t, state, 1)
-	d.Rest() // nobody replaces it before it is asked for
+	d.StopWarming() // nobody replaces it before it is asked for
 	warm := warmIDs(t, d)
 	kill(t, d, warm)
 	info := prepare(t, d, unique("dead"))
@@ -261,7 +261,7 @@ func TestPoolName(t *testing.T) {
 // TestBare works without a guest, as on an engine that is another machine.
 func TestBare(t *testing.T) {
 	slow(t)
-	d, task := ownDock(t, nil), unique("bare")
+	d, task := newManager(t, nil), unique("bare")
 	d.bare = true
 	info := prepare(t, d, task)
 	b, err := d.find(task)
@@ -298,10 +298,10 @@ func TestBare(t *testing.T) {
 	if err != nil || res.Stdout != "" {
 		t.Errorf("left: %+v, %v", res, err)
 	}
-	if x, err := d.Look(t.Context(), task); err != nil || x.Status != Ready || x.Usage == nil {
+	if x, err := d.Details(t.Context(), task); err != nil || x.Status != Ready || x.Usage == nil {
 		t.Errorf("%+v, %v", x, err)
 	}
-	_, err = d.Desk(t.Context(), task)
+	_, err = d.Jobs(t.Context(), task)
 	wantFault(t, err, fault.Unavailable, "another machine")
 	_, err = d.Edit(t.Context(), task, nil)
 	wantFault(t, err, fault.Unavailable, "another machine")
@@ -315,10 +315,10 @@ func TestBarePool(t *testing.T) {
 	slow(t)
 	d := dockAt(t, newState(t), func(o *Options) { o.Warm = map[string]int{"python": 1} })
 	d.bare = true
-	d.Warmly(context.Background())
+	d.KeepWarm(context.Background())
 	fill(t, d)
 	warm := warmIDs(t, d)
-	d.Rest()
+	d.StopWarming()
 	task := unique("barepool")
 	if info := prepare(t, d, task); !warm[info.ContainerID] {
 		t.Error("the warm container was not taken")

@@ -31,52 +31,49 @@ import (
 	"hako/run/fault"
 )
 
-// Options say how containers are made.
+// Options configure a Manager.
 type Options struct {
-	Enabled bool   // whether models are offered the tools; false offers none
-	State   string // a directory for records and sockets; required, absolute
+	Enabled bool   // models are offered the tools
+	State   string // directory for records and sockets; required, absolute
 	Engine  *engine.Engine
 	Binary  string // the program that serves as guest; empty means this one
 
-	Languages []lang.Language   // what is known about environments; nil means all there are
+	Languages []lang.Language   // the known environments; nil means all
 	Images    map[string]string // environment → image; nil means those of Languages
-	Default   string            // the environment where none, or none that exists, is asked for; empty means python
+	Default   string            // environment for requests that name none, or an unknown one; empty means python
 
 	Resources     Resources
-	Network       Network // zero means none
-	CA            []byte  // certificates, PEM, to be trusted besides the usual; nil means none
+	Network       Network // zero means None
+	CA            []byte  // additional trusted certificates, PEM; nil means none
 	Clones        *clone.Store
 	Depth         int  // of clones; zero means 1
 	Full          bool // clones have their whole history
-	Push          bool // git in containers may push to the repository of their task, once it is prepared. False means that it may only fetch: what is to be kept goes by [Dock.Save]
+	Push          bool // git in containers may push to the repository of the task once it is prepared; false means fetch only
 	Packages      *deps.Store
 	Install       bool // dependencies are installed
-	ProjectImages bool // a repository may bring its own image, .hako/Dockerfile
+	ProjectImages bool // a repository may have its own image, .hako/Dockerfile
 
 	Timeout  time.Duration // of a command; zero means 30 min
 	Output   int           // bytes of stdout, and of stderr, that a result holds; zero means 1 MB
 	Stale    time.Duration // how long a container without owner may be unused; zero means 24 h
-	Detached bool          // containers outlive this process; false means that they are its own
+	Detached bool          // containers outlive this process
 	Warm     map[string]int
 
 	// Gate puts the gate before a runner of a task. Nil runs nothing.
 	Gate func(task string, r run.Runner) run.Runner
-	// Record puts on record what is about to be done for a task other than
-	// running a script, and returns what puts on record how it ended. What it
-	// refuses is not done; nil refuses everything.
+	// Record records an action for a task other than running a script, and returns a function that records how it
+	// ended. If it returns an error, the action does not happen; nil refuses everything.
 	Record func(task, what string) (done func(error), err error)
-	// Allowed lists the commands that the policy allows, for prompts. Nil
-	// means none.
+	// Allowed lists the commands that the policy allows, for prompts. Nil means none.
 	Allowed func() Allowed
-	// ServeEgress has a process serve the way out of a container, for as long as it
-	// lives. Nil means that no container has one.
+	// ServeEgress starts a process that serves the egress proxy of a container. Nil means that no container has a
+	// network.
 	ServeEgress func(context.Context, Egress) error
-	// Progress is told what is being done. Nil means that nobody is.
+	// Progress receives one line for each step. Nil means none.
 	Progress func(string)
 }
 
-// Resources are what one container may use. Zero values mean those in the
-// comments.
+// Resources limit one container. Zero values mean those in the comments.
 type Resources struct {
 	CPUs   float64 // 2
 	Memory int64   // 4 GB
@@ -84,11 +81,11 @@ type Resources struct {
 	Pids   int64   // 512
 }
 
-func (r Resources) filled() Resources {
+func (r Resources) withDefaults() Resources {
 	return Resources{cmp.Or(r.CPUs, 2), cmp.Or(r.Memory, 4<<30), cmp.Or(r.Disk, 10<<30), cmp.Or(r.Pids, 512)}
 }
 
-// A Network says how far a container reaches.
+// A Network is how far a container reaches.
 type Network string
 
 // The networks.
@@ -98,40 +95,39 @@ const (
 	AllowList Network = "allow-list" // those that are listed
 )
 
-// Covers reports whether what a network reaches is all that another one does.
+// Covers reports whether a network reaches everything that another one does.
 func (n Network) Covers(less Network) bool {
 	reach := map[Network]int{None: 1, AllowList: 2, Open: 3}
 	return reach[less] > 0 && reach[less] <= reach[n]
 }
 
-// networkOf is the network of a task.
 func (d *Manager) networkOf(t Task) Network { return cmp.Or(t.Network, d.Network) }
 
-// A Manager is where the containers of tasks lie. It is safe for concurrent use.
+// A Manager manages the containers of tasks. It is safe for concurrent use.
 type Manager struct {
 	Options
 	binary string
-	id     string // of the state directory: others on the same engine have another
-	bare   bool   // containers have no guest: the engine is another machine
+	id     string // of the state directory: other state directories may use the same engine
+	bare   bool   // containers have no guest, because the engine is on another machine
 
 	mu      sync.Mutex // guards what follows
-	lines   map[string]*guestConn
-	held    map[string]*os.File // locks of the boxes that are ours
+	conns   map[string]*guestConn
+	held    map[string]*os.File // locks of our boxes
 	current string
 	kept    map[string]map[string]clone.Kept // by box and reference
 
 	pool pool
 }
 
-// New returns a dock. Nothing is started and nobody is contacted.
+// New returns a Manager. It starts nothing and contacts nobody.
 func New(o Options) (*Manager, error) {
-	d := &Manager{Options: o, lines: make(map[string]*guestConn), held: make(map[string]*os.File),
+	d := &Manager{Options: o, conns: make(map[string]*guestConn), held: make(map[string]*os.File),
 		kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "open containers", Why: "a gate and a state directory are required"}
 	}
-	if err := d.fill(); err != nil {
+	if err := d.applyDefaults(); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{"boxes", "tasks"} {
@@ -144,8 +140,7 @@ func New(o Options) (*Manager, error) {
 	return d, err
 }
 
-// fill puts the usual in the place of what was not said.
-func (d *Manager) fill() (err error) {
+func (d *Manager) applyDefaults() (err error) {
 	if d.Languages == nil {
 		if d.Languages, err = lang.All(); err != nil {
 			return err
@@ -162,28 +157,27 @@ func (d *Manager) fill() (err error) {
 	}
 	d.Default = cmp.Or(d.Default, "python")
 	d.Network = cmp.Or(d.Network, None)
-	d.Resources = d.Resources.filled()
+	d.Resources = d.Resources.withDefaults()
 	d.Timeout = cmp.Or(d.Timeout, 30*time.Minute)
 	d.Output = cmp.Or(d.Output, 1<<20)
 	d.Stale = cmp.Or(d.Stale, 24*time.Hour)
 	return err
 }
 
-// Close lets go of everything: connections, and locks with which containers are
-// held. Those of a dock that is not Detached belong to nobody then; see
-// [Dock.CleanupAll].
+// Close closes connections and releases the locks of containers. Unless the Manager is Detached, its containers have
+// no owner then; see [Manager.CleanupAll].
 func (d *Manager) Close() {
 	d.pool.stop()
 	d.mu.Lock()
-	lines := maps.Clone(d.lines)
-	clear(d.lines)
+	lines := maps.Clone(d.conns)
+	clear(d.conns)
 	for _, f := range d.held {
 		_ = f.Close()
 	}
 	clear(d.held)
 	d.mu.Unlock()
 	for _, l := range lines {
-		l.hangUp()
+		l.close()
 	}
 }
 
@@ -193,12 +187,10 @@ func (d *Manager) IsEnabled() bool { return d.Enabled }
 // AvailableEnvironments returns the image of each environment.
 func (d *Manager) AvailableEnvironments() map[string]string { return maps.Clone(d.Images) }
 
-// DefaultEnvironment returns the name of the environment that is used when none,
-// or none that exists, was asked for.
+// DefaultEnvironment returns the name of the environment for requests that name none, or an unknown one.
 func (d *Manager) DefaultEnvironment() string { return d.Default }
 
-// language returns what is known about an environment; one that only the
-// settings know may need anything.
+// language describes an environment. One that only the settings name has the install steps of all languages.
 func (d *Manager) language(name string) lang.Language {
 	i := slices.IndexFunc(d.Languages, func(l lang.Language) bool { return l.Name == name })
 	if i >= 0 {
@@ -213,20 +205,19 @@ func (d *Manager) language(name string) lang.Language {
 	return l
 }
 
-func (d *Manager) say(text string) {
+func (d *Manager) report(text string) {
 	if d.Progress != nil {
 		d.Progress(text)
 	}
 }
 
-// relay says what may come from inside a container, or from a server.
-func (d *Manager) relay(text string) { d.say(quoted(text)) }
+// reportQuoted reports text that may come from inside a container, or from a server.
+func (d *Manager) reportQuoted(text string) { d.report(quoted(text)) }
 
-// quote stands before every line that others may have written: without it one
-// could pass for ours.
+// quote precedes every line that others may have written: without it one could pass for ours.
 const quote = "| "
 
 func quoted(text string) string { return quote + below(text) }
 
-// below marks every line of a text but the first, which is ours.
+// below quotes every line of a text but the first, which is ours.
 func below(text string) string { return strings.ReplaceAll(text, "\n", "\n"+quote) }

@@ -16,10 +16,9 @@ import (
 	"hako/run/fault"
 )
 
-// judged returns the files of a build with a Dockerfile that may be built; nil
-// means that there is none. It is written anew from what was understood of it:
-// what an engine reads otherwise than we do is not there any more.
-func (d *Manager) judged(files []byte) ([]byte, error) {
+// checkedContext returns a build context whose Dockerfile was checked and written again from what was understood, so
+// that the engine cannot read it differently. Nil means that there is no Dockerfile.
+func (d *Manager) checkedContext(files []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))
 	var text []byte
@@ -33,7 +32,7 @@ func (d *Manager) judged(files []byte) ([]byte, error) {
 		}
 		switch name := path.Clean(h.Name); {
 		case h.Typeflag == tar.TypeXGlobalHeader:
-		case strings.EqualFold(name, "Dockerfile"): // an engine takes the small one where there is no other
+		case strings.EqualFold(name, "Dockerfile"): // an engine falls back to other spellings
 			if name == "Dockerfile" && h.Typeflag == tar.TypeReg {
 				text, err = io.ReadAll(r)
 			}
@@ -47,9 +46,9 @@ func (d *Manager) judged(files []byte) ([]byte, error) {
 	if text == nil {
 		return nil, nil
 	}
-	anew, err := rewrite(string(text), d.mayBeBase(), labelOwn+"="+d.id)
+	anew, err := rewrite(string(text), d.allowedBases(), labelProject+"="+d.id)
 	if err == nil {
-		err = errors.Join(packFile(w, "Dockerfile", []byte(anew)), w.Close())
+		err = errors.Join(addFile(w, "Dockerfile", []byte(anew)), w.Close())
 	}
 	return out.Bytes(), err
 }
@@ -62,16 +61,16 @@ func copyEntry(w *tar.Writer, h *tar.Header, r io.Reader) error {
 	return err
 }
 
-// mayBeBase lists what images of repositories may be made of: the environments.
-// Any other image of the engine may be another project's.
-func (d *Manager) mayBeBase() (list []string) {
+// allowedBases lists the base images that a repository may use: those of the environments. Any other image of the
+// engine may belong to another project.
+func (d *Manager) allowedBases() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, tagged(l.Image))
 	}
 	return list
 }
 
-// tagged spells out the tag of an image that is meant where there is none.
+// tagged adds the implied tag to an image name.
 func tagged(image string) string {
 	if strings.Contains(path.Base(image), ":") || strings.Contains(image, "@") {
 		return image
@@ -79,8 +78,8 @@ func tagged(image string) string {
 	return image + ":latest"
 }
 
-// rewrite reads a Dockerfile and writes it with an instruction a line and a label
-// in each stage. It refuses what would reach beyond the build.
+// rewrite parses a Dockerfile and writes one instruction a line, with a label in each stage. It refuses what would
+// reach beyond the build.
 func rewrite(text string, bases []string, label string) (string, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if !utf8.ValidString(text) ||
@@ -104,7 +103,7 @@ func rewrite(text string, bases []string, label string) (string, error) {
 		if more && !last || joined.Len() == 0 {
 			continue
 		}
-		if err := c.take(strings.TrimSpace(joined.String())); err != nil {
+		if err := c.instruction(strings.TrimSpace(joined.String())); err != nil {
 			return "", refuseFile(i+1, err.Error(), c.hint)
 		}
 		joined.Reset()
@@ -116,19 +115,19 @@ func refuseFile(line int, why, hint string) error {
 	if line > 0 {
 		why = "line " + strconv.Itoa(line) + ": " + why
 	}
-	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: ownFolder + "/Dockerfile", Why: why, Hint: hint}
+	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: projectFolder + "/Dockerfile", Why: why, Hint: hint}
 }
 
-// A dockerfileWriter writes a Dockerfile, instruction by instruction.
+// A dockerfileWriter checks and writes instructions.
 type dockerfileWriter struct {
 	bases  []string
 	label  string
 	stages []string // their names; empty means none
 	out    strings.Builder
-	hint   string // what to do about the last refusal
+	hint   string // for the last refusal
 }
 
-// instructions are those that may be there, with the options they may have.
+// instructions are the allowed instructions with their allowed options.
 var instructions = map[string][]string{
 	"FROM": {"platform"}, "COPY": {"from", "chown", "chmod"}, "HEALTHCHECK": {"interval", "timeout", "start-period",
 		"start-interval", "retries"},
@@ -137,7 +136,7 @@ var instructions = map[string][]string{
 	"USER": nil, "WORKDIR": nil,
 }
 
-// banned are instructions that may not be there, and why.
+// banned are refused instructions with the reason and a hint.
 var banned = map[string][2]string{
 	"ADD": {"what ADD names the engine itself fetches, from wherever it likes",
 		"COPY what lies beside the Dockerfile; let a RUN step unpack it"},
@@ -145,7 +144,7 @@ var banned = map[string][2]string{
 	"ONBUILD": {"ONBUILD keeps an instruction for later, when nobody looks at it", "write the instruction itself"},
 }
 
-func (c *dockerfileWriter) take(line string) error {
+func (c *dockerfileWriter) instruction(line string) error {
 	word, rest := line, ""
 	if i := strings.IndexAny(line, " \t"); i >= 0 {
 		word, rest = line[:i], strings.TrimSpace(line[i:])
@@ -159,7 +158,7 @@ func (c *dockerfileWriter) take(line string) error {
 	c.hint = "write it as docker's reference has it, without what only BuildKit knows"
 	switch {
 	case !known:
-		return errors.New("there is no instruction " + shown(word))
+		return errors.New("there is no instruction " + oneLine(word))
 	case strings.HasSuffix(line, `\`):
 		return errors.New("it ends in a backslash with nothing to follow")
 	case (word == "RUN" || word == "COPY") && strings.Contains(rest, "<<"):
@@ -179,7 +178,7 @@ func (c *dockerfileWriter) take(line string) error {
 	return nil
 }
 
-// option is one as it has to be spelt: quotes and backslashes could hide another.
+// option is the only accepted spelling of an option: quotes and backslashes could hide another.
 var option = lazyregexp.New(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
 
 // options checks the options of an instruction, and returns what follows them.
@@ -192,10 +191,10 @@ func (c *dockerfileWriter) options(text string, allowed []string) (rest string, 
 		text = strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
 		m := option.Get().FindStringSubmatch(word)
 		if m == nil || !slices.Contains(allowed, m[1]) {
-			return "", errors.New("the option " + shown(word) + " is not known here")
+			return "", errors.New("the option " + oneLine(word) + " is not known here")
 		}
 		if m[1] == "from" && !c.mayCopy(m[2]) {
-			return "", c.foreign(m[2])
+			return "", c.unknownImage(m[2])
 		}
 	}
 	return text, nil
@@ -208,7 +207,7 @@ func (c *dockerfileWriter) from(args string) error {
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
 		return errors.New("it is not FROM IMAGE, or FROM IMAGE AS NAME")
 	case !c.isBase(words[0], c.stages):
-		return c.foreign(words[0])
+		return c.unknownImage(words[0])
 	}
 	c.stages = append(c.stages, strings.ToLower(strings.Join(words[min(2, len(words)):], "")))
 	return nil
@@ -228,7 +227,7 @@ func (c *dockerfileWriter) mayCopy(name string) bool {
 	return c.isBase(name, done) || err == nil && n < uint64(len(done))
 }
 
-func (c *dockerfileWriter) foreign(name string) error {
+func (c *dockerfileWriter) unknownImage(name string) error {
 	c.hint = "use one of " + strings.Join(c.bases, ", ")
-	return errors.New(shown(name) + " is neither the image of an environment nor an earlier stage")
+	return errors.New(oneLine(name) + " is neither the image of an environment nor an earlier stage")
 }

@@ -95,17 +95,17 @@ func TestJudged(t *testing.T) {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
 		for _, name := range names {
-			if err := packFile(w, name, []byte("# "+name+"\nFROM env\n")); err != nil {
+			if err := addFile(w, name, []byte("# "+name+"\nFROM env\n")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.Close()
 		return b.Bytes()
 	}
-	if out, err := d.judged(pack("dockerfile", "a")); out != nil || err != nil {
+	if out, err := d.checkedContext(pack("dockerfile", "a")); out != nil || err != nil {
 		t.Errorf("no Dockerfile: %d bytes, %v", len(out), err)
 	}
-	out, err := d.judged(pack("./Dockerfile", "a", "dockerfile", "Dockerfile", "sub/Dockerfile"))
+	out, err := d.checkedContext(pack("./Dockerfile", "a", "dockerfile", "Dockerfile", "sub/Dockerfile"))
 	if err != nil {
 		t.Fatal(err)
 	}

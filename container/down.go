@@ -11,14 +11,13 @@ import (
 	"hako/run/fault"
 )
 
-// grace is what processes in a container get to end by themselves.
+// grace is how long processes in a container get to end by themselves.
 const grace = 10 * time.Second
 
-// removals is how often it is tried to remove a container.
-const removals = 3
+const maxRemovals = 3
 
-// Cleanup removes the container of a task with all that belongs to it. Processes
-// get ten seconds to end by themselves.
+// Cleanup removes the container of a task and everything that belongs to it. Processes get ten seconds to end by
+// themselves.
 func (d *Manager) Cleanup(ctx context.Context, task string) error {
 	if err := CheckTask(task); err != nil {
 		return err
@@ -33,24 +32,23 @@ func (d *Manager) Cleanup(ctx context.Context, task string) error {
 }
 
 func (d *Manager) cleanup(ctx context.Context, task string) error {
-	turn, err := d.lockTask(ctx, task)
+	lock, err := d.lockTask(ctx, task)
 	if err != nil {
 		return err
 	}
-	defer turn.Close()
+	defer lock.Close()
 	b, err := d.find(task)
 	if err == nil {
-		d.farewell(ctx, b)
+		d.shutDownGuest(ctx, b)
 		err = d.remove(ctx, b)
 	}
 	if err == nil || fault.KindOf(err) == fault.NotFound {
-		_ = os.Remove(turn.Name()) // who waits for it notices
+		_ = os.Remove(lock.Name()) // processes that wait for it detect that
 	}
 	return err
 }
 
-// CleanupAll removes the containers that this process owns, several at a time:
-// each may take its ten seconds.
+// CleanupAll removes the containers that this process owns, several at a time: each may take its ten seconds.
 func (d *Manager) CleanupAll(ctx context.Context) error {
 	all, err := d.boxes()
 	errs := make([]error, len(all))
@@ -60,14 +58,14 @@ func (d *Manager) CleanupAll(ctx context.Context) error {
 		if !d.holds(b.Box) {
 			continue
 		}
-		// What another process takes out of our pool is its own.
-		if b.Owner != self() || b.TaskUUID == "" && !b.wrest() {
+		// A container that another process takes out of our pool belongs to that process.
+		if b.Owner != self() || b.TaskUUID == "" && !b.takeFromPool() {
 			d.release(b.Box)
 			continue
 		}
 		places <- struct{}{}
 		wg.Go(func() {
-			d.farewell(ctx, b)
+			d.shutDownGuest(ctx, b)
 			errs[i] = d.remove(ctx, b)
 			<-places
 		})
@@ -82,8 +80,8 @@ func (d *Manager) holds(id string) bool {
 	return d.held[id] != nil
 }
 
-// farewell asks the processes of a container to end, and waits for that.
-func (d *Manager) farewell(ctx context.Context, b *box) {
+// shutDownGuest asks the processes of a container to end, and waits for that.
+func (d *Manager) shutDownGuest(ctx context.Context, b *box) {
 	ctx, cancel := context.WithTimeout(ctx, grace+2*time.Second)
 	defer cancel()
 	c, err := d.client(ctx, b)
@@ -96,32 +94,30 @@ func (d *Manager) farewell(ctx context.Context, b *box) {
 	}
 }
 
-// remove removes the container of a box and then its folder. What could not be
-// removed stays on record.
+// remove removes the container of a box and then its folder. If that fails, the record stays.
 func (d *Manager) remove(ctx context.Context, b *box) error {
-	d.hangUp(b.Box)
-	d.unkeep(b.Box)
+	d.closeConn(b.Box)
+	d.forgetKept(b.Box)
 	b.Doomed, b.Status = true, Stopped
-	_ = b.save() // of what cannot be noted down the lock tells
+	_ = b.save() // if the record cannot be written, the lock still marks the box
 	var err error
-	for try := range removals {
+	for try := range maxRemovals {
 		if err = d.removeEach(ctx, b); err == nil {
-			return d.forget(b)
+			return d.removeFolder(b)
 		}
 		if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
 			break
 		}
 		time.Sleep(time.Duration(try+1) * 200 * time.Millisecond)
 	}
-	b.Warnings = []string{"it could not be removed: " + shown(err.Error())}
+	b.Warnings = []string{"it could not be removed: " + oneLine(err.Error())}
 	_ = b.save()
 	return &fault.Error{Kind: fault.KindOf(err), Op: "remove", Subject: b.Name, Err: err,
 		Hint: "it stays on record; hako env prune tries again"}
 }
 
-// removeEach removes what was made for a box. The engine may still be busy with
-// what was asked for by somebody who was killed, or did not wait: such a box is
-// watched a little.
+// removeEach removes the containers of a box. The engine may still be creating one for a caller that was killed or
+// did not wait, so it looks again for half a second.
 func (d *Manager) removeEach(ctx context.Context, b *box) error {
 	err := d.removeContainer(ctx, b)
 	for try := 0; err == nil && b.ContainerID == "" && !b.unmade && try < 10; try++ {
@@ -131,8 +127,7 @@ func (d *Manager) removeEach(ctx context.Context, b *box) error {
 	return err
 }
 
-// removeContainer removes every container that was made for a box: of one that
-// nobody got to note down the label tells.
+// removeContainer removes every container with the label of a box, also those that were never recorded.
 func (d *Manager) removeContainer(ctx context.Context, b *box) error {
 	all, err := d.Engine.List(ctx, map[string]string{labelState: d.id, labelBox: b.Box})
 	if err != nil {
@@ -149,8 +144,7 @@ func (d *Manager) removeContainer(ctx context.Context, b *box) error {
 	return d.removeVolumes(ctx, map[string]string{labelState: d.id, labelBox: b.Box}, func(string) bool { return true })
 }
 
-// removeVolumes removes volumes that nobody uses. They go with their container,
-// unless that was removed by somebody who did not say so.
+// removeVolumes removes unused volumes. They normally go with their container.
 func (d *Manager) removeVolumes(ctx context.Context, labels map[string]string, unwanted func(box string) bool) error {
 	all, err := d.Engine.Volumes(ctx, labels)
 	for _, v := range all {

@@ -14,18 +14,18 @@ import (
 	"hako/run/fault"
 )
 
-// A Egress is the way out of one container, to be served by a process of its own.
+// An Egress describes the egress proxy of one container, which runs in a process of its own.
 type Egress struct {
 	Task        string
-	Guest       string // the socket of the guest: when that is gone, so is the container
+	Guest       string // socket of the guest: when it is gone, so is the container
 	Listener    *os.File
 	Credentials []egress.Credential
-	Hidden      []string // values that are never to be shown or written down
+	Hidden      []string // values that must never be shown or recorded
 	Open        bool     // every public host; false means those on the list
 }
 
-// openEgress makes the socket that leads out of a container and has it served. It
-// listens before the one who serves it is there: nobody has to wait.
+// openEgress opens the proxy's socket and starts the proxy. Connections wait in the queue of the socket until it
+// serves.
 func (d *Manager) openEgress(ctx context.Context, b *box, t Task) error {
 	if b.Network == None || d.ServeEgress == nil || b.Bare {
 		return nil
@@ -60,8 +60,8 @@ func (d *Manager) openEgress(ctx context.Context, b *box, t Task) error {
 	return d.ServeEgress(ctx, w)
 }
 
-// pushLater lets credentials be used for pushes, once [Dock.permitPush] is called:
-// code that runs while dependencies are installed shall not push.
+// pushLater makes credentials usable for pushes once [Manager.permitPush] is called: code that runs while
+// dependencies are installed must not push.
 func (d *Manager) pushLater(b *box, list []egress.Credential) error {
 	if len(list) == 0 {
 		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: b.TaskUUID,
@@ -76,18 +76,17 @@ func (d *Manager) pushLater(b *box, list []egress.Credential) error {
 	return nil
 }
 
-// permitPush lets git in a container push, if that was asked for. What the
-// installation of dependencies left running is ended before: it would have waited
-// for this.
+// permitPush lets git in a container push, if that was requested. It first ends what the installation of dependencies
+// left running, which could be waiting for this moment.
 func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	if b.push == nil {
 		return nil
 	}
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return err
 	}
-	// The kernel ends all processes of the user at once, but for the one that asks.
+	// The kernel kills all processes of the user at once, except the one that sends the signal.
 	if _, err := h.Exec(ctx, guest.Command{Script: "kill -KILL -1; exit 0", Dir: Workspace,
 		Timeout: 10 * time.Second}); err != nil {
 		return err
@@ -99,14 +98,13 @@ func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	return nil
 }
 
-// gitEnviron tells git inside to ask the proxy for one repository: the proxy has
-// the credential.
+// gitEnviron points git in the container to the proxy, which has the credential, for one repository.
 func gitEnviron(repository string) []string {
 	u, err := url.Parse(repository)
 	if err != nil {
 		return nil
 	}
-	name, value := clone.Rewrite(u)
+	name, value := clone.InsteadOf(u)
 	return []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
 		"GIT_CONFIG_KEY_1=" + name, "GIT_CONFIG_VALUE_1=" + value}
 }

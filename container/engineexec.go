@@ -14,9 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// engineExec runs commands by the engine itself, where no guest can be reached: on an
-// engine that is another machine. It is slower, and what a command leaves behind
-// in the background lives as long as the container.
+// engineExec runs commands through the engine's API where no guest can be reached, on another machine. It is slower,
+// and background processes live as long as the container.
 type engineExec struct {
 	engine    *engine.Engine
 	container string
@@ -48,8 +47,7 @@ func (b engineExec) Exec(ctx context.Context, cmd guest.Command) (guest.Result, 
 	return r, err
 }
 
-// bareSpec describes a container without a guest. Its workspace is a plain
-// volume, prepared by the first process.
+// bareSpec describes a container without a guest. The first process prepares its workspace, a tmpfs.
 func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	s.User = fmt.Sprintf("%d:%d", user(), user())
 	s.CapAdd = nil
@@ -60,8 +58,7 @@ func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	return s
 }
 
-// settleIn waits until the first process has prepared the workspace.
-func (d *Manager) settleIn(ctx context.Context, b *box) error {
+func (d *Manager) awaitWorkspace(ctx context.Context, b *box) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
@@ -70,7 +67,7 @@ func (d *Manager) settleIn(ctx context.Context, b *box) error {
 		if err == nil && exit == 0 {
 			return nil
 		}
-		if dead := d.whyDead(ctx, b); dead != nil {
+		if dead := d.explainExit(ctx, b); dead != nil {
 			return dead
 		}
 		select {

@@ -21,55 +21,52 @@ import (
 	"hako/run/fault"
 )
 
-// hands returns what runs commands in a box: its guest, or the engine where
-// there is none.
-func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
+// executor returns the executor of a box: its guest, or the engine if it has none.
+func (d *Manager) executor(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
 		return engineExec{d.Engine, b.ContainerID}, nil
 	}
 	return d.client(ctx, b)
 }
 
-// taskRunner runs scripts in the container of a task. It is never handed out
-// without a gate.
+// taskRunner runs scripts in the container of a task. It is never handed out without a gate.
 type taskRunner struct {
-	dock *Manager
-	task string
-	jobs bool // scripts run in the background, and their handle is printed
+	manager *Manager
+	task    string
+	jobs    bool // scripts run in the background, and their handle is printed
 }
 
-// Opaque says that the shell in the container asks nobody.
+// Opaque implements [run.Opaque]: the shell in the container does not call back.
 func (taskRunner) Opaque() {}
 
 // Run implements [run.Runner].
 func (r taskRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	b, done, err := r.dock.use(ctx, r.task)
+	b, done, err := r.manager.use(ctx, r.task)
 	if err != nil {
 		return run.Result{}, err
 	}
 	defer done()
-	h, err := r.dock.hands(ctx, b)
+	h, err := r.manager.executor(ctx, b)
 	if err != nil {
 		return run.Result{}, err
 	}
 	own := *req
 	own.Env = append(append([]string{}, b.Env...), req.Env...)
 	if r.jobs {
-		return r.begin(ctx, b, &own)
+		return r.startJob(ctx, b, &own)
 	}
-	res, err := guest.Runner{Client: h, Timeout: r.dock.Timeout}.Run(ctx, &own)
-	return res, r.dock.lost(ctx, b, err)
+	res, err := guest.Runner{Client: h, Timeout: r.manager.Timeout}.Run(ctx, &own)
+	return res, r.manager.explainLost(ctx, b, err)
 }
 
-// begin starts a script as a job.
-func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Result, error) {
-	c, err := r.dock.client(ctx, b)
+func (r taskRunner) startJob(ctx context.Context, b *box, req *run.Request) (run.Result, error) {
+	c, err := r.manager.client(ctx, b)
 	if err != nil {
 		return run.Result{}, err
 	}
 	limit := req.Timeout
 	if limit == 0 {
-		limit = r.dock.Timeout
+		limit = r.manager.Timeout
 	}
 	j, err := c.Start(ctx, guest.Command{Script: req.Script, Args: req.Args, Dir: req.Dir, Env: req.Env, Timeout: limit})
 	if err == nil && req.Stdout != nil {
@@ -78,13 +75,13 @@ func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Re
 	return run.Result{}, err
 }
 
-// lost explains a connection that broke: the container was killed, or ran out of
-// memory as a whole. Who hung up is not asked: others use the same line.
-func (d *Manager) lost(ctx context.Context, b *box, err error) error {
+// explainLost explains a broken connection: the container was killed, or ran out of memory as a whole. Others may
+// have closed a connection that is shared, so the engine is asked.
+func (d *Manager) explainLost(ctx context.Context, b *box, err error) error {
 	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
 		return err
 	}
-	if d.outlives(context.WithoutCancel(ctx), b) {
+	if d.stillRuns(context.WithoutCancel(ctx), b) {
 		return err
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID,
@@ -92,10 +89,10 @@ func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 		FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }
 
-// outlives reports whether the container of a box still runs. The engine learns
-// of its end a little later than those who talk to it.
-func (d *Manager) outlives(ctx context.Context, b *box) bool {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a guest may be mute
+// stillRuns reports whether the container of a box runs. The engine learns of its end a little later than its
+// clients.
+func (d *Manager) stillRuns(ctx context.Context, b *box) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the guest may not answer
 	defer cancel()
 	for range 10 {
 		c, err := d.Engine.Inspect(ctx, b.ContainerID)
@@ -110,8 +107,8 @@ func (d *Manager) outlives(ctx context.Context, b *box) bool {
 	return true
 }
 
-// readyBox returns the box of a task that commands can run in, or one that is
-// being removed: [Dock.use] waits for the end of that.
+// readyBox returns the box of a task if commands can run in it, or if it is being removed: [Manager.use] waits for
+// that to end.
 func (d *Manager) readyBox(task string) (*box, error) {
 	b, err := d.find(task)
 	if err != nil {
@@ -124,18 +121,17 @@ func (d *Manager) readyBox(task string) (*box, error) {
 	return b, nil
 }
 
-// Runner runs scripts in the container of a task, behind the gate.
+// Runner returns a runner for scripts in the container of a task, behind the gate.
 func (d *Manager) Runner(task string) run.Runner {
-	return d.Gate(task, taskRunner{dock: d, task: task})
+	return d.Gate(task, taskRunner{manager: d, task: task})
 }
 
-// Background is a [Dock.Runner] that starts scripts as jobs and prints the
-// handle of each; see [Dock.Guest].
+// Background is a [Manager.Runner] that starts scripts as jobs and prints the handle of each; see [Manager.Jobs].
 func (d *Manager) Background(task string) run.Runner {
-	return d.Gate(task, taskRunner{dock: d, task: task, jobs: true})
+	return d.Gate(task, taskRunner{manager: d, task: task, jobs: true})
 }
 
-// SetCurrentTask says which task Execute and CallTextEditor are for.
+// SetCurrentTask sets the task that Execute and CallTextEditor are for.
 func (d *Manager) SetCurrentTask(task string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +147,7 @@ func (d *Manager) currentTask() (string, error) {
 	return d.current, nil
 }
 
-// A Result is what came of a command, as models read it.
+// A Result is the outcome of a command, as models read it.
 type Result struct {
 	ExitCode int    `json:"exit_code"` // -1 after a timeout
 	Stdout   string `json:"stdout"`
@@ -160,7 +156,7 @@ type Result struct {
 	Log      string `json:"log,omitempty"` // what names the whole output, if a part was cut
 }
 
-// Execute runs a command of a model for the current task.
+// Execute runs a model's command for the current task.
 func (d *Manager) Execute(ctx context.Context, command, workingDirectory string) (Result, error) {
 	task, err := d.currentTask()
 	if err != nil {
@@ -169,8 +165,8 @@ func (d *Manager) Execute(ctx context.Context, command, workingDirectory string)
 	return d.ExecuteIn(ctx, task, &run.Request{Actor: "agent", Script: command, Dir: workingDirectory})
 }
 
-// ExecuteIn runs a request in the container of a task and keeps what it prints:
-// the end of it in the result, and all of it, up to a limit, in a log.
+// ExecuteIn runs a request in the container of a task. The result holds the end of its output; a log keeps all of it,
+// up to a limit.
 func (d *Manager) ExecuteIn(ctx context.Context, task string, req *run.Request) (Result, error) {
 	b, err := d.readyBox(task)
 	if err != nil {
@@ -195,16 +191,15 @@ func (d *Manager) ExecuteIn(ctx context.Context, task string, req *run.Request) 
 	return out, err
 }
 
-// logLimit is how much of one stream a log holds.
+// logLimit is the number of bytes of one stream that a log keeps.
 const logLimit = 64 << 20
 
-// What is kept of a task: so many logs, and so many bytes in all of them.
+// The logs of a task: their number, and their bytes together.
 const (
 	logs     = 20
 	logBytes = 256 << 20
 )
 
-// outputLog keeps what a command prints.
 type outputLog struct {
 	stdout, stderr *capturedStream
 }
@@ -218,7 +213,7 @@ func newLog(b *box, keep int) *outputLog {
 	}
 }
 
-// name returns what to ask for to see the whole; empty means that nothing was cut.
+// name returns the name of the log; empty means that nothing was cut.
 func (l *outputLog) name() string {
 	for _, c := range []*capturedStream{l.stdout, l.stderr} {
 		if c.file != nil {
@@ -237,8 +232,7 @@ func (l *outputLog) close() {
 	}
 }
 
-// capturedStream is one stream: its end in memory, and once it is longer, all of it in
-// a file.
+// capturedStream keeps the end of a stream in memory and, once that is longer, all of it in a file.
 type capturedStream struct {
 	path  string
 	tail  text.HeadTail
@@ -247,7 +241,7 @@ type capturedStream struct {
 	err   error
 }
 
-// Write implements [io.Writer]. That a log cannot be kept is no reason to stop.
+// Write implements [io.Writer]. It does not fail if the log cannot be written.
 func (c *capturedStream) Write(p []byte) (int, error) {
 	if c.file == nil && c.err == nil && c.total+int64(len(p)) > int64(c.tail.Tail) {
 		c.spill()
@@ -259,9 +253,9 @@ func (c *capturedStream) Write(p []byte) (int, error) {
 	return c.tail.Write(p)
 }
 
-// spill moves what was kept so far, which is all there was, to a file.
+// spill moves everything so far to a file.
 func (c *capturedStream) spill() {
-	// Not MkdirAll: the box may have been removed meanwhile, and stays so.
+	// Not MkdirAll: if the box was removed meanwhile, it stays removed.
 	if err := os.Mkdir(filepath.Dir(c.path), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		c.err = err
 		return
@@ -274,7 +268,7 @@ func (c *capturedStream) spill() {
 	_, c.err = c.file.Write(all)
 }
 
-// text is the end of the stream, with a note about what is missing before it.
+// text returns the end of the stream, with a note about what was cut.
 func (c *capturedStream) text() string {
 	all, tail, cut := c.tail.Bytes()
 	if cut == 0 {
@@ -284,14 +278,13 @@ func (c *capturedStream) text() string {
 		strings.ToValidUTF8(string(tail), "\uFFFD"))
 }
 
-// prune removes the files of a directory that were written to least recently,
-// until there are no more than so many with no more than so many bytes: the log of
-// a command that still prints is not among them.
+// prune removes the least recently written files of a directory until its number of files and bytes is within the
+// limits.
 func prune(dir string, keep int, most int64) {
 	entries, _ := os.ReadDir(dir)
 	var files []os.FileInfo
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil { // or somebody else was faster
+		if info, err := e.Info(); err == nil { // unless another process removed it
 			files = append(files, info)
 		}
 	}
@@ -305,19 +298,19 @@ func prune(dir string, keep int, most int64) {
 	}
 }
 
-// Log opens what a command printed whose result was cut.
+// Log opens the log of a command whose result was cut.
 func (d *Manager) Log(task, name, stream string) (io.ReadCloser, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return nil, err
 	}
 	if stream != "stdout" && stream != "stderr" { // or it could lead to any file
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: shown(stream), Why: "there is no such stream",
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: oneLine(stream), Why: "there is no such stream",
 			Hint: "say stdout or stderr"}
 	}
 	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name),
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: oneLine(name),
 			Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) +
 				" are kept, of 256 MB together at most"}
 	}

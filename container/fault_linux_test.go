@@ -26,7 +26,7 @@ import (
 )
 
 func TestBadTasks(t *testing.T) {
-	d := ownDock(t, nil)
+	d := newManager(t, nil)
 	for _, id := range []string{"", ".", "..", "../x", "a/b", "a b", "-rf", "_x", "x\n", "x;id", "$(id)", "`id`", "日本",
 		"a\x00b", "a~", "*", strings.Repeat("x", 65)} {
 		_, err := d.Prepare(t.Context(), Task{ID: id}, "python")
@@ -50,7 +50,7 @@ func TestEngineDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := ownDock(t, func(o *Options) { o.Engine = e })
+	d := newManager(t, func(o *Options) { o.Engine = e })
 	_, err = d.Prepare(t.Context(), Task{ID: "x"}, "python")
 	wantFault(t, err, fault.Unavailable, "docker is not there", "systemctl start docker")
 	_, err = d.CleanupStale(t.Context())
@@ -58,13 +58,13 @@ func TestEngineDown(t *testing.T) {
 }
 
 func TestImageMissing(t *testing.T) {
-	d := ownDock(t, func(o *Options) { o.Images = map[string]string{"python": "hako-h-none:1", "node": "hako-h-none:2"} })
+	d := newManager(t, func(o *Options) { o.Images = map[string]string{"python": "hako-h-none:1", "node": "hako-h-none:2"} })
 	_, err := d.Prepare(t.Context(), Task{ID: "x"}, "node")
 	wantFault(t, err, fault.NotFound, "docker has no image hako-h-none:2", "hako env build node")
 }
 
 func TestUnknownEnvironment(t *testing.T) {
-	d, task := ownDock(t, nil), unique("cobol")
+	d, task := newManager(t, nil), unique("cobol")
 	info, err := d.Prepare(t.Context(), Task{ID: task}, "cobol")
 	if err != nil || info.Environment != "python" || len(info.Warnings) != 1 ||
 		!strings.Contains(info.Warnings[0], "cobol") || !strings.Contains(info.Warnings[0], "python") {
@@ -78,7 +78,7 @@ func TestUnknownEnvironment(t *testing.T) {
 // TestTimeout checks that nothing of a command that took too long lives on, not
 // even what left its group.
 func TestTimeout(t *testing.T) {
-	d, task := ownDock(t, nil), unique("late")
+	d, task := newManager(t, nil), unique("late")
 	prepare(t, d, task)
 	script := `echo partial; echo wrong >&2; setsid sleep 7771 & (setsid sh -c 'sleep 7772 & sleep 7773' &) ; nohup sleep 7774 >/dev/null 2>&1 & sleep 7775`
 	began := time.Now()
@@ -102,7 +102,7 @@ func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: it takes a while")
 	}
-	d, task := ownDock(t, nil), unique("flood")
+	d, task := newManager(t, nil), unique("flood")
 	prepare(t, d, task)
 	stop, peak := make(chan struct{}), make(chan uint64)
 	go func() { peak <- peakMemory(stop) }()
@@ -151,7 +151,7 @@ func peakMemory(stop chan struct{}) (grown uint64) {
 }
 
 func TestKilledOutside(t *testing.T) {
-	d, task := ownDock(t, nil), unique("killed")
+	d, task := newManager(t, nil), unique("killed")
 	info := prepare(t, d, task)
 	started, done := make(chan struct{}), make(chan error, 1)
 	var out keptOutput
@@ -196,7 +196,7 @@ func (k *keptOutput) String() string {
 }
 
 func TestForeignContainer(t *testing.T) {
-	d, task := ownDock(t, nil), unique("foreign")
+	d, task := newManager(t, nil), unique("foreign")
 	id, err := d.Engine.Create(t.Context(), engine.Spec{Name: Name(task), Image: tinyImage,
 		Entrypoint: []string{"/bin/sleep", "600"}, Labels: map[string]string{labelState: "another"}})
 	if err != nil {
@@ -365,7 +365,7 @@ func dieAt(t *testing.T, f *frail) {
 func TestEngineLags(t *testing.T) {
 	slow(t)
 	for _, late := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond} {
-		d := ownDock(t, nil)
+		d := newManager(t, nil)
 		d.bare = true // else the engine would miss the folder, and make none
 		real, f := d.Engine, newFrail(t, asks("POST", "/containers/create"), false)
 		f.late = late
@@ -388,7 +388,7 @@ func TestEngineLags(t *testing.T) {
 // live, have ended, or are unknown.
 func TestOrphans(t *testing.T) {
 	slow(t)
-	d := ownDock(t, nil)
+	d := newManager(t, nil)
 	other := begin(t, wish{Verb: "pool", State: newState(t)})
 	other.says(t, "begin")
 	defer other.dismiss(t)
@@ -460,13 +460,13 @@ func TestCleanupWithoutEngine(t *testing.T) {
 // TestUselessWithoutEngine does the same with a container that belongs to no task.
 func TestUselessWithoutEngine(t *testing.T) {
 	slow(t)
-	d := ownDock(t, nil)
+	d := newManager(t, nil)
 	l := d.language("python")
 	img, err := d.image(t.Context(), l.Name, l.Image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := d.make(t.Context(), l, img, Task{})
+	b, err := d.create(t.Context(), l, img, Task{})
 	if err != nil {
 		t.Fatal(err)
 	}

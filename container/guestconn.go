@@ -7,29 +7,28 @@ import (
 	"hako/run/fault"
 )
 
-// A guestConn is the connection to the guest of one box. However many want it at the
-// same time, one of them dials.
+// A guestConn is the shared connection to the guest of one box. One caller at a time dials.
 type guestConn struct {
-	turn   chan struct{} // holds one token: who has it may look at what follows
+	lock   chan struct{} // holds one token, which guards what follows
 	client *guest.Client
-	shut   bool // nobody will hang up any more
+	closed bool // it is not dialled again
 }
 
 func newGuestConn() *guestConn {
-	l := &guestConn{turn: make(chan struct{}, 1)}
-	l.turn <- struct{}{}
+	l := &guestConn{lock: make(chan struct{}, 1)}
+	l.lock <- struct{}{}
 	return l
 }
 
-// dial returns the connection, which is made anew if it was lost.
+// dial returns the connection, and replaces a lost one.
 func (l *guestConn) dial(ctx context.Context, socket string) (*guest.Client, error) {
 	select {
-	case <-l.turn:
+	case <-l.lock:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { l.turn <- struct{}{} }()
-	if l.shut {
+	defer func() { l.lock <- struct{}{} }()
+	if l.closed {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Why: "it is being removed"}
 	}
 	if l.client != nil && !lost(l.client) {
@@ -51,44 +50,42 @@ func lost(c *guest.Client) bool {
 	}
 }
 
-// hangUp ends the line, with all that is said over it.
-func (l *guestConn) hangUp() {
-	<-l.turn
-	defer func() { l.turn <- struct{}{} }()
-	l.shut = true
+// close closes the connection for good, with everything in progress on it.
+func (l *guestConn) close() {
+	<-l.lock
+	defer func() { l.lock <- struct{}{} }()
+	l.closed = true
 	if l.client != nil {
 		_ = l.client.Close()
 	}
 }
 
-// line returns that of a box.
-func (d *Manager) line(id string) *guestConn {
+func (d *Manager) connOf(id string) *guestConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.lines[id]
+	l := d.conns[id]
 	if l == nil {
 		l = newGuestConn()
-		d.lines[id] = l
+		d.conns[id] = l
 	}
 	return l
 }
 
-func (d *Manager) hangUp(id string) {
+func (d *Manager) closeConn(id string) {
 	d.mu.Lock()
-	l := d.lines[id]
-	delete(d.lines, id)
+	l := d.conns[id]
+	delete(d.conns, id)
 	d.mu.Unlock()
 	if l != nil {
-		l.hangUp()
+		l.close()
 	}
 }
 
-// dial connects to the guest of a box.
 func (d *Manager) dial(ctx context.Context, b *box) (*guest.Client, error) {
-	return d.line(b.Box).dial(ctx, b.socket())
+	return d.connOf(b.Box).dial(ctx, b.socket())
 }
 
-// client returns the connection to the guest of the box of a task.
+// client returns the connection to the guest of a task's box.
 func (d *Manager) client(ctx context.Context, b *box) (*guest.Client, error) {
 	c, err := d.dial(ctx, b)
 	if err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Denied {

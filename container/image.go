@@ -13,8 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Build builds the image of an environment. Base is what it is built on; empty
-// means the usual one.
+// Build builds the image of an environment on a base image; empty means the default one.
 func (d *Manager) Build(ctx context.Context, environment, base string, anew bool, progress func(string)) error {
 	l, ok := d.known(environment)
 	if !ok {
@@ -38,7 +37,7 @@ func (d *Manager) Build(ctx context.Context, environment, base string, anew bool
 	})
 }
 
-// known finds an environment that there is a Dockerfile for.
+// known finds an environment that has a Dockerfile.
 func (d *Manager) known(name string) (lang.Language, bool) {
 	if _, ok := d.Images[name]; !ok {
 		return lang.Language{}, false
@@ -48,7 +47,7 @@ func (d *Manager) known(name string) (lang.Language, bool) {
 }
 
 func (d *Manager) unknown(name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: shown(name),
+	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: oneLine(name),
 		Why: "there is none of this name", Hint: "hako env list shows which there are"}
 	if near, ok := fault.Nearest(name, d.names()); ok {
 		e.Hint = "did you mean " + near + "?"
@@ -58,7 +57,6 @@ func (d *Manager) unknown(name string) error {
 	return e
 }
 
-// names lists the environments in the order in which they are offered.
 func (d *Manager) names() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, l.Name)
@@ -82,7 +80,7 @@ func (d *Manager) EnvironmentList() (list []lang.Language) {
 	return list
 }
 
-// HasImage reports whether an environment can be started.
+// HasImage reports whether the image of an environment exists.
 func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	_, err := d.Engine.Image(ctx, l.Image)
 	if fault.KindOf(err) == fault.NotFound {
@@ -91,8 +89,7 @@ func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	return err == nil, err
 }
 
-// buildContext packs what Dockerfiles copy, with the certificates that are to be
-// trusted besides the usual.
+// buildContext packs the files of the Dockerfiles, with the additional certificates.
 func (d *Manager) buildContext() (io.Reader, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -104,10 +101,10 @@ func (d *Manager) buildContext() (io.Reader, error) {
 		if err != nil {
 			return err
 		}
-		return packFile(w, name, data)
+		return addFile(w, name, data)
 	})
 	if err == nil && d.CA != nil {
-		err = packFile(w, "ca/hako-extra.crt", d.CA)
+		err = addFile(w, "ca/hako-extra.crt", d.CA)
 	}
 	if err == nil {
 		err = w.Close()
@@ -115,7 +112,7 @@ func (d *Manager) buildContext() (io.Reader, error) {
 	return &out, err
 }
 
-func packFile(w *tar.Writer, name string, data []byte) error {
+func addFile(w *tar.Writer, name string, data []byte) error {
 	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)),
 		Typeflag: tar.TypeReg}); err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 	"hako/run/fault"
 )
 
-// Details are an [Info] with what the container uses at the moment.
+// Details are an [Info] with what the container uses now.
 type Details struct {
 	Info
 	Usage *guest.Stats `json:"usage,omitempty"` // nil means that nobody answers
 	Limit Resources    `json:"-"`
 }
 
-// ContainerInfo returns what is on record about the container of a task.
+// ContainerInfo returns the record of a task's container.
 func (d *Manager) ContainerInfo(task string) (Info, error) {
 	b, err := d.find(task)
 	if err != nil {
@@ -29,21 +29,21 @@ func (d *Manager) ContainerInfo(task string) (Info, error) {
 	return b.Info, nil
 }
 
-// Look asks the container of a task how it is.
-func (d *Manager) Look(ctx context.Context, task string) (Details, error) {
+// Details returns the record of a task's container and measures it.
+func (d *Manager) Details(ctx context.Context, task string) (Details, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return Details{}, err
 	}
-	x := Details{Info: b.Info, Limit: cmp.Or(b.Limit, d.Resources)} // its own: the settings may be others by now
+	x := Details{Info: b.Info, Limit: cmp.Or(b.Limit, d.Resources)} // the recorded limit: the settings may have changed
 	if b.Bare {
-		return x, d.lookBare(ctx, b, &x)
+		return x, d.engineDetails(ctx, b, &x)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	c, err := d.client(ctx, b)
 	if err != nil {
-		return x, d.lookBare(ctx, b, &x)
+		return x, d.engineDetails(ctx, b, &x)
 	}
 	s, err := c.Stats(ctx, true)
 	if err != nil {
@@ -56,10 +56,10 @@ func (d *Manager) Look(ctx context.Context, task string) (Details, error) {
 	return x, nil
 }
 
-// lookBare asks the engine how a container is.
-func (d *Manager) lookBare(ctx context.Context, b *box, x *Details) error {
+// engineDetails asks the engine about a container.
+func (d *Manager) engineDetails(ctx context.Context, b *box, x *Details) error {
 	if b.ContainerID == "" {
-		return nil // it does not exist yet, or nobody got to note it down
+		return nil // it does not exist yet, or was never recorded
 	}
 	c, err := d.Engine.Inspect(ctx, b.ContainerID)
 	switch {
@@ -79,7 +79,7 @@ func (d *Manager) lookBare(ctx context.Context, b *box, x *Details) error {
 	return err
 }
 
-// Tasks lists what is on record about all tasks.
+// Tasks lists the records of all tasks.
 func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	all, err := d.boxes()
 	if err != nil {
@@ -99,8 +99,7 @@ func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-// running tells which of our containers run; an engine that does not answer
-// tells nothing.
+// running returns which of our containers run; known is false if the engine does not answer.
 func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
 	ids = make(map[string]bool)
@@ -110,7 +109,7 @@ func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool)
 	return ids, err == nil
 }
 
-// WarmCount counts the containers that wait for a task, by environment.
+// WarmCount counts the containers in the pool, by environment.
 func (d *Manager) WarmCount() map[string]int {
 	all, _ := d.boxes()
 	count := make(map[string]int)
@@ -122,7 +121,7 @@ func (d *Manager) WarmCount() map[string]int {
 	return count
 }
 
-// JobClient is what can be asked about jobs; [*guest.Client] is one.
+// A JobClient controls background jobs; [*guest.Client] is one.
 type JobClient interface {
 	Jobs(ctx context.Context) ([]run.Job, error)
 	Job(ctx context.Context, h run.JobHandle) (run.Job, error)
@@ -131,8 +130,8 @@ type JobClient interface {
 	Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (run.JobPage, error)
 }
 
-// Desk returns what answers about the jobs of a task. It starts nothing.
-func (d *Manager) Desk(ctx context.Context, task string) (JobClient, error) {
+// Jobs returns the client for the jobs of a task. It starts nothing.
+func (d *Manager) Jobs(ctx context.Context, task string) (JobClient, error) {
 	b, done, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
@@ -175,10 +174,10 @@ func (d *Manager) Edit(ctx context.Context, task string, call json.RawMessage) (
 		return nil, err
 	}
 	answer, err = c.Edit(ctx, call)
-	return answer, d.lost(ctx, b, err)
+	return answer, d.explainLost(ctx, b, err)
 }
 
-// failed is what is on record about a call that did not succeed.
+// failed returns the error to record for a call that did not succeed.
 func failed(answer json.RawMessage, err error) error {
 	var r struct {
 		Success bool
@@ -187,18 +186,17 @@ func failed(answer json.RawMessage, err error) error {
 	if err != nil || json.Unmarshal(answer, &r) != nil || r.Success {
 		return err
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: shown(r.Error)}
+	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: oneLine(r.Error)}
 }
 
-// recordEdit puts a call of the editor on record: what it does and to which file.
+// recordEdit records the command and the file of a call of the editor.
 func (d *Manager) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
 	var c struct{ Command, Path string }
-	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
-	return d.record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+	_ = json.Unmarshal(call, &c) // the editor reports what is wrong with it
+	return d.record(task, "text_editor "+oneLine(c.Command)+" "+oneLine(c.Path))
 }
 
-// record puts on record what is about to be done. What cannot be recorded is not
-// done.
+// record records an action. What cannot be recorded does not happen.
 func (d *Manager) record(task, what string) (done func(error), err error) {
 	if d.Record == nil {
 		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}

@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	usedMark  = "used"  // a file whose time is that of the last use of the box
-	guardName = "guard" // locked while a use of the box begins, and while it is swept
+	usedMark  = "used"  // its modification time is the last use of the box
+	guardName = "guard" // locked while a use of the box begins, and while it is removed
 )
 
-// use returns the box of a task and marks it as in use until done is called. A
-// box in use is not swept: the lock is taken under the guard, which whoever
-// sweeps holds from its last look until the box is gone.
+// use returns the box of a task and locks it until done is called. A box in use is not removed: the lock is taken
+// under the guard, which the sweeper holds from its last check until the box is removed.
 func (d *Manager) use(ctx context.Context, task string) (b *box, done func(), err error) {
 	for {
 		if b, err = d.readyBox(task); err != nil {
@@ -29,7 +28,7 @@ func (d *Manager) use(ctx context.Context, task string) (b *box, done func(), er
 		}
 		guard, err := b.guard(ctx)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was removed meanwhile; the task may have another one
+			continue // it was removed meanwhile; the task may have another box
 		}
 		if err != nil {
 			return nil, nil, err
@@ -42,7 +41,7 @@ func (d *Manager) use(ctx context.Context, task string) (b *box, done func(), er
 	}
 }
 
-// guard waits until nobody sweeps a box or begins to use it.
+// guard waits for the guard of a box.
 func (b *box) guard(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(b.dir, guardName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -58,7 +57,7 @@ func (b *box) guard(ctx context.Context) (*os.File, error) {
 	return f, nil
 }
 
-// hold takes a lock of a box for one use. The guard is held.
+// hold locks a box for one use. The caller holds the guard.
 func (b *box) hold(task string) (done func(), err error) {
 	now, err := load(b.dir) // it may have changed while we waited
 	if err != nil {
@@ -80,8 +79,7 @@ func (b *box) hold(task string) (done func(), err error) {
 	}, nil
 }
 
-// touch notes down that a box is used now. That this cannot be written is no
-// reason to stop: the lock keeps it as long as it is used.
+// touch records the time of use. If it cannot be written, the lock still protects the box while it is used.
 func (b *box) touch() {
 	path := filepath.Join(b.dir, usedMark)
 	now := time.Now()
@@ -90,7 +88,7 @@ func (b *box) touch() {
 	}
 }
 
-// lastUse returns when a box was used last, as far as is known on disk.
+// lastUse returns the recorded time of the last use.
 func (b *box) lastUse() time.Time {
 	if info, err := os.Stat(filepath.Join(b.dir, usedMark)); err == nil && info.ModTime().After(b.Created) {
 		return info.ModTime()
@@ -98,11 +96,10 @@ func (b *box) lastUse() time.Time {
 	return b.Created
 }
 
-// unused reports whether nobody has used a box for as long as Options.Stale says,
-// and nothing runs in it.
+// unused reports whether a box was unused for longer than Options.Stale, and nothing runs in it.
 func (d *Manager) unused(ctx context.Context, b *box) bool {
 	if b.Owner.Host != self().Host && !b.Owner.before(self()) {
-		return false // only its own machine can find out
+		return false // only its own machine can determine that
 	}
 	if time.Since(b.lastUse()) <= d.Stale || !free(b.dir) {
 		return false
@@ -111,8 +108,7 @@ func (d *Manager) unused(ctx context.Context, b *box) bool {
 	return !busy && time.Since(last) > d.Stale
 }
 
-// Busy reports whether something runs in the container of a task. If it cannot be
-// found out, it does.
+// Busy reports whether something runs in the container of a task, or that cannot be determined.
 func (d *Manager) Busy(ctx context.Context, task string) bool {
 	b, err := d.find(task)
 	if err != nil {
@@ -122,14 +118,12 @@ func (d *Manager) Busy(ctx context.Context, task string) bool {
 	return busy
 }
 
-// askActivity is how long a container may take to report what runs in it.
-const askActivity = 5 * time.Second
+const activityTimeout = 5 * time.Second
 
-// activity asks a container whether something runs in it, and when the last job
-// ended. One that does not answer may be too busy to do so; one that has ended is
-// not.
+// activity asks a container whether something runs in it, and when the last job ended. A container that does not
+// answer counts as busy; one that has ended does not.
 func (d *Manager) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, askActivity)
+	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
 	defer cancel()
 	if b.Bare {
 		return d.activityBare(ctx, b), last
@@ -152,7 +146,7 @@ func (d *Manager) activity(ctx context.Context, b *box) (busy bool, last time.Ti
 	return err != nil, last
 }
 
-// activityBare asks the engine: in an idle container without guest is one process.
+// activityBare asks the engine: an idle container without guest has one process.
 func (d *Manager) activityBare(ctx context.Context, b *box) bool {
 	c, err := d.Engine.Inspect(ctx, b.ContainerID)
 	if errors.Is(err, engine.ErrGone) || err == nil && c.State != "running" {
@@ -162,18 +156,18 @@ func (d *Manager) activityBare(ctx context.Context, b *box) bool {
 	return err != nil || u.Pids > 1
 }
 
-// sweepBox removes a box that nobody wants any more, and reports whether it did.
-// Between the last look and the removal nobody begins to use it.
+// sweepBox removes a stale box, and reports whether it did. Nobody can begin to use it between the last check and the
+// removal.
 func (d *Manager) sweepBox(ctx context.Context, b *box) (bool, error) {
 	guard, err := os.OpenFile(filepath.Join(b.dir, guardName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return false, nil // somebody else was faster
+		return false, nil // another process removed it
 	}
 	defer guard.Close()
 	if !ownerfile.TryLock(guard) {
 		return false, nil
 	}
-	if b, err = load(b.dir); err != nil || !d.stale(ctx, b) || !b.wrest() {
+	if b, err = load(b.dir); err != nil || !d.stale(ctx, b) || !b.takeFromPool() {
 		return false, nil
 	}
 	return true, d.remove(ctx, b)

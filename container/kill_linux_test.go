@@ -192,7 +192,7 @@ func TestTwoProcesses(t *testing.T) {
 	slow(t)
 	realEngine(t)
 	shared := newState(t)
-	bystander := ownDock(t, nil)
+	bystander := newManager(t, nil)
 	task := unique("bystander")
 	info := prepare(t, bystander, task)
 	var all []*child
@@ -255,7 +255,7 @@ func TestStale(t *testing.T) {
 	old, young := unique("old"), unique("young")
 	prepare(t, d, old)
 	prepare(t, d, young)
-	other := ownDock(t, nil)
+	other := newManager(t, nil)
 	living := begin(t, wish{Verb: "prepare", State: state, Task: unique("living")})
 	living.says(t, "begin")
 	living.says(t, "done")
@@ -414,14 +414,14 @@ func TestForget(t *testing.T) {
 			own := *b
 			wg.Go(func() {
 				_ = own.save() // as who begins to remove it does
-				if err := d.forget(&own); err != nil {
+				if err := d.removeFolder(&own); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 	}
-	half := filepath.Join(d.State, "boxes", "half"+goneMark)
+	half := filepath.Join(d.State, "boxes", "half"+removedSuffix)
 	if err := os.Mkdir(half, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestTurn(t *testing.T) {
 				os.Remove(f.Name()) // the last thing that is done: from here on the next may go on
 			}
 			f.Close()
-			dropTurn(f.Name())
+			removeTaskLock(f.Name())
 		})
 	}
 	wg.Wait()

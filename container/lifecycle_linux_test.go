@@ -23,7 +23,7 @@ import (
 // TestRunner runs the suite that every runner passes, in one container whose
 // project is empty before each case.
 func TestRunner(t *testing.T) {
-	d, task := ownDock(t, nil), unique("suite")
+	d, task := newManager(t, nil), unique("suite")
 	prepare(t, d, task)
 	runtest.Test(t, func(t *testing.T) run.Runner {
 		empty := &run.Request{Script: "find . -mindepth 1 -delete"}
@@ -45,7 +45,7 @@ func (d *logbook) Append(e audit.Event) error {
 // TestGated runs commands behind the real gate with the usual rules.
 func TestGated(t *testing.T) {
 	var log logbook
-	d := ownDock(t, func(o *Options) {
+	d := newManager(t, func(o *Options) {
 		o.Gate = func(_ string, r run.Runner) run.Runner {
 			return gate.New(r, gate.Options{Policy: policy.Container(policy.Options{Root: Project}),
 				Budget: quota.New(quota.Unlimited()), Log: &log, Dir: Project})
@@ -81,7 +81,7 @@ func TestLife(t *testing.T) {
 			seen = append(seen, info.Status)
 		}
 	}
-	d = ownDock(t, func(o *Options) {
+	d = newManager(t, func(o *Options) {
 		o.Network = Open
 		o.ServeEgress = func(context.Context, Egress) error { look(); return nil }
 	})
@@ -117,7 +117,7 @@ func watchMaking(t *testing.T, d *Manager, task string, want State) {
 	saw := make(chan bool, 1)
 	go func() {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			if x, err := d.Look(context.Background(), task); err == nil {
+			if x, err := d.Details(context.Background(), task); err == nil {
 				saw <- x.Status == want
 				return
 			}
@@ -163,7 +163,7 @@ func checkStatus(t *testing.T, d *Manager, task string, want State) {
 	var x Details
 	var err error
 	for end := time.Now().Add(testload.Bound(5 * time.Second)); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if x, err = d.Look(t.Context(), task); err == nil && x.Status == want {
+		if x, err = d.Details(t.Context(), task); err == nil && x.Status == want {
 			return
 		}
 	}
@@ -171,7 +171,7 @@ func checkStatus(t *testing.T, d *Manager, task string, want State) {
 }
 
 func TestExecute(t *testing.T) {
-	d, task := ownDock(t, nil), unique("exec")
+	d, task := newManager(t, nil), unique("exec")
 	_, err := d.Execute(t.Context(), "true", "")
 	wantFault(t, err, fault.Invalid, "no task is set")
 	d.SetCurrentTask("nobody")
@@ -223,7 +223,7 @@ func TestExecute(t *testing.T) {
 
 // TestLog looks for logs where none may be found.
 func TestLog(t *testing.T) {
-	d, task := ownDock(t, func(o *Options) { o.Output = 10 }), unique("log")
+	d, task := newManager(t, func(o *Options) { o.Output = 10 }), unique("log")
 	prepare(t, d, task)
 	res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo 0123456789abcdef; echo short >&2"})
 	if err != nil || !strings.HasSuffix(res.Stdout, "7 of 17 bytes are not shown: this is the end]\n789abcdef\n") ||
@@ -270,7 +270,7 @@ func TestLog(t *testing.T) {
 // TestCleanupWhileRunning removes a container while a command in it prints more
 // than a result holds.
 func TestCleanupWhileRunning(t *testing.T) {
-	d, task := ownDock(t, func(o *Options) { o.Output = 1000 }), unique("busy")
+	d, task := newManager(t, func(o *Options) { o.Output = 1000 }), unique("busy")
 	prepare(t, d, task)
 	done := make(chan error, 1)
 	go func() {
@@ -278,7 +278,7 @@ func TestCleanupWhileRunning(t *testing.T) {
 		done <- err
 	}()
 	for end := time.Now().Add(testload.Bound(10 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if x, err := d.Look(t.Context(), task); err == nil && x.Status == Running {
+		if x, err := d.Details(t.Context(), task); err == nil && x.Status == Running {
 			break
 		}
 	}

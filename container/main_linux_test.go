@@ -173,7 +173,7 @@ func beChild(text string) int {
 	}
 	fmt.Println("done")
 	io.Copy(io.Discard, os.Stdin)
-	d.Rest()
+	d.StopWarming()
 	if err := d.CleanupAll(context.Background()); err != nil {
 		return 1
 	}
@@ -187,7 +187,7 @@ func (w wish) fulfil(d *Manager) error {
 		_, err := d.Prepare(ctx, Task{ID: w.Task}, "python")
 		return err
 	case "pool":
-		d.Warmly(ctx)
+		d.KeepWarm(ctx)
 		return d.WaitWarm(ctx)
 	}
 	for i := range w.Times {
@@ -218,7 +218,7 @@ type child struct {
 	lines chan string
 }
 
-// begin starts another hako, which is killed at the end of the test at the latest.
+// startJob starts another hako, which is killed at the end of the test at the latest.
 func begin(t *testing.T, w wish) *child {
 	t.Helper()
 	w.Binary = guestBinary(t)
@@ -315,7 +315,7 @@ func dockAt(t *testing.T, state string, change func(*Options)) *Manager {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		d.Rest()
+		d.StopWarming()
 		if err := d.CleanupAll(context.Background()); err != nil {
 			t.Error("clean up:", err)
 		}
@@ -324,8 +324,8 @@ func dockAt(t *testing.T, state string, change func(*Options)) *Manager {
 	return d
 }
 
-// ownDock opens a dock on a state directory of its own.
-func ownDock(t *testing.T, change func(*Options)) *Manager { return dockAt(t, newState(t), change) }
+// newManager opens a dock on a state directory of its own.
+func newManager(t *testing.T, change func(*Options)) *Manager { return dockAt(t, newState(t), change) }
 
 // slow is for tests that take a while, most of it waiting for the engine.
 func slow(t *testing.T) {

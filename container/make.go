@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// Where things are in a container.
+// Paths in a container.
 const (
 	Workspace = lang.Workspace
 	Project   = lang.Project
@@ -29,8 +29,7 @@ const (
 	runDir    = "/run/hako"
 )
 
-// user is whom commands run as. It is never the user that hako runs as: the
-// guest's socket is that one's.
+// user returns the user ID of the commands. It differs from hako's own, which owns the guest's socket.
 func user() int {
 	if os.Getuid() == 1000 {
 		return 1001
@@ -38,32 +37,31 @@ func user() int {
 	return 1000
 }
 
-// Labels of what we make.
+// Labels of containers, volumes and images.
 const (
-	labelState = "hako.state" // whose it is
+	labelState = "hako.state" // ID of the state directory
 	labelBox   = "hako.box"
-	labelOwner = "hako.owner" // the process that made it
+	labelOwner = "hako.owner" // process that created it
 	labelEnv   = "hako.environment"
 )
 
-// image returns what the engine has under a name.
+// image returns an image of the engine.
 func (d *Manager) image(ctx context.Context, environment, name string) (engine.Image, error) {
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment",
-			Why: "docker has no image " + name, Hint: obtain(environment, name)}
+			Why: "docker has no image " + name, Hint: obtainHint(environment, name)}
 	}
 	if err == nil && len(img.Volumes) > 0 {
 		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name +
-			" wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
+			" wants volumes, which would have no limit: " + oneLine(strings.Join(img.Volumes, ", ")),
 			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
 	}
 	return img, err
 }
 
-// obtain says how to come by an image: those of environments that we describe
-// are built, others are somebody's own.
-func obtain(environment, image string) string {
+// obtainHint returns how to get an image: those of known environments are built, others pulled.
+func obtainHint(environment, image string) string {
 	if _, ok := lang.Find(environment); ok {
 		return "hako env build " + environment
 	}
@@ -71,9 +69,9 @@ func obtain(environment, image string) string {
 		" in command_executor.environments"
 }
 
-// make makes a container and waits until its guest answers. It is that of its
-// task before it exists: whoever comes after us finds it.
-func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
+// create creates a container and waits until its guest answers. The task's record names it before it exists, so that
+// it can always be found.
+func (d *Manager) create(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
 	name := ""
 	if t.ID != "" {
 		name = Name(t.ID)
@@ -81,7 +79,7 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 	b, err := d.newBox(record{
 		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created,
 			Name: name, Image: l.Image, Network: d.networkOf(t)},
-		Fit: d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
+		Fit: d.fingerprint(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
 	})
 	if err != nil {
 		return b, err
@@ -90,7 +88,7 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 		b.Name = "coding-agent-pool-" + b.Box
 	}
 	if t.ID != "" {
-		err = d.enter(b)
+		err = d.linkTask(b)
 	}
 	if err == nil {
 		err = d.launch(ctx, b, l, img)
@@ -102,7 +100,6 @@ func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t
 	return b, b.save()
 }
 
-// launch creates and starts the container of a box.
 func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engine.Image) error {
 	spec, vol, err := d.spec(b, l, pathOf(img))
 	if err != nil {
@@ -112,22 +109,21 @@ func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engin
 	if b.ContainerID, err = d.Engine.Create(ctx, spec); err != nil {
 		b.unmade = fault.KindOf(err) == fault.Invalid || fault.KindOf(err) == fault.NotFound
 	} else {
-		err = d.start(ctx, b, vol)
+		err = d.startContainer(ctx, b, vol)
 	}
 	if vol == nil {
 		return err
 	}
 	if err != nil {
-		// The engine may be about to mount the device, which may be another's
-		// once we let go of it.
+		// The engine may still mount the device, which can belong to another container once it is closed here.
 		b.unmade = d.removeEach(context.WithoutCancel(ctx), b) == nil
 	}
 	_ = vol.Close()
 	return err
 }
 
-// start starts a container that was created. Vol may be nil.
-func (d *Manager) start(ctx context.Context, b *box, vol *disk.Disk) error {
+// startContainer starts a container that was created. Vol may be nil.
+func (d *Manager) startContainer(ctx context.Context, b *box, vol *disk.Disk) error {
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -140,9 +136,9 @@ func (d *Manager) start(ctx context.Context, b *box, vol *disk.Disk) error {
 		return err
 	}
 	if b.Bare {
-		return d.settleIn(ctx, b)
+		return d.awaitWorkspace(ctx, b)
 	}
-	_, err := d.greet(ctx, b)
+	_, err := d.awaitGuest(ctx, b)
 	return err
 }
 
@@ -156,8 +152,8 @@ func pathOf(img engine.Image) string {
 	return ""
 }
 
-// spec describes the container of a box. Where this machine can, its workspace
-// is a file system of its own, which the caller closes once it is in use.
+// spec describes the container of a box. If possible, its workspace is a file system of its own, which the caller
+// closes once it is mounted.
 func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Disk, error) {
 	s := engine.Spec{
 		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
@@ -173,7 +169,7 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
 	}
-	if err := d.furnish(b, l, &s); err != nil {
+	if err := d.addGuest(b, l, &s); err != nil {
 		return s, nil, err
 	}
 	work := engine.Mount{Kind: engine.Volume, Target: Workspace,
@@ -190,16 +186,16 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 	return s, vol, nil
 }
 
-// openFiles is how many files a process may have open. The machine has one number
-// for all: 512 processes of a task together stay below the usual one.
+// openFiles limits the open files of a process: 512 processes of a task together stay below the usual limit of the
+// machine.
 const openFiles = 4096
 
-// plainRuntime takes back what the variables of an image would tell the guest,
-// which is a Go program: an image must not change how process 1 works.
+// plainRuntime unsets variables of the image for the guest, a Go program: an image must not change how process 1
+// works.
 var plainRuntime = []string{"GODEBUG=", "GOTRACEBACK=", "GOGC=", "GOMEMLIMIT="}
 
-// inMemory are the directories whose files count as memory of the container, and
-// stay when their writer is ended: together they leave room for the guest.
+// inMemory returns the tmpfs mounts. Their files count as memory of the container, also after their writer was
+// killed, so together they leave room for the guest.
 func (d *Manager) inMemory() map[string]string {
 	size := func(most, part int64) string {
 		return "size=" + strconv.FormatInt(min(most, d.Resources.Memory/part), 10)
@@ -211,8 +207,8 @@ func (d *Manager) inMemory() map[string]string {
 	}
 }
 
-// furnish puts the guest and what it needs into a container.
-func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
+// addGuest mounts and configures the guest.
+func (d *Manager) addGuest(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: lang.Home, Spool: "/run", Within: Workspace,
 		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, lang.Temp, lang.Home}, Disk: d.Resources.Disk,
@@ -229,11 +225,11 @@ func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: d.binary, Target: program, ReadOnly: true},
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(b.dir, "run"), Target: runDir})
-	return d.trust(s)
+	return d.mountCertificates(s)
 }
 
-// trust mounts the certificates that are to be trusted besides the usual.
-func (d *Manager) trust(s *engine.Spec) error {
+// mountCertificates mounts the additional trusted certificates.
+func (d *Manager) mountCertificates(s *engine.Spec) error {
 	if d.CA == nil {
 		return nil
 	}
@@ -251,13 +247,12 @@ func (d *Manager) trust(s *engine.Spec) error {
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: lang.CABundle, ReadOnly: true},
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: "/etc/ssl/certs/ca-certificates.crt",
-			ReadOnly: true}, // what reads no variable reads this
+			ReadOnly: true}, // for programs that read no variable
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.jks"), Target: lang.TrustStore, ReadOnly: true})
 	return nil
 }
 
-// keepFile writes a file that everybody in a container may read, unless it is
-// there already.
+// keepFile writes a world-readable file, unless it exists.
 func keepFile(path string, data []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -276,8 +271,7 @@ func keepFile(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// systemRoots returns the certificates that this machine trusts, where they are
-// kept in one file; else nothing.
+// systemRoots returns the certificates that this machine trusts, if they are in one file.
 func systemRoots() []byte {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
 		"/etc/ssl/cert.pem"} {
@@ -288,9 +282,8 @@ func systemRoots() []byte {
 	return nil
 }
 
-// fit says what a warm container was made for: one that was made for anything
-// else is of no use.
-func (d *Manager) fit(image string, n Network) string {
+// fingerprint identifies everything that a warm container depends on: it is used only for the same.
+func (d *Manager) fingerprint(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""
 	if info != nil {
@@ -301,8 +294,8 @@ func (d *Manager) fit(image string, n Network) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// greet connects to the guest of a container that was just started.
-func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
+// awaitGuest connects to the guest of a container that was just started.
+func (d *Manager) awaitGuest(ctx context.Context, b *box) (*guest.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	pause := time.Millisecond
@@ -312,7 +305,7 @@ func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 			return c, nil
 		}
 		if tries%20 == 0 || ctx.Err() != nil {
-			if dead := d.whyDead(ctx, b); dead != nil {
+			if dead := d.explainExit(ctx, b); dead != nil {
 				return nil, dead
 			}
 		}
@@ -326,8 +319,8 @@ func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 	}
 }
 
-// whyDead explains a container that did not stay up; nil means that it runs.
-func (d *Manager) whyDead(ctx context.Context, b *box) error {
+// explainExit returns why a container has ended; nil means that it runs.
+func (d *Manager) explainExit(ctx context.Context, b *box) error {
 	c, err := d.Engine.Inspect(context.WithoutCancel(ctx), b.ContainerID)
 	if err != nil {
 		return err
@@ -337,6 +330,6 @@ func (d *Manager) whyDead(ctx context.Context, b *box) error {
 	}
 	said, _ := d.Engine.Logs(context.WithoutCancel(ctx), b.ContainerID, 20)
 	return &fault.Error{Kind: fault.Unavailable, Op: "start " + b.Environment + " environment",
-		Why:  "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + shown(said),
+		Why:  "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + oneLine(said),
 		Hint: "rebuild the image: hako env build " + b.Environment}
 }

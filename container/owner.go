@@ -10,21 +10,19 @@ import (
 	"sync"
 )
 
-// An Owner is a process that containers belong to.
+// An Owner is a process that owns containers.
 type Owner struct {
 	Host  string `json:"host"` // the machine, a point, and which of its starts
 	PID   int    `json:"pid"`
 	Start string `json:"start"` // when the process began, in the kernel's words: pids are used again
 }
 
-// self is this process.
 var self = sync.OnceValue(func() Owner {
 	return Owner{Host: host(), PID: os.Getpid(), Start: startOf(os.Getpid())}
 })
 
-// host names this machine since its last start. One that has no name of its own
-// is not known again after another start, which keeps containers rather than
-// removes them.
+// host identifies this machine and its boot. A machine without an ID is not recognized after a reboot, so its
+// containers are kept rather than removed.
 func host() string {
 	name, _ := os.Hostname()
 	machine, _ := os.ReadFile("/etc/machine-id")
@@ -40,32 +38,29 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// before reports whether an owner was a process of an earlier start of the
-// machine that another one runs on: then it has certainly ended.
+// before reports whether an owner was a process of an earlier boot of the same machine: then it has certainly ended.
 func (o Owner) before(other Owner) bool {
 	machine, boot, ok := strings.Cut(o.Host, ".")
 	same, now, _ := strings.Cut(other.Host, ".")
 	return ok && machine == same && boot != now && boot != digest("") && now != digest("")
 }
 
-// startOf returns when a process began; empty means that there is none, or that
-// this system does not tell.
+// startOf returns the start time of a process; empty means that it does not exist, or the system does not tell.
 func startOf(pid int) string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
-	_, rest, _ := strings.Cut(string(data), ") ") // the name before it may hold anything
+	_, rest, _ := strings.Cut(string(data), ") ") // the name before it may contain anything
 	if fields := strings.Fields(rest); len(fields) > 19 {
 		return fields[19]
 	}
 	return ""
 }
 
-// String is the owner as a label.
+// String returns the owner as a label.
 func (o Owner) String() string { return fmt.Sprintf("%s/%d/%s", o.Host, o.PID, o.Start) }
 
-// parseOwner reads a label.
 func parseOwner(label string) (o Owner, ok bool) {
 	parts := strings.Split(label, "/")
 	if len(parts) != 3 {

@@ -12,14 +12,13 @@ import (
 	"hako/run/fault"
 )
 
-// pool keeps containers warm: started, with their guest listening, for no task
-// yet. Each is used once.
+// A pool keeps containers warm: started, with their guest listening, but without a task. Each is used once.
 type pool struct {
 	once   sync.Once
 	cancel context.CancelFunc
 	done   chan struct{}
 	wake   chan struct{}
-	made   map[string]*os.File // boxes that we made and nobody has taken yet as far as we know, with our locks; keepWarm's alone
+	made   map[string]*os.File // our boxes that are not known to be taken, with our locks; only used by fillPool
 }
 
 func (p *pool) stop() {
@@ -29,39 +28,38 @@ func (p *pool) stop() {
 	}
 }
 
-// Rest fills the pool no more.
-func (d *Manager) Rest() { d.pool.stop() }
+// StopWarming stops filling the pool.
+func (d *Manager) StopWarming() { d.pool.stop() }
 
-// Warmly fills the pool as Options.Warm says and keeps it filled until the dock
-// is closed.
-func (d *Manager) Warmly(ctx context.Context) {
+// KeepWarm fills the pool as set by Options.Warm, and keeps it filled until the Manager is closed.
+func (d *Manager) KeepWarm(ctx context.Context) {
 	d.pool.once.Do(func() {
 		ctx, d.pool.cancel = context.WithCancel(ctx)
 		d.pool.done, d.pool.wake, d.pool.made = make(chan struct{}), make(chan struct{}, 1), make(map[string]*os.File)
-		go d.keepWarm(ctx)
+		go d.fillPool(ctx)
 	})
 }
 
-func (d *Manager) keepWarm(ctx context.Context) {
+func (d *Manager) fillPool(ctx context.Context) {
 	defer close(d.pool.done)
 	for {
 		for name, want := range d.Warm {
 			if err := d.warm(ctx, name, want); err != nil && ctx.Err() == nil {
-				d.say("keep " + name + " environment warm: " + err.Error())
+				d.report("keep " + name + " environment warm: " + err.Error())
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.pool.wake: // one was taken here, for somebody who is in a hurry
+		case <-d.pool.wake: // a container was taken here, by a task that needs the engine now
 			pause(ctx, hurry)
 		case <-time.After(time.Second): // one may have been taken by another process
 		}
-		d.letGo()
+		d.releaseTaken()
 	}
 }
 
-// hurry is how long whoever took a warm container is left alone with the engine.
+// hurry is how long the pool leaves the engine to a task that took a container.
 const hurry = 200 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) {
@@ -71,16 +69,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// letGo drops our locks of boxes that somebody has taken: they are his, also if
-// he did not live to note that down.
-func (d *Manager) letGo() {
+// releaseTaken releases our locks of boxes that were taken: they belong to the taker, even if it died before it
+// recorded that.
+func (d *Manager) releaseTaken() {
 	for id, f := range d.pool.made {
 		if _, err := os.Lstat(filepath.Join(d.State, "boxes", id, poolMark)); err == nil {
 			continue
 		}
 		delete(d.pool.made, id)
 		d.mu.Lock()
-		if d.held[id] == f { // not taken by this process, which would hold another
+		if d.held[id] == f { // otherwise this process has taken it, and holds another lock
 			f.Close()
 			delete(d.held, id)
 		}
@@ -88,9 +86,8 @@ func (d *Manager) letGo() {
 	}
 }
 
-// weed removes boxes that we made and that are of no use any more: they died, or
-// what they were made for has changed.
-func (d *Manager) weed(ctx context.Context, environment, fit string) {
+// removeOutdated removes our boxes whose guest died or whose fingerprint changed.
+func (d *Manager) removeOutdated(ctx context.Context, environment, fit string) {
 	for id := range d.pool.made {
 		b, err := load(filepath.Join(d.State, "boxes", id))
 		if err != nil || b.Environment != environment || b.Fit == fit && !d.died(ctx, b) {
@@ -111,16 +108,16 @@ func (d *Manager) died(ctx context.Context, b *box) bool {
 	return fault.KindOf(err) == fault.Unavailable
 }
 
-// warm makes as many containers of an environment as are missing.
+// warm creates the missing containers of an environment.
 func (d *Manager) warm(ctx context.Context, environment string, want int) error {
 	l := d.language(environment)
 	img, err := d.image(ctx, environment, l.Image)
 	if err != nil {
 		return err
 	}
-	d.weed(ctx, environment, d.fit(img.ID, d.Network))
-	for have := d.countWarm(environment, d.fit(img.ID, d.Network)); have < want; have++ {
-		b, err := d.make(ctx, l, img, Task{})
+	d.removeOutdated(ctx, environment, d.fingerprint(img.ID, d.Network))
+	for have := d.countWarm(environment, d.fingerprint(img.ID, d.Network)); have < want; have++ {
+		b, err := d.create(ctx, l, img, Task{})
 		if err == nil {
 			d.pool.made[b.Box] = d.lockOf(b.Box)
 			err = os.WriteFile(filepath.Join(b.dir, poolMark), nil, 0o600)
@@ -133,7 +130,7 @@ func (d *Manager) warm(ctx context.Context, environment string, want int) error 
 	return nil
 }
 
-// countWarm counts the containers of the pool that are of use.
+// countWarm counts the usable containers in the pool.
 func (d *Manager) countWarm(environment, fit string) (n int) {
 	all, _ := d.boxes()
 	for _, b := range all {
@@ -158,7 +155,7 @@ func (d *Manager) WaitWarm(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			missing = missing || d.countWarm(name, d.fit(img.ID, d.Network)) < want
+			missing = missing || d.countWarm(name, d.fingerprint(img.ID, d.Network)) < want
 		}
 		if !missing {
 			return nil
@@ -171,26 +168,25 @@ func (d *Manager) WaitWarm(ctx context.Context) error {
 	}
 }
 
-// claim takes a container out of the pool, whoever filled it. Nil means that
-// there is none.
+// claim takes a container out of the pool, whoever filled it. Nil means that there is none.
 func (d *Manager) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
 	all, err := d.boxes()
 	if err != nil {
 		return nil, err
 	}
-	fit := d.fit(image, d.networkOf(t))
+	fit := d.fingerprint(image, d.networkOf(t))
 	for _, b := range all {
 		if !b.warm(environment, fit) {
 			continue
 		}
-		f, err := b.take()
+		f, err := b.claim()
 		if err != nil {
-			continue // somebody was faster
+			continue // another process took it
 		}
-		if err := d.adopt(ctx, b, f, t.ID); err != nil {
+		if err := d.assign(ctx, b, f, t.ID); err != nil {
 			d.discard(ctx, b)
 			if fault.KindOf(err) == fault.Unavailable {
-				continue // it died while it was waiting
+				continue // it died in the pool
 			}
 			return nil, err
 		}
@@ -199,9 +195,8 @@ func (d *Manager) claim(ctx context.Context, t Task, environment, image string) 
 	return nil, nil
 }
 
-// take takes a box out of the pool. It is locked before: at no time does it look
-// as if nobody wanted it.
-func (b *box) take() (*os.File, error) {
+// claim takes a box out of the pool. It is locked first, so that it never looks abandoned.
+func (b *box) claim() (*os.File, error) {
 	f, err := b.lock()
 	if err != nil {
 		return nil, err
@@ -215,19 +210,19 @@ func (b *box) take() (*os.File, error) {
 	return f, nil
 }
 
-// adopt makes a warm container that of a task.
-func (d *Manager) adopt(ctx context.Context, b *box, f *os.File, task string) error {
+// assign gives a warm container to a task.
+func (d *Manager) assign(ctx context.Context, b *box, f *os.File, task string) error {
 	b.TaskUUID, b.Name, b.Status, b.Created = task, Name(task), Initializing, time.Now().UTC()
-	if err := d.owned(b, f); err != nil {
+	if err := d.recordOwner(b, f); err != nil {
 		return err
 	}
-	d.stir()
-	if err := d.enter(b); err != nil {
+	d.wakePool()
+	if err := d.linkTask(b); err != nil {
 		return err
 	}
 	named := make(chan error, 1)
 	go func() { named <- d.Engine.Rename(ctx, b.ContainerID, b.Name) }()
-	err := d.wake(ctx, b)
+	err := d.checkAlive(ctx, b)
 	rerr := <-named
 	if err != nil || errors.Is(rerr, engine.ErrGone) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "take warm container", Err: errors.Join(err, rerr)}
@@ -235,10 +230,9 @@ func (d *Manager) adopt(ctx context.Context, b *box, f *os.File, task string) er
 	return rerr
 }
 
-// wake makes sure that a warm container lives.
-func (d *Manager) wake(ctx context.Context, b *box) error {
+func (d *Manager) checkAlive(ctx context.Context, b *box) error {
 	if b.Bare {
-		return nil // the engine says so when it is renamed
+		return nil // the engine reports it when the container is renamed
 	}
 	c, err := d.client(ctx, b)
 	if err != nil {
@@ -253,8 +247,8 @@ func (d *Manager) lockOf(id string) *os.File {
 	return d.held[id]
 }
 
-// stir has the pool filled up again.
-func (d *Manager) stir() {
+// wakePool triggers filling the pool.
+func (d *Manager) wakePool() {
 	select {
 	case d.pool.wake <- struct{}{}:
 	default:

@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	ownFolder = ".hako"        // where a repository has its own Dockerfile, with what that copies
-	ownName   = "hako-project" // what images are called that repositories brought
-	labelOwn  = "hako.project" // marks them
+	projectFolder    = ".hako"        // holds the Dockerfile of a repository and its files
+	projectImageName = "hako-project" // name of images of repositories
+	labelProject     = "hako.project" // marks these images
 )
 
-// imageFor finds the image of a task: that of its environment, or the one that
-// its repository brings, if the user allows that.
+// imageFor finds the image of a task: that of its environment, or that of its repository if the user allows it.
 func (d *Manager) imageFor(ctx context.Context, t Task, p *containerPlan) (err error) {
 	if d.ProjectImages && t.Repository != "" && d.Clones != nil {
-		if err := d.ownImage(ctx, t, p); err != nil {
+		if err := d.projectImage(ctx, t, p); err != nil {
 			return err
 		}
 	}
@@ -33,50 +32,46 @@ func (d *Manager) imageFor(ctx context.Context, t Task, p *containerPlan) (err e
 	return err
 }
 
-// ownImage makes the image that a repository brings that of a task. One that
-// brings none has that of its environment.
-func (d *Manager) ownImage(ctx context.Context, t Task, p *containerPlan) error {
-	src, ours := d.ownSource(t)
+// projectImage builds the image of a repository, if it has one.
+func (d *Manager) projectImage(ctx context.Context, t Task, p *containerPlan) error {
+	src, ours := d.projectSource(t)
 	if !ours {
-		p.warnings = append(p.warnings, notOurs)
+		p.warnings = append(p.warnings, notABranch)
 		return nil
 	}
-	files, err := d.Clones.Folder(ctx, src, ownFolder, d.relay)
+	files, err := d.Clones.Folder(ctx, src, projectFolder, d.reportQuoted)
 	if err != nil || files.ID == "" {
 		return err
 	}
-	judged, err := d.judged(files.Tar)
+	judged, err := d.checkedContext(files.Tar)
 	if err != nil || judged == nil {
 		return err
 	}
-	built, err := d.buildOwn(ctx, p, clone.Folder{ID: files.ID, Tar: judged})
+	built, err := d.buildProjectImage(ctx, p, clone.Folder{ID: files.ID, Tar: judged})
 	if built && err == nil && p.network == Open {
-		p.warnings = append(p.warnings, pastTheProxy)
+		p.warnings = append(p.warnings, buildNetworkWarning)
 	}
 	return err
 }
 
-// ownSource returns what to read the image from, if it may be. Its steps run as
-// root: they are not taken from a fork, which anybody can make, nor from kept
-// work, in which a model may have changed them.
-func (d *Manager) ownSource(t Task) (src clone.Source, ours bool) {
+// projectSource returns where to read the Dockerfile, if that is allowed. Its steps run as root: they are not taken
+// from a fork, which anybody can make, nor from saved work, which a model may have changed.
+func (d *Manager) projectSource(t Task) (src clone.Source, ours bool) {
 	src = d.source(t)
 	src.Commit = ""
 	return src, t.Start == "" || strings.HasPrefix(t.Start, "refs/heads/")
 }
 
-const notOurs = "an image in " + ownFolder + " is not built for what is not a branch of the repository itself"
+const notABranch = "an image in " + projectFolder + " is not built for what is not a branch of the repository itself"
 
-// pastTheProxy says what the network of a build is.
-const pastTheProxy = "the steps of " + ownFolder +
+const buildNetworkWarning = "the steps of " + projectFolder +
 	"/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
 
-// buildOwn builds the image of a repository, unless these very files were built
-// before. Its steps have a network only if the task's is open: there is no proxy
-// for them, so no list of hosts would hold.
-func (d *Manager) buildOwn(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
+// buildProjectImage builds the image of a repository, unless the same files were built before. Its steps have a
+// network only if that of the task is open: they do not use the proxy, so a list of hosts could not be enforced.
+func (d *Manager) buildProjectImage(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
 	b := engine.Build{
-		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none",
+		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelProject: d.id}, Network: "none",
 		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
 	}
 	tag := files.ID
@@ -84,30 +79,29 @@ func (d *Manager) buildOwn(ctx context.Context, p *containerPlan, files clone.Fo
 		b.Network = ""
 		tag += "-open"
 	}
-	p.Language.Image = ownName + ":" + tag
-	if err := d.noteOwn(tag); err != nil {
+	p.Language.Image = projectImageName + ":" + tag
+	if err := d.noteProjectImage(tag); err != nil {
 		return false, err
 	}
 	if _, err := d.Engine.Image(ctx, p.Language.Image); err == nil || !errors.Is(err, engine.ErrNoImage) {
 		return false, err
 	}
-	d.say("building the image that the repository brings, " + ownFolder + "/Dockerfile")
+	d.report("building the image that the repository brings, " + projectFolder + "/Dockerfile")
 	if p.network == Open {
-		d.say("warning: " + pastTheProxy)
+		d.report("warning: " + buildNetworkWarning)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	b.Tags = []string{p.Language.Image}
-	if err := d.Engine.Build(ctx, b, d.relay); err != nil {
-		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: ownFolder + "/Dockerfile", Err: err,
+	if err := d.Engine.Build(ctx, b, d.reportQuoted); err != nil {
+		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: projectFolder + "/Dockerfile", Err: err,
 			Hint: "mend it (its steps have a network only where command_executor.network is open), or set command_executor.clone.project_dockerfile to false"}
 	}
 	return true, nil
 }
 
-// noteOwn notes down that an image was brought by a repository, and is in use
-// now.
-func (d *Manager) noteOwn(tag string) error {
+// noteProjectImage records the use of an image of a repository.
+func (d *Manager) noteProjectImage(tag string) error {
 	dir := filepath.Join(d.State, "own")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -115,13 +109,13 @@ func (d *Manager) noteOwn(tag string) error {
 	return os.WriteFile(filepath.Join(dir, tag), []byte("\n"), 0o600)
 }
 
-// sweepImages removes images that repositories brought, once nobody has used them
-// for long and no box is made of them, with the stages that were built on the way.
+// sweepImages removes images of repositories that were not used for long and that no box uses, with their build
+// stages.
 func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	notes, _ := os.ReadDir(filepath.Join(d.State, "own"))
 	for _, note := range notes {
 		info, ierr := note.Info()
-		image := ownName + ":" + note.Name()
+		image := projectImageName + ":" + note.Name()
 		used := slices.ContainsFunc(boxes, func(b *box) bool { return b.Image == image })
 		if ierr != nil || used || time.Since(info.ModTime()) < d.Stale {
 			continue
@@ -129,7 +123,7 @@ func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 		rerr := d.Engine.RemoveImage(ctx, image)
 		if rerr == nil {
 			_ = os.Remove(filepath.Join(d.State, "own", note.Name()))
-		} else if !errors.Is(rerr, engine.ErrConflict) { // another state's container
+		} else if !errors.Is(rerr, engine.ErrConflict) { // a container of another state directory uses it
 			err = errors.Join(err, rerr)
 		}
 	}
@@ -139,10 +133,8 @@ func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	return errors.Join(err, d.sweepStages(ctx))
 }
 
-// sweepStages removes what was built on the way to images that repositories
-// brought.
 func (d *Manager) sweepStages(ctx context.Context) error {
-	all, err := d.Engine.Images(ctx, map[string]string{labelOwn: d.id})
+	all, err := d.Engine.Images(ctx, map[string]string{labelProject: d.id})
 	for _, img := range all {
 		if len(img.Tags) > 0 || time.Since(img.Created) < d.Stale {
 			continue

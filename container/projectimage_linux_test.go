@@ -24,14 +24,14 @@ func brought(t *testing.T, d *Manager, text string) (containerPlan, error) {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	if err := packFile(w, "Dockerfile", []byte(text)); err != nil {
+	if err := addFile(w, "Dockerfile", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
 	p := containerPlan{Language: d.language("python"), network: d.Network}
-	files, err := d.judged(b.Bytes())
+	files, err := d.checkedContext(b.Bytes())
 	if err == nil {
-		_, err = d.buildOwn(t.Context(), &p, clone.Folder{ID: unique("own"), Tar: files})
+		_, err = d.buildProjectImage(t.Context(), &p, clone.Folder{ID: unique("own"), Tar: files})
 	}
 	if err == nil {
 		t.Cleanup(func() { _ = d.Engine.RemoveImage(context.Background(), p.Language.Image) })
@@ -72,7 +72,7 @@ func TestOwnImage(t *testing.T) {
 // checkSwept checks when an own image is removed.
 func checkSwept(t *testing.T, d *Manager, image string) {
 	t.Helper()
-	note := filepath.Join(d.State, "own", strings.TrimPrefix(image, ownName+":"))
+	note := filepath.Join(d.State, "own", strings.TrimPrefix(image, projectImageName+":"))
 	sweep := func(boxes ...*box) bool {
 		if err := d.sweepImages(t.Context(), boxes); err != nil {
 			t.Error(err)
@@ -94,7 +94,7 @@ func checkSwept(t *testing.T, d *Manager, image string) {
 	if !sweep() {
 		t.Error("nobody uses it, and it is there")
 	}
-	if left, err := d.Engine.Images(t.Context(), map[string]string{labelOwn: d.id}); err != nil || len(left) > 0 {
+	if left, err := d.Engine.Images(t.Context(), map[string]string{labelProject: d.id}); err != nil || len(left) > 0 {
 		t.Errorf("left: %+v, %v", left, err)
 	}
 	if _, err := os.Stat(note); err == nil {
@@ -114,7 +114,7 @@ func TestOwnImageInTheOpen(t *testing.T) {
 	if err != nil || !strings.HasSuffix(p.Language.Image, "-open") {
 		t.Errorf("%s, %v", p.Language.Image, err)
 	}
-	if !slices.Contains(told, "warning: "+pastTheProxy) {
+	if !slices.Contains(told, "warning: "+buildNetworkWarning) {
 		t.Errorf("%q", told)
 	}
 }
@@ -126,7 +126,7 @@ func TestVolumesOfAnImage(t *testing.T) {
 	tag := "hako-test-volumes:" + unique("v")
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	_ = packFile(w, "Dockerfile", []byte("FROM "+tinyImage+"\nVOLUME /data /more\n"))
+	_ = addFile(w, "Dockerfile", []byte("FROM "+tinyImage+"\nVOLUME /data /more\n"))
 	w.Close()
 	if err := e.Build(t.Context(), engine.Build{Context: &b, Tags: []string{tag}, Network: "none"}, nil); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestVolumesOfRemovedContainers(t *testing.T) {
 		t.Errorf("after the end of the task %d are left, %v", volumes(), err)
 	}
 	b = rob()
-	if err := d.forget(b); err != nil {
+	if err := d.removeFolder(b); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.CleanupStale(t.Context()); err != nil || volumes() != 0 {
@@ -182,7 +182,7 @@ func TestImageVariables(t *testing.T) {
 	tag := "hako-test-variables:" + unique("v")
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	_ = packFile(w, "Dockerfile",
+	_ = addFile(w, "Dockerfile",
 		[]byte("FROM "+tinyImage+"\nENV GODEBUG=gctrace=1 GOGC=1 GOMEMLIMIT=1 GOTRACEBACK=crash OTHER=kept\n"))
 	w.Close()
 	if err := e.Build(t.Context(), engine.Build{Context: &b, Tags: []string{tag}, Network: "none"}, nil); err != nil {

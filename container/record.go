@@ -18,10 +18,10 @@ import (
 	"hako/run/fault"
 )
 
-// A State is how the container of a task is.
+// A State is the state of a task's container.
 type State string
 
-// The states, in the order in which a container passes them.
+// The states, in order.
 const (
 	Created      State = "created"
 	Initializing State = "initializing"
@@ -31,7 +31,7 @@ const (
 	Deleted      State = "deleted"
 )
 
-// Info is what is known about the container of a task.
+// Info describes the container of a task.
 type Info struct {
 	ContainerID string    `json:"container_id"`
 	TaskUUID    string    `json:"task_uuid"`
@@ -49,14 +49,14 @@ type Info struct {
 	Warnings    []string  `json:"warnings,omitempty"`
 }
 
-// A record is what is kept on disk about a box: a container with its folder.
+// A record is the stored state of a box: a container with its folder.
 type record struct {
 	Info
 	Box     string    `json:"box"`
 	ImageID string    `json:"image_id"`
 	Owner   Owner     `json:"owner"`
 	Settled bool      `json:"settled,omitempty"` // it has no owner and stays until it is taken down
-	Fit     string    `json:"fit"`               // what it was made for; see Dock.fit
+	Fit     string    `json:"fit"`               // see Manager.fingerprint
 	Env     []string  `json:"env,omitempty"`     // for commands, besides what the container has
 	Bare    bool      `json:"bare,omitempty"`    // there is no guest in it; commands run by the engine
 	Limit   Resources `json:"limit,omitzero"`    // zero means not known: it was made by an older hako
@@ -66,17 +66,16 @@ type record struct {
 	Key    string       `json:"key,omitempty"`   // of the commit that was cloned, if Save made it
 }
 
-// A box is a record with its folder.
 type box struct {
 	record
 	dir    string
-	push   *egress.Permission // to push, when all is prepared; nil means never
-	unmade bool               // there is no container, and nobody asked for one who has got no answer
+	push   *egress.Permission // for pushes, once everything is prepared; nil means never
+	unmade bool               // there is no container, and no request for one is pending
 }
 
 const (
 	recordName = "box.json"
-	poolMark   = "warm" // a file that whoever takes the box out of the pool renames
+	poolMark   = "warm" // renamed by the process that takes the box out of the pool
 )
 
 func (b *box) socket() string { return filepath.Join(b.dir, "run", "guest.sock") }
@@ -89,8 +88,8 @@ func (b *box) save() error {
 	return ownerfile.Replace(filepath.Join(b.dir, recordName), data)
 }
 
-// newBox makes a folder that is ours. Who sweeps takes the same lock: a folder
-// without a record is then one that nobody is about to finish.
+// newBox makes a folder that we own. The sweeper takes the same lock, so that a folder without a record is certainly
+// abandoned.
 func (d *Manager) newBox(r record) (*box, error) {
 	var id [6]byte
 	rand.Read(id[:])
@@ -113,43 +112,41 @@ func (d *Manager) newBox(r record) (*box, error) {
 			return nil, err
 		}
 	}
-	return b, d.own(b)
+	return b, d.takeOwnership(b)
 }
 
 func (d *Manager) makingLock() string { return filepath.Join(d.State, "making") }
 
-// own makes this process the owner of a box.
-func (d *Manager) own(b *box) error {
+func (d *Manager) takeOwnership(b *box) error {
 	f, err := b.lock()
 	if err != nil {
 		return err
 	}
-	return d.owned(b, f)
+	return d.recordOwner(b, f)
 }
 
-// owned notes down that this process holds a lock of a box.
-func (d *Manager) owned(b *box, f *os.File) error {
+// recordOwner records that this process holds a lock of a box.
+func (d *Manager) recordOwner(b *box, f *os.File) error {
 	d.hold(b.Box, f)
 	b.Owner, b.Settled = self(), false
 	return b.save()
 }
 
-const lockMark = "lock."
+const lockPrefix = "lock."
 
-// lookTime is how long whoever looks at a new lock may keep it.
-const lookTime = 5 * time.Second
+// maxProbe is how long a process that checks a new lock may hold it.
+const maxProbe = 5 * time.Second
 
-// lock takes a lock of a box, which goes with this process, however it ends.
-// There may be several; who holds one is interested in the box.
+// lock takes a lock of a box, which the system releases when this process ends. Several processes can each hold one.
 func (b *box) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(b.dir, lockMark+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR,
+	f, err := os.OpenFile(filepath.Join(b.dir, lockPrefix+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR,
 		0o600)
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(lookTime); !ownerfile.TryLock(f); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(maxProbe); !ownerfile.TryLock(f); time.Sleep(time.Millisecond) {
 		if time.Now().Before(end) {
-			continue // somebody looks whether it is taken, see taken
+			continue // another process is checking it, see taken
 		}
 		f.Close()
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: f.Name(), Why: "the file system has no locks",
@@ -167,8 +164,8 @@ func (d *Manager) hold(id string, f *os.File) {
 	d.held[id] = f
 }
 
-// settle ends the making of a box. A detached one then belongs to nobody.
-func (d *Manager) settle(b *box) error {
+// markReady completes a box. A detached box has no owner then.
+func (d *Manager) markReady(b *box) error {
 	b.Status, b.Settled = Ready, d.Detached
 	b.touch()
 	if err := b.save(); err != nil || !d.Detached {
@@ -187,8 +184,7 @@ func (d *Manager) release(id string) {
 	}
 }
 
-// abandoned reports whether nobody owns a box any more, which is certain only
-// where all locks are free, and on the machine that took them.
+// abandoned reports whether a box certainly has no owner. Only the machine that took the locks can determine that.
 func (b *box) abandoned() bool {
 	switch {
 	case b.Settled:
@@ -203,11 +199,11 @@ func (b *box) abandoned() bool {
 func free(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), lockMark) && taken(filepath.Join(dir, e.Name()))
+		return strings.HasPrefix(e.Name(), lockPrefix) && taken(filepath.Join(dir, e.Name()))
 	})
 }
 
-// taken reports whether somebody holds a lock, or may do so.
+// taken reports whether somebody holds a lock, or may hold it.
 func taken(lock string) bool {
 	f, err := os.OpenFile(lock, os.O_RDWR, 0)
 	if err != nil {
@@ -217,7 +213,6 @@ func taken(lock string) bool {
 	return !ownerfile.TryLock(f)
 }
 
-// load reads the record of a folder.
 func load(dir string) (*box, error) {
 	data, err := os.ReadFile(filepath.Join(dir, recordName))
 	if err != nil {
@@ -227,7 +222,7 @@ func load(dir string) (*box, error) {
 	return b, json.Unmarshal(data, &b.record)
 }
 
-// boxes returns all that have a record.
+// boxes returns all boxes that have a record.
 func (d *Manager) boxes() ([]*box, error) {
 	entries, err := os.ReadDir(filepath.Join(d.State, "boxes"))
 	if err != nil {
@@ -235,7 +230,7 @@ func (d *Manager) boxes() ([]*box, error) {
 	}
 	var all []*box
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), goneMark) {
+		if strings.HasSuffix(e.Name(), removedSuffix) {
 			continue
 		}
 		if b, err := load(filepath.Join(d.State, "boxes", e.Name())); err == nil {
@@ -245,7 +240,6 @@ func (d *Manager) boxes() ([]*box, error) {
 	return all, nil
 }
 
-// find returns the box of a task.
 func (d *Manager) find(task string) (*box, error) {
 	if err := CheckTask(task); err != nil {
 		return nil, err
@@ -262,8 +256,8 @@ func (d *Manager) find(task string) (*box, error) {
 		Hint: "make one first", FlagHint: "hako env up --task " + task}
 }
 
-// enter makes a task lead to its box.
-func (d *Manager) enter(b *box) error {
+// linkTask points a task to its box.
+func (d *Manager) linkTask(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	fresh := link + "." + b.Box + "~"
 	_ = os.Remove(fresh)
@@ -273,34 +267,33 @@ func (d *Manager) enter(b *box) error {
 	return os.Rename(fresh, link)
 }
 
-// goneMark ends the names of folders that are being removed: from then on nobody
-// else writes anything into them.
-const goneMark = "~"
+// removedSuffix marks folders that are being removed: nobody else writes to them any more.
+const removedSuffix = "~"
 
-// forget removes what is on disk about a box.
-func (d *Manager) forget(b *box) error {
+// removeFolder removes the files of a box.
+func (d *Manager) removeFolder(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	if target, err := os.Readlink(link); b.TaskUUID != "" && err == nil && filepath.Base(target) == b.Box {
 		_ = os.Remove(link)
 	}
-	err := os.Rename(b.dir, b.dir+goneMark)
+	err := os.Rename(b.dir, b.dir+removedSuffix)
 	switch {
 	case err == nil:
-		err = os.RemoveAll(b.dir + goneMark)
-		for try := 0; err != nil && try < 10; try++ { // files may have come in just before it got its new name
-			err = os.RemoveAll(b.dir + goneMark)
+		err = os.RemoveAll(b.dir + removedSuffix)
+		for try := 0; err != nil && try < 10; try++ { // files may have been added just before the rename
+			err = os.RemoveAll(b.dir + removedSuffix)
 		}
-	case errors.Is(err, fs.ErrNotExist): // somebody else was faster
+	case errors.Is(err, fs.ErrNotExist): // another process removed it
 		err = nil
 	}
 	d.release(b.Box)
 	if b.TaskUUID != "" {
-		dropTurn(filepath.Join(d.State, "turns", b.TaskUUID))
+		removeTaskLock(filepath.Join(d.State, "turns", b.TaskUUID))
 	}
 	return err
 }
 
-// stateID names a state directory among all that use an engine.
+// stateID returns the ID of a state directory, which distinguishes it from others on the same engine.
 func stateID(dir string) (string, error) {
 	path := filepath.Join(dir, "id")
 	data, err := os.ReadFile(path)

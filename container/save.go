@@ -9,15 +9,13 @@ import (
 	"hako/run/fault"
 )
 
-// A Save says what is kept of the container of a task, and where.
+// A Save describes what to save, and where.
 type Save = clone.Save
 
-// Save keeps the files of a task's project: what changed since it was cloned is
-// taken out of the container, checked, and pushed from here, where the token is; to
-// a branch as one commit. It returns the commit that the
-// reference is at then, or nothing if there is nothing to keep. A container that
-// begins from that commit, see [Task], goes on where this one is. Nothing in this
-// one is changed, and nobody is asked where nothing changed since the last time.
+// Save keeps the files of a task's project: what changed since it was cloned is taken out of the container, checked,
+// and pushed from here, where the token is; to a branch as one commit. It returns the commit that the reference is at
+// then, or nothing if there is nothing to keep. A container that begins from that commit, see [Task], goes on where
+// this one is. Nothing in this one is changed, and nobody is asked where nothing changed since the last time.
 func (d *Manager) Save(ctx context.Context, task string, s Save) (commit string, err error) {
 	if err := s.Check(); err != nil {
 		return "", err
@@ -41,28 +39,26 @@ func (d *Manager) save(ctx context.Context, b *box, s Save) (string, error) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "save task", Subject: b.TaskUUID,
 			Why: "no repository was cloned for it", Hint: "name one when the task is prepared"}
 	}
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return "", err
 	}
 	o := clone.Origin{Guest: h, Dir: Project, Source: b.Source, Commit: b.Commit, Key: b.Key, Kept: d.keptOf(b.Box)}
-	kept, err := d.Clones.Save(ctx, o, s, d.relay)
+	kept, err := d.Clones.Save(ctx, o, s, d.reportQuoted)
 	if err != nil {
-		return "", d.lost(ctx, b, err)
+		return "", d.explainLost(ctx, b, err)
 	}
-	d.keep(b.Box, s, kept)
+	d.rememberKept(b.Box, s, kept)
 	return kept.Commit, nil
 }
 
-// keptOf returns what was kept of a box so far.
 func (d *Manager) keptOf(id string) map[string]clone.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.kept[id])
 }
 
-// keep notes down what was kept of a box.
-func (d *Manager) keep(id string, s Save, kept clone.Kept) {
+func (d *Manager) rememberKept(id string, s Save, kept clone.Kept) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.kept[id] == nil {
@@ -72,8 +68,7 @@ func (d *Manager) keep(id string, s Save, kept clone.Kept) {
 	delete(d.kept[id], s.Drop)
 }
 
-// unkeep forgets what was kept of a box.
-func (d *Manager) unkeep(id string) {
+func (d *Manager) forgetKept(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.kept, id)

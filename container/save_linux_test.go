@@ -87,7 +87,7 @@ func (s *smithy) proxy() *egress.Proxy {
 	}
 }
 
-// begin prepares a task.
+// startJob prepares a task.
 func (s *smithy) begin(t Task) *cell {
 	s.t.Helper()
 	t.ID, t.Repository = unique("save"), "http://"+smithyHost+"/"+smithyRepo+".git"
@@ -212,7 +212,7 @@ printf '[core]\n\tfsmonitor = touch `+owned+`\n' >~/.gitconfig; echo 'touch `+ow
 
 // TestSaveWithoutRepository says what is missing.
 func TestSaveWithoutRepository(t *testing.T) {
-	d := ownDock(t, nil)
+	d := newManager(t, nil)
 	task := unique("none")
 	_, err := d.Save(t.Context(), task, Save{Message: "m", Key: "k", Ref: "refs/heads/x"})
 	wantFault(t, err, fault.NotFound, "hako env up")
@@ -267,11 +267,11 @@ func TestSalt(t *testing.T) {
 func TestOwnSource(t *testing.T) {
 	d := &Manager{Options: Options{Clones: &clone.Store{}}}
 	var p containerPlan
-	if err := d.ownImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"},
+	if err := d.projectImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"},
 		&p); err != nil || len(p.warnings) != 1 {
 		t.Errorf("%v, %q", err, p.warnings)
 	}
-	if src, ours := d.ownSource(Task{Branch: "x", Start: "refs/heads/main", Commit: strings.Repeat("1", 40)}); !ours ||
+	if src, ours := d.projectSource(Task{Branch: "x", Start: "refs/heads/main", Commit: strings.Repeat("1", 40)}); !ours ||
 		src.Commit != "" || src.Start != "refs/heads/main" {
 		t.Errorf("%+v, %v", src, ours)
 	}

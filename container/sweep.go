@@ -13,9 +13,8 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// CleanupStale removes what is left of processes that have certainly ended, and
-// containers that nobody owns once nobody has used them for long. It returns how many
-// containers and records it removed. What others own, or may own, is left alone.
+// CleanupStale removes what ended processes left behind, and containers without owner that were not used for long. It
+// returns the number of removed containers and records. It leaves alone what others own, or may own.
 func (d *Manager) CleanupStale(ctx context.Context) (int, error) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
 	if err != nil {
@@ -38,14 +37,14 @@ func (d *Manager) CleanupStale(ctx context.Context) (int, error) {
 		err = errors.Join(err, rerr)
 	}
 	m, oerr := d.sweepOrphans(ctx, listed, known)
-	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.homeless)
+	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.folderMissing)
 	ierr := d.sweepImages(ctx, all)
 	d.sweepFolders()
 	d.sweepTasks()
 	return n + m, errors.Join(err, oerr, verr, ierr)
 }
 
-// stale reports whether nobody wants a box any more.
+// stale reports whether a box can be removed.
 func (d *Manager) stale(ctx context.Context, b *box) bool {
 	switch {
 	case b.Doomed:
@@ -56,9 +55,9 @@ func (d *Manager) stale(ctx context.Context, b *box) bool {
 	return b.abandoned()
 }
 
-// wrest takes a warm box out of the pool, so that nobody claims it while it is
-// removed. A box that somebody else just took is not stale.
-func (b *box) wrest() bool {
+// takeFromPool takes a box out of the pool before it is removed, so that nobody claims it. It returns false if
+// another process took it first.
+func (b *box) takeFromPool() bool {
 	mark := filepath.Join(b.dir, poolMark)
 	if _, err := os.Lstat(mark); err != nil {
 		return b.Doomed || b.TaskUUID != "" || b.abandoned()
@@ -66,21 +65,19 @@ func (b *box) wrest() bool {
 	return os.Rename(mark, mark+".swept") == nil
 }
 
-// homeless reports whether a box has no folder: none before it is removed is
-// without one.
-func (d *Manager) homeless(id string) bool {
+// folderMissing reports whether a box has no folder. A box has one until it is removed.
+func (d *Manager) folderMissing(id string) bool {
 	_, err := os.Stat(filepath.Join(d.State, "boxes", id))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// sweepOrphans removes containers of ours without a record, if the process that
-// made them has ended, or is this one: the engine may have made what nobody
-// waited for any more.
+// sweepOrphans removes our containers without a record if the process that made them has ended, or is this one: the
+// engine may have completed a request that was cancelled.
 func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int,
 	err error) {
 	for _, c := range listed {
 		id := c.Labels[labelBox]
-		if known[id] || !d.homeless(id) {
+		if known[id] || !d.folderMissing(id) {
 			continue
 		}
 		if o, ok := parseOwner(c.Labels[labelOwner]); !ok || !o.gone() && o != self() {
@@ -92,13 +89,11 @@ func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, k
 	return n, err
 }
 
-// stillborn is how old a folder with a record that cannot be read is, for nobody
-// to mend it.
-const stillborn = 10 * time.Minute
+// maxUnreadable is the age at which a folder with an unreadable record is removed.
+const maxUnreadable = 10 * time.Minute
 
-// sweepFolders removes folders whose makers did not even come to the record, or
-// whose removers did not come beyond it. While we hold the lock nobody is on the
-// way between.
+// sweepFolders removes folders whose creation or removal was interrupted. While it holds the lock, no process is in
+// between.
 func (d *Manager) sweepFolders() {
 	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -111,7 +106,7 @@ func (d *Manager) sweepFolders() {
 	entries, _ := os.ReadDir(filepath.Join(d.State, "boxes"))
 	for _, e := range entries {
 		dir := filepath.Join(d.State, "boxes", e.Name())
-		if strings.HasSuffix(dir, goneMark) {
+		if strings.HasSuffix(dir, removedSuffix) {
 			_ = os.RemoveAll(dir)
 			continue
 		}
@@ -120,14 +115,13 @@ func (d *Manager) sweepFolders() {
 		if lerr == nil || err != nil || !free(dir) {
 			continue
 		}
-		if errors.Is(lerr, fs.ErrNotExist) || time.Since(info.ModTime()) > stillborn {
+		if errors.Is(lerr, fs.ErrNotExist) || time.Since(info.ModTime()) > maxUnreadable {
 			_ = os.RemoveAll(dir)
 		}
 	}
 }
 
-// sweepTasks removes links that nobody came to put in their place, and the locks
-// of tasks that are no more.
+// sweepTasks removes temporary links, and the locks of tasks that do not exist.
 func (d *Manager) sweepTasks() {
 	links, _ := os.ReadDir(filepath.Join(d.State, "tasks"))
 	for _, e := range links {
@@ -140,20 +134,20 @@ func (d *Manager) sweepTasks() {
 	turns, _ := os.ReadDir(filepath.Join(d.State, "turns"))
 	for _, e := range turns {
 		if _, err := os.Lstat(filepath.Join(d.State, "tasks", e.Name())); errors.Is(err, fs.ErrNotExist) {
-			dropTurn(filepath.Join(d.State, "turns", e.Name()))
+			removeTaskLock(filepath.Join(d.State, "turns", e.Name()))
 		}
 	}
 }
 
-// Watch sweeps now and then until ctx ends.
+// Watch calls CleanupStale periodically until ctx ends.
 func (d *Manager) Watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if n, err := d.CleanupStale(ctx); err != nil {
-			d.say("sweep: " + err.Error())
+			d.report("sweep: " + err.Error())
 		} else if n > 0 {
-			d.say("removed what was left of others")
+			d.report("removed what was left of others")
 		}
 		select {
 		case <-ctx.Done():

@@ -22,7 +22,7 @@ func sweeps(t *testing.T, d *Manager, want int, when string) {
 
 // TestSweepAge counts the age of a container from its last use.
 func TestSweepAge(t *testing.T) {
-	d, task := ownDock(t, func(o *Options) { o.Detached = true }), unique("age")
+	d, task := newManager(t, func(o *Options) { o.Detached = true }), unique("age")
 	prepare(t, d, task)
 	used(t, d, task, 48*time.Hour)
 	if res, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "echo used"}); err != nil ||
@@ -39,7 +39,7 @@ func TestSweepAge(t *testing.T) {
 // TestSweepWhileRunning looks for stale containers while something runs in an old
 // one: a command, a job, what a command left, an editor of another process.
 func TestSweepWhileRunning(t *testing.T) {
-	d, task := ownDock(t, func(o *Options) { o.Detached = true }), unique("live")
+	d, task := newManager(t, func(o *Options) { o.Detached = true }), unique("live")
 	prepare(t, d, task)
 	done := make(chan error, 1)
 	go func() {
@@ -70,7 +70,7 @@ func TestSweepWhileRunning(t *testing.T) {
 	}
 	used(t, d, task, 48*time.Hour)
 	sweeps(t, d, 0, "a job runs")
-	desk, err := d.Desk(t.Context(), task)
+	desk, err := d.Jobs(t.Context(), task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestSweepWhileRunning(t *testing.T) {
 // TestSweepAgainstUse has commands begin while a container is swept: a command
 // runs to its end, or does not begin at all.
 func TestSweepAgainstUse(t *testing.T) {
-	d := ownDock(t, func(o *Options) { o.Detached = true })
+	d := newManager(t, func(o *Options) { o.Detached = true })
 	short := dockAt(t, d.State, func(o *Options) { o.Detached, o.Stale = true, time.Nanosecond })
 	for range 5 {
 		task := unique("race")

@@ -7,19 +7,19 @@ import (
 	"hako/run/fault"
 )
 
-// A Task is what a container is made for.
+// A Task is what a container is for.
 type Task struct {
 	ID         string // its name, or UUID
 	Repository string // to be cloned; empty means none
-	Branch     string // empty means the repository's own choice
-	// Start is a full reference to check out, as refs/pull/7/head; empty means
-	// that of Branch. With one, Branch is only what it is called inside.
+	Branch     string // empty means the default branch
+	// Start is a full reference to check out, like refs/pull/7/head; empty means that of Branch. If it is set, Branch
+	// is only the name of the local branch.
 	Start string
-	// Commit is one that [Dock.Save] kept, to go on from: with its changes, and
-	// without itself if it is a snapshot. Empty means the tip of Start or Branch.
+	// Commit is a commit of [Manager.Save] to continue from: its changes are restored, and if it is a snapshot, not
+	// the commit itself. Empty means the tip of Start or Branch.
 	Commit  string
-	Network Network // as far as that of the dock or less; empty means that of the dock
-	Target  string  // the branch that this one is to be merged into, fetched besides; empty means none
+	Network Network // not wider than that of the Manager; empty means the same
+	Target  string  // the merge target of the branch, fetched too; empty means none
 }
 
 // Name returns the name of a task's container.
@@ -27,11 +27,10 @@ func Name(task string) string { return "coding-agent-exec-" + task }
 
 const taskLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-// CheckTask refuses what is no name of a task: it becomes a part of the name of
-// a container and of a file.
+// CheckTask refuses an invalid task ID: it becomes part of the name of a container and of a file.
 func CheckTask(id string) error {
 	refuse := func(why string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: shown(id), Why: why,
+		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: oneLine(id), Why: why,
 			Hint: "use letters, digits, - and _, as in fix-42 or a UUID"}
 	}
 	switch {
@@ -48,5 +47,5 @@ func CheckTask(id string) error {
 	return nil
 }
 
-// shown makes text of others fit for a line.
-func shown(s string) string { return text.Shorten(text.RecordLine(s), 80) }
+// oneLine makes text of others safe for a message.
+func oneLine(s string) string { return text.Shorten(text.RecordLine(s), 80) }

@@ -16,7 +16,7 @@ func TestShown(t *testing.T) {
 		"a\x1b[1m\nb\x7f": "a␛[1m␊b␡",
 		"a\u2028b\u200bc": "a‹U+2028›b‹U+200B›c",
 	} {
-		if got := shown(text); got != want {
+		if got := oneLine(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -26,8 +26,8 @@ func TestShown(t *testing.T) {
 func TestRelay(t *testing.T) {
 	var told []string
 	d := &Manager{Options: Options{Progress: func(line string) { told = append(told, line) }}}
-	d.say("ours")
-	d.relay("hako: warning: your token is needed\nready: x")
+	d.report("ours")
+	d.reportQuoted("hako: warning: your token is needed\nready: x")
 	want := []string{"ours", "| hako: warning: your token is needed\n| ready: x"}
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("%q", told)

@@ -9,8 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// lockTask waits until no other process prepares or removes the container of a task.
-// Closing what it returns lets the next go on.
+// lockTask waits until no other process prepares or removes the container of a task. Closing the file releases the
+// lock.
 func (d *Manager) lockTask(ctx context.Context, task string) (*os.File, error) {
 	dir := filepath.Join(d.State, "turns")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -27,12 +27,11 @@ func (d *Manager) lockTask(ctx context.Context, task string) (*os.File, error) {
 		if current(f) {
 			return f, nil
 		}
-		f.Close() // it was removed while we waited: others wait for another one
+		f.Close() // it was removed while we waited: others wait for a new one
 	}
 }
 
-// lockWithin waits for a lock no longer than ctx lasts. Without it the file is
-// closed.
+// lockWithin locks a file unless ctx ends first. If it fails, it closes the file.
 func lockWithin(ctx context.Context, f *os.File) error {
 	locked := make(chan error, 1)
 	go func() { locked <- ownerfile.Lock(f) }()
@@ -52,7 +51,7 @@ func lockWithin(ctx context.Context, f *os.File) error {
 	}
 }
 
-// current reports whether the name of a file still leads to it.
+// current reports whether the path of a file still names this file.
 func current(f *os.File) bool {
 	ours, err := f.Stat()
 	if err != nil {
@@ -62,8 +61,8 @@ func current(f *os.File) bool {
 	return err == nil && os.SameFile(ours, named)
 }
 
-// dropTurn removes the lock of a task unless somebody has it.
-func dropTurn(path string) {
+// removeTaskLock removes the lock file of a task unless it is locked.
+func removeTaskLock(path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return

@@ -11,14 +11,14 @@ import (
 	"hako/internal/editor"
 )
 
-// A Function describes a tool as function calling has it.
+// A Function describes a tool for function calling.
 type Function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// A Tool is a function in the form of OpenAI.
+// A Tool is a Function in OpenAI's form.
 type Tool struct {
 	Type     string   `json:"type"`
 	Function Function `json:"function"`
@@ -35,8 +35,7 @@ const executeSchema = `{"type":"object","properties":{` +
 	`"working_directory":{"type":"string","description":"Where to run it; absolute, in /workspace. Default: /workspace/project"}},` +
 	`"required":["command"],"additionalProperties":false}`
 
-// Functions describes the tool that runs commands; there is none where
-// containers are not enabled.
+// Functions describes the tool that runs commands. It is empty unless containers are enabled.
 func (d *Manager) Functions() []Function {
 	if !d.Enabled {
 		return nil
@@ -44,7 +43,7 @@ func (d *Manager) Functions() []Function {
 	return []Function{{ExecuteCommand, strings.TrimSpace(executeText), json.RawMessage(executeSchema)}}
 }
 
-// Tools are the Functions in the form of OpenAI.
+// Tools returns Functions in OpenAI's form.
 func (d *Manager) Tools() []Tool { return wrap(d.Functions()) }
 
 // TextEditorEnabled reports whether models are offered the text editor.
@@ -59,7 +58,7 @@ func (d *Manager) TextEditorFunctions() []Function {
 	return []Function{{t.Name, t.Text, t.Schema}}
 }
 
-// TextEditorTools are the TextEditorFunctions in the form of OpenAI.
+// TextEditorTools returns TextEditorFunctions in OpenAI's form.
 func (d *Manager) TextEditorTools() []Tool { return wrap(d.TextEditorFunctions()) }
 
 func wrap(list []Function) (out []Tool) {
@@ -72,13 +71,13 @@ func wrap(list []Function) (out []Tool) {
 // Allowed are the commands that the policy allows.
 type Allowed struct {
 	Commands map[string][]string // by kind: build_package, test…
-	Text     string              // in lines, for prompts
+	Text     string              // as lines of a prompt
 }
 
 // AllowedCommands returns the commands that the policy allows, by kind.
 func (d *Manager) AllowedCommands() map[string][]string { return d.allowed().Commands }
 
-// AllowedCommandsText returns them in lines, for prompts.
+// AllowedCommandsText returns the allowed commands as lines of a prompt.
 func (d *Manager) AllowedCommandsText() string { return d.allowed().Text }
 
 func (d *Manager) allowed() Allowed {
@@ -88,8 +87,8 @@ func (d *Manager) allowed() Allowed {
 	return d.Allowed()
 }
 
-// SystemPrompt is what a model is told about running commands in an
-// environment; empty where containers are not enabled.
+// SystemPrompt returns the instructions for running commands in an environment. It is empty unless containers are
+// enabled.
 func (d *Manager) SystemPrompt(environment string) string {
 	if !d.Enabled {
 		return ""
@@ -97,7 +96,7 @@ func (d *Manager) SystemPrompt(environment string) string {
 	return lang.Prompt(d.AllowedCommandsText(), d.language(environment))
 }
 
-// SelectionPrompt is what a model is told when it chooses an environment.
+// SelectionPrompt returns the instructions for choosing an environment.
 func (d *Manager) SelectionPrompt() string { return lang.Table(d.EnvironmentList()) }
 
 func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

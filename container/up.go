@@ -16,16 +16,15 @@ import (
 	"hako/run/fault"
 )
 
-// Prepare gives a task a clean container: in the environment that was asked for
-// or else the default one, with its repository cloned and dependencies
-// installed. One that the task had before is removed. What went wrong without
-// being in the way is among the warnings.
+// Prepare gives a task a clean container: in the requested or the default environment, with its repository cloned and
+// dependencies installed. It removes an earlier container of the task. Problems that do not stop it are reported as
+// warnings.
 func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
 	done, err := d.record(t.ID,
-		strings.TrimSpace("environment up "+shown(environment)+" "+
+		strings.TrimSpace("environment up "+oneLine(environment)+" "+
 			text.RecordLine(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
 	if err != nil {
 		return Info{}, err
@@ -36,15 +35,15 @@ func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info
 }
 
 func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info, error) {
-	turn, err := d.lockTask(ctx, t.ID)
+	lock, err := d.lockTask(ctx, t.ID)
 	if err != nil {
 		return Info{}, err
 	}
-	defer turn.Close()
-	p, err := d.survey(ctx, t, environment)
+	defer lock.Close()
+	p, err := d.plan(ctx, t, environment)
 	if err != nil {
 		if _, ferr := d.find(t.ID); fault.KindOf(ferr) == fault.NotFound {
-			_ = os.Remove(turn.Name()) // who waits for it notices
+			_ = os.Remove(lock.Name()) // processes that wait for it detect that
 		}
 		return Info{}, err
 	}
@@ -53,16 +52,16 @@ func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info
 	}
 	swept := make(chan error, 1)
 	go func() { _, err := d.CleanupStale(ctx); swept <- err }()
-	b, err := d.raise(ctx, t, p)
+	b, err := d.start(ctx, t, p)
 	if serr := <-swept; serr != nil && err == nil {
 		b.Warnings = append(b.Warnings, "what others left could not be removed: "+serr.Error())
 	}
 	if err == nil {
-		err = d.settle(b)
+		err = d.markReady(b)
 	}
 	if err != nil {
 		d.discard(ctx, b)
-		_ = os.Remove(turn.Name()) // who waits for it notices
+		_ = os.Remove(lock.Name()) // processes that wait for it detect that
 		return Info{}, err
 	}
 	return b.Info, nil
@@ -74,7 +73,7 @@ func (d *Manager) check(t Task) error {
 	}
 	if t.Network != "" && !d.Network.Covers(t.Network) {
 		return &fault.Error{Kind: fault.Denied, Op: "start environment of task", Subject: t.ID,
-			Why:  "network " + shown(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
+			Why:  "network " + oneLine(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
 			Hint: "use " + string(d.Network) + " or less; there are none, allow-list and open"}
 	}
 	if d.Push && (t.Repository == "" || d.networkOf(t) == None || d.bare) {
@@ -97,7 +96,7 @@ func (d *Manager) source(t Task) clone.Source {
 		Full: d.Full, Depth: d.Depth}
 }
 
-// A containerPlan is what a container is going to be.
+// A containerPlan describes a container before it is created.
 type containerPlan struct {
 	lang.Language
 	image    engine.Image
@@ -105,9 +104,9 @@ type containerPlan struct {
 	warnings []string // about the choice of the environment and its image
 }
 
-// survey finds out what can be known before anything is removed or made: whoever
-// mistypes a branch shall not lose the container there was.
-func (d *Manager) survey(ctx context.Context, t Task, environment string) (p containerPlan, err error) {
+// plan checks everything it can before anything is removed or created: a mistyped branch must not cost the existing
+// container.
+func (d *Manager) plan(ctx context.Context, t Task, environment string) (p containerPlan, err error) {
 	p.network = d.networkOf(t)
 	name, warning := lang.Choose(environment, d.Images, d.Default)
 	if warning != "" {
@@ -128,7 +127,7 @@ func (d *Manager) survey(ctx context.Context, t Task, environment string) (p con
 	return p, err
 }
 
-// clear removes what a task had before.
+// clear removes the earlier container of a task.
 func (d *Manager) clear(ctx context.Context, task string) error {
 	b, err := d.find(task)
 	if fault.KindOf(err) == fault.NotFound {
@@ -137,27 +136,25 @@ func (d *Manager) clear(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	d.say("removing the container that " + task + " had before")
+	d.report("removing the container that " + task + " had before")
 	return d.remove(ctx, b)
 }
 
-// raise takes a warm container or makes one, and fills it. What it returns
-// beside an error is to be discarded.
-func (d *Manager) raise(ctx context.Context, t Task, p containerPlan) (*box, error) {
+// start takes a warm container or creates one, and provisions it. On error the caller discards the returned box.
+func (d *Manager) start(ctx context.Context, t Task, p containerPlan) (*box, error) {
 	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
-		d.say("starting the " + p.Name + " environment")
-		b, err = d.make(ctx, p.Language, p.image, t)
+		d.report("starting the " + p.Name + " environment")
+		b, err = d.create(ctx, p.Language, p.image, t)
 	}
 	if err != nil {
 		return b, nameTaken(err, t.ID)
 	}
 	b.Warnings = append(b.Warnings, p.warnings...)
-	return b, d.equip(ctx, b, t, p.Language)
+	return b, d.provision(ctx, b, t, p.Language)
 }
 
-// nameTaken explains a name that is in use: by a container that is not ours, or
-// it would have been removed.
+// nameTaken explains a container name that is in use by somebody else.
 func nameTaken(err error, task string) error {
 	if !errors.Is(err, engine.ErrConflict) {
 		return err
@@ -167,8 +164,8 @@ func nameTaken(err error, task string) error {
 		Hint: "choose another task id, or remove it: docker rm -f " + Name(task)}
 }
 
-// equip opens the way out, clones and installs.
-func (d *Manager) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
+// provision opens the network, clones and installs.
+func (d *Manager) provision(ctx context.Context, b *box, t Task, l lang.Language) error {
 	if err := d.openEgress(ctx, b, t); err != nil {
 		return err
 	}
@@ -188,14 +185,14 @@ func (d *Manager) equip(ctx context.Context, b *box, t Task, l lang.Language) er
 
 func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	if d.Clones == nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository),
+		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: oneLine(t.Repository),
 			Why: "there is no place for clones"}
 	}
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return err
 	}
-	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.relay)
+	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.reportQuoted)
 	if err != nil {
 		return err
 	}
@@ -206,14 +203,13 @@ func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	return nil
 }
 
-// install installs dependencies. That it did not work is for the model to know,
-// not a reason to stop.
+// install installs dependencies. Failures become warnings for the model.
 func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
-	h, err := d.hands(ctx, b)
+	h, err := d.executor(ctx, b)
 	if err != nil {
 		return err
 	}
-	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.relay})
+	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.reportQuoted})
 	if err != nil {
 		return err
 	}
@@ -225,9 +221,8 @@ func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	return nil
 }
 
-// salt tells apart results that must not be shared: what a branch installs ran
-// code of that branch, and another one must not trust it. What it is called
-// inside does not count.
+// salt separates results that must not be shared: an installation ran code of its branch, which other branches must
+// not trust. The name of the local branch does not matter.
 func salt(b *box) string {
 	from := cmp.Or(b.Source.Commit, b.Source.Start, "refs/heads/"+b.Branch)
 	return strings.Join([]string{b.ImageID, b.Repository, from}, "\n")
@@ -239,6 +234,6 @@ func (d *Manager) discard(ctx context.Context, b *box) {
 		return
 	}
 	if err := d.remove(context.WithoutCancel(ctx), b); err != nil {
-		d.say("could not remove " + b.Name + ": " + err.Error())
+		d.report("could not remove " + b.Name + ": " + err.Error())
 	}
 }

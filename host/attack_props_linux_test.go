@@ -37,7 +37,7 @@ func (s *scene) props() map[string]string {
 	}
 }
 
-// furnish puts the props into the root.
+// build puts the props into the root.
 func furnish(s *scene) error {
 	var failed error
 	for name, text := range s.props() {

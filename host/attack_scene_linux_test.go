@@ -225,7 +225,7 @@ func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 			1<<40
 		return l
 	}())
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return nil, err
 	}
 	if o.Least = level; level == sandbox.LandlockOnly {
@@ -236,7 +236,7 @@ func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{o: o, temp: temp, search: newSearch(o.Root, o.Path)}
-	if err := r.furnish(t.Context()); err != nil {
+	if err := r.build(t.Context()); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -251,14 +251,14 @@ func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 // has set or where it went is left.
 func renew(r *Runner) error {
 	r.session.Close()
-	r.tree = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
+	r.fs = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
 	for i, at := range []string{r.Status().TempDir, r.o.Root} {
-		if err := r.tree.MountRoot(at, r.dirs[i], true); err != nil {
+		if err := r.fs.MountRoot(at, r.dirs[i], true); err != nil {
 			return err
 		}
 	}
 	r.session = shell.New(shell.Options{
-		FS: r.tree, Limiter: r.o.Limiter, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
+		FS: r.fs, Limiter: r.o.Limiter, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})
 	return nil

@@ -369,8 +369,8 @@ func TestRootGoesAway(t *testing.T) {
 		}
 		// Who wants to work in what is there now starts anew.
 		r.session.Close()
-		r.drop()
-		if err := r.furnish(t.Context()); err != nil {
+		r.closeSandbox()
+		if err := r.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// environment is what every program sees. Nothing of hako's own environment is
-// in it: keys are kept there.
+// environment is what every program sees. Nothing of hako's own environment is in it: keys are kept there.
 func (r *Runner) environment() []string {
 	temp := r.Status().TempDir
 	env := []string{
@@ -93,8 +92,7 @@ func gitEnv(root string) []string {
 	return env
 }
 
-// gitWords adds the options that keep git from running the programs which a
-// repository names for showing its files.
+// gitWords adds the options that keep git from running the programs which a repository names for showing its files.
 func gitWords(argv []string) []string {
 	showing := []string{"diff", "log", "show", "diff-tree", "diff-index", "diff-files", "whatchanged"}
 	for i := 1; i < len(argv); i++ {

@@ -7,9 +7,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// harmlessKeys are the settings of a repository that git itself writes in
-// everyday work and that make it run nothing. The list names what is harmless
-// rather than what is not: every version of git knows more that is not.
+// harmlessKeys are the settings of a repository that git itself writes in everyday work and that make it run nothing.
+// The list names what is harmless rather than what is not: every version of git knows more that is not.
 var harmlessKeys = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
 		"symlinks", "autocrlf", "eol", "worktree", "sparsecheckout", "sparsecheckoutcone"},
@@ -30,9 +29,8 @@ var (
 	gitURL = lazyregexp.New(`^"?(?:https?://|ssh://|git://|file://|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|/|\./|\.\./)`)
 )
 
-// harmlessConfig reports whether a file of settings for git has, besides what was
-// in it before, nothing that makes git run a program or read settings elsewhere.
-// Whatever is written in an unusual way is not harmless.
+// harmlessConfig reports whether a file of settings for git has, besides what was in it before, nothing that makes
+// git run a program or read settings elsewhere. Whatever is written in an unusual way is not harmless.
 func harmlessConfig(text, before string) bool {
 	known := gitLines(before)
 	for _, line := range gitLines(text) {

@@ -47,8 +47,7 @@ type Options struct {
 	Limiter  *quota.Limiter // of the interpreter; nil means one of ShellLimits
 	Env      []string       // NAME=value pairs for every program, besides the usual ones
 
-	// Parse reads text that turns out to be a script. Nil means the parser
-	// for bash without bounds.
+	// Parse reads text that turns out to be a script. Nil means the parser for bash without bounds.
 	Parse func(src string) (*syntax.File, error)
 }
 
@@ -67,25 +66,25 @@ const DefaultTimeout = 30 * time.Second
 // come at the same time wait for each other, and directory and variables stay
 // from one to the next. When a request has ended, nothing of it runs any more.
 type Runner struct {
-	o       Options
-	temp    *ownerfile.Dir
-	search  *programSearch
-	session *shell.Session
-	guarded *protection // what programs must not leave in the root
+	o          Options
+	temp       *ownerfile.Dir
+	search     *programSearch
+	session    *shell.Session
+	protection *protection // what programs must not leave in the root
 
-	tree *vfs.FS
+	fs *vfs.FS
 
-	first sync.Mutex // held while what is protected is looked at
-	turn  sync.Mutex // held by the request that runs, up to its sweep
-	mu    sync.Mutex // guards what follows
-	cage  *sandbox.Sandbox
-	dirs  []*os.Root  // of the cage, mounted in the tree
-	dirty atomic.Bool // programs were started since the last sweep
+	snapshotting sync.Mutex // held while what is protected is looked at
+	running      sync.Mutex // held by the request that runs, up to its sweep
+	mu           sync.Mutex // guards what follows
+	sandbox      *sandbox.Sandbox
+	dirs         []*os.Root  // of the cage, mounted in the tree
+	dirty        atomic.Bool // programs were started since the last sweep
 }
 
 // New builds the sandbox and a runner in it.
 func New(ctx context.Context, o Options) (*Runner, error) {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return nil, err
 	}
 	temp, err := newTemp()
@@ -93,16 +92,16 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{o: o, temp: temp, search: newSearch(o.Root, o.Path)}
-	if err := r.furnish(ctx); err != nil {
+	if err := r.build(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// settle fills in what was left out and resolves the names of directories: what
+// resolve fills in what was left out and resolves the names of directories: what
 // the sandbox is told must not depend on links.
-func (o *Options) settle() error {
+func (o *Options) resolve() error {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -196,8 +195,7 @@ func holdsHome(dir string) bool {
 	})
 }
 
-// passwdHome is the home directory by the system's own account: HOME may be
-// unset, or set to something else.
+// passwdHome is the home directory by the system's own account: HOME may be unset, or set to something else.
 func passwdHome() string {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -223,26 +221,26 @@ func tooWide(dir string) bool {
 	return slices.ContainsFunc(system, func(top string) bool { return below(top, dir) })
 }
 
-// furnish builds the sandbox and the shell.
-func (r *Runner) furnish(ctx context.Context) error {
-	r.tree = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
-	r.guarded = newProtection(r.o.Root, r.o.Protect)
-	if _, err := r.ready(ctx); err != nil {
+// build builds the sandbox and the shell.
+func (r *Runner) build(ctx context.Context) error {
+	r.fs = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
+	r.protection = newProtection(r.o.Root, r.o.Protect)
+	if _, err := r.ensureSandbox(ctx); err != nil {
 		return err
 	}
 	r.session = shell.New(shell.Options{
-		FS: r.tree, Limiter: r.o.Limiter, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
+		FS: r.fs, Limiter: r.o.Limiter, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})
 	return nil
 }
 
-// ready returns the cage, a new one if there is none.
-func (r *Runner) ready(ctx context.Context) (*sandbox.Sandbox, error) {
+// ensureSandbox returns the cage, a new one if there is none.
+func (r *Runner) ensureSandbox(ctx context.Context) (*sandbox.Sandbox, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cage != nil {
-		return r.cage, nil
+	if r.sandbox != nil {
+		return r.sandbox, nil
 	}
 	c, err := sandbox.New(ctx, r.o.plan(tempOf(r.temp)), r.o.Least)
 	if err != nil {
@@ -256,7 +254,7 @@ func (r *Runner) ready(ctx context.Context) (*sandbox.Sandbox, error) {
 		c.Close()
 		return nil, err
 	}
-	r.cage = c
+	r.sandbox = c
 	return c, nil
 }
 
@@ -278,7 +276,7 @@ func (r *Runner) mount(c *sandbox.Sandbox) error {
 			return err
 		}
 		r.dirs = append(r.dirs, dir)
-		if err := r.tree.MountRoot(filepath.ToSlash(m.at), dir, true); err != nil {
+		if err := r.fs.MountRoot(filepath.ToSlash(m.at), dir, true); err != nil {
 			return err
 		}
 	}
@@ -300,13 +298,13 @@ func (o *Options) exposed(level sandbox.Level) error {
 	return nil
 }
 
-// drop gives up a cage that no longer works.
-func (r *Runner) drop() {
+// closeSandbox gives up a cage that no longer works.
+func (r *Runner) closeSandbox() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cage != nil {
-		r.cage.Close()
-		r.cage = nil
+	if r.sandbox != nil {
+		r.sandbox.Close()
+		r.sandbox = nil
 	}
 	for _, dir := range r.dirs {
 		dir.Close()
@@ -318,17 +316,17 @@ func (r *Runner) drop() {
 func (r *Runner) Status() sandbox.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cage == nil {
+	if r.sandbox == nil {
 		return sandbox.Report{}
 	}
-	return r.cage.Report
+	return r.sandbox.Report
 }
 
 // Run implements [run.Runner].
 func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	r.turn.Lock()
-	defer r.turn.Unlock()
-	if _, err := r.ready(ctx); err != nil {
+	r.running.Lock()
+	defer r.running.Unlock()
+	if _, err := r.ensureSandbox(ctx); err != nil {
 		return run.Result{Exit: notStarted}, err
 	}
 	bounded := *req
@@ -338,14 +336,14 @@ func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	res, err := r.session.Run(ctx, &bounded)
 	if r.dirty.Swap(false) {
 		r.sweep()
-		r.guarded.mend(req.Stderr)
+		r.protection.restore(req.Stderr)
 	}
 	return res, err
 }
 
 // Probe says what sandbox this machine allows for such a runner.
 func Probe(ctx context.Context, o Options) (sandbox.Report, error) {
-	if err := o.settle(); err != nil {
+	if err := o.resolve(); err != nil {
 		return sandbox.Report{}, err
 	}
 	temp, err := newTemp()
@@ -359,14 +357,13 @@ func Probe(ctx context.Context, o Options) (sandbox.Report, error) {
 // notStarted is the status of what could not be started, as shells have it.
 const notStarted = 126
 
-// sweep ends whatever programs left behind. A cage that cannot be swept is
-// given up, which ends everything in it.
+// sweep ends whatever programs left behind. A cage that cannot be swept is given up, which ends everything in it.
 func (r *Runner) sweep() {
 	r.mu.Lock()
-	c := r.cage
+	c := r.sandbox
 	r.mu.Unlock()
 	if c != nil && c.Sweep() != nil {
-		r.drop()
+		r.closeSandbox()
 	}
 }
 
@@ -375,7 +372,7 @@ func (r *Runner) Dir() string { return r.session.WorkDir() }
 
 // Close ends the sandbox with everything in it and removes its temporary files.
 func (r *Runner) Close() {
-	r.drop()
+	r.closeSandbox()
 	if r.session != nil {
 		r.session.Close()
 	}

@@ -313,7 +313,7 @@ func TestNothingGrows(t *testing.T) {
 func TestCageIsRebuilt(t *testing.T) {
 	r := newRunner(t, Options{})
 	says(t, r, "env echo a", "a\n")
-	r.cage.Close() // as if somebody had killed it
+	r.sandbox.Close() // as if somebody had killed it
 	do(t, r, run.Request{Script: "env echo b"})
 	says(t, r, "env echo c", "c\n")
 }
@@ -392,7 +392,7 @@ func TestShellSeesWhatProgramsSee(t *testing.T) {
 			}
 		}
 	}
-	r.drop() // also when the cage was built anew
+	r.closeSandbox() // also when the cage was built anew
 	says(t, r, "env true; cat <token", "")
 	if got := do(t, r, run.Request{Script: "echo evil >>gg/config"}); got.res.Exit == 0 {
 		t.Errorf("%+v", got)

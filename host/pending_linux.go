@@ -17,8 +17,7 @@ func pending(f *os.File) int {
 	return n
 }
 
-// unread takes out what waits in a pipe, without waiting for more. The program
-// that read from it has ended.
+// unread takes out what waits in a pipe, without waiting for more. The program that read from it has ended.
 func unread(f *os.File) []byte {
 	b := make([]byte, pending(f))
 	raw, err := f.SyscallConn()

@@ -29,7 +29,7 @@ func (r *Runner) find(name string) (shell.Command, bool) {
 
 // program runs a program to its end with the streams of the call.
 func (r *Runner) program(ctx context.Context, path string, c *shell.Call) error {
-	box, err := r.ready(ctx)
+	box, err := r.ensureSandbox(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (r *Runner) program(ctx context.Context, path string, c *shell.Call) error 
 // begin is called before each program starts. Before the first of a request
 // everything that is protected is looked at; none starts while that goes on.
 func (r *Runner) begin() {
-	r.first.Lock()
-	defer r.first.Unlock()
+	r.snapshotting.Lock()
+	defer r.snapshotting.Unlock()
 	if !r.dirty.Load() {
-		r.guarded.remember()
+		r.protection.snapshot()
 		r.dirty.Store(true)
 	}
 }
@@ -100,7 +100,7 @@ func (l *programRun) connect(c *shell.Call) error {
 	} else {
 		r, w, err := os.Pipe()
 		if err != nil {
-			return tooMany(err)
+			return pipeError(err)
 		}
 		l.child[0], l.in = r, &stdinFeeder{from: c.Stdin, to: w, end: r}
 	}
@@ -117,14 +117,14 @@ func (l *programRun) connect(c *shell.Call) error {
 func (l *programRun) output(n int, to io.Writer) error {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return tooMany(err)
+		return pipeError(err)
 	}
 	l.child[n] = w
 	l.outs = append(l.outs, &outputReader{from: r, to: to, done: make(chan struct{}), failed: make(chan struct{})})
 	return nil
 }
 
-func tooMany(err error) error {
+func pipeError(err error) error {
 	return &fault.Error{Op: "connect program", Err: err, Hint: "run fewer programs at the same time"}
 }
 

@@ -8,9 +8,8 @@ import (
 	"hako/internal/protect"
 )
 
-// A protection remembers what protected names in the root were like before
-// programs ran, and puts right what they did to them: mounts hold names that exist
-// and only where there are mounts. What a program wrote is moved aside, not
+// A protection remembers what protected names in the root were like before programs ran, and puts right what they did
+// to them: mounts hold names that exist and only where there are mounts. What a program wrote is moved aside, not
 // removed.
 type protection struct {
 	root  string
@@ -37,8 +36,7 @@ const (
 	aOther
 )
 
-// A stamp tells whether a file was touched. Nobody can set back the time of the
-// last change.
+// A stamp tells whether a file was touched. Nobody can set back the time of the last change.
 type stamp struct {
 	ino       uint64
 	size      int64
@@ -73,8 +71,7 @@ func inGit(name string) bool {
 // directory .git is not: most of it changes all the time.
 func deep(name string) bool { return !protect.SameName(path.Base(name), ".git") }
 
-// acceptable reports whether a program may leave a file like that: what git
-// itself makes in everyday work.
+// acceptable reports whether a program may leave a file like that: what git itself makes in everyday work.
 func acceptable(name string, now, was savedFile) bool {
 	switch base := path.Base(name); {
 	case now.what == was.what && now.perm == was.perm && now.target == was.target && now.whole && was.whole &&

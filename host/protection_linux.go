@@ -13,8 +13,7 @@ import (
 	"hako/internal/protect"
 )
 
-// newProtection looks for what is to be protected in the root. That is one walk
-// over its directories.
+// newProtection looks for what is to be protected in the root. That is one walk over its directories.
 func newProtection(root string, names []string) *protection {
 	p := &protection{root: root}
 	git := false
@@ -82,8 +81,8 @@ func (p *protection) search(top *dirs) {
 	}
 }
 
-// remember looks at everything that is protected.
-func (p *protection) remember() {
+// snapshot looks at everything that is protected.
+func (p *protection) snapshot() {
 	top, err := openRoot(p.root)
 	if err != nil {
 		return
@@ -105,8 +104,8 @@ func (p *protection) remember() {
 	}
 }
 
-// mend puts right what programs did to what is protected, and says so.
-func (p *protection) mend(complain io.Writer) {
+// restore puts right what programs did to what is protected, and says so.
+func (p *protection) restore(complain io.Writer) {
 	top, err := openRoot(p.root)
 	if err != nil {
 		return
@@ -119,11 +118,11 @@ func (p *protection) mend(complain io.Writer) {
 				changed = append(changed, at)
 			}
 		})
-		p.mendAll(top, name, changed, complain)
+		p.restoreChanged(top, name, changed, complain)
 	}
 }
 
-func (p *protection) mendAll(top *dirs, name string, changed []string, complain io.Writer) {
+func (p *protection) restoreChanged(top *dirs, name string, changed []string, complain io.Writer) {
 	aside := ""
 	for _, at := range changed {
 		if aside != "" && strings.HasPrefix(at, aside+"/") {
@@ -153,8 +152,7 @@ func report(w io.Writer, at, moved string, err error) {
 	fmt.Fprintf(w, "hako: moved %s to %s: git, an editor or hako would believe it outside of the sandbox\nhako: hint: look at it, and put it in place yourself if it is as you want it\n", at, moved)
 }
 
-// dirs reaches files below a directory without following any link, whoever else
-// is at work there.
+// dirs reaches files below a directory without following any link, whoever else is at work there.
 type dirs struct{ fd int }
 
 func openRoot(root string) (*dirs, error) {

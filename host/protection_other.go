@@ -7,6 +7,6 @@ import "io"
 // Programs are run on Linux only.
 func newProtection(root string, _ []string) *protection { return &protection{root: root} }
 
-func (p *protection) remember() {}
+func (p *protection) snapshot() {}
 
-func (p *protection) mend(io.Writer) {}
+func (p *protection) restore(io.Writer) {}

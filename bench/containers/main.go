@@ -1,7 +1,6 @@
-// Containers measures what tasks in containers cost, beside what Docker itself
-// takes on the same machine in the same run, and writes bench/CONTAINERS.md.
-// Run it with "make bench-containers": it needs an engine, the python image and
-// the package registry.
+// Containers measures the cost of tasks in containers next to that of Docker itself, in the same run, and writes
+// bench/CONTAINERS.md. Run it with "make bench-containers": it needs an engine, the python image and the package
+// registry.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 )
 
 func main() {
-	server.Main(os.Args[0], os.Args[1:]) // this program is also what runs inside
+	server.Main(os.Args[0], os.Args[1:]) // this program is also the guest
 	if err := measure(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -31,16 +30,16 @@ func main() {
 
 const image = "coding-agent-executor-python:latest"
 
-// A bench is what the measures share.
+// A bench is the state that the measurements share.
 type bench struct {
-	dir    string
-	hako   string // the program as users have it
-	engine *engine.Engine
-	dock   *container.Manager
-	rows   []row
+	dir     string
+	hako    string // the program as users have it
+	engine  *engine.Engine
+	manager *container.Manager
+	rows    []row
 }
 
-// A row is one measure with its limit and what it stands beside.
+// A row is one measurement with its limit and a comparison.
 type row struct {
 	work, measured, limit, beside string
 	kept                          bool
@@ -52,9 +51,9 @@ func measure(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	defer b.dock.Close()
-	defer b.dock.CleanupAll(ctx)
-	if _, err := b.dock.Prepare(ctx, container.Task{ID: "bench"}, "python"); err != nil {
+	defer b.manager.Close()
+	defer b.manager.CleanupAll(ctx)
+	if _, err := b.manager.Prepare(ctx, container.Task{ID: "bench"}, "python"); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{b.execs, b.many, b.memory, b.cold, b.pooled, b.clones, b.packages} {
@@ -81,25 +80,25 @@ func newBench() (*bench, error) {
 	if b.engine, err = engine.Open(""); err != nil {
 		return nil, err
 	}
-	b.dock, err = container.New(container.Options{
+	b.manager, err = container.New(container.Options{
 		State: filepath.Join(dir, "s"), Engine: b.engine, Binary: b.hako, Warm: map[string]int{"python": 1},
 		Record: func(string, string) (func(error), error) { return func(error) {}, nil },
-		Gate:   func(_ string, r run.Runner) run.Runner { return r }, // it measures runners, and runs what is written here
+		Gate:   func(_ string, r run.Runner) run.Runner { return r }, // it measures runners and runs only scripts from this file
 	})
 	return b, err
 }
 
 func (b *bench) run(ctx context.Context, task string) error {
-	res, err := b.dock.Runner(task).Run(ctx, &run.Request{Script: "true"})
+	res, err := b.manager.Runner(task).Run(ctx, &run.Request{Script: "true"})
 	if err == nil && res.Exit != 0 {
 		err = fmt.Errorf("true ended with %d", res.Exit)
 	}
 	return err
 }
 
-// execs measures one command in a container that is there.
+// execs measures one command in a ready container.
 func (b *bench) execs(ctx context.Context) error {
-	info, err := b.dock.ContainerInfo("bench")
+	info, err := b.manager.ContainerInfo("bench")
 	if err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (b *bench) execs(ctx context.Context) error {
 	return nil
 }
 
-// many measures commands at the same time.
+// many measures concurrent commands.
 func (b *bench) many(ctx context.Context) error {
 	const n, wide = 1000, 8
 	work := make(chan struct{}, n)
@@ -157,10 +156,10 @@ func (b *bench) many(ctx context.Context) error {
 	return <-errs
 }
 
-// memory looks at the guest after all that.
+// memory measures the guest after these commands.
 func (b *bench) memory(ctx context.Context) error {
 	time.Sleep(2 * time.Second) // it gives memory back when nothing runs
-	info, err := b.dock.ContainerInfo("bench")
+	info, err := b.manager.ContainerInfo("bench")
 	if err != nil {
 		return err
 	}
@@ -183,13 +182,13 @@ func (b *bench) memory(ctx context.Context) error {
 	return nil
 }
 
-// cold measures containers that nobody prepared, in turn with Docker's own.
+// cold measures containers without the pool, alternating with Docker's own.
 func (b *bench) cold(ctx context.Context) error {
 	n := 0
 	ours := func() error {
 		n++
 		task := fmt.Sprintf("cold-%d", n)
-		if _, err := b.dock.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
+		if _, err := b.manager.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
 			return err
 		}
 		return b.run(ctx, task)
@@ -211,7 +210,7 @@ func (b *bench) cold(ctx context.Context) error {
 		_ = b.engine.Remove(ctx, id)
 	}
 	for i := 1; i <= n; i++ {
-		_ = b.dock.Cleanup(ctx, fmt.Sprintf("cold-%d", i))
+		_ = b.manager.Cleanup(ctx, fmt.Sprintf("cold-%d", i))
 	}
 	if err != nil {
 		return err
@@ -223,29 +222,29 @@ func (b *bench) cold(ctx context.Context) error {
 	return nil
 }
 
-// pooled measures containers that are warm.
+// pooled measures containers from the pool.
 func (b *bench) pooled(ctx context.Context) error {
-	b.dock.Warmly(ctx)
+	b.manager.KeepWarm(ctx)
 	var times []time.Duration
 	for i := range 7 {
-		if err := b.dock.WaitWarm(ctx); err != nil {
+		if err := b.manager.WaitWarm(ctx); err != nil {
 			return err
 		}
 		time.Sleep(300 * time.Millisecond) // the engine is done with the last one
 		task := fmt.Sprintf("warm-%d", i)
 		began := time.Now()
-		if _, err := b.dock.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
+		if _, err := b.manager.Prepare(ctx, container.Task{ID: task}, "python"); err != nil {
 			return err
 		}
 		if err := b.run(ctx, task); err != nil {
 			return err
 		}
 		times = append(times, time.Since(began))
-		if err := b.dock.Cleanup(ctx, task); err != nil {
+		if err := b.manager.Cleanup(ctx, task); err != nil {
 			return err
 		}
 	}
-	b.dock.Rest()
+	b.manager.StopWarming()
 	slices.Sort(times)
 	b.add("`up` from the pool to the first command, median of 7", ms(at(times, 50)), "50 ms", "",
 		at(times, 50) <= 50*time.Millisecond)
@@ -270,7 +269,7 @@ func (b *bench) render() string {
 	return out.String()
 }
 
-// inTurn does things in turn and returns how long each took, sorted.
+// inTurn runs functions alternately and returns the sorted durations of each.
 func inTurn(rounds int, do ...func() error) ([][]time.Duration, error) {
 	times := make([][]time.Duration, len(do))
 	for range rounds {

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// up has hako prepare a container with a repository, as a user would, and
-// returns how long that took.
+// up runs "hako env up" with a repository and returns the duration.
 func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.Duration, error) {
 	task = fmt.Sprintf("%s-%d", task, os.Getpid())
 	words := append([]string{"env", "up", "--task", task, "--repo", url}, more...)
@@ -39,15 +38,13 @@ func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.
 	return took, gone
 }
 
-// environ is that of a user with a git server of his own, and whatever the
-// machine needs to reach the registry.
+// environ is the environment of a user with an own git server.
 func (b *bench) environ(url string) []string {
 	server, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	return append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(b.dir, "u"), "XDG_CACHE_HOME="+filepath.Join(b.dir, "c"),
 		"GITLAB_API_URL=http://"+server+"/api/v4", "GITLAB_PERSONAL_ACCESS_TOKEN=glpat-bench-0123456789")
 }
 
-// serve serves the bare repositories in a directory.
 func serve(dir string) (address string, stop func(), err error) {
 	core, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -66,7 +63,7 @@ func serve(dir string) (address string, stop func(), err error) {
 	return "http://" + l.Addr().String(), func() { s.Close() }, nil
 }
 
-// repository makes a bare one with files.
+// repository makes a bare repository with files.
 func repository(ctx context.Context, bare string, files map[string][]byte) error {
 	work := bare + ".work"
 	for name, data := range files {
@@ -147,7 +144,7 @@ func (b *bench) packages(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	if _, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install"); err != nil { // so that the clone is kept
+	if _, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install"); err != nil { // fills the clone cache
 		return err
 	}
 	without, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install")

@@ -238,7 +238,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	if o.log != "" {
 		return o.printLog(s, b)
 	}
-	desk, err := b.Desk(ctx, o.task)
+	desk, err := b.Jobs(ctx, o.task)
 	if err != nil {
 		return err
 	}

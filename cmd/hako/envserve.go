@@ -50,14 +50,14 @@ func servePool(ctx context.Context, s streams, b *app.Containers) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	go b.Watch(ctx, time.Duration(config.CleanupInterval.Of(b.Conf).V)*time.Hour)
-	b.Warmly(ctx)
+	b.KeepWarm(ctx)
 	if err := b.WaitWarm(ctx); err == nil {
 		fmt.Fprintln(s.out, "warm: "+counts(b.WarmCount()))
 	} else if ctx.Err() == nil {
 		return err
 	}
 	<-ctx.Done()
-	b.Manager.Rest()
+	b.Manager.StopWarming()
 	return b.CleanupAll(context.WithoutCancel(ctx))
 }
 

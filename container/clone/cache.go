@@ -19,21 +19,20 @@ import (
 	"hako/run/fault"
 )
 
-// A cache is what is kept of one repository: a bare repository, and loads that
-// were sent into containers. It is used by its holder alone.
+// A cache holds one repository: a bare mirror, and the packs that were sent into containers. Its user holds the lock.
 type cache struct {
 	*cloneJob
 	dir  string
 	lock *os.File
 	held bool
-	used *os.File // open while the cache is in use; nil means that it is not yet
+	used *os.File // locked while the cache is in use; nil means not yet
 }
 
 const lockEnding = ".lock"
 
-// open waits for the cache of the repository, which others may be using.
+// open opens the cache of the repository, and waits while others use it.
 func (j *cloneJob) open(ctx context.Context, at remoteRefs) (*cache, error) {
-	c := &cache{cloneJob: j, dir: filepath.Join(j.Dir, j.place())}
+	c := &cache{cloneJob: j, dir: filepath.Join(j.Dir, j.cacheName())}
 	f, err := ownerfile.Open(c.dir+lockEnding, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, cacheFault(j.Dir, "", err)
@@ -52,11 +51,11 @@ func (j *cloneJob) open(ctx context.Context, at remoteRefs) (*cache, error) {
 	return c, nil
 }
 
-// waitFor locks the file, or closes it.
+// waitFor locks a file. If it fails, it closes the file.
 func waitFor(ctx context.Context, f *os.File, progress func(string)) error {
 	got := make(chan error, 1)
 	go func() { got <- ownerfile.Lock(f) }()
-	patience := time.After(beat)
+	patience := time.After(progressInterval)
 	for {
 		select {
 		case err := <-got:
@@ -68,7 +67,7 @@ func waitFor(ctx context.Context, f *os.File, progress func(string)) error {
 		case <-patience:
 			progress("waiting for another hako that is fetching the same repository")
 		case <-ctx.Done():
-			go func() { // whoever holds it keeps us waiting in there
+			go func() { // Lock cannot be interrupted
 				if <-got == nil {
 					ownerfile.Unlock(f)
 				}
@@ -98,7 +97,7 @@ func (c *cache) repository() string { return filepath.Join(c.dir, "git") }
 func (c *cache) loads() string      { return filepath.Join(c.dir, "loads") }
 func (c *cache) packs() string      { return filepath.Join(c.repository(), "objects", "pack") }
 
-// prepare makes the repository, or clears up after a git that was killed.
+// prepare creates the repository, or cleans up after a killed git.
 func (c *cache) prepare(ctx context.Context, at remoteRefs) error {
 	if err := os.MkdirAll(c.loads(), 0o700); err != nil {
 		return cacheFault(c.dir, "it cannot be made", err)
@@ -118,8 +117,8 @@ func (c *cache) prepare(ctx context.Context, at remoteRefs) error {
 	return nil
 }
 
-// tidyUp removes what a killed git leaves behind. Nobody else is at work: a git
-// that outlived its hako would still hold the lock.
+// tidyUp removes what a killed git left behind. Nobody else uses the cache: a git that outlived its hako would still
+// hold the lock.
 func (c *cache) tidyUp() {
 	left, _ := filepath.Glob(filepath.Join(c.packs(), "tmp_*"))
 	more, _ := filepath.Glob(filepath.Join(c.repository(), "*.lock"))
@@ -139,9 +138,9 @@ func (c *cache) local(ctx context.Context, stdin string, stdout *bytes.Buffer, a
 	return c.git.run(ctx, cl)
 }
 
-// spoiled throws the cache away if that is what an error means: whatever git
-// outside could not do to it, without the server being the reason.
-func (c *cache) spoiled(err error) error {
+// discardIfDamaged removes the cache if an error means that it is damaged: a local git failed, and not because of the
+// server.
+func (c *cache) discardIfDamaged(err error) error {
 	var explained *fault.Error
 	var f *failure
 	if !errors.Is(err, errStale) && (errors.As(err, &explained) || !errors.As(err, &f)) {
@@ -151,15 +150,14 @@ func (c *cache) spoiled(err error) error {
 	return errors.Join(errStale, err)
 }
 
-// ref returns the name under which the cache knows what it fetched. It is a
-// number, because "a" and "a/b" may follow each other, and "A" and "a" be the same
-// file.
+// ref returns the name of a fetched reference in the cache. It is a hash, because "a" and "a/b" may follow each
+// other, and "A" and "a" can be the same file.
 func ref(from string) string {
 	sum := sha256.Sum256([]byte(from))
 	return "refs/hako/" + hex.EncodeToString(sum[:16])
 }
 
-// fetch gets what the server has, and returns the commits by branch.
+// fetch updates the cache, and returns the commits by branch.
 func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, error) {
 	if have := c.commits(ctx, at); maps.Equal(have, at.commits) {
 		return have, nil
@@ -179,17 +177,17 @@ func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, er
 	var large *fault.Error
 	switch {
 	case errors.As(err, &large) && large.Kind == fault.TooLarge && had:
-		return nil, errStale // perhaps only old branches make it so large
+		return nil, errStale // perhaps only because of old branches
 	case err != nil && !had:
 		return nil, c.explain(err)
 	case err != nil:
-		return nil, c.unlessCache(err)
+		return nil, c.explainUnlessCache(err)
 	}
 	return c.commits(ctx, at), nil
 }
 
-// unlessCache explains an error, unless the cache may be the reason.
-func (c *cache) unlessCache(err error) error {
+// explainUnlessCache explains an error, unless the cache may be the reason.
+func (c *cache) explainUnlessCache(err error) error {
 	if known := c.known(err); known != nil {
 		return known
 	}
@@ -200,7 +198,7 @@ func (c *cache) unlessCache(err error) error {
 	return err
 }
 
-// commits returns what the cache has of the branches.
+// commits returns the commits of the branches in the cache.
 func (c *cache) commits(ctx context.Context, at remoteRefs) map[string]string {
 	var out bytes.Buffer
 	have := map[string]string{}
@@ -218,26 +216,26 @@ func (c *cache) commits(ctx context.Context, at remoteRefs) map[string]string {
 
 func sortedNames(commits map[string]string) []string { return slices.Sorted(maps.Keys(commits)) }
 
-// glance is how often the cache is measured while it grows.
-const glance = 50 * time.Millisecond
+// sizeInterval is how often a growing cache is measured.
+const sizeInterval = 50 * time.Millisecond
 
-// watched runs git and ends it when the repository gets too large.
+// watched runs git and kills it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
-	most := cmp.Or(c.MaxBytes, defaultBytes)
+	limit := cmp.Or(c.MaxBytes, defaultBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(glance)
+		tick := time.NewTicker(sizeInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-over:
 				return
 			case <-tick.C:
-				if diskUsage(filepath.Join(c.repository(), "objects")) > most {
-					cancel(c.tooLarge(most))
+				if diskUsage(filepath.Join(c.repository(), "objects")) > limit {
+					cancel(c.tooLarge(limit))
 				}
 			}
 		}
@@ -245,15 +243,15 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 	err := c.runOnline(ctx, cl)
 	close(over)
 	<-stopped
-	if err == nil && diskUsage(filepath.Join(c.repository(), "objects")) > most {
-		return c.tooLarge(most) // it was faster than we looked
+	if err == nil && diskUsage(filepath.Join(c.repository(), "objects")) > limit {
+		return c.tooLarge(limit) // it grew between two measurements
 	}
 	return err
 }
 
-func (j *cloneJob) tooLarge(most int64) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " +
-		bytesText(most),
+func (j *cloneJob) tooLarge(limit int64) error {
+	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.subject, Why: "the repository is larger than " +
+		bytesText(limit),
 		Hint: "raise the size of a repository, or clone only its last commit"}
 }
 
@@ -269,7 +267,7 @@ func bytesText(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// packNames returns the packs of a directory, without their ending.
+// packNames returns the packs of a directory, without their extension.
 func packNames(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(dir, "pack-*.pack"))
 	for i := range files {

@@ -13,12 +13,10 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// usedFile is in each cache. When it was changed is when the cache was used last,
-// and it is shared by all who use it.
+// usedFile is in each cache. Its modification time is the last use, and all users share a lock on it.
 const usedFile = "used"
 
-// use marks the cache as in use until it is closed, also while others may change
-// it. It is called by its holder.
+// use marks the cache as in use until it is closed, also while it is not locked. The caller holds the lock.
 func (c *cache) use() error {
 	f, err := ownerfile.Open(filepath.Join(c.dir, usedFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -29,22 +27,21 @@ func (c *cache) use() error {
 		return cacheFault(c.dir, "it cannot be locked", err)
 	}
 	now := time.Now()
-	os.Chtimes(f.Name(), now, now) // otherwise it is only removed sooner than it should be
+	os.Chtimes(f.Name(), now, now) // if it fails, the cache is only removed sooner
 	c.used = f
 	return nil
 }
 
-// A cacheSize is what the cache of one repository takes.
 type cacheSize struct {
 	dir   string
 	bytes int64
 	used  time.Time
 }
 
-// makeRoom removes caches until the rest is small enough: those first that were
-// not used for longest, and never one that is in use, be it by another process.
-func (s *Store) makeRoom() {
-	all, total := s.dwellings()
+// shrink removes the least recently used caches until the rest is small enough, but none that is in use, also by
+// other processes.
+func (s *Store) shrink() {
+	all, total := s.cacheSizes()
 	slices.SortFunc(all, func(a, b cacheSize) int { return a.used.Compare(b.used) })
 	for _, d := range all {
 		if total <= cmp.Or(s.MaxTotal, defaultTotal) {
@@ -56,10 +53,10 @@ func (s *Store) makeRoom() {
 	}
 }
 
-func (s *Store) dwellings() (all []cacheSize, total int64) {
+func (s *Store) cacheSizes() (all []cacheSize, total int64) {
 	entries, _ := os.ReadDir(s.Dir)
 	for _, e := range entries {
-		if !e.IsDir() || !isPlace(e.Name()) {
+		if !e.IsDir() || !isCacheName(e.Name()) {
 			continue
 		}
 		d := cacheSize{dir: filepath.Join(s.Dir, e.Name())}
@@ -72,15 +69,15 @@ func (s *Store) dwellings() (all []cacheSize, total int64) {
 	return all, total
 }
 
-// isPlace reports whether a name is that of a cache, see job.place: nothing else
-// is removed, wherever the cache may have been put.
-func isPlace(name string) bool {
+// isCacheName reports whether a name is that of a cache, see cacheName: nothing else is removed, whatever the
+// directory contains.
+func isCacheName(name string) bool {
 	raw, err := hex.DecodeString(name)
-	return err == nil && len(raw) == placeBytes && name == strings.ToLower(name)
+	return err == nil && len(raw) == cacheNameBytes && name == strings.ToLower(name)
 }
 
-// removeUnused removes a cache that nobody holds and nobody uses. It waits for
-// nobody. The lock stays where it is: somebody may be waiting for it.
+// removeUnused removes a cache unless it is locked or in use. It does not wait. The lock file stays: somebody may be
+// waiting for it.
 func (d cacheSize) removeUnused() bool {
 	lock, err := ownerfile.Open(d.dir+lockEnding, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -99,8 +96,7 @@ func (d cacheSize) removeUnused() bool {
 	return ownerfile.TryLock(used) && os.RemoveAll(d.dir) == nil
 }
 
-// diskUsage returns the bytes that a cache takes. A pack that is part of a load and
-// of the repository takes them once.
+// diskUsage returns the bytes of the files below a directory, hard links counted once.
 func diskUsage(dir string) int64 {
 	var sum int64
 	seen := map[string]fs.FileInfo{}

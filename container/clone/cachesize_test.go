@@ -55,7 +55,7 @@ func (w *world) placeOf(address string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return j.place()
+	return j.cacheName()
 }
 
 // lastUsed has it that a repository was used some hours ago.

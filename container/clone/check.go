@@ -10,18 +10,18 @@ import (
 	"hako/run/fault"
 )
 
-func refused(subject, why, hint string) error {
+func invalidSource(subject, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: subject, Why: why, Hint: hint}
 }
 
 const (
-	longestURL    = 2000
-	longestBranch = 244
-	writeURL      = "write it as https://github.com/group/project.git"
+	maxURL    = 2000
+	maxBranch = 244
+	writeURL  = "write it as https://github.com/group/project.git"
 )
 
-// parseURL reads the address of a repository. What it refuses because of a
-// password is never repeated, nor is anything that could not be read.
+// parseURL parses the address of a repository. Its errors never repeat a password, nor anything that could not be
+// parsed.
 func parseURL(text string) (*url.URL, error) {
 	if err := checkSpelling(text); err != nil {
 		return nil, err
@@ -29,50 +29,49 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, refused("", "the address cannot be read", writeURL)
+		return nil, invalidSource("", "the address cannot be read", writeURL)
 	case u.User != nil || strings.Contains(u.Host, "@"):
-		return nil, refused("", "there is a user or a password in the address",
+		return nil, invalidSource("", "there is a user or a password in the address",
 			"leave it out and set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, refusedScheme(u)
 	case u.Hostname() == "" || strings.HasPrefix(u.Host, "-") || strings.ContainsFunc(u.Host, notOfHost):
-		return nil, refused("", "the address names no server", writeURL)
+		return nil, invalidSource("", "the address names no server", writeURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):
-		return nil, refused(u.Scheme+"://"+u.Host+u.Path, "it is followed by ? or #",
+		return nil, invalidSource(u.Scheme+"://"+u.Host+u.Path, "it is followed by ? or #",
 			"leave that out: a branch is named apart from the address")
 	case !plainPath(u.EscapedPath()):
-		return nil, refused(u.Scheme+"://"+u.Host, "its path is not that of a repository", writeURL)
+		return nil, invalidSource(u.Scheme+"://"+u.Host, "its path is not that of a repository", writeURL)
 	}
 	u.Host, u.Path, u.RawPath = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/"), ""
 	return u, nil
 }
 
-// hostLetters are those of names, addresses and ports. Others (url.Parse takes
-// quotes) would end up in settings and headers.
+// hostLetters are the characters of names, addresses and ports. Others, like the quotes that url.Parse accepts, would
+// end up in settings and headers.
 const hostLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]"
 
 func notOfHost(r rune) bool { return !strings.ContainsRune(hostLetters, unicode.ToLower(r)) }
 
-// checkSpelling refuses what git, or a terminal, would take for something else
-// than an address.
+// checkSpelling refuses what git, or a terminal, would not take for a URL.
 func checkSpelling(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	switch {
 	case text == "":
-		return refused("", "there is no address", writeURL)
+		return invalidSource("", "there is no address", writeURL)
 	case strings.HasPrefix(text, "-"):
-		return refused("", "the address begins with a dash, so that git would take it for an option", writeURL)
-	case len(text) > longestURL:
-		return refused("", "the address is too long", writeURL)
+		return invalidSource("", "the address begins with a dash, so that git would take it for an option", writeURL)
+	case len(text) > maxURL:
+		return invalidSource("", "the address is too long", writeURL)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return refused("", "there are blanks, control or unusual characters in the address",
+		return invalidSource("", "there are blanks, control or unusual characters in the address",
 			"write unusual letters as %E3%81%82")
 	case strings.HasPrefix(text[len(scheme):], "::"):
-		return refused("", "the address names a program that git would run ("+shown(scheme)+"::)", writeURL)
+		return invalidSource("", "the address names a program that git would run ("+oneLine(scheme)+"::)", writeURL)
 	case !strings.Contains(text, "://") && strings.Contains(text, ":"):
-		return refused("", "ssh is not supported: there is no key to lend", writeURL)
+		return invalidSource("", "ssh is not supported: there is no key to lend", writeURL)
 	case !strings.Contains(text, "://"):
-		return refused("", "it is not the address of a server", writeURL+"; files of this machine are not cloned")
+		return invalidSource("", "it is not the address of a server", writeURL+"; files of this machine are not cloned")
 	}
 	return nil
 }
@@ -80,18 +79,18 @@ func checkSpelling(text string) error {
 func refusedScheme(u *url.URL) error {
 	switch u.Scheme {
 	case "ssh", "git+ssh", "ssh+git":
-		return refused("", "ssh is not supported: there is no key to lend",
+		return invalidSource("", "ssh is not supported: there is no key to lend",
 			"use the https address of the same repository, and a token")
 	case "file":
-		return refused("", "files of this machine are not cloned", writeURL)
+		return invalidSource("", "files of this machine are not cloned", writeURL)
 	}
-	return refused("", shown(u.Scheme)+":// is not supported", writeURL)
+	return invalidSource("", oneLine(u.Scheme)+":// is not supported", writeURL)
 }
 
 // plainPath reports whether all servers, and the proxy, read a path the same way.
 func plainPath(path string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(path, "/"), "/")
-	if !ok || strings.ContainsFunc(rest, unusual) {
+	if !ok || strings.ContainsFunc(rest, notPlain) {
 		return false
 	}
 	for segment := range strings.SplitSeq(rest, "/") {
@@ -102,26 +101,26 @@ func plainPath(path string) bool {
 	return true
 }
 
-// unusual reports whether a letter has more than one spelling in addresses.
-func unusual(r rune) bool {
+// notPlain reports whether a character has more than one spelling in URLs.
+func notPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+@,=/", r)
 }
 
 // checkBranch follows the rules of git check-ref-format.
 func checkBranch(name string) error {
-	why := oddBranch(name)
+	why := branchProblem(name)
 	if why == "" {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: shown(name), Why: why,
+	return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: oneLine(name), Why: why,
 		Hint: "give the name of a branch as the server shows it, like main or feature/login"}
 }
 
-func oddBranch(name string) string {
+func branchProblem(name string) string {
 	switch {
 	case strings.HasPrefix(name, "-"):
 		return "it begins with a dash, so that git would take it for an option"
-	case len(name) > longestBranch:
+	case len(name) > maxBranch:
 		return "it is too long"
 	case !utf8.ValidString(name):
 		return "it is not UTF-8"
@@ -143,31 +142,30 @@ func oddBranch(name string) string {
 	return ""
 }
 
-// checkStart refuses what git would take for more than one reference, or one
-// commit.
+// checkStart refuses invalid references and commits.
 func checkStart(src Source) error {
-	switch why := oddReference(src.Start); {
+	switch why := refProblem(src.Start); {
 	case src.Start != "" && why != "":
-		return &fault.Error{Kind: fault.Invalid, Op: "clone reference", Subject: shown(src.Start), Why: why,
+		return &fault.Error{Kind: fault.Invalid, Op: "clone reference", Subject: oneLine(src.Start), Why: why,
 			Hint: "write it in full, like refs/pull/7/head"}
 	case src.Commit != "" && !isHash(src.Commit):
-		return &fault.Error{Kind: fault.Invalid, Op: "clone commit", Subject: shown(src.Commit),
+		return &fault.Error{Kind: fault.Invalid, Op: "clone commit", Subject: oneLine(src.Commit),
 			Why: "it is not the hash of a commit", Hint: "write all of its 40 or 64 digits"}
 	case (src.Start != "" || src.Commit != "") && src.Target != "" && src.Branch == src.Target:
-		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: shown(src.Branch),
+		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: oneLine(src.Branch),
 			Why: "it is to be the name of two things, the start and the target", Hint: "give it a name of its own"}
 	}
 	return nil
 }
 
-// oddReference says what is wrong with a full reference; empty means nothing.
-func oddReference(name string) string {
+// refProblem returns what is wrong with a full reference; empty means nothing.
+func refProblem(name string) string {
 	rest, ok := strings.CutPrefix(name, "refs/")
 	if !ok || !strings.Contains(rest, "/") {
 		return "it does not begin with refs/ and the name of a kind"
 	}
-	return oddBranch(rest)
+	return branchProblem(rest)
 }
 
-// shown makes text of others short and harmless enough for a message.
-func shown(s string) string { return text.Shorten(text.RecordLine(s), 100) }
+// oneLine makes text of others safe for a message.
+func oneLine(s string) string { return text.Shorten(text.RecordLine(s), 100) }

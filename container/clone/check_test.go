@@ -84,7 +84,7 @@ func FuzzBranch(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if name == "" || strings.ContainsRune(name, 0) || oddBranch(name) != "" {
+		if name == "" || strings.ContainsRune(name, 0) || branchProblem(name) != "" {
 			return
 		}
 		if out, err := exec.Command("git", "check-ref-format", "--branch", name).CombinedOutput(); err != nil {
@@ -104,7 +104,7 @@ func TestBranchLikeGit(t *testing.T) {
 	for _, name := range oddNames {
 		git := exec.Command("git", "check-ref-format", "refs/heads/"+name).Run() == nil && !strings.HasPrefix(name, "-") &&
 			name != "HEAD" && name != "@"
-		if ours := oddBranch(name) == ""; name != "" && ours != git {
+		if ours := branchProblem(name) == ""; name != "" && ours != git {
 			t.Errorf("%q: ours %v, git's %v", name, ours, git)
 		}
 	}
@@ -135,7 +135,7 @@ func FuzzRefs(f *testing.F) {
 	f.Add("ref: refs/heads/--x\tHEAD\n\t\n\x00")
 	f.Fuzz(func(t *testing.T, text string) {
 		commits, head := parseRefs(text)
-		if head != "" && oddBranch(head) != "" {
+		if head != "" && branchProblem(head) != "" {
 			t.Errorf("default branch %q", head)
 		}
 		for name, commit := range commits {
@@ -159,7 +159,7 @@ func FuzzSpeech(f *testing.F) {
 		s.Write([]byte(text[cut:]))
 		all := s.text() + strings.Join(told, " ")
 		if strings.ContainsFunc(all, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b }) ||
-			strings.Contains(all, "hunter22") || len(s.lines) > mostLines {
+			strings.Contains(all, "hunter22") || len(s.lines) > maxLines {
 			t.Errorf("%q", all)
 		}
 	})
@@ -168,8 +168,8 @@ func FuzzSpeech(f *testing.F) {
 func FuzzTally(f *testing.F) {
 	f.Add([]byte("100644 blob 0123456789012345678901234567890123456789      12\ta\nb\x00160000 commit 01       -\tsub\x00"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		whole, halves := &treeReader{mostFiles: 1 << 30, mostBytes: 1 << 60},
-			&treeReader{mostFiles: 1 << 30, mostBytes: 1 << 60}
+		whole, halves := &treeReader{maxFiles: 1 << 30, maxBytes: 1 << 60},
+			&treeReader{maxFiles: 1 << 30, maxBytes: 1 << 60}
 		whole.stop, halves.stop = func() {}, func() {}
 		cut = min(max(cut, 0), len(text))
 		whole.Write(text)

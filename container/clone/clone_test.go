@@ -229,7 +229,7 @@ func TestEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, value := Rewrite(u)
+	name, value := InsteadOf(u)
 	host := strings.TrimPrefix(w.server.URL, "http://")
 	if got := l.git("-c", name+"="+value, "remote", "get-url", "origin"); got != "http://git.hako.internal/"+host+
 		"/group/project.git" {
@@ -296,7 +296,7 @@ func TestManyFetches(t *testing.T) {
 	w := newWorld(t)
 	w.mustClone(Source{})
 	repos, _ := filepath.Glob(filepath.Join(w.store.Dir, "*", "git"))
-	for i := range manyPacks { // as if so many had been fetched
+	for i := range maxPacks { // as if so many had been fetched
 		blob, err := w.tryGit(repos[0], strconv.Itoa(i), "hash-object", "-w", "--stdin")
 		if err == nil {
 			blob, err = w.tryGit(repos[0], blob, "pack-objects", "-q", "objects/pack/pack")

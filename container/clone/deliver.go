@@ -14,9 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// unpack runs in the container. It takes the objects of git from its input,
-// has git check them out, undoes the commit on top if its parent is named, and
-// leaves nothing behind if that cannot be done. Hooks and filters are those of the settings that came along: none.
+// unpack runs in the container. It extracts git objects from its input, has git check them out, and undoes the last
+// commit if its parent is given. If it fails, it leaves nothing behind. There are no hooks and no filters.
 const unpack = `
 fail() { find . -mindepth 1 -delete 2>/dev/null; exit "$1"; }
 mkdir -p -- "$1" && cd -- "$1" || exit 31
@@ -28,7 +27,7 @@ git -c core.hooksPath=/dev/null -c checkout.workers=0 reset --quiet --hard --no-
 [ -z "$2" ] || git -c core.hooksPath=/dev/null reset --quiet --soft "$2" </dev/null || fail 36
 `
 
-// deliver sends a load into the container and checks it out there.
+// deliver sends a transfer into the container and checks it out there.
 func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, dir string) error {
 	j.progress("sending " + bytesText(l.Bytes) + " into the container")
 	in, out := io.Pipe()
@@ -37,12 +36,12 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 		defer close(sent)
 		out.CloseWithError(j.archive(l, out))
 	}()
-	said := &gitOutput{clean: j.git.secrets.Text}
+	output := &gitOutput{clean: j.git.secrets.Text}
 	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)},
-		Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: in, Stderr: said,
+		Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: in, Stderr: output,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 			"LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
-	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
+	in.CloseWithError(io.ErrClosedPipe) // ends the writer
 	<-sent
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -50,11 +49,10 @@ func (j *cloneJob) deliver(ctx context.Context, l *transfer, g guest.Executor, d
 	if err != nil {
 		return err
 	}
-	return notUnpacked(res.Exit, dir, said.text())
+	return unpackError(res.Exit, dir, output.text())
 }
 
-// undo returns the commit to go back to; empty means to stay. Snapshots would
-// pile up otherwise, one on the other.
+// undo returns the commit to reset to; empty means none. Otherwise snapshots would pile up.
 func (j *cloneJob) undo(l *transfer) string {
 	if j.src.Commit == "" || l.Key == "" {
 		return ""
@@ -62,8 +60,8 @@ func (j *cloneJob) undo(l *transfer) string {
 	return l.Parent
 }
 
-func notUnpacked(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: spoken(said),
+func unpackError(exit int, dir, output string) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: outputError(output),
 		Hint: "see what the container says"}
 	switch exit {
 	case 0:
@@ -86,18 +84,18 @@ func notUnpacked(exit int, dir, said string) error {
 	return e
 }
 
-type spokenError string
+type commandOutput string
 
-func (s spokenError) Error() string { return string(s) }
+func (s commandOutput) Error() string { return string(s) }
 
-func spoken(said string) error {
-	if said == "" {
+func outputError(output string) error {
+	if output == "" {
 		return nil
 	}
-	return spokenError(said)
+	return commandOutput(output)
 }
 
-// archive writes a repository as tar: what git needs, and settings of our own.
+// archive writes a repository as tar: what git needs, and our own configuration.
 func (j *cloneJob) archive(l *transfer, to io.Writer) error {
 	t := &tarball{tar.NewWriter(to), time.Now(), nil}
 	for _, dir := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs",
@@ -118,7 +116,7 @@ func (j *cloneJob) archive(l *transfer, to io.Writer) error {
 	return t.err
 }
 
-// packedRefs returns the branches, sorted as git wants them.
+// packedRefs returns the branches in the order that git requires.
 func packedRefs(l *transfer) string {
 	var b strings.Builder
 	b.WriteString("# pack-refs with: peeled fully-peeled sorted \n" + l.Commit + " " + heads + l.branch + "\n")
@@ -128,13 +126,13 @@ func packedRefs(l *transfer) string {
 	return b.String()
 }
 
-// tracked lists the branches that the server has a name for.
+// tracked lists the branches that are references of the server.
 func (l *transfer) tracked() []string {
 	return slices.DeleteFunc(sortedNames(l.commits), func(branch string) bool { return isHash(l.from[branch]) })
 }
 
-// config returns the settings of the repository in the container. None of them
-// is from the repository, and no credential is among them.
+// config returns the configuration of the repository in the container. It contains nothing from the repository, and
+// no credential.
 func (j *cloneJob) config(l *transfer) string {
 	var b strings.Builder
 	b.WriteString("[core]\n\trepositoryformatversion = " + map[int]string{40: "0", 64: "1"}[len(l.Commit)] +
@@ -152,13 +150,12 @@ func (j *cloneJob) config(l *transfer) string {
 	return b.String()
 }
 
-// quoted spells text so that git reads all of it as one value: a branch may have
-// quotes, # and ; in its name.
+// quoted quotes a value: a branch name may contain quotes, # and ;.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// A tarball is written until something goes wrong.
+// A tarball writes entries until the first error.
 type tarball struct {
 	w    *tar.Writer
 	time time.Time

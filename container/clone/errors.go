@@ -10,16 +10,15 @@ import (
 	"hako/run/fault"
 )
 
-// movedError is for a server that sends git elsewhere.
+// A movedError is a redirect.
 type movedError struct{ error }
 
-// Unwrap returns what is said about it.
+// Unwrap implements the method for errors.As.
 func (e *movedError) Unwrap() error { return e.error }
 
 var httpStatus = lazyregexp.New(`requested URL returned error: (\d{3})`)
 
-// explain says what an error of git means. What git said is clean by now, but
-// written by others: it decides over words only.
+// explain explains an error of git. Its output is sanitized, but written by others: it selects messages only.
 func (j *cloneJob) explain(err error) error {
 	if err == nil {
 		return nil
@@ -31,18 +30,18 @@ func (j *cloneJob) explain(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: j.op, Subject: j.shown,
+	return &fault.Error{Kind: fault.Unavailable, Op: j.op, Subject: j.subject,
 		Why: "git could not " + j.verb("fetch it", "push it"), Err: f,
-		Hint: "see what git says; git ls-remote " + j.shown + " asks the same server by hand"}
+		Hint: "see what git says; git ls-remote " + j.subject + " asks the same server by hand"}
 }
 
-// known explains what often goes wrong; nil means something else.
+// known explains frequent errors; nil means that it is none of them.
 func (j *cloneJob) known(err error) error {
 	var f *failure
 	if !errors.As(err, &f) {
 		return nil
 	}
-	says := func(any ...string) bool {
+	contains := func(any ...string) bool {
 		for _, words := range any {
 			if strings.Contains(f.text, words) {
 				return true
@@ -54,12 +53,12 @@ func (j *cloneJob) known(err error) error {
 	if m := httpStatus.Get().FindStringSubmatch(f.text); m != nil {
 		status = m[1]
 	}
-	e := &fault.Error{Op: j.op, Subject: j.shown}
+	e := &fault.Error{Op: j.op, Subject: j.subject}
 	switch {
-	case status == "401" || status == "403" || says("could not read Username", "could not read Password",
+	case status == "401" || status == "403" || contains("could not read Username", "could not read Password",
 		"Authentication failed"):
-		j.locked(e, cmp.Or(status, "401"))
-	case status == "404" || status == "410" || says("' not found"):
+		j.explainRefusal(e, cmp.Or(status, "401"))
+	case status == "404" || status == "410" || contains("' not found"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "there is no such repository, or it is not shown to us",
 			"check the address; "+j.tokenHint()
 	case strings.HasPrefix(status, "3"):
@@ -68,40 +67,39 @@ func (j *cloneJob) known(err error) error {
 		return &movedError{e}
 	case status == "429" || strings.HasPrefix(status, "5"):
 		e.Kind, e.Why, e.Hint = fault.Unavailable, "the server cannot answer now ("+status+")", "try again later"
-	case !j.offline(e, says):
+	case !j.explainNetwork(e, contains):
 		return nil
 	}
 	return e
 }
 
-// offline explains what keeps git from the server, or the server from being one
-// of git's.
-func (j *cloneJob) offline(e *fault.Error, says func(...string) bool) bool {
+// explainNetwork explains why git cannot reach the server, or does not find a repository there.
+func (j *cloneJob) explainNetwork(e *fault.Error, contains func(...string) bool) bool {
 	e.Kind = fault.Unavailable
 	switch {
-	case says("Could not resolve host", "Could not resolve proxy", "Name or service not known"):
+	case contains("Could not resolve host", "Could not resolve proxy", "Name or service not known"):
 		e.Why, e.Hint = "the name "+j.url.Hostname()+" is unknown, or there is no network",
 			"check the address and the network of this machine"
-	case says("Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out",
+	case contains("Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out",
 		"Network is unreachable", "No route to host"):
 		e.Why, e.Hint = "nobody answers at "+j.url.Host,
 			"check the address and the network of this machine; behind a proxy set HTTPS_PROXY"
-	case says("certificate", "SSL", "TLS", "gnutls"):
+	case contains("certificate", "SSL", "TLS", "gnutls"):
 		e.Why, e.Hint = "it is not certain that the server is "+j.url.Host+" (TLS)", "name its authority in ca_certificates"
-	case says("dumb http transport", "does not support shallow"):
+	case contains("dumb http transport", "does not support shallow"):
 		e.Kind, e.Why, e.Hint = fault.Invalid, "the server cannot give a part of the history", "ask for a full clone"
-	case says("not valid: is this a git repository", "invalid server response", "not a git repository"):
+	case contains("not valid: is this a git repository", "invalid server response", "not a git repository"):
 		e.Kind, e.Why, e.Hint = fault.Invalid, "there is a server, but no git repository", "check the address: "+writeURL
-	case says("fsck error", "in malformed", "error: object "):
+	case contains("fsck error", "in malformed", "error: object "):
 		e.Kind, e.Why, e.Hint = fault.Denied,
 			"there are objects in the repository that are not as git makes them, which could be an attack",
 			"ask for its last commit only, or have its owner mend it (git fsck names them)"
-	case says("not our ref", "unadvertised object"):
+	case contains("not our ref", "unadvertised object"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the server has no commit "+j.src.Commit+" any more, or does not give it",
 			"begin from a branch"
-	case says("couldn't find remote ref"):
+	case contains("couldn't find remote ref"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the branch vanished while it was fetched", "name a branch that exists"
-	case says("early EOF", "RPC failed", "unexpected disconnect", "hung up"):
+	case contains("early EOF", "RPC failed", "unexpected disconnect", "hung up"):
 		e.Why, e.Hint = "the connection was lost in the middle", "try again"
 	default:
 		return false
@@ -109,7 +107,7 @@ func (j *cloneJob) offline(e *fault.Error, says func(...string) bool) bool {
 	return true
 }
 
-func (j *cloneJob) locked(e *fault.Error, status string) {
+func (j *cloneJob) explainRefusal(e *fault.Error, status string) {
 	if e.Kind = fault.Denied; j.key == nil {
 		e.Why, e.Hint = "the server wants to know who asks ("+status+")", j.tokenHint()
 		return
@@ -118,7 +116,6 @@ func (j *cloneJob) locked(e *fault.Error, status string) {
 	e.Hint = "see that the token has not run out and may " + j.verb("read", "push to") + " this repository"
 }
 
-// verb chooses the word for what is being done.
 func (j *cloneJob) verb(fetching, saving string) string {
 	if j.op == opSave {
 		return saving
@@ -126,7 +123,7 @@ func (j *cloneJob) verb(fetching, saving string) string {
 	return fetching
 }
 
-// tokenHint says which variable a token for this server belongs into.
+// tokenHint names the variable for a token for this server.
 func (j *cloneJob) tokenHint() string {
 	if j.key != nil {
 		return "see that " + j.key.token + " may " + j.verb("read", "push to") + " it"
@@ -145,7 +142,7 @@ func (j *cloneJob) tokenHint() string {
 		"/api/v4 with GITLAB_PERSONAL_ACCESS_TOKEN, or GITHUB_API_URL=" + origin + "/api/v3 with GITHUB_PERSONAL_ACCESS_TOKEN"
 }
 
-// interrupted reports whether an error only says that somebody stopped waiting.
+// interrupted reports whether an error comes from a cancelled context.
 func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

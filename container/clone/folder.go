@@ -8,21 +8,20 @@ import (
 	"hako/run/fault"
 )
 
-// mostFolder is how large a folder may be that is read without cloning.
-const mostFolder = 32 << 20
+// maxFolder is the maximum size of a folder that is read without cloning.
+const maxFolder = 32 << 20
 
-// A Folder is one of a repository: its files, links and modes.
+// A Folder is a directory of a repository: its files, links and modes.
 type Folder struct {
-	ID  string // of its contents: the same for the same ones; empty means that there is no such folder
-	Tar []byte // an archive, named from the folder on
+	ID  string // hash of its contents; empty means that there is no such folder
+	Tar []byte // an archive with names relative to the folder
 }
 
-// Folder returns a folder of a repository without cloning it anywhere. It tells
-// how far it is as Clone does; progress may be nil.
+// Folder reads a folder of a repository without cloning it. Progress may be nil.
 func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
 	var found Folder
 	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
-		return j.again(func() (err error) {
+		return j.retryStale(func() (err error) {
 			found, err = j.folder(ctx, at, name)
 			return err
 		})
@@ -30,8 +29,7 @@ func (s *Store) Folder(ctx context.Context, src Source, name string, progress fu
 	return found, err
 }
 
-// Reach asks the server for a source, and reports what would keep it from being
-// cloned: no such repository, branch, or token.
+// Reach checks that a source can be cloned: that the repository and the branch exist and the token is accepted.
 func (s *Store) Reach(ctx context.Context, src Source) error {
 	return s.ask(ctx, src, nil, func(context.Context, *cloneJob, remoteRefs) error { return nil })
 }
@@ -44,18 +42,17 @@ func (j *cloneJob) folder(ctx context.Context, at remoteRefs, name string) (Fold
 	defer c.close()
 	l, err := c.load(ctx, at)
 	if err != nil {
-		return Folder{}, c.spoiled(err)
+		return Folder{}, c.discardIfDamaged(err)
 	}
 	defer l.close()
 	f, err := c.pack(ctx, l.Commit, name)
 	if err != nil {
-		return Folder{}, c.spoiled(err)
+		return Folder{}, c.discardIfDamaged(err)
 	}
 	return f, nil
 }
 
-// grammar makes an archive of a folder of a commit, if there is one of a bearable
-// size.
+// pack archives a folder of a commit.
 func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	var line bytes.Buffer
 	if err := c.local(ctx, "", &line, "ls-tree", "--full-tree", commit, "--", name); err != nil {
@@ -67,7 +64,7 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	}
 	tree := fields[2]
 	small := *c.cloneJob.Store
-	small.MaxBytes, small.MaxFiles = mostFolder, 1000
+	small.MaxBytes, small.MaxFiles = maxFolder, 1000
 	job := *c.cloneJob
 	job.Store = &small
 	if _, err := (&cache{cloneJob: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
@@ -76,9 +73,8 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 		}
 		return Folder{}, err
 	}
-	// Files were counted, directories were not: one chain of them in many places
-	// makes an archive of any size.
-	out := &limitedBuffer{most: 2 * mostFolder}
+	// Files were counted, directories were not: a chain of them in many places makes an archive of any size.
+	out := &limitedBuffer{limit: 2 * maxFolder}
 	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock,
 		stdout: out})
 	if out.full {

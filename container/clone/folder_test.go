@@ -144,7 +144,7 @@ func TestFolderTooLarge(t *testing.T) {
 	}
 	x := w.blob("x")
 	refused("files", w.tree(1001, "100644 blob "+x))
-	refused("bytes", w.tree(1, "100644 blob "+w.blob(strings.Repeat("0123456789abcdef", mostFolder/16)+"x")))
+	refused("bytes", w.tree(1, "100644 blob "+w.blob(strings.Repeat("0123456789abcdef", maxFolder/16)+"x")))
 	chain := w.tree(1, "100644 blob "+x)
 	for range 60 {
 		chain = w.tree(1, "040000 tree "+chain)

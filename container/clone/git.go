@@ -17,38 +17,36 @@ import (
 	"hako/run/fault"
 )
 
-// git is the program outside, which must do nothing that a repository, a server
-// or somebody's settings would like it to.
+// git runs the git program outside of containers. It must not do anything that a repository, a server or a user's
+// settings ask for.
 type git struct {
 	program  string
-	home     string   // of nobody else; there is no repository in it
-	environ  []string // all of it but the settings
+	home     string   // private; contains no repository
+	environ  []string // without the settings
 	secrets  *redact.Set
 	progress func(string)
 }
 
-// A setting is a line of configuration.
 type setting struct{ name, value string }
 
-// tame are the settings of every git outside.
-func tame() []setting {
+// safeSettings are the settings of every git outside.
+func safeSettings() []setting {
 	return append([]setting{
 		{"protocol.allow", "never"}, {"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
-		{"http.followRedirects", "false"}, // the header with the token would go along to whatever host is named
+		{"http.followRedirects", "false"}, // a redirect would send the token to another host
 		{"core.hooksPath", os.DevNull}, {"core.askPass", ""}, {"credential.helper", ""},
 		{"safe.bareRepository", "explicit"},                       // only the one that we name
-		{"fetch.unpackLimit", "1"}, {"transfer.unpackLimit", "1"}, // always packs: they are what is sent in
+		{"fetch.unpackLimit", "1"}, {"transfer.unpackLimit", "1"}, // always keep packs: they are sent into containers
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"fetch.writeCommitGraph", "false"},
 		{"transfer.bundleURI", "false"}, {"submodule.recurse", "false"},
 		{"advice.detachedHead", "false"}, {"init.defaultBranch", "main"}, {"init.templateDir", ""},
 		{"fetch.fsckObjects", "true"},
-	}, leniency()...)
+	}, fsckSettings()...)
 }
 
-// leniency is for mistakes that old and other programs have put into the
-// history of many honest repositories, and which harm nobody. What would take a
-// path for git's own is refused, although git itself only warns of it.
-func leniency() []setting {
+// fsckSettings ignore mistakes that old programs have put into the history of many honest repositories. Paths that
+// pose as git's own are refused, although git itself only warns.
+func fsckSettings() []setting {
 	var all []setting
 	for _, mistake := range mistakes {
 		all = append(all, setting{"fetch.fsck." + mistake, "ignore"})
@@ -59,7 +57,7 @@ func leniency() []setting {
 	return all
 }
 
-// What git calls them.
+// Message IDs of git fsck.
 var (
 	mistakes = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
 		"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry",
@@ -68,7 +66,6 @@ var (
 	attacks = []string{"hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName"}
 )
 
-// proxyVariables say how to get out of a company's network.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 func (s *Store) git(home string, progress func(string)) (*git, error) {
@@ -93,8 +90,7 @@ func (s *Store) git(home string, progress func(string)) (*git, error) {
 	return g, nil
 }
 
-// oldest is the first git that takes settings from its environment. An older one
-// would do without them and without a word.
+// The first git that takes settings from its environment. An older one would silently ignore them.
 const oldestMajor, oldestMinor = 2, 31
 
 func (g *git) checkVersion(ctx context.Context) error {
@@ -108,7 +104,7 @@ func (g *git) checkVersion(ctx context.Context) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git on this machine is too old (" +
-		shown(strings.TrimSpace(out.String())) + ")",
+		oneLine(strings.TrimSpace(out.String())) + ")",
 		Hint: "install git 2.31 or later"}
 }
 
@@ -125,14 +121,14 @@ func parseVersion(text string) (major, minor int) {
 type call struct {
 	args     []string
 	dir      string    // of the repository; empty means none
-	settings []setting // besides the tame ones
+	settings []setting // in addition to safeSettings
 	stdin    string
 	input    io.Reader // instead of stdin; nil means that one
 	stdout   io.Writer // nil means discard
-	lock     *os.File  // held by git too, so that it is not free before git has ended; nil means none
+	lock     *os.File  // inherited by git, so that it stays locked until git has ended; nil means none
 }
 
-// A failure is what git had to say, made harmless.
+// A failure is an error of git with its sanitized output.
 type failure struct {
 	verb string
 	text string
@@ -142,14 +138,13 @@ type failure struct {
 func (f *failure) Error() string { return "git " + f.verb + ": " + cmp.Or(f.text, f.err.Error()) }
 func (f *failure) Unwrap() error { return f.err }
 
-// lingering is how long a killed git may take to be gone.
-const lingering = 5 * time.Second
+// killDelay is how long a killed git may take to end.
+const killDelay = 5 * time.Second
 
-// place returns where git is run, and the repository that it takes for its own.
-// It is always told one, be it one that is not there: left to look around by
-// itself it would obey the settings of whatever repository somebody has made of
-// the directory it is in, and show the token to the proxy that they name.
-func (g *git) place(c call) (dir, repository string) {
+// location returns the directory that git runs in, and its repository, which may not exist. It is always set: a git
+// that searches for a repository would obey the settings of one that somebody put in the way, and send the token to
+// the proxy they name.
+func (g *git) location(c call) (dir, repository string) {
 	if c.dir != "" {
 		return c.dir, c.dir
 	}
@@ -158,11 +153,11 @@ func (g *git) place(c call) (dir, repository string) {
 
 func (g *git) run(ctx context.Context, c call) error {
 	cmd := exec.CommandContext(ctx, g.program, c.args...)
-	dir, repository := g.place(c)
-	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(tame(), c.settings...))...)
+	dir, repository := g.location(c)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(safeSettings(), c.settings...))...)
 	cmd.Env = append(cmd.Env, "GIT_DIR="+repository)
-	said := &gitOutput{clean: g.secrets.Text, progress: g.progress}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, said, lingering
+	output := &gitOutput{clean: g.secrets.Text, progress: g.progress}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, output, killDelay
 	if c.input != nil {
 		cmd.Stdin = c.input
 	}
@@ -174,11 +169,10 @@ func (g *git) run(ctx context.Context, c call) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return &failure{c.args[0], said.text(), err}
+	return &failure{c.args[0], output.text(), err}
 }
 
-// environ spells settings as variables: nobody else sees them there, as he would
-// among the arguments.
+// environ passes settings as variables: other users could see arguments.
 func environ(all []setting) []string {
 	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(all))}
 	for i, s := range all {

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	longestLine = 400
-	longestRaw  = 16 * longestLine // cut before it is cleaned: far enough away that no half of a secret is shown
-	mostLines   = 20
-	beat        = 200 * time.Millisecond // between two lines of progress
+	maxLine          = 400
+	maxRawLine       = 16 * maxLine // the cut before sanitizing is far enough away that no part of a secret is shown
+	maxLines         = 20
+	progressInterval = 200 * time.Millisecond // between two lines of progress
 )
 
-// gitOutput is what git says on its standard error: partly its own words, partly
-// those of a server that may say anything. Lines are cleaned one by one; those
-// that only tell how far it is are passed on, the others are kept.
+// gitOutput captures git's standard error, which may contain anything that a server sends. Each line is sanitized.
+// Progress lines are reported, the others are kept.
 type gitOutput struct {
 	clean    func(string) string
 	progress func(string)
@@ -25,13 +24,13 @@ type gitOutput struct {
 	told     time.Time
 }
 
-// Write implements io.Writer; it never fails, because git must not mind.
+// Write implements io.Writer. It never fails.
 func (s *gitOutput) Write(p []byte) (int, error) {
 	for _, b := range p {
 		switch {
 		case b == '\n' || b == '\r':
 			s.end(b == '\r')
-		case len(s.line) < longestRaw:
+		case len(s.line) < maxRawLine:
 			s.line = append(s.line, b)
 		}
 	}
@@ -39,23 +38,23 @@ func (s *gitOutput) Write(p []byte) (int, error) {
 }
 
 func (s *gitOutput) end(transient bool) {
-	line := text.Line(s.clean(string(s.line)), longestLine)
+	line := text.Line(s.clean(string(s.line)), maxLine)
 	s.line = s.line[:0]
 	if line == "" {
 		return
 	}
 	if !transient && !strings.HasSuffix(line, "done.") {
-		if s.lines = append(s.lines, line); len(s.lines) > mostLines {
+		if s.lines = append(s.lines, line); len(s.lines) > maxLines {
 			s.lines = s.lines[1:]
 		}
 	}
-	if s.progress != nil && strings.Contains(line, "%") && time.Since(s.told) >= beat {
+	if s.progress != nil && strings.Contains(line, "%") && time.Since(s.told) >= progressInterval {
 		s.told = time.Now()
 		s.progress(line)
 	}
 }
 
-// text returns the lines that were kept, as one.
+// text returns the kept lines, joined.
 func (s *gitOutput) text() string {
 	s.end(false)
 	return strings.Join(s.lines, "; ")

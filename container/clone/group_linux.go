@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// group puts git into a group of its own, so that what it starts is killed with
-// it, and lets it end when hako does, however that dies.
+// group starts git in a process group of its own, which is killed as a whole, also when hako dies.
 func group(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -16,5 +15,5 @@ func group(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// system returns what programs need of the environment on this system.
+// system returns required variables of this system.
 func system() []string { return nil }

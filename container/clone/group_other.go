@@ -7,10 +7,10 @@ import (
 	"os/exec"
 )
 
-// group does nothing: there are no groups here, and git alone is killed.
+// group does nothing: there are no process groups, so only git itself is killed.
 func group(*exec.Cmd, *os.File) {}
 
-// system returns what programs need of the environment on this system.
+// system returns required variables of this system.
 func system() []string {
 	var all []string
 	for _, name := range []string{"SystemRoot", "TEMP", "TMP"} {

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// group puts git into a group of its own, so that what it starts is killed with
-// it.
+// group starts git in a process group of its own, which is killed as a whole.
 func group(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -18,5 +17,5 @@ func group(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// system returns what programs need of the environment on this system.
+// system returns required variables of this system.
 func system() []string { return nil }

@@ -7,9 +7,8 @@ import (
 	"hako/run/fault"
 )
 
-// guard refuses a tree that changes files which run with the rights of the
-// project as soon as they are on a branch: whoever talks a model into changing
-// them, or has them in his fork, would have these rights.
+// guard refuses a tree that changes guarded files, which run with the rights of the project once they are on a
+// branch, like CI configuration. Otherwise a prompt injection, or a fork, could get these rights.
 func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -18,7 +17,7 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	if err != nil {
 		return err
 	}
-	out := &limitedBuffer{most: mostRefs}
+	out := &limitedBuffer{limit: maxRefs}
 	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree,
 		"--"}, tops(paths)...)
 	if err := b.git.run(ctx, call{args: args, dir: b.repository(), stdout: out}); err != nil {
@@ -26,7 +25,7 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	}
 	for name := range strings.SplitSeq(out.String(), "\x00") {
 		if guarded(name, paths) {
-			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "it changes " + shown(name) +
+			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.subject, Why: "it changes " + oneLine(name) +
 				", which runs with the rights of the project",
 				Hint: "make that change yourself, or set agent.ci_files: true"}
 		}
@@ -34,9 +33,8 @@ func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths
 	return nil
 }
 
-// trusted returns the commit whose files people with the rights of the project
-// wrote: the one that the work began from if that was on a branch, and otherwise
-// the branch that it is meant for, as it is now.
+// trusted returns a commit whose files were written by people with the rights of the project: the base if that was on
+// a branch, else the current tip of the target branch.
 func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, error) {
 	if o.Source.Start == "" || strings.HasPrefix(o.Source.Start, heads) {
 		return base, nil
@@ -48,10 +46,10 @@ func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, 
 	if err := b.fetchOne(ctx, target); err != nil {
 		return "", err
 	}
-	return b.resolve(ctx, found)
+	return b.resolve(ctx, foundRef)
 }
 
-// tops returns what is at the top of the repository of some paths.
+// tops returns the first elements of paths.
 func tops(paths []string) (all []string) {
 	for _, path := range paths {
 		top, _, _ := strings.Cut(path, "/")
@@ -60,8 +58,8 @@ func tops(paths []string) (all []string) {
 	return all
 }
 
-// guarded reports whether a file is one of some, or in the place of a directory
-// above them: a link there would lead elsewhere.
+// guarded reports whether a file is one of the paths, or replaces a directory above them: a link there would lead
+// elsewhere.
 func guarded(name string, paths []string) bool {
 	for _, path := range paths {
 		inside := strings.HasSuffix(path, "/") && strings.HasPrefix(name, path)

@@ -78,7 +78,7 @@ func TestNoRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &limitedBuffer{most: 1000}
+	out := &limitedBuffer{limit: 1000}
 	if err := j.git.run(t.Context(), call{args: []string{"rev-parse", "--git-dir"}, stdout: out}); err == nil {
 		t.Errorf("it found %q", out)
 	}
@@ -87,7 +87,7 @@ func TestNoRepository(t *testing.T) {
 	if err := os.Chmod(j.git.program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out = &limitedBuffer{most: 20_000}
+	out = &limitedBuffer{limit: 20_000}
 	if err := j.git.run(t.Context(), call{args: []string{"x"}, stdout: out}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,14 @@ import (
 	"hako/run/fault"
 )
 
-// A cloneJob is one clone under way.
+// A cloneJob is one operation in progress.
 type cloneJob struct {
 	*Store
 	src      Source
-	op       string   // what is being done, for messages
-	url      *url.URL // of the repository; it may get a .git on the way
-	shown    string   // the address for messages
-	key      *key     // nil means that nothing is shown to the server
+	op       string   // for messages
+	url      *url.URL // of the repository; .git may be added
+	subject  string   // the address for messages
+	key      *key     // nil means that no credential is sent
 	tls      []setting
 	git      *git
 	progress func(string)
@@ -33,7 +33,7 @@ func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob,
 	if err != nil {
 		return nil, err
 	}
-	j := &cloneJob{Store: s, src: src, op: op, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	j := &cloneJob{Store: s, src: src, op: op, url: u, subject: u.String(), key: s.Keys.find(u), progress: progress}
 	home, err := s.home()
 	if err != nil {
 		return nil, err
@@ -45,11 +45,10 @@ func (s *Store) newJob(op string, src Source, progress func(string)) (*cloneJob,
 	return j, err
 }
 
-// home makes the directory in which git is run, and which it takes for that of
-// its user. Nobody else may write there, nor to the cache: what he put there,
-// settings, repositories or authorities, git would obey.
+// home creates the home directory of git. Others must not be able to write to it or to the cache: git would obey
+// settings, repositories and certificates that they put there.
 func (s *Store) home() (string, error) {
-	dir, err := filepath.Abs(s.Dir) // git is run elsewhere
+	dir, err := filepath.Abs(s.Dir) // git runs in another directory
 	home := filepath.Join(dir, "home")
 	if err == nil {
 		err = os.MkdirAll(home, 0o700)
@@ -57,7 +56,7 @@ func (s *Store) home() (string, error) {
 	if err != nil {
 		return "", cacheFault(s.Dir, "it cannot be made", err)
 	}
-	about, err := os.Stat(dir) // a link that somebody has made on purpose is all right
+	about, err := os.Stat(dir) // the user may have made a link on purpose
 	if err == nil {
 		err = notShared(dir, about)
 	}
@@ -91,12 +90,11 @@ func cacheFault(dir, why string, err error) error {
 		Hint: "see to it that the directory can be written and has room"}
 }
 
-// errStale says that the cache is of no more use.
+// errStale means that the cache is unusable.
 var errStale = errors.New("the cache is damaged or full")
 
-// again does something a second time with a new cache, if the one that there was
-// turned out to be of no use and was thrown away.
-func (j *cloneJob) again(do func() error) error {
+// retryStale repeats do with a new cache if the old one was damaged and removed.
+func (j *cloneJob) retryStale(do func() error) error {
 	err := do()
 	if errors.Is(err, errStale) {
 		j.progress("the cache of this repository is of no use, fetching it anew")
@@ -108,8 +106,8 @@ func (j *cloneJob) again(do func() error) error {
 	return err
 }
 
-// bring fetches what is missing and sends it into the container.
-func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g guest.Executor, dir string) (Checkout, error) {
+// transferTo fetches what is missing and sends it into the container.
+func (j *cloneJob) transferTo(ctx context.Context, at remoteRefs, g guest.Executor, dir string) (Checkout, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {
 		return Checkout{}, err
@@ -117,12 +115,12 @@ func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g guest.Executor, d
 	defer c.close()
 	load, err := c.load(ctx, at)
 	if err != nil {
-		return Checkout{}, c.spoiled(err)
+		return Checkout{}, c.discardIfDamaged(err)
 	}
 	defer load.close()
-	c.unlock() // the files of the load are open: they stay, whatever others do to their names
+	c.unlock() // its files are open, so they stay even if others remove them
 	if err := j.deliver(ctx, load, g, dir); err != nil {
-		return Checkout{}, c.suspect(ctx, load, err)
+		return Checkout{}, c.checkCached(ctx, load, err)
 	}
 	if parent := j.undo(load); parent != "" {
 		load.Commit, load.Key = parent, ""
@@ -143,7 +141,7 @@ func (j *cloneJob) warnings(l *transfer) []string {
 	return append(all, l.Warnings...)
 }
 
-// depth returns how many commits of a branch are wanted; zero means all.
+// depth returns the number of commits to fetch of a branch; zero means all.
 func (j *cloneJob) depth() int {
 	const comparable, undoable = 50, 2
 	switch {
@@ -159,22 +157,20 @@ func (j *cloneJob) depth() int {
 	return 1
 }
 
-// place returns the name that the repository has in the cache. Whoever shows
-// another credential has another cache; so have other depths, because a
-// repository knows only one border of its history.
-func (j *cloneJob) place() string {
+// cacheName returns the name of the repository's cache. Each credential has its own cache, and so has each depth,
+// because a repository has only one shallow boundary.
+func (j *cloneJob) cacheName() string {
 	seen := ""
 	if j.key != nil {
 		seen = j.key.owner
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
-	return hex.EncodeToString(sum[:placeBytes])
+	return hex.EncodeToString(sum[:cacheNameBytes])
 }
 
-const placeBytes = 16
+const cacheNameBytes = 16
 
-// online returns the settings of a git that asks the server: with them, and only
-// then, it knows the credential.
+// online returns the settings of a git that contacts the server. Only they contain the credential.
 func (j *cloneJob) online(ctx context.Context) ([]setting, error) {
 	if j.key == nil {
 		return j.tls, nil
@@ -188,7 +184,6 @@ func (j *cloneJob) online(ctx context.Context) ([]setting, error) {
 		"Authorization: " + c.basic()}), nil
 }
 
-// runOnline runs a git that asks the server.
 func (j *cloneJob) runOnline(ctx context.Context, c call) (err error) {
 	if c.settings, err = j.online(ctx); err != nil {
 		return err

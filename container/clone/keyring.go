@@ -15,13 +15,12 @@ import (
 	"hako/run/fault"
 )
 
-// A Credential is what a server wants to see. However it is printed, nothing of
-// it shows.
+// A Credential is a login for a server. No way of printing it shows anything.
 type Credential struct {
 	User, Token string
 }
 
-// hidden is what a credential looks like.
+// hidden replaces a credential in output.
 const hidden = "(credential)"
 
 // String implements fmt.Stringer.
@@ -39,20 +38,20 @@ func (Credential) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // MarshalJSON implements json.Marshaler.
 func (Credential) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
 
-// basic returns the value of the header that shows the credential to a server.
+// basic returns the value of the Authorization header.
 func (c Credential) basic() string { return "Basic " + c.pair(base64.StdEncoding) }
 
 func (c Credential) pair(e *base64.Encoding) string {
 	return e.EncodeToString([]byte(c.User + ":" + c.Token))
 }
 
-// fingerprint stands for the credential where it must not be seen.
+// fingerprint identifies the credential without revealing it.
 func (c Credential) fingerprint() string {
 	sum := sha256.Sum256([]byte("hako clone\x00" + c.User + "\x00" + c.Token))
 	return hex.EncodeToString(sum[:])
 }
 
-// secrets are all spellings that must not be seen.
+// secrets returns all encodings that must not be shown.
 func (c Credential) secrets() []string {
 	all := []string{c.Token, c.pair(base64.StdEncoding), c.pair(base64.RawURLEncoding),
 		base64.StdEncoding.EncodeToString([]byte(c.Token))}
@@ -64,33 +63,31 @@ func (c Credential) secrets() []string {
 	return all
 }
 
-// A Keyring knows which credential belongs to which server. A nil one knows none.
+// A Keyring maps servers to credentials. A nil Keyring has none.
 type Keyring struct {
 	keys []key
 	out  *issuedCredentials
 
-	limited bool // to grants
+	limited bool // only grants apply
 	grants  []grant
-	setting string // the name of the list of grants
+	setting string // name of the list of grants
 }
 
-// Format implements fmt.Formatter: only the servers show.
+// Format implements fmt.Formatter: it shows only the servers.
 func (k *Keyring) Format(f fmt.State, _ rune) {
 	io.WriteString(f, "keyring for "+strings.Join(k.Hosts(), ", "))
 }
 
 type key struct {
 	scheme, host string // host with its port, see origin
-	token        string // what messages call it
-	owner        string // stands for whoever shows it: what one has fetched is kept from the others
-	// credential is a function so that nothing that prints structures, or
-	// looks into them, comes upon the token. One that is asked for is another
-	// from time to time.
+	token        string // its name in messages
+	owner        string // identifies who uses it: caches are not shared between owners
+	// credential is a function so that nothing that prints or inspects structures finds the token.
 	credential func(context.Context) (Credential, error)
 	asked      bool
 }
 
-// A credentialSource is where the credentials of one kind of server are found.
+// A credentialSource describes the variables of one kind of server.
 type credentialSource struct {
 	token, api string // environment variables
 	user, host string
@@ -104,8 +101,7 @@ func forges() []credentialSource {
 	}
 }
 
-// githubWeb returns the host of the repositories: GitHub's own services have
-// their API on a host beside it.
+// githubWeb returns the host of the repositories: github.com and ghe.com have their API on another host.
 func githubWeb(api string) string {
 	if host, ok := strings.CutPrefix(api, "api."); ok && (host == "github.com" || strings.HasSuffix(host, ".ghe.com")) {
 		return host
@@ -113,9 +109,8 @@ func githubWeb(api string) string {
 	return api
 }
 
-// FromEnviron takes the tokens from the environment: GITHUB_PERSONAL_ACCESS_TOKEN
-// for github.com or the server of GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for
-// gitlab.com or the server of GITLAB_API_URL.
+// FromEnviron takes the tokens from the environment: GITHUB_PERSONAL_ACCESS_TOKEN for github.com or the server of
+// GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for gitlab.com or the server of GITLAB_API_URL.
 func FromEnviron(getenv func(string) string) (*Keyring, error) {
 	k := &Keyring{out: &issuedCredentials{}}
 	for _, f := range forges() {
@@ -161,8 +156,7 @@ func badVariable(name, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: name, Why: why, Hint: hint}
 }
 
-// origin returns what must be the same for a credential to be shown: scheme, and
-// host with port.
+// origin returns the scheme, and the host with its port.
 func origin(u *url.URL) (scheme, host string) {
 	port := u.Port()
 	if port == "" {
@@ -187,8 +181,8 @@ func (k *Keyring) find(u *url.URL) *key {
 	return nil
 }
 
-// For returns the credential for an address. Scheme, host and port must be those
-// that the credential is for: one for https is never shown on plain http.
+// For returns the credential for a URL. Scheme, host and port must match: a credential for https is never sent over
+// http.
 func (k *Keyring) For(ctx context.Context, u *url.URL) (c Credential, known bool, err error) {
 	key := k.find(u)
 	if key == nil {
@@ -198,9 +192,9 @@ func (k *Keyring) For(ctx context.Context, u *url.URL) (c Credential, known bool
 	return c, true, err
 }
 
-// Lend returns the credential for exactly this repository, to fetch from it, in
-// the form that the egress proxy takes. Without one there is nothing to lend. It is the one of now: that of an [Account] is lent for as long
-// as it lasts, which is an hour at GitHub. [Store.Lend] knows about TLS besides.
+// Lend returns the current credential for exactly this repository, for fetching, in the form of the egress proxy; an
+// empty list if there is none. A credential of an [Account] is valid for an hour at GitHub. [Store.Lend] adds TLS
+// settings.
 func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, error) {
 	c, known, err := k.For(ctx, u)
 	if !known || err != nil {
@@ -214,9 +208,8 @@ func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, er
 	}}, nil
 }
 
-// Secrets returns the tokens in all spellings in which they could show up, so
-// that they can be cut out of whatever is shown. Of those that are asked for it
-// has the last that were handed out; [Keyring.Hide] tells of later ones too.
+// Secrets returns the tokens in all encodings, for redaction. Of accounts it has the most recent tokens;
+// [Keyring.OnSecret] reports later ones too.
 func (k *Keyring) Secrets() []string {
 	var all []string
 	if k == nil {
@@ -233,8 +226,7 @@ func (k *Keyring) Secrets() []string {
 	return append(all, k.out.secrets()...)
 }
 
-// Hosts returns the servers that there is a credential for; standard ports are
-// left out.
+// Hosts returns the servers that have a credential, without standard ports.
 func (k *Keyring) Hosts() []string {
 	var all []string
 	if k != nil {

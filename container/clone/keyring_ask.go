@@ -11,15 +11,14 @@ import (
 	"hako/run/fault"
 )
 
-// An Account is one at GitHub whose tokens do not last: its token is asked for
-// each time it is used.
+// An Account is a GitHub account with short-lived tokens: the token is requested for each use.
 type Account struct {
 	API   string                                // address of the API; empty means that of github.com
-	Name  string                                // of the account, for messages: "GitHub App 12"; needed. Two of the same name see the same repositories
-	Token func(context.Context) (string, error) // needed; it may be called at the same time, and must not take long
+	Name  string                                // of the account, for messages: "GitHub App 12"; required. Accounts of the same name share caches
+	Token func(context.Context) (string, error) // required; called concurrently; must be fast
 }
 
-// Add takes an account into the keyring, before it is in use.
+// Add adds an account, before the keyring is in use.
 func (k *Keyring) Add(a Account) error {
 	f := forges()[0]
 	scheme, host, err := f.server(a.API)
@@ -43,7 +42,7 @@ func (k *Keyring) Add(a Account) error {
 	return nil
 }
 
-// ask gets the token of now. It is known as a secret before anybody has it.
+// ask gets the current token. It is registered as a secret before it is returned.
 func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (Credential, error) {
 	token, err := a.Token(ctx)
 	if err != nil {
@@ -54,52 +53,50 @@ func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (
 			Why: "what came is no token", Hint: "see the settings of the account"}
 	}
 	c := Credential{user, token}
-	out.note(c)
+	out.add(c)
 	return c, nil
 }
 
-// Hide has add told every secret in all its spellings: those there are, and each
-// later one before it is used.
-func (k *Keyring) Hide(add func(...string)) {
+// OnSecret calls add with all encodings of every secret: the existing ones, and each later one before it is used.
+func (k *Keyring) OnSecret(add func(...string)) {
 	if k == nil {
 		return
 	}
 	if k.out != nil {
-		k.out.tell(add)
+		k.out.notify(add)
 	}
 	add(k.Secrets()...)
 }
 
-// issuedCredentials remembers the credentials that were asked for and handed out.
+// issuedCredentials are the recently issued credentials of accounts.
 type issuedCredentials struct {
-	mu   sync.Mutex
-	last []func() Credential // functions, as in key
-	add  []func(...string)
+	mu        sync.Mutex
+	recent    []func() Credential // functions, as in key
+	listeners []func(...string)
 }
 
-// mostHanded is how many are remembered: tokens that last for an hour come one
-// after the other, so the others have ended long ago.
-const mostHanded = 4
+// maxRecent is the number of remembered credentials. Tokens are valid for an hour, so older ones have expired.
+const maxRecent = 4
 
-func (h *issuedCredentials) note(c Credential) {
+func (h *issuedCredentials) add(c Credential) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if slices.ContainsFunc(h.last, func(old func() Credential) bool { return old() == c }) {
+	if slices.ContainsFunc(h.recent, func(old func() Credential) bool { return old() == c }) {
 		return
 	}
-	h.last = append(h.last, func() Credential { return c })
-	if len(h.last) > mostHanded {
-		h.last = slices.Clone(h.last[1:])
+	h.recent = append(h.recent, func() Credential { return c })
+	if len(h.recent) > maxRecent {
+		h.recent = slices.Clone(h.recent[1:])
 	}
-	for _, add := range h.add {
+	for _, add := range h.listeners {
 		add(c.secrets()...)
 	}
 }
 
-func (h *issuedCredentials) tell(add func(...string)) {
+func (h *issuedCredentials) notify(add func(...string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add = append(h.add, add)
+	h.listeners = append(h.listeners, add)
 }
 
 func (h *issuedCredentials) secrets() (all []string) {
@@ -108,7 +105,7 @@ func (h *issuedCredentials) secrets() (all []string) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, c := range h.last {
+	for _, c := range h.recent {
 		all = append(all, c().secrets()...)
 	}
 	return all

@@ -44,7 +44,7 @@ func TestAsked(t *testing.T) {
 	source := &till{}
 	k := source.ring(t)
 	var early, late []string
-	k.Hide(func(all ...string) { early = append(early, all...) })
+	k.OnSecret(func(all ...string) { early = append(early, all...) })
 	if len(k.Secrets()) != 0 || source.n != 0 {
 		t.Errorf("it asked although nobody needs it: %q", k.Secrets())
 	}
@@ -53,7 +53,7 @@ func TestAsked(t *testing.T) {
 	if !known || err != nil || first.User != "x-access-token" || first.Token == second.Token {
 		t.Errorf("%v, %v", known, err)
 	}
-	k.Hide(func(all ...string) { late = append(late, all...) })
+	k.OnSecret(func(all ...string) { late = append(late, all...) })
 	for _, secret := range slices.Concat(first.secrets(), second.secrets()) {
 		if !slices.Contains(k.Secrets(), secret) || !slices.Contains(early, secret) || !slices.Contains(late, secret) {
 			t.Errorf("%s is not hidden", secret)
@@ -67,16 +67,16 @@ func TestAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(k.Secrets()); n != mostHanded*len(first.secrets()) {
+	if n := len(k.Secrets()); n != maxRecent*len(first.secrets()) {
 		t.Errorf("it remembers %d", n)
 	}
 	k = ring(t)
-	k.Hide(func(all ...string) { late = all })
+	k.OnSecret(func(all ...string) { late = all })
 	if !slices.Contains(late, hubToken) || !slices.Contains(late, labToken) {
 		t.Errorf("it hides %q", late)
 	}
-	(*Keyring)(nil).Hide(nil)
-	(&Keyring{}).Hide(func(...string) {})
+	(*Keyring)(nil).OnSecret(nil)
+	(&Keyring{}).OnSecret(func(...string) {})
 }
 
 // TestAskedFails hands on why there is none.
@@ -153,7 +153,7 @@ func TestAskedShowsNothing(t *testing.T) {
 
 // copy is what can be printed.
 func (h *issuedCredentials) copy() *struct{ last []func() Credential } {
-	return &struct{ last []func() Credential }{h.last}
+	return &struct{ last []func() Credential }{h.recent}
 }
 
 func TestAskedTogether(t *testing.T) {
@@ -167,13 +167,13 @@ func TestAskedTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			k.Hide(func(...string) {})
+			k.OnSecret(func(...string) {})
 			k.For(t.Context(), hubURL)
 			k.Secrets()
 		})
 	}
 	all.Wait()
-	if n := len(k.out.last); n != 1 {
+	if n := len(k.out.recent); n != 1 {
 		t.Errorf("it remembers %d", n)
 	}
 }

@@ -7,16 +7,15 @@ import (
 	"hako/run/fault"
 )
 
-// A grant is a repository, or all of an owner, that a credential may be used for.
+// A grant is a repository, or all repositories of an owner, that credentials may be used for.
 type grant struct {
 	scheme, host string // see origin
-	path         string // without .git; with a slash at its end it is that of an owner
+	path         string // without .git; a trailing slash means all of an owner
 }
 
-// Limit returns a keyring with the same credentials for the listed repositories
-// only: github.com/owner/project, or github.com/owner/* for all that lie directly
-// below an owner. Without a scheme it is https. Nothing listed means no credential
-// at all. Setting is the name of the list, for hints.
+// Limit returns a keyring that uses the credentials only for the listed repositories: github.com/owner/project, or
+// github.com/owner/* for all of an owner. The default scheme is https. An empty list means no credential at all.
+// Setting is the name of the list, for hints.
 func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	limited := &Keyring{setting: setting, limited: true}
 	if k != nil {
@@ -25,7 +24,7 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	for _, text := range list {
 		g, err := parseGrant(text)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: plainly(text),
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: withoutPassword(text),
 				Why:  "it is neither a repository nor all of an owner",
 				Hint: "write github.com/owner/project or github.com/owner/*"}
 		}
@@ -34,12 +33,12 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	return limited, nil
 }
 
-// plainly shows what was listed, unless there may be a password in it.
-func plainly(text string) string {
+// withoutPassword returns an entry for a message, unless it may contain a password.
+func withoutPassword(text string) string {
 	if strings.Contains(text, "@") {
 		return ""
 	}
-	return shown(text)
+	return oneLine(text)
 }
 
 func parseGrant(text string) (grant, error) {
@@ -57,14 +56,13 @@ func parseGrant(text string) (grant, error) {
 	if all {
 		g.path = u.Path + "/"
 	}
-	if strings.Count(g.path, "/") < 2 { // an owner, of whom nothing would ever match
-		return grant{}, refused("", "it names no repository", writeURL)
+	if strings.Count(g.path, "/") < 2 { // it names only an owner, and would never match
+		return grant{}, invalidSource("", "it names no repository", writeURL)
 	}
 	return g, nil
 }
 
-// covers compares whole names of a parsed address, as GitHub and GitLab do: capital
-// letters make no other repository.
+// covers compares whole names, ignoring case as GitHub and GitLab do.
 func (g grant) covers(u *url.URL) bool {
 	if scheme, host := origin(u); scheme != g.scheme || host != g.host {
 		return false
@@ -77,8 +75,7 @@ func (g grant) covers(u *url.URL) bool {
 	return name != "" && strings.EqualFold(owner, g.path)
 }
 
-// withheld reports whether there is a credential for an address that the limit
-// keeps back.
+// withheld reports whether the limit prevents the use of a credential.
 func (k *Keyring) withheld(u *url.URL) bool {
 	return k != nil && k.limited && k.find(u) == nil && (&Keyring{keys: k.keys}).find(u) != nil
 }

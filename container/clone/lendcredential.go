@@ -10,10 +10,8 @@ import (
 	"hako/run/fault"
 )
 
-// Lend returns the credential for exactly this repository, to fetch from it, in
-// the form that the egress proxy takes; the proxy will check the server as this
-// store does. Without a credential there is nothing to lend.
-// See [Keyring.Lend] for how long.
+// Lend returns the credential for exactly this repository, for fetching, in the form of the egress proxy, which
+// verifies the server as this store does. See [Keyring.Lend].
 func (s *Store) Lend(ctx context.Context, address string) ([]egress.Credential, error) {
 	u, err := parseURL(address)
 	if err != nil {
@@ -53,10 +51,8 @@ func badCA(file, why string, err error) error {
 		Hint: "name a file of certificates in PEM form, or leave the setting out"}
 }
 
-// Rewrite returns the setting by which git inside a container goes to the
-// endpoint of the egress proxy whenever it is told to go to the given
-// repository, and to it alone: name and value, for git config or GIT_CONFIG_KEY_0
-// and GIT_CONFIG_VALUE_0.
-func Rewrite(u *url.URL) (name, value string) {
+// InsteadOf returns the git setting that redirects one repository to the endpoint of the egress proxy: name and
+// value, for GIT_CONFIG_KEY_n and GIT_CONFIG_VALUE_n.
+func InsteadOf(u *url.URL) (name, value string) {
 	return "url.http://" + egress.Endpoint + "/" + u.Host + u.EscapedPath() + ".insteadOf", u.String()
 }

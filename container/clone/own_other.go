@@ -4,12 +4,11 @@ package clone
 
 import "os"
 
-// ours says yes: the directories of the user's profile keep others out.
+// ours returns true: the user's profile directory keeps others out.
 func ours(os.FileInfo) bool { return true }
 
-// openToOthers says no, for the same reason.
+// openToOthers returns false, for the same reason.
 func openToOthers(os.FileInfo) bool { return false }
 
-// share does nothing: nobody is given a lock on a file for himself alone here
-// without waiting, so that no cache is ever removed as unused.
+// share does nothing: TryLock always fails here, so that no cache is ever removed as unused.
 func share(*os.File) error { return nil }

@@ -13,12 +13,11 @@ func ours(about os.FileInfo) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// openToOthers reports whether others may write to a directory. A sticky one is
-// open too: they cannot remove what is there, but add to it.
+// openToOthers reports whether others may write to a directory. A sticky directory counts: others can add files to
+// it.
 func openToOthers(about os.FileInfo) bool { return about.Mode().Perm()&0o022 != 0 }
 
-// share marks a file as in use together with others who do so too; whoever wants
-// it for himself alone does not get it until all have closed it.
+// share takes a shared lock on a file.
 func share(f *os.File) error {
 	for {
 		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != syscall.EINTR {

@@ -9,47 +9,42 @@ import (
 	"io"
 )
 
-// errPack says that a pack is not as it was asked for.
 var errPack = errors.New("it is not a pack of whole objects")
 
-// errHuge says that a pack would become too large.
 var errHuge = errors.New("its objects are too large")
 
-// weigh reads through a pack that others made, before git does: it must be of
-// whole objects, which are no larger together than they may be. A pack of a few
-// bytes can stand for more than any memory holds, by what git calls deltas, or
-// compressed.
-func weigh(pack io.Reader, most int64) error {
+// checkPack reads an untrusted pack before git does: it must consist of whole objects within a total size. By deltas
+// and compression, a few bytes can stand for more than any memory holds.
+func checkPack(pack io.Reader, limit int64) error {
 	in := bufio.NewReaderSize(pack, 64<<10)
 	var head [12]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil || !bytes.HasPrefix(head[:], []byte("PACK\x00\x00\x00\x02")) {
 		return errPack
 	}
-	s := &packReader{in: in, left: most}
+	s := &packReader{in: in, left: limit}
 	for range binary.BigEndian.Uint32(head[8:]) {
 		if err := s.object(); err != nil {
 			return err
 		}
 	}
 	rest, err := io.Copy(io.Discard, io.LimitReader(in, 65))
-	if err != nil || rest != 20 && rest != 32 { // the sum of it all, which git checks
+	if err != nil || rest != 20 && rest != 32 { // the checksum, which git verifies
 		return errPack
 	}
 	return nil
 }
 
-// A packReader reads one object after the other.
 type packReader struct {
 	in   *bufio.Reader
 	left int64
 	zip  io.ReadCloser // nil before the first
 }
 
-// perObject is what one object costs, however small it is.
+// perObject is the minimum cost of an object.
 const perObject = 64
 
 func (s *packReader) object() error {
-	size, err := s.prelude()
+	size, err := s.header()
 	if err != nil {
 		return err
 	}
@@ -64,16 +59,15 @@ func (s *packReader) object() error {
 	if err != nil {
 		return errPack
 	}
-	// One byte more than there should be, so that the end is seen.
+	// One byte more than expected, to detect the end.
 	if n, err := io.Copy(io.Discard, io.LimitReader(s.zip, size+1)); err != nil || n != size {
 		return errPack
 	}
 	return nil
 }
 
-// prelude reads the type and the size of an object. The types are commit, tree,
-// blob and tag; others are deltas.
-func (s *packReader) prelude() (int64, error) {
+// header reads the type and size of an object. Types 1 to 4 are commit, tree, blob and tag; others are deltas.
+func (s *packReader) header() (int64, error) {
 	c, err := s.in.ReadByte()
 	if kind := c >> 4 & 7; err != nil || kind < 1 || kind > 4 {
 		return 0, errPack

@@ -9,15 +9,14 @@ import (
 	"hako/run/fault"
 )
 
-// errBehind says that a reference is at something else than an ancestor.
+// errBehind means that a reference is not at an ancestor.
 var errBehind = errors.New("it was changed by somebody else")
 
-// send pushes a commit, unless that was done before, and returns the commit
-// that the reference is at.
+// send pushes a commit, unless that was done before, and returns the commit of the reference.
 func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, error) {
 	err := b.pushBoth(ctx, commit, s)
 	if errors.Is(err, errBehind) && s.Mine {
-		err = b.pushBoth(ctx, commit, s) // somebody was faster by a moment
+		err = b.pushBoth(ctx, commit, s) // it lost a race
 	}
 	if !errors.Is(err, errBehind) {
 		return commit, err
@@ -25,8 +24,7 @@ func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, err
 	return b.earlier(ctx, s)
 }
 
-// pushBoth pushes a commit and removes the reference that is to be dropped with
-// it: both or nothing, where the server can do that and there is one.
+// pushBoth pushes a commit and removes the reference s.Drop: atomically if the server supports it.
 func (b *saveRepo) pushBoth(ctx context.Context, commit string, s Save) error {
 	refspec := commit + ":" + s.Ref
 	if s.Mine {
@@ -45,10 +43,10 @@ func (b *saveRepo) pushBoth(ctx context.Context, commit string, s Save) error {
 	return err
 }
 
-// drop removes a reference of ours. One that stays harms nobody.
+// drop removes one of our references. It does no harm if that fails.
 func (b *saveRepo) drop(ctx context.Context, ref string) { _ = b.push(ctx, ":"+ref) }
 
-// push has git push exactly what it is told.
+// push runs git push with exactly these options and refspecs.
 func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	b.progress("pushing to " + b.url.Host)
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
@@ -60,7 +58,7 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 			refspecs = append(refspecs, word)
 		}
 	}
-	out := &limitedBuffer{most: 64 << 10}
+	out := &limitedBuffer{limit: 64 << 10}
 	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(),
 		stdout: out})
 	var f *failure
@@ -70,7 +68,7 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	return b.refusal(out.String(), f)
 }
 
-// refusal says why a push did not happen.
+// refusal explains a refused push.
 func (b *saveRepo) refusal(report string, f *failure) error {
 	reason := ""
 	for line := range strings.Lines(report) {
@@ -85,13 +83,12 @@ func (b *saveRepo) refusal(report string, f *failure) error {
 	case strings.HasPrefix(reason, "[rejected]") || isRace(reason):
 		return errBehind
 	}
-	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "the server refused the push",
-		Err:  spoken(b.quoted(reason, f)),
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.subject, Why: "the server refused the push",
+		Err:  outputError(b.quoted(reason, f)),
 		Hint: "see that the token may push there and that the branch is not protected"}
 }
 
-// isRace reports whether a server refused because of what somebody else did at
-// the same time.
+// isRace reports whether a push was refused because of a concurrent update.
 func isRace(reason string) bool {
 	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref",
 		"incorrect old value", "reference already exists"} {
@@ -102,29 +99,28 @@ func isRace(reason string) bool {
 	return false
 }
 
-const longestQuote = 600
+const maxQuote = 600
 
-// quoted is what a server said, made fit to be shown.
+// quoted returns a server's message, sanitized.
 func (b *saveRepo) quoted(reason string, f *failure) string {
 	quote := b.git.secrets.Text(reason)
 	if f.text != "" {
 		quote += "; " + f.text
 	}
-	return text.Line(quote, longestQuote)
+	return text.Line(quote, maxQuote)
 }
 
-// found is what the bench calls what it fetched last.
-const found = "refs/hako/found"
+// foundRef is the local name of what was fetched last.
+const foundRef = "refs/hako/found"
 
-// fetchOne brings a reference of the server, or a commit by its hash, without its
-// history.
+// fetchOne fetches a reference, or a commit by its hash, without its history.
 func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
 		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-			"--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
+			"--no-auto-gc", b.url.String(), "+" + what + ":" + foundRef}}))
 }
 
-// have brings a commit that is not there.
+// have fetches a commit if it is missing.
 func (b *saveRepo) have(ctx context.Context, commit string) error {
 	if b.local(ctx, "", nil, "cat-file", "-e", commit+"^{tree}") == nil {
 		return nil
@@ -132,17 +128,16 @@ func (b *saveRepo) have(ctx context.Context, commit string) error {
 	return b.fetchOne(ctx, commit)
 }
 
-// earlier returns the commit that a reference is at, if it has our key: then it
-// was pushed by somebody who did not live to tell.
+// earlier returns the commit of a reference if it has our key: then a process that was killed has pushed it.
 func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 	if err := b.fetchOne(ctx, s.Ref); err != nil {
 		return "", err
 	}
-	text, err := b.commitText(ctx, found)
+	text, err := b.commitText(ctx, foundRef)
 	if err != nil {
 		return "", err
 	}
-	tip, err := b.resolve(ctx, found)
+	tip, err := b.resolve(ctx, foundRef)
 	if err != nil {
 		return "", err
 	}
@@ -153,14 +148,13 @@ func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 		return tip, nil
 	}
 	name := strings.TrimPrefix(s.Ref, heads)
-	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "the branch " + shown(name) +
+	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.subject, Why: "the branch " + oneLine(name) +
 		" was changed by somebody else meanwhile",
 		Hint: "look at what is there now, and begin anew from it"}
 }
 
-// resolve returns the object that something is called by in the bench.
 func (b *saveRepo) resolve(ctx context.Context, ref string) (string, error) {
-	out := &limitedBuffer{most: 100}
+	out := &limitedBuffer{limit: 100}
 	err := b.git.run(ctx, call{args: []string{"rev-parse", "--verify", ref}, dir: b.repository(), stdout: out})
 	return strings.TrimSpace(out.String()), err
 }

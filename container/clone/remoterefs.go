@@ -11,15 +11,15 @@ import (
 	"hako/run/fault"
 )
 
-// remoteRefs are what a server has to offer of what is wanted.
+// remoteRefs are the wanted references of a server.
 type remoteRefs struct {
 	standard string            // the default branch; empty if there is none
 	branch   string            // to check out
-	commits  map[string]string // by branch: that one, and the target if there is one
-	from     map[string]string // by branch: what the server gives it for, a full reference or a hash
+	commits  map[string]string // by branch: the branch, and the target if there is one
+	from     map[string]string // by branch: its full reference on the server, or a hash
 }
 
-// format returns how the repository names its objects.
+// format returns the object format of the repository.
 func (t remoteRefs) format() string {
 	if len(t.commits[t.branch]) == 64 {
 		return "sha256"
@@ -29,15 +29,15 @@ func (t remoteRefs) format() string {
 
 const heads = "refs/heads/"
 
-// look asks the server what there is. It is asked every time, so that nobody
-// gets from the cache what the server would not give him.
-func (j *cloneJob) look(ctx context.Context) (remoteRefs, error) {
+// listRemote lists the wanted references. The server is asked every time, so that nobody gets from the cache what the
+// server would refuse.
+func (j *cloneJob) listRemote(ctx context.Context) (remoteRefs, error) {
 	j.progress("asking " + j.url.Host + " for the repository")
 	wanted := j.wanted()
 	text, err := j.list(ctx, wanted...)
 	var moved *movedError
 	if errors.As(err, &moved) && !strings.HasSuffix(j.url.Path, ".git") {
-		j.url.Path += ".git" // some servers send those who leave it out there
+		j.url.Path += ".git" // some servers redirect requests without it
 		text, err = j.list(ctx, wanted...)
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func (j *cloneJob) look(ctx context.Context) (remoteRefs, error) {
 	return j.choose(ctx, text)
 }
 
-// wanted lists the references that the server is asked about.
+// wanted lists the references to ask for.
 func (j *cloneJob) wanted() []string {
 	wanted := []string{"HEAD"}
 	if start := j.start(); start != "" && j.src.Commit == "" {
@@ -66,7 +66,7 @@ func (j *cloneJob) start() string {
 	return heads + j.src.Branch
 }
 
-// choose finds what is wanted in what the server has.
+// choose selects the wanted references.
 func (j *cloneJob) choose(ctx context.Context, text string) (remoteRefs, error) {
 	all, standard := parseRefs(text)
 	at := remoteRefs{standard: standard, branch: cmp.Or(j.src.Branch, standard), commits: map[string]string{},
@@ -82,9 +82,9 @@ func (j *cloneJob) choose(ctx context.Context, text string) (remoteRefs, error) 
 		commit, ok := all[from]
 		switch {
 		case from == j.src.Commit:
-			commit = j.src.Commit // whether it is there shows when it is fetched
+			commit = j.src.Commit // fetching shows whether it exists
 		case branch == at.branch && j.start() == "":
-			commit = all["HEAD"] // the server was not asked by name
+			commit = all["HEAD"] // HEAD was requested instead of its name
 		case !ok:
 			return remoteRefs{}, j.missing(ctx, from)
 		}
@@ -93,37 +93,37 @@ func (j *cloneJob) choose(ctx context.Context, text string) (remoteRefs, error) 
 	return at, nil
 }
 
-// missing explains a reference that the server does not have.
+// missing explains a missing reference.
 func (j *cloneJob) missing(ctx context.Context, ref string) error {
 	if branch, ok := strings.CutPrefix(ref, heads); ok {
 		return j.noBranch(ctx, branch)
 	}
-	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no " + shown(ref),
+	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "there is no " + oneLine(ref),
 		Hint: "see whether it was closed or removed, and whether the token may see it"}
 }
 
-// mostRefs bounds how much a server may list.
-const mostRefs = 32 << 20
+// maxRefs limits the bytes of a server's list.
+const maxRefs = 32 << 20
 
 func (j *cloneJob) list(ctx context.Context, patterns ...string) (string, error) {
-	out := &limitedBuffer{most: mostRefs}
+	out := &limitedBuffer{limit: maxRefs}
 	args := append([]string{"ls-remote", "--symref", j.url.String()}, patterns...)
 	err := j.runOnline(ctx, call{args: args, stdout: out})
 	if out.full {
-		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown,
+		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.subject,
 			Why: "the server lists more branches than can be read", Hint: "check the address"}
 	}
 	return out.String(), j.explain(err)
 }
 
-// parseRefs reads what ls-remote prints: commits by name, and what HEAD is.
+// parseRefs parses the output of ls-remote: commits by name, and the branch of HEAD.
 func parseRefs(text string) (commits map[string]string, head string) {
 	commits = map[string]string{}
 	for line := range strings.Lines(text) {
 		value, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if target, symbolic := strings.CutPrefix(value, "ref: "); ok && symbolic && name == "HEAD" {
 			branch, isBranch := strings.CutPrefix(target, heads)
-			if isBranch && oddBranch(branch) == "" {
+			if isBranch && branchProblem(branch) == "" {
 				head = branch
 			}
 		} else if ok && isHash(value) {
@@ -131,19 +131,19 @@ func parseRefs(text string) (commits map[string]string, head string) {
 		}
 	}
 	if commits["HEAD"] == "" {
-		head = "" // it was never born
+		head = "" // the branch has no commit yet
 	}
 	return commits, head
 }
 
-// isHash reports whether text is the name of an object, SHA-1 or SHA-256.
+// isHash reports whether text is a SHA-1 or SHA-256 hash.
 func isHash(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// noBranch explains what there is instead.
+// noBranch explains a missing branch.
 func (j *cloneJob) noBranch(ctx context.Context, name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no branch " + shown(name),
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "there is no branch " + oneLine(name),
 		Hint: "name a branch that exists"}
 	if some := j.someBranches(ctx, name); len(some) > 0 {
 		e.Hint = "there are " + strings.Join(some, ", ")
@@ -152,7 +152,7 @@ func (j *cloneJob) noBranch(ctx context.Context, name string) error {
 }
 
 func (j *cloneJob) noDefault(ctx context.Context) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "the repository is empty",
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.subject, Why: "the repository is empty",
 		Hint: "push a first commit to it"}
 	if some := j.someBranches(ctx, "main"); len(some) > 0 {
 		e.Why, e.Hint = "it has no default branch", "name a branch: there are "+strings.Join(some, ", ")
@@ -170,8 +170,8 @@ func (j *cloneJob) someBranches(ctx context.Context, like string) []string {
 	all, _ := parseRefs(text)
 	var names []string
 	for name := range all {
-		if branch, ok := strings.CutPrefix(name, heads); ok && oddBranch(branch) == "" {
-			names = append(names, shown(branch))
+		if branch, ok := strings.CutPrefix(name, heads); ok && branchProblem(branch) == "" {
+			names = append(names, oneLine(branch))
 		}
 	}
 	slices.Sort(names)
@@ -185,19 +185,19 @@ func (j *cloneJob) someBranches(ctx context.Context, like string) []string {
 	return names
 }
 
-// limitedBuffer keeps what is written up to a limit, and refuses more. The buffer is
-// not embedded: what reads into it by itself would not stop there.
+// limitedBuffer is a buffer that refuses more than its limit. bytes.Buffer is not embedded: its ReadFrom would bypass
+// the limit.
 type limitedBuffer struct {
-	buf  bytes.Buffer
-	most int
-	full bool
+	buf   bytes.Buffer
+	limit int
+	full  bool
 }
 
 var errFull = errors.New("it is more than can be read")
 
 // Write implements io.Writer.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.buf.Len()+len(p) > b.most {
+	if b.buf.Len()+len(p) > b.limit {
 		b.full = true
 		return 0, errFull
 	}

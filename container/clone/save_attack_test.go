@@ -229,13 +229,13 @@ func TestWeigh(t *testing.T) {
 	w.commit("a", strings.Repeat("line\n", 5000))
 	w.commit("a", strings.Repeat("line\n", 5000)+"more\n")
 	fine := w.packed(whole, "HEAD")
-	if err := weigh(strings.NewReader(fine), 1<<20); err != nil {
+	if err := checkPack(strings.NewReader(fine), 1<<20); err != nil {
 		t.Error(err)
 	}
-	if err := weigh(strings.NewReader(fine), 10_000); !errors.Is(err, errHuge) {
+	if err := checkPack(strings.NewReader(fine), 10_000); !errors.Is(err, errHuge) {
 		t.Errorf("too large: %v", err)
 	}
-	if err := weigh(strings.NewReader(w.packed("--window=10 --depth=10", "HEAD")), 1<<20); !errors.Is(err, errPack) {
+	if err := checkPack(strings.NewReader(w.packed("--window=10 --depth=10", "HEAD")), 1<<20); !errors.Is(err, errPack) {
 		t.Errorf("deltas: %v", err)
 	}
 	for name, pack := range map[string]string{
@@ -249,7 +249,7 @@ func TestWeigh(t *testing.T) {
 		"no zlib":  "PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31xxxx",
 		"version3": strings.Replace(fine, "\x02", "\x03", 1),
 	} {
-		if err := weigh(strings.NewReader(pack), 1<<20); err == nil {
+		if err := checkPack(strings.NewReader(pack), 1<<20); err == nil {
 			t.Errorf("%s: it is taken for a pack", name)
 		}
 	}
@@ -275,7 +275,7 @@ func forgedPack(count uint32, kind byte, size uint64, text string) string {
 // FuzzWeigh never panics, and never takes long.
 func FuzzWeigh(f *testing.F) {
 	f.Add([]byte(forgedPack(1, 3, 3, "abc")))
-	f.Fuzz(func(t *testing.T, pack []byte) { _ = weigh(bytes.NewReader(pack), 1<<20) })
+	f.Fuzz(func(t *testing.T, pack []byte) { _ = checkPack(bytes.NewReader(pack), 1<<20) })
 }
 
 // TestSaveRunsNothing has every setting name a program.

@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// origin is the container that a clone went to.
+// readOrigin is the container that a clone went to.
 func (l landing) origin(src Source) Origin {
 	src.URL = l.URL
 	return Origin{Guest: l.guest, Dir: l.dir, Source: src, Commit: l.Commit, Key: l.Key, Kept: map[string]Kept{}}

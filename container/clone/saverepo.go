@@ -13,25 +13,24 @@ import (
 	"hako/run/fault"
 )
 
-// A saveRepo is a repository for one save: what was cloned, and what came out of
-// the container since. Nobody else uses it, and it is gone afterwards.
+// A saveRepo is a temporary repository for one save: the cloned commits, and those from the container.
 type saveRepo struct {
 	*cache
 }
 
-// bench lays out what came, and checks it.
-func (j *cloneJob) bench(ctx context.Context, o Origin, p *incomingPack) (*saveRepo, error) {
+// newSaveRepo creates the repository, adds the pack and checks it.
+func (j *cloneJob) newSaveRepo(ctx context.Context, o Origin, p *incomingPack) (*saveRepo, error) {
 	if err := j.git.checkVersion(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.enter(); err != nil {
+	if err := p.makeDir(); err != nil {
 		return nil, cacheFault(j.Dir, "it cannot be written", err)
 	}
-	b := &saveRepo{&cache{cloneJob: j, dir: p.room.Path}}
-	if err := b.layOut(o.Commit); err != nil {
+	b := &saveRepo{&cache{cloneJob: j, dir: p.dir.Path}}
+	if err := b.initEmpty(o.Commit); err != nil {
 		return nil, cacheFault(j.Dir, "it cannot be written", err)
 	}
-	if err := j.again(func() error { return b.furnish(ctx, o.Commit) }); err != nil {
+	if err := j.retryStale(func() error { return b.addBase(ctx, o.Commit) }); err != nil {
 		return nil, err
 	}
 	if p.pack == nil {
@@ -43,8 +42,7 @@ func (j *cloneJob) bench(ctx context.Context, o Origin, p *incomingPack) (*saveR
 	return b, b.inspect(ctx, o.Commit, p)
 }
 
-// layOut makes an empty repository.
-func (b *saveRepo) layOut(commit string) error {
+func (b *saveRepo) initEmpty(commit string) error {
 	dir := b.repository()
 	for _, name := range []string{"refs", filepath.Join("objects", "pack"), filepath.Join("objects", "info")} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
@@ -55,9 +53,9 @@ func (b *saveRepo) layOut(commit string) error {
 		os.WriteFile(filepath.Join(dir, "config"), []byte(insideConfig(commit)+"[core]\n\tbare = true\n"), 0o600))
 }
 
-// furnish brings the commit that was cloned from the cache, which may have lost
-// it. Its packs stay ours, whatever others do to the cache.
-func (b *saveRepo) furnish(ctx context.Context, commit string) error {
+// addBase adds the cloned commit from the cache, or fetches it again. Hard links keep its packs, whatever others do
+// to the cache.
+func (b *saveRepo) addBase(ctx context.Context, commit string) error {
 	at := remoteRefs{branch: commit, commits: map[string]string{commit: commit}, from: map[string]string{commit: commit}}
 	c, err := b.cloneJob.open(ctx, at)
 	if err != nil {
@@ -65,15 +63,15 @@ func (b *saveRepo) furnish(ctx context.Context, commit string) error {
 	}
 	defer c.close()
 	if err := c.recover(ctx, at); err != nil {
-		return c.spoiled(err)
+		return c.discardIfDamaged(err)
 	}
-	if err := c.lendPacks(b.cache); err != nil {
+	if err := c.linkPacks(b.cache); err != nil {
 		return cacheFault(b.Dir, "it cannot be written", err)
 	}
 	return nil
 }
 
-// recover fetches a commit that the cache does not have any more.
+// recover fetches a commit that the cache has lost.
 func (c *cache) recover(ctx context.Context, at remoteRefs) error {
 	if c.local(ctx, "", nil, "cat-file", "-e", at.branch+"^{tree}") == nil {
 		return nil
@@ -84,12 +82,11 @@ func (c *cache) recover(ctx context.Context, at remoteRefs) error {
 	return err
 }
 
-// lendPacks puts the packs of a repository into another, and where its history
-// ends.
-func (c *cache) lendPacks(to *cache) error {
+// linkPacks adds the packs of a repository to another one, with its shallow boundary.
+func (c *cache) linkPacks(to *cache) error {
 	for _, name := range packNames(c.packs()) {
 		for _, ending := range []string{".pack", ".idx"} {
-			if err := place(filepath.Join(c.packs(), name+ending), filepath.Join(to.packs(), name+ending)); err != nil {
+			if err := linkOrCopy(filepath.Join(c.packs(), name+ending), filepath.Join(to.packs(), name+ending)); err != nil {
 				return err
 			}
 		}
@@ -104,8 +101,8 @@ func (c *cache) lendPacks(to *cache) error {
 	return os.WriteFile(filepath.Join(to.repository(), "shallow"), border, 0o600)
 }
 
-// place gives a file a second name, or copies it where there is no such thing.
-func place(from, to string) error {
+// linkOrCopy hard-links a file, or copies it if that fails.
+func linkOrCopy(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, os.ErrExist) {
 		return nil
 	}
@@ -122,15 +119,14 @@ func place(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// add takes the pack in. Git checks that every object is as git makes them, and
-// that none is missing.
+// add adds the pack. Git checks that every object is valid, and that none is missing.
 func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
-	most := cmp.Or(b.MaxBytes, defaultBytes)
-	if err := weigh(p.pack, most); errors.Is(err, errHuge) {
-		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " +
-			bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
+	limit := cmp.Or(b.MaxBytes, defaultBytes)
+	if err := checkPack(p.pack, limit); errors.Is(err, errHuge) {
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.subject, Why: "the changes are larger than " +
+			bytesText(limit), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	} else if err != nil {
-		return oddParcel("what came is not what was asked for", err)
+		return invalidPack("what came is not what was asked for", err)
 	}
 	if _, err := p.pack.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -138,13 +134,12 @@ func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
 	err := b.git.run(ctx, call{args: []string{"index-pack", "--stdin", strictness()}, dir: b.repository(), input: p.pack})
 	var f *failure
 	if errors.As(err, &f) {
-		return oddParcel("there are objects among the changes that are not as git makes them, which could be an attack", f)
+		return invalidPack("there are objects among the changes that are not as git makes them, which could be an attack", f)
 	}
 	return err
 }
 
-// strictness is the option for the same care that is taken with what servers
-// send.
+// strictness is the option for the same checks as for fetched objects.
 func strictness() string {
 	var all []string
 	for _, m := range mistakes {
@@ -156,16 +151,16 @@ func strictness() string {
 	return "--strict=" + strings.Join(all, ",")
 }
 
-// inspect makes sure that a parcel is what it says, goes on from what was cloned,
-// and is no larger than it may be: a tree can stand for any number of files.
+// inspect checks that a pack contains what it claims, continues from the cloned commit, and is within the limits: a
+// small tree can stand for any number of files.
 func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) error {
 	var kinds bytes.Buffer
 	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil ||
 		kinds.String() != "commit\ntree\n" {
-		return oddParcel("it does not have what it says", err)
+		return invalidPack("it does not have what it says", err)
 	}
 	if p.head != base && b.local(ctx, "", nil, "merge-base", "--is-ancestor", base, p.head) != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown,
+		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.subject,
 			Why:  "what is checked out in the container does not go on from the commit that was cloned, " + base,
 			Hint: "git rebase or git merge " + base + " in the container: commits that others have are not rewritten"}
 	}
@@ -173,7 +168,6 @@ func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) er
 	return err
 }
 
-// commit writes a commit.
 func (b *saveRepo) commit(ctx context.Context, text commitText) (string, error) {
 	var out bytes.Buffer
 	if err := b.local(ctx, string(text), &out, "hash-object", "-t", "commit", "-w", "--stdin"); err != nil {

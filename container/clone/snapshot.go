@@ -14,17 +14,15 @@ import (
 	"hako/run/fault"
 )
 
-// snapshot runs in the container. It makes a tree of the files of a project, and
-// prints the commit that is checked out, that tree and the one of the commit; then
-// a pack of what is new since the commit that was cloned, unless there is nothing
-// new, or nothing since the last time.
+// snapshot runs in the container. It makes a tree of the files of a project, and prints the commit that is checked
+// out, that tree and the one of the commit; then a pack of what is new since the commit that was cloned, unless there
+// is nothing new, or nothing since the last time.
 //
-// All that is done in a repository of its own, which only borrows the objects of
-// the project: no setting of the project counts, and so no program that they name
-// is run; its index and its branches stay as they are. A copy of the index spares
-// reading every file, and one that is of no use is done without. What is tracked
-// comes first: a directory may have taken the place of a file. Directories with a
-// repository of their own are left out: nobody else could fetch them.
+// All that is done in a repository of its own, which only borrows the objects of the project: no setting of the
+// project counts, and so no program that they name is run; its index and its branches stay as they are. A copy of the
+// index spares reading every file, and one that is of no use is done without. What is tracked comes first: a
+// directory may have taken the place of a file. Directories with a repository of their own are left out: nobody else
+// could fetch them.
 const snapshot = `
 project=$1 base=$2 last=$3
 cd -- "$project" && [ -d .git ] && [ ! -L .git ] || exit 41
@@ -53,9 +51,9 @@ echo "$head $tree $now"
 	printf '%s\n' "$head" "$tree" "^$base" "^$known" | git pack-objects --quiet --revs --stdout --no-reuse-delta --window=0 --depth=0 || exit 46
 `
 
-// litter is what programs leave behind, and nobody means to keep. A project that
-// does says so in its .gitignore, which comes first.
-const litter = `__pycache__/
+// generatedFiles are files that programs generate. A project can include them in its .gitignore, which takes
+// precedence.
+const generatedFiles = `__pycache__/
 *.py[co]
 .pytest_cache/
 .mypy_cache/
@@ -78,11 +76,10 @@ node_modules/
 Thumbs.db
 *.sw[op]`
 
-// insidePath is where git is looked for inside: not in directories that a project
-// may write to.
+// insidePath is the PATH for git inside: no directory that a project may write to.
 const insidePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// insideEnviron are the settings of git inside.
+// insideEnviron is the environment of git inside.
 func insideEnviron() []string {
 	return append([]string{"PATH=" + insidePath, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
@@ -91,27 +88,27 @@ func insideEnviron() []string {
 			{"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
 }
 
-// A incomingPack is what comes out of a container: one line about it, and a pack.
+// An incomingPack receives the output of snapshot: a line, and a pack.
 type incomingPack struct {
 	head, tree string
 	same       bool // the tree is that of head
 	line       []byte
-	pack       *os.File // nil means that none came
+	pack       *os.File // nil means that there is none
 	bytes      int64
 
-	most int64
-	room *ownerfile.Dir // where the pack goes; nil means that nothing came yet
-	in   string
+	limit int64
+	dir   *ownerfile.Dir // of the pack; nil means not yet created
+	in    string
 }
 
-const longestHeader = 3 * 65
+const maxHeader = 3 * 65
 
 // Write implements io.Writer.
 func (p *incomingPack) Write(data []byte) (int, error) {
 	rest := data
 	if p.head == "" {
 		line, after, ended := bytes.Cut(data, []byte("\n"))
-		p.line = append(p.line, line[:min(len(line), longestHeader)]...)
+		p.line = append(p.line, line[:min(len(line), maxHeader)]...)
 		if !ended {
 			return len(data), nil
 		}
@@ -123,23 +120,23 @@ func (p *incomingPack) Write(data []byte) (int, error) {
 	return len(data), p.store(rest)
 }
 
-// read understands the line.
+// read parses the line.
 func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
-		return oddParcel("what came is not what was asked for", nil)
+		return invalidPack("what came is not what was asked for", nil)
 	}
 	p.head, p.tree, p.same = words[0], words[1], words[1] == words[2]
 	return nil
 }
 
-// store keeps the pack, up to a limit: a container may send for ever.
+// store writes the pack, up to a limit: a container may send for ever.
 func (p *incomingPack) store(data []byte) (err error) {
 	if len(data) == 0 {
 		return nil
 	}
-	if p.bytes += int64(len(data)); p.bytes > p.most {
-		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.most),
+	if p.bytes += int64(len(data)); p.bytes > p.limit {
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.limit),
 			Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	}
 	if p.pack == nil {
@@ -153,19 +150,18 @@ func (p *incomingPack) store(data []byte) (err error) {
 	return nil
 }
 
-// open makes the room, with a file for the pack.
+// open creates the file for the pack.
 func (p *incomingPack) open() (err error) {
-	if err = p.enter(); err == nil {
-		p.pack, err = os.OpenFile(filepath.Join(p.room.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err = p.makeDir(); err == nil {
+		p.pack, err = os.OpenFile(filepath.Join(p.dir.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	return err
 }
 
-// enter makes the room, if there is none yet. What a killed hako left of its own
-// is removed then.
-func (p *incomingPack) enter() (err error) {
-	if p.room == nil {
-		p.room, err = ownerfile.MakeDir(p.in, "out-")
+// makeDir creates the directory, if there is none yet. It also removes directories of killed processes.
+func (p *incomingPack) makeDir() (err error) {
+	if p.dir == nil {
+		p.dir, err = ownerfile.MakeDir(p.in, "out-")
 	}
 	return err
 }
@@ -174,33 +170,33 @@ func (p *incomingPack) close() {
 	if p.pack != nil {
 		p.pack.Close()
 	}
-	if p.room != nil {
-		_ = p.room.Remove() // the next who saves tries again
+	if p.dir != nil {
+		_ = p.dir.Remove() // the next save tries again
 	}
 }
 
-func oddParcel(why string, err error) error {
+func invalidPack(why string, err error) error {
 	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err,
 		Hint: "the container may be hostile or broken: begin anew in a new one"}
 }
 
-// take has a container hand out what changed.
-func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
-	p := &incomingPack{most: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
-	said := &gitOutput{clean: j.git.secrets.Text}
+// takeChanges runs snapshot in a container.
+func (j *cloneJob) takeChanges(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
+	p := &incomingPack{limit: cmp.Or(j.MaxBytes, defaultBytes), in: j.Dir}
+	output := &gitOutput{clean: j.git.secrets.Text}
 	res, err := o.Guest.Exec(ctx,
 		guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit),
-			litter},
-			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said,
+			generatedFiles},
+			Dir: o.Dir, Timeout: cmp.Or(j.Timeout, defaultTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: output,
 			Env: insideEnviron()})
 	if err == nil && res.TimedOut {
 		err = errOverdue
 	}
 	if err == nil {
-		err = notTaken(res.Exit, o.Dir, said.text())
+		err = snapshotError(res.Exit, o.Dir, output.text())
 	}
 	if err == nil && p.head == "" {
-		err = oddParcel("nothing came", nil)
+		err = invalidPack("nothing came", nil)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -215,7 +211,7 @@ func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack
 	return p, nil
 }
 
-// insideConfig says how the repository names its objects.
+// insideConfig returns the object format as git configuration.
 func insideConfig(commit string) string {
 	if len(commit) == 64 {
 		return "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n"
@@ -223,8 +219,8 @@ func insideConfig(commit string) string {
 	return "[core]\n\trepositoryformatversion = 0\n"
 }
 
-func notTaken(exit int, dir, said string) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: spoken(said),
+func snapshotError(exit int, dir, output string) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: outputError(output),
 		Hint: "begin anew in a new container"}
 	switch exit {
 	case 0:

@@ -10,7 +10,7 @@ import (
 	"hako/internal/ownerfile"
 )
 
-// bundles are where systems keep the authorities that they trust.
+// bundles are the files of trusted certificates on various systems.
 var bundles = []string{
 	"/etc/ssl/certs/ca-certificates.crt",                // Debian, Alpine
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", // Fedora
@@ -19,7 +19,7 @@ var bundles = []string{
 	"/etc/ssl/cert.pem",      // BSD, macOS
 }
 
-// tlsSettings say how git checks servers.
+// tlsSettings configure how git verifies servers.
 func (s *Store) tlsSettings() ([]setting, error) {
 	if s.InsecureTLS {
 		return []setting{{"http.sslVerify", "false"}}, nil
@@ -34,8 +34,7 @@ func (s *Store) tlsSettings() ([]setting, error) {
 	return []setting{{"http.sslCAInfo", file}}, err
 }
 
-// bundle returns a file with the authorities of the system and those of CAFile:
-// git knows one file only.
+// bundle returns a file with the certificates of the system and of CAFile: git takes only one file.
 func (s *Store) bundle() (string, error) {
 	more, err := os.ReadFile(s.CAFile)
 	if err != nil {

@@ -5,26 +5,23 @@ import (
 	"strings"
 )
 
-// keyTrailer is the line of a message by which a commit of ours is known again.
+// keyTrailer identifies a commit of ours.
 const keyTrailer = "Hako-Task: "
 
-// baseTrailer is the line that says which commit the work began from. Only what
-// is kept for later has it.
+// baseTrailer names the commit that the work began from. Only commits on refs/hako/ have it.
 const baseTrailer = "Hako-Base: "
 
-// A commitText is a commit as git keeps it: lines about it, an empty one, and the
-// message.
+// A commitText is a commit object: header lines, an empty line, and the message.
 type commitText string
 
-// mostCommit is how long a commit may be that is read.
-const mostCommit = 1 << 20
+const maxCommit = 1 << 20
 
-// commitText reads a commit of the repository.
+// commitText reads a commit.
 func (c *cache) commitText(ctx context.Context, commit string) (commitText, error) {
-	out := &limitedBuffer{most: mostCommit}
+	out := &limitedBuffer{limit: maxCommit}
 	err := c.git.run(ctx, call{args: []string{"cat-file", "commit", commit}, dir: c.repository(), lock: c.lock,
 		stdout: out})
-	if out.full { // whatever it is, Save did not make it
+	if out.full { // Save did not make it
 		return "", nil
 	}
 	return commitText(out.String()), err
@@ -50,11 +47,10 @@ func (t commitText) parents() []string {
 	return all
 }
 
-// key returns whose commit it is, if it is one of ours.
+// key returns the key of a commit of ours, or "".
 func (t commitText) key() string { return t.trailer(keyTrailer) }
 
-// trailer returns what the last paragraph of the message says, the last time it
-// does.
+// trailer returns the last value of a trailer in the last paragraph of the message.
 func (t commitText) trailer(name string) string {
 	value := ""
 	for line := range strings.Lines(lastParagraph(t.message())) {
@@ -65,8 +61,7 @@ func (t commitText) trailer(name string) string {
 	return value
 }
 
-// withKey puts a key at the end of a message: into its last paragraph if that is
-// of such lines, as git does.
+// withKey appends a key to a message: to its last paragraph if that consists of trailers, as git does.
 func withKey(message, key string) string {
 	message = strings.TrimSpace(message)
 	gap := "\n\n"

@@ -18,19 +18,19 @@ import (
 	"hako/run/fault"
 )
 
-// A transfer is what is sent into a container: the objects of the wanted commits,
-// and not one more, although the cache may have others.
+// A transfer is what is sent into a container: the objects of the wanted commits and no others, although the cache
+// may have more.
 type transfer struct {
 	manifest
 	branch    string
 	commits   map[string]string
-	from      map[string]string // see tips
+	from      map[string]string // see remoteRefs
 	cached    bool
 	dir       string
 	pack, idx *os.File
 }
 
-// A manifest is what is remembered about a load.
+// A manifest is the stored description of a transfer.
 type manifest struct {
 	Pack     string   `json:"pack"` // its name, without ending
 	Bytes    int64    `json:"bytes"`
@@ -43,19 +43,19 @@ type manifest struct {
 
 const manifestFile = "load.json"
 
-// keptLoads is how many loads stay in the cache of a repository.
+// keptLoads is the number of transfers that stay in the cache of a repository.
 const keptLoads = 4
 
-// manyPacks is how many packs may gather before they are made one.
-const manyPacks = 20
+// maxPacks is the number of packs at which they are merged.
+const maxPacks = 20
 
-// transfer returns what the server has now, from the cache if it is there.
+// load returns the transfer of the server's current commits, from the cache if possible.
 func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	l := &transfer{branch: at.branch, commits: at.commits, from: at.from, cached: true}
 	if found, err := c.find(l); found || err != nil {
 		return l, err
 	}
-	defer c.makeRoom() // whatever becomes of it, something may have been written
+	defer c.shrink() // even a failed fetch may have written something
 	before := packNames(c.packs())
 	commits, err := c.fetch(ctx, at)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	if err := c.make(ctx, l, len(before) == 0 && len(after) == 1); err != nil {
 		return nil, err
 	}
-	c.thin(ctx)
+	c.trim(ctx)
 	found, err := c.find(l)
 	if err == nil && !found {
 		err = errStale
@@ -77,8 +77,8 @@ func (c *cache) load(ctx context.Context, at remoteRefs) (*transfer, error) {
 	return l, err
 }
 
-// home returns the directory of a load. Its name stands for its commits.
-func (c *cache) home(l *transfer) string {
+// loadDir returns the directory of a transfer, named after a hash of its commits.
+func (c *cache) loadDir(l *transfer) string {
 	var all []string
 	for _, branch := range sortedNames(l.commits) {
 		all = append(all, l.commits[branch])
@@ -90,9 +90,9 @@ func (c *cache) home(l *transfer) string {
 	return filepath.Join(c.loads(), hex.EncodeToString(sum[:16]))
 }
 
-// find opens a load that is in the cache.
+// find opens a transfer in the cache.
 func (c *cache) find(l *transfer) (bool, error) {
-	l.dir = c.home(l)
+	l.dir = c.loadDir(l)
 	text, err := os.ReadFile(filepath.Join(l.dir, manifestFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -123,8 +123,7 @@ func (l *transfer) close() {
 	}
 }
 
-// make puts a load into the cache. Exact says that the repository has one pack
-// with just these commits, because they were all that was ever fetched.
+// make adds a transfer to the cache. Exact means that the repository has one pack with just these commits.
 func (c *cache) make(ctx context.Context, l *transfer, exact bool) error {
 	tmp, err := os.MkdirTemp(c.loads(), "new-")
 	if err != nil {
@@ -143,7 +142,7 @@ func (c *cache) make(ctx context.Context, l *transfer, exact bool) error {
 	if err := m.describe(tmp); err != nil {
 		return err
 	}
-	home := c.home(l)
+	home := c.loadDir(l)
 	os.RemoveAll(home)
 	if err := os.Rename(tmp, home); err != nil {
 		return cacheFault(c.dir, "", err)
@@ -151,7 +150,7 @@ func (c *cache) make(ctx context.Context, l *transfer, exact bool) error {
 	return nil
 }
 
-// link makes the pack of the repository that of a load, without copying it.
+// link hard-links the pack of the repository.
 func (c *cache) link(to string) error {
 	name := packNames(c.packs())[0]
 	for _, ending := range []string{".pack", ".idx"} {
@@ -162,8 +161,7 @@ func (c *cache) link(to string) error {
 	return nil
 }
 
-// repack makes a pack of the commits alone. Git stops where the history of the
-// cache does.
+// repack makes a pack of the commits alone. Git stops at the shallow boundary of the cache.
 func (c *cache) repack(ctx context.Context, l *transfer, to string) error {
 	c.progress("packing the branch")
 	commits := strings.Join(slices.Collect(maps.Values(l.commits)), "\n") + "\n"
@@ -171,7 +169,6 @@ func (c *cache) repack(ctx context.Context, l *transfer, to string) error {
 		filepath.Join(to, "pack"))
 }
 
-// describe completes a manifest, and writes it.
 func (m *manifest) describe(dir string) error {
 	names := packNames(dir)
 	if len(names) != 1 {
@@ -192,10 +189,10 @@ func (m *manifest) describe(dir string) error {
 	return nil
 }
 
-// thin keeps the cache from growing with every fetch.
-func (c *cache) thin(ctx context.Context) {
-	if len(packNames(c.packs())) > manyPacks {
-		// What is lost if it cannot be done is found out by the next clone.
+// trim keeps the cache from growing with every fetch.
+func (c *cache) trim(ctx context.Context) {
+	if len(packNames(c.packs())) > maxPacks {
+		// If it fails, the next clone detects what is lost.
 		_ = c.local(ctx, "", nil, "repack", "-a", "-d", "-q")
 	}
 	dirs, err := os.ReadDir(c.loads())
@@ -215,14 +212,14 @@ func (c *cache) thin(ctx context.Context) {
 	}
 }
 
-// suspect finds out whether a delivery went wrong because the cache is damaged.
-// What was just fetched is not: git checked it.
-func (c *cache) suspect(ctx context.Context, l *transfer, err error) error {
+// checkCached checks whether a delivery failed because the cache is damaged. What was just fetched is not: git
+// checked it.
+func (c *cache) checkCached(ctx context.Context, l *transfer, err error) error {
 	if !l.cached || interrupted(ctx, err) || fault.KindOf(err) != fault.Invalid {
 		return err
 	}
-	var said bytes.Buffer
-	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &said}) == nil ||
+	var output bytes.Buffer
+	if c.git.run(ctx, call{args: []string{"verify-pack", l.pack.Name()}, dir: c.repository(), stdout: &output}) == nil ||
 		ctx.Err() != nil {
 		return err
 	}

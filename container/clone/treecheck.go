@@ -14,16 +14,16 @@ import (
 	"hako/run/fault"
 )
 
-// examine finds out what is to be known about commits before they are sent.
+// examine completes the manifest of commits before they are sent.
 func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
 	files, err := c.count(ctx, m.Commit)
 	if err != nil {
 		return err
 	}
-	if m.Shallow, err = c.border(ctx, l); err != nil {
+	if m.Shallow, err = c.shallowCommits(ctx, l); err != nil {
 		return err
 	}
-	if err := c.origin(ctx, m); err != nil {
+	if err := c.readOrigin(ctx, m); err != nil {
 		return err
 	}
 	if files.submodules {
@@ -34,16 +34,16 @@ func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
 		m.Warnings = append(m.Warnings,
 			"large files are kept apart (Git LFS) and are not fetched: their places are held by small text files")
 	}
-	if target, ok := l.commits[c.src.Target]; ok && target != m.Commit && !c.related(ctx, target, m.Commit) {
-		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+shown(l.branch)+" and "+
-			shown(c.src.Target)+
-			" parted: git diff origin/"+shown(c.src.Target)+" HEAD compares them as they are; for more ask for a full clone")
+	if target, ok := l.commits[c.src.Target]; ok && target != m.Commit && !c.haveCommonAncestor(ctx, target, m.Commit) {
+		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+oneLine(l.branch)+" and "+
+			oneLine(c.src.Target)+
+			" parted: git diff origin/"+oneLine(c.src.Target)+" HEAD compares them as they are; for more ask for a full clone")
 	}
 	return nil
 }
 
-// origin finds out whether a commit was made by Save, and of what.
-func (c *cache) origin(ctx context.Context, m *manifest) error {
+// readOrigin reads the key and the parent of a commit.
+func (c *cache) readOrigin(ctx context.Context, m *manifest) error {
 	raw, err := c.commitText(ctx, m.Commit)
 	if err != nil {
 		return err
@@ -55,9 +55,8 @@ func (c *cache) origin(ctx context.Context, m *manifest) error {
 	return nil
 }
 
-// border returns the commits at which the history of a load ends although they
-// have parents.
-func (c *cache) border(ctx context.Context, l *transfer) ([]string, error) {
+// shallowCommits returns the commits of a transfer whose parents are missing.
+func (c *cache) shallowCommits(ctx context.Context, l *transfer) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(c.repository(), "shallow"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -78,46 +77,46 @@ func (c *cache) border(ctx context.Context, l *transfer) ([]string, error) {
 		func(commit string) bool { return !slices.Contains(ends, commit) }), nil
 }
 
-func (c *cache) related(ctx context.Context, a, b string) bool {
+func (c *cache) haveCommonAncestor(ctx context.Context, a, b string) bool {
 	return c.local(ctx, "", nil, "merge-base", a, b) == nil
 }
 
-// usesLFS looks for the mark of Git LFS where it usually is.
+// usesLFS looks for Git LFS in the top-level .gitattributes.
 func (c *cache) usesLFS(ctx context.Context, commit string) bool {
 	const enough = 64 << 10
-	out := &limitedBuffer{most: enough}
-	// One that is too long for a look is taken for one without.
+	out := &limitedBuffer{limit: enough}
+	// A file that is too long counts as one without.
 	err := c.git.run(ctx, call{args: []string{"cat-file", "blob", commit + ":.gitattributes"}, dir: c.repository(),
 		lock: c.lock, stdout: out})
 	return err == nil && strings.Contains(out.String(), "filter=lfs")
 }
 
-// count looks through the files of a commit, and stops where they are too many:
-// ten small trees can stand for more files than any disk holds.
+// count counts the files of a commit, and stops at the limits: ten small trees can stand for more files than any disk
+// holds.
 func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
-	t := &treeReader{mostFiles: cmp.Or(c.MaxFiles, defaultFiles), mostBytes: cmp.Or(c.MaxBytes, defaultBytes)}
+	t := &treeReader{maxFiles: cmp.Or(c.MaxFiles, defaultFiles), maxBytes: cmp.Or(c.MaxBytes, defaultBytes)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.stop = cancel
 	err := c.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.repository(),
 		lock: c.lock, stdout: t})
 	switch {
-	case t.files > t.mostFiles:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "there are more than " +
-			strconv.Itoa(t.mostFiles) + " files in it",
+	case t.files > t.maxFiles:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.subject, Why: "there are more than " +
+			strconv.Itoa(t.maxFiles) + " files in it",
 			Hint: "raise the number of files of a repository"}
-	case t.bytes > t.mostBytes:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "its files are larger than " +
-			bytesText(t.mostBytes) + " together",
+	case t.bytes > t.maxBytes:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.subject, Why: "its files are larger than " +
+			bytesText(t.maxBytes) + " together",
 			Hint: "raise the size of a repository"}
 	}
 	return t, err
 }
 
-// A treeReader reads what ls-tree prints: "mode type object size\tname\0".
+// A treeReader parses the output of ls-tree: "mode type object size\tname\0".
 type treeReader struct {
-	mostFiles  int
-	mostBytes  int64
+	maxFiles   int
+	maxBytes   int64
 	stop       func()
 	entry      []byte
 	files      int
@@ -128,7 +127,7 @@ type treeReader struct {
 
 // Write implements io.Writer.
 func (t *treeReader) Write(p []byte) (int, error) {
-	const longestEntry = 4096 // longer names are counted without being looked at
+	const longestEntry = 4096 // longer names are counted without being parsed
 	for rest := p; len(rest) > 0; {
 		piece, after, ended := bytes.Cut(rest, []byte{0})
 		if room := longestEntry - len(t.entry); room > 0 {
@@ -138,7 +137,7 @@ func (t *treeReader) Write(p []byte) (int, error) {
 			t.add(string(t.entry))
 			t.entry = t.entry[:0]
 		}
-		if t.files > t.mostFiles || t.bytes > t.mostBytes {
+		if t.files > t.maxFiles || t.bytes > t.maxBytes {
 			t.stop()
 			return 0, errFull
 		}

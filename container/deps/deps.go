@@ -1,13 +1,11 @@
-// Package deps installs the dependencies of a project in its container, and
-// keeps what was installed for the next container that needs the same.
+// Package deps installs the dependencies of a project in its container, and keeps the result for the next container
+// that needs the same.
 //
-// Which files call for which command is written down in package lang; here is
-// the looking, the running and the keeping. Deliberately not here: any knowledge
-// about a package manager, and the way to the registries.
+// Package lang describes which files call for which command. Not here: anything about a package manager, and access
+// to registries.
 //
-// The one rule to keep: what is kept was made by a container that ran strangers'
-// code. It is only ever unpacked inside a container, by the user of its
-// commands, for the same image, repository and files.
+// The rule to keep: a kept result was made by a container that ran untrusted code. It is only unpacked inside a
+// container, by the user of its commands, for the same image, repository and files.
 package deps
 
 import (
@@ -23,31 +21,28 @@ import (
 	"hako/run/fault"
 )
 
-// Options say what to install for.
+// Options configure an installation.
 type Options struct {
-	// Salt tells apart what must not share results although its files are the
-	// same: the id of the image, the repository, and whoever else is trusted
-	// differently. Empty means that all share.
+	// Salt separates installations that must not share results although their files are the same: by image,
+	// repository and branch. Empty means that all share.
 	Salt string
 
 	Env       []string      // NAME=value for the commands, added to what the container has
-	Timeout   time.Duration // for each step; zero means what the step says, or else 10 minutes
-	Workspace string        // where the workspace is in the container; empty means [lang.Workspace]
+	Timeout   time.Duration // for each step; zero means that of the step, or 10 minutes
+	Workspace string        // path of the workspace in the container; empty means [lang.Workspace]
 
-	// Progress is told line by line what happens, one call at a time; nil means
-	// nobody. Lines are fit for a terminal.
+	// Progress receives one line at a time, safe for a terminal; nil means none.
 	Progress func(line string)
 }
 
 const defaultTimeout = 10 * time.Minute
 
-// A Report says what was done.
+// A Report is the outcome of an installation.
 type Report struct {
 	Steps []StepReport `json:"steps"`
 }
 
-// A StepReport says what came of one step. Steps whose files are not in the
-// project have none.
+// A StepReport is the outcome of one step. Steps whose files are not in the project have none.
 type StepReport struct {
 	Name     string        `json:"name"`
 	Command  string        `json:"command"`
@@ -59,21 +54,20 @@ type StepReport struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// Install installs what the files in the project call for, or puts back what was
-// kept of an earlier time. What does not work is a warning in the report; an
-// error means that the guest is lost or ctx has ended.
+// Install runs the steps that the files of the project call for, or restores kept results. Failures of steps are
+// warnings in the report; an error means that the guest is lost or ctx has ended.
 func (s *Store) Install(ctx context.Context, g guest.Executor, l lang.Language, o Options) (Report, error) {
 	o.Workspace = cmp.Or(o.Workspace, lang.Workspace)
 	j := &job{store: s, guest: g, options: o}
-	there, err := j.look(ctx, l.Install)
+	found, err := j.probe(ctx, l.Install)
 	if err != nil {
 		return Report{}, err
 	}
-	if there.wrong != "" {
-		return Report{Steps: []StepReport{{Name: "look for dependencies", Warning: there.wrong}}}, nil
+	if found.wrong != "" {
+		return Report{Steps: []StepReport{{Name: "look for dependencies", Warning: found.wrong}}}, nil
 	}
 	var r Report
-	for _, c := range choose(l.Install, there) {
+	for _, c := range choose(l.Install, found) {
 		report, err := j.step(ctx, l.Name, c)
 		r.Steps = append(r.Steps, report)
 		if err != nil {
@@ -90,24 +84,24 @@ type job struct {
 	options Options
 }
 
-// A choice is a step that is taken, or would be if something were there.
+// A choice is a step to run, or to report as skipped because a program is missing.
 type choice struct {
 	lang.Step
 	missing string
 }
 
-// choose takes of each group the first step that has all it needs. If none has,
-// the first whose files are there stands for those that are passed over.
-func choose(steps []lang.Step, there probeResult) (out []choice) {
-	at := map[string]int{} // where the group is in out
+// choose selects the first step of each group that has all it needs. If none has, the first whose files exist is
+// reported as skipped.
+func choose(steps []lang.Step, found probeResult) (out []choice) {
+	at := map[string]int{} // index of the group in out
 	for _, s := range steps {
-		if !there.files.all(s.When) {
+		if !found.files.all(s.When) {
 			continue
 		}
-		c := choice{Step: s, missing: there.programs.lacks(s.Needs)}
+		c := choice{Step: s, missing: found.programs.lacks(s.Needs)}
 		group := s.Group
 		if group == "" {
-			group = "\x00" + s.Name // its own
+			group = "\x00" + s.Name // a group of its own
 		}
 		i, taken := at[group]
 		switch {
@@ -121,7 +115,7 @@ func choose(steps []lang.Step, there probeResult) (out []choice) {
 	return out
 }
 
-// step does one step: from what was kept, or by its command.
+// step restores the result of a step, or runs its command.
 func (j *job) step(ctx context.Context, language string, c choice) (StepReport, error) {
 	began := time.Now()
 	r := StepReport{Name: c.Name, Command: c.Command}
@@ -141,11 +135,11 @@ func (j *job) step(ctx context.Context, language string, c choice) (StepReport, 
 	return r, err
 }
 
-// install runs the command of a step, and keeps what came of it.
+// install runs the command of a step, and keeps the result.
 func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) error {
-	j.say(s.Name + ": " + firstLine(s.Command))
-	say := each(j.options.Progress)
-	out, errs := &lines{say: say}, &lines{say: say}
+	j.report(s.Name + ": " + firstLine(s.Command))
+	report := each(j.options.Progress)
+	out, errs := &lines{report: report}, &lines{report: report}
 	limit := j.timeout(s)
 	res, err := j.guest.Exec(ctx, guest.Command{Script: s.Command, Dir: j.options.Workspace + "/project",
 		Env: j.options.Env, Timeout: limit, Stdout: out, Stderr: errs})
@@ -163,7 +157,7 @@ func (j *job) install(ctx context.Context, key key, s lang.Step, r *StepReport) 
 	}
 	if r.Warning != "" {
 		r.Unkept = ""
-		j.say(s.Name + ": " + firstLine(r.Warning))
+		j.report(s.Name + ": " + firstLine(r.Warning))
 		return nil
 	}
 	if key.none != "" {
@@ -178,7 +172,7 @@ func (j *job) timeout(s lang.Step) time.Duration {
 	return cmp.Or(j.options.Timeout, s.Timeout, defaultTimeout)
 }
 
-func (j *job) say(line string) {
+func (j *job) report(line string) {
 	if j.options.Progress != nil {
 		j.options.Progress(redact.Text(line))
 	}

@@ -150,7 +150,7 @@ func TestKeyOfHardLinks(t *testing.T) {
 
 func TestLargeKeyIsNotRead(t *testing.T) {
 	s, d := &Store{Dir: t.TempDir()}, newDen(t)
-	d.write("project/lock", strings.Repeat("x", mostKey))
+	d.write("project/lock", strings.Repeat("x", maxKey))
 	if r := only(t, d.install(s, fetching, d.options())); r.Kept || !strings.Contains(r.Unkept, "10 MB") ||
 		r.Warning != "" || !d.has(".home/libs/link") {
 		t.Errorf("got %+v", r)
@@ -262,7 +262,7 @@ func TestGuestWithoutRoomIsAWarning(t *testing.T) {
 			return nil
 		}
 		r := only(t, d.install(&Store{Dir: t.TempDir()}, fetching, d.options()))
-		if said := r.Warning + r.Unkept; said != full.Error() || r.Kept {
+		if output := r.Warning + r.Unkept; output != full.Error() || r.Kept {
 			t.Errorf("at %.30q: %+v", at, r)
 		}
 	}
@@ -366,15 +366,15 @@ func TestChooseOfGroups(t *testing.T) {
 		{"package.json requirements.txt", "npm pip", "npm pip"},
 		{"requirements.txt x", "", "pip-pip own own2"},
 	} {
-		there := probeResult{files: names{}, programs: names{}}
+		found := probeResult{files: names{}, programs: names{}}
 		for _, f := range strings.Fields(c.files) {
-			there.files[f] = true
+			found.files[f] = true
 		}
 		for _, p := range strings.Fields(c.programs) {
-			there.programs[p] = true
+			found.programs[p] = true
 		}
 		var got []string
-		for _, s := range choose(steps, there) {
+		for _, s := range choose(steps, found) {
 			name := s.Name
 			if s.missing != "" {
 				name += "-" + s.missing

@@ -91,7 +91,7 @@ func TestRealGuestTooLarge(t *testing.T) {
 	if err != nil || only(t, r).Kept || !strings.HasPrefix(r.Steps[0].Unkept, "it is larger") {
 		t.Errorf("got %+v, %v", r, err)
 	}
-	d.write("project/lock", strings.Repeat("x", mostKey))
+	d.write("project/lock", strings.Repeat("x", maxKey))
 	if err := os.RemoveAll(filepath.Join(d.root, ".home/libs")); err != nil {
 		t.Fatal(err)
 	}

@@ -9,20 +9,19 @@ import (
 	"hako/internal/text"
 )
 
-// longLine is how much of a line is shown.
+// longLine is how much of a line is reported.
 const longLine = 500
 
-// tailSize is how much of the end of each output a warning has.
+// tailSize is how much of each output a warning contains.
 const tailSize = 1500
 
-// lines is a writer that passes on each line as it is finished, and keeps the
-// end of them all. It is safe for concurrent use.
+// lines is a writer that reports each complete line, and keeps the end of the output. It is safe for concurrent use.
 type lines struct {
-	say func(string) // nil means nobody
+	report func(string) // nil means none
 
 	mu   sync.Mutex
-	part []byte // of a line that goes on
-	long bool   // what follows of this line is not shown
+	part []byte // of an incomplete line
+	long bool   // the rest of this line is not reported
 	tail *text.HeadTail
 }
 
@@ -32,7 +31,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	for _, c := range p {
 		switch {
-		case c == '\n' || c == '\r': // which is how lines are rewritten that show progress
+		case c == '\n' || c == '\r': // progress lines are rewritten after a carriage return
 			l.finish()
 		case len(l.part) < longLine:
 			l.part = append(l.part, c)
@@ -56,12 +55,11 @@ func (l *lines) finish() {
 		l.tail = &text.HeadTail{Head: -1, Tail: tailSize, Mark: "…"}
 	}
 	l.tail.Write([]byte(line + "\n"))
-	if l.say != nil {
-		l.say(line)
+	if l.report != nil {
+		l.report(line)
 	}
 }
 
-// flush ends a line that has no end.
 func (l *lines) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,12 +77,11 @@ func (l *lines) last() string {
 	if cut == 0 {
 		return strings.TrimRight(l.tail.String(), "\n")
 	}
-	_, whole, _ := strings.Cut(string(tail), "\n") // what is left of a line says little
+	_, whole, _ := strings.Cut(string(tail), "\n") // drops an incomplete line
 	return "…\n" + strings.TrimRight(whole, "\n")
 }
 
-// ending returns a sentence and the ends of outputs below it. Which of them has
-// the reason differs from program to program.
+// ending appends the ends of outputs to a sentence. Programs differ in which output has the reason.
 func ending(what string, outputs ...*lines) string {
 	text := ""
 	for _, l := range outputs {
@@ -98,15 +95,15 @@ func ending(what string, outputs ...*lines) string {
 	return what + "; its last words:" + text
 }
 
-// each returns a function that passes lines of several outputs on one at a time.
-func each(say func(string)) func(string) {
-	if say == nil {
+// each serializes calls of a function.
+func each(report func(string)) func(string) {
+	if report == nil {
 		return nil
 	}
 	var one sync.Mutex
 	return func(line string) {
 		one.Lock()
 		defer one.Unlock()
-		say(line)
+		report(line)
 	}
 }

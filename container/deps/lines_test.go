@@ -10,7 +10,7 @@ import (
 
 func TestLines(t *testing.T) {
 	var told []string
-	l := &lines{say: func(line string) { told = append(told, line) }}
+	l := &lines{report: func(line string) { told = append(told, line) }}
 	for _, p := range []string{"one\ntw", "o\r\n\n 50%\r100%\r\n", "\x1b[1;32mgreen\x1b[0m\tand\x07 箱\x1b]0;title\n",
 		"end"} {
 		fmt.Fprint(l, p)
@@ -31,7 +31,7 @@ func TestLines(t *testing.T) {
 
 func TestLongLines(t *testing.T) {
 	var told []string
-	l := &lines{say: func(line string) { told = append(told, line) }}
+	l := &lines{report: func(line string) { told = append(told, line) }}
 	for range 100 {
 		fmt.Fprint(l, strings.Repeat("x", 1<<16))
 	}
@@ -48,7 +48,7 @@ func TestLongLines(t *testing.T) {
 func TestLinesHideKeys(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 	var told string
-	l := &lines{say: func(line string) { told += line }}
+	l := &lines{report: func(line string) { told += line }}
 	fmt.Fprintf(l, "npm error 401 token %s refused\n", secret)
 	if got := ending("it failed", l); strings.Contains(got+told, secret) || !strings.Contains(told, "refused") {
 		t.Errorf("told %q", told)
@@ -65,7 +65,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("\x1b[31mred\x1b[0m\n\x1b"), 3)
 	f.Add([]byte("\x1b[\x80\xff\n"), 1)
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
-		l := &lines{say: func(line string) {
+		l := &lines{report: func(line string) {
 			if !utf8.ValidString(line) || len(line) > 4*longLine+10 ||
 				strings.ContainsFunc(line, unprintable) {
 				t.Errorf("told %q", line)

@@ -20,14 +20,12 @@ import (
 	"hako/run/fault"
 )
 
-// What runs in the container besides the commands of the steps. Names come as
-// positional parameters and are never a part of a script. Programs are those of
-// the image: what a package put into PATH has no say here.
+// Scripts that run in the container besides the commands of the steps. Names are positional parameters, never part of
+// a script. PATH is that of the image: programs that a package installed are not used.
 const (
 	imagePath = `PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; `
 
-	// ours tells whether a name in the project is a file that really is there:
-	// a link to somewhere else in the container is not of the project.
+	// ours tests whether a name is a file in the project: a link to elsewhere in the container is not.
 	ours = `root=$(pwd -P); ours() { [ -f "$1" ] && case $(readlink -f "./$1") in "$root"/*) ;; *) false ;; esac; }; `
 
 	lookScript = `cd project 2>/dev/null || exit 0
@@ -45,8 +43,8 @@ n=$#; for pattern; do for k in $pattern; do if [ -d "$k" ] && ! [ -L "$k" ]; the
 [ $# -gt 0 ] || exit 3
 exec tar -c -f - "$@"`
 
-	// It is unpacked aside and moved to its place when it is whole: package
-	// managers take halves for wholes. Whatever else is in it stays behind.
+	// It unpacks aside and moves directories into place when they are complete, because package managers take an
+	// incomplete one for complete. Unexpected entries are ignored.
 	restoreScript = imagePath + aside + `rm -rf "$aside"; mkdir -p "$aside" && tar -x -p -C "$aside" -f - || exit 1
 IFS=; for pattern; do for a in $aside/$pattern; do
 	if ! [ -d "$a" ] || [ -L "$a" ]; then continue; fi
@@ -59,21 +57,19 @@ rm -rf "$aside"`
 	aside      = `aside=tmp/.hako-restore; `
 )
 
-const nothingThere = 3 // the status of keepScript
+const exitNothingToKeep = 3 // of keepScript
 
-// quick is what the scripts get that only look.
-const quick = time.Minute
+const probeTimeout = time.Minute
 
 // run runs one of the scripts in the workspace.
 func (j *job) run(ctx context.Context, limit time.Duration, script string, args []string, in io.Reader, out io.Writer) (
 	guest.Result, *lines, error) {
-	said := &lines{}
+	output := &lines{}
 	res, err := j.guest.Exec(ctx, guest.Command{Script: script, Args: args, Dir: j.options.Workspace, Env: j.options.Env,
-		Timeout: limit, Stdin: in, Stdout: out, Stderr: said})
-	return res, said, err
+		Timeout: limit, Stdin: in, Stdout: out, Stderr: output})
+	return res, output, err
 }
 
-// names is a set of them.
 type names map[string]bool
 
 func (n names) all(list []string) bool { return n.lacks(list) == "" }
@@ -85,46 +81,46 @@ func (n names) lacks(list []string) string {
 	return ""
 }
 
-// probeResult are what is in a container.
+// A probeResult lists what exists in a container.
 type probeResult struct {
 	files, programs names
-	wrong           string // why it is not known
+	wrong           string // why it failed
 }
 
-// look finds out which of the files and programs that matter are there.
-func (j *job) look(ctx context.Context, steps []lang.Step) (probeResult, error) {
-	there := probeResult{files: names{}, programs: names{}}
+// probe finds out which of the relevant files and programs exist.
+func (j *job) probe(ctx context.Context, steps []lang.Step) (probeResult, error) {
+	found := probeResult{files: names{}, programs: names{}}
 	var programs, files []string
 	for _, s := range steps {
 		programs, files = append(programs, s.Needs...), append(files, s.When...)
 	}
 	if len(files) == 0 {
-		return there, nil
+		return found, nil
 	}
 	args := append(append(unique(programs), "--"), unique(files)...)
 	var out bytes.Buffer
-	res, said, err := j.run(ctx, quick, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
+	res, output, err := j.run(ctx, probeTimeout, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
 	switch {
 	case errors.Is(err, errTooMuch):
-		there.wrong = "the container answers more than it was asked"
+		found.wrong = "the container answers more than it was asked"
 	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
-		there.wrong = err.Error()
+		found.wrong = err.Error()
 	case err != nil:
-		return there, err
+		return found, err
 	case res.TimedOut:
-		there.wrong = ending("it took longer than "+quick.String(), said)
+		found.wrong = ending("it took longer than "+probeTimeout.String(), output)
 	case res.Exit != 0:
-		there.wrong = ending(fmt.Sprintf("it ended with status %d", res.Exit), said)
+		found.wrong = ending(fmt.Sprintf("it ended with status %d", res.Exit), output)
 	}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, is := strings.CutPrefix(line, "f "); is {
-			there.files[name] = true
+			found.files[name] = true
 		} else if name, is := strings.CutPrefix(line, "p "); is {
-			there.programs[name] = true
+			found.programs[name] = true
 		}
 	}
-	return there, nil
+	return found, nil
 }
 
 func unique(list []string) []string {
@@ -133,17 +129,16 @@ func unique(list []string) []string {
 	return slices.Compact(out)
 }
 
-// A key is the name of a kept result.
+// A key names a kept result.
 type key struct {
 	name string
-	none string // why there is none, and nothing is kept
+	none string // why nothing is kept
 }
 
-// mostKey is how large the files of a key may be together.
-const mostKey = 10 << 20
+// maxKey limits the size of the files of a key.
+const maxKey = 10 << 20
 
-// key finds the name of what a step brings: the same for the same files, command
-// and salt, and for nothing else.
+// key computes the name of a step's result from its files, command and salt.
 func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error) {
 	switch {
 	case j.store.Dir == "":
@@ -152,10 +147,10 @@ func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error
 		return key{none: "there is nothing to keep"}, nil
 	}
 	var text bytes.Buffer
-	res, _, err := j.run(ctx, quick, keyScript, s.Key, nil, &limited{to: &text, left: mostKey})
+	res, _, err := j.run(ctx, probeTimeout, keyScript, s.Key, nil, &limited{to: &text, left: maxKey})
 	switch {
 	case errors.Is(err, errTooMuch):
-		return key{none: fmt.Sprintf("the files that decide about it are larger than %d MB", mostKey>>20)}, nil
+		return key{none: fmt.Sprintf("the files that decide about it are larger than %d MB", maxKey>>20)}, nil
 	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
 		return key{none: err.Error()}, nil
 	case err != nil:
@@ -173,7 +168,7 @@ func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error
 	return key{name: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// addWords adds words so that no two lists add the same.
+// addWords hashes a list so that no two lists collide.
 func addWords(h hash.Hash, words []string) {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(words))))
 	for _, w := range words {
@@ -182,8 +177,7 @@ func addWords(h hash.Hash, words []string) {
 	}
 }
 
-// addFiles adds the names and contents of files, whatever their order, age and
-// mode.
+// addFiles hashes the names and contents of files, independent of order, time and mode.
 func addFiles(h hash.Hash, archive io.Reader) error {
 	sums := map[string]string{}
 	for r := tar.NewReader(archive); ; {
@@ -199,7 +193,7 @@ func addFiles(h hash.Hash, archive io.Reader) error {
 			return err
 		}
 		switch _, twice := sums[header.Name]; {
-		case twice: // and perhaps as a link to itself
+		case twice: // it may be a link to itself
 		case header.Typeflag == tar.TypeLink:
 			sums[header.Name] = sums[header.Linkname]
 		default:
@@ -215,10 +209,9 @@ func addFiles(h hash.Hash, archive io.Reader) error {
 	return nil
 }
 
-// errTooMuch ends a command that prints more than there is room for.
+// errTooMuch stops a command that prints more than allowed.
 var errTooMuch = errors.New("more than there is room for")
 
-// limited passes on a number of bytes, and then fails.
 type limited struct {
 	to   io.Writer
 	left int64

@@ -19,15 +19,13 @@ import (
 	"hako/run/fault"
 )
 
-// A Store is where results are kept. Any number of processes may use the same.
+// A Store keeps results. Any number of processes may use the same directory.
 type Store struct {
-	Dir      string // a directory of its own, made if need be; empty means that nothing is kept
-	MaxBytes int64  // of all that is kept; zero means 5 GB; what was not used for longest goes first
-	MaxOne   int64  // of one result; zero means 2 GB; what is larger is not kept
+	Dir      string // a directory of its own, created if necessary; empty means that nothing is kept
+	MaxBytes int64  // of all results; zero means 5 GB; the least recently used are removed first
+	MaxOne   int64  // of one result; zero means 2 GB; larger ones are not kept
 
-	// MaxAge is how long a result is good. Without an end, whoever asks for
-	// any version of a library would get the same one for ever. Zero means 30
-	// days.
+	// MaxAge is how long a result is valid; after that, unpinned libraries are resolved again. Zero means 30 days.
 	MaxAge time.Duration
 }
 
@@ -39,14 +37,13 @@ func (s *Store) maxOne() int64 { return min(cmp.Or(s.MaxOne, 2<<30), s.maxBytes(
 
 const (
 	archiveEnding = ".tar"
-	partEnding    = ".part" // of an archive that is being written
+	partEnding    = ".part" // of an archive in progress
 	abandoned     = time.Hour
 )
 
 func (s *Store) file(key key) string { return filepath.Join(s.Dir, key.name+archiveEnding) }
 
-// restore puts a kept result back, and tells whether it did. What cannot be used
-// is removed.
+// restore restores a kept result, and reports whether it did. It removes unusable results.
 func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 	if key.none != "" {
 		return false, nil
@@ -57,38 +54,37 @@ func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
 		return false, nil
 	}
 	defer f.Close()
-	size, made, ok := whole(f)
+	size, made, ok := verify(f)
 	if age := time.Since(made); !ok || age < 0 || age > j.store.maxAge() {
 		j.store.drop(f, file)
 		return false, nil
 	}
-	_ = os.Chtimes(file, time.Time{}, time.Now()) // it was used
-	j.say(s.Name + ": what was installed before is put back")
+	_ = os.Chtimes(file, time.Time{}, time.Now()) // last use
+	j.report(s.Name + ": what was installed before is put back")
 	res, _, err := j.run(ctx, j.timeout(s), restoreScript, s.Keep, io.NewSectionReader(f, 0, size), nil)
 	if err != nil && (ctx.Err() != nil || fault.KindOf(err) != fault.Exhausted) {
 		return false, err
 	}
 	if err != nil || res.Exit != 0 {
 		j.store.drop(f, file)
-		_, _, err = j.run(ctx, quick, tidyScript, nil, nil, nil)
+		_, _, err = j.run(ctx, probeTimeout, tidyScript, nil, nil, nil)
 		return false, err
 	}
 	return true, nil
 }
 
-// drop removes an archive, unless another is there under its name by now.
+// drop removes an archive, unless it was replaced meanwhile.
 func (s *Store) drop(f *os.File, file string) {
 	mine, err := f.Stat()
 	if err != nil {
 		return
 	}
-	if there, err := os.Stat(file); err == nil && os.SameFile(mine, there) {
+	if found, err := os.Stat(file); err == nil && os.SameFile(mine, found) {
 		_ = os.Remove(file)
 	}
 }
 
-// keep packs what a step left in the container. If that cannot be kept it says
-// why: the task goes on all the same.
+// keep packs the result of a step. If that fails, it returns why: the task goes on.
 func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, err error) {
 	if err := os.MkdirAll(j.store.Dir, 0o700); err != nil {
 		return notWritten(err), nil
@@ -97,10 +93,10 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 	if err != nil {
 		return notWritten(err), nil
 	}
-	defer os.Remove(f.Name()) // it has another name if all went well
+	defer os.Remove(f.Name()) // it was renamed on success
 	defer f.Close()
 	out := &archive{file: f, left: j.store.maxOne()}
-	res, said, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
+	res, output, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
 	switch {
 	case out.err != nil && ctx.Err() == nil:
 		return j.store.notKept(out.err), nil
@@ -108,10 +104,10 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 		return err.Error(), nil
 	case err != nil:
 		return "", err
-	case res.Exit == nothingThere:
+	case res.Exit == exitNothingToKeep:
 		return "it left nothing to keep", nil
 	case res.TimedOut || res.Exit != 0:
-		return ending("packing it did not work", said), nil
+		return ending("packing it did not work", output), nil
 	}
 	if err := j.store.add(out, key); err != nil {
 		return j.store.notKept(err), nil
@@ -119,7 +115,7 @@ func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, er
 	return "", nil
 }
 
-// add makes a finished archive known, and room for it.
+// add publishes a finished archive, and makes room for it.
 func (s *Store) add(out *archive, key key) error {
 	if err := out.seal(); err != nil {
 		return err
@@ -140,8 +136,7 @@ func (s *Store) notKept(err error) string {
 
 func notWritten(err error) string { return "it could not be written: " + err.Error() }
 
-// An archive is a tar file with a seal behind it, by which damage is noticed
-// before anything is unpacked.
+// An archive is a tar file followed by a seal, which reveals damage before anything is unpacked.
 type archive struct {
 	file *os.File
 	left int64
@@ -152,7 +147,7 @@ type archive struct {
 
 const (
 	sealMagic = "hakodeps"
-	sealSize  = int64(len(sealMagic) + 8 + 8 + 4) // and when it was made, how long it is, its checksum
+	sealSize  = int64(len(sealMagic) + 8 + 8 + 4) // then time, size and checksum
 )
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
@@ -180,9 +175,8 @@ func (a *archive) seal() error {
 	return err
 }
 
-// whole tells how long the tar file in an archive is, when it was made, and
-// whether it is as it was then.
-func whole(f *os.File) (size int64, made time.Time, ok bool) {
+// verify returns the size and time of the tar file in an archive, and whether it is intact.
+func verify(f *os.File) (size int64, made time.Time, ok bool) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() < sealSize {
 		return 0, made, false
@@ -202,8 +196,7 @@ func whole(f *os.File) (size int64, made time.Time, ok bool) {
 		binary.BigEndian.Uint32(seal[16:]) == sum.Sum32()
 }
 
-// shrink removes what was not used for longest until the rest is small enough,
-// and what was begun by processes that are no more.
+// shrink removes the least recently used archives until the rest is small enough, and files of killed processes.
 func (s *Store) shrink() {
 	entries, _ := os.ReadDir(s.Dir)
 	var kept []fs.FileInfo

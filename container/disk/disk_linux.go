@@ -15,12 +15,11 @@ import (
 	"hako/run/fault"
 )
 
-// control is where loop devices are asked for.
 const control = "/dev/loop-control"
 
 const plainVolumes = "the limit is then watched rather than enforced; to have it enforced, "
 
-// Possible returns nil if this machine lets us make disks, or why it does not.
+// Possible returns nil if this machine can make disks, or the reason.
 func Possible() error {
 	if os.Geteuid() != 0 {
 		return impossible("only root may attach devices", plainVolumes+"run hako as root", nil)
@@ -35,8 +34,7 @@ func Possible() error {
 	return err
 }
 
-// formatter finds the program that makes file systems; the directories of the
-// system are often not in PATH.
+// formatter finds mkfs.ext4, which is often not in PATH.
 func formatter() (string, error) {
 	for _, name := range []string{"mkfs.ext4", "/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -46,10 +44,8 @@ func formatter() (string, error) {
 	return "", impossible("there is no program mkfs.ext4", plainVolumes+"install e2fsprogs", nil)
 }
 
-// New makes a disk of at least that many bytes, whose file system belongs to
-// user and group 1000. Its file is in dir, which must be on a disk of the host.
-// The file system is made while the caller does something else, see [Disk.Ready].
-// Ctx bounds New alone.
+// New makes a disk of at least that many bytes, owned by user and group 1000. Its file is in dir, which must be on a
+// disk of the host. The file system is made in the background, see [Disk.Ready]. Ctx applies to New alone.
 func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	if bytes < Smallest {
 		return nil, tooSmall(bytes)
@@ -58,13 +54,13 @@ func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := nameless(dir)
+	file, err := unnamedFile(dir)
 	if err != nil {
-		return nil, noFile(dir, err)
+		return nil, fileError(dir, err)
 	}
-	defer file.Close() // the device keeps it
+	defer file.Close() // the device keeps it open
 	if err := file.Truncate((bytes + 4095) &^ 4095); err != nil {
-		return nil, noFile(dir, err)
+		return nil, fileError(dir, err)
 	}
 	device, err := attach(ctx, file)
 	if err != nil {
@@ -77,9 +73,9 @@ func New(ctx context.Context, dir string, bytes int64) (*Disk, error) {
 	return d, nil
 }
 
-// nameless makes a file that is gone when nobody has it open.
-func nameless(dir string) (*os.File, error) {
-	// O_EXCL: nobody may give it a name later.
+// unnamedFile creates a file that vanishes when it is closed.
+func unnamedFile(dir string) (*os.File, error) {
+	// O_EXCL: it can never get a name.
 	file, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE|unix.O_EXCL, 0o600)
 	if err == nil || !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EISDIR) {
 		return file, err
@@ -87,8 +83,7 @@ func nameless(dir string) (*os.File, error) {
 	return unlinked(dir)
 }
 
-// unlinked does the same where the file system does not know nameless files.
-// If we are killed halfway an empty file stays in dir.
+// unlinked does the same on file systems without O_TMPFILE. If the process is killed halfway, an empty file stays.
 func unlinked(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "disk-*")
 	if err != nil {
@@ -101,16 +96,15 @@ func unlinked(dir string) (*os.File, error) {
 	return file, nil
 }
 
-func noFile(dir string, err error) error {
+func fileError(dir string, err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: "in " + filepath.Clean(dir), Err: err,
 		Hint: "the directory must exist on a disk that has room"}
 }
 
-// attempts is how often we ask for a free device. Others may take it between
-// being told its number and taking it; so many in a row is no chance.
+// attempts is how often a free device is requested. Another process can take it first.
 const attempts = 64
 
-// attach puts a file behind a device that nobody uses.
+// attach attaches a file to a free loop device.
 func attach(ctx context.Context, file *os.File) (*os.File, error) {
 	c, err := os.OpenFile(control, os.O_RDWR, 0)
 	if err != nil {
@@ -119,24 +113,24 @@ func attach(ctx context.Context, file *os.File) (*os.File, error) {
 	defer c.Close()
 	for range attempts {
 		if ctx.Err() != nil {
-			return nil, noDevice(ctx.Err())
+			return nil, deviceError(ctx.Err())
 		}
 		number, err := unix.IoctlRetInt(int(c.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
-			return nil, noDevice(err)
+			return nil, deviceError(err)
 		}
 		device, err := configure(fmt.Sprintf("/dev/loop%d", number), file)
 		if err == nil {
 			return device, nil
 		}
 		if !errors.Is(err, unix.EBUSY) {
-			return nil, noDevice(err)
+			return nil, deviceError(err)
 		}
 	}
-	return nil, noDevice(errors.New("others were faster each time"))
+	return nil, deviceError(errors.New("others were faster each time"))
 }
 
-func noDevice(err error) error {
+func deviceError(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "attach", Subject: "loop device", Err: err,
 		Hint: "losetup -a shows which are in use; inside a container there may be none"}
 }
@@ -148,7 +142,7 @@ func configure(path string, file *os.File) (*os.File, error) {
 	}
 	config := unix.LoopConfig{Fd: uint32(file.Fd()), Size: 4096}
 	config.Info.Flags = unix.LO_FLAGS_AUTOCLEAR
-	copy(config.Info.File_name[:], "hako") // all that losetup can tell of a file without a name
+	copy(config.Info.File_name[:], "hako") // the name that losetup shows
 	if err := unix.IoctlLoopConfigure(int(device.Fd()), &config); err != nil {
 		device.Close()
 		return nil, err
@@ -156,17 +150,16 @@ func configure(path string, file *os.File) (*os.File, error) {
 	return device, nil
 }
 
-// format makes the file system: without a journal, which only helps after a
-// crash that this disk does not outlive, and with many inodes, because what
-// package managers install is small files.
+// format makes the file system: without a journal, because the disk does not outlive a crash, and with many inodes,
+// because packages consist of small files.
 func format(ctx context.Context, program, device string) error {
 	cmd := exec.CommandContext(ctx, program, "-q", "-F", "-b", "4096", "-i", "8192", "-m", "0",
 		"-O", "^has_journal,^resize_inode", "-E", "lazy_itable_init=1,nodiscard,root_owner=1000:1000", device)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
-		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(said.String()),
+		return &fault.Error{Kind: fault.Unavailable, Op: "make disk", Subject: device, Why: strings.TrimSpace(output.String()),
 			Err:  err,
 			Hint: "the disk of the host may be full"}
 	}

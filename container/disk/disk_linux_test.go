@@ -128,7 +128,7 @@ func TestDisk(t *testing.T) {
 // it is mounted. It puts one together by hand to be left with its file.
 func TestSparse(t *testing.T) {
 	needDisks(t)
-	file, err := nameless(t.TempDir())
+	file, err := unnamedFile(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// metadata are the services by which a cloud tells a machine its secrets. No
-// setting opens them.
+// metadata are the addresses of cloud metadata services, which give a machine its secrets. No setting opens them.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), // most
 	netip.MustParseAddr("169.254.170.2"),   // Amazon, containers
@@ -25,9 +24,9 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle
 }
 
-// closed are the ranges that the predicates of netip do not know and that lead
-// nowhere public, or carry another address inside.
-var closed = []netip.Prefix{
+// specialRanges are non-public ranges that the predicates of netip do not cover, and ranges that embed another
+// address.
+var specialRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
 	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
@@ -44,31 +43,29 @@ var closed = []netip.Prefix{
 }
 
 var (
-	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // taken for this machine by some
-	globalSix   = netip.MustParsePrefix("2000::/3")      // all of IPv6 that is given out
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // some systems treat it as this machine
+	globalSix   = netip.MustParsePrefix("2000::/3")      // all assigned IPv6 addresses
 	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // IPv4 inside
 	carrier     = netip.MustParsePrefix("100.64.0.0/10") // also used by private overlays
 )
 
-// public reports whether an address belongs to the internet at large.
+// public reports whether an address is on the public internet.
 func public(a netip.Addr) bool {
-	a = plain(a)
+	a = unwrapIPv4(a)
 	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.Contains(metadata, a) || a.Is6() && !globalSix.Contains(a) {
 		return false
 	}
-	return !slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
+	return !slices.ContainsFunc(specialRanges, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// tolerable reports whether an address may be reached where somebody asked for
-// it expressly.
-func tolerable(a netip.Addr) bool {
-	a = plain(a)
+// reachableIfListed reports whether an address may be reached if it is listed explicitly.
+func reachableIfListed(a netip.Addr) bool {
+	a = unwrapIPv4(a)
 	return !slices.Contains(metadata, a) && (a.IsLoopback() || a.IsPrivate() || carrier.Contains(a) || public(a))
 }
 
-// plain takes an IPv4 address out of the forms that carry one on the way: by
-// them 127.0.0.1 would pass for an IPv6 address.
-func plain(a netip.Addr) netip.Addr {
+// unwrapIPv4 extracts an embedded IPv4 address: otherwise 127.0.0.1 would pass for an IPv6 address.
+func unwrapIPv4(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
 		bytes := a.As16()
@@ -77,11 +74,10 @@ func plain(a netip.Addr) netip.Addr {
 	return a
 }
 
-// addresses returns where a permitted place is. What it returns is what is
-// dialled: a name that is looked up twice may have changed in between. The server
-// of a credential that is lent may be private, like those that the rules trust.
+// addresses resolves a permitted host. The returned addresses are those that are dialled: a second lookup could
+// return others. The server of a lent credential may be private, like hosts that the rules trust.
 func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent *repository) error {
-	if at.addr.IsValid() { // it is on the list by this spelling
+	if at.addr.IsValid() { // it is listed in this spelling
 		v.Addresses = []netip.Addr{at.addr}
 		return nil
 	}
@@ -92,16 +88,16 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(),
 			Why: "the name could not be looked up", Hint: "check the name"}
 	}
-	own, err := s.own()
+	own, err := s.localAddresses()
 	if err != nil {
 		return err
 	}
 	v.Addresses = found
 	trusted := lent != nil || s.rules.mayBePrivate(at)
 	if slices.ContainsFunc(found, func(a netip.Addr) bool {
-		return !(trusted && tolerable(a)) && (slices.Contains(own, plain(a)) || !s.rules.harmless(a))
+		return !(trusted && reachableIfListed(a)) && (slices.Contains(own, unwrapIPv4(a)) || !s.rules.harmless(a))
 	}) {
-		// The address is not told: names would map the network outside.
+		// The address is not reported: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(),
 			Why:  "the name leads to an address that is not public",
 			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
@@ -109,9 +105,9 @@ func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent 
 	return nil
 }
 
-// own returns the addresses of this machine, as they are now. A public one leads
-// to services that listen for the machine itself and its neighbours, too.
-func (s *service) own() (all []netip.Addr, err error) {
+// localAddresses returns the current addresses of this machine. A public one also leads to services that are meant
+// for the machine itself and its neighbours.
+func (s *service) localAddresses() (all []netip.Addr, err error) {
 	ask := s.proxy.interfaces
 	if ask == nil {
 		ask = net.InterfaceAddrs
@@ -130,7 +126,7 @@ func (s *service) own() (all []netip.Addr, err error) {
 			ip = a.IP
 		}
 		if addr, ok := netip.AddrFromSlice(ip); ok {
-			all = append(all, plain(addr))
+			all = append(all, unwrapIPv4(addr))
 		}
 	}
 	return all, nil
@@ -140,20 +136,19 @@ func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	if s.proxy.Resolve != nil {
 		return s.proxy.Resolve(ctx, host)
 	}
-	if found, err := written(ctx, host); err == nil {
+	if found, err := lookUpHostsFile(ctx, host); err == nil {
 		return found, nil
 	}
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
 }
 
-// written looks a name up in the file of hosts alone, where a name without dots
-// has none at its end either.
-func written(ctx context.Context, host string) ([]netip.Addr, error) {
+// lookUpHostsFile looks a name up in the hosts file alone, where it must not end in a dot.
+func lookUpHostsFile(ctx context.Context, host string) ([]netip.Addr, error) {
 	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
 	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)
 }
 
-// dial connects to the first of the addresses that answers.
+// dial connects to the first address that answers.
 func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Dial)
 	defer cancel()
@@ -162,7 +157,7 @@ func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.C
 		dial = new(net.Dialer).DialContext
 	}
 	for _, a := range addrs {
-		// None of them may use up the time of the others.
+		// No address may use up the time of the others.
 		each, done := context.WithTimeout(ctx, s.limits.Dial/time.Duration(len(addrs)))
 		conn, err := dial(each, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(port)))
 		done()
@@ -173,5 +168,5 @@ func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.C
 	return nil, netip.Addr{}, errUnreachable
 }
 
-// errUnreachable says no more: what a dialler says names the network outside.
+// errUnreachable has no details: a dialler's error reveals the network outside.
 var errUnreachable = errors.New("no address of the host answers")

@@ -13,8 +13,8 @@ import (
 	"hako/run/fault"
 )
 
-// refusal returns how an error is told to the container. What is not one of
-// ours is not told in its own words: they may name what is outside.
+// refusal returns the error for the container. Other errors than ours are replaced: they may reveal the network
+// outside.
 func refusal(err error) *fault.Error {
 	var e *fault.Error
 	if errors.As(err, &e) {
@@ -34,30 +34,30 @@ func statusOf(kind fault.Kind) int {
 		return http.StatusRequestHeaderFieldsTooLarge
 	case fault.Exhausted:
 		return http.StatusServiceUnavailable
-	case fault.Timeout: // only the client's own slowness is told so
+	case fault.Timeout: // only if the client was slow
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadGateway
 }
 
-// writeRefusal answers with an error. The reason stands in the first line too:
-// of a refused CONNECT most programs show nothing else.
+// writeRefusal answers with an error. The status line contains the reason, because most programs show nothing else of
+// a refused CONNECT.
 func writeRefusal(out *bufio.Writer, e *fault.Error) {
 	text := "hako: " + e.Error() + "\n"
 	if e.Hint != "" {
 		text += "hint: " + e.Hint + "\n"
 	}
 	status := statusOf(e.Kind)
-	fmt.Fprintf(out, "HTTP/1.1 %d %s: %s\r\n", status, http.StatusText(status), shown(e.Why))
+	fmt.Fprintf(out, "HTTP/1.1 %d %s: %s\r\n", status, http.StatusText(status), oneLine(e.Why))
 	fmt.Fprintf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		len(text), text)
 }
 
-// framing is how a client is told where an answer ends.
+// framing describes how the end of an answer is marked.
 type framing struct {
 	length  int64 // -1 means that it is not known
 	chunked bool
-	closes  bool // the connection, after the answer
+	closes  bool // the connection is closed after the answer
 	empty   bool // there is no body, whatever the length
 }
 
@@ -72,10 +72,10 @@ func frame(h *head, resp *http.Response, closes bool) framing {
 	return f
 }
 
-// writeHead writes an answer up to its body.
+// writeHead writes the header of an answer.
 func writeHead(out *bufio.Writer, resp *http.Response, f framing) error {
 	_, phrase, _ := strings.Cut(resp.Status, " ")
-	fmt.Fprintf(out, "HTTP/1.1 %03d %s\r\n", resp.StatusCode, shown(phrase))
+	fmt.Fprintf(out, "HTTP/1.1 %03d %s\r\n", resp.StatusCode, oneLine(phrase))
 	options := words(resp.Header["Connection"])
 	for name, values := range resp.Header {
 		for _, value := range values {
@@ -96,8 +96,7 @@ func writeHead(out *bufio.Writer, resp *http.Response, f framing) error {
 	return out.Flush()
 }
 
-// writeBody passes on a body piece by piece, as it comes: git shows progress by
-// it, and no pack is too large for it.
+// writeBody copies a body as it arrives: git shows progress by it, and packs of any size pass.
 func writeBody(out *bufio.Writer, from io.Reader, chunked bool, passed func(n int)) error {
 	piece := make([]byte, 32<<10)
 	for {

@@ -7,19 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// A body is what follows the head of a request. Another goroutine reads it than
-// the one that waits for it to be read.
+// A body is the body of a request. The goroutine that reads it is not the one that waits for its end.
 type body struct {
 	in      *bufio.Reader
 	left    int64 // of the body, or of this chunk
 	chunked bool
 	begun   bool
 	begin   func() error // called before the first byte is read
-	passed  func(n int)  // called with what was read
+	passed  func(n int)  // called with the number of bytes read
 	over    atomic.Bool  // it was read to its end, and in is free again
 }
 
-// newBody makes a body of a length that head.length returned.
+// newBody returns a body of a length from head.length.
 func newBody(in *bufio.Reader, length int64) *body {
 	b := &body{in: in, left: max(length, 0), chunked: length < 0}
 	b.over.Store(length == 0)
@@ -36,7 +35,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if b.left == 0 && b.chunked {
 		if err := b.nextChunk(); err != nil {
-			return 0, torn(err)
+			return 0, unexpectedEOF(err)
 		}
 	}
 	if b.left == 0 {
@@ -49,12 +48,12 @@ func (b *body) Read(p []byte) (int, error) {
 	if err == nil && b.left == 0 {
 		err = b.finish()
 	}
-	return n, torn(err)
+	return n, unexpectedEOF(err)
 }
 
-// torn is the end of the connection where the body had not ended: who takes it
-// for the end of the body sends on a half as a whole.
-func torn(err error) error {
+// unexpectedEOF replaces the end of the connection within a body: otherwise an incomplete body would be passed on as
+// complete.
+func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
@@ -78,18 +77,17 @@ func (b *body) finish() error {
 	return nil
 }
 
-// Close implements io.Closer. The connection is not the body's to close.
+// Close implements io.Closer. It does not close the connection.
 func (b *body) Close() error { return nil }
 
-// longestSize is how many bytes the line before a chunk may have.
-const longestSize = 18
+// maxSizeLine is the maximum length of the line before a chunk.
+const maxSizeLine = 18
 
-// nextChunk reads the line before a chunk, and after the last one the end.
-// Extensions and trailers are refused: nobody needs them, and readers differ
-// about where they end.
+// nextChunk reads the line before a chunk, and the end after the last one. It refuses extensions and trailers: nobody
+// needs them, and parsers differ about where they end.
 func (b *body) nextChunk() error {
-	most := longestSize
-	line, err := readLine(b.in, &most)
+	limit := maxSizeLine
+	line, err := readLine(b.in, &limit)
 	if err != nil {
 		return err
 	}
@@ -104,8 +102,8 @@ func (b *body) nextChunk() error {
 }
 
 func (b *body) emptyLine() error {
-	most := len("\r\n")
-	if line, err := readLine(b.in, &most); err != nil || line != "" {
+	limit := len("\r\n")
+	if line, err := readLine(b.in, &limit); err != nil || line != "" {
 		return malformed("a chunk of the body does not end where it should")
 	}
 	return nil

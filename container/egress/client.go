@@ -16,9 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// mostRequests is how many requests a connection is good for, so that what is
-// pinned for it does not grow for ever.
-const mostRequests = 1000
+// maxRequests limits the requests of a connection, and so its pinned addresses.
+const maxRequests = 1000
 
 // A client is one connection from the container.
 type client struct {
@@ -27,23 +26,22 @@ type client struct {
 	in   *bufio.Reader
 	out  *bufio.Writer
 
-	transports map[*repository]*http.Transport // by what they lend; nil is plain HTTP
-	unread     bool                            // it may still send what nobody reads
+	transports map[*repository]*http.Transport // by credential; nil is plain HTTP
+	unread     bool                            // the client may still send data that nobody reads
 	requests   int                             // so far
 
 	mu       sync.Mutex                  // guards what follows
 	answered bool                        // the answer to the request has begun
-	pins     map[pinnedHost][]netip.Addr // where the places asked for are, for as long as the connection lasts
+	pins     map[pinnedHost][]netip.Addr // addresses of hosts, valid as long as the connection
 }
 
-// A pinnedHost is a place, and what is lent there: with a credential it may have
-// addresses that without one are refused.
+// A pinnedHost is a host with the credential that is lent: with one it may have addresses that are refused without.
 type pinnedHost struct {
 	lent *repository
 	at   string
 }
 
-// run answers one request after the other.
+// run serves requests one after the other.
 func (c *client) run(ctx context.Context) {
 	for wait := c.limits.HeadTime; ; wait = c.limits.KeepAlive {
 		if !c.await(wait) {
@@ -51,7 +49,7 @@ func (c *client) run(ctx context.Context) {
 		}
 		h, err := readHead(c.in, c.limits.HeadBytes)
 		if err != nil {
-			c.broken(err)
+			c.refuseHead(err)
 			return
 		}
 		c.conn.SetReadDeadline(time.Time{})
@@ -65,8 +63,7 @@ func (c *client) run(ctx context.Context) {
 	}
 }
 
-// await waits for the first byte of a request. From then on the whole head has
-// to come in time, however slowly it trickles.
+// await waits for the first byte of a request. From then on the whole header has to arrive in time.
 func (c *client) await(wait time.Duration) bool {
 	if !c.mark(c, true) {
 		return false
@@ -79,27 +76,27 @@ func (c *client) await(wait time.Duration) bool {
 	return true
 }
 
-// broken answers a head that could not be read, if anybody is there to hear it.
-func (c *client) broken(err error) {
+// refuseHead answers an invalid header.
+func (c *client) refuseHead(err error) {
 	var e *fault.Error
 	var late net.Error
 	switch {
 	case errors.As(err, &e):
-		c.refuse(c.visit(), e)
+		c.refuse(c.newEntry(), e)
 	case errors.As(err, &late) && late.Timeout():
-		c.refuse(c.visit(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time",
+		c.refuse(c.newEntry(), &fault.Error{Kind: fault.Timeout, Op: "read request", Why: "its header did not come in time",
 			Hint: "send it at once"})
 	}
 }
 
-// refuse puts on record that something is not done, and says so.
+// refuse records a denial, and answers with it.
 func (c *client) refuse(v *logEntry, err error) {
 	v.deny(err)
-	c.tell(err)
+	c.answerError(err)
 }
 
-// tell answers with an error. What the client goes on sending is not for us.
-func (c *client) tell(err error) {
+// answerError answers with an error. The rest of the request is not read.
+func (c *client) answerError(err error) {
 	c.unread = true
 	if !c.beginAnswer() {
 		return
@@ -109,8 +106,7 @@ func (c *client) tell(err error) {
 	c.out.Flush()
 }
 
-// leave closes the connection.
-func (c *client) leave() {
+func (c *client) close() {
 	for _, t := range c.transports {
 		t.CloseIdleConnections()
 	}
@@ -120,34 +116,32 @@ func (c *client) leave() {
 	c.conn.Close()
 }
 
-// linger takes what is still on its way: to close before would reset the
-// connection, and the answer be lost with it.
+// linger drains the connection: closing it earlier would reset it, and lose the answer.
 func linger(conn net.Conn) {
-	const patience, most = 500 * time.Millisecond, 1 << 20
+	const patience, limit = 500 * time.Millisecond, 1 << 20
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
 	conn.SetReadDeadline(time.Now().Add(patience))
-	io.CopyN(io.Discard, conn, most)
+	io.CopyN(io.Discard, conn, limit)
 }
 
-// A route is where a request goes.
+// A route is the destination of a request.
 type route struct {
 	address
 	header http.Header
-	lent   *repository // whose credential goes along; nil means none
-	secret []string    // what must not come back
+	lent   *repository // whose credential is added; nil means none
+	secret []string    // must not come back
 }
 
-// request passes on one request and its answer. It answers whether another may
-// follow on the connection.
+// request forwards one request. It reports whether another may follow on the connection.
 func (c *client) request(ctx context.Context, h *head) bool {
 	c.mu.Lock()
 	c.answered = false
 	c.mu.Unlock()
-	v := c.visit()
-	v.Method, v.Host = shown(h.method), attempted(h.target)
+	v := c.newEntry()
+	v.Method, v.Host = oneLine(h.method), targetHost(h.target)
 	b, err := c.body(h)
 	var r *route
 	if err == nil {
@@ -161,7 +155,7 @@ func (c *client) request(ctx context.Context, h *head) bool {
 		return false
 	}
 	if err := v.open(); err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return false
 	}
 	again, err := c.exchange(ctx, v, h, r, b)
@@ -169,7 +163,7 @@ func (c *client) request(ctx context.Context, h *head) bool {
 	return again
 }
 
-// body prepares for what follows the head.
+// body prepares the body of a request.
 func (c *client) body(h *head) (*body, error) {
 	length, err := h.length()
 	if err != nil {
@@ -179,13 +173,13 @@ func (c *client) body(h *head) (*body, error) {
 	b := newBody(c.in, length)
 	b.begin = func() error { return nil }
 	if waits {
-		b.begin = c.goOn
+		b.begin = c.sendContinue
 	}
 	return b, err
 }
 
-// goOn tells a client that waits for it to send its body.
-func (c *client) goOn() error {
+// sendContinue sends 100 Continue.
+func (c *client) sendContinue() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.answered {
@@ -195,10 +189,10 @@ func (c *client) goOn() error {
 	return c.out.Flush()
 }
 
-// errAnswered ends the reading of a body that is not wanted any more.
+// errAnswered stops reading a body that is not needed any more.
 var errAnswered = errors.New("the request has been answered")
 
-// beginAnswer answers whether the answer to the request has yet to be given.
+// beginAnswer reports whether the request is still unanswered, and marks it as answered.
 func (c *client) beginAnswer() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,14 +201,14 @@ func (c *client) beginAnswer() bool {
 	return first
 }
 
-// route decides where a request goes, if it may.
+// route determines the destination of a request, if it is permitted.
 func (c *client) route(h *head, v *logEntry) (*route, error) {
 	a, err := h.address()
 	if err != nil {
 		return nil, err
 	}
-	v.Path = shown(a.path)
-	v.to(a.hostPort)
+	v.Path = oneLine(a.path)
+	v.setTarget(a.hostPort)
 	if a.hostPort == (hostPort{host: Endpoint, port: 80}) {
 		return c.rules.lend(h, v, a)
 	}
@@ -224,7 +218,7 @@ func (c *client) route(h *head, v *logEntry) (*route, error) {
 	return &route{address: a, header: h.header()}, nil
 }
 
-// pin finds out where a place is, once for the whole connection.
+// pin resolves a host once for the whole connection.
 func (c *client) pin(ctx context.Context, v *logEntry, r *route) error {
 	key := pinnedHost{r.lent, r.hostPort.String()}
 	c.mu.Lock()
@@ -242,8 +236,8 @@ func (c *client) pin(ctx context.Context, v *logEntry, r *route) error {
 	return nil
 }
 
-// transport returns what carries requests to one kind of server. Every client has
-// its own, so that nobody gets a connection whose address he has not pinned.
+// transport returns the transport for a credential. Every client has its own, so that nobody gets a connection to an
+// address that it has not pinned.
 func (c *client) transport(lent *repository) *http.Transport {
 	t := c.transports[lent]
 	if t != nil {
@@ -274,7 +268,7 @@ func (c *client) dialPinned(ctx context.Context, to pinnedHost) (net.Conn, error
 	return conn, err
 }
 
-// exchange sends a request and passes on the answer.
+// exchange sends a request and forwards the answer.
 func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b *body) (again bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -289,7 +283,7 @@ func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b
 	}
 	resp, err := c.transport(r.lent).RoundTrip(outgoing(ctx, h, r, b))
 	if err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return false, refusal(err)
 	}
 	defer resp.Body.Close()
@@ -300,14 +294,13 @@ func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b
 	return c.answer(h, r, b, resp, received)
 }
 
-// outgoing spells a request anew, so that nothing of the client's own framing
-// reaches the server.
+// outgoing builds a new request, so that nothing of the client's framing reaches the server.
 func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
-	path, _ := url.PathUnescape(r.path) // head.address has tried it
+	path, _ := url.PathUnescape(r.path) // head.address has checked it
 	u := &url.URL{Scheme: "http", Host: r.hostPort.String(), Path: path, RawPath: r.path, RawQuery: r.query}
-	host := r.hostPort.without(80)
+	host := r.hostPort.hostHeader(80)
 	if r.lent != nil && !r.lent.PlainHTTP {
-		u.Scheme, host = "https", r.hostPort.without(443)
+		u.Scheme, host = "https", r.hostPort.hostHeader(443)
 	}
 	req := (&http.Request{Method: h.method, URL: u, Host: host, Header: r.header, ProtoMajor: 1, ProtoMinor: 1,
 		Body: http.NoBody}).WithContext(ctx)
@@ -321,33 +314,33 @@ func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	return req
 }
 
-// answer passes on what a server answered.
+// answer forwards the answer of a server.
 func (c *client) answer(h *head, r *route, b *body, resp *http.Response, received func(n int)) (again bool, err error) {
 	from := io.Reader(resp.Body)
 	if r.lent != nil {
-		if err := c.rules.tame(r, resp); err != nil {
-			c.tell(err)
+		if err := c.rules.cleanResponse(r, resp); err != nil {
+			c.answerError(err)
 			return false, err
 		}
-		from = newGuard(resp.Body, r.secret)
+		from = newSecretReader(resp.Body, r.secret)
 	}
 	if resp.StatusCode < 200 {
-		c.tell(errUpgrade)
+		c.answerError(errUpgrade)
 		return false, errUpgrade
 	}
 	c.unread = !b.over.Load()
-	f := frame(h, resp, c.unread || !h.keepsAlive() || c.requests >= mostRequests)
+	f := frame(h, resp, c.unread || !h.keepsAlive() || c.requests >= maxRequests)
 	c.beginAnswer()
 	if err := writeHead(c.out, resp, f); err != nil || f.empty {
 		return !f.closes, err
 	}
 	if err := writeBody(c.out, from, f.chunked, received); err != nil {
-		c.unread = false // cut it off: an end in order would pass for the whole
+		c.unread = false // cut it off: a regular end would make it look complete
 		return false, err
 	}
 	return !f.closes, nil
 }
 
-// errUpgrade is the answer to a server that changes the protocol unasked.
+// errUpgrade is for a server that switches protocols unasked.
 var errUpgrade = &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "the server wants to change the protocol",
 	Hint: "use https for it"}

@@ -9,7 +9,7 @@ import (
 	"hako/run/fault"
 )
 
-// What the records of TLS carry, and which messages and extensions are looked at.
+// Types of TLS records, messages and extensions.
 const (
 	recordCipherChange = 20
 	recordAlert        = 21
@@ -25,18 +25,18 @@ const (
 )
 
 const (
-	recordHead   = 5
-	longestHello = 32 << 10 // with everything before it
-	longestPiece = 16<<10 + 256
+	recordHead = 5
+	maxHello   = 32 << 10 // with preceding records
+	maxRecord  = 16<<10 + 256
 )
 
-// A clientHello is what the first message of a client says about whom it wants.
+// A clientHello is the relevant part of a client's first message.
 type clientHello struct {
-	name   string // empty means that it does not say
+	name   string // empty means none
 	hidden bool   // the true name may be encrypted
 }
 
-// A byteReader goes through a message.
+// A byteReader parses a message.
 type byteReader []byte
 
 func (c *byteReader) take(n int) (byteReader, bool) {
@@ -57,7 +57,7 @@ func (c *byteReader) number(size int) (int, bool) {
 	return n, ok
 }
 
-// vector takes bytes that are preceded by their number.
+// vector takes bytes that are preceded by their length.
 func (c *byteReader) vector(size int) (byteReader, bool) {
 	n, ok := c.number(size)
 	if !ok {
@@ -66,8 +66,7 @@ func (c *byteReader) vector(size int) (byteReader, bool) {
 	return c.take(n)
 }
 
-// parseHello reads the body of a ClientHello. Everything must be as the standard
-// has it: what one reader skips another may take for the name.
+// parseHello parses the body of a ClientHello strictly: what one parser skips another may take for the name.
 func parseHello(message []byte) (clientHello, bool) {
 	c := byteReader(message)
 	_, ok := c.take(2 + 32)               // version, random
@@ -108,7 +107,7 @@ func parseExtensions(c byteReader) (clientHello, bool) {
 	return h, true
 }
 
-// parseServerName wants one name and nothing else.
+// parseServerName accepts exactly one name.
 func parseServerName(c byteReader) (string, bool) {
 	list, ok := c.vector(2)
 	if !ok || len(c) > 0 {
@@ -119,14 +118,14 @@ func parseServerName(c byteReader) (string, bool) {
 	return string(name), ok && kind == 0 && len(list) == 0 && len(name) > 0
 }
 
-// readRecord reads one record with its head.
+// readRecord reads one record with its header.
 func readRecord(in io.Reader) ([]byte, error) {
 	record := make([]byte, recordHead)
 	if got, err := io.ReadFull(in, record); err != nil {
 		return record[:got], err
 	}
 	n := int(binary.BigEndian.Uint16(record[3:]))
-	if record[1] != 3 || n == 0 || n > longestPiece {
+	if record[1] != 3 || n == 0 || n > maxRecord {
 		return record, errNotTLS
 	}
 	record = append(record, make([]byte, n)...)
@@ -134,12 +133,11 @@ func readRecord(in io.Reader) ([]byte, error) {
 	return record[:recordHead+got], err
 }
 
-// readHello reads the first message of a client, over as many records as it
-// takes, and returns the bytes that it was read from. With retry it is the second
-// one, before which there may be records that a server does not look at.
+// readHello reads the first message of a client, which may span records, and returns its raw bytes too. With retry it
+// is the second one, which other records may precede.
 func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 	var raw, message []byte
-	for len(raw) <= longestHello {
+	for len(raw) <= maxHello {
 		record, err := readRecord(in)
 		if err != nil {
 			return nil, clientHello{}, err
@@ -163,9 +161,8 @@ func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
 	return nil, clientHello{}, errNotTLS
 }
 
-// wantsRetry reports whether a server's first message asks for another hello,
-// and false while it cannot be told yet. In that hello a client could name
-// another host than in the first.
+// wantsRetry reports whether a server's first message requests another ClientHello, in which a client could name
+// another host. It is known once enough of it arrived.
 func wantsRetry(message []byte) (retry, known bool) {
 	const before = 1 + 3 + 2 // kind, length, version
 	if len(message) == 0 {
@@ -181,7 +178,7 @@ func wantsRetry(message []byte) (retry, known bool) {
 	return bytes.Equal(message[before:before+sha256.Size], special[:]), true
 }
 
-// errNotTLS is the refusal of a tunnel in which something else is spoken.
+// errNotTLS refuses a tunnel for another protocol.
 var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect",
 	Why:  "what is sent through the tunnel is not TLS as it should be",
 	Hint: "use tunnels for https only"}

@@ -17,42 +17,35 @@ import (
 // The name exists only between the container and the proxy.
 const Endpoint = "git.hako.internal"
 
-// The services of git that a credential can be good for.
+// Services of git that a credential can be used for.
 const (
 	UploadPack  = "git-upload-pack"  // clone and fetch
 	ReceivePack = "git-receive-pack" // push
 )
 
-// A Credential is lent to requests that git makes for one repository. It never
-// enters the container.
+// A Credential is added to git's requests for one repository. It never enters the container.
 type Credential struct {
-	// Host is the server, as "github.com" or "gitlab.example.com:8443".
+	// Host is the server, like "github.com" or "gitlab.example.com:8443".
 	Host string
-	// Repository is the path of the repository, as "/group/project". It stands
-	// for that one, with and without ".git" at the end, and for no other.
+	// Repository is the path of the repository, like "/group/project". It matches with and without ".git", and no
+	// other.
 	Repository string
-	// Services are what the credential may be used for: [UploadPack],
-	// [ReceivePack]. Empty means nothing.
+	// Services are the permitted services: [UploadPack], [ReceivePack]. Empty means none.
 	Services []string
-	// Push lets the credential be used for [ReceivePack] too, once it was given.
-	// Nil means never.
+	// Push permits [ReceivePack] once it is given. Nil means never.
 	Push *Permission
-	// Header returns the line that is added to a request, such as
-	// Authorization. It is required, and called for every request.
+	// Header returns the header line to add, such as Authorization. It is required, and called for every request.
 	Header func() (name, value string, err error)
 
-	// Roots are the authorities that the server is checked against; nil means
-	// those of the system.
+	// Roots are the certificate authorities for the server; nil means those of the system.
 	Roots *x509.CertPool
-	// InsecureTLS leaves the server unchecked: whoever is in between gets the
-	// credential. False means that it is checked.
+	// InsecureTLS does not verify the server: a man in the middle gets the credential.
 	InsecureTLS bool
-	// PlainHTTP asks the server without TLS: whoever listens gets the
-	// credential. False means https.
+	// PlainHTTP does not use TLS: anybody who listens gets the credential.
 	PlainHTTP bool
 }
 
-// A repository is a credential that makes sense.
+// A repository is a validated credential.
 type repository struct {
 	Credential
 	at   hostPort
@@ -61,12 +54,12 @@ type repository struct {
 
 func (c Credential) compile() (*repository, error) {
 	refuse := func(why, hint string) (*repository, error) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: shown(c.Host + c.Repository),
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read git credential", Subject: oneLine(c.Host + c.Repository),
 			Why: why, Hint: hint}
 	}
-	at, err := parsePlace(c.Host, c.standardPort())
+	at, err := parseHostPort(c.Host, c.standardPort())
 	switch {
-	case err != nil || at.addr.IsValid() && !tolerable(at.addr):
+	case err != nil || at.addr.IsValid() && !reachableIfListed(at.addr):
 		return refuse("its host makes no sense", "write it as gitlab.example.com")
 	case !plainPath(c.Repository):
 		return refuse("its repository is not a plain path", "write it as /group/project")
@@ -75,7 +68,7 @@ func (c Credential) compile() (*repository, error) {
 	}
 	for _, s := range c.Services {
 		if s != UploadPack && s != ReceivePack {
-			return refuse("git has no service "+shown(s)+" that could be lent to", "use "+UploadPack+" and "+ReceivePack)
+			return refuse("git has no service "+oneLine(s)+" that could be lent to", "use "+UploadPack+" and "+ReceivePack)
 		}
 	}
 	return &repository{c, at, strings.TrimSuffix(c.Repository, ".git")}, nil
@@ -105,7 +98,7 @@ func plainPath(path string) bool {
 	return true
 }
 
-// A gitRequest is what a request of git is about.
+// A gitRequest is a parsed request of git.
 type gitRequest struct {
 	at      string // the host, as it was spelled
 	path    string // of the repository
@@ -113,13 +106,13 @@ type gitRequest struct {
 	suffix  string // of the path
 }
 
-// gitSuffixes are the three addresses that a repository has for git. The
-// older protocol, which reads single files, is not among them.
+// gitSuffixes are the three URLs that a repository has for git. The older protocol, which reads single files, is not
+// supported.
 var gitSuffixes = []string{"/info/refs", "/" + UploadPack, "/" + ReceivePack}
 
-// parseWant reads a request for the endpoint. Only requests that git itself would
-// make are understood, so that a credential is good for nothing else.
-func parseWant(method, path, query string) (gitRequest, error) {
+// parseGitRequest parses a request for the endpoint. It accepts only requests that git itself makes, so that a
+// credential is good for nothing else.
+func parseGitRequest(method, path, query string) (gitRequest, error) {
 	var w gitRequest
 	host, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	w.at, w.path = host, "/"+rest
@@ -144,17 +137,16 @@ func parseWant(method, path, query string) (gitRequest, error) {
 		Hint: "use git with the address http://" + Endpoint + "/HOST/REPOSITORY"}
 }
 
-// find returns the repository that a request is for. The path is compared as it
-// is spelled, letter by letter: whatever a server would make of dots, double or
-// encoded slashes does not matter then.
+// find returns the repository of a request. The path is compared literally, so that dots, double or encoded slashes
+// do not matter.
 func (r *rules) find(w gitRequest) (*repository, error) {
 	refuse := func(why, hint string) error {
-		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path), Why: why,
+		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: oneLine(w.at + w.path), Why: why,
 			Hint: hint}
 	}
 	why, hint := "there is no credential for this repository", "set one for it, or clone it by https if it is public"
 	for _, repo := range r.repositories {
-		at, err := parsePlace(w.at, repo.standardPort())
+		at, err := parseHostPort(w.at, repo.standardPort())
 		if err != nil || at != repo.at || w.path != repo.path && w.path != repo.path+".git" {
 			continue
 		}

@@ -1,13 +1,11 @@
-// Package egress is the only way out of a container that has no network: a
-// forward proxy outside it, reached over one socket.
+// Package egress is the only way out of a container that has no network: a forward proxy outside it, reached over one
+// socket.
 //
-// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the
-// credentials of listed repositories without ever showing them. [Bridge] is the
-// piece inside the container that makes the socket look like an ordinary proxy.
-// Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP,
-// and making the socket itself. The one rule to keep: a connection is made only
-// after its name, port and address were found harmless and it is on record, and
-// then to that very address.
+// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the credentials of listed repositories
+// without ever showing them. [Bridge] is the piece inside the container that makes the socket look like an ordinary
+// proxy. Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP, and making the socket itself.
+// The one rule to keep: a connection is made only after its name, port and address were found harmless and it is on
+// record, and then to that very address.
 package egress
 
 import (
@@ -20,39 +18,33 @@ import (
 	"hako/run/fault"
 )
 
-// A Proxy lets the programs of one container reach the hosts it lists. The zero
-// value lets nothing through. Its fields are not changed once it serves.
+// A Proxy lets the programs of one container reach the listed hosts. The zero value lets nothing through. Its fields
+// must not be changed once it serves.
 type Proxy struct {
-	// Allow are the hosts that may be reached, as allowed_domains spells them:
-	// "example.com", "*.example.com" for everything below it, "example.com:8443"
-	// for another port than 80 and 443, or an address. Empty means none.
+	// Allow are the permitted hosts, as in allowed_domains: "example.com", "*.example.com" for its subdomains,
+	// "example.com:8443" for a port other than 80 and 443, or an address. Empty means none.
 	Allow []string
-	// Open lets through every name that leads to public addresses only, on
-	// ports 80 and 443. False means that only Allow counts.
+	// Open permits every name that resolves to public addresses only, on ports 80 and 443. False means that only
+	// Allow applies.
 	Open bool
-	// Private are hosts, spelled as in Allow, whose names may lead to private
-	// addresses, such as a company's own git server, and networks, such as
-	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
-	// besides; one with a port is private on that port alone. Networks do not
-	// open the machine itself nor its link (its own addresses, loopback and
-	// link-local ones): for those a host is named. Empty means none; metadata
-	// services stay out of reach in any case.
+	// Private are hosts, spelled as in Allow, whose names may lead to private addresses, such as a company's own git
+	// server, and networks, such as "10.1.0.0/16", that every name may lead to. The hosts must be permitted besides;
+	// one with a port is private on that port alone. Networks do not open the machine itself nor its link (its own
+	// addresses, loopback and link-local ones): for those a host is named. Empty means none; metadata services stay
+	// out of reach in any case.
 	Private []string
-	// Credentials are lent to git under [Endpoint]. Their servers may have
-	// private addresses, for requests that one is lent to and no others. Empty
-	// means none.
+	// Credentials are added to git's requests under [Endpoint]. Their servers may have private addresses, for these
+	// requests only. Empty means none.
 	Credentials []Credential
 
-	// Log puts an event on record, from many goroutines at once. What it
-	// refuses to record does not happen. It is required.
+	// Log records an event; it is called concurrently. If it fails, the connection is not made. It is required.
 	Log func(Event) error
 
 	Limits Limits
 
-	// Resolve finds the addresses of a name; nil means the resolver of the
-	// system, without its search domains.
+	// Resolve resolves a name; nil means the system's resolver, without search domains.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Dial connects to an address that was found harmless; nil means the network.
+	// Dial connects to a checked address; nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// interfaces returns the addresses of this machine; nil asks the system.
 	interfaces func() ([]net.Addr, error)
@@ -62,8 +54,7 @@ type Proxy struct {
 	closed  bool
 }
 
-// Limits keep a container from using up the proxy. Zero values mean the number
-// in the comment.
+// Limits protect the proxy from a container. Zero values mean the number in the comment.
 type Limits struct {
 	Connections int           // at the same time: 256
 	HeadBytes   int           // of a request line with its header: 32 KB
@@ -71,8 +62,8 @@ type Limits struct {
 	KeepAlive   time.Duration // between two requests of a connection: 2 min
 	Idle        time.Duration // without a byte in either direction: 10 min
 	Dial        time.Duration // for looking up a name, and for connecting: 15 s
-	Drain       time.Duration // that Close gives to what is under way: 5 s
-	Denials     time.Duration // in which 20 denials go on record, and one in the long run; others are counted: 1 s
+	Drain       time.Duration // for requests in progress at Close: 5 s
+	Denials     time.Duration // in which 20 denials are recorded, and one on average; others are counted: 1 s
 }
 
 // withDefaults replaces values that are zero or negative.
@@ -92,15 +83,15 @@ func positive[T int | time.Duration](value, otherwise T) T {
 	return otherwise
 }
 
-// What an event tells.
+// Kinds of events.
 const (
 	Opened = "opened" // a connection or request is about to be made
-	Denied = "denied" // it is not made, or cut off before a byte of it passed
+	Denied = "denied" // it is not made, or closed before a byte passed
 	Closed = "closed" // it has ended
 )
 
-// An Event is one thing on record about a connection. Fields that do not apply,
-// or are not known because the request made no sense, stay empty.
+// An Event is the record of a connection. Fields that do not apply, or are unknown because the request is invalid,
+// are empty.
 type Event struct {
 	ID         int64 // the same for all events of one connection or request
 	What       string
@@ -108,24 +99,23 @@ type Event struct {
 	Host       string
 	Port       int
 	Path       string       // without what follows "?"
-	Addresses  []netip.Addr // found harmless, to be tried in this order; of a denial, those looked at
+	Addresses  []netip.Addr // in the order in which they are tried; of a denial, those checked
 	Credential bool         // a credential is lent
-	Why        string       // of a denial or an end before time
-	Count      int64        // of denials of a host for one reason that the event stands for, ID being the first one's; zero means one
+	Why        string       // of a denial or an early end
+	Count      int64        // of denials with the same host and reason in this event, whose ID is the first one's; zero means one
 	Sent       int64        // bytes that left the container
 	Received   int64
 	Duration   time.Duration
 }
 
-// Check reports the first setting that makes no sense.
+// Check reports the first invalid setting.
 func (p *Proxy) Check() error {
 	_, err := p.compile()
 	return err
 }
 
-// Serve passes on what comes in by the listener, until ctx ends, which cuts
-// everything off, or until [Proxy.Close]. It closes the listener and returns when
-// the last connection is gone. It can be called once.
+// Serve serves connections of the listener until ctx ends, which closes all of them, or until [Proxy.Close]. It
+// closes the listener and returns when the last connection is closed. It can be called once.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer l.Close()
 	rules, err := p.compile()
@@ -136,14 +126,14 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	limits := p.Limits.withDefaults()
 	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
-		ledger: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
+		events: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
 	defer close(s.done)
-	defer s.ledger.close()
+	defer s.events.close()
 	if err := p.begin(s); err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, s.cut)()
-	return accept(l, s.limits.Connections, func(conn net.Conn) { s.welcome(ctx, conn) }, s.turnAway)
+	defer context.AfterFunc(ctx, s.closeAll)()
+	return accept(l, s.limits.Connections, func(conn net.Conn) { s.serveConn(ctx, conn) }, s.turnAway)
 }
 
 // begin makes s the service that Close ends.
@@ -158,8 +148,7 @@ func (p *Proxy) begin(s *service) error {
 	return nil
 }
 
-// Close takes no more requests, lets those under way come to their end for as
-// long as Limits.Drain, cuts off the rest and returns when nothing is left.
+// Close accepts no more requests, waits for those in progress for up to Limits.Drain, and closes the rest.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true

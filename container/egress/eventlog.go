@@ -7,19 +7,16 @@ import (
 )
 
 const (
-	// mostDenials is how many denials go on record in one period.
-	mostDenials = 20
-	// mostSaved is how many may go on record, one in a period in the long run,
-	// before the next has to wait.
-	mostSaved = 600
-	// mostKinds is how many kinds of denial are told apart in one period.
-	mostKinds = 100
+	// maxDenials is the number of denials that are recorded in one period.
+	maxDenials = 20
+	// maxBurst is how many periods' worth of denials may be recorded in advance.
+	maxBurst = 600
+	// maxKinds is the number of kinds of denial that are distinguished in one period.
+	maxKinds = 100
 )
 
-// A eventLog puts events on record. To be denied costs a container nothing, and
-// without end it would fill the disk outside: what is denied again, or too often,
-// is counted and goes on record later, as one event for all of its kind. What is
-// let through goes on record at once, each by itself.
+// An eventLog records events. A container could fill the disk outside with denials, so repeated and too frequent ones
+// are counted, and recorded later as one event for each kind. Other events are recorded immediately, one by one.
 type eventLog struct {
 	log    func(Event) error
 	period time.Duration
@@ -27,20 +24,19 @@ type eventLog struct {
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
 	over  bool
-	left  int               // denials that may still go on record in this period
-	paid  time.Time         // until when the periods are spent, in the long run
-	known map[denial]*Event // in this period; Count is how many of them wait
-	queue []denial          // those that wait, in the order they came
+	left  int               // denials that may still be recorded in this period
+	paid  time.Time         // until when the average rate is used up
+	known map[denial]*Event // in this period; Count is the number queued
+	queue []denial          // queued kinds, oldest first
 }
 
-// A denial is what makes two of them one of a kind.
+// A denial is the kind of a denied event.
 type denial struct{ host, why string }
 
-// unnamed is the kind of those that there is no room for.
+// unnamed is the kind of those beyond maxKinds.
 var unnamed = denial{why: "it is one of many, whose hosts are not put on record one by one"}
 
-// deny puts a denial on record, or has it wait. That it may not be recorded does
-// not matter: it is denied either way.
+// deny records a denial, or queues it. If recording fails it is denied nevertheless.
 func (l *eventLog) deny(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,33 +47,33 @@ func (l *eventLog) deny(e Event) {
 	case !again && l.take():
 		l.known[kind] = new(Event)
 		_ = l.log(e)
-	case !again && len(l.known) >= mostKinds:
+	case !again && len(l.known) >= maxKinds:
 		l.add(unnamed, Event{ID: e.ID, What: Denied, Why: unnamed.why})
 	default:
 		l.add(kind, e)
 	}
 }
 
-// begin begins a period, if none is under way.
+// begin begins a period, unless one has begun.
 func (l *eventLog) begin() {
 	if len(l.known) > 0 {
 		return
 	}
-	l.known, l.left = make(map[denial]*Event), mostDenials
+	l.known, l.left = make(map[denial]*Event), maxDenials
 	if l.timer == nil {
-		l.timer = time.AfterFunc(l.period, l.turn)
+		l.timer = time.AfterFunc(l.period, l.endPeriod)
 		return
 	}
 	l.timer.Reset(l.period)
 }
 
-// take answers whether one more denial may go on record now.
+// take reports whether one more denial may be recorded now.
 func (l *eventLog) take() bool {
 	now := time.Now()
 	if l.paid.Before(now) {
 		l.paid = now
 	}
-	if l.left == 0 || l.paid.Sub(now) >= mostSaved*l.period {
+	if l.left == 0 || l.paid.Sub(now) >= maxBurst*l.period {
 		return false
 	}
 	l.left--
@@ -85,7 +81,7 @@ func (l *eventLog) take() bool {
 	return true
 }
 
-// add has a denial wait.
+// add queues a denial.
 func (l *eventLog) add(kind denial, e Event) {
 	first := l.known[kind]
 	if first == nil || first.Count == 0 {
@@ -98,7 +94,7 @@ func (l *eventLog) add(kind denial, e Event) {
 	first.keepCommon(e)
 }
 
-// keepCommon leaves in an event what is true of another one too.
+// keepCommon clears fields that differ from another event.
 func (e *Event) keepCommon(other Event) {
 	if e.Method != other.Method {
 		e.Method = ""
@@ -115,9 +111,8 @@ func (e *Event) keepCommon(other Event) {
 	e.Credential = e.Credential && other.Credential
 }
 
-// turn ends a period. What did not come again is forgotten; of what did, the next
-// one waits once more.
-func (l *eventLog) turn() {
+// endPeriod ends a period. Kinds that were not repeated are forgotten.
+func (l *eventLog) endPeriod() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
@@ -128,7 +123,7 @@ func (l *eventLog) turn() {
 			delete(l.known, kind)
 		}
 	}
-	l.left = mostDenials
+	l.left = maxDenials
 	for len(l.queue) > 0 && l.take() {
 		l.record()
 	}
@@ -137,7 +132,7 @@ func (l *eventLog) turn() {
 	}
 }
 
-// record puts on record what has waited longest.
+// record records the oldest queued denial.
 func (l *eventLog) record() {
 	e := l.known[l.queue[0]]
 	l.queue = l.queue[1:]
@@ -145,7 +140,7 @@ func (l *eventLog) record() {
 	e.Count = 0
 }
 
-// close puts on record what still waits.
+// close records all queued denials.
 func (l *eventLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

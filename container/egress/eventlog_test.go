@@ -36,7 +36,7 @@ func (s *scribe) held() (kinds, waiting, recorded int) {
 }
 
 // busiest is the largest number of records in one second.
-func (s *scribe) busiest() (most int) {
+func (s *scribe) busiest() (limit int) {
 	for i, from := range s.times {
 		n := 0
 		for _, at := range s.times[i:] {
@@ -44,9 +44,9 @@ func (s *scribe) busiest() (most int) {
 				n++
 			}
 		}
-		most = max(most, n)
+		limit = max(limit, n)
 	}
-	return most
+	return limit
 }
 
 // One host that is denied over and over makes one event a second, and nothing of
@@ -81,7 +81,7 @@ func TestLedgerHoldsBackAFlood(t *testing.T) {
 		s := newScribe()
 		for i := range seconds * each {
 			s.deny(Event{ID: int64(i + 1), What: Denied, Host: fmt.Sprintf("h%d.example", i), Why: "no"})
-			if kinds, waiting, _ := s.held(); kinds > mostKinds+mostDenials+1 || waiting > mostKinds+1 {
+			if kinds, waiting, _ := s.held(); kinds > maxKinds+maxDenials+1 || waiting > maxKinds+1 {
 				t.Fatalf("%d kinds in memory, %d wait", kinds, waiting)
 			}
 			time.Sleep(time.Second / each)
@@ -92,11 +92,11 @@ func TestLedgerHoldsBackAFlood(t *testing.T) {
 		}
 		before := slices.DeleteFunc(slices.Clone(s.times),
 			func(at time.Time) bool { return at.Equal(time.Now()) }) // the end tells the rest at once
-		if n := len(before); n > mostSaved+seconds+1 {
+		if n := len(before); n > maxBurst+seconds+1 {
 			t.Errorf("%d events in %d seconds", n, seconds)
 		}
 		s.times = before
-		if n := s.busiest(); n > 2*mostDenials { // of two periods
+		if n := s.busiest(); n > 2*maxDenials { // of two periods
 			t.Errorf("%d events in a second", n)
 		}
 		if !slices.ContainsFunc(s.events, func(e Event) bool {

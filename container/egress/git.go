@@ -9,20 +9,19 @@ import (
 	"hako/run/fault"
 )
 
-// What git says and hears. Everything else stays behind: a header such as
-// X-HTTP-Method-Override would make another request of the one that was checked,
-// and cookies would be a credential inside the container. Accept-Encoding stays
-// behind so that a guard can read the answer.
+// Headers of git's requests and responses. Others are dropped: X-HTTP-Method-Override would change the request that
+// was checked, cookies would be a credential inside the container, and without Accept-Encoding the answer can be
+// searched for secrets.
 var (
-	gitAsks = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
+	gitRequestHeaders = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
 		"Git-Protocol", "Pragma", "User-Agent"}
-	gitHears = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma",
+	gitResponseHeaders = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma",
 		"Retry-After", "Vary"}
 )
 
 // lend returns the route of a request for the endpoint, with its credential.
 func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
-	w, err := parseWant(h.method, a.path, a.query)
+	w, err := parseGitRequest(h.method, a.path, a.query)
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +31,13 @@ func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
 	}
 	if h.method == http.MethodPost &&
 		!slices.Equal(h.values("Content-Type"), []string{"application/x-" + w.service + "-request"}) {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path),
+		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: oneLine(w.at + w.path),
 			Why: "it is not what git sends for " + w.service, Hint: "use git itself"}
 	}
-	v.to(repo.at)
-	v.Path, v.Credential = shown(w.path+w.suffix), true
-	to := &route{address: address{repo.at, w.path + w.suffix, a.query}, header: only(h.header(), gitAsks), lent: repo}
-	return to, to.add()
+	v.setTarget(repo.at)
+	v.Path, v.Credential = oneLine(w.path+w.suffix), true
+	to := &route{address: address{repo.at, w.path + w.suffix, a.query}, header: only(h.header(), gitRequestHeaders), lent: repo}
+	return to, to.addCredential()
 }
 
 func only(header http.Header, names []string) http.Header {
@@ -51,9 +50,8 @@ func only(header http.Header, names []string) http.Header {
 	return kept
 }
 
-// add puts the credential into a request. What is wrong with one is not said: the
-// words could hold a part of it.
-func (r *route) add() error {
+// addCredential adds the credential to a request. Errors have no details, which could contain a part of it.
+func (r *route) addCredential() error {
 	name, value, err := r.lent.Header()
 	if err != nil || !isToken(name) || value == "" || hasControl(value) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host,
@@ -65,9 +63,9 @@ func (r *route) add() error {
 	return nil
 }
 
-// tame makes an answer to git fit to be passed on.
-func (r *rules) tame(to *route, resp *http.Response) error {
-	resp.Header = only(resp.Header, gitHears)
+// cleanResponse makes a response safe to forward.
+func (r *rules) cleanResponse(to *route, resp *http.Response) error {
+	resp.Header = only(resp.Header, gitResponseHeaders)
 	delete(resp.Header, "User-Agent")
 	for name, values := range resp.Header {
 		if slices.ContainsFunc(values, func(value string) bool { return holdsAny(value, to.secret) }) {
@@ -79,7 +77,7 @@ func (r *rules) tame(to *route, resp *http.Response) error {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusProxyAuthRequired:
-		// Passed on as it is, git would ask for a name and a password.
+		// If it were forwarded, git would ask for a name and a password.
 		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 			Why: "the server refused the credential", Hint: "check the token outside the container"}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
@@ -89,21 +87,21 @@ func (r *rules) tame(to *route, resp *http.Response) error {
 	return nil
 }
 
-// redirect lets git follow only to where there is a credential too. It asks the
-// endpoint again, and the request is checked like any other.
+// redirect lets git follow only to a repository with a credential. Git asks the endpoint again, and that request is
+// checked like any other.
 func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 		Why:  "the server redirects to a place that the credential is not for",
 		Hint: "use the present address of the repository"}
-	base := &url.URL{Scheme: "https", Host: to.hostPort.without(443), Path: to.path}
+	base := &url.URL{Scheme: "https", Host: to.hostPort.hostHeader(443), Path: to.path}
 	if to.lent.PlainHTTP {
-		base.Scheme, base.Host = "http", to.hostPort.without(80)
+		base.Scheme, base.Host = "http", to.hostPort.hostHeader(80)
 	}
 	u, err := base.Parse(resp.Header.Get("Location"))
 	if err != nil || u.Scheme != base.Scheme || u.User != nil {
 		return moved
 	}
-	w, err := parseWant(resp.Request.Method, "/"+u.Host+u.EscapedPath(), u.RawQuery)
+	w, err := parseGitRequest(resp.Request.Method, "/"+u.Host+u.EscapedPath(), u.RawQuery)
 	if err != nil {
 		return moved
 	}
@@ -118,7 +116,7 @@ func (r *rules) redirect(to *route, resp *http.Response) error {
 	return nil
 }
 
-// holdsAny reports whether a text holds one of the secrets, escaped or not.
+// holdsAny reports whether a text contains one of the secrets, escaped or not.
 func holdsAny(text string, secrets []string) bool {
 	plain, err := url.QueryUnescape(text)
 	return slices.ContainsFunc(secrets, func(s string) bool {

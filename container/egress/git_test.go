@@ -349,7 +349,7 @@ func TestGuard(t *testing.T) {
 	} {
 		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
 			iotest.DataErrReader(strings.NewReader(text))} {
-			if got, err := io.ReadAll(newGuard(from, []string{secret})); err != nil || string(got) != want {
+			if got, err := io.ReadAll(newSecretReader(from, []string{secret})); err != nil || string(got) != want {
 				t.Errorf("%q: %q %v", text, got, err)
 			}
 		}
@@ -357,14 +357,14 @@ func TestGuard(t *testing.T) {
 	for _, text := range []string{secret, "a" + secret + "b", "tok-" + secret, strings.Repeat("x", 32<<10-5) + secret} {
 		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
 			iotest.HalfReader(strings.NewReader(text))} {
-			got, err := io.ReadAll(newGuard(from, []string{"other-secret", secret}))
+			got, err := io.ReadAll(newSecretReader(from, []string{"other-secret", secret}))
 			if !errors.Is(err, errLeak) || bytes.Contains(got, []byte("tok-tok-")) && text != "tok-"+secret {
 				t.Errorf("%.30q: %.30q %v", text, got, err)
 			}
 		}
 	}
 	torn := io.MultiReader(strings.NewReader("xtok-tok-toke"), iotest.ErrReader(errors.New("torn")))
-	if got, _ := io.ReadAll(newGuard(torn, []string{secret})); string(got) != "x" {
+	if got, _ := io.ReadAll(newSecretReader(torn, []string{secret})); string(got) != "x" {
 		t.Errorf("torn: %q", got)
 	}
 }

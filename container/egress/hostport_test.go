@@ -37,18 +37,18 @@ func FuzzNormalHost(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parsePlace(text, 443)
+		p, err := parseHostPort(text, 443)
 		if err != nil {
 			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) {
 				t.Errorf("%q: the error says %q", text, err)
 			}
 			return
 		}
-		again, err := parsePlace(p.String(), 0)
+		again, err := parseHostPort(p.String(), 0)
 		if err != nil || again != p {
 			t.Errorf("%q is %+v, and that is %+v, %v", text, p, again, err)
 		}
-		if strings.ContainsFunc(p.host, func(r rune) bool { return unusual(r) && r != '.' && r != ':' }) ||
+		if strings.ContainsFunc(p.host, func(r rune) bool { return notHostRune(r) && r != '.' && r != ':' }) ||
 			len(p.host) > 253 {
 			t.Errorf("%q became %q", text, p.host)
 		}
@@ -81,7 +81,7 @@ func TestTolerable(t *testing.T) {
 		"224.0.0.1": false, "255.255.255.255": false, "192.0.2.1": false, "::ffff:169.254.169.254": false,
 		"64:ff9b::a9fe:a9fe": false, "::": false,
 	} {
-		if tolerable(netip.MustParseAddr(text)) != want {
+		if reachableIfListed(netip.MustParseAddr(text)) != want {
 			t.Errorf("%s: want %v", text, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestPermit(t *testing.T) {
 		"10.0.0.5:81": "only names", "[fd12::1]:80": "only names",
 		"a.example:80": "not in allowed_domains", "git.hako.internal:80": "the proxy's own",
 	} {
-		at, err := parsePlace(text, 0)
+		at, err := parseHostPort(text, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestPermitOpen(t *testing.T) {
 	r := &rules{open: true}
 	for text, ok := range map[string]bool{"example.com:443": true, "x:80": true, "example.com:8080": false,
 		"8.8.8.8:443": false, Endpoint + ":80": false} {
-		at, _ := parsePlace(text, 0)
+		at, _ := parseHostPort(text, 0)
 		if err := r.permit(at); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}

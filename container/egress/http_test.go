@@ -476,7 +476,7 @@ func TestNotForEver(t *testing.T) {
 	c := open(t, dial)
 	for i := 1; ; i++ {
 		c.send("GET http://ok.example/empty" + okHost + "\r\n")
-		if resp, _ := c.answer("GET"); resp.Close != (i == mostRequests) {
+		if resp, _ := c.answer("GET"); resp.Close != (i == maxRequests) {
 			t.Fatalf("%d: %v", i, resp.Header)
 		} else if resp.Close {
 			return

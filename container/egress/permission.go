@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Permission is given at most once, and not taken back. The zero value is not
-// given; a nil one never is. It is safe for concurrent use.
+// A Permission is given at most once, and never revoked. The zero value is not given; a nil one never is. It is safe
+// for concurrent use.
 type Permission struct {
 	mu     sync.Mutex // guards what follows
 	given  bool
@@ -23,15 +23,13 @@ func (p *Permission) Given() bool {
 	return p.given
 }
 
-// Notify has a function called when the permission is given: another process may
-// have to know.
+// Notify registers a function to call when the permission is given.
 func (p *Permission) Notify(f func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notify = append(p.notify, f)
 }
 
-// Give gives the permission.
 func (p *Permission) Give() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -190,7 +190,7 @@ func TestOwnAddressesUnknown(t *testing.T) {
 
 // TestAddressesOfTheSystem asks the machine it runs on.
 func TestAddressesOfTheSystem(t *testing.T) {
-	own, err := (&service{proxy: &Proxy{}}).own()
+	own, err := (&service{proxy: &Proxy{}}).localAddresses()
 	if err != nil || !slices.ContainsFunc(own, netip.Addr.IsLoopback) {
 		t.Errorf("this machine is at %v, %v", own, err)
 	}
@@ -203,7 +203,7 @@ func TestWrittenNames(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(found, netip.Addr.IsLoopback) {
 		t.Errorf("localhost is %v, %v", found, err)
 	}
-	if found, err := written(t.Context(), "nowhere.example"); err == nil {
+	if found, err := lookUpHostsFile(t.Context(), "nowhere.example"); err == nil {
 		t.Errorf("nowhere is %v", found)
 	}
 }

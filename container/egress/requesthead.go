@@ -12,13 +12,11 @@ import (
 	"hako/run/fault"
 )
 
-// mostFields is how many lines a header may have.
-const mostFields = 128
+// maxFields is the maximum number of header lines.
+const maxFields = 128
 
-// A head is a request without its body. It is read here and not by net/http,
-// which forgives what two readers understand differently: folded lines, bare line
-// feeds, a length beside chunks. By such a difference a second request could be
-// hidden in the first.
+// A head is a request without its body. It is not parsed by net/http, which accepts what two parsers understand
+// differently: folded lines, bare line feeds, a length beside chunks. That would allow request smuggling.
 type head struct {
 	method, target string
 	minor          int // of HTTP/1.x
@@ -28,9 +26,9 @@ type head struct {
 // A field is one line of a header. The name is in canonical case.
 type field struct{ name, value string }
 
-// readHead reads up to the empty line, and not more than so many bytes.
-func readHead(in *bufio.Reader, most int) (*head, error) {
-	line, err := readLine(in, &most)
+// readHead reads up to the empty line, at most limit bytes.
+func readHead(in *bufio.Reader, limit int) (*head, error) {
+	line, err := readLine(in, &limit)
 	if err != nil {
 		return nil, err
 	}
@@ -39,20 +37,20 @@ func readHead(in *bufio.Reader, most int) (*head, error) {
 		return nil, err
 	}
 	for {
-		if line, err = readLine(in, &most); err != nil || line == "" {
+		if line, err = readLine(in, &limit); err != nil || line == "" {
 			return h, err
 		}
 		f, err := parseField(line)
 		if err != nil {
 			return nil, err
 		}
-		if h.fields = append(h.fields, f); len(h.fields) > mostFields {
+		if h.fields = append(h.fields, f); len(h.fields) > maxFields {
 			return nil, tooLong()
 		}
 	}
 }
 
-// readLine reads a line that ends in CR LF and takes its length off what is left.
+// readLine reads a line that ends in CR LF and subtracts its length from left.
 func readLine(in *bufio.Reader, left *int) (string, error) {
 	var line []byte
 	for {
@@ -115,7 +113,7 @@ func isToken(s string) bool {
 	})
 }
 
-// values returns what the lines of one name say.
+// values returns the values of a header.
 func (h *head) values(name string) []string {
 	var all []string
 	for _, f := range h.fields {
@@ -126,7 +124,7 @@ func (h *head) values(name string) []string {
 	return all
 }
 
-// options returns the words of Connection and its unofficial sibling.
+// options returns the words of Connection and Proxy-Connection.
 func (h *head) options() []string {
 	return words(append(h.values("Connection"), h.values("Proxy-Connection")...))
 }
@@ -147,12 +145,12 @@ func (h *head) keepsAlive() bool {
 	return h.minor == 1 && !slices.Contains(h.options(), "Close")
 }
 
-// hopByHop are the fields that are between two neighbours only.
+// hopByHop are the headers that are not forwarded.
 var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Http2-Settings", "Expect", "Host", "Content-Length"}
 
-// header returns what is passed on. Host, length and chunks are spelled anew.
+// header returns the forwarded headers. Host, length and encoding are set anew.
 func (h *head) header() http.Header {
 	passed := http.Header{}
 	options := h.options()
@@ -162,13 +160,12 @@ func (h *head) header() http.Header {
 		}
 	}
 	if passed["User-Agent"] == nil {
-		passed["User-Agent"] = nil // or net/http would add its own
+		passed["User-Agent"] = nil // otherwise net/http would add its own
 	}
 	return passed
 }
 
-// length returns how long the body is; chunks count as -1. Whatever is not said
-// once and plainly is refused.
+// length returns the length of the body; -1 means chunked. It must be given once, and plainly.
 func (h *head) length() (int64, error) {
 	chunks, lengths := h.values("Transfer-Encoding"), h.values("Content-Length")
 	switch {
@@ -188,7 +185,7 @@ func (h *head) length() (int64, error) {
 	return int64(n), nil
 }
 
-// continues reports whether the client waits for a word before it sends the body.
+// continues reports whether the client waits for 100 Continue.
 func (h *head) continues() (bool, error) {
 	switch expected := h.values("Expect"); {
 	case len(expected) == 0:
@@ -199,14 +196,14 @@ func (h *head) continues() (bool, error) {
 	return h.minor == 1, nil
 }
 
-// An address is what a request asks for.
+// An address is the target of a request.
 type address struct {
 	hostPort
-	path, query string // as they were spelled, without "?"
+	path, query string // as spelled, without "?"
 }
 
-// address reads the target of any request but CONNECT. Only the proxy's own
-// endpoint may be asked without scheme and host before the path.
+// address parses the target of any request but CONNECT. Only requests for the proxy's own endpoint may omit scheme
+// and host.
 func (h *head) address() (address, error) {
 	host, rest, ok := cutScheme(h.target, "http")
 	_, _, secure := cutScheme(h.target, "https")
@@ -224,7 +221,7 @@ func (h *head) address() (address, error) {
 	if strings.Contains(host, "@") {
 		return address{}, refusedTarget("the address carries a user name or password", "leave out what stands before @")
 	}
-	p, err := parsePlace(host, 80)
+	p, err := parseHostPort(host, 80)
 	if err != nil {
 		return address{}, err
 	}
@@ -234,19 +231,18 @@ func (h *head) address() (address, error) {
 		strings.ContainsFunc(rest, func(r rune) bool { return r > '~' || r == '#' }) {
 		return address{}, malformed("the path has odd characters")
 	}
-	return a, h.agrees(p, 80)
+	return a, h.checkHost(p, 80)
 }
 
-// attempted returns the host that a target seems to name, for the record, without
-// what may be a password.
-func attempted(target string) string {
+// targetHost returns the host of a target for the record, without a password.
+func targetHost(target string) string {
 	if _, after, ok := strings.Cut(target, "://"); ok {
 		target = after
 	}
 	if i := strings.IndexAny(target, "/?#"); i >= 0 {
 		target = target[:i]
 	}
-	return shown(target[strings.LastIndexByte(target, '@')+1:])
+	return oneLine(target[strings.LastIndexByte(target, '@')+1:])
 }
 
 // cutScheme splits scheme://host/path after the host.
@@ -262,10 +258,9 @@ func cutScheme(target, scheme string) (host, rest string, ok bool) {
 	return target, "", true
 }
 
-// agrees checks that the Host header says the same as the target: the server
-// believes the one, and the other was checked. A port of zero means that Host may
-// leave it out.
-func (h *head) agrees(p hostPort, port int) error {
+// checkHost checks that the Host header agrees with the target: the server uses the one, and the other was checked. A
+// port of zero means that Host may omit it.
+func (h *head) checkHost(p hostPort, port int) error {
 	hosts := h.values("Host")
 	if len(hosts) == 0 && (h.minor == 0 || port == 0) {
 		return nil
@@ -276,7 +271,7 @@ func (h *head) agrees(p hostPort, port int) error {
 	if port == 0 {
 		port = p.port
 	}
-	if named, err := parsePlace(hosts[0], port); err != nil || named != p {
+	if named, err := parseHostPort(hosts[0], port); err != nil || named != p {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: p.String(), Why: "the Host header names another host",
 			Hint: "let the Host header be the host of the address"}
 	}

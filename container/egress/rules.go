@@ -9,7 +9,7 @@ import (
 	"hako/run/fault"
 )
 
-// rules are the settings of a proxy, ready for use.
+// rules are the compiled settings of a proxy.
 type rules struct {
 	allow, private []pattern
 	networks       []netip.Prefix // private too
@@ -20,7 +20,7 @@ type rules struct {
 // A pattern is one entry of a list of hosts.
 type pattern struct {
 	hostPort      // a port of zero means 80 and 443
-	below    bool // everything below the name, not the name itself
+	below    bool // matches subdomains, not the name itself
 }
 
 func (p *Proxy) compile() (*rules, error) {
@@ -50,7 +50,7 @@ func (p *Proxy) compile() (*rules, error) {
 	return r, nil
 }
 
-// parseNetworks takes the networks out of a list of hosts.
+// parseNetworks separates networks from hosts.
 func parseNetworks(list []string) (hosts []string, networks []netip.Prefix, err error) {
 	for _, text := range list {
 		if !strings.Contains(text, "/") {
@@ -68,7 +68,7 @@ func parseNetworks(list []string) (hosts []string, networks []netip.Prefix, err 
 
 func parseNetwork(text string) (netip.Prefix, error) {
 	refuse := func(why, hint string) (netip.Prefix, error) {
-		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: shown(text), Why: why,
+		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: oneLine(text), Why: why,
 			Hint: hint}
 	}
 	n, err := netip.ParsePrefix(text)
@@ -100,13 +100,13 @@ func parsePatterns(setting string, list []string) ([]pattern, error) {
 
 func parsePattern(setting, text string) (pattern, error) {
 	refuse := func(why, hint string) (pattern, error) {
-		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: shown(text), Why: why, Hint: hint}
+		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: oneLine(text), Why: why, Hint: hint}
 	}
 	if strings.Contains(text, "/") {
 		return refuse("it is more than a host", "write example.com instead of https://example.com/")
 	}
 	host, below := strings.CutPrefix(text, "*.")
-	p, err := parsePlace(host, 0)
+	p, err := parseHostPort(host, 0)
 	switch {
 	case text == "*":
 		return refuse("it would allow everything", "set whitelist_mode to false, if that is meant")
@@ -114,7 +114,7 @@ func parsePattern(setting, text string) (pattern, error) {
 		return refuse("it is not a host", "write it as example.com, *.example.com or example.com:8443")
 	case below && (p.addr.IsValid() || !strings.Contains(p.host, ".")):
 		return refuse("it would allow too much", "write the domain too, as in *.example.com")
-	case p.addr.IsValid() && !tolerable(p.addr):
+	case p.addr.IsValid() && !reachableIfListed(p.addr):
 		return refuse("nothing may be reached at this address", "leave it out")
 	case p.host == Endpoint:
 		return refuse("this name is the proxy's own", "leave it out")
@@ -122,7 +122,7 @@ func parsePattern(setting, text string) (pattern, error) {
 	return pattern{hostPort: p, below: below}, nil
 }
 
-// names reports whether a pattern covers a host, whatever the port.
+// names reports whether a pattern matches a host, whatever the port.
 func (p pattern) names(host string) bool {
 	if p.below {
 		return strings.HasSuffix(host, "."+p.host)
@@ -136,7 +136,7 @@ func (p pattern) covers(at hostPort) bool {
 
 func webPort(port int) bool { return port == 80 || port == 443 }
 
-// permit refuses a place that is not on the list.
+// permit refuses a host that is not allowed.
 func (r *rules) permit(at hostPort) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: why, Hint: hint}
@@ -159,22 +159,20 @@ func (r *rules) permit(at hostPort) error {
 	return refuse("the host is not in allowed_domains", "to permit it, add "+at.host+" to allowed_domains")
 }
 
-// harmless reports whether every name that is permitted may lead to an address,
-// unless it is one of this machine's own.
+// harmless reports whether permitted names may resolve to an address, unless it belongs to this machine.
 func (r *rules) harmless(a netip.Addr) bool { return public(a) || r.inNetworks(a) }
 
-// inNetworks reports whether an address is in one of the private networks. This
-// machine and its link are not, however large they are: nobody who writes down a
-// company's network means the services on this very machine.
+// inNetworks reports whether an address is in one of the private networks. Addresses of this machine and its link
+// never are: nobody who lists a company's network means the services on this machine.
 func (r *rules) inNetworks(a netip.Addr) bool {
-	a = plain(a)
+	a = unwrapIPv4(a)
 	if slices.Contains(metadata, a) || !a.IsGlobalUnicast() || thisNetwork.Contains(a) {
 		return false
 	}
 	return slices.ContainsFunc(r.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// mayBePrivate reports whether a place is trusted with private addresses.
+// mayBePrivate reports whether a host may have private addresses.
 func (r *rules) mayBePrivate(at hostPort) bool {
 	return slices.ContainsFunc(r.private, func(p pattern) bool {
 		return p.names(at.host) &&

@@ -9,12 +9,11 @@ import (
 	"hako/run/fault"
 )
 
-// shortestSecret is the length below which nothing is looked for: every text
-// holds an "abc".
-const shortestSecret = 6
+// minSecret is the minimum length of a secret: every text contains an "abc".
+const minSecret = 6
 
-// secrets returns what of a header's value must not come back: the value, what
-// follows "Basic" or "Bearer" in it, and the password that this stands for.
+// secrets returns the secrets in a header's value: the value, the token after "Basic" or "Bearer", and the decoded
+// password.
 func secrets(value string) []string {
 	all := []string{value}
 	_, token, ok := strings.Cut(value, " ")
@@ -27,25 +26,24 @@ func secrets(value string) []string {
 	}
 	var long []string
 	for _, s := range all {
-		if len(s) >= shortestSecret {
+		if len(s) >= minSecret {
 			long = append(long, s)
 		}
 	}
 	return long
 }
 
-// A secretReader passes on what it reads up to the first secret. It keeps nothing back
-// but what may be the beginning of one.
+// A secretReader reads up to the first secret. It delays only bytes that may be the beginning of one.
 type secretReader struct {
 	from    io.Reader
 	secrets [][]byte
 	buf     []byte
-	clean   []byte // of buf, to be handed out
-	kept    []byte // of buf, after clean: the beginning of a secret, perhaps
-	err     error  // to be told after clean
+	clean   []byte // of buf, to be returned
+	kept    []byte // of buf, after clean: perhaps the beginning of a secret
+	err     error  // to be returned after clean
 }
 
-func newGuard(from io.Reader, secrets []string) *secretReader {
+func newSecretReader(from io.Reader, secrets []string) *secretReader {
 	g := &secretReader{from: from}
 	longest := 0
 	for _, s := range secrets {
@@ -93,17 +91,17 @@ func (g *secretReader) leaks(text []byte) bool {
 	return false
 }
 
-// suspect returns how many of the last bytes a secret may begin with.
+// suspect returns how many of the last bytes may be the beginning of a secret.
 func (g *secretReader) suspect(text []byte) int {
-	most := 0
+	limit := 0
 	for _, s := range g.secrets {
-		for n := min(len(s)-1, len(text)); n > most; n-- {
+		for n := min(len(s)-1, len(text)); n > limit; n-- {
 			if bytes.HasSuffix(text, s[:n]) {
-				most = n
+				limit = n
 			}
 		}
 	}
-	return most
+	return limit
 }
 
 var errLeak = &fault.Error{Kind: fault.Denied, Op: "lend git credential",

@@ -15,35 +15,34 @@ import (
 	"hako/run/fault"
 )
 
-// A service is a proxy at work.
+// A service is a running proxy.
 type service struct {
 	proxy    *Proxy
 	rules    *rules
 	limits   Limits
-	ledger   *eventLog
+	events   *eventLog
 	listener net.Listener
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when nothing is left
-	serial   atomic.Int64  // the ID of the last visit
+	serial   atomic.Int64  // the last ID
 
 	mu       sync.Mutex       // guards what follows
 	clients  map[*client]bool // true for one that waits for a request
 	draining bool
 }
 
-// welcome serves one connection from the container.
-func (s *service) welcome(ctx context.Context, conn net.Conn) {
+// serveConn serves one connection from the container.
+func (s *service) serveConn(ctx context.Context, conn net.Conn) {
 	c := &client{service: s, conn: conn, in: bufio.NewReader(conn), out: bufio.NewWriter(conn),
 		pins: map[pinnedHost][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
 	c.run(ctx)
 	s.mu.Lock()
 	delete(s.clients, c)
 	s.mu.Unlock()
-	c.leave()
+	c.close()
 }
 
-// mark notes whether a client waits for a request. It answers false when there
-// is to be no further one.
+// mark records whether a client waits for a request. It returns false if no further one is accepted.
 func (s *service) mark(c *client, waits bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +50,7 @@ func (s *service) mark(c *client, waits bool) bool {
 	return !s.draining
 }
 
-// drain takes no more connections or requests.
+// drain stops accepting connections and requests.
 func (s *service) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +63,7 @@ func (s *service) drain() {
 	}
 }
 
-// cut ends everything at once.
-func (s *service) cut() {
+func (s *service) closeAll() {
 	s.drain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,17 +74,17 @@ func (s *service) cut() {
 
 // turnAway rejects a connection that is one too many.
 func (s *service) turnAway(conn net.Conn) {
-	s.visit().deny(errTooMany)
+	s.newEntry().deny(errTooMany)
 	reject(conn, errTooMany)
 }
 
-// accept hands connections to serve, or to busy while there are as many as may
-// be. It ends when the listener is closed and the last of them was served.
-func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
+// accept passes connections to serve, or to busy at the limit. It returns when the listener is closed and all
+// connections are served.
+func accept(l net.Listener, limit int, serve, busy func(net.Conn)) error {
 	const patience = 20
 	var all sync.WaitGroup
 	defer all.Wait()
-	slots := make(chan struct{}, most)
+	slots := make(chan struct{}, limit)
 	for failures := 0; ; {
 		conn, err := l.Accept()
 		switch {
@@ -94,7 +92,7 @@ func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
 			return nil
 		case err != nil && failures == patience:
 			return &fault.Error{Kind: fault.Unavailable, Op: "accept connections", Err: err}
-		case err != nil: // as a rule too many open files, which passes
+		case err != nil: // usually too many open files, which passes
 			failures++
 			time.Sleep(50 * time.Millisecond)
 			continue
@@ -112,26 +110,25 @@ func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
 	}
 }
 
-// A logEntry is one connection or request, as it goes on record.
+// A logEntry is the record of one connection or request.
 type logEntry struct {
 	Event
-	ledger         *eventLog
+	events         *eventLog
 	began          time.Time
 	sent, received atomic.Int64
 }
 
-func (s *service) visit() *logEntry {
-	return &logEntry{Event: Event{ID: s.serial.Add(1)}, ledger: s.ledger, began: time.Now()}
+func (s *service) newEntry() *logEntry {
+	return &logEntry{Event: Event{ID: s.serial.Add(1)}, events: s.events, began: time.Now()}
 }
 
-// to notes where a visit leads.
-func (v *logEntry) to(p hostPort) { v.Host, v.Port = p.host, p.port }
+func (v *logEntry) setTarget(p hostPort) { v.Host, v.Port = p.host, p.port }
 
-// open puts on record that the visit is about to take place.
+// open records that the connection is about to be made.
 func (v *logEntry) open() error {
 	e := v.Event
 	e.What = Opened
-	if err := v.ledger.log(e); err != nil {
+	if err := v.events.log(e); err != nil {
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host,
 			Why:  "the connection could not be put on record, so it is not made",
 			Hint: "see to the audit log on the machine outside"}
@@ -139,19 +136,19 @@ func (v *logEntry) open() error {
 	return nil
 }
 
-// deny puts on record that it does not take place.
+// deny records that it is not made.
 func (v *logEntry) deny(why error) {
 	e := v.Event
 	e.What, e.Why = Denied, reason(why)
-	v.ledger.deny(e)
+	v.events.deny(e)
 }
 
-// end puts on record that it took place. A nil cause means that all went well.
+// end records its end. A nil cause means success.
 func (v *logEntry) end(cause error) {
 	e := v.Event
 	e.What, e.Why = Closed, reason(cause)
 	e.Sent, e.Received, e.Duration = v.sent.Load(), v.received.Load(), time.Since(v.began)
-	_ = v.ledger.log(e) // it is over; if the record is broken, the next one is not made
+	_ = v.events.log(e) // it is over; if recording fails, the next one is not made
 }
 
 func reason(err error) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A idleTimer ends what has been idle for too long.
+// An idleTimer calls a function after a time without activity.
 type idleTimer struct {
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
@@ -15,8 +15,7 @@ type idleTimer struct {
 	off   bool
 }
 
-// newIdleTimer calls end when nobody touches the watch for so long; zero means that
-// it never does.
+// newIdleTimer calls end when touch was not called for that long; zero means never.
 func newIdleTimer(idle time.Duration, end func()) *idleTimer {
 	w := &idleTimer{idle: idle, off: idle <= 0}
 	if !w.off {

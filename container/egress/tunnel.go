@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A tunnel passes TLS on without looking into it.
+// A tunnel forwards TLS without decrypting it.
 type tunnel struct {
 	*client
 	v  *logEntry
@@ -19,10 +19,10 @@ type tunnel struct {
 	up net.Conn
 }
 
-// tunnel answers a CONNECT.
+// tunnel serves a CONNECT request.
 func (c *client) tunnel(ctx context.Context, h *head) {
-	v := c.visit()
-	v.Method, v.Host = h.method, attempted(h.target)
+	v := c.newEntry()
+	v.Method, v.Host = h.method, targetHost(h.target)
 	to, err := c.destination(h, v)
 	if err == nil {
 		err = c.addresses(ctx, v, to, nil)
@@ -32,14 +32,14 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 		return
 	}
 	if err := v.open(); err != nil {
-		c.tell(err)
+		c.answerError(err)
 		return
 	}
 	up, addr, err := c.dial(ctx, v.Addresses, to.port)
 	if err != nil {
 		err = &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: to.String(), Why: "the server does not answer",
 			Hint: "try again later"}
-		c.tell(err)
+		c.answerError(err)
 		v.end(err)
 		return
 	}
@@ -50,32 +50,31 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 	v.end(t.pass())
 }
 
-// destination reads where a tunnel is to lead, if it may lead there.
+// destination parses and checks the destination of a tunnel.
 func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	if n, err := h.length(); err != nil || n != 0 {
 		return hostPort{}, malformed("a CONNECT has no body")
 	}
-	to, err := parsePlace(h.target, 0)
+	to, err := parseHostPort(h.target, 0)
 	if err != nil {
 		return hostPort{}, err
 	}
-	if v.to(to); to.port == 0 {
+	if v.setTarget(to); to.port == 0 {
 		return hostPort{}, malformed("a CONNECT names a port")
 	}
-	if err := h.agrees(to, 0); err != nil {
+	if err := h.checkHost(to, 0); err != nil {
 		return hostPort{}, err
 	}
 	return to, c.rules.permit(to)
 }
 
-// pass opens the tunnel, listens to how the two greet each other, and then
-// passes everything on.
+// pass checks the TLS handshake and then forwards everything.
 func (t *tunnel) pass() error {
 	t.out.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
 	if err := t.out.Flush(); err != nil {
 		return err
 	}
-	if err := t.greet(); err != nil {
+	if err := t.passHellos(); err != nil {
 		return err
 	}
 	splice(
@@ -84,9 +83,8 @@ func (t *tunnel) pass() error {
 	return nil
 }
 
-// greet passes on the first messages of both sides, and every hello of the
-// client only after a look at it.
-func (t *tunnel) greet() error {
+// passHellos forwards the first messages of both sides, each ClientHello after a check.
+func (t *tunnel) passHellos() error {
 	if err := t.passHello(false); err != nil {
 		return err
 	}
@@ -101,7 +99,7 @@ func (t *tunnel) passHello(retry bool) error {
 	t.conn.SetReadDeadline(time.Now().Add(t.limits.HeadTime))
 	raw, h, err := readHello(t.in, retry)
 	if err == nil {
-		err = t.fits(h)
+		err = t.checkHello(h)
 	}
 	var e *fault.Error
 	if errors.As(err, &e) {
@@ -116,27 +114,27 @@ func (t *tunnel) passHello(retry bool) error {
 	return err
 }
 
-// fits checks that a hello names the host that was permitted. Behind one address
-// there are many hosts, and the name in the hello decides which one answers.
-func (t *tunnel) fits(h clientHello) error {
+// checkHello checks that a ClientHello names the permitted host. Many hosts share an address, and this name selects
+// one.
+func (t *tunnel) checkHello(h clientHello) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: t.to.String(), Why: why, Hint: hint}
 	}
 	switch {
 	case h.hidden && !t.rules.open:
 		return refuse("the name in the TLS hello may be encrypted", "switch off encrypted hellos (ECH)")
-	case h.name == "" && t.to.addr.IsValid(): // an address is no name, and is not sent
+	case h.name == "" && t.to.addr.IsValid(): // an address is not sent as a name
 		return nil
 	case h.name == "":
 		return refuse("the TLS hello names no host", "let the client send the server name (SNI)")
 	}
-	if name, err := parsePlace(h.name, t.to.port); err != nil || name != t.to {
+	if name, err := parseHostPort(h.name, t.to.port); err != nil || name != t.to {
 		return refuse("the TLS hello names another host", "ask the proxy for the host that is named in it")
 	}
 	return nil
 }
 
-// alert tells a client in the words of TLS that it is refused.
+// alert refuses a client with a TLS alert.
 func (t *tunnel) alert(e *fault.Error) {
 	const fatal, accessDenied = 2, 49
 	t.v.deny(e)
@@ -145,9 +143,8 @@ func (t *tunnel) alert(e *fault.Error) {
 	t.conn.Write([]byte{recordAlert, 3, 3, 0, 2, fatal, accessDenied})
 }
 
-// passServerHello passes on records of the server until it is known whether it
-// wants to hear another hello. One that does not speak TLS is passed on: it is the
-// host that was asked for, whatever it speaks.
+// passServerHello forwards records of the server until it is known whether it requests another ClientHello. Other
+// protocols than TLS are forwarded: it is the permitted host.
 func (t *tunnel) passServerHello() (retry bool, err error) {
 	t.up.SetReadDeadline(time.Now().Add(t.limits.Dial))
 	defer t.up.SetReadDeadline(time.Time{})

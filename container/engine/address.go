@@ -12,20 +12,20 @@ import (
 	"hako/run/fault"
 )
 
-const usualSocket = "unix:///var/run/docker.sock"
+const defaultSocket = "unix:///var/run/docker.sock"
 
-// An address is where an engine listens.
+// An address is the address of an engine.
 type address struct {
 	network string // "unix" or "tcp"
-	place   string // a path, or host:port
+	addr    string // a path, or host:port
 	tls     *tls.Config
 }
 
-func (a address) String() string { return a.network + "://" + a.place }
+func (a address) String() string { return a.network + "://" + a.addr }
 
 func (a address) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, a.network, a.place)
+	conn, err := d.DialContext(ctx, a.network, a.addr)
 	if err != nil || a.tls == nil {
 		return conn, err
 	}
@@ -37,28 +37,28 @@ func (a address) dial(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// resolve reads a host as DOCKER_HOST spells it.
+// resolve parses a host as in DOCKER_HOST.
 func resolve(host string) (address, error) {
 	if host == "" {
 		host = os.Getenv("DOCKER_HOST")
 	}
 	if host == "" {
-		host = usualSocket
+		host = defaultSocket
 	}
 	scheme, place, found := strings.Cut(host, "://")
 	switch {
 	case found && scheme == "unix" && place != "":
-		return address{network: "unix", place: place}, nil
+		return address{network: "unix", addr: place}, nil
 	case found && scheme == "tcp":
-		return overTCP(strings.TrimSuffix(place, "/"))
+		return tcpAddress(strings.TrimSuffix(place, "/"))
 	}
-	return address{}, misspelt(scheme, found)
+	return address{}, invalidHost(scheme, found)
 }
 
-// misspelt refuses a host without repeating it: an ssh address may hold a password.
-func misspelt(scheme string, found bool) error {
+// invalidHost does not repeat the host: an ssh address may contain a password.
+func invalidHost(scheme string, found bool) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_HOST", Why: "it is not an address of docker",
-		Hint: "write it like " + usualSocket + " or tcp://127.0.0.1:2376"}
+		Hint: "write it like " + defaultSocket + " or tcp://127.0.0.1:2376"}
 	switch {
 	case found && scheme == "ssh":
 		e.Why = "docker over ssh is not spoken here"
@@ -70,47 +70,46 @@ func misspelt(scheme string, found bool) error {
 	return e
 }
 
-func overTCP(place string) (address, error) {
+func tcpAddress(place string) (address, error) {
 	host, port, err := net.SplitHostPort(place)
 	if err != nil || host == "" || port == "" {
-		return address{}, misspelt("tcp", true)
+		return address{}, invalidHost("tcp", true)
 	}
-	a := address{network: "tcp", place: place}
+	a := address{network: "tcp", addr: place}
 	folder := os.Getenv("DOCKER_CERT_PATH")
 	if folder == "" && os.Getenv("DOCKER_TLS_VERIFY") == "" {
 		return a, nil
 	}
-	a.tls, err = trust(folder, host)
+	a.tls, err = tlsConfig(folder, host)
 	return a, err
 }
 
-// trust reads the certificates that Docker keeps in a folder. The engine's own is
-// always verified: one who can pose as the engine is given every command.
-func trust(folder, host string) (*tls.Config, error) {
+// tlsConfig reads Docker's certificates. The engine is always verified: an impostor would receive every command.
+func tlsConfig(folder, host string) (*tls.Config, error) {
 	if folder == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, distrust("DOCKER_CERT_PATH", err)
+			return nil, certificateError("DOCKER_CERT_PATH", err)
 		}
 		folder = filepath.Join(home, ".docker")
 	}
 	ca, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
 	if err != nil {
-		return nil, distrust(folder, err)
+		return nil, certificateError(folder, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
-		return nil, distrust(filepath.Join(folder, "ca.pem"), nil)
+		return nil, certificateError(filepath.Join(folder, "ca.pem"), nil)
 	}
 	own, err := tls.LoadX509KeyPair(filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"))
 	if err != nil {
-		return nil, distrust(folder, err)
+		return nil, certificateError(folder, err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: pool,
 		Certificates: []tls.Certificate{own}}, nil
 }
 
-func distrust(subject string, err error) error {
+func certificateError(subject string, err error) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "read docker's certificates", Subject: subject, Err: err,
 		Hint: "DOCKER_CERT_PATH must name a folder with ca.pem, cert.pem and key.pem"}
 	if err == nil {

@@ -28,7 +28,7 @@ func TestHosts(t *testing.T) {
 		t.Setenv(v, "")
 	}
 	for host, want := range map[string]string{
-		"": usualSocket, "unix:///run/user/1/docker.sock": "unix:///run/user/1/docker.sock",
+		"": defaultSocket, "unix:///run/user/1/docker.sock": "unix:///run/user/1/docker.sock",
 		"tcp://127.0.0.1:2375": "tcp://127.0.0.1:2375", "tcp://[::1]:2375/": "tcp://[::1]:2375",
 	} {
 		e, err := Open(host)
@@ -140,7 +140,7 @@ func TestExecOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	e.pauses = nil
+	e.retryDelays = nil
 	if _, err := e.List(t.Context(), nil); fault.KindOf(err) != fault.Unavailable ||
 		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an engine that nobody vouches for: %v", err)

@@ -17,29 +17,29 @@ import (
 	"hako/run/fault"
 )
 
-// A New is an image to be.
+// A Build describes an image to build.
 type Build struct {
 	Context    io.Reader // a tar archive; read until the build ends, and not closed
 	Dockerfile string    // its path in the archive; empty means Dockerfile
 	Tags       []string
-	Args       map[string]string // seen by whoever may see the image: no secrets
+	Args       map[string]string // visible to everybody who sees the image: no secrets
 	Labels     map[string]string
-	NoCache    bool   // every step is done anew
-	Network    string // that the steps have: "none", "host"; empty means the engine's usual one
+	NoCache    bool   // do not use cached steps
+	Network    string // of the steps: "none", "host"; empty means the engine's default
 
-	CPUs   float64 // that a step may use; zero means no limit
-	Memory int64   // bytes that a step may use, with no swap on top; zero means no limit
+	CPUs   float64 // of a step; zero means no limit
+	Memory int64   // bytes of a step, without swap; zero means no limit
 }
 
-// New builds an image and tells progress, unless that is nil, every line that
-// the engine says. The error of a step that does not succeed names the step.
+// Build builds an image and reports every line of output to progress, which may be nil. An error names the failed
+// step.
 func (e *Engine) Build(ctx context.Context, b Build, progress func(line string)) error {
-	ctx, cancel := e.during(ctx, 0)
+	ctx, cancel := e.bound(ctx, 0)
 	defer cancel()
 	in := &errorReader{from: b.Context}
 	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build",
 		query: b.query(), raw: in}
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err == nil {
 		defer discard(res.Body)
 		if res.StatusCode != http.StatusOK {
@@ -69,7 +69,7 @@ func (b Build) query() url.Values {
 	}
 	for key, all := range map[string]map[string]string{"buildargs": b.Args, "labels": b.Labels} {
 		if len(all) > 0 {
-			text, _ := json.Marshal(all) // strings always can be written
+			text, _ := json.Marshal(all) // strings can always be encoded
 			q.Set(key, string(text))
 		}
 	}
@@ -79,7 +79,7 @@ func (b Build) query() url.Values {
 	return q
 }
 
-// limits are those of a step. Time is given out by tenths of a second.
+// limits returns those of a step. The CPU quota is per 100 ms.
 func (b Build) limits() map[string]int64 {
 	const period = 100_000 // µs
 	l := map[string]int64{"memory": b.Memory, "memswap": b.Memory}
@@ -103,9 +103,9 @@ func (e *Engine) follow(ctx context.Context, r request, body io.Reader, progress
 	case errors.Is(err, errGarbled):
 		return garbled(r)
 	case err != nil:
-		return e.lost(ctx, r.op, err)
+		return e.connFailure(ctx, r.op, err)
 	case !j.done:
-		return e.lost(ctx, r.op, io.ErrUnexpectedEOF)
+		return e.connFailure(ctx, r.op, io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ const maxMessage = 1 << 20 // bytes of one message of a build
 
 var errGarbled = errors.New("garbled")
 
-// A brokenStep is a build that came to its end without an image.
+// A brokenStep is a failed step.
 type brokenStep struct {
 	step string // "Step 2/5 : RUN make"; empty before the first
 	why  string
@@ -127,15 +127,15 @@ func (b *brokenStep) Error() string {
 	return strings.ToLower(b.step[:4]) + strings.Replace(b.step[4:], " : ", ", ", 1) + ": " + b.why
 }
 
-// A buildOutput is what an engine says while it builds: a JSON object per line.
+// A buildOutput parses the output of a build: a JSON object per line.
 type buildOutput struct {
 	tell func(line string)
-	part []byte // a line of output that has not ended yet
+	part []byte // an incomplete line of output
 	step string
-	done bool // an image came of it
+	done bool // an image was built
 }
 
-type message struct {
+type buildMessage struct {
 	Stream, Status, ID string
 	Error              string
 	ErrorDetail        struct{ Message string }
@@ -151,7 +151,7 @@ func (j *buildOutput) read(body io.Reader) error {
 		if len(text) == 0 {
 			continue
 		}
-		var m message
+		var m buildMessage
 		if json.Unmarshal(text, &m) != nil {
 			return errGarbled
 		}
@@ -166,7 +166,7 @@ func (j *buildOutput) read(body io.Reader) error {
 	return lines.Err()
 }
 
-func (j *buildOutput) take(m message) error {
+func (j *buildOutput) take(m buildMessage) error {
 	switch {
 	case m.Error != "" || m.ErrorDetail.Message != "":
 		j.line()
@@ -182,14 +182,14 @@ func (j *buildOutput) take(m message) error {
 	return nil
 }
 
-func reason(m message) string {
+func reason(m buildMessage) string {
 	if m.Error != "" {
-		return lowered(clean(m.Error))
+		return lowerFirst(clean(m.Error))
 	}
-	return lowered(clean(m.ErrorDetail.Message))
+	return lowerFirst(clean(m.ErrorDetail.Message))
 }
 
-// output takes a piece of what a step prints, which may end within a line.
+// output adds output of a step, which may end within a line.
 func (j *buildOutput) output(text string) {
 	for {
 		before, after, ended := strings.Cut(text, "\n")
@@ -205,7 +205,7 @@ func (j *buildOutput) output(text string) {
 	}
 }
 
-// line ends the line of output that is being put together.
+// line ends the current line of output.
 func (j *buildOutput) line() {
 	text := string(j.part)
 	j.part = j.part[:0]
@@ -228,7 +228,7 @@ func (j *buildOutput) say(text string) {
 
 var stepLine = lazyregexp.New(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
 
-// lastState shows of a line that was written over only what is left on the screen.
+// lastState returns the visible part of a line with carriage returns.
 func lastState(line string) string {
 	line = strings.TrimRight(line, "\r")
 	return line[strings.LastIndexByte(line, '\r')+1:]

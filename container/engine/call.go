@@ -19,42 +19,42 @@ const maxAnswer = 32 << 20 // bytes of one answer: ten thousand containers with 
 
 // A request is one call of the API.
 type request struct {
-	op, subject string // for people
+	op, subject string // for messages
 	method      string // empty means GET
 	path        string // after the version
 	query       url.Values
 	body        any       // sent as JSON; nil means none
 	raw         io.Reader // sent as it is, a tar archive; nil means none
-	upgrade     bool      // the connection becomes the answer
-	endless     bool      // takes as long as it takes
-	repeatable  bool      // asking twice does no harm; GET always is
+	upgrade     bool      // the connection is hijacked
+	endless     bool      // without timeout
+	repeatable  bool      // it can safely be sent twice, as every GET
 }
 
-// call asks, and reads the answer into out unless that is nil.
+// call sends a request, and decodes the answer into out unless that is nil. It retries where that is safe.
 func (e *Engine) call(ctx context.Context, r request, out any) error {
-	patience := e.patience
+	patience := e.timeout
 	if r.endless {
 		patience = 0
 	}
-	ctx, cancel := e.during(ctx, patience)
+	ctx, cancel := e.bound(ctx, patience)
 	defer cancel()
 	var err error
 	for try := 0; ; try++ {
 		var again bool
-		if again, err = e.once(ctx, r, out); err == nil || !again || try == len(e.pauses) {
+		if again, err = e.once(ctx, r, out); err == nil || !again || try == len(e.retryDelays) {
 			return err
 		}
 		select {
-		case <-time.After(e.pauses[try]):
+		case <-time.After(e.retryDelays[try]):
 		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-// once asks one time, and says whether it is worth asking again.
+// once sends a request once, and reports whether to try again.
 func (e *Engine) once(ctx context.Context, r request, out any) (again bool, err error) {
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return r.mayRepeat() && broken(err), err
 	}
@@ -72,9 +72,8 @@ func (e *Engine) once(ctx context.Context, r request, out any) (again bool, err 
 
 func (r request) mayRepeat() bool { return r.repeatable || r.method == "" }
 
-// ask sends a request in the version that the engine speaks. The body of what
-// comes back is the caller's to close.
-func (e *Engine) ask(ctx context.Context, r request) (*http.Response, error) {
+// do sends a request with the negotiated API version. The caller closes the body.
+func (e *Engine) do(ctx context.Context, r request) (*http.Response, error) {
 	api, err := e.version(ctx, r.op)
 	if err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (e *Engine) ask(ctx context.Context, r request) (*http.Response, error) {
 }
 
 func (e *Engine) send(ctx context.Context, r request, to string) (*http.Response, error) {
-	if e.life.Err() != nil {
+	if e.ctx.Err() != nil {
 		return nil, closed(r.op)
 	}
 	req, err := r.http(ctx, to)
@@ -92,7 +91,7 @@ func (e *Engine) send(ctx context.Context, r request, to string) (*http.Response
 	}
 	res, err := e.http.Do(req)
 	if err != nil {
-		return nil, e.lost(ctx, r.op, err)
+		return nil, e.connFailure(ctx, r.op, err)
 	}
 	return res, nil
 }
@@ -126,12 +125,12 @@ func (r request) http(ctx context.Context, to string) (*http.Request, error) {
 	return req, nil
 }
 
-// read takes a JSON answer, as far as one may be long.
+// read decodes a JSON answer of limited length.
 func (e *Engine) read(ctx context.Context, r request, body io.Reader, out any) error {
 	text, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return e.lost(ctx, r.op, err)
+		return e.connFailure(ctx, r.op, err)
 	case len(text) > maxAnswer:
 		return &fault.Error{Kind: fault.TooLarge, Op: r.op, Subject: r.subject, Why: "docker's answer does not end"}
 	}
@@ -146,10 +145,10 @@ func garbled(r request) error {
 		Hint: "is it a docker engine that listens at DOCKER_HOST?"}
 }
 
-// during bounds a call by the engine's life and, unless patience is zero, by a time.
-func (e *Engine) during(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+// bound cancels a call when the engine is closed and, unless the timeout is zero, after that time.
+func (e *Engine) bound(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stops := []func() bool{context.AfterFunc(e.life, func() { cancel(errClosed) })}
+	stops := []func() bool{context.AfterFunc(e.ctx, func() { cancel(errClosed) })}
 	if patience > 0 {
 		timer := time.AfterFunc(patience, func() { cancel(errSilent) })
 		stops = append(stops, timer.Stop)
@@ -162,20 +161,19 @@ func (e *Engine) during(ctx context.Context, patience time.Duration) (context.Co
 	}
 }
 
-// Why a call was given up here, rather than by its caller.
+// Why a call was cancelled here, rather than by its caller.
 var (
 	errClosed = errors.New("closed")
 	errSilent = errors.New("no answer in time")
 )
 
-// broken reports whether a call ended because the connection did, so that
-// another attempt may fare better.
+// broken reports whether the connection broke, so that another attempt may succeed.
 func broken(err error) bool {
 	var cut *connError
 	return errors.As(err, &cut) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
 }
 
-// discard reads what little is left, so that the connection can be used again.
+// discard drains a short rest, so that the connection can be reused.
 func discard(body io.ReadCloser) {
 	io.CopyN(io.Discard, body, maxText)
 	body.Close()

@@ -10,9 +10,8 @@ import (
 	"hako/run/fault"
 )
 
-// Create makes a container that does not run yet, and returns its id. Without its
-// image the error is [ErrNoImage], with a name in use [ErrConflict]. A call that
-// is given up may have made it all the same: look for the name.
+// Create creates a container and returns its ID. If its image is missing the error is [ErrNoImage], if its name is
+// taken [ErrConflict]. A cancelled call may still create it.
 func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	const op = "create container"
 	if s.Image == "" {
@@ -28,7 +27,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	}
 	var out struct{ ID string }
 	if err := e.call(ctx, r, &out); err != nil {
-		return "", naming(err, s.Image)
+		return "", nameImage(err, s.Image)
 	}
 	if !nameLike(out.ID) {
 		return "", garbled(r)
@@ -36,8 +35,8 @@ func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 	return out.ID, nil
 }
 
-// naming says which image is missing.
-func naming(err error, image string) error {
+// nameImage adds the name of a missing image.
+func nameImage(err error, image string) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Err == ErrNoImage {
 		f.Err = &engineError{"docker has no image " + image, ErrNoImage}
@@ -45,7 +44,7 @@ func naming(err error, image string) error {
 	return err
 }
 
-// Start starts a container. One that runs already is left as it is.
+// Start starts a container. It is no error if it runs already.
 func (e *Engine) Start(ctx context.Context, id string) error {
 	const op = "start container"
 	path, err := containerPath(op, id, "/start")
@@ -55,7 +54,7 @@ func (e *Engine) Start(ctx context.Context, id string) error {
 	return e.call(ctx, request{op: op, subject: id, method: http.MethodPost, path: path, repeatable: true}, nil)
 }
 
-// Rename gives a container another name.
+// Rename renames a container.
 func (e *Engine) Rename(ctx context.Context, id, name string) error {
 	path, err := containerPath("rename container", id, "/rename")
 	if err != nil {
@@ -90,8 +89,8 @@ func (e *Engine) await(ctx context.Context, id, condition string) (int, error) {
 	return *out.StatusCode, nil
 }
 
-// Remove kills a container and removes it together with its anonymous volumes. One
-// that is gone already is no error; one that somebody is removing is waited for.
+// Remove kills a container and removes it with its anonymous volumes. A missing container is no error; it waits for a
+// removal in progress.
 func (e *Engine) Remove(ctx context.Context, id string) error {
 	const op = "remove container"
 	path, err := containerPath(op, id, "")
@@ -101,7 +100,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	err = e.call(ctx, request{op: op, subject: id, method: http.MethodDelete, path: path,
 		query: url.Values{"force": {"1"}, "v": {"1"}}, repeatable: true}, nil)
 	if errors.Is(err, ErrConflict) && strings.Contains(err.Error(), "already in progress") {
-		ctx, cancel := e.during(ctx, e.patience)
+		ctx, cancel := e.bound(ctx, e.timeout)
 		defer cancel()
 		_, err = e.await(ctx, id, "removed")
 	}
@@ -111,8 +110,8 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// containerPath is where a container's calls go. Only what can be a name or an id
-// is let through: anything else could reach another call.
+// containerPath returns the path of an API call about a container. Anything but a name or an ID could reach another
+// call.
 func containerPath(op, id, verb string) (string, error) {
 	if !nameLike(id) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: op, Subject: clean(id),
@@ -121,8 +120,7 @@ func containerPath(op, id, verb string) (string, error) {
 	return "/containers/" + id + verb, nil
 }
 
-// nameLike reports whether a text can be the name or id of a container, volume or
-// network.
+// nameLike reports whether a text can be the name or ID of a container or volume.
 func nameLike(text string) bool {
 	for i, c := range []byte(text) {
 		if !alphanumeric(c) && (i == 0 || c != '_' && c != '.' && c != '-') {

@@ -6,29 +6,29 @@ import (
 	"io"
 )
 
-// The streams that an engine sends over one connection.
+// Streams that are multiplexed on one connection.
 const (
 	streamStderr  = 2 // 0 and 1 are standard input and output
-	streamTrouble = 3 // the engine's own words about the connection
+	streamTrouble = 3 // the engine's own errors
 )
 
-const maxPiece = 32 << 10 // bytes that are held at a time, whatever a frame's length says
+const maxPiece = 32 << 10 // bytes held at a time, whatever the length of a frame
 
 var errFrame = errors.New("the stream makes no sense")
 
-// A writeError is the fault of who takes the output, not of the engine.
+// A writeError is an error of the writer, not of the engine.
 type writeError struct{ cause error }
 
 func (w *writeError) Error() string { return w.cause.Error() }
 func (w *writeError) Unwrap() error { return w.cause }
 
-// A resetError ends a stream between two frames, though not as it should end.
+// A resetError is a connection reset between two frames.
 type resetError struct{ cause error }
 
 func (r *resetError) Error() string { return r.cause.Error() }
 func (r *resetError) Unwrap() error { return r.cause }
 
-// demux parts a stream into standard output and standard error, until it ends.
+// demux splits a stream into standard output and standard error.
 func demux(in io.Reader, stdout, stderr io.Writer) error {
 	var head [8]byte
 	buf := make([]byte, maxPiece)
@@ -53,7 +53,7 @@ func demux(in io.Reader, stdout, stderr io.Writer) error {
 	}
 }
 
-// pass hands on n bytes.
+// pass copies n bytes.
 func pass(in io.Reader, to io.Writer, n int64, buf []byte) error {
 	for n > 0 {
 		piece := buf[:min(n, int64(len(buf)))]

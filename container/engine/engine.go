@@ -1,13 +1,11 @@
-// Package engine speaks with a Docker engine over its HTTP API: containers,
-// images, and what they leave behind. It knows nothing of tasks, languages or
-// policy; the packages around it decide what runs, this one only asks for it.
+// Package engine is a client for the HTTP API of a Docker engine: containers, images and volumes. It knows nothing of
+// tasks, languages or policy.
 //
-// Deliberately not here: networks for containers, privileged ones, published
-// ports, a restart policy, the host's namespaces. They cannot be asked for,
-// because [Spec] has no words for them. Credentials of registries are not sent.
+// Not here: networks for containers, privileged ones, published ports, restart policies, the host's namespaces.
+// [Spec] has no fields for them. It sends no registry credentials.
 //
-// The one rule to keep: an engine's answers are a stranger's. Whatever it says
-// is bounded before it is held and cleaned before it is shown.
+// The rule to keep: answers of an engine are untrusted. They are bounded before they are held and sanitized before
+// they are shown.
 package engine
 
 import (
@@ -19,30 +17,26 @@ import (
 	"hako/run/fault"
 )
 
-// An Engine is a Docker engine. It is safe for concurrent use and keeps its
-// connections for the next call.
+// An Engine is a Docker engine. It is safe for concurrent use and reuses connections.
 //
-// Every call other than Wait, Build and Exec is given up after a minute, or
-// earlier if its context ends. Those that may be repeated without harm are, up
-// to twice, when the connection breaks.
+// Every call but Build and Exec has a timeout of a minute. Calls that can safely be repeated are retried twice if the
+// connection breaks.
 type Engine struct {
-	at       address
-	http     *http.Client
-	patience time.Duration   // for one call
-	pauses   []time.Duration // before asking again
+	address     address
+	http        *http.Client
+	timeout     time.Duration   // for one call
+	retryDelays []time.Duration // before retries
 
-	life context.Context // ends with Close
-	end  context.CancelFunc
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
 
-	asking chan struct{} // holds one token: who has it may look at api or find it out
-	api    string        // "1.41"; empty until the engine was asked
+	versionLock chan struct{} // holds one token, which guards api
+	api         string        // "1.41"; empty until negotiated
 }
 
-// Open prepares to speak with the engine at host, which is written as in
-// DOCKER_HOST: unix:///var/run/docker.sock or tcp://127.0.0.1:2376. An empty host
-// means DOCKER_HOST, and if that is empty too, the usual socket of this machine.
-// DOCKER_TLS_VERIFY, DOCKER_CERT_PATH and DOCKER_API_VERSION are heeded. Nothing
-// is contacted yet.
+// Open returns an Engine for a host as in DOCKER_HOST: unix:///var/run/docker.sock or tcp://127.0.0.1:2376. An empty
+// host means DOCKER_HOST, and if that is empty too, the default socket. DOCKER_TLS_VERIFY, DOCKER_CERT_PATH and
+// DOCKER_API_VERSION apply. Nothing is contacted yet.
 func Open(host string) (*Engine, error) {
 	at, err := resolve(host)
 	if err != nil {
@@ -52,13 +46,13 @@ func Open(host string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{at: at, patience: time.Minute, pauses: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond},
-		asking: make(chan struct{}, 1), api: api}
-	e.asking <- struct{}{}
-	e.life, e.end = context.WithCancel(context.Background())
+	e := &Engine{address: at, timeout: time.Minute, retryDelays: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond},
+		versionLock: make(chan struct{}, 1), api: api}
+	e.versionLock <- struct{}{}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.http = &http.Client{
 		Transport: &http.Transport{
-			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.at.dial(ctx) },
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.address.dial(ctx) },
 			DisableCompression:  true,
 			MaxIdleConnsPerHost: 16,
 			IdleConnTimeout:     time.Minute,
@@ -68,18 +62,17 @@ func Open(host string) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends every call under way and drops the connections.
+// Close cancels every call in progress and closes the connections.
 func (e *Engine) Close() {
-	e.end()
+	e.cancel()
 	e.http.CloseIdleConnections()
 }
 
-// Local reports whether the engine is reached by a Unix socket, so that a path
-// of this machine means the same file to the engine.
-func (e *Engine) Local() bool { return e.at.network == "unix" }
+// Local reports whether the engine is reached by a Unix socket, and so shares the file system.
+func (e *Engine) Local() bool { return e.address.network == "unix" }
 
-// Host returns the engine's address as DOCKER_HOST would spell it.
-func (e *Engine) Host() string { return e.at.String() }
+// Host returns the engine's address as in DOCKER_HOST.
+func (e *Engine) Host() string { return e.address.String() }
 
 // Ping checks that the engine answers.
 func (e *Engine) Ping(ctx context.Context) error {
@@ -87,7 +80,7 @@ func (e *Engine) Ping(ctx context.Context) error {
 	return e.call(ctx, request{op: "talk to docker", subject: e.Host(), path: "/version"}, &v)
 }
 
-// closed is what every call after Close gets.
+// closed is the error of every call after Close.
 func closed(op string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the connection to docker was closed here"}
 }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A errorReader reader remembers why it stopped: the connection it feeds reports only
-// that it did.
+// An errorReader keeps the error of a reader, which the HTTP client does not report.
 type errorReader struct {
 	from io.Reader
 	mu   sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// Why an engine refused, for errors.Is.
+// Reasons of refusals, for errors.Is.
 var (
 	ErrGone     = errors.New("docker has no such container")
 	ErrNoImage  = errors.New("docker has no such image")
@@ -21,7 +21,7 @@ var (
 	ErrStopped  = errors.New("the container is not running")
 )
 
-// A engineError is one of the reasons above in the engine's words.
+// An engineError is one of these reasons with the engine's message.
 type engineError struct {
 	text   string
 	reason error
@@ -30,14 +30,14 @@ type engineError struct {
 func (r *engineError) Error() string { return r.text }
 func (r *engineError) Unwrap() error { return r.reason }
 
-// A connError is a connection that broke, or never was.
+// A connError is a broken or failed connection.
 type connError struct{ cause error }
 
 func (c *connError) Error() string {
 	cause := c.cause
 	var op *net.OpError
 	if errors.As(cause, &op) {
-		cause = op.Err // the address was said already
+		cause = op.Err // the address is in the message already
 	}
 	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
 		return "it ended in the middle"
@@ -47,9 +47,9 @@ func (c *connError) Error() string {
 
 func (c *connError) Unwrap() error { return c.cause }
 
-// refuse turns an answer that is no success into an error.
+// refuse turns an unsuccessful answer into an error.
 func refuse(r request, res *http.Response) error {
-	text := said(res)
+	text := message(res)
 	e := &fault.Error{Kind: kindOf(res.StatusCode), Op: r.op, Subject: r.subject, Why: text}
 	low := strings.ToLower(text)
 	switch {
@@ -83,12 +83,12 @@ func kindOf(status int) fault.Kind {
 	return fault.Unavailable
 }
 
-// said is what the engine gave as its reason.
-func said(res *http.Response) string {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxText)) // a reason cut short is better than none
+// message returns the reason in an answer.
+func message(res *http.Response) string {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxText)) // an incomplete reason is better than none
 	var m struct{ Message string }
 	if json.Unmarshal(body, &m) == nil && m.Message != "" {
-		return lowered(clean(m.Message))
+		return lowerFirst(clean(m.Message))
 	}
 	if text := clean(string(body)); text != "" {
 		return "docker answered " + res.Status[:min(3, len(res.Status))] + ": " + text
@@ -96,28 +96,28 @@ func said(res *http.Response) string {
 	return "docker answered " + clean(res.Status)
 }
 
-// lost explains a call that got no answer, or half of one.
-func (e *Engine) lost(ctx context.Context, op string, err error) error {
+// connFailure explains a call without a complete answer.
+func (e *Engine) connFailure(ctx context.Context, op string, err error) error {
 	out := &fault.Error{Kind: fault.Unavailable, Op: op}
 	switch cause := context.Cause(ctx); {
 	case cause == errClosed:
 		return closed(op)
 	case cause == errSilent:
-		out.Why, out.Hint = "docker at "+e.Host()+" did not answer within "+e.patience.String(),
+		out.Why, out.Hint = "docker at "+e.Host()+" did not answer within "+e.timeout.String(),
 			"see whether it still works: docker info"
 	case ctx.Err() == context.Canceled:
 		out.Kind, out.Why, out.Err = fault.Other, "it was given up", ctx.Err()
 	case ctx.Err() != nil:
 		out.Kind, out.Why, out.Err = fault.Timeout, "it was not done in time", ctx.Err()
 	default:
-		out.Err = &connError{bare(err)}
-		out.Why, out.Hint = e.absence(err)
+		out.Err = &connError{unwrapURLError(err)}
+		out.Why, out.Hint = e.explainAbsence(err)
 	}
 	return out
 }
 
-// absence says why there is no engine, and what to do about it.
-func (e *Engine) absence(err error) (why, hint string) {
+// explainAbsence explains why there is no engine, with a hint.
+func (e *Engine) explainAbsence(err error) (why, hint string) {
 	why, hint = "docker at "+e.Host()+" hung up", "see whether it still runs: docker info"
 	var dial interface{ Timeout() bool }
 	switch {

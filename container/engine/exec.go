@@ -11,22 +11,21 @@ import (
 	"hako/run/fault"
 )
 
-// An Exec is a command to run in a container that runs.
+// An Exec is a command to run in a running container.
 type Exec struct {
 	Argv   []string
 	Env    []string  // in addition to the container's
 	Dir    string    // empty means the container's
 	User   string    // "uid:gid"; empty means the container's
-	Stdin  io.Reader // nil means none; one that blocks keeps a goroutine until it does not
-	Stdout io.Writer // nil means that the output is thrown away
+	Stdin  io.Reader // nil means none; a blocked one keeps a goroutine
+	Stdout io.Writer // nil means discard
 	Stderr io.Writer
 }
 
-// Exec runs a command and returns its exit status, after everything it said was
-// written. An engine cannot be told to end a command: if ctx ends first, Exec
-// returns, and the command goes on in the container.
+// Exec runs a command and returns its exit status after all output was written. An engine cannot stop a command: if
+// ctx ends first, Exec returns, and the command goes on.
 func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
-	ctx, cancel := e.during(ctx, 0)
+	ctx, cancel := e.bound(ctx, 0)
 	defer cancel()
 	run, err := e.prepare(ctx, id, x)
 	if err != nil {
@@ -40,7 +39,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
 	if x.Stdin != nil {
 		go line.feed(x.Stdin)
 	}
-	err = demux(bufio.NewReaderSize(line, maxPiece), orNowhere(x.Stdout), orNowhere(x.Stderr))
+	err = demux(bufio.NewReaderSize(line, maxPiece), orDiscard(x.Stdout), orDiscard(x.Stderr))
 	var reset *resetError
 	if errors.As(err, &reset) && x.Stdin != nil {
 		return e.afterReset(ctx, run, err)
@@ -51,9 +50,8 @@ func (e *Engine) Exec(ctx context.Context, id string, x Exec) (int, error) {
 	return e.status(ctx, run)
 }
 
-// afterReset asks whether a command ended without reading all of its input: then
-// the engine's end of the connection is closed with bytes left in it, which the
-// system reports as a reset. Any other reset may have swallowed output.
+// afterReset checks whether a command ended without reading all of its input: then the engine closes the connection
+// with unread bytes, which the system reports as a reset. Any other reset may have lost output.
 func (e *Engine) afterReset(ctx context.Context, run string, reset error) (int, error) {
 	soon, cancel := context.WithTimeout(ctx, resetPatience)
 	defer cancel()
@@ -69,14 +67,14 @@ const resetPatience = 2 * time.Second
 
 const execOp = "run in container"
 
-func orNowhere(w io.Writer) io.Writer {
+func orDiscard(w io.Writer) io.Writer {
 	if w == nil {
 		return io.Discard
 	}
 	return w
 }
 
-// prepare announces a command and returns what the engine calls it.
+// prepare creates an exec instance and returns its ID.
 func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error) {
 	path, err := containerPath(execOp, id, "/exec")
 	if err != nil {
@@ -96,14 +94,13 @@ func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error)
 	return out.ID, nil
 }
 
-// attach starts a command and takes over the connection, which is closed when ctx
-// ends.
+// attach starts a command and hijacks the connection, which is closed when ctx ends.
 func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) {
-	asking, cancel := e.during(ctx, e.patience)
+	asking, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
 	r := request{op: execOp, method: http.MethodPost, path: "/exec/" + run + "/start",
 		body: map[string]bool{"Detach": false, "Tty": false}, upgrade: true}
-	res, err := e.ask(asking, r)
+	res, err := e.do(asking, r)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +112,7 @@ func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) 
 	return &hijackedConn{both, context.AfterFunc(ctx, func() { both.Close() })}, nil
 }
 
-// A hijackedConn is a connection that was HTTP and is now a command's streams.
+// A hijackedConn carries the streams of a command.
 type hijackedConn struct {
 	io.ReadWriteCloser
 	stop func() bool
@@ -126,8 +123,7 @@ func (l *hijackedConn) Close() error {
 	return l.ReadWriteCloser.Close()
 }
 
-// feed sends the input and then says that there is no more. If the command reads
-// no more, that is its own affair.
+// feed sends the input and closes it. It ignores a command that does not read.
 func (l *hijackedConn) feed(from io.Reader) {
 	io.Copy(l.ReadWriteCloser, from)
 	if half, ok := l.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
@@ -143,10 +139,10 @@ func (e *Engine) interrupted(ctx context.Context, err error) error {
 	case ctx.Err() == nil && errors.Is(err, errFrame):
 		return &fault.Error{Kind: fault.Unavailable, Op: execOp, Why: "docker's answer makes no sense"}
 	}
-	return e.lost(ctx, execOp, err)
+	return e.connFailure(ctx, execOp, err)
 }
 
-// status asks how a command ended. Its streams may end a moment before it does.
+// status returns the exit status. The streams may end a moment before the command.
 func (e *Engine) status(ctx context.Context, run string) (int, error) {
 	r := request{op: execOp, path: "/exec/" + run + "/json"}
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -166,7 +162,7 @@ func (e *Engine) status(ctx context.Context, run string) (int, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return 0, e.lost(ctx, execOp, ctx.Err())
+			return 0, e.connFailure(ctx, execOp, ctx.Err())
 		}
 	}
 }

@@ -55,7 +55,7 @@ func serveAll(t *testing.T, h func(http.ResponseWriter, *http.Request, *fake)) *
 	if f.Engine, err = Open("unix://" + f.socket); err != nil {
 		t.Fatal(err)
 	}
-	f.pauses = []time.Duration{0, 0}
+	f.retryDelays = []time.Duration{0, 0}
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, r, f) })}
 	served := make(chan struct{})
 	go func() { defer close(served); s.Serve(l) }()
@@ -176,7 +176,7 @@ func TestEngineThatHangs(t *testing.T) {
 			hung := make(chan struct{})
 			f := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-hung })
 			defer close(hung)
-			f.patience, f.api = 20*time.Millisecond, "1.41"
+			f.timeout, f.api = 20*time.Millisecond, "1.41"
 			endless, enough := name == "wait" || name == "build", time.Minute
 			if endless {
 				enough = 100 * time.Millisecond
@@ -398,6 +398,6 @@ func TestNobodyThere(t *testing.T) {
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	l.Close()
-	e.pauses = nil
+	e.retryDelays = nil
 	check("a dead socket")
 }

@@ -38,7 +38,7 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 	}
 	r := request{op: op, path: path}
 	if err := e.call(ctx, r, &i); err != nil {
-		return Image{}, naming(err, name)
+		return Image{}, nameImage(err, name)
 	}
 	if !imageLike(i.ID) {
 		return Image{}, garbled(r)

@@ -10,26 +10,25 @@ import (
 	"hako/run/fault"
 )
 
-// Logs returns the last lines that a container's first process wrote, on both
-// streams: why it died, mostly. Empty means that it said nothing, or that
-// nothing was kept.
+// Logs returns the last lines of output of a container's first process. Empty means that there is none, or that the
+// log driver keeps none.
 func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) {
 	const op = "read container's log"
 	path, err := containerPath(op, id, "/logs")
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := e.during(ctx, e.patience)
+	ctx, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
 	r := request{op: op, subject: id, path: path, query: url.Values{"stdout": {"1"}, "stderr": {"1"},
 		"tail": {strconv.Itoa(tail)}}}
-	res, err := e.ask(ctx, r)
+	res, err := e.do(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	defer discard(res.Body)
 	if res.StatusCode != http.StatusOK {
-		return "", unlessNothingKept(refuse(r, res), res.StatusCode)
+		return "", unlessUnreadable(refuse(r, res), res.StatusCode)
 	}
 	var kept lastBytes
 	if err := demux(res.Body, &kept, &kept); err != nil {
@@ -38,8 +37,8 @@ func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) 
 	return cleanLines(string(kept.text)), nil
 }
 
-// unlessNothingKept forgives an engine whose log driver cannot be read.
-func unlessNothingKept(err error, status int) error {
+// unlessUnreadable ignores a log driver that cannot be read.
+func unlessUnreadable(err error, status int) error {
 	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable &&
 		strings.Contains(err.Error(), "does not support reading") {
 		return nil
@@ -47,7 +46,6 @@ func unlessNothingKept(err error, status int) error {
 	return err
 }
 
-// lastBytes keeps the end of what is written to it.
 type lastBytes struct{ text []byte }
 
 func (l *lastBytes) Write(p []byte) (int, error) {

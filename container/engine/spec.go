@@ -7,12 +7,10 @@ import (
 	"hako/run/fault"
 )
 
-// A Spec is a container to be. Whatever it says, the container has no network but
-// its own loopback, no capability that CapAdd does not name, can gain no
-// privileges, is never restarted, shares no memory with others and runs no health
-// check of its image.
+// A Spec describes a container to create. Every container has only a loopback network, no capability but those in
+// CapAdd, no-new-privileges, no restarts, private shared memory and no health check.
 type Spec struct {
-	Name       string   // empty means that the engine makes one up
+	Name       string   // empty means that the engine chooses one
 	Image      string   // required
 	User       string   // "uid:gid"; empty means the image's
 	Entrypoint []string // empty means the image's
@@ -28,11 +26,11 @@ type Spec struct {
 	Seccomp  string            // a profile as JSON; empty means the engine's
 
 	CPUs    float64 // zero means no limit
-	Memory  int64   // bytes, with no swap on top; zero means no limit
+	Memory  int64   // bytes, without swap; zero means no limit
 	Pids    int64   // zero means no limit
 	Shm     int64   // bytes of /dev/shm; zero means the engine's 64 MB
 	Ulimits []Ulimit
-	Grace   time.Duration // between asking the container to stop and killing it; zero means the engine's 10 s
+	Grace   time.Duration // before the container is killed on stop; zero means the engine's 10 s
 }
 
 // A Ulimit is a limit of each process: "nofile", "core".
@@ -50,14 +48,14 @@ const (
 	Volume MountKind = "volume"
 )
 
-// A Mount is a place in the container that is kept outside of it.
+// A Mount is a bind mount or a volume.
 type Mount struct {
 	Kind     MountKind
-	Source   string // a path on the engine's machine that exists, or a volume's name; an empty name means an anonymous volume, which goes with its container
+	Source   string // an existing path on the engine's machine, or the name of a volume; empty means an anonymous volume
 	Target   string
 	ReadOnly bool
-	Options  map[string]string // of the local driver for a volume made by this: type, device, o
-	Labels   map[string]string // of a volume made by this
+	Options  map[string]string // of the local driver, for a new volume: type, device, o
+	Labels   map[string]string // of a new volume
 }
 
 // wire returns the body of the API call.
@@ -111,5 +109,5 @@ func (s Spec) mounts() (all []map[string]any, err error) {
 	return all, nil
 }
 
-// wholeSeconds rounds up: a grace of half a second is not none.
+// wholeSeconds rounds up, so that a short grace is not none.
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -138,11 +138,11 @@ func TestWaitThatGoesWrong(t *testing.T) {
 
 func TestPermissionIsExplained(t *testing.T) {
 	f := serve(t, answer(200, ""))
-	err := f.lost(t.Context(), "talk to docker", &net.OpError{Op: "dial", Err: http.ErrServerClosed})
+	err := f.connFailure(t.Context(), "talk to docker", &net.OpError{Op: "dial", Err: http.ErrServerClosed})
 	if !broken(err) {
 		t.Errorf("not worth another try: %v", err)
 	}
-	err = f.lost(t.Context(), "talk to docker", &net.OpError{Op: "dial", Err: errPermission{}})
+	err = f.connFailure(t.Context(), "talk to docker", &net.OpError{Op: "dial", Err: errPermission{}})
 	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(fault.Hint(err), "docker group") || broken(err) {
 		t.Errorf("%v", err)
 	}

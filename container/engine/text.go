@@ -8,12 +8,12 @@ import (
 	"hako/internal/text"
 )
 
-const maxText = 64 << 10 // bytes of anything an engine says to people
+const maxText = 64 << 10 // bytes of any text of an engine
 
-// clean makes one line of what an engine says. The end of a long text is kept, where the reason is.
+// clean sanitizes a text of an engine to one line. It keeps the end of a long text, where the reason is.
 func clean(s string) string { return text.Line(text.Suffix(s, maxText), maxText) }
 
-// cleanLines does the same and keeps line breaks and tabs.
+// cleanLines sanitizes a text and keeps line breaks and tabs.
 func cleanLines(s string) string { return text.Visible(text.Suffix(s, maxText)) }
 
 func cleanAll(texts []string) []string {
@@ -24,18 +24,16 @@ func cleanAll(texts []string) []string {
 	return out
 }
 
-// lowered begins a sentence like the rest of an error's text, unless its first word
-// is a name such as OCI.
-func lowered(text string) string {
+// lowerFirst lowers the first letter, unless the first word is a name such as OCI.
+func lowerFirst(text string) string {
 	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z' {
 		return string(text[0]-'A'+'a') + text[1:]
 	}
 	return text
 }
 
-// bare takes off what net/http puts around an error: a method and an address
-// that nobody but this package knows.
-func bare(err error) error {
+// unwrapURLError removes what net/http adds to an error: a method and an internal URL.
+func unwrapURLError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -43,7 +41,7 @@ func bare(err error) error {
 	return err
 }
 
-// dialing reports whether no connection came about.
+// dialing reports whether no connection was made.
 func dialing(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"

@@ -9,14 +9,13 @@ import (
 	"hako/run/fault"
 )
 
-// The versions of the API that are spoken, 1.x: the first with one-shot
-// statistics, and the last whose answers are known.
+// Supported versions of the API, 1.x: the first with one-shot statistics, and the last that was tested.
 const (
 	oldestAPI = 41
 	newestAPI = 51
 )
 
-// wantedAPI reads DOCKER_API_VERSION; empty means that the engine is asked.
+// wantedAPI reads DOCKER_API_VERSION; empty means to negotiate.
 func wantedAPI() (string, error) {
 	text := os.Getenv("DOCKER_API_VERSION")
 	if text == "" {
@@ -28,7 +27,7 @@ func wantedAPI() (string, error) {
 			Why:  "it must be 1." + strconv.Itoa(oldestAPI) + " or newer",
 			Hint: "leave it empty: the engine is asked what it speaks"}
 	}
-	return spelt(minor), nil
+	return apiVersion(minor), nil
 }
 
 func minorOf(version string) (int, bool) {
@@ -37,31 +36,30 @@ func minorOf(version string) (int, bool) {
 	return int(n), err == nil && major == "1"
 }
 
-func spelt(minor int) string { return "1." + strconv.Itoa(min(minor, newestAPI)) }
+func apiVersion(minor int) string { return "1." + strconv.Itoa(min(minor, newestAPI)) }
 
-// version returns the API version to speak. The engine is asked once; an engine
-// that did not answer is asked again by the next call.
+// version returns the API version. It is negotiated once, or again by the next call if the engine did not answer.
 func (e *Engine) version(ctx context.Context, op string) (string, error) {
-	ctx, cancel := e.during(ctx, e.patience)
+	ctx, cancel := e.bound(ctx, e.timeout)
 	defer cancel()
 	select {
-	case <-e.asking:
+	case <-e.versionLock:
 	case <-ctx.Done():
-		return "", e.lost(ctx, op, ctx.Err())
+		return "", e.connFailure(ctx, op, ctx.Err())
 	}
-	defer func() { e.asking <- struct{}{} }()
+	defer func() { e.versionLock <- struct{}{} }()
 	if e.api != "" {
 		return e.api, nil
 	}
-	api, err := e.hello(ctx, op)
+	api, err := e.negotiate(ctx, op)
 	if err == nil {
 		e.api = api
 	}
 	return api, err
 }
 
-// hello finds out which version of the API to speak.
-func (e *Engine) hello(ctx context.Context, op string) (string, error) {
+// negotiate asks the engine for its API version.
+func (e *Engine) negotiate(ctx context.Context, op string) (string, error) {
 	r := request{op: op, path: "/_ping"}
 	res, err := e.send(ctx, r, "http://docker/_ping")
 	if err != nil {
@@ -80,5 +78,5 @@ func (e *Engine) hello(ctx context.Context, op string) (string, error) {
 		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(),
 			Why: "the engine is too old: it speaks API " + clean(offered), Hint: "update docker to 20.10 or newer"}
 	}
-	return spelt(minor), nil
+	return apiVersion(minor), nil
 }

@@ -15,9 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Client talks to a guest. It is safe for concurrent use. A connection that is
-// lost stays lost: what was running is ended by the guest, and whoever wants to
-// go on dials again.
+// A Client talks to a guest. It is safe for concurrent use. A connection that is lost stays lost: what was running is
+// ended by the guest, and whoever wants to go on dials again.
 type Client struct {
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
@@ -39,8 +38,7 @@ type pendingCall struct {
 	over  bool         // the last of it was said; only the listener looks
 }
 
-// What a guest gets. It answers every question quickly but how a job ends; one
-// that does not was stopped, or is none.
+// What a guest gets. It answers every question quickly but how a job ends; one that does not was stopped, or is none.
 const (
 	answerTime = 10 * time.Second // to greet, to answer a question, to take a message
 	grace      = 10 * time.Second // to say how a command ended whose time is up
@@ -54,17 +52,17 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 
 func connect(ctx context.Context, socket string, dial func(context.Context, string) (net.Conn, error)) (*Client,
 	error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, unanswered("connect to guest"))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, noAnswer("connect to guest"))
 	defer cancel()
 	conn, err := dial(ctx, socket)
 	if err != nil {
-		return nil, notThere(ctx, socket, err)
+		return nil, dialError(ctx, socket, err)
 	}
-	return meet(ctx, conn, socket)
+	return newClient(ctx, conn, socket)
 }
 
-// meet makes a client of a connection.
-func meet(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
+// newClient makes a client of a connection.
+func newClient(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*pendingCall{}}
 	in := wire.NewScanner(conn, wire.MaxChunk)
@@ -74,20 +72,20 @@ func meet(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, notThere(ctx, socket, err)
+		return nil, dialError(ctx, socket, err)
 	}
 	go c.listen(in)
 	return c, nil
 }
 
-// unanswered is for a guest that says nothing.
-func unanswered(op string) error {
+// noAnswer is for a guest that says nothing.
+func noAnswer(op string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the guest of the container does not answer",
 		Hint:     "end the environment, then start it again",
 		FlagHint: "end the environment with hako env down --task ID, then start it again with hako env up"}
 }
 
-func notThere(ctx context.Context, socket string, err error) error {
+func dialError(ctx context.Context, socket string, err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return f
@@ -122,7 +120,7 @@ func (c *Client) greet(in *wire.Scanner) error {
 	if err != nil {
 		return err
 	}
-	_, err = wire.Greeted(f)
+	_, err = wire.ReadHandshake(f)
 	return err
 }
 
@@ -144,7 +142,7 @@ func (c *Client) write(f wire.Frame) error {
 func (c *Client) send(f wire.Frame) error {
 	if err := c.write(f); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.giveUp(unanswered("ask guest"))
+			c.giveUp(noAnswer("ask guest"))
 		}
 		c.conn.Close()
 		<-c.gone
@@ -294,15 +292,14 @@ func (c *Client) Close() error {
 // Gone is closed when the connection is lost.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
-// ask makes a call and waits for its answer. The end of a job is the only one that
-// may take as long as it likes.
+// ask makes a call and waits for its answer. The end of a job is the only one that may take as long as it likes.
 func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire.Frame) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, givenUp(ctx, verb)
+		return nil, cancelled(ctx, verb)
 	}
 	if verb != wire.CallWait {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, answerTime, unanswered("ask guest"))
+		ctx, cancel = context.WithTimeoutCause(ctx, answerTime, noAnswer("ask guest"))
 		defer cancel()
 	}
 	a := &pendingCall{in: wire.NewInbox(wire.MaxFrame)}
@@ -314,7 +311,7 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire
 	if err := c.send(what(id)); err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { a.in.Close(givenUp(ctx, verb)) })
+	stop := context.AfterFunc(ctx, func() { a.in.Close(cancelled(ctx, verb)) })
 	defer stop()
 	f, err := a.in.Take()
 	switch {
@@ -329,8 +326,8 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire
 	return f.Words, nil
 }
 
-// givenUp is for a question whose answer does not matter any more.
-func givenUp(ctx context.Context, verb string) error {
+// cancelled is for a question whose answer does not matter any more.
+func cancelled(ctx context.Context, verb string) error {
 	if f, mute := context.Cause(ctx).(*fault.Error); mute {
 		return f
 	}

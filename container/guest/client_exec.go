@@ -19,15 +19,14 @@ type Run struct {
 	id    uint64
 	ctx   context.Context
 	cmd   Command
-	asked *pendingCall
+	call  *pendingCall
 	took  [2]int // bytes of each stream that the guest was not told about yet
 	bytes int64
-	vigil *deadlineWatch // nil if the command may take as long as it likes
+	watch *deadlineWatch // nil if the command may take as long as it likes
 }
 
-// Exec runs a command to its end, passing on what it prints. An exit status
-// other than zero is an answer, not an error. When ctx ends, so does the command
-// with all that came of it; a writer that does not come back still has to.
+// Exec runs a command to its end, passing on what it prints. An exit status other than zero is an answer, not an
+// error. When ctx ends, so does the command with all that came of it; a writer that does not come back still has to.
 func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	r, err := c.Begin(ctx, cmd)
 	if err != nil {
@@ -36,26 +35,25 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
 	return r.Wait()
 }
 
-// Begin starts a command. Somebody has to call Wait: until then the command
-// prints only as much as fits into buffers.
+// Begin starts a command. Somebody has to call Wait: until then the command prints only as much as fits into buffers.
 func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cut(err)
 	}
-	o := cmd.Order()
+	o := cmd.Request()
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &pendingCall{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
+	r := &Run{c: c, ctx: ctx, cmd: cmd, call: &pendingCall{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
 	if cmd.Stdin != nil {
-		r.asked.stdin = wire.NewWindow(wire.StdinWindow)
+		r.call.stdin = wire.NewWindow(wire.StdinWindow)
 	}
 	var err error
-	if r.id, err = c.begin(r.asked); err != nil {
+	if r.id, err = c.begin(r.call); err != nil {
 		return nil, err
 	}
 	if cmd.Timeout > 0 {
-		r.vigil = newVigil(cmd.Timeout, r.mute)
+		r.watch = newDeadlineWatch(cmd.Timeout, r.giveUpGuest)
 	}
 	if err := c.send(o.Frame(wire.OpExec, r.id)); err != nil {
 		c.finish(r.id)
@@ -94,34 +92,34 @@ func (r *Run) Wait() (Result, error) {
 			return r.lost(wire.FaultFrom(f.Word(0)))
 		}
 		if err != nil {
-			return r.unwanted(err)
+			return r.stopCommand(err)
 		}
 	}
 }
 
 // next waits for what the guest says next.
 func (r *Run) next() (f wire.Frame, err error) {
-	if r.vigil == nil {
-		return r.asked.in.Take()
+	if r.watch == nil {
+		return r.call.in.Take()
 	}
-	r.vigil.wait(func() { f, err = r.asked.in.Take() })
-	if err == nil && r.vigil.flooded(len(f.Word(0))) {
-		r.mute()
-		return f, unanswered("run command")
+	r.watch.wait(func() { f, err = r.call.in.Take() })
+	if err == nil && r.watch.flooded(len(f.Word(0))) {
+		r.giveUpGuest()
+		return f, noAnswer("run command")
 	}
 	return f, err
 }
 
-// mute gives up a guest that does not say how the command ended.
-func (r *Run) mute() {
-	r.asked.in.Close(unanswered("run command"))
+// giveUpGuest gives up a guest that does not say how the command ended.
+func (r *Run) giveUpGuest() {
+	r.call.in.Close(noAnswer("run command"))
 	go r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id}) // it may not even read
 }
 
 // cancel has the command ended, and waits for that no longer than it can take.
 func (r *Run) cancel() {
 	time.AfterFunc(lingering, func() {
-		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command",
+		r.call.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command",
 			Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
 	})
 	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
@@ -145,8 +143,8 @@ func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
 	return r.c.send(wire.Frame{Op: [2]byte{wire.OpStdoutTaken, wire.OpStderrTaken}[stream], ID: r.id, N: uint64(n)})
 }
 
-// unwanted ends a command whose output cannot be passed on.
-func (r *Run) unwanted(why error) (Result, error) {
+// stopCommand ends a command whose output cannot be passed on.
+func (r *Run) stopCommand(why error) (Result, error) {
 	r.cancel()
 	for {
 		f, err := r.next()
@@ -216,7 +214,7 @@ func (r *Run) feed() {
 	for {
 		n, err := r.cmd.Stdin.Read(buf)
 		for sent := 0; sent < n; {
-			m := r.asked.stdin.Take(n - sent)
+			m := r.call.stdin.Take(n - sent)
 			if m == 0 {
 				return
 			}

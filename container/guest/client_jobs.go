@@ -19,7 +19,7 @@ func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
 		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own",
 			Hint: "leave them empty and read the output by handle"}
 	}
-	o := cmd.Order()
+	o := cmd.Request()
 	if err := o.Check(); err != nil {
 		return j, err
 	}
@@ -56,8 +56,7 @@ func readJob(text []byte) (j run.Job, err error) {
 	return j, nil
 }
 
-// mostJobs is more than a guest keeps. Each costs much more memory than a guest
-// that means ill needs to tell of it.
+// mostJobs is more than a guest keeps. Each costs much more memory than a guest that means ill needs to tell of it.
 const mostJobs = 8 << 10
 
 // Jobs lists the jobs as they were started, those that ended long ago left out.
@@ -99,9 +98,8 @@ func (c *Client) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallWait, h)
 }
 
-// Output returns a page of what a job printed: at most limit bytes from offset
-// on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
-// most 1 MB. Beyond what was printed so far there is an empty page.
+// Output returns a page of what a job printed: at most limit bytes from offset on, without cutting a character of
+// UTF-8. A limit of zero means 4096; it is at most 1 MB. Beyond what was printed so far there is an empty page.
 func (c *Client) Output(ctx context.Context, h run.JobHandle, offset int64, limit int) (p run.JobPage, err error) {
 	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Offset: offset, Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
@@ -137,8 +135,7 @@ func (c *Client) Edit(ctx context.Context, call json.RawMessage) (json.RawMessag
 	return words[0], nil
 }
 
-// Shutdown has the guest end all processes and itself. It returns when the guest
-// has agreed; see [Client.Gone].
+// Shutdown has the guest end all processes and itself. It returns when the guest has agreed; see [Client.Gone].
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, err := c.question(ctx, wire.CallShutdown, wire.Parameters{}, nil)
 	return err

@@ -23,9 +23,8 @@ type Command struct {
 
 // A Result is what came of a command.
 type Result struct {
-	// Exit is the status of the command, or 128 and the number of the signal
-	// that ended it: 127 for one that was not found, 126 for one that could
-	// not be started, -1 for one whose time ran out.
+	// Exit is the status of the command, or 128 and the number of the signal that ended it: 127 for one that was not
+	// found, 126 for one that could not be started, -1 for one whose time ran out.
 	Exit     int
 	Signal   int // the signal that ended it, or zero
 	TimedOut bool
@@ -38,7 +37,7 @@ type Result struct {
 }
 
 // CommandRequest is the command as it travels.
-func (c Command) Order() wire.CommandRequest {
+func (c Command) Request() wire.CommandRequest {
 	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout},
 		Dir: c.Dir, Words: c.Argv, Env: c.Env}
 	if len(c.Argv) == 0 {

@@ -14,9 +14,9 @@ func TestOrders(t *testing.T) {
 		{Argv: []string{"a\xff"}, Stdin: strings.NewReader("")},
 		{},
 	} {
-		want := c.Order()
+		want := c.Request()
 		f := want.Frame(wire.OpExec, 1)
-		got, err := wire.ReadOrder(f.Words, f.N)
+		got, err := wire.ReadCommand(f.Words, f.N)
 		if err != nil || got.Details != want.Details || got.Dir != want.Dir || got.Script != want.Script ||
 			!slices.Equal(got.Words, want.Words) || !slices.Equal(got.Env, want.Env) {
 			t.Errorf("%+v, want %+v, %v", got, want, err)

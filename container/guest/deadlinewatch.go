@@ -6,10 +6,9 @@ import (
 	"hako/container/guest/wire"
 )
 
-// A deadlineWatch watches over the end of a command that has a limit. The guest keeps the
-// limit; the vigil is for one that does not. What counts is the time in which the
-// guest has something to say and does not: whoever takes long over the output of
-// a command, or over its input, loses nothing.
+// A deadlineWatch watches over the end of a command that has a limit. The guest keeps the limit; the vigil is for one
+// that does not. What counts is the time in which the guest has something to say and does not: whoever takes long
+// over the output of a command, or over its input, loses nothing.
 type deadlineWatch struct {
 	end   time.Time     // when the command must be over
 	left  time.Duration // how long the guest may still be silent after that
@@ -17,15 +16,15 @@ type deadlineWatch struct {
 	timer *time.Timer   // rings when the guest was silent too long
 }
 
-// belated is more than lies in all buffers of a command when it is over: its
+// maxLateBytes is more than lies in all buffers of a command when it is over: its
 // pipes, those of both sides, and what is on the way.
-const belated = 4 << 20
+const maxLateBytes = 4 << 20
 
 // longest is a limit that nobody waits for; more could not be added to.
 const longest = 100 * 365 * 24 * time.Hour
 
-// newVigil begins with the command. Alarm is called when nobody need wait longer.
-func newVigil(limit time.Duration, alarm func()) *deadlineWatch {
+// newDeadlineWatch begins with the command. Alarm is called when nobody need wait longer.
+func newDeadlineWatch(limit time.Duration, alarm func()) *deadlineWatch {
 	v := &deadlineWatch{end: time.Now().Add(min(limit, longest)), left: grace, timer: time.AfterFunc(longest, alarm)}
 	v.timer.Stop()
 	return v
@@ -43,11 +42,10 @@ func (v *deadlineWatch) wait(f func()) {
 	v.left -= max(time.Since(from), 0)
 }
 
-// flooded takes note of n bytes and tells whether the guest goes on as if there
-// were no limit.
+// flooded takes note of n bytes and tells whether the guest goes on as if there were no limit.
 func (v *deadlineWatch) flooded(n int) bool {
 	if time.Since(v.end) > grace {
 		v.late += n
 	}
-	return v.late > belated+2*wire.OutputWindow
+	return v.late > maxLateBytes+2*wire.OutputWindow
 }

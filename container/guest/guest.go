@@ -1,20 +1,17 @@
 // Package guest runs commands inside a container on behalf of hako outside it.
 //
-// Here is the outside: a [Client] talks to the guest, a [Runner] makes a client
-// look like every other runner, and [Options] say how a guest is started. The
-// inside is package server: the first process of the container, which listens on
-// a socket, starts commands, passes on what they print, keeps background jobs,
-// collects whatever ends, and ends what outlives its time. Deliberately not here:
-// containers themselves, and whether something may be run, which is for the gate.
+// Here is the outside: a [Client] talks to the guest, a [Runner] makes a client look like every other runner, and
+// [Options] say how a guest is started. The inside is package server: the first process of the container, which
+// listens on a socket, starts commands, passes on what they print, keeps background jobs, collects whatever ends, and
+// ends what outlives its time. Deliberately not here: containers themselves, and whether something may be run, which
+// is for the gate.
 //
-// Commands run as another user and can neither reach the guest nor its socket.
-// For that it needs to be root in its container, with the capabilities SETUID,
-// SETGID and KILL. Without root, commands run as the same user and could do to it
-// what a user can do to his own processes; they still cannot use the socket,
-// because the first process of a container answers only to callers outside it.
+// Commands run as another user and can neither reach the guest nor its socket. For that it needs to be root in its
+// container, with the capabilities SETUID, SETGID and KILL. Without root, commands run as the same user and could do
+// to it what a user can do to his own processes; they still cannot use the socket, because the first process of a
+// container answers only to callers outside it.
 //
-// The one rule to keep: what a command prints travels in frames of its own and
-// is never looked into.
+// The one rule to keep: what a command prints travels in frames of its own and is never looked into.
 package guest
 
 import (
@@ -40,9 +37,8 @@ type Options struct {
 	Home   string // their home directory; empty means what the system knows about the user, or Dir
 	Spool  string // where the output of jobs is kept; empty means the temporary directory
 
-	// Within is the directory that commands must be started in or below, after
-	// links are followed, and that the text editor sees; empty means that
-	// commands start anywhere and that the editor sees Dir.
+	// Within is the directory that commands must be started in or below, after links are followed, and that the text
+	// editor sees; empty means that commands start anywhere and that the editor sees Dir.
 	Within string
 	Make   []string // directories that are made for the user of the commands at the start; nil means none
 	Disk   int64    // bytes that Within, or else Dir, may hold; zero means any
@@ -58,8 +54,7 @@ type Options struct {
 	Grace   time.Duration // what processes get to end by themselves when the guest stops; zero means 10 s
 }
 
-// flags ties the options to their spelling. As they are is how they stay where
-// nothing is said.
+// flags ties the options to their spelling. As they are is how they stay where nothing is said.
 func (o *Options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet(Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)

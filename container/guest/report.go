@@ -18,9 +18,8 @@ type Stats struct {
 	MemoryLimit int64         `json:"memory_limit"`
 	CPU         time.Duration `json:"cpu"` // since the start
 
-	// Disk is what the workspace holds: as the system counts it where it is a
-	// file system of its own, else what its files added up to when they were
-	// measured last.
+	// Disk is what the workspace holds: as the system counts it where it is a file system of its own, else what its
+	// files added up to when they were measured last.
 	Disk      int64 `json:"disk,omitempty"`
 	DiskLimit int64 `json:"disk_limit,omitempty"`
 	DiskOwn   bool  `json:"disk_own,omitempty"` // the workspace is a file system of its own

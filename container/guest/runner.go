@@ -14,8 +14,7 @@ type Executor interface {
 	Exec(ctx context.Context, cmd Command) (Result, error)
 }
 
-// A Runner hands scripts to the shell of a container. Nothing stays from one
-// request to the next but files.
+// A Runner hands scripts to the shell of a container. Nothing stays from one request to the next but files.
 type Runner struct {
 	Client  Executor
 	Timeout time.Duration // for requests without one; zero means 30 minutes

@@ -12,10 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// Bundle puts certificates of authorities together: those a user adds, then those
-// of the system, each once. It returns them in the form that most programs read,
-// and in the one that Java reads. What a user adds must be certificates and
-// nothing else; of the system's, what is not understood is left out.
+// Bundle puts certificates of authorities together: those a user adds, then those of the system, each once. It
+// returns them in the form that most programs read, and in the one that Java reads. What a user adds must be
+// certificates and nothing else; of the system's, what is not understood is left out.
 func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	added, err := certificates(extra)
 	if err != nil {
@@ -23,7 +22,7 @@ func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	}
 	var all []*x509.Certificate
 	seen := map[string]bool{}
-	for _, c := range append(added, readable(system)...) {
+	for _, c := range append(added, parseReadable(system)...) {
 		if !seen[string(c.Raw)] {
 			seen[string(c.Raw)] = true
 			all = append(all, c)
@@ -35,8 +34,7 @@ func Bundle(extra, system []byte) (bundle, store []byte, err error) {
 	return bundle, trustStore(all), nil
 }
 
-// certificates reads what a user adds. A key among it would be readable for
-// everything that runs in a container.
+// certificates reads what a user adds. A key among it would be readable for everything that runs in a container.
 func certificates(text []byte) ([]*x509.Certificate, error) {
 	var list []*x509.Certificate
 	rest := text
@@ -46,34 +44,34 @@ func certificates(text []byte) ([]*x509.Certificate, error) {
 			break
 		}
 		if strings.Contains(block.Type, "PRIVATE KEY") {
-			return nil, unusable(len(list), "there is a private key in the file",
+			return nil, invalidCertificate(len(list), "there is a private key in the file",
 				"give certificates only: they are mounted into containers")
 		}
 		if block.Type != "CERTIFICATE" {
-			return nil, unusable(len(list), fmt.Sprintf("%.40q is not a certificate", block.Type), "give certificates only")
+			return nil, invalidCertificate(len(list), fmt.Sprintf("%.40q is not a certificate", block.Type), "give certificates only")
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, unusable(len(list), "it is not understood: "+err.Error(), "check it with openssl x509 -text")
+			return nil, invalidCertificate(len(list), "it is not understood: "+err.Error(), "check it with openssl x509 -text")
 		}
 		list = append(list, c)
 	}
 	if bytes.Contains(rest, []byte("-----BEGIN")) {
-		return nil, unusable(len(list), "it is cut off or damaged", "copy the file again")
+		return nil, invalidCertificate(len(list), "it is cut off or damaged", "copy the file again")
 	}
 	if len(list) == 0 && len(bytes.TrimSpace(text)) > 0 {
-		return nil, unusable(0, "there is no certificate in PEM form", "convert it with openssl x509 -inform der")
+		return nil, invalidCertificate(0, "there is no certificate in PEM form", "convert it with openssl x509 -inform der")
 	}
 	return list, nil
 }
 
-func unusable(before int, why, hint string) error {
+func invalidCertificate(before int, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: fmt.Sprintf("number %d", before+1), Why: why,
 		Hint: hint}
 }
 
-// readable returns the certificates that can be read.
-func readable(text []byte) (list []*x509.Certificate) {
+// parseReadable returns the certificates that can be read.
+func parseReadable(text []byte) (list []*x509.Certificate) {
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {

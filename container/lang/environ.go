@@ -16,16 +16,14 @@ type ContainerSettings struct {
 	Path string
 }
 
-const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// ours are variables that no environment may set: it could not know their
-// values.
+// ours are variables that no environment may set: it could not know their values.
 var ours = []string{"HOME", "PATH", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
 	"PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT"}
 
-// Environ returns what commands have in their environment, as NAME=value in the
-// order of the names.
+// Environ returns what commands have in their environment, as NAME=value in the order of the names.
 func (l Language) Environ(o ContainerSettings) []string {
 	env := map[string]string{}
 	maps.Copy(env, l.Env)
@@ -59,7 +57,7 @@ func sorted(env map[string]string) []string {
 
 func (l Language) path(image string) string {
 	if image == "" {
-		image = usualPath
+		image = defaultPath
 	}
 	return strings.Join(append(slices.Clone(l.Path), image), ":")
 }

@@ -1,12 +1,11 @@
-// Package lang knows the language environments: which there are, what their
-// images are called, what commands in them need around them, how dependencies
-// are installed, and what a model is told about all that.
+// Package lang knows the language environments: which there are, what their images are called, what commands in them
+// need around them, how dependencies are installed, and what a model is told about all that.
 //
-// Each environment is a YAML file in this folder; the folder is the list.
-// Deliberately not here: images and containers themselves, and running anything.
+// Each environment is a YAML file in this folder; the folder is the list. Deliberately not here: images and
+// containers themselves, and running anything.
 //
-// The one rule to keep: what a model or a project says is only ever compared
-// with what the files say, and never becomes a part of a name, path or command.
+// The one rule to keep: what a model or a project says is only ever compared with what the files say, and never
+// becomes a part of a name, path or command.
 package lang
 
 import (
@@ -64,9 +63,8 @@ var files embed.FS
 //go:embed system_prompt_command_executor.txt
 var systemPrompt string
 
-// All returns the environments in their order. Projects have more than one
-// language, so each environment also has the steps of groups that only others
-// know; whether it can do them is for their needs to say.
+// All returns the environments in their order. Projects have more than one language, so each environment also has the
+// steps of groups that only others know; whether it can do them is for their needs to say.
 func All() ([]Language, error) {
 	own, err := described()
 	if err != nil {

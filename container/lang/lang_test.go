@@ -95,7 +95,7 @@ func TestStepsAreBorrowed(t *testing.T) {
 	if got := names(other); err != nil || !slices.Contains(got, "requirements.txt") || !slices.Contains(got, "pom.xml") {
 		t.Errorf("one that is not listed has %q, %v", got, err)
 	}
-	if other.Image != "own:1" || other.wrongSteps() != "" {
+	if other.Image != "own:1" || other.stepsProblem() != "" {
 		t.Errorf("got %+v", other)
 	}
 }

@@ -35,9 +35,8 @@ func cell(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
 }
 
-// Choose returns the environment to use: the one that was asked for if it is
-// available, else the fallback, else whatever there is, and then a warning. The
-// name is always one of those available, and empty only if there are none.
+// Choose returns the environment to use: the one that was asked for if it is available, else the fallback, else
+// whatever there is, and then a warning. The name is always one of those available, and empty only if there are none.
 func Choose(asked string, available map[string]string, fallback string) (name, warning string) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(available)), func(n string) bool { return !isName(n) })
 	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, asked) }); i >= 0 {
@@ -46,7 +45,7 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 	if len(names) == 0 {
 		return "", "no execution environment is available"
 	}
-	name = usual(names, fallback)
+	name = fallbackName(names, fallback)
 	if asked == "" {
 		return name, "no execution environment was selected; " + name + " is used"
 	}
@@ -54,9 +53,8 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 		strings.Join(names, ", "), name)
 }
 
-// usual returns the fallback, or where there is no such environment the first of
-// those that are offered.
-func usual(names []string, fallback string) string {
+// fallbackName returns the fallback, or where there is no such environment the first of those that are offered.
+func fallbackName(names []string, fallback string) string {
 	if slices.Contains(names, fallback) {
 		return fallback
 	}

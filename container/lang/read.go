@@ -37,27 +37,27 @@ func read(file string, text []byte) (Language, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&l); err != nil {
-		return Language{}, bad(file, oneLine(err))
+		return Language{}, invalidFile(file, oneLine(err))
 	}
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return Language{}, bad(file, "there is more than one document in it")
+		return Language{}, invalidFile(file, "there is more than one document in it")
 	}
 	l.Packages = strings.TrimSpace(l.Packages)
 	for i := range l.Install {
 		l.Install[i].Command = strings.TrimSpace(l.Install[i].Command)
 	}
 	if name, ok := strings.CutSuffix(file, ".yaml"); !ok || name != l.Name {
-		return Language{}, bad(file, fmt.Sprintf("its name is %q, not that of the file", l.Name))
+		return Language{}, invalidFile(file, fmt.Sprintf("its name is %q, not that of the file", l.Name))
 	}
-	if why := l.wrong(); why != "" {
-		return Language{}, bad(file, why)
+	if why := l.problem(); why != "" {
+		return Language{}, invalidFile(file, why)
 	}
 	return l, nil
 }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-func bad(file, why string) error {
+func invalidFile(file, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why,
 		Hint: "docs/environments.md has the form of the file"}
 }
@@ -74,8 +74,8 @@ var (
 // isName tells whether a word can be the name of an environment.
 func isName(word string) bool { return nameForm.Get().MatchString(word) }
 
-// wrong says what is wrong with an environment, or nothing.
-func (l Language) wrong() string {
+// problem says what is wrong with an environment, or nothing.
+func (l Language) problem() string {
 	switch {
 	case !isName(l.Name):
 		return fmt.Sprintf("%q is not a name of small letters, digits and hyphens", l.Name)
@@ -96,7 +96,7 @@ func (l Language) wrong() string {
 	case l.Order < 0:
 		return "order is below zero"
 	}
-	return first(l.wrongEnv, l.wrongPath, l.wrongSteps)
+	return first(l.envProblem, l.pathProblem, l.stepsProblem)
 }
 
 func first(checks ...func() string) string {
@@ -108,7 +108,7 @@ func first(checks ...func() string) string {
 	return ""
 }
 
-func (l Language) wrongEnv() string {
+func (l Language) envProblem() string {
 	for name, value := range l.Env {
 		switch {
 		case !varForm.Get().MatchString(name):
@@ -122,7 +122,7 @@ func (l Language) wrongEnv() string {
 	return ""
 }
 
-func (l Language) wrongPath() string {
+func (l Language) pathProblem() string {
 	for _, dir := range l.Path {
 		if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsAny(dir, ":\x00\n") {
 			return fmt.Sprintf("path: %q is not the full path of a directory", dir)
@@ -131,21 +131,21 @@ func (l Language) wrongPath() string {
 	return ""
 }
 
-func (l Language) wrongSteps() string {
+func (l Language) stepsProblem() string {
 	seen := map[string]bool{}
 	for _, s := range l.Install {
 		if seen[s.Name] {
 			return fmt.Sprintf("install: there are two steps called %q", s.Name)
 		}
 		seen[s.Name] = true
-		if why := s.wrong(); why != "" {
+		if why := s.problem(); why != "" {
 			return fmt.Sprintf("install %q: %s", s.Name, why)
 		}
 	}
 	return ""
 }
 
-func (s Step) wrong() string {
+func (s Step) problem() string {
 	switch {
 	case !stepForms.Get().MatchString(s.Name):
 		return "the name is not a short line of letters, digits, dots and hyphens"
@@ -175,8 +175,7 @@ func isLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// isPath tells whether a name stays below the directory it is taken from, and
-// cannot be mistaken for an option.
+// isPath tells whether a name stays below the directory it is taken from, and cannot be mistaken for an option.
 func isPath(name string) bool {
 	return isLine(name) && path.Clean(name) == name && !path.IsAbs(name) && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "../") && !strings.HasPrefix(name, "-")

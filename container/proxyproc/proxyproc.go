@@ -1,13 +1,11 @@
-// Package proxyproc serves the way out of one container in a process of its own,
-// which lives exactly as long as the container does.
+// Package proxyproc runs the egress proxy of one container in a process of its own, which lives exactly as long as
+// the container.
 //
-// The command that makes a container ends long before the container does, so
-// somebody else has to serve its proxy. Start has this program do so under
-// another process; Serve is what that one does. What it needs to know, with the
-// credentials that git is lent, goes through a pipe: never through arguments,
-// the environment or a file.
+// The command that makes a container ends long before the container does. Start runs this program again as the proxy
+// process, and Serve is what that one does. Its settings, including git credentials, go through a pipe: never through
+// arguments, the environment or a file.
 //
-// The rule to keep: when the guest is gone, so is the keeper.
+// The rule to keep: when the guest is gone, the proxy process ends.
 package proxyproc
 
 import (
@@ -26,7 +24,7 @@ import (
 	"hako/run/fault"
 )
 
-// Settings are what a keeper is told.
+// Settings configure a proxy process.
 type Settings struct {
 	Task    string          `json:"task"`
 	Guest   string          `json:"guest"` // the socket of the guest
@@ -38,11 +36,11 @@ type Settings struct {
 	Lent    []GitCredential `json:"lent"`
 	Hidden  []string        `json:"hidden"` // values that are never to be shown or written down
 
-	push  *egress.Permission // of Lent; nil means that nobody pushes
-	later *json.Decoder      // brings the permission to push
+	push    *egress.Permission // of Lent; nil means that pushes are not possible
+	decoder *json.Decoder      // delivers the permission to push
 }
 
-// GitCredential is a credential that git is lent.
+// A GitCredential is a credential that the proxy adds for git.
 type GitCredential struct {
 	Host        string   `json:"host"`
 	Repository  string   `json:"repository"`
@@ -54,13 +52,12 @@ type GitCredential struct {
 	Push        bool     `json:"push"` // it may be used for pushes, once the permission comes
 }
 
-// pushPermit is what a keeper gets when pushes are permitted. Without it nobody
-// pushes, whatever becomes of the process that was to send it.
+// A pushPermit permits pushes. Without it nobody pushes, whatever happens to the process that should send it.
 type pushPermit struct {
 	Push bool `json:"push"`
 }
 
-// Lend takes credentials into the settings.
+// Lend adds credentials to the settings.
 func (s *Settings) Lend(list []egress.Credential) error {
 	for _, c := range list {
 		name, value, err := c.Header()
@@ -106,33 +103,32 @@ func (s *Settings) roots() *x509.CertPool {
 	return pool
 }
 
-// Proxy returns the proxy that the settings describe. Log puts each connection
-// on record.
+// Proxy returns the proxy that the settings describe. Log records each connection.
 func (s *Settings) Proxy(log func(egress.Event) error) *egress.Proxy {
 	return &egress.Proxy{Open: s.Open, Allow: s.Allow, Private: s.Private, Credentials: s.credentials(), Log: log}
 }
 
-// Check reports what makes no sense in the settings.
+// Check reports invalid settings.
 func (s *Settings) Check() error {
 	return s.Proxy(func(egress.Event) error { return nil }).Check()
 }
 
-// The descriptors of a keeper, besides the usual three.
+// Additional file descriptors of a proxy process.
 const (
 	listenerFD = 3
 	settingsFD = 4
 )
 
-// Read returns what this process was told, and the socket it is to serve.
+// Read returns the settings of this process, and the socket to serve.
 func Read() (s Settings, l net.Listener, err error) {
 	in := os.NewFile(settingsFD, "settings")
 	if in == nil {
-		return s, nil, alone
+		return s, nil, errNotStarted
 	}
-	s.later = json.NewDecoder(io.LimitReader(in, 8<<20))
-	if err := s.later.Decode(&s); err != nil {
+	s.decoder = json.NewDecoder(io.LimitReader(in, 8<<20))
+	if err := s.decoder.Decode(&s); err != nil {
 		in.Close()
-		return s, nil, alone
+		return s, nil, errNotStarted
 	}
 	s.push = new(egress.Permission)
 	socket := os.NewFile(listenerFD, "egress")
@@ -141,7 +137,7 @@ func Read() (s Settings, l net.Listener, err error) {
 	return s, l, err
 }
 
-var alone = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
+var errNotStarted = &fault.Error{Kind: fault.Invalid, Op: "keep the way out of a container", Why: "nobody said which",
 	Hint: "hako starts this by itself; use hako env up"}
 
 // Serve serves the proxy until the container has ended.
@@ -165,17 +161,16 @@ func Serve(ctx context.Context, s Settings, l net.Listener, log func(egress.Even
 	return err
 }
 
-// awaitPush waits for the permission to push. The end of the pipe is none.
+// awaitPush waits for the permission to push. The end of the pipe is a no.
 func (s *Settings) awaitPush() {
 	var p pushPermit
-	if s.later != nil && s.later.Decode(&p) == nil && p.Push {
-		_ = s.push.Give() // nobody is to be notified here
+	if s.decoder != nil && s.decoder.Decode(&p) == nil && p.Push {
+		_ = s.push.Give() // there are no listeners here
 	}
 }
 
-// tell writes the settings where the keeper reads them. The pipe stays open if
-// pushes may be permitted later.
-func tell(w *os.File, s Settings) error {
+// sendSettings sends the settings to the proxy process. The pipe stays open if pushes may be permitted later.
+func sendSettings(w *os.File, s Settings) error {
 	_ = w.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	if err := json.NewEncoder(w).Encode(s); err != nil || s.push == nil {
 		return errors.Join(err, w.Close())
@@ -187,7 +182,7 @@ func tell(w *os.File, s Settings) error {
 	return nil
 }
 
-// environ is what a keeper inherits: nothing that may hold a secret.
+// environ returns the inherited variables: none that may contain a secret.
 func environ(all []string) (kept []string) {
 	for _, pair := range all {
 		name, _, _ := strings.Cut(pair, "=")

@@ -224,7 +224,7 @@ func TestPermission(t *testing.T) {
 func TestNoPermission(t *testing.T) {
 	for text, given := range map[string]bool{"": false, "{}": false, `{"push":false}`: false, `{"push":tr`: false,
 		"nonsense": false, `{"push":true}`: true} {
-		s := Settings{later: json.NewDecoder(strings.NewReader(text)), push: new(egress.Permission)}
+		s := Settings{decoder: json.NewDecoder(strings.NewReader(text)), push: new(egress.Permission)}
 		if s.awaitPush(); s.push.Given() != given {
 			t.Errorf("%q: given is %v", text, !given)
 		}

@@ -8,7 +8,7 @@ import (
 	"hako/run/fault"
 )
 
-// Start says that there are no such processes here.
+// Start fails: containers cannot reach sockets of this system.
 func Start(string, []string, Settings, *os.File) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "open the way out of a container",
 		Why: "this system has no sockets that containers reach", Hint: "set external_access to false"}

@@ -7,9 +7,7 @@ import (
 	"syscall"
 )
 
-// Start has another process serve a socket that already listens. It does not
-// wait for it: who connects until then waits in the queue of the socket. The
-// words are those by which the program calls Serve.
+// Start runs a program that calls Serve for a listening socket. It does not wait: connections queue at the socket.
 func Start(program string, words []string, s Settings, listener *os.File) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -30,6 +28,6 @@ func Start(program string, words []string, s Settings, listener *os.File) error 
 		w.Close()
 		return err
 	}
-	go p.Wait() // or it stays a zombie where hako is a service
-	return tell(w, s)
+	go p.Wait() // avoids a zombie if hako is a service
+	return sendSettings(w, s)
 }

@@ -1,15 +1,13 @@
 // Package seccomp says which system calls the processes of a container may make.
 //
-// Inside is one list of what is allowed, in the form that a Docker engine reads.
-// What is not in it, the kernel refuses with EPERM: a call that is added to Linux
-// tomorrow is refused until somebody looks at it here. Deliberately not here: the
-// filter of programs on the host, which has another list (see package cage), and
-// anything by which an engine is told the profile.
+// Inside is one list of what is allowed, in the form that a Docker engine reads. What is not in it, the kernel
+// refuses with EPERM: a call that is added to Linux tomorrow is refused until somebody looks at it here. Deliberately
+// not here: the filter of programs on the host, which has another list (see package cage), and anything by which an
+// engine is told the profile.
 //
-// The rule to keep: a call is allowed by number or by comparing whole values or
-// masked bits with what is wanted, never by what it must not be. The kernel cuts
-// most arguments to 32 bits, a filter compares 64; whoever asks "is it not X"
-// lets through X with a bit set above.
+// The rule to keep: a call is allowed by number or by comparing whole values or masked bits with what is wanted,
+// never by what it must not be. The kernel cuts most arguments to 32 bits, a filter compares 64; whoever asks "is it
+// not X" lets through X with a bit set above.
 package seccomp
 
 import (
@@ -18,9 +16,8 @@ import (
 	"strings"
 )
 
-// Profile returns the profile as JSON, for the security option "seccomp=" of a
-// container. It is for amd64 and arm64. Programs for 32 bit processors end with
-// SIGSYS: theirs is a second, larger door to the same kernel.
+// Profile returns the profile as JSON, for the security option "seccomp=" of a container. It is for amd64 and arm64.
+// Programs for 32 bit processors end with SIGSYS: theirs is a second, larger door to the same kernel.
 func Profile() string {
 	text, err := json.Marshal(profile())
 	if err != nil {
@@ -141,9 +138,9 @@ const (
 
 // What a process says about how it wants to be treated.
 const (
-	usualPersonality = 0
-	sameAddresses    = 0x0040000 // sanitizers and debuggers need it, and it weakens nobody else
-	askPersonality   = 0xffffffff
+	defaultPersonality = 0
+	sameAddresses      = 0x0040000 // sanitizers and debuggers need it, and it weakens nobody else
+	askPersonality     = 0xffffffff
 )
 
 // newSpaces are the flags of clone that make namespaces. In a user namespace of
@@ -169,7 +166,7 @@ func bounded() []rule {
 			rules = append(rules, rule{"socket", []condition{is(0, family), bits(1, typeMask, p.kind), is(2, p.protocol)}})
 		}
 	}
-	for _, value := range []uint64{usualPersonality, sameAddresses, askPersonality} {
+	for _, value := range []uint64{defaultPersonality, sameAddresses, askPersonality} {
 		rules = append(rules, rule{"personality", []condition{is(0, value)}})
 	}
 	for _, kind := range []uint64{kindNone, kindFIFO, kindPlain, kindSocket} { // no devices

@@ -54,8 +54,8 @@ func TestFirstToGo(t *testing.T) {
 // TestFilterIsSound runs the filter's own arithmetic: every jump lands inside of
 // the program, and the last word is an answer.
 func TestFilterIsSound(t *testing.T) {
-	for _, o := range []setup{{Apart: true}, {}, {Plan: Plan{Network: true, Readable: []string{"/x"}}},
-		{Plan: Plan{Network: true}, Apart: true}} {
+	for _, o := range []setup{{Namespaces: true}, {}, {Plan: Plan{Network: true, Readable: []string{"/x"}}},
+		{Plan: Plan{Network: true}, Namespaces: true}} {
 		p := o.program()
 		for i, step := range p {
 			if i+1+int(max(step.Jt, step.Jf)) >= len(p) && step.Jt|step.Jf != 0 {

@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cgroup bounds how many processes a cage may have where the system lets us
-// make a control group. The limit that every process carries does not hold for
-// the superuser.
+// A cgroup bounds how many processes a cage may have where the system lets us make a control group. The limit that
+// every process carries does not hold for the superuser.
 type cgroup struct{ dir string }
 
-const fencePrefix = "hako-cage-"
+const cgroupPrefix = "hako-cage-"
 
-func newFence(pid int, l Limits) *cgroup {
+func newCgroup(pid int, l Limits) *cgroup {
 	if l.Processes == 0 {
 		return &cgroup{}
 	}
-	for _, parent := range fenceParents() {
-		sweepFences(parent)
-		f := &cgroup{filepath.Join(parent, fencePrefix+strconv.Itoa(pid))}
+	for _, parent := range cgroupParents() {
+		removeStaleCgroups(parent)
+		f := &cgroup{filepath.Join(parent, cgroupPrefix+strconv.Itoa(pid))}
 		if f.raise(pid, l.Processes) == nil {
 			return f
 		}
@@ -32,8 +31,7 @@ func newFence(pid int, l Limits) *cgroup {
 	return &cgroup{}
 }
 
-// raise makes the group and puts the helper into it; what it starts is in it too.
-// The helper itself needs a few.
+// raise makes the group and puts the helper into it; what it starts is in it too. The helper itself needs a few.
 func (f *cgroup) raise(pid int, processes int64) error {
 	if err := os.Mkdir(f.dir, 0o755); err != nil {
 		return err
@@ -44,8 +42,7 @@ func (f *cgroup) raise(pid int, processes int64) error {
 	return os.WriteFile(f.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
 }
 
-// kill ends everything in the group at once, the helper with it, and reports
-// whether the system can do that.
+// kill ends everything in the group at once, the helper with it, and reports whether the system can do that.
 func (f *cgroup) kill() bool {
 	return f.dir != "" && os.WriteFile(f.dir+"/cgroup.kill", []byte("1"), 0) == nil
 }
@@ -86,9 +83,9 @@ func (f *cgroup) kinds() []string {
 	return nil
 }
 
-// fenceParents lists where a group that counts processes may be made: below our
+// cgroupParents lists where a group that counts processes may be made: below our
 // own, in the older and in the newer kind of hierarchy.
-func fenceParents() []string {
+func cgroupParents() []string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return nil
@@ -107,11 +104,11 @@ func fenceParents() []string {
 	return list
 }
 
-// sweepFences removes the groups of cages whose helper is gone.
-func sweepFences(parent string) {
-	left, _ := filepath.Glob(filepath.Join(parent, fencePrefix+"*"))
+// removeStaleCgroups removes the groups of cages whose helper is gone.
+func removeStaleCgroups(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*"))
 	for _, dir := range left {
-		pid := strings.TrimPrefix(filepath.Base(dir), fencePrefix)
+		pid := strings.TrimPrefix(filepath.Base(dir), cgroupPrefix)
 		if _, err := os.Stat("/proc/" + pid); err != nil {
 			_ = os.Remove(dir)
 		}

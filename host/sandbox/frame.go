@@ -20,8 +20,7 @@ const (
 	opSwept
 )
 
-// A frame is one message. Everything in it is text as the system has it, which
-// need not be UTF-8.
+// A frame is one message. Everything in it is text as the system has it, which need not be UTF-8.
 type frame struct {
 	op    byte
 	id, n int64

@@ -25,10 +25,9 @@ func Main(called string) {
 	runtime.LockOSThread()
 	ended := make(chan error)
 	go func() {
-		// What this thread gives up, whatever it starts has given up. The
-		// other threads run nothing but this package.
+		// What this thread gives up, whatever it starts has given up. The other threads run nothing but this package.
 		runtime.LockOSThread()
-		g := &helper{line: 3, names: map[int64]int{}, ids: map[int]int64{}}
+		g := &helper{socket: 3, names: map[int64]int{}, ids: map[int]int64{}}
 		ended <- g.serve()
 	}()
 	if err := <-ended; err != nil && err != io.EOF {
@@ -40,7 +39,7 @@ func Main(called string) {
 
 // helper is the helper process.
 type helper struct {
-	line   int // the socket
+	socket int // the socket
 	order  setup
 	scoped bool // signals of the thread that is locked in reach the cage and nothing else
 
@@ -53,9 +52,8 @@ type helper struct {
 
 // serve locks the process in and does what it is told until the other side is gone.
 func (g *helper) serve() error {
-	// Whatever else is open came from whoever started hako, and may lead
-	// anywhere; no program is to inherit it.
-	if err := unix.CloseRange(uint(g.line), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	// Whatever else is open came from whoever started hako, and may lead anywhere; no program is to inherit it.
+	if err := unix.CloseRange(uint(g.socket), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return err
 	}
 	f, _, err := g.receive()
@@ -70,12 +68,12 @@ func (g *helper) serve() error {
 	}
 	parent := os.Getppid()
 	before := unix.Kill(parent, 0)
-	report, err := g.order.lockIn()
+	report, err := g.order.restrictSelf()
 	if err != nil {
 		g.send(frame{op: opBroken, words: []string{"sandbox", err.Error()}})
 		return nil
 	}
-	g.scoped = !g.order.Apart && g.order.ABI >= 6 && scopes(before, parent)
+	g.scoped = !g.order.Namespaces && g.order.ABI >= 6 && signalsAreScoped(before, parent)
 	text, err := json.Marshal(report)
 	if err != nil {
 		return err
@@ -90,7 +88,7 @@ func (g *helper) serve() error {
 // directory as programs see them, and goes to work.
 func (g *helper) open(ready frame) error {
 	temp := g.order.Temp
-	if g.order.Apart {
+	if g.order.Namespaces {
 		temp = "/tmp"
 	}
 	var dirs []int
@@ -126,8 +124,8 @@ func (g *helper) work() error {
 	}
 }
 
-// freely runs f on a thread that has given up nothing.
-func (g *helper) freely(f func()) {
+// onUnrestrictedThread runs f on a thread that has given up nothing.
+func (g *helper) onUnrestrictedThread(f func()) {
 	done := make(chan struct{})
 	go func() { f(); close(done) }()
 	<-done
@@ -219,7 +217,7 @@ func (g *helper) send(f frame, files ...int) {
 		rights = unix.UnixRights(files...)
 	}
 	for b := f.encode(); len(b) > 0; {
-		n, err := unix.SendmsgN(g.line, b, rights, nil, unix.MSG_NOSIGNAL)
+		n, err := unix.SendmsgN(g.socket, b, rights, nil, unix.MSG_NOSIGNAL)
 		if err == unix.EINTR {
 			continue
 		}
@@ -233,7 +231,7 @@ func (g *helper) send(f frame, files ...int) {
 // receive waits for the next message and the files that come with it.
 func (g *helper) receive() (frame, []int, error) {
 	r := &rightsReader{receive: func(p, oob []byte) (n, oobn int, err error) {
-		n, oobn, _, _, err = unix.Recvmsg(g.line, p, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, _, _, err = unix.Recvmsg(g.socket, p, oob, unix.MSG_CMSG_CLOEXEC)
 		return n, oobn, err
 	}}
 	f, err := readFrame(r)

@@ -49,13 +49,13 @@ func handled(abi int) (rights uint64) {
 // rulesetAttr is what the kernel reads, as of version 6.
 type rulesetAttr struct{ files, network, scoped uint64 }
 
-// confine lets this thread, and whatever it starts, reach only what was granted.
-func (o *setup) confine(r *Report) error {
+// applyLandlock lets this thread, and whatever it starts, reach only what was granted.
+func (o *setup) applyLandlock(r *Report) error {
 	if o.Network && o.ABI < 6 {
 		r.Missing = append(r.Missing,
 			"abstract sockets: this kernel lets programs with a network reach those of other programs")
 	}
-	if !o.Apart && o.ABI < 6 {
+	if !o.Namespaces && o.ABI < 6 {
 		r.Missing = append(r.Missing, "signals: this kernel lets programs end other processes of the user")
 	}
 	if o.ABI == 0 {
@@ -65,7 +65,7 @@ func (o *setup) confine(r *Report) error {
 	size := unsafe.Sizeof(attr.files)
 	if o.ABI >= 4 {
 		size += unsafe.Sizeof(attr.network)
-		if !o.Network && !o.Apart {
+		if !o.Network && !o.Namespaces {
 			attr.network = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 		}
 	}
@@ -108,7 +108,7 @@ func (o *setup) grants() []grant {
 		list = append(list, grant{path, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | ioctl})
 	}
 	temp := o.Temp
-	if o.Apart {
+	if o.Namespaces {
 		temp = "/tmp"
 		list = append(list, grant{"/proc", mayRead}, grant{"/dev", unix.LANDLOCK_ACCESS_FS_READ_DIR},
 			grant{"/dev/shm", mayRead | mayWrite}, grant{"/", unix.LANDLOCK_ACCESS_FS_READ_DIR})

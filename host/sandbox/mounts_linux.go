@@ -21,8 +21,8 @@ type bindMount struct {
 }
 
 const (
-	frozen = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-	living = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	writable = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 )
 
 // mounts puts a new tree in the place of the machine's: the system's programs,
@@ -33,15 +33,15 @@ func (o *setup) mounts(r *Report) error {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	t := &mountTree{top: o.Temp}
-	limbs, err := o.limbs()
+	mounts, err := o.bindMounts()
 	if err != nil {
 		return err
 	}
 	steps := []func() error{
 		t.begin,
 		t.links,
-		func() error { return t.graft(limbs) },
-		o.own(t),
+		func() error { return t.attachAll(mounts) },
+		o.accountFiles(t),
 		t.devices,
 		t.processes(r),
 		t.pivot,
@@ -57,8 +57,8 @@ func (o *setup) mounts(r *Report) error {
 	return nil
 }
 
-// limbs detaches copies of all that goes into the new tree.
-func (o *setup) limbs() ([]bindMount, error) {
+// bindMounts detaches copies of all that goes into the new tree.
+func (o *setup) bindMounts() ([]bindMount, error) {
 	var list []bindMount
 	add := func(from, at string, attr uint64) error {
 		l, err := detach(from, at, attr)
@@ -71,7 +71,7 @@ func (o *setup) limbs() ([]bindMount, error) {
 		if isLink(path) || slices.Contains(made, path) || !o.Network && slices.Contains(networkSettings, path) {
 			continue
 		}
-		if err := add(path, path, frozen); err != nil {
+		if err := add(path, path, readOnly); err != nil {
 			return nil, err
 		}
 	}
@@ -82,14 +82,14 @@ func (o *setup) limbs() ([]bindMount, error) {
 			}
 			continue
 		}
-		if err := add(path, path, frozen); err != nil {
+		if err := add(path, path, readOnly); err != nil {
 			return nil, err
 		}
 	}
-	if err := add(o.Temp, "/tmp", living); err != nil {
+	if err := add(o.Temp, "/tmp", writable); err != nil {
 		return nil, err
 	}
-	return list, add(o.Root, o.Root, living)
+	return list, add(o.Root, o.Root, writable)
 }
 
 func isLink(path string) bool {
@@ -157,13 +157,13 @@ func (t *mountTree) link(target, at string) error {
 	return err
 }
 
-// graft puts the limbs in place, outer ones first.
-func (t *mountTree) graft(limbs []bindMount) error {
-	slices.SortStableFunc(limbs, func(a, b bindMount) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
-	for _, l := range limbs {
-		err := t.graft1(l)
+// attachAll puts the limbs in place, outer ones first.
+func (t *mountTree) attachAll(mounts []bindMount) error {
+	slices.SortStableFunc(mounts, func(a, b bindMount) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
+	for _, l := range mounts {
+		err := t.attach(l)
 		if err == nil && l.at == "/tmp" {
-			err = t.anchor(limbs)
+			err = t.freezeParents(mounts)
 		}
 		if err != nil {
 			return fmt.Errorf("place %s: %w", l.at, err)
@@ -172,11 +172,11 @@ func (t *mountTree) graft(limbs []bindMount) error {
 	return nil
 }
 
-// anchor makes the places of limbs that lie below /tmp, and then the directories
+// freezeParents makes the places of limbs that lie below /tmp, and then the directories
 // they lie in unchangeable: in /tmp, a program could move the root itself away.
-func (t *mountTree) anchor(limbs []bindMount) error {
+func (t *mountTree) freezeParents(mounts []bindMount) error {
 	tops := map[string]bool{}
-	for _, l := range limbs {
+	for _, l := range mounts {
 		if rest, below := strings.CutPrefix(l.at, "/tmp/"); below {
 			if err := t.place(l); err != nil {
 				return err
@@ -186,7 +186,7 @@ func (t *mountTree) anchor(limbs []bindMount) error {
 		}
 	}
 	for top := range tops {
-		l, err := detach(t.at(top), top, frozen)
+		l, err := detach(t.at(top), top, readOnly)
 		if err == nil {
 			err = unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(top), unix.MOVE_MOUNT_F_EMPTY_PATH)
 			unix.Close(l.fd)
@@ -198,7 +198,7 @@ func (t *mountTree) anchor(limbs []bindMount) error {
 	return nil
 }
 
-func (t *mountTree) graft1(l bindMount) error {
+func (t *mountTree) attach(l bindMount) error {
 	defer unix.Close(l.fd)
 	err := t.place(l)
 	if err != nil {
@@ -235,9 +235,9 @@ func (t *mountTree) write(at, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// own writes the files that the cage has of its own: who else has an account on
+// accountFiles writes the files that the cage has of its own: who else has an account on
 // this machine is nobody's business.
-func (o *setup) own(t *mountTree) func() error {
+func (o *setup) accountFiles(t *mountTree) func() error {
 	return func() error {
 		uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
 		passwd, group := "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n", "nogroup:x:65534:\n"
@@ -277,8 +277,7 @@ func (t *mountTree) devices() error {
 	return unix.Mount("shm", shm, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64m,mode=1777")
 }
 
-// masked are the files of /proc that tell, or do, too much when the cage
-// belongs to the superuser.
+// masked are the files of /proc that tell, or do, too much when the cage belongs to the superuser.
 var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug",
 	"config.gz", "kpagecount", "kpageflags"}
 
@@ -302,7 +301,7 @@ func (t *mountTree) processes(r *Report) func() error {
 				return fmt.Errorf("mask /proc/%s: %w", name, err)
 			}
 		}
-		return unix.MountSetattr(unix.AT_FDCWD, proc, 0, &unix.MountAttr{Attr_set: frozen | unix.MOUNT_ATTR_NOEXEC})
+		return unix.MountSetattr(unix.AT_FDCWD, proc, 0, &unix.MountAttr{Attr_set: readOnly | unix.MOUNT_ATTR_NOEXEC})
 	}
 }
 
@@ -322,5 +321,5 @@ func (t *mountTree) pivot() error {
 
 // freeze makes what was built for the cage unchangeable.
 func (t *mountTree) freeze() error {
-	return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: frozen})
+	return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: readOnly})
 }

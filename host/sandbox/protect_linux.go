@@ -21,12 +21,11 @@ func (o *setup) protect() error {
 	defer unix.Close(root)
 	held := map[string]bool{}
 	for _, name := range o.Protect {
-		if err = errors.Join(pin(root, name, held), cover(root, name, frozen)); err != nil {
+		if err = errors.Join(pin(root, name, held), cover(root, name, readOnly)); err != nil {
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 	}
-	// What is hidden must not be moved away either: the record is looked for by
-	// its name.
+	// What is hidden must not be moved away either: the record is looked for by its name.
 	for _, path := range o.Hide {
 		if name, below := strings.CutPrefix(path, o.Root+"/"); below {
 			if err := pin(root, name, held); err != nil {
@@ -37,23 +36,21 @@ func (o *setup) protect() error {
 	return nil
 }
 
-// pin mounts the directories over themselves that a name lies in: one that is
-// mounted on cannot be moved away with what is in it, for another to be put in its
-// place.
+// pin mounts the directories over themselves that a name lies in: one that is mounted on cannot be moved away with
+// what is in it, for another to be put in its place.
 func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
 			held[name[:i]] = true
-			err = errors.Join(err, cover(root, name[:i], living))
+			err = errors.Join(err, cover(root, name[:i], writable))
 		}
 	}
 	return err
 }
 
-// cover mounts a file or directory over itself. A link is left alone: it could
-// be changed to lead elsewhere, and what it leads to may be anything. A file where
-// a directory is expected, as .git is in a linked worktree, says where that lies
-// and stays as it is.
+// cover mounts a file or directory over itself. A link is left alone: it could be changed to lead elsewhere, and what
+// it leads to may be anything. A file where a directory is expected, as .git is in a linked worktree, says where that
+// lies and stays as it is.
 func cover(root int, name string, attr uint64) error {
 	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
@@ -66,7 +63,7 @@ func cover(root int, name string, attr uint64) error {
 		return err
 	}
 	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
-		attr = frozen
+		attr = readOnly
 	}
 	copied, err := unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
@@ -79,9 +76,8 @@ func cover(root int, name string, attr uint64) error {
 	return unix.MoveMount(copied, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// hide covers what lies in the root but is not for programs. Where it is a link,
-// what it leads to is covered, unless that is no part of what was granted: a
-// link in the root must not make the system's own directories disappear.
+// hide covers what lies in the root but is not for programs. Where it is a link, what it leads to is covered, unless
+// that is no part of what was granted: a link in the root must not make the system's own directories disappear.
 func (o *setup) hide() error {
 	for _, path := range o.Hide {
 		real, err := filepath.EvalSymlinks(path)

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockIn gives up everything that the plan does not grant. It changes the whole
-// process where that is how it works (mounts, limits) and else the calling
-// thread, from which all programs are started.
-func (o *setup) lockIn() (Report, error) {
+// restrictSelf gives up everything that the plan does not grant. It changes the whole process where that is how it
+// works (mounts, limits) and else the calling thread, from which all programs are started.
+func (o *setup) restrictSelf() (Report, error) {
 	r := Report{Landlock: o.ABI, TempDir: o.Temp}
 	// When memory runs out, what runs here goes first, not what the user has open.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -20,10 +19,10 @@ func (o *setup) lockIn() (Report, error) {
 		name string
 		do   func(*Report) error
 	}{
-		{"namespaces", o.furnish},
+		{"namespaces", o.setUpNamespaces},
 		{"limits", o.limit},
-		{"privileges", o.renounce},
-		{"landlock", o.confine},
+		{"privileges", o.dropCapabilities},
+		{"landlock", o.applyLandlock},
 		{"seccomp", o.filter},
 	}
 	for _, s := range steps {
@@ -31,15 +30,15 @@ func (o *setup) lockIn() (Report, error) {
 			return r, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	r.Level = level(o.Apart, o.ABI > 0)
+	r.Level = level(o.Namespaces, o.ABI > 0)
 	return r, nil
 }
 
-func level(apart, landlock bool) Level {
+func level(namespaces, landlock bool) Level {
 	switch {
-	case apart && landlock:
+	case namespaces && landlock:
 		return Full
-	case apart:
+	case namespaces:
 		return NamespacesOnly
 	case landlock:
 		return LandlockOnly
@@ -47,9 +46,9 @@ func level(apart, landlock bool) Level {
 	return None
 }
 
-// furnish makes the tree of files and the other things of own namespaces.
-func (o *setup) furnish(r *Report) error {
-	if !o.Apart {
+// setUpNamespaces makes the tree of files and the other things of own namespaces.
+func (o *setup) setUpNamespaces(r *Report) error {
+	if !o.Namespaces {
 		// Orphans come to us, or they would be lost for sweep.
 		return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
@@ -88,8 +87,7 @@ func (o *setup) limit(*Report) error {
 		what  int
 		value int64
 	}{
-		// What a program has mapped but never touches does not count:
-		// runtimes reserve far more than they use.
+		// What a program has mapped but never touches does not count: runtimes reserve far more than they use.
 		{unix.RLIMIT_DATA, o.Limits.Memory},
 		{unix.RLIMIT_NPROC, o.Limits.Processes},
 		{unix.RLIMIT_NOFILE, o.Limits.Files},
@@ -98,7 +96,7 @@ func (o *setup) limit(*Report) error {
 		if l.value == 0 {
 			continue
 		}
-		if l.what == unix.RLIMIT_NPROC && !o.Apart {
+		if l.what == unix.RLIMIT_NPROC && !o.Namespaces {
 			l.value += tasksOf(os.Getuid()) // without a namespace all of the user's count
 		}
 		if err := lower(l.what, uint64(l.value)); err != nil {
@@ -137,8 +135,8 @@ func lower(what int, value uint64) error {
 // lastCap is beyond the last capability there is.
 const lastCap = 63
 
-// renounce drops every capability for good.
-func (o *setup) renounce(*Report) error {
+// dropCapabilities drops every capability for good.
+func (o *setup) dropCapabilities(*Report) error {
 	// Nothing that runs in the cage may look into this process.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err

@@ -1,15 +1,12 @@
-// Package sandbox starts programs that can reach no more than they were given: one
-// directory to work in, the system's own directories to read, and nothing else
-// of this machine, its network or its other processes.
+// Package sandbox starts programs that can reach no more than they were given: one directory to work in, the system's
+// own directories to read, and nothing else of this machine, its network or its other processes.
 //
-// A cage is a helper process (this same program under another name, see
-// [Guest]) that locks itself in and then starts programs on request. Whatever
-// it starts is born locked in, so that a program costs little more than its
-// start, and when the helper goes, everything in the cage goes with it.
+// A cage is a helper process (this same program under another name, see [Guest]) that locks itself in and then starts
+// programs on request. Whatever it starts is born locked in, so that a program costs little more than its start, and
+// when the helper goes, everything in the cage goes with it.
 //
-// Inside are namespaces, mounts, Landlock, seccomp and limits. Not inside: what
-// may be run, and what it is called; that is for package host and the gate. The
-// one rule to keep: a cage that could not be built as asked is not used.
+// Inside are namespaces, mounts, Landlock, seccomp and limits. Not inside: what may be run, and what it is called;
+// that is for package host and the gate. The one rule to keep: a cage that could not be built as asked is not used.
 package sandbox
 
 import (
@@ -27,9 +24,8 @@ type Level uint8
 const (
 	// None is no cage at all; nothing is started in it.
 	None Level = iota
-	// LandlockOnly confines files and network by Landlock and seccomp, but
-	// programs see the processes and the file names of the machine, and
-	// changing modes and times of files by name is refused altogether.
+	// LandlockOnly confines files and network by Landlock and seccomp, but programs see the processes and the file
+	// names of the machine, and changing modes and times of files by name is refused altogether.
 	LandlockOnly
 	// NamespacesOnly has own processes, network and a file tree with nothing
 	// else in it, on a kernel without Landlock.
@@ -58,8 +54,7 @@ func (l *Level) UnmarshalText(text []byte) error {
 		Why: "there is no such level", Hint: "use full, namespaces-only or landlock-only"}
 }
 
-// A Plan says what a cage holds. All paths are absolute, exist, and are free of
-// symbolic links.
+// A Plan says what a cage holds. All paths are absolute, exist, and are free of symbolic links.
 type Plan struct {
 	Root     string   // where programs work; they may change what is in it
 	Temp     string   // a private, empty directory; it appears as /tmp where mounts can be made
@@ -103,11 +98,11 @@ type Program struct {
 // tooWeak refuses a cage that is weaker than asked for.
 func tooWeak(r Report, least Level) error {
 	return &fault.Error{Kind: fault.Denied, Op: "build sandbox",
-		Why:  fmt.Sprintf("this machine gives %s, %s is required%s", r.Level, least, because(r.Missing)),
+		Why:  fmt.Sprintf("this machine gives %s, %s is required%s", r.Level, least, firstMissing(r.Missing)),
 		Hint: "hako host status says what is missing; bash_executor.sandbox sets what is required"}
 }
 
-func because(missing []string) string {
+func firstMissing(missing []string) string {
 	if len(missing) == 0 {
 		return ""
 	}

@@ -23,8 +23,8 @@ import (
 type Sandbox struct {
 	Report Report
 	helper *os.Process
-	line   *os.File // to the helper
-	fence  *cgroup
+	socket *os.File // to the helper
+	cgroup *cgroup
 	root   *os.File // the directories of the plan, as they are inside
 	temp   *os.File
 	gone   chan struct{} // closed when the helper no longer answers
@@ -38,8 +38,7 @@ type Sandbox struct {
 	closed  bool
 }
 
-// New makes a cage of at least the given level, the best that the system
-// allows. It is given up by Close.
+// New makes a cage of at least the given level, the best that the system allows. It is given up by Close.
 func New(ctx context.Context, plan Plan, least Level) (*Sandbox, error) {
 	if least == None {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "nothing is started without one",
@@ -68,20 +67,19 @@ func Probe(ctx context.Context, plan Plan) Report {
 	return c.Report
 }
 
-// best builds the strongest cage that the system allows, or none, and says what
-// it lacks.
+// best builds the strongest cage that the system allows, or none, and says what it lacks.
 func best(ctx context.Context, plan Plan) (*Sandbox, []string) {
 	abi := landlockABI()
 	var missing []string
 	if abi == 0 {
 		missing = append(missing, "Landlock: the kernel does not have it, or it is switched off")
 	}
-	for _, apart := range []bool{true, false} {
-		if why := tooOld(apart, abi); why != "" {
+	for _, namespaces := range []bool{true, false} {
+		if why := tooOld(namespaces, abi); why != "" {
 			missing = append(missing, why)
 			break
 		}
-		c, err := build(ctx, plan, apart, abi)
+		c, err := build(ctx, plan, namespaces, abi)
 		if err != nil {
 			missing = append(missing, err.Error())
 			continue
@@ -94,24 +92,24 @@ func best(ctx context.Context, plan Plan) (*Sandbox, []string) {
 
 // tooOld says why Landlock alone does not hold on a kernel, or "". Before its
 // third version, any file could still be emptied by its name.
-func tooOld(apart bool, abi int) string {
-	if apart || abi >= 3 {
+func tooOld(namespaces bool, abi int) string {
+	if namespaces || abi >= 3 {
 		return ""
 	}
 	return fmt.Sprintf("Landlock alone: version 3 is needed (Linux 6.2), this kernel has %d", abi)
 }
 
-// spaces are the namespaces of a cage.
-const spaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+// cloneFlags are the namespaces of a cage.
+const cloneFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
 // ambient are the capabilities that the helper has over its own namespaces
 // until it has furnished them. No program ever has any.
 var ambient = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
-func build(ctx context.Context, plan Plan, apart bool, abi int) (*Sandbox, error) {
+func build(ctx context.Context, plan Plan, namespaces bool, abi int) (*Sandbox, error) {
 	attr := &syscall.SysProcAttr{Setsid: true}
-	if apart {
-		attr.Cloneflags = spaces
+	if namespaces {
+		attr.Cloneflags = cloneFlags
 		if !plan.Network {
 			attr.Cloneflags |= unix.CLONE_NEWNET
 		}
@@ -119,19 +117,19 @@ func build(ctx context.Context, plan Plan, apart bool, abi int) (*Sandbox, error
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 		attr.AmbientCaps = ambient
 	}
-	c, err := hire(plan, attr)
+	c, err := startHelper(plan, attr)
 	if err != nil {
 		return nil, fmt.Errorf("namespaces: %w", err)
 	}
-	if err := c.instruct(ctx, setup{plan, apart, abi}); err != nil {
+	if err := c.configure(ctx, setup{plan, namespaces, abi}); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// hire starts the helper.
-func hire(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
+// startHelper starts the helper.
+func startHelper(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 	ours, theirs, err := socketpair()
 	if err != nil {
 		return nil, err
@@ -151,12 +149,11 @@ func hire(plan Plan, attr *syscall.SysProcAttr) (*Sandbox, error) {
 		ours.Close()
 		return nil, errors.Unwrap(err)
 	}
-	return &Sandbox{helper: helper, line: ours, fence: newFence(helper.Pid, plan.Limits), gone: make(chan struct{}),
+	return &Sandbox{helper: helper, socket: ours, cgroup: newCgroup(helper.Pid, plan.Limits), gone: make(chan struct{}),
 		waiting: map[int64]*Process{}}, nil
 }
 
-// socketpair returns our end, which waits in the poller, and the helper's,
-// which blocks.
+// socketpair returns our end, which waits in the poller, and the helper's, which blocks.
 func socketpair() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -171,22 +168,22 @@ func socketpair() (ours, theirs *os.File, err error) {
 // An setup is a plan and how to carry it out.
 type setup struct {
 	Plan
-	Apart bool // in namespaces of its own
-	ABI   int  // of Landlock; zero: without it
+	Namespaces bool // in namespaces of its own
+	ABI        int  // of Landlock; zero: without it
 }
 
 // patience is how long the helper may take to lock itself in.
 const patience = 10 * time.Second
 
-// instruct has the helper lock itself in.
-func (c *Sandbox) instruct(ctx context.Context, o setup) error {
+// configure has the helper lock itself in.
+func (c *Sandbox) configure(ctx context.Context, o setup) error {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { c.line.SetReadDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { c.socket.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	c.line.SetReadDeadline(time.Now().Add(patience))
+	c.socket.SetReadDeadline(time.Now().Add(patience))
 	if err := c.send(frame{op: opPlan, words: []string{string(text)}}, nil); err != nil {
 		return err
 	}
@@ -203,22 +200,22 @@ func (c *Sandbox) instruct(ctx context.Context, o setup) error {
 		return errFrame
 	}
 	c.root, c.temp = os.NewFile(uintptr(dirs[0]), o.Root), os.NewFile(uintptr(dirs[1]), o.Temp)
-	c.line.SetReadDeadline(time.Time{})
+	c.socket.SetReadDeadline(time.Time{})
 	if err := json.Unmarshal([]byte(answer.words[0]), &c.Report); err != nil {
 		return err
 	}
-	c.Report.Counting = c.fence.kinds()
+	c.Report.Counting = c.cgroup.kinds()
 	if len(c.Report.Counting) == 0 && o.Limits.Processes > 0 {
 		c.Report.Missing = append(c.Report.Missing,
 			"process limit: for the superuser it takes a control group for pids, which cannot be made here")
 	}
-	go c.listen(bufio.NewReader(c.line))
+	go c.listen(bufio.NewReader(c.socket))
 	return nil
 }
 
 // first reads the first message and the files that come with it.
 func (c *Sandbox) first() (frame, []int, error) {
-	raw, err := c.line.SyscallConn()
+	raw, err := c.socket.SyscallConn()
 	if err != nil {
 		return frame{}, nil, err
 	}
@@ -240,8 +237,7 @@ func (c *Sandbox) Root() (*os.Root, error) { return reopen(c.root) }
 // Temp returns the temporary directory as programs see it.
 func (c *Sandbox) Temp() (*os.Root, error) { return reopen(c.temp) }
 
-// reopen opens a directory by the descriptor: its name would lead to where the
-// mounts of the cage are not.
+// reopen opens a directory by the descriptor: its name would lead to where the mounts of the cage are not.
 func reopen(dir *os.File) (*os.Root, error) {
 	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())))
 	runtime.KeepAlive(dir)
@@ -261,7 +257,7 @@ func (c *Sandbox) send(f frame, files []*os.File) error {
 		}
 		rights = unix.UnixRights(fds...)
 	}
-	raw, err := c.line.SyscallConn()
+	raw, err := c.socket.SyscallConn()
 	if err != nil {
 		return err
 	}
@@ -345,7 +341,7 @@ func (c *Sandbox) Sweep() error {
 		return errGone
 	}
 	// Where one call ends everything for sure, that is done when it takes long.
-	timer := time.AfterFunc(patience, func() { c.fence.kill() })
+	timer := time.AfterFunc(patience, func() { c.cgroup.kill() })
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -364,11 +360,11 @@ func (c *Sandbox) Close() error {
 	}
 	c.closed = true
 	c.mu.Unlock()
-	c.line.Close() // the helper takes this for the end
+	c.socket.Close() // the helper takes this for the end
 	timer := time.AfterFunc(3*time.Second, c.force)
 	defer timer.Stop()
 	_, err := c.helper.Wait()
-	c.fence.remove()
+	c.cgroup.remove()
 	if c.root != nil {
 		c.root.Close()
 		c.temp.Close()
@@ -379,14 +375,14 @@ func (c *Sandbox) Close() error {
 // force ends a helper that takes long. Without a namespace what it started would
 // outlive it, so it is left to end that first.
 func (c *Sandbox) force() {
-	if !c.fence.kill() && c.Report.Level != LandlockOnly {
+	if !c.cgroup.kill() && c.Report.Level != LandlockOnly {
 		c.helper.Kill()
 	}
 }
 
 // A Process is a program that was started in a cage.
 type Process struct {
-	cage    *Sandbox
+	sandbox *Sandbox
 	id      int64
 	started chan struct{}
 	done    chan struct{}
@@ -402,7 +398,7 @@ func (c *Sandbox) Start(p Program) (*Process, error) {
 		return nil, errGone
 	}
 	c.last++
-	proc := &Process{cage: c, id: c.last, started: make(chan struct{}), done: make(chan struct{})}
+	proc := &Process{sandbox: c, id: c.last, started: make(chan struct{}), done: make(chan struct{})}
 	c.waiting[proc.id] = proc
 	c.mu.Unlock()
 	words := append([]string{p.Path, p.Dir}, p.Argv...)
@@ -432,8 +428,7 @@ func (p *Process) finish(status int, err error) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status returns the exit status of a program that has ended, as shells have
-// it: 128 and more for a signal.
+// Status returns the exit status of a program that has ended, as shells have it: 128 and more for a signal.
 func (p *Process) Status() (int, error) {
 	<-p.done
 	switch {
@@ -446,4 +441,4 @@ func (p *Process) Status() (int, error) {
 }
 
 // Kill ends the program and all of its process group, without waiting.
-func (p *Process) Kill() { _ = p.cage.send(frame{op: opKill, id: p.id}, nil) }
+func (p *Process) Kill() { _ = p.sandbox.send(frame{op: opKill, id: p.id}, nil) }

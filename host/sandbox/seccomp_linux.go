@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no program in a cage needs and that reach
-// into other processes, the kernel, or past the walls: io_uring and vsock would
-// go round this very filter.
+// denied are the system calls that no program in a cage needs and that reach into other processes, the kernel, or
+// past the walls: io_uring and vsock would go round this very filter.
 var denied = []uintptr{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 	unix.SYS_PROCESS_MADVISE,
@@ -32,28 +31,24 @@ var denied = []uintptr{
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES, unix.SYS_NFSSERVCTL,
 }
 
-// changes are the calls that change a file by its name without opening it, which
-// Landlock does not see. Without mounts of our own they are refused: there is
-// no telling whether the file lies in the root.
+// changes are the calls that change a file by its name without opening it, which Landlock does not see. Without
+// mounts of our own they are refused: there is no telling whether the file lies in the root.
 var changes = []uintptr{
 	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, sysSetxattrat, sysRemovexattrat, sysFileSetattr,
 }
 
-// openChanges are the calls that change an open file without writing to it. What
-// was opened for reading may be ours and yet not in the root. The call that sets
-// times is not among them: hardly a program would work.
+// openChanges are the calls that change an open file without writing to it. What was opened for reading may be ours
+// and yet not in the root. The call that sets times is not among them: hardly a program would work.
 var openChanges = []uintptr{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}
 
-// looks are the calls that read what a file carries besides its contents, by its
-// name, which Landlock does not see. Without mounts of our own they are answered
-// as by a file system that has no such thing.
+// looks are the calls that read what a file carries besides its contents, by its name, which Landlock does not see.
+// Without mounts of our own they are answered as by a file system that has no such thing.
 var looks = []uintptr{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, sysGetxattrat,
 	sysListxattrat, sysFileGetattr}
 
-// watches are the calls that report what happens to a file or directory, by its
-// name, which Landlock does not see either. Programs that get none look themselves
-// from time to time.
+// watches are the calls that report what happens to a file or directory, by its name, which Landlock does not see
+// either. Programs that get none look themselves from time to time.
 var watches = []uintptr{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
 
 // shared are the calls by which processes share memory under names that are no
@@ -73,8 +68,7 @@ const (
 	sysFileSetattr   = 469
 )
 
-// newSpaces are the flags of clone that make namespaces; in one of its own a
-// program would have capabilities again.
+// newSpaces are the flags of clone that make namespaces; in one of its own a program would have capabilities again.
 const newSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // Where a filter finds things, see struct seccomp_data. Arguments are 64 bits
@@ -166,13 +160,11 @@ func (p *program) whenSet(number uintptr, n uint32, errno unix.Errno) {
 	p.add(loadWord, atNumber, 0, 0)
 }
 
-// lending are the bits of a mode that lend the rights of the owner, or of the
-// group, to whoever runs the file. A program of the user's own could be left in
-// the root for others of the machine.
-const lending = unix.S_ISUID | unix.S_ISGID
+// setuidBits are the bits of a mode that lend the rights of the owner, or of the group, to whoever runs the file. A
+// program of the user's own could be left in the root for others of the machine.
+const setuidBits = unix.S_ISUID | unix.S_ISGID
 
-// makes are the bits of the flags of open with which the mode counts; without
-// them it may be anything.
+// makes are the bits of the flags of open with which the mode counts; without them it may be anything.
 const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
 // modes are the calls that give a file a mode, with the argument it is.
@@ -191,12 +183,12 @@ type openCall struct {
 	flags, mode uint32
 }
 
-// lend refuses modes that lend rights. Those of openat2 cannot be seen from here;
+// refuseSetuid refuses modes that lend rights. Those of openat2 cannot be seen from here;
 // programs fall back to openat.
-func (p *program) lend() {
+func (p *program) refuseSetuid() {
 	p.refuse(unix.SYS_OPENAT2, unix.ENOSYS)
 	for _, c := range slices.Concat(modes, modesHere) {
-		p.whenBits(c.number, c.arg, unix.EPERM, lending)
+		p.whenBits(c.number, c.arg, unix.EPERM, setuidBits)
 	}
 	for _, c := range slices.Concat(opens, opensHere) {
 		p.add(ifEqual, uint32(c.number), 0, 6)
@@ -205,7 +197,7 @@ func (p *program) lend() {
 		p.add(ifBits, makes, 0, 3)
 		low, _ = arg(c.mode)
 		p.add(loadWord, low, 0, 0)
-		p.add(ifBits, lending, 0, 1)
+		p.add(ifBits, setuidBits, 0, 1)
 		p.fail(unix.EPERM)
 		p.add(loadWord, atNumber, 0, 0)
 	}
@@ -242,21 +234,19 @@ func (o *setup) program() program {
 	for _, number := range slices.Concat(denied, deniedHere) {
 		p.refuse(number, unix.EPERM)
 	}
-	p.lend()
-	// The limits of another process: with no time at all the helper that starts
-	// programs would be killed.
+	p.refuseSetuid()
+	// The limits of another process: with no time at all the helper that starts programs would be killed.
 	p.unless(unix.SYS_PRLIMIT64, 0, unix.EPERM, 0)
-	if !o.Apart {
-		o.amongOthers(&p)
+	if !o.Namespaces {
+		o.refuseShared(&p)
 	}
 	o.sockets(&p)
 	p.add(answer, unix.SECCOMP_RET_ALLOW, 0, 0)
 	return p
 }
 
-// amongOthers refuses what reaches beyond the cage where there is no wall of
-// namespaces round it.
-func (o *setup) amongOthers(p *program) {
+// refuseShared refuses what reaches beyond the cage where there is no wall of namespaces round it.
+func (o *setup) refuseShared(p *program) {
 	for _, number := range slices.Concat(changes, changesHere, shared) {
 		p.refuse(number, unix.EPERM)
 	}
@@ -272,8 +262,7 @@ func (o *setup) amongOthers(p *program) {
 			p.refuse(number, unix.EPERM)
 		}
 	}
-	// A priority or a processor of another process, or of all processes of the
-	// user.
+	// A priority or a processor of another process, or of all processes of the user.
 	for _, number := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM,
 		unix.SYS_SCHED_SETATTR} {
 		p.unless(number, 0, unix.EPERM, 0)
@@ -295,10 +284,10 @@ func (o *setup) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0
 // file tree of our own a local socket could lead to any service of the machine.
 func (o *setup) sockets(p *program) {
 	var families []uint32
-	if o.Apart {
+	if o.Namespaces {
 		families = append(families, unix.AF_UNIX, unix.AF_NETLINK)
 	}
-	if o.Apart || o.Network {
+	if o.Namespaces || o.Network {
 		families = append(families, unix.AF_INET, unix.AF_INET6)
 	}
 	p.unless(unix.SYS_SOCKET, 0, unix.EAFNOSUPPORT, families...)

@@ -9,18 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep ends every process in the cage and returns when none is left, however
-// long that takes: what is still there would go on with nobody to see it. It runs
-// on the thread that is locked in.
+// sweep ends every process in the cage and returns when none is left, however long that takes: what is still there
+// would go on with nobody to see it. It runs on the thread that is locked in.
 func (g *helper) sweep() {
 	for wait := time.Millisecond; !g.childless(); wait = min(2*wait, slowest) {
 		switch {
-		case g.order.Apart:
+		case g.order.Namespaces:
 			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this namespace, but the first
 		case g.scoped:
 			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this Landlock domain, but this process
 		default:
-			g.freely(killDescendants)
+			g.onUnrestrictedThread(killDescendants)
 		}
 		g.collect()
 		if g.childless() {
@@ -33,11 +32,10 @@ func (g *helper) sweep() {
 // slowest is how long sweep waits at most before it tries again.
 const slowest = 20 * time.Millisecond
 
-// scopes reports whether the thread that is locked in can send signals to
-// processes of the cage only. To be sure it tries, with no signal at all, somebody
-// outside who could be reached before: to be wrong would end all of the user's
-// processes.
-func scopes(before error, parent int) bool {
+// signalsAreScoped reports whether the thread that is locked in can send signals to processes of the cage only. To be
+// sure it tries, with no signal at all, somebody outside who could be reached before: to be wrong would end all of
+// the user's processes.
+func signalsAreScoped(before error, parent int) bool {
 	return before == nil && os.Getppid() == parent && unix.Kill(parent, 0) == unix.EPERM
 }
 
@@ -48,9 +46,8 @@ func (g *helper) childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
-// killDescendants stops the whole tree below this process before it kills it,
-// so that nothing is born in between. What was born while others were being
-// stopped is looked for again.
+// killDescendants stops the whole tree below this process before it kills it, so that nothing is born in between.
+// What was born while others were being stopped is looked for again.
 func killDescendants() {
 	stopped := map[int]bool{}
 	for range 100 {
@@ -89,8 +86,7 @@ func descendants(of int) []int {
 	return tree
 }
 
-// parentOf reads the parent out of /proc/N/stat, after the name, which may hold
-// anything.
+// parentOf reads the parent out of /proc/N/stat, after the name, which may hold anything.
 func parentOf(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

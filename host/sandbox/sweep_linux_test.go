@@ -84,7 +84,7 @@ func TestSweepDoesNotGiveUp(t *testing.T) {
 // TestSignalsAreScoped checks what sweep relies on: nobody outside is reached, and
 // a thread that is not locked in is not taken for one that is.
 func TestSignalsAreScoped(t *testing.T) {
-	if scopes(nil, os.Getppid()) || scopes(unix.EPERM, os.Getppid()) || scopes(nil, 1<<30) {
+	if signalsAreScoped(nil, os.Getppid()) || signalsAreScoped(unix.EPERM, os.Getppid()) || signalsAreScoped(nil, 1<<30) {
 		t.Error("this process is not locked in")
 	}
 }

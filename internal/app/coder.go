@@ -173,7 +173,7 @@ func (w *Coder) openContainers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options.Clones.Keys.Hide(w.Secrets.Add)
+	options.Clones.Keys.OnSecret(w.Secrets.Add)
 	w.Budget, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
 	options.ServeEgress = StartProxy(w.Conf)

@@ -71,7 +71,7 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 	if err != nil {
 		return nil, err
 	}
-	options.Clones.Keys.Hide(b.Secrets.Add)
+	options.Clones.Keys.OnSecret(b.Secrets.Add)
 	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
 	options.ServeEgress = StartProxy(conf)

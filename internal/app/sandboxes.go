@@ -274,7 +274,7 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Clones.Keys.Hide(m.Secrets.Add)
+	options.Clones.Keys.OnSecret(m.Secrets.Add)
 	if options.Clones.Keys, err = options.Clones.Keys.Limit(string(config.MCPRepositories),
 		config.MCPRepositories.Of(m.conf).V); err != nil {
 		return nil, err
@@ -396,7 +396,7 @@ func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (stri
 // JobOutput implements [mcpserver.Jobs].
 func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (j run.Job, p run.JobPage,
 	err error) {
-	desk, err := b.manager.Desk(ctx, b.task)
+	desk, err := b.manager.Jobs(ctx, b.task)
 	if err != nil {
 		return j, p, err
 	}
@@ -419,7 +419,7 @@ func (b *containerSandbox) Working(ctx context.Context) bool {
 
 // KillJob implements [mcpserver.Jobs].
 func (b *containerSandbox) KillJob(ctx context.Context, id string) (run.Job, error) {
-	desk, err := b.manager.Desk(ctx, b.task)
+	desk, err := b.manager.Jobs(ctx, b.task)
 	if err != nil {
 		return run.Job{}, err
 	}

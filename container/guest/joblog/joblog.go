@@ -1,9 +1,7 @@
-// Package joblog keeps what jobs print: the end of each output, in a file that has
-// no name.
+// Package joblog keeps what jobs print: the end of each output, in a file that has no name.
 //
-// Deliberately not inside: who prints, and who may read. The one rule to keep: a
-// [Log] takes everything and never fails, because a job must not stand still,
-// or break, because of what happens to its output.
+// Deliberately not inside: who prints, and who may read. The one rule to keep: a [Log] takes everything and never
+// fails, because a job must not stand still, or break, because of what happens to its output.
 package joblog
 
 import (
@@ -65,8 +63,7 @@ func (s *Log) keep(p []byte) error {
 	return nil
 }
 
-// unnamedFile makes a file that nobody else can open and that is gone with the
-// process, however that ends.
+// unnamedFile makes a file that nobody else can open and that is gone with the process, however that ends.
 func unnamedFile(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "output-*")
 	if err != nil {
@@ -94,17 +91,15 @@ func (s *Log) Drop() {
 	}
 }
 
-// Count tells how many bytes were printed, how many of them are kept, and why
-// not the last ones.
+// Count tells how many bytes were printed, how many of them are kept, and why not the last ones.
 func (s *Log) Count() (total, kept int64, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.end - s.start, s.why
 }
 
-// Page cuts a page out of the output, without cutting a character of UTF-8.
-// Whether the job has ended must have been asked before, so that what was
-// printed last is not missed.
+// Page cuts a page out of the output, without cutting a character of UTF-8. Whether the job has ended must have been
+// asked before, so that what was printed last is not missed.
 func (s *Log) Page(offset int64, limit int, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +123,7 @@ func (s *Log) Page(offset int64, limit int, ended bool) (run.JobPage, error) {
 	return p, nil
 }
 
-// waiting is how many bytes at the end are not shown yet, because the rest of
-// the character is still to come.
+// waiting is how many bytes at the end are not shown yet, because the rest of the character is still to come.
 func (s *Log) waiting(ended bool) int {
 	if ended {
 		return 0

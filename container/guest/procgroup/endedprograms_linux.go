@@ -12,13 +12,12 @@ type endedProgram struct {
 }
 
 const (
-	fewLeft = 256         // leftovers that are kept without a look at whether anything is left of them
-	again   = time.Second // after which those that could not be ended are tried again
+	minLeft    = 256         // leftovers that are kept without a look at whether anything is left of them
+	retryDelay = time.Second // after which those that could not be ended are tried again
 )
 
-// endedPrograms are programs that have ended while there were others, so that nobody
-// knows, without a look at all processes, what they left. There are none as soon
-// as there is no child at all: then nothing is left of anybody.
+// endedPrograms are programs that have ended while there were others, so that nobody knows, without a look at all
+// processes, what they left. There are none as soon as there is no child at all: then nothing is left of anybody.
 type endedPrograms struct {
 	list  []endedProgram
 	most  int         // with more than so many a look is worth it; zero means fewLeft
@@ -26,9 +25,8 @@ type endedPrograms struct {
 	timer *time.Timer // nil before the first is waited for
 }
 
-// Leave says what becomes of those that a program left behind which has ended: at
-// the time given they are ended, as by [Process.End]; zero means that they may
-// stay. Most programs leave nobody, and then this costs nothing.
+// Leave says what becomes of those that a program left behind which has ended: at the time given they are ended, as
+// by [Process.End]; zero means that they may stay. Most programs leave nobody, and then this costs nothing.
 func (p *Process) Leave(until time.Time, patience time.Duration) {
 	n := p.n
 	n.mu.Lock()
@@ -38,22 +36,21 @@ func (p *Process) Leave(until time.Time, patience time.Duration) {
 	}
 	n.left.list = append(n.left.list, endedProgram{p, until, patience})
 	switch l := &n.left; {
-	case len(l.list) > max(l.most, fewLeft):
-		n.ring(time.Now())
+	case len(l.list) > max(l.most, minLeft):
+		n.schedule(time.Now())
 	case !until.IsZero():
-		n.ring(until)
+		n.schedule(until)
 	}
 }
 
-// ring has the leftovers looked through at a time, or before. The nursery is
-// locked.
-func (n *Group) ring(at time.Time) {
+// schedule has the leftovers looked through at a time, or before. The nursery is locked.
+func (n *Group) schedule(at time.Time) {
 	l := &n.left
 	switch {
 	case !l.next.IsZero() && !at.Before(l.next):
 		return
 	case l.timer == nil:
-		l.timer = time.AfterFunc(time.Until(at), n.lookThrough)
+		l.timer = time.AfterFunc(time.Until(at), n.endLeftovers)
 	default:
 		l.timer.Reset(time.Until(at))
 	}
@@ -68,14 +65,13 @@ func (l *endedPrograms) forget() {
 	l.list, l.most, l.next = nil, 0, time.Time{}
 }
 
-// lookThrough ends those whose time is up, and forgets programs that nothing is
-// left of.
-func (n *Group) lookThrough() {
+// endLeftovers ends those whose time is up, and forgets programs that nothing is left of.
+func (n *Group) endLeftovers() {
 	n.mu.Lock()
 	list := n.left.list
 	n.left.list, n.left.next = nil, time.Time{}
 	n.mu.Unlock()
-	all, sure := n.look()
+	all, sure := n.listProcesses()
 	now := time.Now()
 	var stay []endedProgram
 	for _, l := range list {
@@ -91,7 +87,7 @@ func (n *Group) lookThrough() {
 	n.left.list, n.left.most = append(stay, n.left.list...), 2*len(stay)
 	for _, l := range stay {
 		if !l.until.IsZero() {
-			n.ring(l.until)
+			n.schedule(l.until)
 		}
 	}
 }
@@ -99,7 +95,7 @@ func (n *Group) lookThrough() {
 // end ends all that is left, and comes back to what would not end.
 func (l endedProgram) end() {
 	if !l.Process.end(l.patience) {
-		l.Leave(time.Now().Add(again), 0)
+		l.Leave(time.Now().Add(retryDelay), 0)
 	}
 }
 
@@ -110,8 +106,7 @@ func (n *Group) Left() bool {
 	return len(n.left.list) > 0
 }
 
-// EndLeft ends all that programs left behind which have ended. It does not wait
-// for that.
+// EndLeft ends all that programs left behind which have ended. It does not wait for that.
 func (n *Group) EndLeft(patience time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,5 +116,5 @@ func (n *Group) EndLeft(patience time.Duration) {
 	for i := range n.left.list {
 		n.left.list[i].until, n.left.list[i].patience = time.Now(), patience
 	}
-	n.ring(time.Now())
+	n.schedule(time.Now())
 }

@@ -71,7 +71,7 @@ func TestLeaveMany(t *testing.T) {
 	<-nobody.Done()
 	<-somebody.Done()
 	somebody.Leave(time.Now().Add(time.Hour), 0)
-	for range fewLeft {
+	for range minLeft {
 		nobody.Leave(time.Now().Add(time.Hour), 0)
 	}
 	eventually(t, "most are forgotten", func() bool {

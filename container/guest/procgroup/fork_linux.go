@@ -10,17 +10,16 @@ import (
 	"hako/run/fault"
 )
 
-// A forkedChild is a child between fork and exec, and all that it needs by then: it
-// must not ask the runtime for anything.
+// A forkedChild is a child between fork and exec, and all that it needs by then: it must not ask the runtime for
+// anything.
 //
-// The runtime's own way to start programs stops this process, with everything
-// that runs in it, until the child has become the program. Here the child has
-// become another user shortly before, and whoever is that user already can stop
-// it there for ever. So the child gets a copy of our memory instead, and nobody
-// waits for it but who wants the program.
+// The runtime's own way to start programs stops this process, with everything that runs in it, until the child has
+// become the program. Here the child has become another user shortly before, and whoever is that user already can
+// stop it there for ever. So the child gets a copy of our memory instead, and nobody waits for it but who wants the
+// program.
 //
-// The limit on open files is passed on as it is: containers are made with both
-// limits the same, so that the runtime has not raised ours.
+// The limit on open files is passed on as it is: containers are made with both limits the same, so that the runtime
+// has not raised ours.
 type forkedChild struct {
 	path, dir *byte
 	argv, env **byte
@@ -34,7 +33,7 @@ type forkedChild struct {
 	count     int     // of groups
 }
 
-func newBirth(p Program, cred *syscall.Credential, env []string, files [3]int, report int) (*forkedChild, error) {
+func newForkedChild(p Program, cred *syscall.Credential, env []string, files [3]int, report int) (*forkedChild, error) {
 	b := &forkedChild{files: files, report: report}
 	for to, text := range map[**byte]string{&b.path: p.Path, &b.dir: p.Dir} {
 		var err error
@@ -58,7 +57,7 @@ func newBirth(p Program, cred *syscall.Credential, env []string, files [3]int, r
 
 // forkExec makes a child that becomes a program, or says on report why not.
 func forkExec(p Program, cred *syscall.Credential, env []string, files [3]int, report int) (pid int, err error) {
-	b, err := newBirth(p, cred, env, files, report)
+	b, err := newForkedChild(p, cred, env, files, report)
 	if err != nil {
 		return 0, err
 	}
@@ -86,18 +85,18 @@ func (b *forkedChild) fork() (pid int, errno syscall.Errno) {
 		uintptr(unsafe.Pointer(&before)), wordSize, 0, 0)
 	child, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if child == 0 && errno == 0 {
-		b.live(before)
+		b.runChild(before)
 	}
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&before)), 0, wordSize, 0, 0)
 	return int(child), errno
 }
 
-// live is the child. It becomes the program or says why not, and never returns.
+// runChild is the child. It becomes the program or says why not, and never returns.
 //
 //go:norace
 //go:nosplit
 //go:noinline
-func (b *forkedChild) live(signals uint64) {
+func (b *forkedChild) runChild(signals uint64) {
 	dropHandlers()
 	errno := b.prepare()
 	if errno == 0 {
@@ -111,8 +110,7 @@ func (b *forkedChild) live(signals uint64) {
 	}
 }
 
-// dropHandlers has signals do what they do by themselves; those that are ignored
-// stay so.
+// dropHandlers has signals do what they do by themselves; those that are ignored stay so.
 //
 //go:norace
 //go:nosplit
@@ -151,7 +149,7 @@ func (b *forkedChild) prepare() (errno syscall.Errno) {
 	return 0
 }
 
-// become changes the user. From here on others can stop the child.
+// setFSUser changes the user. From here on others can stop the child.
 //
 //go:norace
 //go:nosplit
@@ -174,19 +172,19 @@ func (b *forkedChild) become() (errno syscall.Errno) {
 }
 
 const (
-	nextLook  = 200 * time.Millisecond // between looks at a child that is no program yet
-	stillborn = 5 * time.Second        // after which it is given up
+	pollInterval = 200 * time.Millisecond // between looks at a child that is no program yet
+	maxStart     = 5 * time.Second        // after which it is given up
 )
 
-// begun waits until the child has become the program, or returns why it has not.
+// awaitExec waits until the child has become the program, or returns why it has not.
 // One that somebody has stopped on the way is killed.
-func (p *Process) begun(report int) error {
-	for late := time.Now().Add(stillborn); ; {
-		ready, _ := unix.Poll([]unix.PollFd{{Fd: int32(report), Events: unix.POLLIN}}, int(nextLook.Milliseconds()))
+func (p *Process) awaitExec(report int) error {
+	for late := time.Now().Add(maxStart); ; {
+		ready, _ := unix.Poll([]unix.PollFd{{Fd: int32(report), Events: unix.POLLIN}}, int(pollInterval.Milliseconds()))
 		switch {
 		case ready > 0:
-			return reported(report)
-		case p.halted() || time.Now().After(late):
+			return readReport(report)
+		case p.isStopped() || time.Now().After(late):
 			p.abort()
 			return &fault.Error{Kind: fault.Unavailable, Op: "run command",
 				Why:  "something in the container stops new processes before they begin",
@@ -195,9 +193,8 @@ func (p *Process) begun(report int) error {
 	}
 }
 
-// reported reads why there is no program. The end of the pipe means that there is
-// one.
-func reported(report int) error {
+// readReport reads why there is no program. The end of the pipe means that there is one.
+func readReport(report int) error {
 	var errno syscall.Errno
 	word := unsafe.Slice((*byte)(unsafe.Pointer(&errno)), unsafe.Sizeof(errno))
 	for {
@@ -214,8 +211,8 @@ func reported(report int) error {
 	}
 }
 
-// halted tells whether the child was stopped.
-func (p *Process) halted() bool {
+// isStopped tells whether the child was stopped.
+func (p *Process) isStopped() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0

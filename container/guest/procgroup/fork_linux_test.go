@@ -19,16 +19,16 @@ import (
 // must not be waited for, nor stay.
 func TestHeldBirth(t *testing.T) {
 	p := start(t, "kill -STOP $$")
-	eventually(t, "it is stopped", p.halted)
+	eventually(t, "it is stopped", p.isStopped)
 	var never [2]int // nothing is ever said here
 	if err := unix.Pipe2(never[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	defer closePipes([][2]int{never})
 	began := time.Now()
-	err := p.begun(never[0])
+	err := p.awaitExec(never[0])
 	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "stops new processes") ||
-		time.Since(began) > stillborn {
+		time.Since(began) > maxStart {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	if end := p.Ending(); end.Signal != 9 {
@@ -44,8 +44,8 @@ func TestLateBirth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(report[0])
-	time.AfterFunc(2*nextLook, func() { unix.Close(report[1]) })
-	if err := p.begun(report[0]); err != nil || p.over() {
+	time.AfterFunc(2*pollInterval, func() { unix.Close(report[1]) })
+	if err := p.awaitExec(report[0]); err != nil || p.over() {
 		t.Error(err)
 	}
 }

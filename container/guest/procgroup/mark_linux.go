@@ -6,27 +6,25 @@ import (
 	"strings"
 )
 
-// A mark is what all descendants of a program have in common. One of its fields
-// is set.
+// A mark is what all descendants of a program have in common. One of its fields is set.
 type mark struct {
 	group    int    // a group that nobody else is in; only root can leave it
 	variable string // NAME=value in the environment, for want of something better
 }
 
-// A span is a row of group numbers.
-type span struct{ first, count int }
+// A groupRange is a row of group numbers.
+type groupRange struct{ first, count int }
 
 // Groups that nothing else uses: far above what a system gives out, or, where
 // only 65536 are to be had, those that systemd keeps for passing users.
 var (
-	farGroups  = span{1_750_000_000, 1_000_000}
-	nearGroups = span{61_184, 4_336}
+	farGroups  = groupRange{1_750_000_000, 1_000_000}
+	nearGroups = groupRange{61_184, 4_336}
 )
 
-// groupPool chooses groups for marks from those that the text of a gid_map says
-// we can give. There may be none.
-func groupPool(gidMap string) span {
-	for _, want := range []span{farGroups, nearGroups} {
+// groupPool chooses groups for marks from those that the text of a gid_map says we can give. There may be none.
+func groupPool(gidMap string) groupRange {
+	for _, want := range []groupRange{farGroups, nearGroups} {
 		for line := range strings.Lines(gidMap) {
 			var inside, outside, count int
 			if _, err := fmt.Sscan(line, &inside, &outside, &count); err != nil {
@@ -37,19 +35,18 @@ func groupPool(gidMap string) span {
 			}
 		}
 	}
-	return span{}
+	return groupRange{}
 }
 
 // marks gives out marks.
 type marks struct {
-	pool span
+	pool groupRange
 	next int
 	busy map[int]bool // still carried by somebody when the pool was used up last
 }
 
-// newMarks begins anywhere in the pool, so that two guests that see each other
-// seldom give out the same ones.
-func newMarks(pool span) marks {
+// newMarks begins anywhere in the pool, so that two guests that see each other seldom give out the same ones.
+func newMarks(pool groupRange) marks {
 	if pool.count == 0 {
 		return marks{}
 	}

@@ -17,9 +17,9 @@ type processStat struct {
 	dead                 bool
 }
 
-// everybody lists the processes there are. It is sure if none of them ended
+// allProcesses lists the processes there are. It is sure if none of them ended
 // meanwhile: who did may have had a child that is not in the list.
-func everybody() (all []processStat, sure bool) {
+func allProcesses() (all []processStat, sure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, false
@@ -42,13 +42,12 @@ func everybody() (all []processStat, sure bool) {
 	return all, sure
 }
 
-// look lists the processes there are, for one caller at a time: each reads many
-// files, and whoever waits in the system for one needs a thread, of which there
-// may be no more to be had.
-func (n *Group) look() (all []processStat, sure bool) {
-	n.looking.Lock()
-	defer n.looking.Unlock()
-	return everybody()
+// listProcesses lists the processes there are, for one caller at a time: each reads many files, and whoever waits in
+// the system for one needs a thread, of which there may be no more to be had.
+func (n *Group) listProcesses() (all []processStat, sure bool) {
+	n.listing.Lock()
+	defer n.listing.Unlock()
+	return allProcesses()
 }
 
 // parseStatus reads /proc/N/status. The name of the program, the only part that
@@ -78,9 +77,9 @@ func parseStatus(pid int, text string) processStat {
 }
 
 // groupsInUse tells which groups of a pool somebody is in.
-func groupsInUse(pool span) map[int]bool {
+func groupsInUse(pool groupRange) map[int]bool {
 	used := map[int]bool{}
-	all, _ := everybody()
+	all, _ := allProcesses()
 	for _, m := range all {
 		for _, g := range m.groups {
 			if g >= pool.first && g < pool.first+pool.count {
@@ -91,10 +90,9 @@ func groupsInUse(pool span) map[int]bool {
 	return used
 }
 
-// family lists all living processes that came of the program, and tells whether
-// that is sure.
-func (p *Process) family() (pids []int, sure bool) {
-	all, sure := p.n.look()
+// descendants lists all living processes that came of the program, and tells whether that is sure.
+func (p *Process) descendants() (pids []int, sure bool) {
+	all, sure := p.n.listProcesses()
 	return p.among(all), sure
 }
 
@@ -118,9 +116,8 @@ func (p *Process) among(all []processStat) []int {
 	return pids
 }
 
-// foreign tells whether a process is not below this one: another nursery on the
-// same machine may use the same marks. Where somebody in between has died since
-// we looked, it is not.
+// foreign tells whether a process is not below this one: another nursery on the same machine may use the same marks.
+// Where somebody in between has died since we looked, it is not.
 func foreign(parents map[int]int, pid int) bool {
 	for pid != os.Getpid() {
 		if pid == 0 {
@@ -171,13 +168,11 @@ func below(all []processStat, of int) map[int]bool {
 	return found
 }
 
-// unkillable is after how long a process that does not die is given up: it hangs
-// in the system.
-const unkillable = 5 * time.Second
+// killTimeout is after how long a process that does not die is given up: it hangs in the system.
+const killTimeout = 5 * time.Second
 
-// End ends the program and all that came of it: they are asked, and killed if
-// they are still there after the time given; without any they are killed at once.
-// It returns when nothing is left.
+// End ends the program and all that came of it: they are asked, and killed if they are still there after the time
+// given; without any they are killed at once. It returns when nothing is left.
 func (p *Process) End(patience time.Duration) {
 	p.once.Do(func() {
 		endedProgram{Process: p, patience: patience}.end()
@@ -187,7 +182,7 @@ func (p *Process) End(patience time.Duration) {
 // end does what End says, and tells whether nothing is left.
 func (p *Process) end(patience time.Duration) bool {
 	if patience > 0 {
-		pids, _ := p.family()
+		pids, _ := p.descendants()
 		send(pids, unix.SIGTERM)
 		if p.emptyWithin(patience) {
 			return true
@@ -214,14 +209,14 @@ func (p *Process) emptyWithin(patience time.Duration) bool {
 	return true
 }
 
-// looks is how often nobody must be seen where that is not sure.
-const looks = 3
+// maxLooks is how often nobody must be seen where that is not sure.
+const maxLooks = 3
 
 // empty tells whether nobody of the family is left. A chain of processes, each of
 // which starts the next and ends, may be overlooked once.
 func (p *Process) empty() bool {
-	for range looks {
-		pids, sure := p.family()
+	for range maxLooks {
+		pids, sure := p.descendants()
 		if len(pids) > 0 {
 			return false
 		}
@@ -234,22 +229,21 @@ func (p *Process) empty() bool {
 
 // kill kills the family until none is left, which it tells.
 func (p *Process) kill() bool {
-	for end := time.Now().Add(unkillable); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(killTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if p.empty() {
 			return true
 		}
-		send(p.stopped(end), unix.SIGKILL)
+		send(p.stopAll(end), unix.SIGKILL)
 	}
 	return false
 }
 
-// stopped stops the family until there is nobody who was not stopped, so that
-// nobody is born while they are killed: who forks faster than we can look would
-// fill every place that becomes free.
-func (p *Process) stopped(end time.Time) []int {
+// stopAll stops the family until there is nobody who was not stopped, so that nobody is born while they are killed:
+// who forks faster than we can look would fill every place that becomes free.
+func (p *Process) stopAll(end time.Time) []int {
 	known := map[int]bool{}
 	for {
-		pids, _ := p.family()
+		pids, _ := p.descendants()
 		fresh := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return known[pid] })
 		if len(pids) < 2 || len(fresh) == 0 || time.Now().After(end) {
 			return pids
@@ -273,7 +267,7 @@ func (n *Group) EndAll(patience time.Duration) {
 	for end := time.Now().Add(patience); time.Now().Before(end) && !childless(); {
 		time.Sleep(5 * time.Millisecond)
 	}
-	for end := time.Now().Add(unkillable); time.Now().Before(end) && !childless(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(killTimeout); time.Now().Before(end) && !childless(); time.Sleep(time.Millisecond) {
 		send(n.rest(), unix.SIGSTOP)
 		send(n.rest(), unix.SIGKILL)
 	}
@@ -285,7 +279,7 @@ func (n *Group) rest() []int {
 		return []int{-1}
 	}
 	var pids []int
-	all, _ := n.look()
+	all, _ := n.listProcesses()
 	for pid := range below(all, os.Getpid()) {
 		pids = append(pids, pid)
 	}
@@ -301,7 +295,7 @@ func childless() bool {
 // Count tells how many processes there are below this one, and how many of them
 // were left behind by programs that have ended.
 func (n *Group) Count() (all, left int) {
-	list, _ := n.look()
+	list, _ := n.listProcesses()
 	ours := below(list, os.Getpid())
 	claimed := n.claimed(list)
 	for _, m := range list {
@@ -312,8 +306,7 @@ func (n *Group) Count() (all, left int) {
 	return len(ours), left
 }
 
-// claimed returns what tells whether a process came of a program that has not
-// ended.
+// claimed returns what tells whether a process came of a program that has not ended.
 func (n *Group) claimed(list []processStat) func(processStat) bool {
 	groups, parents, running := map[int]bool{}, map[int]int{}, map[int]bool{}
 	n.mu.Lock()

@@ -1,12 +1,10 @@
-// Package procgroup starts programs, collects whatever ends, and can end all that
-// came of one of them, even what has run away from its parents.
+// Package procgroup starts programs, collects whatever ends, and can end all that came of one of them, even what has
+// run away from its parents.
 //
-// Every program gets a session of its own and a mark that its descendants
-// inherit and cannot take off: one more group, if we may give it, or else a
-// variable in the environment, which a program can take off. Not inside: what is
-// started, and what becomes of its output. The one rule to keep: the process a
-// nursery lives in starts nothing by other means, because the nursery collects
-// every child there is.
+// Every program gets a session of its own and a mark that its descendants inherit and cannot take off: one more
+// group, if we may give it, or else a variable in the environment, which a program can take off. Not inside: what is
+// started, and what becomes of its output. The one rule to keep: the process a nursery lives in starts nothing by
+// other means, because the nursery collects every child there is.
 package procgroup
 
 import (
@@ -50,14 +48,13 @@ type Pipes struct {
 	Stdout, Stderr *os.File
 }
 
-// A Group starts programs. It lives as long as the process, and there is one
-// in it. It is safe for concurrent use.
+// A Group starts programs. It lives as long as the process, and there is one in it. It is safe for concurrent use.
 type Group struct {
 	cred *syscall.Credential // nil means that programs run as we do and have no mark
 	null int                 // what programs without input read
 	wake chan struct{}       // there is a child again
 
-	looking sync.Mutex // held by who looks at all processes
+	listing sync.Mutex // held by who looks at all processes
 
 	mu        sync.Mutex // guards what follows, and who is still to be collected
 	marks     marks
@@ -122,9 +119,8 @@ func (n *Group) choose(o Options) error {
 	return nil
 }
 
-// Start starts a program. Its error is what the system said, as a
-// [syscall.Errno], if the system was asked at all, or that somebody stopped it
-// before it began.
+// Start starts a program. Its error is what the system said, as a [syscall.Errno], if the system was asked at all, or
+// that somebody stopped it before it began.
 func (n *Group) Start(p Program) (*Process, error) {
 	theirs, ours, err := openPipes(p.Stdin)
 	if err != nil {
@@ -133,7 +129,7 @@ func (n *Group) Start(p Program) (*Process, error) {
 	if !p.Stdin {
 		theirs[0] = n.null
 	}
-	c, err := n.bear(p, theirs, ours)
+	c, err := n.startChild(p, theirs, ours)
 	closeTheirs(theirs, p.Stdin)
 	if err != nil {
 		ours.close()
@@ -142,8 +138,8 @@ func (n *Group) Start(p Program) (*Process, error) {
 	return c, nil
 }
 
-// bear makes a child and waits until it is the program.
-func (n *Group) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
+// startChild makes a child and waits until it is the program.
+func (n *Group) startChild(p Program, theirs [3]int, ours Pipes) (*Process, error) {
 	var report [2]int
 	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
@@ -158,7 +154,7 @@ func (n *Group) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
 	case n.wake <- struct{}{}:
 	default:
 	}
-	return c, c.begun(report[0])
+	return c, c.awaitExec(report[0])
 }
 
 // fork makes a child and a note of it.
@@ -182,8 +178,7 @@ func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Proce
 	return c, nil
 }
 
-// marked returns whom a program runs as, and its environment, with its mark on
-// one of them.
+// marked returns whom a program runs as, and its environment, with its mark on one of them.
 func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	if m.group == 0 {
 		return n.cred, append(p.Env[:len(p.Env):len(p.Env)], m.variable)
@@ -193,8 +188,7 @@ func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
 	return &marked, p.Env
 }
 
-// openPipes makes the files of a program. Its own ends block, as programs
-// expect; ours do not.
+// openPipes makes the files of a program. Its own ends block, as programs expect; ours do not.
 func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
 	var made [][2]int
 	for i := range 3 {
@@ -259,9 +253,9 @@ func (n *Group) reap() {
 	}
 }
 
-// restless is how long a nursery without children waits before it asks for
+// signalDelay is how long a nursery without children waits before it asks for
 // signals: one command often follows another, and a signal for each is work.
-const restless = 100 * time.Millisecond
+const signalDelay = 100 * time.Millisecond
 
 // awaitChild waits until there may be a child. The signal is for those that came
 // from elsewhere: orphans of what somebody started in our container.
@@ -269,7 +263,7 @@ func (n *Group) awaitChild() {
 	select {
 	case <-n.wake:
 		return
-	case <-time.After(restless):
+	case <-time.After(signalDelay):
 	}
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -316,8 +310,7 @@ func (p *Process) ended(status syscall.WaitStatus) {
 	close(p.done)
 }
 
-// Done is closed when the program itself has ended. What it left behind may be
-// there still.
+// Done is closed when the program itself has ended. What it left behind may be there still.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ending tells how the program ended. It waits until it has.

@@ -40,7 +40,7 @@ func start(t *testing.T, script string) *Process {
 }
 
 func members(p *Process) int {
-	pids, _ := p.family()
+	pids, _ := p.descendants()
 	return len(pids)
 }
 
@@ -94,7 +94,7 @@ func TestPending(t *testing.T) {
 func TestEnd(t *testing.T) {
 	n := open(t)
 	pool := n.marks.pool
-	for name, use := range map[string]span{"group": pool, "variable": {}} {
+	for name, use := range map[string]groupRange{"group": pool, "variable": {}} {
 		t.Run(name, func(t *testing.T) {
 			if name == "group" && pool.count == 0 {
 				t.Skip("groups cannot be given")
@@ -128,7 +128,7 @@ func TestOthersStay(t *testing.T) {
 }
 
 func TestGroupPool(t *testing.T) {
-	for text, want := range map[string]span{
+	for text, want := range map[string]groupRange{
 		"         0          0 4294967295\n":       farGroups,
 		"         0     100000      65536\n":       nearGroups,
 		"         0       1000          1\n":       {},
@@ -144,7 +144,7 @@ func TestGroupPool(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	m := marks{pool: span{first: 900_000_000, count: 3}}
+	m := marks{pool: groupRange{first: 900_000_000, count: 3}}
 	var got []int
 	for range 7 {
 		got = append(got, m.take().group)
@@ -171,7 +171,7 @@ func TestMarkInUse(t *testing.T) {
 		t.Skip("groups cannot be given")
 	}
 	before := n.marks
-	n.marks = marks{pool: span{first: before.pool.first + before.pool.count - 2, count: 2}}
+	n.marks = marks{pool: groupRange{first: before.pool.first + before.pool.count - 2, count: 2}}
 	defer func() { n.marks = before }()
 	stays := start(t, "sleep 600")
 	for range 4 {

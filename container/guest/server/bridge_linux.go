@@ -15,9 +15,8 @@ import (
 	"hako/container/guest/procgroup"
 )
 
-// bridge lets commands reach the proxy outside by an address inside, and returns
-// what ends that. A guest that cannot do so works on without: it says so where
-// the container's log is, and clients can see it from the greeting.
+// bridge lets commands reach the proxy outside by an address inside, and returns what ends that. A guest that cannot
+// do so works on without: it says so where the container's log is, and clients can see it from the greeting.
 func (s *server) bridge(what string, who owner) (stop func()) {
 	if what == "" {
 		return func() {}
@@ -29,7 +28,7 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	dials := make(semaphore, atOnce)
+	dials := make(semaphore, maxConcurrent)
 	go egress.Bridge(ctx, l, func() (net.Conn, error) {
 		defer dials.take()()
 		return who.dial(socket)
@@ -37,8 +36,7 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 	return cancel
 }
 
-// listenInside listens on an address of the container. One without any network
-// may not even have the way to itself.
+// listenInside listens on an address of the container. One without any network may not even have the way to itself.
 func listenInside(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {

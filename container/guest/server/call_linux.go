@@ -59,7 +59,7 @@ func (k *clientConn) reply(ctx context.Context, f wire.Frame) {
 		return
 	}
 	k.send(wire.Frame{Op: wire.OpAnswer, ID: f.ID, Words: words})
-	k.s.rested()
+	k.s.scheduleQuiet()
 	if verb == wire.CallShutdown {
 		k.s.askToStop()
 	}
@@ -71,22 +71,22 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 	case wire.CallPing, wire.CallShutdown:
 		return nil, nil
 	case wire.CallEdit:
-		defer s.looks.take()()
+		defer s.reads.take()()
 		return one(s.edit(ctx, f.Words[1]))
 	case wire.CallStart:
 		return s.startJob(f)
 	}
 	var p wire.Parameters
 	if json.Unmarshal(f.Words[1], &p) != nil {
-		return nil, unclear(verb, "what it should do is not understood")
+		return nil, invalidCall(verb, "what it should do is not understood")
 	}
 	switch verb {
 	case wire.CallStats:
-		defer s.looks.take()()
+		defer s.reads.take()()
 		return one(inJSON(s.stats(ctx, p.Disk)))
 	case wire.CallList:
 		list := []run.Job{}
-		for _, j := range s.desk.list() {
+		for _, j := range s.jobs.list() {
 			list = append(list, j.report())
 		}
 		return one(wire.JSON(list), nil)
@@ -96,7 +96,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 
 // jobCall does what a call asks for about one job.
 func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([][]byte, error) {
-	j, err := s.desk.find(run.JobHandle(p.Handle))
+	j, err := s.jobs.find(run.JobHandle(p.Handle))
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +113,13 @@ func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([
 	case wire.CallWait:
 		return one(inJSON(j.wait(ctx)))
 	case wire.CallOutput:
-		defer s.looks.take()()
+		defer s.reads.take()()
 		return j.output(p)
 	}
-	return nil, unclear(verb, "there is no such call")
+	return nil, invalidCall(verb, "there is no such call")
 }
 
-func unclear(verb, why string) error {
+func invalidCall(verb, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Subject: fmt.Sprintf("%.40q", verb), Why: why,
 		Hint: "the container was started by another hako: end it with hako env down and start it again"}
 }
@@ -135,9 +135,9 @@ func inJSON[T any](v T, err error) ([]byte, error) {
 
 // startJob starts a command in the background.
 func (s *server) startJob(f wire.Frame) ([][]byte, error) {
-	o, err := wire.ReadOrder(f.Words[1:], f.N)
+	o, err := wire.ReadCommand(f.Words[1:], f.N)
 	if errors.Is(err, wire.ErrFrame) {
-		return nil, unclear(wire.CallStart, "the command is not understood")
+		return nil, invalidCall(wire.CallStart, "the command is not understood")
 	}
 	if err == nil {
 		err = s.admit()
@@ -146,7 +146,7 @@ func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 		return nil, err
 	}
 	o.Stdin = false
-	j, err := s.desk.start(o, s.release)
+	j, err := s.jobs.start(o, s.release)
 	if err != nil {
 		s.release()
 		return nil, asFault(err)
@@ -154,8 +154,7 @@ func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 	return one(wire.JSON(j.report()), nil)
 }
 
-// asFault turns what a shell would say into a refusal: a job that never was has
-// no output to say it in.
+// asFault turns what a shell would say into a refusal: a job that never was has no output to say it in.
 func asFault(err error) error {
 	like, is := err.(*startError)
 	if !is {

@@ -18,8 +18,8 @@ const greetTime = 10 * time.Second
 // maxCalls is how many calls of one connection are answered at the same time.
 const maxCalls = 64
 
-// linkBuffer is small: most of what clients send is, and what is not goes past it.
-const linkBuffer = 4 << 10
+// readBuffer is small: most of what clients send is, and what is not goes past it.
+const readBuffer = 4 << 10
 
 // A clientConn is one connection as the guest sees it.
 type clientConn struct {
@@ -51,8 +51,8 @@ type foregroundCommand struct {
 	stop    chan struct{} // closed when nobody wants it any more
 }
 
-func newLink(s *server, conn net.Conn) *clientConn {
-	k := &clientConn{s: s, conn: conn, in: wire.NewScanner(conn, linkBuffer), runs: map[uint64]*foregroundCommand{},
+func newClientConn(s *server, conn net.Conn) *clientConn {
+	k := &clientConn{s: s, conn: conn, in: wire.NewScanner(conn, readBuffer), runs: map[uint64]*foregroundCommand{},
 		calls: map[uint64]context.CancelFunc{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
@@ -68,15 +68,15 @@ func (k *clientConn) serve() {
 			err = k.handle(f)
 		}
 	}
-	if why := reproach(err); why != nil {
+	if why := protocolError(err); why != nil {
 		_ = k.conn.SetWriteDeadline(time.Now().Add(greetTime)) // it may not be listening either
 		k.send(wire.ErrorFrame(0, why))
 	}
 	k.close()
 }
 
-// reproach says what the client did wrong, if it did.
-func reproach(err error) error {
+// protocolError says what the client did wrong, if it did.
+func protocolError(err error) error {
 	var f *fault.Error
 	switch {
 	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
@@ -96,7 +96,7 @@ func (k *clientConn) greet() error {
 		return err
 	}
 	_ = k.conn.SetReadDeadline(time.Time{})
-	_, err = wire.Greeted(f)
+	_, err = wire.ReadHandshake(f)
 	return err
 }
 
@@ -106,7 +106,7 @@ func (k *clientConn) close() {
 	k.conn.Close()
 	k.mu.Lock()
 	for _, r := range k.runs {
-		r.abandon()
+		r.cancel()
 		r.out.Close()
 		r.errs.Close()
 	}
@@ -126,8 +126,7 @@ func (k *clientConn) send(f wire.Frame) {
 	}
 }
 
-// handle does what a frame says. An error means that the client cannot be
-// understood.
+// handle does what a frame says. An error means that the client cannot be understood.
 func (k *clientConn) handle(f wire.Frame) error {
 	switch f.Op {
 	case wire.OpExec:
@@ -157,7 +156,7 @@ func (k *clientConn) giveUp(id uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r := k.runs[id]; r != nil {
-		r.abandon()
+		r.cancel()
 	}
 	if cancel := k.calls[id]; cancel != nil {
 		cancel()
@@ -180,8 +179,8 @@ func (r *foregroundCommand) handle(f wire.Frame) error {
 	return nil
 }
 
-// abandon ends the command.
-func (r *foregroundCommand) abandon() {
+// cancel ends the command.
+func (r *foregroundCommand) cancel() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.stopped {
@@ -192,7 +191,7 @@ func (r *foregroundCommand) abandon() {
 
 // exec starts a command in the foreground.
 func (k *clientConn) exec(f wire.Frame) error {
-	o, err := wire.ReadOrder(f.Words, f.N)
+	o, err := wire.ReadCommand(f.Words, f.N)
 	if errors.Is(err, wire.ErrFrame) {
 		return err
 	}
@@ -234,7 +233,7 @@ func (k *clientConn) taken(id uint64) bool {
 
 // run runs a command to its end.
 func (k *clientConn) run(r *foregroundCommand) {
-	last := k.conclude(r)
+	last := k.execute(r)
 	k.mu.Lock()
 	delete(k.runs, r.id)
 	k.mu.Unlock()
@@ -242,17 +241,17 @@ func (k *clientConn) run(r *foregroundCommand) {
 	k.send(last)
 }
 
-// conclude runs a command and returns what to say at the end.
-func (k *clientConn) conclude(r *foregroundCommand) wire.Frame {
-	p, err := k.s.site.launch(r.order)
+// execute runs a command and returns what to say at the end.
+func (k *clientConn) execute(r *foregroundCommand) wire.Frame {
+	p, err := k.s.exec.launch(r.order)
 	if err != nil {
-		return k.notRun(r, err)
+		return k.startFailure(r, err)
 	}
 	if r.stdin != nil {
 		k.working.Go(func() { k.feed(r, p.Process) })
 	}
-	timedOut := supervise(p.Process, r.order.Timeout, r.stop, k.tap(r, wire.OpStdout, p.Stdout, r.out),
-		k.tap(r, wire.OpStderr, p.Stderr, r.errs))
+	timedOut := supervise(p.Process, r.order.Timeout, r.stop, k.pump(r, wire.OpStdout, p.Stdout, r.out),
+		k.pump(r, wire.OpStderr, p.Stderr, r.errs))
 	if r.stdin != nil {
 		r.stdin.Close(io.EOF)
 		p.Stdin.Close()
@@ -264,8 +263,8 @@ func exited(id uint64, e wire.Ending) wire.Frame {
 	return wire.Frame{Op: wire.OpExited, ID: id, Words: [][]byte{wire.JSON(e)}}
 }
 
-// notRun says why a command did not start: as shells do where they would.
-func (k *clientConn) notRun(r *foregroundCommand, err error) wire.Frame {
+// startFailure says why a command did not start: as shells do where they would.
+func (k *clientConn) startFailure(r *foregroundCommand, err error) wire.Frame {
 	var like *startError
 	if !errors.As(err, &like) {
 		return wire.ErrorFrame(r.id, err)

@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	lookEvery   = 2 * time.Second  // while commands run
-	measureOnce = time.Second      // no more often than that for a new command
-	measureAll  = 30 * time.Second // at least that often while commands run, whatever the free space says
-	patiently   = 100              // and more often where it takes no more than this part of the time
+	lookEvery    = 2 * time.Second  // while commands run
+	measureOnce  = time.Second      // no more often than that for a new command
+	measureAll   = 30 * time.Second // at least that often while commands run, whatever the free space says
+	measureShare = 100              // and more often where it takes no more than this part of the time
 )
 
-// A diskWatch keeps a directory below a size where the system does not. It adds up
-// all files, which takes time, so it does that when the free space of the disk
-// has become so much less that the limit may be near, and now and then: others
-// may have made room on the same disk meanwhile.
+// A diskWatch keeps a directory below a size where the system does not. It adds up all files, which takes time, so it
+// does that when the free space of the disk has become so much less that the limit may be near, and now and then:
+// others may have made room on the same disk meanwhile.
 //
-// Somebody who locks a directory hides what is in it. Where that matters, the
-// workspace is a file system of its own, and nothing is watched.
+// Somebody who locks a directory hides what is in it. Where that matters, the workspace is a file system of its own,
+// and nothing is watched.
 type diskWatch struct {
 	dir     string
 	limit   int64
@@ -58,7 +57,7 @@ func (w *diskWatch) keepLooking() {
 func (w *diskWatch) tick() {
 	w.mu.Lock()
 	w.set = false
-	if w.suspicious() || time.Since(w.at) >= min(patiently*w.took, measureAll) {
+	if w.suspicious() || time.Since(w.at) >= min(measureShare*w.took, measureAll) {
 		w.look()
 	}
 	full := w.tooMuch()
@@ -107,7 +106,7 @@ func (w *diskWatch) last() int64 {
 	return w.used
 }
 
-// complaint says what the user of the commands can do.
-func (w *diskWatch) complaint() string {
+// fullNote says what the user of the commands can do.
+func (w *diskWatch) fullNote() string {
 	return "the disk limit of " + usage.Bytes(w.limit) + " is reached: delete something in " + w.dir
 }

@@ -139,7 +139,7 @@ func TestWatchFull(t *testing.T) {
 		if !p.full() {
 			t.Error("what cannot be measured is let be")
 		}
-		if text := p.complaint(); !strings.Contains(text, "100 bytes") || !strings.Contains(text, "/w") {
+		if text := p.fullNote(); !strings.Contains(text, "100 bytes") || !strings.Contains(text, "/w") {
 			t.Error(text)
 		}
 	})

@@ -63,12 +63,12 @@ func (s *editorServer) answer(ctx context.Context, raw []byte, readOnly string) 
 // edit passes a call on to the editor.
 func (s *server) edit(ctx context.Context, call []byte) (result []byte, err error) {
 	readOnly := ""
-	if disk := s.site.wards.disk; disk.full() {
-		readOnly = disk.complaint()
+	if disk := s.exec.running.disk; disk.full() {
+		readOnly = disk.fullNote()
 	}
-	denied := procgroup.As(s.site.uid, s.site.gid, func() {
+	denied := procgroup.As(s.exec.uid, s.exec.gid, func() {
 		var done editor.Result
-		if done, err = s.scribe.answer(ctx, call, readOnly); err == nil {
+		if done, err = s.editor.answer(ctx, call, readOnly); err == nil {
 			result = wire.JSON(done)
 		}
 	})

@@ -28,7 +28,7 @@ func TestGarbage(t *testing.T) {
 		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 	}
 	after := func(f wire.Frame) []byte { return f.AppendTo(bytes.Clone(hello)) }
-	twice := guest.Command{Argv: []string{"sleep", "600"}}.Order().Frame(wire.OpExec, 1).AppendTo(nil)
+	twice := guest.Command{Argv: []string{"sleep", "600"}}.Request().Frame(wire.OpExec, 1).AppendTo(nil)
 	noise := make([]byte, 4096)
 	for i := range noise {
 		noise[i] = byte(rand.Uint32())
@@ -54,7 +54,7 @@ func TestGarbage(t *testing.T) {
 		"exec without words": {after(wire.Frame{Op: wire.OpExec, ID: 1}), fault.Invalid},
 		"exec counts wrong": {after(wire.Frame{Op: wire.OpExec, ID: 1, N: 1 << 63,
 			Words: [][]byte{[]byte("{}"), nil, nil}}), fault.Invalid},
-		"exec with id 0":    {after(guest.Command{Script: "true"}.Order().Frame(wire.OpExec, 0)), fault.Invalid},
+		"exec with id 0":    {after(guest.Command{Script: "true"}.Request().Frame(wire.OpExec, 0)), fault.Invalid},
 		"the same id twice": {append(append(bytes.Clone(hello), twice...), twice...), fault.Invalid},
 		"too much input": {append(append(bytes.Clone(hello), inputFor("sleep 600")...),
 			wire.Frame{Op: wire.OpStdin, ID: 1, Words: [][]byte{make([]byte, wire.StdinWindow+1)}}.AppendTo(nil)...),
@@ -78,7 +78,7 @@ func TestGarbage(t *testing.T) {
 }
 
 func inputFor(script string) []byte {
-	o := guest.Command{Script: script, Stdin: strings.NewReader("")}.Order()
+	o := guest.Command{Script: script, Stdin: strings.NewReader("")}.Request()
 	return o.Frame(wire.OpExec, 1).AppendTo(nil)
 }
 
@@ -110,7 +110,7 @@ func firstError(conn io.Reader) error {
 
 func TestHalfFrames(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	whole := guest.Command{Script: "echo hi"}.Order().Frame(wire.OpExec, 1).AppendTo(
+	whole := guest.Command{Script: "echo hi"}.Request().Frame(wire.OpExec, 1).AppendTo(
 		wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 	for cut := range whole {
 		conn := d.rawDial(t)

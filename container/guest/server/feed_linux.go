@@ -7,10 +7,10 @@ import (
 	"hako/container/guest/wire"
 )
 
-// tap passes what a command prints on to the client, as fast as it is taken.
-func (k *clientConn) tap(r *foregroundCommand, op byte, from *os.File, room *wire.Window) *outputPump {
+// pump passes what a command prints on to the client, as fast as it is taken.
+func (k *clientConn) pump(r *foregroundCommand, op byte, from *os.File, room *wire.Window) *outputPump {
 	words := make([][]byte, 1)
-	return &outputPump{from: from, room: room, large: k.s.site.large, pass: func(p []byte) {
+	return &outputPump{from: from, room: room, large: k.s.exec.large, pass: func(p []byte) {
 		words[0] = p
 		k.send(wire.Frame{Op: op, ID: r.id, Words: words})
 	}}

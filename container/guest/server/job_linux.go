@@ -32,7 +32,7 @@ type job struct {
 
 // A jobTable keeps the jobs.
 type jobTable struct {
-	site   execContext
+	exec   execContext
 	dir    string
 	keep   int
 	limit  int64
@@ -44,7 +44,7 @@ type jobTable struct {
 
 // start runs a command in the background; done is called when it has ended.
 func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
-	p, err := d.site.launch(o)
+	p, err := d.exec.launch(o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (j *job) watch(timeout time.Duration, d *jobTable) {
 		defer d.writes.take()()
 		j.log.Write(p)
 	}
-	large := d.site.large
+	large := d.exec.large
 	timedOut := supervise(j.process.Process, timeout, j.stop,
 		&outputPump{from: j.process.Stdout, pass: pass, large: large},
 		&outputPump{from: j.process.Stderr, pass: pass, large: large})
@@ -172,8 +172,7 @@ func (j *job) wait(ctx context.Context) (run.Job, error) {
 	}
 }
 
-// forget gives up the oldest jobs that have ended, if there are too many or they
-// hold too much.
+// forget gives up the oldest jobs that have ended, if there are too many or they hold too much.
 func (d *jobTable) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -29,16 +29,16 @@ type execContext struct {
 	dir      string
 	within   string   // what commands must be started in or below; empty means anywhere
 	env      []string // what every command has
-	with     launcher
-	wards    *runningCommands
+	launcher launcher
+	running  *runningCommands
 	large    *buffers
 	starts   semaphore // of commands
 }
 
-// newSite looks at the container that the guest finds itself in.
-func newSite(o guest.Options, with launcher) execContext {
-	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(),
-		wards: newWards(usage.Groups), large: newBuffers(), starts: make(semaphore, atOnce)}
+// newExecContext looks at the container that the guest finds itself in.
+func newExecContext(o guest.Options, with launcher) execContext {
+	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, launcher: with, env: os.Environ(),
+		running: newRunningCommands(usage.Groups), large: newBuffers(), starts: make(semaphore, maxConcurrent)}
 	if o.Within != "" {
 		s.within = resolved(o.Within)
 	}
@@ -57,8 +57,7 @@ func newSite(o guest.Options, with launcher) execContext {
 	return s
 }
 
-// userOf looks a user up. It reads the file itself: package os/user would be
-// another way to ask, and a heavier one.
+// userOf looks a user up. It reads the file itself: package os/user would be another way to ask, and a heavier one.
 func userOf(uid int) (user, home string) {
 	text, err := os.ReadFile("/etc/passwd")
 	if err != nil || uid == 0 {
@@ -83,14 +82,14 @@ func resolved(dir string) string {
 // launch starts a command.
 func (s execContext) launch(o wire.CommandRequest) (*runningCommand, error) {
 	defer s.starts.take()()
-	one := s.wards.begin()
-	p, err := s.start(o, one.sealed)
+	cmd := s.running.begin()
+	p, err := s.start(o, cmd.sealed)
 	if err != nil {
-		one.leave()
+		cmd.leave()
 		return nil, err
 	}
-	one.started(p)
-	return one, nil
+	cmd.started(p)
+	return cmd, nil
 }
 
 func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process, error) {
@@ -114,15 +113,14 @@ func (s execContext) start(o wire.CommandRequest, seal bool) (*procgroup.Process
 	if seal {
 		run = sealed(p)
 	}
-	c, err := s.with.Start(run)
+	c, err := s.launcher.Start(run)
 	if err != nil {
 		return nil, notStarted(p, err)
 	}
 	return c, nil
 }
 
-// shell is the best one there is. Containers get new programs as they go, so it
-// is looked for every time.
+// shell is the best one there is. Containers get new programs as they go, so it is looked for every time.
 func shell() string {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash"} {
 		if program, _ := isProgram(name); program {
@@ -132,9 +130,8 @@ func shell() string {
 	return "/bin/sh"
 }
 
-// enter finds the directory to start a command in. Links are followed first, so
-// that none leads out of where commands may be, and in the place of the user:
-// what root is told about is not for everybody.
+// enter finds the directory to start a command in. Links are followed first, so that none leads out of where commands
+// may be, and in the place of the user: what root is told about is not for everybody.
 func (s execContext) enter(asked string) (dir string, err error) {
 	dir = asked
 	if !path.IsAbs(dir) {
@@ -165,8 +162,7 @@ func isBelow(dir, root string) bool {
 	return dir == root || root == "/" || strings.HasPrefix(path.Clean(dir), root+"/")
 }
 
-// checkDir tells whether commands can be started in a directory; err is what is
-// known about it already.
+// checkDir tells whether commands can be started in a directory; err is what is known about it already.
 func checkDir(dir, asked string, err error) error {
 	var info fs.FileInfo
 	if err == nil {
@@ -183,8 +179,7 @@ func checkDir(dir, asked string, err error) error {
 	return nil // the system will say, as it sees it for the user of the command
 }
 
-// A startError says why a command did not start, the way shells do: by a status and
-// a line.
+// A startError says why a command did not start, the way shells do: by a status and a line.
 type startError struct {
 	status int
 	text   string
@@ -205,8 +200,7 @@ func (s execContext) find(name, list string) (found string, err error) {
 	return found, err
 }
 
-// lookUp finds a program, as shells do. A path that is relative goes by the
-// directory of the command.
+// lookUp finds a program, as shells do. A path that is relative goes by the directory of the command.
 func lookUp(name, list string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

@@ -42,7 +42,7 @@ func Main(called string, args []string) {
 
 // serve is a guest's life.
 func serve(o guest.Options) error {
-	reserve(spareThreads)
+	reserveThreads(spareThreads)
 	harden()
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, unix.SIGTERM, unix.SIGINT)
@@ -51,7 +51,7 @@ func serve(o guest.Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Spool, err = makeSpool(o.Spool); err != nil {
+	if o.Spool, err = makeSpoolDir(o.Spool); err != nil {
 		return err
 	}
 	defer os.RemoveAll(o.Spool)
@@ -67,8 +67,8 @@ func serve(o guest.Options) error {
 		return err
 	}
 	s := newServer(o, n, n)
-	s.quiet = shed
-	shed()
+	s.quiet = releaseMemory
+	releaseMemory()
 	stop := s.bridge(o.Bridge, who)
 	defer stop()
 	go s.accept(l, trusted)
@@ -94,9 +94,8 @@ func harden() {
 	_, _, _ = syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
-// An owner is whom the directory of the sockets belongs to: hako outside may be
-// somebody else than root, and root without privileges cannot even look into his
-// directory.
+// An owner is whom the directory of the sockets belongs to: hako outside may be somebody else than root, and root
+// without privileges cannot even look into his directory.
 type owner struct{ uid, gid int }
 
 // ownerOf finds out whom the directory of the socket belongs to, if nobody said.
@@ -141,9 +140,8 @@ func noSocket(socket string, err error) error {
 		Hint: "the directory must exist and belong to who starts the guest"}
 }
 
-// trusted refuses callers that the guest must not listen to. The first process
-// of a container sees those outside without a number; whoever has one is inside,
-// and is a command that wants more than it was given.
+// trusted refuses callers that the guest must not listen to. The first process of a container sees those outside
+// without a number; whoever has one is inside, and is a command that wants more than it was given.
 func trusted(conn net.Conn) error {
 	var peer *unix.Ucred
 	raw, err := conn.(*net.UnixConn).SyscallConn()
@@ -154,18 +152,18 @@ func trusted(conn net.Conn) error {
 		}
 	}
 	if err != nil {
-		return stranger("who it is cannot be told")
+		return untrustedPeer("who it is cannot be told")
 	}
 	if os.Getpid() == 1 && peer.Pid != 0 {
-		return stranger("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")
+		return untrustedPeer("process " + strconv.Itoa(int(peer.Pid)) + " is inside the container")
 	}
 	if os.Getpid() != 1 && peer.Uid != 0 && int(peer.Uid) != os.Geteuid() {
-		return stranger("user " + strconv.Itoa(int(peer.Uid)) + " is somebody else")
+		return untrustedPeer("user " + strconv.Itoa(int(peer.Uid)) + " is somebody else")
 	}
 	return nil
 }
 
-func stranger(why string) error {
+func untrustedPeer(why string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Why: why,
 		Hint: "only hako outside the container may connect"}
 }

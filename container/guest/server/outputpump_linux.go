@@ -14,8 +14,7 @@ import (
 const (
 	// patience is what a command gets to end by itself when it must.
 	patience = 200 * time.Millisecond
-	// drained is how long after the end of a command those that it left behind
-	// may still add to its output.
+	// drained is how long after the end of a command those that it left behind may still add to its output.
 	drained = 100 * time.Millisecond
 	// secondLook is how long after the end of a command that had to be ended we
 	// see whether it has got away from us after all.
@@ -34,9 +33,8 @@ type outputPump struct {
 // ownBuffer is small, because most commands wait most of the time.
 const ownBuffer = 2 << 10
 
-// buffers are large ones, for taps that have much to pass on right now. There are
-// only a few: whoever gets none makes do with its own, so that nobody waits for
-// one that is held by somebody whose client has stopped listening.
+// buffers are large ones, for taps that have much to pass on right now. There are only a few: whoever gets none makes
+// do with its own, so that nobody waits for one that is held by somebody whose client has stopped listening.
 type buffers struct{ free chan []byte }
 
 // fewBuffers is how many there are.
@@ -63,8 +61,7 @@ func (b *buffers) lend() []byte {
 	}
 }
 
-// run passes on until nobody can print any more, or, after [tap.last], until
-// what the program printed is through.
+// run passes on until nobody can print any more, or, after [pump.last], until what the program printed is through.
 func (t *outputPump) run() {
 	own := make([]byte, ownBuffer)
 	owed := -1 // bytes to pass on before it is over; less than zero means all that come
@@ -158,9 +155,8 @@ func supervise(p *procgroup.Process, timeout time.Duration, stop <-chan struct{}
 	return timedOut
 }
 
-// await waits for the end of a program or brings it about. What a program leaves
-// behind that ended by itself gets the rest of its time; one that was ended
-// leaves nothing.
+// await waits for the end of a program or brings it about. What a program leaves behind that ended by itself gets the
+// rest of its time; one that was ended leaves nothing.
 func await(p *procgroup.Process, timeout time.Duration, stop <-chan struct{}) (timedOut bool) {
 	var late <-chan time.Time
 	var until time.Time

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shed gives back memory: what is free, and pages of our own binary. All of hako
-// was set up before it became a guest, and most of it is never needed here; what
-// is comes back from the file by itself.
-func shed() {
+// releaseMemory gives back memory: what is free, and pages of our own binary. All of hako was set up before it became
+// a guest, and most of it is never needed here; what is comes back from the file by itself.
+func releaseMemory() {
 	debug.FreeOSMemory()
 	binary, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -22,7 +21,7 @@ func shed() {
 	if err != nil {
 		return
 	}
-	for _, a := range untouched(string(text), binary) {
+	for _, a := range unmodifiedAreas(string(text), binary) {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, a.begin, a.size, unix.MADV_DONTNEED)
 	}
 }
@@ -30,11 +29,10 @@ func shed() {
 // An memoryArea is a piece of our memory.
 type memoryArea struct{ begin, size uintptr }
 
-// untouched reads the text of /proc/self/smaps. It returns the areas that are
-// exactly what the file has: mapped for reading alone, and without any page of
-// their own. One that a linker wrote to before it was locked has such pages, and
-// would not come back as it was.
-func untouched(text, binary string) []memoryArea {
+// unmodifiedAreas reads the text of /proc/self/smaps. It returns the areas that are exactly what the file has: mapped
+// for reading alone, and without any page of their own. One that a linker wrote to before it was locked has such
+// pages, and would not come back as it was.
+func unmodifiedAreas(text, binary string) []memoryArea {
 	var found []memoryArea
 	inside := false // the last area found is the one whose lines we read
 	for line := range strings.Lines(text) {
@@ -52,8 +50,7 @@ func untouched(text, binary string) []memoryArea {
 	return found
 }
 
-// readOnly reads the first line about an area: whether it is of the binary, and
-// for reading alone.
+// readOnly reads the first line about an area: whether it is of the binary, and for reading alone.
 func readOnly(f []string, binary string) (memoryArea, bool) {
 	if len(f) != 6 || f[5] != binary || f[1] != "r-xp" && f[1] != "r--p" {
 		return memoryArea{}, false

@@ -32,7 +32,7 @@ type runningCommands struct {
 	serial int64
 }
 
-func newWards(groups string) *runningCommands {
+func newRunningCommands(groups string) *runningCommands {
 	return &runningCommands{groups: groups, kills: usage.OpenKills(groups), all: map[*runningCommand]bool{}}
 }
 
@@ -42,29 +42,29 @@ func (w *runningCommands) begin() *runningCommand {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.serial++
-	one := &runningCommand{of: w, kills: kills, sealed: sealed, serial: w.serial, alone: len(w.all) == 0}
-	w.all[one] = true
-	return one
+	cmd := &runningCommand{of: w, kills: kills, sealed: sealed, serial: w.serial, alone: len(w.all) == 0}
+	w.all[cmd] = true
+	return cmd
 }
 
 // started has the disk watched while a command runs.
-func (one *runningCommand) started(p *procgroup.Process) {
-	one.of.mu.Lock()
-	one.Process = p
-	one.of.mu.Unlock()
-	if one.of.disk != nil {
-		one.of.disk.keepLooking()
+func (cmd *runningCommand) started(p *procgroup.Process) {
+	cmd.of.mu.Lock()
+	cmd.Process = p
+	cmd.of.mu.Unlock()
+	if cmd.of.disk != nil {
+		cmd.of.disk.keepLooking()
 	}
 }
 
 // leave takes a command out, and tells whether it was ended for want of room and
 // whether it was the only one all the time.
-func (one *runningCommand) leave() (full, alone bool) {
-	w := one.of
+func (cmd *runningCommand) leave() (full, alone bool) {
+	w := cmd.of
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.all, one)
-	return one.full, one.alone && w.serial == one.serial
+	delete(w.all, cmd)
+	return cmd.full, cmd.alone && w.serial == cmd.serial
 }
 
 func (w *runningCommands) busy() bool {
@@ -73,15 +73,14 @@ func (w *runningCommands) busy() bool {
 	return len(w.all) > 0
 }
 
-// evict ends what may still write to a disk that is full. What is started from
-// now on may not, and is left alone.
+// evict ends what may still write to a disk that is full. What is started from now on may not, and is left alone.
 func (w *runningCommands) evict() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for one := range w.all {
-		if one.Process != nil && !one.full && !one.sealed {
-			one.full = true
-			go one.End(patience)
+	for cmd := range w.all {
+		if cmd.Process != nil && !cmd.full && !cmd.sealed {
+			cmd.full = true
+			go cmd.End(patience)
 		}
 	}
 }
@@ -91,25 +90,25 @@ func (w *runningCommands) evict() {
 const overSize = 128 + 25
 
 // finish waits for the end of the command itself and says what came of it.
-func (one *runningCommand) finish(timedOut bool) wire.Ending {
-	end := one.Ending()
-	full, alone := one.leave()
+func (cmd *runningCommand) finish(timedOut bool) wire.Ending {
+	end := cmd.Ending()
+	full, alone := cmd.leave()
 	e := wire.Ending{Exit: end.Exit, Signal: end.Signal, TimedOut: timedOut, Duration: end.After}
 	switch {
 	case timedOut:
-	case full || one.sealed:
-		e.DiskFull, e.Note = full || e.Exit == overSize, one.of.disk.complaint()
-	case one.of.kills.Count() > one.kills && (alone || e.Exit == 128+int(syscall.SIGKILL)):
-		e.OutOfMemory, e.Note = true, one.of.starved(e.Exit)
+	case full || cmd.sealed:
+		e.DiskFull, e.Note = full || e.Exit == overSize, cmd.of.disk.fullNote()
+	case cmd.of.kills.Count() > cmd.kills && (alone || e.Exit == 128+int(syscall.SIGKILL)):
+		e.OutOfMemory, e.Note = true, cmd.of.memoryNote(e.Exit)
 	case e.Signal != 0:
 		e.Note = fmt.Sprintf("killed by signal %d: %v", e.Signal, syscall.Signal(e.Signal))
 	}
 	return e
 }
 
-// starved words the end of a command that the system took the memory from. The
+// memoryNote words the end of a command that the system took the memory from. The
 // system may have chosen another process of it than the first.
-func (w *runningCommands) starved(exit int) string {
+func (w *runningCommands) memoryNote(exit int) string {
 	who := "killed"
 	if exit != 128+int(syscall.SIGKILL) {
 		who = "a process of the command was killed"

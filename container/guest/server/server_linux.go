@@ -1,14 +1,12 @@
-// Package server is the guest itself: the first process of a container, which
-// runs commands for clients outside it.
+// Package server is the guest itself: the first process of a container, which runs commands for clients outside it.
 //
-// Inside are the socket and who may use it, commands and jobs from their start to
-// their end and the reason for it, the text editor, the way to the proxy outside,
-// and what keeps a workspace within its limit. Deliberately not inside: how both
-// sides talk (package wire), processes and their families (nursery), what the
-// system tells about itself (gauge), and whether something may be run at all.
+// Inside are the socket and who may use it, commands and jobs from their start to their end and the reason for it,
+// the text editor, the way to the proxy outside, and what keeps a workspace within its limit. Deliberately not
+// inside: how both sides talk (package wire), processes and their families (nursery), what the system tells about
+// itself (gauge), and whether something may be run at all.
 //
-// The one rule to keep: what touches files for a command, or because one asked,
-// does so in the place of the commands' user, see [nursery.As].
+// The one rule to keep: what touches files for a command, or because one asked, does so in the place of the commands'
+// user, see [procs.As].
 package server
 
 import (
@@ -28,8 +26,8 @@ import (
 	"hako/run/fault"
 )
 
-// filled puts in what zero stands for.
-func filled(o guest.Options) guest.Options {
+// withDefaults puts in what zero stands for.
+func withDefaults(o guest.Options) guest.Options {
 	o.Dir = cmp.Or(o.Dir, "/")
 	o.Running = cmp.Or(o.Running, 512)
 	o.Links = cmp.Or(o.Links, 256)
@@ -42,30 +40,30 @@ func filled(o guest.Options) guest.Options {
 // A server answers clients.
 type server struct {
 	opts    guest.Options
-	site    execContext
-	desk    *jobTable
-	scribe  *editorServer
-	nursery *procgroup.Group
-	looks   semaphore    // at files, for calls
+	exec    execContext
+	jobs    *jobTable
+	editor  *editorServer
+	procs   *procgroup.Group
+	reads   semaphore    // at files, for calls
 	running atomic.Int64 // commands and jobs
 	stop    chan struct{}
 	once    sync.Once // for stop
 	quiet   func()    // called when nothing ran for a while; nil means nothing
 
-	mu    sync.Mutex // guards what follows
-	links map[*clientConn]bool
-	rest  *time.Timer // for quiet; nil before anything has run
-	ended bool
+	mu         sync.Mutex // guards what follows
+	conns      map[*clientConn]bool
+	quietTimer *time.Timer // for quiet; nil before anything has run
+	ended      bool
 }
 
 func newServer(o guest.Options, n *procgroup.Group, with launcher) *server {
-	o = filled(o)
-	where := newSite(o, with)
-	where.wards.disk = where.watchDisk(o.Disk, n)
-	return &server{opts: o, site: where, nursery: n, stop: make(chan struct{}), links: map[*clientConn]bool{},
-		scribe: &editorServer{root: where.workspace(), dir: where.dir},
-		looks:  make(semaphore, atOnce),
-		desk:   &jobTable{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(semaphore, atOnce)}}
+	o = withDefaults(o)
+	where := newExecContext(o, with)
+	where.running.disk = where.watchDisk(o.Disk, n)
+	return &server{opts: o, exec: where, procs: n, stop: make(chan struct{}), conns: map[*clientConn]bool{},
+		editor: &editorServer{root: where.workspace(), dir: where.dir},
+		reads:  make(semaphore, maxConcurrent),
+		jobs:   &jobTable{exec: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(semaphore, maxConcurrent)}}
 }
 
 // admit makes room for one more command.
@@ -80,7 +78,7 @@ func (s *server) admit() error {
 
 func (s *server) release() {
 	s.running.Add(-1)
-	s.rested()
+	s.scheduleQuiet()
 }
 
 // accept serves connections until the listener is closed.
@@ -94,13 +92,13 @@ func (s *server) accept(l net.Listener, trusted func(net.Conn) error) {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		go s.welcome(conn, trusted(conn))
+		go s.serveConn(conn, trusted(conn))
 	}
 }
 
-// welcome serves one connection, unless there is a reason not to.
-func (s *server) welcome(conn net.Conn, why error) {
-	k := newLink(s, conn)
+// serveConn serves one connection, unless there is a reason not to.
+func (s *server) serveConn(conn net.Conn, why error) {
+	k := newClientConn(s, conn)
 	if why == nil {
 		why = s.join(k)
 	}
@@ -114,32 +112,31 @@ func (s *server) welcome(conn net.Conn, why error) {
 	s.leave(k)
 }
 
-// quietTime is how long nothing must have run before the guest makes itself
-// small.
+// quietTime is how long nothing must have run before the guest makes itself small.
 const quietTime = 500 * time.Millisecond
 
 func (s *server) leave(k *clientConn) {
 	s.mu.Lock()
-	delete(s.links, k)
+	delete(s.conns, k)
 	s.mu.Unlock()
-	s.rested()
+	s.scheduleQuiet()
 }
 
-// rested begins to wait for quiet, if nothing runs.
-func (s *server) rested() {
+// scheduleQuiet begins to wait for quiet, if nothing runs.
+func (s *server) scheduleQuiet() {
 	if s.running.Load() > 0 || s.quiet == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rest == nil {
-		s.rest = time.AfterFunc(quietTime, s.ifQuiet)
+	if s.quietTimer == nil {
+		s.quietTimer = time.AfterFunc(quietTime, s.runQuiet)
 		return
 	}
-	s.rest.Reset(quietTime)
+	s.quietTimer.Reset(quietTime)
 }
 
-func (s *server) ifQuiet() {
+func (s *server) runQuiet() {
 	if s.running.Load() == 0 {
 		s.quiet()
 	}
@@ -152,11 +149,11 @@ func (s *server) join(k *clientConn) error {
 	case s.ended:
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Why: "it is being stopped",
 			Hint: "start the environment again"}
-	case len(s.links) >= s.opts.Links:
+	case len(s.conns) >= s.opts.Links:
 		return &fault.Error{Kind: fault.Exhausted, Op: "connect to guest", Why: fmt.Sprintf("it has %d connections already",
-			len(s.links)), Hint: "close some of them"}
+			len(s.conns)), Hint: "close some of them"}
 	}
-	s.links[k] = true
+	s.conns[k] = true
 	return nil
 }
 
@@ -171,19 +168,19 @@ func (s *server) close() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.nursery.EndAll(s.opts.Grace)
+	s.procs.EndAll(s.opts.Grace)
 	for end := time.Now().Add(lastWords); s.running.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := range s.links {
+	for k := range s.conns {
 		k.conn.Close()
 	}
 }
 
-// makeSpool makes the directory for outputs, for our eyes only.
-func makeSpool(dir string) (string, error) {
+// makeSpoolDir makes the directory for outputs, for our eyes only.
+func makeSpoolDir(dir string) (string, error) {
 	if dir == "" {
 		dir = os.TempDir() + "/" + guest.Name
 	}

@@ -28,7 +28,7 @@ var nurse = sync.OnceValues(func() (*procgroup.Group, error) { return procgroup.
 // FuzzServer says anything to a server: it neither breaks nor hangs.
 func FuzzServer(f *testing.F) {
 	hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
-	exec := guest.Command{Script: "x", Stdin: io.LimitReader(nil, 0)}.Order().Frame(wire.OpExec, 1).AppendTo(
+	exec := guest.Command{Script: "x", Stdin: io.LimitReader(nil, 0)}.Request().Frame(wire.OpExec, 1).AppendTo(
 		hello[:len(hello):len(hello)])
 	f.Add([]byte("nonsense"))
 	f.Add(hello)
@@ -39,7 +39,7 @@ func FuzzServer(f *testing.F) {
 		f.Add(wire.Frame{Op: wire.OpCall, ID: 2, Words: [][]byte{[]byte(verb), []byte(`{"handle":"x"}`)}}.AppendTo(
 			hello[:len(hello):len(hello)]))
 	}
-	f.Add(guest.Command{Argv: []string{"x"}}.Order().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(
+	f.Add(guest.Command{Argv: []string{"x"}}.Request().Frame(wire.OpCall, 3, wire.CallStart).AppendTo(
 		hello[:len(hello):len(hello)]))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -50,7 +50,7 @@ func FuzzServer(f *testing.F) {
 		s := newServer(guest.Options{Spool: dir, Dir: dir}, n, harmless{n})
 		ours, theirs := net.Pipe()
 		done := make(chan struct{})
-		go func() { s.welcome(theirs, nil); close(done) }()
+		go func() { s.serveConn(theirs, nil); close(done) }()
 		go io.Copy(io.Discard, ours)
 		ours.SetWriteDeadline(time.Now().Add(5 * time.Second))
 		ours.Write(b)
@@ -70,7 +70,7 @@ func TestSilentStranger(t *testing.T) {
 		defer ours.Close()
 		go io.Copy(io.Discard, ours)
 		began := time.Now()
-		newServer(guest.Options{}, nil, nil).welcome(theirs, nil)
+		newServer(guest.Options{}, nil, nil).serveConn(theirs, nil)
 		if took := time.Since(began); took != greetTime {
 			t.Errorf("after %v", took)
 		}
@@ -88,7 +88,7 @@ func TestQuiet(t *testing.T) {
 			go io.Copy(io.Discard, ours)
 			go ours.Write(wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 			time.AfterFunc(length, func() { ours.Close() })
-			s.welcome(theirs, nil)
+			s.serveConn(theirs, nil)
 		}
 		visit(time.Second)
 		visit(quietTime / 2) // too short for it to be quiet in between
@@ -142,10 +142,10 @@ Anonymous:             0 kB
 7ff00000-7ff10000 r-xp 00000000 00:00 0      [vdso]
 Anonymous:             0 kB
 `
-	if got := untouched(text, "/bin/x"); !slices.Equal(got, []memoryArea{{0x400000, 0x600000}, {0xd00000, 0x100000}}) {
+	if got := unmodifiedAreas(text, "/bin/x"); !slices.Equal(got, []memoryArea{{0x400000, 0x600000}, {0xd00000, 0x100000}}) {
 		t.Errorf("%x", got)
 	}
-	if got := untouched("zz-yy r-xp 0 0 0 /bin/x\n5-3 r-xp 0 0 0 /bin/x\nnonsense", "/bin/x"); len(got) > 0 {
+	if got := unmodifiedAreas("zz-yy r-xp 0 0 0 /bin/x\n5-3 r-xp 0 0 0 /bin/x\nnonsense", "/bin/x"); len(got) > 0 {
 		t.Errorf("%x", got)
 	}
 }

@@ -15,18 +15,17 @@ import (
 // measureTime is less than clients wait for an answer.
 const measureTime = 8 * time.Second
 
-// stats tells what the container uses. With disk the workspace is measured, unless
-// the system knows.
+// stats tells what the container uses. With disk the workspace is measured, unless the system knows.
 func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	u := usage.Group(usage.Groups)
-	all, left := s.nursery.Count()
+	all, left := s.procs.Count()
 	got := guest.Stats{Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU,
 		Processes: all, LeftBehind: left, Running: int(s.running.Load()),
 		Guest: guest.GuestStats{Memory: usage.OwnMemory(), Files: usage.OwnFiles(), Goroutines: runtime.NumGoroutine()}}
 	s.mu.Lock()
-	got.Guest.Links = len(s.links)
+	got.Guest.Links = len(s.conns)
 	s.mu.Unlock()
-	dir, watched := s.site.workspace(), s.site.wards.disk
+	dir, watched := s.exec.workspace(), s.exec.running.disk
 	switch {
 	case usage.OwnFileSystem(dir, s.opts.Disk):
 		room := usage.Room(dir)
@@ -40,7 +39,7 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, measureTime)
 	defer cancel()
-	used, err := s.site.diskUse(ctx)
+	used, err := s.exec.diskUse(ctx)
 	if err != nil {
 		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err,
 			Hint: "remove what is not needed"}
@@ -62,16 +61,15 @@ func (s execContext) diskUse(ctx context.Context) (total int64, err error) {
 	return total, err
 }
 
-// watchDisk has the workspace watched if it has a limit that the system does not
-// keep. What commands left behind counts as they do; of what is left behind
-// nobody knows whether it could write, so that all is ended.
+// watchDisk has the workspace watched if it has a limit that the system does not keep. What commands left behind
+// counts as they do; of what is left behind nobody knows whether it could write, so that all is ended.
 func (s execContext) watchDisk(limit int64, left *procgroup.Group) *diskWatch {
 	dir := s.workspace()
 	if limit == 0 || usage.OwnFileSystem(dir, limit) {
 		return nil
 	}
 	return &diskWatch{dir: dir, limit: limit, measure: s.diskUse,
-		busy: func() bool { return s.wards.busy() || left.Left() },
-		over: func() { s.wards.evict(); left.EndLeft(patience) },
+		busy: func() bool { return s.running.busy() || left.Left() },
+		over: func() { s.running.evict(); left.EndLeft(patience) },
 		free: func() int64 { return usage.Room(dir).Free }}
 }

@@ -9,9 +9,9 @@ import (
 // everything that has [turns] being done at once.
 const spareThreads = 24
 
-// reserve makes threads while there is room for them. The runtime keeps those that
+// reserveThreads makes threads while there is room for them. The runtime keeps those that
 // have nothing to do, and needs no new ones until all are busy.
-func reserve(threads int) {
+func reserveThreads(threads int) {
 	var made, gone sync.WaitGroup
 	enough := make(chan struct{})
 	made.Add(threads)

@@ -11,9 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// prepare makes directories for the user of the commands. A volume may be that
-// user's already, or root's; root cannot give anything away, so it lets the user
-// in and has him make what shall be his.
+// prepare makes directories for the user of the commands. A volume may be that user's already, or root's; root cannot
+// give anything away, so it lets the user in and has him make what shall be his.
 func prepare(uid, gid int, dirs []string) error {
 	for _, dir := range dirs {
 		if err := prepareOne(uid, gid, filepath.Clean(dir)); err != nil {
@@ -69,9 +68,8 @@ func usable(dir string, uid int) bool {
 	return uid == 0 || int(st.Uid) == uid && st.Mode&0o700 == 0o700 || st.Mode&0o007 == 0o007
 }
 
-// letIn lets everybody make files in a directory of ours, and nobody remove those
-// of others. Links are not followed: in a container that is started again a
-// command may have left them there, to have something else opened.
+// letIn lets everybody make files in a directory of ours, and nobody remove those of others. Links are not followed:
+// in a container that is started again a command may have left them there, to have something else opened.
 func letIn(dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return unix.ELOOP

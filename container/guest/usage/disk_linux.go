@@ -43,9 +43,8 @@ func unescape(path string) string {
 	}
 }
 
-// OwnFileSystem tells whether a directory is the whole of a file system that is
-// no larger than limit: then the system keeps the limit, and nobody else has to.
-// A limit of zero means that any size will do.
+// OwnFileSystem tells whether a directory is the whole of a file system that is no larger than limit: then the system
+// keeps the limit, and nobody else has to. A limit of zero means that any size will do.
 func OwnFileSystem(dir string, limit int64) bool {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || mountRoot(string(text), dir) != "/" {
@@ -65,13 +64,12 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Tree adds up what the files below a directory take on the disk. A file with
-// several names is counted once, in parts: where all its names are in the tree,
-// the parts make a whole. What cannot be looked into is not counted, other file
-// systems are not looked into. The error is that of ctx, or [ErrDeep].
+// Tree adds up what the files below a directory take on the disk. A file with several names is counted once, in
+// parts: where all its names are in the tree, the parts make a whole. What cannot be looked into is not counted,
+// other file systems are not looked into. The error is that of ctx, or [ErrDeep].
 //
-// It goes from directory to directory by descriptors and reads names by handfuls:
-// long paths must not hide anything, nor large directories take much memory.
+// It goes from directory to directory by descriptors and reads names by handfuls: long paths must not hide anything,
+// nor large directories take much memory.
 func Tree(ctx context.Context, dir string) (int64, error) {
 	w := walk{ctx: ctx}
 	var st unix.Stat_t

@@ -1,9 +1,8 @@
-// Package usage reads what a container uses: memory and processor time from the
-// kernel's control groups, disk space from the file system.
+// Package usage reads what a container uses: memory and processor time from the kernel's control groups, disk space
+// from the file system.
 //
-// Deliberately not inside: what is done when there is too little, and who is
-// allowed to look. The one rule to keep: what the system does not tell is zero,
-// never a guess and never an error.
+// Deliberately not inside: what is done when there is too little, and who is allowed to look. The one rule to keep:
+// what the system does not tell is zero, never a guess and never an error.
 package usage
 
 import (
@@ -23,8 +22,7 @@ type Usage struct {
 	CPU                 time.Duration // since the start
 }
 
-// Group reads what the kernel counts, in the layout of control groups version 2
-// or 1.
+// Group reads what the kernel counts, in the layout of control groups version 2 or 1.
 func Group(root string) Usage {
 	u := Usage{Memory: number(root, "memory.current", "memory/memory.usage_in_bytes"), MemoryLimit: MemoryLimit(root)}
 	u.CPU = time.Duration(number(root, "cpuacct/cpuacct.usage"))

@@ -43,8 +43,8 @@ func (o CommandRequest) Frame(op byte, id uint64, before ...string) Frame {
 	return f
 }
 
-// ReadOrder unpacks an order from its words, n of which are the command's.
-func ReadOrder(words [][]byte, n uint64) (CommandRequest, error) {
+// ReadCommand unpacks an order from its words, n of which are the command's.
+func ReadCommand(words [][]byte, n uint64) (CommandRequest, error) {
 	var o CommandRequest
 	if len(words) < fixedWords || n > uint64(len(words)-fixedWords) || json.Unmarshal(words[0], &o.Details) != nil ||
 		o.Timeout < 0 {

@@ -4,8 +4,7 @@ import (
 	"sync"
 )
 
-// A Window says how many bytes may still be sent before the other side has taken
-// some.
+// A Window says how many bytes may still be sent before the other side has taken some.
 type Window struct {
 	mu     sync.Mutex
 	change sync.Cond
@@ -37,8 +36,7 @@ func (w *Window) Take(most int) int {
 	return n
 }
 
-// Give adds n bytes, because they were taken or not used after all. It reports
-// whether that can be true.
+// Give adds n bytes, because they were taken or not used after all. It reports whether that can be true.
 func (w *Window) Give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,9 +75,8 @@ func NewInbox(limit int) *Inbox {
 	return b
 }
 
-// Put adds a frame, whose words it copies. It reports whether there was room.
-// Many small pieces of a stream become one, so that they do not cost more than
-// they hold.
+// Put adds a frame, whose words it copies. It reports whether there was room. Many small pieces of a stream become
+// one, so that they do not cost more than they hold.
 func (b *Inbox) Put(f Frame) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

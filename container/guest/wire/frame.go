@@ -41,12 +41,11 @@ const (
 	OpStdoutTaken // n: bytes; so many more may be sent
 	OpStderrTaken // n: bytes
 
-	opBeyond // the first that means nothing
+	opEnd // the first that means nothing
 )
 
-// How far a sender may be ahead of who takes its bytes, on each stream of each
-// command. What waits is held in memory by who takes it: much outside, little
-// inside.
+// How far a sender may be ahead of who takes its bytes, on each stream of each command. What waits is held in memory
+// by who takes it: much outside, little inside.
 const (
 	OutputWindow = 256 << 10
 	StdinWindow  = 64 << 10
@@ -61,9 +60,8 @@ const (
 	KeptBuffer  = 256 << 10 // what a connection holds on to for the next frame
 )
 
-// A Frame is one message: a length of four bytes, what it is, which request it
-// is about, a number, and words. The words are bytes as the system has them and
-// need not be UTF-8.
+// A Frame is one message: a length of four bytes, what it is, which request it is about, a number, and words. The
+// words are bytes as the system has them and need not be UTF-8.
 type Frame struct {
 	Op    byte
 	ID, N uint64
@@ -96,7 +94,7 @@ func decode(b []byte) (f Frame, err error) {
 		return f, ErrFrame
 	}
 	f.Op, b = b[0], b[1:]
-	if f.Op == 0 || f.Op >= opBeyond {
+	if f.Op == 0 || f.Op >= opEnd {
 		return f, ErrFrame
 	}
 	for _, v := range []*uint64{&f.ID, &f.N} {

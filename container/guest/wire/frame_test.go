@@ -70,8 +70,8 @@ func FuzzFrame(f *testing.F) {
 				!slices.EqualFunc(again.Words, got.Words, bytes.Equal) {
 				t.Errorf("%+v came back as %+v, %v", got, again, err)
 			}
-			_, _ = ReadOrder(got.Words, got.N)
-			_, _ = Greeted(got)
+			_, _ = ReadCommand(got.Words, got.N)
+			_, _ = ReadHandshake(got)
 			_ = FaultFrom(got.Word(0))
 		}
 	})

@@ -24,8 +24,8 @@ func (h Handshake) Frame() Frame {
 	return Frame{Op: OpHello, Words: [][]byte{[]byte(magic), JSON(h)}}
 }
 
-// Greeted reads a greeting and refuses one that is not ours.
-func Greeted(f Frame) (Handshake, error) {
+// ReadHandshake reads a greeting and refuses one that is not ours.
+func ReadHandshake(f Frame) (Handshake, error) {
 	var h Handshake
 	if f.Op == OpError {
 		return h, FaultFrom(f.Word(0))

@@ -1,5 +1,4 @@
-// Guest is the program inside the containers of tests: the part of hako that
-// serves there, without the rest.
+// Guest is the program inside the containers of tests: the part of hako that serves there, without the rest.
 package main
 
 import (

@@ -1,8 +1,7 @@
-// Probe tries what a process in a container must not be able to do, and what it
-// must. It prints a line for each: what was tried, and what the kernel said.
+// Probe tries what a process in a container must, and must not, be able to do. For each it prints a line with the
+// kernel's answer.
 //
-// Every call is made such that it harms nobody if it is let through: pointers
-// lead nowhere, numbers do not exist.
+// Every call is harmless even if it is let through: pointers are invalid, numbers do not exist.
 package main
 
 import (
@@ -107,14 +106,14 @@ func main() {
 func tryClosed() {
 	for _, c := range closed {
 		_, _, errno := unix.Syscall6(c.number, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], c.args[5])
-		told(c.name, errno)
+		report(c.name, errno)
 	}
 	_, _, errno := unix.Syscall(unix.SYS_CLONE3, nowhere, 0, 0)
-	told("clone3", errno)
+	report("clone3", errno)
 }
 
-// told prints what came of a try.
-func told(name string, err error) {
+// report prints the outcome of a try.
+func report(name string, err error) {
 	word := "ok"
 	if errno, is := err.(unix.Errno); is && errno != 0 {
 		word = unix.ErrnoName(errno)

@@ -38,7 +38,7 @@ func tryOpen() {
 		{"process descriptor", func() error { return opened(unix.PidfdOpen(os.Getpid(), 0)) }},
 		{"traced child", traced},
 	} {
-		told(try.name, try.do())
+		report(try.name, try.do())
 	}
 }
 

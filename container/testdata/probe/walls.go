@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryWalls tries what is held back by more than the filter.
+// tryWalls tries what more than the system call filter prevents.
 func tryWalls() {
 	for _, path := range []string{
 		"/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sys/vm/drop_caches",
@@ -18,7 +18,7 @@ func tryWalls() {
 		"/sys/fs/cgroup/cgroup.procs", "/sys/power/state", "/sys/kernel/mm/ksm/run", "/etc/passwd", "/bin/probe",
 		"/.hako/hako-guest", "/usr/probe",
 	} {
-		told("write "+path, tryWrite(path))
+		report("write "+path, tryWrite(path))
 	}
 	for _, path := range []string{
 		"/proc/kcore", "/proc/kmsg", "/proc/1/mem", "/proc/1/environ", "/proc/1/root/etc", "/proc/1/cwd", "/proc/1/fd",
@@ -28,7 +28,7 @@ func tryWalls() {
 		"/run/containerd/containerd.sock", "/run/hako/guest.sock", "/proc/timer_list", "/proc/keys", "/sys/firmware",
 		"/proc/scsi", "/proc/acpi",
 	} {
-		told("read "+path, tryRead(path))
+		report("read "+path, tryRead(path))
 	}
 	for _, path := range []string{"/var/run/docker.sock", "/run/docker.sock", "/run/hako/guest.sock",
 		"/run/hako/egress.sock"} {
@@ -36,24 +36,24 @@ func tryWalls() {
 		if err == nil {
 			conn.Close()
 		}
-		told("connect "+path, bare(err))
+		report("connect "+path, bare(err))
 	}
 	for _, n := range []int{unix.PTRACE_ATTACH, unix.PTRACE_SEIZE} {
 		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(n), 1, 0, 0, 0, 0)
-		told(map[int]string{unix.PTRACE_ATTACH: "trace 1", unix.PTRACE_SEIZE: "seize 1"}[n], errno)
+		report(map[int]string{unix.PTRACE_ATTACH: "trace 1", unix.PTRACE_SEIZE: "seize 1"}[n], errno)
 	}
-	told("signal 1", unix.Kill(1, 0))
-	told("become root", unix.Setuid(0))
-	told("become another", unix.Setuid(1001))
-	told("join group 0", unix.Setgid(0))
-	told("groups", unix.Setgroups([]int{0}))
-	told("raise hard limit", unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}))
-	told("lower niceness", unix.Setpriority(unix.PRIO_PROCESS, 0, -10))
-	told("real time", unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: 1, Priority: 1}, 0))
-	tellNetwork()
+	report("signal 1", unix.Kill(1, 0))
+	report("become root", unix.Setuid(0))
+	report("become another", unix.Setuid(1001))
+	report("join group 0", unix.Setgid(0))
+	report("groups", unix.Setgroups([]int{0}))
+	report("raise hard limit", unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}))
+	report("lower niceness", unix.Setpriority(unix.PRIO_PROCESS, 0, -10))
+	report("real time", unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: 1, Priority: 1}, 0))
+	reportNetwork()
 }
 
-// bare returns the number of an error without the words around it.
+// bare returns the error number in an error.
 func bare(err error) error {
 	for err != nil {
 		if errno, is := err.(unix.Errno); is {
@@ -76,8 +76,7 @@ func tryWrite(path string) error {
 	return bare(err)
 }
 
-// tryRead reads a byte, or a name. A file without anything in it, or a directory
-// without names, hides what is there on the host.
+// tryRead reads a byte, or a name. An empty file or directory hides what the host has there.
 func tryRead(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,34 +99,34 @@ type empty struct{}
 
 func (empty) Error() string { return "empty" }
 
-// tellNetwork prints what there is of a network.
-func tellNetwork() {
+// reportNetwork prints the network configuration.
+func reportNetwork() {
 	all, _ := net.Interfaces()
 	var names []string
 	for _, i := range all {
 		names = append(names, i.Name)
 	}
-	told("interfaces", word(strings.Join(names, " ")))
+	report("interfaces", word(strings.Join(names, " ")))
 	for _, file := range []string{"/proc/net/route", "/proc/net/arp"} {
 		text, _ := os.ReadFile(file)
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		told("entries of "+file, word(strings.Join(lines[1:], "; ")))
+		report("entries of "+file, word(strings.Join(lines[1:], "; ")))
 	}
 	for _, address := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "169.254.169.254:80", "172.17.0.1:2375"} {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
 		}
-		told("connect "+address, bare(err))
+		report("connect "+address, bare(err))
 	}
 	conn, err := net.Dial("udp", "192.0.2.1:53")
 	if err == nil {
 		conn.Close()
 	}
-	told("send to 192.0.2.1:53", bare(err))
+	report("send to 192.0.2.1:53", bare(err))
 }
 
-// word is a text that is told as it is.
+// word is a text that is printed as it is.
 type word string
 
 func (w word) Error() string { return string(w) }

@@ -15,8 +15,8 @@ import (
 // Containers is implemented by [*container.Manager].
 type Containers interface {
 	Tasks(ctx context.Context) ([]container.Info, error)
-	Look(ctx context.Context, task string) (container.Details, error)
-	Desk(ctx context.Context, task string) (container.JobClient, error)
+	Details(ctx context.Context, task string) (container.Details, error)
+	Jobs(ctx context.Context, task string) (container.JobClient, error)
 	Cleanup(ctx context.Context, task string) error
 }
 
@@ -83,7 +83,7 @@ func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
 	if ctx.Err() != nil {
 		return
 	}
-	box, err := w.Containers.Desk(ctx, task)
+	box, err := w.Containers.Jobs(ctx, task)
 	if err != nil {
 		w.askEngine(ctx, b, task)
 		return
@@ -107,7 +107,7 @@ func markBusy(b *Sandbox, s guest.Stats) {
 }
 
 func (w *Service) askEngine(ctx context.Context, b *Sandbox, task string) {
-	x, err := w.Containers.Look(ctx, task)
+	x, err := w.Containers.Details(ctx, task)
 	if err != nil {
 		return
 	}
@@ -152,7 +152,7 @@ func shortened(text string) string {
 
 // printed reads the output of a job.
 func (w *Service) printed(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
-	box, err := w.Containers.Desk(ctx, task)
+	box, err := w.Containers.Jobs(ctx, task)
 	if err != nil {
 		return "", 0, err
 	}

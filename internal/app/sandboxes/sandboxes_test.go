@@ -40,7 +40,7 @@ func (p *pier) Tasks(ctx context.Context) ([]container.Info, error) {
 	return p.infos, p.err
 }
 
-func (p *pier) Look(_ context.Context, task string) (container.Details, error) {
+func (p *pier) Details(_ context.Context, task string) (container.Details, error) {
 	x, ok := p.details[task]
 	if !ok {
 		return x, &fault.Error{Kind: fault.Unavailable, Op: "look", Why: "docker is not there"}
@@ -48,7 +48,7 @@ func (p *pier) Look(_ context.Context, task string) (container.Details, error) {
 	return x, nil
 }
 
-func (p *pier) Desk(ctx context.Context, task string) (container.JobClient, error) {
+func (p *pier) Jobs(ctx context.Context, task string) (container.JobClient, error) {
 	p.asked.Add(1)
 	if end, ok := ctx.Deadline(); ok {
 		p.wait.Store(max(p.wait.Load(), int64(time.Until(end))))
