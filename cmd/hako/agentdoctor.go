@@ -67,7 +67,7 @@ func checkQueue(ctx context.Context, at app.ModelSource) finding {
 		return good("embedded; it is served by whichever hako agent runs first")
 	}
 	o := app.QueueOptions(at.Conf)
-	o.Patience = checkTime / 3 // so that it says what is wrong before our time is over
+	o.RetryFor = checkTime / 3 // so that it says what is wrong before our time is over
 	q, err := queue.Open(ctx, o)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

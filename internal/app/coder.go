@@ -123,7 +123,7 @@ func (w *Coder) addWorker(ctx context.Context) (err error) {
 		return err
 	}
 	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(),
-		Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
+		Parallel: config.AgentParallel.Of(w.Conf).V, MaxAttempts: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (w *Coder) coordinator() *coder.Coordinator {
 		st.KeyValue = w.Queue.KeyValue("store") // accounts and what is inherited are those of all workers
 	}
 	return &coder.Coordinator{
-		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)},
+		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, cleanUp: w.settle, guard: guarded(w.Conf)},
 		Log:        w.Log, Model: w.ask, Price: w.prices,
 		Environments: coder.Environments{Table: w.manager.SelectionPrompt, Choose: w.choose, Prompt: w.manager.SystemPrompt},
 		Execute:      functionOf(w.manager.Functions()), Edit: functionOf(w.manager.TextEditorFunctions()), Tools: w.tools,

@@ -40,7 +40,7 @@ func (w *Coder) Once(ctx context.Context) ([]dispatch.Ending, error) {
 	over()
 	endings, err := w.worker.Drain(ctx)
 	for _, f := range w.Client.Forges { // who waits for what was given up is not left waiting for the next poll
-		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
+		if _, telling := w.producer.ReportDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
 			w.o.Trouble(telling)
 		}
 	}

@@ -68,7 +68,7 @@ func QueueOptions(conf *config.Config) queue.Options {
 // Worker is who has a task. One whose time has run out says nothing any more: it
 // was killed, or is cut off, and the next worker takes the task over.
 func (t *TaskQueue) Worker(s dispatch.TaskStatus) string {
-	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Task{State: queue.Held, Changed: s.Changed})) {
+	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Entry{State: queue.Held, Changed: s.Changed})) {
 		return s.Worker
 	}
 	return s.Worker + " (silent)"

@@ -8,19 +8,19 @@ import (
 	"hako/internal/text"
 )
 
-const usualWidth = 80
+const defaultWidth = 80
 
-// marks turn.
-const marks = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+// frames turn.
+const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // line returns what is shown: the mark, the label, and the seconds. It is one
 // column short of the terminal, because the cursor needs a place.
 func (s *Spinner) line() string {
-	columns := usualWidth
+	columns := defaultWidth
 	if s.Width != nil {
 		columns = s.Width()
 	}
-	mark := string([]rune(marks)[s.turn%len([]rune(marks))])
+	mark := string([]rune(frames)[s.frame%len([]rune(frames))])
 	since := elapsed(time.Since(s.began))
 	label := text.ShortenCells(oneLine(s.label), columns-1-len("x ")-len(" ")-len(since))
 	if s.Color {

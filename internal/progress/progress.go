@@ -23,16 +23,16 @@ type Spinner struct {
 	w        io.Writer
 	terminal bool
 
-	mu      sync.Mutex
-	label   string
-	began   time.Time
-	stop    chan struct{} // nil while the spinner does not run
-	done    chan struct{}
-	due     bool // the delay is over
-	shown   bool // the line is on the terminal
-	midLine bool // others have begun a line and not ended it
-	paused  int
-	turn    int
+	mu        sync.Mutex
+	label     string
+	began     time.Time
+	stop      chan struct{} // nil while the spinner does not run
+	done      chan struct{}
+	delayOver bool // the delay is over
+	shown     bool // the line is on the terminal
+	midLine   bool // others have begun a line and not ended it
+	paused    int
+	frame     int
 }
 
 // New returns a spinner on w. If w is not a terminal nothing is ever printed.
@@ -41,9 +41,9 @@ func New(w io.Writer, terminal bool) *Spinner {
 }
 
 const (
-	usualDelay = time.Second
-	tick       = 100 * time.Millisecond
-	clearLine  = "\r\x1b[K"
+	defaultDelay = time.Second
+	tick         = 100 * time.Millisecond
+	clearLine    = "\r\x1b[K"
 )
 
 // Start begins to count. A spinner that runs already counts anew, with the new
@@ -56,10 +56,10 @@ func (s *Spinner) Start(label string) {
 		s.draw()
 		return
 	}
-	s.stop, s.done, s.due = make(chan struct{}), make(chan struct{}), false
+	s.stop, s.done, s.delayOver = make(chan struct{}), make(chan struct{}), false
 	delay := s.Delay
 	if delay == 0 {
-		delay = usualDelay
+		delay = defaultDelay
 	}
 	go s.run(delay, s.stop, s.done)
 }
@@ -77,7 +77,7 @@ func (s *Spinner) Label(label string) {
 func (s *Spinner) Stop() {
 	s.mu.Lock()
 	stop, done := s.stop, s.done
-	s.stop, s.due = nil, false
+	s.stop, s.delayOver = nil, false
 	s.clear()
 	s.mu.Unlock()
 	if stop != nil {
@@ -115,7 +115,7 @@ func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
 	}
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
-	for s.appear(stop) {
+	for s.drawNext(stop) {
 		select {
 		case <-stop:
 			return
@@ -124,22 +124,22 @@ func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
 	}
 }
 
-// appear draws the next turn, unless stop is no longer the spinner's.
-func (s *Spinner) appear(stop chan struct{}) bool {
+// drawNext draws the next turn, unless stop is no longer the spinner's.
+func (s *Spinner) drawNext(stop chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stop != stop {
 		return false
 	}
-	s.due = true
-	s.turn++
+	s.delayOver = true
+	s.frame++
 	s.draw()
 	return true
 }
 
 // draw shows the line if it may be seen. The lock is held.
 func (s *Spinner) draw() {
-	if !s.due || s.paused > 0 || s.midLine {
+	if !s.delayOver || s.paused > 0 || s.midLine {
 		return
 	}
 	s.shown = true

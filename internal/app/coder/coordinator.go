@@ -82,29 +82,29 @@ func (e Environments) prompt(name string) string {
 // ScriptLimits end tasks that would not end by themselves. Zero values mean those in
 // the comments.
 type Limits struct {
-	Turns     int     // of the model: 100
-	Actions   int     // calls of tools: 200
-	Tokens    int64   // weighted: 2 000 000
-	Cost      float64 // dollars: as much as one likes
-	Same      int     // how often one failure may be met: 5
-	Unknown   int     // calls of tools that do not exist: 5
-	Empty     int     // turns that say nothing: 3
-	PlanTries int     // answers in which a plan is looked for: 2
-	Replans   int     // new plans after the first: 2; less than zero means none
+	Turns        int     // of the model: 100
+	Actions      int     // calls of tools: 200
+	Tokens       int64   // weighted: 2 000 000
+	Cost         float64 // dollars: as much as one likes
+	Same         int     // how often one failure may be met: 5
+	Unknown      int     // calls of tools that do not exist: 5
+	Empty        int     // turns that say nothing: 3
+	PlanAttempts int     // answers in which a plan is looked for: 2
+	Replans      int     // new plans after the first: 2; less than zero means none
 
-	Errors       int // in a row, after which the model reflects: 3
-	ReflectEvery int // actions: 15; less than zero means never
-	TellEvery    int // actions after which the progress comment is written anew: 5
+	Errors        int // in a row, after which the model reflects: 3
+	ReflectEvery  int // actions: 15; less than zero means never
+	ProgressEvery int // actions after which the progress comment is written anew: 5
 
 	UserTokens int64   // of one person in a month, weighted: as many as one likes
 	UserCost   float64 // dollars: as much as one likes
 }
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	l.Turns, l.Actions, l.Tokens = cmp.Or(l.Turns, 100), cmp.Or(l.Actions, 200), cmp.Or(l.Tokens, 2_000_000)
 	l.Same, l.Unknown, l.Empty = cmp.Or(l.Same, 5), cmp.Or(l.Unknown, 5), cmp.Or(l.Empty, 3)
-	l.PlanTries, l.Replans = cmp.Or(l.PlanTries, 2), max(cmp.Or(l.Replans, 2), 0)
-	l.Errors, l.ReflectEvery, l.TellEvery = cmp.Or(l.Errors, 3), cmp.Or(l.ReflectEvery, 15), cmp.Or(l.TellEvery, 5)
+	l.PlanAttempts, l.Replans = cmp.Or(l.PlanAttempts, 2), max(cmp.Or(l.Replans, 2), 0)
+	l.Errors, l.ReflectEvery, l.ProgressEvery = cmp.Or(l.Errors, 3), cmp.Or(l.ReflectEvery, 15), cmp.Or(l.ProgressEvery, 5)
 	return l
 }
 
@@ -125,15 +125,15 @@ type taskRun struct {
 	task      Task
 	journal   Journal
 	rec       Record
-	meter     *quota.Budget
+	budget    *quota.Budget
 	model     llm.Model
 	workspace Workspace // nil until it is needed
 
-	replayed bool // the pending turn was given to the loop
-	acted    bool // calls were carried out since the last save
-	heard    bool // people, since the model was asked last
-	told     int  // actions at the last writing of the progress comment
-	known    map[string]bool
+	replayed     bool // the pending turn was given to the loop
+	acted        bool // calls were carried out since the last save
+	commentsSeen bool // people, since the model was asked last
+	progressAt   int  // actions at the last writing of the progress comment
+	toolNames    map[string]bool
 }
 
 // Run works on a task from where its record stands until it ends, or is paused.
@@ -141,17 +141,17 @@ type taskRun struct {
 // be taken up again from the last record that was saved. What was made for it is
 // taken away in any case, unless another worker has the task.
 func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (Record, error) {
-	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.withDefaults(), task: t, journal: j, rec: from}
 	if e.rec.Phase == Ended {
-		return e.rec, e.leave(ctx) // whoever ended it may have died before this
+		return e.rec, e.cleanUp(ctx) // whoever ended it may have died before this
 	}
-	e.meter = quota.New(e.budget())
-	e.model = c.Model(t, e.meter)
+	e.budget = quota.New(e.remainingBudget())
+	e.model = c.Model(t, e.budget)
 	err := e.work(ctx)
 	if lost(ctx, err) {
 		return e.rec, err // what is there belongs to the other now
 	}
-	return e.rec, errors.Join(err, e.leave(ctx))
+	return e.rec, errors.Join(err, e.cleanUp(ctx))
 }
 
 // lost reports whether the task belongs to another worker, which a call that was
@@ -163,10 +163,10 @@ func lost(ctx context.Context, err error) bool {
 // GiveUp ends a task that was taken up often enough without coming to an end, and
 // tells people why.
 func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record, why error) (Record, error) {
-	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.withDefaults(), task: t, journal: j, rec: from}
 	switch e.rec.Phase {
 	case Ended:
-		return e.rec, e.leave(ctx)
+		return e.rec, e.cleanUp(ctx)
 	case Reporting: // how it ended is decided
 	default:
 		e.rec.State = cmp.Or(e.rec.State, Pending)
@@ -179,11 +179,11 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 	if lost(ctx, err) {
 		return e.rec, err
 	}
-	return e.rec, errors.Join(err, e.leave(ctx))
+	return e.rec, errors.Join(err, e.cleanUp(ctx))
 }
 
-// budget is what is left for this worker, so that the model can be told.
-func (e *taskRun) budget() quota.Limits {
+// remainingBudget is what is left for this worker, so that the model can be told.
+func (e *taskRun) remainingBudget() quota.Limits {
 	b := quota.Unlimited()
 	if b.Tokens = e.limits.Tokens - e.rec.Spent.Tokens(); b.Tokens == 0 {
 		b.Tokens = -1
@@ -199,7 +199,7 @@ func (e *taskRun) work(ctx context.Context) error {
 		phase := e.rec.Phase
 		err := e.step(ctx)
 		if err != nil {
-			if err = e.end(ctx, err); err != nil {
+			if err = e.handleError(ctx, err); err != nil {
 				return err
 			}
 		}
@@ -220,10 +220,10 @@ func (e *taskRun) step(ctx context.Context) error {
 	var order Order
 	if e.rec.Phase == Reporting && errors.As(context.Cause(ctx), &order) {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), patience)
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer stop()
 	}
-	if err := e.obey(ctx); err != nil {
+	if err := e.checkOrder(ctx); err != nil {
 		return err
 	}
 	return e.phase(ctx)
@@ -267,17 +267,17 @@ func (e *taskRun) begin(ctx context.Context) error {
 	if e.rec.State, err = state.Move(Processing); err != nil {
 		return err
 	}
-	if err := e.show(ctx, Processing); err != nil {
-		if err = e.end(ctx, err); err != nil {
+	if err := e.showState(ctx, Processing); err != nil {
+		if err = e.handleError(ctx, err); err != nil {
 			return err
 		}
 	}
 	return e.save(ctx)
 }
 
-// obey ends the work if a person wants it. What has ended already is reported
+// checkOrder ends the work if a person wants it. What has ended already is reported
 // whatever anybody wants.
-func (e *taskRun) obey(ctx context.Context) error {
+func (e *taskRun) checkOrder(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (e *taskRun) obey(ctx context.Context) error {
 		return err
 	case err != nil:
 		e.note("nobody could be asked for orders: " + err.Error()) // the next step asks again
-	case order != Go:
+	case order != Continue:
 		return order
 	}
 	return nil
@@ -302,9 +302,9 @@ type unavailable struct{ error }
 
 func (s unavailable) Unwrap() error { return s.error }
 
-// end decides what an error means for the task. It returns the error if the task
+// handleError decides what an error means for the task. It returns the error if the task
 // has not come to an end by it.
-func (e *taskRun) end(ctx context.Context, err error) error {
+func (e *taskRun) handleError(ctx context.Context, err error) error {
 	var order Order
 	var quiet unavailable
 	switch {
@@ -379,17 +379,17 @@ func (e *taskRun) once(ctx context.Context, key string, do func(context.Context)
 	return ref, nil
 }
 
-// say writes a comment once.
-func (e *taskRun) say(ctx context.Context, key, text string) error {
+// comment writes a comment once.
+func (e *taskRun) comment(ctx context.Context, key, text string) error {
 	_, err := e.once(ctx, key, func(ctx context.Context) (string, error) {
-		ref, err := e.Commenter.Say(ctx, e.task, key, text)
+		ref, err := e.Commenter.WriteComment(ctx, e.task, key, text)
 		return ref, unlessDenied(err)
 	})
 	return err
 }
 
-func (e *taskRun) show(ctx context.Context, s State) error {
-	return unlessDenied(e.Publisher.Show(ctx, e.task, s))
+func (e *taskRun) showState(ctx context.Context, s State) error {
+	return unlessDenied(e.Publisher.SetState(ctx, e.task, s))
 }
 
 // unlessDenied is that the forge did not answer, unless it said no: asking again
@@ -401,8 +401,8 @@ func unlessDenied(err error) error {
 	return unavailable{err}
 }
 
-// later tells an error that may pass from one that will not.
-func later(err error) error {
+// retryable tells an error that may pass from one that will not.
+func retryable(err error) error {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout:
 		return unavailable{err}
@@ -410,12 +410,12 @@ func later(err error) error {
 	return err
 }
 
-// patience is how long things are taken away after the time is up.
-const patience = 2 * time.Minute
+// cleanupTimeout is how long things are taken away after the time is up.
+const cleanupTimeout = 2 * time.Minute
 
-// leave takes away what was made, also when there is no time left.
-func (e *taskRun) leave(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// cleanUp takes away what was made, also when there is no time left.
+func (e *taskRun) cleanUp(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer stop()
 	e.workspace = nil
 	return e.Workspaces.Cleanup(ctx, e.task.ID)

@@ -23,21 +23,21 @@ func (e *taskRun) deliver(ctx context.Context) error {
 	}
 	if commit != "" && (e.task.Kind == Issue || e.task.Fork) {
 		url, err := e.once(ctx, "proposal", func(ctx context.Context) (string, error) {
-			url, err := e.Publisher.Propose(ctx, e.task, e.proposal())
-			return url, later(err)
+			url, err := e.Publisher.OpenPullRequest(ctx, e.task, e.proposal())
+			return url, retryable(err)
 		})
 		if err != nil {
 			return err
 		}
 		e.rec.Proposal = url
 	}
-	e.finish(Done, e.unchanged())
+	e.finish(Done, e.noChangeReason())
 	return nil
 }
 
-// unchanged says why nothing is to be seen of a task that is done; nil where
+// noChangeReason says why nothing is to be seen of a task that is done; nil where
 // there is something.
-func (e *taskRun) unchanged() error {
+func (e *taskRun) noChangeReason() error {
 	switch {
 	case e.rec.Commit != "":
 		return nil
@@ -48,15 +48,15 @@ func (e *taskRun) unchanged() error {
 }
 
 func (e *taskRun) push(ctx context.Context) (string, error) {
-	if err := e.enter(ctx); err != nil {
+	if err := e.openWorkspace(ctx); err != nil {
 		return "", err
 	}
 	k, ok := e.workspace.(Committer)
 	if !ok {
 		return "", nil
 	}
-	commit, err := k.Keep(ctx, e.commitMessage(), true)
-	return commit, later(err)
+	commit, err := k.Commit(ctx, e.commitMessage(), true)
+	return commit, retryable(err)
 }
 
 // report tells people how the task ended.
@@ -75,7 +75,7 @@ func (e *taskRun) report(ctx context.Context) error {
 			e.note("nothing could be kept for later tasks: " + err.Error())
 		}
 	}
-	if err := e.lastWords(ctx, key); err != nil {
+	if err := e.reportEnd(ctx, key); err != nil {
 		return err
 	}
 	if e.rec.State == Paused {
@@ -86,17 +86,17 @@ func (e *taskRun) report(ctx context.Context) error {
 	return nil
 }
 
-// lastWords writes the last comments and shows the state. Where the issue is
+// reportEnd writes the last comments and shows the state. Where the issue is
 // gone there is nobody to tell; what the forge does not let us tell is noted.
-func (e *taskRun) lastWords(ctx context.Context, key string) error {
-	err := e.tell(ctx)
+func (e *taskRun) reportEnd(ctx context.Context, key string) error {
+	err := e.updateProgress(ctx)
 	if err == nil {
-		err = e.unlessForbidden(e.say(ctx, key, e.ending()))
+		err = e.unlessForbidden(e.comment(ctx, key, e.ending()))
 	}
 	if err == nil {
-		err = e.unlessForbidden(e.show(ctx, e.rec.State))
+		err = e.unlessForbidden(e.showState(ctx, e.rec.State))
 	}
-	if gone(err) && !errors.Is(err, ErrLost) {
+	if isGone(err) && !errors.Is(err, ErrLost) {
 		return nil
 	}
 	return err
@@ -111,12 +111,12 @@ func (e *taskRun) unlessForbidden(err error) error {
 	return nil
 }
 
-// tell writes the progress comment anew. That it cannot be written now is no
+// updateProgress writes the progress comment anew. That it cannot be written now is no
 // reason to stop, unless the issue is gone.
-func (e *taskRun) tell(ctx context.Context) error {
-	e.told = e.rec.Count.Actions
-	_, err := e.Commenter.Say(ctx, e.task, "progress", e.progress())
-	if gone(err) {
+func (e *taskRun) updateProgress(ctx context.Context) error {
+	e.progressAt = e.rec.Count.Actions
+	_, err := e.Commenter.WriteComment(ctx, e.task, "progress", e.progress())
+	if isGone(err) {
 		return unavailable{err}
 	}
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 type Commenter interface {
 	// Say writes the comment of a task that has a key, or writes it anew if
 	// there is one already. It returns what names the comment.
-	Say(ctx context.Context, t Task, key, text string) (ref string, err error)
+	WriteComment(ctx context.Context, t Task, key, text string) (ref string, err error)
 	// Hear returns the comments after the one with an id, oldest first; all
 	// of them if the id is empty.
-	Hear(ctx context.Context, t Task, after string) ([]Comment, error)
+	Comments(ctx context.Context, t Task, after string) ([]Comment, error)
 }
 
 // A Comment is what somebody wrote.
@@ -35,10 +35,10 @@ type Comment struct {
 // A Publisher shows how a task stands and takes what came of it. Both methods can be
 // called again without doing anything twice.
 type Publisher interface {
-	Show(ctx context.Context, t Task, s State) error
+	SetState(ctx context.Context, t Task, s State) error
 	// Propose opens a draft of a pull or merge request for the branch of the
 	// task, or finds the one that is there, and returns its address.
-	Propose(ctx context.Context, t Task, p Proposal) (url string, err error)
+	OpenPullRequest(ctx context.Context, t Task, p Proposal) (url string, err error)
 }
 
 // A Proposal is a pull or merge request to be. It closes the issue of its task,
@@ -69,12 +69,12 @@ type Committer interface {
 	// Keep commits what was changed and puts it where [Workspaces] find it again
 	// by the commit. A final one goes to the branch of the task, others where
 	// nobody is bothered by them. Without any change, ever, it returns nothing.
-	Keep(ctx context.Context, message string, final bool) (commit string, err error)
+	Commit(ctx context.Context, message string, final bool) (commit string, err error)
 }
 
 // A RefFinder is [Workspaces] that can say where the work in progress of a task is kept.
 type RefFinder interface {
-	Kept(t Task) (ref string)
+	SavedRef(t Task) (ref string)
 }
 
 // A Warner place tells what it noticed while it was made.
@@ -148,9 +148,9 @@ type Order string
 // The orders. It is also an error, so that it can be the cause of a context's
 // end where a running command is not to be waited for.
 const (
-	Go    Order = ""
-	Pause Order = "pause"
-	Stop  Order = "stop"
+	Continue Order = ""
+	Pause    Order = "pause"
+	Stop     Order = "stop"
 )
 
 // Error implements error.

@@ -360,7 +360,7 @@ func TestUnkept(t *testing.T) {
 			if len(w.asked) == 4 && len(w.shown) == 1 {
 				return Pause
 			}
-			return Go
+			return Continue
 		}
 		if rec := w.must(exampleTask); rec.State != Paused || !rec.Unkept || len(rec.Warnings) != 1 {
 			t.Fatalf("%s: %s %s: %+v", name, rec.State, rec.Why, rec.Warnings)

@@ -18,7 +18,7 @@ import (
 // two turns when something is to be said to the model, and entered again with it.
 func (e *taskRun) execute(ctx context.Context) error {
 	again := e.workspace == nil
-	if err := e.enter(ctx); err != nil {
+	if err := e.openWorkspace(ctx); err != nil {
 		return err
 	}
 	d, a, err := e.loop(ctx)
@@ -26,7 +26,7 @@ func (e *taskRun) execute(ctx context.Context) error {
 		return err
 	}
 	if again {
-		if err := e.announce(ctx); err != nil { // whoever changed it last may have died before this
+		if err := e.publishPlan(ctx); err != nil { // whoever changed it last may have died before this
 			return err
 		}
 		e.rec.Request = strings.TrimSpace(e.resumed() + "\n\n" + e.rec.Request)
@@ -37,7 +37,7 @@ func (e *taskRun) execute(ctx context.Context) error {
 		if e.rec.Request = ""; e.rec.Pending == nil { // otherwise its calls are made again, and their results are not known yet
 			e.rec.Items = slices.Clip(d.Items)
 		}
-		var b *breakOff
+		var b *interruption
 		switch {
 		case err == nil:
 			if done, err := e.finished(ctx, answer.Text); done || err != nil {
@@ -45,8 +45,8 @@ func (e *taskRun) execute(ctx context.Context) error {
 			}
 		case !errors.As(err, &b):
 			return err
-		case b.occasion != "":
-			if err := e.reflect(ctx, d, b.occasion); err != nil {
+		case b.reason != "":
+			if err := e.reflect(ctx, d, b.reason); err != nil {
 				return err
 			}
 		default:
@@ -62,13 +62,13 @@ func (e *taskRun) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	}
 	statement := llm.Item{Role: llm.User, Text: e.rec.Statement}
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
-	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID,
+	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.budget, Log: e.Log, ID: e.task.ID,
 		Actor: e.task.payer(), Secrets: e.Secrets,
-		Calls: 16, Threads: 1, Context: max(e.room()-statement.Weight(), e.room()/4), Observe: e.watch}, nil
+		Calls: 16, Threads: 1, Context: max(e.contextSize()-statement.Weight(), e.contextSize()/4), Observe: e.observeLoop}, nil
 }
 
-// room is how many tokens the model can hold.
-func (e *taskRun) room() int64 {
+// contextSize is how many tokens the model can hold.
+func (e *taskRun) contextSize() int64 {
 	if e.Context == 0 {
 		return 128_000
 	}
@@ -99,38 +99,38 @@ func (e *taskRun) finished(ctx context.Context, text string) (bool, error) {
 		e.rec.Request = "You said nothing and called nothing. Go on with the work, or say in a sentence what you did if it is done."
 		return false, nil
 	}
-	said, err := e.listen(ctx)
+	said, err := e.newComments(ctx)
 	switch {
-	case gone(err):
+	case isGone(err):
 		return false, err
 	case err != nil:
 		e.note("comments could not be read: " + err.Error())
 	case len(said) > 0:
-		e.rec.Request = e.spoken(said)
+		e.rec.Request = e.describeComments(said)
 		return false, nil
 	}
 	e.rec.Summary, e.rec.Phase = text, Verification
-	return true, e.tell(ctx)
+	return true, e.updateProgress(ctx)
 }
 
-// gone tells an error after which there is nothing left to do for the task: its
+// isGone tells an error after which there is nothing left to do for the task: its
 // issue is gone, or it belongs to another.
-func gone(err error) bool { return fault.KindOf(err) == fault.NotFound || errors.Is(err, ErrLost) }
+func isGone(err error) bool { return fault.KindOf(err) == fault.NotFound || errors.Is(err, ErrLost) }
 
-// spoken is what people said meanwhile, for the model.
-func (e *taskRun) spoken(said []Comment) string {
+// describeComments is what people said meanwhile, for the model.
+func (e *taskRun) describeComments(said []Comment) string {
 	e.rec.Same, e.rec.Count.Errors = nil, 0 // with help it may go another way
 	parts := append([]string{"Meanwhile this was said; take it into account:"}, e.instructions(said)...)
 	return strings.Join(parts, "\n\n")
 }
 
-// A breakOff leaves the loop before the model is asked.
-type breakOff struct {
-	occasion string // for which the model is to reflect
-	request  string // or what it is to be told
+// A interruption leaves the loop before the model is asked.
+type interruption struct {
+	reason  string // for which the model is to reflect
+	request string // or what it is to be told
 }
 
-func (*breakOff) Error() string { return "something is to be said to the model" }
+func (*interruption) Error() string { return "something is to be said to the model" }
 
 // A resumingModel is the model of the loop. Everything that happens between
 // two turns happens before it is asked.
@@ -144,16 +144,16 @@ func (s resumingModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 		return &llm.Turn{Text: p.Text, Calls: slices.Clone(p.Calls), Raw: p.Raw, Source: p.Source}, nil
 	}
 	e.replayed = true
-	if err := e.between(ctx, d); err != nil {
+	if err := e.betweenTurns(ctx, d); err != nil {
 		return nil, err
 	}
-	e.heard = false
-	turn, err := e.ask(ctx, e.pinned(d))
+	e.commentsSeen = false
+	turn, err := e.callModel(ctx, e.withStatement(d))
 	if err != nil {
 		return nil, err
 	}
 	if turn.Cut == "" && len(turn.Calls) > 0 {
-		e.rec.Items, e.rec.Pending, e.rec.Request = slices.Clip(d.Items), cleaned(e.Secrets, turn), ""
+		e.rec.Items, e.rec.Pending, e.rec.Request = slices.Clip(d.Items), redactedTurn(e.Secrets, turn), ""
 		if err := e.save(ctx); err != nil {
 			return nil, err
 		}
@@ -161,71 +161,71 @@ func (s resumingModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, erro
 	return turn, nil
 }
 
-// pinned puts the task before everything that was said, so that it stays when
+// withStatement puts the task before everything that was said, so that it stays when
 // the rest is shortened.
-func (e *taskRun) pinned(d *llm.Dialog) *llm.Dialog {
+func (e *taskRun) withStatement(d *llm.Dialog) *llm.Dialog {
 	own := *d
 	own.Items = append([]llm.Item{{Role: llm.User, Text: e.rec.Statement}}, d.Items...)
 	return &own
 }
 
-// between is what happens between two turns.
-func (e *taskRun) between(ctx context.Context, d *llm.Dialog) error {
+// betweenTurns is what happens between two turns.
+func (e *taskRun) betweenTurns(ctx context.Context, d *llm.Dialog) error {
 	if e.acted {
-		if err := e.round(ctx, d); err != nil {
+		if err := e.saveRound(ctx, d); err != nil {
 			return err
 		}
 	}
-	if err := e.obey(ctx); err != nil {
+	if err := e.checkOrder(ctx); err != nil {
 		return err
 	}
-	if err := e.hear(ctx); err != nil {
+	if err := e.readComments(ctx); err != nil {
 		return err
 	}
-	if err := e.circles(); err != nil {
+	if err := e.checkLoops(); err != nil {
 		return err
 	}
-	if occasion := e.occasion(); occasion != "" {
-		return &breakOff{occasion: occasion}
+	if occasion := e.reflectionReason(); occasion != "" {
+		return &interruption{reason: occasion}
 	}
 	return nil
 }
 
-// hear leaves the loop for what people said. It does so once before each turn: a
+// readComments leaves the loop for what people said. It does so once before each turn: a
 // forge that says the same again and again must not keep the model from its work.
-func (e *taskRun) hear(ctx context.Context) error {
-	if e.heard {
+func (e *taskRun) readComments(ctx context.Context) error {
+	if e.commentsSeen {
 		return nil
 	}
-	switch said, err := e.listen(ctx); {
-	case gone(err):
+	switch said, err := e.newComments(ctx); {
+	case isGone(err):
 		return err
 	case err != nil:
 		e.note("comments could not be read: " + err.Error())
 	case len(said) > 0:
-		e.heard = true
-		return &breakOff{request: e.spoken(said)}
+		e.commentsSeen = true
+		return &interruption{request: e.describeComments(said)}
 	}
 	return nil
 }
 
-// round puts on record what the calls of a turn came to.
-func (e *taskRun) round(ctx context.Context, d *llm.Dialog) error {
-	if err := e.keep(ctx); err != nil {
+// saveRound puts on record what the calls of a turn came to.
+func (e *taskRun) saveRound(ctx context.Context, d *llm.Dialog) error {
+	if err := e.saveWorkspace(ctx); err != nil {
 		return err
 	}
 	e.rec.Items, e.rec.Pending = slices.Clip(d.Items), nil
 	if err := e.save(ctx); err != nil {
 		return err
 	}
-	if e.rec.Count.Actions-e.told >= e.limits.TellEvery {
-		return e.tell(ctx)
+	if e.rec.Count.Actions-e.progressAt >= e.limits.ProgressEvery {
+		return e.updateProgress(ctx)
 	}
 	return nil
 }
 
-// circles ends the work of a model that does not get on.
-func (e *taskRun) circles() error {
+// checkLoops ends the work of a model that does not get on.
+func (e *taskRun) checkLoops() error {
 	end := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
 	}

@@ -64,9 +64,9 @@ type Check struct {
 
 // How much of a plan is taken in.
 const (
-	mostParts    = 50
-	mostCommands = 20
-	longestText  = 4000
+	maxParts    = 50
+	maxCommands = 20
+	maxText     = 4000
 )
 
 var planMembers = []string{"goal_understanding", "task_decomposition", "action_plan", "selected_environment"}
@@ -189,9 +189,9 @@ func (r *planReader) text(v lenientjson.Value, name string) string {
 func (r *planReader) written(name string, m lenientjson.Value) string {
 	switch m.Kind {
 	case lenientjson.Text, lenientjson.Number, lenientjson.Bool:
-		return text.Shorten(strings.TrimSpace(m.Text), longestText)
+		return text.Shorten(strings.TrimSpace(m.Text), maxText)
 	case lenientjson.List:
-		return text.Shorten(strings.Join(r.list(name, m), "\n"), longestText)
+		return text.Shorten(strings.Join(r.list(name, m), "\n"), maxText)
 	case lenientjson.Object:
 		r.note("%s is not a text", name)
 	}
@@ -213,7 +213,7 @@ func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
 			r.note("%s has a list in it", name)
 			continue
 		}
-		if text := r.described(name, e); text != "" && len(out) < mostParts {
+		if text := r.described(name, e); text != "" && len(out) < maxParts {
 			out = append(out, text)
 		}
 	}
@@ -247,7 +247,7 @@ func (r *planReader) parts(v lenientjson.Value, name string) (out []Part) {
 				p.ID = text.Line(id.Text, 40)
 			}
 		}
-		if p.Text != "" && len(out) < mostParts {
+		if p.Text != "" && len(out) < maxParts {
 			out = append(out, p)
 		}
 	}
@@ -275,8 +275,8 @@ func (r *planReader) checks(v lenientjson.Value, name string) (out []Check) {
 		c, ok := r.check(name, e)
 		switch {
 		case !ok:
-		case len(out) == mostCommands:
-			r.note("%s has more than %d commands; the rest is left out", name, mostCommands)
+		case len(out) == maxCommands:
+			r.note("%s has more than %d commands; the rest is left out", name, maxCommands)
 			return out
 		default:
 			out = append(out, c)
@@ -294,7 +294,7 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 	switch {
 	case v.Kind == lenientjson.Null:
 		return c, false
-	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > longestText,
+	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > maxText,
 		strings.TrimSpace(command.Text) == "":
 		r.note("%s has an entry that is no command", name)
 		return c, false

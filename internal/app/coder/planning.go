@@ -22,30 +22,30 @@ func (e *taskRun) plan(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.announce(ctx); err != nil {
+	if err := e.publishPlan(ctx); err != nil {
 		return err
 	}
 	e.rec.Phase = Environment
-	return e.tell(ctx)
+	return e.updateProgress(ctx)
 }
 
-// announce tells people the plan as it is now.
-func (e *taskRun) announce(ctx context.Context) error {
-	return e.say(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
+// publishPlan tells people the plan as it is now.
+func (e *taskRun) publishPlan(ctx context.Context) error {
+	return e.comment(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
 }
 
 func (e *taskRun) firstPlan(ctx context.Context) error {
-	said, err := e.listen(ctx)
+	said, err := e.newComments(ctx)
 	if err != nil {
 		return err
 	}
-	described := e.described(said)
+	described := e.describeTask(said)
 	if e.Archive != nil {
 		past, err := e.Archive.Past(ctx, e.task)
 		if err != nil {
 			e.note("nothing could be inherited: " + err.Error())
 		}
-		if text := e.inherited(past); text != "" {
+		if text := e.describePast(past); text != "" {
 			described += "\n\n" + text
 		}
 	}
@@ -71,8 +71,8 @@ func (e *taskRun) firstPlan(ctx context.Context) error {
 // askPlan asks for a plan until one can be read. Nil means that none could.
 func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 	d := &llm.Dialog{System: e.planningPrompt(), Items: []llm.Item{{Role: llm.User, Text: text}}}
-	for range e.limits.PlanTries {
-		turn, err := e.ask(ctx, d)
+	for range e.limits.PlanAttempts {
+		turn, err := e.callModel(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -124,10 +124,10 @@ func (e *taskRun) warn(warning string) {
 	e.note(warning)
 }
 
-// listen returns the new comments of people who may instruct. Those of others
+// newComments returns the new comments of people who may instruct. Those of others
 // are left unread, and that is noted.
-func (e *taskRun) listen(ctx context.Context) (said []Comment, err error) {
-	all, err := e.Commenter.Hear(ctx, e.task, e.rec.Heard)
+func (e *taskRun) newComments(ctx context.Context) (said []Comment, err error) {
+	all, err := e.Commenter.Comments(ctx, e.task, e.rec.Heard)
 	if err != nil {
 		return nil, unavailable{err}
 	}
@@ -137,9 +137,9 @@ func (e *taskRun) listen(ctx context.Context) (said []Comment, err error) {
 		case c.Own, strings.TrimSpace(c.Text) == "":
 		case c.Authorised:
 			said = append(said, c)
-			e.observe(Event{Type: "heard", Name: person(c.Author)})
+			e.observe(Event{Type: "heard", Name: safeUserName(c.Author)})
 		default:
-			e.ignore(person(c.Author))
+			e.ignore(safeUserName(c.Author))
 		}
 	}
 	return said, nil
@@ -152,9 +152,9 @@ func (e *taskRun) ignore(author string) {
 	e.observe(Event{Type: "ignored", Name: author})
 }
 
-// ask asks the model and books what it cost. It is the only way to the model.
-func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	if err := e.affordable(ctx); err != nil {
+// callModel asks the model and books what it cost. It is the only way to the model.
+func (e *taskRun) callModel(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	if err := e.checkLimits(ctx); err != nil {
 		return nil, err
 	}
 	turn, err := e.model.Next(ctx, d)
@@ -162,7 +162,7 @@ func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 		return nil, err // a wrong key is wrong in an hour too
 	}
 	if err != nil {
-		return nil, later(err)
+		return nil, retryable(err)
 	}
 	e.rec.Count.Turns++
 	s := Spent{Usage: turn.Usage}
@@ -175,8 +175,8 @@ func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// affordable refuses another turn when a limit is reached.
-func (e *taskRun) affordable(ctx context.Context) error {
+// checkLimits refuses another turn when a limit is reached.
+func (e *taskRun) checkLimits(ctx context.Context) error {
 	l, c, spent := e.limits, e.rec.Count, e.rec.Spent
 	over := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
@@ -207,10 +207,10 @@ func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error)
 	case err != nil:
 		return unavailable{err} // unbooked means unasked
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
-		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens),
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", safeUserName(e.task.user()), month.Tokens(), l.UserTokens),
 			"raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:
-		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost,
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", safeUserName(e.task.user()), month.Cost,
 			l.UserCost), "raise planning.max_user_cost, or wait for the next month")
 	}
 	return nil

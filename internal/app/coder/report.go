@@ -9,7 +9,7 @@ import (
 )
 
 // How long the parts of a comment may be.
-const longestPart, longestComment = 2000, 20_000
+const maxPart, maxComment = 2000, 20_000
 
 // safe is text of models, strangers and errors, fit for a comment.
 func (e *taskRun) safe(text string, limit int) string { return Fit(e.Secrets, text, limit) }
@@ -51,12 +51,12 @@ func (e *taskRun) planComment() string {
 	if e.rec.Version == 1 { // those of later are in the progress comment
 		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
 	}
-	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
 }
 
 func (e *taskRun) paragraph(b *strings.Builder, head, text string) {
 	if text = strings.TrimSpace(text); text != "" {
-		b.WriteString(head + e.safe(text, longestPart) + "\n\n")
+		b.WriteString(head + e.safe(text, maxPart) + "\n\n")
 	}
 }
 
@@ -93,7 +93,7 @@ func (e *taskRun) progress() string {
 	e.bullets(&b, "Warnings:", e.rec.Warnings)
 	if len(e.rec.Ignored) > 0 {
 		fmt.Fprintf(&b, "Comments of people without write access were not followed: %s\n\n",
-			e.safe(strings.Join(e.rec.Ignored, ", "), longestPart))
+			e.safe(strings.Join(e.rec.Ignored, ", "), maxPart))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -115,7 +115,7 @@ func (e *taskRun) ending() string {
 		b.WriteString("## Done\n\n")
 		e.paragraph(&b, "", e.rec.Summary)
 		e.paragraph(&b, "Verification ", e.rec.Checks)
-		e.paragraph(&b, "", capital(e.rec.Why))
+		e.paragraph(&b, "", sentence(e.rec.Why))
 		if e.rec.Proposal != "" {
 			b.WriteString("Proposed: " + e.line(e.rec.Proposal, 500) + "\n\n")
 		}
@@ -124,18 +124,18 @@ func (e *taskRun) ending() string {
 		if e.rec.Hint != "" {
 			b.WriteString("What can be done: " + text.Line(e.clean(e.rec.Hint), 1000) + "\n\n")
 		}
-		b.WriteString(e.whereabouts())
+		b.WriteString(e.whereWorkIs())
 	case Paused:
 		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
 	case Stopped:
 		b.WriteString("Stopped: " + text.Line(e.clean(e.rec.Why), 500) + "\n\n")
 	}
-	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
 }
 
-// whereabouts says where the work of a task is that has failed; empty means that
+// whereWorkIs says where the work of a task is that has failed; empty means that
 // there is none, or that nobody knows.
-func (e *taskRun) whereabouts() string {
+func (e *taskRun) whereWorkIs() string {
 	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
 	if e.rec.Commit != "" {
 		return "What was done is on the branch " + code(e.task.Branch) + ".\n\n"
@@ -144,13 +144,13 @@ func (e *taskRun) whereabouts() string {
 	if e.rec.Kept == "" || !ok {
 		return ""
 	}
-	ref := f.Kept(e.task)
+	ref := f.SavedRef(e.task)
 	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) +
 		" brings it as `FETCH_HEAD`.\n\n"
 }
 
-// capital makes a sentence of a reason.
-func capital(why string) string {
+// sentence makes a sentence of a reason.
+func sentence(why string) string {
 	if why == "" {
 		return ""
 	}
@@ -160,7 +160,7 @@ func capital(why string) string {
 // commitMessage has nothing in it that calls people or is secret: it is shown as
 // it is.
 func (e *taskRun) commitMessage() string {
-	title := quietLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
+	title := titleLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, maxPart), e.task.Title), 68)
 	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 
@@ -169,6 +169,6 @@ func (e *taskRun) proposal() Proposal {
 	if e.task.Kind == Pull {
 		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
 	}
-	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, longestPart) + what
-	return Proposal{Title: quietLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
+	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, maxPart) + what
+	return Proposal{Title: titleLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
 }

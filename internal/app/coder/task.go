@@ -45,7 +45,7 @@ func (s State) Move(to State) (State, error) {
 		return to, nil
 	}
 	e := &fault.Error{Kind: fault.Invalid, Op: "move task", Subject: string(s) + " to " + string(to),
-		Why: "a task that is " + string(s) + " can only become " + words(moves[s])}
+		Why: "a task that is " + string(s) + " can only become " + joinStates(moves[s])}
 	if s.Final() {
 		e.Why, e.Hint = "the task has ended as "+string(s), "begin another for the same issue"
 	}
@@ -55,7 +55,7 @@ func (s State) Move(to State) (State, error) {
 // Final reports whether a task in this state has ended for good.
 func (s State) Final() bool { return s == Done || s == Failed || s == Stopped }
 
-func words(list []State) (text string) {
+func joinStates(list []State) (text string) {
 	for i, s := range list {
 		if i > 0 {
 			text += ", "

@@ -28,18 +28,18 @@ func (e *taskRun) tools(ctx context.Context) ([]tool.Tool, error) {
 			return nil, err
 		}
 		for _, t := range more {
-			list = append(list, e.outside(t))
+			list = append(list, e.onceTool(t))
 		}
 	}
-	e.known, e.rec.Tools = make(map[string]bool), nil
+	e.toolNames, e.rec.Tools = make(map[string]bool), nil
 	for i := range list {
-		if e.known[list[i].Name] {
+		if e.toolNames[list[i].Name] {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tools", Subject: list[i].Name,
 				Why: "there are two of this name", Hint: "give one of the MCP servers another name"}
 		}
-		e.known[list[i].Name] = true
+		e.toolNames[list[i].Name] = true
 		e.rec.Tools = append(e.rec.Tools, list[i].Name)
-		list[i].Call = e.counted(list[i].Name, list[i].Call)
+		list[i].Call = e.countingCall(list[i].Name, list[i].Call)
 	}
 	return list, nil
 }
@@ -107,12 +107,12 @@ func CallBefore(key string, turn int) bool {
 	return ok && err == nil && n < turn
 }
 
-// longestRef is how much of an answer is kept for a worker that takes over.
-const longestRef = 32 << 10
+// maxRef is how much of an answer is kept for a worker that takes over.
+const maxRef = 32 << 10
 
-// outside makes a tool that is carried out at most once in a turn of the model,
+// onceTool makes a tool that is carried out at most once in a turn of the model,
 // whoever carries it out. If that is not known, the model is told.
-func (e *taskRun) outside(t tool.Tool) tool.Tool {
+func (e *taskRun) onceTool(t tool.Tool) tool.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, arguments string) (string, error) {
 		h := fnv.New64a()
@@ -127,7 +127,7 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 			}
 			body, err := call(ctx, arguments)
 			refused = err
-			return text.Shorten(body, longestRef), nil
+			return text.Shorten(body, maxRef), nil
 		})
 		if refused != nil {
 			return body, refused
@@ -137,31 +137,31 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 	return t
 }
 
-// counted keeps count of what fails, so that a model that goes in circles ends.
-func (e *taskRun) counted(name string, call func(context.Context, string) (string, error)) func(context.Context,
+// countingCall keeps count of what fails, so that a model that goes in circles ends.
+func (e *taskRun) countingCall(name string, call func(context.Context, string) (string, error)) func(context.Context,
 	string) (string, error) {
 	return func(ctx context.Context, arguments string) (string, error) {
 		text, err := call(ctx, arguments)
-		text = unmarked(text) // what a file or a page says is not for it to say who said it
+		text = escapeFences(text) // what a file or a page says is not for it to say who said it
 		e.acted = true
 		if failure := failureOf(text, err); failure == "" {
 			e.rec.Count.Errors = 0
 		} else {
-			e.met(name + ": " + failure)
+			e.countFailure(name + ": " + failure)
 		}
 		return text, err
 	}
 }
 
-// mostFailures is how many different failures are remembered.
-const mostFailures = 100
+// maxFailures is how many different failures are remembered.
+const maxFailures = 100
 
-func (e *taskRun) met(failure string) {
+func (e *taskRun) countFailure(failure string) {
 	e.rec.Count.Errors++
 	h := fnv.New64a()
 	h.Write([]byte(failure))
 	key := strconv.FormatUint(h.Sum64(), 36)
-	if e.rec.Same == nil || len(e.rec.Same) >= mostFailures {
+	if e.rec.Same == nil || len(e.rec.Same) >= maxFailures {
 		e.rec.Same = make(map[string]int)
 	}
 	e.rec.Same[key]++
@@ -194,8 +194,8 @@ func failureOf(text string, err error) string {
 	return ""
 }
 
-// wentWrong says in a line what a call came to, if that is nothing good.
-func (e *taskRun) wentWrong(ev agent.Event) string {
+// failureText says in a line what a call came to, if that is nothing good.
+func (e *taskRun) failureText(ev agent.Event) string {
 	s := failureOf(ev.Text, nil)
 	if s == "" && ev.OK != nil && !*ev.OK {
 		s = refusal(ev.Text)
@@ -203,20 +203,20 @@ func (e *taskRun) wentWrong(ev agent.Event) string {
 	return e.Secrets.Text(text.Line(s, 300))
 }
 
-// watch counts what the model calls, and passes it on.
-func (e *taskRun) watch(ev agent.Event) {
+// observeLoop counts what the model calls, and passes it on.
+func (e *taskRun) observeLoop(ev agent.Event) {
 	switch ev.Type {
 	case "call":
 		e.rec.Count.Actions++
 		e.rec.Count.Since++
-		if !e.known[ev.Name] {
+		if !e.toolNames[ev.Name] {
 			e.rec.Count.Unknown++
 			e.rec.Count.Errors++
 			e.acted = true
 		}
 		e.observe(Event{Type: "call", Name: ev.Name, Text: ev.Arguments})
 	case "result":
-		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.wentWrong(ev)})
+		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.failureText(ev)})
 	case "note", "compacted":
 		e.observe(Event{Type: "note", Text: ev.Text})
 	}

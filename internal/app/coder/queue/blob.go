@@ -45,7 +45,7 @@ func (q *Queue) blobSubject(task, name, piece string) string {
 
 // writeBlob writes a blob for a task.
 func (q *Queue) writeBlob(ctx context.Context, op, id string, content []byte) (*blob, error) {
-	p := &blob{Name: nonce(), Size: len(content), Sum: sum(content)}
+	p := &blob{Name: nonce(), Size: len(content), Sum: checksum(content)}
 	n := 0
 	for part := range slices.Chunk(content, int(min(piece, q.nc.MaxPayload()/2))) {
 		if err := q.send(ctx, op, id, q.blobSubject(key(id), p.Name, strconv.Itoa(n)), part); err != nil {
@@ -56,16 +56,16 @@ func (q *Queue) writeBlob(ctx context.Context, op, id string, content []byte) (*
 	return p, nil
 }
 
-func sum(content []byte) string {
+func checksum(content []byte) string {
 	s := sha256.Sum256(content)
 	return hex.EncodeToString(s[:])
 }
 
 // send writes a piece. If it is there already it is ours: the answer got lost.
 func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) error {
-	return q.insist(ctx, op, id, func(ctx context.Context) error {
+	return q.retry(ctx, op, id, func(ctx context.Context) error {
 		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: part}, jetstream.WithExpectLastSequencePerSubject(0))
-		if moved(err) {
+		if isConflict(err) {
 			return nil
 		}
 		return err
@@ -77,21 +77,21 @@ func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) e
 func (q *Queue) readBlob(ctx context.Context, op, id string, p *blob) ([]byte, error) {
 	for until := time.Now().Add(lag); ; {
 		content := make([]byte, 0, min(p.Size, maxStep))
-		err := q.each(ctx, op, q.blobs, q.blobSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
+		err := q.forEachMessage(ctx, op, q.blobs, q.blobSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
 			content = append(content, m.Data...) // in their order, as each was sent after the one before
 			return nil
 		})
 		switch {
 		case err != nil:
 			return nil, err
-		case len(content) == p.Size && sum(content) == p.Sum:
+		case len(content) == p.Size && checksum(content) == p.Sum:
 			return content, nil
 		case time.Now().After(until):
 			return nil, &fault.Error{Kind: fault.Invalid, Op: op, Subject: id,
 				Why:  "a part of what was saved is missing or damaged",
 				Hint: "queue the task again and have it begin anew"}
 		}
-		if err := q.rest(ctx, attempt/20); err != nil {
+		if err := q.sleep(ctx, requestTimeout/20); err != nil {
 			return nil, err
 		}
 	}
@@ -111,10 +111,10 @@ func (r *record) blobs() map[string]*blob {
 	return all
 }
 
-// discard removes the blobs that a record referred to before it was changed. It
+// removeUnused removes the blobs that a record referred to before it was changed. It
 // does so in the background: nobody waits for it, and what cannot be removed now
 // is swept away later.
-func (q *Queue) discard(id string, old, now *record) {
+func (q *Queue) removeUnused(id string, old, now *record) {
 	before := old.blobs()
 	if len(before) == 0 {
 		return
@@ -126,11 +126,11 @@ func (q *Queue) discard(id string, old, now *record) {
 	}
 	q.spawn(func() {
 		for name := range before {
-			_ = q.once(q.ctx, func(ctx context.Context) error { return q.remove(ctx, key(id), name) })
+			_ = q.withTimeout(q.ctx, func(ctx context.Context) error { return q.removeBlob(ctx, key(id), name) })
 		}
 	})
 }
 
-func (q *Queue) remove(ctx context.Context, task, name string) error {
+func (q *Queue) removeBlob(ctx context.Context, task, name string) error {
 	return q.blobs.Purge(ctx, jetstream.WithPurgeSubject(q.blobSubject(task, name, "*")))
 }

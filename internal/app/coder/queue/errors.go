@@ -18,19 +18,19 @@ import (
 // task any more. Whatever it still wanted to do is somebody else's now.
 var ErrFenced = errors.New("another worker may hold the task by now")
 
-// errMoved says that a record is not what it was when it was read.
-var errMoved = errors.New("the record was changed meanwhile")
+// errConflict says that a record is not what it was when it was read.
+var errConflict = errors.New("the record was changed meanwhile")
 
-// attempt is how long one request may take before it is made again.
-const attempt = 2 * time.Second
+// requestTimeout is how long one request may take before it is made again.
+const requestTimeout = 2 * time.Second
 
-// insist makes a request again while the trouble is one that passes: a leader
+// retry makes a request again while the trouble is one that passes: a leader
 // being elected, a connection being mended. The rest, and what lasts longer than
 // our patience, is an error.
-func (q *Queue) insist(ctx context.Context, op, subject string, do func(context.Context) error) error {
-	deadline := time.Now().Add(q.opt.Patience)
+func (q *Queue) retry(ctx context.Context, op, subject string, do func(context.Context) error) error {
+	deadline := time.Now().Add(q.opt.RetryFor)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := q.once(ctx, do)
+		err := q.withTimeout(ctx, do)
 		if err == nil {
 			return nil
 		}
@@ -40,24 +40,24 @@ func (q *Queue) insist(ctx context.Context, op, subject string, do func(context.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !passes(err) || time.Now().After(deadline) {
-			return q.explain(op, subject, err)
+		if !isTransient(err) || time.Now().After(deadline) {
+			return q.wrapError(op, subject, err)
 		}
-		if err := q.rest(ctx, pause); err != nil {
+		if err := q.sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// once makes a request with its own time limit.
-func (q *Queue) once(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, attempt)
+// withTimeout makes a request with its own time limit.
+func (q *Queue) withTimeout(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return do(ctx)
 }
 
-// rest waits, but not for a queue that is closed.
-func (q *Queue) rest(ctx context.Context, d time.Duration) error {
+// sleep waits, but not for a queue that is closed.
+func (q *Queue) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -66,13 +66,13 @@ func (q *Queue) rest(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-q.ctx.Done():
-		return q.explain("use queue", q.opt.Name, nats.ErrConnectionClosed)
+		return q.wrapError("use queue", q.opt.Name, nats.ErrConnectionClosed)
 	}
 }
 
-// passes tells whether the same request may be answered a little later.
-func passes(err error) bool {
-	for _, known := range []error{errMoved, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders,
+// isTransient tells whether the same request may be answered a little later.
+func isTransient(err error) bool {
+	for _, known := range []error{errConflict, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders,
 		nats.ErrNoServers, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
@@ -85,7 +85,7 @@ func passes(err error) bool {
 		return true // the connection broke in the middle
 	}
 	api, ok := apiError(err)
-	return ok && !full(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
+	return ok && !isFull(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
 }
 
 // The server's numbers for what its client has no names for.
@@ -107,22 +107,22 @@ func apiError(err error) (*jetstream.APIError, bool) {
 	return api, errors.As(err, &api)
 }
 
-// full tells whether there was no room.
-func full(err error) bool {
+// isFull tells whether there was no room.
+func isFull(err error) bool {
 	api, ok := apiError(err)
 	return ok && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == accountFull ||
 		api.ErrorCode == storeFailed)
 }
 
-// moved tells whether a compare-and-set found something else.
-func moved(err error) bool {
+// isConflict tells whether a compare-and-set found something else.
+func isConflict(err error) bool {
 	api, ok := apiError(err)
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// explain makes the error that leaves the package.
-func (q *Queue) explain(op, subject string, err error) error {
+// wrapError makes the error that leaves the package.
+func (q *Queue) wrapError(op, subject string, err error) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: subject, Err: err}
 	_, api := apiError(err)
 	switch {
@@ -134,7 +134,7 @@ func (q *Queue) explain(op, subject string, err error) error {
 	case q.local != nil && q.local.broken():
 		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken",
 			"make room in "+q.opt.Dir+" and start again"
-	case full(err):
+	case isFull(err):
 		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left",
 			"let the workers catch up, make room on the disk, or set another limit"
 	case errors.Is(err, nats.ErrMaxPayload):

@@ -31,13 +31,13 @@ func (q *Queue) Publish(_ context.Context, id string, e Event) error {
 			Hint: "hand in a JSON value"}
 	}
 	if err := q.nc.Publish(q.eventSubject(id), data); err != nil {
-		return q.explain("publish event", id, err)
+		return q.wrapError("publish event", id, err)
 	}
 	return nil
 }
 
-// backlog is how many events wait for somebody slow; those above are dropped.
-const backlog = 4096
+// maxPendingEvents is how many events wait for somebody slow; those above are dropped.
+const maxPendingEvents = 4096
 
 // Watch passes on the events of a task, or of all if the ID is empty, until ctx
 // ends; then the channel is closed.
@@ -48,11 +48,11 @@ func (q *Queue) Watch(ctx context.Context, id string) (<-chan Event, error) {
 	}
 	sub, err := q.nc.SubscribeSync(subject)
 	if err == nil {
-		_ = sub.SetPendingLimits(backlog, -1)
-		err = q.nc.FlushTimeout(attempt) // from here on nothing is missed
+		_ = sub.SetPendingLimits(maxPendingEvents, -1)
+		err = q.nc.FlushTimeout(requestTimeout) // from here on nothing is missed
 	}
 	if err != nil {
-		return nil, q.explain("watch events of", id, err)
+		return nil, q.wrapError("watch events of", id, err)
 	}
 	out := make(chan Event)
 	q.spawn(func() {

@@ -20,8 +20,8 @@ func (s *KeyValue) subject(k string) string {
 // Get returns the value of a key; nil if there is none. In a cluster it may be a
 // moment old.
 func (s *KeyValue) Get(ctx context.Context, key string) (value []byte, err error) {
-	err = s.q.insist(ctx, "read shelf", key, func(ctx context.Context) (err error) {
-		value, _, err = fetch(ctx, s.q.values, s.subject(key))
+	err = s.q.retry(ctx, "read shelf", key, func(ctx context.Context) (err error) {
+		value, _, err = getValue(ctx, s.q.values, s.subject(key))
 		return err
 	})
 	return value, err
@@ -32,8 +32,8 @@ func (s *KeyValue) Get(ctx context.Context, key string) (value []byte, err error
 // lost: then with what it made itself. Nil leaves the value as it is.
 func (s *KeyValue) Change(ctx context.Context, key string, do func(value []byte) ([]byte, error)) error {
 	var refused error
-	err := s.q.insist(ctx, "change shelf", key, func(ctx context.Context) error {
-		value, revision, err := fetch(ctx, s.q.values, s.subject(key))
+	err := s.q.retry(ctx, "change shelf", key, func(ctx context.Context) error {
+		value, revision, err := getValue(ctx, s.q.values, s.subject(key))
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (s *KeyValue) Change(ctx context.Context, key string, do func(value []byte)
 		if refused = err; err != nil || next == nil {
 			return nil
 		}
-		_, err = s.q.replace(ctx, s.subject(key), revision, next)
+		_, err = s.q.putValue(ctx, s.subject(key), revision, next)
 		return err
 	})
 	if refused != nil {

@@ -30,17 +30,17 @@ type Lease struct {
 
 	writing sync.Mutex // one change at a time; taken before mu
 
-	mu    sync.Mutex
-	now   version
-	over  error // why nothing can be done with it any more; nil while it is held
-	alarm *time.Timer
+	mu     sync.Mutex
+	now    version
+	endErr error // why nothing can be done with it any more; nil while it is held
+	expiry *time.Timer
 
 	life context.Context // ends when the lease is over, for whatever reason
 	end  context.CancelFunc
 	lost chan struct{} // closed when somebody else may have the task
 
-	heard  uint64 // the number of the last order that was passed on
-	orders chan Command
+	lastOrder uint64 // the number of the last order that was passed on
+	orders    chan Command
 }
 
 // lease makes the lease. Its alarm goes off before the server would hand the
@@ -51,13 +51,13 @@ func (q *Queue) lease(m *nats.Msg, v version, since time.Time) *Lease {
 	l.life, l.end = context.WithCancel(q.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.alarm = time.AfterFunc(time.Until(since.Add(q.term())), func() { l.lose("it was not renewed in time") })
-	l.hear(v.record)
+	l.expiry = time.AfterFunc(time.Until(since.Add(q.leaseDuration())), func() { l.lose("it was not renewed in time") })
+	l.deliverOrder(v.record)
 	return l
 }
 
-// term is how long we believe to hold a task without a word from the server.
-func (q *Queue) term() time.Duration { return q.ackWait * 9 / 10 }
+// leaseDuration is how long we believe to hold a task without a word from the server.
+func (q *Queue) leaseDuration() time.Duration { return q.ackWait * 9 / 10 }
 
 // Lost is closed when somebody else may hold the task. The worker drops
 // everything then.
@@ -67,20 +67,20 @@ func (l *Lease) Lost() <-chan struct{} { return l.lost }
 func (l *Lease) lose(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over == nil {
+	if l.endErr == nil {
 		close(l.lost)
 	}
-	l.finished(why)
+	l.endLocked(why)
 }
 
-// finished ends the lease; mu is held.
-func (l *Lease) finished(why string) {
-	if l.over != nil {
+// endLocked ends the lease; mu is held.
+func (l *Lease) endLocked(why string) {
+	if l.endErr != nil {
 		return
 	}
-	l.over = &fault.Error{Kind: fault.Denied, Op: "hold task", Subject: l.Item.ID, Why: why, Err: ErrFenced,
+	l.endErr = &fault.Error{Kind: fault.Denied, Op: "hold task", Subject: l.Item.ID, Why: why, Err: ErrFenced,
 		Hint: "stop working on it and take another"}
-	l.alarm.Stop()
+	l.expiry.Stop()
 	l.end()
 }
 
@@ -88,7 +88,7 @@ func (l *Lease) finished(why string) {
 func (l *Lease) held() (version, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now, l.over
+	return l.now, l.endErr
 }
 
 // update changes the record if the task is ours.
@@ -110,7 +110,7 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	v, err := l.q.change(ctx, op, l.Item.ID, was, func(r *record) error {
 		switch {
 		case r.Token < l.Token:
-			return errMoved // read from a server that lags behind
+			return errConflict // read from a server that lags behind
 		case r.Token > l.Token || r.Lease != was.Lease:
 			return ErrFenced
 		}
@@ -122,18 +122,18 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		return cmp.Or(l.over, err)
+		return cmp.Or(l.endErr, err)
 	}
 	l.now = v
-	l.hear(v.record)
+	l.deliverOrder(v.record)
 	return nil
 }
 
-// Beat tells the queue that we are alive, and finds out whether the task is
+// Renew tells the queue that we are alive, and finds out whether the task is
 // still ours.
-func (l *Lease) Beat(ctx context.Context) error {
+func (l *Lease) Renew(ctx context.Context) error {
 	since := time.Now()
-	if err := l.renew(ctx); err != nil {
+	if err := l.extendDelivery(ctx); err != nil {
 		return err
 	}
 	// The write is what counts: it cannot succeed for one who was taken over.
@@ -142,16 +142,16 @@ func (l *Lease) Beat(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over != nil {
-		return l.over
+	if l.endErr != nil {
+		return l.endErr
 	}
-	l.alarm.Reset(time.Until(since.Add(l.q.term())))
+	l.expiry.Reset(time.Until(since.Add(l.q.leaseDuration())))
 	return nil
 }
 
-// renew makes the server wait as long again before it hands out the message.
-func (l *Lease) renew(ctx context.Context) error {
-	return l.q.insist(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
+// extendDelivery makes the server wait as long again before it hands out the message.
+func (l *Lease) extendDelivery(ctx context.Context) error {
+	return l.q.retry(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
 		if _, err := l.held(); err != nil {
 			return err
 		}
@@ -160,10 +160,10 @@ func (l *Lease) renew(ctx context.Context) error {
 	})
 }
 
-// Keep renews the lease in the background until ctx ends or the lease does. The
+// KeepAlive renews the lease in the background until ctx ends or the lease does. The
 // context it returns ends with the lease, so what runs under it stops when the
 // task is somebody else's.
-func (l *Lease) Keep(ctx context.Context) context.Context {
+func (l *Lease) KeepAlive(ctx context.Context) context.Context {
 	held, cancel := context.WithCancelCause(ctx)
 	l.q.spawn(func() {
 		tick := time.NewTicker(l.q.ackWait / 3)
@@ -171,7 +171,7 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 		for {
 			select {
 			case <-tick.C:
-				_ = l.beatInTime(held) // the alarm goes off if this goes on
+				_ = l.renewInTime(held) // the alarm goes off if this goes on
 			case <-l.life.Done():
 				_, why := l.held()
 				cancel(why) // nil when the queue was closed
@@ -185,10 +185,10 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 	return held
 }
 
-func (l *Lease) beatInTime(ctx context.Context) error {
+func (l *Lease) renewInTime(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.q.ackWait)
 	defer cancel()
-	return l.Beat(ctx)
+	return l.Renew(ctx)
 }
 
 // Save records how far the work is, in up to 64 MB of JSON; whoever takes the
@@ -202,7 +202,7 @@ func (l *Lease) Save(ctx context.Context, step json.RawMessage) error {
 // recorded. A task with many thousands of effects has to do so, as its record
 // keeps each. Nil forgets none.
 func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(effect string) bool) error {
-	set, err := l.step(ctx, step)
+	set, err := l.stepSetter(ctx, step)
 	if err != nil {
 		return err
 	}
@@ -215,9 +215,9 @@ func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(eff
 	})
 }
 
-// step checks a step and returns what puts it into the record. A large one is
+// stepSetter checks a step and returns what puts it into the record. A large one is
 // written now: that takes time, in which the heart must go on beating.
-func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
+func (l *Lease) stepSetter(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
 	switch {
 	case len(step) > maxStep:
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID,
@@ -262,7 +262,7 @@ func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.finished("it was given back")
+		l.endLocked("it was given back")
 	}
 	return err
 }
@@ -273,7 +273,7 @@ func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error
 func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 	set := func(*record) {}
 	if step != nil {
-		if set, err = l.step(ctx, step); err != nil {
+		if set, err = l.stepSetter(ctx, step); err != nil {
 			return err
 		}
 	}
@@ -283,19 +283,19 @@ func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 		return nil
 	})
 	if err == nil {
-		l.q.dismiss(l.m)
+		l.q.ack(l.m)
 	}
 	return err
 }
 
-// longestReason is how much of the reason of a failure is kept.
-const longestReason = 4 << 10
+// maxReason is how much of the reason of a failure is kept.
+const maxReason = 4 << 10
 
 // Fail gives the task back to be tried again after a while, or gives it up when
 // it was tried too often.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
 	last := l.Deliveries >= l.q.opt.MaxDeliver
-	reason = strings.ToValidUTF8(reason[:min(len(reason), longestReason)], "")
+	reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 	err := l.finish(ctx, "fail task", func(r *record) error {
 		r.State, r.Reason = Queued, reason
 		if last {
@@ -309,9 +309,9 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	case err != nil:
 		return err
 	case last:
-		return l.q.settle(ctx, l.m, l.now, call{Item: l.Item, Round: l.now.Round})
+		return l.q.finishMessage(ctx, l.m, l.now, workMessage{Item: l.Item, Round: l.now.Round})
 	}
-	l.q.giveBack(l.m, l.q.backoff(l.Deliveries))
+	l.q.nak(l.m, l.q.backoff(l.Deliveries))
 	return nil
 }
 
@@ -338,7 +338,7 @@ func (l *Lease) Release(ctx context.Context, after time.Duration) error {
 		return nil
 	})
 	if err == nil {
-		l.q.giveBack(l.m, after)
+		l.q.nak(l.m, after)
 	}
 	return err
 }
@@ -358,7 +358,7 @@ func (l *Lease) Park(ctx context.Context) (parked bool, err error) {
 		return false, nil
 	}
 	if err == nil {
-		l.q.dismiss(l.m)
+		l.q.ack(l.m)
 	}
 	return err == nil, err
 }

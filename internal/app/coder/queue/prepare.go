@@ -12,14 +12,14 @@ import (
 // consumerName is that of all workers together.
 const consumerName = "workers"
 
-// window is how long the server recognises a message that was sent once more
+// duplicateWindow is how long the server recognises a message that was sent once more
 // because its answer got lost.
-const window = 2 * time.Minute
+const duplicateWindow = 2 * time.Minute
 
 // prepare makes the streams. What is there stays as it is: a command that only
 // looks must not change how a cluster keeps its data.
 func (q *Queue) prepare(ctx context.Context) error {
-	return q.insist(ctx, "open queue", q.opt.Name, func(ctx context.Context) (err error) {
+	return q.retry(ctx, "open queue", q.opt.Name, func(ctx context.Context) (err error) {
 		var errs [4]error
 		q.bucket, q.records, errs[0] = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucketName(),
 			Description: "how each task is", LimitMarkerTTL: markerTTL})
@@ -31,7 +31,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Description: "what is too large for a record", Compression: jetstream.S2Compression})
 		q.work, err = q.stream(ctx, "work", ".work.*.*", jetstream.StreamConfig{
 			Description: "somebody ought to look at these tasks", Retention: jetstream.WorkQueuePolicy,
-			Discard: jetstream.DiscardNew, MaxBytes: q.opt.MaxBytes, Duplicates: window})
+			Discard: jetstream.DiscardNew, MaxBytes: q.opt.MaxBytes, Duplicates: duplicateWindow})
 		if err == nil {
 			err = q.prepareConsumer(ctx)
 		}

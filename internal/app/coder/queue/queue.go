@@ -52,13 +52,13 @@ type Options struct {
 	MaxDeliver int             // how often a task is tried; zero means 5
 	AckWait    time.Duration   // how long a silent worker keeps a task; zero means what the queue has, at first 30 s
 	Backoff    []time.Duration // how long a task waits after its first, second… failure, the last one for all others; nil means 1 s, 5 s, 30 s, 2 min
-	Keep       time.Duration   // how long the record of a task that was done is kept; zero means 30 days
-	Patience   time.Duration   // how long a server that does not answer is asked again; zero means 15 s
+	Retention  time.Duration   // how long the record of a task that was done is kept; zero means 30 days
+	RetryFor   time.Duration   // how long a server that does not answer is asked again; zero means 15 s
 }
 
 const (
 	defaultAckWait = 30 * time.Second
-	shortestWait   = 100 * time.Millisecond
+	minAckWait     = 100 * time.Millisecond
 	markerTTL      = time.Minute // how long it is remembered that a record was forgotten
 )
 
@@ -66,8 +66,8 @@ const (
 func (o Options) withDefaults() Options {
 	host, _ := os.Hostname()
 	o.Name, o.Worker = cmp.Or(o.Name, "hako"), cmp.Or(o.Worker, fmt.Sprintf("%s/%d", host, os.Getpid()))
-	o.Sync, o.Keep = cmp.Or(o.Sync, time.Second), cmp.Or(o.Keep, 30*24*time.Hour)
-	o.Patience, o.MaxBytes = cmp.Or(o.Patience, 15*time.Second), cmp.Or(o.MaxBytes, 128<<20)
+	o.Sync, o.Retention = cmp.Or(o.Sync, time.Second), cmp.Or(o.Retention, 30*24*time.Hour)
+	o.RetryFor, o.MaxBytes = cmp.Or(o.RetryFor, 15*time.Second), cmp.Or(o.MaxBytes, 128<<20)
 	o.Replicas, o.MaxDeliver = max(1, o.Replicas), cmp.Or(o.MaxDeliver, 5)
 	if len(o.Backoff) == 0 {
 		o.Backoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}
@@ -89,12 +89,12 @@ func (o Options) check() error {
 	case !validURL:
 		return wrong(o.Name, "the address of the server makes no sense",
 			"write it like nats://127.0.0.1:4222, several with commas between")
-	case o.AckWait != 0 && o.AckWait < shortestWait:
+	case o.AckWait != 0 && o.AckWait < minAckWait:
 		return wrong(o.Name, fmt.Sprintf("a worker that is silent for %v cannot be told from a slow one", o.AckWait),
-			"give at least "+shortestWait.String())
-	case o.MaxDeliver < 0, o.Keep < 0, o.MaxBytes < 0, o.Replicas > 5, o.Patience < 0:
+			"give at least "+minAckWait.String())
+	case o.MaxDeliver < 0, o.Retention < 0, o.MaxBytes < 0, o.Replicas > 5, o.RetryFor < 0:
 		return wrong(o.Name, "a limit is out of its range", "tries, times and bytes are positive, replicas at most 5")
-	case o.Keep < time.Second:
+	case o.Retention < time.Second:
 		return wrong(o.Name, "records are kept for at least a second", "give a longer time")
 	}
 	return nil
@@ -176,18 +176,18 @@ func Open(ctx context.Context, opt Options) (*Queue, error) {
 		q.Close()
 		return nil, err
 	}
-	q.spawn(q.tidy)
+	q.spawn(q.sweepDaily)
 	return q, nil
 }
 
 // connect opens the connection, again and again until patience ends: another
 // process may just be starting or leaving.
 func (q *Queue) connect(ctx context.Context) error {
-	opts, err := q.dialing()
+	opts, err := q.natsOptions()
 	if err != nil {
 		return err
 	}
-	return q.insist(ctx, "open queue", q.opt.Name, func(context.Context) error {
+	return q.retry(ctx, "open queue", q.opt.Name, func(context.Context) error {
 		nc, err := nats.Connect(q.opt.URL, opts...)
 		if err == nil {
 			q.nc = nc
@@ -197,19 +197,19 @@ func (q *Queue) connect(ctx context.Context) error {
 	})
 }
 
-func (q *Queue) dialing() ([]nats.Option, error) {
+func (q *Queue) natsOptions() ([]nats.Option, error) {
 	opts := []nats.Option{nats.Name("hako " + q.opt.Worker), nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
-		nats.Timeout(attempt), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.Timeout(requestTimeout), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // slow watchers are told by what they miss
 	if q.opt.URL == "" {
-		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync, guest: q.opt.Join}
+		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync, joinOnly: q.opt.Join}
 		if err := q.local.start(); err != nil {
 			return nil, err
 		}
 		return append(opts, nats.InProcessServer(q.local)), nil
 	}
-	if err := errors.Join(readable(q.opt.Credentials), readable(q.opt.RootCA)); err != nil {
+	if err := errors.Join(checkReadable(q.opt.Credentials), checkReadable(q.opt.RootCA)); err != nil {
 		return nil, err
 	}
 	if q.opt.Credentials != "" {
@@ -221,9 +221,9 @@ func (q *Queue) dialing() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// readable refuses a file that is not there: to the client it would be a server
+// checkReadable refuses a file that is not there: to the client it would be a server
 // that does not answer, and it would ask again.
-func readable(file string) error {
+func checkReadable(file string) error {
 	if file == "" {
 		return nil
 	}

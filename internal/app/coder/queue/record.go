@@ -24,7 +24,7 @@ type Item struct {
 	Payload json.RawMessage `json:"payload,omitempty"` // what the worker needs to know; nil means nothing
 }
 
-const longestID = 256
+const maxIDLength = 256
 
 // check refuses what could not be kept.
 func (i Item) check(largest int64) error {
@@ -32,8 +32,8 @@ func (i Item) check(largest int64) error {
 		return &fault.Error{Kind: kind, Op: "queue task", Subject: fmt.Sprintf("%.64q", i.ID), Why: why, Hint: hint}
 	}
 	switch {
-	case i.ID == "" || len(i.ID) > longestID || !utf8.ValidString(i.ID):
-		return wrong(fault.Invalid, fmt.Sprintf("a task's name has 1 to %d bytes of text", longestID),
+	case i.ID == "" || len(i.ID) > maxIDLength || !utf8.ValidString(i.ID):
+		return wrong(fault.Invalid, fmt.Sprintf("a task's name has 1 to %d bytes of text", maxIDLength),
 			"name it by its place, such as github.com/owner/project#12")
 	case i.Payload != nil && !json.Valid(i.Payload):
 		return wrong(fault.Invalid, "what it says is not JSON", "hand in a JSON value")
@@ -73,8 +73,8 @@ type record struct {
 	Changed time.Time         `json:"changed"`
 }
 
-// over tells whether nobody has to look at it in this round.
-func (r *record) over() bool { return r.State == Done || r.State == Dead || r.State == Parked }
+// ended tells whether nobody has to look at it in this round.
+func (r *record) ended() bool { return r.State == Done || r.State == Dead || r.State == Parked }
 
 func (r *record) clone() *record {
 	c := *r
@@ -95,7 +95,7 @@ func (q *Queue) read(ctx context.Context, id string) (version, error) {
 }
 
 func (q *Queue) readKey(ctx context.Context, key string) (version, error) {
-	data, revision, err := fetch(ctx, q.records, q.recordSubject(key))
+	data, revision, err := getValue(ctx, q.records, q.recordSubject(key))
 	v := version{&record{}, revision}
 	if err != nil || data == nil {
 		return v, err
@@ -108,23 +108,23 @@ func (q *Queue) readKey(ctx context.Context, key string) (version, error) {
 	return v, nil
 }
 
-// fetch returns the value of a key in a bucket, nil if there is none, and its
+// getValue returns the value of a key in a bucket, nil if there is none, and its
 // revision.
-func fetch(ctx context.Context, bucket jetstream.Stream, subject string) (data []byte, revision uint64, err error) {
+func getValue(ctx context.Context, bucket jetstream.Stream, subject string) (data []byte, revision uint64, err error) {
 	m, err := bucket.GetLastMsgForSubject(ctx, subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
-	case gone(m.Header):
+	case isDeleted(m.Header):
 		return nil, m.Sequence, nil
 	}
 	return m.Data, m.Sequence, nil
 }
 
-// gone tells whether a message only marks that a record was removed.
-func gone(h nats.Header) bool {
+// isDeleted tells whether a message only marks that a record was removed.
+func isDeleted(h nats.Header) bool {
 	return h.Get("KV-Operation") != "" || h.Get(jetstream.MarkerReasonHeader) != ""
 }
 
@@ -140,19 +140,19 @@ func (q *Queue) write(ctx context.Context, id string, old uint64, r *record) (ui
 	}
 	var opts []jetstream.PublishOpt
 	if r.State == Done {
-		opts = append(opts, jetstream.WithMsgTTL(q.opt.Keep.Round(time.Second)))
+		opts = append(opts, jetstream.WithMsgTTL(q.opt.Retention.Round(time.Second)))
 	}
-	return q.replace(ctx, q.recordSubject(key(id)), old, data.Bytes(), opts...)
+	return q.putValue(ctx, q.recordSubject(key(id)), old, data.Bytes(), opts...)
 }
 
-// replace writes a value over the revision that was read.
-func (q *Queue) replace(ctx context.Context, subject string, old uint64, data []byte, opts ...jetstream.PublishOpt) (
+// putValue writes a value over the revision that was read.
+func (q *Queue) putValue(ctx context.Context, subject string, old uint64, data []byte, opts ...jetstream.PublishOpt) (
 	uint64, error) {
 	opts = append(opts, jetstream.WithExpectLastSequencePerSubject(old))
 	ack, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
 	switch {
-	case moved(err):
-		return 0, errMoved
+	case isConflict(err):
+		return 0, errConflict
 	case err != nil:
 		return 0, err
 	}
@@ -166,7 +166,7 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 	err error) {
 	now = first
 	var refused error
-	err = q.insist(ctx, op, id, func(ctx context.Context) (err error) {
+	err = q.retry(ctx, op, id, func(ctx context.Context) (err error) {
 		if now.record == nil {
 			if now, err = q.read(ctx, id); err != nil {
 				return err
@@ -174,9 +174,9 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 		}
 		next := now.clone()
 		refused = alter(next)
-		if refused == errMoved { // what was read is old
+		if refused == errConflict { // what was read is old
 			now, refused = version{}, nil
-			return errMoved
+			return errConflict
 		}
 		if refused != nil {
 			return nil
@@ -186,7 +186,7 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 		now = version{}
 		if err == nil {
 			now = version{next, revision}
-			q.discard(id, old, next)
+			q.removeUnused(id, old, next)
 		}
 		return err
 	})

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	sweepEvery = 24 * time.Hour
-	stray      = 24 * time.Hour // how old a blob is that nobody will refer to any more
+	sweepEvery  = 24 * time.Hour
+	minStrayAge = 24 * time.Hour // how old a blob is that nobody will refer to any more
 )
 
-// tidy sweeps once a day, whichever process it is that happens to be there. The
+// sweepDaily sweeps once a day, whichever process it is that happens to be there. The
 // first look comes late enough that short commands have no part in it.
-func (q *Queue) tidy() {
+func (q *Queue) sweepDaily() {
 	for {
-		if q.rest(q.ctx, 5*time.Minute+rand.N(time.Hour)) != nil {
+		if q.sleep(q.ctx, 5*time.Minute+rand.N(time.Hour)) != nil {
 			return
 		}
-		if due, err := q.due(q.ctx, time.Now()); err == nil && due {
-			_ = q.sweep(q.ctx, stray) // what is left is there tomorrow
+		if due, err := q.sweepDue(q.ctx, time.Now()); err == nil && due {
+			_ = q.sweep(q.ctx, minStrayAge) // what is left is there tomorrow
 		}
 	}
 }
 
-// due tells whether it is on us to sweep today.
-func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
+// sweepDue tells whether it is on us to sweep today.
+func (q *Queue) sweepDue(ctx context.Context, now time.Time) (due bool, err error) {
 	err = q.KeyValue("queue").Change(ctx, "swept", func(value []byte) ([]byte, error) {
 		last, _ := time.Parse(time.RFC3339Nano, string(value)) // never is long ago
 		if due = now.Sub(last) >= sweepEvery; !due {
@@ -84,5 +84,5 @@ func (q *Queue) removeOld(ctx context.Context, task, name string, age time.Durat
 	case err != nil || time.Since(m.Time) < age:
 		return err
 	}
-	return q.remove(ctx, task, name)
+	return q.removeBlob(ctx, task, name)
 }

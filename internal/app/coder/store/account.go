@@ -11,9 +11,9 @@ import (
 // How many tasks of one person are told apart in an account, which is read and
 // written with every turn of a model.
 const (
-	fewTasks  = 100            // as many in any case
-	mostTasks = 3000           // no more, or it would not fit on a shelf
-	quiet     = 24 * time.Hour // after which a task is one of those that have ended
+	minTasks  = 100            // as many in any case
+	maxTasks  = 3000           // no more, or it would not fit on a shelf
+	idleAfter = 24 * time.Hour // after which a task is one of those that have ended
 )
 
 // An account is what a person has spent in a month, by task: what a task has
@@ -39,26 +39,26 @@ func (a *account) charge(task string, spent coder.Spent, now time.Time) {
 		a.Tasks = make(map[string]entry)
 	}
 	a.Tasks[task] = entry{spent, now.Unix()}
-	if len(a.Tasks) > fewTasks {
-		a.tidy(now.Add(-quiet).Unix())
+	if len(a.Tasks) > minTasks {
+		a.compact(now.Add(-idleAfter).Unix())
 	}
 }
 
-// tidy folds the tasks that were charged before a time, and the oldest of those
+// compact folds the tasks that were charged before a time, and the oldest of those
 // that are too many.
-func (a *account) tidy(before int64) {
+func (a *account) compact(before int64) {
 	for task, e := range a.Tasks {
-		if e.At < before && len(a.Tasks) > fewTasks {
-			a.fold(task)
+		if e.At < before && len(a.Tasks) > minTasks {
+			a.foldTask(task)
 		}
 	}
-	for len(a.Tasks) > mostTasks {
-		a.fold(a.oldest())
+	for len(a.Tasks) > maxTasks {
+		a.foldTask(a.oldest())
 	}
 }
 
-// fold adds a task to the rest.
-func (a *account) fold(task string) {
+// foldTask adds a task to the rest.
+func (a *account) foldTask(task string) {
 	a.Rest = a.Rest.Add(a.Tasks[task].Spent)
 	delete(a.Tasks, task)
 }
@@ -87,7 +87,7 @@ func (s *Store) month() string { return s.now().UTC().Format("2006-01") }
 // it was worked on last.
 func (s *Store) Charge(ctx context.Context, user, task string, spent coder.Spent) (month coder.Spent, err error) {
 	now := s.month()
-	err = change(ctx, s.shelf(), hashed("accounts", user), func(a *account) error {
+	err = change(ctx, s.keyValue(), hashedKey("accounts", user), func(a *account) error {
 		if a.Month != now {
 			*a = account{Month: now}
 		}

@@ -14,8 +14,8 @@ import (
 
 // How many contexts of tasks are kept.
 const (
-	mostContexts = 200
-	mostBytes    = 1 << 30
+	maxContexts     = 200
+	maxContextBytes = 1 << 30
 )
 
 // A Context is a task of which everything is kept that a model was told and said:
@@ -45,7 +45,7 @@ func (s *Store) keepContext(t coder.Task, r coder.Record) error {
 // with them.
 func writeRecord(path string, r coder.Record) error {
 	text, err := encode(path, r)
-	if err == nil && len(text) > largest {
+	if err == nil && len(text) > maxFile {
 		r.Items, r.Pending = nil, nil
 		text, err = encode(path, r)
 	}

@@ -92,7 +92,7 @@ func (f *files) Change(_ context.Context, key string, do func([]byte) ([]byte, e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := f.path(key)
-	unlock, err := hold(path + ".lock")
+	unlock, err := lockFile(path + ".lock")
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err == nil && len(text) > largest {
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
 		err = errors.New("it is larger than 64 MB")
 	}
 	if err != nil {
@@ -134,8 +134,8 @@ func replace(path string, text []byte) error {
 	return ownerfile.Replace(path, text)
 }
 
-// hold takes the lock of a file, which other processes have for milliseconds.
-func hold(path string) (unlock func(), err error) {
+// lockFile takes the lock of a file, which other processes have for milliseconds.
+func lockFile(path string) (unlock func(), err error) {
 	f, err := ownerfile.Open(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err

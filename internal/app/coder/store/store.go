@@ -35,13 +35,13 @@ type Store struct {
 	mu sync.Mutex // held while a file is read and replaced
 }
 
-// largest is the size of a file that nobody wrote who worked as he should.
-const largest = 64 << 20
+// maxFile is the size of a file that nobody wrote who worked as he should.
+const maxFile = 64 << 20
 
 // files are in the directory, whatever the shelf is.
 func (s *Store) files() *files { return &files{s.Dir, &s.mu} }
 
-func (s *Store) shelf() KeyValue {
+func (s *Store) keyValue() KeyValue {
 	if s.KeyValue != nil {
 		return s.KeyValue
 	}
@@ -55,13 +55,13 @@ func (s *Store) now() time.Time {
 	return time.Now()
 }
 
-// names are the letters of a task's name: it becomes the name of a directory.
-const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+// taskNameChars are the letters of a task's name: it becomes the name of a directory.
+const taskNameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 // taskKey returns the key of a file of a task. A name must not lead out of the
 // directory.
 func taskKey(task, name string) (string, error) {
-	odd := func(r rune) bool { return !strings.ContainsRune(names, r) }
+	odd := func(r rune) bool { return !strings.ContainsRune(taskNameChars, r) }
 	if task == "" || len(task) > 64 || task[0] == '.' || strings.ContainsFunc(task, odd) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "open task", Subject: fmt.Sprintf("%.80q", task),
 			Why: "this is no name of a task", Hint: "a name has letters, digits, - _ and . and does not begin with a dot"}
@@ -69,8 +69,8 @@ func taskKey(task, name string) (string, error) {
 	return "tasks/" + task + "/" + name, nil
 }
 
-// hashed returns the key for a name that may have any letters in it.
-func hashed(dir, name string) string {
+// hashedKey returns the key for a name that may have any letters in it.
+func hashedKey(dir, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return dir + "/" + hex.EncodeToString(sum[:16])
 }

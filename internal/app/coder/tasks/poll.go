@@ -22,7 +22,7 @@ func (f *feed) poll(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-f.looks:
+		case id := <-f.changedIDs:
 			f.pollOne(ctx, last, id)
 		case <-timer.C:
 			began := time.Now()
@@ -32,13 +32,13 @@ func (f *feed) poll(ctx context.Context) {
 	}
 }
 
-// share is which part of the time the queue is looked at, at most.
-const share = 10
+// maxPollShare is which part of the time the queue is looked at, at most.
+const maxPollShare = 10
 
 // pause is how long to wait for the next look: longer where a look takes long,
 // because there are many tasks.
 func (f *feed) pause(took time.Duration) time.Duration {
-	return max(cmp.Or(f.Every, 500*time.Millisecond), (share-1)*took)
+	return max(cmp.Or(f.Every, 500*time.Millisecond), (maxPollShare-1)*took)
 }
 
 func (f *feed) pollOne(ctx context.Context, last states, id string) {
@@ -61,19 +61,19 @@ func (f *feed) pollAll(ctx context.Context, last states) states {
 	for _, t := range all {
 		now[t.ID], threads[dispatch.StatusOf(t).Job.ID] = t.State, t.ID
 		if last != nil && last[t.ID] != t.State {
-			f.changed(dispatch.Whole(ctx, f.Queue, t))
+			f.changed(dispatch.WithStep(ctx, f.Queue, t))
 		}
 	}
-	f.readers.called(threads)
+	f.readers.setThreads(threads)
 	return now
 }
 
 // changed tells how a task is now, and why if it did not end well.
-func (f *feed) changed(t queue.Task) {
+func (f *feed) changed(t queue.Entry) {
 	s := dispatch.StatusOf(t)
 	at := cmp.Or(s.Changed, time.Now().UTC()) // one that nobody has taken yet has no time
-	f.readers.tell(Step{Task: s.Thread, Time: at, Type: "state", Text: string(s.State)})
+	f.readers.send(Step{Task: s.Thread, Time: at, Type: "state", Text: string(s.State)})
 	if s.State.Final() && s.Why != "" {
-		f.readers.tell(Step{Task: s.Thread, Time: at, Type: "note", Text: s.Why})
+		f.readers.send(Step{Task: s.Thread, Time: at, Type: "note", Text: s.Why})
 	}
 }

@@ -38,8 +38,8 @@ func (c *readers) leave(m *reader) {
 	close(m.steps)
 }
 
-// tell passes a step on to who watches its task, and waits for nobody.
-func (c *readers) tell(s Step) {
+// send passes a step on to who watches its task, and waits for nobody.
+func (c *readers) send(s Step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if thread, ok := c.threads[s.Task]; ok {
@@ -56,8 +56,8 @@ func (c *readers) tell(s Step) {
 	}
 }
 
-// called notes down what the tries of tasks are called.
-func (c *readers) called(threads map[string]string) {
+// setThreads notes down what the tries of tasks are called.
+func (c *readers) setThreads(threads map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.threads = threads

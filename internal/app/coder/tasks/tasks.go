@@ -40,7 +40,7 @@ func (w *Service) List(ctx context.Context) ([]Status, error) {
 	all, err := dispatch.Statuses(ctx, w.Queue)
 	list := make([]Status, len(all))
 	for i, s := range all {
-		list[i] = taskOf(s)
+		list[i] = statusOf(s)
 	}
 	return list, err
 }
@@ -49,11 +49,11 @@ func (w *Service) List(ctx context.Context) ([]Status, error) {
 // in owner/project#12.
 func (w *Service) Get(ctx context.Context, id string) (Status, error) {
 	s, err := w.find(ctx, id)
-	return taskOf(s), err
+	return statusOf(s), err
 }
 
 func (w *Service) find(ctx context.Context, id string) (dispatch.TaskStatus, error) {
-	if id != "" && len(id) <= longestID {
+	if id != "" && len(id) <= maxID {
 		t, err := w.Queue.State(ctx, id)
 		if fault.KindOf(err) != fault.NotFound {
 			return dispatch.StatusOf(t), err
@@ -63,8 +63,8 @@ func (w *Service) find(ctx context.Context, id string) (dispatch.TaskStatus, err
 	return s, err
 }
 
-// longestID is that of the queue.
-const longestID = 256
+// maxID is that of the queue.
+const maxID = 256
 
 // Order implements [hako/internal/web/api.Tasks].
 func (w *Service) Order(ctx context.Context, who access.Actor, id, order string) error {
@@ -77,7 +77,7 @@ func (w *Service) Order(ctx context.Context, who access.Actor, id, order string)
 	})
 }
 
-func taskOf(s dispatch.TaskStatus) Status {
+func statusOf(s dispatch.TaskStatus) Status {
 	t := Status{
 		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase),
 		Worker: s.Worker,

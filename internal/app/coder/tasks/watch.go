@@ -25,7 +25,7 @@ func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
 	}
 	w.opening.Lock()
 	defer w.opening.Unlock()
-	f, err := w.fed()
+	f, err := w.startFeed()
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +34,9 @@ func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
 	go func() {
 		select {
 		case <-ctx.Done():
-		case <-f.over:
+		case <-f.done:
 		}
-		w.left(f, m)
+		w.removeReader(f, m)
 	}()
 	return m.steps, nil
 }
@@ -48,12 +48,12 @@ func (w *Service) Tell(s Step) {
 	if s.Time.IsZero() {
 		s.Time = time.Now().UTC()
 	}
-	w.readers.tell(s)
+	w.readers.send(s)
 }
 
-// fed returns what feeds those who watch. The lock is held.
-func (w *Service) fed() (*feed, error) {
-	if w.feed != nil && w.feed.goesOn() {
+// startFeed returns what feeds those who watch. The lock is held.
+func (w *Service) startFeed() (*feed, error) {
+	if w.feed != nil && w.feed.running() {
 		return w.feed, nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -62,14 +62,14 @@ func (w *Service) fed() (*feed, error) {
 		stop()
 		return nil, err
 	}
-	f := &feed{Service: w, stop: stop, over: make(chan struct{}), looks: make(chan string, readerBuffer)}
+	f := &feed{Service: w, stop: stop, done: make(chan struct{}), changedIDs: make(chan string, readerBuffer)}
 	go f.run(ctx, events)
 	w.feed = f
 	return f, nil
 }
 
-// left ends a reader, and with the last one what fed it.
-func (w *Service) left(f *feed, m *reader) {
+// removeReader ends a reader, and with the last one what fed it.
+func (w *Service) removeReader(f *feed, m *reader) {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	w.readers.leave(m)
@@ -77,7 +77,7 @@ func (w *Service) left(f *feed, m *reader) {
 		return
 	}
 	f.stop()
-	<-f.over
+	<-f.done
 	if w.feed == f {
 		w.feed = nil
 	}
@@ -86,15 +86,15 @@ func (w *Service) left(f *feed, m *reader) {
 // A feed tells the readers what happens in the queue.
 type feed struct {
 	*Service
-	count int // readers; guarded by opening
-	stop  context.CancelFunc
-	over  chan struct{} // is closed when nothing will come any more
-	looks chan string   // tasks to look at now
+	count      int // readers; guarded by opening
+	stop       context.CancelFunc
+	done       chan struct{} // is closed when nothing will come any more
+	changedIDs chan string   // tasks to look at now
 }
 
-func (f *feed) goesOn() bool {
+func (f *feed) running() bool {
 	select {
-	case <-f.over:
+	case <-f.done:
 		return false
 	default:
 		return true
@@ -104,26 +104,26 @@ func (f *feed) goesOn() bool {
 // run listens and looks at the same time: a queue that takes its time over an
 // answer holds no steps back.
 func (f *feed) run(ctx context.Context, events <-chan queue.Event) {
-	defer close(f.over)
+	defer close(f.done)
 	var looking sync.WaitGroup
 	looking.Go(func() { f.poll(ctx) })
 	for e := range events {
-		f.hear(e)
+		f.handle(e)
 	}
 	f.stop()
 	looking.Wait()
 }
 
-// hear passes on what a worker tells. That it takes or leaves a task is only a
+// handle passes on what a worker tells. That it takes or leaves a task is only a
 // reason to look: how the task is then, the queue says.
-func (f *feed) hear(e queue.Event) {
+func (f *feed) handle(e queue.Event) {
 	if s, ok := stepOf(e); ok {
-		f.readers.tell(s)
+		f.readers.send(s)
 	}
 	switch e.What {
 	case "taken", "ended", "parked", "released", "failed", "lost":
 		select {
-		case f.looks <- e.ID:
+		case f.changedIDs <- e.ID:
 		default: // the next look is at all
 		}
 	}
@@ -141,14 +141,14 @@ func stepOf(e queue.Event) (Step, bool) {
 		s.Phase, s.Name, s.Text, s.OK = string(w.Phase), w.Name, w.Text, w.OK
 		return s, true
 	case "failed", "lost", "released":
-		s.Type, s.Text = "note", leftText(e)
+		s.Type, s.Text = "note", releaseText(e)
 		return s, true
 	}
 	return s, false
 }
 
-// leftText says why a worker has let go of a task that has not ended.
-func leftText(e queue.Event) string {
+// releaseText says why a worker has let go of a task that has not ended.
+func releaseText(e queue.Event) string {
 	var left struct {
 		Why  string  `json:"why"`
 		Try  int     `json:"try"`
