@@ -8,8 +8,8 @@ import (
 	"hako/run/fault"
 )
 
-// deliver pushes what was done and proposes it. A task that changed nothing, as
-// one that was a question, has its answer in the last comment.
+// deliver pushes the result and opens a pull request. A task that changed nothing, such
+// as a question, has its answer in the last comment.
 func (e *taskRun) deliver(ctx context.Context) error {
 	commit, err := e.once(ctx, fmt.Sprintf("push-%d", e.rec.Count.Plans), e.push)
 	if err != nil {
@@ -35,8 +35,7 @@ func (e *taskRun) deliver(ctx context.Context) error {
 	return nil
 }
 
-// noChangeReason says why nothing is to be seen of a task that is done; nil where
-// there is something.
+// noChangeReason says why a task that is done has no result; nil if it has one.
 func (e *taskRun) noChangeReason() error {
 	switch {
 	case e.rec.Commit != "":
@@ -59,7 +58,7 @@ func (e *taskRun) push(ctx context.Context) (string, error) {
 	return commit, retryable(err)
 }
 
-// report tells people how the task ended.
+// report reports how the task ended.
 func (e *taskRun) report(ctx context.Context) error {
 	key := string(e.rec.State)
 	if e.rec.State == Paused {
@@ -72,7 +71,7 @@ func (e *taskRun) report(ctx context.Context) error {
 	}
 	if e.Archive != nil {
 		if err := e.Archive.Keep(ctx, e.task, e.rec); err != nil {
-			e.note("nothing could be kept for later tasks: " + err.Error())
+			e.note("the result could not be archived: " + err.Error())
 		}
 	}
 	if err := e.reportEnd(ctx, key); err != nil {
@@ -86,8 +85,8 @@ func (e *taskRun) report(ctx context.Context) error {
 	return nil
 }
 
-// reportEnd writes the last comments and shows the state. Where the issue is
-// gone there is nobody to tell; what the forge does not let us tell is noted.
+// reportEnd writes the last comments and sets the state. If the issue is gone there is
+// nobody to tell; if the forge denies it, that is noted.
 func (e *taskRun) reportEnd(ctx context.Context, key string) error {
 	err := e.updateProgress(ctx)
 	if err == nil {
@@ -107,12 +106,12 @@ func (e *taskRun) unlessForbidden(err error) error {
 	if fault.KindOf(err) != fault.Denied || errors.Is(err, ErrLost) || errors.As(err, &quiet) {
 		return err
 	}
-	e.note("the end could not be told: " + err.Error())
+	e.note("the end could not be reported: " + err.Error())
 	return nil
 }
 
-// updateProgress writes the progress comment anew. That it cannot be written now is no
-// reason to stop, unless the issue is gone.
+// updateProgress updates the progress comment. A failure is only noted, unless the
+// issue is gone.
 func (e *taskRun) updateProgress(ctx context.Context) error {
 	e.progressAt = e.rec.Count.Actions
 	_, err := e.Commenter.WriteComment(ctx, e.task, "progress", e.progress())
@@ -120,7 +119,7 @@ func (e *taskRun) updateProgress(ctx context.Context) error {
 		return unavailable{err}
 	}
 	if err != nil {
-		e.note("the progress could not be told: " + err.Error())
+		e.note("the progress could not be reported: " + err.Error())
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Plan is what a model means to do.
+// A Plan is what a model intends to do.
 type Plan struct {
 	Goal          Goal          `json:"goal_understanding"`
 	Decomposition Decomposition `json:"task_decomposition"`
@@ -19,10 +19,10 @@ type Plan struct {
 	Environment   Selection     `json:"selected_environment"`
 	Verification  []Check       `json:"verification,omitempty"`
 	Comment       string        `json:"comment,omitempty"`
-	Notes         []string      `json:"notes,omitempty"` // what could not be used of the model's words
+	Notes         []string      `json:"notes,omitempty"` // what could not be used of the model's answer
 }
 
-// A Goal is what a task was understood to be.
+// A Goal is how the model understands a task.
 type Goal struct {
 	Objective   string   `json:"main_objective"`
 	Criteria    []string `json:"success_criteria,omitempty"`
@@ -36,7 +36,7 @@ type Decomposition struct {
 	Subtasks  []Part `json:"subtasks,omitempty"`
 }
 
-// An ActionPlan says what is to be done in which order.
+// An ActionPlan is what is to be done in which order.
 type ActionPlan struct {
 	Order   []string `json:"execution_order,omitempty"`
 	Actions []Part   `json:"actions,omitempty"`
@@ -59,10 +59,10 @@ type Selection struct {
 // A Check is a command that must succeed when the work is done.
 type Check struct {
 	Command string `json:"command"`
-	Expect  string `json:"expected_output,omitempty"` // that must be in its output; empty means any
+	Expect  string `json:"expected_output,omitempty"` // text that its output must contain; empty means any
 }
 
-// How much of a plan is taken in.
+// Limits of a plan.
 const (
 	maxParts    = 50
 	maxCommands = 20
@@ -75,9 +75,9 @@ var planNames = append([]string{"phase", "main_objective", "success_criteria", "
 	"reasoning", "subtasks",
 	"execution_order", "actions", "name", "setup_commands", "verification", "comment"}, planMembers...)
 
-// ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between
-// words. What has the wrong type is read as what it must have meant, or left out
-// with a note. A plan that breaks off, or says nothing, is an error.
+// ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between text.
+// A value of the wrong type is converted, or omitted with a note. A plan that breaks
+// off, or is empty, is an error.
 func ReadPlan(text string) (*Plan, error) {
 	v, err := lenientjson.FindAmong(text, planNames, planMembers...)
 	if err != nil {
@@ -95,7 +95,7 @@ func ReadPlan(text string) (*Plan, error) {
 	return p, nil
 }
 
-// noPlan says why none was found, without saying twice what was read.
+// noPlan returns the error for an answer without a plan.
 func noPlan(err error) error {
 	why := err.Error()
 	var f *fault.Error
@@ -106,10 +106,10 @@ func noPlan(err error) error {
 		Hint: cmp.Or(fault.Hint(err), planShape)}
 }
 
-// planShape is what members must be for a plan to say anything.
+// planShape is the hint for a plan without content.
 const planShape = "goal_understanding is an object with the text main_objective, task_decomposition one with the list subtasks, action_plan one with the list actions"
 
-// emptyPlan names the members by which nothing was said.
+// emptyPlan returns the error for a plan without content.
 func emptyPlan(notes []string) error {
 	why := "it is empty"
 	if len(notes) > 0 {
@@ -118,7 +118,7 @@ func emptyPlan(notes []string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: why, Hint: planShape}
 }
 
-// A planReader turns loose values into what was meant by them.
+// A planReader converts lenient values.
 type planReader struct{ notes []string }
 
 func (r *planReader) note(format string, args ...any) {
@@ -141,8 +141,8 @@ func (r *planReader) plan(v lenientjson.Value) *Plan {
 	}
 }
 
-// object returns a member that is an object; a list or text where one is wanted
-// becomes its most telling member.
+// object returns a member that is an object; a list or text in its place becomes its
+// main member.
 func (r *planReader) object(v lenientjson.Value, name string) lenientjson.Value {
 	m, there := v.Get(name)
 	switch {
@@ -209,7 +209,7 @@ func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
 		m = lenientjson.Value{Kind: lenientjson.List, List: []lenientjson.Value{m}}
 	}
 	for _, e := range m.List {
-		if e.Kind == lenientjson.List { // lists in lists are nobody's plan
+		if e.Kind == lenientjson.List { // a list in a list cannot be meant
 			r.note("%s has a list in it", name)
 			continue
 		}
@@ -220,7 +220,7 @@ func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
 	return out
 }
 
-// described is the text of a value that may be an object with one.
+// described returns the text of a value that may be an object with one.
 func (r *planReader) described(name string, v lenientjson.Value) string {
 	if v.Kind != lenientjson.Object {
 		return r.written(name, v)
@@ -254,8 +254,8 @@ func (r *planReader) parts(v lenientjson.Value, name string) (out []Part) {
 	return out
 }
 
-// commands reads commands. One that breaks off is another command than was
-// meant, so it is left out.
+// commands reads commands. One that breaks off is another command than was meant, so it
+// is omitted.
 func (r *planReader) commands(v lenientjson.Value, name string) (out []string) {
 	for _, c := range r.checks(v, name) {
 		out = append(out, c.Command)
@@ -315,13 +315,13 @@ func (p *Plan) Steps() (list []string) {
 	return list
 }
 
-// fallback is the plan for a task whose model could not write one.
+// fallback is the plan if the model's answers could not be read.
 func fallback(t Task) *Plan {
 	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},
 		Comment: "No plan could be read from the model's answer; the work goes on without one."}
 }
 
-// change puts another text in the place of each.
+// change replaces each text of the plan.
 func (p *Plan) change(to func(string) string) {
 	each := func(list []string) {
 		for i := range list {

@@ -22,8 +22,8 @@ var (
 	verificationText string
 )
 
-// fillPrompt puts texts in the places of a prompt, given as name and text in turn.
-// What is put in is not looked at again.
+// fillPrompt replaces placeholders of a prompt, given as name and text in turn. The
+// texts are not scanned again.
 func fillPrompt(prompt string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
 		pairs[i] = "{" + pairs[i] + "}"
@@ -40,12 +40,12 @@ func (e *taskRun) executionPrompt() string {
 		strings.TrimSpace(rulesText))
 }
 
-// describeTask is the task as a model is told of it.
+// describeTask describes the task for the model.
 func (e *taskRun) describeTask(said []Comment) string {
 	t, parts := e.task, []string(nil)
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, text.Line(t.Repo, 200)))
 	text := e.Secrets.Text(truncateTokens(text.Line(t.Title, 500)+"\n\n"+t.Body,
-		e.contextSize()/8)) // before it is fenced: a secret may seem to go on to the end
+		e.contextSize()/8)) // before it is fenced: redaction may extend to the end of the text
 	if t.Trusted {
 		parts = append(parts, splitQuotes(t.Author, text)...)
 	} else {
@@ -54,10 +54,10 @@ func (e *taskRun) describeTask(said []Comment) string {
 	return strings.Join(append(parts, e.instructions(said)...), "\n\n")
 }
 
-// maxComments is how many comments a model is told at once.
+// maxComments is how many comments a model gets at once.
 const maxComments = 16
 
-// instructions are the last comments of people who may instruct.
+// instructions formats the last comments of people who may give instructions.
 func (e *taskRun) instructions(said []Comment) (parts []string) {
 	if old := len(said) - maxComments; old > 0 {
 		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
@@ -71,11 +71,11 @@ func (e *taskRun) instructions(said []Comment) (parts []string) {
 	return parts
 }
 
-// quotation is a line that somebody quotes, also in a list.
+// quotation matches a quoted line, also in a list.
 var quotation = lazyregexp.New(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>`)
 
-// splitQuotes is the text of a person who may instruct, in its order. What is quoted
-// in it is data: a reply has the words of whoever it answers.
+// splitQuotes formats the text of a person who may give instructions. Quoted lines are
+// data: a reply contains the words of whoever it answers.
 func splitQuotes(author, text string) (parts []string) {
 	lines := strings.Split(text, "\n")
 	for len(lines) > 0 {
@@ -96,7 +96,7 @@ func splitQuotes(author, text string) (parts []string) {
 	return parts
 }
 
-// describePast is what earlier tasks on the same issue left.
+// describePast describes earlier tasks on the same issue.
 func (e *taskRun) describePast(past []Past) string {
 	var b strings.Builder
 	for _, p := range past[max(0, len(past)-5):] {
@@ -115,7 +115,7 @@ func (e *taskRun) describePast(past []Past) string {
 	return "Earlier work on this " + string(e.task.Kind) + ":\n" + data("hako's record", e.Secrets.Text(b.String()))
 }
 
-// planJSON is a plan as the model reads it again.
+// planJSON formats a plan for the model.
 func planJSON(p *Plan) string {
 	return text.Shorten(JSON(p), 20_000)
 }

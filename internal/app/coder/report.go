@@ -8,18 +8,18 @@ import (
 	"hako/internal/text"
 )
 
-// How long the parts of a comment may be.
+// Limits of comments, in characters.
 const maxPart, maxComment = 2000, 20_000
 
-// safe is text of models, strangers and errors, fit for a comment.
+// safe makes text of models, strangers and errors fit for a comment.
 func (e *taskRun) safe(text string, limit int) string { return Fit(e.Secrets, text, limit) }
 
-// line is the same as one line.
+// line is safe for one line.
 func (e *taskRun) line(s string, limit int) string {
 	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, e.Secrets.Text)), " "), limit)
 }
 
-// clean is an error's text, fit for people who must not know the machine.
+// clean makes the text of an error fit for people who must not know this machine.
 func (e *taskRun) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
 
 func (e *taskRun) planComment() string {
@@ -39,7 +39,7 @@ func (e *taskRun) planComment() string {
 	e.bullets(&b, "**Steps:**", p.Steps())
 	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
 	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name),
-		e.rec.Environment) { // else it speaks for another one
+		e.rec.Environment) { // otherwise the reasoning is for another one
 		b.WriteString(" — " + e.line(p.Environment.Reasoning, 500))
 	}
 	b.WriteString("\n\n")
@@ -48,7 +48,7 @@ func (e *taskRun) planComment() string {
 		checks = append(checks, "`"+strings.ReplaceAll(text.Line(c.Command, 200), "`", "'")+"`")
 	}
 	e.bullets(&b, "**Verified by:**", checks)
-	if e.rec.Version == 1 { // those of later are in the progress comment
+	if e.rec.Version == 1 { // later ones are in the progress comment
 		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
 	}
 	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
@@ -71,13 +71,13 @@ func (e *taskRun) bullets(b *strings.Builder, head string, list []string) {
 	b.WriteString("\n")
 }
 
-// phaseNames are what people read.
+// phaseNames are the phases in the progress comment.
 var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing the environment", Execution: "working",
 	Verification: "verifying",
 	Delivery:     "delivering", Reporting: "ending", Ended: "ended"}
 
-// progress is the comment that is written anew as the work goes on. It has no
-// time in it: the forge shows when it was changed.
+// progress is the comment that is updated during the work. It contains no time: the
+// forge shows when it was changed.
 func (e *taskRun) progress() string {
 	c, b := e.rec.Count, strings.Builder{}
 	status := phaseNames[e.rec.Phase]
@@ -133,8 +133,8 @@ func (e *taskRun) ending() string {
 	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
 }
 
-// whereWorkIs says where the work of a task is that has failed; empty means that
-// there is none, or that nobody knows.
+// whereWorkIs says where the work of a failed task is; empty means that there is none,
+// or that it is unknown.
 func (e *taskRun) whereWorkIs() string {
 	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
 	if e.rec.Commit != "" {
@@ -157,15 +157,14 @@ func sentence(why string) string {
 	return strings.ToUpper(why[:1]) + why[1:] + "."
 }
 
-// commitMessage has nothing in it that calls people or is secret: it is shown as
-// it is.
+// commitMessage contains no mentions or secrets: it is shown as it is.
 func (e *taskRun) commitMessage() string {
 	title := titleLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, maxPart), e.task.Title), 68)
 	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 
 func (e *taskRun) proposal() Proposal {
-	what := "" // the board adds what it closes
+	what := "" // the publisher adds what it closes
 	if e.task.Kind == Pull {
 		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
 	}

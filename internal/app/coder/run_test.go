@@ -283,7 +283,7 @@ func TestReflectionIsTold(t *testing.T) {
 	}
 	w.must(exampleTask)
 	if notes := w.notes(); !strings.Contains(notes,
-		"the model looks at its work: 15 actions were carried out since the last look\n") {
+		"the model reflects: 15 actions were carried out since the last reflection\n") {
 		t.Errorf("got %s", notes)
 	}
 }

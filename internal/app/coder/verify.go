@@ -11,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// verify checks what the model calls done. If it is not, there is a new plan, or
-// the task has failed.
+// verify checks the work. If it is not done, there is a new plan, or the task has
+// failed.
 func (e *taskRun) verify(ctx context.Context) error {
 	if err := e.openWorkspace(ctx); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (e *taskRun) verify(ctx context.Context) error {
 	return e.verificationFailed(ctx, strings.Join(issues, "\n"))
 }
 
-// checks are the commands that must succeed: those of the configuration and
-// those of the plan.
+// checks are the commands that must succeed: those of the configuration and those of
+// the plan.
 func (e *taskRun) checks() (list []Check) {
 	for _, c := range e.Verify {
 		list = append(list, Check{Command: c})
@@ -72,7 +72,7 @@ func (e *taskRun) runCheck(ctx context.Context, c Check) (issue string, err erro
 	return "", nil
 }
 
-// exitText says how a command ended that did not succeed.
+// exitText describes how a command failed.
 func exitText(status int, output string) string {
 	if output == "" {
 		return fmt.Sprintf(" ended with status %d and printed nothing", status)
@@ -80,7 +80,7 @@ func exitText(status int, output string) string {
 	return fmt.Sprintf(" ended with status %d: %s", status, output)
 }
 
-// askVerdict asks the model itself where no plan says how to check.
+// askVerdict asks the model itself if no plan says how to check.
 func (e *taskRun) askVerdict(ctx context.Context) ([]Check, []string, error) {
 	d := &llm.Dialog{System: e.executionPrompt(), Items: append(e.rec.Items[:len(e.rec.Items):len(e.rec.Items)],
 		llm.Item{Role: llm.User, Text: strings.TrimSpace(verificationText)})}

@@ -10,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-// environment makes the place and completes what the model is told.
+// environment creates the workspace and completes the description for the model.
 func (e *taskRun) environment(ctx context.Context) error {
 	if err := e.openWorkspace(ctx); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (e *taskRun) environment(ctx context.Context) error {
 	return e.updateProgress(ctx)
 }
 
-// openWorkspace makes the place if there is none: for the first time, or because the
-// task was taken over or resumed. It then has the project as it was kept.
+// openWorkspace creates the workspace if there is none: at the beginning, or after the
+// task was taken over or resumed. It has the project as it was saved then.
 func (e *taskRun) openWorkspace(ctx context.Context) error {
 	if e.workspace != nil {
 		return nil
@@ -50,9 +50,7 @@ func (e *taskRun) openWorkspace(ctx context.Context) error {
 	return e.runSetup(ctx)
 }
 
-// runSetup runs the commands that the plan wants to have run before the work. One
-// that fails is something the model has to know, like a dependency that cannot be
-// installed.
+// runSetup runs the setup commands of the plan. A failure is a warning for the model.
 func (e *taskRun) runSetup(ctx context.Context) error {
 	for _, command := range e.rec.Plan.Environment.Setup {
 		out, err := e.workspace.Execute(ctx, command, "")
@@ -70,13 +68,13 @@ func (e *taskRun) runSetup(ctx context.Context) error {
 	return nil
 }
 
-// noteFiles are where projects tell agents how they want to be worked on.
+// noteFiles are where projects have notes for agents.
 var noteFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 const maxNotes = 16_000
 
-// projectNotes reads what the project says about itself. It is data: whoever can
-// open a pull request can write it.
+// projectNotes reads the project's notes for agents. They are data: whoever can open a
+// pull request can write them.
 func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 	for _, name := range noteFiles {
 		out, err := e.workspace.Execute(ctx, fmt.Sprintf("head -c %d %s", maxNotes, name), "")
@@ -92,7 +90,7 @@ func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 	return text, nil
 }
 
-// tail is the end of an output, where it says what went wrong.
+// tail is the end of an output, which shows what failed.
 func tail(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= most {
@@ -101,7 +99,7 @@ func tail(text string, most int) string {
 	return "[…] " + strings.ToValidUTF8(text[len(text)-most:], "")
 }
 
-// saveWorkspace has the project kept where another worker finds it.
+// saveWorkspace saves the project where another worker finds it.
 func (e *taskRun) saveWorkspace(ctx context.Context) error {
 	k, ok := e.workspace.(Committer)
 	if !ok {
@@ -113,9 +111,9 @@ func (e *taskRun) saveWorkspace(ctx context.Context) error {
 	switch err = retryable(err); {
 	case err != nil && (errors.Is(err, ErrLost) || errors.As(err, &quiet) || context.Cause(ctx) != nil):
 		return err
-	case err != nil: // refused for good: the work goes on, but nobody can take it over as it is
+	case err != nil: // refused for good: the work continues, but nobody can take it over as it is
 		e.rec.Unkept = true
-		e.warn("the work in progress could not be kept: " + err.Error())
+		e.warn("the work in progress could not be saved: " + err.Error())
 		return nil
 	}
 	if e.rec.Unkept = false; commit != "" {

@@ -16,14 +16,13 @@ import (
 	"hako/run/fault"
 )
 
-// A blob is what is too large for a record, which is written anew with every
-// heartbeat and read for every list. Its content is in a stream of its own, in
-// pieces, under a name that nobody else ever has; the record refers to it.
+// A blob is a value that is too large for a record, which is written with every
+// heartbeat and read for every list. Its content is in a stream of its own, in pieces,
+// under a unique name; the record refers to it.
 //
-// It is written before the record refers to it, and removed after the record has
-// ceased to. So one that nobody refers to does no harm, whoever left it there: a
-// worker that was taken over, or one that was killed in between. It is swept
-// away later.
+// It is written before the record refers to it, and removed after the record no longer
+// does. A blob that no record refers to does no harm, whoever left it: a worker that
+// lost its lease or was killed. It is swept away later.
 type blob struct {
 	Name string `json:"name"`
 	Size int    `json:"size"`
@@ -31,14 +30,14 @@ type blob struct {
 }
 
 const (
-	maxStep       = 64 << 20        // bytes that can be saved
-	maxInlineStep = 8 << 10         // bytes of a step that stays in its record
-	maxInlineRef  = 1 << 10         // bytes of an effect's outcome that stays in its record
+	maxStep       = 64 << 20        // bytes
+	maxInlineStep = 8 << 10         // bytes of a step that is stored in its record
+	maxInlineRef  = 1 << 10         // bytes of an effect's outcome that is stored in its record
 	piece         = 256 << 10       // bytes of a blob in one message
-	lag           = 3 * time.Second // how far a server may be behind
+	lag           = 3 * time.Second // by which a server may be behind
 )
 
-// blobSubject is where the pieces of a blob are; a star means all of them.
+// blobSubject is the subject of a piece of a blob; a star means all.
 func (q *Queue) blobSubject(task, name, piece string) string {
 	return fmt.Sprintf("%s.parcel.%s.%s.%s", q.opt.Name, task, name, piece)
 }
@@ -61,7 +60,7 @@ func checksum(content []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// send writes a piece. If it is there already it is ours: the answer got lost.
+// send writes a piece. If it exists already it is ours: the response got lost.
 func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) error {
 	return q.retry(ctx, op, id, func(ctx context.Context) error {
 		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: part}, jetstream.WithExpectLastSequencePerSubject(0))
@@ -72,13 +71,13 @@ func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) e
 	})
 }
 
-// readBlob reads a blob. Pieces may be missing for a moment, on a server that
-// lags behind.
+// readBlob reads a blob. Pieces may be missing for a moment on a server that lags
+// behind.
 func (q *Queue) readBlob(ctx context.Context, op, id string, p *blob) ([]byte, error) {
 	for until := time.Now().Add(lag); ; {
 		content := make([]byte, 0, min(p.Size, maxStep))
 		err := q.forEachMessage(ctx, op, q.blobs, q.blobSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
-			content = append(content, m.Data...) // in their order, as each was sent after the one before
+			content = append(content, m.Data...) // in order, as each was sent after the one before
 			return nil
 		})
 		switch {
@@ -97,7 +96,7 @@ func (q *Queue) readBlob(ctx context.Context, op, id string, p *blob) ([]byte, e
 	}
 }
 
-// blobs are those that a record refers to, by their names.
+// blobs returns the blobs that a record refers to, by name.
 func (r *record) blobs() map[string]*blob {
 	all := map[string]*blob{}
 	if r.Large != nil {
@@ -111,9 +110,8 @@ func (r *record) blobs() map[string]*blob {
 	return all
 }
 
-// removeUnused removes the blobs that a record referred to before it was changed. It
-// does so in the background: nobody waits for it, and what cannot be removed now
-// is swept away later.
+// removeUnused removes the blobs that a record no longer refers to, in the background:
+// what cannot be removed now is swept away later.
 func (q *Queue) removeUnused(id string, old, now *record) {
 	before := old.blobs()
 	if len(before) == 0 {

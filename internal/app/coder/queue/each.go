@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// How much is read from a stream at once.
+// Limits of one read from a stream.
 const (
 	batchMessages = 1000
 	batchBytes    = 1 << 20
 )
 
-// forEachMessage goes through the messages of a stream that have a subject, in the order
-// in which they were written. They come from any server that has the stream.
+// forEachMessage calls do for the messages of a stream with a subject, in the order in
+// which they were written. They may come from any server of the cluster.
 func (q *Queue) forEachMessage(ctx context.Context, op string, s jetstream.Stream, subject string,
 	do func(*nats.Msg) error) error {
 	for next, more := uint64(1), true; more; {
@@ -39,8 +39,8 @@ func (q *Queue) forEachMessage(ctx context.Context, op string, s jetstream.Strea
 	return nil
 }
 
-// readBatch reads some messages from a place in the stream on, and tells whether
-// there are more.
+// readBatch reads messages from a sequence number on, and reports whether there are
+// more.
 func (q *Queue) readBatch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool,
 	err error) {
 	inbox := q.nc.NewInbox()
@@ -74,7 +74,7 @@ func (q *Queue) readBatch(ctx context.Context, s jetstream.Stream, subject strin
 	}
 }
 
-// sequence is the place of a message in its stream.
+// sequence returns the sequence number of a message in its stream.
 func sequence(m *nats.Msg) uint64 {
 	n, _ := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 	return n

@@ -16,35 +16,35 @@ import (
 	"hako/run/fault"
 )
 
-// A Lease is a task in the hands of a worker. It has to be renewed by [Lease.Beat]
-// or [Lease.Keep] and ended by one of Done, Fail, Release and Park; otherwise
-// another worker takes the task over. It may be used by many at once.
+// A Lease is a task held by a worker. It has to be renewed by [Lease.Renew] or
+// [Lease.KeepAlive] and ended by Done, Fail, Release or Park; otherwise another worker
+// takes the task over. It is safe for concurrent use.
 type Lease struct {
 	Item       Item
-	Token      uint64          // larger than that of every earlier holder of the task
-	Deliveries int             // how often the task was tried in this round, this time included
-	Step       json.RawMessage // what the last holder saved; nil means that there is nothing to go on from
+	Token      uint64          // fencing token: larger than that of every earlier holder
+	Deliveries int             // attempts in this round, this one included
+	Step       json.RawMessage // that the last holder saved; nil means none
 
 	q *Queue
 	m *nats.Msg
 
-	writing sync.Mutex // one change at a time; taken before mu
+	writing sync.Mutex // serializes changes; locked before mu
 
 	mu     sync.Mutex
 	now    version
-	endErr error // why nothing can be done with it any more; nil while it is held
+	endErr error // why the lease has ended; nil while it is held
 	expiry *time.Timer
 
-	life context.Context // ends when the lease is over, for whatever reason
+	life context.Context // ends with the lease, for whatever reason
 	end  context.CancelFunc
-	lost chan struct{} // closed when somebody else may have the task
+	lost chan struct{} // closed when another worker may have the task
 
-	lastOrder uint64 // the number of the last order that was passed on
+	lastOrder uint64 // number of the last order that was delivered
 	orders    chan Command
 }
 
-// lease makes the lease. Its alarm goes off before the server would hand the
-// task to somebody else, so that the two never work at the same time.
+// lease makes the lease. It expires here before the server delivers the task to another
+// worker, so that two never work at the same time.
 func (q *Queue) lease(m *nats.Msg, v version, since time.Time) *Lease {
 	l := &Lease{Item: v.Item, Token: v.Token, Deliveries: v.Tries, Step: v.Step, q: q, m: m, now: v,
 		lost: make(chan struct{}), orders: make(chan Command, 1)}
@@ -56,11 +56,10 @@ func (q *Queue) lease(m *nats.Msg, v version, since time.Time) *Lease {
 	return l
 }
 
-// leaseDuration is how long we believe to hold a task without a word from the server.
+// leaseDuration is how long a lease lasts here without an answer of the server.
 func (q *Queue) leaseDuration() time.Duration { return q.ackWait * 9 / 10 }
 
-// Lost is closed when somebody else may hold the task. The worker drops
-// everything then.
+// Lost is closed when another worker may hold the task. The worker must stop then.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
 // lose ends the lease against our will.
@@ -84,22 +83,22 @@ func (l *Lease) endLocked(why string) {
 	l.end()
 }
 
-// held returns the record as we know it, or why the task is not ours.
+// held returns the record as we know it, or why the lease has ended.
 func (l *Lease) held() (version, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now, l.endErr
 }
 
-// update changes the record if the task is ours.
+// update changes the record if we hold the task.
 func (l *Lease) update(ctx context.Context, op string, alter func(*record) error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return l.updateAlone(ctx, op, alter)
 }
 
-// updateAlone is update for who is the only one writing. It gives up when the
-// lease ends, as then it could only come too late.
+// updateAlone is update for the holder of writing. It gives up when the lease ends: it
+// could only come too late.
 func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) error) error {
 	was, err := l.held()
 	if err != nil {
@@ -129,14 +128,13 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	return nil
 }
 
-// Renew tells the queue that we are alive, and finds out whether the task is
-// still ours.
+// Renew renews the lease, and finds out whether we still hold the task.
 func (l *Lease) Renew(ctx context.Context) error {
 	since := time.Now()
 	if err := l.extendDelivery(ctx); err != nil {
 		return err
 	}
-	// The write is what counts: it cannot succeed for one who was taken over.
+	// The write is what counts: it cannot succeed for a worker that lost the lease.
 	if err := l.update(ctx, "renew task", func(*record) error { return nil }); err != nil {
 		return err
 	}
@@ -149,7 +147,7 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return nil
 }
 
-// extendDelivery makes the server wait as long again before it hands out the message.
+// extendDelivery resets the server's timer of the message.
 func (l *Lease) extendDelivery(ctx context.Context) error {
 	return l.q.retry(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
 		if _, err := l.held(); err != nil {
@@ -160,9 +158,8 @@ func (l *Lease) extendDelivery(ctx context.Context) error {
 	})
 }
 
-// KeepAlive renews the lease in the background until ctx ends or the lease does. The
-// context it returns ends with the lease, so what runs under it stops when the
-// task is somebody else's.
+// KeepAlive renews the lease in the background until ctx or the lease ends. The context
+// it returns ends with the lease, so that work stops when the task is lost.
 func (l *Lease) KeepAlive(ctx context.Context) context.Context {
 	held, cancel := context.WithCancelCause(ctx)
 	l.q.spawn(func() {
@@ -171,7 +168,7 @@ func (l *Lease) KeepAlive(ctx context.Context) context.Context {
 		for {
 			select {
 			case <-tick.C:
-				_ = l.renewInTime(held) // the alarm goes off if this goes on
+				_ = l.renewInTime(held) // if this continues the lease expires
 			case <-l.life.Done():
 				_, why := l.held()
 				cancel(why) // nil when the queue was closed
@@ -191,16 +188,15 @@ func (l *Lease) renewInTime(ctx context.Context) error {
 	return l.Renew(ctx)
 }
 
-// Save records how far the work is, in up to 64 MB of JSON; whoever takes the
-// task over goes on there.
+// Save records the progress of the work, in up to 64 MB of JSON; the next holder
+// continues from there.
 func (l *Lease) Save(ctx context.Context, step json.RawMessage) error {
 	return l.Advance(ctx, step, nil)
 }
 
-// Advance is [Lease.Save] for work that will not come back to some of its side
-// effects: those that past tells are forgotten, at the same moment as the step is
-// recorded. A task with many thousands of effects has to do so, as its record
-// keeps each. Nil forgets none.
+// Advance is [Lease.Save] for work that no longer needs some of its side effects: those
+// that past reports are forgotten in the same write. A task with many thousands of
+// effects has to do so, as its record keeps each. A nil past forgets none.
 func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(effect string) bool) error {
 	set, err := l.stepSetter(ctx, step)
 	if err != nil {
@@ -215,8 +211,8 @@ func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(eff
 	})
 }
 
-// stepSetter checks a step and returns what puts it into the record. A large one is
-// written now: that takes time, in which the heart must go on beating.
+// stepSetter checks a step and returns the function that puts it into the record. A
+// large one is written now: that takes time, during which renewals must go on.
 func (l *Lease) stepSetter(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
 	switch {
 	case len(step) > maxStep:
@@ -262,14 +258,14 @@ func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.endLocked("it was given back")
+		l.endLocked("it was released")
 	}
 	return err
 }
 
-// Done ends the task. The last step is recorded with it; nil keeps the one before.
-// A lease that ends while this is being written is told so, although the task may
-// be done then: the queue knows, and hands it to nobody if it is.
+// Done ends the task, with the last step; nil keeps the one before. If the lease ends
+// during the write, Done returns an error although the task may be done: the queue
+// knows, and delivers it to nobody if it is.
 func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 	set := func(*record) {}
 	if step != nil {
@@ -288,11 +284,11 @@ func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 	return err
 }
 
-// maxReason is how much of the reason of a failure is kept.
+// maxReason is how much of the reason of a failure is stored.
 const maxReason = 4 << 10
 
-// Fail gives the task back to be tried again after a while, or gives it up when
-// it was tried too often.
+// Fail releases the task for another attempt after a delay, or gives it up after too
+// many.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
 	last := l.Deliveries >= l.q.opt.MaxDeliver
 	reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
@@ -300,8 +296,8 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 		r.State, r.Reason = Queued, reason
 		if last {
 			r.Reason = ""
-			r.giveUp(fmt.Sprintf("it was tried %d times; the last one said: %s", r.Tries, reason))
-			r.Lease = l.now.Lease // so that we know it again if the answer gets lost
+			r.giveUp(fmt.Sprintf("it was attempted %d times; the last error: %s", r.Tries, reason))
+			r.Lease = l.now.Lease // so that we recognise it if the response gets lost
 		}
 		return nil
 	})
@@ -315,13 +311,13 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	return nil
 }
 
-// backoff is how long a task waits after so many failures.
+// backoff returns how long a task waits after some failures.
 func (q *Queue) backoff(failures int) time.Duration {
 	return q.opt.Backoff[min(max(failures, 1), len(q.opt.Backoff))-1]
 }
 
-// Retry is how long the task waits for its next try if this one fails; zero means
-// that there is none.
+// Retry returns how long the task waits for its next attempt if this one fails; zero
+// means that there is none.
 func (l *Lease) Retry() time.Duration {
 	if l.Deliveries >= l.q.opt.MaxDeliver {
 		return 0
@@ -329,8 +325,7 @@ func (l *Lease) Retry() time.Duration {
 	return l.q.backoff(l.Deliveries)
 }
 
-// Release gives the task back as if it had not been taken, to be handed out
-// after a while.
+// Release releases the task as if it had not been taken, to be delivered after a delay.
 func (l *Lease) Release(ctx context.Context, after time.Duration) error {
 	tries := l.Deliveries - 1
 	err := l.finish(ctx, "give back task", func(r *record) error {
@@ -343,8 +338,8 @@ func (l *Lease) Release(ctx context.Context, after time.Duration) error {
 	return err
 }
 
-// Park puts the task aside until somebody orders it to go on or to stop. If
-// that has happened already, it says so and the lease goes on.
+// Park puts the task aside until it is ordered to resume or to stop. If that has
+// happened already, it returns false and the lease continues.
 func (l *Lease) Park(ctx context.Context) (parked bool, err error) {
 	errOrdered := errors.New("there is another order")
 	err = l.finish(ctx, "park task", func(r *record) error {

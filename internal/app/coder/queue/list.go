@@ -12,17 +12,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Entry is how a task is, for those who look on.
+// An Entry is a task as the queue knows it.
 type Entry struct {
 	Item
 	State   State             `json:"state"`
 	Token   uint64            `json:"token,omitempty"`
 	Holder  string            `json:"holder,omitempty"`
 	Tries   int               `json:"tries,omitempty"`
-	Reason  string            `json:"reason,omitempty"`  // why it failed the last time
+	Reason  string            `json:"reason,omitempty"`  // of the last failure
 	Order   Command           `json:"order,omitempty"`   // the last one
-	Step    json.RawMessage   `json:"step,omitempty"`    // the last one; lists leave out those over 8 KB
-	Effects map[string]string `json:"effects,omitempty"` // where the outcome of each is; empty if that has over 1 KB
+	Step    json.RawMessage   `json:"step,omitempty"`    // the last one; lists omit those over 8 KB
+	Effects map[string]string `json:"effects,omitempty"` // outcomes by name; empty if over 1 KB
 	Doubts  []string          `json:"doubts,omitempty"`  // effects that were begun and not recorded as done
 	Changed time.Time         `json:"changed"`           // also by every heartbeat
 }
@@ -45,9 +45,9 @@ func (r *record) entry() Entry {
 	return t
 }
 
-// Due is when a task can be taken that nobody can take yet: its holder will have
-// been silent for too long by then, or its pause after a failure is over. It is
-// for people: nothing may be decided by it. Zero means that no time is known.
+// Due returns when a task can be taken: when the lease of a silent holder expires, or
+// when the backoff after a failure ends. It is for people; nothing may be decided by
+// it. Zero means unknown.
 func (q *Queue) Due(t Entry) time.Time {
 	switch {
 	case t.State == Held:
@@ -58,7 +58,7 @@ func (q *Queue) Due(t Entry) time.Time {
 	return time.Time{}
 }
 
-// State returns how a task is.
+// State returns the entry of a task.
 func (q *Queue) State(ctx context.Context, id string) (Entry, error) {
 	for was := ""; ; {
 		t, large, err := q.state(ctx, id)
@@ -69,11 +69,11 @@ func (q *Queue) State(ctx context.Context, id string) (Entry, error) {
 		if err == nil || large.Name == was {
 			return t, err
 		}
-		was = large.Name // its holder may have replaced it while we read
+		was = large.Name // its holder may have replaced it meanwhile
 	}
 }
 
-// state is State without a step that is large.
+// state is State without a large step.
 func (q *Queue) state(ctx context.Context, id string) (Entry, *blob, error) {
 	v, next, err := q.lookupWithMessage(ctx, id)
 	switch {
@@ -87,8 +87,8 @@ func (q *Queue) state(ctx context.Context, id string) (Entry, *blob, error) {
 	return v.entry(), v.Large, nil
 }
 
-// lookupWithMessage reads a record and, if there is none or it is over, the message that
-// will change that.
+// lookupWithMessage reads a record and, if there is none or it has ended, the message
+// that will change that.
 func (q *Queue) lookupWithMessage(ctx context.Context, id string) (v version, next *workMessage, err error) {
 	v, err = q.lookup(ctx, id)
 	if err != nil || v.State != "" && !v.ended() {
@@ -96,13 +96,13 @@ func (q *Queue) lookupWithMessage(ctx context.Context, id string) (v version, ne
 	}
 	round := v.Round
 	if v.State != "" {
-		round++ // somebody may have asked for it again
+		round++ // it may have been queued again
 	}
 	next, err = q.waiting(ctx, id, round)
 	return v, next, err
 }
 
-// applyTo shows what a message will make of a record.
+// applyTo returns the record that a message will lead to.
 func (c workMessage) applyTo(r *record) *record {
 	if r.State == "" {
 		return &record{Item: c.Item, Round: c.Round, State: Queued}
@@ -129,11 +129,10 @@ func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *workMe
 	return c, err
 }
 
-// List returns all tasks that are known, by their ID: those that wait, those
-// that somebody has, and those that were over not too long ago. In a cluster it
-// may come from a server that lags a moment behind.
+// List returns all known tasks, sorted by ID: waiting, running, and those that ended
+// not too long ago. In a cluster it may be slightly old.
 func (q *Queue) List(ctx context.Context) ([]Entry, error) {
-	waiting, err := q.workMessages(ctx) // first: a task loses its message when it has a record
+	waiting, err := q.workMessages(ctx) // first: a task loses its message once it has a record
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func (q *Queue) List(ctx context.Context) ([]Entry, error) {
 	return tasks, nil
 }
 
-// workMessages reads all messages; of a task, that of its last round.
+// workMessages reads all messages; of each task that of its last round.
 func (q *Queue) workMessages(ctx context.Context) (map[string]workMessage, error) {
 	waiting := map[string]workMessage{}
 	err := q.forEachMessage(ctx, "list tasks", q.work, ">", func(m *nats.Msg) error {
@@ -198,14 +197,14 @@ func (q *Queue) Dead(ctx context.Context) (tasks []Entry, err error) {
 
 // Stats count tasks.
 type Stats struct {
-	Queued  uint64 `json:"queued"`  // nobody has taken them yet
-	Held    uint64 `json:"held"`    // somebody has them, or they wait for another try
-	Dead    uint64 `json:"dead"`    // they were given up
-	Known   uint64 `json:"known"`   // they have a record
+	Queued  uint64 `json:"queued"`  // not taken yet
+	Held    uint64 `json:"held"`    // held, or waiting for another attempt
+	Dead    uint64 `json:"dead"`    // given up
+	Known   uint64 `json:"known"`   // with a record
 	Waiting int    `json:"waiting"` // workers that wait for a task
 }
 
-// Stats counts, at the same cost however many there are.
+// Stats counts tasks, at the same cost however many there are.
 func (q *Queue) Stats(ctx context.Context) (s Stats, err error) {
 	err = q.retry(ctx, "count tasks", q.opt.Name, func(ctx context.Context) error {
 		c, err := q.work.Consumer(ctx, consumerName)

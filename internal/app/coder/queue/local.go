@@ -15,9 +15,9 @@ import (
 	"hako/run/fault"
 )
 
-// local is the embedded server, or the way to the one of another process with
-// the same directory. There is no port: processes meet at a socket in the
-// directory, which only its owner may enter.
+// local is the embedded server, or the connection to that of another process with the
+// same directory. There is no port: processes meet at a socket in the directory, which
+// only its owner may enter.
 type local struct {
 	dir      string
 	sync     time.Duration
@@ -30,8 +30,8 @@ type local struct {
 
 var errServed = errors.New("the process that serves the queue does not answer")
 
-// start serves the directory unless another process does. It says early what
-// would otherwise be an attempt to connect that never ends.
+// start serves the directory unless another process does. It fails early where
+// connecting would be retried for ever.
 func (l *local) start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,8 @@ func (l *local) start() error {
 	return nil
 }
 
-// InProcessConn is called for every connection, also when one was lost. Whoever
-// finds that nobody serves any more does it from then on.
+// InProcessConn is called for every connection, also to reconnect. A process that finds
+// no server serves from then on.
 func (l *local) InProcessConn() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *local) InProcessConn() (net.Conn, error) {
 	return l.node.srv.InProcessConn()
 }
 
-// serve starts the server if nobody else has the directory.
+// serve starts the server if no other process has the directory.
 func (l *local) serve() error {
 	if l.joinOnly {
 		return errServed
@@ -82,8 +82,8 @@ func (l *local) serve() error {
 	return nil
 }
 
-// broken tells whether our server has stopped keeping anything, as it does when
-// a write to the disk fails.
+// broken reports whether our server has stopped storing, as it does when a write to the
+// disk fails.
 func (l *local) broken() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,15 +110,15 @@ func (l *local) close() {
 type node struct {
 	srv      *server.Server
 	lock     *os.File
-	listener net.Listener // nil where the path is too long for a socket: then others cannot join
+	listener net.Listener // nil if the path is too long for a socket: then other processes cannot join
 	mu       sync.Mutex
-	conns    map[net.Conn]bool // nil after the end
+	conns    map[net.Conn]bool // nil after close
 	busy     sync.WaitGroup
 }
 
 const (
 	maxMessage    = 8 << 20
-	maxSocketPath = 100 // bytes of a path; the system's limit is a little above
+	maxSocketPath = 100 // bytes; the system's limit is slightly above
 )
 
 func socketPath(dir string) string { return filepath.Join(dir, "queue.sock") }
@@ -134,7 +134,7 @@ func startNode(dir string, sync time.Duration) (*node, error) {
 		return nil, err
 	}
 	srv.Start()
-	// Enabled here rather than by an option, which would report trouble to a log only.
+	// Enabled here rather than by an option, which would report errors to a log only.
 	if err := srv.EnableJetStream(&server.JetStreamConfig{StoreDir: dir}); err != nil {
 		srv.Shutdown()
 		return nil, err
@@ -147,8 +147,8 @@ func startNode(dir string, sync time.Duration) (*node, error) {
 	return n, nil
 }
 
-// listen opens the socket for other processes. One that a killed process left
-// is in the way; we hold the lock, so nobody serves it.
+// listen opens the socket for other processes. It removes the socket of a killed
+// process: we hold the lock, so nobody serves it.
 func (n *node) listen(path string) error {
 	if len(path) > maxSocketPath {
 		return nil
@@ -205,14 +205,14 @@ func (n *node) untrack(conns ...net.Conn) {
 	}
 }
 
-// proxy copies until one side ends, and then ends both.
+// proxy copies until one side ends, and then closes both.
 func proxy(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	to.Close()
 	from.Close()
 }
 
-// close stops serving; the lock goes last, when everything is on the disk.
+// close stops serving; the lock is released last, when everything is on disk.
 func (n *node) close() {
 	if n.listener != nil {
 		n.listener.Close()

@@ -13,16 +13,16 @@ import (
 
 var errBusy = errors.New("it waits or is being worked on")
 
-// A workMessage is the message that somebody ought to look at a task.
+// A workMessage asks workers to look at a task.
 type workMessage struct {
 	Item
 	Round  uint64 `json:"round,omitempty"`
-	Forget bool   `json:"forget,omitempty"` // begin without the steps and effects of the round before
+	Forget bool   `json:"forget,omitempty"` // start without the steps and effects of the round before
 }
 
-// Put queues a task and tells whether it was new. A task that waits, is being
-// worked on, was done or given up is not queued again: see [Queue.Requeue]. A
-// task that lost its message to an accident gets a new one.
+// Put queues a task and reports whether it was new. A task that waits, is running, is
+// done or was given up is not queued again: see [Queue.Requeue]. A task that lost its
+// message gets a new one.
 func (q *Queue) Put(ctx context.Context, item Item) (fresh bool, err error) {
 	if err := item.check(q.maxPayload()); err != nil {
 		return false, err
@@ -34,17 +34,17 @@ func (q *Queue) Put(ctx context.Context, item Item) (fresh bool, err error) {
 	c := workMessage{Item: item, Round: was.Round}
 	switch {
 	case was.State == Parked && was.Order != nil && was.Order.What != Pause:
-		c.Round++ // whoever gave the order could not finish it
+		c.Round++ // whoever gave the order was interrupted
 	case was.ended():
 		return false, nil
 	}
 	return q.publishWork(ctx, c)
 }
 
-// maxPayload is how many bytes a payload may have, so that its record has room for more.
+// maxPayload leaves room for the rest of the record.
 func (q *Queue) maxPayload() int64 { return q.nc.MaxPayload() / 4 }
 
-// lookup reads a record for somebody outside.
+// lookup reads a record, with retries.
 func (q *Queue) lookup(ctx context.Context, id string) (v version, err error) {
 	err = q.retry(ctx, "read task", id, func(ctx context.Context) (err error) {
 		v, err = q.read(ctx, id)
@@ -53,9 +53,9 @@ func (q *Queue) lookup(ctx context.Context, id string) (v version, err error) {
 	return v, err
 }
 
-// summon sends the message unless there is one: each round has a subject of its
-// own, and the server takes only the first. If we had to send it twice, the
-// first may have been ours.
+// publishWork sends the message unless it exists: each round has a subject of its own,
+// and the server accepts only the first message. If we had to retry, the first may have
+// been ours.
 func (q *Queue) publishWork(ctx context.Context, c workMessage) (fresh bool, err error) {
 	self := nonce()
 	data, err := json.Marshal(c)
@@ -80,26 +80,26 @@ func (q *Queue) publishWork(ctx context.Context, c workMessage) (fresh bool, err
 	return fresh, err
 }
 
-// sentByUs tells whether it was us who sent the message of a round.
+// sentByUs reports whether we sent the message of a round.
 func (q *Queue) sentByUs(ctx context.Context, c workMessage, self string) (bool, error) {
 	m, err := q.work.GetLastMsgForSubject(ctx, q.workSubject(c.ID, c.Round))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil // whoever it was, it has been answered
+		return false, nil // whoever sent it, it was acknowledged
 	}
 	return err == nil && m.Header.Get(jetstream.MsgIDHeader) == self, err
 }
 
-// RequeueOptions says how a task that was done, given up or parked is to be done again.
+// RequeueOptions say how a task that is done, given up or parked is queued again.
 type RequeueOptions struct {
-	Payload json.RawMessage // what the worker needs to know; nil means what it was
-	Forget  bool            // begin anew; otherwise it goes on from its last step and repeats no effect
+	Payload json.RawMessage // nil means the last one
+	Forget  bool            // start anew; otherwise it continues from its last step and repeats no effect
 }
 
-// Requeue queues a task again that is over. One that waits or is being worked on
-// is left alone, and the answer is false.
+// Requeue queues a task again that has ended or is parked. One that waits or is running
+// is left alone, and the result is false.
 func (q *Queue) Requeue(ctx context.Context, id string, how RequeueOptions) (fresh bool, err error) {
-	// Written although nothing changes: a read alone could be old, and a message
-	// of an old round would mean nothing.
+	// Written although nothing changes: what was read could be old, and a message of an
+	// old round has no effect.
 	was, err := q.change(ctx, "queue task again", id, version{}, func(r *record) error {
 		switch {
 		case r.State == "":
@@ -133,7 +133,7 @@ func (q *Queue) notFound(op, id string) error {
 		Hint: "list the tasks to see their names"}
 }
 
-// bury writes the letter about a task that was given up.
+// deadLetter records that a task was given up.
 func (q *Queue) deadLetter(ctx context.Context, id string) error {
 	return q.retry(ctx, "give up task", id, func(ctx context.Context) error {
 		_, err := q.js.Publish(ctx, q.deadSubject(id), []byte(id))
@@ -141,7 +141,7 @@ func (q *Queue) deadLetter(ctx context.Context, id string) error {
 	})
 }
 
-// unbury removes it.
+// undoDeadLetter removes that record.
 func (q *Queue) undoDeadLetter(ctx context.Context, id string) error {
 	return q.retry(ctx, "queue task again", id, func(ctx context.Context) error {
 		err := q.dead.Purge(ctx, jetstream.WithPurgeSubject(q.deadSubject(id)))

@@ -270,7 +270,7 @@ func TestDeadlyTask(t *testing.T) {
 	eventually(t, func() bool {
 		nothing(t, q) // who looks at it gives it up
 		dead, err := q.Dead(t.Context())
-		return err == nil && len(dead) == 1 && strings.Contains(dead[0].Reason, "2 tries")
+		return err == nil && len(dead) == 1 && strings.Contains(dead[0].Reason, "2 attempts")
 	})
 }
 

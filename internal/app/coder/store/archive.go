@@ -8,14 +8,14 @@ import (
 	"hako/internal/text"
 )
 
-// What later tasks inherit.
+// Limits of what later tasks inherit.
 const (
 	maxPasts    = 20      // tasks of one issue
-	maxPastText = 2 << 10 // bytes of each text, so that all of them fit on a shelf
+	maxPastText = 2 << 10 // bytes of each text, so that all fit into a value
 )
 
-// Keep implements [coder.Archive]. The context of the task is kept on this
-// machine, as it was at the end; older ones make room for it.
+// Keep implements [coder.Archive]. The context of the task is stored on this machine;
+// older ones are removed to make room.
 func (s *Store) Keep(ctx context.Context, t coder.Task, r coder.Record) error {
 	if err := s.keepContext(t, r); err != nil {
 		return err

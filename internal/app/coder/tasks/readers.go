@@ -4,14 +4,14 @@ import (
 	"sync"
 )
 
-// session is how many steps wait for a reader; what comes after is lost to it.
+// readerBuffer is how many steps wait for a reader; further ones are dropped.
 const readerBuffer = 256
 
 // readers are all who watch. The zero value has none.
 type readers struct {
 	mu      sync.Mutex // guards what follows
 	members map[*reader]bool
-	threads map[string]string // of tasks, by the names of their tries
+	threads map[string]string // by task ID
 }
 
 // A reader watches one task, or all if the thread is empty.
@@ -38,7 +38,7 @@ func (c *readers) leave(m *reader) {
 	close(m.steps)
 }
 
-// send passes a step on to who watches its task, and waits for nobody.
+// send sends a step to the readers of its task, without waiting.
 func (c *readers) send(s Step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *readers) send(s Step) {
 	}
 }
 
-// setThreads notes down what the tries of tasks are called.
+// setThreads sets the threads of task IDs.
 func (c *readers) setThreads(threads map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -213,8 +213,8 @@ func TestLeftTask(t *testing.T) {
 	w := &Service{Queue: q}
 	steps := watch(t, w, "a")
 	for _, e := range []struct{ what, data, want string }{
-		{"failed", `{"why":"no disk","try":2}`, "try 2 came to nothing: no disk"},
-		{"failed", `{"why":"no disk","try":2,"wait_seconds":5}`, "try 2 came to nothing, the next is due in 5s: no disk"},
+		{"failed", `{"why":"no disk","try":2}`, "attempt 2 failed: no disk"},
+		{"failed", `{"why":"no disk","try":2,"wait_seconds":5}`, "attempt 2 failed, the next is due in 5s: no disk"},
 		{"lost", `{}`, "another worker has it now"},
 		{"released", `nonsense`, "it is back in the queue"},
 	} {
