@@ -28,7 +28,7 @@ import (
 // agentSettings are those of one process of hako: one that picks up, works, or
 // both.
 type agentSettings struct {
-	Forge    forgeReady
+	Forge    forgeAddress
 	Dir      string // its state
 	URL      string // of the queue; empty means the embedded one
 	Replicas int
@@ -72,7 +72,7 @@ type agentProcess struct {
 	queue  *queue.Queue
 	log    *audit.File
 	store  *store.Store
-	office *dispatch.ForgeClient
+	client *dispatch.ForgeClient
 	clocks *clocks
 
 	mu     sync.Mutex
@@ -80,8 +80,8 @@ type agentProcess struct {
 	waited map[string]time.Duration // by task
 }
 
-// playCrew is a process of hako.
-func playCrew(words string) error {
+// runAgent is a process of hako.
+func runAgent(words string) error {
 	h := &agentProcess{clocks: newClocks(), waited: map[string]time.Duration{}}
 	ended, err := serve(words, &h.agentSettings)
 	if err != nil {
@@ -91,7 +91,7 @@ func playCrew(words string) error {
 		return err
 	}
 	defer h.close()
-	if err := tell(struct{}{}); err != nil {
+	if err := writeReport(struct{}{}); err != nil {
 		return err
 	}
 	defer profiled(h.Profile)()
@@ -102,7 +102,7 @@ func playCrew(words string) error {
 	runtime.ReadMemStats(&m)
 	h.report.Gaps, h.report.Allocated = h.clocks.all(), m.TotalAlloc
 	h.report.Record, h.report.Contexts = size(filepath.Join(h.Dir, "audit.jsonl")), size(h.store.Dir)
-	return tell(h.report)
+	return writeReport(h.report)
 }
 
 // size is how many bytes the files at and below a path have.
@@ -148,13 +148,13 @@ func (h *agentProcess) open() (err error) {
 	if err != nil {
 		return err
 	}
-	h.office = &dispatch.ForgeClient{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub,
+	h.client = &dispatch.ForgeClient{Forges: []dispatch.Forge{{Forge: &timedForge{f, h.clocks}, Provider: forge.GitHub,
 		Bot: bot, Repos: []string{repository}}}}
 	return nil
 }
 
 func (h *agentProcess) close() {
-	h.office.Forges[0].Close()
+	h.client.Forges[0].Close()
 	h.queue.Close()
 	h.log.Close()
 }
@@ -179,7 +179,7 @@ func (h *agentProcess) work(ended <-chan struct{}) error {
 	}
 	var wg sync.WaitGroup
 	if h.Every > 0 {
-		p := &dispatch.Producer{ForgeClient: h.office, Queue: h.queue, Every: h.Every, Observe: h.observe}
+		p := &dispatch.Producer{ForgeClient: h.client, Queue: h.queue, Every: h.Every, Observe: h.observe}
 		wg.Go(func() { _ = p.Run(ctx) }) // which only ends with its context
 	}
 	if h.Parallel > 0 {
@@ -194,12 +194,12 @@ func (h *agentProcess) work(ended <-chan struct{}) error {
 
 // look polls some times in a row and counts what each took.
 func (h *agentProcess) look(ctx context.Context) (err error) {
-	p := &dispatch.Producer{ForgeClient: h.office, Queue: h.queue}
+	p := &dispatch.Producer{ForgeClient: h.client, Queue: h.queue}
 	for range h.Polls {
 		began := time.Now()
 		sum, perr := p.Poll(ctx)
 		took := time.Since(began)
-		asked, aerr := ask[requestCounts](h.Forge.Desk, "/tally")
+		asked, aerr := ask[requestCounts](h.Forge.Control, "/tally")
 		err = errors.Join(err, perr, aerr)
 		h.report.Polls = append(h.report.Polls, poll{began, took, sum.Picked, asked})
 	}
@@ -207,14 +207,14 @@ func (h *agentProcess) look(ctx context.Context) (err error) {
 }
 
 func (h *agentProcess) worker() *dispatch.Worker {
-	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe,
+	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.client, Parallel: h.Parallel, MaxAttempts: 20, Observe: h.observe,
 		Coordinator: &coder.Coordinator{
 			Workspaces: fakeContainers{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
 			Execute: llm.Tool{Name: execute, Text: "Run a command.",
 				Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},
 			Edit: llm.Tool{Name: edit, Text: "Change a file.", Schema: json.RawMessage(`{"type":"object"}`)},
 			Tools: func(_ context.Context, t coder.Task) (list []tool.Tool, err error) {
-				all, err := h.office.Tools(t, nil)
+				all, err := h.client.Tools(t, nil)
 				for _, one := range all {
 					list = append(list, one.Tool)
 				}
@@ -226,7 +226,7 @@ func (h *agentProcess) worker() *dispatch.Worker {
 // model is one for a task, with what counts and records before it as in hako
 // agent.
 func (h *agentProcess) model(t coder.Task, m *quota.Budget) llm.Model {
-	own := &scriptedModel{task: t, desk: h.Forge.Desk, clock: h.clocks.of(t.Number), pace: h.Pace}
+	own := &scriptedModel{task: t, control: h.Forge.Control, clock: h.clocks.of(t.Number), pace: h.Pace}
 	return &llm.Retry{Model: &agent.ChargedModel{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID,
 		Budget: m, Log: h.log}}
 }

@@ -77,8 +77,8 @@ type processStats struct {
 
 const tick = time.Second / 100 // of the kernel's accounts, on every Linux there is
 
-// vital reads how the process is. What cannot be read is zero.
-func (c *child) vital() (v processStats) {
+// stats reads how the process is. What cannot be read is zero.
+func (c *child) stats() (v processStats) {
 	dir := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	stat, _ := os.ReadFile(dir + "/stat")
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {
@@ -113,4 +113,4 @@ func serve(words string, settings any) (ended <-chan struct{}, err error) {
 	return done, nil
 }
 
-func tell(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
+func writeReport(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

@@ -18,30 +18,30 @@ type gap struct {
 }
 
 // Where a task is when it is not in hako's own code.
-type elsewhere int
+type outsideTime int
 
 const (
-	inHands elsewhere = iota
+	inContainer outsideTime = iota
 	atForge
 )
 
 // A clock measures the gaps of one task.
 type clock struct {
-	mu   sync.Mutex
-	said time.Time // when the model had answered; zero before it ever has
-	away [2]time.Duration
-	gaps []gap
+	mu         sync.Mutex
+	answeredAt time.Time // when the model had answered; zero before it ever has
+	outside    [2]time.Duration
+	gaps       []gap
 }
 
 // asked is when the model is asked.
 func (c *clock) asked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said.IsZero() {
+	if c.answeredAt.IsZero() {
 		return
 	}
 	now := time.Now()
-	c.gaps = append(c.gaps, gap{now, now.Sub(c.said) - c.away[inHands] - c.away[atForge], c.away[inHands], c.away[atForge],
+	c.gaps = append(c.gaps, gap{now, now.Sub(c.answeredAt) - c.outside[inContainer] - c.outside[atForge], c.outside[inContainer], c.outside[atForge],
 		len(c.gaps) == 0})
 }
 
@@ -49,14 +49,14 @@ func (c *clock) asked() {
 func (c *clock) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said, c.away = time.Now(), [2]time.Duration{}
+	c.answeredAt, c.outside = time.Now(), [2]time.Duration{}
 }
 
-// elsewhere counts time that was spent outside since a moment.
-func (c *clock) elsewhere(since time.Time, where elsewhere) {
+// addOutside counts time that was spent outside since a moment.
+func (c *clock) addOutside(since time.Time, where outsideTime) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.away[where] += time.Since(since)
+	c.outside[where] += time.Since(since)
 }
 
 // clocks are those of all tasks, by the numbers of their issues.
@@ -87,28 +87,28 @@ func (c *clocks) all() (gaps []gap) {
 	return gaps
 }
 
-// A timed forge counts the time that coordinators wait for it. What is asked
+// A timedForge forge counts the time that coordinators wait for it. What is asked
 // beside the work, by [forge.Forge.Get], is not waited for.
-type timed struct {
+type timedForge struct {
 	forge.Forge
 	clocks *clocks
 }
 
 // Comments implements [forge.Forge].
-func (f *timed) Comments(ctx context.Context, ref forge.Ref, since time.Time) ([]forge.Comment, error) {
-	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+func (f *timedForge) Comments(ctx context.Context, ref forge.Ref, since time.Time) ([]forge.Comment, error) {
+	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.Comments(ctx, ref, since)
 }
 
 // AddComment implements [forge.Forge].
-func (f *timed) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
-	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+func (f *timedForge) AddComment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
+	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.AddComment(ctx, ref, mark, text)
 }
 
 // EditComment implements [forge.Forge].
-func (f *timed) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
+func (f *timedForge) EditComment(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment,
 	error) {
-	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+	defer f.clocks.of(ref.Number).addOutside(time.Now(), atForge)
 	return f.Forge.EditComment(ctx, ref, id, mark, text)
 }

@@ -24,27 +24,27 @@ type dayPlan struct {
 
 const day = 24 * 60 * 60
 
-// usual is the pace of a model and of containers as they are; nothing is
+// realPace is the pace of a model and of containers as they are; nothing is
 // shortened.
-var usual = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second,
+var realPace = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second,
 	Keep: 500 * time.Millisecond}
 
 func (b *bench) dayPlan() dayPlan {
 	p := dayPlan{rate: 100_000. / day, warm: 4 * time.Minute, window: 3 * time.Minute, workers: 5, parallel: 64,
-		every: time.Minute, pace: usual}
+		every: time.Minute, pace: realPace}
 	if b.short {
 		p.warm, p.window, p.every = p.warm/20, p.window/8, p.every/12
-		p.pace = pace{usual.Model / 20, usual.Command / 20, usual.Prepare / 20, usual.Keep / 20}
+		p.pace = pace{realPace.Model / 20, realPace.Command / 20, realPace.Prepare / 20, realPace.Keep / 20}
 	}
 	return p
 }
 
 // A sample is how things were at a moment of the run.
 type sample struct {
-	at      time.Time
-	running int                     // tasks
-	vitals  map[string]processStats // by process
-	stored  map[string]int64        // bytes in the queue by stream, one copy
+	at        time.Time
+	running   int                     // tasks
+	processes map[string]processStats // by process
+	stored    map[string]int64        // bytes in the queue by stream, one copy
 }
 
 // A dayResult is what the run came to.
@@ -63,21 +63,21 @@ type dayResult struct {
 }
 
 func (b *bench) measureDay(dir string) error {
-	w, err := b.world(dir, settings[1])
+	w, err := b.newSimulation(dir, settings[1])
 	if err != nil {
 		return err
 	}
 	defer w.kill()
 	r := &dayResult{dayPlan: b.dayPlan()}
-	if err := w.hire("producer", agentSettings{Every: r.every}); err != nil {
+	if err := w.startAgent("producer", agentSettings{Every: r.every}); err != nil {
 		return err
 	}
 	for i := range r.workers {
-		if err := w.hire(fmt.Sprint("worker-", i+1), agentSettings{Parallel: r.parallel, Pace: r.pace}); err != nil {
+		if err := w.startAgent(fmt.Sprint("worker-", i+1), agentSettings{Parallel: r.parallel, Pace: r.pace}); err != nil {
 			return err
 		}
 	}
-	if err := w.live(r); err != nil {
+	if err := w.run(r); err != nil {
 		return err
 	}
 	if err := w.end(); err != nil {
@@ -88,9 +88,9 @@ func (b *bench) measureDay(dir string) error {
 	return w.allDone(r.tasks)
 }
 
-// live has issues come for as long as the plan says, and waits for the last.
-func (w *simulation) live(r *dayResult) (err error) {
-	books, stop, err := books(w.servers.url)
+// run has issues come for as long as the plan says, and waits for the last.
+func (w *simulation) run(r *dayResult) (err error) {
+	books, stop, err := connectJetStream(w.servers.url)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (w *simulation) live(r *dayResult) (err error) {
 		return err
 	}
 	r.idle = w.sample(books)
-	if _, err := ask[requestCounts](w.forge.Desk, "/tally"); err != nil {
+	if _, err := ask[requestCounts](w.forge.Control, "/tally"); err != nil {
 		return err
 	}
 	began := time.Now()
 	r.from, r.to = began.Add(r.warm), began.Add(r.warm+r.window)
-	if err := w.arrive(r, books); err != nil {
+	if err := w.createIssues(r, books); err != nil {
 		return err
 	}
 	if err := w.wait(r.tasks, r.every+4*r.pace.task()+time.Minute); err != nil {
@@ -112,12 +112,12 @@ func (w *simulation) live(r *dayResult) (err error) {
 	}
 	r.lasted = time.Since(began)
 	r.stored = w.sample(books).stored
-	r.asked, err = ask[requestCounts](w.forge.Desk, "/tally")
+	r.asked, err = ask[requestCounts](w.forge.Control, "/tally")
 	return err
 }
 
-// arrive has issues come one by one, at random moments as they do.
-func (w *simulation) arrive(r *dayResult, books jetstream.JetStream) error {
+// createIssues has issues come one by one, at random moments as they do.
+func (w *simulation) createIssues(r *dayResult, books jetstream.JetStream) error {
 	look := time.NewTicker(max(r.window/50, time.Second))
 	defer look.Stop()
 	for next := time.Now(); next.Before(r.to); next = next.Add(
@@ -133,7 +133,7 @@ func (w *simulation) arrive(r *dayResult, books jetstream.JetStream) error {
 				}
 			}
 		}
-		if _, err := ask[int](w.forge.Desk, "/add?n=1"); err != nil {
+		if _, err := ask[int](w.forge.Control, "/add?n=1"); err != nil {
 			return err
 		}
 		r.tasks++
@@ -143,17 +143,17 @@ func (w *simulation) arrive(r *dayResult, books jetstream.JetStream) error {
 
 // sample looks at everything.
 func (w *simulation) sample(books jetstream.JetStream) sample {
-	s := sample{at: time.Now(), vitals: map[string]processStats{}, stored: map[string]int64{}}
-	labels, err := ask[map[string]int](w.forge.Desk, "/ended")
+	s := sample{at: time.Now(), processes: map[string]processStats{}, stored: map[string]int64{}}
+	labels, err := ask[map[string]int](w.forge.Control, "/ended")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
 	s.running = labels["coding agent processing"]
-	for name, c := range w.hakos {
-		s.vitals[name] = c.vital()
+	for name, c := range w.agents {
+		s.processes[name] = c.stats()
 	}
 	for i, node := range w.servers.nodes {
-		s.vitals[fmt.Sprint("nats-", i+1)] = node.vital()
+		s.processes[fmt.Sprint("nats-", i+1)] = node.stats()
 	}
 	for info := range books.ListStreams(w.b.ctx).Info() {
 		s.stored[info.Config.Name] = int64(info.State.Bytes)
@@ -161,8 +161,8 @@ func (w *simulation) sample(books jetstream.JetStream) sample {
 	return s
 }
 
-// books opens the servers' own accounts.
-func books(url string) (jetstream.JetStream, func(), error) {
+// connectJetStream opens the servers' own accounts.
+func connectJetStream(url string) (jetstream.JetStream, func(), error) {
 	nc, err := nats.Connect(url)
 	if err != nil {
 		return nil, nil, err
@@ -173,7 +173,7 @@ func books(url string) (jetstream.JetStream, func(), error) {
 
 // sum adds up something of the processes with a name.
 func (s sample) sum(name string, of func(processStats) int64) (n int64) {
-	for own, v := range s.vitals {
+	for own, v := range s.processes {
 		if strings.HasPrefix(own, name) {
 			n += of(v)
 		}
@@ -189,13 +189,13 @@ func (r *dayResult) storedInAll() (n int64) {
 	return n
 }
 
-func cpuOf(v processStats) int64      { return int64(v.cpu) }
-func residentOf(v processStats) int64 { return v.resident }
+func cpuTime(v processStats) int64        { return int64(v.cpu) }
+func residentMemory(v processStats) int64 { return v.resident }
 
 // cores is how much of a processor core the processes with a name took.
 func (r *dayResult) cores(name string) float64 {
 	first, last := r.samples[0], r.samples[len(r.samples)-1]
-	return float64(last.sum(name, cpuOf)-first.sum(name, cpuOf)) / float64(last.at.Sub(first.at))
+	return float64(last.sum(name, cpuTime)-first.sum(name, cpuTime)) / float64(last.at.Sub(first.at))
 }
 
 // mean is what something was in the window.
@@ -207,7 +207,7 @@ func (r *dayResult) mean(of func(sample) float64) (m float64) {
 }
 
 func (r *dayResult) resident(name string) float64 {
-	return r.mean(func(s sample) float64 { return float64(s.sum(name, residentOf)) })
+	return r.mean(func(s sample) float64 { return float64(s.sum(name, residentMemory)) })
 }
 
 func (r *dayResult) running() float64 {

@@ -141,7 +141,7 @@ func (s *site) hako(config string, words ...string) string {
 // works has a task go through the queue, with all that the workers do with one,
 // and hako see it.
 func (s *site) works(config string, o queue.Options) {
-	o.RootCA, o.Replicas, o.Patience = filepath.Join(s.dir, "nats-ca.pem"), 3, 40*time.Second
+	o.RootCA, o.Replicas, o.RetryFor = filepath.Join(s.dir, "nats-ca.pem"), 3, 40*time.Second
 	q, err := queue.Open(s.Context(), o)
 	must(s.T, err)
 	defer q.Close()
@@ -157,7 +157,7 @@ func (s *site) works(config string, o queue.Options) {
 	must(s.T, q.Publish(s.Context(), l.Item.ID, queue.Event{What: "taken"}))
 	must(s.T, l.Save(s.Context(), []byte(`"`+strings.Repeat("x", 40<<10)+`"`)))
 	must(s.T, q.KeyValue("store").Change(s.Context(), "a", func([]byte) ([]byte, error) { return []byte("b"), nil }))
-	must(s.T, l.Beat(s.Context()))
+	must(s.T, l.Renew(s.Context()))
 	if seen := s.hako(config, "status", "--json"); !strings.Contains(seen, "issue-12-abc") ||
 		!strings.Contains(seen, "processing") {
 		s.Error(seen)
@@ -168,7 +168,7 @@ func (s *site) works(config string, o queue.Options) {
 // refused is what the servers do not let anybody do.
 func (s *site) refused(o queue.Options) {
 	s.Helper()
-	o.RootCA, o.Patience = filepath.Join(s.dir, "nats-ca.pem"), time.Second
+	o.RootCA, o.RetryFor = filepath.Join(s.dir, "nats-ca.pem"), time.Second
 	q, err := queue.Open(s.Context(), o)
 	if err != nil {
 		return

@@ -20,21 +20,21 @@ const (
 	people     = 1000 // who write issues and comments
 )
 
-// forgeReady is where the played GitHub is, and where it is told what people do.
-type forgeReady struct {
-	API, Token, Desk string
+// forgeAddress is where the played GitHub is, and where it is told what people do.
+type forgeAddress struct {
+	API, Token, Control string
 }
 
-// playForge plays GitHub in a process of its own, so that what it takes is not
+// runForge plays GitHub in a process of its own, so that what it takes is not
 // counted as hako's.
-func playForge(words string) error {
+func runForge(words string) error {
 	ended, err := serve(words, &struct{}{})
 	if err != nil {
 		return err
 	}
 	f := fake.Start(fake.GitHub)
 	defer f.Close()
-	f.Leave(1<<40, 1000*time.Hour) // what the limit would do is computed, not waited for
+	f.SetRateLimit(1<<40, 1000*time.Hour) // what the limit would do is computed, not waited for
 	f.Repo(repository)
 	f.Member(repository, bot, "write")
 	for n := range people {
@@ -48,11 +48,11 @@ func playForge(words string) error {
 	srv := &http.Server{Handler: d.routes()}
 	go srv.Serve(l)
 	defer srv.Close()
-	if err := tell(forgeReady{f.API(), f.User(bot), "http://" + l.Addr().String()}); err != nil {
+	if err := writeReport(forgeAddress{f.API(), f.User(bot), "http://" + l.Addr().String()}); err != nil {
 		return err
 	}
 	<-ended
-	return tell(f.Violations())
+	return writeReport(f.Violations())
 }
 
 func person(n int) string { return fmt.Sprintf("person-%d", n%people) }
@@ -92,7 +92,7 @@ func (d *forgeControl) add(r *http.Request) any {
 // say has somebody comment: /say?number=12
 func (d *forgeControl) say(r *http.Request) any {
 	number, _ := strconv.Atoi(r.FormValue("number"))
-	return d.forge.Say(repository, fake.Issue, number,
+	return d.forge.PostComment(repository, fake.Issue, number,
 		fake.Comment{Author: person(number), Body: "Mind the old format too, please. " +
 			strings.Repeat("It is used by others. ", 5)})
 }
@@ -115,7 +115,7 @@ func (d *forgeControl) tally(*http.Request) any {
 	for _, r := range d.forge.Requests() {
 		t[fmt.Sprintf("%s %d %s", r.Method, r.Status, shape(r.URL))]++
 	}
-	d.forge.Forget()
+	d.forge.ClearRequests()
 	return t
 }
 
@@ -148,7 +148,7 @@ func shape(url string) string {
 func (d *forgeControl) ended(*http.Request) any {
 	n := map[string]int{}
 	for _, number := range d.forge.Items(repository, fake.Issue) {
-		item, _ := d.forge.Look(repository, fake.Issue, number)
+		item, _ := d.forge.Item(repository, fake.Issue, number)
 		for _, label := range item.Labels {
 			n[label]++
 		}

@@ -16,7 +16,7 @@ type machine struct {
 	memory        int64
 }
 
-func look() machine {
+func currentMachine() machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	info, _ := os.ReadFile("/proc/meminfo")
 	return machine{model: processor(), kernel: strings.TrimSpace(string(kernel)), cores: runtime.NumCPU(),

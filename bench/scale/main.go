@@ -20,8 +20,8 @@ import (
 )
 
 // parts are what this program is when its first word says so.
-var parts = map[string]func(words string) error{"forge": playForge, "nats": playNATS, "crew": playCrew,
-	"queue": playQueue}
+var parts = map[string]func(words string) error{"forge": runForge, "nats": runNATS, "crew": runAgent,
+	"queue": runQueue}
 
 func main() {
 	if len(os.Args) == 3 && parts[os.Args[1]] != nil {
@@ -64,7 +64,7 @@ func measure() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{ctx: ctx, options: o, machine: look(), loads: map[string]string{}}
+	b := &bench{ctx: ctx, options: o, machine: currentMachine(), loads: map[string]string{}}
 	if err := b.all(); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (b *bench) measureQueue(dir string) error {
 // measurePolls lets a producer find ten thousand issues, twice in a row, and
 // another one after it.
 func (b *bench) measurePolls(dir string) error {
-	var f forgeReady
+	var f forgeAddress
 	played, err := start("forge", struct{}{}, &f)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (b *bench) measurePolls(dir string) error {
 	if b.short {
 		many = 1000
 	}
-	if _, err := ask[int](f.Desk, fmt.Sprint("/add?n=", many)); err != nil {
+	if _, err := ask[int](f.Control, fmt.Sprint("/add?n=", many)); err != nil {
 		played.kill()
 		return err
 	}
@@ -222,11 +222,11 @@ func (b *bench) measurePolls(dir string) error {
 	}
 	b.polls = r.Polls
 	var wrong []string
-	return errors.Join(err, played.end(&wrong), asExpected(wrong))
+	return errors.Join(err, played.end(&wrong), checkViolations(wrong))
 }
 
-// asExpected complains of requests that GitHub would not have understood.
-func asExpected(wrong []string) error {
+// checkViolations complains of requests that GitHub would not have understood.
+func checkViolations(wrong []string) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("the forge was asked wrongly: %q", wrong[:min(len(wrong), 3)])
 	}
@@ -261,20 +261,20 @@ func (b *bench) measureTurns(dir string) error {
 	return nil
 }
 
-// quick is the pace where only the time between is of interest.
-var quick = pace{Model: 100 * time.Millisecond, Command: 5 * time.Millisecond, Prepare: 20 * time.Millisecond,
+// fastPace is the pace where only the time between is of interest.
+var fastPace = pace{Model: 100 * time.Millisecond, Command: 5 * time.Millisecond, Prepare: 20 * time.Millisecond,
 	Keep: 5 * time.Millisecond}
 
 func (b *bench) fewTurns(dir string, s setting, tasks int) ([]gap, error) {
-	w, err := b.world(dir, s)
+	w, err := b.newSimulation(dir, s)
 	if err != nil {
 		return nil, err
 	}
 	defer w.kill()
-	if err := w.hire("hako", agentSettings{Every: 5 * time.Second, Parallel: 2, Pace: quick}); err != nil {
+	if err := w.startAgent("hako", agentSettings{Every: 5 * time.Second, Parallel: 2, Pace: fastPace}); err != nil {
 		return nil, err
 	}
-	if _, err := ask[int](w.forge.Desk, fmt.Sprint("/add?n=", tasks)); err != nil {
+	if _, err := ask[int](w.forge.Control, fmt.Sprint("/add?n=", tasks)); err != nil {
 		return nil, err
 	}
 	if err := w.wait(tasks, 5*time.Minute); err != nil {

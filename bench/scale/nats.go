@@ -27,8 +27,8 @@ type natsReport struct {
 	Between         int64 // bytes that came in from other servers
 }
 
-// playNATS is one server of a queue.
-func playNATS(words string) error {
+// runNATS is one server of a queue.
+func runNATS(words string) error {
 	var s natsSettings
 	ended, err := serve(words, &s)
 	if err != nil {
@@ -44,7 +44,7 @@ func playNATS(words string) error {
 	if !srv.ReadyForConnections(10 * time.Second) {
 		return fmt.Errorf("server %s does not start", s.Name)
 	}
-	if err := tell(struct{}{}); err != nil {
+	if err := writeReport(struct{}{}); err != nil {
 		return err
 	}
 	defer profiled(s.Profile)()
@@ -53,7 +53,7 @@ func playNATS(words string) error {
 	if err != nil {
 		return err
 	}
-	return tell(natsReport{v.InClientMsgs, v.InClientBytes, v.InBytes - v.InClientBytes})
+	return writeReport(natsReport{v.InClientMsgs, v.InClientBytes, v.InBytes - v.InClientBytes})
 }
 
 func (s natsSettings) options() *server.Options {

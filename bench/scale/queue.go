@@ -32,8 +32,8 @@ type queueReport struct {
 	Saves    map[string]time.Duration // of one step of the journal, by its size
 }
 
-// playQueue puts tasks through a queue and measures the accounts beside it.
-func playQueue(words string) error {
+// runQueue puts tasks through a queue and measures the accounts beside it.
+func runQueue(words string) error {
 	var s queueSettings
 	ended, err := serve(words, &s)
 	if err != nil {
@@ -45,31 +45,31 @@ func playQueue(words string) error {
 		return err
 	}
 	defer q.Close()
-	if err := tell(struct{}{}); err != nil {
+	if err := writeReport(struct{}{}); err != nil {
 		return err
 	}
 	report := queueReport{Accounts: map[string]time.Duration{}}
 	for round := range s.Rounds {
-		rate, e := through(q, round, s.Tasks)
+		rate, e := throughput(q, round, s.Tasks)
 		report.Rates, err = append(report.Rates, rate), errors.Join(err, e)
 	}
 	for name, st := range map[string]*store.Store{"shelf": {Dir: s.Dir, KeyValue: q.KeyValue("store")},
 		"file": {Dir: s.Dir}} {
 		for _, size := range []int{100, 1000} {
-			took, e := charged(st, size)
+			took, e := chargeTime(st, size)
 			report.Accounts[fmt.Sprintf("%s %d", name, size)], err = took, errors.Join(err, e)
 		}
 	}
-	saves, serr := saved(q)
+	saves, serr := saveTimes(q)
 	if report.Saves = saves; errors.Join(err, serr) != nil {
 		return errors.Join(err, serr)
 	}
 	<-ended
-	return tell(report)
+	return writeReport(report)
 }
 
-// through has some put tasks in while others take them out and end them.
-func through(q *queue.Queue, round, tasks int) (rate float64, err error) {
+// throughput has some put tasks in while others take them out and end them.
+func throughput(q *queue.Queue, round, tasks int) (rate float64, err error) {
 	const producers, workers = 8, 16
 	payload := json.RawMessage(`{"repository":"owner/project","issue":12,"title":"a title as they are"}`)
 	var made, done atomic.Int64
@@ -107,8 +107,8 @@ func through(q *queue.Queue, round, tasks int) (rate float64, err error) {
 	return float64(tasks) / time.Since(began).Seconds(), nil
 }
 
-// charged is how long it takes to charge somebody who has so many tasks.
-func charged(st *store.Store, size int) (time.Duration, error) {
+// chargeTime is how long it takes to charge somebody who has so many tasks.
+func chargeTime(st *store.Store, size int) (time.Duration, error) {
 	const times = 100
 	user, spent := fmt.Sprint("somebody with ", size), coder.Spent{Cost: 1}
 	for n := range size {
@@ -127,9 +127,9 @@ func charged(st *store.Store, size int) (time.Duration, error) {
 	return at(sorted(list), 50), nil
 }
 
-// saved is how long it takes to put a step on record: one that fits into the
+// saveTimes is how long it takes to put a step on record: one that fits into the
 // record of its task, and one that has to be beside it.
-func saved(q *queue.Queue) (map[string]time.Duration, error) {
+func saveTimes(q *queue.Queue) (map[string]time.Duration, error) {
 	ctx := context.Background()
 	if _, err := q.Put(ctx, queue.Item{ID: "github/owner/project/issue/1"}); err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (b *bench) renderTurns(p *page) {
 	for _, r := range b.turns {
 		own, first := sorted(pick(r.run(), ownOf)), sorted(pick(r.run(), firstOf))
 		rows = append(rows, []string{r.name, ms(at(own, 50)), ms(at(own, 99)), "5 ms",
-			kept(at(own, 50) < 5*time.Millisecond) + " / " + kept(at(own, 99) < 5*time.Millisecond), r.all(),
+			yesNo(at(own, 50) < 5*time.Millisecond) + " / " + yesNo(at(own, 99) < 5*time.Millisecond), r.all(),
 			ms(at(first, 50)), ms(at(sorted(pick(r.run(), forgeOf)), 50))})
 	}
 	p.table("queue|p50|p99|less than|kept (p50 / p99)|p50 / p99 of each run|the first, p50|forge, p50", rows...)
@@ -90,7 +90,7 @@ func (b *bench) renderQueue(p *page) {
 		rates := slices.Sorted(slices.Values(r.Rates))
 		middle, least, ok := rates[len(rates)/2], "–", "–"
 		if i == 0 {
-			least, ok = "5 000/s or more", kept(middle >= 5000)
+			least, ok = "5 000/s or more", yesNo(middle >= 5000)
 		}
 		rows = append(rows, []string{r.name, fmt.Sprint(r.tasks), fmt.Sprintf("%.0f/s", middle), least, ok,
 			fmt.Sprintf("%.0f", rates)})
@@ -118,7 +118,7 @@ func (b *bench) renderPolls(p *page) {
 		}
 		rows = append(rows, []string{name, fmt.Sprint(poll.New), poll.Took.Round(time.Millisecond).String(),
 			fmt.Sprint(poll.Asked.sum()), fmt.Sprint(poll.Asked.sum(" 304 ")), "5 s, 110 requests",
-			kept(poll.Took <= 5*time.Second && poll.Asked.sum() <= 110)})
+			yesNo(poll.Took <= 5*time.Second && poll.Asked.sum() <= 110)})
 	}
 	p.table("poll|queued|time|requests|of them 304|at most|kept", rows...)
 }
@@ -129,7 +129,7 @@ func (r *dayResult) render(p *page, load string) {
 	p.line("## At the rate of 100 000 tasks a day (measured)")
 	p.line("%.2f issues come in a second, at random moments. %s: the model takes %v for an answer, a command %v, the container %v, keeping the work %v, each half to one and a half of it. One producer that polls each %v, %d workers with `agent.parallel: %d`, three NATS servers with `queue.replicas: 3`, the forge: all processes of this one machine. %v to warm up, then %v that are measured; %d tasks in all, each ended once and as done. Load when it began: %s.",
 		r.rate, map[bool]string{true: "Nothing is shortened",
-			false: "Times are a twentieth of what they are"}[r.pace == usual], r.pace.Model, r.pace.Command, r.pace.Prepare,
+			false: "Times are a twentieth of what they are"}[r.pace == realPace], r.pace.Model, r.pace.Command, r.pace.Prepare,
 		r.pace.Keep, r.every, r.workers, r.parallel, r.warm, r.window, r.tasks, load)
 	own := sorted(pick(r.gaps(), ownOf))
 	gaps, moments := r.stalls()
@@ -147,8 +147,8 @@ func (r *dayResult) render(p *page, load string) {
 			nats)},
 		[]string{"resident memory: producer, workers together, NATS servers together",
 			fmt.Sprintf("%s, %s, %s", mb(r.resident("producer")), mb(r.resident("worker")), mb(r.resident("nats")))},
-		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentOf))),
-			mb(float64(r.idle.sum("worker", residentOf))), mb(float64(r.idle.sum("nats", residentOf))))},
+		[]string{"the same before the first task", fmt.Sprintf("%s, %s, %s", mb(float64(r.idle.sum("producer", residentMemory))),
+			mb(float64(r.idle.sum("worker", residentMemory))), mb(float64(r.idle.sum("nats", residentMemory))))},
 		[]string{"requests to the forge in an hour, that count / 304",
 			fmt.Sprintf("%.0f / %.0f", r.hourly(r.asked.sum()-r.asked.sum(" 304 ")), r.hourly(r.asked.sum(" 304 ")))},
 	)
@@ -161,7 +161,7 @@ func (r *dayResult) perTask(n int64) float64 { return float64(n) / float64(r.tas
 
 // grown is how much memory a task takes while it is worked on.
 func (r *dayResult) grown() float64 {
-	return (r.resident("worker") - float64(r.idle.sum("worker", residentOf))) / r.running()
+	return (r.resident("worker") - float64(r.idle.sum("worker", residentMemory))) / r.running()
 }
 
 func (r *dayResult) renderTask(p *page) {
@@ -263,7 +263,7 @@ func at(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
 }
 
-func kept(yes bool) string {
+func yesNo(yes bool) string {
 	if yes {
 		return "yes"
 	}

@@ -25,27 +25,27 @@ func TestMain(m *testing.M) {
 // said to be.
 func TestTypicalTask(t *testing.T) {
 	b := &bench{ctx: t.Context()}
-	w, err := b.world(t.TempDir(), settings[0])
+	w, err := b.newSimulation(t.TempDir(), settings[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.kill()
 	const tasks = 3
-	if _, err := ask[int](w.forge.Desk, fmt.Sprint("/add?n=", tasks)); err != nil {
+	if _, err := ask[int](w.forge.Control, fmt.Sprint("/add?n=", tasks)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.hire("hako", agentSettings{Every: time.Second, Parallel: 2,
+	if err := w.startAgent("hako", agentSettings{Every: time.Second, Parallel: 2,
 		Pace: pace{Model: time.Millisecond}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.wait(tasks, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := ask[requestCounts](w.forge.Desk, "/tally")
+	asked, err := ask[requestCounts](w.forge.Control, "/tally")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := w.hakos["hako"].vital(); v.resident == 0 || v.cpu == 0 {
+	if v := w.agents["hako"].stats(); v.resident == 0 || v.cpu == 0 {
 		t.Errorf("%+v", v)
 	}
 	if err := w.end(); err != nil {

@@ -58,10 +58,10 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // A scriptedModel is a model that takes its time and works by a script.
 type scriptedModel struct {
-	task  coder.Task
-	desk  string
-	clock *clock
-	pace  pace
+	task    coder.Task
+	control string
+	clock   *clock
+	pace    pace
 }
 
 // Next implements [llm.Model].
@@ -79,7 +79,7 @@ func (m *scriptedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, err
 	}
 	turn := m.turn(d, done)
 	if working := len(turn.Calls) > 0; working && (done == 2 || done == 5) { // somebody comments while it thinks
-		if _, err := ask[int](m.desk, fmt.Sprint("/say?number=", m.task.Number)); err != nil {
+		if _, err := ask[int](m.control, fmt.Sprint("/say?number=", m.task.Number)); err != nil {
 			return nil, err
 		}
 	}
@@ -125,13 +125,13 @@ type fakeContainers struct {
 	pace   pace
 }
 
-// Prepare implements [work.Workspaces].
+// Prepare implements [coder.Workspaces].
 func (h fakeContainers) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Workspace, error) {
 	p := &fakeWorkspace{h.clocks.of(t.Number), h.pace}
 	return p, p.busy(ctx, h.pace.Prepare)
 }
 
-// Cleanup implements [work.Workspaces].
+// Cleanup implements [coder.Workspaces].
 func (h fakeContainers) Cleanup(context.Context, string) error { return nil }
 
 // A fakeWorkspace is the place of one task.
@@ -141,11 +141,11 @@ type fakeWorkspace struct {
 }
 
 func (r *fakeWorkspace) busy(ctx context.Context, d time.Duration) error {
-	defer r.clock.elsewhere(time.Now(), inHands)
+	defer r.clock.addOutside(time.Now(), inContainer)
 	return rest(ctx, d)
 }
 
-// Execute implements [work.Place].
+// Execute implements [coder.Workspace].
 func (r *fakeWorkspace) Execute(ctx context.Context, command, _ string) (coder.Outcome, error) {
 	if strings.HasPrefix(command, "head ") { // what the project says about itself: nothing
 		return coder.Outcome{ExitCode: 1}, nil
@@ -153,12 +153,12 @@ func (r *fakeWorkspace) Execute(ctx context.Context, command, _ string) (coder.O
 	return coder.Outcome{Stdout: output}, r.busy(ctx, r.pace.Command)
 }
 
-// Edit implements [work.Place].
+// Edit implements [coder.Workspace].
 func (r *fakeWorkspace) Edit(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"success":true,"content":"The file was changed.","error":""}`), r.busy(ctx, r.pace.Command)
 }
 
-// Keep implements [work.Keeper].
-func (r *fakeWorkspace) Keep(ctx context.Context, _ string, _ bool) (string, error) {
+// Commit implements [coder.Committer].
+func (r *fakeWorkspace) Commit(ctx context.Context, _ string, _ bool) (string, error) {
 	return fmt.Sprintf("%040x", rand.Uint64()), r.busy(ctx, r.pace.Keep)
 }

@@ -12,25 +12,25 @@ import (
 
 // A simulation is a forge, the servers of a queue, and processes of hako.
 type simulation struct {
-	b       *bench
-	dir     string
-	setting setting
-	played  *child
-	forge   forgeReady
-	servers *cluster // nil means that the queue is embedded
-	hakos   map[string]*child
-	reports map[string]agentReport
-	traffic natsReport
-	used    map[string]time.Duration // processor time, after the end
+	b            *bench
+	dir          string
+	setting      setting
+	forgeProcess *child
+	forge        forgeAddress
+	servers      *cluster // nil means that the queue is embedded
+	agents       map[string]*child
+	reports      map[string]agentReport
+	traffic      natsReport
+	used         map[string]time.Duration // processor time, after the end
 }
 
-func (b *bench) world(dir string, s setting) (w *simulation, err error) {
-	w = &simulation{b: b, dir: dir, setting: s, hakos: map[string]*child{}, reports: map[string]agentReport{},
+func (b *bench) newSimulation(dir string, s setting) (w *simulation, err error) {
+	w = &simulation{b: b, dir: dir, setting: s, agents: map[string]*child{}, reports: map[string]agentReport{},
 		used: map[string]time.Duration{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if w.played, err = start("forge", struct{}{}, &w.forge); err != nil {
+	if w.forgeProcess, err = start("forge", struct{}{}, &w.forge); err != nil {
 		return nil, err
 	}
 	if w.servers, err = s.servers(dir, b.profile); err != nil {
@@ -39,22 +39,22 @@ func (b *bench) world(dir string, s setting) (w *simulation, err error) {
 	return w, err
 }
 
-// hire starts a process of hako.
-func (w *simulation) hire(name string, s agentSettings) error {
+// startAgent starts a process of hako.
+func (w *simulation) startAgent(name string, s agentSettings) error {
 	s.Forge, s.Dir, s.URL, s.Replicas = w.forge, filepath.Join(w.dir, name), w.servers.address(), w.setting.replicas
 	if w.b.profile != "" {
 		s.Profile = filepath.Join(w.b.profile, fmt.Sprintf("%s-%d.pprof", name, time.Now().Unix()))
 	}
 	c, err := start("crew", s, &struct{}{})
 	if err == nil {
-		w.hakos[name] = c
+		w.agents[name] = c
 	}
 	return err
 }
 
 // over counts the issues whose tasks have ended.
 func (w *simulation) over() (int, error) {
-	n, err := ask[map[string]int](w.forge.Desk, "/ended")
+	n, err := ask[map[string]int](w.forge.Control, "/ended")
 	return n["coding agent done"] + n["coding agent failed"] + n["coding agent stopped"], err
 }
 
@@ -79,7 +79,7 @@ func (w *simulation) wait(tasks int, most time.Duration) error {
 // end ends everything in order and takes the reports.
 func (w *simulation) end() error {
 	var all []error
-	for name, c := range w.hakos {
+	for name, c := range w.agents {
 		var r agentReport
 		all = append(all, c.end(&r))
 		w.reports[name], w.used[name] = r, c.used()
@@ -92,21 +92,21 @@ func (w *simulation) end() error {
 		}
 	}
 	var wrong []string
-	all = append(all, w.played.end(&wrong), asExpected(wrong))
-	w.hakos, w.servers, w.played = nil, nil, nil
+	all = append(all, w.forgeProcess.end(&wrong), checkViolations(wrong))
+	w.agents, w.servers, w.forgeProcess = nil, nil, nil
 	return errors.Join(all...)
 }
 
 // kill ends what an error has left.
 func (w *simulation) kill() {
-	for _, c := range w.hakos {
+	for _, c := range w.agents {
 		c.kill()
 	}
 	if w.servers != nil {
 		w.servers.kill()
 	}
-	if w.played != nil {
-		w.played.kill()
+	if w.forgeProcess != nil {
+		w.forgeProcess.kill()
 	}
 }
 

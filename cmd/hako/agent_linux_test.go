@@ -112,7 +112,7 @@ func forgeOf(ts *testscript.TestScript) *forge.Server { return *ts.Value(forgeKe
 func startForge(ts *testscript.TestScript, neg bool, args []string) {
 	f := forge.Start(args[0])
 	*ts.Value(forgeKey{}).(**forge.Server) = f
-	f.GitRoot(ts.MkAbs(".forge"))
+	f.SetGitRoot(ts.MkAbs(".forge"))
 	ts.Check(os.MkdirAll(ts.MkAbs(".forge"), 0o700))
 	token := f.User("hako-bot")
 	f.User("alice")
@@ -158,7 +158,7 @@ func addIssue(ts *testscript.TestScript, neg bool, args []string) {
 
 // sayAs lets somebody comment: say mallory 1 comment.md
 func sayAs(ts *testscript.TestScript, neg bool, args []string) {
-	forgeOf(ts).Say(agentRepo, forge.Issue, number(ts, args[1]),
+	forgeOf(ts).PostComment(agentRepo, forge.Issue, number(ts, args[1]),
 		forge.Comment{Author: args[0], Body: strings.TrimSpace(ts.ReadFile(args[2]))})
 }
 
@@ -209,5 +209,5 @@ func spoilRequests(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 3 {
 		f.Times = number(ts, args[3])
 	}
-	forgeOf(ts).Spoil(f)
+	forgeOf(ts).AddFault(f)
 }

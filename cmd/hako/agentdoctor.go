@@ -66,7 +66,7 @@ func checkQueue(ctx context.Context, at app.ModelSource) finding {
 		return good("embedded; it is served by whichever hako agent runs first")
 	}
 	o := app.QueueOptions(at.Conf)
-	o.Patience = checkTime / 3 // it must fail before our own timeout
+	o.RetryFor = checkTime / 3 // it must fail before our own timeout
 	q, err := queue.Open(ctx, o)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -172,7 +172,7 @@ type agentEvent struct {
 func eventOf(e dispatch.Event) agentEvent {
 	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task,
 		State: string(e.State), Phase: string(e.Phase),
-		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(),
+		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Attempt, Seconds: e.Duration.Seconds(),
 		Wait: e.Wait.Seconds(), Worker: e.Worker, Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
 	if w := e.Work; w != nil {
 		line.Type, line.Phase, line.Name, line.Text, line.OK = w.Type, string(w.Phase), w.Name, w.Text, w.OK
@@ -226,7 +226,7 @@ func (v *view) printEvent(e dispatch.Event) {
 	case "ended", "parked":
 		out, s = v.s.out, v.endLine(e)
 	case "failed":
-		s = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, retryText(e), shortLine(e.Why, 500))
+		s = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Attempt, retryText(e), shortLine(e.Why, 500))
 	case "waiting":
 		s = e.Thread + ": waiting" + waitText(e)
 	case "released", "lost", "idle", "refused", "told":
@@ -247,10 +247,10 @@ func retryText(e dispatch.Event) string {
 	switch {
 	case e.Wait == 0:
 		return ""
-	case dispatch.Patient(e.Try):
+	case dispatch.Patient(e.Attempt):
 		return ", it is tried again in " + e.Wait.String()
 	}
-	return fmt.Sprintf("; it stays in the queue, and try %d may come in %v", e.Try+1, e.Wait)
+	return fmt.Sprintf("; it stays in the queue, and try %d may come in %v", e.Attempt+1, e.Wait)
 }
 
 // waitText says what hako agent once waits for, and until when.
@@ -262,7 +262,7 @@ func waitText(e dispatch.Event) string {
 	if e.Worker != "" {
 		return until + " for a sign of " + e.Worker + ", which has the task; if none comes, it is taken over"
 	}
-	return until + fmt.Sprintf(" for try %d; the last came to nothing: %s", e.Try, shortLine(e.Why, 500))
+	return until + fmt.Sprintf(" for try %d; the last came to nothing: %s", e.Attempt, shortLine(e.Why, 500))
 }
 
 func (v *view) endLine(e dispatch.Event) string {

@@ -13,7 +13,7 @@ import (
 func TestAgentSaysWhatItWaitsFor(t *testing.T) {
 	var out, messages strings.Builder
 	v := &view{s: streams{out: &out, err: &messages}}
-	v.printEvent(dispatch.Event{Type: "waiting", Thread: "github/o/r/issue/1", Try: 4, Why: "ask model m:\nit is away"})
+	v.printEvent(dispatch.Event{Type: "waiting", Thread: "github/o/r/issue/1", Attempt: 4, Why: "ask model m:\nit is away"})
 	if got := messages.String(); got != "github/o/r/issue/1: waiting for try 4; the last came to nothing: ask model m: it is away\n" || out.Len() > 0 {
 		t.Errorf("got %q, %q", got, out.String())
 	}
@@ -25,10 +25,10 @@ func TestAgentSaysWhatFollows(t *testing.T) {
 		event dispatch.Event
 		want  string
 	}{
-		{dispatch.Event{Try: 1, Wait: time.Second}, "try 1 came to nothing, it is tried again in 1s: it is away"},
-		{dispatch.Event{Try: 3, Wait: 30 * time.Second},
+		{dispatch.Event{Attempt: 1, Wait: time.Second}, "try 1 came to nothing, it is tried again in 1s: it is away"},
+		{dispatch.Event{Attempt: 3, Wait: 30 * time.Second},
 			"try 3 came to nothing; it stays in the queue, and try 4 may come in 30s: it is away"},
-		{dispatch.Event{Try: 25}, "try 25 came to nothing: it is away"},
+		{dispatch.Event{Attempt: 25}, "try 25 came to nothing: it is away"},
 	} {
 		var messages strings.Builder
 		v := &view{s: streams{err: &messages}}
@@ -49,7 +49,7 @@ func TestAgentSaysUntilWhenItWaits(t *testing.T) {
 		{dispatch.Event{Worker: "vm/12", Wait: 20 * time.Second},
 			`until \d\d:\d\d:\d\d for a sign of vm/12, which has the task; if none comes, it is taken over`},
 		{dispatch.Event{Worker: "vm/12"}, `for a sign of vm/12, which has the task; if none comes, it is taken over`},
-		{dispatch.Event{Try: 4, Wait: time.Minute, Why: "it is away"},
+		{dispatch.Event{Attempt: 4, Wait: time.Minute, Why: "it is away"},
 			`until \d\d:\d\d:\d\d for try 4; the last came to nothing: it is away`},
 	} {
 		var messages strings.Builder

@@ -78,9 +78,9 @@ func newChaos(t *testing.T) *chaosWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	c := &chaosWorld{T: t, dir: dir, forge: forge.For(t, forge.GitHub)}
+	c := &chaosWorld{T: t, dir: dir, forge: forge.ForTest(t, forge.GitHub)}
 	c.must(os.Mkdir(filepath.Join(dir, "git"), 0o700))
-	c.forge.GitRoot(filepath.Join(dir, "git"))
+	c.forge.SetGitRoot(filepath.Join(dir, "git"))
 	token := c.forge.User("hako-bot")
 	c.forge.User("alice")
 	c.forge.Repo(agentRepo)
@@ -97,7 +97,7 @@ func newChaos(t *testing.T) *chaosWorld {
 		"HAKO_QUEUE_URL="+c.urls(), "HAKO_QUEUE_REPLICAS=3", "HAKO_QUEUE_LEASE_SECONDS=3", "HAKO_QUEUE_TRIES=100",
 		"HAKO_AGENT_POLL_SECONDS=5", "EXECUTOR_EXTERNAL_ACCESS=false")
 	c.queue, err = queue.Open(t.Context(), queue.Options{URL: c.urls(), Replicas: 3, AckWait: 3 * time.Second,
-		MaxDeliver: 105, Patience: 60 * time.Second})
+		MaxDeliver: 105, RetryFor: 60 * time.Second})
 	c.must(err)
 	t.Cleanup(func() { c.queue.Close() })
 	return c
@@ -232,7 +232,7 @@ func (c *chaosWorld) over() (n int) {
 	return n
 }
 
-func (c *chaosWorld) tasks() []queue.Task {
+func (c *chaosWorld) tasks() []queue.Entry {
 	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
 	defer cancel()
 	list, err := c.queue.List(ctx)
@@ -249,7 +249,7 @@ func (c *chaosWorld) complain(over int) {
 func (c *chaosWorld) judge() {
 	pulls := map[string]int{}
 	for _, n := range c.forge.Items(agentRepo, forge.Pull) {
-		p, _ := c.forge.Look(agentRepo, forge.Pull, n)
+		p, _ := c.forge.Item(agentRepo, forge.Pull, n)
 		pulls[p.Title]++
 	}
 	for _, t := range c.tasks() {
@@ -266,7 +266,7 @@ func (c *chaosWorld) judge() {
 }
 
 func (c *chaosWorld) judgeIssue(job coder.Task, rec coder.Record, pulls map[string]int) {
-	item, _ := c.forge.Look(agentRepo, forge.Issue, job.Number)
+	item, _ := c.forge.Item(agentRepo, forge.Issue, job.Number)
 	want, proposals := coder.Done, 1
 	if strings.Contains(item.Title, "cannot be verified") {
 		want, proposals = coder.Failed, 0

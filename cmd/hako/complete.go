@@ -268,7 +268,7 @@ func taskNames(ctx context.Context, conf *config.Config) (list []string) {
 	if o.URL == "" && !exists(o.Dir) {
 		return nil
 	}
-	o.Patience = completeTime
+	o.RetryFor = completeTime
 	q, err := queue.Open(ctx, o)
 	if err != nil {
 		return nil

@@ -23,12 +23,12 @@ import (
 // server is not used.
 func newAppWorld(t *testing.T) (*world, *fake.Server, work.Forge) {
 	w := newWorld(t)
-	f := fake.For(t, fake.GitHub)
+	f := fake.ForTest(t, fake.GitHub)
 	root := filepath.Join(w.dir, "hub")
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f.GitRoot(root)
+	f.SetGitRoot(root)
 	f.Repo("acme/app")
 	f.Private("acme/app")
 	if err := f.Seed("acme/app", map[string]string{"README": "first\n"}); err != nil {
@@ -64,20 +64,20 @@ func appRing(t *testing.T, f *fake.Server, hub work.Forge) *Keyring {
 func TestApp(t *testing.T) {
 	w, f, _ := newAppWorld(t)
 	src := Source{URL: f.URL + "/acme/app.git"}
-	f.TokenLife(4 * time.Minute) // so near to its end that the next one is made at once
+	f.SetTokenLifetime(4 * time.Minute) // so near to its end that the next one is made at once
 	first := w.mustClone(src)
 	if first.read("README") != "first\n" {
 		t.Fatalf("cloned %q", first.read("README"))
 	}
-	f.EndTokens()
+	f.ExpireTokens()
 	second := w.mustClone(src)
 	if !second.Cached {
 		t.Error("what the App has fetched with one token is not there with the next")
 	}
-	f.EndTokens()
+	f.ExpireTokens()
 	second.write("README", "second\n")
 	w.mustSave(second.origin(src), Save{Ref: hiddenRef, Mine: true})
-	f.EndTokens()
+	f.ExpireTokens()
 	commit := w.mustSave(second.origin(src), Save{Ref: branchRef, Drop: hiddenRef})
 	if f.Head("acme/app", strings.TrimPrefix(branchRef, heads)) != commit {
 		t.Error("the branch is not there")
@@ -93,13 +93,13 @@ func TestApp(t *testing.T) {
 func TestAppRefused(t *testing.T) {
 	w, f, _ := newAppWorld(t)
 	src := Source{URL: f.URL + "/acme/app.git"}
-	f.Spoil(fake.Fault{Path: "/access_tokens", Status: 404, Message: "Not Found"})
+	f.AddFault(fake.Fault{Path: "/access_tokens", Status: 404, Message: "Not Found"})
 	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "installation 34") ||
 		fault.Hint(err) == "" {
 		t.Errorf("got %v", err)
 	}
 	here := w.mustClone(src)
-	f.EndTokens() // before its time: it was taken from the App
+	f.ExpireTokens() // before its time: it was taken from the App
 	if _, err := w.clone(src); fault.KindOf(err) != fault.Denied ||
 		!strings.Contains(err.Error(), "the token of GitHub App 12") {
 		t.Errorf("got %v", err)

@@ -24,50 +24,50 @@ import (
 	"hako/run/fault"
 )
 
-// CoderOptions say what a [Coder] does, and who is told about it. The functions are
-// required, and may be called by several at once.
+// CoderOptions configure a [Coder]. The functions are required, and may be called
+// concurrently.
 type CoderOptions struct {
-	Produce bool   // issues are picked up here
-	Work    bool   // tasks are worked on here
+	Produce bool   // pick up issues
+	Work    bool   // work on tasks
 	Model   string // empty means that of the settings
-	Version string // told to MCP servers
-	Ask     Asker  // about what the rules want asked; nil means whoever watches the page of hako serve
+	Version string // sent to MCP servers
+	Ask     Asker  // answers questions of the rules; nil means the page of hako serve
 
-	Observe  func(dispatch.Event)                               // what happens to tasks
-	Progress func(text string)                                  // what is done about a container
-	Trouble  func(error)                                        // what goes wrong without ending the work
+	Observe  func(dispatch.Event)                               // events of tasks
+	Progress func(text string)                                  // of containers
+	Trouble  func(error)                                        // errors that do not end the work
 	Turn     func(model string, used quota.Usage, cost float64) // a turn of a model
 	Waiting  Waiting
 }
 
-// A Coder is the coding agent: it picks issues up, works on them, or both.
+// A Coder is the coding agent: it picks up issues, works on tasks, or both.
 type Coder struct {
 	*TaskQueue
 	Client *dispatch.ForgeClient // of the forges
 
 	o        CoderOptions
-	producer *dispatch.Producer // nil means that others pick up
+	producer *dispatch.Producer // nil means that others pick up issues
 	worker   *dispatch.Worker   // nil means that others work
 	manager  *container.Manager // nil without a worker
 	options  container.Options
 	model    Model
 	prices   func(model string, u quota.Usage) (float64, bool)
 	servers  []mcpclient.Server
-	outside  *policy.Policy // of tools that reach beyond this machine
+	outside  *policy.Policy // for tools that reach beyond this machine
 
 	mu    sync.Mutex
 	tasks map[string]*taskResources
 }
 
-// taskResources are what there is of a task in this process besides its container.
+// taskResources are what a task has in this process besides its container.
 type taskResources struct {
 	bill    *agent.ChargedModel
-	booked  quota.Usage          // of the bill
-	servers []*mcpclient.Servers // nil until the model is offered tools
+	booked  quota.Usage          // part of the bill that was booked
+	servers []*mcpclient.Servers // nil until the model gets tools
 	opened  bool                 // they were started
 }
 
-// Close closes what the coder holds.
+// Close closes the coder and its queue.
 func (w *Coder) Close() {
 	for _, f := range w.Client.Forges {
 		f.Close()
@@ -78,8 +78,8 @@ func (w *Coder) Close() {
 	w.TaskQueue.Close()
 }
 
-// NewCoder puts a coder together over a queue, which it closes. Settings are
-// validated before anything is picked up.
+// NewCoder makes a coder over a queue, which it closes. Settings are validated before
+// anything is picked up.
 func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err error) {
 	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.ForgeClient{Record: q.RecordTask},
 		tasks: make(map[string]*taskResources)}
@@ -108,7 +108,7 @@ func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err 
 	return w, nil
 }
 
-// addWorker puts a worker together: a model, containers, tools.
+// addWorker makes the worker: a model, containers, tools.
 func (w *Coder) addWorker(ctx context.Context) (err error) {
 	if err := w.chooseModel(ctx, w.o.Model); err != nil {
 		return err
@@ -123,11 +123,10 @@ func (w *Coder) addWorker(ctx context.Context) (err error) {
 		return err
 	}
 	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(),
-		Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
+		Parallel: config.AgentParallel.Of(w.Conf).V, MaxAttempts: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
 	return nil
 }
 
-// chooseModel chooses the model.
 func (w *Coder) chooseModel(ctx context.Context, spec string) (err error) {
 	w.model, err = ChooseModel(ctx, ModelSource{Conf: w.Conf, Record: w.RecordNetwork("agent")}, spec)
 	if err != nil {
@@ -145,7 +144,7 @@ func (w *Coder) chooseModel(ctx context.Context, spec string) (err error) {
 	return err
 }
 
-// withoutBuiltin takes out of a hint what is no help here.
+// withoutBuiltin removes from a hint what does not help here.
 func withoutBuiltin(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -154,8 +153,8 @@ func withoutBuiltin(err error) error {
 	return err
 }
 
-// openContainers opens the manager of containers. They belong to this process: whoever kills it
-// leaves them to the next.
+// openContainers opens the container manager. The containers belong to this process; if
+// it is killed, the next removes them.
 func (w *Coder) openContainers(ctx context.Context) error {
 	if err := ContainersAllowed(w.Conf); err != nil {
 		return err
@@ -182,14 +181,13 @@ func (w *Coder) openContainers(ctx context.Context) error {
 	return err
 }
 
-// coordinator puts together what carries tasks out.
 func (w *Coder) coordinator() *coder.Coordinator {
 	st := &store.Store{Dir: w.Conf.StateFile("agent")}
 	if config.QueueURL.Of(w.Conf).V != "" {
-		st.KeyValue = w.Queue.KeyValue("store") // accounts and what is inherited are those of all workers
+		st.KeyValue = w.Queue.KeyValue("store") // accounts and archives are shared by all workers
 	}
 	return &coder.Coordinator{
-		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)},
+		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, cleanUp: w.settle, guard: guarded(w.Conf)},
 		Log:        w.Log, Model: w.ask, Price: w.prices,
 		Environments: coder.Environments{Table: w.manager.SelectionPrompt, Choose: w.choose, Prompt: w.manager.SystemPrompt},
 		Execute:      functionOf(w.manager.Functions()), Edit: functionOf(w.manager.TextEditorFunctions()), Tools: w.tools,
@@ -198,8 +196,8 @@ func (w *Coder) coordinator() *coder.Coordinator {
 	}
 }
 
-// guarded are the files that nobody's model changes: they run with the rights of
-// the project as soon as they are on a branch.
+// guarded are files that a model must not change: they run with the rights of the
+// project as soon as they are on a branch.
 func guarded(conf *config.Config) []string {
 	if config.AgentCIFiles.Of(conf).V {
 		return nil
@@ -231,8 +229,8 @@ func planningLimits(conf *config.Config) coder.Limits {
 	}
 }
 
-// author is whom commits are by: the settings say it, or it is the account whose
-// token pushes them.
+// author is the author of commits: from the settings, or the account whose token pushes
+// them.
 func (w *Coder) author(t coder.Task) string {
 	if a := config.AgentAuthor.Of(w.Conf).V; a != "" {
 		return a
@@ -246,8 +244,7 @@ func (w *Coder) author(t coder.Task) string {
 	return name + " <" + strings.NewReplacer("[", "", "]", "").Replace(name) + "@users.noreply.invalid>"
 }
 
-// ask returns the model for a task, with what counts, records and retries before
-// it.
+// ask returns the model for a task, with accounting, recording and retries.
 func (w *Coder) ask(t coder.Task, meter *quota.Budget) llm.Model {
 	bill := &agent.ChargedModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter,
 		Log: w.Log, Price: w.prices,
@@ -263,7 +260,7 @@ func retryText(p llm.Waiting) string {
 	return fmt.Sprintf("the model is asked again in %v: %v", p.Wait, p.Err)
 }
 
-// settle ends what belongs to a task, and books what it used of the model.
+// settle ends the resources of a task, and books its usage.
 func (w *Coder) settle(task string) {
 	w.mu.Lock()
 	e := w.tasks[task]
@@ -273,13 +270,13 @@ func (w *Coder) settle(task string) {
 		return
 	}
 	for _, s := range e.servers {
-		_ = s.Close() // they are ended in any case
+		_ = s.Close()
 	}
 	w.settleUsage(e)
 }
 
-// tools are those of a task that reach beyond its container: of its forge, and
-// of MCP servers, which end with ctx.
+// tools returns the tools of a task that reach beyond its container: those of its
+// forge, and of MCP servers, which end with ctx.
 func (w *Coder) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
 	list, err := w.Client.Tools(t, w.Secrets)
 	if err != nil {
@@ -291,8 +288,7 @@ func (w *Coder) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
 	return w.GatedTools(list, w.outside, w.approver(t.ID), t.ID)
 }
 
-// serversOf are the MCP servers of a task, one process each for all of it. One
-// that cannot be used is done without, and that is said.
+// serversOf starts the MCP servers of a task. Those that fail are noted and omitted.
 func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Servers {
 	w.mu.Lock()
 	e := w.tasks[task]

@@ -15,8 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// CheckForges asks the forges who we are, so that a wrong token is reported at once.
-// One that does not answer now may do so later.
+// CheckForges asks the forges for our account, so that a wrong token is reported at
+// once. A forge that does not answer now may do so later.
 func (w *Coder) CheckForges(ctx context.Context) error {
 	for _, f := range w.Client.Forges {
 		over := w.o.Waiting("asking " + f.Provider + " who we are")
@@ -32,15 +32,15 @@ func (w *Coder) CheckForges(ctx context.Context) error {
 	return nil
 }
 
-// Once does what there is to do and returns how the tasks ended.
+// Once polls the forges, works until nothing is left, and returns how the tasks ended.
 func (w *Coder) Once(ctx context.Context) ([]dispatch.Ending, error) {
 	defer w.sweep(ctx)()
 	over := w.o.Waiting("asking for issues to work on; a forge that does not answer is asked again for some seconds")
-	_, polling := w.producer.Poll(ctx) // one forge that is away keeps nobody from what the others have
+	_, polling := w.producer.Poll(ctx) // a forge that does not answer does not stop the others
 	over()
 	endings, err := w.worker.Drain(ctx)
-	for _, f := range w.Client.Forges { // who waits for what was given up is not left waiting for the next poll
-		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
+	for _, f := range w.Client.Forges { // tasks that were given up are reported now, not with the next poll
+		if _, telling := w.producer.ReportDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
 			w.o.Trouble(telling)
 		}
 	}
@@ -50,19 +50,19 @@ func (w *Coder) Once(ctx context.Context) ([]dispatch.Ending, error) {
 	return endings, cmp.Or(err, polling, unfinished(endings))
 }
 
-// unfinished is the error of a task that could not be brought to an end.
+// unfinished is the error of a task that could not be finished.
 func unfinished(endings []dispatch.Ending) error {
 	for _, e := range endings {
 		if e.Err != nil && !errors.Is(e.Err, coder.ErrLost) {
 			return &fault.Error{Kind: fault.Unavailable, Op: "work on", Subject: e.Task.Thread(),
-				Why: "it could not be brought to an end now", Err: e.Err,
-				Hint: "it stays in the queue; hako agent once goes on with it"}
+				Why: "it could not be finished now", Err: e.Err,
+				Hint: "it stays in the queue; hako agent once continues it"}
 		}
 	}
 	return nil
 }
 
-// Serve picks up, works, or both, until ctx ends.
+// Serve picks up issues, works, or both, until ctx ends.
 func (w *Coder) Serve(ctx context.Context) (err error) {
 	defer w.sweep(ctx)()
 	var loops []func(context.Context) error
@@ -82,8 +82,8 @@ func (w *Coder) Serve(ctx context.Context) (err error) {
 	return err
 }
 
-// sweep removes containers that killed processes left, now and then, and returns
-// what ends that and removes our own.
+// sweep removes containers of killed processes from time to time, and returns a
+// function that ends that and removes our own.
 func (w *Coder) sweep(ctx context.Context) (end func()) {
 	if w.manager == nil {
 		return func() {}
@@ -98,7 +98,7 @@ func (w *Coder) sweep(ctx context.Context) (end func()) {
 	}
 }
 
-// Ready says what keeps the coder from working.
+// Ready returns what keeps the coder from working.
 func (w *Coder) Ready(ctx context.Context) error {
 	_, err := w.Queue.Stats(ctx)
 	if w.manager != nil {
@@ -117,13 +117,13 @@ func (w *Coder) Containers(ctx context.Context) (int, error) {
 	return len(list), err
 }
 
-// note reports something about a task.
+// note reports a note about a task.
 func (w *Coder) note(task, text string) {
 	w.o.Observe(dispatch.Event{Type: "work", Task: task,
 		Work: &coder.Event{Task: task, Type: "note", Text: w.Secrets.Text(text)}})
 }
 
-// countedModel reports the turns of a model.
+// A countedModel reports the turns of a model.
 type countedModel struct {
 	llm.Model
 	count func(*llm.Turn)
@@ -145,7 +145,7 @@ func (w *Coder) counted(m llm.Model) llm.Model {
 	}}
 }
 
-// approver is who is asked about what a task wants to run.
+// approver returns who answers questions about the commands of a task.
 func (w *Coder) approver(string) Asker {
 	if w.o.Ask != nil {
 		return w.o.Ask
@@ -153,11 +153,11 @@ func (w *Coder) approver(string) Asker {
 	return PageAsker(w.Conf, func(gate.Question) {})
 }
 
-// book keeps what a task has used of the model since the last time, for hako
-// quota. What could not be kept is kept the next time.
+// book books what a task has used of the model since the last time, for hako quota.
+// What could not be booked is booked the next time.
 func (w *Coder) book(e *taskResources) error {
 	if e.bill.Cap != nil {
-		return nil // every call was settled with it
+		return nil // every call was booked with it
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,7 +173,7 @@ func (w *Coder) book(e *taskResources) error {
 	return err
 }
 
-// settleUsage books where nobody can be refused any more.
+// settleUsage books at the end, where an error can only be reported.
 func (w *Coder) settleUsage(e *taskResources) {
 	if err := w.book(e); err != nil {
 		w.o.Trouble(err)

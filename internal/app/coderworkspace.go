@@ -17,7 +17,7 @@ import (
 type containerWorkspaces struct {
 	manager *container.Manager
 	author  func(coder.Task) string
-	left    func(task string) // what else there is of a task is to end
+	cleanUp func(task string) // ends what else there is of a task
 	guard   []string          // files that the result must not change; nil means none
 }
 
@@ -27,7 +27,7 @@ func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environm
 	from := container.Task{ID: t.ID, Repository: t.CloneURL, Branch: t.Branch, Target: t.Target, Start: t.Start,
 		Commit: cmp.Or(kept, t.Head)}
 	if t.Kind == coder.Issue {
-		from.Start = "refs/heads/" + t.Target // its own branch is yet to be
+		from.Start = "refs/heads/" + t.Target // its own branch does not exist yet
 	}
 	info, err := y.manager.Prepare(ctx, from, environment)
 	if err != nil {
@@ -38,7 +38,7 @@ func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environm
 
 // Cleanup implements [coder.Workspaces].
 func (y containerWorkspaces) Cleanup(ctx context.Context, task string) error {
-	y.left(task)
+	y.cleanUp(task)
 	err := y.manager.Cleanup(ctx, task)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
@@ -46,11 +46,17 @@ func (y containerWorkspaces) Cleanup(ctx context.Context, task string) error {
 	return err
 }
 
-// Kept implements [coder.RefFinder].
-func (y containerWorkspaces) Kept(t coder.Task) string { return "refs/hako/" + t.ID }
+// SavedRef implements [coder.RefFinder].
+func (y containerWorkspaces) SavedRef(t coder.Task) string { return "refs/hako/" + t.ID }
 
-// A taskContainer is the container of one task. It implements [coder.Workspace],
-// [coder.Committer] and [coder.Warner].
+// The optional interfaces are found by type assertion.
+var (
+	_ coder.RefFinder = containerWorkspaces{}
+	_ coder.Committer = (*taskContainer)(nil)
+	_ coder.Warner    = (*taskContainer)(nil)
+)
+
+// A taskContainer is the container of one task. It implements [coder.Workspace].
 type taskContainer struct {
 	containerWorkspaces
 	task     coder.Task
@@ -72,10 +78,10 @@ func (p *taskContainer) Edit(ctx context.Context, call json.RawMessage) (json.Ra
 	return p.manager.Edit(ctx, p.task.ID, call)
 }
 
-// Keep implements [coder.Committer]: work in progress goes to a reference that
-// nobody sees, the result to the branch of the task and nowhere else.
-func (p *taskContainer) Keep(ctx context.Context, message string, final bool) (string, error) {
-	hidden := p.Kept(p.task)
+// Commit implements [coder.Committer]: work in progress goes to a hidden reference, the
+// result to the branch of the task and nowhere else.
+func (p *taskContainer) Commit(ctx context.Context, message string, final bool) (string, error) {
+	hidden := p.SavedRef(p.task)
 	s := container.Save{Message: message, Author: p.author(p.task), Key: p.task.ID, Ref: hidden, Mine: true}
 	if final {
 		s.Ref, s.Mine, s.Drop, s.Guard = "refs/heads/"+p.task.Branch, false, hidden, p.guard

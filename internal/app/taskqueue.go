@@ -64,7 +64,7 @@ func QueueOptions(conf *config.Config) queue.Options {
 
 // Worker returns who works on a task. A worker whose lease expired is silent: it was killed or is cut off.
 func (t *TaskQueue) Worker(s dispatch.TaskStatus) string {
-	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Task{State: queue.Held, Changed: s.Changed})) {
+	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Entry{State: queue.Held, Changed: s.Changed})) {
 		return s.Worker
 	}
 	return s.Worker + " (silent)"

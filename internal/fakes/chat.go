@@ -42,7 +42,7 @@ func answerChat(x *exchange) *reply {
 // chunk adds one with a single choice.
 func (c *completion) chunk(delta json.RawMessage, finish, usage any) {
 	choice := object("index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish)
-	c.data(append(c.face("chat.completion.chunk"), c.withUsage([]json.RawMessage{choice}, usage)...)...)
+	c.data(append(c.commonFields("chat.completion.chunk"), c.withUsage([]json.RawMessage{choice}, usage)...)...)
 	if c.step.Variant == "openrouter_comments" {
 		c.frames = append(c.frames, []byte(": OPENROUTER PROCESSING\n\n"))
 	}
@@ -52,21 +52,21 @@ func (c *completion) chunk(delta json.RawMessage, finish, usage any) {
 // but at the end.
 func (c *completion) withUsage(choices []json.RawMessage, usage any) []any {
 	kv := []any{"choices", array(choices)}
-	if c.billed() {
+	if c.wantsUsage() {
 		kv = append(kv, "usage", usage)
 	}
 	return kv
 }
 
-func (c *completion) billed() bool { return digTrue(c.fields, "stream_options.include_usage") }
+func (c *completion) wantsUsage() bool { return digTrue(c.fields, "stream_options.include_usage") }
 
 // data adds an event without a name.
 func (c *completion) data(kv ...any) {
 	c.frames = append(c.frames, fmt.Appendf(nil, "data: %s\n\n", object(kv...)))
 }
 
-// face is what all chunks of an answer share.
-func (c *completion) face(kind string) []any {
+// commonFields is what all chunks of an answer share.
+func (c *completion) commonFields(kind string) []any {
 	return []any{"id", c.id("chatcmpl-", 0), "object", kind, "created", c.created(), "model", c.snapshot(),
 		"service_tier", "default", "system_fingerprint", "fp_0123456789"}
 }
@@ -93,7 +93,7 @@ func (c *completion) say() {
 func (c *completion) call(i int) {
 	name, id, arguments := c.step.Calls[i].Name, c.callID(i), c.step.Calls[i].arguments()
 	first := []any{"name", name}
-	pieces := crumbs(arguments)
+	pieces := chunks(arguments)
 	switch c.step.Variant {
 	case "args_null":
 		first, pieces = append(first, "arguments", nil), nil
@@ -132,13 +132,13 @@ func (c *completion) close() {
 	}
 	var together any
 	if variant == "usage_with_choice" {
-		together = c.bill()
+		together = c.usageObject()
 	}
 	if fault != "no_finish_reason" {
 		c.chunk(object(), c.finish(), together)
 	}
-	if c.billed() && together == nil {
-		c.data(append(c.face("chat.completion.chunk"), c.withUsage(nil, c.bill())...)...)
+	if c.wantsUsage() && together == nil {
+		c.data(append(c.commonFields("chat.completion.chunk"), c.withUsage(nil, c.usageObject())...)...)
 	}
 	if fault != "no_done" {
 		c.frames = append(c.frames, []byte("data: [DONE]\n\n"))
@@ -182,10 +182,10 @@ func (c *completion) whole() json.RawMessage {
 		message = append(message, "tool_calls", calls)
 	}
 	choice := object("index", 0, "message", object(message...), "logprobs", nil, "finish_reason", c.finish())
-	return object(append(c.face("chat.completion"), "choices", []json.RawMessage{choice}, "usage", c.bill())...)
+	return object(append(c.commonFields("chat.completion"), "choices", []json.RawMessage{choice}, "usage", c.usageObject())...)
 }
 
-func (c *completion) bill() json.RawMessage {
+func (c *completion) usageObject() json.RawMessage {
 	u := c.usage()
 	return object("prompt_tokens", u.Input, "completion_tokens", u.Output, "total_tokens", u.Input+u.Output,
 		"prompt_tokens_details", object("cached_tokens", u.Cached, "audio_tokens", 0),

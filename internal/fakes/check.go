@@ -65,7 +65,7 @@ var variants = map[string]string{
 	"bad_results":         "brave",          // 200 with nothing but query and mixed
 }
 
-const longestDelay = 10 * time.Minute
+const maxDelay = 10 * time.Minute
 
 // check looks for what cannot be meant.
 func (sc *Scenario) check() error {
@@ -96,7 +96,7 @@ func wrong(subject, why string) error {
 }
 
 func (s *Step) check() error {
-	if !among(everyService, s.On) {
+	if !hasWord(everyService, s.On) {
 		return fmt.Errorf("there is no service %q%s", s.On, nearest(s.On, strings.Fields(everyService)))
 	}
 	if err := known("fault", s.Fault, s.On, faults); err != nil {
@@ -105,8 +105,8 @@ func (s *Step) check() error {
 	if err := known("variant", s.Variant, s.On, variants); err != nil {
 		return err
 	}
-	for _, f := range s.stray() {
-		if f.set && !among(f.services, s.On) {
+	for _, f := range s.serviceKeys() {
+		if f.set && !hasWord(f.services, s.On) {
 			return fmt.Errorf("%s means nothing to %s", f.name, s.On)
 		}
 	}
@@ -116,9 +116,9 @@ func (s *Step) check() error {
 	return s.checkAnswer()
 }
 
-// stray lists the keys that only some services understand.
-func (s *Step) stray() []stray {
-	return []stray{
+// serviceKeys lists the keys that only some services understand.
+func (s *Step) serviceKeys() []serviceKey {
+	return []serviceKey{
 		{"text", modelServices, s.Text != ""},
 		{"pieces", modelServices, s.Pieces != nil},
 		{"calls", modelServices, s.Calls != nil},
@@ -139,15 +139,15 @@ func (s *Step) stray() []stray {
 	}
 }
 
-type stray struct {
+type serviceKey struct {
 	name, services string
 	set            bool
 }
 
 func (s *Step) checkNumbers() error {
 	for name, ms := range map[string]int{"delay_ms": s.DelayMS, "piece_delay_ms": s.PieceDelayMS} {
-		if ms < 0 || time.Duration(ms)*time.Millisecond > longestDelay {
-			return fmt.Errorf("%s is not between 0 and %d", name, longestDelay.Milliseconds())
+		if ms < 0 || time.Duration(ms)*time.Millisecond > maxDelay {
+			return fmt.Errorf("%s is not between 0 and %d", name, maxDelay.Milliseconds())
 		}
 	}
 	if s.Status != 0 && (s.Status < 200 || s.Status > 599) {
@@ -238,7 +238,7 @@ func words(text string) []string {
 	return all
 }
 
-func among(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+func hasWord(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
 // known checks that a fault or variant exists, and that the service can have it.
 func known(what, name, on string, table map[string]string) error {
@@ -248,7 +248,7 @@ func known(what, name, on string, table map[string]string) error {
 		return nil
 	case !ok:
 		return fmt.Errorf("there is no %s %q%s", what, name, nearest(name, slices.Sorted(maps.Keys(table))))
-	case !among(services, on):
+	case !hasWord(services, on):
 		return fmt.Errorf("%s cannot have the %s %s", on, what, name)
 	}
 	return nil

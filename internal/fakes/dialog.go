@@ -101,11 +101,11 @@ func (e entry) String() string {
 	return e.kind
 }
 
-// heard remembers a request.
-func (d *dialog) heard(on string, body []byte) { d.head = head(on, body) }
+// request remembers a request.
+func (d *dialog) request(on string, body []byte) { d.head = head(on, body) }
 
-// tells remembers an answer that reached its end.
-func (d *dialog) tells(length int, told []entry) {
+// answer remembers an answer that reached its end.
+func (d *dialog) answer(length int, told []entry) {
 	d.length, d.told = length, told
 	for _, e := range told {
 		if e.kind == called {

@@ -127,7 +127,7 @@ func paired(on string, open []entry, all []entry) string {
 		case e.kind == answered && answers[e.id]:
 			return fmt.Sprintf("call %s has two outputs", e.id)
 		case e.kind == answered && !waiting[e.id]:
-			return orphan(on, e)
+			return orphanResult(on, e)
 		case e.kind == answered:
 			delete(waiting, e.id)
 			answers[e.id] = true
@@ -141,7 +141,7 @@ func paired(on string, open []entry, all []entry) string {
 	return ""
 }
 
-func orphan(on string, e entry) string {
+func orphanResult(on string, e entry) string {
 	if on == onResponses {
 		return fmt.Sprintf("No tool call found for function call output with call_id %s.", e.id)
 	}

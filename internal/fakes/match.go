@@ -16,8 +16,8 @@ func (x *exchange) pick(refused *refusal) {
 			continue
 		}
 		step := &x.sc.Steps[i]
-		if !among(listServices, step.On) || step.On == x.on {
-			if x.suits(step, refused) {
+		if !hasWord(listServices, step.On) || step.On == x.on {
+			if x.fits(step, refused) {
 				x.take(i)
 				return
 			}
@@ -34,15 +34,15 @@ func (x *exchange) pick(refused *refusal) {
 	}
 }
 
-// suits tells whether a step is meant for the request beyond doubt.
-func (x *exchange) suits(step *Step, refused *refusal) bool {
+// fits tells whether a step is meant for the request beyond doubt.
+func (x *exchange) fits(step *Step, refused *refusal) bool {
 	switch {
 	case step.On != x.on, step.On == onPage && !x.asksFor(step.Path):
 		return false
 	case refused != nil:
 		return step.Refused == refused.status
 	}
-	return step.Refused == 0 && (!step.Unordered || len(x.misses(&step.Want)) == 0)
+	return step.Refused == 0 && (!step.Unordered || len(x.differences(&step.Want)) == 0)
 }
 
 // asksFor tells whether the request is for a certain page. The path may be
@@ -72,13 +72,13 @@ func (x *exchange) expected() string {
 // compare notes how the request differs from what its step wants, and from
 // what the conversation so far demands.
 func (x *exchange) compare() {
-	for _, why := range x.misses(&x.step.Want) {
+	for _, why := range x.differences(&x.step.Want) {
 		x.violate("%s", why)
 	}
 	if x.step.On == onPage && !x.asksFor(x.step.Path) {
 		x.violate("it asks for %s, not %s", x.r.URL.RequestURI(), x.step.Path)
 	}
-	if !among(modelServices, x.on) {
+	if !hasWord(modelServices, x.on) {
 		return
 	}
 	name := x.on + " " + x.step.Dialog
@@ -94,17 +94,17 @@ func (x *exchange) compare() {
 	}
 }
 
-// misses lists what a request lacks of what is wanted.
-func (x *exchange) misses(w *Want) []string {
+// differences lists what a request lacks of what is wanted.
+func (x *exchange) differences(w *Want) []string {
 	var all []string
 	miss := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, s := range w.Contains {
-		if !x.says(s) {
+		if !x.contains(s) {
 			miss("it does not say %q", s)
 		}
 	}
 	for _, s := range w.Lacks {
-		if x.says(s) {
+		if x.contains(s) {
 			miss("it must not say %q", s)
 		}
 	}
@@ -118,11 +118,11 @@ func (x *exchange) misses(w *Want) []string {
 			miss("the header %s is %q, not %q", name, got, want)
 		}
 	}
-	return append(all, x.missesFields(w)...)
+	return append(all, x.fieldDifferences(w)...)
 }
 
-// missesFields does the same for the JSON of a body.
-func (x *exchange) missesFields(w *Want) []string {
+// fieldDifferences does the same for the JSON of a body.
+func (x *exchange) fieldDifferences(w *Want) []string {
 	var all []string
 	miss := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if got := toolNames(x.fields); w.Tools != nil && !slices.Equal(got, w.Tools) {
@@ -150,9 +150,9 @@ func (x *exchange) missesFields(w *Want) []string {
 	return all
 }
 
-// says tells whether the body has a text in it, as it stands or as a string of
+// contains tells whether the body has a text in it, as it stands or as a string of
 // the JSON.
-func (x *exchange) says(s string) bool {
+func (x *exchange) contains(s string) bool {
 	return strings.Contains(string(x.body), s) || inStrings(x.fields, s)
 }
 
@@ -178,10 +178,10 @@ func (x *exchange) streams() bool {
 	return v == true || !said && x.on == onOllama
 }
 
-// leaks notes a key that went where it does not belong.
-func (x *exchange) leaks() {
+// checkKeyLeaks notes a key that went where it does not belong.
+func (x *exchange) checkKeyLeaks() {
 	for key, own := range map[string]bool{
-		x.sc.Key:         among("responses chat models", x.on),
+		x.sc.Key:         hasWord("responses chat models", x.on),
 		x.sc.googleKey(): x.on == onGoogle,
 		x.sc.braveKey():  x.on == onBrave,
 	} {

@@ -98,7 +98,7 @@ func (x *exchange) line(message json.RawMessage, done bool) []byte {
 }
 
 func (x *exchange) now() string {
-	return birth.Add(time.Duration(x.number) * time.Second).Format(time.RFC3339Nano)
+	return startTime.Add(time.Duration(x.number) * time.Second).Format(time.RFC3339Nano)
 }
 
 // message is the answer in one piece.
@@ -148,7 +148,7 @@ const digest = "500a1f067a9f782620b40bee6f7b0c89e17ae61f686b92c24933e4ca4b2b8b41
 func answerTags(x *exchange) *reply {
 	var all []json.RawMessage
 	for _, name := range x.sc.Models {
-		all = append(all, object("name", name, "model", name, "modified_at", birth.Format(time.RFC3339Nano), "size",
+		all = append(all, object("name", name, "model", name, "modified_at", startTime.Format(time.RFC3339Nano), "size",
 			5225388164,
 			"digest", digest, "details", details(), "capabilities", x.sc.capabilities()))
 	}
@@ -169,14 +169,14 @@ func answerShow(x *exchange) *reply {
 	return &reply{mime: "application/json; charset=utf-8", body: object("modelfile", "FROM "+digText(x.fields, "model"),
 		"parameters", "",
 		"template", "{{ .Prompt }}", "details", details(), "model_info", info, "capabilities", x.sc.capabilities(),
-		"modified_at", birth.Format(time.RFC3339Nano))}
+		"modified_at", startTime.Format(time.RFC3339Nano))}
 }
 
 func answerPs(x *exchange) *reply {
 	var all []json.RawMessage
 	for _, name := range x.sc.Models {
 		all = append(all, object("name", name, "model", name, "size", 6654289920, "digest", digest, "details", details(),
-			"expires_at", birth.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0, "context_length", x.sc.context()))
+			"expires_at", startTime.Add(5*time.Minute).Format(time.RFC3339Nano), "size_vram", 0, "context_length", x.sc.context()))
 	}
 	return &reply{mime: "application/json; charset=utf-8", body: object("models", array(all))}
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// birth is when everything happens: answers do not depend on the clock.
-var birth = time.Date(2026, 5, 6, 3, 13, 2, 123456789, time.UTC)
+// startTime is when everything happens: answers do not depend on the clock.
+var startTime = time.Date(2026, 5, 6, 3, 13, 2, 123456789, time.UTC)
 
 // created is the time of a request, a second after the one before.
-func (x *exchange) created() int64 { return birth.Unix() + int64(x.number) }
+func (x *exchange) created() int64 { return startTime.Unix() + int64(x.number) }
 
 // id makes up an id that looks like those of OpenAI, the same every time.
 func (x *exchange) id(prefix string, n int) string {
@@ -38,7 +38,7 @@ func (x *exchange) remember(arguments func(*Call) string) {
 		c := &x.step.Calls[i]
 		answer = append(answer, entry{called, x.callID(i), c.Name, arguments(c)})
 	}
-	x.dialog.tells(len(x.all), answer)
+	x.dialog.answer(len(x.all), answer)
 }
 
 // openaiHeaders are what comes with each answer of OpenAI.
@@ -58,8 +58,8 @@ func (x *exchange) openaiHeaders() map[string]string {
 	}
 }
 
-// usualErrors are the code and type that OpenAI gives with a status.
-var usualErrors = map[int][2]string{
+// defaultErrors are the code and type that OpenAI gives with a status.
+var defaultErrors = map[int][2]string{
 	http.StatusBadRequest:          {"", "invalid_request_error"},
 	http.StatusUnauthorized:        {"invalid_api_key", "invalid_request_error"},
 	http.StatusForbidden:           {"unsupported_country_region_territory", "request_forbidden"},
@@ -72,7 +72,7 @@ var usualErrors = map[int][2]string{
 
 // errorObject spells an error of OpenAI.
 func (r *refusal) errorObject() json.RawMessage {
-	usual := usualErrors[r.status]
+	usual := defaultErrors[r.status]
 	return object("message", r.message, "type", orNull(cmp.Or(r.kind, usual[1])), "param", orNull(r.param), "code",
 		orNull(cmp.Or(r.code, usual[0])))
 }
@@ -147,7 +147,7 @@ func (x *exchange) checkOpenAI() *refusal {
 	if r := x.checkBody(); r != nil {
 		return r
 	}
-	if why := sensible(x.on, x.fields); why != "" {
+	if why := checkRequest(x.on, x.fields); why != "" {
 		return bad("%s", why)
 	}
 	if model := digText(x.fields, "model"); !x.sc.knows(model) {
@@ -178,9 +178,9 @@ func padding(delta string) string {
 	return filler[min(len(delta), len(filler)):]
 }
 
-// crumbs cuts arguments the way they are streamed: a few characters at a time,
+// chunks cuts arguments the way they are streamed: a few characters at a time,
 // two pieces at least.
-func crumbs(s string) []string {
+func chunks(s string) []string {
 	runes := []rune(s)
 	size := max(1, min(4, len(runes)/2))
 	var all []string
@@ -193,7 +193,7 @@ func crumbs(s string) []string {
 func answerModels(x *exchange) *reply {
 	all := []json.RawMessage{}
 	for _, name := range x.sc.Models {
-		all = append(all, object("id", name, "object", "model", "created", birth.Unix(), "owned_by", "system"))
+		all = append(all, object("id", name, "object", "model", "created", startTime.Unix(), "owned_by", "system"))
 	}
 	return &reply{header: x.openaiHeaders(), body: object("object", "list", "data", array(all))}
 }

@@ -138,7 +138,7 @@ func (r *reply) sendBody(w http.ResponseWriter, req *http.Request, status int) {
 	body := r.body
 	if strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") && len(body) > 0 {
 		w.Header().Set("Content-Encoding", "gzip")
-		body = zipped(body)
+		body = gzipped(body)
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	w.WriteHeader(status)
@@ -150,14 +150,14 @@ func (r *reply) sendBody(w http.ResponseWriter, req *http.Request, status int) {
 	hangUp(w, r.ending == reset)
 }
 
-// crumb is how many bytes of a torn reply arrive at once: fewer than an event
+// tornSize is how many bytes of a torn reply arrive at once: fewer than an event
 // has, and in the middle of characters.
-const crumb = 7
+const tornSize = 7
 
 func (r *reply) write(w http.ResponseWriter, b []byte) {
 	size := len(b)
 	if r.torn {
-		size = crumb
+		size = tornSize
 	}
 	for len(b) > 0 {
 		n := min(size, len(b))
@@ -198,7 +198,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func zipped(b []byte) []byte {
+func gzipped(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	z.Write(b)
@@ -212,9 +212,9 @@ func object(kv ...any) json.RawMessage {
 	var b bytes.Buffer
 	for i := 0; i < len(kv); i += 2 {
 		b.WriteByte("{,"[min(i, 1)])
-		b.Write(spell(kv[i]))
+		b.Write(mustMarshal(kv[i]))
 		b.WriteByte(':')
-		b.Write(spell(kv[i+1]))
+		b.Write(mustMarshal(kv[i+1]))
 	}
 	if len(kv) == 0 {
 		b.WriteByte('{')
@@ -223,8 +223,8 @@ func object(kv ...any) json.RawMessage {
 	return b.Bytes()
 }
 
-// spell is marshal for what cannot go wrong.
-func spell(v any) []byte {
+// mustMarshal is marshal for what cannot go wrong.
+func mustMarshal(v any) []byte {
 	text, err := marshal(v)
 	if err != nil {
 		panic(err)
@@ -237,5 +237,5 @@ func array[T any](all []T) json.RawMessage {
 	if len(all) == 0 {
 		return json.RawMessage("[]")
 	}
-	return spell(all)
+	return mustMarshal(all)
 }

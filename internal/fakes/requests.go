@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// sensible checks what an OpenAI request says as a whole.
-func sensible(on string, fields map[string]any) string {
+// checkRequest checks what an OpenAI request says as a whole.
+func checkRequest(on string, fields map[string]any) string {
 	names := toolNames(fields)
 	if twice := repeated(names); twice != "" {
 		return "tools: there are two called " + twice
 	}
-	if why := choiceFits(on, fields, names); why != "" {
+	if why := checkChoice(on, fields, names); why != "" {
 		return why
 	}
 	_, newer := fields["max_completion_tokens"]
@@ -24,15 +24,15 @@ func sensible(on string, fields map[string]any) string {
 	if options && !digTrue(fields, "stream") {
 		return "the 'stream_options' parameter is only allowed when 'stream' is enabled"
 	}
-	if why := suitsModel(fields); why != "" {
+	if why := modelMismatch(fields); why != "" {
 		return why
 	}
 	return strictSchemas(fields)
 }
 
-// suitsModel finds parameters that a model of OpenAI does not have: the older
+// modelMismatch finds parameters that a model of OpenAI does not have: the older
 // ones do not reason, and those that do have no temperature.
-func suitsModel(fields map[string]any) string {
+func modelMismatch(fields map[string]any) string {
 	model, foreign := digText(fields, "model"), []string{}
 	switch {
 	case strings.HasPrefix(model, "gpt-4") || strings.HasPrefix(model, "gpt-3"):
@@ -58,8 +58,8 @@ func repeated(names []string) string {
 	return ""
 }
 
-// choiceFits checks that tools are there to choose from.
-func choiceFits(on string, fields map[string]any, names []string) string {
+// checkChoice checks that tools are there to choose from.
+func checkChoice(on string, fields map[string]any, names []string) string {
 	choice, chosen := chosenTool(fields)
 	_, parallel := fields["parallel_tool_calls"]
 	switch {
@@ -67,7 +67,7 @@ func choiceFits(on string, fields map[string]any, names []string) string {
 		return "'tool_choice' and 'parallel_tool_calls' are only allowed when 'tools' are specified"
 	case len(names) == 0 && choice == "required":
 		return "tool_choice: 'required' needs tools"
-	case chosen && !among("auto none required", choice) && !slices.Contains(names, choice):
+	case chosen && !hasWord("auto none required", choice) && !slices.Contains(names, choice):
 		return fmt.Sprintf("tool choice '%s' not found in 'tools' parameter", choice)
 	}
 	return ""

@@ -36,7 +36,7 @@ type turn struct {
 	id     string
 	frames [][]byte
 	output []json.RawMessage // the items that are done
-	told   []entry
+	answer []entry
 	middle int
 }
 
@@ -76,7 +76,7 @@ func (t *turn) delta(kind, delta string, kv ...any) {
 func (t *turn) done(item json.RawMessage, told entry) {
 	t.event("response.output_item.done", "item", item, "output_index", len(t.output))
 	t.output = append(t.output, item)
-	t.told = append(t.told, told)
+	t.answer = append(t.answer, told)
 }
 
 // think adds the reasoning. What the model thought is encrypted; a summary
@@ -177,7 +177,7 @@ func (t *turn) call(i int) {
 			c.Name)
 	}
 	t.event("response.output_item.added", "item", item("in_progress", ""), "output_index", index)
-	pieces := crumbs(arguments)
+	pieces := chunks(arguments)
 	if i == 0 {
 		t.middle = len(t.frames) + len(pieces)/2
 	}
@@ -210,7 +210,7 @@ func (t *turn) close() {
 	f := t.failure()
 	switch t.step.Fault {
 	case "error_flat":
-		usual := usualErrors[f.status]
+		usual := defaultErrors[f.status]
 		t.event("error", "code", cmp.Or(f.code, usual[0]), "message", f.message, "param", orNull(f.param))
 		return
 	case "error_nested":
@@ -221,9 +221,9 @@ func (t *turn) close() {
 	if t.step.Fault != "" && t.step.Fault != "json" {
 		return
 	}
-	t.exchange.dialog.tells(len(t.all), t.told)
+	t.exchange.dialog.answer(len(t.all), t.answer)
 	if t.stores() {
-		t.responses[t.id] = slices.DeleteFunc(slices.Clone(t.told), func(e entry) bool { return e.kind != called })
+		t.responses[t.id] = slices.DeleteFunc(slices.Clone(t.answer), func(e entry) bool { return e.kind != called })
 	}
 }
 
@@ -236,12 +236,12 @@ func (t *turn) response(status string) json.RawMessage {
 		tier = "auto"
 	case "failed":
 		f := t.failure()
-		failed = object("code", cmp.Or(f.code, usualErrors[f.status][0]), "message", f.message)
+		failed = object("code", cmp.Or(f.code, defaultErrors[f.status][0]), "message", f.message)
 	case "incomplete":
 		reason := map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[t.step.Incomplete]
-		incomplete, usage = object("reason", reason), t.bill()
+		incomplete, usage = object("reason", reason), t.usageObject()
 	default:
-		completed, usage = t.created()+1, t.bill()
+		completed, usage = t.created()+1, t.usageObject()
 	}
 	echo := t.echo()
 	return object("id", t.id, "object", "response", "created_at", t.created(), "status", status, "background", false,
@@ -287,7 +287,7 @@ func (t *turn) tools() []json.RawMessage {
 	return all
 }
 
-func (t *turn) bill() json.RawMessage {
+func (t *turn) usageObject() json.RawMessage {
 	u := t.usage()
 	return object("input_tokens", u.Input, "input_tokens_details", object("cached_tokens", u.Cached),
 		"output_tokens", u.Output, "output_tokens_details", object("reasoning_tokens", u.Reasoning), "total_tokens",

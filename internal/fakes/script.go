@@ -9,15 +9,15 @@ import (
 // scriptKey finds what [Setup] left for the commands.
 type scriptKey struct{}
 
-// A stage is where the fakes of one script stand.
-type stage struct {
+// A scriptState is where the fakes of one script stand.
+type scriptState struct {
 	t      testscript.T
 	server *Server // nil when none is running
 }
 
 // Setup must be called by the setup of scripts that use [Command]. A script
 // cannot fail after its last line, but the test it runs in can.
-func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &stage{t: env.T()} }
+func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &scriptState{t: env.T()} }
 
 // Command is for scripts: "fake FILE" plays the scenario in FILE and sets the
 // environment so that programs find it. A script that leaves violations behind
@@ -26,7 +26,7 @@ func Command(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: fake FILE")
 	}
-	at := stageOf(ts)
+	at := stateOf(ts)
 	if at.server != nil {
 		ts.Fatalf("a fake is running already: end it with fake-done")
 	}
@@ -46,7 +46,7 @@ func Command(ts *testscript.TestScript, neg bool, args []string) {
 // Done is for scripts: "fake-done" ends the fake and fails if anything was
 // wrong. Another one can be started after it.
 func Done(ts *testscript.TestScript, neg bool, args []string) {
-	at := stageOf(ts)
+	at := stateOf(ts)
 	if neg || len(args) != 0 || at.server == nil {
 		ts.Fatalf("usage: fake-done, after fake")
 	}
@@ -58,8 +58,8 @@ func Done(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func stageOf(ts *testscript.TestScript) *stage {
-	at, ok := ts.Value(scriptKey{}).(*stage)
+func stateOf(ts *testscript.TestScript) *scriptState {
+	at, ok := ts.Value(scriptKey{}).(*scriptState)
 	if !ok {
 		ts.Fatalf("the setup of these scripts does not call fakes.Setup")
 	}

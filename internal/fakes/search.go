@@ -29,8 +29,8 @@ func checkQuery(name string, q url.Values) string {
 	return shapes()[name]("", fields)
 }
 
-// asked returns a number of the query.
-func (x *exchange) asked(name string, usual int) int {
+// queryNumber returns a number of the query.
+func (x *exchange) queryNumber(name string, usual int) int {
 	if n, err := strconv.Atoi(x.query.Get(name)); err == nil {
 		return n
 	}
@@ -53,7 +53,7 @@ func checkGoogle(x *exchange) *refusal {
 		return bad("%s", why)
 	case x.query.Get("cx") != x.sc.googleCX():
 		return bad("Request contains an invalid argument.")
-	case x.asked("start", 1)+x.asked("num", 10) > 100:
+	case x.queryNumber("start", 1)+x.queryNumber("num", 10) > 100:
 		return bad("Request contains an invalid argument: start + num is over 100.")
 	}
 	return nil
@@ -82,10 +82,10 @@ func refuseGoogle(_ *exchange, r *refusal) *reply {
 }
 
 func answerGoogle(x *exchange) *reply {
-	q, hits := x.query.Get("q"), x.hits(x.asked("num", 10))
+	q, hits := x.query.Get("q"), x.hits(x.queryNumber("num", 10))
 	total := fmt.Sprint(len(x.step.Hits))
 	request := object("title", "Google Custom Search - "+q, "totalResults", total, "searchTerms", q, "count", len(hits),
-		"startIndex", x.asked("start", 1), "inputEncoding", "utf8", "outputEncoding", "utf8", "safe", "off", "cx",
+		"startIndex", x.queryNumber("start", 1), "inputEncoding", "utf8", "outputEncoding", "utf8", "safe", "off", "cx",
 		x.sc.googleCX())
 	kv := []any{"kind", "customsearch#search", "url", object("type", "application/json", "template",
 		"https://www.googleapis.com/customsearch/v1?q={searchTerms}"),
@@ -161,9 +161,9 @@ func refuseBrave(x *exchange, r *refusal) *reply {
 	}
 	one := object("id", x.id("", 0), "status", r.status, "code", cmp.Or(r.code, braveCodes[r.status]), "detail", r.message,
 		"meta", meta)
-	body := object("type", "ErrorResponse", "error", one, "time", birth.Unix())
+	body := object("type", "ErrorResponse", "error", one, "time", startTime.Unix())
 	if x.step != nil && x.step.Variant == "errors_list" {
-		body = object("type", "ErrorResponse", "errors", []json.RawMessage{one}, "time", birth.Unix())
+		body = object("type", "ErrorResponse", "errors", []json.RawMessage{one}, "time", startTime.Unix())
 	}
 	return &reply{status: r.status, header: braveHeaders(), body: body}
 }
@@ -173,9 +173,9 @@ func answerBrave(x *exchange) *reply {
 	q := object("original", x.query.Get("q"), "altered", orNull(x.step.Altered), "show_strict_warning", false,
 		"is_navigational", false,
 		"is_news_breaking", false, "spellcheck_off", false, "country", "us", "bad_results", useless, "should_fallback", false,
-		"more_results_available", len(x.step.Hits) > x.asked("count", 20))
+		"more_results_available", len(x.step.Hits) > x.queryNumber("count", 20))
 	var results, order []json.RawMessage
-	for i, h := range x.hits(x.asked("count", 20)) {
+	for i, h := range x.hits(x.queryNumber("count", 20)) {
 		u := h.parsed()
 		results = append(results, object("title", h.Title, "url", h.URL, "is_source_local", false, "is_source_both", false,
 			"description", h.Snippet, "page_age", orNull(h.Age), "age", orNull(h.Age), "language", "en", "family_friendly", true,

@@ -78,7 +78,7 @@ func TestSearchRefusals(t *testing.T) {
 		if tt.on == onPage {
 			path = ", path: /pages/x"
 		}
-		s := play(t, "{steps: [{on: "+tt.on+", refused: "+json.Number(spell(tt.status)).String()+path+"}]}")
+		s := play(t, "{steps: [{on: "+tt.on+", refused: "+json.Number(mustMarshal(tt.status)).String()+path+"}]}")
 		if g := ask(t, s, tt.what, "", tt.headers...); g.status != tt.status ||
 			!strings.Contains(strings.ReplaceAll(g.body, "&#39;", "'"), tt.has) {
 			t.Errorf("%s: %d %s", tt.what, g.status, g.body)

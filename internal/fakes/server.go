@@ -84,7 +84,7 @@ func (s *Server) Finish() []string {
 			all = append(all, fmt.Sprintf("step %d (%s) was never asked for", i+1, s.sc.Steps[i].On))
 		}
 	}
-	return append(all, s.unsaid()...)
+	return append(all, s.checkSpoken()...)
 }
 
 // closedPort is one that nothing listens on.
@@ -133,7 +133,7 @@ func (s *Server) Env() []string {
 
 // plays tells whether a step is about one of the services.
 func (s *Server) plays(services string) bool {
-	return slices.ContainsFunc(s.sc.Steps, func(step Step) bool { return among(services, step.On) })
+	return slices.ContainsFunc(s.sc.Steps, func(step Step) bool { return hasWord(services, step.On) })
 }
 
 func (sc *Scenario) googleKey() string { return cmp.Or(sc.GoogleKey, "google-key-0123456789abcdef") }
@@ -193,7 +193,7 @@ type exchange struct {
 	dialog *dialog
 }
 
-const largestBody = 64 << 20
+const maxBody = 64 << 20
 
 // serve receives a request and sends the answer.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "Ollama is running")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return // the client went away in the middle
 	}
@@ -221,7 +221,7 @@ func (s *Server) receive(r *http.Request, body []byte) *reply {
 		x.on = onSpeech
 	}
 	s.requests[x.number-1].On = x.on
-	x.leaks()
+	x.checkKeyLeaks()
 	if speaks {
 		return speak(x)
 	}
@@ -260,7 +260,7 @@ func (x *exchange) respond() *reply {
 func (x *exchange) play() *reply {
 	x.compare()
 	if x.dialog != nil {
-		x.dialog.heard(x.on, x.body)
+		x.dialog.request(x.on, x.body)
 	}
 	if x.fails() {
 		return x.decorate(x.verbatimOr(x.refuse(x, x.failure())))
@@ -272,7 +272,7 @@ func (x *exchange) play() *reply {
 // inside a stream is one, too, when no stream was asked for.
 func (x *exchange) fails() bool {
 	step := x.step
-	inStream := among("error_flat error_nested", step.Fault) || step.Variant == "mid_stream_error"
+	inStream := hasWord("error_flat error_nested", step.Fault) || step.Variant == "mid_stream_error"
 	return step.Status >= 400 || step.Error != nil && step.Fault == "" && !inStream || inStream && !x.streams()
 }
 
@@ -298,7 +298,7 @@ func (x *exchange) inspect() *refusal {
 
 // free tells whether a request needs no step: lists, as long as no step is
 // about them.
-func (x *exchange) free() bool { return among(listServices, x.on) && !x.plays(x.on) }
+func (x *exchange) free() bool { return hasWord(listServices, x.on) && !x.plays(x.on) }
 
 // violate notes what is wrong with the request.
 func (x *exchange) violate(format string, args ...any) {

@@ -50,12 +50,12 @@ func (s *Speech) check() error {
 		return wrong("speech", "who is down hears nothing; leave out the rest")
 	}
 	for _, f := range s.Faults {
-		if f != "" && !among(speechFaults, f) {
+		if f != "" && !hasWord(speechFaults, f) {
 			return wrong("speech", fmt.Sprintf("there is no fault %q%s", f, nearest(f, strings.Fields(speechFaults))))
 		}
 	}
-	if s.DelayMS < 0 || time.Duration(s.DelayMS)*time.Millisecond > longestDelay {
-		return wrong("speech", fmt.Sprintf("delay_ms is not between 0 and %d", longestDelay.Milliseconds()))
+	if s.DelayMS < 0 || time.Duration(s.DelayMS)*time.Millisecond > maxDelay {
+		return wrong("speech", fmt.Sprintf("delay_ms is not between 0 and %d", maxDelay.Milliseconds()))
 	}
 	return nil
 }
@@ -103,14 +103,14 @@ func speakers(how, picture string) json.RawMessage {
 	speaker := func(name, uuid string, styles ...json.RawMessage) json.RawMessage {
 		return object("speakerName", name, "speakerUuid", uuid, "styles", styles, "version", "1.0.0", how+"Portrait", picture)
 	}
-	return spell([]json.RawMessage{
+	return mustMarshal([]json.RawMessage{
 		speaker("つくよみちゃん", firstSpeaker, style("れいせい", 0), style("おしとやか", 5)),
 		speaker("MANA", secondSpeaker, style("のーまる", 7)),
 	})
 }
 
-// heard reads the body of a request, which must be as the engine wants it.
-func (x *exchange) heard(name string) *reply {
+// readBody reads the body of a request, which must be as the engine wants it.
+func (x *exchange) readBody(name string) *reply {
 	fields, err := decode(x.body)
 	why := ""
 	switch {
@@ -142,7 +142,7 @@ func unprocessable(why string) *reply {
 }
 
 func answerProsody(x *exchange) *reply {
-	if refused := x.heard("prosody"); refused != nil {
+	if refused := x.readBody("prosody"); refused != nil {
 		return refused
 	}
 	said, _ := x.fields["text"].(string)
@@ -158,7 +158,7 @@ func answerSynthesis(x *exchange) *reply { return x.sound("synthesis") }
 
 // sound answers a request for sound, or does what goes wrong instead.
 func (x *exchange) sound(name string) *reply {
-	if refused := x.heard(name); refused != nil {
+	if refused := x.readBody(name); refused != nil {
 		return refused
 	}
 	x.compareSpeech()
@@ -170,7 +170,7 @@ func (x *exchange) sound(name string) *reply {
 	case x.extreme():
 		r = broken()
 	}
-	x.garble(r)
+	x.applyFault(r)
 	r.wait = time.Duration(x.sc.Speech.DelayMS) * time.Millisecond
 	return r
 }
@@ -212,8 +212,8 @@ func broken() *reply {
 		body: []byte("Internal Server Error")}
 }
 
-// garble makes a sound go wrong as the scenario says.
-func (x *exchange) garble(r *reply) {
+// applyFault makes a sound go wrong as the scenario says.
+func (x *exchange) applyFault(r *reply) {
 	faults := x.sc.Speech.Faults
 	number := x.sounds
 	x.sounds++
@@ -257,9 +257,9 @@ func (x *exchange) compareSpeech() {
 	}
 }
 
-// unsaid returns what is wrong with what was said as a whole. A text that was
+// checkSpoken returns what is wrong with what was said as a whole. A text that was
 // asked for again after an error counts once.
-func (s *Server) unsaid() []string {
+func (s *Server) checkSpoken() []string {
 	if s.sc.Speech == nil || s.sc.Speech.Says == nil {
 		return nil
 	}

@@ -8,19 +8,18 @@ import (
 	"hako/internal/text"
 )
 
-const usualWidth = 80
+const defaultWidth = 80
 
-// marks turn.
-const marks = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// line returns what is shown: the mark, the label, and the seconds. It is one
-// column short of the terminal, because the cursor needs a place.
+// line formats the mark, the label, and the seconds. It is one column narrower than the
+// terminal, for the cursor.
 func (s *Spinner) line() string {
-	columns := usualWidth
+	columns := defaultWidth
 	if s.Width != nil {
 		columns = s.Width()
 	}
-	mark := string([]rune(marks)[s.turn%len([]rune(marks))])
+	mark := string([]rune(frames)[s.frame%len([]rune(frames))])
 	since := elapsed(time.Since(s.began))
 	label := text.ShortenCells(oneLine(s.label), columns-1-len("x ")-len(" ")-len(since))
 	if s.Color {
@@ -32,7 +31,7 @@ func (s *Spinner) line() string {
 	return mark + " " + label + " " + since
 }
 
-// elapsed is d in whole seconds.
+// elapsed formats whole seconds.
 func elapsed(d time.Duration) string {
 	n := int(d / time.Second)
 	if n < 60 {
@@ -41,5 +40,5 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", n/60, n%60)
 }
 
-// oneLine makes a label fit for a terminal: it may quote a command of a model, and with it anything.
+// oneLine makes a label safe for a terminal: it may contain a command of a model.
 func oneLine(s string) string { return text.ForTerminal(strings.Join(strings.Fields(s), " ")) }

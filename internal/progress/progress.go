@@ -1,10 +1,10 @@
-// Package progress shows that something takes its time: one line with a turning
-// mark, what is being done and since when, for anything longer than a second.
-// Deliberately not inside: bars and percentages (a model does not know how far
-// it is), and finding out whether there is a terminal; who calls knows.
+// Package progress shows a spinner: one line with an animated mark, what is being done
+// and for how long, for anything longer than a second. It has no bars and percentages,
+// as a model does not know its progress, and does not detect terminals; the caller
+// does.
 //
-// The rule to keep: whoever prints to the same terminal while a spinner runs
-// prints through Writer or Wrap, or between Pause and Resume.
+// Whoever prints to the same terminal while a spinner runs must use Writer or Wrap, or
+// print between Pause and Resume.
 package progress
 
 import (
@@ -13,41 +13,41 @@ import (
 	"time"
 )
 
-// A Spinner is one line on a terminal. Its fields may be set before Start; its
-// methods may be called from several goroutines.
+// A Spinner is one line on a terminal. Its fields may be set before Start; its methods
+// are safe for concurrent use.
 type Spinner struct {
-	Delay time.Duration // how long nothing is shown; zero means a second
-	Width func() int    // columns of the terminal, asked at each drawing; nil means 80
-	Color bool          // the mark is coloured; false means that no SGR sequence is written
+	Delay time.Duration // before the line is shown; zero means a second
+	Width func() int    // columns of the terminal, called for each drawing; nil means 80
+	Color bool          // color the mark; false means that no SGR sequence is written
 
 	w        io.Writer
 	terminal bool
 
-	mu      sync.Mutex
-	label   string
-	began   time.Time
-	stop    chan struct{} // nil while the spinner does not run
-	done    chan struct{}
-	due     bool // the delay is over
-	shown   bool // the line is on the terminal
-	midLine bool // others have begun a line and not ended it
-	paused  int
-	turn    int
+	mu        sync.Mutex
+	label     string
+	began     time.Time
+	stop      chan struct{} // nil while the spinner does not run
+	done      chan struct{}
+	delayOver bool // the delay is over
+	shown     bool // the line is on the terminal
+	midLine   bool // others have written a line without its end
+	paused    int
+	frame     int
 }
 
-// New returns a spinner on w. If w is not a terminal nothing is ever printed.
+// New returns a spinner on w. If w is not a terminal nothing is printed.
 func New(w io.Writer, terminal bool) *Spinner {
 	return &Spinner{w: w, terminal: terminal}
 }
 
 const (
-	usualDelay = time.Second
-	tick       = 100 * time.Millisecond
-	clearLine  = "\r\x1b[K"
+	defaultDelay = time.Second
+	tick         = 100 * time.Millisecond
+	clearLine    = "\r\x1b[K"
 )
 
-// Start begins to count. A spinner that runs already counts anew, with the new
-// label, but stays in sight.
+// Start starts the timer. A spinner that runs already restarts it, with the new label,
+// but stays visible.
 func (s *Spinner) Start(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,15 +56,15 @@ func (s *Spinner) Start(label string) {
 		s.draw()
 		return
 	}
-	s.stop, s.done, s.due = make(chan struct{}), make(chan struct{}), false
+	s.stop, s.done, s.delayOver = make(chan struct{}), make(chan struct{}), false
 	delay := s.Delay
 	if delay == 0 {
-		delay = usualDelay
+		delay = defaultDelay
 	}
 	go s.run(delay, s.stop, s.done)
 }
 
-// Label says what is being done now.
+// Label changes the label.
 func (s *Spinner) Label(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,12 +72,12 @@ func (s *Spinner) Label(label string) {
 	s.draw()
 }
 
-// Stop clears the line. When it returns no goroutine is left. Stopping what does
-// not run does nothing.
+// Stop clears the line. When it returns no goroutine is left. It does nothing if the
+// spinner does not run.
 func (s *Spinner) Stop() {
 	s.mu.Lock()
 	stop, done := s.stop, s.done
-	s.stop, s.due = nil, false
+	s.stop, s.delayOver = nil, false
 	s.clear()
 	s.mu.Unlock()
 	if stop != nil {
@@ -94,7 +94,7 @@ func (s *Spinner) Pause() {
 	s.clear()
 }
 
-// Resume brings the line back.
+// Resume shows the line again.
 func (s *Spinner) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *Spinner) Resume() {
 	s.draw()
 }
 
-// run draws until it is told to stop. It holds its own channels: the spinner may
-// have been started again by then.
+// run draws until stop is closed. It has its own channels: the spinner may have been
+// started again by then.
 func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
 	defer close(done)
 	wait := time.NewTimer(delay)
@@ -115,7 +115,7 @@ func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
 	}
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
-	for s.appear(stop) {
+	for s.drawNext(stop) {
 		select {
 		case <-stop:
 			return
@@ -124,29 +124,29 @@ func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
 	}
 }
 
-// appear draws the next turn, unless stop is no longer the spinner's.
-func (s *Spinner) appear(stop chan struct{}) bool {
+// drawNext draws the next frame, unless the spinner was stopped.
+func (s *Spinner) drawNext(stop chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stop != stop {
 		return false
 	}
-	s.due = true
-	s.turn++
+	s.delayOver = true
+	s.frame++
 	s.draw()
 	return true
 }
 
-// draw shows the line if it may be seen. The lock is held.
+// draw shows the line if it may be visible. The lock is held.
 func (s *Spinner) draw() {
-	if !s.due || s.paused > 0 || s.midLine {
+	if !s.delayOver || s.paused > 0 || s.midLine {
 		return
 	}
 	s.shown = true
 	io.WriteString(s.w, "\r"+s.line()+"\x1b[K")
 }
 
-// clear takes the line away. The lock is held.
+// clear removes the line. The lock is held.
 func (s *Spinner) clear() {
 	if s.shown {
 		s.shown = false
@@ -154,12 +154,12 @@ func (s *Spinner) clear() {
 	}
 }
 
-// Writer returns a writer to where the spinner is, which takes the line away
-// before it writes and brings it back after.
+// Writer returns a writer to the same terminal, which clears the line before it writes
+// and shows it again after.
 func (s *Spinner) Writer() io.Writer { return s.Wrap(s.w) }
 
-// Wrap is Writer for another way to the same terminal. While a line that was
-// written is not ended, the spinner stays away: it would overwrite it.
+// Wrap is Writer for another writer to the same terminal. While a written line has no
+// end, the spinner stays hidden: it would overwrite it.
 func (s *Spinner) Wrap(w io.Writer) io.Writer {
 	if !s.terminal {
 		return w

@@ -51,7 +51,7 @@ func (s *screen) see() string {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.TrimLeft(string(s.line), marks+" ")
+	return strings.TrimLeft(string(s.line), frames+" ")
 }
 
 // count returns how often something was written.
@@ -268,7 +268,7 @@ func TestWriteErrors(t *testing.T) {
 func TestColor(t *testing.T) {
 	var out bytes.Buffer
 	s := New(&out, true)
-	s.due, s.began = true, time.Now()
+	s.delayOver, s.began = true, time.Now()
 	s.Label("a")
 	if got := out.String(); got != "\r⠋ a 0s\x1b[K" {
 		t.Errorf("got %q", got)

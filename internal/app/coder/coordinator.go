@@ -22,40 +22,38 @@ type Coordinator struct {
 	Workspaces Workspaces
 	Log        audit.Log
 
-	// Model returns the model for a task, which charges the meter.
+	// Model returns the model for a task, which charges the budget.
 	Model func(Task, *quota.Budget) llm.Model
-	// Price returns what usage costs in dollars; false means that nobody
-	// knows. Nil means that nobody ever does.
+	// Price returns the cost of usage in dollars, and whether the price is known. Nil
+	// means that no price is known.
 	Price func(model string, u quota.Usage) (dollars float64, known bool)
 
 	Environments Environments
 	// Execute and Edit describe the tools that run commands and change files.
 	Execute, Edit llm.Tool
-	// Tools returns the tools that reach beyond the container, each of whose
-	// calls is carried out at most once. Nil means that there are none.
+	// Tools returns the tools that reach beyond the container. Each of their calls is
+	// carried out at most once. Nil means none.
 	Tools func(context.Context, Task) ([]tool.Tool, error)
 
-	// Orders tells what a person wants of a task; it is asked between any two
-	// steps. Nil means that nobody can want anything.
+	// Orders returns what a person wants of a task; it is called between steps. Nil
+	// means that there are no orders.
 	Orders   func(context.Context, Task) (Order, error)
 	Archive  Archive  // nil means that nothing is inherited
-	Accounts Accounts // nil means that only tasks have an account
+	Accounts Accounts // nil means that only tasks have limits
 
-	Verify  []string    // commands that must succeed whatever the plan says; nil means none
-	Limits  Limits      //
-	Context int64       // tokens that the model can hold; zero means 128 000
-	Secrets *redact.Set // values that nobody may see; nil means only those known by their spelling
-	// Observe is told what happens, in order for each task. Nil means that
-	// nobody is.
+	Verify  []string // commands that must succeed besides those of the plan; nil means none
+	Limits  Limits
+	Context int64       // size of the model's context in tokens; zero means 128 000
+	Secrets *redact.Set // to redact; nil means only those recognised by their form
+	// Observe is called with events, in order for each task. It may be nil.
 	Observe func(Event)
 }
 
-// Environments are where commands can run. A nil function means that there is
-// nothing to say or to choose.
+// Environments are where commands can run. Each function may be nil.
 type Environments struct {
 	Table  func() string                             // for the planning prompt
-	Choose func(asked string) (name, warning string) // one that is there, and what is to be said if it is another
-	Prompt func(name string) string                  // what a model is told about running commands
+	Choose func(asked string) (name, warning string) // returns one that exists, and a warning if it is another
+	Prompt func(name string) string                  // about running commands
 }
 
 func (e Environments) table() string {
@@ -79,36 +77,36 @@ func (e Environments) prompt(name string) string {
 	return e.Prompt(name)
 }
 
-// ScriptLimits end tasks that would not end by themselves. Zero values mean those in
+// Limits end tasks that would not end by themselves. The defaults of zero values are in
 // the comments.
 type Limits struct {
-	Turns     int     // of the model: 100
-	Actions   int     // calls of tools: 200
-	Tokens    int64   // weighted: 2 000 000
-	Cost      float64 // dollars: as much as one likes
-	Same      int     // how often one failure may be met: 5
-	Unknown   int     // calls of tools that do not exist: 5
-	Empty     int     // turns that say nothing: 3
-	PlanTries int     // answers in which a plan is looked for: 2
-	Replans   int     // new plans after the first: 2; less than zero means none
+	Turns        int     // of the model: 100
+	Actions      int     // calls of tools: 200
+	Tokens       int64   // weighted: 2 000 000
+	Cost         float64 // dollars: unlimited
+	Same         int     // occurrences of one failure: 5
+	Unknown      int     // calls of tools that do not exist: 5
+	Empty        int     // empty turns: 3
+	PlanAttempts int     // answers in which a plan is looked for: 2
+	Replans      int     // new plans after the first: 2; negative means none
 
-	Errors       int // in a row, after which the model reflects: 3
-	ReflectEvery int // actions: 15; less than zero means never
-	TellEvery    int // actions after which the progress comment is written anew: 5
+	Errors        int // in a row, after which the model reflects: 3
+	ReflectEvery  int // actions: 15; negative means never
+	ProgressEvery int // actions between updates of the progress comment: 5
 
-	UserTokens int64   // of one person in a month, weighted: as many as one likes
-	UserCost   float64 // dollars: as much as one likes
+	UserTokens int64   // of one user in a month, weighted: unlimited
+	UserCost   float64 // dollars: unlimited
 }
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	l.Turns, l.Actions, l.Tokens = cmp.Or(l.Turns, 100), cmp.Or(l.Actions, 200), cmp.Or(l.Tokens, 2_000_000)
 	l.Same, l.Unknown, l.Empty = cmp.Or(l.Same, 5), cmp.Or(l.Unknown, 5), cmp.Or(l.Empty, 3)
-	l.PlanTries, l.Replans = cmp.Or(l.PlanTries, 2), max(cmp.Or(l.Replans, 2), 0)
-	l.Errors, l.ReflectEvery, l.TellEvery = cmp.Or(l.Errors, 3), cmp.Or(l.ReflectEvery, 15), cmp.Or(l.TellEvery, 5)
+	l.PlanAttempts, l.Replans = cmp.Or(l.PlanAttempts, 2), max(cmp.Or(l.Replans, 2), 0)
+	l.Errors, l.ReflectEvery, l.ProgressEvery = cmp.Or(l.Errors, 3), cmp.Or(l.ReflectEvery, 15), cmp.Or(l.ProgressEvery, 5)
 	return l
 }
 
-// An Event is one thing that happens while a task is worked on.
+// An Event is something that happened during the work on a task.
 type Event struct {
 	Task  string `json:"task"`
 	Type  string `json:"type"` // phase, call, result, note, heard, ignored, state
@@ -118,56 +116,55 @@ type Event struct {
 	OK    *bool  `json:"ok,omitempty"`
 }
 
-// A taskRun is one task with what is needed to work on it.
+// A taskRun is the work on one task.
 type taskRun struct {
 	*Coordinator
 	limits    Limits
 	task      Task
 	journal   Journal
 	rec       Record
-	meter     *quota.Budget
+	budget    *quota.Budget
 	model     llm.Model
 	workspace Workspace // nil until it is needed
 
-	replayed bool // the pending turn was given to the loop
-	acted    bool // calls were carried out since the last save
-	heard    bool // people, since the model was asked last
-	told     int  // actions at the last writing of the progress comment
-	known    map[string]bool
+	replayed     bool // the pending turn was given to the loop
+	acted        bool // calls were carried out since the last save
+	commentsSeen bool // since the last call of the model
+	progressAt   int  // number of actions at the last progress comment
+	toolNames    map[string]bool
 }
 
-// Run works on a task from where its record stands until it ends, or is paused.
-// The record says as what. An error means that it is none of these: the task can
-// be taken up again from the last record that was saved. What was made for it is
-// taken away in any case, unless another worker has the task.
+// Run works on a task from where its record stands until it ends or is paused; the
+// record has the state. After an error the task can be continued from the last record
+// that was saved. The workspace is removed in any case, unless another worker has the
+// task.
 func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (Record, error) {
-	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.withDefaults(), task: t, journal: j, rec: from}
 	if e.rec.Phase == Ended {
-		return e.rec, e.leave(ctx) // whoever ended it may have died before this
+		return e.rec, e.cleanUp(ctx) // whoever ended it may have died before this
 	}
-	e.meter = quota.New(e.budget())
-	e.model = c.Model(t, e.meter)
+	e.budget = quota.New(e.remainingBudget())
+	e.model = c.Model(t, e.budget)
 	err := e.work(ctx)
 	if lost(ctx, err) {
-		return e.rec, err // what is there belongs to the other now
+		return e.rec, err // the workspace belongs to the other worker now
 	}
-	return e.rec, errors.Join(err, e.leave(ctx))
+	return e.rec, errors.Join(err, e.cleanUp(ctx))
 }
 
-// lost reports whether the task belongs to another worker, which a call that was
-// cut short does not say.
+// lost reports whether another worker has the task, which the error of a canceled call
+// does not say.
 func lost(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrLost) || errors.Is(context.Cause(ctx), ErrLost)
 }
 
-// GiveUp ends a task that was taken up often enough without coming to an end, and
-// tells people why.
+// GiveUp ends a task that was attempted too often, and reports why.
 func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record, why error) (Record, error) {
-	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.withDefaults(), task: t, journal: j, rec: from}
 	switch e.rec.Phase {
 	case Ended:
-		return e.rec, e.leave(ctx)
-	case Reporting: // how it ended is decided
+		return e.rec, e.cleanUp(ctx)
+	case Reporting:
 	default:
 		e.rec.State = cmp.Or(e.rec.State, Pending)
 		if _, err := e.rec.State.Move(Failed); err != nil {
@@ -179,11 +176,11 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 	if lost(ctx, err) {
 		return e.rec, err
 	}
-	return e.rec, errors.Join(err, e.leave(ctx))
+	return e.rec, errors.Join(err, e.cleanUp(ctx))
 }
 
-// budget is what is left for this worker, so that the model can be told.
-func (e *taskRun) budget() quota.Limits {
+// remainingBudget is what is left for this worker, so that the model can be told.
+func (e *taskRun) remainingBudget() quota.Limits {
 	b := quota.Unlimited()
 	if b.Tokens = e.limits.Tokens - e.rec.Spent.Tokens(); b.Tokens == 0 {
 		b.Tokens = -1
@@ -199,7 +196,7 @@ func (e *taskRun) work(ctx context.Context) error {
 		phase := e.rec.Phase
 		err := e.step(ctx)
 		if err != nil {
-			if err = e.end(ctx, err); err != nil {
+			if err = e.handleError(ctx, err); err != nil {
 				return err
 			}
 		}
@@ -213,17 +210,17 @@ func (e *taskRun) work(ctx context.Context) error {
 	return nil
 }
 
-// step goes through one phase, unless a person wants something else. An end that
-// a person brought about is told although the time is up.
+// step runs one phase, unless a person orders something else. An end that a person
+// ordered is reported although the context has ended.
 func (e *taskRun) step(ctx context.Context) error {
 	e.observe(Event{Type: "phase"})
 	var order Order
 	if e.rec.Phase == Reporting && errors.As(context.Cause(ctx), &order) {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), patience)
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer stop()
 	}
-	if err := e.obey(ctx); err != nil {
+	if err := e.checkOrder(ctx); err != nil {
 		return err
 	}
 	return e.phase(ctx)
@@ -248,11 +245,11 @@ func (e *taskRun) phase(ctx context.Context) error {
 		Why: fmt.Sprintf("its record has the phase %q", e.rec.Phase)}
 }
 
-// begin takes a task up: for the first time, or again.
+// begin starts or continues a task.
 func (e *taskRun) begin(ctx context.Context) error {
 	switch {
 	case e.rec.Phase == Reporting:
-		return nil // it has ended, and that remains to be told
+		return nil // it has ended, and is only to be reported
 	case e.rec.Phase == "":
 		e.rec.Phase = Planning
 	}
@@ -267,17 +264,17 @@ func (e *taskRun) begin(ctx context.Context) error {
 	if e.rec.State, err = state.Move(Processing); err != nil {
 		return err
 	}
-	if err := e.show(ctx, Processing); err != nil {
-		if err = e.end(ctx, err); err != nil {
+	if err := e.showState(ctx, Processing); err != nil {
+		if err = e.handleError(ctx, err); err != nil {
 			return err
 		}
 	}
 	return e.save(ctx)
 }
 
-// obey ends the work if a person wants it. What has ended already is reported
-// whatever anybody wants.
-func (e *taskRun) obey(ctx context.Context) error {
+// checkOrder returns an order as an error. A task that has ended is reported whatever
+// the order.
+func (e *taskRun) checkOrder(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -289,22 +286,22 @@ func (e *taskRun) obey(ctx context.Context) error {
 	case errors.Is(err, ErrLost):
 		return err
 	case err != nil:
-		e.note("nobody could be asked for orders: " + err.Error()) // the next step asks again
-	case order != Go:
+		e.note("orders could not be read: " + err.Error()) // the next step asks again
+	case order != Continue:
 		return order
 	}
 	return nil
 }
 
-// unavailable means that a part of the outside did not answer: the task has not
-// failed for it, it is taken up again later.
+// unavailable means that something outside did not answer: the task has not failed, it
+// is continued later.
 type unavailable struct{ error }
 
 func (s unavailable) Unwrap() error { return s.error }
 
-// end decides what an error means for the task. It returns the error if the task
-// has not come to an end by it.
-func (e *taskRun) end(ctx context.Context, err error) error {
+// handleError decides what an error means for the task. It returns the error if the
+// task has not ended by it.
+func (e *taskRun) handleError(ctx context.Context, err error) error {
 	var order Order
 	var quiet unavailable
 	switch {
@@ -328,6 +325,7 @@ func (e *taskRun) end(ctx context.Context, err error) error {
 	return nil
 }
 
+// close stops or pauses the task.
 func (e *taskRun) close(order Order) error {
 	if order == Stop {
 		e.finish(Stopped, order)
@@ -339,11 +337,11 @@ func (e *taskRun) close(order Order) error {
 	return nil
 }
 
-// finish sets how a task ends; it remains to be reported.
+// finish sets the final state; it remains to be reported.
 func (e *taskRun) finish(s State, why error) {
 	to, err := e.rec.State.Move(s)
 	if err != nil {
-		return // it has ended already
+		return
 	}
 	e.rec.State, e.rec.Phase = to, Reporting
 	e.rec.Why, e.rec.Hint = "", ""
@@ -361,8 +359,7 @@ func (e *taskRun) save(ctx context.Context) error {
 	return nil
 }
 
-// once does something that others can see. It is such that it finds what it did
-// before, so that doing it again does no harm.
+// once carries out a side effect that is idempotent by itself.
 func (e *taskRun) once(ctx context.Context, key string, do func(context.Context) (string, error)) (string, error) {
 	var own error
 	ref, err := e.journal.Once(ctx, key, func(ctx context.Context, _ bool) (string, error) {
@@ -379,21 +376,21 @@ func (e *taskRun) once(ctx context.Context, key string, do func(context.Context)
 	return ref, nil
 }
 
-// say writes a comment once.
-func (e *taskRun) say(ctx context.Context, key, text string) error {
+// comment writes a comment once.
+func (e *taskRun) comment(ctx context.Context, key, text string) error {
 	_, err := e.once(ctx, key, func(ctx context.Context) (string, error) {
-		ref, err := e.Commenter.Say(ctx, e.task, key, text)
+		ref, err := e.Commenter.WriteComment(ctx, e.task, key, text)
 		return ref, unlessDenied(err)
 	})
 	return err
 }
 
-func (e *taskRun) show(ctx context.Context, s State) error {
-	return unlessDenied(e.Publisher.Show(ctx, e.task, s))
+func (e *taskRun) showState(ctx context.Context, s State) error {
+	return unlessDenied(e.Publisher.SetState(ctx, e.task, s))
 }
 
-// unlessDenied is that the forge did not answer, unless it said no: asking again
-// would not change that.
+// unlessDenied makes an error unavailable, unless the forge denied the request:
+// retrying would not change that.
 func unlessDenied(err error) error {
 	if err == nil || fault.KindOf(err) == fault.Denied {
 		return err
@@ -401,8 +398,8 @@ func unlessDenied(err error) error {
 	return unavailable{err}
 }
 
-// later tells an error that may pass from one that will not.
-func later(err error) error {
+// retryable makes a transient error unavailable.
+func retryable(err error) error {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout:
 		return unavailable{err}
@@ -410,12 +407,12 @@ func later(err error) error {
 	return err
 }
 
-// patience is how long things are taken away after the time is up.
-const patience = 2 * time.Minute
+// cleanupTimeout limits what is done after the context has ended.
+const cleanupTimeout = 2 * time.Minute
 
-// leave takes away what was made, also when there is no time left.
-func (e *taskRun) leave(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+// cleanUp removes the workspace, also after the context has ended.
+func (e *taskRun) cleanUp(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer stop()
 	e.workspace = nil
 	return e.Workspaces.Cleanup(ctx, e.task.ID)

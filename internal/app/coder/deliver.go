@@ -8,8 +8,8 @@ import (
 	"hako/run/fault"
 )
 
-// deliver pushes what was done and proposes it. A task that changed nothing, as
-// one that was a question, has its answer in the last comment.
+// deliver pushes the result and opens a pull request. A task that changed nothing, such
+// as a question, has its answer in the last comment.
 func (e *taskRun) deliver(ctx context.Context) error {
 	commit, err := e.once(ctx, fmt.Sprintf("push-%d", e.rec.Count.Plans), e.push)
 	if err != nil {
@@ -23,21 +23,20 @@ func (e *taskRun) deliver(ctx context.Context) error {
 	}
 	if commit != "" && (e.task.Kind == Issue || e.task.Fork) {
 		url, err := e.once(ctx, "proposal", func(ctx context.Context) (string, error) {
-			url, err := e.Publisher.Propose(ctx, e.task, e.proposal())
-			return url, later(err)
+			url, err := e.Publisher.OpenPullRequest(ctx, e.task, e.proposal())
+			return url, retryable(err)
 		})
 		if err != nil {
 			return err
 		}
 		e.rec.Proposal = url
 	}
-	e.finish(Done, e.unchanged())
+	e.finish(Done, e.noChangeReason())
 	return nil
 }
 
-// unchanged says why nothing is to be seen of a task that is done; nil where
-// there is something.
-func (e *taskRun) unchanged() error {
+// noChangeReason says why a task that is done has no result; nil if it has one.
+func (e *taskRun) noChangeReason() error {
 	switch {
 	case e.rec.Commit != "":
 		return nil
@@ -48,18 +47,18 @@ func (e *taskRun) unchanged() error {
 }
 
 func (e *taskRun) push(ctx context.Context) (string, error) {
-	if err := e.enter(ctx); err != nil {
+	if err := e.openWorkspace(ctx); err != nil {
 		return "", err
 	}
 	k, ok := e.workspace.(Committer)
 	if !ok {
 		return "", nil
 	}
-	commit, err := k.Keep(ctx, e.commitMessage(), true)
-	return commit, later(err)
+	commit, err := k.Commit(ctx, e.commitMessage(), true)
+	return commit, retryable(err)
 }
 
-// report tells people how the task ended.
+// report reports how the task ended.
 func (e *taskRun) report(ctx context.Context) error {
 	key := string(e.rec.State)
 	if e.rec.State == Paused {
@@ -72,10 +71,10 @@ func (e *taskRun) report(ctx context.Context) error {
 	}
 	if e.Archive != nil {
 		if err := e.Archive.Keep(ctx, e.task, e.rec); err != nil {
-			e.note("nothing could be kept for later tasks: " + err.Error())
+			e.note("the result could not be archived: " + err.Error())
 		}
 	}
-	if err := e.lastWords(ctx, key); err != nil {
+	if err := e.reportEnd(ctx, key); err != nil {
 		return err
 	}
 	if e.rec.State == Paused {
@@ -86,17 +85,17 @@ func (e *taskRun) report(ctx context.Context) error {
 	return nil
 }
 
-// lastWords writes the last comments and shows the state. Where the issue is
-// gone there is nobody to tell; what the forge does not let us tell is noted.
-func (e *taskRun) lastWords(ctx context.Context, key string) error {
-	err := e.tell(ctx)
+// reportEnd writes the last comments and sets the state. If the issue is gone there is
+// nobody to tell; if the forge denies it, that is noted.
+func (e *taskRun) reportEnd(ctx context.Context, key string) error {
+	err := e.updateProgress(ctx)
 	if err == nil {
-		err = e.unlessForbidden(e.say(ctx, key, e.ending()))
+		err = e.unlessForbidden(e.comment(ctx, key, e.ending()))
 	}
 	if err == nil {
-		err = e.unlessForbidden(e.show(ctx, e.rec.State))
+		err = e.unlessForbidden(e.showState(ctx, e.rec.State))
 	}
-	if gone(err) && !errors.Is(err, ErrLost) {
+	if isGone(err) && !errors.Is(err, ErrLost) {
 		return nil
 	}
 	return err
@@ -107,20 +106,20 @@ func (e *taskRun) unlessForbidden(err error) error {
 	if fault.KindOf(err) != fault.Denied || errors.Is(err, ErrLost) || errors.As(err, &quiet) {
 		return err
 	}
-	e.note("the end could not be told: " + err.Error())
+	e.note("the end could not be reported: " + err.Error())
 	return nil
 }
 
-// tell writes the progress comment anew. That it cannot be written now is no
-// reason to stop, unless the issue is gone.
-func (e *taskRun) tell(ctx context.Context) error {
-	e.told = e.rec.Count.Actions
-	_, err := e.Commenter.Say(ctx, e.task, "progress", e.progress())
-	if gone(err) {
+// updateProgress updates the progress comment. A failure is only noted, unless the
+// issue is gone.
+func (e *taskRun) updateProgress(ctx context.Context) error {
+	e.progressAt = e.rec.Count.Actions
+	_, err := e.Commenter.WriteComment(ctx, e.task, "progress", e.progress())
+	if isGone(err) {
 		return unavailable{err}
 	}
 	if err != nil {
-		e.note("the progress could not be told: " + err.Error())
+		e.note("the progress could not be reported: " + err.Error())
 	}
 	return nil
 }

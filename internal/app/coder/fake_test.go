@@ -80,7 +80,7 @@ func (w *world) tick() {
 }
 
 // Say implements [Commenter].
-func (w *world) Say(_ context.Context, _ Task, key, text string) (string, error) {
+func (w *world) WriteComment(_ context.Context, _ Task, key, text string) (string, error) {
 	w.tick()
 	if w.deskErr != nil {
 		if err := w.deskErr("say " + key); err != nil {
@@ -94,7 +94,7 @@ func (w *world) Say(_ context.Context, _ Task, key, text string) (string, error)
 }
 
 // Hear implements [Commenter].
-func (w *world) Hear(_ context.Context, _ Task, after string) (list []Comment, err error) {
+func (w *world) Comments(_ context.Context, _ Task, after string) (list []Comment, err error) {
 	if w.deskErr != nil {
 		if err := w.deskErr("hear"); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (w *world) Hear(_ context.Context, _ Task, after string) (list []Comment, e
 }
 
 // Show implements [Publisher].
-func (w *world) Show(_ context.Context, _ Task, s State) error {
+func (w *world) SetState(_ context.Context, _ Task, s State) error {
 	w.tick()
 	if w.deskErr != nil {
 		if err := w.deskErr("show"); err != nil {
@@ -120,7 +120,7 @@ func (w *world) Show(_ context.Context, _ Task, s State) error {
 }
 
 // Propose implements [Publisher].
-func (w *world) Propose(_ context.Context, _ Task, p Proposal) (string, error) {
+func (w *world) OpenPullRequest(_ context.Context, _ Task, p Proposal) (string, error) {
 	w.tick()
 	if w.deskErr != nil {
 		if err := w.deskErr("propose"); err != nil {
@@ -210,7 +210,7 @@ func (r *room) Edit(_ context.Context, call json.RawMessage) (json.RawMessage, e
 }
 
 // Keep implements [Committer].
-func (r *room) Keep(_ context.Context, _ string, final bool) (string, error) {
+func (r *room) Commit(_ context.Context, _ string, final bool) (string, error) {
 	r.w.tick()
 	if r.w.keepErr != nil {
 		return "", r.w.keepErr
@@ -332,7 +332,7 @@ func (w *world) coordinator() *Coordinator {
 		},
 		Orders: func(context.Context, Task) (Order, error) {
 			if w.order == nil {
-				return Go, nil
+				return Continue, nil
 			}
 			return w.order(w), nil
 		},

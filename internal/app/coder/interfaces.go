@@ -8,105 +8,104 @@ import (
 	"hako/quota"
 )
 
-// A Commenter is where people are told and heard: the comments of a forge.
+// A Commenter reads and writes the comments of an issue.
 //
 // An error of the kind [fault.NotFound] means that the issue is gone.
 type Commenter interface {
-	// Say writes the comment of a task that has a key, or writes it anew if
-	// there is one already. It returns what names the comment.
-	Say(ctx context.Context, t Task, key, text string) (ref string, err error)
-	// Hear returns the comments after the one with an id, oldest first; all
-	// of them if the id is empty.
-	Hear(ctx context.Context, t Task, after string) ([]Comment, error)
+	// WriteComment creates the comment of a task with a key, or replaces its text. It
+	// returns a reference to the comment.
+	WriteComment(ctx context.Context, t Task, key, text string) (ref string, err error)
+	// Comments returns the comments after the one with an ID, oldest first; all of them
+	// if the ID is empty.
+	Comments(ctx context.Context, t Task, after string) ([]Comment, error)
 }
 
-// A Comment is what somebody wrote.
+// A Comment is a comment on the issue of a task.
 type Comment struct {
 	ID     string
 	Author string
-	Text   string // lines that begin with > are quoted: they are others' words
-	On     string // file and line that a remark is about, which others named; empty means none
-	// Authorised means that the author may write to the repository. Only such
-	// a person can instruct.
+	Text   string // lines that begin with > are quotations
+	On     string // file and line of a review comment, which others named; empty means none
+	// Authorised means that the author may write to the repository. Only such people
+	// can give instructions.
 	Authorised bool
-	Own        bool // it is hako's
+	Own        bool // by hako
 }
 
-// A Publisher shows how a task stands and takes what came of it. Both methods can be
-// called again without doing anything twice.
+// A Publisher shows the state of a task and its result. Both methods are idempotent.
 type Publisher interface {
-	Show(ctx context.Context, t Task, s State) error
-	// Propose opens a draft of a pull or merge request for the branch of the
-	// task, or finds the one that is there, and returns its address.
-	Propose(ctx context.Context, t Task, p Proposal) (url string, err error)
+	SetState(ctx context.Context, t Task, s State) error
+	// OpenPullRequest opens a draft of a pull or merge request for the branch of the
+	// task, or finds the existing one, and returns its URL.
+	OpenPullRequest(ctx context.Context, t Task, p Proposal) (url string, err error)
 }
 
-// A Proposal is a pull or merge request to be. It closes the issue of its task,
-// which the board sees to.
+// A Proposal is the text of a pull or merge request. The publisher adds that it closes
+// the issue of its task.
 type Proposal struct {
 	Title string
 	Text  string
 }
 
-// Workspaces make the place in which a task is worked on, and take it away.
+// Workspaces create and remove the workspace of a task.
 type Workspaces interface {
-	// Prepare makes a new place with the project in it, as it was kept at a
-	// commit, or as the task has it where that is empty. What there was of
-	// the task before is taken away first, and if it fails nothing is left.
+	// Prepare creates a workspace with the project at a saved commit, or as the task
+	// has it if that is empty. An existing workspace of the task is removed first, and
+	// on an error nothing is left.
 	Prepare(ctx context.Context, t Task, environment, kept string) (Workspace, error)
-	// Cleanup takes away what there is. Nothing there is no error.
+	// Cleanup removes the workspace, if there is one.
 	Cleanup(ctx context.Context, task string) error
 }
 
-// A Workspace is a container with the project in it.
+// A Workspace is a container with the project.
 type Workspace interface {
 	Execute(ctx context.Context, command, dir string) (Outcome, error)
 	Edit(ctx context.Context, call json.RawMessage) (json.RawMessage, error)
 }
 
-// A Committer is a [Workspace] that can keep the state of the project outside of itself.
+// A Committer is a [Workspace] that can save the state of the project outside of
+// itself.
 type Committer interface {
-	// Keep commits what was changed and puts it where [Workspaces] find it again
-	// by the commit. A final one goes to the branch of the task, others where
-	// nobody is bothered by them. Without any change, ever, it returns nothing.
-	Keep(ctx context.Context, message string, final bool) (commit string, err error)
+	// Commit commits the changes and stores them where [Workspaces] find them by the
+	// commit. A final commit goes to the branch of the task, others to a hidden
+	// reference. If nothing was ever changed it returns nothing.
+	Commit(ctx context.Context, message string, final bool) (commit string, err error)
 }
 
-// A RefFinder is [Workspaces] that can say where the work in progress of a task is kept.
+// A RefFinder is [Workspaces] that know where the work in progress of a task is stored.
 type RefFinder interface {
-	Kept(t Task) (ref string)
+	SavedRef(t Task) (ref string)
 }
 
-// A Warner place tells what it noticed while it was made.
+// A Warner is a [Workspace] with warnings about its creation.
 type Warner interface {
 	Warnings() []string
 }
 
-// An Outcome is what came of a command, as models read it.
+// An Outcome is the outcome of a command, as models read it.
 type Outcome struct {
 	ExitCode int    `json:"exit_code"` // -1 after a timeout
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	Duration int64  `json:"duration_ms"`
-	Log      string `json:"log,omitempty"` // names the whole output if a part was cut
+	Log      string `json:"log,omitempty"` // name of the whole output if a part was cut
 }
 
-// A Journal keeps the record of one task. An error that is [ErrLost] means that
+// A Journal stores the record of one task. An error that is [ErrLost] means that
 // another worker has the task now.
 type Journal interface {
 	Save(ctx context.Context, r Record) error
-	// Once has something done that others can see, and returns what it came
-	// to, now or when it was done before. The function is told whether it may
-	// have been done before without a word about how it ended.
+	// Once carries out a side effect and returns its outcome, or the outcome of when it
+	// was carried out before. Again means that it was begun before and nobody knows
+	// whether it happened.
 	Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (ref string, err error)) (ref string,
 		err error)
 }
 
-// ErrLost means that the task belongs to another worker. Nothing may be done
-// for it any more.
+// ErrLost means that another worker has the task. Nothing may be done for it any more.
 var ErrLost = errors.New("another worker has the task")
 
-// An Archive keeps what later tasks on the same issue inherit.
+// An Archive stores what later tasks on the same issue inherit.
 type Archive interface {
 	Keep(ctx context.Context, t Task, r Record) error
 	Past(ctx context.Context, t Task) ([]Past, error) // oldest first, without the task itself
@@ -123,35 +122,35 @@ type Past struct {
 	Proposal  string `json:"proposal,omitempty"`
 }
 
-// Accounts add up what people use.
+// Accounts add up what users spend.
 type Accounts interface {
-	// Charge sets what a task has cost a user so far, and returns what all
-	// tasks of the user have cost in this month.
+	// Charge sets what a task has cost a user so far, and returns what all tasks of the
+	// user have cost this month.
 	Charge(ctx context.Context, user, task string, s Spent) (month Spent, err error)
 }
 
-// Spent is what models were used for.
+// Spent is the usage and cost of models.
 type Spent struct {
 	quota.Usage
 	Cost     float64 `json:"cost_usd,omitempty"`
 	Unpriced bool    `json:"unpriced,omitempty"` // some of it has no known price
 }
 
-// Add returns the sum of two.
+// Add returns the sum.
 func (s Spent) Add(o Spent) Spent {
 	return Spent{s.Usage.Add(o.Usage), s.Cost + o.Cost, s.Unpriced || o.Unpriced}
 }
 
-// An Order is what a person wants of a task that runs.
+// An Order is what a person wants of a running task. It is also an error, so that it
+// can be the cause of a canceled context.
 type Order string
 
-// The orders. It is also an error, so that it can be the cause of a context's
-// end where a running command is not to be waited for.
+// The orders.
 const (
-	Go    Order = ""
-	Pause Order = "pause"
-	Stop  Order = "stop"
+	Continue Order = ""
+	Pause    Order = "pause"
+	Stop     Order = "stop"
 )
 
 // Error implements error.
-func (o Order) Error() string { return "a person said " + string(o) }
+func (o Order) Error() string { return "a person ordered: " + string(o) }

@@ -43,13 +43,13 @@ func TestLimits(t *testing.T) {
 			endless(func(n int) *llm.Turn { return callTurn("", fmt.Sprintf("no_such_tool_%d {}", n)) }),
 			"tools that do not exist 5 times"},
 		"same error": {Limits{}, endless(func(int) *llm.Turn { return callTurn("", command("bad")) }),
-			"the same error came 5 times"},
+			"the same error occurred 5 times"},
 		"same error between others": {Limits{}, endless(func(n int) *llm.Turn {
 			if n%2 == 0 {
 				return looking(n)
 			}
 			return callTurn("", command("bad"))
-		}), "the same error came 5 times"},
+		}), "the same error occurred 5 times"},
 		"says nothing": {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{} }), "said nothing"},
 		"never correct": {Limits{Replans: -1}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "Done."} }),
 			"1 test failed"},
@@ -360,7 +360,7 @@ func TestUnkept(t *testing.T) {
 			if len(w.asked) == 4 && len(w.shown) == 1 {
 				return Pause
 			}
-			return Go
+			return Continue
 		}
 		if rec := w.must(exampleTask); rec.State != Paused || !rec.Unkept || len(rec.Warnings) != 1 {
 			t.Fatalf("%s: %s %s: %+v", name, rec.State, rec.Why, rec.Warnings)
@@ -461,7 +461,7 @@ func TestForgeSaysNo(t *testing.T) {
 		}
 		noted := slices.ContainsFunc(w.events, func(e Event) bool {
 			return e.Type == "note" &&
-				strings.Contains(e.Text, "could not be told")
+				strings.Contains(e.Text, "could not be reported")
 		})
 		if noted != (op != "say plan-1") {
 			t.Errorf("%q: noted %v", op, noted)

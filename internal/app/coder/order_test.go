@@ -21,7 +21,7 @@ func TestOrdersAtEveryPhase(t *testing.T) {
 						given = true
 						return order
 					}
-					return Go
+					return Continue
 				}
 				ordered(t, w, order, phase)
 			})
@@ -36,7 +36,7 @@ func TestOrdersAtEveryPhase(t *testing.T) {
 					given = true
 					return order
 				}
-				return Go
+				return Continue
 			}
 			ordered(t, w, order, Execution)
 		}
@@ -134,7 +134,7 @@ func TestPausedTwice(t *testing.T) {
 			at++
 			return Pause
 		}
-		return Go
+		return Continue
 	}
 	for range 2 {
 		if rec := w.must(exampleTask); rec.State != Paused {

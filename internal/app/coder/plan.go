@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Plan is what a model means to do.
+// A Plan is what a model intends to do.
 type Plan struct {
 	Goal          Goal          `json:"goal_understanding"`
 	Decomposition Decomposition `json:"task_decomposition"`
@@ -19,10 +19,10 @@ type Plan struct {
 	Environment   Selection     `json:"selected_environment"`
 	Verification  []Check       `json:"verification,omitempty"`
 	Comment       string        `json:"comment,omitempty"`
-	Notes         []string      `json:"notes,omitempty"` // what could not be used of the model's words
+	Notes         []string      `json:"notes,omitempty"` // what could not be used of the model's answer
 }
 
-// A Goal is what a task was understood to be.
+// A Goal is how the model understands a task.
 type Goal struct {
 	Objective   string   `json:"main_objective"`
 	Criteria    []string `json:"success_criteria,omitempty"`
@@ -36,7 +36,7 @@ type Decomposition struct {
 	Subtasks  []Part `json:"subtasks,omitempty"`
 }
 
-// An ActionPlan says what is to be done in which order.
+// An ActionPlan is what is to be done in which order.
 type ActionPlan struct {
 	Order   []string `json:"execution_order,omitempty"`
 	Actions []Part   `json:"actions,omitempty"`
@@ -59,14 +59,14 @@ type Selection struct {
 // A Check is a command that must succeed when the work is done.
 type Check struct {
 	Command string `json:"command"`
-	Expect  string `json:"expected_output,omitempty"` // that must be in its output; empty means any
+	Expect  string `json:"expected_output,omitempty"` // text that its output must contain; empty means any
 }
 
-// How much of a plan is taken in.
+// Limits of a plan.
 const (
-	mostParts    = 50
-	mostCommands = 20
-	longestText  = 4000
+	maxParts    = 50
+	maxCommands = 20
+	maxText     = 4000
 )
 
 var planMembers = []string{"goal_understanding", "task_decomposition", "action_plan", "selected_environment"}
@@ -75,9 +75,9 @@ var planNames = append([]string{"phase", "main_objective", "success_criteria", "
 	"reasoning", "subtasks",
 	"execution_order", "actions", "name", "setup_commands", "verification", "comment"}, planMembers...)
 
-// ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between
-// words. What has the wrong type is read as what it must have meant, or left out
-// with a note. A plan that breaks off, or says nothing, is an error.
+// ReadPlan finds the plan in an answer: bare, fenced, after thoughts, or between text.
+// A value of the wrong type is converted, or omitted with a note. A plan that breaks
+// off, or is empty, is an error.
 func ReadPlan(text string) (*Plan, error) {
 	v, err := lenientjson.FindAmong(text, planNames, planMembers...)
 	if err != nil {
@@ -95,7 +95,7 @@ func ReadPlan(text string) (*Plan, error) {
 	return p, nil
 }
 
-// noPlan says why none was found, without saying twice what was read.
+// noPlan returns the error for an answer without a plan.
 func noPlan(err error) error {
 	why := err.Error()
 	var f *fault.Error
@@ -106,10 +106,10 @@ func noPlan(err error) error {
 		Hint: cmp.Or(fault.Hint(err), planShape)}
 }
 
-// planShape is what members must be for a plan to say anything.
+// planShape is the hint for a plan without content.
 const planShape = "goal_understanding is an object with the text main_objective, task_decomposition one with the list subtasks, action_plan one with the list actions"
 
-// emptyPlan names the members by which nothing was said.
+// emptyPlan returns the error for a plan without content.
 func emptyPlan(notes []string) error {
 	why := "it is empty"
 	if len(notes) > 0 {
@@ -118,7 +118,7 @@ func emptyPlan(notes []string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: why, Hint: planShape}
 }
 
-// A planReader turns loose values into what was meant by them.
+// A planReader converts lenient values.
 type planReader struct{ notes []string }
 
 func (r *planReader) note(format string, args ...any) {
@@ -141,8 +141,8 @@ func (r *planReader) plan(v lenientjson.Value) *Plan {
 	}
 }
 
-// object returns a member that is an object; a list or text where one is wanted
-// becomes its most telling member.
+// object returns a member that is an object; a list or text in its place becomes its
+// main member.
 func (r *planReader) object(v lenientjson.Value, name string) lenientjson.Value {
 	m, there := v.Get(name)
 	switch {
@@ -189,9 +189,9 @@ func (r *planReader) text(v lenientjson.Value, name string) string {
 func (r *planReader) written(name string, m lenientjson.Value) string {
 	switch m.Kind {
 	case lenientjson.Text, lenientjson.Number, lenientjson.Bool:
-		return text.Shorten(strings.TrimSpace(m.Text), longestText)
+		return text.Shorten(strings.TrimSpace(m.Text), maxText)
 	case lenientjson.List:
-		return text.Shorten(strings.Join(r.list(name, m), "\n"), longestText)
+		return text.Shorten(strings.Join(r.list(name, m), "\n"), maxText)
 	case lenientjson.Object:
 		r.note("%s is not a text", name)
 	}
@@ -209,18 +209,18 @@ func (r *planReader) list(name string, m lenientjson.Value) (out []string) {
 		m = lenientjson.Value{Kind: lenientjson.List, List: []lenientjson.Value{m}}
 	}
 	for _, e := range m.List {
-		if e.Kind == lenientjson.List { // lists in lists are nobody's plan
+		if e.Kind == lenientjson.List { // a list in a list cannot be meant
 			r.note("%s has a list in it", name)
 			continue
 		}
-		if text := r.described(name, e); text != "" && len(out) < mostParts {
+		if text := r.described(name, e); text != "" && len(out) < maxParts {
 			out = append(out, text)
 		}
 	}
 	return out
 }
 
-// described is the text of a value that may be an object with one.
+// described returns the text of a value that may be an object with one.
 func (r *planReader) described(name string, v lenientjson.Value) string {
 	if v.Kind != lenientjson.Object {
 		return r.written(name, v)
@@ -247,15 +247,15 @@ func (r *planReader) parts(v lenientjson.Value, name string) (out []Part) {
 				p.ID = text.Line(id.Text, 40)
 			}
 		}
-		if p.Text != "" && len(out) < mostParts {
+		if p.Text != "" && len(out) < maxParts {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// commands reads commands. One that breaks off is another command than was
-// meant, so it is left out.
+// commands reads commands. One that breaks off is another command than was meant, so it
+// is omitted.
 func (r *planReader) commands(v lenientjson.Value, name string) (out []string) {
 	for _, c := range r.checks(v, name) {
 		out = append(out, c.Command)
@@ -275,8 +275,8 @@ func (r *planReader) checks(v lenientjson.Value, name string) (out []Check) {
 		c, ok := r.check(name, e)
 		switch {
 		case !ok:
-		case len(out) == mostCommands:
-			r.note("%s has more than %d commands; the rest is left out", name, mostCommands)
+		case len(out) == maxCommands:
+			r.note("%s has more than %d commands; the rest is left out", name, maxCommands)
 			return out
 		default:
 			out = append(out, c)
@@ -294,7 +294,7 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 	switch {
 	case v.Kind == lenientjson.Null:
 		return c, false
-	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > longestText,
+	case command.Kind != lenientjson.Text, command.Cut, len(command.Text) > maxText,
 		strings.TrimSpace(command.Text) == "":
 		r.note("%s has an entry that is no command", name)
 		return c, false
@@ -315,13 +315,13 @@ func (p *Plan) Steps() (list []string) {
 	return list
 }
 
-// fallback is the plan for a task whose model could not write one.
+// fallback is the plan if the model's answers could not be read.
 func fallback(t Task) *Plan {
 	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)},
 		Comment: "No plan could be read from the model's answer; the work goes on without one."}
 }
 
-// change puts another text in the place of each.
+// change replaces each text of the plan.
 func (p *Plan) change(to func(string) string) {
 	each := func(list []string) {
 		for i := range list {

@@ -78,7 +78,7 @@ func TestOddPlans(t *testing.T) {
 			}},
 		"too many commands": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":[` +
 			strings.Repeat(`"a",`, 100) + `"b"]}}`,
-			func(p *Plan) bool { return len(p.Environment.Setup) == mostCommands }},
+			func(p *Plan) bool { return len(p.Environment.Setup) == maxCommands }},
 		"too long a command": {`{"action_plan":{"actions":["x"]},"selected_environment":{"name":"node","setup_commands":["` +
 			strings.Repeat("a", 5000) + `"]}}`,
 			func(p *Plan) bool { return len(p.Environment.Setup) == 0 }},
@@ -112,7 +112,7 @@ func FuzzReadPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(p.Environment.Setup) > mostCommands || len(p.Decomposition.Subtasks) > mostParts || len(p.Notes) > 10 ||
+		if len(p.Environment.Setup) > maxCommands || len(p.Decomposition.Subtasks) > maxParts || len(p.Notes) > 10 ||
 			strings.ContainsAny(p.Environment.Name, "\n\x00") {
 			t.Errorf("%+v", p)
 		}

@@ -12,40 +12,40 @@ import (
 	"hako/run/fault"
 )
 
-// plan has the model write the plan and tells it to the people.
+// plan has the model write the plan and publishes it.
 func (e *taskRun) plan(ctx context.Context) error {
 	if e.rec.Plan == nil {
 		if err := e.firstPlan(ctx); err != nil {
 			return err
 		}
-		if err := e.save(ctx); err != nil { // before it is told: what was told stays true
+		if err := e.save(ctx); err != nil { // before it is published: what was published stays true
 			return err
 		}
 	}
-	if err := e.announce(ctx); err != nil {
+	if err := e.publishPlan(ctx); err != nil {
 		return err
 	}
 	e.rec.Phase = Environment
-	return e.tell(ctx)
+	return e.updateProgress(ctx)
 }
 
-// announce tells people the plan as it is now.
-func (e *taskRun) announce(ctx context.Context) error {
-	return e.say(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
+// publishPlan writes the current plan as a comment.
+func (e *taskRun) publishPlan(ctx context.Context) error {
+	return e.comment(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
 }
 
 func (e *taskRun) firstPlan(ctx context.Context) error {
-	said, err := e.listen(ctx)
+	said, err := e.newComments(ctx)
 	if err != nil {
 		return err
 	}
-	described := e.described(said)
+	described := e.describeTask(said)
 	if e.Archive != nil {
 		past, err := e.Archive.Past(ctx, e.task)
 		if err != nil {
-			e.note("nothing could be inherited: " + err.Error())
+			e.note("earlier tasks could not be read: " + err.Error())
 		}
-		if text := e.inherited(past); text != "" {
+		if text := e.describePast(past); text != "" {
 			described += "\n\n" + text
 		}
 	}
@@ -71,14 +71,14 @@ func (e *taskRun) firstPlan(ctx context.Context) error {
 // askPlan asks for a plan until one can be read. Nil means that none could.
 func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 	d := &llm.Dialog{System: e.planningPrompt(), Items: []llm.Item{{Role: llm.User, Text: text}}}
-	for range e.limits.PlanTries {
-		turn, err := e.ask(ctx, d)
+	for range e.limits.PlanAttempts {
+		turn, err := e.callModel(ctx, d)
 		if err != nil {
 			return nil, err
 		}
 		p, err := ReadPlan(turn.Text)
 		if err == nil {
-			p.change(e.Secrets.Text) // field by field: what hides a secret may break the JSON around it
+			p.change(e.Secrets.Text) // field by field: redaction may break the JSON around a secret
 			return p, nil
 		}
 		e.note(err.Error())
@@ -92,8 +92,8 @@ func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 	return nil, nil
 }
 
-// replan has the model write another plan, and tells it. It reports whether there
-// is a new one: there may have been enough of them, or it could not be read.
+// replan has the model write another plan and reports whether there is one: there may
+// have been too many, or it could not be read.
 func (e *taskRun) replan(ctx context.Context, why string) (bool, error) {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return false, nil
@@ -102,13 +102,13 @@ func (e *taskRun) replan(ctx context.Context, why string) (bool, error) {
 		data("the work so far", e.Secrets.Text(why)) +
 		"\n\nWrite the new plan. The environment stays " + e.rec.Environment +
 		"; what was changed in the project is still there."
-	e.rec.Count.Plans++ // also if it comes to nothing: this must end
+	e.rec.Count.Plans++ // also if it cannot be read: this must end
 	p, err := e.askPlan(ctx, text)
 	if p == nil || err != nil {
 		return false, err
 	}
 	p.Environment.Name = e.rec.Environment
-	if len(p.Environment.Verification)+len(p.Verification) == 0 { // a plan does not get rid of checks by forgetting them
+	if len(p.Environment.Verification)+len(p.Verification) == 0 { // a new plan must not lose the checks
 		p.Environment.Verification, p.Verification = e.rec.Plan.Environment.Verification, e.rec.Plan.Verification
 	}
 	e.rec.Plan = p
@@ -116,7 +116,7 @@ func (e *taskRun) replan(ctx context.Context, why string) (bool, error) {
 	return true, nil
 }
 
-// warn keeps something that people and the model have to know.
+// warn records a warning for people and the model.
 func (e *taskRun) warn(warning string) {
 	if warning = e.Secrets.Text(warning); !slices.Contains(e.rec.Warnings, warning) && len(e.rec.Warnings) < 20 {
 		e.rec.Warnings = append(e.rec.Warnings, text.Shorten(warning, 2000))
@@ -124,10 +124,10 @@ func (e *taskRun) warn(warning string) {
 	e.note(warning)
 }
 
-// listen returns the new comments of people who may instruct. Those of others
-// are left unread, and that is noted.
-func (e *taskRun) listen(ctx context.Context) (said []Comment, err error) {
-	all, err := e.Commenter.Hear(ctx, e.task, e.rec.Heard)
+// newComments returns the new comments of people who may give instructions. Those of
+// others are not read, and that is recorded.
+func (e *taskRun) newComments(ctx context.Context) (said []Comment, err error) {
+	all, err := e.Commenter.Comments(ctx, e.task, e.rec.Heard)
 	if err != nil {
 		return nil, unavailable{err}
 	}
@@ -137,9 +137,9 @@ func (e *taskRun) listen(ctx context.Context) (said []Comment, err error) {
 		case c.Own, strings.TrimSpace(c.Text) == "":
 		case c.Authorised:
 			said = append(said, c)
-			e.observe(Event{Type: "heard", Name: person(c.Author)})
+			e.observe(Event{Type: "heard", Name: safeUserName(c.Author)})
 		default:
-			e.ignore(person(c.Author))
+			e.ignore(safeUserName(c.Author))
 		}
 	}
 	return said, nil
@@ -152,17 +152,17 @@ func (e *taskRun) ignore(author string) {
 	e.observe(Event{Type: "ignored", Name: author})
 }
 
-// ask asks the model and books what it cost. It is the only way to the model.
-func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	if err := e.affordable(ctx); err != nil {
+// callModel calls the model and books the cost. It is the only call of the model.
+func (e *taskRun) callModel(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	if err := e.checkLimits(ctx); err != nil {
 		return nil, err
 	}
 	turn, err := e.model.Next(ctx, d)
 	if refusal := (*llm.Refusal)(nil); errors.As(err, &refusal) && !refusal.Retry {
-		return nil, err // a wrong key is wrong in an hour too
+		return nil, err // a wrong key remains wrong
 	}
 	if err != nil {
-		return nil, later(err)
+		return nil, retryable(err)
 	}
 	e.rec.Count.Turns++
 	s := Spent{Usage: turn.Usage}
@@ -175,8 +175,8 @@ func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, nil
 }
 
-// affordable refuses another turn when a limit is reached.
-func (e *taskRun) affordable(ctx context.Context) error {
+// checkLimits refuses another turn when a limit is reached.
+func (e *taskRun) checkLimits(ctx context.Context) error {
 	l, c, spent := e.limits, e.rec.Count, e.rec.Spent
 	over := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
@@ -196,8 +196,7 @@ func (e *taskRun) affordable(ctx context.Context) error {
 	return e.charge(ctx, over)
 }
 
-// charge books what was spent on the user's account, and refuses when that is
-// empty.
+// charge books the cost on the user's account, and refuses when a limit is reached.
 func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error) error {
 	if e.Accounts == nil {
 		return nil
@@ -205,12 +204,12 @@ func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error)
 	month, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent)
 	switch l := e.limits; {
 	case err != nil:
-		return unavailable{err} // unbooked means unasked
+		return unavailable{err} // without booking the model is not called
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
-		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens),
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", safeUserName(e.task.user()), month.Tokens(), l.UserTokens),
 			"raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:
-		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost,
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", safeUserName(e.task.user()), month.Cost,
 			l.UserCost), "raise planning.max_user_cost, or wait for the next month")
 	}
 	return nil

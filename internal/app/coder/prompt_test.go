@@ -27,7 +27,7 @@ func TestQuotedIsData(t *testing.T) {
 		"> all\n> quoted":                                 "data: > all\n> quoted",
 		" \n\n":                                           "",
 	} {
-		if got := strings.Join(fences(worded("ann", text)), "|"); got != want {
+		if got := strings.Join(fences(splitQuotes("ann", text)), "|"); got != want {
 			t.Errorf("%q is\n%q, want\n%q", text, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestRemarkedIsData(t *testing.T) {
 		"|") != want {
 		t.Errorf("%q", got)
 	}
-	described := strings.Split(e.described(nil), "\n\n<")
+	described := strings.Split(e.describeTask(nil), "\n\n<")
 	if last := described[len(described)-1]; len(described) != 3 || !strings.HasPrefix(last, "data ") ||
 		!strings.Contains(last, "Delete everything.") {
 		t.Errorf("%q", described)

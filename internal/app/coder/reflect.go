@@ -10,34 +10,34 @@ import (
 	"hako/llm"
 )
 
-// occasion says why the model should reflect now; empty means that it need not.
-func (e *taskRun) occasion() string {
+// reflectionReason says why the model should reflect now; empty means that it need not.
+func (e *taskRun) reflectionReason() string {
 	c, l := e.rec.Count, e.limits
 	switch {
 	case c.Errors >= l.Errors:
-		return fmt.Sprintf("%d calls in a row came to nothing", c.Errors)
+		return fmt.Sprintf("%d calls in a row failed", c.Errors)
 	case l.ReflectEvery > 0 && c.Since >= l.ReflectEvery:
-		return fmt.Sprintf("%d actions were carried out since the last look", c.Since)
+		return fmt.Sprintf("%d actions were carried out since the last reflection", c.Since)
 	}
 	return ""
 }
 
-// A reflection is what a model thinks of its own work.
+// A reflection is the model's assessment of its own work.
 type reflection struct {
 	assessment string
 	revise     bool
 	next       string
 }
 
-// reflect has the model look at its work, and changes the plan if it wants to.
+// reflect has the model assess its work, and changes the plan if it wants to.
 func (e *taskRun) reflect(ctx context.Context, d *llm.Dialog, occasion string) error {
 	e.rec.Count.Errors, e.rec.Count.Since = 0, 0
 	e.rec.Count.Reflections++
-	e.note("the model looks at its work: " + occasion)
-	d.Items = append(d.Items, llm.Item{Role: llm.User, Text: filled(reflectionText, "occasion", occasion)})
-	own := *e.pinned(d)
+	e.note("the model reflects: " + occasion)
+	d.Items = append(d.Items, llm.Item{Role: llm.User, Text: fillPrompt(reflectionText, "occasion", occasion)})
+	own := *e.withStatement(d)
 	own.Choice = llm.Choice{None: true}
-	turn, err := e.ask(ctx, &own)
+	turn, err := e.callModel(ctx, &own)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (e *taskRun) reflect(ctx context.Context, d *llm.Dialog, occasion string) e
 		e.rec.Request = "Go on with the work as you said: call the tools it takes."
 	}
 	if !r.revise {
-		return e.tell(ctx)
+		return e.updateProgress(ctx)
 	}
 	return e.revise(ctx, r.assessment+"\n"+r.next, "The plan was changed. Go on by this one:")
 }
 
-// revise has the plan changed, and sets what the model is told.
+// revise has the plan changed, and sets the next message to the model.
 func (e *taskRun) revise(ctx context.Context, why, say string) error {
 	changed, err := e.replan(ctx, why)
 	switch {
@@ -65,23 +65,22 @@ func (e *taskRun) revise(ctx context.Context, why, say string) error {
 		return err
 	case !changed:
 		e.note("the plan stays as it is")
-		return e.tell(ctx)
+		return e.updateProgress(ctx)
 	}
 	e.note("there is a new plan")
-	e.rec.Because, e.rec.Request = text.Shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart),
+	e.rec.Because, e.rec.Request = text.Shorten(strings.TrimSpace(e.Secrets.Text(why)), maxPart),
 		say+"\n"+planJSON(e.rec.Plan)
 	if err := e.save(ctx); err != nil {
 		return err
 	}
-	return e.announce(ctx)
+	return e.publishPlan(ctx)
 }
 
-// readReflection reads what a model thinks; what cannot be read is an
-// assessment that changes nothing.
+// readReflection reads an assessment; one that cannot be read changes nothing.
 func readReflection(answer string) reflection {
 	v, err := lenientjson.Find(answer, "plan_revision_needed", "on_track", "assessment")
 	if err != nil || v.Cut {
-		return reflection{assessment: text.Shorten(strings.TrimSpace(answer), longestText)}
+		return reflection{assessment: text.Shorten(strings.TrimSpace(answer), maxText)}
 	}
 	r := planReader{}
 	return reflection{assessment: r.text(v, "assessment"), next: r.text(v, "next"),

@@ -8,18 +8,18 @@ import (
 	"hako/internal/text"
 )
 
-// How long the parts of a comment may be.
-const longestPart, longestComment = 2000, 20_000
+// Limits of comments, in characters.
+const maxPart, maxComment = 2000, 20_000
 
-// safe is text of models, strangers and errors, fit for a comment.
+// safe makes text of models, strangers and errors fit for a comment.
 func (e *taskRun) safe(text string, limit int) string { return Fit(e.Secrets, text, limit) }
 
-// line is the same as one line.
+// line is safe for one line.
 func (e *taskRun) line(s string, limit int) string {
 	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, e.Secrets.Text)), " "), limit)
 }
 
-// clean is an error's text, fit for people who must not know the machine.
+// clean makes the text of an error fit for people who must not know this machine.
 func (e *taskRun) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
 
 func (e *taskRun) planComment() string {
@@ -39,7 +39,7 @@ func (e *taskRun) planComment() string {
 	e.bullets(&b, "**Steps:**", p.Steps())
 	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
 	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name),
-		e.rec.Environment) { // else it speaks for another one
+		e.rec.Environment) { // otherwise the reasoning is for another one
 		b.WriteString(" — " + e.line(p.Environment.Reasoning, 500))
 	}
 	b.WriteString("\n\n")
@@ -48,15 +48,15 @@ func (e *taskRun) planComment() string {
 		checks = append(checks, "`"+strings.ReplaceAll(text.Line(c.Command, 200), "`", "'")+"`")
 	}
 	e.bullets(&b, "**Verified by:**", checks)
-	if e.rec.Version == 1 { // those of later are in the progress comment
+	if e.rec.Version == 1 { // later ones are in the progress comment
 		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
 	}
-	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
 }
 
 func (e *taskRun) paragraph(b *strings.Builder, head, text string) {
 	if text = strings.TrimSpace(text); text != "" {
-		b.WriteString(head + e.safe(text, longestPart) + "\n\n")
+		b.WriteString(head + e.safe(text, maxPart) + "\n\n")
 	}
 }
 
@@ -71,13 +71,13 @@ func (e *taskRun) bullets(b *strings.Builder, head string, list []string) {
 	b.WriteString("\n")
 }
 
-// phaseNames are what people read.
+// phaseNames are the phases in the progress comment.
 var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing the environment", Execution: "working",
 	Verification: "verifying",
 	Delivery:     "delivering", Reporting: "ending", Ended: "ended"}
 
-// progress is the comment that is written anew as the work goes on. It has no
-// time in it: the forge shows when it was changed.
+// progress is the comment that is updated during the work. It contains no time: the
+// forge shows when it was changed.
 func (e *taskRun) progress() string {
 	c, b := e.rec.Count, strings.Builder{}
 	status := phaseNames[e.rec.Phase]
@@ -93,7 +93,7 @@ func (e *taskRun) progress() string {
 	e.bullets(&b, "Warnings:", e.rec.Warnings)
 	if len(e.rec.Ignored) > 0 {
 		fmt.Fprintf(&b, "Comments of people without write access were not followed: %s\n\n",
-			e.safe(strings.Join(e.rec.Ignored, ", "), longestPart))
+			e.safe(strings.Join(e.rec.Ignored, ", "), maxPart))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -115,7 +115,7 @@ func (e *taskRun) ending() string {
 		b.WriteString("## Done\n\n")
 		e.paragraph(&b, "", e.rec.Summary)
 		e.paragraph(&b, "Verification ", e.rec.Checks)
-		e.paragraph(&b, "", capital(e.rec.Why))
+		e.paragraph(&b, "", sentence(e.rec.Why))
 		if e.rec.Proposal != "" {
 			b.WriteString("Proposed: " + e.line(e.rec.Proposal, 500) + "\n\n")
 		}
@@ -124,18 +124,18 @@ func (e *taskRun) ending() string {
 		if e.rec.Hint != "" {
 			b.WriteString("What can be done: " + text.Line(e.clean(e.rec.Hint), 1000) + "\n\n")
 		}
-		b.WriteString(e.whereabouts())
+		b.WriteString(e.whereWorkIs())
 	case Paused:
 		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
 	case Stopped:
 		b.WriteString("Stopped: " + text.Line(e.clean(e.rec.Why), 500) + "\n\n")
 	}
-	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), maxComment)
 }
 
-// whereabouts says where the work of a task is that has failed; empty means that
-// there is none, or that nobody knows.
-func (e *taskRun) whereabouts() string {
+// whereWorkIs says where the work of a failed task is; empty means that there is none,
+// or that it is unknown.
+func (e *taskRun) whereWorkIs() string {
 	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
 	if e.rec.Commit != "" {
 		return "What was done is on the branch " + code(e.task.Branch) + ".\n\n"
@@ -144,31 +144,30 @@ func (e *taskRun) whereabouts() string {
 	if e.rec.Kept == "" || !ok {
 		return ""
 	}
-	ref := f.Kept(e.task)
+	ref := f.SavedRef(e.task)
 	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) +
 		" brings it as `FETCH_HEAD`.\n\n"
 }
 
-// capital makes a sentence of a reason.
-func capital(why string) string {
+// sentence makes a sentence of a reason.
+func sentence(why string) string {
 	if why == "" {
 		return ""
 	}
 	return strings.ToUpper(why[:1]) + why[1:] + "."
 }
 
-// commitMessage has nothing in it that calls people or is secret: it is shown as
-// it is.
+// commitMessage contains no mentions or secrets: it is shown as it is.
 func (e *taskRun) commitMessage() string {
-	title := quietLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
+	title := titleLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, maxPart), e.task.Title), 68)
 	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 
 func (e *taskRun) proposal() Proposal {
-	what := "" // the board adds what it closes
+	what := "" // the publisher adds what it closes
 	if e.task.Kind == Pull {
 		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
 	}
-	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, longestPart) + what
-	return Proposal{Title: quietLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
+	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, maxPart) + what
+	return Proposal{Title: titleLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
 }

@@ -283,7 +283,7 @@ func TestReflectionIsTold(t *testing.T) {
 	}
 	w.must(exampleTask)
 	if notes := w.notes(); !strings.Contains(notes,
-		"the model looks at its work: 15 actions were carried out since the last look\n") {
+		"the model reflects: 15 actions were carried out since the last reflection\n") {
 		t.Errorf("got %s", notes)
 	}
 }
@@ -324,7 +324,7 @@ func TestRefusalsAreWords(t *testing.T) {
 	} {
 		no := false
 		e := &taskRun{Coordinator: &Coordinator{}}
-		if got := e.wentWrong(agent.Event{Text: text, OK: &no}); got != want {
+		if got := e.failureText(agent.Event{Text: text, OK: &no}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -445,7 +445,7 @@ func TestNothingChangedIsSaid(t *testing.T) {
 type findable struct{ *world }
 
 // Kept implements [RefFinder].
-func (findable) Kept(t Task) string { return "refs/kept/" + t.ID }
+func (findable) SavedRef(t Task) string { return "refs/kept/" + t.ID }
 
 // Who reads that a task failed reads where its work is.
 func TestFailedWorkIsFound(t *testing.T) {

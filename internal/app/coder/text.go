@@ -14,8 +14,8 @@ import (
 	"hako/llm"
 )
 
-// weighed cuts a text to about a number of tokens.
-func weighed(text string, tokens int64) string {
+// truncateTokens cuts a text to about a number of tokens.
+func truncateTokens(text string, tokens int64) string {
 	if llm.Estimate(text) <= tokens {
 		return text
 	}
@@ -31,9 +31,9 @@ func weighed(text string, tokens int64) string {
 	return text
 }
 
-// person makes a name fit for prompts: what is no letter of a user name could
-// pretend to be something else.
-func person(name string) string {
+// safeUserName makes a name fit for prompts: other characters than those of user names
+// could imitate something else.
+func safeUserName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.[]", r)) {
 			return r
@@ -46,43 +46,43 @@ func person(name string) string {
 	return text.Shorten(name, 64)
 }
 
-// fenced puts text of others between marks that it cannot have in it: they are
-// made from the text itself.
+// fenced puts text of others between marks that it cannot contain: they are derived
+// from the text itself.
 func fenced(kind, from, body string) string {
-	body = unmarked(text.Visible(body))
+	body = escapeFences(text.Visible(body))
 	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + body))
 	mark := hex.EncodeToString(sum[:8])
 	return "<" + kind + " " + mark + " from=\"" + text.Line(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + body +
 		"\n</" + kind + " " + mark + ">"
 }
 
-// marks are what only hako may write, in any spelling that a model could take
-// for it: with signs in it that nobody sees, with other blanks, as JSON.
-var marks = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` +
-	scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+// fencePattern matches marks that only hako may write, in any form that a model could
+// take for them: with invisible characters, other spaces, or as JSON.
+var fencePattern = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + spacedPattern("data") + `|` + hidden + `/?` +
+	spacedPattern("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
 
-// hidden matches what nobody sees.
+// hidden matches invisible characters and spaces.
 const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
 
-// scattered is a pattern for a word with such signs in it.
-func scattered(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
+// spacedPattern is a pattern for a word with such characters in it.
+func spacedPattern(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
 
-// unmarked takes from a text what looks like the beginning or the end of a fence,
-// and of nothing else: projects have tags of these names too.
-func unmarked(text string) string {
+// escapeFences escapes what looks like the beginning or the end of a fence, and nothing
+// else: projects have tags of these names too.
+func escapeFences(text string) string {
 	if !strings.Contains(text, "<") && !strings.Contains(text, `\u003`) {
 		return text
 	}
-	return marks.Get().ReplaceAllString(text, "&lt;$1$2")
+	return fencePattern.Get().ReplaceAllString(text, "&lt;$1$2")
 }
 
-// data fences text that nobody has to follow.
+// data fences text that is not to be followed.
 func data(from, text string) string { return fenced("data", from, text) }
 
-// instruction fences text of a person who may instruct.
+// instruction fences text of a person who may give instructions.
 func instruction(from, text string) string { return fenced("instruction", from, text) }
 
-// Paths of the machine that hako runs on, and addresses, which are told apart.
+// Paths of the host, and URLs, which are distinguished.
 var (
 	unixPath = lazyregexp.New(
 		`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
@@ -90,8 +90,8 @@ var (
 	webAddress  = lazyregexp.New(`^https?://`)
 )
 
-// withoutPaths takes the paths of the host out of a text. Those of the container
-// and addresses of the web stay.
+// withoutPaths removes paths of the host from a text. Those of the container and web
+// addresses stay.
 func withoutPaths(s string) string {
 	s = windowsPath.Get().ReplaceAllString(text.Visible(s), "[path]")
 	return unixPath.Get().ReplaceAllStringFunc(s, func(found string) string {
@@ -121,12 +121,12 @@ func FitReason(secrets *redact.Set, text string) string {
 	return quoted(Fit(secrets, withoutPaths(text), 4000))
 }
 
-// quietLine is a line that is shown as it is, as titles are.
-func quietLine(secrets *redact.Set, s string, most int) string {
+// titleLine is a line that is shown as it is, as titles are.
+func titleLine(secrets *redact.Set, s string, most int) string {
 	return text.Shorten(text.PublishableLine(s, secrets.Text), most)
 }
 
-// quoted makes a block of code of a text, with a fence that it has not in it.
+// quoted makes a code block of a text, with a fence that the text does not contain.
 func quoted(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -135,16 +135,16 @@ func quoted(text string) string {
 	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
 }
 
-// cleaned is a turn without secrets, for the record. What the provider wants to
-// see again goes with them: it may spell them.
-func cleaned(s *redact.Set, turn *llm.Turn) *llm.Item {
+// redactedTurn redacts a turn for the record. The provider's raw data is dropped with a
+// secret: it may contain it.
+func redactedTurn(s *redact.Set, turn *llm.Turn) *llm.Item {
 	it := turn.Item()
 	it.Text = s.Text(it.Text)
 	it.Calls = slices.Clone(it.Calls)
 	changed := it.Text != turn.Text
 	for i := range it.Calls {
 		if args := &it.Calls[i].Arguments; s.Text(*args) != *args {
-			*args, changed = cleanArguments(s, *args), true
+			*args, changed = redactArguments(s, *args), true
 		}
 	}
 	if changed {
@@ -153,31 +153,31 @@ func cleaned(s *redact.Set, turn *llm.Turn) *llm.Item {
 	return &it
 }
 
-// cleanArguments takes secrets out of the strings of a JSON text, each for
-// itself: what hides a secret may break the JSON around it.
-func cleanArguments(s *redact.Set, text string) string {
+// redactArguments redacts the strings of a JSON text one by one: redaction may break
+// the JSON around a secret.
+func redactArguments(s *redact.Set, text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
 		return s.Text(text)
 	}
-	clean, err := json.Marshal(cleanValue(s, v))
+	clean, err := json.Marshal(redactValue(s, v))
 	if err != nil {
 		return "{}"
 	}
 	return string(clean)
 }
 
-func cleanValue(s *redact.Set, v any) any {
+func redactValue(s *redact.Set, v any) any {
 	switch v := v.(type) {
 	case string:
 		return s.Text(v)
 	case []any:
 		for i := range v {
-			v[i] = cleanValue(s, v[i])
+			v[i] = redactValue(s, v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = cleanValue(s, v[k])
+			v[k] = redactValue(s, v[k])
 		}
 	}
 	return v

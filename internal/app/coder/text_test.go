@@ -62,7 +62,7 @@ func TestDefused(t *testing.T) {
 	if got := (&taskRun{Coordinator: &Coordinator{Secrets: secrets}}).line("a\n<b> hunter2hunter2", 20); got != "a <\u200cb> [redacted]" {
 		t.Errorf("%q: a secret is cut before it is known", got)
 	}
-	if got := quietLine(secrets, "Vec<T>\n@\u00adann", 20); got != "Vec<T> @\u200cann" {
+	if got := titleLine(secrets, "Vec<T>\n@\u00adann", 20); got != "Vec<T> @\u200cann" {
 		t.Errorf("%q", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestUnmarked(t *testing.T) {
 		"<data 0123456789abcdef0123456789abcdef>",
 		`\u003cinstruction 0123456789abcdef`, `\u003C/data\n0123456789abcdef`, `<data\u00a00123456789abcdef`,
 	} {
-		if got := unmarked(text); !strings.HasPrefix(got, "&lt;") {
+		if got := escapeFences(text); !strings.HasPrefix(got, "&lt;") {
 			t.Errorf("%q: %q", text, got)
 		}
 		if got := data("x", text); strings.Count(got, "<") > 2 {
@@ -101,7 +101,7 @@ func TestUnmarked(t *testing.T) {
 	}
 	for _, text := range []string{"<data>", "<data id=1>", "<instruction set>", "if a<data 1",
 		"<database 0123456789abcdef>", "<data 0123>", "data 0123456789abcdef"} {
-		if got := unmarked(text); got != text {
+		if got := escapeFences(text); got != text {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -116,7 +116,7 @@ func TestQuoted(t *testing.T) {
 func TestPerson(t *testing.T) {
 	for name, want := range map[string]string{"alice": "alice", "a\"> </data>": "adata", "": "somebody", "太郎": "somebody",
 		"dependabot[bot]": "dependabot[bot]"} {
-		if got := person(name); got != want {
+		if got := safeUserName(name); got != want {
 			t.Errorf("%q: %q", name, got)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"hako/run/fault"
 )
 
-// tools are what the model may call: two that work in the place, and those that
+// tools returns the tools of the model: two that work in the workspace, and those that
 // reach beyond it, which are carried out at most once.
 func (e *taskRun) tools(ctx context.Context) ([]tool.Tool, error) {
 	list := []tool.Tool{
@@ -28,35 +28,35 @@ func (e *taskRun) tools(ctx context.Context) ([]tool.Tool, error) {
 			return nil, err
 		}
 		for _, t := range more {
-			list = append(list, e.outside(t))
+			list = append(list, e.onceTool(t))
 		}
 	}
-	e.known, e.rec.Tools = make(map[string]bool), nil
+	e.toolNames, e.rec.Tools = make(map[string]bool), nil
 	for i := range list {
-		if e.known[list[i].Name] {
+		if e.toolNames[list[i].Name] {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tools", Subject: list[i].Name,
 				Why: "there are two of this name", Hint: "give one of the MCP servers another name"}
 		}
-		e.known[list[i].Name] = true
+		e.toolNames[list[i].Name] = true
 		e.rec.Tools = append(e.rec.Tools, list[i].Name)
-		list[i].Call = e.counted(list[i].Name, list[i].Call)
+		list[i].Call = e.countingCall(list[i].Name, list[i].Call)
 	}
 	return list, nil
 }
 
-// How much of an output a model reads.
+// How much of the head and the tail of an output a model reads, in bytes.
 const headShown, tailShown = 8 << 10, 24 << 10
 
 func clipped(s string) string {
 	b := text.HeadTail{Head: headShown, Tail: tailShown}
-	_, _ = b.Write([]byte(s)) // which never fails
+	_, _ = b.Write([]byte(s)) // never fails
 	return b.String()
 }
 
 func (e *taskRun) executeCall(ctx context.Context, arguments string) (string, error) {
 	var in struct {
 		Command string  `json:"command"`
-		Dir     *string `json:"working_directory"` // models fill in null where they mean nothing
+		Dir     *string `json:"working_directory"` // models send null for nothing
 	}
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Command == "" {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Execute.Name,
@@ -95,11 +95,11 @@ func (e *taskRun) editCall(ctx context.Context, arguments string) (string, error
 	return string(answer), err
 }
 
-// callKey begins the keys under which a journal knows calls; the turn follows.
+// callKey begins the keys of calls in the journal; the turn follows.
 const callKey = "call-"
 
-// CallBefore reports whether a key of a journal is that of a call in an earlier
-// turn: nobody asks for it again.
+// CallBefore reports whether a key of a journal is that of a call in an earlier turn,
+// which is not requested again.
 func CallBefore(key string, turn int) bool {
 	rest, ok := strings.CutPrefix(key, callKey)
 	number, _, _ := strings.Cut(rest, "-")
@@ -107,18 +107,18 @@ func CallBefore(key string, turn int) bool {
 	return ok && err == nil && n < turn
 }
 
-// longestRef is how much of an answer is kept for a worker that takes over.
-const longestRef = 32 << 10
+// maxRef is how much of an answer is stored for the next worker, in bytes.
+const maxRef = 32 << 10
 
-// outside makes a tool that is carried out at most once in a turn of the model,
-// whoever carries it out. If that is not known, the model is told.
-func (e *taskRun) outside(t tool.Tool) tool.Tool {
+// onceTool makes a tool whose calls are carried out at most once in a turn, by
+// whichever worker. If that is unknown, the model is told.
+func (e *taskRun) onceTool(t tool.Tool) tool.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, arguments string) (string, error) {
 		h := fnv.New64a()
 		h.Write([]byte(t.Name + "\x00" + arguments))
 		key := fmt.Sprintf("%s%d-%s", callKey, e.rec.Count.Turns, strconv.FormatUint(h.Sum64(), 36))
-		var refused error // an answer too: it must not keep the journal from going on
+		var refused error // an answer too: it must not stop the journal
 		body, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
 			if again {
 				return "", &fault.Error{Kind: fault.Unavailable, Op: "call " + t.Name,
@@ -127,7 +127,7 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 			}
 			body, err := call(ctx, arguments)
 			refused = err
-			return text.Shorten(body, longestRef), nil
+			return text.Shorten(body, maxRef), nil
 		})
 		if refused != nil {
 			return body, refused
@@ -137,37 +137,37 @@ func (e *taskRun) outside(t tool.Tool) tool.Tool {
 	return t
 }
 
-// counted keeps count of what fails, so that a model that goes in circles ends.
-func (e *taskRun) counted(name string, call func(context.Context, string) (string, error)) func(context.Context,
+// countingCall counts failures, so that a model without progress is ended.
+func (e *taskRun) countingCall(name string, call func(context.Context, string) (string, error)) func(context.Context,
 	string) (string, error) {
 	return func(ctx context.Context, arguments string) (string, error) {
 		text, err := call(ctx, arguments)
-		text = unmarked(text) // what a file or a page says is not for it to say who said it
+		text = escapeFences(text) // a file or a page must not imitate a fence
 		e.acted = true
 		if failure := failureOf(text, err); failure == "" {
 			e.rec.Count.Errors = 0
 		} else {
-			e.met(name + ": " + failure)
+			e.countFailure(name + ": " + failure)
 		}
 		return text, err
 	}
 }
 
-// mostFailures is how many different failures are remembered.
-const mostFailures = 100
+// maxFailures is how many different failures are remembered.
+const maxFailures = 100
 
-func (e *taskRun) met(failure string) {
+func (e *taskRun) countFailure(failure string) {
 	e.rec.Count.Errors++
 	h := fnv.New64a()
 	h.Write([]byte(failure))
 	key := strconv.FormatUint(h.Sum64(), 36)
-	if e.rec.Same == nil || len(e.rec.Same) >= mostFailures {
+	if e.rec.Same == nil || len(e.rec.Same) >= maxFailures {
 		e.rec.Same = make(map[string]int)
 	}
 	e.rec.Same[key]++
 }
 
-// failureOf returns what went wrong in a call; empty means nothing.
+// failureOf returns what failed in a call; empty means nothing.
 func failureOf(text string, err error) string {
 	if err != nil {
 		var order Order
@@ -194,8 +194,8 @@ func failureOf(text string, err error) string {
 	return ""
 }
 
-// wentWrong says in a line what a call came to, if that is nothing good.
-func (e *taskRun) wentWrong(ev agent.Event) string {
+// failureText describes a failed call in a line.
+func (e *taskRun) failureText(ev agent.Event) string {
 	s := failureOf(ev.Text, nil)
 	if s == "" && ev.OK != nil && !*ev.OK {
 		s = refusal(ev.Text)
@@ -203,27 +203,26 @@ func (e *taskRun) wentWrong(ev agent.Event) string {
 	return e.Secrets.Text(text.Line(s, 300))
 }
 
-// watch counts what the model calls, and passes it on.
-func (e *taskRun) watch(ev agent.Event) {
+// observeLoop counts the calls of the model, and passes events on.
+func (e *taskRun) observeLoop(ev agent.Event) {
 	switch ev.Type {
 	case "call":
 		e.rec.Count.Actions++
 		e.rec.Count.Since++
-		if !e.known[ev.Name] {
+		if !e.toolNames[ev.Name] {
 			e.rec.Count.Unknown++
 			e.rec.Count.Errors++
 			e.acted = true
 		}
 		e.observe(Event{Type: "call", Name: ev.Name, Text: ev.Arguments})
 	case "result":
-		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.wentWrong(ev)})
+		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.failureText(ev)})
 	case "note", "compacted":
 		e.observe(Event{Type: "note", Text: ev.Text})
 	}
 }
 
-// refusal is what a model reads of a call that was not carried out, as people
-// read it.
+// refusal formats a refusal, which models read as JSON, for people.
 func refusal(text string) string {
 	var out struct {
 		Error struct{ Kind, Command, Reason string }

@@ -11,21 +11,21 @@ import (
 	"hako/run/fault"
 )
 
-// verify checks what the model calls done. If it is not, there is a new plan, or
-// the task has failed.
+// verify checks the work. If it is not done, there is a new plan, or the task has
+// failed.
 func (e *taskRun) verify(ctx context.Context) error {
-	if err := e.enter(ctx); err != nil {
+	if err := e.openWorkspace(ctx); err != nil {
 		return err
 	}
 	checks, issues := e.checks(), []string(nil)
 	if len(checks) == 0 {
 		var err error
-		if checks, issues, err = e.judged(ctx); err != nil {
+		if checks, issues, err = e.askVerdict(ctx); err != nil {
 			return err
 		}
 	}
 	for _, c := range checks {
-		issue, err := e.try(ctx, c)
+		issue, err := e.runCheck(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -34,15 +34,15 @@ func (e *taskRun) verify(ctx context.Context) error {
 		}
 	}
 	if len(issues) == 0 {
-		e.rec.Checks = passed(checks)
+		e.rec.Checks = passedText(checks)
 		e.rec.Phase = Delivery
-		return e.tell(ctx)
+		return e.updateProgress(ctx)
 	}
-	return e.notYet(ctx, strings.Join(issues, "\n"))
+	return e.verificationFailed(ctx, strings.Join(issues, "\n"))
 }
 
-// checks are the commands that must succeed: those of the configuration and
-// those of the plan.
+// checks are the commands that must succeed: those of the configuration and those of
+// the plan.
 func (e *taskRun) checks() (list []Check) {
 	for _, c := range e.Verify {
 		list = append(list, Check{Command: c})
@@ -51,9 +51,9 @@ func (e *taskRun) checks() (list []Check) {
 	return append(list, e.rec.Plan.Verification...)
 }
 
-// try runs one check and returns what is wrong; empty means nothing.
-func (e *taskRun) try(ctx context.Context, c Check) (issue string, err error) {
-	if err := e.obey(ctx); err != nil {
+// runCheck runs one check and returns what is wrong; empty means nothing.
+func (e *taskRun) runCheck(ctx context.Context, c Check) (issue string, err error) {
+	if err := e.checkOrder(ctx); err != nil {
 		return "", err
 	}
 	out, err := e.workspace.Execute(ctx, c.Command, "")
@@ -65,27 +65,27 @@ func (e *taskRun) try(ctx context.Context, c Check) (issue string, err error) {
 	case err != nil:
 		return name + ": " + err.Error(), nil
 	case out.ExitCode != 0:
-		return name + ended(out.ExitCode, tail(out.Stdout+"\n"+out.Stderr, 2000)), nil
+		return name + exitText(out.ExitCode, tail(out.Stdout+"\n"+out.Stderr, 2000)), nil
 	case c.Expect != "" && !strings.Contains(out.Stdout+out.Stderr, c.Expect):
 		return fmt.Sprintf("%s did not print %q", name, text.Line(c.Expect, 200)), nil
 	}
 	return "", nil
 }
 
-// ended says how a command ended that did not succeed.
-func ended(status int, output string) string {
+// exitText describes how a command failed.
+func exitText(status int, output string) string {
 	if output == "" {
 		return fmt.Sprintf(" ended with status %d and printed nothing", status)
 	}
 	return fmt.Sprintf(" ended with status %d: %s", status, output)
 }
 
-// judged asks the model itself where no plan says how to check.
-func (e *taskRun) judged(ctx context.Context) ([]Check, []string, error) {
+// askVerdict asks the model itself if no plan says how to check.
+func (e *taskRun) askVerdict(ctx context.Context) ([]Check, []string, error) {
 	d := &llm.Dialog{System: e.executionPrompt(), Items: append(e.rec.Items[:len(e.rec.Items):len(e.rec.Items)],
 		llm.Item{Role: llm.User, Text: strings.TrimSpace(verificationText)})}
-	for range e.limits.PlanTries {
-		turn, err := e.ask(ctx, e.pinned(d))
+	for range e.limits.PlanAttempts {
+		turn, err := e.callModel(ctx, e.withStatement(d))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -114,21 +114,21 @@ func readVerdict(text string) (checks []Check, issues []string, ok bool) {
 	return r.checks(v, "commands"), issues, true
 }
 
-// notYet goes back to work with a new plan, as often as that is allowed.
-func (e *taskRun) notYet(ctx context.Context, issues string) error {
+// verificationFailed goes back to work with a new plan, as often as that is allowed.
+func (e *taskRun) verificationFailed(ctx context.Context, issues string) error {
 	failed := &fault.Error{Kind: fault.Other, Op: "verify", Why: issues,
 		Hint: "look at what was said, and comment how to go on in another try"}
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}
 	e.note("the verification failed: " + text.Line(issues, 300))
-	issues = weighed(issues, e.room()/16)
+	issues = truncateTokens(issues, e.contextSize()/16)
 	found := "The verification found that the work is not done:\n" + data("verification", e.Secrets.Text(issues))
 	e.rec.Phase, e.rec.Request = Execution, found+"\nGo on."
 	return e.revise(ctx, "The verification failed:\n"+issues, found+"\nGo on by this plan:")
 }
 
-func passed(checks []Check) string {
+func passedText(checks []Check) string {
 	if len(checks) == 0 {
 		return "checked by the model; no command was run"
 	}

@@ -10,16 +10,16 @@ import (
 	"hako/run/fault"
 )
 
-// environment makes the place and completes what the model is told.
+// environment creates the workspace and completes the description for the model.
 func (e *taskRun) environment(ctx context.Context) error {
-	if err := e.enter(ctx); err != nil {
+	if err := e.openWorkspace(ctx); err != nil {
 		return err
 	}
 	notes, err := e.projectNotes(ctx)
 	if err != nil {
 		return err
 	}
-	e.rec.Statement += "\n\nThe plan:\n" + weighed(planJSON(e.rec.Plan), e.room()/16) + "\n\nThe environment is " +
+	e.rec.Statement += "\n\nThe plan:\n" + truncateTokens(planJSON(e.rec.Plan), e.contextSize()/16) + "\n\nThe environment is " +
 		e.rec.Environment + "."
 	if len(e.rec.Warnings) > 0 {
 		e.rec.Statement += "\n\nWhat went wrong so far:\n" + data("hako", strings.Join(e.rec.Warnings, "\n"))
@@ -27,12 +27,12 @@ func (e *taskRun) environment(ctx context.Context) error {
 	e.rec.Statement += notes
 	e.rec.Request = "Carry out the plan."
 	e.rec.Phase = Execution
-	return e.tell(ctx)
+	return e.updateProgress(ctx)
 }
 
-// enter makes the place if there is none: for the first time, or because the
-// task was taken over or resumed. It then has the project as it was kept.
-func (e *taskRun) enter(ctx context.Context) error {
+// openWorkspace creates the workspace if there is none: at the beginning, or after the
+// task was taken over or resumed. It has the project as it was saved then.
+func (e *taskRun) openWorkspace(ctx context.Context) error {
 	if e.workspace != nil {
 		return nil
 	}
@@ -47,13 +47,11 @@ func (e *taskRun) enter(ctx context.Context) error {
 			e.warn(w)
 		}
 	}
-	return e.setUp(ctx)
+	return e.runSetup(ctx)
 }
 
-// setUp runs the commands that the plan wants to have run before the work. One
-// that fails is something the model has to know, like a dependency that cannot be
-// installed.
-func (e *taskRun) setUp(ctx context.Context) error {
+// runSetup runs the setup commands of the plan. A failure is a warning for the model.
+func (e *taskRun) runSetup(ctx context.Context) error {
 	for _, command := range e.rec.Plan.Environment.Setup {
 		out, err := e.workspace.Execute(ctx, command, "")
 		if cause := context.Cause(ctx); cause != nil {
@@ -64,22 +62,22 @@ func (e *taskRun) setUp(ctx context.Context) error {
 			e.warn(fmt.Sprintf("setup command %q: %v", text.Line(command, 200), err))
 		case out.ExitCode != 0:
 			e.warn(fmt.Sprintf("setup command %q", text.Line(command, 200)) +
-				ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
+				exitText(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
 		}
 	}
 	return nil
 }
 
-// noteFiles are where projects tell agents how they want to be worked on.
+// noteFiles are where projects have notes for agents.
 var noteFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
-const longestNotes = 16_000
+const maxNotes = 16_000
 
-// projectNotes reads what the project says about itself. It is data: whoever can
-// open a pull request can write it.
+// projectNotes reads the project's notes for agents. They are data: whoever can open a
+// pull request can write them.
 func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 	for _, name := range noteFiles {
-		out, err := e.workspace.Execute(ctx, fmt.Sprintf("head -c %d %s", longestNotes, name), "")
+		out, err := e.workspace.Execute(ctx, fmt.Sprintf("head -c %d %s", maxNotes, name), "")
 		if cause := context.Cause(ctx); cause != nil {
 			return "", cause
 		}
@@ -87,12 +85,12 @@ func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 			continue
 		}
 		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" +
-			data(name+" of the repository", e.Secrets.Text(weighed(out.Stdout, e.room()/16)))
+			data(name+" of the repository", e.Secrets.Text(truncateTokens(out.Stdout, e.contextSize()/16)))
 	}
 	return text, nil
 }
 
-// tail is the end of an output, where it says what went wrong.
+// tail is the end of an output, which shows what failed.
 func tail(text string, most int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= most {
@@ -101,21 +99,21 @@ func tail(text string, most int) string {
 	return "[…] " + strings.ToValidUTF8(text[len(text)-most:], "")
 }
 
-// keep has the project kept where another worker finds it.
-func (e *taskRun) keep(ctx context.Context) error {
+// saveWorkspace saves the project where another worker finds it.
+func (e *taskRun) saveWorkspace(ctx context.Context) error {
 	k, ok := e.workspace.(Committer)
 	if !ok {
 		e.rec.Unkept = true
 		return nil
 	}
-	commit, err := k.Keep(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
+	commit, err := k.Commit(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
 	var quiet unavailable
-	switch err = later(err); {
+	switch err = retryable(err); {
 	case err != nil && (errors.Is(err, ErrLost) || errors.As(err, &quiet) || context.Cause(ctx) != nil):
 		return err
-	case err != nil: // refused for good: the work goes on, but nobody can take it over as it is
+	case err != nil: // refused for good: the work continues, but nobody can take it over as it is
 		e.rec.Unkept = true
-		e.warn("the work in progress could not be kept: " + err.Error())
+		e.warn("the work in progress could not be saved: " + err.Error())
 		return nil
 	}
 	if e.rec.Unkept = false; commit != "" {

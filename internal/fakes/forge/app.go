@@ -39,22 +39,22 @@ func (s *Server) App(id, installation int64, key *rsa.PublicKey, login string) {
 	s.apps.all = append(s.apps.all, &app{id, installation, key, login})
 }
 
-// TokenLife says how long the tokens last that Apps get from now on.
-func (s *Server) TokenLife(d time.Duration) {
+// SetTokenLifetime says how long the tokens last that Apps get from now on.
+func (s *Server) SetTokenLifetime(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps.life = d
 }
 
-// EndTokens is the end of all tokens that Apps were given.
-func (s *Server) EndTokens() {
+// ExpireTokens is the end of all tokens that Apps were given.
+func (s *Server) ExpireTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.apps.grants)
 }
 
-// Skew sets the forge's clock ahead of that of its callers.
-func (s *Server) Skew(d time.Duration) {
+// SetClockSkew sets the forge's clock ahead of that of its callers.
+func (s *Server) SetClockSkew(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps.skew = d
@@ -85,9 +85,9 @@ func (d *appRegistry) loginOf(token string) string {
 	return ""
 }
 
-// knowApp finds out which App asks, where Apps ask for themselves: they show an
+// identifyApp finds out which App asks, where Apps ask for themselves: they show an
 // assertion that they have signed, and no token.
-func (c *call) knowApp() bool {
+func (c *call) identifyApp() bool {
 	if path := strings.TrimPrefix(c.r.URL.Path, c.prefix()); c.provider != GitHub || path != "/app" &&
 		!strings.HasPrefix(path, "/app/") {
 		return true

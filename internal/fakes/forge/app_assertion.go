@@ -36,7 +36,7 @@ func (d *appRegistry) check(assertion string) (a *app, status int, why string) {
 	if err != nil || rsa.VerifyPKCS1v15(a.key, crypto.SHA256, sum[:], signature) != nil {
 		return nil, http.StatusUnauthorized, undecodable
 	}
-	if why := said.untimely(d.now()); why != "" {
+	if why := said.timeError(d.now()); why != "" {
 		return nil, http.StatusUnauthorized, why
 	}
 	return a, 0, ""
@@ -57,9 +57,9 @@ func (d *appRegistry) issuer(named any) *app {
 	return nil
 }
 
-// untimely says what is wrong with the times. Ten minutes are the most, and the
+// timeError says what is wrong with the times. Ten minutes are the most, and the
 // clock of an App must not be ahead.
-func (c claims) untimely(now time.Time) string {
+func (c claims) timeError(now time.Time) string {
 	switch {
 	case c.Issued == nil || time.Unix(*c.Issued, 0).After(now):
 		return "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"

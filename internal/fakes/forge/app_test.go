@@ -111,11 +111,11 @@ func TestAppTokens(t *testing.T) {
 		!strings.Contains(body, `"full_name":"a/b"`) {
 		t.Errorf("installed in %s", body)
 	}
-	p.EndTokens()
+	p.ExpireTokens()
 	if status, _, _ := p.ask("GET", "/repos/a/b", ""); status != http.StatusUnauthorized {
 		t.Errorf("a token that has ended: %d", status)
 	}
-	p.TokenLife(-time.Second)
+	p.SetTokenLifetime(-time.Second)
 	p.token = p.tokenOf(good)
 	if status, _, _ := p.ask("GET", "/repos/a/b", ""); status != http.StatusUnauthorized {
 		t.Errorf("a token whose time is over: %d", status)
@@ -124,7 +124,7 @@ func TestAppTokens(t *testing.T) {
 	if status, _, _ := p.ask("GET", "/installation/repositories", ""); status != http.StatusForbidden {
 		t.Errorf("a person is installed: %d", status)
 	}
-	p.Skew(time.Hour)
+	p.SetClockSkew(time.Hour)
 	if _, h, _ := p.ask("GET", "/user", ""); h.Get("Date") == "" ||
 		h.Get("Date")[:22] == time.Now().UTC().Format(http.TimeFormat)[:22] {
 		t.Errorf("its clock shows %s", h.Get("Date"))
@@ -138,7 +138,7 @@ func TestAppGit(t *testing.T) {
 	}
 	p, key := newAppPeer(t)
 	p.Private("a/b")
-	p.GitRoot(t.TempDir())
+	p.SetGitRoot(t.TempDir())
 	if err := p.Seed("a/b", map[string]string{"a": "1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAppGit(t *testing.T) {
 	if read("robot") == nil {
 		t.Error("another name will do")
 	}
-	p.EndTokens()
+	p.ExpireTokens()
 	if read("x-access-token") == nil {
 		t.Error("a token that has ended will do")
 	}

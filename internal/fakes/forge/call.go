@@ -56,7 +56,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	c := &call{Server: s, r: r, header: http.Header{}}
 	c.login, c.granted = s.loginOf(r)
-	fault := s.spoils(r)
+	fault := s.takeFault(r)
 	if fault.Cut {
 		r.Header.Del("If-None-Match") // a 304 has no body that could break off
 	}
@@ -64,7 +64,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.answer()
 	}
 	if fault.Status != 0 {
-		c.spoil(fault)
+		c.applyFault(fault)
 	}
 	if c.header.Get("Date") == "" {
 		c.header.Set("Date", s.apps.now().UTC().Format(http.TimeFormat))
@@ -79,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.send(w, fault.Cut)
 }
 
-func (c *call) spoil(f Fault) {
+func (c *call) applyFault(f Fault) {
 	c.header = http.Header{}
 	c.limits()
 	for name, values := range f.Header {
@@ -132,7 +132,7 @@ func (c *call) answer() {
 		c.left, c.reset = budget, time.Now().Add(time.Hour)
 	}
 	switch {
-	case !c.knowApp():
+	case !c.identifyApp():
 		return
 	case c.login == "":
 		c.refuse(http.StatusUnauthorized, pick(c.provider, "Bad credentials", "401 Unauthorized"))

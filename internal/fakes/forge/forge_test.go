@@ -20,7 +20,7 @@ type peer struct {
 }
 
 func newPeer(t *testing.T, provider, path string) *peer {
-	p := &peer{T: t, Server: For(t, provider)}
+	p := &peer{T: t, Server: ForTest(t, provider)}
 	p.token = p.User("bot")
 	p.Repo(path)
 	p.Member(path, "bot", "write")
@@ -76,12 +76,12 @@ func TestStrict(t *testing.T) {
 		p.Add("a/b", Item{Kind: Issue, Title: "x"})
 		for _, one := range asks {
 			p.ask(one[0], one[1], one[2])
-			if got := p.Expected(); len(got) == 0 {
+			if got := p.TakeViolations(); len(got) == 0 {
 				t.Errorf("%s %s %s: %q", one[0], one[1], one[2], got)
 			}
 		}
 		p.ask("GET", "/user", "", "Accept", "text/html")
-		if got := p.Expected(); len(got) != 1 {
+		if got := p.TakeViolations(); len(got) != 1 {
 			t.Errorf("an Accept of text/html: %q", got)
 		}
 	}
@@ -127,13 +127,13 @@ func TestTagsAndLimits(t *testing.T) {
 		if status != http.StatusNotModified || text != "" || second.Get(name) != first.Get(name) {
 			t.Errorf("%d %q, %s left of %s", status, text, second.Get(name), first.Get(name))
 		}
-		p.Leave(1, 0)
+		p.SetRateLimit(1, 0)
 		p.ask("GET", "/user", "")
 		status, h, _ := p.ask("GET", "/user", "")
 		if status != pick(provider, 403, 429) || h.Get(name) != "0" {
 			t.Errorf("%d, %s left", status, h.Get(name))
 		}
-		p.Refill()
+		p.ResetRateLimit()
 		if status, _, _ = p.ask("GET", "/user", ""); status != http.StatusOK {
 			t.Errorf("after the reset: %d", status)
 		}
@@ -147,7 +147,7 @@ func TestGit(t *testing.T) {
 	}
 	p := newPeer(t, GitLab, "a/b/c")
 	p.Private("a/b/c")
-	p.GitRoot(t.TempDir())
+	p.SetGitRoot(t.TempDir())
 	if err := p.Seed("a/b/c", map[string]string{"src/a.txt": "一\n"}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestGit(t *testing.T) {
 // TestNothingToPull has GitHub refuse a pull request without commits.
 func TestNothingToPull(t *testing.T) {
 	p := newPeer(t, GitHub, "a/b")
-	p.GitRoot(t.TempDir())
+	p.SetGitRoot(t.TempDir())
 	if err := p.Seed("a/b", map[string]string{"a": "1"}); err != nil {
 		t.Skip(err)
 	}

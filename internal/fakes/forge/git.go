@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// GitRoot says where the repositories of [Server.Seed] are kept.
-func (s *Server) GitRoot(dir string) {
+// SetGitRoot says where the repositories of [Server.Seed] are kept.
+func (s *Server) SetGitRoot(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gitRoot = dir
@@ -105,7 +105,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	repo := s.repos[path]
 	login, _ := s.loginOf(r)
 	status := gitStatus(repo, login, push)
-	fault := s.spoils(r)
+	fault := s.takeFault(r)
 	if fault.Status != 0 {
 		status = fault.Status
 	}

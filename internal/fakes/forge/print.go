@@ -11,7 +11,7 @@ import (
 func (s *Server) Print(w io.Writer, path string) error {
 	for _, kind := range []string{Issue, Pull} {
 		for _, number := range s.Items(path, kind) {
-			item, _ := s.Look(path, kind, number)
+			item, _ := s.Item(path, kind, number)
 			s.printItem(w, item)
 			if kind != Pull || item.From != "" {
 				continue

@@ -84,8 +84,8 @@ type T interface {
 	Cleanup(func())
 }
 
-// For opens a forge for a test, which fails if it is asked wrongly.
-func For(t T, provider string) *Server {
+// ForTest opens a forge for a test, which fails if it is asked wrongly.
+func ForTest(t T, provider string) *Server {
 	s := Start(provider)
 	t.Cleanup(func() {
 		t.Helper()
@@ -131,8 +131,8 @@ func (s *Server) Count(method, path string) int {
 	return n
 }
 
-// Forget forgets the requests.
-func (s *Server) Forget() {
+// ClearRequests forgets the requests.
+func (s *Server) ClearRequests() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = nil
@@ -145,9 +145,9 @@ func (s *Server) Violations() []string {
 	return slices.Clone(s.violations)
 }
 
-// Expected forgets the violations, for tests that mean to ask wrongly, and
+// TakeViolations forgets the violations, for tests that mean to ask wrongly, and
 // returns them.
-func (s *Server) Expected() []string {
+func (s *Server) TakeViolations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.violations
@@ -155,8 +155,8 @@ func (s *Server) Expected() []string {
 	return all
 }
 
-// Spoil adds a fault. The first that fits a request spoils it.
-func (s *Server) Spoil(f Fault) {
+// AddFault adds a fault. The first that fits a request spoils it.
+func (s *Server) AddFault(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Times == 0 {
@@ -165,9 +165,9 @@ func (s *Server) Spoil(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// Secondary is GitHub's refusal of too many requests in too short a time. Zero
+// SecondaryRateLimit is GitHub's refusal of too many requests in too short a time. Zero
 // means that it does not say for how long.
-func Secondary(after time.Duration) Fault {
+func SecondaryRateLimit(after time.Duration) Fault {
 	f := Fault{Status: http.StatusForbidden,
 		Message: "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
 		Header:  http.Header{}}
@@ -177,9 +177,9 @@ func Secondary(after time.Duration) Fault {
 	return f
 }
 
-// Leave sets how many requests are left, and for how long. Zero time means an
+// SetRateLimit sets how many requests are left, and for how long. Zero time means an
 // hour.
-func (s *Server) Leave(left int, reset time.Duration) {
+func (s *Server) SetRateLimit(left int, reset time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left = left
@@ -189,15 +189,15 @@ func (s *Server) Leave(left int, reset time.Duration) {
 	s.reset = time.Now().Add(reset)
 }
 
-// Refill is the passing of the time until the limit is reset.
-func (s *Server) Refill() { s.Leave(budget, 0) }
+// ResetRateLimit is the passing of the time until the limit is reset.
+func (s *Server) ResetRateLimit() { s.SetRateLimit(budget, 0) }
 
 func (s *Server) violate(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// spoils takes the fault that fits.
-func (s *Server) spoils(r *http.Request) Fault {
+// takeFault takes the fault that fits.
+func (s *Server) takeFault(r *http.Request) Fault {
 	for _, f := range s.faults {
 		if f.Times == 0 || f.Method != "" && f.Method != r.Method || !strings.Contains(r.URL.RequestURI(), f.Path) {
 			continue

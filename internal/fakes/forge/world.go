@@ -136,18 +136,18 @@ func (s *Server) Repo(path string) {
 }
 
 // Private hides a repository from whoever is not its member.
-func (s *Server) Private(path string) { s.with(path, func(r *repo) { r.private = true }) }
+func (s *Server) Private(path string) { s.withRepo(path, func(r *repo) { r.private = true }) }
 
 // NoDrafts is a GitHub repository whose plan has no draft pull requests.
-func (s *Server) NoDrafts(path string) { s.with(path, func(r *repo) { r.noDrafts = true }) }
+func (s *Server) NoDrafts(path string) { s.withRepo(path, func(r *repo) { r.noDrafts = true }) }
 
 // Member gives somebody a right: read, triage, write, maintain, admin, or none.
 func (s *Server) Member(path, login, right string) {
 	s.User(login)
-	s.with(path, func(r *repo) { r.members[login] = right })
+	s.withRepo(path, func(r *repo) { r.members[login] = right })
 }
 
-func (s *Server) with(path string, change func(*repo)) {
+func (s *Server) withRepo(path string, change func(*repo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.repos[path])
@@ -206,8 +206,8 @@ func (s *Server) ChangeBy(who, path, kind string, number int, change func(*Item)
 	s.recordLabels(item, before, cmp.Or(who, r.labeller(item.Author)))
 }
 
-// Look returns an item as it is now, and whether it is there.
-func (s *Server) Look(path, kind string, number int) (Item, bool) {
+// Item returns an item as it is now, and whether it is there.
+func (s *Server) Item(path, kind string, number int) (Item, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	item := s.repos[path].find(kind, number)
@@ -235,14 +235,14 @@ func (s *Server) Items(path, kind string) []int {
 
 // Delete removes an item for good.
 func (s *Server) Delete(path, kind string, number int) {
-	s.with(path, func(r *repo) {
+	s.withRepo(path, func(r *repo) {
 		r.items = slices.DeleteFunc(r.items, func(i *Item) bool { return i.Kind == kind && i.Number == number })
 		r.gone[key{kind, number}] = true
 	})
 }
 
-// Say lets a person comment, and returns the comment's number.
-func (s *Server) Say(path, kind string, number int, c Comment) int {
+// PostComment lets a person comment, and returns the comment's number.
+func (s *Server) PostComment(path, kind string, number int, c Comment) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.comment(s.repos[path].find(kind, number), c).ID

@@ -11,8 +11,8 @@ import (
 	"hako/internal/app/coder/forge"
 )
 
-// Hear implements [coder.Commenter].
-func (o *ForgeClient) Hear(ctx context.Context, t coder.Task, after string) ([]coder.Comment, error) {
+// Comments implements [coder.Commenter].
+func (o *ForgeClient) Comments(ctx context.Context, t coder.Task, after string) ([]coder.Comment, error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return nil, err
@@ -20,18 +20,18 @@ func (o *ForgeClient) Hear(ctx context.Context, t coder.Task, after string) ([]c
 	heard := readPosition(after)
 	all, err := f.Comments(ctx, refOf(t), heard.at)
 	if err != nil {
-		return nil, o.meant(ctx, f, t, err)
+		return nil, o.classifyError(ctx, f, t, err)
 	}
 	all = slices.DeleteFunc(all,
-		func(c forge.Comment) bool { return c.Internal }) // what is done with it would show it to everybody
-	slices.SortStableFunc(all, f.earlier)
+		func(c forge.Comment) bool { return c.Internal }) // the result of the task would show it to everybody
+	slices.SortStableFunc(all, f.compare)
 	var fresh []coder.Comment
 	for _, c := range all {
 		at := f.published(c)
-		if heard.has(at, c.ID) {
+		if heard.includes(at, c.ID) {
 			continue
 		}
-		heard = heard.moved(at, c.ID)
+		heard = heard.advancedTo(at, c.ID)
 		one := coder.Comment{ID: heard.String(), Author: c.Author, Text: c.Body, On: c.On, Own: c.Mine}
 		if one.Authorised, err = o.authorised(ctx, f, t.Repo, c); err != nil {
 			return nil, err
@@ -41,8 +41,8 @@ func (o *ForgeClient) Hear(ctx context.Context, t coder.Task, after string) ([]c
 	return fresh, nil
 }
 
-// published is when others could read a comment. The remarks of a GitHub review
-// are made when they are drafted, and changed when the review is sent.
+// published returns when others could first read a comment. The comments of a GitHub
+// review are created when they are drafted, and updated when the review is submitted.
 func (f *Forge) published(c forge.Comment) time.Time {
 	if f.Provider == forge.GitHub && c.On != "" {
 		return c.Updated
@@ -50,14 +50,14 @@ func (f *Forge) published(c forge.Comment) time.Time {
 	return c.Created
 }
 
-// earlier orders comments. Numbers grow, so that a longer one is later.
-func (f *Forge) earlier(a, b forge.Comment) int {
+// compare orders comments. IDs grow, so a longer one is later.
+func (f *Forge) compare(a, b forge.Comment) int {
 	return cmp.Or(f.published(a).Compare(f.published(b)), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 }
 
-// A position is how far a thread was read: to a time, and of what was written at
-// that very time, which it is. So a comment that was deleted meanwhile, or that
-// came in the same second, moves nothing.
+// A position is how far the comments were read: to a time, and the IDs of those with
+// that very time. A comment that was deleted, or that came in the same second, changes
+// nothing.
 type position struct {
 	at  time.Time
 	ids []string
@@ -65,7 +65,7 @@ type position struct {
 
 func readPosition(text string) (p position) {
 	at, ids, _ := strings.Cut(text, "/")
-	p.at, _ = time.Parse(time.RFC3339Nano, at) // what makes no sense is the beginning
+	p.at, _ = time.Parse(time.RFC3339Nano, at) // an invalid position is the beginning
 	if !p.at.IsZero() {
 		p.ids = strings.Split(ids, ",")
 	}
@@ -76,18 +76,18 @@ func (p position) String() string {
 	return p.at.UTC().Format(time.RFC3339Nano) + "/" + strings.Join(p.ids, ",")
 }
 
-func (p position) has(at time.Time, id string) bool {
+func (p position) includes(at time.Time, id string) bool {
 	return at.Before(p.at) || at.Equal(p.at) && slices.Contains(p.ids, id)
 }
 
-func (p position) moved(at time.Time, id string) position {
+func (p position) advancedTo(at time.Time, id string) position {
 	if at.Equal(p.at) {
 		return position{at, append(slices.Clone(p.ids), id)}
 	}
 	return position{at, []string{id}}
 }
 
-// A permission is that somebody may write.
+// A permission is the right of a user to write to a repository.
 type permission struct{ provider, repo, user string }
 
 type permissionAnswer struct {
@@ -95,44 +95,44 @@ type permissionAnswer struct {
 	until time.Time
 }
 
-// authorised reports whether the author of a comment may instruct.
+// authorised reports whether the author of a comment may give instructions.
 func (o *ForgeClient) authorised(ctx context.Context, f *Forge, repo string, c forge.Comment) (bool, error) {
 	if c.Mine || strings.TrimSpace(c.Body) == "" {
-		return false, nil // nobody asks
+		return false, nil
 	}
 	return o.mayWrite(ctx, f, repo, c.Author)
 }
 
-// mayWrite asks for a right once in a while. Programs have none: whoever can
-// make one write could instruct by it.
+// mayWrite returns a cached permission. Bots have none: whoever can make one write
+// could give instructions by it.
 func (o *ForgeClient) mayWrite(ctx context.Context, f *Forge, repo, user string) (bool, error) {
-	if robot(user) {
+	if isBot(user) {
 		return false, nil
 	}
 	r := permission{f.Provider, repo, strings.ToLower(user)}
-	if yes, known := o.known(r); known {
+	if yes, known := o.cachedPermission(r); known {
 		return yes, nil
 	}
 	yes, err := f.MayWrite(ctx, repo, user)
 	if err != nil {
 		return false, err
 	}
-	o.remember(r, yes)
+	o.cachePermission(r, yes)
 	return yes, nil
 }
 
-func (o *ForgeClient) known(r permission) (yes, known bool) {
+func (o *ForgeClient) cachedPermission(r permission) (yes, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	a, ok := o.rights[r]
+	a, ok := o.permissions[r]
 	return a.yes, ok && time.Now().Before(a.until)
 }
 
-func (o *ForgeClient) remember(r permission, yes bool) {
+func (o *ForgeClient) cachePermission(r permission, yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.rights == nil || len(o.rights) >= mostRights {
-		o.rights = make(map[permission]permissionAnswer)
+	if o.permissions == nil || len(o.permissions) >= maxPermissions {
+		o.permissions = make(map[permission]permissionAnswer)
 	}
-	o.rights[r] = permissionAnswer{yes, time.Now().Add(cmp.Or(o.Trust, 3*time.Minute))}
+	o.permissions[r] = permissionAnswer{yes, time.Now().Add(cmp.Or(o.PermissionTTL, 3*time.Minute))}
 }

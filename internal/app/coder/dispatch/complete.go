@@ -12,46 +12,45 @@ import (
 	"hako/run/fault"
 )
 
-// complete fills in what only the forge knows, and finds out whether the task is
-// still wanted. An order of the queue comes first; what was ended before is only
-// to be reported.
+// complete reads the issue from the forge and decides whether the task is still wanted.
+// An order of the queue takes precedence. A task that has ended is only reported.
 func (t *attempt) complete(ctx context.Context, order coder.Order) (coder.Order, error) {
-	rec := t.book.last
+	rec := t.journal.last
 	if rec.Phase == coder.Reporting || rec.Phase == coder.Ended {
 		return order, nil
 	}
 	got, err := t.forge.Get(ctx, refOf(t.task))
-	if isGone(err) {
+	if isNotFound(err) {
 		return coder.Stop, nil
 	}
 	if err != nil {
 		return order, err
 	}
-	if order == coder.Go {
+	if order == coder.Continue {
 		if declined, err := t.declined(ctx, got); declined || err != nil {
 			return order, err
 		}
-		if order, err = t.asked(ctx, got, rec.State); err != nil {
+		if order, err = t.desiredOrder(ctx, got, rec.State); err != nil {
 			return order, err
 		}
 	}
-	if order != coder.Go {
+	if order != coder.Continue {
 		return order, nil
 	}
 	if err := t.describe(ctx, got); err != nil || rec.Phase != "" {
 		return order, err
 	}
-	return order, t.book.Save(ctx, rec) // what was seen counts for whoever takes the task over, however early
+	return order, t.journal.Save(ctx, rec) // the next worker must go by what was read now
 }
 
-// asked reads the wish of people from an issue that was just taken.
-func (t *attempt) asked(ctx context.Context, got forge.Issue, was coder.State) (coder.Order, error) {
+// desiredOrder reads from the labels of an issue what people want.
+func (t *attempt) desiredOrder(ctx context.Context, got forge.Issue, was coder.State) (coder.Order, error) {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
-		return coder.Go, err
+		return coder.Continue, err
 	}
-	has := func(s coder.State) bool { return t.forge.shows(got, s) }
-	order := coder.Go
+	has := func(s coder.State) bool { return t.forge.hasLabel(got, s) }
+	order := coder.Continue
 	switch {
 	case got.Closed, t.task.Assigned && !got.AssignedTo(bot):
 		order = coder.Stop
@@ -60,17 +59,16 @@ func (t *attempt) asked(ctx context.Context, got forge.Issue, was coder.State) (
 	case has(coder.Stopped) && was == coder.Processing:
 		order = coder.Stop
 	case has(coder.Pending), has(coder.Processing),
-		has(coder.Paused): // paused: the queue was told to go on, or it would not be here
+		has(coder.Paused): // paused: the queue has the order to resume, or the task would not be here
 	default:
 		order = coder.Stop
 	}
-	return order, t.pass(ctx, order)
+	return order, t.forwardOrder(ctx, order)
 }
 
-// pass gives an order of the forge to the queue, which knows then that a pause is
-// meant, whatever was ordered before.
-func (t *attempt) pass(ctx context.Context, order coder.Order) error {
-	if order == coder.Go {
+// forwardOrder gives an order that people expressed at the forge to the queue.
+func (t *attempt) forwardOrder(ctx context.Context, order coder.Order) error {
+	if order == coder.Continue {
 		return nil
 	}
 	return t.Queue.Order(ctx, t.lease.Item.ID, queue.Command(order))
@@ -100,14 +98,14 @@ func (t *attempt) describe(ctx context.Context, got forge.Issue) error {
 	}
 	if t.task.Branch == "" || t.task.Target == "" {
 		return &fault.Error{Kind: fault.Invalid, Op: "work on", Subject: refOf(t.task).String(),
-			Why: "its branch has no name that git would take", Hint: "give the branch another name"}
+			Why: "git does not accept the name of its branch", Hint: "give the branch another name"}
 	}
 	return nil
 }
 
-// pull says where the changes of a pull request are. Those of somebody else can
-// be read and are not to be written: what is done goes to a branch of its own,
-// and begins with the commit that was there when the task was first taken.
+// pull sets the branches of a pull request. One of somebody else is only read: the
+// result goes to a branch of its own, which starts from the commit that was there when
+// the task was first taken.
 func (t *attempt) pull(ctx context.Context, got forge.Issue, main string) error {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
@@ -119,12 +117,12 @@ func (t *attempt) pull(ctx context.Context, got forge.Issue, main string) error 
 		t.task.Branch = got.Branch
 		return nil
 	}
-	t.book.head = cmp.Or(t.book.head, got.Head)
-	t.task.Start, t.task.Head = startOf(got), t.book.head
+	t.journal.head = cmp.Or(t.journal.head, got.Head)
+	t.task.Start, t.task.Head = startOf(got), t.journal.head
 	return nil
 }
 
-// startOf is the reference that has the changes of somebody else.
+// startOf returns the reference with the changes of somebody else.
 func startOf(got forge.Issue) string {
 	switch {
 	case !got.Fork:

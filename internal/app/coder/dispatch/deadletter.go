@@ -11,42 +11,39 @@ import (
 	"hako/internal/app/coder/queue"
 )
 
-// mostTold is how many dead tasks are looked at in a poll: each costs a few
-// requests, and after a restart all of them may be looked at again.
-const mostTold = 20
+// maxReported is how many dead tasks are reported in a poll: each costs a few requests,
+// and after a restart all of them may be looked at again.
+const maxReported = 20
 
-// failedKey is the key of the last comment of a task that failed, also of one
-// that a coordinator gave up.
+// failedKey is the key of the last comment of a failed task, also of one that a
+// coordinator gave up.
 const failedKey = string(coder.Failed)
 
-// An outcome is what came of telling people of a task that was given up.
-type outcome int
+// A reportState says whether people were told about a dead task.
+type reportState int
 
 const (
-	untold outcome = iota
-	told           // a label from now on is a new wish
-	mute           // nobody can be told, as in a repository that was archived
+	unreported   reportState = iota
+	reported                 // a label set from now on is a new request
+	unreportable             // it cannot be reported, as in an archived repository
 )
 
-// TellDead tells people of tasks that no worker came to an end with, and returns
-// how many it told of. It can be called again and tells nobody twice.
-func (p *Producer) TellDead(ctx context.Context, provider string) (n int, err error) {
+// ReportDead reports tasks that no worker could finish on their issues, and returns how
+// many it reported. It is idempotent.
+func (p *Producer) ReportDead(ctx context.Context, provider string) (n int, err error) {
 	dead, err := p.Queue.Dead(ctx)
 	if err != nil {
 		return 0, err
 	}
-	p.forgetOthers(dead)
-	dead = slices.DeleteFunc(dead, func(d queue.Task) bool {
+	p.pruneReports(dead)
+	dead = slices.DeleteFunc(dead, func(d queue.Entry) bool {
 		t, ok := taskOf(d)
-		return !ok || t.Provider != provider || p.outcome(d) != untold
+		return !ok || t.Provider != provider || p.reportState(d) != unreported
 	})
-	rand.Shuffle(len(dead), func(i, j int) {
-		dead[i], dead[j] = dead[j],
-			dead[i]
-	}) // some that fail must not hide the others
+	rand.Shuffle(len(dead), func(i, j int) { dead[i], dead[j] = dead[j], dead[i] }) // failures must not hide the others
 	var errs []error
-	for _, d := range dead[:min(len(dead), mostTold)] {
-		fresh, err := p.tellOf(ctx, d)
+	for _, d := range dead[:min(len(dead), maxReported)] {
+		fresh, err := p.reportOne(ctx, d)
 		if errs = append(errs, err); fresh {
 			n++
 		}
@@ -54,97 +51,97 @@ func (p *Producer) TellDead(ctx context.Context, provider string) (n int, err er
 	return n, errors.Join(errs...)
 }
 
-// tellOf tells of one and remembers what came of it.
-func (p *Producer) tellOf(ctx context.Context, d queue.Task) (fresh bool, err error) {
+// reportOne reports a task and remembers the result.
+func (p *Producer) reportOne(ctx context.Context, d queue.Entry) (fresh bool, err error) {
 	t, _ := taskOf(d)
 	e := Event{Type: "told", Provider: t.Provider, Thread: t.Thread(), Task: t.ID, Why: p.Secrets.Text(d.Reason)}
-	switch fresh, err = p.tellOne(ctx, t, d); {
+	switch fresh, err = p.writeReport(ctx, t, d); {
 	case err == nil:
-		p.came(t.ID, told)
-	case refused(err):
-		p.came(t.ID, mute)
+		p.setReportState(t.ID, reported)
+	case certainlyNotDone(err):
+		p.setReportState(t.ID, unreportable)
 		e.Type, e.Why, e.Err, err = "refused", p.Secrets.Text(err.Error()), err, nil
 	default:
 		return false, err
 	}
 	if fresh || e.Type == "refused" {
-		p.tell(e)
+		p.observe(e)
 	}
 	return fresh, nil
 }
 
-// taskOf reads the task out of the queue's.
-func taskOf(d queue.Task) (t coder.Task, ok bool) {
+// taskOf returns the task of an entry.
+func taskOf(d queue.Entry) (t coder.Task, ok bool) {
 	return t, json.Unmarshal(d.Payload, &t) == nil && t.ID != ""
 }
 
-// ended reports whether people know already how a task ended: its worker died
-// again and again, but after that.
-func ended(d queue.Task) bool {
+// ended reports whether people know how a task ended: its worker died, but after it had
+// reported.
+func ended(d queue.Entry) bool {
 	var r coder.Record
 	return json.Unmarshal(d.Step, &r) == nil && r.Phase == coder.Ended
 }
 
-// tellOne shows the state before it says why: the comment is what tells the next
-// poll that all is done, and that a label from now on is a new wish.
-func (p *Producer) tellOne(ctx context.Context, t coder.Task, d queue.Task) (fresh bool, err error) {
+// writeReport sets the label before it comments: the comment shows the next poll that
+// everything is done, and that a label from now on is a new request.
+func (p *Producer) writeReport(ctx context.Context, t coder.Task, d queue.Entry) (fresh bool, err error) {
 	f, err := p.ForgeClient.of(t.Provider)
-	if err != nil || ended(d) || !f.takes(t.Repo) {
+	if err != nil || ended(d) || !f.includes(t.Repo) {
 		return false, err
 	}
 	got, err := f.Get(ctx, refOf(t))
-	if isGone(err) {
-		return false, nil // there is nobody to tell
+	if isNotFound(err) {
+		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	keys, err := p.ForgeClient.said(ctx, f, t)
+	keys, err := p.ForgeClient.commentKeys(ctx, f, t)
 	said := slices.Contains(keys, failedKey)
-	if err != nil || said && f.shows(got, coder.Pending) {
+	if err != nil || said && f.hasLabel(got, coder.Pending) {
 		return false, err
 	}
-	if !f.shows(got, coder.Failed) || f.shows(got, coder.Pending) {
-		if err := p.ForgeClient.Show(ctx, t, coder.Failed); err != nil {
+	if !f.hasLabel(got, coder.Failed) || f.hasLabel(got, coder.Pending) {
+		if err := p.ForgeClient.SetState(ctx, t, coder.Failed); err != nil {
 			return false, err
 		}
 	}
 	if said {
 		return false, nil
 	}
-	_, err = p.ForgeClient.Say(ctx, t, failedKey, "## Failed\n\nNo worker came to an end with it.\n\n"+
+	_, err = p.ForgeClient.WriteComment(ctx, t, failedKey, "## Failed\n\nNo worker could finish it.\n\n"+
 		coder.FitReason(p.Secrets, d.Reason)+
-		"\n\nWhat can be done: put the label “"+f.label(coder.Pending)+"” on it again for another try.")
+		"\n\nWhat can be done: put the label “"+f.label(coder.Pending)+"” on it again for another attempt.")
 	return err == nil, err
 }
 
-// outcome is what came of telling people of a task. Of one that cannot be read
-// there is nothing to tell.
-func (p *Producer) outcome(d queue.Task) outcome {
+// reportState returns whether a task was reported. An entry that cannot be read has
+// nothing to report.
+func (p *Producer) reportState(d queue.Entry) reportState {
 	t, ok := taskOf(d)
 	if !ok {
-		return told
+		return reported
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.dead[t.ID]
+	return p.reports[t.ID]
 }
 
-func (p *Producer) came(id string, o outcome) {
+func (p *Producer) setReportState(id string, o reportState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dead[id] = o
+	p.reports[id] = o
 }
 
-// forgetOthers keeps the memory as small as the list.
-func (p *Producer) forgetOthers(dead []queue.Task) {
+// pruneReports removes tasks that are no longer dead.
+func (p *Producer) pruneReports(dead []queue.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept := make(map[string]outcome, len(dead))
+	kept := make(map[string]reportState, len(dead))
 	for _, d := range dead {
-		if t, ok := taskOf(d); ok && p.dead[t.ID] != untold {
-			kept[t.ID] = p.dead[t.ID]
+		if t, ok := taskOf(d); ok && p.reports[t.ID] != unreported {
+			kept[t.ID] = p.reports[t.ID]
 		}
 	}
-	p.dead = kept
+	p.reports = kept
 }

@@ -11,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// Check refuses to take work from anybody: at GitLab nobody is asked before his
-// account is added to a project, and everything public is listed anyway.
+// Check refuses to poll all of GitLab: anybody can add an account to a project there,
+// and everything public is listed.
 func (f *Forge) Check() error {
 	if f.Provider != forge.GitLab || len(f.Repos) > 0 {
 		return nil
@@ -22,8 +22,8 @@ func (f *Forge) Check() error {
 		Hint: "name the projects in gitlab.repositories, or HAKO_GITLAB_REPOSITORIES"}
 }
 
-// takes reports whether a repository is one of those that are looked at.
-func (f *Forge) takes(repo string) bool {
+// includes reports whether a repository is polled.
+func (f *Forge) includes(repo string) bool {
 	return len(f.Repos) == 0 || slices.ContainsFunc(f.Repos, func(one string) bool { return strings.EqualFold(one, repo) })
 }
 
@@ -36,46 +36,46 @@ func (o *ForgeClient) check() error {
 	return nil
 }
 
-// strange is the record of a task from where nobody looks for any. Nothing is
-// said about it there: it is not our place.
-func strange(t coder.Task) coder.Record {
+// foreignRecord is the record of a task of a repository that is not polled. Nothing is
+// written there.
+func foreignRecord(t coder.Task) coder.Record {
 	return coder.Record{State: coder.Stopped, Phase: coder.Ended,
 		Why: t.Repo + " is none of the repositories that are looked at"}
 }
 
-// declined ends a task that must not be worked on and tells people why. It
-// reports whether it did.
+// declined ends a task that must not be worked on, tells people why, and reports
+// whether it did.
 func (t *attempt) declined(ctx context.Context, got forge.Issue) (bool, error) {
-	why, err := t.objection(ctx, got)
+	why, err := t.declineReason(ctx, got)
 	if err != nil || why == "" {
 		return false, err
 	}
 	client := fencedClient{t.ForgeClient, t.lease}
-	why = coder.Fit(t.Coordinator.Secrets, why, longestWhy)
-	if _, err := client.Say(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
+	why = coder.Fit(t.Coordinator.Secrets, why, maxReason)
+	if _, err := client.WriteComment(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
 		return false, err
 	}
-	if err := client.Show(ctx, t.task, coder.Stopped); err != nil && !forbidden(err) {
+	if err := client.SetState(ctx, t.task, coder.Stopped); err != nil && !forbidden(err) {
 		return false, err
 	}
-	t.book.last.State, t.book.last.Phase, t.book.last.Why = coder.Stopped, coder.Ended, why
+	t.journal.last.State, t.journal.last.Phase, t.journal.last.Why = coder.Stopped, coder.Ended, why
 	return true, nil
 }
 
-// forbidden reports whether the forge does not let us do something.
+// forbidden reports whether the forge denied an operation.
 func forbidden(err error) bool {
 	return fault.KindOf(err) == fault.Denied && !errors.Is(err, coder.ErrLost)
 }
 
-// objection is what speaks against working on a task; empty means nothing. Who
-// wants it is asked when nobody has begun yet.
-func (t *attempt) objection(ctx context.Context, got forge.Issue) (string, error) {
+// declineReason returns why a task must not be worked on; empty means that it may. The
+// labeller is checked only before the work begins.
+func (t *attempt) declineReason(ctx context.Context, got forge.Issue) (string, error) {
 	switch {
 	case got.Closed:
-		return "", nil // nobody waits for a word
+		return "", nil // nobody waits for an answer
 	case got.Confidential:
 		return "the issue is confidential, and branches and merge requests would show it to everybody", nil
-	case t.book.last.Phase != "":
+	case t.journal.last.Phase != "":
 		return "", nil
 	}
 	by, err := t.labeller(ctx, got)
@@ -86,22 +86,22 @@ func (t *attempt) objection(ctx context.Context, got forge.Issue) (string, error
 	if err != nil || may {
 		return "", err
 	}
-	return "the label was set by " + named(by) + ". Only people with write access can give work: one of them can set “" +
+	return "the label was set by " + describeUser(by) + ". Only people with write access can give work: one of them can set “" +
 		t.forge.label(coder.Pending) + "” again", nil
 }
 
-func named(user string) string {
+func describeUser(user string) string {
 	switch {
 	case user == "":
 		return "somebody whose account is gone"
-	case robot(user):
+	case isBot(user):
 		return user + ", which is a program"
 	}
 	return user + ", who has no write access"
 }
 
-// labeller is who wants an issue to be worked on. Where the forge does not tell,
-// it is the author, who may have set the label when it was made.
+// labeller returns who set the ready label. If the forge does not say, it is the
+// author, who may have created the issue with it.
 func (t *attempt) labeller(ctx context.Context, got forge.Issue) (string, error) {
 	by, at, err := t.forge.LabeledBy(ctx, refOf(t.task), t.forge.label(coder.Pending))
 	switch kind := fault.KindOf(err); {
@@ -110,7 +110,7 @@ func (t *attempt) labeller(ctx context.Context, got forge.Issue) (string, error)
 	case err != nil:
 		return got.Author, nil
 	}
-	t.book.wish = &at
+	t.journal.labeledAt = &at
 	if at.IsZero() {
 		return got.Author, nil
 	}

@@ -61,7 +61,7 @@ func TestStrangeRepository(t *testing.T) {
 			s.Count("", "mallory") > 0 {
 			s.Errorf("%s, %d asked, %v", e.Record.Why, len(s.asked), s.Requests())
 		}
-		if f := s.client.Forges[0]; !f.takes("Acme/App") || f.takes("acme/application") {
+		if f := s.client.Forges[0]; !f.includes("Acme/App") || f.includes("acme/application") {
 			s.Error("names are compared wrongly")
 		}
 	})
@@ -180,7 +180,7 @@ func TestWhoSetTheLabel(t *testing.T) {
 				s.Member(s.repo, "ci[bot]", "write")
 				n := s.issue(fake.Item{Author: c.author, LabelledBy: c.by})
 				if c.hidden {
-					s.Spoil(fake.Fault{Path: "events", Status: 404, Message: "Not Found", Times: -1})
+					s.AddFault(fake.Fault{Path: "events", Status: 404, Message: "Not Found", Times: -1})
 				}
 				s.poll()
 				if c.why == "" {
@@ -212,7 +212,7 @@ func TestWhoSetTheLabelLater(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	s.Member(s.repo, "tim", "triage")
 	s.issue(fake.Item{LabelledBy: "tim"})
-	s.Spoil(fake.Fault{Path: "events", Status: 500, Times: 6})
+	s.AddFault(fake.Fault{Path: "events", Status: 500, Times: 6})
 	s.poll()
 	s.only(coder.Stopped)
 	if s.count("failed") == 0 {
@@ -247,8 +247,8 @@ func TestConfidentialIsNotShown(t *testing.T) {
 	s := newSite(t, forge.GitLab)
 	n := s.issue(fake.Item{})
 	hidden := s.issue(fake.Item{Confidential: true, Title: "zero-day"})
-	s.Say(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "among us", Internal: true})
-	s.Say(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "to all"})
+	s.PostComment(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "among us", Internal: true})
+	s.PostComment(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "to all"})
 	task := s.task(coder.Issue, n)
 	tools := s.tools(task)
 	var list []shownIssue
@@ -285,7 +285,7 @@ func TestLabelThatStays(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
 			s.issue(fake.Item{})
-			s.Spoil(f)
+			s.AddFault(f)
 			for range 9 {
 				s.producer = &Producer{ForgeClient: s.client, Queue: s.queue, Observe: s.observe} // which remembers nothing
 				_, err := s.producer.Poll(t.Context())
@@ -325,8 +325,8 @@ func TestDeadInStrangeRepository(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	dead(s)
 	s.client.Forges[0].Repos = []string{"acme/other"}
-	s.Forget()
-	n, err := s.producer.TellDead(t.Context(), forge.GitHub)
+	s.ClearRequests()
+	n, err := s.producer.ReportDead(t.Context(), forge.GitHub)
 	if s.fine(err); n != 0 || len(s.Requests()) > 0 {
 		t.Errorf("told of %d, %v", n, s.Requests())
 	}

@@ -14,7 +14,7 @@ import (
 // heard is what Hear returns, in short.
 func (s *site) heard(t coder.Task, after string) (texts []string, last string) {
 	s.Helper()
-	all, err := s.client.Hear(s.Context(), t, after)
+	all, err := s.client.Comments(s.Context(), t, after)
 	s.fine(err)
 	last = after
 	for _, c := range all {
@@ -34,12 +34,12 @@ func TestHear(t *testing.T) {
 		n := s.issue(fake.Item{})
 		task := s.task(coder.Issue, n)
 		say := func(author, text string) int {
-			return s.Say(s.repo, fake.Issue, n, fake.Comment{Author: author, Body: text})
+			return s.PostComment(s.repo, fake.Issue, n, fake.Comment{Author: author, Body: text})
 		}
 		say("ann", "one")
 		second := say("stranger", "two")
 		say(bot, "mine")
-		all, err := s.client.Hear(s.Context(), task, "")
+		all, err := s.client.Comments(s.Context(), task, "")
 		s.fine(err)
 		if len(all) != 3 || !all[0].Authorised || all[0].Own || all[1].Authorised || all[1].Author != "stranger" ||
 			!all[2].Own || all[2].Authorised {
@@ -64,7 +64,7 @@ func TestHear(t *testing.T) {
 			c := i.Comments
 			c[len(c)-1].Created, c[len(c)-1].Updated = c[len(c)-2].Created, c[len(c)-2].Updated
 		})
-		all, err = s.client.Hear(s.Context(), task, last)
+		all, err = s.client.Comments(s.Context(), task, last)
 		s.fine(err)
 		if texts, _ := s.heard(task, all[0].ID); len(all) != 2 || !slices.Equal(texts, []string{"in the same second"}) {
 			s.Errorf("heard %q", texts)
@@ -85,13 +85,13 @@ func TestHearReview(t *testing.T) {
 		n := s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "ann", Branch: "topic"})
 		task := s.task(coder.Pull, n)
 		drafted := s.Now()
-		s.Say(s.repo, fake.Pull, n, fake.Comment{Author: "ann", Body: "first"})
+		s.PostComment(s.repo, fake.Pull, n, fake.Comment{Author: "ann", Body: "first"})
 		_, last := s.heard(task, "")
-		s.Say(s.repo, fake.Pull, n, fake.Comment{Author: "ann", Body: "rename it", Path: "a.go", Line: 7})
+		s.PostComment(s.repo, fake.Pull, n, fake.Comment{Author: "ann", Body: "rename it", Path: "a.go", Line: 7})
 		if s.provider == forge.GitHub {
 			s.Change(s.repo, fake.Pull, n, func(i *fake.Item) { i.Comments[1].Created = drafted })
 		}
-		all, err := s.client.Hear(s.Context(), task, last)
+		all, err := s.client.Comments(s.Context(), task, last)
 		if s.fine(err); len(all) != 1 || all[0].Text != "rename it" || all[0].On != "a.go:7" { // the place is no word of hers
 			s.Errorf("heard %+v", all)
 		}
@@ -103,15 +103,15 @@ func TestTrust(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	n := s.issue(fake.Item{})
 	for range 3 {
-		s.Say(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "hello"})
+		s.PostComment(s.repo, fake.Issue, n, fake.Comment{Author: "ann", Body: "hello"})
 	}
 	s.heard(s.task(coder.Issue, n), "")
 	s.heard(s.task(coder.Issue, n), "")
 	if got := s.Count("GET", "permission"); got != 1 {
 		t.Errorf("asked %d times", got)
 	}
-	s.client.Trust = time.Nanosecond
-	s.client.rights = nil
+	s.client.PermissionTTL = time.Nanosecond
+	s.client.permissions = nil
 	s.heard(s.task(coder.Issue, n), "")
 	if got := s.Count("GET", "permission"); got != 4 {
 		t.Errorf("asked %d times", got)
@@ -124,10 +124,13 @@ func TestNotFound(t *testing.T) {
 		n := s.issue(fake.Item{})
 		task := s.task(coder.Issue, n)
 		calls := map[string]func() error{
-			"say":     func() error { _, err := s.client.Say(s.Context(), task, "a", "x"); return err },
-			"hear":    func() error { _, err := s.client.Hear(s.Context(), task, ""); return err },
-			"show":    func() error { return s.client.Show(s.Context(), task, coder.Done) },
-			"propose": func() error { _, err := s.client.Propose(s.Context(), task, coder.Proposal{Title: "x"}); return err },
+			"say":  func() error { _, err := s.client.WriteComment(s.Context(), task, "a", "x"); return err },
+			"hear": func() error { _, err := s.client.Comments(s.Context(), task, ""); return err },
+			"show": func() error { return s.client.SetState(s.Context(), task, coder.Done) },
+			"propose": func() error {
+				_, err := s.client.OpenPullRequest(s.Context(), task, coder.Proposal{Title: "x"})
+				return err
+			},
 		}
 		paths := map[string]fake.Fault{"say": {Method: "POST"},
 			"hear":    {Path: map[string]string{forge.GitHub: "comments", forge.GitLab: "notes"}[s.provider]},
@@ -139,7 +142,7 @@ func TestNotFound(t *testing.T) {
 			if name == "say" {
 				f.Times = 3
 			}
-			s.Spoil(f)
+			s.AddFault(f)
 			if err := call(); fault.KindOf(err) != fault.Unavailable {
 				s.Errorf("%s: %v (%v)", name, err, fault.KindOf(err))
 			}
@@ -156,7 +159,7 @@ func TestNotFound(t *testing.T) {
 func TestUnknownForge(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	task := coder.Task{ID: "t1", Provider: "elsewhere"}
-	_, err := s.client.Say(t.Context(), task, "a", "x")
+	_, err := s.client.WriteComment(t.Context(), task, "a", "x")
 	if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 		t.Error(err)
 	}
@@ -167,17 +170,17 @@ func TestVoicesAreBounded(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	n := s.issue(fake.Item{})
 	task := s.task(coder.Issue, n)
-	_, err := s.client.Say(t.Context(), task, "progress", "one")
+	_, err := s.client.WriteComment(t.Context(), task, "progress", "one")
 	s.fine(err)
-	for i := range 3 * mostVoices {
+	for i := range 3 * maxWriters {
 		other := task
 		other.ID = newID(coder.Issue, i)
-		s.client.voice(&s.client.Forges[0], other)
+		s.client.writer(&s.client.Forges[0], other)
 	}
-	if len(s.client.voices) > mostVoices {
-		t.Errorf("%d voices", len(s.client.voices))
+	if len(s.client.writers) > maxWriters {
+		t.Errorf("%d voices", len(s.client.writers))
 	}
-	_, err = s.client.Say(t.Context(), task, "progress", "two")
+	_, err = s.client.WriteComment(t.Context(), task, "progress", "two")
 	s.fine(err)
 	s.said(fake.Issue, n, "progress")
 }
@@ -185,7 +188,7 @@ func TestVoicesAreBounded(t *testing.T) {
 func TestRobot(t *testing.T) {
 	for user, want := range map[string]bool{"ann": false, "renovate[bot]": true, "project_12_bot": true,
 		"Group_3_bot_ab12": true, "project_manager": false, "robot": false} {
-		if robot(user) != want {
+		if isBot(user) != want {
 			t.Errorf("%s is a robot: %v", user, !want)
 		}
 	}

@@ -11,33 +11,36 @@ import (
 	"hako/run/fault"
 )
 
-// A journal keeps the record of a task with its lease. It implements
-// [coder.Journal].
+// A journal saves the record of a task with its lease. It implements [coder.Journal].
 type journal struct {
 	lease *queue.Lease
 	last  coder.Record // as it was saved, or as the coordinator left it
-	wish  *time.Time   // when the label was set that it was taken for, zero if the forge has no such event; nil means not known
-	head  string       // where somebody else's pull request was when it was taken; empty means that it is none, or not known
+	// labeledAt is when the label was set that the task was taken for. Zero means that
+	// the forge has no such event, nil that it is unknown.
+	labeledAt *time.Time
+	// head is the commit of somebody else's pull request when it was taken; empty means
+	// none, or unknown.
+	head string
 }
 
-// A step is what the queue keeps of a task.
+// A step is what the queue stores of a task.
 type step struct {
 	coder.Record
-	Wish *time.Time `json:"wish,omitempty"`
-	Head string     `json:"head,omitempty"`
+	LabeledAt *time.Time `json:"wish,omitempty"`
+	Head      string     `json:"head,omitempty"`
 }
 
-// read takes up what another worker has saved.
+// read reads what another worker saved.
 func (j *journal) read(text json.RawMessage) error {
 	var s step
 	err := json.Unmarshal(text, &s)
-	j.last, j.wish, j.head = s.Record, s.Wish, s.Head
+	j.last, j.labeledAt, j.head = s.Record, s.LabeledAt, s.Head
 	return err
 }
 
 // Save implements [coder.Journal].
 func (j *journal) Save(ctx context.Context, r coder.Record) error {
-	text, err := json.Marshal(step{r, j.wish, j.head})
+	text, err := json.Marshal(step{r, j.labeledAt, j.head})
 	if err != nil {
 		return err
 	}
@@ -49,25 +52,24 @@ func (j *journal) Save(ctx context.Context, r coder.Record) error {
 	return nil
 }
 
-// short is the record of a task that has ended, without what only a worker needs
-// to go on: the queue keeps it for weeks.
+// short is the record of a task that has ended, without what only a worker needs: the
+// queue keeps it for weeks.
 func (j *journal) short() json.RawMessage {
 	r := j.last
 	r.Items, r.Pending, r.Statement, r.Request, r.Same, r.Tools = nil, nil, "", "", nil, nil
-	text, err := json.Marshal(step{Record: r, Wish: j.wish})
+	text, err := json.Marshal(step{Record: r, LabeledAt: j.labeledAt})
 	if err != nil {
 		return nil
 	}
 	return text
 }
 
-// Once implements [coder.Journal]. What was begun before without a word about how
-// it ended is done again: the function is told, and finds what it did.
+// Once implements [coder.Journal].
 func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (string, error)) (
 	string, error) {
 	ref, err := j.lease.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
 		ref, err := do(ctx, again)
-		if err != nil && refused(err) {
+		if err != nil && certainlyNotDone(err) {
 			err = queue.Undone(err)
 		}
 		return ref, err
@@ -75,8 +77,8 @@ func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Cont
 	return ref, lost(err)
 }
 
-// refused reports whether something certainly did not happen.
-func refused(err error) bool {
+// certainlyNotDone reports whether an error means that something did not happen.
+func certainlyNotDone(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout, fault.Other:
 		return false
@@ -84,8 +86,7 @@ func refused(err error) bool {
 	return true
 }
 
-// lost makes of the queue's word that the task is somebody else's that of the
-// coordinator.
+// lost translates the queue's error for a lost lease.
 func lost(err error) error {
 	if errors.Is(err, queue.ErrFenced) {
 		return &fault.Error{Kind: fault.Denied, Op: "hold task", Err: coder.ErrLost}
@@ -93,34 +94,33 @@ func lost(err error) error {
 	return err
 }
 
-// A fencedClient is one that a worker uses for a task while the task is its
-// own. A process that was asleep for a minute would otherwise say once more what
-// the next worker has said.
+// A fencedClient writes to the forge only while the worker holds the lease. A process
+// that was suspended for a minute would otherwise repeat what the next worker wrote.
 type fencedClient struct {
 	*ForgeClient
 	lease *queue.Lease
 }
 
-// Say implements [coder.Commenter].
-func (f fencedClient) Say(ctx context.Context, t coder.Task, key, text string) (string, error) {
-	if err := f.lease.Beat(ctx); err != nil {
+// WriteComment implements [coder.Commenter].
+func (f fencedClient) WriteComment(ctx context.Context, t coder.Task, key, text string) (string, error) {
+	if err := f.lease.Renew(ctx); err != nil {
 		return "", lost(err)
 	}
-	return f.ForgeClient.Say(ctx, t, key, text)
+	return f.ForgeClient.WriteComment(ctx, t, key, text)
 }
 
-// Show implements [coder.Publisher].
-func (f fencedClient) Show(ctx context.Context, t coder.Task, s coder.State) error {
-	if err := f.lease.Beat(ctx); err != nil {
+// SetState implements [coder.Publisher].
+func (f fencedClient) SetState(ctx context.Context, t coder.Task, s coder.State) error {
+	if err := f.lease.Renew(ctx); err != nil {
 		return lost(err)
 	}
-	return f.ForgeClient.Show(ctx, t, s)
+	return f.ForgeClient.SetState(ctx, t, s)
 }
 
-// Propose implements [coder.Publisher].
-func (f fencedClient) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (string, error) {
-	if err := f.lease.Beat(ctx); err != nil {
+// OpenPullRequest implements [coder.Publisher].
+func (f fencedClient) OpenPullRequest(ctx context.Context, t coder.Task, p coder.Proposal) (string, error) {
+	if err := f.lease.Renew(ctx); err != nil {
 		return "", lost(err)
 	}
-	return f.ForgeClient.Propose(ctx, t, p)
+	return f.ForgeClient.OpenPullRequest(ctx, t, p)
 }

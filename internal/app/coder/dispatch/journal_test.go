@@ -37,14 +37,14 @@ func (s *site) takeOver() (old, now *queue.Lease) {
 func TestFenced(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	old, _ := s.takeOver()
-	s.Forget()
+	s.ClearRequests()
 	task, desk, book := s.task(coder.Issue, 1), fencedClient{s.client, old}, &journal{lease: old}
 	never := func(context.Context, bool) (string, error) { t.Error("it was done"); return "", nil }
-	_, saying := desk.Say(t.Context(), task, "a", "x")
-	_, proposing := desk.Propose(t.Context(), task, coder.Proposal{Title: "x"})
+	_, saying := desk.WriteComment(t.Context(), task, "a", "x")
+	_, proposing := desk.OpenPullRequest(t.Context(), task, coder.Proposal{Title: "x"})
 	_, doing := book.Once(t.Context(), "new", never)
 	for name, err := range map[string]error{"say": saying, "propose": proposing,
-		"show": desk.Show(t.Context(), task, coder.Done), "once": doing, "save": book.Save(t.Context(), coder.Record{})} {
+		"show": desk.SetState(t.Context(), task, coder.Done), "once": doing, "save": book.Save(t.Context(), coder.Record{})} {
 		if !errors.Is(err, coder.ErrLost) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -227,7 +227,7 @@ func TestPausedAndDied(t *testing.T) {
 	s.meet("command", func() { s.fine(s.queue.Order(s.Context(), s.thread(fake.Issue, n), queue.Pause)) })
 	l, err := s.queue.Take(t.Context())
 	s.fine(err)
-	attempt := &attempt{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
+	attempt := &attempt{Worker: s.worker, lease: l, journal: &journal{lease: l}, began: time.Now(), leaseContext: l.KeepAlive(t.Context())}
 	s.fine(attempt.open())
 	s.fine(attempt.work(t.Context()))
 	s.fine(l.Release(t.Context(), 0)) // as the queue does by itself in time
@@ -263,7 +263,7 @@ func TestDeleted(t *testing.T) {
 func TestOwnMoves(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	s.worker.OrderEvery = time.Millisecond
-	s.Spoil(fake.Fault{Path: "/labels", Times: -1, Delay: 100 * time.Millisecond})
+	s.AddFault(fake.Fault{Path: "/labels", Times: -1, Delay: 100 * time.Millisecond})
 	n := s.issue(fake.Item{})
 	s.poll()
 	s.only(coder.Done)
@@ -309,7 +309,7 @@ func TestFlicker(t *testing.T) {
 
 // The watch is on while labels are those of people.
 func TestWatch(t *testing.T) {
-	var w watch
+	var w labelWatch
 	for i, c := range []struct {
 		e  coder.Event
 		on bool
@@ -318,8 +318,8 @@ func TestWatch(t *testing.T) {
 		{coder.Event{Type: "call"}, true},
 		{coder.Event{Type: "state"}, false}, {coder.Event{Type: "phase", Phase: coder.Reporting}, false},
 	} {
-		if w.follow(c.e); w.on.Load() != c.on {
-			t.Errorf("%d: %v", i, w.on.Load())
+		if w.follow(c.e); w.active.Load() != c.on {
+			t.Errorf("%d: %v", i, w.active.Load())
 		}
 	}
 }

@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	atOnce    = 16  // issues are put into the queue at the same time
-	mostAgain = 100 // issues are asked for in a poll to be put in motion again; the others have to wait for the next
+	maxConcurrent = 16  // issues that are put into the queue at the same time
+	maxRestarts   = 100 // ended tasks that are checked for a restart in a poll; the others wait for the next
 )
 
-// A pollRound is what is done with the issues of one poll.
+// A pollRound handles the issues of one poll.
 type pollRound struct {
 	*Producer
-	forge *Forge
-	bot   string
-	mem   *memory
+	forge  *Forge
+	bot    string
+	memory *pollMemory
 
 	picked, requeued, resumed, asked atomic.Int64
 }
 
-// sort compares an issue that is ready with the queue. One that the queue will
-// never take keeps no other from it.
-func (r *pollRound) sort(ctx context.Context, listed forge.Issue) error {
+// enqueue compares a ready issue with the queue. An issue that the queue refuses does
+// not stop the others.
+func (r *pollRound) enqueue(ctx context.Context, listed forge.Issue) error {
 	t := newTask(r.forge, listed, r.bot)
-	what, err := r.pick(ctx, t)
+	what, err := r.putOrResume(ctx, t)
 	e := Event{Type: what, Provider: r.forge.Provider, Thread: t.Thread(), Task: t.ID}
 	switch kind := fault.KindOf(err); {
 	case kind == fault.Invalid, kind == fault.TooLarge:
 		e.Type, e.Why, e.Err = "refused", r.Secrets.Text(err.Error()), err
-		r.tell(e)
+		r.observe(e)
 	case err != nil, what == "":
 		return err
 	default:
 		r.count(e)
 	}
-	r.recall(r.mem, t.Thread(), listed.Updated)
+	r.remember(r.memory, t.Thread(), listed.Updated)
 	return nil
 }
 
@@ -49,13 +49,13 @@ func (r *pollRound) count(e Event) {
 	counts := map[string]*atomic.Int64{"picked": &r.picked, "requeued": &r.requeued, "resumed": &r.resumed}
 	if n := counts[e.Type]; n != nil {
 		n.Add(1)
-		r.tell(e)
+		r.observe(e)
 	}
 }
 
-// pick puts a task into the queue, or what is there in motion again. It returns
-// what it did; empty means that it has to look again.
-func (r *pollRound) pick(ctx context.Context, t coder.Task) (what string, err error) {
+// putOrResume puts a task into the queue, or restarts the one that is there. It returns
+// what it did; empty means that the next poll has to look again.
+func (r *pollRound) putOrResume(ctx context.Context, t coder.Task) (what string, err error) {
 	payload, err := json.Marshal(t)
 	if err != nil {
 		return "", err
@@ -69,63 +69,63 @@ func (r *pollRound) pick(ctx context.Context, t coder.Task) (what string, err er
 	}
 	now, err := r.Queue.State(ctx, t.Thread())
 	switch {
-	case isGone(err): // somebody was faster with everything
+	case isNotFound(err): // it was taken and forgotten meanwhile
 		return "", nil
 	case err != nil:
 		return "", err
 	case now.State == queue.Queued || now.State == queue.Held:
 		return "waiting", nil
 	}
-	wanted, err := r.wanted(ctx, t, now)
+	wanted, err := r.stillWanted(ctx, t, now)
 	if err != nil || !wanted {
 		return "", err
 	}
-	return r.again(ctx, now, payload)
+	return r.restart(ctx, now, payload)
 }
 
-// wanted reports whether a person still wants it, now that we know that the task
-// is over: the list may have been read before we moved it on ourselves.
-func (r *pollRound) wanted(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
-	if r.asked.Add(1) > mostAgain {
+// stillWanted reports whether a person wants an ended task again: the list may have
+// been read before hako changed the label itself.
+func (r *pollRound) stillWanted(ctx context.Context, t coder.Task, now queue.Entry) (bool, error) {
+	if r.asked.Add(1) > maxRestarts {
 		return false, nil
 	}
 	got, err := r.forge.Get(ctx, refOf(t))
-	if isGone(err) || fault.KindOf(err) == fault.Denied {
+	if isNotFound(err) || fault.KindOf(err) == fault.Denied {
 		return false, nil
 	}
-	if err != nil || got.Closed || !r.forge.shows(got, coder.Pending) {
+	if err != nil || got.Closed || !r.forge.hasLabel(got, coder.Pending) {
 		return false, err
 	}
-	return r.anew(ctx, t, now)
+	return r.labeledAgain(ctx, t, now)
 }
 
-// anew reports whether the label was set since the task was taken. One that is
-// still there because we may not take it off would begin the task for ever.
-func (r *pollRound) anew(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
+// labeledAgain reports whether the label was set since the task was taken. A label that
+// hako may not remove would restart the task for ever.
+func (r *pollRound) labeledAgain(ctx context.Context, t coder.Task, now queue.Entry) (bool, error) {
 	var last journal
-	if now.Step == nil || last.read(now.Step) != nil || last.wish == nil {
+	if now.Step == nil || last.read(now.Step) != nil || last.labeledAt == nil {
 		return true, nil
 	}
 	_, at, err := r.forge.LabeledBy(ctx, refOf(t), r.forge.label(coder.Pending))
-	if isGone(err) || fault.KindOf(err) == fault.Denied {
-		return true, nil // the forge does not tell
+	if isNotFound(err) || fault.KindOf(err) == fault.Denied {
+		return true, nil // the forge does not say
 	}
-	return !at.Equal(*last.wish), err
+	return !at.Equal(*last.labeledAt), err
 }
 
-// again puts a task that is over in motion.
-func (r *pollRound) again(ctx context.Context, now queue.Task, payload json.RawMessage) (what string, err error) {
+// restart resumes or requeues a task that is over.
+func (r *pollRound) restart(ctx context.Context, now queue.Entry, payload json.RawMessage) (what string, err error) {
 	switch {
 	case now.State == queue.Parked:
 		err := r.Queue.Order(ctx, now.ID, queue.Resume)
 		if fault.KindOf(err) == fault.Invalid {
-			return "", nil // somebody was faster, and it is over by now
+			return "", nil // it ended meanwhile
 		}
 		return "resumed", err
-	case now.State == queue.Dead && r.outcome(now) != told:
-		return "", nil // the label may be the old one
+	case now.State == queue.Dead && r.reportState(now) != reported:
+		return "", nil
 	}
-	fresh, err := r.Queue.Requeue(ctx, now.ID, queue.Another{Forget: true, Payload: payload})
+	fresh, err := r.Queue.Requeue(ctx, now.ID, queue.RequeueOptions{Forget: true, Payload: payload})
 	if err != nil || !fresh {
 		return "", err
 	}

@@ -15,44 +15,44 @@ import (
 	"hako/run/fault"
 )
 
-// A Producer finds what is wanted and puts it into the queue. Several may do so
-// at the same time. Its fields must not change after the first use.
+// A Producer polls forges and puts tasks into the queue. Several may do so at the same
+// time. Its fields must not change after the first use.
 type Producer struct {
 	ForgeClient *ForgeClient
 	Queue       *queue.Queue
-	Every       time.Duration // between two polls; zero means a minute
-	Recheck     time.Duration // after which also what has not changed is compared with the queue; zero means 10 minutes
-	Secrets     *redact.Set   // values that nobody may see; nil means only those known by their spelling
-	Observe     func(Event)   // is told what happens, by many at once; nil means that nobody is
+	Every       time.Duration // between polls; zero means a minute
+	Recheck     time.Duration // after which unchanged issues are compared with the queue too; zero means 10 minutes
+	Secrets     *redact.Set   // to redact; nil means only those recognised by their form
+	Observe     func(Event)   // called concurrently; may be nil
 
-	mu     sync.Mutex
-	memory map[string]*memory // by provider
-	dead   map[string]outcome // what came of telling people, by task
+	mu       sync.Mutex
+	memories map[string]*pollMemory // by provider
+	reports  map[string]reportState // of dead tasks, by task ID
 }
 
-// A memory is what was seen in the last poll, so that most issues need not be
-// looked up in the next.
-type memory struct {
+// A pollMemory is what the last poll saw, so that most issues need not be looked up
+// again.
+type pollMemory struct {
 	since time.Time
-	seen  map[string]time.Time // when an issue was changed last, by thread
+	seen  map[string]time.Time // last update of an issue, by thread
 }
 
-// PollResult is what came of a poll.
+// A PollResult counts what a poll did.
 type PollResult struct {
-	Found    int // issues that are ready
-	Picked   int // for the first time
-	Requeued int // for another try
+	Found    int // ready issues
+	Picked   int // new tasks
+	Requeued int // tasks for another attempt
 	Resumed  int
-	Told     int // people who wait for tasks that were given up
+	Reported int // dead tasks
 }
 
 func (p PollResult) add(o PollResult) PollResult {
 	return PollResult{p.Found + o.Found, p.Picked + o.Picked, p.Requeued + o.Requeued, p.Resumed + o.Resumed,
-		p.Told + o.Told}
+		p.Reported + o.Reported}
 }
 
-// Run polls until the context ends. Each forge has its own pace: one that fails
-// is asked less and less often, and keeps nobody else waiting.
+// Run polls until ctx ends. Each forge has its own schedule: one that fails is polled
+// less and less often, and does not delay the others.
 func (p *Producer) Run(ctx context.Context) error {
 	if err := p.ForgeClient.check(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (p *Producer) Run(ctx context.Context) error {
 				} else {
 					failures = 0
 				}
-				retry(ctx, p.pause(failures))
+				sleep(ctx, p.pause(failures))
 			}
 		})
 	}
@@ -74,16 +74,15 @@ func (p *Producer) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause is how long to wait after so many failures in a row. Many producers do
-// not ask at the same moment.
+// pause returns how long to wait after some failures in a row. The random part keeps
+// producers from polling at the same moment.
 func (p *Producer) pause(failures int) time.Duration {
 	every := cmp.Or(p.Every, time.Minute)
 	wait := every << min(failures, 4)
 	return wait - wait/10 + rand.N(wait/5+1)
 }
 
-// Poll looks at all forges once. What went well has happened although there is
-// an error.
+// Poll polls all forges once. On an error, what succeeded remains done.
 func (p *Producer) Poll(ctx context.Context) (PollResult, error) {
 	sums, errs := make([]PollResult, len(p.ForgeClient.Forges)), make([]error, len(p.ForgeClient.Forges))
 	var wg sync.WaitGroup
@@ -98,7 +97,7 @@ func (p *Producer) Poll(ctx context.Context) (PollResult, error) {
 	return sum, errors.Join(errs...)
 }
 
-// poll looks at one forge.
+// poll polls one forge.
 func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err error) {
 	began := time.Now()
 	defer func() {
@@ -107,21 +106,21 @@ func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err erro
 		if err != nil {
 			e.Why = p.Secrets.Text(err.Error())
 		}
-		p.tell(e)
+		p.observe(e)
 	}()
 	ready, bot, listing := p.ready(ctx, f)
 	if sum.Found = len(ready); sum.Found == 0 && listing != nil {
 		return sum, listing
 	}
-	told, telling := p.TellDead(ctx, f.Provider)
-	mem, fresh := p.recalled(f.Provider, ready)
-	r := &pollRound{Producer: p, forge: f, bot: bot, mem: mem}
-	sorting := forEachLimited(ctx, fresh, atOnce, r.sort)
+	told, telling := p.ReportDead(ctx, f.Provider)
+	mem, fresh := p.changedSince(f.Provider, ready)
+	r := &pollRound{Producer: p, forge: f, bot: bot, memory: mem}
+	sorting := forEachLimited(ctx, fresh, maxConcurrent, r.enqueue)
 	sum = PollResult{sum.Found, int(r.picked.Load()), int(r.requeued.Load()), int(r.resumed.Load()), told}
 	return sum, errors.Join(listing, telling, sorting)
 }
 
-// ready lists what has the label, and is assigned to us if need be.
+// ready lists the issues with the ready label, and if required those assigned to us.
 func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Issue, bot string, err error) {
 	if err := f.Check(); err != nil {
 		return nil, "", err
@@ -136,9 +135,9 @@ func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Issue, bot 
 	if len(repos) == 0 {
 		repos = []string{""}
 	}
-	for _, q.Repo = range repos { // one that was renamed does not hide the others
+	for _, q.Repo = range repos { // a renamed repository does not hide the others
 		list, err := f.List(ctx, q)
-		if err == nil && len(list) > 0 && !f.takes(list[0].Repo) {
+		if err == nil && len(list) > 0 && !f.includes(list[0].Repo) {
 			list, err = nil, renamed(f.Provider, q.Repo, list[0].Repo)
 		}
 		all, errs = append(all, list...), append(errs, err)
@@ -146,23 +145,23 @@ func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Issue, bot 
 	return all, bot, errors.Join(errs...)
 }
 
-// renamed is a repository that a forge finds by its old name. Whoever gets that
-// name next could give us work by it.
+// renamed is the error for a repository that a forge finds by its old name. Whoever
+// gets that name next could give hako work by it.
 func renamed(provider, was, is string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "list tasks of", Subject: was, Why: "it is called " + is + " now",
 		Hint: "write its new name in " + provider + ".repositories"}
 }
 
-// recalled returns those that are new or have changed, and the memory to add
-// them to. It has forgotten what is not ready any more.
-func (p *Producer) recalled(provider string, ready []forge.Issue) (*memory, []forge.Issue) {
+// changedSince returns the issues that are new or have changed, and the memory to add
+// them to, without issues that are no longer ready.
+func (p *Producer) changedSince(provider string, ready []forge.Issue) (*pollMemory, []forge.Issue) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := p.memory[provider]
+	old := p.memories[provider]
 	if old == nil || time.Since(old.since) > cmp.Or(p.Recheck, 10*time.Minute) {
-		old = &memory{since: time.Now()}
+		old = &pollMemory{since: time.Now()}
 	}
-	now, fresh := &memory{old.since, make(map[string]time.Time, len(ready))}, []forge.Issue(nil)
+	now, fresh := &pollMemory{old.since, make(map[string]time.Time, len(ready))}, []forge.Issue(nil)
 	for _, t := range ready {
 		thread := coder.Task{Provider: provider, Repo: t.Repo, Kind: coder.Kind(t.Kind), Number: t.Number}.Thread()
 		if at, ok := old.seen[thread]; ok && at.Equal(t.Updated) {
@@ -171,20 +170,20 @@ func (p *Producer) recalled(provider string, ready []forge.Issue) (*memory, []fo
 			fresh = append(fresh, t)
 		}
 	}
-	if p.memory == nil {
-		p.memory = make(map[string]*memory)
+	if p.memories == nil {
+		p.memories = make(map[string]*pollMemory)
 	}
-	p.memory[provider] = now
+	p.memories[provider] = now
 	return now, fresh
 }
 
-func (p *Producer) recall(m *memory, thread string, at time.Time) {
+func (p *Producer) remember(m *pollMemory, thread string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m.seen[thread] = at
 }
 
-func (p *Producer) tell(e Event) {
+func (p *Producer) observe(e Event) {
 	if p.Observe != nil {
 		p.Observe(e)
 	}

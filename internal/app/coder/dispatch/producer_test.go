@@ -30,7 +30,7 @@ func TestManyIssues(t *testing.T) {
 			fastest := time.Hour
 			poll := func(what string, picked int) {
 				t.Helper()
-				s.Forget()
+				s.ClearRequests()
 				began := time.Now()
 				sum := s.poll()
 				took, asked := time.Since(began), len(s.Requests())
@@ -108,7 +108,7 @@ func TestOneFails(t *testing.T) {
 	other.client.Forges[0].Repos = []string{"acme/gone", "acme/app"}
 	s.client.Forges = append(s.client.Forges, other.client.Forges[0])
 	other.issue(fake.Item{})
-	s.Spoil(fake.Fault{Status: 500, Times: -1})
+	s.AddFault(fake.Fault{Status: 500, Times: -1})
 	sum, err := s.producer.Poll(t.Context())
 	if sum.Picked != 1 || err == nil || !strings.Contains(err.Error(), "github") ||
 		!strings.Contains(err.Error(), "acme/gone") {
@@ -119,7 +119,7 @@ func TestOneFails(t *testing.T) {
 func TestRun(t *testing.T) {
 	s, other := newSite(t, forge.GitHub), newSite(t, forge.GitLab)
 	s.client.Forges = append(s.client.Forges, other.client.Forges[0])
-	s.Spoil(fake.Fault{Status: 500, Times: -1})
+	s.AddFault(fake.Fault{Status: 500, Times: -1})
 	ctx, stop := context.WithCancel(t.Context())
 	var bad, good atomic.Int64
 	s.producer.Every = 10 * time.Millisecond
@@ -172,7 +172,7 @@ func TestRefusedIssue(t *testing.T) {
 func dead(s *site) int {
 	s.options.MaxDeliver = 1
 	s.reopen()
-	s.worker.Tries = 2 // so that nobody tells
+	s.worker.MaxAttempts = 2 // so that nobody tells
 	s.brain = func(*llm.Dialog) *llm.Turn { return nil }
 	n := s.issue(fake.Item{})
 	s.poll()
@@ -188,11 +188,11 @@ func dead(s *site) int {
 func TestDeadAreTold(t *testing.T) {
 	both(t, func(s *site) {
 		n := dead(s)
-		if sum := s.poll(); sum.Told != 1 {
+		if sum := s.poll(); sum.Reported != 1 {
 			s.Errorf("polled %+v", sum)
 		}
 		s.labelled(fake.Issue, n, "coding agent failed")
-		s.Forget()
+		s.ClearRequests()
 		s.poll()
 		if got := s.Count("", fmt.Sprintf("issues/%d", n)); got > 0 {
 			s.Errorf("asked %d times for what is known", got)
@@ -207,7 +207,7 @@ func TestDeadAreTold(t *testing.T) {
 			s.Errorf("people are told:\n%s", texts["failed"])
 		}
 		s.label(n, "coding agent", "")
-		if sum := s.poll(); sum.Requeued != 1 || sum.Told != 0 {
+		if sum := s.poll(); sum.Requeued != 1 || sum.Reported != 0 {
 			s.Errorf("polled %+v", sum)
 		}
 		s.brain = nil
@@ -219,10 +219,10 @@ func TestDeadAreTold(t *testing.T) {
 // A label that nobody could take off, as the forge did not answer, is no wish.
 func TestDeadWithOldLabel(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.Spoil(fake.Fault{Method: "POST", Status: 401})
+	s.AddFault(fake.Fault{Method: "POST", Status: 401})
 	n := dead(s)
 	s.labelled(fake.Issue, n, "coding agent")
-	if sum := s.poll(); sum.Told != 1 || sum.Requeued != 0 {
+	if sum := s.poll(); sum.Reported != 1 || sum.Requeued != 0 {
 		t.Errorf("polled %+v", sum)
 	}
 	s.labelled(fake.Issue, n, "coding agent failed")
@@ -234,7 +234,7 @@ func TestDeadAndGone(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	n := dead(s)
 	s.Delete(s.repo, fake.Issue, n)
-	if sum := s.poll(); sum.Told != 0 {
+	if sum := s.poll(); sum.Reported != 0 {
 		t.Errorf("polled %+v", sum)
 	}
 }
@@ -242,7 +242,7 @@ func TestDeadAndGone(t *testing.T) {
 // archived lets nobody write any more.
 func (s *site) archived() {
 	for _, method := range []string{"POST", "PUT", "DELETE"} {
-		s.Spoil(fake.Fault{Method: method, Status: 403, Message: "Repository was archived so is read-only.", Times: -1})
+		s.AddFault(fake.Fault{Method: method, Status: 403, Message: "Repository was archived so is read-only.", Times: -1})
 	}
 }
 
@@ -273,7 +273,7 @@ func TestDeadButEnded(t *testing.T) {
 	s.poll()
 	l, err := s.queue.Take(t.Context())
 	s.fine(err)
-	attempt := &attempt{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
+	attempt := &attempt{Worker: s.worker, lease: l, journal: &journal{lease: l}, began: time.Now(), leaseContext: l.KeepAlive(t.Context())}
 	s.fine(attempt.open())
 	s.fine(attempt.work(t.Context()))
 	s.fine(l.Fail(t.Context(), "killed"))
@@ -288,17 +288,17 @@ func TestDeadButEnded(t *testing.T) {
 func TestManyAgain(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	const more = 5
-	for range mostAgain + more {
+	for range maxRestarts + more {
 		s.issue(fake.Item{})
 	}
 	s.poll()
-	for range mostAgain + more {
+	for range maxRestarts + more {
 		l, err := s.queue.Take(t.Context())
 		s.fine(err)
 		s.fine(l.Done(t.Context(), nil))
 	}
 	s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
-	for _, want := range []int{mostAgain, more, 0} {
+	for _, want := range []int{maxRestarts, more, 0} {
 		if sum := s.poll(); sum.Requeued != want {
 			t.Errorf("polled %+v, want %d", sum, want)
 		}

@@ -68,7 +68,7 @@ func both(t *testing.T, test func(s *site)) {
 }
 
 func newSite(t *testing.T, provider string) *site {
-	s := &site{T: t, Server: fake.For(t, provider), provider: provider, repo: "acme/app", rooms: map[string]bool{},
+	s := &site{T: t, Server: fake.ForTest(t, provider), provider: provider, repo: "acme/app", rooms: map[string]bool{},
 		commits: map[string]map[string]string{}, pushed: map[string]string{}}
 	s.Repo(s.repo)
 	s.Member(s.repo, bot, "write")
@@ -224,7 +224,7 @@ func (r *room) Edit(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"success":true,"content":"","error":""}`), nil
 }
 
-func (r *room) Keep(ctx context.Context, _ string, final bool) (string, error) {
+func (r *room) Commit(ctx context.Context, _ string, final bool) (string, error) {
 	if final {
 		if err := r.s.at(ctx, "push"); err != nil {
 			return "", err
@@ -348,7 +348,7 @@ func summary(all []Ending) (lines []string) {
 // item is what the forge has now.
 func (s *site) item(kind string, number int) fake.Item {
 	s.Helper()
-	i, ok := s.Look(s.repo, kind, number)
+	i, ok := s.Item(s.repo, kind, number)
 	if !ok {
 		s.Fatalf("%s %d is not there", kind, number)
 	}
@@ -392,7 +392,7 @@ func (s *site) said(kind string, number int, want ...string) {
 }
 
 // state is how the queue has a task.
-func (s *site) state(kind string, number int) queue.Task {
+func (s *site) state(kind string, number int) queue.Entry {
 	s.Helper()
 	t, err := s.queue.State(s.Context(), s.thread(kind, number))
 	s.fine(err)

@@ -19,28 +19,28 @@ import (
 
 // A roll is a queue that stands still.
 type roll struct {
-	tasks []queue.Task
-	whole map[string]queue.Task // by ID; what is not there cannot be read
+	tasks []queue.Entry
+	whole map[string]queue.Entry // by ID; what is not there cannot be read
 	err   error
 }
 
-func (r roll) List(context.Context) ([]queue.Task, error) { return r.tasks, r.err }
+func (r roll) List(context.Context) ([]queue.Entry, error) { return r.tasks, r.err }
 
-func (r roll) State(_ context.Context, id string) (queue.Task, error) {
+func (r roll) State(_ context.Context, id string) (queue.Entry, error) {
 	if t, ok := r.whole[id]; ok {
 		return t, nil
 	}
-	return queue.Task{}, errors.New("not now")
+	return queue.Entry{}, errors.New("not now")
 }
 
-func taskAt(repo string, number int, kind coder.Kind, provider string) queue.Task {
+func taskAt(repo string, number int, kind coder.Kind, provider string) queue.Entry {
 	t := coder.Task{ID: string(kind) + "-try", Provider: provider, Repo: repo, Number: number, Kind: kind,
 		URL: "https://example.com/" + repo + "/issues/12", Title: "Broken"}
 	text, _ := json.Marshal(t)
-	return queue.Task{Item: queue.Item{ID: t.Thread(), Payload: text}, State: queue.Queued}
+	return queue.Entry{Item: queue.Item{ID: t.Thread(), Payload: text}, State: queue.Queued}
 }
 
-func recorded(t queue.Task, state queue.State, r coder.Record) queue.Task {
+func recorded(t queue.Entry, state queue.State, r coder.Record) queue.Entry {
 	t.State = state
 	t.Step, _ = json.Marshal(r)
 	return t
@@ -91,11 +91,11 @@ func TestStates(t *testing.T) {
 		"given up": {queue.Dead, coder.Processing, coder.Failed},
 		"unsaid":   {queue.Done, "", coder.Done},
 	} {
-		if got := StatusOf(recorded(queue.Task{}, c.in, coder.Record{State: c.rec})).State; got != c.want {
+		if got := StatusOf(recorded(queue.Entry{}, c.in, coder.Record{State: c.rec})).State; got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	odd := StatusOf(queue.Task{Item: queue.Item{ID: "x", Payload: json.RawMessage(`"odd"`)}, Step: json.RawMessage(`[]`)})
+	odd := StatusOf(queue.Entry{Item: queue.Item{ID: "x", Payload: json.RawMessage(`"odd"`)}, Step: json.RawMessage(`[]`)})
 	if odd.Thread != "x" || odd.Short() != "x" || odd.Count != nil {
 		t.Errorf("%+v", odd)
 	}
@@ -107,8 +107,8 @@ func TestStandings(t *testing.T) {
 	large, lost, fresh := taskAt("a/a", 1, coder.Issue, "github"), taskAt("a/b", 2, coder.Issue, "github"),
 		taskAt("a/c", 3, coder.Issue, "github")
 	large.State, lost.State = queue.Held, queue.Held
-	from := roll{tasks: []queue.Task{large, lost, fresh},
-		whole: map[string]queue.Task{large.ID: recorded(large, queue.Held, coder.Record{Phase: coder.Delivery}),
+	from := roll{tasks: []queue.Entry{large, lost, fresh},
+		whole: map[string]queue.Entry{large.ID: recorded(large, queue.Held, coder.Record{Phase: coder.Delivery}),
 			fresh.ID: recorded(fresh, queue.Held, coder.Record{})}}
 	all, err := Statuses(t.Context(), from)
 	if err != nil || len(all) != 3 || all[0].Phase != coder.Delivery || all[1].Phase != "" ||
@@ -122,7 +122,7 @@ func TestStandings(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	issue, pull := taskAt("acme/app", 12, coder.Issue, "gitlab"), taskAt("acme/app", 7, coder.Pull, "gitlab")
-	from := roll{tasks: []queue.Task{issue, pull}}
+	from := roll{tasks: []queue.Entry{issue, pull}}
 	for name, want := range map[string]string{
 		issue.ID: issue.ID, "ACME/app#12": issue.ID, "issue-try": issue.ID, "acme/app!7": pull.ID, "acme/app#7": pull.ID,
 		"pull-try": pull.ID,

@@ -16,15 +16,15 @@ import (
 	"hako/run/fault"
 )
 
-// A TaskStatus is how a task is, for people and programs that look on.
+// A TaskStatus is the state of a task, for people and programs.
 type TaskStatus struct {
 	Thread      string       `json:"thread"`
 	Job         coder.Task   `json:"task"`
 	State       coder.State  `json:"state"`
 	Phase       coder.Phase  `json:"phase,omitempty"`
 	Worker      string       `json:"worker,omitempty"`
-	Try         int          `json:"try,omitempty"`
-	Order       string       `json:"order,omitempty"` // the last one that was given
+	Attempt     int          `json:"try,omitempty"`
+	Order       string       `json:"order,omitempty"` // the last one
 	Environment string       `json:"environment,omitempty"`
 	Objective   string       `json:"objective,omitempty"`
 	Steps       []string     `json:"-"` // of the plan; nil means that there is none yet
@@ -43,10 +43,10 @@ type TaskStatus struct {
 var states = map[queue.State]coder.State{queue.Queued: coder.Pending, queue.Held: coder.Processing,
 	queue.Parked: coder.Paused, queue.Done: coder.Done, queue.Dead: coder.Failed}
 
-// StatusOf reads what the queue knows of a task. What is no task of ours shows
-// as its thread alone.
-func StatusOf(t queue.Task) TaskStatus {
-	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder, Try: t.Tries, Order: string(t.Order),
+// StatusOf reads the status of a task from its entry in the queue. Of an entry that is
+// no task of ours only the thread is set.
+func StatusOf(t queue.Entry) TaskStatus {
+	s := TaskStatus{Thread: t.ID, State: cmp.Or(states[t.State], coder.Pending), Worker: t.Holder, Attempt: t.Tries, Order: string(t.Order),
 		Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
@@ -56,12 +56,12 @@ func StatusOf(t queue.Task) TaskStatus {
 	if t.State == queue.Done && r.State != "" {
 		s.State = r.State
 	}
-	s.take(r)
+	s.addRecord(r)
 	return s
 }
 
-// take adds what the worker has noted down.
-func (s *TaskStatus) take(r coder.Record) {
+// addRecord adds what the worker recorded.
+func (s *TaskStatus) addRecord(r coder.Record) {
 	s.Phase, s.Environment, s.Summary, s.Commit, s.Proposal, s.Hint = r.Phase, r.Environment, r.Summary, r.Commit,
 		r.Proposal, r.Hint
 	s.Count, s.Tokens, s.Cost = &r.Count, r.Spent.Tokens(), r.Spent.Cost
@@ -71,19 +71,19 @@ func (s *TaskStatus) take(r coder.Record) {
 	s.Why = cmp.Or(r.Why, s.Why)
 }
 
-// Short is the issue as people write it: owner/project#12.
+// Short is the short form of the issue: owner/project#12.
 func (s TaskStatus) Short() string {
 	if s.Job.Repo == "" {
 		return s.Thread
 	}
 	sign := "#"
 	if s.Job.Kind == coder.Pull && s.Job.Provider == forge.GitLab {
-		sign = "!" // which numbers them apart
+		sign = "!" // which numbers them separately
 	}
 	return fmt.Sprintf("%s%s%d", s.Job.Repo, sign, s.Job.Number)
 }
 
-// named reports whether a person means this task.
+// named reports whether a name given by a person means this task.
 func (s TaskStatus) named(name string) bool {
 	for _, one := range []string{s.Thread, s.Job.ID, s.Job.URL, s.Short(),
 		fmt.Sprintf("%s#%d", s.Job.Repo, s.Job.Number)} {
@@ -94,7 +94,7 @@ func (s TaskStatus) named(name string) bool {
 	return false
 }
 
-// trimmedAddress takes off what browsers add to the address of an issue.
+// trimmedAddress removes what browsers add to the URL of an issue.
 func trimmedAddress(name string) string {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
@@ -104,25 +104,25 @@ func trimmedAddress(name string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// A Lister is where tasks are listed; [*queue.Queue] is one.
+// A Lister lists tasks; [*queue.Queue] is one.
 type Lister interface {
-	List(ctx context.Context) ([]queue.Task, error)
-	State(ctx context.Context, id string) (queue.Task, error)
+	List(ctx context.Context) ([]queue.Entry, error)
+	State(ctx context.Context, id string) (queue.Entry, error)
 }
 
-// Statuses tells how all tasks are.
+// Statuses returns the status of all tasks.
 func Statuses(ctx context.Context, from Lister) ([]TaskStatus, error) {
 	all, err := from.List(ctx)
 	list := make([]TaskStatus, len(all))
 	for i, t := range all {
-		list[i] = StatusOf(Whole(ctx, from, t))
+		list[i] = StatusOf(WithStep(ctx, from, t))
 	}
 	return list, err
 }
 
-// Whole completes a task whose last step is too large for lists. One that cannot
-// be read now is shown without it.
-func Whole(ctx context.Context, from Lister, t queue.Task) queue.Task {
+// WithStep adds the last step if it is too large for lists. If it cannot be read, the
+// entry stays as it is.
+func WithStep(ctx context.Context, from Lister, t queue.Entry) queue.Entry {
 	if t.Step != nil || t.State == queue.Queued && t.Tries == 0 {
 		return t
 	}
@@ -132,13 +132,13 @@ func Whole(ctx context.Context, from Lister, t queue.Task) queue.Task {
 	return t
 }
 
-// Find returns the task that a person names: by its issue or by its own name.
+// Find returns the task that a person names, by its issue or by its ID.
 func Find(ctx context.Context, from Lister, name string) (TaskStatus, error) {
 	all, err := from.List(ctx)
 	if err != nil {
 		return TaskStatus{}, err
 	}
-	var found []queue.Task
+	var found []queue.Entry
 	for _, t := range all {
 		if StatusOf(t).named(name) {
 			found = append(found, t)
@@ -146,35 +146,35 @@ func Find(ctx context.Context, from Lister, name string) (TaskStatus, error) {
 	}
 	switch len(found) {
 	case 1:
-		return StatusOf(Whole(ctx, from, found[0])), nil
+		return StatusOf(WithStep(ctx, from, found[0])), nil
 	case 0:
 		return TaskStatus{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: name,
-			Why: "there is none of this name", Hint: "hako agent status lists them"}
+			Why: "there is no such task", Hint: "hako agent status lists them"}
 	}
 	return TaskStatus{}, &fault.Error{Kind: fault.Invalid, Op: "find task", Subject: name, Why: "there are several: " +
-		found[0].ID + ", " + found[1].ID, Hint: "name one as it stands there"}
+		found[0].ID + ", " + found[1].ID, Hint: "use the name of one of them"}
 }
 
-// An Orderer is who passes orders on to tasks; [*queue.Queue] is one.
+// An Orderer gives orders to tasks; [*queue.Queue] is one.
 type Orderer interface {
 	Order(ctx context.Context, id string, what queue.Command) error
 }
 
-// Order tells a task something, and who is refused because it has ended, how it
-// is begun again.
+// Order gives an order to a task. If the task has ended, the error says how to start it
+// again.
 func Order(ctx context.Context, by Orderer, thread string, what queue.Command) error {
 	err := by.Order(ctx, thread, what)
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.Invalid && f.Subject == thread {
-		f.Why = endedAs(ctx, by, thread)
+		f.Why = endText(ctx, by, thread)
 		f.Hint = `give the issue its label ("coding agent") again to have it worked on once more`
 	}
 	return err
 }
 
-// endedAs says how a task that takes no orders has ended, in the words that people
-// see everywhere else: to the queue one that was stopped is done.
-func endedAs(ctx context.Context, by Orderer, thread string) string {
+// endText says how a task ended, in the words that people see elsewhere: to the queue a
+// stopped task is done.
+func endText(ctx context.Context, by Orderer, thread string) string {
 	if roll, ok := by.(Lister); ok {
 		if t, err := roll.State(ctx, thread); err == nil && StatusOf(t).State.Final() {
 			return "it is over (" + string(StatusOf(t).State) + ")"

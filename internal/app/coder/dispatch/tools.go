@@ -33,10 +33,10 @@ var (
 	createPullText string
 )
 
-// Tools returns the tools by which the model of a task speaks with its forge.
-// They reach the repository of the task and nothing else; they write to its
-// issue and propose its branch alone. Secrets are kept out of what is written;
-// nil means only those known by their spelling.
+// Tools returns the tools by which the model of a task uses its forge. They reach only
+// the repository of the task; they write to its issue and propose its branch alone.
+// Secrets are redacted from what is written; nil means only those recognised by their
+// form.
 func (o *ForgeClient) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
@@ -55,67 +55,67 @@ func (o *ForgeClient) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, er
 	}, nil
 }
 
-// forgeTools are what a model can do at a forge.
+// forgeTools are the tools of one task.
 type forgeTools struct {
-	client  *ForgeClient
-	forge   *Forge
-	task    coder.Task
-	secrets *redact.Set
-	saying  sync.Mutex // so that two calls do not both take the last place
+	client     *ForgeClient
+	forge      *Forge
+	task       coder.Task
+	secrets    *redact.Set
+	commenting sync.Mutex // so that two calls cannot both take the last place
 }
 
-// How much of what was written a model reads, and may write.
+// Limits of what a model reads and writes.
 const (
-	longestBody    = 8000
-	longestComment = 2000
-	longestSaid    = 20_000
-	lastComments   = 10
-	mostListed     = 50
-	mostSaid       = 5 // comments, besides the plan, the progress and the result
+	maxBody      = 8000
+	maxComment   = 2000
+	maxOutgoing  = 20_000
+	lastComments = 10
+	maxListed    = 50
+	maxComments  = 5 // besides the plan, the progress and the result
 )
 
 type addCommentInput struct {
 	Text string `json:"text" jsonschema:"Markdown"`
 }
 
-// addComment has a key that comes from the text, so that what was said before is
-// found again, also by the next worker.
+// addComment derives the key from the text, so that the next worker finds the comment
+// too.
 func (d *forgeTools) addComment(ctx context.Context, in addCommentInput) (string, error) {
-	text := coder.Fit(d.secrets, strings.TrimSpace(in.Text), longestSaid)
+	text := coder.Fit(d.secrets, strings.TrimSpace(in.Text), maxOutgoing)
 	if text == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "comment", Why: "there is nothing to say", Hint: "give a text"}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "comment", Why: "the text is empty", Hint: "give a text"}
 	}
 	sum := sha256.Sum256([]byte(text))
-	key := saidKey + hex.EncodeToString(sum[:8])
-	d.saying.Lock()
-	defer d.saying.Unlock()
-	if err := d.enough(ctx, key); err != nil {
+	key := commentKeyPrefix + hex.EncodeToString(sum[:8])
+	d.commenting.Lock()
+	defer d.commenting.Unlock()
+	if err := d.checkCommentLimit(ctx, key); err != nil {
 		return "", err
 	}
-	ref, err := d.client.Say(ctx, d.task, key, text)
+	ref, err := d.client.WriteComment(ctx, d.task, key, text)
 	if err != nil {
 		return "", err
 	}
 	return coder.JSON(map[string]any{"ok": true, "comment": ref}), nil
 }
 
-// saidKey begins the keys of what a model says.
-const saidKey = "said-"
+// commentKeyPrefix begins the keys of a model's comments.
+const commentKeyPrefix = "said-"
 
-// enough refuses another comment if there are many: people are called by each,
-// and a model can be talked into it.
-func (d *forgeTools) enough(ctx context.Context, key string) error {
-	keys, err := d.client.said(ctx, d.forge, d.task)
+// checkCommentLimit refuses further comments: each notifies people, and an injected
+// prompt could cause many.
+func (d *forgeTools) checkCommentLimit(ctx context.Context, key string) error {
+	keys, err := d.client.commentKeys(ctx, d.forge, d.task)
 	if err != nil || slices.Contains(keys, key) {
 		return err
 	}
-	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, saidKey) })
-	if len(keys) < mostSaid {
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, commentKeyPrefix) })
+	if len(keys) < maxComments {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Denied, Op: "comment",
-		Why:  fmt.Sprintf("%d comments were written for this task, which is all that it may", mostSaid),
-		Hint: "say the rest when you are done: people are told your last words"}
+		Why:  fmt.Sprintf("%d comments were written for this task, which is all that it may", maxComments),
+		Hint: "put the rest into your final answer, which is posted"}
 }
 
 type getIssueInput struct {
@@ -156,9 +156,9 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 		return "", &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: ref.String(),
 			Why: "it is confidential, and what you write is not", Hint: "do without it"}
 	}
-	ref.Kind = got.Kind // GitHub finds both by one number
+	ref.Kind = got.Kind // at GitHub the number identifies both
 	out := d.shown(got)
-	out.Body = text.Shorten(got.Body, longestBody)
+	out.Body = text.Shorten(got.Body, maxBody)
 	may, err := d.client.mayWrite(ctx, d.forge, d.task.Repo, got.Author)
 	if err != nil {
 		return "", err
@@ -176,7 +176,7 @@ func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, er
 			return "", err
 		}
 		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On,
-			text.Shorten(c.Body, longestComment)})
+			text.Shorten(c.Body, maxComment)})
 	}
 	return coder.JSON(out), nil
 }
@@ -198,7 +198,7 @@ type listIssuesInput struct {
 }
 
 func (d *forgeTools) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
-	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Limit: mostListed})
+	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Limit: maxListed})
 	if err != nil {
 		return "", err
 	}
@@ -216,15 +216,15 @@ type createPullInput struct {
 	Body  string `json:"body,omitempty" jsonschema:"Markdown"`
 }
 
-// createPull cannot do more than what happens at the end anyway: the branch is
-// there when it was pushed, and it is pushed when the work was verified.
+// createPull does nothing that would not happen at the end anyway: the branch exists
+// once it was pushed, and it is pushed once the work was verified.
 func (d *forgeTools) createPull(ctx context.Context, in createPullInput) (string, error) {
 	if d.task.Kind == coder.Pull && !d.task.Fork {
 		return coder.JSON(map[string]any{"ok": true, "url": d.task.URL,
 			"note": "this task is a pull request itself; its branch is pushed at the end"}), nil
 	}
-	url, err := d.client.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250),
-		Text: coder.Fit(d.secrets, in.Body, longestSaid)})
+	url, err := d.client.OpenPullRequest(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250),
+		Text: coder.Fit(d.secrets, in.Body, maxOutgoing)})
 	if fault.KindOf(err) == fault.Invalid && !errors.Is(err, forge.ErrExists) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "open pull request of", Subject: d.task.Branch,
 			Why: "the branch is not pushed yet, or has no commit of its own", Err: err,

@@ -20,7 +20,7 @@ import (
 // The forge is in trouble in the middle of the work, and the task is done
 // nevertheless, with each comment once.
 func TestForgeTrouble(t *testing.T) {
-	secondary := fake.Secondary(time.Second)
+	secondary := fake.SecondaryRateLimit(time.Second)
 	for name, f := range map[string]fake.Fault{
 		"secondary limit": {Status: secondary.Status, Message: secondary.Message, Header: secondary.Header, Skip: 8,
 			Times: 3},
@@ -34,12 +34,12 @@ func TestForgeTrouble(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
 			s.client.Forges[0] = s.forge(forge.Config{Timeout: 200 * time.Millisecond})
-			s.worker.Tries = 20
+			s.worker.MaxAttempts = 20
 			s.options.MaxDeliver = 20
 			s.reopen()
 			n := s.issue(fake.Item{})
 			s.poll()
-			s.Spoil(f)
+			s.AddFault(f)
 			s.only(coder.Done)
 			s.labelled(fake.Issue, n, "coding agent done")
 			s.said(fake.Issue, n, "plan-1", "progress", "done")
@@ -61,7 +61,7 @@ func (s *site) reopen() {
 // they must not know.
 func TestGiveUp(t *testing.T) {
 	both(t, func(s *site) {
-		s.worker.Tries = 2
+		s.worker.MaxAttempts = 2
 		s.brain = func(*llm.Dialog) *llm.Turn { return nil }
 		n := s.issue(fake.Item{})
 		s.poll()
@@ -84,14 +84,14 @@ func TestGiveUp(t *testing.T) {
 // Drain waits for another try or two, not for half an hour of them.
 func TestDrainDoesNotWaitForEver(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries, s.options.Backoff = 20, []time.Duration{time.Millisecond, time.Millisecond, time.Hour}
+	s.worker.MaxAttempts, s.options.Backoff = 20, []time.Duration{time.Millisecond, time.Millisecond, time.Hour}
 	s.options.MaxDeliver = 25
 	s.reopen()
 	s.brain = func(*llm.Dialog) *llm.Turn { return nil }
 	n := s.issue(fake.Item{})
 	s.poll()
 	all, err := s.worker.Drain(t.Context())
-	if err != nil || len(all) != 1 || all[0].Err == nil || s.count("failed") != worthWaiting {
+	if err != nil || len(all) != 1 || all[0].Err == nil || s.count("failed") != maxRetriesWaited {
 		t.Errorf("%v: %+v, failed %d times", err, all, s.count("failed"))
 	}
 	if now := s.state(fake.Issue, n); now.State != queue.Queued {
@@ -103,7 +103,7 @@ func TestDrainDoesNotWaitForEver(t *testing.T) {
 // waited for meanwhile.
 func TestDrainAgain(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries, s.options.Backoff = 20, []time.Duration{time.Millisecond, time.Millisecond, time.Second}
+	s.worker.MaxAttempts, s.options.Backoff = 20, []time.Duration{time.Millisecond, time.Millisecond, time.Second}
 	s.options.MaxDeliver = 25
 	s.reopen()
 	awake := s.brain
@@ -119,7 +119,7 @@ func TestDrainAgain(t *testing.T) {
 		t.Errorf("%d waiting", s.count("waiting"))
 	}
 	for _, e := range s.events {
-		if e.Type == "waiting" && (e.Try != 4 || e.Wait <= 0 || e.Wait > time.Second) {
+		if e.Type == "waiting" && (e.Attempt != 4 || e.Wait <= 0 || e.Wait > time.Second) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -128,7 +128,7 @@ func TestDrainAgain(t *testing.T) {
 // A reason has no secret in it where the queue keeps it.
 func TestReasonIsClean(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries, s.options.Backoff = 5, []time.Duration{time.Hour}
+	s.worker.MaxAttempts, s.options.Backoff = 5, []time.Duration{time.Hour}
 	s.reopen()
 	s.brain = func(*llm.Dialog) *llm.Turn { return nil }
 	n := s.issue(fake.Item{})
@@ -187,7 +187,7 @@ func TestPanic(t *testing.T) {
 // A mistake in every try ends the task.
 func TestPanicForEver(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries = 2
+	s.worker.MaxAttempts = 2
 	s.setHook(func(_ context.Context, place string) error {
 		if place == "prepare" {
 			panic("always")
@@ -300,7 +300,7 @@ func TestDrainLeavesOthersAlone(t *testing.T) {
 	s.fine(err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	l.Keep(ctx)
+	l.KeepAlive(ctx)
 	if all := s.drain(); len(all) != 0 {
 		t.Errorf("%v", summary(all))
 	}
@@ -381,7 +381,7 @@ func TestDrainSaysWhoIsSilent(t *testing.T) {
 		}
 	}
 	if len(told) != 1 || told[0].Worker != "one" || told[0].Thread != s.thread(fake.Issue, n) || told[0].Wait <= 0 ||
-		told[0].Wait > s.options.AckWait-longWait {
+		told[0].Wait > s.options.AckWait-announceAfter {
 		t.Errorf("%+v", told)
 	}
 }
@@ -389,7 +389,7 @@ func TestDrainSaysWhoIsSilent(t *testing.T) {
 // Who is told of a failure is told when the next try comes, if one does.
 func TestFailureSaysWhatFollows(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	s.worker.Tries, s.options.MaxDeliver, s.options.Backoff = 20, 3,
+	s.worker.MaxAttempts, s.options.MaxDeliver, s.options.Backoff = 20, 3,
 		[]time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour}
 	s.reopen()
 	s.brain = func(*llm.Dialog) *llm.Turn { return nil }

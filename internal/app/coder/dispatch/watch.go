@@ -11,29 +11,29 @@ import (
 	"hako/internal/app/coder/queue"
 )
 
-// waiting returns the order that was given before the task was taken.
-func waiting(orders <-chan queue.Command) coder.Order {
+// pendingOrder returns the order that was given before the task was taken.
+func pendingOrder(orders <-chan queue.Command) coder.Order {
 	select {
 	case what := <-orders:
 		return orderOf(what)
 	default:
-		return coder.Go
+		return coder.Continue
 	}
 }
 
 func orderOf(what queue.Command) coder.Order {
 	if what == queue.Resume {
-		return coder.Go
+		return coder.Continue
 	}
 	return coder.Order(what)
 }
 
-// obey ends the work at once when somebody orders it.
-func obey(ctx context.Context, orders <-chan queue.Command, stop context.CancelCauseFunc) {
+// forwardOrders stops the work when an order arrives.
+func forwardOrders(ctx context.Context, orders <-chan queue.Command, stop context.CancelCauseFunc) {
 	for {
 		select {
 		case what := <-orders:
-			if order := orderOf(what); order != coder.Go {
+			if order := orderOf(what); order != coder.Continue {
 				stop(order)
 			}
 		case <-ctx.Done():
@@ -42,72 +42,72 @@ func obey(ctx context.Context, orders <-chan queue.Command, stop context.CancelC
 	}
 }
 
-// A watch is on while the issue shows that the task is worked on. Before and
-// after, labels are moved by ourselves and say nothing about people.
-type watch struct{ on atomic.Bool }
+// A labelWatch is active while the issue has the processing label. Before and after,
+// hako changes labels itself, and they say nothing about people.
+type labelWatch struct{ active atomic.Bool }
 
-// follow learns from the coordinator what it is about to do.
-func (w *watch) follow(e coder.Event) {
+// follow learns from the coordinator's events what it is about to do.
+func (w *labelWatch) follow(e coder.Event) {
 	switch e.Type {
 	case "phase":
-		w.on.Store(e.Phase != coder.Reporting && e.Phase != coder.Ended)
+		w.active.Store(e.Phase != coder.Reporting && e.Phase != coder.Ended)
 	case "state":
-		w.on.Store(false)
+		w.active.Store(false)
 	}
 }
 
-// settled is how long something must be seen to be believed: a forge may answer
-// with what was a moment ago.
-const settled = 2 * time.Second
+// confirmDelay is how long a label must be seen to count: a forge may return an old
+// state.
+const confirmDelay = 2 * time.Second
 
-// watchForge asks the forge whether people want something else, and gives that
-// to the queue as an order.
+// watchForge polls the labels of the issue and gives what people want to the queue as
+// an order.
 func (t *attempt) watchForge(ctx context.Context) {
 	every := cmp.Or(t.OrderEvery, 10*time.Second)
-	pause, before := every, coder.Go
+	pause, before := every, coder.Continue
 	for {
-		retry(ctx, pause)
+		sleep(ctx, pause)
 		if ctx.Err() != nil {
 			return
 		}
-		now := t.wished(ctx)
-		if now != coder.Go && now == before && t.watch.on.Load() && t.pass(ctx, now) == nil {
+		now := t.currentOrder(ctx)
+		if now != coder.Continue && now == before && t.watch.active.Load() && t.forwardOrder(ctx, now) == nil {
 			return
 		}
-		if pause, before = every, now; now != coder.Go {
-			pause = min(every, settled)
+		if pause, before = every, now; now != coder.Continue {
+			pause = min(every, confirmDelay)
 		}
 	}
 }
 
-// wished is what people want of a task that is worked on.
-func (t *attempt) wished(ctx context.Context) coder.Order {
-	if !t.watch.on.Load() {
-		return coder.Go
+// currentOrder returns what people want of a running task.
+func (t *attempt) currentOrder(ctx context.Context) coder.Order {
+	if !t.watch.active.Load() {
+		return coder.Continue
 	}
 	got, err := t.forge.Get(ctx, refOf(t.task))
-	if isGone(err) {
+	if isNotFound(err) {
 		return coder.Stop
 	}
 	if err != nil {
-		return coder.Go // the next look shows it
+		return coder.Continue // the next poll shows it
 	}
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
-		return coder.Go
+		return coder.Continue
 	}
-	return t.forge.wish(got, t.task.Assigned && !got.AssignedTo(bot))
+	return t.forge.orderFor(got, t.task.Assigned && !got.AssignedTo(bot))
 }
 
-// wish reads the labels of an issue whose task is worked on.
-func (f *Forge) wish(got forge.Issue, dismissed bool) coder.Order {
+// orderFor reads the labels of an issue whose task is running.
+func (f *Forge) orderFor(got forge.Issue, dismissed bool) coder.Order {
 	switch {
-	case got.Closed, got.Confidential, dismissed, f.shows(got, coder.Stopped):
+	case got.Closed, got.Confidential, dismissed, f.hasLabel(got, coder.Stopped):
 		return coder.Stop
-	case f.shows(got, coder.Paused):
+	case f.hasLabel(got, coder.Paused):
 		return coder.Pause
-	case !f.shows(got, coder.Processing):
+	case !f.hasLabel(got, coder.Processing):
 		return coder.Stop
 	}
-	return coder.Go
+	return coder.Continue
 }

@@ -14,31 +14,29 @@ import (
 	"hako/internal/text"
 )
 
-// A Worker takes tasks out of the queue and has them carried out. Its fields
-// must not change after the first use.
+// A Worker takes tasks out of the queue and has them carried out. Its fields must not
+// change after the first use.
 type Worker struct {
 	Queue       *queue.Queue
 	ForgeClient *ForgeClient
-	// Coordinator carries tasks out. For each it gets the client of its forge and
-	// the observer of the worker; those it has are not used, but for the
-	// observer, which is told too.
+	// Coordinator carries tasks out. Its Commenter and Publisher are replaced for each
+	// task; its Observe is called besides the worker's.
 	Coordinator *coder.Coordinator
 
-	Parallel   int           // tasks at the same time; zero means one
-	Tries      int           // of a task that comes to no end, before it is given up and people are told; zero means 5, and more than the queue allows means never
-	OrderEvery time.Duration // how often the forge is asked whether a person wants something else; zero means 10 s
-	Observe    func(Event)   // is told what happens, by many at once; nil means that nobody is
+	Parallel    int           // concurrent tasks; zero means one
+	MaxAttempts int           // before a task is given up and reported; zero means 5, more than the queue allows means never
+	OrderEvery  time.Duration // how often labels are checked for orders; zero means 10 s
+	Observe     func(Event)   // called concurrently; may be nil
 }
 
 // An Ending is how a worker left a task.
 type Ending struct {
 	Task   coder.Task
-	Record coder.Record // the state is Done, Failed, Stopped or Paused if it came to an end
-	Err    error        // why it did not
+	Record coder.Record // with the state Done, Failed, Stopped or Paused if the task ended
+	Err    error        // why it did not end
 }
 
-// Run works until the context ends. What is in hand then is given back, for
-// another worker to go on with.
+// Run works until ctx ends. Tasks in progress are released then, for another worker.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.ForgeClient.check(); err != nil {
 		return err
@@ -51,8 +49,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve takes tasks until the first context ends, and works until the second
-// does. It says when it begins and ends with one.
+// serve takes tasks until the first context ends, and works until the second does.
 func (w *Worker) serve(taking, working context.Context, begins func(*queue.Lease) (ends func(Ending))) {
 	for taking.Err() == nil {
 		lease, err := w.Queue.Take(taking)
@@ -60,23 +57,22 @@ func (w *Worker) serve(taking, working context.Context, begins func(*queue.Lease
 		case err == nil:
 			ends := begins(lease)
 			ends(w.carryOut(working, lease))
-		case taking.Err() == nil: // the queue is in trouble
-			w.tell(Event{Type: "idle", Why: w.clean(err.Error()), Err: err})
-			retry(taking, time.Second)
+		case taking.Err() == nil: // the queue failed
+			w.observe(Event{Type: "idle", Why: w.clean(err.Error()), Err: err})
+			sleep(taking, time.Second)
 		}
 	}
 }
 
-// Drain works until nothing waits any more, and returns how each task was left
-// at last, by the name of its issue. Tasks that are in good hands elsewhere are
-// not waited for.
+// Drain works until no task is waiting, and returns how each task was left at last,
+// sorted by thread. It does not wait for tasks of other live workers.
 func (w *Worker) Drain(ctx context.Context) ([]Ending, error) {
 	if err := w.ForgeClient.check(); err != nil {
 		return nil, err
 	}
 	taking, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &drain{Worker: w, endings: map[string]Ending{}, others: map[string]*sighting{}, announced: map[string]bool{}}
+	d := &drain{Worker: w, endings: map[string]Ending{}, others: map[string]*holderSeen{}, announced: map[string]bool{}}
 	var wg sync.WaitGroup
 	for range max(1, w.Parallel) {
 		wg.Go(func() { w.serve(taking, ctx, d.begins) })
@@ -91,22 +87,22 @@ func (w *Worker) Drain(ctx context.Context) ([]Ending, error) {
 	return all, err
 }
 
-// A drain is work that ends when there is none.
+// A drain is the state of [Worker.Drain].
 type drain struct {
 	*Worker
 	busy    atomic.Int64
 	mu      sync.Mutex
 	endings map[string]Ending
-	others  map[string]*sighting // that have a task, by thread
+	others  map[string]*holderSeen // holders of tasks, by thread
 
-	announced map[string]bool // who looks on knows that we wait for it, by thread
+	announced map[string]bool // threads whose wait was reported
 }
 
-// A sighting is how another worker with a task was found first.
-type sighting struct {
-	beat time.Time // its last, by the record
-	at   time.Time // when we looked
-	told bool      // who looks on knows that we wait for the next
+// A holderSeen is when another worker was first found to hold a task.
+type holderSeen struct {
+	renewed   time.Time // its last heartbeat then
+	at        time.Time // when we looked
+	announced bool      // the wait was reported
 }
 
 func (d *drain) begins(l *queue.Lease) func(Ending) {
@@ -119,15 +115,15 @@ func (d *drain) begins(l *queue.Lease) func(Ending) {
 	}
 }
 
-// look is how often it is asked whether there is still something to do.
-const look = 50 * time.Millisecond
+// drainInterval is how often Drain checks for work.
+const drainInterval = 50 * time.Millisecond
 
-// wait returns when there was nothing to do twice in a row: between the two
-// whoever just took something has said so.
+// wait returns when there was nothing to do twice in a row: in between, a worker that
+// just took a task has said so.
 func (d *drain) wait(ctx context.Context) error {
 	for quiet := 0; quiet < 2; {
-		retry(ctx, look)
-		waits, err := d.waits(ctx)
+		sleep(ctx, drainInterval)
+		waits, err := d.mustWait(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -142,7 +138,7 @@ func (d *drain) wait(ctx context.Context) error {
 	return nil
 }
 
-func (d *drain) waits(ctx context.Context) (bool, error) {
+func (d *drain) mustWait(ctx context.Context) (bool, error) {
 	if d.busy.Load() > 0 {
 		return true, nil
 	}
@@ -151,56 +147,56 @@ func (d *drain) waits(ctx context.Context) (bool, error) {
 		return n.Queued > 0, err
 	}
 	all, err := d.Queue.List(ctx)
-	return slices.ContainsFunc(all, d.comes), err
+	return slices.ContainsFunc(all, d.mayReturn), err
 }
 
-// worthWaiting is how many failures in a row are waited out: after that somebody
-// has to see to what is wrong, and the pauses are long.
-const worthWaiting = 3
+// maxRetriesWaited is how many failures in a row Drain waits for: after that somebody
+// has to fix something, and the backoff is long.
+const maxRetriesWaited = 3
 
-// Patient reports whether [Worker.Drain] waits for another try after this one.
-func Patient(try int) bool { return try < worthWaiting }
+// Patient reports whether [Worker.Drain] waits for another attempt after this one.
+func Patient(try int) bool { return try < maxRetriesWaited }
 
-// comes reports whether a task may still come to us: it waits for another try,
-// or nobody knows yet whether its holder is alive, which beats now and then.
-func (d *drain) comes(t queue.Task) bool {
+// mayReturn reports whether a task may still come to us: it waits for another attempt,
+// or its holder has sent no heartbeat yet since we looked.
+func (d *drain) mayReturn(t queue.Entry) bool {
 	if t.State == queue.Queued {
-		return Patient(t.Tries) || d.owes(t)
+		return Patient(t.Tries) || d.notTriedYet(t)
 	}
 	if t.State != queue.Held {
 		return false
 	}
 	first, ok := d.others[t.ID]
 	if !ok {
-		first = &sighting{beat: t.Changed, at: time.Now()}
+		first = &holderSeen{renewed: t.Changed, at: time.Now()}
 		d.others[t.ID] = first
 	}
-	silent := first.beat.Equal(t.Changed)
+	silent := first.renewed.Equal(t.Changed)
 	if silent {
 		d.announce(t, first)
 	}
 	return silent
 }
 
-// longWait is what people wait for without being told why.
-const longWait = time.Second
+// announceAfter is how long Drain waits before it says why.
+const announceAfter = time.Second
 
-// announce says whose sign is waited for. It may well be dead: whoever is killed
-// keeps its task until its time runs out.
-func (d *drain) announce(t queue.Task, s *sighting) {
-	if s.told || time.Since(s.at) < longWait {
+// announce reports whose heartbeat is waited for. A killed worker keeps its task until
+// the lease expires.
+func (d *drain) announce(t queue.Entry, s *holderSeen) {
+	if s.announced || time.Since(s.at) < announceAfter {
 		return
 	}
-	s.told = true
-	d.tell(Event{Type: "waiting", Thread: t.ID, Worker: t.Holder, Wait: d.until(t)})
+	s.announced = true
+	d.observe(Event{Type: "waiting", Thread: t.ID, Worker: t.Holder, Wait: d.until(t)})
 }
 
-// until is how long it takes until a task comes to us.
-func (d *drain) until(t queue.Task) time.Duration { return max(0, time.Until(d.Queue.Due(t))) }
+// until returns how long it takes until a task can be taken.
+func (d *drain) until(t queue.Entry) time.Duration { return max(0, time.Until(d.Queue.Due(t))) }
 
-// owes reports whether a task that failed often has not been tried by us: whoever
-// drains the queue again may have seen to what is wrong.
-func (d *drain) owes(t queue.Task) bool {
+// notTriedYet reports whether we have not attempted a task that failed often: whoever
+// drains the queue again may have fixed the cause.
+func (d *drain) notTriedYet(t queue.Entry) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, tried := d.endings[t.ID]; tried {
@@ -208,23 +204,21 @@ func (d *drain) owes(t queue.Task) bool {
 	}
 	if !d.announced[t.ID] {
 		d.announced[t.ID] = true
-		d.tell(Event{Type: "waiting", Thread: t.ID, Why: t.Reason, Try: t.Tries + 1, Wait: d.until(t)})
+		d.observe(Event{Type: "waiting", Thread: t.ID, Why: t.Reason, Attempt: t.Tries + 1, Wait: d.until(t)})
 	}
 	return true
 }
 
-// tries is how often a task is taken up.
-func (w *Worker) tries() int { return cmp.Or(w.Tries, 5) }
+func (w *Worker) maxAttempts() int { return cmp.Or(w.MaxAttempts, 5) }
 
-// longestWhy is how much of a reason is kept.
-const longestWhy = 2000
+const maxReason = 2000
 
-// clean is a text without secrets, and not too long.
+// clean redacts and shortens a text.
 func (w *Worker) clean(s string) string {
-	return text.Shorten(w.Coordinator.Secrets.Text(s), longestWhy)
+	return text.Shorten(w.Coordinator.Secrets.Text(s), maxReason)
 }
 
-func (w *Worker) tell(e Event) {
+func (w *Worker) observe(e Event) {
 	if w.Observe != nil {
 		w.Observe(e)
 	}

@@ -104,7 +104,7 @@ func TestAppLists(t *testing.T) {
 		}
 		w.Add(path, fake.Item{Kind: fake.Issue, Title: "b", Labels: []string{"coding agent"}})
 	}
-	w.Spoil(fake.Fault{Path: "/repos/acme/more4/issues", Status: 410, Message: "Issues are disabled for this repo"})
+	w.AddFault(fake.Fault{Path: "/repos/acme/more4/issues", Status: 410, Message: "Issues are disabled for this repo"})
 	got, err := w.List(w.ctx(), Query{Label: "coding agent"})
 	if err != nil || len(got) != 60 || got[0].Repo != w.repo || got[59].Repo != "acme/more118" {
 		t.Errorf("got %d, %v", len(got), err)
@@ -112,10 +112,10 @@ func TestAppLists(t *testing.T) {
 	if got, err = w.List(w.ctx(), Query{Label: "coding agent", Limit: 3}); err != nil || len(got) != 3 {
 		t.Errorf("got %d, %v", len(got), err)
 	}
-	w.Spoil(fake.Fault{Path: "/installation/repositories", Status: 200, Raw: "null"})
+	w.AddFault(fake.Fault{Path: "/installation/repositories", Status: 200, Raw: "null"})
 	_, err = w.List(w.ctx(), Query{})
 	w.refuses(err, fault.Unavailable, "no sense")
-	w.Spoil(fake.Fault{Path: "/repos/acme/more2/issues", Status: 403, Message: "no"})
+	w.AddFault(fake.Fault{Path: "/repos/acme/more2/issues", Status: 403, Message: "no"})
 	_, err = w.List(w.ctx(), Query{})
 	w.refuses(err, fault.Denied, "App", "accept")
 }
@@ -132,21 +132,21 @@ func TestAppRenews(t *testing.T) {
 		if n := w.mints(); n != mints {
 			t.Errorf("%d tokens were made, not %d", n, mints)
 		}
-		w.Forget()
+		w.ClearRequests()
 	}
-	w.TokenLife(4 * time.Minute)
+	w.SetTokenLifetime(4 * time.Minute)
 	get(1)
 	get(1)
-	w.Spoil(fake.Fault{Path: minted, Status: 502, Times: 4})
+	w.AddFault(fake.Fault{Path: minted, Status: 502, Times: 4})
 	get(4)
 	get(0) // does not try again at once
-	w.EndTokens()
-	w.TokenLife(time.Hour)
+	w.ExpireTokens()
+	w.SetTokenLifetime(time.Hour)
 	get(1)
 	get(0)
-	w.TokenLife(renewBefore + 20*time.Second)
-	w.Skew(-30 * time.Second) // its clock tells how long a token lasts; by ours, the next one would be due
-	w.EndTokens()
+	w.SetTokenLifetime(renewBefore + 20*time.Second)
+	w.SetClockSkew(-30 * time.Second) // its clock tells how long a token lasts; by ours, the next one would be due
+	w.ExpireTokens()
 	get(1)
 	get(0)
 }
@@ -173,15 +173,15 @@ func TestAppEnds(t *testing.T) {
 	w := newAppWorld(t)
 	ref := w.issue(fake.Item{Title: "a"})
 	for range 3 {
-		w.EndTokens()
+		w.ExpireTokens()
 		_, err := w.AddComment(w.ctx(), ref, Mark{}, "said")
 		w.fine(err)
 	}
 	if n := len(w.item(ref).Comments); n != 3 || w.mints() != 3 || len(w.waits) != 0 {
 		t.Errorf("%d comments, %d tokens, waits %v", n, w.mints(), w.waits)
 	}
-	w.Forget()
-	w.Spoil(fake.Fault{Path: "/comments", Status: 401, Times: -1, Message: "Bad credentials"})
+	w.ClearRequests()
+	w.AddFault(fake.Fault{Path: "/comments", Status: 401, Times: -1, Message: "Bad credentials"})
 	_, err := w.AddComment(w.ctx(), ref, Mark{}, "never")
 	w.refuses(err, fault.Denied, "401", "installed")
 	if w.Count("POST", "/comments") != 2 || w.mints() != 1 {
@@ -209,16 +209,16 @@ func TestAppRefused(t *testing.T) {
 	_, err = w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, fault.Denied, "github.app.id", "404")
 	with(func(a *App) { a.ID = appID })
-	w.Skew(10 * time.Minute)
+	w.SetClockSkew(10 * time.Minute)
 	w.refusesToLogIn(fault.Denied, "10m0s behind|9m59s behind|10m1s behind", "set the clock")
-	w.Skew(-3 * time.Minute)
+	w.SetClockSkew(-3 * time.Minute)
 	w.refusesToLogIn(fault.Denied, "3m0s ahead|3m1s ahead|2m59s ahead", "set the clock")
-	w.Skew(0)
-	w.Spoil(fake.Fault{Path: minted, Status: 403, Message: "This installation has been suspended"})
+	w.SetClockSkew(0)
+	w.AddFault(fake.Fault{Path: minted, Status: 403, Message: "This installation has been suspended"})
 	w.refusesToLogIn(fault.Denied, "has been suspended", "403")
 	for _, raw := range []string{"null", "{}", `{"token":"a b","expires_at":"2199-01-01T00:00:00Z"}`,
 		`{"token":"ghs_x","expires_at":"2020-01-01T00:00:00Z"}`, "<html>"} {
-		w.Spoil(fake.Fault{Path: minted, Status: 201, Raw: raw})
+		w.AddFault(fake.Fault{Path: minted, Status: 201, Raw: raw})
 		w.refusesToLogIn(fault.Unavailable, "no sense")
 	}
 	if len(w.waits) != 0 {
@@ -230,12 +230,12 @@ func TestAppRefused(t *testing.T) {
 func TestAppTrouble(t *testing.T) {
 	w := newAppWorld(t)
 	ref := w.issue(fake.Item{Title: "a"})
-	w.Spoil(fake.Fault{Path: minted, Status: 503, Times: 4})
+	w.AddFault(fake.Fault{Path: minted, Status: 503, Times: 4})
 	w.refusesToLogIn(fault.Unavailable, "503")
 	if w.mints() != 4 || len(w.waits) != 3 {
 		t.Errorf("asked %d times after %v", w.mints(), w.waits)
 	}
-	w.Spoil(fake.Fault{Path: minted, Status: 503, Times: 2})
+	w.AddFault(fake.Fault{Path: minted, Status: 503, Times: 2})
 	_, err := w.Get(w.ctx(), ref)
 	w.fine(err)
 }
@@ -245,8 +245,8 @@ func TestAppIsNotMissing(t *testing.T) {
 	w := newAppWorld(t)
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"x"}})
 	labels := fake.Fault{Path: "/labels", Status: 401, Skip: 1, Times: -1}
-	w.Spoil(labels)
-	w.Spoil(fake.Fault{Path: minted, Skip: 1, Status: 404, Times: -1})
+	w.AddFault(labels)
+	w.AddFault(fake.Fault{Path: minted, Skip: 1, Status: 404, Times: -1})
 	w.refuses(w.ChangeLabels(w.ctx(), ref, nil, []string{"x"}), fault.Denied, "installation")
 	_, err := w.MayWrite(w.ctx(), w.repo, "hako-bot")
 	w.refuses(err, fault.Denied, "installation")
@@ -257,7 +257,7 @@ func TestAppIsNotMissing(t *testing.T) {
 func TestAppTogether(t *testing.T) {
 	w := newAppWorld(t)
 	ref := w.issue(fake.Item{Title: "a"})
-	w.Spoil(fake.Fault{Path: minted, Delay: 300 * time.Millisecond})
+	w.AddFault(fake.Fault{Path: minted, Delay: 300 * time.Millisecond})
 	short, cancel := context.WithTimeout(w.ctx(), 20*time.Millisecond)
 	defer cancel()
 	_, err := w.Get(short, ref)
@@ -271,7 +271,7 @@ func TestAppTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	w.EndTokens()
+	w.ExpireTokens()
 	for range 20 {
 		all.Go(func() {
 			if _, err := w.Get(w.ctx(), ref); err != nil {
@@ -315,8 +315,8 @@ func TestAppEcho(t *testing.T) {
 func TestAppOldToken(t *testing.T) {
 	w := newAppWorld(t)
 	const old = "1f699f1069f60f3beefc0de"
-	w.Spoil(fake.Fault{Path: minted, Status: 201, Raw: `{"token":"` + old + `","expires_at":"2199-01-01T00:00:00Z"}`})
-	w.Spoil(fake.Fault{Path: "/issues/1", Status: 403, Message: "not for " + old})
+	w.AddFault(fake.Fault{Path: minted, Status: 201, Raw: `{"token":"` + old + `","expires_at":"2199-01-01T00:00:00Z"}`})
+	w.AddFault(fake.Fault{Path: "/issues/1", Status: 403, Message: "not for " + old})
 	_, err := w.Get(w.ctx(), Ref{w.repo, KindIssue, 1})
 	w.refuses(err, fault.Denied, "not for")
 	if strings.Contains(err.Error(), old) {

@@ -19,7 +19,7 @@ func TestUnchanged(t *testing.T) {
 		ref := w.issue(fake.Item{Title: "one"})
 		for _, title := range []string{"one", "one", "two", "two"} {
 			w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Title = title; i.Updated = i.Created })
-			w.Forget()
+			w.ClearRequests()
 			got, err := w.Get(w.ctx(), ref)
 			if err != nil || got.Title != title || len(w.Requests()) != 1 {
 				t.Errorf("got %+v, %v", got, err)
@@ -97,7 +97,7 @@ func TestHome(t *testing.T) {
 // TestEndless gives up an answer that does not end.
 func TestEndless(t *testing.T) {
 	both(t, func(w *world) {
-		w.Spoil(fake.Fault{Status: 200, Raw: `{"login":"` + strings.Repeat("a", maxResponse) + `"}`})
+		w.AddFault(fake.Fault{Status: 200, Raw: `{"login":"` + strings.Repeat("a", maxResponse) + `"}`})
 		_, err := w.CurrentUser(w.ctx())
 		if err == nil || !strings.Contains(err.Error(), "does not end") || len(w.waits) > 0 {
 			t.Errorf("got %v after %v", err, w.waits)

@@ -51,25 +51,25 @@ func TestTrouble(t *testing.T) {
 			{Cut: true, Done: true}, {Cut: true}} {
 			w.waits = nil
 			f.Method, f.Times = "GET", 2
-			w.Spoil(f)
+			w.AddFault(f)
 			if _, err := w.Get(w.ctx(), ref); err != nil || len(w.waits) != 2 {
 				t.Errorf("%+v: %v after %v", f, err, w.waits)
 			}
 		}
-		w.Spoil(fake.Fault{Method: "GET", Status: 503, Times: 4, Message: "token " + w.token + " is busy"})
+		w.AddFault(fake.Fault{Method: "GET", Status: 503, Times: 4, Message: "token " + w.token + " is busy"})
 		w.waits = nil
 		_, err := w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "busy")
 		if len(w.waits) != 3 {
 			t.Errorf("it waited %v", w.waits)
 		}
-		w.Spoil(fake.Fault{Method: "POST", Status: 502})
+		w.AddFault(fake.Fault{Method: "POST", Status: 502})
 		_, err = w.AddComment(w.ctx(), ref, Mark{}, "once")
 		w.refuses(err, fault.Unavailable, "502")
 		if n := w.Count("POST", ""); n != 1 {
 			t.Errorf("a comment was sent %d times", n)
 		}
-		w.Spoil(fake.Fault{Method: map[string]string{GitHub: "POST", GitLab: "PUT"}[w.provider], Status: 502})
+		w.AddFault(fake.Fault{Method: map[string]string{GitHub: "POST", GitLab: "PUT"}[w.provider], Status: 502})
 		w.fine(w.ChangeLabels(w.ctx(), ref, []string{"x"}, nil))
 	})
 }
@@ -79,35 +79,35 @@ func TestNonsense(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
 		for _, raw := range []string{"<html>log in</html>", `{"number":"x","iid":"x"}`, `[1,2`, `"text"`, `[]`} {
-			w.Spoil(fake.Fault{Status: 200, Raw: raw})
+			w.AddFault(fake.Fault{Status: 200, Raw: raw})
 			_, err := w.Get(w.ctx(), ref)
 			w.refuses(err, fault.Unavailable, "no sense", "api_url")
 		}
 		for _, raw := range []string{`{}`, `null`} {
-			w.Spoil(fake.Fault{Status: 200, Raw: raw})
+			w.AddFault(fake.Fault{Status: 200, Raw: raw})
 			_, err := w.Get(w.ctx(), ref)
 			w.refuses(err, fault.Unavailable, "no sense")
 		}
 		for _, raw := range []string{`[null]`, `[{}]`, `null`, `[]`} {
-			w.Spoil(fake.Fault{Path: "issues", Status: 200, Raw: raw})
+			w.AddFault(fake.Fault{Path: "issues", Status: 200, Raw: raw})
 			if got, err := w.List(w.ctx(), Query{Repo: w.repo}); err != nil || len(got) != 0 {
 				t.Errorf("%s: got %v, %v", raw, got, err)
 			}
-			w.Spoil(fake.Fault{Path: map[string]string{GitHub: "comments", GitLab: "notes"}[w.provider], Status: 200, Raw: raw})
+			w.AddFault(fake.Fault{Path: map[string]string{GitHub: "comments", GitLab: "notes"}[w.provider], Status: 200, Raw: raw})
 			if _, err := w.Comments(w.ctx(), ref, time.Time{}); err != nil {
 				t.Errorf("%s: %v", raw, err)
 			}
 		}
-		w.Spoil(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
+		w.AddFault(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
 		_, err := w.AddComment(w.ctx(), ref, Mark{}, "x")
 		w.refuses(err, fault.Unavailable, "no sense")
-		w.Spoil(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
+		w.AddFault(fake.Fault{Method: "POST", Status: 201, Raw: `null`})
 		_, err = w.OpenPullRequest(w.ctx(), Draft{Repo: w.repo, Branch: "x", Target: "main", Title: "a"})
 		w.refuses(err, fault.Unavailable, "no sense")
-		w.Spoil(fake.Fault{Status: 302, Raw: "x", Header: http.Header{"Location": {"http://127.0.0.1:1/elsewhere"}}})
+		w.AddFault(fake.Fault{Status: 302, Raw: "x", Header: http.Header{"Location": {"http://127.0.0.1:1/elsewhere"}}})
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "elsewhere")
-		w.Spoil(fake.Fault{Status: 301, Raw: "x",
+		w.AddFault(fake.Fault{Status: 301, Raw: "x",
 			Header: http.Header{"Location": {w.API() + map[string]string{GitHub: "/repos/acme/app/issues/1",
 				GitLab: "/projects/100/issues/1"}[w.provider]}}})
 		got, err := w.Get(w.ctx(), ref)
@@ -131,29 +131,29 @@ func TestLimits(t *testing.T) {
 				Header: http.Header{"Retry-After": {time.Now().Add(20 * time.Second).UTC().Format(http.TimeFormat)},
 					"Date": {time.Now().UTC().Format(http.TimeFormat)}}}, 19 * time.Second, 21 * time.Second},
 			"no time":       {fake.Fault{Status: 429}, 0, time.Second},
-			"secondary":     {fake.Secondary(30 * time.Second), 30 * time.Second, 30 * time.Second},
-			"secondary 2":   {fake.Secondary(0), time.Minute, time.Minute},
+			"secondary":     {fake.SecondaryRateLimit(30 * time.Second), 30 * time.Second, 30 * time.Second},
+			"secondary 2":   {fake.SecondaryRateLimit(0), time.Minute, time.Minute},
 			"busy for long": {fake.Fault{Status: 503, Header: retry("9"), Method: "GET"}, 9 * time.Second, 9 * time.Second},
 		} {
 			w.reopen()
 			w.waits = nil
-			w.Spoil(c.fault)
+			w.AddFault(c.fault)
 			if _, err := w.Get(w.ctx(), ref); err != nil || len(w.waits) == 0 || w.waits[0] < c.from || w.waits[0] > c.to {
 				t.Errorf("%s: %v after %v", name, err, w.waits)
 			}
 		}
 		w.reopen()
-		w.Spoil(fake.Fault{Status: 429, Header: retry("3600")}) // longer than is worth waiting for: and then nobody asks
+		w.AddFault(fake.Fault{Status: 429, Header: retry("3600")}) // longer than is worth waiting for: and then nobody asks
 		for range 2 {
 			_, err := w.Get(w.ctx(), ref)
 			w.refuses(err, fault.Unavailable, "allows no requests")
-			w.Forget()
+			w.ClearRequests()
 		}
 		if _, err := w.AddComment(w.ctx(), ref, Mark{}, "x"); err == nil || len(w.Requests()) != 0 {
 			t.Errorf("%d requests, %v", len(w.Requests()), err)
 		}
 		w.reopen()
-		w.Spoil(fake.Secondary(5 * time.Second)) // nothing was done: a comment may be sent again
+		w.AddFault(fake.SecondaryRateLimit(5 * time.Second)) // nothing was done: a comment may be sent again
 		_, err := w.AddComment(w.ctx(), ref, Mark{}, "once")
 		w.fine(err)
 		if n := len(w.item(ref).Comments); n != 1 {
@@ -166,11 +166,11 @@ func TestLimits(t *testing.T) {
 func TestUsedUp(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		w.Leave(1, 5*time.Minute)
-		w.asleep = w.Refill
+		w.SetRateLimit(1, 5*time.Minute)
+		w.asleep = w.ResetRateLimit
 		_, err := w.Get(w.ctx(), ref)
 		w.fine(err)
-		w.Forget()
+		w.ClearRequests()
 		_, err = w.AddComment(w.ctx(), ref, Mark{}, "x")
 		w.fine(err)
 		if len(w.waits) != 1 || w.waits[0] < 4*time.Minute || w.waits[0] > 6*time.Minute || len(w.Requests()) != 1 {
@@ -178,7 +178,7 @@ func TestUsedUp(t *testing.T) {
 		}
 		w.waits = nil
 		w.reopen()
-		w.Leave(0, 3*time.Minute) // used up by somebody else
+		w.SetRateLimit(0, 3*time.Minute) // used up by somebody else
 		_, err = w.Get(w.ctx(), ref)
 		w.fine(err)
 		if len(w.waits) == 0 || w.waits[0] < 2*time.Minute {
@@ -186,10 +186,10 @@ func TestUsedUp(t *testing.T) {
 		}
 		w.asleep, w.waits = nil, nil
 		w.reopen()
-		w.Leave(0, time.Hour)
+		w.SetRateLimit(0, time.Hour)
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "allows no requests", "later")
-		w.Forget()
+		w.ClearRequests()
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "allows no requests")
 		if len(w.waits) != 0 || len(w.Requests()) != 0 {
@@ -204,19 +204,19 @@ func TestContext(t *testing.T) {
 		ref := w.issue(fake.Item{Title: "a"})
 		soon, cancel := context.WithTimeout(w.ctx(), time.Minute)
 		defer cancel()
-		w.Spoil(fake.Fault{Status: 429, Header: http.Header{"Retry-After": {"120"}}})
+		w.AddFault(fake.Fault{Status: 429, Header: http.Header{"Retry-After": {"120"}}})
 		_, err := w.Get(soon, ref)
 		w.refuses(err, fault.Unavailable, "2m0s")
 		if len(w.waits) != 0 {
 			t.Errorf("it waited %v, longer than there is time", w.waits)
 		}
 		w.reopen()
-		w.Spoil(fake.Fault{Delay: time.Minute})
+		w.AddFault(fake.Fault{Delay: time.Minute})
 		ctx, stop := context.WithTimeout(w.ctx(), 50*time.Millisecond)
 		defer stop()
 		_, err = w.Get(ctx, ref)
 		w.refuses(err, fault.Timeout)
-		w.Spoil(fake.Fault{Delay: time.Minute})
+		w.AddFault(fake.Fault{Delay: time.Minute})
 		gone, leave := context.WithCancel(w.ctx())
 		time.AfterFunc(50*time.Millisecond, leave)
 		if _, err = w.Get(gone, ref); !errors.Is(err, context.Canceled) {
@@ -224,11 +224,11 @@ func TestContext(t *testing.T) {
 		}
 		w.config.Timeout, w.config.Attempts = 50*time.Millisecond, 2
 		w.reopen()
-		w.Spoil(fake.Fault{Delay: time.Minute})
+		w.AddFault(fake.Fault{Delay: time.Minute})
 		if _, err = w.Get(w.ctx(), ref); err != nil {
 			t.Errorf("after one slow answer: %v", err)
 		}
-		w.Spoil(fake.Fault{Delay: time.Minute, Times: 2})
+		w.AddFault(fake.Fault{Delay: time.Minute, Times: 2})
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable, "50ms")
 	})
@@ -286,7 +286,7 @@ func TestTokenStaysHome(t *testing.T) {
 		}))
 		defer other.Close()
 		ref := w.issue(fake.Item{Title: "a"})
-		w.Spoil(fake.Fault{Status: 307, Raw: "x", Header: http.Header{"Location": {other.URL + "/x"}}})
+		w.AddFault(fake.Fault{Status: 307, Raw: "x", Header: http.Header{"Location": {other.URL + "/x"}}})
 		_, err := w.Get(w.ctx(), ref)
 		w.refuses(err, fault.Unavailable)
 		if strings.Contains(seen, w.token) || seen != "" {

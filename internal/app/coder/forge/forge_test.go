@@ -91,7 +91,7 @@ func TestPoll(t *testing.T) {
 		}
 		fastest := time.Hour
 		poll := func() []Issue {
-			w.Forget()
+			w.ClearRequests()
 			start := time.Now()
 			got, err := w.List(w.ctx(), Query{Repo: w.repo, Label: "coding agent"})
 			w.fine(err)
@@ -224,7 +224,7 @@ func (w *world) labels(ref Ref, want ...string) {
 func TestRace(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"coding agent"}})
-	w.Spoil(fake.Fault{Method: "DELETE", Path: "/labels/", Status: 404, Message: "Label does not exist", Done: true})
+	w.AddFault(fake.Fault{Method: "DELETE", Path: "/labels/", Status: 404, Message: "Label does not exist", Done: true})
 	w.fine(SetStateLabel(w.ctx(), w.Forge, ref, Labels{}, "coding agent processing"))
 	w.labels(ref, "coding agent processing")
 }
@@ -257,7 +257,7 @@ func TestMayWrite(t *testing.T) {
 func TestRenamed(t *testing.T) {
 	w := newWorld(t, GitHub)
 	w.Member(w.repo, "alice", "admin")
-	w.Spoil(fake.Fault{Path: "/collaborators/", Status: 200, Raw: `{"permission":"admin","user":{"login":"alice"}}`})
+	w.AddFault(fake.Fault{Path: "/collaborators/", Status: 200, Raw: `{"permission":"admin","user":{"login":"alice"}}`})
 	if got, err := w.MayWrite(w.ctx(), w.repo, "old-alice"); got || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -322,7 +322,7 @@ func TestOpenOnce(t *testing.T) {
 // TestOpenLost has the answer get lost though the pull request was made.
 func TestOpenLost(t *testing.T) {
 	both(t, func(w *world) {
-		w.Spoil(fake.Fault{Method: "POST", Status: 502, Done: true})
+		w.AddFault(fake.Fault{Method: "POST", Status: 502, Done: true})
 		got, made, err := EnsurePullRequest(w.ctx(), w.Forge, Draft{Repo: w.repo, Branch: "topic", Target: "main", Title: "a"})
 		w.fine(err)
 		if numbers := w.Items(w.repo, fake.Pull); len(numbers) != 1 || got.Number != numbers[0] || !made {
@@ -347,7 +347,7 @@ func TestForkIsNotOurs(t *testing.T) {
 func TestMoved(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a"})
-	w.Spoil(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x",
+	w.AddFault(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x",
 		Header: http.Header{"Location": {w.API() + "/repos/acme/app/issues/1/comments"}}})
 	_, err := w.AddComment(w.ctx(), Ref{"acme/old", KindIssue, ref.Number}, Mark{}, "said")
 	w.fine(err)
@@ -367,7 +367,7 @@ func TestNoDrafts(t *testing.T) {
 // TestNoBranch says what the forge says of a branch that was never pushed.
 func TestNoBranch(t *testing.T) {
 	both(t, func(w *world) {
-		w.GitRoot(t.TempDir())
+		w.SetGitRoot(t.TempDir())
 		if err := w.Seed(w.repo, map[string]string{"a": "1"}); err != nil {
 			t.Skip(err)
 		}

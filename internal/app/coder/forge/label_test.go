@@ -59,12 +59,12 @@ func TestTooManyLabellings(t *testing.T) {
 func TestLabelStays(t *testing.T) {
 	w := newWorld(t, GitHub)
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"ready"}})
-	w.Spoil(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Times: 2})
+	w.AddFault(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Times: 2})
 	w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
 	w.refuses(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}), fault.Unavailable, "still there")
 	w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}))
 	w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Labels = []string{"ready"} })
-	w.Spoil(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Done: true}) // a person was faster
+	w.AddFault(fake.Fault{Method: "DELETE", Status: 404, Message: "Label does not exist", Done: true}) // a person was faster
 	w.fine(w.ChangeLabels(w.ctx(), ref, nil, []string{"ready"}))
 }
 
@@ -73,7 +73,7 @@ func TestLabelStaysAtGitLab(t *testing.T) {
 	w := newWorld(t, GitLab)
 	for kind, sign := range map[Kind]string{KindIssue: "#", KindPullRequest: "!"} {
 		ref := Ref{w.repo, kind, w.Add(w.repo, fake.Item{Kind: string(kind), Branch: "topic", Labels: []string{"ready"}})}
-		w.Spoil(fake.Fault{Method: "PUT", Status: 200, Raw: `{"iid":1,"labels":["ready"],"references":{"full":"` + w.repo +
+		w.AddFault(fake.Fault{Method: "PUT", Status: 200, Raw: `{"iid":1,"labels":["ready"],"references":{"full":"` + w.repo +
 			sign + `1"}}`})
 		w.refuses(w.ChangeLabels(w.ctx(), ref, []string{"done"}, []string{"ready"}), fault.Unavailable, "ready", "still there")
 		w.fine(w.ChangeLabels(w.ctx(), ref, []string{"ready"}, []string{"ready", "done"}))
@@ -88,8 +88,8 @@ func TestConfidential(t *testing.T) {
 	w := newWorld(t, GitLab)
 	ref := w.issue(fake.Item{Title: "a", Confidential: true})
 	w.issue(fake.Item{Title: "b"})
-	w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "ann", Body: "x", Internal: true})
-	w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "ann", Body: "y"})
+	w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "ann", Body: "x", Internal: true})
+	w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "ann", Body: "y"})
 	got, err := w.Get(w.ctx(), ref)
 	if w.fine(err); !got.Confidential {
 		t.Error("it is not marked")
@@ -107,7 +107,7 @@ func TestConfidential(t *testing.T) {
 // The commit of a pull request is known, if it is one.
 func TestHead(t *testing.T) {
 	both(t, func(w *world) {
-		w.GitRoot(w.TempDir())
+		w.SetGitRoot(w.TempDir())
 		w.fine(w.Seed(w.repo, map[string]string{"a.txt": "x"}))
 		ref := w.pull(fake.Item{Title: "a", Branch: "main", Target: "next"})
 		got, err := w.Get(w.ctx(), ref)

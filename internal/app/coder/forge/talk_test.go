@@ -14,14 +14,14 @@ import (
 func TestComments(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "最初"})
+		w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "最初"})
 		mine, err := w.AddComment(w.ctx(), ref, Mark{}, "はい")
 		w.fine(err)
 		if w.provider == GitLab {
-			w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "changed the title", System: true})
+			w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "changed the title", System: true})
 		}
 		since := w.Now()
-		id := w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "bob", Body: "次"})
+		id := w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "bob", Body: "次"})
 		all, err := w.Comments(w.ctx(), ref, time.Time{})
 		w.fine(err)
 		w.spoken(all, "alice:最初", "hako-bot*:はい", "bob:次")
@@ -71,14 +71,14 @@ func TestManyComments(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
 		for range 250 {
-			w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "x"})
+			w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "alice", Body: "x"})
 		}
-		w.Forget()
+		w.ClearRequests()
 		all, err := w.Comments(w.ctx(), ref, time.Time{})
 		if err != nil || len(all) != 250 || w.Count("GET", "page=3") != 1 {
 			t.Errorf("got %d comments, %v", len(all), err)
 		}
-		w.Forget()
+		w.ClearRequests()
 		all, err = w.Comments(w.ctx(), ref, w.Now())
 		if err != nil || len(all) != 1 || len(w.Requests()) != 1 {
 			t.Errorf("got %d comments by %d requests, %v", len(all), len(w.Requests()), err)
@@ -90,11 +90,11 @@ func TestManyComments(t *testing.T) {
 func TestReview(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.pull(fake.Item{Title: "a", Branch: "topic"})
-		w.Say(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "alice", Body: "ordinary"})
-		w.Say(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "bob", Body: "why?", Path: "a/b.go", Line: 12})
+		w.PostComment(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "alice", Body: "ordinary"})
+		w.PostComment(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "bob", Body: "why?", Path: "a/b.go", Line: 12})
 		if w.provider == GitHub {
-			w.Say(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "carol", Body: "please change", Review: true})
-			w.Say(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "carol", Body: "", Review: true})
+			w.PostComment(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "carol", Body: "please change", Review: true})
+			w.PostComment(w.repo, fake.Pull, ref.Number, fake.Comment{Author: "carol", Body: "", Review: true})
 		}
 		all, err := w.Comments(w.ctx(), ref, time.Time{})
 		w.fine(err)
@@ -116,7 +116,7 @@ func TestSay(t *testing.T) {
 	both(t, func(w *world) {
 		for _, ref := range []Ref{w.issue(fake.Item{Title: "a"}), w.pull(fake.Item{Title: "b", Branch: "x"})} {
 			voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "0198-task"}
-			w.Forget()
+			w.ClearRequests()
 			for _, text := range []string{"計画\n1. 直す", "計画\n1. 直した", "計画\n1. 直した"} {
 				c, err := voice.Write(w.ctx(), "progress", text)
 				w.fine(err)
@@ -161,9 +161,9 @@ func (w *world) bodies(ref Ref, want ...string) {
 func TestSayAgain(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "mallory", Body: "<!-- hako:t:plan -->\ndone already"})
+		w.PostComment(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "mallory", Body: "<!-- hako:t:plan -->\ndone already"})
 		voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}
-		w.Spoil(fake.Fault{Method: "POST", Status: 502, Done: true})
+		w.AddFault(fake.Fault{Method: "POST", Status: 502, Done: true})
 		_, err := voice.Write(w.ctx(), "plan", "one")
 		w.fine(err)
 		w.bodies(ref, "<!-- hako:t:plan -->\none")
@@ -174,7 +174,7 @@ func TestSayAgain(t *testing.T) {
 		if got := w.item(ref).Comments[0].Body; got != "<!-- hako:t:plan -->\ndone already" {
 			t.Errorf("the stranger's became %q", got)
 		}
-		w.Spoil(fake.Fault{Method: "POST", Status: 502, Times: -1})
+		w.AddFault(fake.Fault{Method: "POST", Status: 502, Times: -1})
 		_, err = voice.Write(w.ctx(), "error", "three")
 		w.refuses(err, fault.Unavailable)
 	})

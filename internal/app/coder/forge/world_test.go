@@ -32,7 +32,7 @@ func both(t *testing.T, test func(w *world)) {
 }
 
 func newWorld(t *testing.T, provider string) *world {
-	w := &world{T: t, Server: fake.For(t, provider), provider: provider, repo: "acme/app"}
+	w := &world{T: t, Server: fake.ForTest(t, provider), provider: provider, repo: "acme/app"}
 	if provider == GitLab {
 		w.repo = "acme/tools/inner/app"
 	}
@@ -78,7 +78,7 @@ func (w *world) pull(i fake.Item) Ref {
 // item is what the forge has now.
 func (w *world) item(ref Ref) fake.Item {
 	w.Helper()
-	i, ok := w.Look(w.repo, string(ref.Kind), ref.Number)
+	i, ok := w.Item(w.repo, string(ref.Kind), ref.Number)
 	if !ok {
 		w.Fatalf("%v is not there", ref)
 	}

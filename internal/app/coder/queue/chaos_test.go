@@ -27,7 +27,7 @@ func TestKilledWorkersAndServer(t *testing.T) {
 	if testing.Short() {
 		n = 60
 	}
-	opt := Options{Dir: t.TempDir(), AckWait: time.Second, MaxDeliver: 50, Patience: 20 * time.Second}
+	opt := Options{Dir: t.TempDir(), AckWait: time.Second, MaxDeliver: 50, RetryFor: 20 * time.Second}
 	file := filepath.Join(t.TempDir(), "diary")
 	q := opened(t, opt)
 	fill(t, q, n)
@@ -112,7 +112,7 @@ func chaos(t *testing.T, servers *trio) {
 	if testing.Short() {
 		n = 40
 	}
-	opt := Options{URL: servers.url(), Replicas: 3, AckWait: 2 * time.Second, MaxDeliver: 50, Patience: 30 * time.Second}
+	opt := Options{URL: servers.url(), Replicas: 3, AckWait: 2 * time.Second, MaxDeliver: 50, RetryFor: 30 * time.Second}
 	q := opened(t, opt)
 	fill(t, q, n)
 	file := filepath.Join(t.TempDir(), "diary")
@@ -141,20 +141,20 @@ func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{})
 	put(t, q, "a")
-	c := call{Item: Item{ID: "a"}}
+	c := workMessage{Item: Item{ID: "a"}}
 	m, err := q.work.GetLastMsgForSubject(t.Context(), q.workSubject("a", 0))
 	ok(t, err)
 	for self, want := range map[string]bool{m.Header.Get("Nats-Msg-Id"): true, "other": false} {
-		if got, err := q.ours(t.Context(), c, self); err != nil || got != want {
+		if got, err := q.sentByUs(t.Context(), c, self); err != nil || got != want {
 			t.Errorf("%q: %v: %v", self, got, err)
 		}
 	}
 	l := take(t, q)
 	again := l.now.clone()
-	if err := q.hold(again, c, l.now.Lease); err != errMine {
+	if err := q.acquire(again, c, l.now.Lease); err != errAlreadyHeld {
 		t.Error(err) // we have claimed it already
 	}
-	if err := q.hold(again, c, "other"); err != nil || again.Token != 2 {
+	if err := q.acquire(again, c, "other"); err != nil || again.Token != 2 {
 		t.Error(err)
 	}
 	l.Token++ // the lease of a token that the server which is asked does not know yet
@@ -178,10 +178,10 @@ func cutOff(t *testing.T, servers *trio) {
 		t.Skip("long: elections take their time")
 	}
 	q := opened(t, Options{URL: servers.url(), Name: "second", Replicas: 3, AckWait: 2 * time.Second,
-		Patience: 20 * time.Second})
+		RetryFor: 20 * time.Second})
 	put(t, q, "a")
 	l := take(t, q)
-	held := l.Keep(t.Context())
+	held := l.KeepAlive(t.Context())
 	servers.down(0)
 	servers.down(1) // the third alone decides nothing
 	since := time.Now()
@@ -225,7 +225,7 @@ func finished(t *testing.T, q *Queue, after uint64) bool {
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	_, err := Open(t.Context(), Options{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", port(t)),
-		Patience: 200 * time.Millisecond})
+		RetryFor: 200 * time.Millisecond})
 	if fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" || strings.Contains(err.Error(), "secret") ||
 		!strings.Contains(err.Error(), "127.0.0.1") {
 		t.Error(err)
@@ -233,7 +233,7 @@ func TestNoServer(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent")
 	for _, opt := range []Options{{Credentials: absent}, {RootCA: absent}} {
 		began := time.Now()
-		opt.URL, opt.Patience = fmt.Sprintf("nats://127.0.0.1:%d", port(t)), time.Hour
+		opt.URL, opt.RetryFor = fmt.Sprintf("nats://127.0.0.1:%d", port(t)), time.Hour
 		if _, err := Open(t.Context(), opt); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), absent) ||
 			time.Since(began) > time.Minute {
 			t.Error(err)
@@ -246,11 +246,11 @@ func TestNoServer(t *testing.T) {
 	defer srv.WaitForShutdown()
 	defer srv.Shutdown()
 	at := srv.Addr().String()
-	_, err = Open(t.Context(), Options{URL: "nats://me:secret@" + at, Patience: 200 * time.Millisecond})
+	_, err = Open(t.Context(), Options{URL: "nats://me:secret@" + at, RetryFor: 200 * time.Millisecond})
 	if fault.KindOf(err) != fault.Denied || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), at) {
 		t.Error(err)
 	}
-	_, err = Open(t.Context(), Options{URL: "nats://me:other@" + at, Patience: 200 * time.Millisecond})
+	_, err = Open(t.Context(), Options{URL: "nats://me:other@" + at, RetryFor: 200 * time.Millisecond})
 	if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), "other@") {
 		t.Error(err) // it has no JetStream
 	}

@@ -57,7 +57,7 @@ func (e errand) one(q *Queue) error {
 	if l.Step != nil && len(l.Step) != 2*maxInlineStep {
 		_ = note(e.Diary, "a damaged step of "+l.Item.ID+"\n")
 	}
-	ctx := l.Keep(context.Background())
+	ctx := l.KeepAlive(context.Background())
 	for _, step := range []string{"comment", "push"} {
 		line := step + " " + l.Item.ID + "\n"
 		_, err = l.Once(ctx, step, func(ctx context.Context, again bool) (string, error) {
@@ -199,7 +199,7 @@ func swept(t *testing.T, q *Queue, n int) {
 	}
 }
 
-func count(tasks []Task) (done, again int) {
+func count(tasks []Entry) (done, again int) {
 	for _, s := range tasks {
 		if s.State == Done {
 			done++

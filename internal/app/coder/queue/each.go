@@ -9,20 +9,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// How much is read from a stream at once.
+// Limits of one read from a stream.
 const (
 	batchMessages = 1000
 	batchBytes    = 1 << 20
 )
 
-// each goes through the messages of a stream that have a subject, in the order
-// in which they were written. They come from any server that has the stream.
-func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject string,
+// forEachMessage calls do for the messages of a stream with a subject, in the order in
+// which they were written. They may come from any server of the cluster.
+func (q *Queue) forEachMessage(ctx context.Context, op string, s jetstream.Stream, subject string,
 	do func(*nats.Msg) error) error {
 	for next, more := uint64(1), true; more; {
 		var batch []*nats.Msg
-		err := q.insist(ctx, op, q.opt.Name, func(ctx context.Context) (err error) {
-			batch, more, err = q.batch(ctx, s, subject, next)
+		err := q.retry(ctx, op, q.opt.Name, func(ctx context.Context) (err error) {
+			batch, more, err = q.readBatch(ctx, s, subject, next)
 			return err
 		})
 		if err != nil {
@@ -39,9 +39,9 @@ func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject
 	return nil
 }
 
-// batch reads some messages from a place in the stream on, and tells whether
-// there are more.
-func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool,
+// readBatch reads messages from a sequence number on, and reports whether there are
+// more.
+func (q *Queue) readBatch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool,
 	err error) {
 	inbox := q.nc.NewInbox()
 	sub, err := q.nc.SubscribeSync(inbox)
@@ -59,7 +59,7 @@ func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, f
 		if err != nil {
 			return nil, false, err
 		}
-		switch m.Header.Get(status) {
+		switch m.Header.Get(statusHeader) {
 		case "":
 			all = append(all, m)
 		case "204": // the end of the batch
@@ -69,12 +69,12 @@ func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, f
 		case "503":
 			return nil, false, nats.ErrNoResponders
 		default:
-			return nil, false, fmt.Errorf("the server answers %s %s", m.Header.Get(status), m.Header.Get("Description"))
+			return nil, false, fmt.Errorf("the server answers %s %s", m.Header.Get(statusHeader), m.Header.Get("Description"))
 		}
 	}
 }
 
-// sequence is the place of a message in its stream.
+// sequence returns the sequence number of a message in its stream.
 func sequence(m *nats.Msg) uint64 {
 	n, _ := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
 	return n

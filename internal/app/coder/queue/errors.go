@@ -14,23 +14,21 @@ import (
 	"hako/run/fault"
 )
 
-// ErrFenced is in the chain of every refusal to a worker that does not hold the
-// task any more. Whatever it still wanted to do is somebody else's now.
+// ErrFenced is wrapped by every error of a lease that was lost.
 var ErrFenced = errors.New("another worker may hold the task by now")
 
-// errMoved says that a record is not what it was when it was read.
-var errMoved = errors.New("the record was changed meanwhile")
+// errConflict says that a record was changed since it was read.
+var errConflict = errors.New("the record was changed meanwhile")
 
-// attempt is how long one request may take before it is made again.
-const attempt = 2 * time.Second
+// requestTimeout is how long one request may take before it is retried.
+const requestTimeout = 2 * time.Second
 
-// insist makes a request again while the trouble is one that passes: a leader
-// being elected, a connection being mended. The rest, and what lasts longer than
-// our patience, is an error.
-func (q *Queue) insist(ctx context.Context, op, subject string, do func(context.Context) error) error {
-	deadline := time.Now().Add(q.opt.Patience)
+// retry retries a request after transient errors, such as the election of a leader or a
+// lost connection, for some time.
+func (q *Queue) retry(ctx context.Context, op, subject string, do func(context.Context) error) error {
+	deadline := time.Now().Add(q.opt.RetryFor)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := q.once(ctx, do)
+		err := q.withTimeout(ctx, do)
 		if err == nil {
 			return nil
 		}
@@ -40,24 +38,24 @@ func (q *Queue) insist(ctx context.Context, op, subject string, do func(context.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !passes(err) || time.Now().After(deadline) {
-			return q.explain(op, subject, err)
+		if !isTransient(err) || time.Now().After(deadline) {
+			return q.wrapError(op, subject, err)
 		}
-		if err := q.rest(ctx, pause); err != nil {
+		if err := q.sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// once makes a request with its own time limit.
-func (q *Queue) once(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, attempt)
+// withTimeout makes a request with its own time limit.
+func (q *Queue) withTimeout(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return do(ctx)
 }
 
-// rest waits, but not for a queue that is closed.
-func (q *Queue) rest(ctx context.Context, d time.Duration) error {
+// sleep waits, until ctx ends or the queue is closed.
+func (q *Queue) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -66,13 +64,13 @@ func (q *Queue) rest(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-q.ctx.Done():
-		return q.explain("use queue", q.opt.Name, nats.ErrConnectionClosed)
+		return q.wrapError("use queue", q.opt.Name, nats.ErrConnectionClosed)
 	}
 }
 
-// passes tells whether the same request may be answered a little later.
-func passes(err error) bool {
-	for _, known := range []error{errMoved, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders,
+// isTransient reports whether a request may succeed a little later.
+func isTransient(err error) bool {
+	for _, known := range []error{errConflict, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders,
 		nats.ErrNoServers, nats.ErrDisconnected,
 		nats.ErrConnectionReconnecting, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
 		jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
@@ -82,18 +80,18 @@ func passes(err error) bool {
 	}
 	var cut net.Error
 	if errors.As(err, &cut) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		return true // the connection broke in the middle
+		return true // the connection was lost
 	}
 	api, ok := apiError(err)
-	return ok && !full(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
+	return ok && !isFull(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
 }
 
-// The server's numbers for what its client has no names for.
+// Error codes of the server that its client has no names for.
 const (
 	noResources       = 10023
 	noStorage         = 10047
 	accountFull       = 10002
-	storeFailed       = 10077 // also said when a stream is at its limit
+	storeFailed       = 10077 // also returned when a stream is at its limit
 	duplicateInFlight = 10158
 	noPeers           = 10005 // a server is missing just now
 )
@@ -107,22 +105,22 @@ func apiError(err error) (*jetstream.APIError, bool) {
 	return api, errors.As(err, &api)
 }
 
-// full tells whether there was no room.
-func full(err error) bool {
+// isFull reports whether there was no space.
+func isFull(err error) bool {
 	api, ok := apiError(err)
 	return ok && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == accountFull ||
 		api.ErrorCode == storeFailed)
 }
 
-// moved tells whether a compare-and-set found something else.
-func moved(err error) bool {
+// isConflict reports whether a compare-and-set failed.
+func isConflict(err error) bool {
 	api, ok := apiError(err)
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// explain makes the error that leaves the package.
-func (q *Queue) explain(op, subject string, err error) error {
+// wrapError makes the error that leaves the package.
+func (q *Queue) wrapError(op, subject string, err error) error {
 	e := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: subject, Err: err}
 	_, api := apiError(err)
 	switch {
@@ -133,23 +131,23 @@ func (q *Queue) explain(op, subject string, err error) error {
 			"check the user, token or credentials file of queue.url"
 	case q.local != nil && q.local.broken():
 		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken",
-			"make room in "+q.opt.Dir+" and start again"
-	case full(err):
-		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left",
-			"let the workers catch up, make room on the disk, or set another limit"
+			"free space in "+q.opt.Dir+" and start again"
+	case isFull(err):
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue is full",
+			"let the workers catch up, free space on the disk, or raise the limit"
 	case errors.Is(err, nats.ErrMaxPayload):
-		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is more than the server takes",
+		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is larger than the server accepts",
 			"keep large things in files and record where they are"
 	case api:
 		e.Why, e.Hint = q.where()+" refused",
-			"it has to be NATS 2.11 or later with JetStream, and we need the right to make streams"
+			"it must be NATS 2.11 or later with JetStream, and the user must be allowed to create streams"
 	default:
-		e.Why, e.Hint = q.where()+" does not answer", "see whether it is running and reachable"
+		e.Why, e.Hint = q.where()+" does not answer", "check whether it is running and reachable"
 	}
 	return e
 }
 
-// where names the server without the secrets in its address.
+// where names the server without the secrets in its URL.
 func (q *Queue) where() string {
 	if q.opt.URL == "" {
 		return "the embedded server"

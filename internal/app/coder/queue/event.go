@@ -10,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-// An Event is something that happened to a task, for those who look on.
+// An Event is something that happened to a task, for watchers.
 type Event struct {
 	ID   string          `json:"id"` // set by Publish
 	At   time.Time       `json:"at"` // zero means now
@@ -18,8 +18,8 @@ type Event struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// Publish tells those who look on. Events are not kept: nobody looks, nobody
-// knows. What has to last is saved as a step.
+// Publish sends an event to the watchers. Events are not stored: what has to last is
+// saved as a step.
 func (q *Queue) Publish(_ context.Context, id string, e Event) error {
 	e.ID = id
 	if e.At.IsZero() {
@@ -27,20 +27,21 @@ func (q *Queue) Publish(_ context.Context, id string, e Event) error {
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
-		return &fault.Error{Kind: fault.Invalid, Op: "publish event", Subject: id, Why: "what it says is not JSON",
+		return &fault.Error{Kind: fault.Invalid, Op: "publish event", Subject: id, Why: "its data is not JSON",
 			Hint: "hand in a JSON value"}
 	}
 	if err := q.nc.Publish(q.eventSubject(id), data); err != nil {
-		return q.explain("publish event", id, err)
+		return q.wrapError("publish event", id, err)
 	}
 	return nil
 }
 
-// backlog is how many events wait for somebody slow; those above are dropped.
-const backlog = 4096
+// maxPendingEvents is how many events wait for a slow watcher; further ones are
+// dropped.
+const maxPendingEvents = 4096
 
-// Watch passes on the events of a task, or of all if the ID is empty, until ctx
-// ends; then the channel is closed.
+// Watch returns the events of a task, or of all if the ID is empty, until ctx ends;
+// then the channel is closed.
 func (q *Queue) Watch(ctx context.Context, id string) (<-chan Event, error) {
 	subject := q.opt.Name + ".event.*"
 	if id != "" {
@@ -48,11 +49,11 @@ func (q *Queue) Watch(ctx context.Context, id string) (<-chan Event, error) {
 	}
 	sub, err := q.nc.SubscribeSync(subject)
 	if err == nil {
-		_ = sub.SetPendingLimits(backlog, -1)
-		err = q.nc.FlushTimeout(attempt) // from here on nothing is missed
+		_ = sub.SetPendingLimits(maxPendingEvents, -1)
+		err = q.nc.FlushTimeout(requestTimeout) // from here on nothing is missed
 	}
 	if err != nil {
-		return nil, q.explain("watch events of", id, err)
+		return nil, q.wrapError("watch events of", id, err)
 	}
 	out := make(chan Event)
 	q.spawn(func() {

@@ -20,7 +20,7 @@ func fullDisk(dir string) {
 		fmt.Println("cannot mount:", err)
 		return
 	}
-	q, err := Open(context.Background(), Options{Dir: dir, Patience: time.Second, MaxBytes: 1 << 20})
+	q, err := Open(context.Background(), Options{Dir: dir, RetryFor: time.Second, MaxBytes: 1 << 20})
 	if err != nil {
 		fmt.Println("open:", err)
 		return

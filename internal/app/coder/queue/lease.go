@@ -16,90 +16,89 @@ import (
 	"hako/run/fault"
 )
 
-// A Lease is a task in the hands of a worker. It has to be renewed by [Lease.Beat]
-// or [Lease.Keep] and ended by one of Done, Fail, Release and Park; otherwise
-// another worker takes the task over. It may be used by many at once.
+// A Lease is a task held by a worker. It has to be renewed by [Lease.Renew] or
+// [Lease.KeepAlive] and ended by Done, Fail, Release or Park; otherwise another worker
+// takes the task over. It is safe for concurrent use.
 type Lease struct {
 	Item       Item
-	Token      uint64          // larger than that of every earlier holder of the task
-	Deliveries int             // how often the task was tried in this round, this time included
-	Step       json.RawMessage // what the last holder saved; nil means that there is nothing to go on from
+	Token      uint64          // fencing token: larger than that of every earlier holder
+	Deliveries int             // attempts in this round, this one included
+	Step       json.RawMessage // that the last holder saved; nil means none
 
 	q *Queue
 	m *nats.Msg
 
-	writing sync.Mutex // one change at a time; taken before mu
+	writing sync.Mutex // serializes changes; locked before mu
 
-	mu    sync.Mutex
-	now   version
-	over  error // why nothing can be done with it any more; nil while it is held
-	alarm *time.Timer
+	mu     sync.Mutex
+	now    version
+	endErr error // why the lease has ended; nil while it is held
+	expiry *time.Timer
 
-	life context.Context // ends when the lease is over, for whatever reason
+	life context.Context // ends with the lease, for whatever reason
 	end  context.CancelFunc
-	lost chan struct{} // closed when somebody else may have the task
+	lost chan struct{} // closed when another worker may have the task
 
-	heard  uint64 // the number of the last order that was passed on
-	orders chan Command
+	lastOrder uint64 // number of the last order that was delivered
+	orders    chan Command
 }
 
-// lease makes the lease. Its alarm goes off before the server would hand the
-// task to somebody else, so that the two never work at the same time.
+// lease makes the lease. It expires here before the server delivers the task to another
+// worker, so that two never work at the same time.
 func (q *Queue) lease(m *nats.Msg, v version, since time.Time) *Lease {
 	l := &Lease{Item: v.Item, Token: v.Token, Deliveries: v.Tries, Step: v.Step, q: q, m: m, now: v,
 		lost: make(chan struct{}), orders: make(chan Command, 1)}
 	l.life, l.end = context.WithCancel(q.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.alarm = time.AfterFunc(time.Until(since.Add(q.term())), func() { l.lose("it was not renewed in time") })
-	l.hear(v.record)
+	l.expiry = time.AfterFunc(time.Until(since.Add(q.leaseDuration())), func() { l.lose("it was not renewed in time") })
+	l.deliverOrder(v.record)
 	return l
 }
 
-// term is how long we believe to hold a task without a word from the server.
-func (q *Queue) term() time.Duration { return q.ackWait * 9 / 10 }
+// leaseDuration is how long a lease lasts here without an answer of the server.
+func (q *Queue) leaseDuration() time.Duration { return q.ackWait * 9 / 10 }
 
-// Lost is closed when somebody else may hold the task. The worker drops
-// everything then.
+// Lost is closed when another worker may hold the task. The worker must stop then.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
 // lose ends the lease against our will.
 func (l *Lease) lose(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over == nil {
+	if l.endErr == nil {
 		close(l.lost)
 	}
-	l.finished(why)
+	l.endLocked(why)
 }
 
-// finished ends the lease; mu is held.
-func (l *Lease) finished(why string) {
-	if l.over != nil {
+// endLocked ends the lease; mu is held.
+func (l *Lease) endLocked(why string) {
+	if l.endErr != nil {
 		return
 	}
-	l.over = &fault.Error{Kind: fault.Denied, Op: "hold task", Subject: l.Item.ID, Why: why, Err: ErrFenced,
+	l.endErr = &fault.Error{Kind: fault.Denied, Op: "hold task", Subject: l.Item.ID, Why: why, Err: ErrFenced,
 		Hint: "stop working on it and take another"}
-	l.alarm.Stop()
+	l.expiry.Stop()
 	l.end()
 }
 
-// held returns the record as we know it, or why the task is not ours.
+// held returns the record as we know it, or why the lease has ended.
 func (l *Lease) held() (version, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now, l.over
+	return l.now, l.endErr
 }
 
-// update changes the record if the task is ours.
+// update changes the record if we hold the task.
 func (l *Lease) update(ctx context.Context, op string, alter func(*record) error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return l.updateAlone(ctx, op, alter)
 }
 
-// updateAlone is update for who is the only one writing. It gives up when the
-// lease ends, as then it could only come too late.
+// updateAlone is update for the holder of writing. It gives up when the lease ends: it
+// could only come too late.
 func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) error) error {
 	was, err := l.held()
 	if err != nil {
@@ -110,7 +109,7 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	v, err := l.q.change(ctx, op, l.Item.ID, was, func(r *record) error {
 		switch {
 		case r.Token < l.Token:
-			return errMoved // read from a server that lags behind
+			return errConflict // read from a server that lags behind
 		case r.Token > l.Token || r.Lease != was.Lease:
 			return ErrFenced
 		}
@@ -122,36 +121,35 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		return cmp.Or(l.over, err)
+		return cmp.Or(l.endErr, err)
 	}
 	l.now = v
-	l.hear(v.record)
+	l.deliverOrder(v.record)
 	return nil
 }
 
-// Beat tells the queue that we are alive, and finds out whether the task is
-// still ours.
-func (l *Lease) Beat(ctx context.Context) error {
+// Renew renews the lease, and finds out whether we still hold the task.
+func (l *Lease) Renew(ctx context.Context) error {
 	since := time.Now()
-	if err := l.renew(ctx); err != nil {
+	if err := l.extendDelivery(ctx); err != nil {
 		return err
 	}
-	// The write is what counts: it cannot succeed for one who was taken over.
+	// The write is what counts: it cannot succeed for a worker that lost the lease.
 	if err := l.update(ctx, "renew task", func(*record) error { return nil }); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over != nil {
-		return l.over
+	if l.endErr != nil {
+		return l.endErr
 	}
-	l.alarm.Reset(time.Until(since.Add(l.q.term())))
+	l.expiry.Reset(time.Until(since.Add(l.q.leaseDuration())))
 	return nil
 }
 
-// renew makes the server wait as long again before it hands out the message.
-func (l *Lease) renew(ctx context.Context) error {
-	return l.q.insist(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
+// extendDelivery resets the server's timer of the message.
+func (l *Lease) extendDelivery(ctx context.Context) error {
+	return l.q.retry(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
 		if _, err := l.held(); err != nil {
 			return err
 		}
@@ -160,10 +158,9 @@ func (l *Lease) renew(ctx context.Context) error {
 	})
 }
 
-// Keep renews the lease in the background until ctx ends or the lease does. The
-// context it returns ends with the lease, so what runs under it stops when the
-// task is somebody else's.
-func (l *Lease) Keep(ctx context.Context) context.Context {
+// KeepAlive renews the lease in the background until ctx or the lease ends. The context
+// it returns ends with the lease, so that work stops when the task is lost.
+func (l *Lease) KeepAlive(ctx context.Context) context.Context {
 	held, cancel := context.WithCancelCause(ctx)
 	l.q.spawn(func() {
 		tick := time.NewTicker(l.q.ackWait / 3)
@@ -171,7 +168,7 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 		for {
 			select {
 			case <-tick.C:
-				_ = l.beatInTime(held) // the alarm goes off if this goes on
+				_ = l.renewInTime(held) // if this continues the lease expires
 			case <-l.life.Done():
 				_, why := l.held()
 				cancel(why) // nil when the queue was closed
@@ -185,24 +182,23 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 	return held
 }
 
-func (l *Lease) beatInTime(ctx context.Context) error {
+func (l *Lease) renewInTime(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.q.ackWait)
 	defer cancel()
-	return l.Beat(ctx)
+	return l.Renew(ctx)
 }
 
-// Save records how far the work is, in up to 64 MB of JSON; whoever takes the
-// task over goes on there.
+// Save records the progress of the work, in up to 64 MB of JSON; the next holder
+// continues from there.
 func (l *Lease) Save(ctx context.Context, step json.RawMessage) error {
 	return l.Advance(ctx, step, nil)
 }
 
-// Advance is [Lease.Save] for work that will not come back to some of its side
-// effects: those that past tells are forgotten, at the same moment as the step is
-// recorded. A task with many thousands of effects has to do so, as its record
-// keeps each. Nil forgets none.
+// Advance is [Lease.Save] for work that no longer needs some of its side effects: those
+// that past reports are forgotten in the same write. A task with many thousands of
+// effects has to do so, as its record keeps each. A nil past forgets none.
 func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(effect string) bool) error {
-	set, err := l.step(ctx, step)
+	set, err := l.stepSetter(ctx, step)
 	if err != nil {
 		return err
 	}
@@ -215,9 +211,9 @@ func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(eff
 	})
 }
 
-// step checks a step and returns what puts it into the record. A large one is
-// written now: that takes time, in which the heart must go on beating.
-func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
+// stepSetter checks a step and returns the function that puts it into the record. A
+// large one is written now: that takes time, during which renewals must go on.
+func (l *Lease) stepSetter(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
 	switch {
 	case len(step) > maxStep:
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID,
@@ -262,18 +258,18 @@ func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.finished("it was given back")
+		l.endLocked("it was released")
 	}
 	return err
 }
 
-// Done ends the task. The last step is recorded with it; nil keeps the one before.
-// A lease that ends while this is being written is told so, although the task may
-// be done then: the queue knows, and hands it to nobody if it is.
+// Done ends the task, with the last step; nil keeps the one before. If the lease ends
+// during the write, Done returns an error although the task may be done: the queue
+// knows, and delivers it to nobody if it is.
 func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 	set := func(*record) {}
 	if step != nil {
-		if set, err = l.step(ctx, step); err != nil {
+		if set, err = l.stepSetter(ctx, step); err != nil {
 			return err
 		}
 	}
@@ -283,25 +279,25 @@ func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
 		return nil
 	})
 	if err == nil {
-		l.q.dismiss(l.m)
+		l.q.ack(l.m)
 	}
 	return err
 }
 
-// longestReason is how much of the reason of a failure is kept.
-const longestReason = 4 << 10
+// maxReason is how much of the reason of a failure is stored.
+const maxReason = 4 << 10
 
-// Fail gives the task back to be tried again after a while, or gives it up when
-// it was tried too often.
+// Fail releases the task for another attempt after a delay, or gives it up after too
+// many.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
 	last := l.Deliveries >= l.q.opt.MaxDeliver
-	reason = strings.ToValidUTF8(reason[:min(len(reason), longestReason)], "")
+	reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 	err := l.finish(ctx, "fail task", func(r *record) error {
 		r.State, r.Reason = Queued, reason
 		if last {
 			r.Reason = ""
-			r.giveUp(fmt.Sprintf("it was tried %d times; the last one said: %s", r.Tries, reason))
-			r.Lease = l.now.Lease // so that we know it again if the answer gets lost
+			r.giveUp(fmt.Sprintf("it was attempted %d times; the last error: %s", r.Tries, reason))
+			r.Lease = l.now.Lease // so that we recognise it if the response gets lost
 		}
 		return nil
 	})
@@ -309,19 +305,19 @@ func (l *Lease) Fail(ctx context.Context, reason string) error {
 	case err != nil:
 		return err
 	case last:
-		return l.q.settle(ctx, l.m, l.now, call{Item: l.Item, Round: l.now.Round})
+		return l.q.finishMessage(ctx, l.m, l.now, workMessage{Item: l.Item, Round: l.now.Round})
 	}
-	l.q.giveBack(l.m, l.q.backoff(l.Deliveries))
+	l.q.nak(l.m, l.q.backoff(l.Deliveries))
 	return nil
 }
 
-// backoff is how long a task waits after so many failures.
+// backoff returns how long a task waits after some failures.
 func (q *Queue) backoff(failures int) time.Duration {
 	return q.opt.Backoff[min(max(failures, 1), len(q.opt.Backoff))-1]
 }
 
-// Retry is how long the task waits for its next try if this one fails; zero means
-// that there is none.
+// Retry returns how long the task waits for its next attempt if this one fails; zero
+// means that there is none.
 func (l *Lease) Retry() time.Duration {
 	if l.Deliveries >= l.q.opt.MaxDeliver {
 		return 0
@@ -329,8 +325,7 @@ func (l *Lease) Retry() time.Duration {
 	return l.q.backoff(l.Deliveries)
 }
 
-// Release gives the task back as if it had not been taken, to be handed out
-// after a while.
+// Release releases the task as if it had not been taken, to be delivered after a delay.
 func (l *Lease) Release(ctx context.Context, after time.Duration) error {
 	tries := l.Deliveries - 1
 	err := l.finish(ctx, "give back task", func(r *record) error {
@@ -338,13 +333,13 @@ func (l *Lease) Release(ctx context.Context, after time.Duration) error {
 		return nil
 	})
 	if err == nil {
-		l.q.giveBack(l.m, after)
+		l.q.nak(l.m, after)
 	}
 	return err
 }
 
-// Park puts the task aside until somebody orders it to go on or to stop. If
-// that has happened already, it says so and the lease goes on.
+// Park puts the task aside until it is ordered to resume or to stop. If that has
+// happened already, it returns false and the lease continues.
 func (l *Lease) Park(ctx context.Context) (parked bool, err error) {
 	errOrdered := errors.New("there is another order")
 	err = l.finish(ctx, "park task", func(r *record) error {
@@ -358,7 +353,7 @@ func (l *Lease) Park(ctx context.Context) (parked bool, err error) {
 		return false, nil
 	}
 	if err == nil {
-		l.q.dismiss(l.m)
+		l.q.ack(l.m)
 	}
 	return err == nil, err
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A Task is how a task is, for those who look on.
-type Task struct {
+// An Entry is a task as the queue knows it.
+type Entry struct {
 	Item
 	State   State             `json:"state"`
 	Token   uint64            `json:"token,omitempty"`
 	Holder  string            `json:"holder,omitempty"`
 	Tries   int               `json:"tries,omitempty"`
-	Reason  string            `json:"reason,omitempty"`  // why it failed the last time
+	Reason  string            `json:"reason,omitempty"`  // of the last failure
 	Order   Command           `json:"order,omitempty"`   // the last one
-	Step    json.RawMessage   `json:"step,omitempty"`    // the last one; lists leave out those over 8 KB
-	Effects map[string]string `json:"effects,omitempty"` // where the outcome of each is; empty if that has over 1 KB
+	Step    json.RawMessage   `json:"step,omitempty"`    // the last one; lists omit those over 8 KB
+	Effects map[string]string `json:"effects,omitempty"` // outcomes by name; empty if over 1 KB
 	Doubts  []string          `json:"doubts,omitempty"`  // effects that were begun and not recorded as done
 	Changed time.Time         `json:"changed"`           // also by every heartbeat
 }
 
-func (r *record) task() Task {
-	t := Task{Item: r.Item, State: r.State, Token: r.Token, Holder: r.Holder, Tries: r.Tries, Reason: r.Reason,
+func (r *record) entry() Entry {
+	t := Entry{Item: r.Item, State: r.State, Token: r.Token, Holder: r.Holder, Tries: r.Tries, Reason: r.Reason,
 		Step:    r.Step,
 		Changed: r.Changed, Effects: map[string]string{}}
 	if r.Order != nil {
@@ -45,10 +45,10 @@ func (r *record) task() Task {
 	return t
 }
 
-// Due is when a task can be taken that nobody can take yet: its holder will have
-// been silent for too long by then, or its pause after a failure is over. It is
-// for people: nothing may be decided by it. Zero means that no time is known.
-func (q *Queue) Due(t Task) time.Time {
+// Due returns when a task can be taken: when the lease of a silent holder expires, or
+// when the backoff after a failure ends. It is for people; nothing may be decided by
+// it. Zero means unknown.
+func (q *Queue) Due(t Entry) time.Time {
 	switch {
 	case t.State == Held:
 		return t.Changed.Add(q.ackWait)
@@ -58,8 +58,8 @@ func (q *Queue) Due(t Task) time.Time {
 	return time.Time{}
 }
 
-// State returns how a task is.
-func (q *Queue) State(ctx context.Context, id string) (Task, error) {
+// State returns the entry of a task.
+func (q *Queue) State(ctx context.Context, id string) (Entry, error) {
 	for was := ""; ; {
 		t, large, err := q.state(ctx, id)
 		if err != nil || large == nil {
@@ -69,59 +69,59 @@ func (q *Queue) State(ctx context.Context, id string) (Task, error) {
 		if err == nil || large.Name == was {
 			return t, err
 		}
-		was = large.Name // its holder may have replaced it while we read
+		was = large.Name // its holder may have replaced it meanwhile
 	}
 }
 
-// state is State without a step that is large.
-func (q *Queue) state(ctx context.Context, id string) (Task, *blob, error) {
-	v, next, err := q.lookAhead(ctx, id)
+// state is State without a large step.
+func (q *Queue) state(ctx context.Context, id string) (Entry, *blob, error) {
+	v, next, err := q.lookupWithMessage(ctx, id)
 	switch {
 	case err != nil:
-		return Task{}, nil, err
+		return Entry{}, nil, err
 	case next != nil:
-		v.record = next.over(v.record)
+		v.record = next.applyTo(v.record)
 	case v.State == "":
-		return Task{}, nil, q.unknown("read task", id)
+		return Entry{}, nil, q.notFound("read task", id)
 	}
-	return v.task(), v.Large, nil
+	return v.entry(), v.Large, nil
 }
 
-// lookAhead reads a record and, if there is none or it is over, the message that
-// will change that.
-func (q *Queue) lookAhead(ctx context.Context, id string) (v version, next *call, err error) {
-	v, err = q.look(ctx, id)
-	if err != nil || v.State != "" && !v.over() {
+// lookupWithMessage reads a record and, if there is none or it has ended, the message
+// that will change that.
+func (q *Queue) lookupWithMessage(ctx context.Context, id string) (v version, next *workMessage, err error) {
+	v, err = q.lookup(ctx, id)
+	if err != nil || v.State != "" && !v.ended() {
 		return v, nil, err
 	}
 	round := v.Round
 	if v.State != "" {
-		round++ // somebody may have asked for it again
+		round++ // it may have been queued again
 	}
 	next, err = q.waiting(ctx, id, round)
 	return v, next, err
 }
 
-// over shows what a message will make of a record.
-func (c call) over(r *record) *record {
+// applyTo returns the record that a message will lead to.
+func (c workMessage) applyTo(r *record) *record {
 	if r.State == "" {
 		return &record{Item: c.Item, Round: c.Round, State: Queued}
 	}
 	next := r.clone()
-	next.begin(c)
+	next.startRound(c)
 	next.State = Queued
 	return next
 }
 
 // waiting returns the message of a round, nil if there is none.
-func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *call, err error) {
-	err = q.insist(ctx, "read task", id, func(ctx context.Context) error {
+func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *workMessage, err error) {
+	err = q.retry(ctx, "read task", id, func(ctx context.Context) error {
 		m, err := q.work.GetLastMsgForSubject(ctx, q.workSubject(id, round))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
 		if err == nil {
-			c = new(call)
+			c = new(workMessage)
 			err = json.Unmarshal(m.Data, c)
 		}
 		return err
@@ -129,15 +129,14 @@ func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *call, 
 	return c, err
 }
 
-// List returns all tasks that are known, by their ID: those that wait, those
-// that somebody has, and those that were over not too long ago. In a cluster it
-// may come from a server that lags a moment behind.
-func (q *Queue) List(ctx context.Context) ([]Task, error) {
-	waiting, err := q.calls(ctx) // first: a task loses its message when it has a record
+// List returns all known tasks, sorted by ID: waiting, running, and those that ended
+// not too long ago. In a cluster it may be slightly old.
+func (q *Queue) List(ctx context.Context) ([]Entry, error) {
+	waiting, err := q.workMessages(ctx) // first: a task loses its message once it has a record
 	if err != nil {
 		return nil, err
 	}
-	known, err := q.all(ctx)
+	known, err := q.allRecords(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,22 +146,22 @@ func (q *Queue) List(ctx context.Context) ([]Task, error) {
 			r = &record{}
 		}
 		if !found || c.Round > r.Round {
-			known[id] = c.over(r)
+			known[id] = c.applyTo(r)
 		}
 	}
-	tasks := make([]Task, 0, len(known))
+	tasks := make([]Entry, 0, len(known))
 	for _, r := range known {
-		tasks = append(tasks, r.task())
+		tasks = append(tasks, r.entry())
 	}
-	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(tasks, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return tasks, nil
 }
 
-// calls reads all messages; of a task, that of its last round.
-func (q *Queue) calls(ctx context.Context) (map[string]call, error) {
-	waiting := map[string]call{}
-	err := q.each(ctx, "list tasks", q.work, ">", func(m *nats.Msg) error {
-		var c call
+// workMessages reads all messages; of each task that of its last round.
+func (q *Queue) workMessages(ctx context.Context) (map[string]workMessage, error) {
+	waiting := map[string]workMessage{}
+	err := q.forEachMessage(ctx, "list tasks", q.work, ">", func(m *nats.Msg) error {
+		var c workMessage
 		if json.Unmarshal(m.Data, &c) == nil && c.Round >= waiting[c.ID].Round {
 			waiting[c.ID] = c
 		}
@@ -171,12 +170,12 @@ func (q *Queue) calls(ctx context.Context) (map[string]call, error) {
 	return waiting, err
 }
 
-// all reads all records. One that is changed meanwhile is read again.
-func (q *Queue) all(ctx context.Context) (map[string]*record, error) {
+// allRecords reads all records. One that is changed meanwhile is read again.
+func (q *Queue) allRecords(ctx context.Context) (map[string]*record, error) {
 	known := map[string]*record{}
-	err := q.each(ctx, "list tasks", q.records, ">", func(m *nats.Msg) error {
+	err := q.forEachMessage(ctx, "list tasks", q.records, ">", func(m *nats.Msg) error {
 		r := new(record)
-		if !gone(m.Header) && json.Unmarshal(m.Data, r) == nil {
+		if !isDeleted(m.Header) && json.Unmarshal(m.Data, r) == nil {
 			known[r.Item.ID] = r
 		}
 		return nil
@@ -185,11 +184,11 @@ func (q *Queue) all(ctx context.Context) (map[string]*record, error) {
 }
 
 // Dead returns the tasks that were given up.
-func (q *Queue) Dead(ctx context.Context) (tasks []Task, err error) {
-	err = q.each(ctx, "list tasks", q.dead, ">", func(m *nats.Msg) error {
-		v, err := q.look(ctx, string(m.Data))
+func (q *Queue) Dead(ctx context.Context) (tasks []Entry, err error) {
+	err = q.forEachMessage(ctx, "list tasks", q.dead, ">", func(m *nats.Msg) error {
+		v, err := q.lookup(ctx, string(m.Data))
 		if err == nil && v.State == Dead {
-			tasks = append(tasks, v.task())
+			tasks = append(tasks, v.entry())
 		}
 		return err
 	})
@@ -198,16 +197,16 @@ func (q *Queue) Dead(ctx context.Context) (tasks []Task, err error) {
 
 // Stats count tasks.
 type Stats struct {
-	Queued  uint64 `json:"queued"`  // nobody has taken them yet
-	Held    uint64 `json:"held"`    // somebody has them, or they wait for another try
-	Dead    uint64 `json:"dead"`    // they were given up
-	Known   uint64 `json:"known"`   // they have a record
+	Queued  uint64 `json:"queued"`  // not taken yet
+	Held    uint64 `json:"held"`    // held, or waiting for another attempt
+	Dead    uint64 `json:"dead"`    // given up
+	Known   uint64 `json:"known"`   // with a record
 	Waiting int    `json:"waiting"` // workers that wait for a task
 }
 
-// Stats counts, at the same cost however many there are.
+// Stats counts tasks, at the same cost however many there are.
 func (q *Queue) Stats(ctx context.Context) (s Stats, err error) {
-	err = q.insist(ctx, "count tasks", q.opt.Name, func(ctx context.Context) error {
+	err = q.retry(ctx, "count tasks", q.opt.Name, func(ctx context.Context) error {
 		c, err := q.work.Consumer(ctx, consumerName)
 		if err != nil {
 			return err

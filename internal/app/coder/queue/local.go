@@ -15,13 +15,13 @@ import (
 	"hako/run/fault"
 )
 
-// local is the embedded server, or the way to the one of another process with
-// the same directory. There is no port: processes meet at a socket in the
-// directory, which only its owner may enter.
+// local is the embedded server, or the connection to that of another process with the
+// same directory. There is no port: processes meet at a socket in the directory, which
+// only its owner may enter.
 type local struct {
-	dir   string
-	sync  time.Duration
-	guest bool // never serve
+	dir      string
+	sync     time.Duration
+	joinOnly bool // never serve
 
 	mu     sync.Mutex
 	node   *node // nil means that another process serves
@@ -30,8 +30,8 @@ type local struct {
 
 var errServed = errors.New("the process that serves the queue does not answer")
 
-// start serves the directory unless another process does. It says early what
-// would otherwise be an attempt to connect that never ends.
+// start serves the directory unless another process does. It fails early where
+// connecting would be retried for ever.
 func (l *local) start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,8 @@ func (l *local) start() error {
 	return nil
 }
 
-// InProcessConn is called for every connection, also when one was lost. Whoever
-// finds that nobody serves any more does it from then on.
+// InProcessConn is called for every connection, also to reconnect. A process that finds
+// no server serves from then on.
 func (l *local) InProcessConn() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,14 +60,14 @@ func (l *local) InProcessConn() (net.Conn, error) {
 	return l.node.srv.InProcessConn()
 }
 
-// serve starts the server if nobody else has the directory.
+// serve starts the server if no other process has the directory.
 func (l *local) serve() error {
-	if l.guest {
+	if l.joinOnly {
 		return errServed
 	}
 	lock, err := ownerfile.Open(filepath.Join(l.dir, "lock"), os.O_CREATE|os.O_RDWR)
 	if err != nil {
-		return unusable(l.dir, err)
+		return dirError(l.dir, err)
 	}
 	if !ownerfile.TryLock(lock) {
 		lock.Close()
@@ -76,21 +76,21 @@ func (l *local) serve() error {
 	l.node, err = startNode(l.dir, l.sync)
 	if err != nil {
 		lock.Close()
-		return unusable(l.dir, err)
+		return dirError(l.dir, err)
 	}
 	l.node.lock = lock
 	return nil
 }
 
-// broken tells whether our server has stopped keeping anything, as it does when
-// a write to the disk fails.
+// broken reports whether our server has stopped storing, as it does when a write to the
+// disk fails.
 func (l *local) broken() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.node != nil && !l.closed && !l.node.srv.JetStreamEnabled()
 }
 
-func unusable(dir string, err error) error {
+func dirError(dir string, err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "open queue", Subject: dir, Why: "the data directory cannot be used",
 		Err:  err,
 		Hint: "give a directory that you may write to, on a disk with room"}
@@ -108,23 +108,23 @@ func (l *local) close() {
 
 // A node is a running server.
 type node struct {
-	srv   *server.Server
-	lock  *os.File
-	door  net.Listener // nil where the path is too long for a socket: then others cannot join
-	mu    sync.Mutex
-	conns map[net.Conn]bool // nil after the end
-	busy  sync.WaitGroup
+	srv      *server.Server
+	lock     *os.File
+	listener net.Listener // nil if the path is too long for a socket: then other processes cannot join
+	mu       sync.Mutex
+	conns    map[net.Conn]bool // nil after close
+	busy     sync.WaitGroup
 }
 
 const (
-	largestRecord = 8 << 20
-	longestSocket = 100 // bytes of a path; the system's limit is a little above
+	maxMessage    = 8 << 20
+	maxSocketPath = 100 // bytes; the system's limit is slightly above
 )
 
 func socketPath(dir string) string { return filepath.Join(dir, "queue.sock") }
 
 func startNode(dir string, sync time.Duration) (*node, error) {
-	opts := &server.Options{ServerName: "hako", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: largestRecord,
+	opts := &server.Options{ServerName: "hako", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: maxMessage,
 		SyncInterval: sync}
 	if sync < 0 {
 		opts.SyncAlways, opts.SyncInterval = true, time.Second
@@ -134,7 +134,7 @@ func startNode(dir string, sync time.Duration) (*node, error) {
 		return nil, err
 	}
 	srv.Start()
-	// Enabled here rather than by an option, which would report trouble to a log only.
+	// Enabled here rather than by an option, which would report errors to a log only.
 	if err := srv.EnableJetStream(&server.JetStreamConfig{StoreDir: dir}); err != nil {
 		srv.Shutdown()
 		return nil, err
@@ -147,10 +147,10 @@ func startNode(dir string, sync time.Duration) (*node, error) {
 	return n, nil
 }
 
-// listen opens the socket for other processes. One that a killed process left
-// is in the way; we hold the lock, so nobody serves it.
+// listen opens the socket for other processes. It removes the socket of a killed
+// process: we hold the lock, so nobody serves it.
 func (n *node) listen(path string) error {
-	if len(path) > longestSocket {
+	if len(path) > maxSocketPath {
 		return nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -160,14 +160,14 @@ func (n *node) listen(path string) error {
 	if err != nil {
 		return err
 	}
-	n.door = door
-	n.busy.Go(n.welcome)
+	n.listener = door
+	n.busy.Go(n.accept)
 	return nil
 }
 
-func (n *node) welcome() {
+func (n *node) accept() {
 	for {
-		outer, err := n.door.Accept()
+		outer, err := n.listener.Accept()
 		if err != nil {
 			return
 		}
@@ -176,15 +176,15 @@ func (n *node) welcome() {
 			outer.Close()
 			continue
 		}
-		if !n.admit(outer, inner) {
+		if !n.track(outer, inner) {
 			return
 		}
-		n.busy.Go(func() { pump(outer, inner) })
-		n.busy.Go(func() { pump(inner, outer); n.dismiss(outer, inner) })
+		n.busy.Go(func() { proxy(outer, inner) })
+		n.busy.Go(func() { proxy(inner, outer); n.untrack(outer, inner) })
 	}
 }
 
-func (n *node) admit(conns ...net.Conn) bool {
+func (n *node) track(conns ...net.Conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range conns {
@@ -197,7 +197,7 @@ func (n *node) admit(conns ...net.Conn) bool {
 	return n.conns != nil
 }
 
-func (n *node) dismiss(conns ...net.Conn) {
+func (n *node) untrack(conns ...net.Conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range conns {
@@ -205,17 +205,17 @@ func (n *node) dismiss(conns ...net.Conn) {
 	}
 }
 
-// pump copies until one side ends, and then ends both.
-func pump(to, from net.Conn) {
+// proxy copies until one side ends, and then closes both.
+func proxy(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	to.Close()
 	from.Close()
 }
 
-// close stops serving; the lock goes last, when everything is on the disk.
+// close stops serving; the lock is released last, when everything is on disk.
 func (n *node) close() {
-	if n.door != nil {
-		n.door.Close()
+	if n.listener != nil {
+		n.listener.Close()
 	}
 	n.mu.Lock()
 	for c := range n.conns {

@@ -85,7 +85,7 @@ func TestUnusableDirectory(t *testing.T) {
 	open := t.TempDir()
 	ok(t, os.Chmod(open, 0o777))
 	for _, dir := range append(dirs, open) {
-		q, err := Open(t.Context(), Options{Dir: dir, Patience: time.Second})
+		q, err := Open(t.Context(), Options{Dir: dir, RetryFor: time.Second})
 		if err == nil {
 			q.Close()
 		}

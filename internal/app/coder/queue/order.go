@@ -10,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Command is what a person wants of a running task.
+// A Command is an order to a task.
 type Command string
 
 // The commands.
@@ -20,41 +20,41 @@ const (
 	Stop   Command = "stop"
 )
 
-// order is a command as a record keeps it.
+// An order is a command as a record stores it.
 type order struct {
 	What   Command   `json:"what"`
 	Number uint64    `json:"number"`
 	At     time.Time `json:"at"`
 }
 
-// Order tells a task to pause, to go on or to stop, wherever it is: waiting,
-// being worked on, between two workers, or parked. The last order counts. A task
-// that is over takes none.
+// Order orders a task to pause, resume or stop, wherever it is: waiting, running,
+// between two workers, or parked. The last order counts. A task that has ended accepts
+// none.
 func (q *Queue) Order(ctx context.Context, id string, what Command) error {
 	if what != Pause && what != Resume && what != Stop {
 		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: string(what), Why: "no such order",
-			Hint: "say pause, resume or stop"}
+			Hint: "use pause, resume or stop"}
 	}
-	was, next, err := q.lookAhead(ctx, id)
+	was, next, err := q.lookupWithMessage(ctx, id)
 	if err != nil {
 		return err
 	}
 	v, err := q.change(ctx, "order task", id, was, func(r *record) error {
-		if next != nil && (r.State == "" || r.over() && r.Round < next.Round) {
-			*r = *next.over(r)
+		if next != nil && (r.State == "" || r.ended() && r.Round < next.Round) {
+			*r = *next.applyTo(r)
 		}
 		if r.State == "" {
-			return q.unknown("order task", id)
+			return q.notFound("order task", id)
 		}
-		return r.obey(what)
+		return r.setOrder(what)
 	})
 	if err == nil && v.State == Parked && what != Pause {
-		_, err = q.wake(ctx, call{Item: v.Item, Round: v.Round + 1})
+		_, err = q.publishWork(ctx, workMessage{Item: v.Item, Round: v.Round + 1})
 	}
 	return err
 }
 
-func (r *record) obey(what Command) error {
+func (r *record) setOrder(what Command) error {
 	if r.State == Done || r.State == Dead {
 		return &fault.Error{Kind: fault.Invalid, Op: "order task", Subject: r.Item.ID, Why: "it is over",
 			Hint: "queue it again if it is to be done once more"}
@@ -67,14 +67,14 @@ func (r *record) obey(what Command) error {
 	return nil
 }
 
-// Orders passes on what somebody ordered, also before the task was taken. Only
-// the last counts if several came. It is not closed: wait for the end of ctx or
-// of the lease beside it.
+// Orders returns a channel of the orders to the task, including one that was given
+// before it was taken. Of several orders only the last is delivered. The channel is
+// never closed.
 func (l *Lease) Orders(ctx context.Context) (<-chan Command, error) {
 	ctx, cancel := l.within(ctx)
 	var w jetstream.KeyWatcher
-	err := l.q.insist(ctx, "hear orders for", l.Item.ID, func(context.Context) (err error) {
-		w, err = l.q.bucket.Watch(ctx, key(l.Item.ID)) // lives as long as its context
+	err := l.q.retry(ctx, "hear orders for", l.Item.ID, func(context.Context) (err error) {
+		w, err = l.q.bucket.Watch(ctx, key(l.Item.ID)) // ends with its context
 		return err
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *Lease) Orders(ctx context.Context) (<-chan Command, error) {
 			select {
 			case e := <-w.Updates():
 				if e != nil {
-					l.see(e.Value())
+					l.observeRecord(e.Value())
 				}
 			case <-ctx.Done():
 				return
@@ -98,8 +98,9 @@ func (l *Lease) Orders(ctx context.Context) (<-chan Command, error) {
 	return l.orders, nil
 }
 
-// see takes in a version of the record that somebody wrote. It may be an old one.
-func (l *Lease) see(data []byte) {
+// observeRecord handles a version of the record that somebody wrote, possibly an old
+// one.
+func (l *Lease) observeRecord(data []byte) {
 	var r record
 	if json.Unmarshal(data, &r) != nil {
 		return
@@ -109,21 +110,21 @@ func (l *Lease) see(data []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hear(&r)
+	l.deliverOrder(&r)
 }
 
-// hear passes on an order that is new. Whoever takes a task needs not be told to
-// go on with it. The lock is held.
-func (l *Lease) hear(r *record) {
-	if r.Order == nil || r.Order.Number <= l.heard {
+// deliverOrder delivers a new order. An order to resume is not delivered to a worker
+// that just took the task. The lock is held.
+func (l *Lease) deliverOrder(r *record) {
+	if r.Order == nil || r.Order.Number <= l.lastOrder {
 		return
 	}
-	if first := l.heard == 0 && r.Order.What == Resume; !first {
+	if first := l.lastOrder == 0 && r.Order.What == Resume; !first {
 		select {
-		case <-l.orders: // one that nobody took yet is overtaken
+		case <-l.orders: // one that was not received yet is replaced
 		default:
 		}
 		l.orders <- r.Order.What
 	}
-	l.heard = r.Order.Number
+	l.lastOrder = r.Order.Number
 }

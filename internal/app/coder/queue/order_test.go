@@ -62,7 +62,7 @@ func TestOrders(t *testing.T) {
 	if err := q.Order(t.Context(), "a", "dance"); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 		t.Error(err)
 	}
-	_, err := q.Requeue(t.Context(), "a", Another{})
+	_, err := q.Requeue(t.Context(), "a", RequeueOptions{})
 	ok(t, err)
 	order(Pause) // waiting in its second round
 	expect(t, orders(t, take(t, q)), Pause)
@@ -75,7 +75,7 @@ func TestOldOrder(t *testing.T) {
 	put(t, q, "a")
 	ok(t, q.Order(t.Context(), "a", Stop))
 	ok(t, take(t, q).Done(t.Context(), nil))
-	_, err := q.Requeue(t.Context(), "a", Another{})
+	_, err := q.Requeue(t.Context(), "a", RequeueOptions{})
 	ok(t, err)
 	select {
 	case got := <-orders(t, take(t, q)):
@@ -93,7 +93,7 @@ func TestOrderByHeartbeat(t *testing.T) {
 	ok(t, q.Order(t.Context(), "a", Stop))
 	ok(t, l.Save(t.Context(), json.RawMessage(`1`)))
 	expect(t, l.orders, Stop)
-	ok(t, l.Beat(t.Context()))
+	ok(t, l.Renew(t.Context()))
 }
 
 // A parked task takes nobody's time until somebody wants it to go on or to stop.
@@ -151,7 +151,7 @@ func TestHalfAnOrder(t *testing.T) {
 	if parked, err := l.Park(t.Context()); !parked || err != nil {
 		t.Fatal(err)
 	}
-	_, err := q.change(t.Context(), "order", "a", version{}, func(r *record) error { return r.obey(Resume) })
+	_, err := q.change(t.Context(), "order", "a", version{}, func(r *record) error { return r.setOrder(Resume) })
 	ok(t, err)
 	nothing(t, q)
 	put(t, q, "a")
@@ -208,7 +208,7 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 	l = take(t, q) // taken over
-	l.Keep(t.Context())
+	l.KeepAlive(t.Context())
 	once := func(name string, wantAgain bool, ref string, fails error) {
 		t.Helper()
 		got, err := l.Once(t.Context(), name, func(_ context.Context, again bool) (string, error) {

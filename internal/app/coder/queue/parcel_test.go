@@ -55,11 +55,11 @@ func TestLargeSteps(t *testing.T) {
 	q := small(t)
 	put(t, q, "a/b.c")
 	l := take(t, q)
-	l.Keep(t.Context()) // the heart beats on while a large step is written
+	l.KeepAlive(t.Context()) // the heart beats on while a large step is written
 	for i, size := range []int{100, maxInlineStep, maxInlineStep + 1, piece, 3*piece + 1, maxStep, maxInlineStep + 2} {
 		step := text(fmt.Sprint("step ", i), size)
 		ok(t, l.Save(t.Context(), step))
-		ok(t, l.Beat(t.Context()))
+		ok(t, l.Renew(t.Context()))
 		if s := state(t, q, "a/b.c"); string(s.Step) != string(step) {
 			t.Fatalf("%d bytes came back as %d: %.20s", size, len(s.Step), s.Step)
 		}
@@ -68,7 +68,7 @@ func TestLargeSteps(t *testing.T) {
 			want = 1
 		}
 		left(t, q, want)
-		if data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a/b.c"))); err != nil ||
+		if data, _, err := getValue(t.Context(), q.records, q.recordSubject(key("a/b.c"))); err != nil ||
 			len(data) > maxInlineStep+1<<10 {
 			t.Errorf("%d bytes are a record of %d: %v", size, len(data), err)
 		}
@@ -86,14 +86,14 @@ func TestLargeSteps(t *testing.T) {
 		t.Errorf("%+v: %v", all, err)
 	}
 	left(t, q, 1)
-	_, err := q.Requeue(t.Context(), "a/b.c", Another{})
+	_, err := q.Requeue(t.Context(), "a/b.c", RequeueOptions{})
 	ok(t, err)
 	l = take(t, q)
 	if len(l.Step) != 2*piece {
 		t.Errorf("%d bytes after it was done", len(l.Step))
 	}
 	ok(t, l.Done(t.Context(), nil))
-	_, err = q.Requeue(t.Context(), "a/b.c", Another{Forget: true})
+	_, err = q.Requeue(t.Context(), "a/b.c", RequeueOptions{Forget: true})
 	ok(t, err)
 	if l = take(t, q); l.Step != nil {
 		t.Errorf("%d bytes", len(l.Step))
@@ -110,10 +110,10 @@ func TestStrayParcels(t *testing.T) {
 	old := take(t, q)
 	ok(t, old.Save(t.Context(), text("first", 2*piece)))
 	old.mu.Lock()
-	old.alarm.Stop() // it sleeps through everything
+	old.expiry.Stop() // it sleeps through everything
 	old.mu.Unlock()
 	next := take(t, q)
-	held := next.Keep(t.Context())
+	held := next.KeepAlive(t.Context())
 	if string(next.Step) != string(text("first", 2*piece)) {
 		t.Fatalf("%d bytes", len(next.Step))
 	}
@@ -136,7 +136,7 @@ func TestStrayParcels(t *testing.T) {
 // When a task is forgotten, so is what was too large for its record.
 func TestForgottenParcels(t *testing.T) {
 	t.Parallel()
-	q := opened(t, Options{Keep: time.Second})
+	q := opened(t, Options{Retention: time.Second})
 	put(t, q, "a")
 	ok(t, take(t, q).Done(t.Context(), text("end", piece)))
 	ok(t, q.sweep(t.Context(), 0))
@@ -159,7 +159,7 @@ func TestDue(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{{0, true}, {0, false}, {sweepEvery - 1, false}, {sweepEvery, true}, {sweepEvery, false}} {
-		if due, err := q.due(t.Context(), now.Add(c.after)); err != nil || due != c.want {
+		if due, err := q.sweepDue(t.Context(), now.Add(c.after)); err != nil || due != c.want {
 			t.Errorf("after %v: %v, %v", c.after, due, err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestLostStep(t *testing.T) {
 			t.Fatalf("took %s with %d bytes", l.Item.ID, len(l.Step))
 		}
 		ok(t, l.Release(t.Context(), 0))
-		v, err := q.look(t.Context(), "a")
+		v, err := q.lookup(t.Context(), "a")
 		return err == nil && v.State == Dead && strings.Contains(v.Reason, "missing or damaged")
 	})
 }
@@ -195,7 +195,7 @@ func TestManyLargeEffects(t *testing.T) {
 	q := small(t)
 	put(t, q, "a")
 	l := take(t, q)
-	held := l.Keep(t.Context())
+	held := l.KeepAlive(t.Context())
 	answer := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", 32<<10)) }
 	for i := range 200 {
 		_, err := l.Once(held, fmt.Sprintf("call-%d-x", i),
@@ -212,7 +212,7 @@ func TestManyLargeEffects(t *testing.T) {
 			t.Errorf("%d: %d bytes, %v", i, len(ref), err)
 		}
 	}
-	data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a")))
+	data, _, err := getValue(t.Context(), q.records, q.recordSubject(key("a")))
 	if err != nil || len(data) > 64<<10 || blobs(t, q) != 200 {
 		t.Errorf("%d bytes, %d blobs: %v", len(data), blobs(t, q), err)
 	}
@@ -233,7 +233,7 @@ func TestLongReason(t *testing.T) {
 	q := opened(t, Options{})
 	put(t, q, "a")
 	ok(t, take(t, q).Fail(t.Context(), strings.Repeat("日", 5<<20)))
-	if s := state(t, q, "a"); len(s.Reason) < longestReason-3 || len(s.Reason) > longestReason ||
+	if s := state(t, q, "a"); len(s.Reason) < maxReason-3 || len(s.Reason) > maxReason ||
 		strings.Trim(s.Reason, "日") != "" {
 		t.Errorf("%d bytes", len(s.Reason))
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// consumerName is that of all workers together.
+// consumerName is the consumer of all workers.
 const consumerName = "workers"
 
-// window is how long the server recognises a message that was sent once more
-// because its answer got lost.
-const window = 2 * time.Minute
+// duplicateWindow is how long the server recognises a message that was sent again
+// because its response got lost.
+const duplicateWindow = 2 * time.Minute
 
-// prepare makes the streams. What is there stays as it is: a command that only
-// looks must not change how a cluster keeps its data.
+// prepare creates the streams. Existing ones stay as they are: a command that only
+// reads must not change how a cluster stores its data.
 func (q *Queue) prepare(ctx context.Context) error {
-	return q.insist(ctx, "open queue", q.opt.Name, func(ctx context.Context) (err error) {
+	return q.retry(ctx, "open queue", q.opt.Name, func(ctx context.Context) (err error) {
 		var errs [4]error
 		q.bucket, q.records, errs[0] = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucketName(),
 			Description: "how each task is", LimitMarkerTTL: markerTTL})
@@ -31,7 +31,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Description: "what is too large for a record", Compression: jetstream.S2Compression})
 		q.work, err = q.stream(ctx, "work", ".work.*.*", jetstream.StreamConfig{
 			Description: "somebody ought to look at these tasks", Retention: jetstream.WorkQueuePolicy,
-			Discard: jetstream.DiscardNew, MaxBytes: q.opt.MaxBytes, Duplicates: window})
+			Discard: jetstream.DiscardNew, MaxBytes: q.opt.MaxBytes, Duplicates: duplicateWindow})
 		if err == nil {
 			err = q.prepareConsumer(ctx)
 		}
@@ -39,8 +39,8 @@ func (q *Queue) prepare(ctx context.Context) error {
 	})
 }
 
-// prepareConsumer makes the one consumer. The server counts no deliveries and
-// gives nothing up: the record does, so that giving back is not counted.
+// prepareConsumer creates the consumer. The server does not count deliveries and gives
+// nothing up: the record does, so that releasing a task is not counted.
 func (q *Queue) prepareConsumer(ctx context.Context) error {
 	c, err := q.work.Consumer(ctx, consumerName)
 	wanted := jetstream.ConsumerConfig{Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy,
@@ -56,7 +56,7 @@ func (q *Queue) prepareConsumer(ctx context.Context) error {
 	return nil
 }
 
-// keyValue opens a bucket, or makes it.
+// keyValue opens or creates a bucket.
 func (q *Queue) keyValue(ctx context.Context, c jetstream.KeyValueConfig) (jetstream.KeyValue, jetstream.Stream,
 	error) {
 	b, err := q.js.KeyValue(ctx, c.Bucket)
@@ -74,7 +74,7 @@ func (q *Queue) keyValue(ctx context.Context, c jetstream.KeyValueConfig) (jetst
 	return b, s, err
 }
 
-// stream opens a stream, or makes it.
+// stream opens or creates a stream.
 func (q *Queue) stream(ctx context.Context, name, subject string, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Name, c.Subjects = q.streamName(name), []string{q.opt.Name + subject}
 	c.Replicas, c.AllowDirect = q.opt.Replicas, true

@@ -1,19 +1,16 @@
-// Package queue keeps tasks until somebody has done them. It is a work queue
-// over NATS JetStream: embedded by default, an existing cluster by its address.
+// Package queue is a durable work queue over NATS JetStream: an embedded server by
+// default, or an existing cluster.
 //
-// A task is one record in a key-value bucket and at most one message in a
-// work-queue stream. The message only says that somebody ought to look; the
-// record says how the task is, who holds it, how far it got and which side
-// effects it had; what is too large for it is beside it, and the record says
-// where. Inside are putting, taking, leases, steps, side effects that happen
-// once, orders to a running task, live events, and values for what workers
-// share. What a task means, and whether its end was a good one, is not known
-// here.
+// A task is one record in a key-value bucket and at most one message in a work-queue
+// stream. The message only wakes a worker; the record has the state of the task, its
+// holder, its last step and its side effects. Large values are stored beside the
+// record, which refers to them. The queue also has leases, orders to running tasks,
+// live events, and a key-value store for what workers share. It does not know what a
+// task means, nor whether it succeeded.
 //
-// The rule to keep: every change of a record is a compare-and-set on its
-// revision, and a worker's change looks at its token first. Nothing is ever
-// decided by a clock, a message or a read alone, so whoever was taken over can
-// do no harm, however late it wakes up.
+// Every change of a record is a compare-and-set on its revision, and a change by a
+// worker checks its fencing token first. Nothing is decided by a clock, a message or a
+// read alone. A worker that lost its lease can do no harm, however late it wakes up.
 package queue
 
 import (
@@ -34,40 +31,42 @@ import (
 	"hako/run/fault"
 )
 
-// Options say where the queue is and how patient it is.
+// Options configure a queue.
 type Options struct {
-	URL         string // a NATS server, or several with commas between; empty means the embedded one in Dir
-	Credentials string // a NATS credentials file for URL; empty means none
-	RootCA      string // a PEM file of authorities for URL; empty means those of the system
+	URL         string // of a NATS server, or several separated by commas; empty means the embedded one in Dir
+	Credentials string // NATS credentials file for URL; empty means none
+	RootCA      string // PEM file of certificate authorities for URL; empty means those of the system
 
-	Dir      string        // where the embedded server keeps its data; needed when URL is empty
-	Join     bool          // only join a process that serves Dir; false means to serve it if nobody does
-	Sync     time.Duration // how often the embedded server flushes to the disk; zero means each second, negative after every write
-	MaxBytes int64         // how much may wait before Put refuses; zero means 128 MiB
+	Dir      string        // data directory of the embedded server; required if URL is empty
+	Join     bool          // only join a process that serves Dir; false means to serve it if no process does
+	Sync     time.Duration // how often the embedded server flushes to disk; zero means each second, negative after every write
+	MaxBytes int64         // of waiting tasks before Put refuses; zero means 128 MiB
 
-	Name     string // tells queues on one server apart; empty means "hako"
-	Worker   string // who we are, shown with what we hold; empty means host and process
-	Replicas int    // on how many servers everything is kept when it is made; zero means one
+	Name     string // distinguishes queues on one server; empty means "hako"
+	Worker   string // name of the holder of our leases; empty means host and process
+	Replicas int    // of streams that are created; zero means one
 
-	MaxDeliver int             // how often a task is tried; zero means 5
-	AckWait    time.Duration   // how long a silent worker keeps a task; zero means what the queue has, at first 30 s
-	Backoff    []time.Duration // how long a task waits after its first, second… failure, the last one for all others; nil means 1 s, 5 s, 30 s, 2 min
-	Keep       time.Duration   // how long the record of a task that was done is kept; zero means 30 days
-	Patience   time.Duration   // how long a server that does not answer is asked again; zero means 15 s
+	MaxDeliver int           // attempts of a task; zero means 5
+	AckWait    time.Duration // after which a silent worker loses its lease; zero means what the queue has, at first 30 s
+	// Backoff is how long a task waits after its first, second… failure; the last value
+	// is for all others. Nil means 1 s, 5 s, 30 s, 2 min.
+	Backoff   []time.Duration
+	Retention time.Duration // of the records of tasks that are done; zero means 30 days
+	RetryFor  time.Duration // how long requests are retried; zero means 15 s
 }
 
 const (
 	defaultAckWait = 30 * time.Second
-	shortestWait   = 100 * time.Millisecond
-	markerTTL      = time.Minute // how long it is remembered that a record was forgotten
+	minAckWait     = 100 * time.Millisecond
+	markerTTL      = time.Minute // of the marker of a deleted record
 )
 
-// withDefaults fills in what zero means.
+// withDefaults applies defaults.
 func (o Options) withDefaults() Options {
 	host, _ := os.Hostname()
 	o.Name, o.Worker = cmp.Or(o.Name, "hako"), cmp.Or(o.Worker, fmt.Sprintf("%s/%d", host, os.Getpid()))
-	o.Sync, o.Keep = cmp.Or(o.Sync, time.Second), cmp.Or(o.Keep, 30*24*time.Hour)
-	o.Patience, o.MaxBytes = cmp.Or(o.Patience, 15*time.Second), cmp.Or(o.MaxBytes, 128<<20)
+	o.Sync, o.Retention = cmp.Or(o.Sync, time.Second), cmp.Or(o.Retention, 30*24*time.Hour)
+	o.RetryFor, o.MaxBytes = cmp.Or(o.RetryFor, 15*time.Second), cmp.Or(o.MaxBytes, 128<<20)
 	o.Replicas, o.MaxDeliver = max(1, o.Replicas), cmp.Or(o.MaxDeliver, 5)
 	if len(o.Backoff) == 0 {
 		o.Backoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}
@@ -75,7 +74,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check refuses what could not work.
+// check validates the options.
 func (o Options) check() error {
 	wrong := func(subject, why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: subject, Why: why, Hint: hint}
@@ -87,14 +86,14 @@ func (o Options) check() error {
 	case o.URL == "" && o.Dir == "":
 		return wrong(o.Name, "there is neither a server nor a directory", "set queue.url, or give a data directory")
 	case !validURL:
-		return wrong(o.Name, "the address of the server makes no sense",
+		return wrong(o.Name, "the URL of the server is invalid",
 			"write it like nats://127.0.0.1:4222, several with commas between")
-	case o.AckWait != 0 && o.AckWait < shortestWait:
-		return wrong(o.Name, fmt.Sprintf("a worker that is silent for %v cannot be told from a slow one", o.AckWait),
-			"give at least "+shortestWait.String())
-	case o.MaxDeliver < 0, o.Keep < 0, o.MaxBytes < 0, o.Replicas > 5, o.Patience < 0:
+	case o.AckWait != 0 && o.AckWait < minAckWait:
+		return wrong(o.Name, fmt.Sprintf("a worker that is silent for %v cannot be distinguished from a slow one", o.AckWait),
+			"give at least "+minAckWait.String())
+	case o.MaxDeliver < 0, o.Retention < 0, o.MaxBytes < 0, o.Replicas > 5, o.RetryFor < 0:
 		return wrong(o.Name, "a limit is out of its range", "tries, times and bytes are positive, replicas at most 5")
-	case o.Keep < time.Second:
+	case o.Retention < time.Second:
 		return wrong(o.Name, "records are kept for at least a second", "give a longer time")
 	}
 	return nil
@@ -127,29 +126,29 @@ func hosts(list string) (all []string, ok bool) {
 	return all, true
 }
 
-// A Queue is a connection to the queue. It may be used by many at once.
+// A Queue is a connection to the queue. It is safe for concurrent use.
 type Queue struct {
 	opt     Options
-	ackWait time.Duration // what the server goes by
-	local   *local        // the embedded server or the way to it; nil with an URL
+	ackWait time.Duration // of the server
+	local   *local        // the embedded server or the connection to it; nil with a URL
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	work    jetstream.Stream // messages: somebody ought to look
+	work    jetstream.Stream // messages that wake workers
 	bucket  jetstream.KeyValue
-	records jetstream.Stream // the bucket, as a stream
-	dead    jetstream.Stream // letters about tasks that were given up
-	blobs   jetstream.Stream // what is too large for a record
-	values  jetstream.Stream // a bucket for small things of others
+	records jetstream.Stream // the stream of the bucket
+	dead    jetstream.Stream // IDs of tasks that were given up
+	blobs   jetstream.Stream // values that are too large for a record
+	values  jetstream.Stream // key-value pairs of [KeyValue]
 
 	ctx   context.Context // ends when the queue is closed
 	close context.CancelFunc
-	mu    sync.Mutex     // so that nothing begins after the end
-	idle  []*puller      // addresses that wait for nothing
-	busy  sync.WaitGroup // what goes on in the background
+	mu    sync.Mutex     // guards the start of background work after Close, and idle
+	idle  []*puller      // pullers that wait for nothing
+	busy  sync.WaitGroup // background work
 }
 
-// spawn does something in the background, which Close waits for. A queue that is
-// closed does nothing any more.
+// spawn runs a function in the background, which Close waits for. After Close it does
+// nothing.
 func (q *Queue) spawn(do func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,9 +157,9 @@ func (q *Queue) spawn(do func()) {
 	}
 }
 
-// Open connects to the queue and makes what is missing of it. Without an URL the
-// first process to open a directory serves it to all others that do; when it
-// dies, one of the others goes on serving.
+// Open connects to the queue and creates what is missing. Without a URL, the first
+// process to open a directory serves it to the others; when it dies, one of the others
+// continues.
 func Open(ctx context.Context, opt Options) (*Queue, error) {
 	opt = opt.withDefaults()
 	if err := opt.check(); err != nil {
@@ -176,18 +175,17 @@ func Open(ctx context.Context, opt Options) (*Queue, error) {
 		q.Close()
 		return nil, err
 	}
-	q.spawn(q.tidy)
+	q.spawn(q.sweepDaily)
 	return q, nil
 }
 
-// connect opens the connection, again and again until patience ends: another
-// process may just be starting or leaving.
+// connect retries: another process may be starting or leaving.
 func (q *Queue) connect(ctx context.Context) error {
-	opts, err := q.dialing()
+	opts, err := q.natsOptions()
 	if err != nil {
 		return err
 	}
-	return q.insist(ctx, "open queue", q.opt.Name, func(context.Context) error {
+	return q.retry(ctx, "open queue", q.opt.Name, func(context.Context) error {
 		nc, err := nats.Connect(q.opt.URL, opts...)
 		if err == nil {
 			q.nc = nc
@@ -197,19 +195,19 @@ func (q *Queue) connect(ctx context.Context) error {
 	})
 }
 
-func (q *Queue) dialing() ([]nats.Option, error) {
+func (q *Queue) natsOptions() ([]nats.Option, error) {
 	opts := []nats.Option{nats.Name("hako " + q.opt.Worker), nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
-		nats.Timeout(attempt), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // slow watchers are told by what they miss
+		nats.Timeout(requestTimeout), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // slow watchers notice by what they miss
 	if q.opt.URL == "" {
-		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync, guest: q.opt.Join}
+		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync, joinOnly: q.opt.Join}
 		if err := q.local.start(); err != nil {
 			return nil, err
 		}
 		return append(opts, nats.InProcessServer(q.local)), nil
 	}
-	if err := errors.Join(readable(q.opt.Credentials), readable(q.opt.RootCA)); err != nil {
+	if err := errors.Join(checkReadable(q.opt.Credentials), checkReadable(q.opt.RootCA)); err != nil {
 		return nil, err
 	}
 	if q.opt.Credentials != "" {
@@ -221,9 +219,9 @@ func (q *Queue) dialing() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// readable refuses a file that is not there: to the client it would be a server
-// that does not answer, and it would ask again.
-func readable(file string) error {
+// checkReadable refuses a missing file: to the NATS client it would look like a server
+// that does not answer, and it would retry.
+func checkReadable(file string) error {
 	if file == "" {
 		return nil
 	}
@@ -231,19 +229,19 @@ func readable(file string) error {
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: file,
 			Why: "a file of the settings for the queue cannot be read", Err: err,
-			Hint: "mend queue.credentials or queue.ca_certificates"}
+			Hint: "correct queue.credentials or queue.ca_certificates"}
 	}
 	return f.Close()
 }
 
-// Close lets go of the queue. Tasks that are held stay so until their time runs
-// out; give them back before.
+// Close closes the queue. Tasks that are held stay so until their leases expire;
+// release them before.
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	q.close()
 	q.mu.Unlock()
 	if q.nc != nil {
-		_ = q.nc.FlushTimeout(time.Second) // the last acknowledgements; without them a message comes once more
+		_ = q.nc.FlushTimeout(time.Second) // the last acknowledgements; without them messages are delivered again
 		q.nc.Close()
 	}
 	q.busy.Wait()
@@ -253,7 +251,7 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// stream and subject names
+// Names of streams and subjects.
 func (q *Queue) streamName(what string) string { return q.opt.Name + "_" + what }
 func (q *Queue) bucketName() string            { return q.opt.Name + "_tasks" }
 func (q *Queue) keyValuesName() string         { return q.opt.Name + "_shelves" }

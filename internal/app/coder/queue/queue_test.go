@@ -83,7 +83,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-func state(t testing.TB, q *Queue, id string) Task {
+func state(t testing.TB, q *Queue, id string) Entry {
 	t.Helper()
 	s, err := q.State(t.Context(), id)
 	ok(t, err)
@@ -114,13 +114,13 @@ func TestPutTakeDone(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	ok(t, l.Save(t.Context(), json.RawMessage(`"half"`)))
-	ok(t, l.Beat(t.Context()))
+	ok(t, l.Renew(t.Context()))
 	ok(t, l.Done(t.Context(), json.RawMessage(`"all"`)))
 	if s := state(t, q, id); s.State != Done || string(s.Step) != `"all"` || s.Holder != "" {
 		t.Errorf("%+v", s)
 	}
 	fenced(t, l.Save(t.Context(), json.RawMessage(`1`)))
-	fenced(t, l.Beat(t.Context()))
+	fenced(t, l.Renew(t.Context()))
 	fenced(t, l.Done(t.Context(), nil))
 	select {
 	case <-l.Lost():
@@ -199,7 +199,7 @@ func TestBadItems(t *testing.T) {
 	ok(t, l.Save(t.Context(), json.RawMessage(`1`))) // the lease has survived that
 	for _, f := range []func() error{
 		func() error { _, err := q.State(t.Context(), "b"); return err },
-		func() error { _, err := q.Requeue(t.Context(), "b", Another{}); return err },
+		func() error { _, err := q.Requeue(t.Context(), "b", RequeueOptions{}); return err },
 		func() error { return q.Order(t.Context(), "b", Pause) },
 	} {
 		if err := f(); fault.KindOf(err) != fault.NotFound {
@@ -211,7 +211,7 @@ func TestBadItems(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{{}, {Dir: "x", Name: "a.b"}, {Dir: "x", AckWait: 1}, {Dir: "x", MaxDeliver: -1},
-		{Dir: "x", Keep: 1},
+		{Dir: "x", Retention: 1},
 		{URL: "nats://u:secret@:x:y"}, {URL: "nats://"}} {
 		q, err := Open(t.Context(), o)
 		if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" || strings.Contains(err.Error(), "secret") {
@@ -244,7 +244,7 @@ func TestFailUntilDead(t *testing.T) {
 		t.Fatalf("%+v: %v", dead, err)
 	}
 	eventually(t, func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Dead == 1 && s.Queued+s.Held == 0 })
-	if fresh, err := q.Requeue(t.Context(), "a", Another{}); err != nil || !fresh {
+	if fresh, err := q.Requeue(t.Context(), "a", RequeueOptions{}); err != nil || !fresh {
 		t.Fatal(fresh, err)
 	}
 	if s := state(t, q, "a"); s.State != Queued {
@@ -270,7 +270,7 @@ func TestDeadlyTask(t *testing.T) {
 	eventually(t, func() bool {
 		nothing(t, q) // who looks at it gives it up
 		dead, err := q.Dead(t.Context())
-		return err == nil && len(dead) == 1 && strings.Contains(dead[0].Reason, "2 tries")
+		return err == nil && len(dead) == 1 && strings.Contains(dead[0].Reason, "2 attempts")
 	})
 }
 
@@ -296,18 +296,18 @@ func TestRequeue(t *testing.T) {
 	t.Parallel()
 	q := opened(t, Options{})
 	put(t, q, "a")
-	if fresh, err := q.Requeue(t.Context(), "a", Another{}); fresh || fault.KindOf(err) != fault.NotFound {
+	if fresh, err := q.Requeue(t.Context(), "a", RequeueOptions{}); fresh || fault.KindOf(err) != fault.NotFound {
 		t.Error(fresh, err) // nobody has had it yet, so there is nothing to do again
 	}
 	l := take(t, q)
-	if fresh, err := q.Requeue(t.Context(), "a", Another{}); fresh || err != nil {
+	if fresh, err := q.Requeue(t.Context(), "a", RequeueOptions{}); fresh || err != nil {
 		t.Error(fresh, err)
 	}
 	_, err := l.Once(t.Context(), "comment", func(context.Context, bool) (string, error) { return "c1", nil })
 	ok(t, err)
 	ok(t, l.Done(t.Context(), json.RawMessage(`1`)))
 	for _, fresh := range []bool{true, false} {
-		if got, err := q.Requeue(t.Context(), "a", Another{Payload: json.RawMessage(`2`), Forget: true}); got != fresh ||
+		if got, err := q.Requeue(t.Context(), "a", RequeueOptions{Payload: json.RawMessage(`2`), Forget: true}); got != fresh ||
 			err != nil {
 			t.Error(got, err)
 		}
@@ -346,7 +346,7 @@ func TestTakeover(t *testing.T) {
 
 func refusals(t *testing.T, old *Lease) {
 	t.Helper()
-	fenced(t, old.Beat(t.Context()))
+	fenced(t, old.Renew(t.Context()))
 	fenced(t, old.Save(t.Context(), json.RawMessage(`4`)))
 	fenced(t, old.Fail(t.Context(), "no"))
 	fenced(t, old.Release(t.Context(), 0))
@@ -368,7 +368,7 @@ func TestFencedByTheRecord(t *testing.T) {
 	put(t, q, "a")
 	old := take(t, q)
 	old.mu.Lock()
-	old.alarm.Stop()
+	old.expiry.Stop()
 	old.mu.Unlock()
 	next := take(t, q)
 	fenced(t, old.Save(t.Context(), json.RawMessage(`"late"`)))
@@ -391,7 +391,7 @@ func TestKeep(t *testing.T) {
 	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	l := take(t, q)
-	held := l.Keep(t.Context())
+	held := l.KeepAlive(t.Context())
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	if other, err := q.Take(ctx); err == nil {
@@ -406,7 +406,7 @@ func TestKeep(t *testing.T) {
 	put(t, q, "b")
 	l = take(t, q)
 	ctx, cancel = context.WithCancel(t.Context())
-	l.Keep(ctx)
+	l.KeepAlive(ctx)
 	cancel() // nobody beats any more
 	held, stop := l.within(t.Context())
 	defer stop()
@@ -428,7 +428,7 @@ func eventually(t testing.TB, is func() bool) {
 // The record of a task that was done is forgotten after a while; then it may come again.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	q := opened(t, Options{Keep: time.Second})
+	q := opened(t, Options{Retention: time.Second})
 	put(t, q, "a")
 	ok(t, take(t, q).Done(t.Context(), nil))
 	eventually(t, func() bool { _, err := q.State(t.Context(), "a"); return fault.KindOf(err) == fault.NotFound })

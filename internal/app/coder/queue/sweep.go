@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	sweepEvery = 24 * time.Hour
-	stray      = 24 * time.Hour // how old a blob is that nobody will refer to any more
+	sweepEvery  = 24 * time.Hour
+	minStrayAge = 24 * time.Hour // of a blob that is removed if no record refers to it
 )
 
-// tidy sweeps once a day, whichever process it is that happens to be there. The
-// first look comes late enough that short commands have no part in it.
-func (q *Queue) tidy() {
+// sweepDaily sweeps once a day, in whichever process. The first check comes late enough
+// that short commands take no part.
+func (q *Queue) sweepDaily() {
 	for {
-		if q.rest(q.ctx, 5*time.Minute+rand.N(time.Hour)) != nil {
+		if q.sleep(q.ctx, 5*time.Minute+rand.N(time.Hour)) != nil {
 			return
 		}
-		if due, err := q.due(q.ctx, time.Now()); err == nil && due {
-			_ = q.sweep(q.ctx, stray) // what is left is there tomorrow
+		if due, err := q.sweepDue(q.ctx, time.Now()); err == nil && due {
+			_ = q.sweep(q.ctx, minStrayAge) // the rest is swept tomorrow
 		}
 	}
 }
 
-// due tells whether it is on us to sweep today.
-func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
+// sweepDue reports whether it is on us to sweep today.
+func (q *Queue) sweepDue(ctx context.Context, now time.Time) (due bool, err error) {
 	err = q.KeyValue("queue").Change(ctx, "swept", func(value []byte) ([]byte, error) {
-		last, _ := time.Parse(time.RFC3339Nano, string(value)) // never is long ago
+		last, _ := time.Parse(time.RFC3339Nano, string(value))
 		if due = now.Sub(last) >= sweepEvery; !due {
 			return nil, nil
 		}
@@ -40,15 +40,15 @@ func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
 	return due, err
 }
 
-// sweep removes the blobs that no record refers to: those of workers that died
-// or were taken over, and those of tasks that were forgotten. It leaves those
-// that are young: somebody may be about to refer to them.
+// sweep removes the blobs that no record refers to: those of workers that died or lost
+// their lease, and those of expired records. Young ones stay: a record may be about to
+// refer to them.
 func (q *Queue) sweep(ctx context.Context, age time.Duration) error {
 	tasks, err := q.blobNames(ctx)
 	for task, names := range tasks {
 		v, rerr := q.readKey(ctx, task)
 		if rerr != nil {
-			err = errors.Join(err, rerr) // its blobs stay
+			err = errors.Join(err, rerr)
 			continue
 		}
 		used := v.blobs()
@@ -80,9 +80,9 @@ func (q *Queue) removeOld(ctx context.Context, task, name string, age time.Durat
 	m, err := q.blobs.GetLastMsgForSubject(ctx, q.blobSubject(task, name, "0"))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return nil // somebody was faster
+		return nil // removed meanwhile
 	case err != nil || time.Since(m.Time) < age:
 		return err
 	}
-	return q.remove(ctx, task, name)
+	return q.removeBlob(ctx, task, name)
 }

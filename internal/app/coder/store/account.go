@@ -8,25 +8,24 @@ import (
 	"hako/internal/app/coder"
 )
 
-// How many tasks of one person are told apart in an account, which is read and
-// written with every turn of a model.
+// Limits of an account, which is read and written with every turn of a model.
 const (
-	fewTasks  = 100            // as many in any case
-	mostTasks = 3000           // no more, or it would not fit on a shelf
-	quiet     = 24 * time.Hour // after which a task is one of those that have ended
+	minTasks  = 100            // that are never folded
+	maxTasks  = 3000           // more would not fit into a value
+	idleAfter = 24 * time.Hour // after which a task counts as ended
 )
 
-// An account is what a person has spent in a month, by task: what a task has
-// cost is set rather than added, so that setting it twice does no harm.
+// An account is what a user has spent in a month, by task. The cost of a task is set
+// rather than added, so that setting it twice does no harm.
 //
-// Where there are many, those that were not charged for a day have ended, and are
-// one sum. A task that was put aside for longer and then goes on counts twice:
-// too much rather than too little.
+// If there are many, those that were not charged for a day are folded into one sum. A
+// task that was paused for longer and then continues counts twice: too much rather than
+// too little.
 type account struct {
 	User  string           `json:"user"`
 	Month string           `json:"month"`
 	Tasks map[string]entry `json:"tasks"`
-	Rest  coder.Spent      `json:"rest"` // of all others
+	Rest  coder.Spent      `json:"rest"` // of all other tasks
 }
 
 type entry struct {
@@ -39,26 +38,26 @@ func (a *account) charge(task string, spent coder.Spent, now time.Time) {
 		a.Tasks = make(map[string]entry)
 	}
 	a.Tasks[task] = entry{spent, now.Unix()}
-	if len(a.Tasks) > fewTasks {
-		a.tidy(now.Add(-quiet).Unix())
+	if len(a.Tasks) > minTasks {
+		a.compact(now.Add(-idleAfter).Unix())
 	}
 }
 
-// tidy folds the tasks that were charged before a time, and the oldest of those
-// that are too many.
-func (a *account) tidy(before int64) {
+// compact folds the tasks that were charged before a time, and the oldest of those that
+// are too many.
+func (a *account) compact(before int64) {
 	for task, e := range a.Tasks {
-		if e.At < before && len(a.Tasks) > fewTasks {
-			a.fold(task)
+		if e.At < before && len(a.Tasks) > minTasks {
+			a.foldTask(task)
 		}
 	}
-	for len(a.Tasks) > mostTasks {
-		a.fold(a.oldest())
+	for len(a.Tasks) > maxTasks {
+		a.foldTask(a.oldest())
 	}
 }
 
-// fold adds a task to the rest.
-func (a *account) fold(task string) {
+// foldTask adds a task to the rest.
+func (a *account) foldTask(task string) {
 	a.Rest = a.Rest.Add(a.Tasks[task].Spent)
 	delete(a.Tasks, task)
 }
@@ -83,11 +82,11 @@ func (a *account) total() coder.Spent {
 
 func (s *Store) month() string { return s.now().UTC().Format("2006-01") }
 
-// Charge implements [coder.Accounts]. A task counts in full in the month in which
-// it was worked on last.
+// Charge implements [coder.Accounts]. A task counts in full in the month in which it
+// was worked on last.
 func (s *Store) Charge(ctx context.Context, user, task string, spent coder.Spent) (month coder.Spent, err error) {
 	now := s.month()
-	err = change(ctx, s.shelf(), hashed("accounts", user), func(a *account) error {
+	err = change(ctx, s.keyValue(), hashedKey("accounts", user), func(a *account) error {
 		if a.Month != now {
 			*a = account{Month: now}
 		}

@@ -12,23 +12,22 @@ import (
 	"hako/run/fault"
 )
 
-// How many contexts of tasks are kept.
+// Limits of the contexts that are stored.
 const (
-	mostContexts = 200
-	mostBytes    = 1 << 30
+	maxContexts     = 200
+	maxContextBytes = 1 << 30
 )
 
-// A Context is a task of which everything is kept that a model was told and said:
-// the messages, the plan, the tools.
+// A Context is a task whose messages, plan and tools are stored.
 type Context struct {
 	Task  coder.Task  `json:"task"`
-	State coder.State `json:"state"` // as which it was kept
+	State coder.State `json:"state"` // when it was stored
 	Kept  time.Time   `json:"kept"`
 	Bytes int64       `json:"-"` // on the disk
 }
 
-// keepContext writes a task and its record as they are. The task is written last:
-// it says that the record is there.
+// keepContext writes a task and its record. The task is written last: it says that the
+// record is complete.
 func (s *Store) keepContext(t coder.Task, r coder.Record) error {
 	record, err := s.taskFile(t.ID, "record")
 	if err != nil {
@@ -37,15 +36,15 @@ func (s *Store) keepContext(t coder.Task, r coder.Record) error {
 	if err := writeRecord(record, r); err != nil {
 		return err
 	}
-	task, _ := s.taskFile(t.ID, "task") // the name was good a moment ago
+	task, _ := s.taskFile(t.ID, "task") // the ID was valid a moment ago
 	return write(task, Context{Task: t, State: r.State, Kept: s.now().UTC()})
 }
 
-// writeRecord writes a record, without its messages if it could not be read again
-// with them.
+// writeRecord writes a record, without its messages if it would be too large to be read
+// again.
 func writeRecord(path string, r coder.Record) error {
 	text, err := encode(path, r)
-	if err == nil && len(text) > largest {
+	if err == nil && len(text) > maxFile {
 		r.Items, r.Pending = nil, nil
 		text, err = encode(path, r)
 	}
@@ -55,8 +54,8 @@ func writeRecord(path string, r coder.Record) error {
 	return replace(path, text)
 }
 
-// Contexts lists the tasks whose contexts are on this machine, the newest first.
-// What cannot be read is left out.
+// Contexts lists the tasks whose contexts are on this machine, the newest first. Those
+// that cannot be read are omitted.
 func (s *Store) Contexts() ([]Context, error) {
 	dirs, err := os.ReadDir(filepath.Join(s.Dir, "tasks"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +91,8 @@ func (s *Store) context(task string) (c Context, err error) {
 	return c, err
 }
 
-// prune removes contexts of tasks that have ended, the oldest first, until no
-// more are left than may be. What is paused may go on from there and stays.
+// prune removes contexts of tasks that have ended, the oldest first, down to the
+// limits. A paused task may continue and stays.
 func (s *Store) prune(most int, bytes int64) error {
 	all, err := s.Contexts()
 	for i, c := range all {

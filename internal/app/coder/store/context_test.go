@@ -61,7 +61,7 @@ func TestHugeContext(t *testing.T) {
 		t.Skip("long: it is huge")
 	}
 	s := keeper(t)
-	r := coder.Record{Summary: "all is well", Items: []llm.Item{{Text: strings.Repeat("x", largest)}}}
+	r := coder.Record{Summary: "all is well", Items: []llm.Item{{Text: strings.Repeat("x", maxFile)}}}
 	if err := s.Keep(t.Context(), coder.Task{ID: "t1"}, r); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestPrune(t *testing.T) {
 // Keeping one more makes room for it.
 func TestKeepPrunes(t *testing.T) {
 	s := keeper(t)
-	for i := range mostContexts + 3 {
+	for i := range maxContexts + 3 {
 		if err := s.keepContext(coder.Task{ID: fmt.Sprint("t", i)}, coder.Record{State: coder.Done}); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestKeepPrunes(t *testing.T) {
 	if err := s.Keep(t.Context(), coder.Task{ID: "last"}, coder.Record{State: coder.Done}); err != nil {
 		t.Fatal(err)
 	}
-	if ids := kept(t, s); len(ids) != mostContexts || ids[0] != "last" || slices.Contains(ids, "t3") ||
+	if ids := kept(t, s); len(ids) != maxContexts || ids[0] != "last" || slices.Contains(ids, "t3") ||
 		!slices.Contains(ids, "t4") {
 		t.Errorf("%d, %s first", len(ids), ids[0])
 	}

@@ -88,7 +88,7 @@ func (j *Journal) undo(ctx context.Context, key string, why error) error {
 // Spent returns what a person has spent in this month.
 func (s *Store) Spent(ctx context.Context, user string) (month coder.Spent, err error) {
 	var a account
-	if err := get(ctx, s.shelf(), hashed("accounts", user), &a); err != nil || a.Month != s.month() {
+	if err := get(ctx, s.keyValue(), hashedKey("accounts", user), &a); err != nil || a.Month != s.month() {
 		return month, err
 	}
 	return a.total(), nil

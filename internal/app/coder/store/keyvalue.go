@@ -14,18 +14,17 @@ import (
 	"hako/run/fault"
 )
 
-// A KeyValue keeps values of up to 1 MB that workers share, by keys in which the
-// words have slashes between.
+// A KeyValue stores values of up to 1 MB that workers share, by keys with slashes
+// between words.
 type KeyValue interface {
 	// Get returns a value; nil if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// Change replaces a value with what do makes of it, such that nobody
-	// comes between. It may be called several times, also with what it made
-	// itself.
+	// Change replaces a value with what do returns for it, atomically. Do may be called
+	// several times, also with its own result.
 	Change(ctx context.Context, key string, do func(value []byte) ([]byte, error)) error
 }
 
-// get reads a value; one that is not there leaves v as it is.
+// get decodes a value; one that does not exist leaves v as it is.
 func get(ctx context.Context, s KeyValue, key string, v any) error {
 	text, err := s.Get(ctx, key)
 	if err != nil || text == nil {
@@ -34,7 +33,7 @@ func get(ctx context.Context, s KeyValue, key string, v any) error {
 	return decode(s, key, text, v)
 }
 
-// change has a value changed.
+// change decodes, changes and encodes a value.
 func change[T any](ctx context.Context, s KeyValue, key string, do func(*T) error) error {
 	return s.Change(ctx, key, func(text []byte) ([]byte, error) {
 		v := new(T)
@@ -50,7 +49,7 @@ func change[T any](ctx context.Context, s KeyValue, key string, do func(*T) erro
 	})
 }
 
-// decode understands a value, or says where it is that cannot be understood.
+// decode decodes a value; the error says where the value is.
 func decode(s KeyValue, key string, text []byte, v any) error {
 	err := json.Unmarshal(text, v)
 	if err == nil {
@@ -59,8 +58,8 @@ func decode(s KeyValue, key string, text []byte, v any) error {
 	if f, ok := s.(*files); ok {
 		return damaged(f.path(key), err)
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: key, Why: "what is kept there is damaged", Err: err,
-		Hint: "remove it from the queue's shelves to begin anew"}
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: key, Why: "the value is damaged", Err: err,
+		Hint: "remove it from the queue's key-value store to begin anew"}
 }
 
 func encode(subject string, v any) ([]byte, error) {
@@ -76,7 +75,7 @@ func damaged(path string, err error) error {
 		Hint: fmt.Sprintf("to begin anew: mv %s %s.old", path, path)}
 }
 
-// files are the shelf of one machine: a file for each value.
+// files is the key-value store of one machine: a file for each value.
 type files struct {
 	dir string
 	mu  *sync.Mutex // held while a file is read and replaced
@@ -87,12 +86,12 @@ func (f *files) path(key string) string { return filepath.Join(f.dir, filepath.F
 // Get implements [KeyValue].
 func (f *files) Get(_ context.Context, key string) ([]byte, error) { return read(f.path(key)) }
 
-// Change implements [KeyValue], with no other process between.
+// Change implements [KeyValue], also between processes.
 func (f *files) Change(_ context.Context, key string, do func([]byte) ([]byte, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := f.path(key)
-	unlock, err := hold(path + ".lock")
+	unlock, err := lockFile(path + ".lock")
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (f *files) Change(_ context.Context, key string, do func([]byte) ([]byte, e
 	return replace(path, text)
 }
 
-// read returns a file, nil if it is not there.
+// read returns a file, nil if it does not exist.
 func read(path string) ([]byte, error) {
 	f, err := ownerfile.Open(path, os.O_RDONLY)
 	if fault.KindOf(err) == fault.NotFound {
@@ -117,8 +116,8 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err == nil && len(text) > largest {
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
 		err = errors.New("it is larger than 64 MB")
 	}
 	if err != nil {
@@ -134,8 +133,8 @@ func replace(path string, text []byte) error {
 	return ownerfile.Replace(path, text)
 }
 
-// hold takes the lock of a file, which other processes have for milliseconds.
-func hold(path string) (unlock func(), err error) {
+// lockFile locks a file, which other processes do for milliseconds.
+func lockFile(path string) (unlock func(), err error) {
 	f, err := ownerfile.Open(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func hold(path string) (unlock func(), err error) {
 		return nil, &fault.Error{Op: "lock", Subject: path, Err: err}
 	}
 	return func() {
-		_ = ownerfile.Unlock(f) // closing does it too, where it works at all
+		_ = ownerfile.Unlock(f) // closing does it too
 		f.Close()
 	}, nil
 }

@@ -24,13 +24,18 @@ type outside struct {
 	dropped bool
 }
 
-func (o *outside) Say(_ context.Context, _ coder.Task, key, _ string) (string, error) {
+func (o *outside) WriteComment(_ context.Context, _ coder.Task, key, _ string) (string, error) {
 	o.said[key]++
 	return key, nil
 }
-func (o *outside) Hear(context.Context, coder.Task, string) ([]coder.Comment, error) { return nil, nil }
-func (o *outside) Show(_ context.Context, _ coder.Task, s coder.State) error         { o.state = s; return nil }
-func (o *outside) Propose(context.Context, coder.Task, coder.Proposal) (string, error) {
+func (o *outside) Comments(context.Context, coder.Task, string) ([]coder.Comment, error) {
+	return nil, nil
+}
+func (o *outside) SetState(_ context.Context, _ coder.Task, s coder.State) error {
+	o.state = s
+	return nil
+}
+func (o *outside) OpenPullRequest(context.Context, coder.Task, coder.Proposal) (string, error) {
 	return "https://forge.example/1", nil
 }
 func (o *outside) Prepare(_ context.Context, _ coder.Task, _, _ string) (coder.Workspace, error) {
@@ -48,7 +53,7 @@ func (o *outside) Edit(context.Context, json.RawMessage) (json.RawMessage, error
 	o.edits++
 	return json.RawMessage(`{"success":true}`), nil
 }
-func (o *outside) Keep(context.Context, string, bool) (string, error) {
+func (o *outside) Commit(context.Context, string, bool) (string, error) {
 	o.kept = o.edits
 	return "commit", nil
 }

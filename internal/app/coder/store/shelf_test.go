@@ -106,7 +106,7 @@ func TestAccountsAreBounded(t *testing.T) {
 	if got, err := s.Spent(t.Context(), "ann"); err != nil || got.Cost != n+5 {
 		t.Error(got, err)
 	}
-	if value := m.values[hashed("accounts", "ann")]; len(value) > 30<<10 {
+	if value := m.values[hashedKey("accounts", "ann")]; len(value) > 30<<10 {
 		t.Errorf("%d bytes", len(value))
 	}
 }
@@ -116,14 +116,14 @@ func TestAccountOfABusyDay(t *testing.T) {
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	var a account
 	spent := coder.Spent{Cost: 1, Usage: quota.Usage{Input: 12345678, Cached: 12345678, Output: 1234567, Calls: 100}}
-	for i := range mostTasks + 200 {
+	for i := range maxTasks + 200 {
 		now = now.Add(time.Second)
 		a.charge(fmt.Sprintf("issue-%05d-k3j9x2ab", i), spent, now)
-		if i == mostTasks-1 && len(a.Tasks) != mostTasks {
+		if i == maxTasks-1 && len(a.Tasks) != maxTasks {
 			t.Errorf("%d tasks are told apart", len(a.Tasks))
 		}
 	}
-	if got := a.total(); got.Cost != mostTasks+200 || got.Calls != (mostTasks+200)*100 || len(a.Tasks) != mostTasks {
+	if got := a.total(); got.Cost != maxTasks+200 || got.Calls != (maxTasks+200)*100 || len(a.Tasks) != maxTasks {
 		t.Errorf("%+v", got)
 	}
 	if text, err := encode("account", a); err != nil || len(text) > 800<<10 {
@@ -139,7 +139,7 @@ func TestPastIsBounded(t *testing.T) {
 	m := &memory{values: map[string][]byte{}}
 	s := &Store{Dir: t.TempDir(), KeyValue: m}
 	long := "日日" + strings.Repeat("\x01", 100<<10) // which JSON spells with six letters
-	for i := range mostPasts + 3 {
+	for i := range maxPasts + 3 {
 		task := coder.Task{ID: fmt.Sprint("t", i), Number: 1}
 		if err := s.Keep(t.Context(), task,
 			coder.Record{Summary: long, Why: long, Plan: &coder.Plan{Goal: coder.Goal{Objective: long}}}); err != nil {
@@ -147,7 +147,7 @@ func TestPastIsBounded(t *testing.T) {
 		}
 	}
 	past, err := s.Past(t.Context(), coder.Task{ID: "x", Number: 1})
-	if err != nil || len(past) != mostPasts || past[0].Task != "t3" || !strings.HasPrefix(past[0].Summary, "日日") ||
+	if err != nil || len(past) != maxPasts || past[0].Task != "t3" || !strings.HasPrefix(past[0].Summary, "日日") ||
 		!strings.HasSuffix(past[0].Why, "\x01…") {
 		t.Fatalf("%d, %v", len(past), err)
 	}
@@ -159,13 +159,13 @@ func TestPastIsBounded(t *testing.T) {
 }
 
 func TestDamagedValueIsLeft(t *testing.T) {
-	m := &memory{values: map[string][]byte{hashed("accounts", "ann"): []byte(`{"tasks":1}`)}}
+	m := &memory{values: map[string][]byte{hashedKey("accounts", "ann"): []byte(`{"tasks":1}`)}}
 	dir := t.TempDir()
-	path := filepath.Join(dir, filepath.FromSlash(hashed("accounts", "ann"))+".json")
+	path := filepath.Join(dir, filepath.FromSlash(hashedKey("accounts", "ann"))+".json")
 	if err := replace(path, []byte(`{"tasks":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	for where, s := range map[string]*Store{hashed("accounts", "ann"): {Dir: t.TempDir(), KeyValue: m}, path: {Dir: dir}} {
+	for where, s := range map[string]*Store{hashedKey("accounts", "ann"): {Dir: t.TempDir(), KeyValue: m}, path: {Dir: dir}} {
 		_, cerr := s.Charge(t.Context(), "ann", "t", coder.Spent{})
 		_, serr := s.Spent(t.Context(), "ann")
 		for _, err := range []error{cerr, serr} {
@@ -175,7 +175,7 @@ func TestDamagedValueIsLeft(t *testing.T) {
 		}
 	}
 	if text, _ := os.ReadFile(path); string(text) != `{"tasks":1}` ||
-		string(m.values[hashed("accounts", "ann")]) != `{"tasks":1}` {
+		string(m.values[hashedKey("accounts", "ann")]) != `{"tasks":1}` {
 		t.Errorf("it was changed: %q", text)
 	}
 }

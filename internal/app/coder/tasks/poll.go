@@ -9,11 +9,11 @@ import (
 	"hako/internal/app/coder/queue"
 )
 
-// states are how tasks were when they were looked at last; nil means never.
+// states are the last known states of tasks; nil means that they were not polled yet.
 type states map[string]queue.State
 
-// poll tells what has changed, again and again: of tasks that a worker has just
-// taken or left at once, of all others now and then.
+// poll reports changes: of tasks that a worker has just taken or left at once, of all
+// others by polling.
 func (f *feed) poll(ctx context.Context) {
 	var last states
 	timer := time.NewTimer(0)
@@ -22,7 +22,7 @@ func (f *feed) poll(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-f.looks:
+		case id := <-f.changedIDs:
 			f.pollOne(ctx, last, id)
 		case <-timer.C:
 			began := time.Now()
@@ -32,26 +32,26 @@ func (f *feed) poll(ctx context.Context) {
 	}
 }
 
-// share is which part of the time the queue is looked at, at most.
-const share = 10
+// maxPollShare is the fraction 1/n of the time that polling may take.
+const maxPollShare = 10
 
-// pause is how long to wait for the next look: longer where a look takes long,
+// pause returns how long to wait for the next poll: longer if a poll takes long,
 // because there are many tasks.
 func (f *feed) pause(took time.Duration) time.Duration {
-	return max(cmp.Or(f.Every, 500*time.Millisecond), (share-1)*took)
+	return max(cmp.Or(f.Every, 500*time.Millisecond), (maxPollShare-1)*took)
 }
 
 func (f *feed) pollOne(ctx context.Context, last states, id string) {
 	t, err := f.Queue.State(ctx, id)
 	if err != nil || last == nil || last[id] == t.State {
-		return // what cannot be read now, the next look shows
+		return // on an error the next poll shows it
 	}
 	last[id] = t.State
 	f.changed(t)
 }
 
-// pollAll looks at all tasks. What the first look finds is not news. A queue that
-// does not answer is as it was.
+// pollAll polls all tasks. What the first poll finds is not new. If the queue does not
+// answer, nothing has changed.
 func (f *feed) pollAll(ctx context.Context, last states) states {
 	all, err := f.Queue.List(ctx)
 	if err != nil {
@@ -61,19 +61,19 @@ func (f *feed) pollAll(ctx context.Context, last states) states {
 	for _, t := range all {
 		now[t.ID], threads[dispatch.StatusOf(t).Job.ID] = t.State, t.ID
 		if last != nil && last[t.ID] != t.State {
-			f.changed(dispatch.Whole(ctx, f.Queue, t))
+			f.changed(dispatch.WithStep(ctx, f.Queue, t))
 		}
 	}
-	f.readers.called(threads)
+	f.readers.setThreads(threads)
 	return now
 }
 
-// changed tells how a task is now, and why if it did not end well.
-func (f *feed) changed(t queue.Task) {
+// changed reports the state of a task, and why if it did not end well.
+func (f *feed) changed(t queue.Entry) {
 	s := dispatch.StatusOf(t)
-	at := cmp.Or(s.Changed, time.Now().UTC()) // one that nobody has taken yet has no time
-	f.readers.tell(Step{Task: s.Thread, Time: at, Type: "state", Text: string(s.State)})
+	at := cmp.Or(s.Changed, time.Now().UTC()) // one that was not taken yet has no time
+	f.readers.send(Step{Task: s.Thread, Time: at, Type: "state", Text: string(s.State)})
 	if s.State.Final() && s.Why != "" {
-		f.readers.tell(Step{Task: s.Thread, Time: at, Type: "note", Text: s.Why})
+		f.readers.send(Step{Task: s.Thread, Time: at, Type: "note", Text: s.Why})
 	}
 }

@@ -4,14 +4,14 @@ import (
 	"sync"
 )
 
-// session is how many steps wait for a reader; what comes after is lost to it.
+// readerBuffer is how many steps wait for a reader; further ones are dropped.
 const readerBuffer = 256
 
 // readers are all who watch. The zero value has none.
 type readers struct {
 	mu      sync.Mutex // guards what follows
 	members map[*reader]bool
-	threads map[string]string // of tasks, by the names of their tries
+	threads map[string]string // by task ID
 }
 
 // A reader watches one task, or all if the thread is empty.
@@ -38,8 +38,8 @@ func (c *readers) leave(m *reader) {
 	close(m.steps)
 }
 
-// tell passes a step on to who watches its task, and waits for nobody.
-func (c *readers) tell(s Step) {
+// send sends a step to the readers of its task, without waiting.
+func (c *readers) send(s Step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if thread, ok := c.threads[s.Task]; ok {
@@ -56,8 +56,8 @@ func (c *readers) tell(s Step) {
 	}
 }
 
-// called notes down what the tries of tasks are called.
-func (c *readers) called(threads map[string]string) {
+// setThreads sets the threads of task IDs.
+func (c *readers) setThreads(threads map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.threads = threads

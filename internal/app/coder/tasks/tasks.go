@@ -1,8 +1,7 @@
-// Package tasks shows people the tasks of the coding agent as the queue knows them,
-// wherever the work is done, and passes on their orders.
+// Package tasks shows the tasks of the coding agent as the queue knows them, wherever
+// the work is done, and passes on orders.
 //
-// The one rule to keep: looking changes nothing and waits for no reader that is slow;
-// what changes something is on record first.
+// Reading changes nothing and waits for no slow reader; an order is recorded first.
 package tasks
 
 import (
@@ -16,19 +15,19 @@ import (
 	"hako/run/fault"
 )
 
-// A Queue is where tasks are; [*queue.Queue] is one.
+// A Queue has the tasks; [*queue.Queue] is one.
 type Queue interface {
 	dispatch.Lister
 	dispatch.Orderer
 	Watch(ctx context.Context, id string) (<-chan queue.Event, error)
 }
 
-// Service are those of the coding agent, by what the queue knows of them. It
-// implements [hako/internal/web/api.Tasks]. The fields must not change after the first use.
+// A Service implements [hako/internal/web/api.Tasks] over a queue. Its fields must not
+// change after the first use.
 type Service struct {
 	Queue  Queue
 	Record access.Recorder
-	Every  time.Duration // how often the queue is looked at while somebody watches; zero means 500 ms
+	Every  time.Duration // how often the queue is polled while somebody watches; zero means 500 ms
 
 	readers readers
 	opening sync.Mutex // guards what follows
@@ -40,20 +39,20 @@ func (w *Service) List(ctx context.Context) ([]Status, error) {
 	all, err := dispatch.Statuses(ctx, w.Queue)
 	list := make([]Status, len(all))
 	for i, s := range all {
-		list[i] = taskOf(s)
+		list[i] = statusOf(s)
 	}
 	return list, err
 }
 
-// Get implements [hako/internal/web/api.Tasks]. A task is also found by what people call it, as
-// in owner/project#12.
+// Get implements [hako/internal/web/api.Tasks]. A task is also found by its short form,
+// such as owner/project#12.
 func (w *Service) Get(ctx context.Context, id string) (Status, error) {
 	s, err := w.find(ctx, id)
-	return taskOf(s), err
+	return statusOf(s), err
 }
 
 func (w *Service) find(ctx context.Context, id string) (dispatch.TaskStatus, error) {
-	if id != "" && len(id) <= longestID {
+	if id != "" && len(id) <= maxID {
 		t, err := w.Queue.State(ctx, id)
 		if fault.KindOf(err) != fault.NotFound {
 			return dispatch.StatusOf(t), err
@@ -63,8 +62,7 @@ func (w *Service) find(ctx context.Context, id string) (dispatch.TaskStatus, err
 	return s, err
 }
 
-// longestID is that of the queue.
-const longestID = 256
+const maxID = 256
 
 // Order implements [hako/internal/web/api.Tasks].
 func (w *Service) Order(ctx context.Context, who access.Actor, id, order string) error {
@@ -77,7 +75,7 @@ func (w *Service) Order(ctx context.Context, who access.Actor, id, order string)
 	})
 }
 
-func taskOf(s dispatch.TaskStatus) Status {
+func statusOf(s dispatch.TaskStatus) Status {
 	t := Status{
 		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase),
 		Worker: s.Worker,
@@ -85,7 +83,7 @@ func taskOf(s dispatch.TaskStatus) Status {
 		Cost: s.Cost, Changed: s.Changed,
 	}
 	if t.Changed.IsZero() {
-		t.Changed = s.Job.Created // nobody has taken it yet
+		t.Changed = s.Job.Created // no worker has taken it yet
 	}
 	if t.Title == "" {
 		t.Title = s.Short()

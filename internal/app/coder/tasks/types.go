@@ -2,7 +2,7 @@ package tasks
 
 import "time"
 
-// A Status is one of them.
+// A Status is the status of a task, as the HTTP API returns it.
 type Status struct {
 	ID       string    `json:"id"` // github/owner/project/issue/12
 	Name     string    `json:"name"`
@@ -21,7 +21,7 @@ type Status struct {
 	Changed  time.Time `json:"changed"`
 }
 
-// A Step is something that happens to a task.
+// A Step is something that happened to a task.
 type Step struct {
 	Task  string    `json:"task"`
 	Time  time.Time `json:"time"`

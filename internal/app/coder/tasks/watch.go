@@ -11,10 +11,10 @@ import (
 	"hako/internal/app/coder/queue"
 )
 
-// Watch implements [hako/internal/web/api.Tasks]. Workers tell the queue what they do, in
-// whichever process they are; how a task is, only the queue itself says, which is
-// looked at often enough to show a change within a second. The channel is closed
-// when ctx ends, and when the queue is closed.
+// Watch implements [hako/internal/web/api.Tasks]. Workers publish what they do in the
+// queue, in whichever process they are. The state of a task is polled, often enough to
+// show a change within a second. The channel is closed when ctx ends, or when the queue
+// is closed.
 func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
 	if id != "" {
 		t, err := w.find(ctx, id)
@@ -25,7 +25,7 @@ func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
 	}
 	w.opening.Lock()
 	defer w.opening.Unlock()
-	f, err := w.fed()
+	f, err := w.startFeed()
 	if err != nil {
 		return nil, err
 	}
@@ -34,26 +34,26 @@ func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
 	go func() {
 		select {
 		case <-ctx.Done():
-		case <-f.over:
+		case <-f.done:
 		}
-		w.left(f, m)
+		w.removeReader(f, m)
 	}()
 	return m.steps, nil
 }
 
-// Tell passes on a step that the queue does not know of: one of this process
-// alone. The task may be named by its thread or by its try. Steps of workers need
-// not be told, they come by the queue and would be shown twice.
+// Tell sends a step that the queue does not know, of this process alone. The task is
+// named by its thread or its ID. Steps of workers come from the queue and would be
+// shown twice.
 func (w *Service) Tell(s Step) {
 	if s.Time.IsZero() {
 		s.Time = time.Now().UTC()
 	}
-	w.readers.tell(s)
+	w.readers.send(s)
 }
 
-// fed returns what feeds those who watch. The lock is held.
-func (w *Service) fed() (*feed, error) {
-	if w.feed != nil && w.feed.goesOn() {
+// startFeed returns the running feed, or starts one. The lock is held.
+func (w *Service) startFeed() (*feed, error) {
+	if w.feed != nil && w.feed.running() {
 		return w.feed, nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -62,14 +62,14 @@ func (w *Service) fed() (*feed, error) {
 		stop()
 		return nil, err
 	}
-	f := &feed{Service: w, stop: stop, over: make(chan struct{}), looks: make(chan string, readerBuffer)}
+	f := &feed{Service: w, stop: stop, done: make(chan struct{}), changedIDs: make(chan string, readerBuffer)}
 	go f.run(ctx, events)
 	w.feed = f
 	return f, nil
 }
 
-// left ends a reader, and with the last one what fed it.
-func (w *Service) left(f *feed, m *reader) {
+// removeReader removes a reader, and with the last one ends the feed.
+func (w *Service) removeReader(f *feed, m *reader) {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	w.readers.leave(m)
@@ -77,59 +77,59 @@ func (w *Service) left(f *feed, m *reader) {
 		return
 	}
 	f.stop()
-	<-f.over
+	<-f.done
 	if w.feed == f {
 		w.feed = nil
 	}
 }
 
-// A feed tells the readers what happens in the queue.
+// A feed sends what happens in the queue to the readers.
 type feed struct {
 	*Service
-	count int // readers; guarded by opening
-	stop  context.CancelFunc
-	over  chan struct{} // is closed when nothing will come any more
-	looks chan string   // tasks to look at now
+	count      int // readers; guarded by opening
+	stop       context.CancelFunc
+	done       chan struct{} // closed when the feed has ended
+	changedIDs chan string   // tasks to poll now
 }
 
-func (f *feed) goesOn() bool {
+func (f *feed) running() bool {
 	select {
-	case <-f.over:
+	case <-f.done:
 		return false
 	default:
 		return true
 	}
 }
 
-// run listens and looks at the same time: a queue that takes its time over an
-// answer holds no steps back.
+// run receives events and polls at the same time: a slow answer of the queue does not
+// delay events.
 func (f *feed) run(ctx context.Context, events <-chan queue.Event) {
-	defer close(f.over)
+	defer close(f.done)
 	var looking sync.WaitGroup
 	looking.Go(func() { f.poll(ctx) })
 	for e := range events {
-		f.hear(e)
+		f.handle(e)
 	}
 	f.stop()
 	looking.Wait()
 }
 
-// hear passes on what a worker tells. That it takes or leaves a task is only a
-// reason to look: how the task is then, the queue says.
-func (f *feed) hear(e queue.Event) {
+// handle sends an event of a worker to the readers. That a worker took or left a task
+// is only a reason to poll it: its state is what the queue says.
+func (f *feed) handle(e queue.Event) {
 	if s, ok := stepOf(e); ok {
-		f.readers.tell(s)
+		f.readers.send(s)
 	}
 	switch e.What {
 	case "taken", "ended", "parked", "released", "failed", "lost":
 		select {
-		case f.looks <- e.ID:
-		default: // the next look is at all
+		case f.changedIDs <- e.ID:
+		default: // the next poll is of all tasks
 		}
 	}
 }
 
-// stepOf is an event as people see it.
+// stepOf converts an event.
 func stepOf(e queue.Event) (Step, bool) {
 	s := Step{Task: e.ID, Time: e.At, Type: e.What}
 	switch e.What {
@@ -141,22 +141,22 @@ func stepOf(e queue.Event) (Step, bool) {
 		s.Phase, s.Name, s.Text, s.OK = string(w.Phase), w.Name, w.Text, w.OK
 		return s, true
 	case "failed", "lost", "released":
-		s.Type, s.Text = "note", leftText(e)
+		s.Type, s.Text = "note", releaseText(e)
 		return s, true
 	}
 	return s, false
 }
 
-// leftText says why a worker has let go of a task that has not ended.
-func leftText(e queue.Event) string {
+// releaseText says why a worker released a task that has not ended.
+func releaseText(e queue.Event) string {
 	var left struct {
 		Why  string  `json:"why"`
 		Try  int     `json:"try"`
 		Wait float64 `json:"wait_seconds"` // zero means that nobody knows of another try
 	}
-	_ = json.Unmarshal(e.Data, &left) // that it was left is known in any case
+	_ = json.Unmarshal(e.Data, &left) // the rest is optional
 	text := map[string]string{
-		"failed": fmt.Sprintf("try %d came to nothing", left.Try), "lost": "another worker has it now",
+		"failed": fmt.Sprintf("attempt %d failed", left.Try), "lost": "another worker has it now",
 		"released": "it is back in the queue",
 	}[e.What]
 	if left.Wait > 0 {

@@ -28,14 +28,14 @@ func TestMain(m *testing.M) {
 // still is a queue that does what a test wants.
 type still struct {
 	mu     sync.Mutex
-	tasks  []queue.Task
+	tasks  []queue.Entry
 	err    error
 	lists  int
 	slow   time.Duration // of a list
 	events chan queue.Event
 }
 
-func (q *still) List(ctx context.Context) ([]queue.Task, error) {
+func (q *still) List(ctx context.Context) ([]queue.Entry, error) {
 	select {
 	case <-time.After(q.slow):
 	case <-ctx.Done():
@@ -47,7 +47,7 @@ func (q *still) List(ctx context.Context) ([]queue.Task, error) {
 	return slices.Clone(q.tasks), q.err
 }
 
-func (q *still) State(_ context.Context, id string) (queue.Task, error) {
+func (q *still) State(_ context.Context, id string) (queue.Entry, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range q.tasks {
@@ -55,7 +55,7 @@ func (q *still) State(_ context.Context, id string) (queue.Task, error) {
 			return t, q.err
 		}
 	}
-	return queue.Task{}, errors.Join(q.err, &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: id})
+	return queue.Entry{}, errors.Join(q.err, &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: id})
 }
 
 func (q *still) Order(context.Context, string, queue.Command) error { return q.err }
@@ -82,7 +82,7 @@ func (q *still) Watch(ctx context.Context, _ string) (<-chan queue.Event, error)
 	return out, nil
 }
 
-func (q *still) set(tasks ...queue.Task) {
+func (q *still) set(tasks ...queue.Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.tasks = tasks
@@ -100,7 +100,7 @@ func (q *still) looked() int {
 	return q.lists
 }
 
-func at(id string, s queue.State) queue.Task { return queue.Task{Item: queue.Item{ID: id}, State: s} }
+func at(id string, s queue.State) queue.Entry { return queue.Entry{Item: queue.Item{ID: id}, State: s} }
 
 // watch watches until the end of the test.
 func watch(t *testing.T, w *Service, id string) <-chan Step {
@@ -209,12 +209,12 @@ func TestWatchOfOtherProcess(t *testing.T) {
 
 // A worker that lets go of a task says why; what makes no sense is left out.
 func TestLeftTask(t *testing.T) {
-	q := &still{tasks: []queue.Task{at("a", queue.Held)}, events: make(chan queue.Event)}
+	q := &still{tasks: []queue.Entry{at("a", queue.Held)}, events: make(chan queue.Event)}
 	w := &Service{Queue: q}
 	steps := watch(t, w, "a")
 	for _, e := range []struct{ what, data, want string }{
-		{"failed", `{"why":"no disk","try":2}`, "try 2 came to nothing: no disk"},
-		{"failed", `{"why":"no disk","try":2,"wait_seconds":5}`, "try 2 came to nothing, the next is due in 5s: no disk"},
+		{"failed", `{"why":"no disk","try":2}`, "attempt 2 failed: no disk"},
+		{"failed", `{"why":"no disk","try":2,"wait_seconds":5}`, "attempt 2 failed, the next is due in 5s: no disk"},
 		{"lost", `{}`, "another worker has it now"},
 		{"released", `nonsense`, "it is back in the queue"},
 	} {
@@ -229,7 +229,7 @@ func TestLeftTask(t *testing.T) {
 
 // What a worker takes or leaves is looked at at once, and told once.
 func TestLookAtOnce(t *testing.T) {
-	q := &still{tasks: []queue.Task{at("a", queue.Queued)}, events: make(chan queue.Event)}
+	q := &still{tasks: []queue.Entry{at("a", queue.Queued)}, events: make(chan queue.Event)}
 	w := &Service{Queue: q, Every: time.Hour}
 	steps := watch(t, w, "")
 	settled(t, w)
@@ -246,7 +246,7 @@ func TestLookAtOnce(t *testing.T) {
 // A queue that does not answer for a while is as it was; what happened meanwhile
 // is told afterwards.
 func TestQueueTrouble(t *testing.T) {
-	q := &still{tasks: []queue.Task{at("a", queue.Queued)}}
+	q := &still{tasks: []queue.Entry{at("a", queue.Queued)}}
 	w := &Service{Queue: q, Every: time.Millisecond}
 	steps := watch(t, w, "")
 	settled(t, w)
@@ -278,7 +278,7 @@ func TestSlowQueue(t *testing.T) {
 
 // Nobody waits for a reader that does not read, and it misses some.
 func TestReaderThatNeverReads(t *testing.T) {
-	q := &still{tasks: []queue.Task{at("a", queue.Held)}}
+	q := &still{tasks: []queue.Entry{at("a", queue.Held)}}
 	w := &Service{Queue: q}
 	lazy, keen := watch(t, w, ""), watch(t, w, "a")
 	began := time.Now()
@@ -344,7 +344,7 @@ func TestWatchEnds(t *testing.T) {
 
 // Many come and go while steps are told.
 func TestCrowd(t *testing.T) {
-	q := &still{tasks: []queue.Task{at("a", queue.Held)}, events: make(chan queue.Event)}
+	q := &still{tasks: []queue.Entry{at("a", queue.Held)}, events: make(chan queue.Event)}
 	w := &Service{Queue: q, Every: time.Millisecond}
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup

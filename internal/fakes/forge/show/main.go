@@ -82,7 +82,7 @@ func (w *world) furnish() error {
 	if err != nil {
 		return fmt.Errorf("there is no project %s; there are python and node", w.project)
 	}
-	w.GitRoot(filepath.Join(w.dir, "git"))
+	w.SetGitRoot(filepath.Join(w.dir, "git"))
 	if err := os.Mkdir(filepath.Join(w.dir, "git"), 0o700); err != nil {
 		return err
 	}
