@@ -190,6 +190,17 @@ func (s *Secretary) seenBefore(a Action, r *Result) bool {
 	return ok
 }
 
+// declares reports whether a script may redefine names in the session.
+func (s *Secretary) declares(script string) bool {
+	if s.Declares == nil {
+		return s.ReadOnly == nil || !s.ReadOnly(script)
+	}
+	return s.Declares(script)
+}
+
+// busy reports whether a job may be changing files.
+func (s *Secretary) busy() bool { return s.Jobs != nil && s.Jobs.Busy() }
+
 // keepSight caches the result of a read-only command.
 func (s *Secretary) keepSight(a Action, r Result) {
 	if s.onlyLooks(a) && r.Error == "" && !r.Cached && r.Output != nil && r.Output.ExitCode == "0" && s.ttl() > 0 {

@@ -215,6 +215,7 @@ func TestCache(t *testing.T) {
 		wants("cd x", "ls"), wants("ls"))
 	now := time.Now()
 	s.Now = func() time.Time { return now }
+	s.Declares = func(string) bool { return false }
 	s.ReadOnly = func(script string) bool { return script == "ls" || script == "fail" }
 	h.does["ls"] = outcome{out: "a\n"}
 	h.does["fail"] = outcome{exit: 1}

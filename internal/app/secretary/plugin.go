@@ -161,7 +161,6 @@ func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
 		req.Timeout = cmp.Or(s.JobTimeout, time.Hour)
 	}
 	req.Dir = s.dir
-	s.started = true
 	handle, err := s.Jobs.Start(ctx, *req)
 	if err != nil {
 		return Output{}, err

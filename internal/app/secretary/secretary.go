@@ -49,6 +49,8 @@ type Jobs interface {
 	Start(ctx context.Context, req run.Request) (handle string, err error)
 	// Ask answers in words: verb is status, output (from offset on), kill or list (without a handle).
 	Ask(ctx context.Context, verb, handle string, offset int64) (string, error)
+	// Busy reports whether a job is running.
+	Busy() bool
 }
 
 // A Secretary has one conversation. Only Model is required. It is safe for concurrent use; turns run one at a time.
@@ -58,7 +60,7 @@ type Secretary struct {
 	Todos   Todos      // nil means no list
 	Voice   Voice      // nil means silence
 	History History    // nil means that nothing is stored
-	Jobs    Jobs       // nil means no background jobs; may implement watcher
+	Jobs    Jobs       // nil means no background jobs
 	// Search implements @search; nil means that there is no such command.
 	Search func(ctx context.Context, query string) (string, error)
 	// SpareRunner lends a runner for parallel commands; the function it returns gives it back. Nil means that
@@ -73,8 +75,7 @@ type Secretary struct {
 	Scripts  map[string]string        // @commands of the user: name to script
 	ReadOnly func(script string) bool // whether a script is read-only; nil means that none is
 	// Declares reports whether a script may declare functions or otherwise redefine names in the session:
-	// after that no command counts as read-only. Nil means any script that is not ReadOnly and contains a
-	// parenthesis or a word such as alias, eval or source.
+	// after that no command counts as read-only. Nil means any script that is not ReadOnly.
 	Declares func(script string) bool
 	// Unlisted reports whether a denial is about the command itself rather than about its arguments, and the
 	// name of the command; empty means the first word of the denied one. Nil means that none is.
@@ -111,7 +112,6 @@ type Secretary struct {
 	began    bool
 	told     string // the to-do list as the model knows it
 	declared bool   // a script may have redefined names
-	started  bool   // a job was started
 	bucket   bucket
 	cache    cache
 	requests atomic.Int64 // for request IDs
