@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -67,59 +68,20 @@ func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	defer s.mu.Unlock()
 	p := run.JobPage{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
 	begin := max(offset-margin, 0)
-	text, err := s.read(make([]byte, offset-begin+limit+margin), begin)
+	data, err := s.read(make([]byte, offset-begin+limit+margin), begin)
 	if err != nil {
 		return run.JobPage{}, err
 	}
-	end := begin + int64(len(text))
+	end := begin + int64(len(data))
 	if end == s.size && (!ended || s.why != "") {
-		text = text[:len(text)-unfinished(text)] // the rest is still to come, or lost
-		end = begin + int64(len(text))
+		data = data[:len(data)-text.Incomplete(data)] // the rest is still to come, or lost
+		end = begin + int64(len(data))
 	}
 	if offset < end {
-		from, to := window(text, int(offset-begin), int(limit))
-		p.Data, p.Offset, p.Next = text[from:to], begin+int64(from), begin+int64(to)
+		part, next := text.Page(data, offset-begin, limit)
+		p.Data, p.Next = part, begin+next
+		p.Offset = p.Next - int64(len(part))
 	}
 	p.More = p.Next < end
 	return p, nil
-}
-
-// window returns the bounds of a page of at most limit bytes.
-func window(text []byte, at, limit int) (from, to int) {
-	_, from = around(text, at)
-	if limit >= len(text)-from {
-		return from, len(text)
-	}
-	to, end := around(text, from+limit)
-	if to <= from {
-		to = end // a single character is longer than the page
-	}
-	return from, to
-}
-
-// around returns the bounds of the character that has i in its middle, or i twice if there is none. Invalid bytes can
-// be split anywhere, so that nothing of another encoding is skipped.
-func around(text []byte, i int) (start, end int) {
-	for start = i - 1; start >= 0 && start > i-utf8.UTFMax; start-- {
-		if utf8.RuneStart(text[start]) {
-			if _, n := utf8.DecodeRune(text[start:]); start+n > i {
-				return start, start + n
-			}
-			break
-		}
-	}
-	return i, i
-}
-
-// unfinished returns the length of an incomplete character at the end.
-func unfinished(text []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
-			if utf8.FullRune(last) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }

@@ -207,8 +207,8 @@ func (o outcome) lost(start int64) error {
 const errorSize = 4000
 
 func (o outcome) page(start, size int64) executeOut {
-	part, next := page(o.stdout.text, start, size)
-	said, end := page(o.stderr.text, 0, errorSize)
+	part, next := text.Page(o.stdout.text, start, size)
+	said, end := text.Page(o.stderr.text, 0, errorSize)
 	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: validUTF8(part), Stderr: validUTF8(said), ExitCode: o.exit,
 		Total:    o.stdout.total,
 		Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -100,7 +101,7 @@ func (k outputCapture) end(tail []byte) (string, bool) {
 	if tail == nil {
 		tail = k.text
 	}
-	last, _ := page(tail, max(int64(len(tail))-tailSize, 0), tailSize)
+	last, _ := text.Page(tail, max(int64(len(tail))-tailSize, 0), tailSize)
 	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", k.total-int64(len(last)), k.total,
 		validUTF8(last)), true
 }

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -83,7 +84,7 @@ func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolR
 	}
 	cut := &byteRange{from: in.Start - utf8.UTFMax, to: in.Start + in.Size + utf8.UTFMax}
 	return d.byCommand(ctx, v, in.ID, "cat", in.Path, &run.Request{Stdout: cut}, func() (any, error) {
-		part, next := page(cut.text, in.Start-cut.begin(), in.Size)
+		part, next := text.Page(cut.text, in.Start-cut.begin(), in.Size)
 		if !utf8.Valid(part) || strings.ContainsRune(string(part), 0) {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: brief(in.Path), Why: "the file is not text",
 				Hint: "look at it with execute: base64, od, file"}
