@@ -216,7 +216,7 @@ func (b *secretaryBuilder) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: setup.ReasonOf(err),
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: fault.Reason(err),
 			Hint: "secretary.system names a text file"})
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hako/gate"
+	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -130,7 +131,7 @@ func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.R
 		return run.Result{Exit: notRun}, h.explained(err)
 	}
 	p.settle(done.Held)
-	if cerr := h.door.Budget.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
+	if cerr := h.door.Budget.Charge(done.Pending); err == nil && cerr != nil && done.Pending != (quota.Usage{}) {
 		err = cerr
 	}
 	return done.Result, err
@@ -150,11 +151,8 @@ func (h *Handle) explained(err error) error {
 // message encodes a request.
 func (h *Handle) message(p *process, req *run.Request) runMessage {
 	m := runMessage{
-		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env,
-		Args:    req.Args,
-		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil,
-		Stderr: req.Stderr != nil, Touched: req.Touched != nil,
-		Others: h.pool.others(p),
+		Box: h.id, Request: *req, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil, Stderr: req.Stderr != nil,
+		Touched: req.Touched != nil, Others: h.pool.others(p),
 	}
 	m.Deadline, _ = h.door.Budget.Deadline()
 	return m

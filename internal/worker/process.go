@@ -13,7 +13,6 @@ import (
 
 	"hako/audit"
 	"hako/gate"
-	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -255,11 +254,7 @@ func (p *process) charge(body []byte) error {
 	if h == nil {
 		return errNoBox
 	}
-	return h.door.Budget.Charge(m.Usage.usage())
-}
-
-func (u usageMessage) usage() quota.Usage {
-	return quota.Usage{Read: u.Read, Written: u.Written, Scripts: u.Scripts}
+	return h.door.Budget.Charge(m.Usage)
 }
 
 // ask puts a question to a person. That time is not charged to the script.

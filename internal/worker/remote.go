@@ -48,7 +48,7 @@ type remoteMeter struct {
 	box    uint64
 
 	mu       sync.Mutex // guards the fields below
-	pending  usageMessage
+	pending  quota.Usage
 	deadline time.Time
 }
 
@@ -57,14 +57,13 @@ const gathered = 256 << 10
 
 func (m *remoteMeter) Charge(u quota.Usage) error {
 	m.mu.Lock()
-	p := &m.pending
-	p.Read, p.Written, p.Scripts = p.Read+u.Read, p.Written+u.Written, p.Scripts+u.Scripts
-	if u.Scripts == 0 && u != (quota.Usage{}) && p.Read+p.Written < gathered {
+	sum := m.pending.Add(u)
+	if u.Scripts == 0 && u != (quota.Usage{}) && sum.Read+sum.Written < gathered {
+		m.pending = sum
 		m.mu.Unlock()
 		return nil
 	}
-	sum := *p
-	*p = usageMessage{}
+	m.pending = quota.Usage{}
 	m.mu.Unlock()
 	return m.server.call(context.Background(), charge, chargeMessage{m.box, sum}, nil)
 }
@@ -82,10 +81,10 @@ func (m *remoteMeter) until(t time.Time) {
 }
 
 // rest returns the usage that was not charged yet.
-func (m *remoteMeter) rest() usageMessage {
+func (m *remoteMeter) rest() quota.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := m.pending
-	m.pending = usageMessage{}
+	m.pending = quota.Usage{}
 	return sum
 }

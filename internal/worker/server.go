@@ -238,10 +238,7 @@ func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m 
 		return
 	}
 	box.meter.until(m.Deadline)
-	req := &run.Request{
-		ID: m.ID, Actor: m.Actor, Reason: m.Reason, Script: m.Script, Dir: m.Dir, Env: m.Env, Args: m.Args,
-		Timeout: m.Timeout, Confirm: m.Confirm,
-	}
+	req := &m.Request
 	if r.input != nil {
 		req.Stdin = r.input
 	}

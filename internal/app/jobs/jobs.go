@@ -8,10 +8,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +77,7 @@ func Open(o Options) (*List, error) {
 	dir, err := ownerfile.MakeDir(o.Spool, "hako-jobs-")
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool,
-			Why: "no directory for outputs can be made there", Err: cause(err),
+			Why: "no directory for outputs can be made there", Err: fault.Reason(err),
 			Hint: "name one that can be written"}
 	}
 	d := &List{opts: o, dir: dir}
@@ -261,16 +259,8 @@ func (d *List) Close() error {
 		j.log.drop()
 	}
 	if err := d.dir.Remove(); err != nil {
-		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err),
+		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: fault.Reason(err),
 			Hint: "remove the directory by hand"}
 	}
 	return nil
-}
-
-// cause strips the path from an error of package os.
-func cause(err error) error {
-	if pe := new(os.PathError); errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -57,7 +57,7 @@ func (d *List) unreadable(j *job, err error) error {
 	if _, gone := d.find(j.handle); gone != nil {
 		return gone
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: cause(err),
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: fault.Reason(err),
 		Hint: "start the job again"}
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"hako/run/fault"
 )
 
 // A file holds an output. Close also removes it.
@@ -43,7 +45,7 @@ func (s *spool) keep(p []byte) {
 	if s.file == nil {
 		f, err := s.create()
 		if err != nil {
-			s.why = "it cannot be written: " + cause(err).Error()
+			s.why = "it cannot be written: " + fault.Reason(err).Error()
 			return
 		}
 		s.file = f
@@ -53,7 +55,7 @@ func (s *spool) keep(p []byte) {
 	s.size += int64(n)
 	switch {
 	case err != nil:
-		s.why = "it cannot be written: " + cause(err).Error()
+		s.why = "it cannot be written: " + fault.Reason(err).Error()
 	case room < int64(len(p)):
 		s.why = fmt.Sprintf("it is over the limit of %d bytes", s.limit)
 	}
