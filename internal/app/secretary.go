@@ -376,7 +376,7 @@ func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session
 			if err != nil {
 				return nil, err
 			}
-			c.Keeps = true
+			c.NoReset = true
 			return c, nil
 		},
 	}

@@ -70,7 +70,7 @@ type Secretary struct {
 	Name        string        // of the secretary; empty means none
 	Commands    string        // what the policy allows, for the prompt
 	Extra       string        // more instructions for the model
-	Speech      speech.Speech // the default voice; one without a speaker means [UsualSpeech]
+	Speech      speech.Speech // the default voice; one without a speaker means [DefaultSpeech]
 
 	Scripts  map[string]string        // @commands of the user: name to script
 	ReadOnly func(script string) bool // whether a script is read-only; nil means that none is
@@ -108,16 +108,16 @@ type Secretary struct {
 
 	turn sync.Mutex // held during a turn; guards the fields below
 	memory
-	dir      string // current working directory; empty means unknown
-	began    bool
-	told     string // the to-do list as the model knows it
-	declared bool   // a script may have redefined names
-	bucket   bucket
-	cache    cache
-	requests atomic.Int64 // for request IDs
+	dir         string // current working directory; empty means unknown
+	initialized bool
+	shownTodos  string // the to-do list as the model knows it
+	redefined   bool   // a script may have redefined names
+	limiter     rateLimiter
+	cache       cache
+	requests    atomic.Int64 // for request IDs
 
-	watch sync.Mutex // held while an event is reported
-	store struct {
+	observing sync.Mutex // held while an event is reported
+	history   struct {
 		mu     sync.Mutex
 		broken bool // the failure was reported
 	}
@@ -160,27 +160,27 @@ func (s *Secretary) now() time.Time {
 	return time.Now()
 }
 
-func (s *Secretary) usual() speech.Speech {
+func (s *Secretary) defaultSpeech() speech.Speech {
 	if s.Speech.Speaker == "" {
-		return UsualSpeech()
+		return DefaultSpeech()
 	}
 	return s.Speech
 }
 
 func (s *Secretary) timeout() time.Duration { return cmp.Or(s.Timeout, 30*time.Second) }
-func (s *Secretary) mostActions() int       { return cmp.Or(s.Actions, 5) }
+func (s *Secretary) maxActions() int        { return cmp.Or(s.Actions, 5) }
 func (s *Secretary) actor() string          { return cmp.Or(s.Actor, "secretary") }
 
 func (s *Secretary) observe(e Event) {
 	if s.Observe == nil {
 		return
 	}
-	s.watch.Lock()
-	defer s.watch.Unlock()
+	s.observing.Lock()
+	defer s.observing.Unlock()
 	s.Observe(e)
 }
 
-func (s *Secretary) clean(text string) string { return s.Secrets.Text(text) }
+func (s *Secretary) redact(text string) string { return s.Secrets.Text(text) }
 
 // jsonText encodes a value for the model, with < and > as they are.
 func jsonText(v any) string {

@@ -176,11 +176,11 @@ func TestLateWriters(t *testing.T) {
 	s, _, _ := newSecretary(t)
 	c := s.capture()
 	c.Write([]byte("in time\n"))
-	if got := s.shown(c); got != "in time\n" {
+	if got := s.captured(c); got != "in time\n" {
 		t.Errorf("got %q", got)
 	}
-	if n, err := c.Write([]byte("too late")); n != 8 || err != nil || s.shown(c) != "in time\n" {
-		t.Errorf("%d, %v: %q", n, err, s.shown(c))
+	if n, err := c.Write([]byte("too late")); n != 8 || err != nil || s.captured(c) != "in time\n" {
+		t.Errorf("%d, %v: %q", n, err, s.captured(c))
 	}
 }
 
