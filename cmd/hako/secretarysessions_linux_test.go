@@ -282,7 +282,7 @@ func TestVoiceless(t *testing.T) {
 		"speak: speech is disabled in the settings | set speech.enabled to true": {"speech.enabled=false"},
 		"<nil> | ": {"speech.enabled=true", "speech.file=x.wav"},
 	} {
-		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).Silent
+		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).NoVoice
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); got != says {
 			t.Errorf("%v: %s", settings, got)
 		}

@@ -366,7 +366,7 @@ func (b *secretaryBuilder) addSearch() {
 // configured. ask returns who is asked about the commands of a session.
 func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
 	return &sessions.Manager{
-		Store: o.Store, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
+		Store: o.Store, NoVoice: voiceless(conf), VoiceOn: config.SpeechEnabled.Of(conf).From != "default",
 		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
 			own := o
 			own.Session, own.Report, own.Speaks = a.Session, a.Observe, a.Speaks

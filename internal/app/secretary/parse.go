@@ -147,7 +147,7 @@ func (p *parser) voice(v lenientjson.Value, s *speech.Speech) {
 			p.note("outputSamplingRate cannot be %v", n)
 		}
 	}
-	s.Tone = s.Tone.Within()
+	s.Tone = s.Tone.Clamped()
 	s.Accents = p.prosody(v)
 }
 
