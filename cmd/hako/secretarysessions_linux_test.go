@@ -288,7 +288,7 @@ func TestVoiceless(t *testing.T) {
 		}
 	}
 	if err := app.SecretarySessions(settingsFor(t, nil, "speech.player=afplay"), app.SecretaryOptions{},
-		nil).Silent; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(),
+		nil).NoVoice; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(),
 		"no program here that plays sound") {
 		t.Error(err)
 	}

@@ -32,7 +32,7 @@ func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	defer d.leave(b)
-	r, ok := d.shelf.byNumber(box, number)
+	r, ok := d.outputs.byNumber(box, number)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
