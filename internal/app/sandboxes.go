@@ -56,7 +56,7 @@ func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 // AskPage sends questions to the web page of hako serve if the client cannot ask or may not answer.
 func AskPage(o *mcpserver.Options, conf *config.Config) {
 	page := asksocket.Client{Dir: AskSocketDir(conf)}
-	o.Ask, o.Reaches = page.Ask, page.There
+	o.Ask, o.Reaches = page.Ask, page.Reachable
 }
 
 // Options returns the options of an MCP server with these sandboxes.

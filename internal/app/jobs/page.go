@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	usualPage = 4 << 10
-	largePage = 1 << 20
-	margin    = 2 * utf8.UTFMax // bytes on either side to find character boundaries
+	defaultPage = 4 << 10
+	maxPage     = 1 << 20
+	margin      = 2 * utf8.UTFMax // bytes on either side to find character boundaries
 )
 
 // Output returns at most limit bytes of the output of a job from offset on, without splitting a character. A limit of
@@ -20,7 +20,7 @@ const (
 // an empty page.
 func (d *List) Output(h run.JobHandle, offset, limit int64) (run.JobPage, error) {
 	if limit == 0 {
-		limit = usualPage
+		limit = defaultPage
 	}
 	if err := checkPage(h, offset, limit); err != nil {
 		return run.JobPage{}, err
@@ -29,7 +29,7 @@ func (d *List) Output(h run.JobHandle, offset, limit int64) (run.JobPage, error)
 	if err != nil {
 		return run.JobPage{}, err
 	}
-	page, err := j.log.page(offset, limit, j.over())
+	page, err := j.log.page(offset, limit, j.hasEnded())
 	if err != nil {
 		return run.JobPage{}, d.unreadable(j, err)
 	}
@@ -42,13 +42,13 @@ func checkPage(h run.JobHandle, offset, limit int64) error {
 	case offset < 0:
 		why, hint = fmt.Sprintf("the offset is %d, below 0", offset),
 			"an offset is a byte of the output: 0, or where the page before says the next one begins"
-	case limit < 0 || limit > largePage:
-		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, largePage),
+	case limit < 0 || limit > maxPage:
+		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, maxPage),
 			"ask for the rest page by page"
 	default:
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", brief(string(h))), Why: why,
+	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", shorten(string(h))), Why: why,
 		Hint: hint}
 }
 
@@ -63,7 +63,7 @@ func (d *List) unreadable(j *job, err error) error {
 
 // page returns a page of the output. The caller must ask before whether the job has ended, so that the last output is
 // not missed.
-func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
+func (s *outputFile) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := run.JobPage{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
