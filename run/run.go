@@ -23,7 +23,7 @@ type Request struct {
 	// parsed it already; Script may be empty then. Nil means that the gate
 	// parses Script. The gate judges this tree and hands it to the runner:
 	// nobody parses the text a second time.
-	Program *syntax.File
+	Program *syntax.File `json:"-"`
 
 	Dir     string        // working directory; empty means where the session stands
 	Env     []string      // NAME=value pairs added to the session's environment
@@ -32,8 +32,8 @@ type Request struct {
 	File    string        // where the script comes from, for $0 and BASH_SOURCE; empty means from no file
 	Timeout time.Duration // zero means the runner's own limit
 
-	Stdin          io.Reader // nil means empty
-	Stdout, Stderr io.Writer // nil means discard
+	Stdin          io.Reader `json:"-"` // nil means empty
+	Stdout, Stderr io.Writer `json:"-"` // nil means discard
 
 	// Confirm says that a person must agree to the whole script before any
 	// of it runs, whatever the policy says. The gate sees to it.
@@ -43,18 +43,18 @@ type Request struct {
 	// it runs, and with the directory the shell stands in then. A non-nil
 	// error stops the script and becomes Run's error. The gate sets it; a
 	// Runner that cannot honour it is opaque, see [Opaque].
-	Check func(ctx context.Context, dir string, argv []string) error
+	Check func(ctx context.Context, dir string, argv []string) error `json:"-"`
 
 	// Redirect is called in the same way for every file that a redirection
 	// is about to open: op is the operator (">", "<", "&>"), file its
 	// expanded word. What opens no file (2>&1, here-documents) is not asked
 	// about. Nil means that nobody is interested.
-	Redirect func(ctx context.Context, dir, op, file string) error
+	Redirect func(ctx context.Context, dir, op, file string) error `json:"-"`
 
 	// Touched is called when a file is closed or removed, or its opening is
 	// refused, for the record.
 	// Nil means nobody is interested.
-	Touched func(Effect)
+	Touched func(Effect) `json:"-"`
 }
 
 // An Effect is one thing a script did to the world it was given.

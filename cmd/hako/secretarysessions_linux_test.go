@@ -283,13 +283,13 @@ func TestVoiceless(t *testing.T) {
 		"speak: speech is disabled in the settings | set speech.enabled to true": {"speech.enabled=false"},
 		"<nil> | ": {"speech.enabled=true", "speech.file=x.wav"},
 	} {
-		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).Silent
+		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).NoVoice
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); got != says {
 			t.Errorf("%v: %s", settings, got)
 		}
 	}
 	if err := app.SecretarySessions(settingsFor(t, nil, "speech.player=afplay"), app.SecretaryOptions{},
-		nil).Silent; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(),
+		nil).NoVoice; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(),
 		"no program here that plays sound") {
 		t.Error(err)
 	}

@@ -85,7 +85,7 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 	if o.json {
 		return encode(w, t)
 	}
-	_, err := fmt.Fprintln(w, text.ForTerminal(store.Said(action, t)))
+	_, err := fmt.Fprintln(w, text.ForTerminal(store.DescribeAction(action, t)))
 	return err
 }
 

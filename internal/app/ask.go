@@ -12,7 +12,7 @@ import (
 // returns nil if hako serve does not run.
 func PageAsker(conf *config.Config, before func(gate.Question)) Asker {
 	page := asksocket.Client{Dir: AskSocketDir(conf)}
-	if !page.There() {
+	if !page.Reachable() {
 		return nil
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {

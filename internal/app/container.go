@@ -16,7 +16,6 @@ import (
 	"hako/container/proxyproc"
 	"hako/internal/app/coder/forge"
 	"hako/internal/config"
-	"hako/internal/setup"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -35,7 +34,7 @@ func GithubApp(conf *config.Config) (*forge.App, error) {
 	key, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file,
-			Err: setup.ReasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
+			Err: fault.Reason(err), Hint: "name the file that GitHub gave you when you made the key"}
 	}
 	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
@@ -109,7 +108,7 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 	}
 	if path := config.DockerCA.Of(conf).V; path != "" {
 		if o.CA, err = os.ReadFile(path); err != nil {
-			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: setup.ReasonOf(err),
+			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: fault.Reason(err),
 				Hint: "name a file of certificates in PEM form"}
 		}
 	}

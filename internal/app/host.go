@@ -14,7 +14,6 @@ import (
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
-	"hako/run/fault"
 )
 
 // Asker puts a question to a person; nil means that nobody can be asked.
@@ -126,14 +125,8 @@ func CheckRoot(conf *config.Config) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(o.Root)
-	switch {
-	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: setup.ReasonOf(err),
-			Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
-	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory",
-			Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
+	if err := checkDirectory("work in", o.Root, "bash_executor.root", "--root"); err != nil {
+		return err
 	}
 	return checkRoot(conf, o.Root)
 }

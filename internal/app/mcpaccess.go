@@ -15,7 +15,6 @@ import (
 	"hako/internal/app/access"
 	"hako/internal/config"
 	"hako/internal/ownerfile"
-	"hako/internal/setup"
 	"hako/internal/web/auth"
 	"hako/run/fault"
 )
@@ -129,7 +128,7 @@ func tokenOf(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return "", &fault.Error{Op: "read token", Subject: path, Err: setup.ReasonOf(err)}
+		return "", &fault.Error{Op: "read token", Subject: path, Err: fault.Reason(err)}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -144,7 +143,7 @@ func newTokenFile(path string) (token string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", &fault.Error{Op: "write token", Subject: path, Err: setup.ReasonOf(err)}
+		return "", &fault.Error{Op: "write token", Subject: path, Err: fault.Reason(err)}
 	}
 	return token, nil
 }

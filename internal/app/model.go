@@ -13,7 +13,6 @@ import (
 	"hako/agent"
 	"hako/internal/config"
 	"hako/internal/redact"
-	"hako/internal/setup"
 	"hako/llm"
 	"hako/llm/ollama"
 	"hako/llm/openai"
@@ -231,7 +230,7 @@ func ollamaOptions(conf *config.Config) ollama.Options {
 func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: setup.ReasonOf(err),
+		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: fault.Reason(err),
 			Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
 	}
 	defer f.Close()
@@ -370,7 +369,7 @@ func Prices(conf *config.Config) (price.Table, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: setup.ReasonOf(err)}
+		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: fault.Reason(err)}
 	}
 	defer f.Close()
 	own, err := price.Parse(f)

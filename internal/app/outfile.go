@@ -44,7 +44,7 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 	sweepParts(filepath.Dir(real))
 	temp, cerr := newPart(filepath.Dir(real), mode)
 	if cerr != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: setup.ReasonOf(cerr),
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: fault.Reason(cerr),
 			Hint: "see that its folder is there and can be written"}
 	}
 	o := &OutFile{Name: real, temp: temp}
@@ -52,7 +52,7 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 		keepOwner(temp, info)
 		if err := temp.Chmod(info.Mode().Perm()); err != nil {
 			o.Discard()
-			return nil, &fault.Error{Op: "write output", Subject: name, Err: setup.ReasonOf(err),
+			return nil, &fault.Error{Op: "write output", Subject: name, Err: fault.Reason(err),
 				Hint: "the permissions it has cannot be kept"}
 		}
 	}
@@ -125,7 +125,7 @@ func (o *OutFile) Commit() error {
 	o.temp = nil
 	if err := install(temp, o.Name); err != nil {
 		os.Remove(temp.Name())
-		return &fault.Error{Op: "write output", Subject: o.Name, Err: setup.ReasonOf(err),
+		return &fault.Error{Op: "write output", Subject: o.Name, Err: fault.Reason(err),
 			Hint: "what was there before is still there"}
 	}
 	return nil

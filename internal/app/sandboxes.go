@@ -55,7 +55,7 @@ func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 // AskPage sends questions to the web page of hako serve if the client cannot ask or may not answer.
 func AskPage(o *mcpserver.Options, conf *config.Config) {
 	page := asksocket.Client{Dir: AskSocketDir(conf)}
-	o.Ask, o.Reaches = page.Ask, page.There
+	o.Ask, o.Reaches = page.Ask, page.Reachable
 }
 
 // Options returns the options of an MCP server with these sandboxes.
@@ -144,7 +144,7 @@ func (o Grants) there() error {
 		names []string
 	}{{"--read", o.Readable}, {"--write", o.Writable}} {
 		for _, name := range g.names {
-			if err := directoryThere("grant", name, g.flag); err != nil {
+			if err := checkDirectory("grant", name, g.flag, g.flag); err != nil {
 				return err
 			}
 		}
@@ -152,17 +152,19 @@ func (o Grants) there() error {
 	return nil
 }
 
-func directoryThere(op, name, flag string) error {
-	info, err := os.Stat(name)
-	switch {
+// checkDirectory returns an error if name is not a directory. The hint names a setting, or a flag.
+func checkDirectory(op, name, setting, flag string) error {
+	e := &fault.Error{Op: op, Subject: name, Hint: "name a directory with " + setting,
+		FlagHint: "name a directory with " + flag}
+	switch info, err := os.Stat(name); {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: setup.ReasonOf(err),
-			Hint: "name a directory with " + flag}
+		e.Kind, e.Err = fault.NotFound, fault.Reason(err)
 	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory",
-			Hint: "name a directory with " + flag}
+		e.Kind, e.Why = fault.Invalid, "it is no directory"
+	default:
+		return nil
 	}
-	return nil
+	return e
 }
 
 // Make implements [mcpserver.Maker]. In the record a sandbox is a request that ends when it is closed.

@@ -216,7 +216,7 @@ func (b *secretaryBuilder) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: setup.ReasonOf(err),
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: fault.Reason(err),
 			Hint: "secretary.system names a text file"})
 		return ""
 	}
@@ -366,7 +366,7 @@ func (b *secretaryBuilder) addSearch() {
 // configured. ask returns who is asked about the commands of a session.
 func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
 	return &sessions.Manager{
-		Store: o.Store, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
+		Store: o.Store, NoVoice: voiceless(conf), VoiceOn: config.SpeechEnabled.Of(conf).From != "default",
 		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
 			own := o
 			own.Session, own.Report, own.Speaks = a.Session, a.Observe, a.Speaks
@@ -376,7 +376,7 @@ func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session
 			if err != nil {
 				return nil, err
 			}
-			c.Keeps = true
+			c.NoReset = true
 			return c, nil
 		},
 	}

@@ -226,7 +226,7 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 func (s *Server) OpenAskSocket() (closeIt func()) {
 	warn := func(err error) { s.o.Warn("other processes cannot ask at the page", err) }
 	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked,
-		Complain: warn}).Open()
+		Warn: warn}).Open()
 	if err != nil {
 		warn(err)
 		return func() {}

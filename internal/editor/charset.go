@@ -30,7 +30,7 @@ func guess(raw []byte) (*charset, []byte) {
 	if utf8.Valid(raw) {
 		return plainUTF8, raw
 	}
-		// Much UTF-8 is also valid Shift_JIS. A few invalid bytes do not make a text Japanese.
+	// Much UTF-8 is also valid Shift_JIS. A few invalid bytes do not make a text Japanese.
 	if good, bad := characters(raw); good > bad {
 		return brokenUTF8, raw
 	}

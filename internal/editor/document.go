@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 // A document is a text file in memory. Lines count from 1; offsets are in text unless stated otherwise.
@@ -54,7 +56,7 @@ func (d *document) binary() bool {
 	}
 	head := d.text[:min(len(d.text), sniffed)]
 	if len(head) == sniffed {
-		head = head[:sniffed-unfinished(head)]
+		head = head[:sniffed-text.Incomplete(head)]
 	}
 	bad := 0
 	for rest := head; len(rest) > 0; {
@@ -66,19 +68,6 @@ func (d *document) binary() bool {
 		rest = rest[n:]
 	}
 	return bad*10 > len(head)*3
-}
-
-// unfinished returns the length of an incomplete character at the end.
-func unfinished(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {
-			if utf8.FullRune(last) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // lines returns the number of lines; the last one needs no line end.

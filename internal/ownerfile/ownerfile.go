@@ -139,13 +139,5 @@ func refuse(path, why, hint string, err error) error {
 	if os.IsNotExist(err) {
 		kind = fault.NotFound
 	}
-	return &fault.Error{Kind: kind, Op: "open", Subject: path, Why: why, Hint: hint, Err: cause(err)}
-}
-
-// cause strips the path from an error of package os.
-func cause(err error) error {
-	if pe, ok := err.(*fs.PathError); ok {
-		return pe.Err
-	}
-	return err
+	return &fault.Error{Kind: kind, Op: "open", Subject: path, Why: why, Hint: hint, Err: fault.Reason(err)}
 }

@@ -55,7 +55,7 @@ func startChild(func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child
 		said.Close()
 		return nil, nil, err
 	}
-	c := &childProcess{process: proc, heard: make(chan struct{})}
+	c := &childProcess{process: proc, stderrDone: make(chan struct{})}
 	go c.listen(said)
 	return ours, c, nil
 }
@@ -86,8 +86,8 @@ func socketpair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "door"), nil
 }
 
-// passed are the variables that a worker gets. None of them is secret.
-var passed = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR",
+// passedVariables are the variables that a worker gets. None of them is secret.
+var passedVariables = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR",
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}
 
 func environment(all []string) (env []string) {
@@ -97,7 +97,7 @@ func environment(all []string) (env []string) {
 			env = append(env, pair)
 			continue
 		}
-		if slices.Contains(passed, name) {
+		if slices.Contains(passedVariables, name) {
 			env = append(env, pair)
 		}
 	}
@@ -106,30 +106,30 @@ func environment(all []string) (env []string) {
 
 // A childProcess is a worker process.
 type childProcess struct {
-	process *os.Process
-	heard   chan struct{} // closed at the end of its standard error
-	said    tail
+	process    *os.Process
+	stderrDone chan struct{} // closed at the end of its standard error
+	stderr     headBuffer
 }
 
-// mostSaid is how much standard error of a worker is kept: a Go program begins with why it crashes.
-const mostSaid = 4 << 10
+// maxStderr is how much standard error of a worker is kept: a Go program begins with why it crashes.
+const maxStderr = 4 << 10
 
 func (c *childProcess) listen(r *os.File) {
-	defer close(c.heard)
+	defer close(c.stderrDone)
 	defer r.Close()
-	_, _ = io.Copy(&c.said, r)
+	_, _ = io.Copy(&c.stderr, r)
 }
 
-// tail keeps the beginning of what is written to it.
-type tail struct {
+// headBuffer keeps the beginning of what is written to it.
+type headBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *headBuffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if room := mostSaid - len(t.text); room > 0 {
+	if room := maxStderr - len(t.text); room > 0 {
 		t.text = append(t.text, p[:min(room, len(p))]...)
 	}
 	return len(p), nil
@@ -139,13 +139,13 @@ func (c *childProcess) kill() { _ = c.process.Kill() }
 
 func (c *childProcess) wait() (string, error) {
 	state, err := c.process.Wait()
-	<-c.heard
-	c.said.mu.Lock()
-	defer c.said.mu.Unlock()
+	<-c.stderrDone
+	c.stderr.mu.Lock()
+	defer c.stderr.mu.Unlock()
 	if err == nil && !state.Success() {
 		err = errors.New(state.String())
 	}
-	return string(c.said.text), err
+	return string(c.stderr.text), err
 }
 
 func (c *childProcess) resident() int64 { return residentOf(c.process.Pid) }

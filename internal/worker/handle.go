@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hako/gate"
+	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -17,11 +18,11 @@ import (
 type Handle struct {
 	Info json.RawMessage // Sandbox.Info
 
-	id     uint64
-	pool   *Pool
-	caller string
-	want   OpenOptions
-	door   Services
+	id       uint64
+	pool     *Pool
+	caller   string
+	options  OpenOptions
+	services Services
 
 	mu      sync.Mutex // guards the fields below
 	process *process
@@ -44,10 +45,10 @@ type OpenOptions struct {
 }
 
 func (h *Handle) clean(q gate.Question) gate.Question {
-	if h.want.Clean == nil {
+	if h.options.Clean == nil {
 		return q
 	}
-	return h.want.Clean(q)
+	return h.options.Clean(q)
 }
 
 // Run implements [run.Runner]. It refuses requests with Check or Redirect, which cannot be called from another process.
@@ -64,7 +65,7 @@ func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	if own.ID == "" {
 		own.ID = strings.ToLower(rand.Text())[:12]
 	}
-	return h.runIn(ctx, p, &own)
+	return h.runOn(ctx, p, &own)
 }
 
 // ready returns the worker of the sandbox, or a new one if the sandbox may be reopened.
@@ -79,7 +80,7 @@ func (h *Handle) ready(ctx context.Context) (*process, error) {
 	default:
 		return h.process, nil
 	}
-	if !h.want.Reopen {
+	if !h.options.Reopen {
 		return nil, &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "its worker process was ended earlier",
 			Hint: lostHint, Err: h.process.failure()}
 	}
@@ -87,7 +88,7 @@ func (h *Handle) ready(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer h.pool.arrived(p)
+	defer h.pool.opened(p)
 	if err := p.openBox(ctx, h, nil); err != nil {
 		return nil, err
 	}
@@ -102,8 +103,8 @@ func (p *process) failure() error {
 	return p.why
 }
 
-func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.Result, error) {
-	id, replies, err := p.begin()
+func (h *Handle) runOn(ctx context.Context, p *process, req *run.Request) (run.Result, error) {
+	id, replies, err := p.register()
 	if err != nil {
 		return run.Result{Exit: notRun}, err
 	}
@@ -127,19 +128,19 @@ func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.R
 	var done doneMessage
 	err = p.result(f, ok, &done)
 	if !ok {
-		return run.Result{Exit: notRun}, h.explained(err)
+		return run.Result{Exit: notRun}, h.withReopenHint(err)
 	}
-	p.settle(done.Held)
-	if cerr := h.door.Budget.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
+	p.setHeld(done.Held)
+	if cerr := h.services.Budget.Charge(done.Pending); err == nil && cerr != nil && done.Pending != (quota.Usage{}) {
 		err = cerr
 	}
 	return done.Result, err
 }
 
-// explained corrects the hint if the sandbox is reopened.
-func (h *Handle) explained(err error) error {
+// withReopenHint corrects the hint if the sandbox is reopened.
+func (h *Handle) withReopenHint(err error) error {
 	e, ok := err.(*fault.Error)
-	if !ok || !h.want.Reopen {
+	if !ok || !h.options.Reopen {
 		return err
 	}
 	own := *e
@@ -150,13 +151,10 @@ func (h *Handle) explained(err error) error {
 // message encodes a request.
 func (h *Handle) message(p *process, req *run.Request) runMessage {
 	m := runMessage{
-		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env,
-		Args:    req.Args,
-		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil,
-		Stderr: req.Stderr != nil, Touched: req.Touched != nil,
-		Others: h.pool.others(p),
+		Box: h.id, Request: *req, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil, Stderr: req.Stderr != nil,
+		Touched: req.Touched != nil, Others: h.pool.heldByOthers(p),
 	}
-	m.Deadline, _ = h.door.Budget.Deadline()
+	m.Deadline, _ = h.services.Budget.Deadline()
 	return m
 }
 
@@ -179,11 +177,11 @@ func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, re
 		}
 		switch {
 		case !cancelled.IsZero() && time.Since(cancelled) > h.stopTime():
-			p.end(lost(context.Cause(ctx)))
+			p.end(lostError(context.Cause(ctx)))
 		case p.silent(began):
-			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "run script", Why: "its worker process does not answer"}))
+			p.end(lostError(&fault.Error{Kind: fault.Timeout, Op: "run script", Why: "its worker process does not answer"}))
 		case most > 0 && r.overdue(began, most):
-			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " +
+			p.end(lostError(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " +
 				(most - h.stopTime()).String()}))
 		}
 	}
@@ -191,7 +189,7 @@ func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, re
 
 // limit returns the time after which a request must have ended; zero means none.
 func (h *Handle) limit(req *run.Request) time.Duration {
-	limit := h.want.Limit
+	limit := h.options.Limit
 	if req.Timeout > 0 {
 		limit = max(limit, req.Timeout)
 	}
@@ -202,16 +200,16 @@ func (h *Handle) limit(req *run.Request) time.Duration {
 }
 
 func (h *Handle) stopTime() time.Duration {
-	if h.want.Stop > 0 {
-		return h.want.Stop
+	if h.options.Stop > 0 {
+		return h.options.Stop
 	}
 	return defaultStop
 }
 
 const defaultStop = 900 * time.Millisecond
 
-// settle stores what the worker holds now.
-func (p *process) settle(held Held) {
+// setHeld stores what the worker holds now.
+func (p *process) setHeld(held Held) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = held
@@ -223,22 +221,22 @@ func (h *Handle) More(ctx context.Context, w OpenOptions) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	more := &Handle{id: h.pool.next.Add(1), pool: h.pool, caller: h.caller, want: w, door: h.door, process: p}
+	more := &Handle{id: h.pool.next.Add(1), pool: h.pool, caller: h.caller, options: w, services: h.services, process: p}
 	return more, p.openBox(ctx, more, h)
 }
 
 // openBox lets the worker make a sandbox.
 func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
-	spec, err := json.Marshal(h.want.Spec)
+	spec, err := json.Marshal(h.options.Spec)
 	if err != nil {
 		return err
 	}
-	m := openMessage{Box: h.id, Spec: spec, Asks: h.door.Ask != nil}
+	m := openMessage{Box: h.id, Spec: spec, Asks: h.services.Ask != nil}
 	if beside != nil {
 		m.Beside = beside.id
 	}
 	p.mu.Lock()
-	p.boxes[h.id], p.log = h, h.door.Log
+	p.boxes[h.id], p.log = h, h.services.Log
 	p.mu.Unlock()
 	// If the caller gives up meanwhile, it still has to close the sandbox afterwards.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), startTime)
@@ -263,7 +261,7 @@ func (p *process) forgetBox(id uint64) {
 
 // call makes a call to the worker.
 func (p *process) call(ctx context.Context, k kind, m, v any) error {
-	return p.exchange.call(ctx, k, m, v, func(uint64) {})
+	return p.peer.call(ctx, k, m, v, func(uint64) {})
 }
 
 // closeTime is the timeout for closing a sandbox before its worker is ended.
@@ -282,9 +280,9 @@ func (h *Handle) Close() {
 	defer stop()
 	var held Held
 	if err := p.call(ctx, closeBox, boxMessage{h.id}, &held); err != nil {
-		p.end(lost(err))
+		p.end(lostError(err))
 	} else {
-		p.settle(held)
+		p.setHeld(held)
 	}
 	p.forgetBox(h.id)
 }

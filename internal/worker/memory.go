@@ -6,8 +6,8 @@ import (
 	"hako/run/fault"
 )
 
-// memoryPace is the interval of checks of memory.
-const memoryPace = 250 * time.Millisecond
+// memoryInterval is the interval of checks of memory.
+const memoryInterval = 250 * time.Millisecond
 
 // watchMemory ends the largest worker of a caller whose workers together use far more than its sandboxes may hold: each
 // alone may be within the limit of the system.
@@ -22,7 +22,7 @@ func (p *Pool) watchMemory() {
 		go w.end(&fault.Error{Kind: fault.Exhausted, Op: "run script",
 			Why: "the sandboxes of this client together use too much memory, and the largest was ended", Hint: lostHint})
 	}
-	p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
+	p.watcher = time.AfterFunc(memoryInterval, p.watchMemory)
 }
 
 // excessive returns the largest worker of each caller that uses too much. The caller holds mu.

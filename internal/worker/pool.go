@@ -21,16 +21,16 @@ type Options struct {
 	// Memory is what the sandboxes of one caller may hold. A worker may use twice as much, including garbage. Zero
 	// means no limit of the system.
 	Memory int64
-	// Most is how many workers are started so that each sandbox has its own; beyond that, sandboxes of one caller
+	// OwnWorkers is how many workers are started so that each sandbox has its own; beyond that, sandboxes of one caller
 	// share. Zero means 24.
-	Most int
+	OwnWorkers int
 	// Kept returns what the server itself holds for a caller. Nil means nothing.
 	Kept func(caller string) int64
 }
 
 const (
-	defaultMost = 24
-	hardMost    = 128 // workers; beyond it a new caller is refused
+	defaultOwn = 24
+	maxWorkers = 128 // workers; beyond it a new caller is refused
 )
 
 // A Pool starts and ends workers and assigns sandboxes to them. A worker has sandboxes of one caller only. It is safe for
@@ -39,15 +39,15 @@ type Pool struct {
 	options  Options
 	settings json.RawMessage
 	next     atomic.Uint64 // IDs of sandboxes
-	filling  sync.WaitGroup
+	starting sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
-	workers []*process // newest last
-	spare   *process   // started in advance
-	judge   *process
-	filled  bool // a spare is being started
-	closed  bool
-	watcher *time.Timer
+	mu            sync.Mutex // guards the fields below
+	workers       []*process // newest last
+	spare         *process   // started in advance
+	judge         *process
+	startingSpare bool // a spare is being started
+	closed        bool
+	watcher       *time.Timer
 }
 
 // New makes a pool and starts a first worker in the background.
@@ -56,8 +56,8 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Most == 0 {
-		o.Most = defaultMost
+	if o.OwnWorkers == 0 {
+		o.OwnWorkers = defaultOwn
 	}
 	p := &Pool{options: o, settings: settings}
 	p.refill()
@@ -80,7 +80,7 @@ func (p *Pool) Close() {
 	for _, w := range all {
 		<-w.gone
 	}
-	p.filling.Wait()
+	p.starting.Wait()
 }
 
 var (
@@ -95,15 +95,15 @@ func (p *Pool) Open(ctx context.Context, caller string, w OpenOptions, d Service
 	if err != nil {
 		return nil, err
 	}
-	defer p.arrived(worker)
-	h := &Handle{id: p.next.Add(1), pool: p, caller: caller, want: w, door: d, process: worker}
+	defer p.opened(worker)
+	h := &Handle{id: p.next.Add(1), pool: p, caller: caller, options: w, services: d, process: worker}
 	return h, worker.openBox(ctx, h, nil)
 }
 
-// arrived undoes take: the worker ends when it has no sandboxes.
-func (p *Pool) arrived(w *process) {
+// opened undoes take: the worker ends when it has no sandboxes.
+func (p *Pool) opened(w *process) {
 	p.mu.Lock()
-	w.coming--
+	w.opening--
 	p.mu.Unlock()
 	p.retire(w)
 }
@@ -113,21 +113,21 @@ func (p *Pool) arrived(w *process) {
 func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
 	p.mu.Lock()
 	n := len(p.workers)
-	if n >= p.options.Most {
+	if n >= p.options.OwnWorkers {
 		if w := p.newest(caller); w != nil {
-			w.coming++
+			w.opening++
 			p.mu.Unlock()
 			return w, nil
 		}
 	}
-	if p.closed || n >= hardMost {
+	if p.closed || n >= maxWorkers {
 		defer p.mu.Unlock()
 		return nil, p.refusal()
 	}
 	w := p.spare
 	p.spare = nil
 	if w != nil {
-		p.admit(w, caller)
+		p.register(w, caller)
 	}
 	p.mu.Unlock()
 	defer p.refill()
@@ -140,7 +140,7 @@ func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.admit(w, caller)
+	p.register(w, caller)
 	return w, nil
 }
 
@@ -153,13 +153,13 @@ func (p *Pool) refusal() error {
 		Hint: "try again later"}
 }
 
-// admit registers a worker. The caller holds mu.
-func (p *Pool) admit(w *process, caller string) {
+// register registers a worker. The caller holds mu.
+func (p *Pool) register(w *process, caller string) {
 	w.caller = caller
-	w.coming++
+	w.opening++
 	p.workers = append(p.workers, w)
 	if p.watcher == nil && p.options.Memory > 0 {
-		p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
+		p.watcher = time.AfterFunc(memoryInterval, p.watchMemory)
 	}
 }
 
@@ -177,15 +177,15 @@ func (p *Pool) newest(caller string) *process {
 func (p *Pool) refill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.filled || p.spare != nil {
+	if p.closed || p.startingSpare || p.spare != nil {
 		return
 	}
-	p.filled = true
-	p.filling.Go(func() {
+	p.startingSpare = true
+	p.starting.Go(func() {
 		w, err := p.start(context.Background())
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.filled = false
+		p.startingSpare = false
 		switch {
 		case err != nil: // the next take reports it
 		case p.closed:
@@ -205,8 +205,8 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 		return nil, &fault.Error{Op: "start worker", Err: err}
 	}
 	w := &process{
-		exchange: exchange{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
-		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{},
+		peer: peer{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
+		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, questions: map[uint64]context.CancelFunc{},
 		open: map[string]string{},
 	}
 	go w.listen()
@@ -223,7 +223,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 func (p *Pool) remove(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.strike(w)
+	p.unlist(w)
 	if p.spare == w {
 		p.spare = nil
 	}
@@ -232,8 +232,8 @@ func (p *Pool) remove(w *process) {
 	}
 }
 
-// strike removes a worker from the list. The caller holds mu.
-func (p *Pool) strike(w *process) {
+// unlist removes a worker from the list. The caller holds mu.
+func (p *Pool) unlist(w *process) {
 	p.workers = slices.DeleteFunc(p.workers, func(other *process) bool { return other == w })
 }
 
@@ -241,10 +241,10 @@ func (p *Pool) strike(w *process) {
 func (p *Pool) retire(w *process) {
 	p.mu.Lock()
 	w.mu.Lock()
-	used := len(w.boxes) > 0 || w.coming > 0
+	used := len(w.boxes) > 0 || w.opening > 0
 	w.mu.Unlock()
 	if !used {
-		p.strike(w)
+		p.unlist(w)
 	}
 	p.mu.Unlock()
 	if !used {
@@ -252,8 +252,8 @@ func (p *Pool) retire(w *process) {
 	}
 }
 
-// others returns what the other workers of the same caller hold, and what the server holds for it.
-func (p *Pool) others(w *process) Held {
+// heldByOthers returns what the other workers of the same caller hold, and what the server holds for it.
+func (p *Pool) heldByOthers(w *process) Held {
 	p.mu.Lock()
 	caller := w.caller
 	p.mu.Unlock()
@@ -303,7 +303,7 @@ func (p *Pool) Judge(ctx context.Context, spec, v any) error {
 var errJudgeLost = errors.New("the worker that judged it ended")
 
 func (p *Pool) judgeOnce(ctx context.Context, spec, v any) error {
-	w, err := p.judging(ctx)
+	w, err := p.judgeWorker(ctx)
 	if err != nil {
 		return err
 	}
@@ -332,8 +332,8 @@ func (p *process) ended() bool {
 	}
 }
 
-// judging returns the worker that judges.
-func (p *Pool) judging(ctx context.Context) (*process, error) {
+// judgeWorker returns the worker that judges.
+func (p *Pool) judgeWorker(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -13,29 +13,28 @@ import (
 
 	"hako/audit"
 	"hako/gate"
-	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
 
 // A process is the server's end of the link to a worker.
 type process struct {
-	exchange
-	pool   *Pool
-	child  child
-	caller string // owner of its sandboxes; guarded by the pool
-	coming int    // sandboxes about to be opened; guarded by the pool
-	gone   chan struct{}
-	heard  atomic.Int64 // Unix time of its last frame, in nanoseconds
+	peer
+	pool      *Pool
+	child     child
+	caller    string // owner of its sandboxes; guarded by the pool
+	opening   int    // sandboxes about to be opened; guarded by the pool
+	gone      chan struct{}
+	lastFrame atomic.Int64 // Unix time of its last frame, in nanoseconds
 
-	mu      sync.Mutex // guards the fields below
-	boxes   map[uint64]*Handle
-	running map[uint64]*running
-	asking  map[uint64]context.CancelFunc
-	open    map[string]string // actors of recorded requests that have not ended, by ID
-	log     audit.Log         // of its sandboxes, which share it
-	held    Held
-	why     error // why it was ended
+	mu        sync.Mutex // guards the fields below
+	boxes     map[uint64]*Handle
+	running   map[uint64]*running
+	questions map[uint64]context.CancelFunc
+	open      map[string]string // actors of recorded requests that have not ended, by ID
+	log       audit.Log         // of its sandboxes, which share it
+	held      Held
+	why       error // why it was ended
 }
 
 // A child is a started worker: a process, or a goroutine where that is not possible.
@@ -51,11 +50,11 @@ type running struct {
 	request *run.Request
 	window  chan struct{} // signals that input was read
 
-	mu     sync.Mutex // guards the fields below
-	ahead  int64
-	asks   int
-	since  time.Time
-	waited time.Duration // for a person
+	mu        sync.Mutex // guards the fields below
+	sentAhead int64
+	paused    int
+	since     time.Time
+	waited    time.Duration // for a person
 }
 
 // listen handles the frames of the worker until it ends.
@@ -66,20 +65,20 @@ func (p *process) listen() {
 		if err != nil {
 			break
 		}
-		p.heard.Store(time.Now().UnixNano())
-		p.take(f)
+		p.lastFrame.Store(time.Now().UnixNano())
+		p.handleFrame(f)
 	}
 	p.child.kill()
 	said, err := p.child.wait()
 	p.finish(said, err)
 }
 
-// silence is how long a worker may send nothing while a request runs. It sends a frame ten times a second.
-const silence = 5 * time.Second
+// maxSilence is how long a worker may send nothing while a request runs. It sends a frame ten times a second.
+const maxSilence = 5 * time.Second
 
 // silent reports whether nothing was received from the worker for that long.
 func (p *process) silent(began time.Time) bool {
-	return time.Since(began) > silence && time.Now().UnixNano()-p.heard.Load() > int64(silence)
+	return time.Since(began) > maxSilence && time.Now().UnixNano()-p.lastFrame.Load() > int64(maxSilence)
 }
 
 // finish records the end of requests whose worker is gone, then ends the calls.
@@ -90,8 +89,8 @@ func (p *process) finish(said string, err error) {
 		why = diagnose(said, err)
 	}
 	p.why = why
-	open, asking := p.open, p.asking
-	p.open, p.asking = nil, nil
+	open, asking := p.open, p.questions
+	p.open, p.questions = nil, nil
 	p.held = Held{}
 	log := p.log
 	p.mu.Unlock()
@@ -123,10 +122,10 @@ func (p *process) end(why error) {
 func diagnose(said string, err error) error {
 	e := &fault.Error{Kind: fault.Exhausted, Op: "run script", Hint: lostHint}
 	switch {
-	case says(said, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed",
+	case containsAny(said, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed",
 		"failed to allocate"):
 		e.Why = "its worker process went over its memory limit and ended"
-	case says(said, "stack overflow", "stack exceeds"):
+	case containsAny(said, "stack overflow", "stack exceeds"):
 		e.Why = "its worker process went over its stack limit and ended"
 	case err == nil:
 		e.Kind, e.Why = fault.Unavailable, "its worker process was stopped"
@@ -137,23 +136,23 @@ func diagnose(said string, err error) error {
 	return e
 }
 
-func says(text string, any ...string) bool {
+func containsAny(text string, any ...string) bool {
 	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(text, words) })
 }
 
 const lostHint = "the sandbox and its files in memory are gone: make a new one, and do less at once"
 
-// take handles a frame.
-func (p *process) take(f frame) {
+// handleFrame handles a frame.
+func (p *process) handleFrame(f frame) {
 	switch f.kind {
 	case reply:
 		p.deliver(f)
 	case output, errout:
-		p.print(f)
+		p.forwardOutput(f)
 	case touched:
-		p.touch(f)
+		p.forwardTouched(f)
 	case consumed:
-		p.credit(f)
+		p.addCredit(f)
 	case logEvent:
 		_ = p.respond(f.id, nil, p.record(f.body))
 	case charge:
@@ -165,13 +164,13 @@ func (p *process) take(f frame) {
 	case dying:
 		var m dyingMessage
 		if json.Unmarshal(f.body, &m) == nil {
-			p.end(lost(m.Error.decode()))
+			p.end(lostError(m.Error.decode()))
 		}
 	}
 }
 
-// lost adds that the sandbox is gone with its worker.
-func lost(err error) error {
+// lostError adds that the sandbox is gone with its worker.
+func lostError(err error) error {
 	return &fault.Error{Kind: fault.KindOf(err), Op: "run script",
 		Why: "it did not stop when it was told to, and its worker process was ended", Hint: lostHint, Err: err}
 }
@@ -182,8 +181,8 @@ func (p *process) runningAt(id uint64) *running {
 	return p.running[id]
 }
 
-// print forwards output. A writer that fails ends its request.
-func (p *process) print(f frame) {
+// forwardOutput forwards output. A writer that fails ends its request.
+func (p *process) forwardOutput(f frame) {
 	r := p.runningAt(f.id)
 	if r == nil {
 		return
@@ -200,21 +199,21 @@ func (p *process) print(f frame) {
 	}
 }
 
-func (p *process) touch(f frame) {
+func (p *process) forwardTouched(f frame) {
 	var e run.Effect
 	if r := p.runningAt(f.id); r != nil && r.request.Touched != nil && json.Unmarshal(f.body, &e) == nil {
 		r.request.Touched(e)
 	}
 }
 
-func (p *process) credit(f frame) {
+func (p *process) addCredit(f frame) {
 	var n int64
 	if r := p.runningAt(f.id); r != nil && json.Unmarshal(f.body, &n) == nil {
 		r.consumed(n)
 	}
 }
 
-func (p *process) handle(box uint64) *Handle {
+func (p *process) box(box uint64) *Handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.boxes[box]
@@ -226,12 +225,12 @@ func (p *process) record(body []byte) error {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return err
 	}
-	h := p.handle(m.Box)
+	h := p.box(m.Box)
 	if h == nil {
 		return errNoBox
 	}
 	m.Event.Marked = true
-	if err := h.door.Log.Append(m.Event); err != nil {
+	if err := h.services.Log.Append(m.Event); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -251,23 +250,19 @@ func (p *process) charge(body []byte) error {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return err
 	}
-	h := p.handle(m.Box)
+	h := p.box(m.Box)
 	if h == nil {
 		return errNoBox
 	}
-	return h.door.Budget.Charge(m.Usage.usage())
-}
-
-func (u usageMessage) usage() quota.Usage {
-	return quota.Usage{Read: u.Read, Written: u.Written, Scripts: u.Scripts}
+	return h.services.Budget.Charge(m.Usage)
 }
 
 // ask puts a question to a person. That time is not charged to the script.
 func (p *process) ask(f frame) {
 	var m askMessage
 	err := json.Unmarshal(f.body, &m)
-	h := p.handle(m.Box)
-	if err != nil || h == nil || h.door.Ask == nil {
+	h := p.box(m.Box)
+	if err != nil || h == nil || h.services.Ask == nil {
 		_ = p.respond(f.id, gate.No, errNoBox)
 		return
 	}
@@ -276,13 +271,13 @@ func (p *process) ask(f frame) {
 		ctx, stop = context.WithDeadline(context.Background(), m.Deadline)
 	}
 	p.mu.Lock()
-	if p.asking != nil {
-		p.asking[f.id] = stop
+	if p.questions != nil {
+		p.questions[f.id] = stop
 	}
 	p.mu.Unlock()
 	resume := p.pause(m.Box)
 	go func() {
-		answer, err := h.door.Ask(ctx, h.clean(m.Question))
+		answer, err := h.services.Ask(ctx, h.clean(m.Question))
 		resume()
 		p.stopAsking(f.id)
 		stop()
@@ -292,8 +287,8 @@ func (p *process) ask(f frame) {
 
 func (p *process) stopAsking(id uint64) {
 	p.mu.Lock()
-	stop := p.asking[id]
-	delete(p.asking, id)
+	stop := p.questions[id]
+	delete(p.questions, id)
 	p.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -321,7 +316,7 @@ func (p *process) pause(box uint64) (resume func()) {
 func (r *running) pause() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks++; r.asks == 1 {
+	if r.paused++; r.paused == 1 {
 		r.since = time.Now()
 	}
 }
@@ -329,7 +324,7 @@ func (r *running) pause() {
 func (r *running) resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks--; r.asks == 0 {
+	if r.paused--; r.paused == 0 {
 		r.waited += time.Since(r.since)
 	}
 }
@@ -338,7 +333,7 @@ func (r *running) resume() {
 func (r *running) overdue(began time.Time, most time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asks == 0 && time.Since(began)-r.waited > most
+	return r.paused == 0 && time.Since(began)-r.waited > most
 }
 
 // inputWindow is how far input is sent ahead.
@@ -350,7 +345,7 @@ func (p *process) pump(id uint64, r *running, ended <-chan struct{}) {
 	for {
 		n, err := r.request.Stdin.Read(buf)
 		if n > 0 {
-			if !r.mayGoAhead(int64(n), ended) || p.send(input, id, buf[:n]) != nil {
+			if !r.waitWindow(int64(n), ended) || p.send(input, id, buf[:n]) != nil {
 				return
 			}
 		}
@@ -365,12 +360,12 @@ func (p *process) pump(id uint64, r *running, ended <-chan struct{}) {
 	}
 }
 
-// mayGoAhead waits until n more bytes may be sent.
-func (r *running) mayGoAhead(n int64, ended <-chan struct{}) bool {
+// waitWindow waits until n more bytes may be sent.
+func (r *running) waitWindow(n int64, ended <-chan struct{}) bool {
 	for {
 		r.mu.Lock()
-		if r.ahead < inputWindow {
-			r.ahead += n
+		if r.sentAhead < inputWindow {
+			r.sentAhead += n
 			r.mu.Unlock()
 			return true
 		}
@@ -385,7 +380,7 @@ func (r *running) mayGoAhead(n int64, ended <-chan struct{}) bool {
 
 func (r *running) consumed(n int64) {
 	r.mu.Lock()
-	r.ahead -= n
+	r.sentAhead -= n
 	r.mu.Unlock()
 	select {
 	case r.window <- struct{}{}:

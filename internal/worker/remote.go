@@ -12,7 +12,7 @@ import (
 
 // call makes a call to the server, which is told if ctx ends before its deadline.
 func (s *server) call(ctx context.Context, k kind, m, v any) error {
-	return s.exchange.call(ctx, k, m, v, func(id uint64) {
+	return s.peer.call(ctx, k, m, v, func(id uint64) {
 		if ctx.Err() != context.DeadlineExceeded {
 			_ = s.send(cancel, id, nil)
 		}
@@ -41,51 +41,50 @@ func (a remoteAsker) ask(ctx context.Context, q gate.Question) (answer gate.Answ
 	return answer, err
 }
 
-// A remoteMeter is the budget of the server. Bytes are charged a quarter of a megabyte at a time; everything else is
+// A remoteBudget is the budget of the server. Bytes are charged a quarter of a megabyte at a time; everything else is
 // charged at once.
-type remoteMeter struct {
+type remoteBudget struct {
 	server *server
 	box    uint64
 
 	mu       sync.Mutex // guards the fields below
-	pending  usageMessage
+	pending  quota.Usage
 	deadline time.Time
 }
 
-// gathered is how many bytes are charged together.
-const gathered = 256 << 10
+// chargeBatch is how many bytes are charged together.
+const chargeBatch = 256 << 10
 
-func (m *remoteMeter) Charge(u quota.Usage) error {
+func (m *remoteBudget) Charge(u quota.Usage) error {
 	m.mu.Lock()
-	p := &m.pending
-	p.Read, p.Written, p.Scripts = p.Read+u.Read, p.Written+u.Written, p.Scripts+u.Scripts
-	if u.Scripts == 0 && u != (quota.Usage{}) && p.Read+p.Written < gathered {
+	sum := m.pending.Add(u)
+	if u.Scripts == 0 && u != (quota.Usage{}) && sum.Read+sum.Written < chargeBatch {
+		m.pending = sum
 		m.mu.Unlock()
 		return nil
 	}
-	sum := *p
-	*p = usageMessage{}
+	m.pending = quota.Usage{}
 	m.mu.Unlock()
 	return m.server.call(context.Background(), charge, chargeMessage{m.box, sum}, nil)
 }
 
-func (m *remoteMeter) Deadline() (time.Time, bool) {
+func (m *remoteBudget) Deadline() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.deadline, !m.deadline.IsZero()
 }
 
-func (m *remoteMeter) until(t time.Time) {
+func (m *remoteBudget) setDeadline(t time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.deadline = t
 }
 
-// rest returns the usage that was not charged yet.
-func (m *remoteMeter) rest() usageMessage {
+// takePending returns the usage that was not charged yet.
+func (m *remoteBudget) takePending() quota.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := m.pending
-	m.pending = usageMessage{}
+	m.pending = quota.Usage{}
 	return sum
 }

@@ -34,21 +34,21 @@ func Main(called string, assemble func(settings json.RawMessage) (Parts, error))
 
 // A server is the worker's end of the link.
 type server struct {
-	exchange
+	peer
 	assemble func(json.RawMessage) (Parts, error)
 	parts    Parts
 	limit    func(memory int64) error // nil in a shared process
 	end      func()                   // ends the process; nil in a shared process
 
 	mu      sync.Mutex // guards the fields below
-	boxes   map[uint64]*served
+	boxes   map[uint64]*openSandbox
 	running map[uint64]*request
 }
 
-// served is an open sandbox.
-type served struct {
+// openSandbox is an open sandbox.
+type openSandbox struct {
 	Sandbox
-	meter *remoteMeter
+	meter *remoteBudget
 }
 
 // A request is in progress.
@@ -59,8 +59,8 @@ type request struct {
 
 func newServer(stream io.ReadWriteCloser, assemble func(json.RawMessage) (Parts, error)) *server {
 	return &server{
-		exchange: exchange{link: link{stream: stream}}, assemble: assemble,
-		boxes: map[uint64]*served{}, running: map[uint64]*request{},
+		peer: peer{link: link{stream: stream}}, assemble: assemble,
+		boxes: map[uint64]*openSandbox{}, running: map[uint64]*request{},
 	}
 }
 
@@ -71,15 +71,15 @@ func (s *server) serve() error {
 		f, err := receive(in)
 		if err != nil {
 			s.fail(err)
-			s.abandon()
+			s.cancelAll()
 			return err
 		}
-		s.take(f)
+		s.handle(f)
 	}
 }
 
-// abandon cancels the requests in progress.
-func (s *server) abandon() {
+// cancelAll cancels the requests in progress.
+func (s *server) cancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.running {
@@ -87,8 +87,8 @@ func (s *server) abandon() {
 	}
 }
 
-// take handles a frame. What may take long runs in a goroutine.
-func (s *server) take(f frame) {
+// handle handles a frame. What may take long runs in a goroutine.
+func (s *server) handle(f frame) {
 	switch f.kind {
 	case reply:
 		s.deliver(f)
@@ -101,9 +101,9 @@ func (s *server) take(f frame) {
 	case judge:
 		go s.judge(f)
 	case runBox:
-		s.accept(f)
+		s.startRequest(f)
 	case input:
-		s.feed(f)
+		s.addInput(f)
 	case cancel:
 		s.cancel(f.id)
 	}
@@ -139,7 +139,7 @@ func (s *server) open(body []byte) (any, error) {
 	if s.parts == nil {
 		return nil, errNotReady
 	}
-	meter := &remoteMeter{server: s, box: m.Box}
+	meter := &remoteBudget{server: s, box: m.Box}
 	d := Services{Log: remoteLog{s, m.Box}, Budget: meter}
 	if m.Asks {
 		d.Ask = remoteAsker{s, m.Box}.ask
@@ -150,7 +150,7 @@ func (s *server) open(body []byte) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.boxes[m.Box] = &served{box, meter}
+	s.boxes[m.Box] = &openSandbox{box, meter}
 	return box.Info, nil
 }
 
@@ -168,7 +168,7 @@ func (s *server) make(m openMessage, d Services) (Sandbox, error) {
 
 var errNoBox = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "there is none of that number"}
 
-func (s *server) box(id uint64) *served {
+func (s *server) box(id uint64) *openSandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.boxes[id]
@@ -198,8 +198,8 @@ func (s *server) judge(f frame) {
 	_ = s.respond(f.id, v, err)
 }
 
-// accept starts a request. It is registered before the next frame is read, which may be its input or cancel it.
-func (s *server) accept(f frame) {
+// startRequest starts a request. It is registered before the next frame is read, which may be its input or cancel it.
+func (s *server) startRequest(f frame) {
 	var m runMessage
 	err := json.Unmarshal(f.body, &m)
 	box := s.box(m.Box)
@@ -226,7 +226,7 @@ func (s *server) accept(f frame) {
 	go s.run(ctx, f.id, box, r, &m)
 }
 
-func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m *runMessage) {
+func (s *server) run(ctx context.Context, id uint64, box *openSandbox, r *request, m *runMessage) {
 	defer func() {
 		s.mu.Lock()
 		delete(s.running, id)
@@ -237,11 +237,8 @@ func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m 
 		_ = s.respond(id, doneMessage{Result: run.Result{Exit: notRun}, Held: s.parts.Held()}, err)
 		return
 	}
-	box.meter.until(m.Deadline)
-	req := &run.Request{
-		ID: m.ID, Actor: m.Actor, Reason: m.Reason, Script: m.Script, Dir: m.Dir, Env: m.Env, Args: m.Args,
-		Timeout: m.Timeout, Confirm: m.Confirm,
-	}
+	box.meter.setDeadline(m.Deadline)
+	req := &m.Request
 	if r.input != nil {
 		req.Stdin = r.input
 	}
@@ -255,28 +252,28 @@ func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m 
 		req.Touched = func(e run.Effect) { _ = s.sendJSON(touched, id, e) }
 	}
 	res, err := box.Run(ctx, req)
-	_ = s.respond(id, doneMessage{boundedResult(res), box.meter.rest(), s.parts.Held()}, err)
+	_ = s.respond(id, doneMessage{boundedResult(res), box.meter.takePending(), s.parts.Held()}, err)
 }
 
 // Limits of a result. A path has at most 4 KB.
 const (
-	mostNames = 256 << 10 // bytes of all paths, and of all names of commands
-	mostName  = 4 << 10
+	maxNames = 256 << 10 // bytes of all paths, and of all names of commands
+	maxName  = 4 << 10
 )
 
 // boundedResult shortens a result: names are as long as a script likes.
 func boundedResult(res run.Result) run.Result {
-	room := mostNames
+	room := maxNames
 	for i, e := range res.Effects {
 		if room -= len(e.Path); room < 0 {
 			res.Effects = res.Effects[:i:i]
 			break
 		}
 	}
-	room = mostNames
+	room = maxNames
 	short := make(map[string]int, len(res.Commands))
 	for name, n := range res.Commands {
-		name = name[:min(len(name), mostName)]
+		name = name[:min(len(name), maxName)]
 		if room -= len(name); room < 0 {
 			name = "…"
 		}
@@ -286,16 +283,16 @@ func boundedResult(res run.Result) run.Result {
 		res.Commands = short
 	}
 	for i := range res.Stages {
-		res.Stages[i].Name = res.Stages[i].Name[:min(len(res.Stages[i].Name), mostName)]
+		res.Stages[i].Name = res.Stages[i].Name[:min(len(res.Stages[i].Name), maxName)]
 	}
-	res.Stages = res.Stages[:min(len(res.Stages), mostNames/mostName)]
+	res.Stages = res.Stages[:min(len(res.Stages), maxNames/maxName)]
 	return res
 }
 
 // notRun is the exit status of a refused request, as in shells.
 const notRun = 126
 
-func (s *server) feed(f frame) {
+func (s *server) addInput(f frame) {
 	s.mu.Lock()
 	r := s.running[f.id]
 	s.mu.Unlock()

@@ -70,7 +70,7 @@ func (l *link) send(k kind, id uint64, body []byte) error {
 	if cap(b) <= 1<<20 { // do not keep the memory of a large frame
 		l.buf = b
 	}
-	l.hurry()
+	l.setDeadline()
 	_, err := l.stream.Write(b)
 	if err != nil { // part of the frame may be sent
 		_ = l.stream.Close()
@@ -78,13 +78,13 @@ func (l *link) send(k kind, id uint64, body []byte) error {
 	return err
 }
 
-// sendTime is the write timeout of a frame. The other side always reads, unless it is stopped.
-const sendTime = 5 * time.Second
+// writeTimeout is the write timeout of a frame. The other side always reads, unless it is stopped.
+const writeTimeout = 5 * time.Second
 
-// hurry sets the write deadline.
-func (l *link) hurry() {
+// setDeadline sets the write deadline.
+func (l *link) setDeadline() {
 	if f, ok := l.stream.(*os.File); ok {
-		_ = f.SetWriteDeadline(time.Now().Add(sendTime))
+		_ = f.SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
 }
 
@@ -119,65 +119,65 @@ type answer struct {
 	Error *wireError      `json:"error,omitempty"`
 }
 
-// An exchange is a link on which both sides make calls.
-type exchange struct {
+// An peer is a link on which both sides make calls.
+type peer struct {
 	link
 
-	mu      sync.Mutex // guards the fields below
-	last    uint64
-	waiting map[uint64]chan frame // calls without a reply
-	failed  error                 // why no reply will come
+	mu           sync.Mutex // guards the fields below
+	last         uint64
+	pendingCalls map[uint64]chan frame // calls without a reply
+	failed       error                 // why no reply will come
 }
 
-// begin registers a call and returns its ID.
-func (x *exchange) begin() (uint64, chan frame, error) {
+// register registers a call and returns its ID.
+func (x *peer) register() (uint64, chan frame, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.failed != nil {
 		return 0, nil, x.failed
 	}
-	if x.waiting == nil {
-		x.waiting = make(map[uint64]chan frame)
+	if x.pendingCalls == nil {
+		x.pendingCalls = make(map[uint64]chan frame)
 	}
 	x.last++
 	replies := make(chan frame, 1)
-	x.waiting[x.last] = replies
+	x.pendingCalls[x.last] = replies
 	return x.last, replies, nil
 }
 
 // forget gives up a call.
-func (x *exchange) forget(id uint64) {
+func (x *peer) forget(id uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.waiting, id)
+	delete(x.pendingCalls, id)
 }
 
 // deliver passes a reply to its call.
-func (x *exchange) deliver(f frame) {
+func (x *peer) deliver(f frame) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if replies := x.waiting[f.id]; replies != nil {
-		delete(x.waiting, f.id)
+	if replies := x.pendingCalls[f.id]; replies != nil {
+		delete(x.pendingCalls, f.id)
 		replies <- f
 	}
 }
 
 // fail ends all calls: the other side is gone.
-func (x *exchange) fail(err error) {
+func (x *peer) fail(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.failed == nil {
 		x.failed = err
 	}
-	for id, replies := range x.waiting {
-		delete(x.waiting, id)
+	for id, replies := range x.pendingCalls {
+		delete(x.pendingCalls, id)
 		close(replies)
 	}
 }
 
 // call makes a call and waits for its reply. If ctx ends first, gone is called with the ID of the call.
-func (x *exchange) call(ctx context.Context, k kind, m, v any, gone func(id uint64)) error {
-	id, replies, err := x.begin()
+func (x *peer) call(ctx context.Context, k kind, m, v any, gone func(id uint64)) error {
+	id, replies, err := x.register()
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (x *exchange) call(ctx context.Context, k kind, m, v any, gone func(id uint
 }
 
 // result decodes a reply into v; ok is false if none came.
-func (x *exchange) result(f frame, ok bool, v any) error {
+func (x *peer) result(f frame, ok bool, v any) error {
 	if !ok {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -215,7 +215,7 @@ func (x *exchange) result(f frame, ok bool, v any) error {
 }
 
 // respond answers a call of the other side.
-func (x *exchange) respond(id uint64, v any, err error) error {
+func (x *peer) respond(id uint64, v any, err error) error {
 	a := answer{Error: encodeError(err)}
 	if v != nil {
 		value, merr := json.Marshal(v)

@@ -65,17 +65,17 @@ func (w *wireError) decode() error {
 	if s := sentinels[w.Is]; s != nil && w.Text == s.Error() {
 		return s
 	}
-	return &received{text: w.Text, is: sentinels[w.Is], cause: w.Cause.decode()}
+	return &remoteError{text: w.Text, is: sentinels[w.Is], cause: w.Cause.decode()}
 }
 
-// received is an error of the other side that is not a fault.Error.
-type received struct {
+// remoteError is an error of the other side that is not a fault.Error.
+type remoteError struct {
 	text      string
 	is, cause error
 }
 
-func (r *received) Error() string { return r.text }
+func (r *remoteError) Error() string { return r.text }
 
-func (r *received) Is(target error) bool { return r.is != nil && r.is == target }
+func (r *remoteError) Is(target error) bool { return r.is != nil && r.is == target }
 
-func (r *received) Unwrap() error { return r.cause }
+func (r *remoteError) Unwrap() error { return r.cause }

@@ -18,6 +18,7 @@ import (
 
 	"hako/audit"
 	"hako/gate"
+	"hako/quota"
 	"hako/run"
 )
 
@@ -82,19 +83,15 @@ type (
 		Spec   json.RawMessage
 	}
 	runMessage struct {
-		Box                       uint64
-		ID, Actor, Reason, Script string
-		Dir                       string
-		Env, Args                 []string
-		Timeout                   time.Duration
-		Stdin, Stdout, Stderr     bool
-		Confirm, Touched          bool
-		Deadline                  time.Time // of the budget; zero means none
-		Others                    Held
+		Box                            uint64
+		Request                        run.Request
+		Stdin, Stdout, Stderr, Touched bool      // whether these fields of Request are set
+		Deadline                       time.Time // of the budget; zero means none
+		Others                         Held
 	}
 	doneMessage struct {
 		Result  run.Result
-		Pending usageMessage // not charged yet
+		Pending quota.Usage // not charged yet
 		Held    Held
 	}
 	boxMessage   struct{ Box uint64 }
@@ -104,7 +101,7 @@ type (
 	}
 	chargeMessage struct {
 		Box   uint64
-		Usage usageMessage
+		Usage quota.Usage
 	}
 	askMessage struct {
 		Box      uint64
@@ -113,6 +110,3 @@ type (
 	}
 	dyingMessage struct{ Error *wireError }
 )
-
-// usageMessage is the usage of a request.
-type usageMessage struct{ Read, Written, Scripts int64 }

@@ -460,7 +460,7 @@ func TestAsk(t *testing.T) {
 // TestPlaces: callers never share a worker; boxes of one caller do when there are
 // many, and count what the others hold.
 func TestPlaces(t *testing.T) {
-	p := newPool(t, Options{Most: 3, Kept: func(string) int64 { return 5 }})
+	p := newPool(t, Options{OwnWorkers: 3, Kept: func(string) int64 { return 5 }})
 	var mine []*Handle
 	for range 5 {
 		mine = append(mine, openFor(t, p, "a", OpenOptions{}, Services{}))
@@ -487,7 +487,7 @@ func TestPlaces(t *testing.T) {
 
 // TestManyAtOnce: boxes that come and go at the same time do not lose each other.
 func TestManyAtOnce(t *testing.T) {
-	p := newPool(t, Options{Most: 1})
+	p := newPool(t, Options{OwnWorkers: 1})
 	var group sync.WaitGroup
 	for range 2 {
 		group.Go(func() {
@@ -561,11 +561,11 @@ func TestBrokenSettings(t *testing.T) {
 
 // TestLocal: without processes the same protocol is spoken inside of this one.
 func TestLocal(t *testing.T) {
-	p := &Pool{options: Options{Most: 3}, settings: json.RawMessage(`"x"`)}
+	p := &Pool{options: Options{OwnWorkers: 3}, settings: json.RawMessage(`"x"`)}
 	stream, c := startLocal(assembleFake)
 	w := &process{
-		exchange: exchange{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
-		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{},
+		peer: peer{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
+		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, questions: map[uint64]context.CancelFunc{},
 		open: map[string]string{},
 	}
 	go w.listen()

@@ -238,7 +238,7 @@ func (s *Session) instructions() (string, error) {
 	if s.System != "" {
 		own, err := os.ReadFile(s.System)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: setup.ReasonOf(err),
+			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: fault.Reason(err),
 				FlagHint: "--system names a text file"}
 		}
 		parts = append(parts, strings.ToValidUTF8(string(own), "\uFFFD"))

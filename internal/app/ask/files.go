@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"hako/internal/app"
-	"hako/internal/setup"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -19,7 +18,7 @@ func (o *Options) grantedFiles() (list []llm.File, err error) {
 	for _, name := range o.Files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: setup.ReasonOf(err),
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: fault.Reason(err),
 				Hint: "check the name"}
 		}
 		if info.IsDir() {
@@ -71,7 +70,7 @@ func checkReadable(names []string, limit int64) error {
 			err = readFirstByte(name)
 		}
 		if err != nil {
-			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: setup.ReasonOf(err),
+			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: fault.Reason(err),
 				Hint: "see that you may read it"}
 		}
 	}

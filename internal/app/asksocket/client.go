@@ -22,8 +22,8 @@ const (
 	takenTime = 3 * time.Second // for a busy machine; a dead process is detected at once
 )
 
-// There reports whether somebody can be asked now.
-func (c Client) There() bool {
+// Reachable reports whether somebody can be asked now.
+func (c Client) Reachable() bool {
 	if _, err := os.Stat(c.Dir); err != nil { // quick: every shell calls this at its start
 		return false
 	}
@@ -37,10 +37,10 @@ func (c Client) There() bool {
 
 // dial connects to a hako serve of this user, and nobody else.
 func (c Client) dial() (*net.UnixConn, error) {
-	if !knowsPeers {
+	if !hasPeerCredentials {
 		return nil, errors.ErrUnsupported
 	}
-	name, done, err := reachable(c.Dir)
+	name, done, err := socketPath(c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (c Client) dial() (*net.UnixConn, error) {
 		return nil, err
 	}
 	own := conn.(*net.UnixConn)
-	if uid, _, err := peer(own); err != nil || uid != os.Geteuid() {
+	if uid, _, err := peerCredentials(own); err != nil || uid != os.Geteuid() {
 		own.Close() // another user must not approve
 		return nil, errors.New("somebody else listens there")
 	}
@@ -63,73 +63,73 @@ func (c Client) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	if end, ok := ctx.Deadline(); ok {
 		wait = max(time.Until(end), time.Millisecond)
 	}
-	line, err := lineOf(q, wait)
+	line, err := encodeQuestion(q, wait)
 	if err != nil {
 		return gate.No, err
 	}
 	conn, err := c.dial()
 	if err != nil {
-		return gate.No, unanswered("it does not run any more")
+		return gate.No, askError("it does not run any more")
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	answer, err := converse(conn, line)
+	answer, err := exchange(conn, line)
 	if err != nil && ctx.Err() != nil {
 		return gate.No, context.Cause(ctx)
 	}
 	return answer, err
 }
 
-// converse sends a question and waits for the replies.
-func converse(conn net.Conn, line []byte) (gate.Answer, error) {
+// exchange sends a question and waits for the replies.
+func exchange(conn net.Conn, line []byte) (gate.Answer, error) {
 	_ = conn.SetDeadline(time.Now().Add(takenTime))
 	_, _ = conn.Write(line) // the reply, or its absence, explains a failure
-	replies := bufio.NewReaderSize(conn, longestReply)
-	first, err := hear(replies)
+	replies := bufio.NewReaderSize(conn, maxReply)
+	first, err := readReply(replies)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return gate.No, unanswered("it does not react")
+		return gate.No, askError("it does not react")
 	case err != nil:
 		return gate.No, err
 	case !first.Taken:
-		return gate.No, unanswered("it did not take the question")
+		return gate.No, askError("it did not take the question")
 	}
 	_ = conn.SetDeadline(time.Time{})
-	second, err := hear(replies)
+	second, err := readReply(replies)
 	if err != nil {
 		return gate.No, err
 	}
 	answer, known := gate.ParseAnswer(second.Answer)
 	if !known {
-		return gate.No, unanswered("its answer is not understood")
+		return gate.No, askError("its answer is not understood")
 	}
 	return answer, nil
 }
 
-// hear reads a reply and converts failures to errors.
-func hear(from *bufio.Reader) (reply, error) {
+// readReply reads a reply and converts failures to errors.
+func readReply(from *bufio.Reader) (reply, error) {
 	line, err := from.ReadSlice('\n')
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return reply{}, err
 	case errors.Is(err, bufio.ErrBufferFull):
-		return reply{}, unanswered("its answer is not understood")
+		return reply{}, askError("its answer is not understood")
 	case err != nil:
-		return reply{}, unanswered("it ended before anybody had answered")
+		return reply{}, askError("it ended before anybody had answered")
 	}
 	var r reply
 	switch err := decode(line, &r); {
 	case err != nil:
-		return reply{}, unanswered("its answer is not understood")
+		return reply{}, askError("its answer is not understood")
 	case r.Silent:
 		return reply{}, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "nobody answered in time",
 			Err: context.DeadlineExceeded}
 	case r.Error != "":
-		return reply{}, unanswered(r.Error)
+		return reply{}, askError(r.Error)
 	}
 	return r, nil
 }
 
-func unanswered(why string) error {
+func askError(why string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask at the page of", Subject: "hako serve", Why: why}
 }

@@ -18,14 +18,14 @@ func FuzzQuestion(f *testing.F) {
 	f.Add([]byte(`{"version":1,"actor":"a","command":"` + strings.Repeat("x", 5000) + `"}` + "\nmore"))
 	f.Add([]byte("{\"version\":1,\"actor\":\"a\xff\",\"command\":\"\\ud800\"}\n"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		line, err := readLine(bytes.NewReader(sent), longestQuestion)
+		line, err := readLine(bytes.NewReader(sent), maxQuestion)
 		if err != nil {
 			if err == io.EOF && len(sent) > 0 {
 				t.Fatal("something was taken for nothing")
 			}
 			return
 		}
-		if len(line) > longestQuestion || bytes.Count(line, []byte("\n")) != 1 {
+		if len(line) > maxQuestion || bytes.Count(line, []byte("\n")) != 1 {
 			t.Fatalf("a line of %d bytes", len(line))
 		}
 		q, err := parse(line)
@@ -36,7 +36,7 @@ func FuzzQuestion(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, q) {
 			t.Fatalf("%+v became %+v: %v", q, again, err)
 		}
-		back, err := lineOf(q.from(0), time.Duration(q.Wait)*time.Millisecond)
+		back, err := encodeQuestion(q.withProcess(0), time.Duration(q.Wait)*time.Millisecond)
 		if err != nil {
 			return
 		}

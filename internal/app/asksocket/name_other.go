@@ -4,7 +4,7 @@ package asksocket
 
 import "path/filepath"
 
-// reachable returns the name of the socket in dir. A name that is too long fails.
-func reachable(dir string) (name string, done func(), err error) {
+// socketPath returns the name of the socket in dir. A name that is too long fails.
+func socketPath(dir string) (name string, done func(), err error) {
 	return filepath.Join(dir, socketName), func() {}, nil
 }

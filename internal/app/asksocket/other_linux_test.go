@@ -103,7 +103,7 @@ func TestOthersAreNotAsked(t *testing.T) {
 		return
 	}
 	defer door.Close()
-	if (Client{Dir: dir}).There() {
+	if (Client{Dir: dir}).Reachable() {
 		t.Error("they pass for hako serve")
 	}
 	if a, err := (Client{Dir: dir}).Ask(t.Context(), push); a != gate.No || err == nil {
@@ -114,7 +114,7 @@ func TestOthersAreNotAsked(t *testing.T) {
 // A long name of the directory is no reason not to listen.
 func TestLongNames(t *testing.T) {
 	h := open(t, func(h *house) { h.Dir = filepath.Join(h.Dir, strings.Repeat("d", 120)) })
-	if !h.caller().There() {
+	if !h.caller().Reachable() {
 		t.Error("nobody is there")
 	}
 	h.shut()

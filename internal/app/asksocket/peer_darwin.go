@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const knowsPeers = true
+const hasPeerCredentials = true
 
-// peer returns user and process ID of the other end.
-func peer(c *net.UnixConn) (uid, pid int, err error) {
+// peerCredentials returns user and process ID of the other end.
+func peerCredentials(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, 0, err

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const knowsPeers = true
+const hasPeerCredentials = true
 
-// peer returns user and process ID of the other end. The process ID is zero in another PID namespace.
-func peer(c *net.UnixConn) (uid, pid int, err error) {
+// peerCredentials returns user and process ID of the other end. The process ID is zero in another PID namespace.
+func peerCredentials(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, 0, err
@@ -28,12 +28,12 @@ func peer(c *net.UnixConn) (uid, pid int, err error) {
 	return int(cred.Uid), int(cred.Pid), nil
 }
 
-// longestAddress is the maximum length of a socket address.
-const longestAddress = 107
+// maxAddress is the maximum length of a socket address.
+const maxAddress = 107
 
-// reachable returns a short enough name of the socket in dir, valid until done.
-func reachable(dir string) (name string, done func(), err error) {
-	if name = filepath.Join(dir, socketName); len(name) <= longestAddress {
+// socketPath returns a short enough name of the socket in dir, valid until done.
+func socketPath(dir string) (name string, done func(), err error) {
+	if name = filepath.Join(dir, socketName); len(name) <= maxAddress {
 		return name, func() {}, nil
 	}
 	d, err := os.Open(dir)

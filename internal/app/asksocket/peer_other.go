@@ -8,6 +8,6 @@ import (
 )
 
 // Without peer credentials nobody is accepted.
-const knowsPeers = false
+const hasPeerCredentials = false
 
-func peer(*net.UnixConn) (uid, pid int, err error) { return 0, 0, errors.ErrUnsupported }
+func peerCredentials(*net.UnixConn) (uid, pid int, err error) { return 0, 0, errors.ErrUnsupported }

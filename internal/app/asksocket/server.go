@@ -34,25 +34,25 @@ type Server struct {
 	// neither asked nor answered.
 	Record func(actor, what string) (done func(words string, err error) error, err error)
 
-	// Complain gets the reason if the socket cannot be opened later; may be nil.
-	Complain func(error)
+	// Warn gets the reason if the socket cannot be opened later; may be nil.
+	Warn func(error)
 
-	Most      int           // concurrent questions; zero means 128
-	MostOfOne int           // concurrent questions of one process; zero means 32
-	Patience  time.Duration // for a slow peer; zero means 2 seconds
-	Turn      time.Duration // interval of checks whether another hako serve has ended; zero means 1 second
+	MaxOpen       int           // concurrent questions; zero means 128
+	MaxPerProcess int           // concurrent questions of one process; zero means 32
+	PeerTimeout   time.Duration // for a slow peer; zero means 2 seconds
+	LockInterval  time.Duration // interval of checks whether another hako serve has ended; zero means 1 second
 
-	mu    sync.Mutex
-	count int
-	of    map[int]int // by process
-	work  sync.WaitGroup
+	mu         sync.Mutex
+	count      int
+	perProcess map[int]int // by process
+	work       sync.WaitGroup
 }
 
 const (
-	usualMost      = 128
-	usualMostOfOne = 32
-	usualPatience  = 2 * time.Second
-	usualTurn      = time.Second
+	defaultMaxOpen       = 128
+	defaultMaxPerProcess = 32
+	defaultPeerTimeout   = 2 * time.Second
+	defaultLockInterval  = time.Second
 
 	socketName = "ask"
 	lockName   = "lock"
@@ -81,20 +81,20 @@ func (h *Server) Open() (shut func(), err error) {
 		}
 	}
 	life, end := context.WithCancelCause(context.Background())
-	h.work.Go(func() { h.keep(life, lock, door) })
+	h.work.Go(func() { h.serveInTurn(life, lock, door) })
 	return func() {
 		end(errEnding)
 		h.work.Wait()
 	}, nil
 }
 
-// keep serves until life ends, and removes the socket.
-func (h *Server) keep(life context.Context, lock *os.File, door *net.UnixListener) {
+// serveInTurn serves until life ends, and removes the socket.
+func (h *Server) serveInTurn(life context.Context, lock *os.File, door *net.UnixListener) {
 	defer lock.Close()
 	if door == nil {
 		var err error
-		if door, err = h.wait(life, lock); err != nil && h.Complain != nil {
-			h.Complain(err)
+		if door, err = h.waitLock(life, lock); err != nil && h.Warn != nil {
+			h.Warn(err)
 		}
 		if door == nil {
 			return
@@ -106,9 +106,9 @@ func (h *Server) keep(life context.Context, lock *os.File, door *net.UnixListene
 	h.serve(life, door)
 }
 
-// wait waits until no other process has the lock, or life has ended.
-func (h *Server) wait(life context.Context, lock *os.File) (*net.UnixListener, error) {
-	tick := time.NewTicker(cmp.Or(h.Turn, usualTurn))
+// waitLock waits until no other process has the lock, or life has ended.
+func (h *Server) waitLock(life context.Context, lock *os.File) (*net.UnixListener, error) {
+	tick := time.NewTicker(cmp.Or(h.LockInterval, defaultLockInterval))
 	defer tick.Stop()
 	for {
 		select {
@@ -126,7 +126,7 @@ func (h *Server) wait(life context.Context, lock *os.File) (*net.UnixListener, e
 func listen(dir string) (*net.UnixListener, error) {
 	name := filepath.Join(dir, socketName)
 	e := &fault.Error{Kind: fault.Unavailable, Op: "listen at", Subject: name}
-	if !knowsPeers {
+	if !hasPeerCredentials {
 		e.Why = "this system does not tell who comes in"
 		return nil, e
 	}
@@ -134,7 +134,7 @@ func listen(dir string) (*net.UnixListener, error) {
 		e.Err = err
 		return nil, e
 	}
-	short, done, err := reachable(dir)
+	short, done, err := socketPath(dir)
 	if err != nil {
 		e.Err = err
 		return nil, e
@@ -165,13 +165,13 @@ func (h *Server) serve(life context.Context, door *net.UnixListener) {
 			}
 			continue
 		}
-		h.admit(life, c)
+		h.serveConn(life, c)
 	}
 }
 
-// admit serves a connection of this user, if there is room.
-func (h *Server) admit(life context.Context, c *net.UnixConn) {
-	uid, pid, err := peer(c)
+// serveConn serves a connection of this user, if there is room.
+func (h *Server) serveConn(life context.Context, c *net.UnixConn) {
+	uid, pid, err := peerCredentials(c)
 	if err != nil || uid != os.Geteuid() {
 		c.Close() // another user gets no reply
 		return
@@ -184,24 +184,24 @@ func (h *Server) admit(life context.Context, c *net.UnixConn) {
 	h.work.Go(func() {
 		defer h.leave(pid)
 		defer c.Close()
-		h.attend(life, c, pid)
+		h.serveQuestion(life, c, pid)
 	})
 }
 
 func (h *Server) enter(pid int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if most := cmp.Or(h.Most, usualMost); h.count >= most {
+	if most := cmp.Or(h.MaxOpen, defaultMaxOpen); h.count >= most {
 		return fmt.Errorf("%d questions of other processes wait already", most)
 	}
-	if most := cmp.Or(h.MostOfOne, usualMostOfOne); h.of[pid] >= most {
+	if most := cmp.Or(h.MaxPerProcess, defaultMaxPerProcess); h.perProcess[pid] >= most {
 		return fmt.Errorf("%d questions of this process wait already", most)
 	}
-	if h.of == nil {
-		h.of = map[int]int{}
+	if h.perProcess == nil {
+		h.perProcess = map[int]int{}
 	}
 	h.count++
-	h.of[pid]++
+	h.perProcess[pid]++
 	return nil
 }
 
@@ -209,24 +209,24 @@ func (h *Server) leave(pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count--
-	if h.of[pid]--; h.of[pid] == 0 {
-		delete(h.of, pid)
+	if h.perProcess[pid]--; h.perProcess[pid] == 0 {
+		delete(h.perProcess, pid)
 	}
 }
 
-func (h *Server) patience() time.Duration { return cmp.Or(h.Patience, usualPatience) }
+func (h *Server) peerTimeout() time.Duration { return cmp.Or(h.PeerTimeout, defaultPeerTimeout) }
 
 // send gives up on a peer that does not read.
 func (h *Server) send(c net.Conn, r reply) {
-	_ = c.SetWriteDeadline(time.Now().Add(h.patience()))
+	_ = c.SetWriteDeadline(time.Now().Add(h.peerTimeout()))
 	_, _ = c.Write(encode(r))
 }
 
-// attend reads a question and sends the replies.
-func (h *Server) attend(life context.Context, c net.Conn, pid int) {
-	_ = c.SetReadDeadline(time.Now().Add(h.patience()))
+// serveQuestion reads a question and sends the replies.
+func (h *Server) serveQuestion(life context.Context, c net.Conn, pid int) {
+	_ = c.SetReadDeadline(time.Now().Add(h.peerTimeout()))
 	stop := context.AfterFunc(life, func() { _ = c.SetReadDeadline(time.Now()) })
-	line, err := readLine(c, longestQuestion)
+	line, err := readLine(c, maxQuestion)
 	stop()
 	if err == io.EOF { // a Client.There
 		return
@@ -239,32 +239,32 @@ func (h *Server) attend(life context.Context, c net.Conn, pid int) {
 		h.send(c, reply{Error: err.Error()})
 		return
 	}
-	h.send(c, h.pass(life, c, q, pid))
+	h.send(c, h.askAndRecord(life, c, q, pid))
 }
 
-// pass records a question, asks it, and records the answer.
-func (h *Server) pass(life context.Context, c net.Conn, q question, pid int) reply {
-	asked := q.from(pid)
+// askAndRecord records a question, asks it, and records the answer.
+func (h *Server) askAndRecord(life context.Context, c net.Conn, q question, pid int) reply {
+	asked := q.withProcess(pid)
 	done, err := h.Record(asked.Actor, "ask a person: "+q.Command)
 	if err != nil {
 		return reply{Error: "it cannot be put on record, so nobody is asked"}
 	}
 	h.send(c, reply{Taken: true})
-	ctx, end := h.while(life, c, q)
+	ctx, end := h.waitContext(life, c, q)
 	answer, err := h.Ask(ctx, asked)
 	if err != nil {
 		answer = gate.No
 	}
 	r := outcome(ctx, answer, err)
 	end()
-	if done(r.told(q)) != nil {
+	if done(r.recordText(q)) != nil {
 		return reply{Error: "the answer cannot be put on record, so it does not count"}
 	}
 	return r
 }
 
-// while returns a context that ends when the peer no longer waits for the answer.
-func (h *Server) while(life context.Context, c net.Conn, q question) (context.Context, func()) {
+// waitContext returns a context that ends when the peer no longer waits for the answer.
+func (h *Server) waitContext(life context.Context, c net.Conn, q question) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(life)
 	end := func() { cancel(nil) }
 	if q.Wait > 0 {
@@ -308,8 +308,8 @@ func why(err error) string {
 	return err.Error()
 }
 
-// told returns what is recorded about a reply.
-func (r reply) told(q question) (words string, err error) {
+// recordText returns what is recorded about a reply.
+func (r reply) recordText(q question) (words string, err error) {
 	switch {
 	case r.Silent:
 		return "", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v",

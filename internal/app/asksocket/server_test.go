@@ -42,7 +42,7 @@ type house struct {
 func open(t *testing.T, change ...func(*house)) *house {
 	t.Helper()
 	h := &house{T: t, desk: &questions.List{}, Server: &Server{Dir: filepath.Join(short(t), "hatch"),
-		Patience: time.Second, Turn: 5 * time.Millisecond}}
+		PeerTimeout: time.Second, LockInterval: 5 * time.Millisecond}}
 	h.Ask, h.Record = h.desk.Ask, h.record
 	for _, c := range change {
 		c(h)
@@ -223,7 +223,7 @@ func TestServerGoes(t *testing.T) {
 	if took := time.Since(began); took > testload.Bound(time.Second) {
 		t.Errorf("told after %v", took)
 	}
-	if h.caller().There() {
+	if h.caller().Reachable() {
 		t.Error("it is still there")
 	}
 	if a, err := h.caller().Ask(t.Context(), push); a != gate.No || err == nil ||
@@ -268,13 +268,13 @@ func TestOnlyAClearYesCounts(t *testing.T) {
 		taken + "{}\n":                     "its answer is not understood",
 		taken + `{"answer":"yes"}` + "\n":  "its answer is not understood",
 		taken + `{"answer":"ONCE"}` + "\n": "its answer is not understood",
-		taken + `{"answer":"once","more":1}` + "\n":        "its answer is not understood",
-		taken + `{"answer":"once"} {}` + "\n":              "its answer is not understood",
-		taken + `{"answer":"once","error":"no"}` + "\n":    "no",
-		taken + `{"answer":"once","silent":true}` + "\n":   "nobody answered in time",
-		`{"answer":"once"}` + "\n":                         "it did not take the question",
-		taken + strings.Repeat(" ", longestReply) + "{}\n": "its answer is not understood",
-		`{"error":"no room"}` + "\n":                       "no room",
+		taken + `{"answer":"once","more":1}` + "\n":      "its answer is not understood",
+		taken + `{"answer":"once"} {}` + "\n":            "its answer is not understood",
+		taken + `{"answer":"once","error":"no"}` + "\n":  "no",
+		taken + `{"answer":"once","silent":true}` + "\n": "nobody answered in time",
+		`{"answer":"once"}` + "\n":                       "it did not take the question",
+		taken + strings.Repeat(" ", maxReply) + "{}\n":   "its answer is not understood",
+		`{"error":"no room"}` + "\n":                     "no room",
 	} {
 		a, err := plays(t, lines).Ask(t.Context(), push)
 		if a != gate.No || err == nil || !strings.Contains(err.Error(), why) {
@@ -317,11 +317,11 @@ func TestBadQuestions(t *testing.T) {
 		`{` + good + `,"wait_ms":9000000000000000}` + "\n": "so long",
 		`{` + good:                          "breaks off",
 		"{" + good + ",\"dir\":\"\xff\"}\n": "not text",
-		`{"version":1,"actor":"a","command":" "}` + "\n":                            "about nothing",
-		`{"version":1,"actor":"","command":"c"}` + "\n":                             "who asks",
-		`{"version":1,"actor":"a\u202eb","command":"c"}` + "\n":                     "who asks",
-		strings.Repeat("x", longestQuestion+1) + "\n":                               "more than 131072 bytes",
-		`{` + good + `,"script":"` + strings.Repeat("x", longestQuestion) + "\"}\n": "more than 131072 bytes",
+		`{"version":1,"actor":"a","command":" "}` + "\n":                        "about nothing",
+		`{"version":1,"actor":"","command":"c"}` + "\n":                         "who asks",
+		`{"version":1,"actor":"a\u202eb","command":"c"}` + "\n":                 "who asks",
+		strings.Repeat("x", maxQuestion+1) + "\n":                               "more than 131072 bytes",
+		`{` + good + `,"script":"` + strings.Repeat("x", maxQuestion) + "\"}\n": "more than 131072 bytes",
 	} {
 		if got := h.raw(text); !strings.Contains(got, why) || !strings.Contains(got, `"error"`) {
 			t.Errorf("%.60q: %s, want %s", text, got, why)
@@ -337,7 +337,7 @@ func TestBadQuestions(t *testing.T) {
 
 // Who is slow to ask is sent away, and keeps nobody up.
 func TestSlowPeers(t *testing.T) {
-	h := open(t, func(h *house) { h.Patience, h.Most = 100*time.Millisecond, 1 })
+	h := open(t, func(h *house) { h.PeerTimeout, h.MaxOpen = 100*time.Millisecond, 1 })
 	c, err := h.caller().dial()
 	if err != nil {
 		t.Fatal(err)
@@ -364,8 +364,8 @@ func (h *house) waiting() int {
 
 func TestTooManyQuestions(t *testing.T) {
 	for why, change := range map[string]func(*house){
-		"2 questions of other processes wait already": func(h *house) { h.Most = 2 },
-		"2 questions of this process wait already":    func(h *house) { h.MostOfOne = 2 },
+		"2 questions of other processes wait already": func(h *house) { h.MaxOpen = 2 },
+		"2 questions of this process wait already":    func(h *house) { h.MaxPerProcess = 2 },
 	} {
 		h := open(t, change)
 		ctx, leave := context.WithCancel(t.Context())
@@ -379,8 +379,8 @@ func TestTooManyQuestions(t *testing.T) {
 			<-r
 		}
 		h.until(func() bool { return h.waiting() == 0 }, func() string { return "they are still counted" })
-		if h.of[os.Getpid()] != 0 || len(h.of) != 0 {
-			t.Errorf("counted: %v", h.of)
+		if h.perProcess[os.Getpid()] != 0 || len(h.perProcess) != 0 {
+			t.Errorf("counted: %v", h.perProcess)
 		}
 	}
 }
@@ -403,16 +403,16 @@ func TestNotOnRecordNotAsked(t *testing.T) {
 func TestLongQuestions(t *testing.T) {
 	h := open(t)
 	long := push
-	long.Script, long.Reason, long.Why = strings.Repeat("界", longestQuestion), strings.Repeat("r", 1<<20),
+	long.Script, long.Reason, long.Why = strings.Repeat("界", maxQuestion), strings.Repeat("r", 1<<20),
 		strings.Repeat("w", 1<<20)
 	reply := h.asks(t.Context(), long)
 	q := h.pending(1)[0]
-	if q.Script != "" || q.Command != push.Command || len(q.Reason) > 3*longestWords || !strings.HasSuffix(q.Why, "…") {
+	if q.Script != "" || q.Command != push.Command || len(q.Reason) > 3*maxReason || !strings.HasSuffix(q.Why, "…") {
 		t.Errorf("shown: %.200v", q)
 	}
 	h.answer(q.ID, gate.No)
 	<-reply
-	long.Command = strings.Repeat("c", longestQuestion)
+	long.Command = strings.Repeat("c", maxQuestion)
 	if a, err := h.caller().Ask(t.Context(), long); a != gate.No || fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("%v, %v", a, err)
 	}
@@ -449,11 +449,11 @@ func TestLeftovers(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, socketName)); err != nil {
 		t.Fatal(err)
 	}
-	if (Client{Dir: dir}).There() || (Client{Dir: filepath.Join(dir, "none")}).There() {
+	if (Client{Dir: dir}).Reachable() || (Client{Dir: filepath.Join(dir, "none")}).Reachable() {
 		t.Error("somebody is there")
 	}
 	h := open(t, func(h *house) { h.Dir = dir })
-	if !h.caller().There() {
+	if !h.caller().Reachable() {
 		t.Error("nobody is there")
 	}
 }
@@ -468,7 +468,7 @@ func TestTheNextTakesOver(t *testing.T) {
 	first.pending(1)
 	first.shut()
 	<-reply
-	second.until(second.caller().There, func() string { return "nobody takes over" })
+	second.until(second.caller().Reachable, func() string { return "nobody takes over" })
 	reply = second.asks(t.Context(), push)
 	second.answer(second.pending(1)[0].ID, gate.Once)
 	if got := <-reply; got.answer != gate.Once {
@@ -479,7 +479,7 @@ func TestTheNextTakesOver(t *testing.T) {
 // Many at once get their own answers.
 func TestManyAtOnce(t *testing.T) {
 	h := open(t, func(h *house) {
-		h.MostOfOne = 100
+		h.MaxPerProcess = 100
 		h.Ask = func(_ context.Context, q gate.Question) (gate.Answer, error) {
 			if strings.HasPrefix(q.Command, "yes") {
 				return gate.Once, nil

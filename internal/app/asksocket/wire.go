@@ -21,11 +21,11 @@ const version = 1
 
 // Maximum sizes in bytes. A gate asks about at most 4,000 characters and shows a script of 16 KB.
 const (
-	longestQuestion = 128 << 10
-	longestReply    = 4 << 10
+	maxQuestion = 128 << 10
+	maxReply    = 4 << 10
 
-	longestWords = 2000 // characters of a reason
-	longestName  = 200  // characters of an actor
+	maxReason = 2000 // characters of a reason
+	maxActor  = 200  // characters of an actor
 )
 
 // A question is sent by the client, as one line.
@@ -43,24 +43,24 @@ type reply struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// lineOf encodes a question. Everything but the command is shortened or omitted if it is too long.
-func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
+// encodeQuestion encodes a question. Everything but the command is shortened or omitted if it is too long.
+func encodeQuestion(q gate.Question, wait time.Duration) ([]byte, error) {
 	q.ID, q.Argv = "", nil // not needed, and unknown to older releases
-	q.Reason, q.Why = cut(q.Reason), cut(q.Why)
+	q.Reason, q.Why = shorten(q.Reason), shorten(q.Why)
 	asked := question{Version: version, Question: q, Wait: wait.Milliseconds()}
 	line := encode(asked)
-	if len(line) > longestQuestion {
+	if len(line) > maxQuestion {
 		asked.Script = ""
 		line = encode(asked)
 	}
-	if len(line) > longestQuestion {
+	if len(line) > maxQuestion {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "ask",
-			Why: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(line), longestQuestion)}
+			Why: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(line), maxQuestion)}
 	}
 	return line, nil
 }
 
-func cut(s string) string { return text.Shorten(s, longestWords) }
+func shorten(s string) string { return text.Shorten(s, maxReason) }
 
 func encode(what any) []byte {
 	var b bytes.Buffer
@@ -79,20 +79,20 @@ func readLine(r io.Reader, most int) ([]byte, error) {
 	case err == io.EOF && len(line) == 0:
 		return nil, io.EOF
 	case len(line) >= most:
-		return nil, wrong(fmt.Sprintf("it has more than %d bytes", most))
+		return nil, invalidQuestion(fmt.Sprintf("it has more than %d bytes", most))
 	case err == io.EOF:
-		return nil, wrong("it breaks off")
+		return nil, invalidQuestion("it breaks off")
 	}
-	return nil, wrong("it did not come in time")
+	return nil, invalidQuestion("it did not come in time")
 }
 
 // parse parses a question strictly: the person must see everything in it.
 func parse(line []byte) (q question, err error) {
 	if !utf8.Valid(line) {
-		return question{}, wrong("it is not text")
+		return question{}, invalidQuestion("it is not text")
 	}
 	if err := decode(line, &q); err != nil {
-		return question{}, wrong("it is not what was expected")
+		return question{}, invalidQuestion("it is not what was expected")
 	}
 	return q, q.check()
 }
@@ -113,29 +113,29 @@ func decode(line []byte, to any) error {
 func (q question) check() error {
 	switch {
 	case q.Version != version:
-		return wrong(fmt.Sprintf("it is of version %d, and hako serve understands %d: one of them is of another release",
+		return invalidQuestion(fmt.Sprintf("it is of version %d, and hako serve understands %d: one of them is of another release",
 			q.Version, version))
 	case strings.TrimSpace(q.Command) == "":
-		return wrong("it is about nothing")
-	case q.Wait < 0 || q.Wait > int64(longestWait/time.Millisecond):
-		return wrong("nobody waits for so long")
-	case q.Actor == "" || utf8.RuneCountInString(q.Actor) > longestName || strings.ContainsFunc(q.Actor, unprintable):
-		return wrong("it does not say properly who asks")
+		return invalidQuestion("it is about nothing")
+	case q.Wait < 0 || q.Wait > int64(maxWait/time.Millisecond):
+		return invalidQuestion("nobody waits for so long")
+	case q.Actor == "" || utf8.RuneCountInString(q.Actor) > maxActor || strings.ContainsFunc(q.Actor, unprintable):
+		return invalidQuestion("it does not say properly who asks")
 	}
 	return nil
 }
 
-// longestWait is the maximum of [question.Wait].
-const longestWait = 30 * 24 * time.Hour
+// maxWait is the maximum of [question.Wait].
+const maxWait = 30 * 24 * time.Hour
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-func wrong(why string) error {
+func invalidQuestion(why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read question", Why: why}
 }
 
-// from adds the process ID to the actor.
-func (q question) from(pid int) gate.Question {
+// withProcess adds the process ID to the actor.
+func (q question) withProcess(pid int) gate.Question {
 	if pid > 0 {
 		q.Actor = fmt.Sprintf("%s (process %d)", q.Actor, pid)
 	}

@@ -20,10 +20,10 @@ type job struct {
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at the end, when status is final
 
-	log *spool // its output, in the order in which it was printed
+	log *outputFile // its output, in the order in which it was printed
 
 	mu     sync.Mutex // guards the fields below
-	asked  bool       // to be killed
+	killed bool       // to be killed
 	status run.Job
 }
 
@@ -32,7 +32,7 @@ func (d *List) work(j *job) {
 	res, err := d.run(j)
 	d.mu.Lock()
 	j.finish(res, err, d.opts.Now())
-	old := d.forget()
+	old := d.dropOldest()
 	d.mu.Unlock()
 	for _, j := range old {
 		j.log.drop()
@@ -55,7 +55,7 @@ func (d *List) run(j *job) (res run.Result, err error) {
 		defer putAway()
 	}
 	// Each stream has its own writer, so that one cannot hide a secret in the other.
-	stdout, stderr := &stream{to: d.opts.Clean(j.log)}, &stream{to: d.opts.Clean(j.log)}
+	stdout, stderr := &output{to: d.opts.Clean(j.log)}, &output{to: d.opts.Clean(j.log)}
 	defer stderr.close()
 	defer stdout.close()
 	req := j.req
@@ -88,7 +88,7 @@ func (j *job) outcome(res run.Result, err error) run.JobState {
 	switch {
 	case err == nil && res.Exit == 0 && !res.TimedOut:
 		return run.JobDone
-	case j.asked:
+	case j.killed:
 		return run.JobKilled
 	case res.TimedOut, fault.KindOf(err) == fault.Timeout, errors.Is(err, context.DeadlineExceeded):
 		return run.JobTimedOut
@@ -101,12 +101,12 @@ func (j *job) outcome(res run.Result, err error) run.JobState {
 // kill asks the job to end.
 func (j *job) kill() {
 	j.mu.Lock()
-	j.asked = true
+	j.killed = true
 	j.mu.Unlock()
 	j.cancel()
 }
 
-func (j *job) over() bool {
+func (j *job) hasEnded() bool {
 	select {
 	case <-j.ended:
 		return true
@@ -134,14 +134,14 @@ func (j *job) report() run.Job {
 	return s
 }
 
-// A stream is the output of a job, for concurrent writers. It discards what is written after the end of the job.
-type stream struct {
+// A output is the output of a job, for concurrent writers. It discards what is written after the end of the job.
+type output struct {
 	mu sync.Mutex
 	to io.WriteCloser // nil after the end
 }
 
 // Write never fails: the job continues even if its output cannot be kept.
-func (s *stream) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.to != nil {
@@ -150,14 +150,14 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *stream) close() {
+func (s *output) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.to.Close()
 	s.to = nil
 }
 
-// verbatim is the default of [Options.Clean].
-type verbatim struct{ io.Writer }
+// nopCloser is the default of [Options.Clean].
+type nopCloser struct{ io.Writer }
 
-func (verbatim) Close() error { return nil }
+func (nopCloser) Close() error { return nil }

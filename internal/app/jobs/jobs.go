@@ -8,10 +8,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +46,7 @@ func (o Options) withDefaults() Options {
 	o.Keep = cmp.Or(o.Keep, 50)
 	o.Lists = cmp.Or(o.Lists, "list the jobs to see which there are")
 	if o.Clean == nil {
-		o.Clean = func(w io.Writer) io.WriteCloser { return verbatim{w} }
+		o.Clean = func(w io.Writer) io.WriteCloser { return nopCloser{w} }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,7 +77,7 @@ func Open(o Options) (*List, error) {
 	dir, err := ownerfile.MakeDir(o.Spool, "hako-jobs-")
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool,
-			Why: "no directory for outputs can be made there", Err: cause(err),
+			Why: "no directory for outputs can be made there", Err: fault.Reason(err),
 			Hint: "name one that can be written"}
 	}
 	d := &List{opts: o, dir: dir}
@@ -88,8 +86,8 @@ func Open(o Options) (*List, error) {
 	return d, nil
 }
 
-// early is how long Start waits for a job that ends at once, so that its caller can report the outcome.
-const early = 50 * time.Millisecond
+// startWait is how long Start waits for a job that ends at once, so that its caller can report the outcome.
+const startWait = 50 * time.Millisecond
 
 // Start runs a request in the background. The job outlives ctx, but not the list. A denied request is a job that has
 // ended, see [List.Status].
@@ -105,7 +103,7 @@ func (d *List) Start(ctx context.Context, req run.Request) (run.JobHandle, error
 	if err != nil {
 		return "", err
 	}
-	wait := time.NewTimer(early)
+	wait := time.NewTimer(startWait)
 	defer wait.Stop()
 	select {
 	case <-j.ended:
@@ -136,7 +134,7 @@ func (d *List) admit(req run.Request) (*job, error) {
 // running returns the handles of running jobs. The caller holds mu.
 func (d *List) running() (handles []string) {
 	for _, j := range d.jobs {
-		if !j.over() {
+		if !j.hasEnded() {
 			handles = append(handles, string(j.handle))
 		}
 	}
@@ -149,7 +147,7 @@ func (d *List) newJob(req run.Request) *job {
 	if j.req.ID == "" {
 		j.req.ID = string(j.handle) // so that it can be found in the record
 	}
-	j.log = &spool{create: d.create, limit: d.opts.Limit}
+	j.log = &outputFile{create: d.create, limit: d.opts.Limit}
 	j.ctx, j.cancel = context.WithCancel(d.ctx)
 	j.status = run.Job{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: run.JobRunning,
 		Began: d.opts.Now()}
@@ -181,16 +179,16 @@ func (d *List) find(h run.JobHandle) (*job, error) {
 			return j, nil
 		}
 	}
-	return nil, d.unknown(h)
+	return nil, d.unknownJob(h)
 }
 
-func (d *List) unknown(h run.JobHandle) error {
-	return &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%q", brief(string(h))),
+func (d *List) unknownJob(h run.JobHandle) error {
+	return &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%q", shorten(string(h))),
 		Why: "there is no such job, or it ended long ago", Hint: d.opts.Lists}
 }
 
-// brief shortens a text for a message.
-func brief(s string) string { return text.Shorten(s, 40) }
+// shorten shortens a text for a message.
+func shorten(s string) string { return text.Shorten(s, 40) }
 
 // Status returns the status of a job.
 func (d *List) Status(h run.JobHandle) (run.Job, error) {
@@ -232,10 +230,10 @@ func (d *List) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return j.wait(ctx, "kill job")
 }
 
-// forget removes the oldest ended jobs from the list if there are too many. The caller holds mu.
-func (d *List) forget() (old []*job) {
+// dropOldest removes the oldest ended jobs from the list if there are too many. The caller holds mu.
+func (d *List) dropOldest() (old []*job) {
 	for _, j := range d.jobs {
-		if j.over() {
+		if j.hasEnded() {
 			old = append(old, j)
 		}
 	}
@@ -261,16 +259,8 @@ func (d *List) Close() error {
 		j.log.drop()
 	}
 	if err := d.dir.Remove(); err != nil {
-		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err),
+		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: fault.Reason(err),
 			Hint: "remove the directory by hand"}
 	}
 	return nil
-}
-
-// cause strips the path from an error of package os.
-func cause(err error) error {
-	if pe := new(os.PathError); errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -119,14 +119,14 @@ func TestHowJobsEnd(t *testing.T) {
 // waited for.
 func TestStartWaitsALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for takes, want := range map[time.Duration]run.JobState{early / 2: run.JobDenied, 10 * early: run.JobRunning} {
+		for takes, want := range map[time.Duration]run.JobState{startWait / 2: run.JobDenied, 10 * startWait: run.JobRunning} {
 			d := desk(t, Options{}, func(context.Context, *run.Request) (run.Result, error) {
 				time.Sleep(takes)
 				return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "denied"}
 			})
 			began := time.Now()
 			h := start(t, d, "x")
-			if s, _ := d.Status(h); s.State != want || time.Since(began) != min(takes, early) {
+			if s, _ := d.Status(h); s.State != want || time.Since(began) != min(takes, startWait) {
 				t.Errorf("after %v: %s", time.Since(began), s.State)
 			}
 			shut(t, d)

@@ -126,13 +126,13 @@ func TestBadPages(t *testing.T) {
 		"below 0":       {-1, 0},
 		"far below 0":   {-1 << 63, 0},
 		"negative size": {0, -1},
-		"huge":          {0, largePage + 1},
+		"huge":          {0, maxPage + 1},
 	} {
 		if _, err := d.Output(h, c.offset, c.limit); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	expect(t, page(t, d, h, 1<<63-1, largePage), "", 1<<63-1, false, true)
+	expect(t, page(t, d, h, 1<<63-1, maxPage), "", 1<<63-1, false, true)
 }
 
 func TestOverTheLimit(t *testing.T) {
@@ -290,7 +290,7 @@ func FuzzPages(f *testing.F) {
 	f.Add(strings.Repeat("\x80", 20), 1, 7)
 	f.Fuzz(func(t *testing.T, in string, piece, limit int) {
 		piece, limit = max(piece%16, 1), max(limit%16, 1)
-		s := &spool{limit: 1 << 20, create: func() (file, error) { return &memory{}, nil }}
+		s := &outputFile{limit: 1 << 20, create: func() (file, error) { return &memory{}, nil }}
 		var got []byte
 		var next int64
 		take := func(ended bool) {

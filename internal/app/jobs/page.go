@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
 
 const (
-	usualPage = 4 << 10
-	largePage = 1 << 20
-	margin    = 2 * utf8.UTFMax // bytes on either side to find character boundaries
+	defaultPage = 4 << 10
+	maxPage     = 1 << 20
+	margin      = 2 * utf8.UTFMax // bytes on either side to find character boundaries
 )
 
 // Output returns at most limit bytes of the output of a job from offset on, without splitting a character. A limit of
@@ -19,7 +20,7 @@ const (
 // an empty page.
 func (d *List) Output(h run.JobHandle, offset, limit int64) (run.JobPage, error) {
 	if limit == 0 {
-		limit = usualPage
+		limit = defaultPage
 	}
 	if err := checkPage(h, offset, limit); err != nil {
 		return run.JobPage{}, err
@@ -28,7 +29,7 @@ func (d *List) Output(h run.JobHandle, offset, limit int64) (run.JobPage, error)
 	if err != nil {
 		return run.JobPage{}, err
 	}
-	page, err := j.log.page(offset, limit, j.over())
+	page, err := j.log.page(offset, limit, j.hasEnded())
 	if err != nil {
 		return run.JobPage{}, d.unreadable(j, err)
 	}
@@ -41,13 +42,13 @@ func checkPage(h run.JobHandle, offset, limit int64) error {
 	case offset < 0:
 		why, hint = fmt.Sprintf("the offset is %d, below 0", offset),
 			"an offset is a byte of the output: 0, or where the page before says the next one begins"
-	case limit < 0 || limit > largePage:
-		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, largePage),
+	case limit < 0 || limit > maxPage:
+		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, maxPage),
 			"ask for the rest page by page"
 	default:
 		return nil
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", brief(string(h))), Why: why,
+	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", shorten(string(h))), Why: why,
 		Hint: hint}
 }
 
@@ -56,70 +57,31 @@ func (d *List) unreadable(j *job, err error) error {
 	if _, gone := d.find(j.handle); gone != nil {
 		return gone
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: cause(err),
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: fault.Reason(err),
 		Hint: "start the job again"}
 }
 
 // page returns a page of the output. The caller must ask before whether the job has ended, so that the last output is
 // not missed.
-func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
+func (s *outputFile) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := run.JobPage{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
 	begin := max(offset-margin, 0)
-	text, err := s.read(make([]byte, offset-begin+limit+margin), begin)
+	data, err := s.read(make([]byte, offset-begin+limit+margin), begin)
 	if err != nil {
 		return run.JobPage{}, err
 	}
-	end := begin + int64(len(text))
+	end := begin + int64(len(data))
 	if end == s.size && (!ended || s.why != "") {
-		text = text[:len(text)-unfinished(text)] // the rest is still to come, or lost
-		end = begin + int64(len(text))
+		data = data[:len(data)-text.Incomplete(data)] // the rest is still to come, or lost
+		end = begin + int64(len(data))
 	}
 	if offset < end {
-		from, to := window(text, int(offset-begin), int(limit))
-		p.Data, p.Offset, p.Next = text[from:to], begin+int64(from), begin+int64(to)
+		part, next := text.Page(data, offset-begin, limit)
+		p.Data, p.Next = part, begin+next
+		p.Offset = p.Next - int64(len(part))
 	}
 	p.More = p.Next < end
 	return p, nil
-}
-
-// window returns the bounds of a page of at most limit bytes.
-func window(text []byte, at, limit int) (from, to int) {
-	_, from = around(text, at)
-	if limit >= len(text)-from {
-		return from, len(text)
-	}
-	to, end := around(text, from+limit)
-	if to <= from {
-		to = end // a single character is longer than the page
-	}
-	return from, to
-}
-
-// around returns the bounds of the character that has i in its middle, or i twice if there is none. Invalid bytes can
-// be split anywhere, so that nothing of another encoding is skipped.
-func around(text []byte, i int) (start, end int) {
-	for start = i - 1; start >= 0 && start > i-utf8.UTFMax; start-- {
-		if utf8.RuneStart(text[start]) {
-			if _, n := utf8.DecodeRune(text[start:]); start+n > i {
-				return start, start + n
-			}
-			break
-		}
-	}
-	return i, i
-}
-
-// unfinished returns the length of an incomplete character at the end.
-func unfinished(text []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
-			if utf8.FullRune(last) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }

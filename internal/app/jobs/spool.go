@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"hako/run/fault"
 )
 
 // A file holds an output. Close also removes it.
@@ -14,24 +16,24 @@ type file interface {
 	io.Closer
 }
 
-// A spool keeps the beginning of an output on disk. Write never fails: a job must not stop because of its output.
-type spool struct {
+// A outputFile keeps the beginning of an output on disk. Write never fails: a job must not stop because of its output.
+type outputFile struct {
 	create func() (file, error)
 	limit  int64
 
-	mu    sync.Mutex // guards the fields below
-	file  file       // nil before the first byte, or after an error
-	size  int64      // bytes in the file
-	total int64      // bytes printed
-	why   string     // why the rest is dropped; empty means that it is not
-	gone  bool       // the job was forgotten
+	mu      sync.Mutex // guards the fields below
+	file    file       // nil before the first byte, or after an error
+	size    int64      // bytes in the file
+	total   int64      // bytes printed
+	why     string     // why the rest is dropped; empty means that it is not
+	dropped bool       // the job was forgotten
 }
 
-func (s *spool) Write(p []byte) (int, error) {
+func (s *outputFile) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total += int64(len(p))
-	if s.why == "" && !s.gone && len(p) > 0 {
+	if s.why == "" && !s.dropped && len(p) > 0 {
 		s.keep(p)
 	}
 	return len(p), nil
@@ -39,11 +41,11 @@ func (s *spool) Write(p []byte) (int, error) {
 
 // keep writes as much as limit and disk allow. After the first loss it keeps nothing: an output with holes would
 // mislead.
-func (s *spool) keep(p []byte) {
+func (s *outputFile) keep(p []byte) {
 	if s.file == nil {
 		f, err := s.create()
 		if err != nil {
-			s.why = "it cannot be written: " + cause(err).Error()
+			s.why = "it cannot be written: " + fault.Reason(err).Error()
 			return
 		}
 		s.file = f
@@ -53,24 +55,24 @@ func (s *spool) keep(p []byte) {
 	s.size += int64(n)
 	switch {
 	case err != nil:
-		s.why = "it cannot be written: " + cause(err).Error()
+		s.why = "it cannot be written: " + fault.Reason(err).Error()
 	case room < int64(len(p)):
 		s.why = fmt.Sprintf("it is over the limit of %d bytes", s.limit)
 	}
 }
 
 // count returns how many bytes were printed, how many of them were dropped, and why.
-func (s *spool) count() (total, dropped int64, why string) {
+func (s *outputFile) count() (total, dropped int64, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total, s.total - s.size, s.why
 }
 
 // drop removes the file.
-func (s *spool) drop() {
+func (s *outputFile) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.dropped = true
 	if s.file != nil {
 		_ = s.file.Close()
 		s.file = nil
@@ -78,8 +80,8 @@ func (s *spool) drop() {
 }
 
 // read fills p from an offset on. The caller holds mu.
-func (s *spool) read(p []byte, from int64) ([]byte, error) {
-	if s.gone {
+func (s *outputFile) read(p []byte, from int64) ([]byte, error) {
+	if s.dropped {
 		return nil, os.ErrClosed
 	}
 	p = p[:max(min(int64(len(p)), s.size-from), 0)]

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hako/internal/app/llmcmd/descriptors"
-	"hako/internal/setup"
 	"hako/internal/text"
 	"hako/run/fault"
 )
@@ -44,7 +43,7 @@ func readSource(in descriptors.Input, most int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in.Reader, int64(max(most, 0))+1))
 	switch e := (&fault.Error{Op: "send", Subject: in.Name}); {
 	case err != nil:
-		e.Kind, e.Err = fault.NotFound, setup.ReasonOf(err)
+		e.Kind, e.Err = fault.NotFound, fault.Reason(err)
 		return nil, e
 	case len(data) > most:
 		e.Kind, e.Why, e.Hint = fault.TooLarge, "there is more than can be sent to a model at once",

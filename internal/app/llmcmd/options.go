@@ -9,7 +9,6 @@ import (
 	"hako/internal/app/llmcmd/plan"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
-	"hako/internal/setup"
 	"hako/run/fault"
 )
 
@@ -50,7 +49,7 @@ func Presets(conf *config.Config) (list []preset.Preset) {
 func readPlan(name string) (*plan.Plan, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: setup.ReasonOf(err),
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: fault.Reason(err),
 			Hint: "--plan-only prints one"}
 	}
 	p, err := plan.Parse(string(text))

@@ -18,13 +18,13 @@ import (
 	"hako/run/fault"
 )
 
-// A decisionKind is how the person behind a client is asked. The zero value means not at all.
-type decisionKind uint8
+// A askMode is how the person behind a client is asked. The zero value means not at all.
+type askMode uint8
 
 const (
-	mute   decisionKind = iota
-	inline              // by elicitation/create while the request is open
-	errand              // by input_required: the client sends the answer with another request
+	cannotAsk  askMode = iota
+	askInline          // by elicitation/create while the request is open
+	askByRetry         // by input_required: the client sends the answer with another request
 )
 
 // Relevant versions of the protocol.
@@ -33,20 +33,20 @@ const (
 	linked    = "2025-06-18" // content may be a link
 )
 
-// mannerOf returns how the client of a request can be asked.
-func mannerOf(req *sdk.CallToolRequest, most gate.Answer) decisionKind {
+// askModeOf returns how the client of a request can be asked.
+func askModeOf(req *sdk.CallToolRequest, most gate.Answer) askMode {
 	can := req.ClientCapabilities()
 	switch {
 	case most == gate.No:
-		return mute
+		return cannotAsk
 	case can == nil || can.Elicitation == nil:
-		return mute
+		return cannotAsk
 	case can.Elicitation.Form == nil && can.Elicitation.URL != nil:
-		return mute
+		return cannotAsk
 	case req.ProtocolVersion() >= stateless:
-		return errand
+		return askByRetry
 	}
-	return inline
+	return askInline
 }
 
 // A question waits for an answer until its context ends.
@@ -56,11 +56,11 @@ type question struct {
 	reply chan gate.Answer // holds one
 }
 
-// mostOf returns the most that the person behind a caller's client may answer. Over standard streams that is
+// maxAnswer returns the most that the person behind a caller's client may answer. Over standard streams that is
 // everything: the same user started both.
-func (d *Server) mostOf(caller string) gate.Answer {
+func (d *Server) maxAnswer(caller string) gate.Answer {
 	switch {
-	case strings.HasPrefix(caller, pipe):
+	case strings.HasPrefix(caller, stdioPrefix):
 		return gate.Session
 	case d.opts.Elicit == nil:
 		return gate.No
@@ -80,8 +80,8 @@ func (d *Server) ask(ctx context.Context, q gate.Question) (gate.Answer, error) 
 	d.mu.Lock()
 	c := d.calls[id]
 	d.mu.Unlock()
-	if c == nil || c.asks() == mute {
-		return d.askOthers(ctx, c, q)
+	if c == nil || c.askMode() == cannotAsk {
+		return d.askElsewhere(ctx, c, q)
 	}
 	p := question{Question: q, ctx: ctx, reply: make(chan gate.Answer, 1)}
 	select {
@@ -97,8 +97,8 @@ func (d *Server) ask(ctx context.Context, q gate.Question) (gate.Answer, error) 
 	}
 }
 
-// askOthers is for questions that the client cannot answer: of old clients, and of jobs.
-func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.Answer, error) {
+// askElsewhere is for questions that the client cannot answer: of old clients, and of jobs.
+func (d *Server) askElsewhere(ctx context.Context, c *call, q gate.Question) (gate.Answer, error) {
 	if d.opts.Ask != nil && (d.opts.Reaches == nil || d.opts.Reaches()) {
 		return d.opts.Ask(ctx, q)
 	}
@@ -106,14 +106,14 @@ func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.
 		return gate.No, errAway
 	}
 	c.unasked.Store(true)
-	if c.most == gate.No {
+	if c.maxAnswer == gate.No {
 		return gate.No, errNoPage
 	}
 	return gate.No, errNobody
 }
 
 // elicit asks the client while its request is open. Anything but a clear yes means no.
-func elicit(ctx context.Context, v *session, q question, most gate.Answer) gate.Answer {
+func elicit(ctx context.Context, v *toolCall, q question, most gate.Answer) gate.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(q.ctx, cancel)() // the gate gave up
@@ -137,13 +137,13 @@ func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 	var b strings.Builder
 	b.WriteString("Allow this command?\n")
 	for line := range strings.Lines(q.Command) {
-		b.WriteString("\n    " + tame(line))
+		b.WriteString("\n    " + oneLine(line))
 	}
 	b.WriteString("\n")
 	for _, line := range [][2]string{{"In", q.Dir}, {"Asked by", q.Actor}, {"Its reason", q.Reason},
 		{"Needs approval because", q.Why}, {"Rule", q.Rule}} {
 		if line[1] != "" {
-			b.WriteString("\n" + line[0] + ": " + tame(line[1]))
+			b.WriteString("\n" + line[0] + ": " + oneLine(line[1]))
 		}
 	}
 	return &sdk.ElicitParams{Mode: "form", Message: b.String(), RequestedSchema: &jsonschema.Schema{
@@ -154,8 +154,8 @@ func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 	}}
 }
 
-// tame converts a text to one line: a model must not fake lines, colours or text direction of the question.
-func tame(s string) string { return text.RecordLine(strings.TrimRight(s, "\r\n")) }
+// oneLine converts a text to one line: a model must not fake lines, colours or text direction of the question.
+func oneLine(s string) string { return text.RecordLine(strings.TrimRight(s, "\r\n")) }
 
 // answerOf returns the decision. An answer that is not permitted means no.
 func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
@@ -175,8 +175,8 @@ func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
 	return said
 }
 
-// matter identifies a request: its tool and normalized arguments.
-func matter(v *session) string {
+// fingerprint identifies a request: its tool and normalized arguments.
+func fingerprint(v *toolCall) string {
 	var args any
 	d := json.NewDecoder(bytes.NewReader(v.Params.Arguments))
 	d.UseNumber()
@@ -189,15 +189,15 @@ func matter(v *session) string {
 
 // state returns the requestState of a parked call: its ID, signed for this caller and these arguments.
 func (d *Server) state(c *call) string {
-	return c.id + "." + base64.RawURLEncoding.EncodeToString(d.sign("state", c.id, c.caller, c.matter()))
+	return c.id + "." + base64.RawURLEncoding.EncodeToString(d.sign("state", c.id, c.caller, c.fingerprint()))
 }
 
 // readState returns the call ID in a requestState. It rejects a forged state, that of another caller, and other
 // arguments: the approval is for this command.
-func (d *Server) readState(v *session) (string, error) {
+func (d *Server) readState(v *toolCall) (string, error) {
 	id, seal, _ := strings.Cut(v.Params.RequestState, ".")
 	mac, err := base64.RawURLEncoding.DecodeString(seal)
-	if err != nil || !hmac.Equal(mac, d.sign("state", id, v.caller, matter(v))) {
+	if err != nil || !hmac.Equal(mac, d.sign("state", id, v.caller, fingerprint(v))) {
 		return "", badState("it was not made by this server for this caller and this call")
 	}
 	return id, nil

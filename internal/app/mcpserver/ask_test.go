@@ -226,7 +226,7 @@ func TestUnaskedForAnswer(t *testing.T) {
 func TestZeroElicit(t *testing.T) {
 	d := New(Options{})
 	defer d.Close(context.Background())
-	if d.mostOf("ann") != gate.No || d.mostOf("") != gate.No || d.mostOf(pipe+"x") != gate.Session {
+	if d.maxAnswer("ann") != gate.No || d.maxAnswer("") != gate.No || d.maxAnswer(stdioPrefix+"x") != gate.Session {
 		t.Error("a client is its own judge")
 	}
 }

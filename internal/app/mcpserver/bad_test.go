@@ -43,7 +43,7 @@ func TestSandboxOfAnother(t *testing.T) {
 			if kindOf(a) != "not_found" {
 				t.Errorf("%s: %v", c.tool, a)
 			}
-			said[i] = strings.ReplaceAll(fmt.Sprint(a), brief(id), "ID")
+			said[i] = strings.ReplaceAll(fmt.Sprint(a), short(id), "ID")
 		}
 		if said[0] != said[1] {
 			t.Errorf("%s tells them apart:\n%s\n%s", c.tool, said[0], said[1])
@@ -77,7 +77,7 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 		} else {
 			seen[chance] = true
 		}
-		if !d.ours(id, "a") || d.ours(id, "b") {
+		if !d.madeFor(id, "a") || d.madeFor(id, "b") {
 			t.Fatalf("%s is not told", id)
 		}
 	}
@@ -116,10 +116,10 @@ func TestBadArguments(t *testing.T) {
 		a, _ := c.call(b.tool, json.RawMessage(strings.ReplaceAll(b.in, "ID", id)))
 		p := a.problem()
 		if p == nil || p["kind"] != b.kind || !strings.Contains(fmt.Sprint(p["reason"]), b.words) {
-			t.Errorf("%s %s: %v", b.tool, brief(b.in), a)
+			t.Errorf("%s %s: %v", b.tool, short(b.in), a)
 		}
 		if p["hint"] == nil || p["retryable"] != false {
-			t.Errorf("%s %s: %v", b.tool, brief(b.in), p)
+			t.Errorf("%s %s: %v", b.tool, short(b.in), p)
 		}
 	}
 }

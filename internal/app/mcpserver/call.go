@@ -15,57 +15,57 @@ import (
 	"hako/run/fault"
 )
 
-// A session is a request of a client to call a tool.
-type session struct {
+// A toolCall is a request of a client to call a tool.
+type toolCall struct {
 	*sdk.CallToolRequest
-	caller string              // owner of its sandboxes
-	actor  string              // the caller, for the record
-	asks   func() decisionKind // computed on demand
-	most   gate.Answer         // the most that its client may answer
-	steps  float64             // progress reported while making its sandbox
-	told   int64               // bytes of output reported
-	heard  time.Duration       // when that was, since the call began
+	caller        string         // owner of its sandboxes
+	actor         string         // the caller, for the record
+	askMode       func() askMode // computed on demand
+	maxAnswer     gate.Answer    // the most that its client may answer
+	makeSteps     float64        // progress reported while making its sandbox
+	reportedBytes int64          // bytes of output reported
+	reportedAt    time.Duration  // when that was, since the call began
 }
 
 // A call is in progress in a sandbox. It outlives its request if the client was sent for an answer.
 type call struct {
-	id, caller string
-	matter     func() string // tool and arguments: the request with the answer has the same
-	asks       func() decisionKind
-	most       gate.Answer // the most that its client may answer
-	box        *managedSandbox
-	alone      bool // it has the turn
-	began      time.Time
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
-	questions  chan question
-	done       chan struct{} // closed when answer is set
-	answer     *sdk.CallToolResult
+	id, caller  string
+	fingerprint func() string // tool and arguments: the request with the answer has the same
+	askMode     func() askMode
+	maxAnswer   gate.Answer // the most that its client may answer
+	box         *managedSandbox
+	alone       bool // it has the turn
+	began       time.Time
+	ctx         context.Context
+	cancel      context.CancelCauseFunc
+	questions   chan question
+	done        chan struct{} // closed when answer is set
+	answer      *sdk.CallToolResult
 
 	bytes, lines atomic.Int64 // of output so far
 	unasked      atomic.Bool  // a question could not be asked
 
-	mu      sync.Mutex
-	waiting *question   // that the client was sent for; nil if none
-	expiry  *time.Timer // of a parked call
+	mu             sync.Mutex
+	parkedQuestion *question   // that the client was sent for; nil if none
+	expiry         *time.Timer // of a parked call
 }
 
 // A toolFunc carries out a call. Its context ends with the call.
 type toolFunc func(ctx context.Context, c *call) *sdk.CallToolResult
 
-// perform carries out a call in an entered sandbox and leaves it afterwards. With alone, no other such call runs there
+// runCall carries out a call in an entered sandbox and leaves it afterwards. With alone, no other such call runs there
 // meanwhile.
-func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alone bool,
+func (d *Server) runCall(ctx context.Context, v *toolCall, b *managedSandbox, alone bool,
 	do toolFunc) *sdk.CallToolResult {
 	if alone {
 		if err := d.wait(ctx, b); err != nil {
 			d.leave(b)
-			return refuse(err)
+			return failure(err)
 		}
 	}
 	c := d.begin(v, b, alone)
 	go d.work(c, do)
-	return d.attend(ctx, v, c)
+	return d.waitCall(ctx, v, c)
 }
 
 // wait waits for the turn in a sandbox.
@@ -92,10 +92,10 @@ func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 }
 
 // begin registers a call.
-func (d *Server) begin(v *session, b *managedSandbox, alone bool) *call {
+func (d *Server) begin(v *toolCall, b *managedSandbox, alone bool) *call {
 	c := &call{
-		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks,
-		most: v.most, box: b, alone: alone, began: time.Now(),
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, fingerprint: func() string { return fingerprint(v) }, askMode: v.askMode,
+		maxAnswer: v.maxAnswer, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(b.ctx)
@@ -110,7 +110,7 @@ func (d *Server) work(c *call, do toolFunc) {
 	defer d.end(c)
 	defer func() {
 		if p := recover(); p != nil { // one call must not end the server
-			c.answer = refuse(&fault.Error{Op: "call tool", Why: fmt.Sprintf("the program has a bug: %v", p)})
+			c.answer = failure(&fault.Error{Op: "call tool", Why: fmt.Sprintf("the program has a bug: %v", p)})
 		}
 	}()
 	c.answer = do(c.ctx, c)
@@ -128,24 +128,24 @@ func (d *Server) end(c *call) {
 	d.leave(c.box)
 }
 
-// attend waits for the end of a call and puts its questions to the client. A client that disconnects ends the call.
-func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolResult {
+// waitCall waits for the end of a call and puts its questions to the client. A client that disconnects ends the call.
+func (d *Server) waitCall(ctx context.Context, v *toolCall, c *call) *sdk.CallToolResult {
 	stay := context.AfterFunc(ctx, func() { c.cancel(errLeft) })
 	defer stay()
-	tell, stop := v.teller()
+	tell, stop := v.progressTicks()
 	defer stop()
 	for {
 		select {
 		case <-c.done:
 			return c.answer
 		case q := <-c.questions:
-			if c.asks() == inline {
-				q.reply <- elicit(ctx, v, q, c.most)
+			if c.askMode() == askInline {
+				q.reply <- elicit(ctx, v, q, c.maxAnswer)
 			} else if stay() { // otherwise the client is gone
 				return d.park(c, q)
 			}
 		case <-tell:
-			v.tell(ctx, c)
+			v.tellProgress(ctx, c)
 		}
 	}
 }
@@ -153,13 +153,13 @@ func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolR
 // park sends the client for an answer, and keeps the call until it returns or Limits.Parked has passed.
 func (d *Server) park(c *call, q question) *sdk.CallToolResult {
 	c.mu.Lock()
-	c.waiting = &q
+	c.parkedQuestion = &q
 	c.expiry = time.AfterFunc(d.limits.Parked, func() { d.abandon(c) })
 	c.mu.Unlock()
 	d.mu.Lock()
 	d.parked[c.id] = c
 	d.mu.Unlock()
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.most)},
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.maxAnswer)},
 		RequestState: d.state(c)}
 }
 
@@ -172,23 +172,23 @@ func (d *Server) abandon(c *call) {
 }
 
 // resume continues a parked call with the answer.
-func (d *Server) resume(ctx context.Context, v *session) (*sdk.CallToolResult, error) {
+func (d *Server) resume(ctx context.Context, v *toolCall) (*sdk.CallToolResult, error) {
 	c, err := d.unpark(v)
 	if err != nil {
 		return nil, protocolError(err)
 	}
 	c.mu.Lock()
-	q := c.waiting
-	c.waiting = nil
+	q := c.parkedQuestion
+	c.parkedQuestion = nil
 	c.expiry.Stop()
 	c.mu.Unlock()
 	res, _ := v.Params.InputResponses[answerName].(*sdk.ElicitResult)
-	q.reply <- answerOf(res, c.most)
-	return d.attend(ctx, v, c), nil
+	q.reply <- answerOf(res, c.maxAnswer)
+	return d.waitCall(ctx, v, c), nil
 }
 
 // unpark finds the call of a requestState, once.
-func (d *Server) unpark(v *session) (*call, error) {
+func (d *Server) unpark(v *toolCall) (*call, error) {
 	id, err := d.readState(v)
 	if err != nil {
 		return nil, err
@@ -203,8 +203,8 @@ func (d *Server) unpark(v *session) (*call, error) {
 	return c, nil
 }
 
-// gone returns the reason for the end of the call's context instead of the error of its runner.
-func (c *call) gone(err error) error {
+// cause returns the reason for the end of the call's context instead of the error of its runner.
+func (c *call) cause(err error) error {
 	if err == nil || c.ctx.Err() == nil {
 		return err
 	}

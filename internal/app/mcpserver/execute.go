@@ -44,36 +44,36 @@ type executeOut struct {
 	Error     *problem `json:"error,omitempty" jsonschema:"why it did not run, or not to its end"`
 }
 
-func (d *Server) executeOffer() *toolSpec {
-	return newOffer[executeIn, executeOut]("execute", "Run a command",
+func (d *Server) executeTool() *toolSpec {
+	return newTool[executeIn, executeOut]("execute", "Run a command",
 		"Runs a command in a sandbox and returns a page of what it prints. Directory, variables and files of a virtual sandbox stay for the next command. "+
 			"If truncated is true, call it again with the same command and start=next_start to read on.",
-		toolHints{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start",
+		toolHints{destructive: true, open: d.opts.Egress}, d.execute).restrict("size", between(1, maxPage)).restrict("start",
 		func(s *jsonschema.Schema) { s.Minimum = new(float64) })
 }
 
-func (d *Server) execute(ctx context.Context, v *session, in executeIn) *sdk.CallToolResult {
+func (d *Server) execute(ctx context.Context, v *toolCall, in executeIn) *sdk.CallToolResult {
 	if err := d.checkExecute(&in); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	b, err := d.enter(v.caller, in.ID)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
-	if r, ok := d.shelf.byCommand(b.id, in.Command); ok && in.Start > 0 {
+	if r, ok := d.outputs.byCommand(b.id, in.Command); ok && in.Start > 0 {
 		defer d.leave(b)
-		return d.further(v, &r, in)
+		return d.nextPage(v, &r, in)
 	}
-	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+	return d.runCall(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		o := d.run(ctx, c, &run.Request{Actor: v.actor, Reason: in.Reason, Script: in.Command})
 		out := o.page(in.Start, in.Size)
 		if o.err == nil {
-			o.err = o.lost(in.Start)
+			o.err = o.beyondStored(in.Start)
 		}
 		if o.err != nil {
 			out.Error = c.problem(o.err)
 		}
-		d.shelve(o, in.Command, out.Truncated || o.stderr.total > errorSize)
+		d.storeOutput(o, in.Command, out.Truncated || o.stderr.total > errorSize)
 		return d.answer(v, o.storedOutput, out)
 	})
 }
@@ -108,15 +108,15 @@ func checkPage(op string, start, size, most int64) error {
 	return nil
 }
 
-// further returns another page of a stored output.
-func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToolResult {
+// nextPage returns another page of a stored output.
+func (d *Server) nextPage(v *toolCall, r *storedOutput, in executeIn) *sdk.CallToolResult {
 	if r.dropped {
-		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command),
+		return failure(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: short(in.Command),
 			Why:  "this output is not kept any more, and the command would be run again for it",
 			Hint: "run it again with start 0, if once more does no harm"})
 	}
 	o := outcome{storedOutput: r}
-	o.err = o.lost(in.Start)
+	o.err = o.beyondStored(in.Start)
 	out := o.page(in.Start, in.Size)
 	out.CacheHit = true
 	if o.err != nil {
@@ -126,13 +126,13 @@ func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToo
 }
 
 // answer returns a page, with a link to the whole output if the client supports links.
-func (d *Server) answer(v *session, r *storedOutput, out executeOut) *sdk.CallToolResult {
+func (d *Server) answer(v *toolCall, r *storedOutput, out executeOut) *sdk.CallToolResult {
 	var more []sdk.Content
 	if r.number > 0 && v.ProtocolVersion() >= linked {
 		more = append(more, &sdk.ResourceLink{URI: r.uri(), Name: "whole output", MIMEType: "text/plain",
 			Size: &r.stdout.total})
 	}
-	res := say(out, more...)
+	res := result(out, more...)
 	res.IsError = out.Error != nil
 	return res
 }
@@ -156,7 +156,7 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	req.Stdout, req.Stderr = io.MultiWriter(counter{c}, clean[0]), io.MultiWriter(counter{c}, clean[1])
 	res, err := c.box.Run(ctx, req)
 	o := outcome{Result: res, storedOutput: &storedOutput{box: c.box.id, command: sha256.Sum256([]byte(req.Script)),
-		exit: res.Exit}, err: c.gone(misread(err, req.Script))}
+		exit: res.Exit}, err: c.cause(addScript(err, req.Script))}
 	for i, k := range []*outputCapture{&o.stdout, &o.stderr} {
 		_ = clean[i].Close()
 		o.redacted += clean[i].Places()
@@ -164,7 +164,7 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 		k.total = streams[i].Total()
 	}
 	if o.err == nil && res.TimedOut {
-		o.err = &fault.Error{Kind: fault.Timeout, Op: "run", Subject: brief(req.Script),
+		o.err = &fault.Error{Kind: fault.Timeout, Op: "run", Subject: short(req.Script),
 			Why:  "it took too long and was stopped after " + res.Duration.Round(time.Millisecond).String(),
 			Hint: "start it in the background: job_start"}
 	}
@@ -174,27 +174,27 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	return o
 }
 
-// misread adds the script to the error of a syntax error, which only has the position.
-func misread(err error, script string) error {
+// addScript adds the script to the error of a syntax error, which only has the position.
+func addScript(err error, script string) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Op != "parse script" || e.Subject == "" {
 		return err
 	}
 	own := *e
-	own.Subject, own.Why = brief(script), e.Subject+": "+e.Why
+	own.Subject, own.Why = short(script), e.Subject+": "+e.Why
 	return &own
 }
 
-// shelve stores an output of which the client saw a part. Outputs of earlier runs keep their address.
-func (d *Server) shelve(o outcome, command string, part bool) {
-	d.shelf.supersede(o.box, command)
+// storeOutput stores an output of which the client saw a part. Outputs of earlier runs keep their address.
+func (d *Server) storeOutput(o outcome, command string, part bool) {
+	d.outputs.supersede(o.box, command)
 	if part {
-		d.shelf.put(o.storedOutput, d.limits.Logs)
+		d.outputs.put(o.storedOutput, d.limits.Logs)
 	}
 }
 
-// lost returns an error if a page is beyond the stored output.
-func (o outcome) lost(start int64) error {
+// beyondStored returns an error if a page is beyond the stored output.
+func (o outcome) beyondStored(start int64) error {
 	if have := int64(len(o.stdout.text)); start >= have && have < o.stdout.total {
 		return &fault.Error{Kind: fault.TooLarge, Op: "read on",
 			Why:  fmt.Sprintf("of %d bytes of output only the first %d are kept", o.stdout.total, have),
@@ -207,8 +207,8 @@ func (o outcome) lost(start int64) error {
 const errorSize = 4000
 
 func (o outcome) page(start, size int64) executeOut {
-	part, next := page(o.stdout.text, start, size)
-	said, end := page(o.stderr.text, 0, errorSize)
+	part, next := text.Page(o.stdout.text, start, size)
+	said, end := text.Page(o.stderr.text, 0, errorSize)
 	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: validUTF8(part), Stderr: validUTF8(said), ExitCode: o.exit,
 		Total:    o.stdout.total,
 		Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}
@@ -222,8 +222,8 @@ func (o outcome) page(start, size int64) executeOut {
 }
 
 func (c *call) refuse(err error) *sdk.CallToolResult {
-	p := c.problem(c.gone(err))
-	res := say(failed{p})
+	p := c.problem(c.cause(err))
+	res := result(failed{p})
 	res.IsError = true
 	return res
 }
@@ -233,7 +233,7 @@ func (c *call) problem(err error) *problem {
 	p := problemOf(err)
 	if c.unasked.Load() && p.Kind == fault.Denied.String() {
 		p.Hint = "use a client that can ask a person (elicitation), let hako serve run beside it, or add a rule that allows it"
-		if c.most == gate.No {
+		if c.maxAnswer == gate.No {
 			p.Hint = "have an operator watch the page of hako serve, or add a rule that allows it"
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -36,53 +37,53 @@ type commandOut struct {
 	Error    *problem `json:"error,omitempty"`
 }
 
-// commandOffer is execute under the name that coding agents know.
-func (d *Server) commandOffer() *toolSpec {
-	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command",
+// commandTool is execute under the name that coding agents know.
+func (d *Server) commandTool() *toolSpec {
+	return newTool[commandIn, commandOut]("command-executor_execute_command", "Run a command",
 		"Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
 			"Of a long output only the end is shown; log names the whole. A refused command comes back with the reason and what to do instead.",
 		toolHints{destructive: true, open: d.opts.Egress}, d.command)
 }
 
-func (d *Server) command(ctx context.Context, v *session, in commandIn) *sdk.CallToolResult {
+func (d *Server) command(ctx context.Context, v *toolCall, in commandIn) *sdk.CallToolResult {
 	if err := d.checkCommand("run command", in.Command); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	b, err := d.enterAny(ctx, v, in.ID)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
-	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+	return d.runCall(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		o := d.run(ctx, c, &run.Request{Actor: v.actor, Reason: in.Reason, Script: in.Command, Dir: in.Directory})
 		out := commandOut{ExitCode: o.exit, Duration: o.Duration.Milliseconds(), ID: b.id, Redacted: o.redacted,
 			Note: redact.ModelNote(o.redacted)}
 		var cut [2]bool
-		out.Stdout, cut[0] = o.stdout.end(o.tails[0])
-		out.Stderr, cut[1] = o.stderr.end(o.tails[1])
-		d.shelve(o, in.Command, cut[0] || cut[1])
+		out.Stdout, cut[0] = o.stdout.tail(o.tails[0])
+		out.Stderr, cut[1] = o.stderr.tail(o.tails[1])
+		d.storeOutput(o, in.Command, cut[0] || cut[1])
 		if o.number > 0 {
 			out.Log = o.uri()
 		}
-		return d.spell(c, o, out)
+		return d.commandResult(c, o, out)
 	})
 }
 
-// spell returns the result of a command. A timeout is a result here, as agents expect.
-func (d *Server) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
+// commandResult returns the result of a command. A timeout is a result here, as agents expect.
+func (d *Server) commandResult(c *call, o outcome, out commandOut) *sdk.CallToolResult {
 	if o.TimedOut && fault.KindOf(o.err) == fault.Timeout {
 		out.ExitCode = -1
-		out.Stderr += "\n" + timeoutText(o.Duration, o.err)
+		out.Stderr += "\n" + timeoutMessage(o.Duration, o.err)
 	} else if o.err != nil {
 		out.Error = c.problem(o.err)
 	}
-	res := say(out)
+	res := result(out)
 	res.IsError = out.Error != nil
 	return res
 }
 
-// timeoutText reports a timeout in the words that agents know. If the sandbox had no time left, it adds the reason:
+// timeoutMessage reports a timeout in the words that agents know. If the sandbox had no time left, it adds the reason:
 // the duration of the command explains nothing.
-func timeoutText(took time.Duration, err error) string {
+func timeoutMessage(took time.Duration, err error) string {
 	took = took.Round(time.Millisecond)
 	text := "Command timeout after " + strconv.FormatFloat(took.Seconds(), 'f', -1, 64) + " seconds"
 	var e *fault.Error
@@ -92,15 +93,15 @@ func timeoutText(took time.Duration, err error) string {
 	return text
 }
 
-// end returns the end of a stream, with a note about the omitted part; tail is set if the capture lost the end.
-func (k outputCapture) end(tail []byte) (string, bool) {
+// tail returns the end of a stream, with a note about the omitted part; tail is set if the capture lost the end.
+func (k outputCapture) tail(tail []byte) (string, bool) {
 	if k.total <= tailSize {
 		return validUTF8(k.text), false
 	}
 	if tail == nil {
 		tail = k.text
 	}
-	last, _ := page(tail, max(int64(len(tail))-tailSize, 0), tailSize)
+	last, _ := text.Page(tail, max(int64(len(tail))-tailSize, 0), tailSize)
 	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", k.total-int64(len(last)), k.total,
 		validUTF8(last)), true
 }

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -61,31 +62,31 @@ type fileOut struct {
 	Directory bool   `json:"directory"`
 }
 
-// fileOffers are the tools for files. Each runs a command, so that the same rules and record apply.
-func (d *Server) fileOffers() []*toolSpec {
+// fileTools are the tools for files. Each runs a command, so that the same rules and record apply.
+func (d *Server) fileTools() []*toolSpec {
 	return []*toolSpec{
-		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.",
-			toolHints{reads: true}, d.read).takes("size", between(1, maxRead)),
-		newOffer[writeIn, writeOut]("write_file", "Write a file",
+		newTool[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.",
+			toolHints{reads: true}, d.read).restrict("size", between(1, maxRead)),
+		newTool[writeIn, writeOut]("write_file", "Write a file",
 			"Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.",
 			toolHints{destructive: true, idempotent: true}, d.write),
-		newOffer[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", toolHints{reads: true},
+		newTool[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", toolHints{reads: true},
 			d.listFiles),
 	}
 }
 
-func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolResult {
+func (d *Server) read(ctx context.Context, v *toolCall, in readIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxRead
 	}
 	if err := checkPage("read file", in.Start, in.Size, maxRead); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	cut := &byteRange{from: in.Start - utf8.UTFMax, to: in.Start + in.Size + utf8.UTFMax}
 	return d.byCommand(ctx, v, in.ID, "cat", in.Path, &run.Request{Stdout: cut}, func() (any, error) {
-		part, next := page(cut.text, in.Start-cut.begin(), in.Size)
+		part, next := text.Page(cut.text, in.Start-cut.begin(), in.Size)
 		if !utf8.Valid(part) || strings.ContainsRune(string(part), 0) {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: brief(in.Path), Why: "the file is not text",
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: short(in.Path), Why: "the file is not text",
 				Hint: "look at it with execute: base64, od, file"}
 		}
 		clean, places := d.opts.Secrets.Count(string(part))
@@ -97,9 +98,9 @@ func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolR
 	})
 }
 
-func (d *Server) write(ctx context.Context, v *session, in writeIn) *sdk.CallToolResult {
+func (d *Server) write(ctx context.Context, v *toolCall, in writeIn) *sdk.CallToolResult {
 	if len(in.Text) > d.limits.File {
-		return refuse(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: brief(in.Path),
+		return failure(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: short(in.Path),
 			Why:  fmt.Sprintf("it has %d bytes, and %d are allowed", len(in.Text), d.limits.File),
 			Hint: "write it in parts: execute with >>"})
 	}
@@ -109,14 +110,14 @@ func (d *Server) write(ctx context.Context, v *session, in writeIn) *sdk.CallToo
 		})
 }
 
-func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.CallToolResult {
+func (d *Server) listFiles(ctx context.Context, v *toolCall, in listIn) *sdk.CallToolResult {
 	if in.Path == "" {
 		in.Path = "."
 	}
 	names := &byteRange{to: maxList}
 	return d.byCommand(ctx, v, in.ID, "ls -1Ap --", in.Path, &run.Request{Stdout: names}, func() (any, error) {
 		if names.total > maxList {
-			return nil, &fault.Error{Kind: fault.TooLarge, Op: "list files", Subject: brief(in.Path), Why: "there are too many",
+			return nil, &fault.Error{Kind: fault.TooLarge, Op: "list files", Subject: short(in.Path), Why: "there are too many",
 				Hint: "look for what you need with execute: ls, find"}
 		}
 		out := listOut{Path: in.Path, Files: []fileOut{}}
@@ -132,23 +133,23 @@ func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.Call
 const maxList = 1 << 20
 
 // byCommand carries out a tool with a command on a path.
-func (d *Server) byCommand(ctx context.Context, v *session, id, command, file string, req *run.Request,
+func (d *Server) byCommand(ctx context.Context, v *toolCall, id, command, file string, req *run.Request,
 	done func() (any, error)) *sdk.CallToolResult {
 	script, err := scriptFor(command, file)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	b, err := d.enter(v.caller, id)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
-	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+	return d.runCall(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		errors := &byteRange{to: errorSize}
 		req.ID, req.Actor, req.Script, req.Stderr = c.id, v.actor, script, errors
 		res, err := b.Run(ctx, req)
 		if err == nil && res.Exit != 0 {
-			err = &fault.Error{Kind: fault.NotFound, Op: command, Subject: brief(file),
-				Why: brief(d.opts.Secrets.Text(validUTF8(errors.text))), Hint: "list_files shows what is there"}
+			err = &fault.Error{Kind: fault.NotFound, Op: command, Subject: short(file),
+				Why: short(d.opts.Secrets.Text(validUTF8(errors.text))), Hint: "list_files shows what is there"}
 		}
 		if err != nil {
 			return c.refuse(err)
@@ -157,7 +158,7 @@ func (d *Server) byCommand(ctx context.Context, v *session, id, command, file st
 		if err != nil {
 			return c.refuse(err)
 		}
-		return say(out)
+		return result(out)
 	})
 }
 
@@ -168,7 +169,7 @@ func scriptFor(command, file string) (string, error) {
 	}
 	quoted, err := syntax.Quote(file, syntax.LangBash)
 	if err != nil || file == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "find file", Subject: brief(file), Why: "this cannot be a path",
+		return "", &fault.Error{Kind: fault.Invalid, Op: "find file", Subject: short(file), Why: "this cannot be a path",
 			Hint: "give a path without control characters"}
 	}
 	script := command + " " + quoted

@@ -46,45 +46,45 @@ type startedOut struct {
 	Job string `json:"job_id"`
 }
 
-// jobOffers are the tools for background jobs.
-func (d *Server) jobOffers() []*toolSpec {
+// jobTools are the tools for background jobs.
+func (d *Server) jobTools() []*toolSpec {
 	return []*toolSpec{
-		newOffer[jobStartIn, startedOut]("job_start", "Start a job",
+		newTool[jobStartIn, startedOut]("job_start", "Start a job",
 			"Starts a command in the background and returns its job_id. Nobody at this client can be asked about it later: what needs approval is better run with execute.",
 			toolHints{destructive: true, open: d.opts.Egress}, d.jobStart),
-		newOffer[jobIn, jobOut]("job_output", "Read a job's output",
-			"Tells how a job is and what it printed, a page at a time.", toolHints{reads: true}, d.jobOutput).takes("size",
+		newTool[jobIn, jobOut]("job_output", "Read a job's output",
+			"Tells how a job is and what it printed, a page at a time.", toolHints{reads: true}, d.jobOutput).restrict("size",
 			between(1, maxRead)),
-		newOffer[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.",
+		newTool[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.",
 			toolHints{destructive: true, idempotent: true}, d.jobKill),
 	}
 }
 
 // withJobs carries out a call with the jobs of a sandbox. Commands may run there meanwhile.
-func (d *Server) withJobs(ctx context.Context, v *session, id string,
+func (d *Server) withJobs(ctx context.Context, v *toolCall, id string,
 	do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	j, ok := b.Sandbox.(Jobs)
 	if !ok {
 		d.leave(b)
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind),
+		return failure(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind),
 			Why: "this sandbox has no jobs", Hint: "run the command with execute, or make a sandbox of another kind"})
 	}
-	return d.perform(ctx, v, b, false, func(ctx context.Context, c *call) *sdk.CallToolResult {
+	return d.runCall(ctx, v, b, false, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		out, err := do(ctx, c, j)
 		if err != nil {
 			return c.refuse(err)
 		}
-		return say(out)
+		return result(out)
 	})
 }
 
-func (d *Server) jobStart(ctx context.Context, v *session, in jobStartIn) *sdk.CallToolResult {
+func (d *Server) jobStart(ctx context.Context, v *toolCall, in jobStartIn) *sdk.CallToolResult {
 	if err := d.checkCommand("start job", in.Command); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, c *call, j Jobs) (any, error) {
 		id, err := j.StartJob(ctx, &run.Request{ID: c.id, Actor: v.actor, Reason: in.Reason, Script: in.Command,
@@ -93,12 +93,12 @@ func (d *Server) jobStart(ctx context.Context, v *session, in jobStartIn) *sdk.C
 	})
 }
 
-func (d *Server) jobOutput(ctx context.Context, v *session, in jobIn) *sdk.CallToolResult {
+func (d *Server) jobOutput(ctx context.Context, v *toolCall, in jobIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxPage
 	}
 	if err := checkPage("read output", in.Start, in.Size, maxRead); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
 		job, p, err := j.JobOutput(ctx, in.Job, in.Start, in.Size)
@@ -106,7 +106,7 @@ func (d *Server) jobOutput(ctx context.Context, v *session, in jobIn) *sdk.CallT
 	})
 }
 
-func (d *Server) jobKill(ctx context.Context, v *session, in jobKillIn) *sdk.CallToolResult {
+func (d *Server) jobKill(ctx context.Context, v *toolCall, in jobKillIn) *sdk.CallToolResult {
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
 		job, err := j.KillJob(ctx, in.Job)
 		return d.jobOut(in.Job, job, run.JobPage{Next: job.Bytes, Total: job.Bytes}), err

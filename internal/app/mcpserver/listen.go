@@ -26,7 +26,7 @@ func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) e
 		return err
 	}
 	quiet := &netlisten.IdleConns{Most: d.limits.Connections}
-	srv := web(d.doorway(d.Handler(), quiet), quiet)
+	srv := web(d.throttle(d.Handler(), quiet), quiet)
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
 	at("http://" + l.Addr().String())
 	if err := srv.Serve(netutil.LimitListener(l, quiet.Most)); !errors.Is(err, http.ErrServerClosed) {
@@ -37,36 +37,36 @@ func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) e
 
 // Limits of a connection. Answers have none: streams stay open.
 const (
-	mostHeader = 32 << 10
-	mostBody   = 16 << 20
-	headerTime = 5 * time.Second
-	bodyTime   = 30 * time.Second // including the header
-	idleTime   = 10 * time.Second
-	lookTime   = time.Second // interval of checks whether a token still exists
+	maxHeader     = 32 << 10
+	maxBody       = 16 << 20
+	headerTime    = 5 * time.Second
+	bodyTime      = 30 * time.Second // including the header
+	idleTime      = 10 * time.Second
+	tokenInterval = time.Second // interval of checks whether a token still exists
 )
 
 // web returns a server with timeouts for silent clients.
 func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 	return &http.Server{
-		Handler: h, MaxHeaderBytes: mostHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		Handler: h, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		ConnState: quiet.Note, ConnContext: quiet.Mark,
 	}
 }
 
-// doorway delays clients that send many wrong tokens. A valid token is always accepted: otherwise an attacker could
+// throttle delays clients that send many wrong tokens. A valid token is always accepted: otherwise an attacker could
 // lock others out.
-func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
+func (d *Server) throttle(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
 	var tries auth.Throttle
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, known := d.callerOf(r)
 		switch {
 		case known:
 			quiet.Proven(r)
-			ctx, end := d.whileKnown(r, caller)
+			ctx, end := d.tokenContext(r, caller)
 			defer end()
-			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			inside.ServeHTTP(w, r.WithContext(ctx))
-		case r.Header.Get("Authorization") != "" && mustWait(&tries, w, r):
+		case r.Header.Get("Authorization") != "" && tooManyWrong(&tries, w, r):
 			http.Error(w, "too many wrong tokens: wait before the next", http.StatusTooManyRequests)
 		default:
 			inside.ServeHTTP(w, r) // refuses it
@@ -74,13 +74,13 @@ func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.H
 	})
 }
 
-// whileKnown returns a context that ends soon after the token of a request was removed.
-func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, end func()) {
+// tokenContext returns a context that ends soon after the token of a request was removed.
+func (d *Server) tokenContext(r *http.Request, caller string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		defer cancel()
-		tick := time.NewTicker(lookTime)
+		tick := time.NewTicker(tokenInterval)
 		defer tick.Stop()
 		for now := caller; now == caller; now, _ = d.callerOf(r) {
 			select {
@@ -96,8 +96,8 @@ func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, 
 	}
 }
 
-// mustWait counts a wrong token, and reports whether there were too many.
-func mustWait(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
+// tooManyWrong counts a wrong token, and reports whether there were too many.
+func tooManyWrong(tries *auth.Throttle, w http.ResponseWriter, r *http.Request) bool {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	wait := tries.Wait(from)
 	if wait == 0 {

@@ -26,7 +26,7 @@ func TestRemovedTokenEndsItsRequests(t *testing.T) {
 		return "ann"
 	})})
 	began := make(chan bool)
-	url := serveOn(t, web(d.doorway(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	url := serveOn(t, web(d.throttle(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(began)
 		<-r.Context().Done()
 	}), new(netlisten.IdleConns)), new(netlisten.IdleConns)))
@@ -121,7 +121,7 @@ func TestWrongTokensAreSlowedDown(t *testing.T) {
 
 func TestLongRequest(t *testing.T) {
 	url := listening(t)
-	long := io.MultiReader(io.LimitReader(endless{}, mostBody), strings.NewReader(hello))
+	long := io.MultiReader(io.LimitReader(endless{}, maxBody), strings.NewReader(hello))
 	if res := knock(t, url, "right", long); res.StatusCode != 400 && res.StatusCode != 413 {
 		t.Errorf("%s", res.Status)
 	}

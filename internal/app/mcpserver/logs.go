@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 )
 
 // logTemplates are the addresses of long outputs.
@@ -31,7 +32,7 @@ func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	defer d.leave(b)
-	r, ok := d.shelf.byNumber(box, number)
+	r, ok := d.outputs.byNumber(box, number)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
@@ -39,7 +40,7 @@ func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 	if stderr {
 		stream = r.stderr
 	}
-	part, next := page(stream.text, offset, maxRead)
+	part, next := text.Page(stream.text, offset, maxRead)
 	meta := sdk.Meta{"total_bytes": stream.total, "kept_bytes": len(stream.text)}
 	if n := redact.Marks(string(part)); n > 0 {
 		meta["redacted"] = n

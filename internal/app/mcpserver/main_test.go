@@ -49,12 +49,12 @@ func playDoor() *Server {
 	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(),
 		Elicit: func(string) gate.Answer { return gate.Session }})
 	d.tools = append(d.tools, d.asking()...)
-	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on",
-		toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
+	d.tools = append(d.tools, newTool[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on",
+		toolHints{}, func(ctx context.Context, v *toolCall, _ struct{}) *sdk.CallToolResult {
 			for _, part := range []float64{0, 50, 100} {
 				v.report(ctx, part, "so far")
 			}
-			return say(writeOut{})
+			return result(writeOut{})
 		}))
 	return d
 }
@@ -76,12 +76,12 @@ func conformance() []tool.Tool {
 func (d *Server) asking() (all []*toolSpec) {
 	for _, name := range []string{"elicitation", "request_state", "tampered_state", "capabilities"} {
 		name = "test_input_required_result_" + name
-		all = append(all, newOffer[struct{}, commandOut](name, name, name, toolHints{},
-			func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
-				b, err := d.fitOut(ctx, v,
+		all = append(all, newTool[struct{}, commandOut](name, name, name, toolHints{},
+			func(ctx context.Context, v *toolCall, _ struct{}) *sdk.CallToolResult {
+				b, err := d.makeSandbox(ctx, v,
 					SandboxOptions{}) // or the next test waits for the one before, whose client never comes back
 				if err != nil {
-					return refuse(err)
+					return failure(err)
 				}
 				return d.command(ctx, v, commandIn{ID: b.id, Command: "touch x; rm x; echo done"})
 			}))

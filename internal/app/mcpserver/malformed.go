@@ -25,19 +25,19 @@ type malformedError struct {
 	Error   jsonrpc.Error   `json:"error"`
 }
 
-// unreadable is the answer to a line that is not JSON.
-func unreadable(err error) *malformedError {
+// notJSON is the answer to a line that is not JSON.
+func notJSON(err error) *malformedError {
 	return &malformedError{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError,
 		Message: "parse error: a line is one message in JSON: " + err.Error()}}
 }
 
 // invalid is the answer to JSON that is not a message.
 func invalid(id json.RawMessage, why string) *malformedError {
-	return &malformedError{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+	return &malformedError{Version: "2.0", ID: echoID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 		Message: "invalid request: " + why}}
 }
 
-func (c *malformedError) spell() []byte {
+func (c *malformedError) encode() []byte {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		panic("complaint: " + err.Error())
@@ -45,20 +45,20 @@ func (c *malformedError) spell() []byte {
 	return raw
 }
 
-// longestID is the maximum length of an ID that is sent back.
-const longestID = 1 << 10
+// maxID is the maximum length of an ID that is sent back.
+const maxID = 1 << 10
 
-// toldID returns an ID as it was sent, if its type is valid.
-func toldID(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || len(raw) > longestID || strings.ContainsRune("{[tf", rune(raw[0])) {
+// echoID returns an ID as it was sent, if its type is valid.
+func echoID(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || len(raw) > maxID || strings.ContainsRune("{[tf", rune(raw[0])) {
 		return nil
 	}
 	return raw
 }
 
-// soundID reports whether the SDK sends an ID back unchanged: it truncates numbers to whole ones and to the precision
+// survivesSDK reports whether the SDK sends an ID back unchanged: it truncates numbers to whole ones and to the precision
 // of a float64.
-func soundID(raw json.RawMessage) bool {
+func survivesSDK(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
 		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a surrogate pair would change
 	}
@@ -94,7 +94,7 @@ func (s *stdin) judge(line []byte) (pass bool, _ *malformedError) {
 func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(line, &all); err != nil {
-		return false, unreadable(err)
+		return false, notJSON(err)
 	}
 	if !s.batches || len(all) == 0 {
 		return false, invalid(nil, "send each message on a line of its own")
@@ -127,7 +127,7 @@ func readMessage(raw []byte) (m message, _ *malformedError) {
 	var mistake *json.SyntaxError
 	switch {
 	case errors.As(err, &mistake):
-		return nil, unreadable(err)
+		return nil, notJSON(err)
 	case err != nil || m == nil:
 		return nil, invalid(nil, "a message is an object")
 	}
@@ -137,7 +137,7 @@ func readMessage(raw []byte) (m message, _ *malformedError) {
 // judge reports whether to pass on a message. A response never gets an error, which could cause a loop.
 func (m message) judge() (pass bool, _ *malformedError) {
 	id, sent := m["id"]
-	sound := string(m["jsonrpc"]) == `"2.0"` && soundID(id)
+	sound := string(m["jsonrpc"]) == `"2.0"` && survivesSDK(id)
 	var method string
 	switch {
 	case m["method"] == nil && (m["result"] != nil || m["error"] != nil):
@@ -171,30 +171,30 @@ func (c keepAliveReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || c.in.over.Load() {
 			return m, err
 		}
-		c.in.complain(invalid(nil, "a field is of the wrong type, it is nested too deeply, or a batch has an id twice"))
+		c.in.answerError(invalid(nil, "a field is of the wrong type, it is nested too deeply, or a batch has an id twice"))
 	}
 }
 
-// soundIDs rejects HTTP requests whose ID the SDK would change.
-func soundIDs(library http.Handler) http.Handler {
+// rejectLossyIDs rejects HTTP requests whose ID the SDK would change.
+func rejectLossyIDs(library http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			library.ServeHTTP(w, r)
 			return
 		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, sdk.DefaultMaxRequestBodyBytes))
-		if m, bad := readMessage(body); err == nil && bad == nil && m["method"] != nil && unsoundNumber(m["id"]) {
+		if m, bad := readMessage(body); err == nil && bad == nil && m["method"] != nil && lossyNumber(m["id"]) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write(invalid(m["id"], "id is neither a text nor a whole number below 2^53").spell())
+			_, _ = w.Write(invalid(m["id"], "id is neither a text nor a whole number below 2^53").encode())
 			return
 		}
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}, r.Body))
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errorReader{err}, r.Body))
 		library.ServeHTTP(w, r)
 	})
 }
 
-// unsoundNumber reports whether an ID is a number that the SDK would change.
-func unsoundNumber(id json.RawMessage) bool {
-	return len(id) > 0 && strings.ContainsRune("-0123456789", rune(id[0])) && !soundID(id)
+// lossyNumber reports whether an ID is a number that the SDK would change.
+func lossyNumber(id json.RawMessage) bool {
+	return len(id) > 0 && strings.ContainsRune("-0123456789", rune(id[0])) && !survivesSDK(id)
 }

@@ -46,16 +46,16 @@ var (
 // newID returns an ID with 130 random bits and a signature, by which its caller is recognized after it is gone.
 func (d *Server) newID(caller string) string {
 	chance := strings.ToLower(rand.Text())
-	return "box-" + chance + "-" + d.seal(chance, caller)
+	return "box-" + chance + "-" + d.signature(chance, caller)
 }
 
-// ours reports whether an ID was made for a caller.
-func (d *Server) ours(id, caller string) bool {
+// madeFor reports whether an ID was made for a caller.
+func (d *Server) madeFor(id, caller string) bool {
 	chance, seal, _ := strings.Cut(strings.TrimPrefix(id, "box-"), "-")
-	return hmac.Equal([]byte(seal), []byte(d.seal(chance, caller)))
+	return hmac.Equal([]byte(seal), []byte(d.signature(chance, caller)))
 }
 
-func (d *Server) seal(chance, caller string) string {
+func (d *Server) signature(chance, caller string) string {
 	return hex.EncodeToString(d.sign("sandbox", chance, caller)[:10])
 }
 
@@ -77,20 +77,20 @@ func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptio
 	if err := d.reserve(caller); err != nil {
 		return nil, err
 	}
-	defer d.making.Done()
+	defer d.pending.Done()
 	made, err := d.opts.Maker.Make(ctx, actor, w)
 	if err == nil && made == nil {
 		err = &fault.Error{Op: "make sandbox", Why: "its maker returned none"}
 	}
 	if err != nil {
-		d.giveBack(caller)
+		d.unreserve(caller)
 		return nil, err
 	}
 	b := &managedSandbox{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(),
 		used: time.Now(), turn: make(chan struct{}, 1)}
-	b.public = d.publicOf(b.id)
+	b.public = d.publicName(b.id)
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
-	return b, d.admit(ctx, b)
+	return b, d.register(ctx, b)
 }
 
 // reserve counts a sandbox that is about to be made.
@@ -111,7 +111,7 @@ func (d *Server) reserve(caller string) error {
 		return full(fmt.Sprintf("the server has %d, and no more are allowed", total), "try again later")
 	}
 	d.owned[caller]++
-	d.making.Add(1)
+	d.pending.Add(1)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func full(why, hint string) error {
 	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: why, Hint: hint}
 }
 
-func (d *Server) giveBack(caller string) {
+func (d *Server) unreserve(caller string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.owned[caller]--; d.owned[caller] <= 0 {
@@ -127,8 +127,8 @@ func (d *Server) giveBack(caller string) {
 	}
 }
 
-// admit registers a new sandbox, or closes it if the caller or the server is gone.
-func (d *Server) admit(ctx context.Context, b *managedSandbox) error {
+// register registers a new sandbox, or closes it if the caller or the server is gone.
+func (d *Server) register(ctx context.Context, b *managedSandbox) error {
 	d.mu.Lock()
 	err := ctx.Err()
 	if d.closed {
@@ -139,7 +139,7 @@ func (d *Server) admit(ctx context.Context, b *managedSandbox) error {
 	}
 	d.mu.Unlock()
 	if err != nil {
-		return errors.Join(err, d.shut(context.WithoutCancel(ctx), b))
+		return errors.Join(err, d.closeSandbox(context.WithoutCancel(ctx), b))
 	}
 	return nil
 }
@@ -153,12 +153,12 @@ func (d *Server) enter(caller, id string) (*managedSandbox, error) {
 		b.users.Add(1)
 		return b, nil
 	}
-	e := &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(id),
+	e := &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: short(id),
 		Why: "there is none of that sandbox_id", Hint: "sandbox_list shows yours, sandbox_create makes one"}
 	if d.closed {
 		return nil, errStopped
 	}
-	if d.ours(id, caller) {
+	if d.madeFor(id, caller) {
 		e.Why = "it was destroyed, or closed because nobody used it"
 	}
 	return nil, e
@@ -181,7 +181,7 @@ func (d *Server) list(caller string) []*managedSandbox {
 func (d *Server) destroy(ctx context.Context, caller, id string) (bool, error) {
 	b, err := d.enter(caller, id)
 	if err != nil {
-		if d.ours(id, caller) {
+		if d.madeFor(id, caller) {
 			return false, nil // it is idempotent
 		}
 		return false, err
@@ -209,13 +209,13 @@ func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*man
 	}
 	b.cancel(why)
 	b.users.Wait()
-	return true, d.shut(context.WithoutCancel(ctx), b)
+	return true, d.closeSandbox(context.WithoutCancel(ctx), b)
 }
 
-// shut closes an unregistered sandbox.
-func (d *Server) shut(ctx context.Context, b *managedSandbox) error {
-	defer d.giveBack(b.caller)
-	d.shelf.drop(b.id)
+// closeSandbox closes an unregistered sandbox.
+func (d *Server) closeSandbox(ctx context.Context, b *managedSandbox) error {
+	defer d.unreserve(b.caller)
+	d.outputs.drop(b.id)
 	ctx, cancel := context.WithTimeout(ctx, d.limits.Close)
 	defer cancel()
 	b.cancel(errDestroyed)
@@ -249,14 +249,14 @@ func (d *Server) closeBoxes(ctx context.Context, fits func(*managedSandbox) bool
 	return errors.Join(all...)
 }
 
-// pace is the interval of checks for unused sandboxes.
-func (d *Server) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
+// idleInterval is the interval of checks for unused sandboxes.
+func (d *Server) idleInterval() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
 
 // askJobs is the timeout of [BusyReporter.Working].
 const askJobs = 5 * time.Second
 
-// keepWorking marks sandboxes with running jobs as used.
-func (d *Server) keepWorking(fits func(*managedSandbox) bool) {
+// keepBusy marks sandboxes with running jobs as used.
+func (d *Server) keepBusy(fits func(*managedSandbox) bool) {
 	for _, b := range d.pick(fits) {
 		w, ok := b.Sandbox.(BusyReporter)
 		if !ok {
@@ -279,16 +279,16 @@ func (d *Server) expire() {
 		d.mu.Unlock()
 		return
 	}
-	d.making.Add(1)
+	d.pending.Add(1)
 	d.mu.Unlock()
-	defer d.making.Done()
+	defer d.pending.Done()
 	now := time.Now()
 	idle := func(b *managedSandbox) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
-	d.keepWorking(func(b *managedSandbox) bool { return b.inUse == 0 && now.Sub(b.used) >= d.pace() })
+	d.keepBusy(func(b *managedSandbox) bool { return b.inUse == 0 && now.Sub(b.used) >= d.idleInterval() })
 	_ = d.closeBoxes(context.Background(), idle, errExpired)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
-		d.sweep.Reset(d.pace())
+		d.idleCheck.Reset(d.idleInterval())
 	}
 }

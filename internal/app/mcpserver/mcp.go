@@ -192,29 +192,29 @@ func fill[N int | int64 | time.Duration](n *N, value N) {
 
 // A Server serves MCP clients. It is safe for concurrent use.
 type Server struct {
-	opts   Options
-	limits Limits
-	key    []byte // signs IDs and states; new in each process
-	tools  []*toolSpec
-	shelf  outputStore     // long outputs
-	ctx    context.Context // ends with the server
-	stop   context.CancelFunc
-	first  sync.Map // by caller, the *sync.Mutex for making the default sandbox
+	opts         Options
+	limits       Limits
+	key          []byte // signs IDs and states; new in each process
+	tools        []*toolSpec
+	outputs      outputStore     // long outputs
+	ctx          context.Context // ends with the server
+	stop         context.CancelFunc
+	defaultLocks sync.Map // by caller, the *sync.Mutex for making the default sandbox
 
 	removed sync.Map // by caller, the func() bool of Options.Removed; may be nil
 
-	mu     sync.Mutex // guards the fields below
-	closed bool
-	boxes  map[string]*managedSandbox
-	owned  map[string]int   // sandboxes by caller, including those being made
-	making sync.WaitGroup   // sandboxes being made or inspected
-	posts  sync.WaitGroup   // HTTP requests being answered
-	calls  map[string]*call // in progress, by request ID
-	parked map[string]*call // of these, those that wait for an answer of the caller
-	sweep  *time.Timer
-	patrol *time.Timer                   // looks for removed tokens; nil until the first caller
-	lines  map[*sdk.ServerSession]*stdin // over standard streams
-	web    *sdk.Server                   // for HTTP; nil until there is a handler
+	mu            sync.Mutex // guards the fields below
+	closed        bool
+	boxes         map[string]*managedSandbox
+	owned         map[string]int   // sandboxes by caller, including those being made
+	pending       sync.WaitGroup   // sandboxes being made or inspected
+	posts         sync.WaitGroup   // HTTP requests being answered
+	calls         map[string]*call // in progress, by request ID
+	parked        map[string]*call // of these, those that wait for an answer of the caller
+	idleCheck     *time.Timer
+	tokenCheck    *time.Timer                   // looks for removed tokens; nil until the first caller
+	stdioSessions map[*sdk.ServerSession]*stdin // over standard streams
+	web           *sdk.Server                   // for HTTP; nil until there is a handler
 }
 
 // New makes a server. [Server.Stdio] and [Server.Handler] accept clients.
@@ -231,15 +231,15 @@ func New(o Options) *Server {
 	d := &Server{
 		opts: o, limits: o.Limits.withDefaults(), key: make([]byte, 32),
 		boxes: map[string]*managedSandbox{}, owned: map[string]int{}, calls: map[string]*call{}, parked: map[string]*call{},
-		lines: map[*sdk.ServerSession]*stdin{},
+		stdioSessions: map[*sdk.ServerSession]*stdin{},
 	}
 	rand.Read(d.key)
 	d.ctx, d.stop = context.WithCancel(context.Background())
-	d.shelf.limit = d.limits.LogTotal
-	d.tools = d.offers()
+	d.outputs.limit = d.limits.LogTotal
+	d.tools = d.allTools()
 	d.mu.Lock() // expire needs sweep
 	defer d.mu.Unlock()
-	d.sweep = time.AfterFunc(d.pace(), d.expire)
+	d.idleCheck = time.AfterFunc(d.idleInterval(), d.expire)
 	return d
 }
 
@@ -251,21 +251,21 @@ const instructions = `Sandboxes for running commands safely. sandbox_create make
 func (d *Server) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
-	d.sweep.Stop()
-	if d.patrol != nil {
-		d.patrol.Stop()
+	d.idleCheck.Stop()
+	if d.tokenCheck != nil {
+		d.tokenCheck.Stop()
 	}
 	d.mu.Unlock()
 	err := d.closeBoxes(ctx, func(*managedSandbox) bool { return true }, errStopped)
 	d.stop()
-	d.making.Wait() // whoever makes one closes it
-	d.lastAnswers()
-	d.hangUp()
+	d.pending.Wait() // whoever makes one closes it
+	d.waitAnswers()
+	d.closeSessions()
 	return err
 }
 
-// lastAnswers waits until ended calls are answered, but not for clients that do not read.
-func (d *Server) lastAnswers() {
+// waitAnswers waits until ended calls are answered, but not for clients that do not read.
+func (d *Server) waitAnswers() {
 	told := make(chan struct{})
 	go func() {
 		d.posts.Wait()
@@ -273,21 +273,21 @@ func (d *Server) lastAnswers() {
 	}()
 	select {
 	case <-told:
-	case <-time.After(farewell):
+	case <-time.After(answerTimeout):
 	}
 }
 
-// farewell bounds the time for the last answers.
-const farewell = 3 * time.Second
+// answerTimeout bounds the time for the last answers.
+const answerTimeout = 3 * time.Second
 
-// hangUp closes all sessions, whose calls have ended.
-func (d *Server) hangUp() {
+// closeSessions closes all sessions, whose calls have ended.
+func (d *Server) closeSessions() {
 	d.mu.Lock()
-	lines, web := d.lines, d.web
-	d.lines = map[*sdk.ServerSession]*stdin{}
+	lines, web := d.stdioSessions, d.web
+	d.stdioSessions = map[*sdk.ServerSession]*stdin{}
 	d.mu.Unlock()
 	for s, in := range lines {
-		in.settle(farewell) // a closed session sends no more answers
+		in.settle(answerTimeout) // a closed session sends no more answers
 		_ = s.Close()
 	}
 	if web != nil {

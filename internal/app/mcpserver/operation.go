@@ -14,8 +14,8 @@ type Operation struct {
 	What      string // the tool with its arguments, shortened
 }
 
-// longestDeed is how many bytes of a call are recorded.
-const longestDeed = 4 << 10
+// maxRecorded is how many bytes of a call are recorded.
+const maxRecorded = 4 << 10
 
 type operationKey struct{}
 
@@ -25,11 +25,11 @@ func OperationOf(ctx context.Context) Operation {
 	return deed
 }
 
-// recorded calls a tool. The call is recorded before, and its outcome afterwards.
-func (d *Server) recorded(ctx context.Context, v *session, t tool.Tool) (words string, err error) {
+// callRecorded calls a tool. The call is recorded before, and its outcome afterwards.
+func (d *Server) callRecorded(ctx context.Context, v *toolCall, t tool.Tool) (words string, err error) {
 	arguments := string(v.Params.Arguments)
 	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor,
-		What: shortened(t.Name+" "+arguments, longestDeed)}
+		What: shortened(t.Name+" "+arguments, maxRecorded)}
 	if d.opts.Record == nil {
 		return t.Call(ctx, arguments)
 	}

@@ -45,7 +45,7 @@ func TestToolsAreOnRecord(t *testing.T) {
 		}
 		return res.IsError
 	}
-	long := strings.Repeat("日", longestDeed)
+	long := strings.Repeat("日", maxRecorded)
 	if call(args{"url": "https://good.example/"}) || !call(args{"url": "https://bad.example/"}) || !call(args{"url": 1}) ||
 		!call(args{"url": long}) {
 		t.Error("not what was answered")
@@ -58,7 +58,7 @@ func TestToolsAreOnRecord(t *testing.T) {
 		d.ID == asked[0].ID || !strings.HasPrefix(d.ID, "mcp-") {
 		t.Errorf("%+v", d)
 	}
-	if n := len(asked[3].What); n > longestDeed+3 {
+	if n := len(asked[3].What); n > maxRecorded+3 {
 		t.Errorf("%d bytes on record", n)
 	}
 	broken, made = errors.New("the disk is full"), 0

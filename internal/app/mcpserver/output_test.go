@@ -92,12 +92,12 @@ func TestEndlessOutput(t *testing.T) {
 		!strings.HasPrefix(out, "[572525 of 588909 bytes are not shown") {
 		t.Errorf("%d bytes: %.80q", len(out), out)
 	}
-	if d.shelf.size > 25000 || len(d.shelf.order) > 2 {
-		t.Errorf("%d bytes in %d outputs", d.shelf.size, len(d.shelf.order))
+	if d.outputs.size > 25000 || len(d.outputs.order) > 2 {
+		t.Errorf("%d bytes in %d outputs", d.outputs.size, len(d.outputs.order))
 	}
 	c.call("sandbox_destroy", args{"sandbox_id": id})
-	if d.shelf.size != 0 || len(d.shelf.books) != 0 || len(d.shelf.order) != 0 {
-		t.Errorf("%d bytes are left", d.shelf.size)
+	if d.outputs.size != 0 || len(d.outputs.bySandbox) != 0 || len(d.outputs.order) != 0 {
+		t.Errorf("%d bytes are left", d.outputs.size)
 	}
 }
 
@@ -220,11 +220,11 @@ func TestTimeoutText(t *testing.T) {
 		1_000_000 * time.Second:       "Command timeout after 1000000 seconds",
 		100*time.Second + 250_400_000: "Command timeout after 100.25 seconds",
 	} {
-		if got := timeoutText(took, why); got != want {
+		if got := timeoutMessage(took, why); got != want {
 			t.Errorf("%v: %q", took, got)
 		}
 	}
-	if got := timeoutText(0, nil); got != "Command timeout after 0 seconds" {
+	if got := timeoutMessage(0, nil); got != "Command timeout after 0 seconds" {
 		t.Errorf("without an error: %q", got)
 	}
 }

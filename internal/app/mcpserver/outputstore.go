@@ -13,16 +13,16 @@ import (
 type outputStore struct {
 	limit int64 // bytes in all
 
-	mu    sync.Mutex // guards the fields below
-	books map[string]*sandboxOutputs
-	size  int64
-	order []*storedOutput // by age, without dropped ones
+	mu        sync.Mutex // guards the fields below
+	bySandbox map[string]*sandboxOutputs
+	size      int64
+	order     []*storedOutput // by age, without dropped ones
 }
 
 // A sandboxOutputs holds the outputs of one sandbox.
 type sandboxOutputs struct {
 	last    int
-	records []*storedOutput
+	outputs []*storedOutput
 }
 
 // A storedOutput is one output. A dropped one is still known by its command: reading on must not run it again.
@@ -55,31 +55,31 @@ func (r *storedOutput) uri() string {
 func (s *outputStore) put(r *storedOutput, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.books == nil {
-		s.books = map[string]*sandboxOutputs{}
+	if s.bySandbox == nil {
+		s.bySandbox = map[string]*sandboxOutputs{}
 	}
-	b := s.books[r.box]
+	b := s.bySandbox[r.box]
 	if b == nil {
 		b = &sandboxOutputs{}
-		s.books[r.box] = b
+		s.bySandbox[r.box] = b
 	}
 	b.last++
 	r.number = b.last
-	b.records = slices.DeleteFunc(append(b.records, r), func(old *storedOutput) bool {
+	b.outputs = slices.DeleteFunc(append(b.outputs, r), func(old *storedOutput) bool {
 		return old.dropped &&
-			old.number <= r.number-forgotten
+			old.number <= r.number-rememberDropped
 	})
 	s.order = append(s.order, r)
 	s.size += r.size()
-	s.thin(b, most)
+	s.enforceLimits(b, most)
 }
 
-// forgotten is after how many further outputs a dropped one is forgotten entirely.
-const forgotten = 256
+// rememberDropped is after how many further outputs a dropped one is forgotten entirely.
+const rememberDropped = 256
 
-// thin drops outputs until at most most are left of the sandbox, and at most limit bytes in all.
-func (s *outputStore) thin(b *sandboxOutputs, most int) {
-	full := slices.DeleteFunc(slices.Clone(b.records), func(r *storedOutput) bool { return r.dropped })
+// enforceLimits drops outputs until at most most are left of the sandbox, and at most limit bytes in all.
+func (s *outputStore) enforceLimits(b *sandboxOutputs, most int) {
+	full := slices.DeleteFunc(slices.Clone(b.outputs), func(r *storedOutput) bool { return r.dropped })
 	for _, r := range full[:max(len(full)-most, 0)] {
 		s.discard(r)
 	}
@@ -98,13 +98,13 @@ func (s *outputStore) discard(r *storedOutput) {
 func (s *outputStore) drop(box string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.books[box]; b != nil {
-		for _, r := range b.records {
+	if b := s.bySandbox[box]; b != nil {
+		for _, r := range b.outputs {
 			if !r.dropped {
 				s.discard(r)
 			}
 		}
-		delete(s.books, box)
+		delete(s.bySandbox, box)
 	}
 }
 
@@ -112,11 +112,11 @@ func (s *outputStore) drop(box string) {
 func (s *outputStore) find(box string, fits func(*storedOutput) bool) (storedOutput, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.books[box]
+	b := s.bySandbox[box]
 	if b == nil {
 		return storedOutput{}, false
 	}
-	for _, r := range slices.Backward(b.records) {
+	for _, r := range slices.Backward(b.outputs) {
 		if fits(r) {
 			return *r, true
 		}
@@ -138,12 +138,12 @@ func (s *outputStore) supersede(box, command string) {
 	sum := sha256.Sum256([]byte(command))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.books[box]
+	b := s.bySandbox[box]
 	if b == nil {
 		return
 	}
-	b.records = slices.DeleteFunc(b.records, func(r *storedOutput) bool { return r.command == sum && r.dropped })
-	for _, r := range b.records {
+	b.outputs = slices.DeleteFunc(b.outputs, func(r *storedOutput) bool { return r.command == sum && r.dropped })
+	for _, r := range b.outputs {
 		if r.command == sum {
 			r.command = [sha256.Size]byte{}
 		}

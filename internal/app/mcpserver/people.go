@@ -11,8 +11,8 @@ import (
 // Sandboxes lists the sandboxes of all callers, oldest first.
 func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
 	for _, b := range d.pick(func(*managedSandbox) bool { return true }) {
-		if d.peek(b) {
-			list = append(list, d.show(b))
+		if d.hold(b) {
+			list = append(list, d.listing(b))
 			b.users.Done()
 		}
 	}
@@ -21,7 +21,7 @@ func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
 
 // Task returns the task of a sandbox in a container, or "".
 func (d *Server) Task(id string) string {
-	b, err := d.peekAt(id)
+	b, err := d.holdPublic(id)
 	if err != nil {
 		return ""
 	}
@@ -34,7 +34,7 @@ func (d *Server) Task(id string) string {
 
 // Destroy removes a sandbox of any caller. The caller of Destroy records it.
 func (d *Server) Destroy(ctx context.Context, id string) error {
-	b, err := d.peekAt(id)
+	b, err := d.holdPublic(id)
 	if err != nil {
 		return err
 	}
@@ -47,14 +47,14 @@ func (d *Server) Destroy(ctx context.Context, id string) error {
 // next is the offset of the rest.
 func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64,
 	err error) {
-	b, err := d.peekAt(id)
+	b, err := d.holdPublic(id)
 	if err != nil {
 		return "", 0, err
 	}
 	defer b.users.Done()
 	j, ok := b.Sandbox.(Jobs)
 	if !ok {
-		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: brief(job),
+		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: short(job),
 			Why: "this sandbox has no jobs"}
 	}
 	if offset < 0 {
@@ -72,14 +72,14 @@ func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, mo
 	return d.opts.Secrets.Text(string(p.Data)), p.Next, nil
 }
 
-// publicOf returns the name for people. The ID itself grants access to the sandbox, so it is not shown.
-func (d *Server) publicOf(id string) string {
+// publicName returns the name for people. The ID itself grants access to the sandbox, so it is not shown.
+func (d *Server) publicName(id string) string {
 	return "mcp-" + hex.EncodeToString(d.sign("public", id)[:6])
 }
 
-// peek keeps a sandbox from being closed until users.Done. Looking does not count as use: an open page must not keep a
+// hold keeps a sandbox from being closed until users.Done. Looking does not count as use: an open page must not keep a
 // sandbox forever.
-func (d *Server) peek(b *managedSandbox) bool {
+func (d *Server) hold(b *managedSandbox) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	there := d.boxes[b.id] == b
@@ -89,19 +89,19 @@ func (d *Server) peek(b *managedSandbox) bool {
 	return there
 }
 
-// peekAt is peek by the name for people.
-func (d *Server) peekAt(public string) (*managedSandbox, error) {
+// holdPublic is peek by the name for people.
+func (d *Server) holdPublic(public string) (*managedSandbox, error) {
 	for _, b := range d.pick(func(b *managedSandbox) bool { return b.public == public }) {
-		if d.peek(b) {
+		if d.hold(b) {
 			return b, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(public),
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: short(public),
 		Why: "there is none of that name"}
 }
 
-// show describes a sandbox for people.
-func (d *Server) show(b *managedSandbox) sandboxes.Sandbox {
+// listing describes a sandbox for people.
+func (d *Server) listing(b *managedSandbox) sandboxes.Sandbox {
 	out := sandboxes.Sandbox{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
 	if len(b.turn) > 0 {
 		out.State = "running"

@@ -19,5 +19,5 @@ func (d *Server) pick(fits func(*managedSandbox) bool) (boxes []*managedSandbox)
 	return boxes
 }
 
-// brief shortens a text to one line.
-func brief(s string) string { return text.Line(s, 60) }
+// short shortens a text to one line.
+func short(s string) string { return text.Line(s, 60) }

@@ -110,7 +110,7 @@ var oddities = map[string]func(*posted){
 	"no stream":          headed("Accept", "application/json"),
 	"another type":       headed("Content-Type", "text/plain"),
 	"a resumed stream":   headed("Last-Event-Id", "1"),
-	"long":               swapped("echo hi", "echo hi "+strings.Repeat("#", longestPlain)),
+	"long":               swapped("echo hi", "echo hi "+strings.Repeat("#", maxFastPath)),
 }
 
 // What is not plain gets to the library, whole; what is plain does not.
@@ -122,7 +122,7 @@ func TestPlainOrNot(t *testing.T) {
 		text, _ := io.ReadAll(r.Body)
 		body, reached = string(text), true
 	})
-	s := httptest.NewServer(d.known(d.plain(library)))
+	s := httptest.NewServer(d.authenticate(d.fastPath(library)))
 	defer s.Close()
 	for name, change := range oddities {
 		p := postedCall("execute", `{"sandbox_id":"x","command":"echo hi"}`)

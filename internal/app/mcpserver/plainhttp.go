@@ -14,13 +14,13 @@ import (
 	"hako/internal/netlisten"
 )
 
-// longestPlain is the maximum size of a request that is answered here.
-const longestPlain = 64 << 10
+// maxFastPath is the maximum size of a request that is answered here.
+const maxFastPath = 64 << 10
 
-// plain answers the most common requests of the current protocol: a tool call without progress. The SDK reads such a
+// fastPath answers the most common requests of the current protocol: a tool call without progress. The SDK reads such a
 // request a dozen times, with a new 32 KB buffer each, and collecting those takes longer than the call itself. Every
 // request that is not exactly as expected goes to the SDK, which reports mistakes.
-func (d *Server) plain(library http.Handler) http.Handler {
+func (d *Server) fastPath(library http.Handler) http.Handler {
 	offers := map[string]*toolSpec{}
 	for _, o := range d.tools {
 		offers[o.Name] = o
@@ -28,20 +28,20 @@ func (d *Server) plain(library http.Handler) http.Handler {
 	about := d.about()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o := offers[r.Header.Get("Mcp-Name")]
-		if o == nil || !looksPlain(r) {
+		if o == nil || !isFastPath(r) {
 			library.ServeHTTP(w, r)
 			return
 		}
 		body, err := io.ReadAll(r.Body)
-		id, req := readPlain(body, o.Name)
+		id, req := parseFastPath(body, o.Name)
 		if err != nil || req == nil {
-			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errorReader{err}))
 			library.ServeHTTP(w, r)
 			return
 		}
 		req.Extra = &sdk.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context()), Header: r.Header}
-		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails only with a requestState
-		writePlain(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError,
+		res, _ := d.serve(r.Context(), req, webCaller, o) // it fails only with a requestState
+		writeEvent(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError,
 			res.InputRequests, res.RequestState, resultType(res)}})
 	})
 }
@@ -55,10 +55,10 @@ func (d *Server) about() json.RawMessage {
 	return raw
 }
 
-// looksPlain checks the headers of a request. The SDK handles foreign hosts.
-func looksPlain(r *http.Request) bool {
+// isFastPath checks the headers of a request. The SDK handles foreign hosts.
+func isFastPath(r *http.Request) bool {
 	h, accepts := r.Header, r.Header.Get("Accept")
-	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= longestPlain &&
+	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= maxFastPath &&
 		netlisten.OwnName(netlisten.HostOf(r.Host)) &&
 		h.Get("Mcp-Protocol-Version") == stateless && h.Get("Mcp-Method") == "tools/call" &&
 		h.Get("Content-Type") == "application/json" &&
@@ -66,11 +66,11 @@ func looksPlain(r *http.Request) bool {
 		h.Get("Last-Event-Id") == "" && h.Get("Mcp-Session-Id") == ""
 }
 
-// readPlain parses a call of the tool that the headers name, or returns nil. Names are case-sensitive, as in the SDK.
-func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
+// parseFastPath parses a call of the tool that the headers name, or returns nil. Names are case-sensitive, as in the SDK.
+func parseFastPath(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
 	message, ok := fields(body, "jsonrpc", "id", "method", "params")
 	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` ||
-		!plainID(message["id"]) {
+		!simpleID(message["id"]) {
 		return nil, nil
 	}
 	params, ok := fields(message["params"], "name", "arguments", "_meta")
@@ -82,7 +82,7 @@ func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolReq
 		return nil, nil
 	}
 	req := &sdk.CallToolRequest{Params: p}
-	if !plainMeta(req) {
+	if !simpleMeta(req) {
 		return nil, nil
 	}
 	return message["id"], req
@@ -102,8 +102,8 @@ func fields(raw []byte, names ...string) (object map[string]json.RawMessage, ok 
 	return object, known == len(object)
 }
 
-// plainID reports whether an ID is a string or a whole number, which is sent back unchanged.
-func plainID(raw json.RawMessage) bool {
+// simpleID reports whether an ID is a string or a whole number, which is sent back unchanged.
+func simpleID(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
 		return true
 	}
@@ -111,8 +111,8 @@ func plainID(raw json.RawMessage) bool {
 	return err == nil
 }
 
-// plainMeta reports whether the metadata of a request is valid and needs no special handling.
-func plainMeta(req *sdk.CallToolRequest) bool {
+// simpleMeta reports whether the metadata of a request is valid and needs no special handling.
+func simpleMeta(req *sdk.CallToolRequest) bool {
 	meta := req.Params.Meta
 	if meta[sdk.MetaKeyProtocolVersion] != stateless || meta["progressToken"] != nil {
 		return false
@@ -148,8 +148,8 @@ func resultType(res *sdk.CallToolResult) string {
 	return "complete"
 }
 
-// writePlain sends a response as one event of a stream, as the SDK does.
-func writePlain(w http.ResponseWriter, a httpAnswer) {
+// writeEvent sends a response as one event of a stream, as the SDK does.
+func writeEvent(w http.ResponseWriter, a httpAnswer) {
 	var b bytes.Buffer
 	b.WriteString("event: message\ndata: ")
 	enc := json.NewEncoder(&b)
@@ -165,10 +165,10 @@ func writePlain(w http.ResponseWriter, a httpAnswer) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// failing is the end of a body that failed.
-type failing struct{ err error }
+// errorReader is the end of a body that failed.
+type errorReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) {
+func (f errorReader) Read([]byte) (int, error) {
 	if f.err == nil {
 		return 0, io.EOF
 	}

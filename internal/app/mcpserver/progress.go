@@ -9,37 +9,37 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// beat is the interval of progress notifications.
-const beat = 500 * time.Millisecond
+// progressInterval is the interval of progress notifications.
+const progressInterval = 500 * time.Millisecond
 
-// teller returns a ticker for progress notifications, which never fires if the client wants none.
-func (v *session) teller() (<-chan time.Time, func()) {
+// progressTicks returns a ticker for progress notifications, which never fires if the client wants none.
+func (v *toolCall) progressTicks() (<-chan time.Time, func()) {
 	if v.Params.GetProgressToken() == nil {
 		return nil, func() {}
 	}
-	t := time.NewTicker(beat)
+	t := time.NewTicker(progressInterval)
 	return t.C, t.Stop
 }
 
-// silence is how long a client hears nothing of a call without output: two beats, which may come a little early.
-const silence = 2*beat - beat/5
+// quietInterval is how long a client hears nothing of a call without output: two beats, which may come a little early.
+const quietInterval = 2*progressInterval - progressInterval/5
 
-// tell reports the progress of a call. The number is a time, which only grows.
-func (v *session) tell(ctx context.Context, c *call) {
+// tellProgress reports the progress of a call. The number is a time, which only grows.
+func (v *toolCall) tellProgress(ctx context.Context, c *call) {
 	n, taken := c.bytes.Load(), time.Since(c.began).Round(time.Millisecond)
-	if n == v.told && taken < v.heard+silence {
+	if n == v.reportedBytes && taken < v.reportedAt+quietInterval {
 		return
 	}
-	v.told, v.heard = n, taken
+	v.reportedBytes, v.reportedAt = n, taken
 	text := fmt.Sprintf("running for %v, nothing printed yet", taken.Round(100*time.Millisecond))
 	if n > 0 {
 		text = fmt.Sprintf("%d bytes, %d lines so far, running for %v", n, c.lines.Load(), taken.Round(100*time.Millisecond))
 	}
-	v.report(ctx, v.steps+taken.Seconds(), text)
+	v.report(ctx, v.makeSteps+taken.Seconds(), text)
 }
 
 // report sends progress to a client that asked for it.
-func (v *session) report(ctx context.Context, progress float64, text string) {
+func (v *toolCall) report(ctx context.Context, progress float64, text string) {
 	if token := v.Params.GetProgressToken(); token != nil {
 		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress,
 			Message: text})

@@ -24,7 +24,7 @@ func TestRemovedTokenClosesItsSandboxes(t *testing.T) {
 	ann, bob := dial(t, url, "ann", stateless, nil), dial(t, url, "bob", stateless, nil)
 	first, second, other := ann.sandbox(), ann.sandbox(), bob.sandbox()
 	ann.out(first, "echo hi")
-	time.Sleep(lookTime + 200*time.Millisecond)
+	time.Sleep(tokenInterval + 200*time.Millisecond)
 	if !asked.Load() || maker.closed.Load() != 0 {
 		t.Fatalf("asked: %v; %d are closed", asked.Load(), maker.closed.Load())
 	}
@@ -49,10 +49,10 @@ func TestRemovedTokenWhileASandboxIsMade(t *testing.T) {
 	maker := newVirtual("")
 	d := open(t, Options{Maker: maker, Caller: byHeader, Removed: func(string) func() bool {
 		began := time.Now()
-		return func() bool { return time.Since(began) > lookTime/2 }
+		return func() bool { return time.Since(began) > tokenInterval/2 }
 	}})
 	dial(t, overHTTP(t, d), "ann", stateless, nil)
-	time.Sleep(lookTime + 200*time.Millisecond) // it was found to be removed, and nothing was there
+	time.Sleep(tokenInterval + 200*time.Millisecond) // it was found to be removed, and nothing was there
 	if _, err := d.build(context.Background(), "ann", "mcp:ann", SandboxOptions{Kind: Virtual}); err != nil {
 		t.Fatal(err)
 	}

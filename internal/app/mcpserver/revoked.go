@@ -13,8 +13,8 @@ import (
 
 var errRemoved = &fault.Error{Kind: fault.Denied, Op: "use sandbox", Why: "the token of its caller was removed"}
 
-// heed remembers how to tell that the token of a caller was removed: sandboxes and jobs must not outlive it.
-func (d *Server) heed(caller string, r *http.Request) {
+// watchToken remembers how to tell that the token of a caller was removed: sandboxes and jobs must not outlive it.
+func (d *Server) watchToken(caller string, r *http.Request) {
 	if d.opts.Removed == nil {
 		return
 	}
@@ -24,22 +24,22 @@ func (d *Server) heed(caller string, r *http.Request) {
 	d.removed.Store(caller, d.opts.Removed(tokenOf(r)))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.patrol == nil && !d.closed {
-		d.patrol = time.AfterFunc(lookTime, d.evict)
+	if d.tokenCheck == nil && !d.closed {
+		d.tokenCheck = time.AfterFunc(tokenInterval, d.closeRemoved)
 	}
 }
 
-// evict closes the sandboxes of callers whose token was removed, repeatedly: one may just be being made.
-func (d *Server) evict() {
+// closeRemoved closes the sandboxes of callers whose token was removed, repeatedly: one may just be being made.
+func (d *Server) closeRemoved() {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		return
 	}
-	d.making.Add(1)
+	d.pending.Add(1)
 	callers := slices.Collect(maps.Keys(d.owned))
 	d.mu.Unlock()
-	defer d.making.Done()
+	defer d.pending.Done()
 	gone := map[string]bool{}
 	for _, caller := range callers {
 		gone[caller] = d.wasRemoved(caller)
@@ -48,7 +48,7 @@ func (d *Server) evict() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
-		d.patrol.Reset(lookTime)
+		d.tokenCheck.Reset(tokenInterval)
 	}
 }
 

@@ -51,43 +51,43 @@ type destroyOut struct {
 	Destroyed bool   `json:"destroyed" jsonschema:"false if it was gone before"`
 }
 
-// sandboxOffers are the tools for sandboxes.
-func (d *Server) sandboxOffers() []*toolSpec {
+// sandboxTools are the tools for sandboxes.
+func (d *Server) sandboxTools() []*toolSpec {
 	kinds := func(s *jsonschema.Schema) {
 		for _, k := range d.opts.Kinds {
 			s.Enum = append(s.Enum, k)
 		}
 	}
 	return []*toolSpec{
-		newOffer[createIn, sandboxOut]("sandbox_create", "Make a sandbox",
+		newTool[createIn, sandboxOut]("sandbox_create", "Make a sandbox",
 			"Makes a sandbox and returns its sandbox_id. It is yours alone, keeps its files and its directory from one command to the next, and is closed when it is not used.",
-			toolHints{open: d.opts.Egress}, d.create).takes("kind", kinds),
-		newOffer[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.",
+			toolHints{open: d.opts.Egress}, d.create).restrict("kind", kinds),
+		newTool[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.",
 			toolHints{reads: true}, d.sandboxes),
-		newOffer[sandboxIn, destroyOut]("sandbox_destroy", "Destroy a sandbox",
+		newTool[sandboxIn, destroyOut]("sandbox_destroy", "Destroy a sandbox",
 			"Ends whatever runs in a sandbox and removes it with its files. Destroying it again does nothing.",
 			toolHints{destructive: true, idempotent: true}, d.destroyed),
 	}
 }
 
-func (d *Server) create(ctx context.Context, v *session, in createIn) *sdk.CallToolResult {
+func (d *Server) create(ctx context.Context, v *toolCall, in createIn) *sdk.CallToolResult {
 	w := SandboxOptions{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch,
 		Network: in.Network, Root: in.Root}
-	b, err := d.fitOut(ctx, v, w)
+	b, err := d.makeSandbox(ctx, v, w)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	for _, f := range in.Files {
 		if res := d.write(ctx, v, writeIn{ID: b.id, Path: f.Path, Text: f.Text}); res.IsError || res.InputRequests != nil {
 			_, _ = d.remove(ctx, b, errDestroyed)
 			if res.InputRequests != nil { // the client does not know the sandbox yet and could not answer
-				return refuse(&fault.Error{Kind: fault.Denied, Op: "write file", Subject: f.Path, Why: "a person must approve it",
+				return failure(&fault.Error{Kind: fault.Denied, Op: "write file", Subject: f.Path, Why: "a person must approve it",
 					Hint: "make the sandbox without files, and write them with write_file"})
 			}
 			return res
 		}
 	}
-	return say(d.describe(b))
+	return result(d.describe(b))
 }
 
 func kindNames(kinds []Kind) string {
@@ -98,26 +98,26 @@ func kindNames(kinds []Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// fitOut validates the options and makes a sandbox.
-func (d *Server) fitOut(ctx context.Context, v *session, w SandboxOptions) (*managedSandbox, error) {
+// makeSandbox validates the options and makes a sandbox.
+func (d *Server) makeSandbox(ctx context.Context, v *toolCall, w SandboxOptions) (*managedSandbox, error) {
 	if w.Kind == "" {
 		w.Kind = Virtual
 	}
 	if !slices.Contains(d.opts.Kinds, w.Kind) {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: brief(string(w.Kind)),
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: short(string(w.Kind)),
 			Why: "there is no such kind here", Hint: "kinds are " + kindNames(d.opts.Kinds)}
 	}
-	if err := misplaced(w); err != "" {
+	if err := wrongOption(w); err != "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind),
 			Why: err + " is not for this kind", Hint: "leave it out, or choose another kind"}
 	}
 	w.Ask = d.ask
-	w.Tell = func(text string) { v.steps++; v.report(ctx, v.steps, text) }
+	w.Tell = func(text string) { v.makeSteps++; v.report(ctx, v.makeSteps, text) }
 	return d.build(ctx, v.caller, v.actor, w)
 }
 
-// misplaced returns the name of an option that has no effect for the kind, or "".
-func misplaced(w SandboxOptions) string {
+// wrongOption returns the name of an option that has no effect for the kind, or "".
+func wrongOption(w SandboxOptions) string {
 	for _, f := range []struct {
 		name, value string
 		kind        Kind
@@ -145,34 +145,34 @@ func (d *Server) describe(b *managedSandbox) sandboxOut {
 	return out
 }
 
-func (d *Server) sandboxes(_ context.Context, v *session, _ struct{}) *sdk.CallToolResult {
+func (d *Server) sandboxes(_ context.Context, v *toolCall, _ struct{}) *sdk.CallToolResult {
 	out := sandboxesOut{Sandboxes: []sandboxOut{}}
 	for _, b := range d.list(v.caller) {
 		out.Sandboxes = append(out.Sandboxes, d.describe(b))
 	}
-	return say(out)
+	return result(out)
 }
 
-func (d *Server) destroyed(ctx context.Context, v *session, in sandboxIn) *sdk.CallToolResult {
+func (d *Server) destroyed(ctx context.Context, v *toolCall, in sandboxIn) *sdk.CallToolResult {
 	there, err := d.destroy(ctx, v.caller, in.ID)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
-	return say(destroyOut{in.ID, there})
+	return result(destroyOut{in.ID, there})
 }
 
 // enterAny finds the sandbox of a call that may omit the ID: the only one, or a new one.
-func (d *Server) enterAny(ctx context.Context, v *session, id string) (*managedSandbox, error) {
+func (d *Server) enterAny(ctx context.Context, v *toolCall, id string) (*managedSandbox, error) {
 	if id != "" {
 		return d.enter(v.caller, id)
 	}
-	lock, _ := d.first.LoadOrStore(v.caller, new(sync.Mutex))
+	lock, _ := d.defaultLocks.LoadOrStore(v.caller, new(sync.Mutex))
 	lock.(*sync.Mutex).Lock() // concurrent calls must not make two
 	defer lock.(*sync.Mutex).Unlock()
 	boxes := d.list(v.caller)
 	switch len(boxes) {
 	case 0:
-		b, err := d.fitOut(ctx, v, d.opts.Default)
+		b, err := d.makeSandbox(ctx, v, d.opts.Default)
 		if err != nil {
 			return nil, err
 		}

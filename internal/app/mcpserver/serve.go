@@ -15,16 +15,16 @@ import (
 	"hako/run/fault"
 )
 
-// A who identifies the caller of a request, and returns a context that ends when the caller is gone; nil means that of
+// A identify identifies the caller of a request, and returns a context that ends when the caller is gone; nil means that of
 // the request.
-type who func(*sdk.RequestExtra) (caller string, gone context.Context)
+type identify func(*sdk.RequestExtra) (caller string, gone context.Context)
 
 func (d *Server) implementation() *sdk.Implementation {
 	return &sdk.Implementation{Name: d.opts.Name, Title: d.opts.Name, Version: d.opts.Version}
 }
 
 // server makes an SDK server with the tools.
-func (d *Server) server(from who) *sdk.Server {
+func (d *Server) server(from identify) *sdk.Server {
 	s := sdk.NewServer(d.implementation(), &sdk.ServerOptions{
 		Instructions: d.opts.Instructions,
 		// No list ever changes. There are no prompts, but the SDK answers prompts/list.
@@ -46,7 +46,7 @@ func (d *Server) server(from who) *sdk.Server {
 }
 
 // serve answers one call of a tool.
-func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *toolSpec) (*sdk.CallToolResult,
+func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from identify, o *toolSpec) (*sdk.CallToolResult,
 	error) {
 	caller, gone := from(req.Extra)
 	ctx, cancel := context.WithCancel(ctx)
@@ -55,8 +55,8 @@ func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, 
 	if gone != nil {
 		defer context.AfterFunc(gone, cancel)()
 	}
-	v := &session{CallToolRequest: req, caller: caller, actor: actor(caller, req), most: d.mostOf(caller)}
-	v.asks = sync.OnceValue(func() decisionKind { return mannerOf(req, v.most) })
+	v := &toolCall{CallToolRequest: req, caller: caller, actor: actor(caller, req), maxAnswer: d.maxAnswer(caller)}
+	v.askMode = sync.OnceValue(func() askMode { return askModeOf(req, v.maxAnswer) })
 	if req.Params.RequestState != "" {
 		return d.resume(ctx, v)
 	}
@@ -65,7 +65,7 @@ func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, 
 
 // actor names a caller for the record: over standard streams by the name of the client.
 func actor(caller string, req *sdk.CallToolRequest) string {
-	if !strings.HasPrefix(caller, pipe) {
+	if !strings.HasPrefix(caller, stdioPrefix) {
 		return "mcp:" + caller
 	}
 	name := "client"
@@ -80,54 +80,54 @@ func actor(caller string, req *sdk.CallToolRequest) string {
 	}, name[:min(len(name), 40)])
 }
 
-// pipe is the prefix of callers over standard streams; no other caller has it.
-const pipe = "\x00pipe-"
+// stdioPrefix is the prefix of callers over standard streams; no other caller has it.
+const stdioPrefix = "\x00pipe-"
 
 // Stdio serves one client over standard streams until it disconnects or ctx ends, and closes its sandboxes.
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	caller := pipe + rand.Text()
+	caller := stdioPrefix + rand.Text()
 	s := d.server(func(*sdk.RequestExtra) (string, context.Context) { return caller, ctx })
 	output := &stdout{Writer: out}
 	input := newStdin(in, output, d.limits)
-	s.AddReceivingMiddleware(input.counted)
+	s.AddReceivingMiddleware(input.countRequests)
 	session, err := s.Connect(ctx, streams{input, output}, nil)
 	if err != nil {
 		return &fault.Error{Op: "serve MCP", Err: err}
 	}
-	if !d.pickUp(session, input) {
+	if !d.addSession(session, input) {
 		_ = session.Close()
 		return errStopped
 	}
-	defer d.putDown(session)
+	defer d.removeSession(session)
 	own := func(b *managedSandbox) bool { return b.caller == caller }
 	defer context.AfterFunc(ctx, func() {
 		_ = d.closeBoxes(context.Background(), own, errStopped) // otherwise the session would wait for its calls
-		input.settle(farewell)
+		input.settle(answerTimeout)
 		_ = session.Close()
 	})()
 	err = session.Wait()
 	cerr := d.closeBoxes(context.WithoutCancel(ctx), own, errLeft)
-	if err == nil && !input.senseless() || ctx.Err() != nil || output.broken.Load() {
+	if err == nil && !input.onlyInvalid() || ctx.Err() != nil || output.broken.Load() {
 		return cerr // that we end it, or that the client stops reading, is no failure
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err,
 		Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
 }
 
-// pickUp registers a session, which ends with the server.
-func (d *Server) pickUp(s *sdk.ServerSession, in *stdin) bool {
+// addSession registers a session, which ends with the server.
+func (d *Server) addSession(s *sdk.ServerSession, in *stdin) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
-		d.lines[s] = in
+		d.stdioSessions[s] = in
 	}
 	return !d.closed
 }
 
-func (d *Server) putDown(s *sdk.ServerSession) {
+func (d *Server) removeSession(s *sdk.ServerSession) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.lines, s)
+	delete(d.stdioSessions, s)
 }
 
 // Handler serves HTTP clients. Those of 2026-07-28 and later have no session; older ones have one, because they are
@@ -135,39 +135,39 @@ func (d *Server) putDown(s *sdk.ServerSession) {
 func (d *Server) Handler() http.Handler {
 	s := d.webServer()
 	get := func(*http.Request) *sdk.Server { return s }
-	now := d.plain(soundIDs(
+	now := d.fastPath(rejectLossyIDs(
 		sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
-	before := soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle}))
+	before := rejectLossyIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle}))
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Mcp-Protocol-Version") >= stateless:
 			now.ServeHTTP(w, r)
-		case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && d.crowded(s):
+		case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && d.tooManySessions(s):
 			http.Error(w, "there are too many sessions", http.StatusServiceUnavailable)
 		default:
 			before.ServeHTTP(w, r)
 		}
 	})
-	return http.NewCrossOriginProtection().Handler(d.known(split))
+	return http.NewCrossOriginProtection().Handler(d.authenticate(split))
 }
 
 func (d *Server) webServer() *sdk.Server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.web == nil {
-		d.web = d.server(fromWeb)
+		d.web = d.server(webCaller)
 	}
 	return d.web
 }
 
-// fromWeb identifies the caller of an HTTP request.
-func fromWeb(x *sdk.RequestExtra) (string, context.Context) {
-	line, _ := x.TokenInfo.Extra[lineName].(context.Context)
+// webCaller identifies the caller of an HTTP request.
+func webCaller(x *sdk.RequestExtra) (string, context.Context) {
+	line, _ := x.TokenInfo.Extra[contextKey].(context.Context)
 	return x.TokenInfo.UserID, line
 }
 
-// crowded reports whether no more sessions may be opened.
-func (d *Server) crowded(s *sdk.Server) bool {
+// tooManySessions reports whether no more sessions may be opened.
+func (d *Server) tooManySessions(s *sdk.Server) bool {
 	n := 0
 	for range s.Sessions() {
 		n++
@@ -175,14 +175,14 @@ func (d *Server) crowded(s *sdk.Server) bool {
 	return n >= d.limits.Sessions
 }
 
-// lineName is the key of the context of an HTTP request: the SDK does not cancel calls of older clients.
-const lineName = "line"
+// contextKey is the key of the context of an HTTP request: the SDK does not cancel calls of older clients.
+const contextKey = "line"
 
-// known authenticates requests by Caller, and reports the caller to the SDK as a token: the SDK then refuses sessions
+// authenticate authenticates requests by Caller, and reports the caller to the SDK as a token: the SDK then refuses sessions
 // of other callers, and passes the caller with each call.
-func (d *Server) known(next http.Handler) http.Handler {
+func (d *Server) authenticate(next http.Handler) http.Handler {
 	verified := auth.RequireBearerToken(func(_ context.Context, caller string, r *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{lineName: r.Context()}}, nil
+		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{contextKey: r.Context()}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, ok := d.callerOf(r)
@@ -197,7 +197,7 @@ func (d *Server) known(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, refusal(r), http.StatusUnauthorized)
 		default:
-			d.heed(caller, r)
+			d.watchToken(caller, r)
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+encodeCaller(caller)) // the token itself is not needed any more
 			verified.ServeHTTP(w, r)
@@ -233,7 +233,7 @@ func (d *Server) callerOf(r *http.Request) (string, bool) {
 		return "local", true
 	}
 	caller := d.opts.Caller(r)
-	return caller, caller != "" && !strings.HasPrefix(caller, pipe)
+	return caller, caller != "" && !strings.HasPrefix(caller, stdioPrefix)
 }
 
 // A caller's name may be any string, and a header may not.

@@ -45,7 +45,7 @@ func (s *stdin) Read(p []byte) (int, error) {
 			s.over.Store(true)
 			return 0, err
 		}
-		s.sift(long)
+		s.passOrAnswer(long)
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
@@ -75,11 +75,11 @@ func (s *stdin) next() (long bool, err error) {
 	}
 }
 
-// sift passes on the last line, or answers it.
-func (s *stdin) sift(long bool) {
+// passOrAnswer passes on the last line, or answers it.
+func (s *stdin) passOrAnswer(long bool) {
 	line := bytes.TrimSpace(s.line)
 	if long {
-		s.complain(invalid(nil, fmt.Sprintf("the line has more than %d bytes", s.longest)))
+		s.answerError(invalid(nil, fmt.Sprintf("the line has more than %d bytes", s.longest)))
 		return
 	}
 	if len(line) == 0 {
@@ -88,20 +88,20 @@ func (s *stdin) sift(long bool) {
 	pass, complaint := s.judge(line)
 	switch {
 	case complaint != nil:
-		s.complain(complaint)
+		s.answerError(complaint)
 	case pass:
 		s.good.Store(true)
 		s.rest = append(line, '\n')
 	}
 }
 
-func (s *stdin) complain(c *malformedError) {
+func (s *stdin) answerError(c *malformedError) {
 	s.bad.Store(true)
-	_, _ = s.out.Write(append(c.spell(), '\n'))
+	_, _ = s.out.Write(append(c.encode(), '\n'))
 }
 
-// senseless reports whether there was no valid message.
-func (s *stdin) senseless() bool { return s.bad.Load() && !s.good.Load() }
+// onlyInvalid reports whether there was no valid message.
+func (s *stdin) onlyInvalid() bool { return s.bad.Load() && !s.good.Load() }
 
 // settle waits until no request has been in progress for a few moments in a row: the last one read may not have begun,
 // and the last answer may not be written.
@@ -137,8 +137,8 @@ func (s *stdout) Write(p []byte) (int, error) {
 
 func (*stdout) Close() error { return nil }
 
-// counted counts requests while they are being answered.
-func (s *stdin) counted(next sdk.MethodHandler) sdk.MethodHandler {
+// countRequests counts requests while they are being answered.
+func (s *stdin) countRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		s.busy.Add(1)
 		defer s.busy.Add(-1)

@@ -50,7 +50,7 @@ func (w *wire) hello(version string) {
 func (w *wire) write(line string) {
 	w.t.Helper()
 	if _, err := io.WriteString(w.in, line+"\n"); err != nil {
-		w.t.Fatalf("%s: %v", brief(line), err)
+		w.t.Fatalf("%s: %v", short(line), err)
 	}
 }
 
@@ -69,7 +69,7 @@ func (w *wire) says(line string, want ...string) {
 	got := w.read()
 	for _, text := range want {
 		if !strings.Contains(got, text) {
-			w.t.Errorf("%s\ngot  %s\nwant %s", brief(line), got, text)
+			w.t.Errorf("%s\ngot  %s\nwant %s", short(line), got, text)
 		}
 	}
 	if !json.Valid([]byte(got)) {
@@ -276,7 +276,7 @@ func TestSilentProgress(t *testing.T) {
 	if heard != 2 {
 		t.Errorf("heard %d times", heard)
 	}
-	time.Sleep(2 * beat)
+	time.Sleep(2 * progressInterval)
 	w.ends()
 }
 

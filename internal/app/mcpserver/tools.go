@@ -18,24 +18,24 @@ import (
 	"hako/run/fault"
 )
 
-// offers returns the tools.
-func (d *Server) offers() []*toolSpec {
-	all := slices.Concat(d.sandboxOffers(), []*toolSpec{d.executeOffer(), d.commandOffer(), d.editorOffer()},
-		d.fileOffers(), d.jobOffers())
+// allTools returns the tools.
+func (d *Server) allTools() []*toolSpec {
+	all := slices.Concat(d.sandboxTools(), []*toolSpec{d.executeTool(), d.commandTool(), d.editorTool()},
+		d.fileTools(), d.jobTools())
 	for _, t := range d.opts.Tools {
-		all = append(all, d.givenOffer(t))
+		all = append(all, d.passedTool(t))
 	}
 	if d.opts.Policy != nil {
-		all = append(all, d.policyOffer())
+		all = append(all, d.policyTool())
 	}
 	for _, o := range all {
-		o.InputSchema, o.OutputSchema = spelled(o, o.InputSchema), spelled(o, o.OutputSchema)
+		o.InputSchema, o.OutputSchema = encodeSchema(o, o.InputSchema), encodeSchema(o, o.OutputSchema)
 	}
 	return all
 }
 
-// spelled encodes a schema once: the SDK would do so in every call.
-func spelled(o *toolSpec, schema any) any {
+// encodeSchema encodes a schema once: the SDK would do so in every call.
+func encodeSchema(o *toolSpec, schema any) any {
 	if schema == nil {
 		return nil
 	}
@@ -56,8 +56,8 @@ type editorOut struct {
 	Error    *problem `json:"error" jsonschema:"null if it was done"`
 }
 
-// editorOffer is the text editor, which parses its arguments itself.
-func (d *Server) editorOffer() *toolSpec {
+// editorTool is the text editor, which parses its arguments itself.
+func (d *Server) editorTool() *toolSpec {
 	def := editor.Definition()
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(def.Schema, takes); err != nil {
@@ -68,49 +68,49 @@ func (d *Server) editorOffer() *toolSpec {
 	return &toolSpec{
 		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes,
 			OutputSchema: schemaOf[editorOut](def.Name), Annotations: toolHints{destructive: true}.annotations("Edit a file")},
-		call: func(ctx context.Context, v *session) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
+		call: func(ctx context.Context, v *toolCall) *sdk.CallToolResult { return editorFailure(d.edit(ctx, v)) },
 	}
 }
 
-func (d *Server) edit(ctx context.Context, v *session) *sdk.CallToolResult {
-	id, rest, err := takeID(v.Params.Arguments)
+func (d *Server) edit(ctx context.Context, v *toolCall) *sdk.CallToolResult {
+	id, rest, err := splitSandboxID(v.Params.Arguments)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	b, err := d.enterAny(ctx, v, id)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	e, ok := b.Sandbox.(Editor)
 	if !ok {
 		d.leave(b)
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind),
+		return failure(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind),
 			Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
 	}
-	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+	return d.runCall(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		content, err := e.Edit(ctx, &run.Request{ID: c.id, Actor: v.actor}, rest)
 		if err != nil {
-			return unedited(c.refuse(err))
+			return editorFailure(c.refuse(err))
 		}
 		content, places := d.opts.Secrets.Count(content)
-		return say(editorOut{Success: true, Content: content, Redacted: places, Note: redact.ModelNote(places)})
+		return result(editorOut{Success: true, Content: content, Redacted: places, Note: redact.ModelNote(places)})
 	})
 }
 
-// unedited converts a failure to that of the editor.
-func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
+// editorFailure converts a failure to that of the editor.
+func editorFailure(res *sdk.CallToolResult) *sdk.CallToolResult {
 	raw, _ := res.StructuredContent.(json.RawMessage)
 	var f failed
 	if !res.IsError || json.Unmarshal(raw, &f) != nil {
 		return res
 	}
-	out := say(editorOut{Error: f.Error})
+	out := result(editorOut{Error: f.Error})
 	out.IsError = true
 	return out
 }
 
-// takeID removes sandbox_id from arguments that the editor parses.
-func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
+// splitSandboxID removes sandbox_id from arguments that the editor parses.
+func splitSandboxID(raw json.RawMessage) (id string, rest []byte, err error) {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
 		return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "the arguments are not a JSON object",
@@ -127,29 +127,29 @@ func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 	return id, rest, err
 }
 
-// givenOffer offers one of [Options.Tools], which only read.
-func (d *Server) givenOffer(t tool.Tool) *toolSpec {
+// passedTool offers one of [Options.Tools], which only read.
+func (d *Server) passedTool(t tool.Tool) *toolSpec {
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(t.Schema, takes); err != nil {
 		panic("tool " + t.Name + ": " + err.Error())
 	}
-	title, answers := givenShape(t.Name)
+	title, answers := titleAndSchema(t.Name)
 	return &toolSpec{
 		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers,
 			Annotations: toolHints{reads: true, open: true}.annotations(title)},
-		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
-			words, err := d.recorded(ctx, v, t)
+		call: func(ctx context.Context, v *toolCall) *sdk.CallToolResult {
+			words, err := d.callRecorded(ctx, v, t)
 			if words == "" && err != nil {
-				return refuse(err)
+				return failure(err)
 			}
 			words, places := d.opts.Secrets.Count(words)
-			return given(words, places, err != nil)
+			return textResult(words, places, err != nil)
 		},
 	}
 }
 
-// fetchOut is the result of web_fetch.
-type fetchOut struct {
+// fetchResult is the result of web_fetch.
+type fetchResult struct {
 	OK        bool   `json:"ok"`
 	URL       string `json:"url" jsonschema:"the last one, after redirects"`
 	Title     string `json:"title,omitempty" jsonschema:"with the first passage"`
@@ -159,19 +159,19 @@ type fetchOut struct {
 	Truncated bool   `json:"truncated" jsonschema:"there is more"`
 }
 
-// givenShape returns the title of a tool, and the schema of its result; nil means text.
-func givenShape(name string) (title string, answers any) {
+// titleAndSchema returns the title of a tool, and the schema of its result; nil means text.
+func titleAndSchema(name string) (title string, answers any) {
 	switch name {
 	case "web_fetch":
-		return "Read a web page", answerSchema[fetchOut](name)
+		return "Read a web page", answerSchema[fetchResult](name)
 	case "web_search":
 		return "Search the web", nil
 	}
 	return "", nil
 }
 
-// given returns the result of a tool, also as structured content if it is JSON, followed by a note about redactions.
-func given(words string, places int, failed bool) *sdk.CallToolResult {
+// textResult returns the result of a tool, also as structured content if it is JSON, followed by a note about redactions.
+func textResult(words string, places int, failed bool) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
 	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {
 		res.StructuredContent = json.RawMessage(words)
@@ -193,30 +193,30 @@ type policyOut struct {
 	Verdicts []records.Verdict `json:"verdicts"`
 }
 
-func (d *Server) policyOffer() *toolSpec {
+func (d *Server) policyTool() *toolSpec {
 	profiles := func(s *jsonschema.Schema) {
 		for _, p := range policy.Profiles() {
 			s.Enum = append(s.Enum, p)
 		}
 	}
-	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed",
+	return newTool[policyIn, policyOut]("policy_check", "Ask what is allowed",
 		"Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.",
-		toolHints{reads: true}, d.check).takes("profile", profiles)
+		toolHints{reads: true}, d.check).restrict("profile", profiles)
 }
 
-func (d *Server) check(ctx context.Context, _ *session, in policyIn) *sdk.CallToolResult {
+func (d *Server) check(ctx context.Context, _ *toolCall, in policyIn) *sdk.CallToolResult {
 	if err := d.checkCommand("check", in.Command); err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	if in.Profile != "" && !slices.Contains(policy.Profiles(), in.Profile) {
-		return refuse(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: brief(in.Profile),
+		return failure(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: short(in.Profile),
 			Why: "there is no such profile", Hint: "profiles are virtual, host, container, outside"})
 	}
 	verdicts, err := d.opts.Policy.Check(ctx, in.Profile, in.Command)
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
-	return say(policyOut{strictest(verdicts), append([]records.Verdict{}, verdicts...)})
+	return result(policyOut{strictest(verdicts), append([]records.Verdict{}, verdicts...)})
 }
 
 // strictest returns the effect of a whole script.

@@ -19,7 +19,7 @@ import (
 // A toolSpec is a tool with its implementation.
 type toolSpec struct {
 	*sdk.Tool
-	call func(ctx context.Context, v *session) *sdk.CallToolResult
+	call func(ctx context.Context, v *toolCall) *sdk.CallToolResult
 }
 
 // toolHints describe a tool to clients.
@@ -35,26 +35,26 @@ func (n toolHints) annotations(title string) *sdk.ToolAnnotations {
 		IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
 }
 
-// newOffer makes a tool of a function. Both schemas are derived from In and Out: json names, and jsonschema tags as
+// newTool makes a tool of a function. Both schemas are derived from In and Out: json names, and jsonschema tags as
 // descriptions.
-func newOffer[In, Out any](name, title, text string, n toolHints,
-	call func(ctx context.Context, v *session, in In) *sdk.CallToolResult) *toolSpec {
+func newTool[In, Out any](name, title, text string, n toolHints,
+	call func(ctx context.Context, v *toolCall, in In) *sdk.CallToolResult) *toolSpec {
 	takes := schemaOf[In](name)
 	return &toolSpec{
 		Tool: &sdk.Tool{Name: name, Title: title, Description: text, InputSchema: takes,
 			OutputSchema: answerSchema[Out](name), Annotations: n.annotations(title)},
-		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
+		call: func(ctx context.Context, v *toolCall) *sdk.CallToolResult {
 			var in In
 			if err := decode(name, takes, v.Params.Arguments, &in); err != nil {
-				return refuse(err)
+				return failure(err)
 			}
 			return call(ctx, v, in)
 		},
 	}
 }
 
-// takes restricts the schema of an argument.
-func (o *toolSpec) takes(name string, narrow func(*jsonschema.Schema)) *toolSpec {
+// restrict restricts the schema of an argument.
+func (o *toolSpec) restrict(name string, narrow func(*jsonschema.Schema)) *toolSpec {
 	narrow(o.InputSchema.(*jsonschema.Schema).Properties[name])
 	return o
 }
@@ -96,7 +96,7 @@ func decode(name string, schema *jsonschema.Schema, raw json.RawMessage, into an
 	for key := range given {
 		if _, ok := schema.Properties[key]; !ok {
 			near, _ := fault.Nearest(key, slices.Collect(maps.Keys(schema.Properties)))
-			return badArguments(name, schema, fmt.Sprintf("there is no argument %q", brief(key)), near)
+			return badArguments(name, schema, fmt.Sprintf("there is no argument %q", short(key)), near)
 		}
 	}
 	for _, want := range schema.Required {
@@ -105,7 +105,7 @@ func decode(name string, schema *jsonschema.Schema, raw json.RawMessage, into an
 		}
 	}
 	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(into); err != nil {
-		return badArguments(name, schema, plain(schema, err), "")
+		return badArguments(name, schema, jsonError(schema, err), "")
 	}
 	return nil
 }
@@ -133,8 +133,8 @@ func signature(s *jsonschema.Schema) string {
 	return strings.Join(names, ", ")
 }
 
-// plain explains an error of encoding/json in terms of the schema.
-func plain(schema *jsonschema.Schema, err error) string {
+// jsonError explains an error of encoding/json in terms of the schema.
+func jsonError(schema *jsonschema.Schema, err error) string {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {
 		return strings.TrimPrefix(err.Error(), "json: ")
@@ -174,9 +174,9 @@ func problemOf(err error) *problem {
 	return p
 }
 
-// refuse returns a failure.
-func refuse(err error) *sdk.CallToolResult {
-	res := say(failed{problemOf(err)})
+// failure returns a failure.
+func failure(err error) *sdk.CallToolResult {
+	res := result(failed{problemOf(err)})
 	res.IsError = true
 	return res
 }
@@ -186,8 +186,8 @@ type failed struct {
 	Error *problem `json:"error"`
 }
 
-// say returns a value as structured content, and as text for clients that only show text.
-func say(value any, more ...sdk.Content) *sdk.CallToolResult {
+// result returns a value as structured content, and as text for clients that only show text.
+func result(value any, more ...sdk.Content) *sdk.CallToolResult {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

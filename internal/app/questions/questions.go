@@ -25,34 +25,34 @@ type List struct {
 	Now  func() time.Time // nil means time.Now
 
 	mu       sync.Mutex
-	open     map[string]*waiting
+	open     map[string]*openQuestion
 	asked    int // number of questions so far
 	past     map[string]string
 	pastIDs  []string // the keys of past, oldest first
 	watchers map[chan struct{}]struct{}
 }
 
-// A waiting is an open question.
-type waiting struct {
+// A openQuestion is an open question.
+type openQuestion struct {
 	Question
 	number int
 	answer chan gate.Answer // has room for one
 }
 
 const (
-	usualWait = 300 * time.Second
-	usualMost = 1000
+	defaultWait = 300 * time.Second
+	defaultMost = 1000
 
-	mostOfOne     = 50   // open questions of one actor
-	longestReason = 1000 // characters
-	mostPast      = 1000 // ended questions that are remembered to explain a late answer
+	maxPerActor = 50   // open questions of one actor
+	maxReason   = 1000 // characters
+	maxPast     = 1000 // ended questions that are remembered to explain a late answer
 )
 
 // How a question ended.
 const (
-	wasAnswered = "somebody has answered it already"
-	wasSilence  = "nobody answered in time, which was a no"
-	wasGone     = "who asked has gone"
+	endAnswered = "somebody has answered it already"
+	endTimeout  = "nobody answered in time, which was a no"
+	endGone     = "who asked has gone"
 )
 
 // Ask asks a question and waits for the answer. Silence and the end of ctx mean no, with an error. It fits
@@ -67,7 +67,7 @@ func (d *List) AskIn(session string) func(context.Context, gate.Question) (gate.
 }
 
 func (d *List) ask(ctx context.Context, q gate.Question, session string) (gate.Answer, error) {
-	wait := cmp.Or(d.Wait, usualWait)
+	wait := cmp.Or(d.Wait, defaultWait)
 	m, err := d.add(ctx, q, session, wait)
 	if err != nil {
 		return gate.No, err
@@ -78,45 +78,45 @@ func (d *List) ask(ctx context.Context, q gate.Question, session string) (gate.A
 	case a := <-m.answer:
 		return a, nil
 	case <-silence.C:
-		return d.end(m, wasSilence, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v",
+		return d.end(m, endTimeout, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v",
 			wait), Err: context.DeadlineExceeded})
 	case <-ctx.Done():
-		return d.end(m, ending(ctx), context.Cause(ctx))
+		return d.end(m, endReason(ctx), context.Cause(ctx))
 	}
 }
 
-// ending returns why a question whose context ended is closed.
-func ending(ctx context.Context) string {
+// endReason returns why a question whose context ended is closed.
+func endReason(ctx context.Context) string {
 	if ctx.Err() == context.DeadlineExceeded {
-		return wasSilence
+		return endTimeout
 	}
-	return wasGone
+	return endGone
 }
 
-func (d *List) add(ctx context.Context, q gate.Question, session string, wait time.Duration) (*waiting, error) {
+func (d *List) add(ctx context.Context, q gate.Question, session string, wait time.Duration) (*openQuestion, error) {
 	now := d.now()
 	ends := now.Add(wait)
 	if limit, ok := ctx.Deadline(); ok && limit.Before(ends) {
 		ends = limit
 	}
-	m := &waiting{answer: make(chan gate.Answer, 1), Question: Question{
+	m := &openQuestion{answer: make(chan gate.Answer, 1), Question: Question{
 		ID: rand.Text(), Question: q, Session: session, Asked: now, Ends: ends,
 	}}
-	m.Reason = short(q.Reason)
+	m.Reason = shorten(q.Reason)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if most := cmp.Or(d.Most, usualMost); len(d.open) >= most {
+	if most := cmp.Or(d.Most, defaultMost); len(d.open) >= most {
 		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions wait for an answer already",
 			most),
 			Hint: "answer some of them first"}
 	}
-	if own := d.of(q.Actor); own >= mostOfOne {
+	if own := d.countOf(q.Actor); own >= maxPerActor {
 		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask",
 			Why:  fmt.Sprintf("%d questions of %s wait for an answer already", own, q.Actor),
 			Hint: "wait until they are answered"}
 	}
 	if d.open == nil {
-		d.open = map[string]*waiting{}
+		d.open = map[string]*openQuestion{}
 	}
 	d.asked++
 	m.number = d.asked
@@ -125,8 +125,8 @@ func (d *List) add(ctx context.Context, q gate.Question, session string, wait ti
 	return m, nil
 }
 
-// of counts the open questions of one actor. The caller holds mu.
-func (d *List) of(actor string) (n int) {
+// countOf counts the open questions of one actor. The caller holds mu.
+func (d *List) countOf(actor string) (n int) {
 	for _, m := range d.open {
 		if m.Actor == actor {
 			n++
@@ -135,7 +135,7 @@ func (d *List) of(actor string) (n int) {
 	return n
 }
 
-func short(reason string) string { return text.Shorten(reason, longestReason) }
+func shorten(reason string) string { return text.Shorten(reason, maxReason) }
 
 func (d *List) now() time.Time {
 	if d.Now == nil {
@@ -145,7 +145,7 @@ func (d *List) now() time.Time {
 }
 
 // end closes an unanswered question. An answer given at the last moment counts.
-func (d *List) end(m *waiting, how string, err error) (gate.Answer, error) {
+func (d *List) end(m *openQuestion, how string, err error) (gate.Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	select {
@@ -165,7 +165,7 @@ func (d *List) remove(id, how string) {
 	}
 	d.past[id] = how
 	d.pastIDs = append(d.pastIDs, id)
-	if len(d.pastIDs) > mostPast {
+	if len(d.pastIDs) > maxPast {
 		delete(d.past, d.pastIDs[0])
 		d.pastIDs = d.pastIDs[1:]
 	}
@@ -176,11 +176,11 @@ func (d *List) remove(id, how string) {
 func (d *List) Pending(context.Context) ([]Question, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	matters := make([]*waiting, 0, len(d.open))
+	matters := make([]*openQuestion, 0, len(d.open))
 	for _, m := range d.open {
 		matters = append(matters, m)
 	}
-	slices.SortFunc(matters, func(a, b *waiting) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(matters, func(a, b *openQuestion) int { return cmp.Compare(a.number, b.number) })
 	questions := make([]Question, len(matters))
 	for i, m := range matters {
 		questions[i] = m.Question
@@ -204,17 +204,17 @@ func (d *List) Answer(_ context.Context, who access.Actor, id string, a gate.Ans
 	defer d.mu.Unlock()
 	m := d.open[id]
 	if m == nil {
-		return d.late(e)
+		return d.lateError(e)
 	}
 	m.answer <- a
-	d.remove(id, wasAnswered)
+	d.remove(id, endAnswered)
 	return nil
 }
 
-// late explains why a question cannot be answered. The caller holds mu.
-func (d *List) late(e *fault.Error) error {
+// lateError explains why a question cannot be answered. The caller holds mu.
+func (d *List) lateError(e *fault.Error) error {
 	switch e.Why = d.past[e.Subject]; e.Why {
-	case wasAnswered:
+	case endAnswered:
 	case "":
 		e.Kind, e.Why, e.Hint = fault.NotFound, "no such question waits",
 			"see which do: a question has a new number each time"

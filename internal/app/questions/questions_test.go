@@ -242,8 +242,8 @@ func TestManyAtOnce(t *testing.T) {
 func TestAThousandByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d List
-		for i := range usualMost {
-			if _, err := d.add(t.Context(), gate.Question{Actor: fmt.Sprint(i / mostOfOne)}, "", time.Second); err != nil {
+		for i := range defaultMost {
+			if _, err := d.add(t.Context(), gate.Question{Actor: fmt.Sprint(i / maxPerActor)}, "", time.Second); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -294,14 +294,14 @@ func TestChanged(t *testing.T) {
 func TestPastIsForgotten(t *testing.T) {
 	var d List
 	first := ""
-	for range mostPast + 10 {
+	for range maxPast + 10 {
 		m, _ := d.add(t.Context(), gate.Question{}, "", time.Hour)
 		if first == "" {
 			first = m.ID
 		}
 		d.Answer(t.Context(), operator, m.ID, gate.No)
 	}
-	if len(d.past) != mostPast || len(d.pastIDs) != mostPast {
+	if len(d.past) != maxPast || len(d.pastIDs) != maxPast {
 		t.Errorf("%d remembered", len(d.past))
 	}
 	if err := d.Answer(t.Context(), operator, first, gate.No); fault.KindOf(err) != fault.NotFound {
@@ -334,7 +334,7 @@ func TestOneAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var d List
-		for range mostOfOne {
+		for range maxPerActor {
 			go d.Ask(ctx, gate.Question{Actor: "a", Reason: strings.Repeat("長", 5000)})
 		}
 		synctest.Wait()
@@ -344,7 +344,7 @@ func TestOneAlone(t *testing.T) {
 		go d.Ask(ctx, gate.Question{Actor: "b"})
 		synctest.Wait()
 		all, _ := d.Pending(ctx)
-		if n := len([]rune(all[0].Reason)); len(all) != mostOfOne+1 || n != longestReason {
+		if n := len([]rune(all[0].Reason)); len(all) != maxPerActor+1 || n != maxReason {
 			t.Errorf("%d questions, a reason of %d characters", len(all), n)
 		}
 		cancel()

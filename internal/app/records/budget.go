@@ -27,7 +27,7 @@ func (b Budget) Days(_ context.Context, newest int) ([]Day, error) {
 	}
 	first := slices.Min(slices.Collect(maps.Keys(used)))
 	var days []Day
-	for at := now(b.Clock); len(days) < min(newest, mostDays) && quota.Day(at) >= first; at = at.AddDate(0, 0, -1) {
+	for at := now(b.Clock); len(days) < min(newest, maxDays) && quota.Day(at) >= first; at = at.AddDate(0, 0, -1) {
 		days = append(days, b.day(quota.Day(at), used))
 	}
 	slices.Reverse(days)

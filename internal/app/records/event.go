@@ -11,15 +11,15 @@ import (
 	"hako/audit"
 )
 
-// longest bounds the texts that are shown: a page lists hundreds of events.
-const longest = 8 << 10
+// maxText bounds the texts that are shown: a page lists hundreds of events.
+const maxText = 8 << 10
 
 // entryOf converts an event.
 func entryOf(e *audit.Event) Entry {
 	out := Entry{
-		Seq: e.Seq, Time: e.Time, ID: e.ID, Actor: e.Actor, What: e.What, Text: cut(e.About()), Effect: e.Effect,
+		Seq: e.Seq, Time: e.Time, ID: e.ID, Actor: e.Actor, What: e.What, Text: shorten(e.About()), Effect: e.Effect,
 		Rule:   e.Rule,
-		Reason: cut(e.Reason), Error: cut(e.Error), Micros: e.Micros, Bytes: e.Bytes, Tokens: e.Tokens, Cost: e.Cost,
+		Reason: shorten(e.Reason), Error: shorten(e.Error), Micros: e.Micros, Bytes: e.Bytes, Tokens: e.Tokens, Cost: e.Cost,
 	}
 	if e.What == audit.Ended || e.Exit != 0 {
 		exit := e.Exit
@@ -28,11 +28,11 @@ func entryOf(e *audit.Event) Entry {
 	return out
 }
 
-func cut(s string) string {
-	if len(s) <= longest {
+func shorten(s string) string {
+	if len(s) <= maxText {
 		return s
 	}
-	n := longest
+	n := maxText
 	for !utf8.RuneStart(s[n]) {
 		n--
 	}

@@ -87,8 +87,8 @@ func TestShown(t *testing.T) {
 		{audit.Event{What: audit.Closed, Mode: "read", Path: "/a"}, Entry{What: "closed", Text: "/a"}},
 		{audit.Event{What: audit.Model, Provider: "gpt", Tokens: 9, Cost: 0.5},
 			Entry{What: "model", Text: "gpt", Tokens: 9, Cost: 0.5}},
-		{audit.Event{What: audit.Asked, Script: strings.Repeat("箱", longest)},
-			Entry{What: "asked", Text: strings.Repeat("箱", longest/3) + "…"}},
+		{audit.Event{What: audit.Asked, Script: strings.Repeat("箱", maxText)},
+			Entry{What: "asked", Text: strings.Repeat("箱", maxText/3) + "…"}},
 	} {
 		if got := entryOf(&c.from); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("got  %+v\nwant %+v", got, c.want)

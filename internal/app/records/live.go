@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	lookEvery = 100 * time.Millisecond
-	newest    = 200    // events at the start
-	mostLate  = 10_000 // events that a slow reader still gets
-	kept      = 1_000  // latest events kept in memory
+	pollInterval = 100 * time.Millisecond
+	firstEvents  = 200    // events at the start
+	maxBacklog   = 10_000 // events that a slow reader still gets
+	keptEvents   = 1_000  // latest events kept in memory
 )
 
 // Live follows a record, whichever process writes it. One goroutine polls it for all watchers.
@@ -44,13 +44,13 @@ func (l *Live) Watch(ctx context.Context, after int64) (<-chan Entry, error) {
 		l.end()
 		return nil, err
 	}
-	w.put(missed)
+	w.queue(missed)
 	l.watchers[w] = true
 	out := make(chan Entry)
 	go func() {
 		defer close(out)
-		w.pass(ctx, out)
-		l.leave(w)
+		w.forward(ctx, out)
+		l.unwatch(w)
 	}()
 	return out, nil
 }
@@ -58,20 +58,20 @@ func (l *Live) Watch(ctx context.Context, after int64) (<-chan Entry, error) {
 // begin reads the record and starts polling. The caller holds mu.
 func (l *Live) begin() error {
 	if l.from != nil {
-		return l.look()
+		return l.poll()
 	}
-	from, err := audit.AwaitFollower(l.path, newest)
+	from, err := audit.AwaitFollower(l.path, firstEvents)
 	if err != nil {
 		return err
 	}
 	l.from, l.last = from, nil
-	if err := l.look(); err != nil {
+	if err := l.poll(); err != nil {
 		l.end()
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	go l.keepLooking(ctx)
+	go l.pollUntil(ctx)
 	return nil
 }
 
@@ -87,16 +87,16 @@ func (l *Live) end() {
 	l.from, l.last, l.stop = nil, nil, nil
 }
 
-func (l *Live) leave(w *watcher) {
+func (l *Live) unwatch(w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.watchers, w)
 	l.end()
 }
 
-// keepLooking polls until ctx ends. Errors may be temporary.
-func (l *Live) keepLooking(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+// pollUntil polls until ctx ends. Errors may be temporary.
+func (l *Live) pollUntil(ctx context.Context) {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -106,14 +106,14 @@ func (l *Live) keepLooking(ctx context.Context) {
 		}
 		l.mu.Lock()
 		if ctx.Err() == nil {
-			_ = l.look()
+			_ = l.poll()
 		}
 		l.mu.Unlock()
 	}
 }
 
-// look distributes new events. The caller holds mu.
-func (l *Live) look() error {
+// poll distributes new events. The caller holds mu.
+func (l *Live) poll() error {
 	var fresh []*Entry
 	anew, err := l.from.Read(func(e audit.Event) error {
 		one := entryOf(&e)
@@ -123,11 +123,11 @@ func (l *Live) look() error {
 	if anew {
 		l.last = nil // the record was replaced
 	}
-	if l.last = append(l.last, fresh...); len(l.last) > 2*kept {
-		l.last = append([]*Entry(nil), l.last[len(l.last)-kept:]...)
+	if l.last = append(l.last, fresh...); len(l.last) > 2*keptEvents {
+		l.last = append([]*Entry(nil), l.last[len(l.last)-keptEvents:]...)
 	}
 	for w := range l.watchers {
-		w.put(fresh)
+		w.queue(fresh)
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func (l *Live) missed(after int64) ([]*Entry, error) {
 	first, last := l.last[0].Seq, l.last[n-1].Seq
 	switch {
 	case after <= 0 || after > last:
-		return l.last[max(0, n-newest):], nil
+		return l.last[max(0, n-firstEvents):], nil
 	case after < first-1:
 		return l.readBack(after, last)
 	}
@@ -160,7 +160,7 @@ func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := audit.Tail(f, info.Size(), int(min(last-after, mostLate)))
+	events, err := audit.Tail(f, info.Size(), int(min(last-after, maxBacklog)))
 	var out []*Entry
 	for i := range events {
 		if e := &events[i]; e.Seq > after && e.Seq <= last { // newer ones come through look
@@ -173,20 +173,20 @@ func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 
 // A watcher is a reader with its own pace.
 type watcher struct {
-	mu      sync.Mutex
-	waiting []*Entry
-	wake    chan struct{}
+	mu     sync.Mutex
+	queued []*Entry
+	wake   chan struct{}
 }
 
-// put queues events. If there are too many, the oldest are dropped.
-func (w *watcher) put(events []*Entry) {
+// queue queues events. If there are too many, the oldest are dropped.
+func (w *watcher) queue(events []*Entry) {
 	if len(events) == 0 {
 		return
 	}
 	w.mu.Lock()
-	w.waiting = append(w.waiting, events...)
-	if over := len(w.waiting) - mostLate; over > 0 {
-		w.waiting = append([]*Entry(nil), w.waiting[over:]...)
+	w.queued = append(w.queued, events...)
+	if over := len(w.queued) - maxBacklog; over > 0 {
+		w.queued = append([]*Entry(nil), w.queued[over:]...)
 	}
 	w.mu.Unlock()
 	select {
@@ -198,13 +198,13 @@ func (w *watcher) put(events []*Entry) {
 func (w *watcher) take() []*Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := w.waiting
-	w.waiting = nil
+	all := w.queued
+	w.queued = nil
 	return all
 }
 
-// pass sends queued events until ctx ends.
-func (w *watcher) pass(ctx context.Context, out chan<- Entry) {
+// forward sends queued events until ctx ends.
+func (w *watcher) forward(ctx context.Context, out chan<- Entry) {
 	for {
 		for _, e := range w.take() {
 			select {

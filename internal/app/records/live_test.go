@@ -54,7 +54,7 @@ func expect(t testing.TB, events <-chan Entry, from, to int64) {
 	select {
 	case e := <-events:
 		t.Errorf("one too many: %d", e.Seq)
-	case <-time.After(lookEvery / 2):
+	case <-time.After(pollInterval / 2):
 	}
 }
 
@@ -83,8 +83,8 @@ func TestWatch(t *testing.T) {
 // What was missed long ago stays missed.
 func TestWatchMuchLater(t *testing.T) {
 	b := newBook(t)
-	b.fill(mostLate + 1000)
-	expect(t, watch(t, NewLive(b.path), 5), 1001, mostLate+1000)
+	b.fill(maxBacklog + 1000)
+	expect(t, watch(t, NewLive(b.path), 5), 1001, maxBacklog+1000)
 }
 
 func TestWatchIsSoon(t *testing.T) {
@@ -125,15 +125,15 @@ func TestSlowReader(t *testing.T) {
 		}
 		return n
 	}
-	const all = 3*mostLate + 1
+	const all = 3*maxBacklog + 1
 	for range 30 {
-		b.fill(mostLate / 10)
+		b.fill(maxBacklog / 10)
 		time.Sleep(time.Millisecond)
 	}
 	if n := next(quick, all); n > all-1 {
 		t.Errorf("%d events", n)
 	}
-	if n := next(slow, all); n > 2*mostLate+1 || n < mostLate {
+	if n := next(slow, all); n > 2*maxBacklog+1 || n < maxBacklog {
 		t.Errorf("who is slow gets %d events", n)
 	}
 }
@@ -195,7 +195,7 @@ func TestCutRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Truncate(b.path, int64(strings.LastIndexByte(string(whole[:len(whole)-1]), '\n')+1))
-	time.Sleep(2 * lookEvery)
+	time.Sleep(2 * pollInterval)
 	b.fill(2) // 10 comes a second time, and is another
 	expect(t, events, 10, 11)
 	os.Truncate(b.path, 0)
@@ -213,7 +213,7 @@ func TestDamagedLines(t *testing.T) {
 	}
 	defer f.Close()
 	f.WriteString(`{"seq":3,"ti`) // a crash
-	time.Sleep(2 * lookEvery)
+	time.Sleep(2 * pollInterval)
 	b.fill(2)
 	expect(t, events, 3, 4)
 	f.WriteString("\x00\xff\n")

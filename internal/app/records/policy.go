@@ -37,36 +37,36 @@ func (p Policy) Rules(_ context.Context, profile string) ([]Rule, error) {
 
 // Limits of one check.
 const (
-	longestCommand = 16 << 10
-	mostVerdicts   = 1000
+	maxCommand  = 16 << 10
+	maxVerdicts = 1000
 )
 
 // Check implements [hako/internal/web/api.Policy], strictest verdicts first. A command that cannot be parsed is denied.
 func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, error) {
-	if len(command) > longestCommand {
+	if len(command) > maxCommand {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command",
-			Why:  fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
+			Why:  fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), maxCommand),
 			Hint: "check its parts, or use hako policy check"}
 	}
 	all, err := p.Judge(ctx, profile, command)
-	if err != nil && unread(err) {
+	if err != nil && notAboutCommand(err) {
 		return nil, err
 	}
 	if err != nil {
 		all = []policy.Verdict{{Argv: []string{command}, Why: err.Error(), Where: "syntax", Hint: fault.Hint(err)}}
 	}
 	slices.SortStableFunc(all, func(a, b policy.Verdict) int { return int(a.Effect) - int(b.Effect) })
-	all = all[:min(len(all), mostVerdicts)]
-	return spelled(all), nil
+	all = all[:min(len(all), maxVerdicts)]
+	return verdicts(all), nil
 }
 
-// unread reports whether an error is about the policy or the judge rather than about the command.
-func unread(err error) bool {
+// notAboutCommand reports whether an error is about the policy or the judge rather than about the command.
+func notAboutCommand(err error) bool {
 	var e *fault.Error
 	return !errors.As(err, &e) || e.Op != "parse script" && fault.KindOf(err) != fault.Denied
 }
 
-func spelled(all []policy.Verdict) []Verdict {
+func verdicts(all []policy.Verdict) []Verdict {
 	out := make([]Verdict, 0, len(all))
 	for _, v := range all {
 		out = append(out, Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where,

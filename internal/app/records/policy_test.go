@@ -75,11 +75,11 @@ func TestCheck(t *testing.T) {
 // TestCheckIsBounded: a look at the rules costs little, whatever is asked.
 func TestCheckIsBounded(t *testing.T) {
 	p := locally(func(string) (*policy.Policy, error) { return policy.Host(policy.Options{}), nil })
-	if _, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand)); fault.KindOf(err) != fault.TooLarge {
+	if _, err := p.Check(t.Context(), "", strings.Repeat("a;", maxCommand)); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("too long: %v", err)
 	}
-	if all, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand/2)); err != nil ||
-		len(all) != mostVerdicts {
+	if all, err := p.Check(t.Context(), "", strings.Repeat("a;", maxCommand/2)); err != nil ||
+		len(all) != maxVerdicts {
 		t.Errorf("%d verdicts, %v", len(all), err)
 	}
 }

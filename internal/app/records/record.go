@@ -18,37 +18,37 @@ type Record struct {
 	stop  context.CancelFunc
 	clock func() time.Time // nil means time.Now
 
-	mu    sync.Mutex // guards the fields below
-	index *sqlite.Index
-	taken int64         // size of the record at the last update of the index
-	ready chan struct{} // closed at the end of the current update; nil means that there is none
-	fault error         // of the last update
+	mu         sync.Mutex // guards the fields below
+	index      *sqlite.Index
+	indexed    int64         // size of the record at the last update of the index
+	updateDone chan struct{} // closed at the end of the current update; nil means that there is none
+	updateErr  error         // of the last update
 
-	busy sync.WaitGroup // updates
+	updates sync.WaitGroup // updates
 
-	turn     chan struct{} // holds a token during a verification
-	verifier audit.Verifier
+	verifying chan struct{} // holds a token during a verification
+	verifier  audit.Verifier
 }
 
-// trust is how long a verified beginning of the record is not verified again.
-const trust = 10 * time.Minute
+// trustTime is how long a verified beginning of the record is not verified again.
+const trustTime = 10 * time.Minute
 
 // NewRecord opens the record in a file, which need not exist yet. The caller closes it.
 func NewRecord(path string) *Record {
-	r := &Record{path: path, turn: make(chan struct{}, 1), verifier: audit.Verifier{Path: path, Trust: trust}}
+	r := &Record{path: path, verifying: make(chan struct{}, 1), verifier: audit.Verifier{Path: path, Trust: trustTime}}
 	r.alive, r.stop = context.WithCancel(context.Background())
 	return r
 }
 
 // Begin starts indexing, so that the first request need not wait.
 func (r *Record) Begin() {
-	r.busy.Go(func() {
+	r.updates.Go(func() {
 		size, err := r.size()
 		if err != nil {
 			return
 		}
 		if _, err := r.opened(); err == nil {
-			r.freshen(size, fewBytes)
+			r.updateIndex(size, minUpdate)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func (r *Record) Begin() {
 // Close stops the background work and closes the index.
 func (r *Record) Close() error {
 	r.stop()
-	r.busy.Wait()
+	r.updates.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.index == nil {
@@ -66,8 +66,8 @@ func (r *Record) Close() error {
 }
 
 const (
-	usualMost = 100    // default number of results
-	mostFound = 10_000 // maximum number of results
+	defaultLimit = 100    // default number of results
+	maxLimit     = 10_000 // maximum number of results
 )
 
 // Search implements [hako/internal/web/api.Record]. A missing record has no events.
@@ -85,7 +85,7 @@ func (r *Record) Search(ctx context.Context, q Query) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.freshen(info.Size(), fewBytes)
+	r.updateIndex(info.Size(), minUpdate)
 	found, err := index.Search(ctx, f, info.Size(), filter(q))
 	out := make([]Entry, len(found))
 	for i := range found {
@@ -102,7 +102,7 @@ func (r *Record) drop(index *sqlite.Index, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.index == index {
-		r.index, r.taken = nil, 0
+		r.index, r.indexed = nil, 0
 		_ = index.Close()
 	}
 	return err
@@ -111,8 +111,8 @@ func (r *Record) drop(index *sqlite.Index, err error) error {
 func filter(q Query) audit.Filter {
 	f := audit.Filter{Text: q.Text, Actor: q.Actor, What: q.What, Command: q.Command, Since: q.Since, Until: q.Until,
 		Before: q.Before}
-	if f.Limit = min(q.Most, mostFound); f.Limit <= 0 {
-		f.Limit = usualMost
+	if f.Limit = min(q.Most, maxLimit); f.Limit <= 0 {
+		f.Limit = defaultLimit
 	}
 	return f
 }
@@ -141,32 +141,32 @@ func (r *Record) opened() (*sqlite.Index, error) {
 	return index, err
 }
 
-// fewBytes at the end of a record are read quickly without the index.
-const fewBytes = 256 << 10
+// minUpdate at the end of a record are read quickly without the index.
+const minUpdate = 256 << 10
 
-// freshen updates the index in the background, unless at most left bytes are new. The result is closed when that is
+// updateIndex updates the index in the background, unless at most left bytes are new. The result is closed when that is
 // done.
-func (r *Record) freshen(size, left int64) <-chan struct{} {
+func (r *Record) updateIndex(size, left int64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ready != nil {
-		return r.ready
+	if r.updateDone != nil {
+		return r.updateDone
 	}
 	done := make(chan struct{})
-	if grown := size - r.taken; r.index == nil || r.alive.Err() != nil || grown >= 0 && grown <= left {
+	if grown := size - r.indexed; r.index == nil || r.alive.Err() != nil || grown >= 0 && grown <= left {
 		close(done)
 		return done
 	}
-	r.ready = done
+	r.updateDone = done
 	index := r.index
-	r.busy.Go(func() {
+	r.updates.Go(func() {
 		err := r.drop(index, index.Update(r.alive, r.path))
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.fault = err; err == nil {
-			r.taken = size
+		if r.updateErr = err; err == nil {
+			r.indexed = size
 		}
-		r.ready = nil
+		r.updateDone = nil
 		close(done)
 	})
 	return done

@@ -99,7 +99,7 @@ func TestSearchIsNeverLate(t *testing.T) {
 			t.Fatalf("%d of %d", len(got), 11*(i+1))
 		}
 	}
-	if got := len(search(t, r, Query{})); got != usualMost {
+	if got := len(search(t, r, Query{})); got != defaultLimit {
 		t.Errorf("%d events", got)
 	}
 }
@@ -292,11 +292,11 @@ func TestVerify(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.turn <- struct{}{}
+	r.verifying <- struct{}{}
 	if _, err := r.Verify(ctx); fault.KindOf(err) != fault.Timeout {
 		t.Errorf("%v", err)
 	}
-	<-r.turn
+	<-r.verifying
 	if _, err := r.Verify(ctx); fault.KindOf(err) != fault.Timeout {
 		t.Errorf("%v", err)
 	}
@@ -307,15 +307,15 @@ func TestBegin(t *testing.T) {
 	b := newBook(t)
 	r := open(t, b)
 	r.Begin()
-	r.busy.Wait()
+	r.updates.Wait()
 	if _, err := os.Stat(sqlite.PathFor(b.path)); err == nil {
 		t.Error("there is an index of nothing")
 	}
 	b.fill(5000)
 	r.Begin()
-	r.busy.Wait()
-	if size, err := r.size(); err != nil || r.taken != size {
-		t.Errorf("%d of %d bytes, %v", r.taken, size, err)
+	r.updates.Wait()
+	if size, err := r.size(); err != nil || r.indexed != size {
+		t.Errorf("%d of %d bytes, %v", r.indexed, size, err)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	mostListed = 20  // commands, denials and actors
-	mostDays   = 400 // of a chart
+	maxListed = 20  // commands, denials and actors
+	maxDays   = 400 // of a chart
 )
 
 // Stats implements [hako/internal/web/api.Record]. A missing record has no statistics.
@@ -25,10 +25,10 @@ func (r *Record) Stats(ctx context.Context, since time.Time) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	if err := r.takeIn(ctx, size); err != nil {
+	if err := r.waitIndexed(ctx, size); err != nil {
 		return Stats{}, err
 	}
-	figures, err := index.Figures(ctx, since, mostDays)
+	figures, err := index.Figures(ctx, since, maxDays)
 	if err != nil {
 		return Stats{}, r.drop(index, err)
 	}
@@ -48,37 +48,37 @@ func (r *Record) size() (int64, error) {
 	return info.Size(), nil
 }
 
-// patience bounds how long statistics wait for the index.
-const patience = 3 * time.Second
+// indexTimeout bounds how long statistics wait for the index.
+const indexTimeout = 3 * time.Second
 
-// takeIn waits until the index covers size bytes. The first time may take longer than patience.
-func (r *Record) takeIn(ctx context.Context, size int64) error {
-	late := time.NewTimer(patience)
+// waitIndexed waits until the index covers size bytes. The first time may take longer than patience.
+func (r *Record) waitIndexed(ctx context.Context, size int64) error {
+	late := time.NewTimer(indexTimeout)
 	defer late.Stop()
 	for range 2 { // an update in progress may have begun earlier
 		select {
-		case <-r.freshen(size, 0):
+		case <-r.updateIndex(size, 0):
 		case <-ctx.Done():
-			return stopped("count events", ctx)
+			return cancelled("count events", ctx)
 		case <-late.C:
 			return &fault.Error{Kind: fault.Unavailable, Op: "count events", Why: "the record is still being read",
 				Hint: "try again in a moment"}
 		}
-		if err := r.lastFault(); err != nil {
+		if err := r.updateError(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Record) lastFault() error {
+func (r *Record) updateError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fault
+	return r.updateErr
 }
 
-// stopped is the error of a cancelled request.
-func stopped(op string, ctx context.Context) error {
+// cancelled is the error of a cancelled request.
+func cancelled(op string, ctx context.Context) error {
 	return &fault.Error{Kind: fault.Timeout, Op: op, Why: "nobody waits for it any more", Err: context.Cause(ctx)}
 }
 
@@ -86,13 +86,13 @@ func stopped(op string, ctx context.Context) error {
 func stats(s sqlite.Stats, since, now time.Time) Stats {
 	out := Stats{Requests: s.Total.Requests, Failed: s.Total.Failed, Denied: s.Total.Denied, P50: s.Total.P50,
 		P95: s.Total.P95}
-	for _, c := range s.Commands[:min(len(s.Commands), mostListed)] {
+	for _, c := range s.Commands[:min(len(s.Commands), maxListed)] {
 		out.Commands = append(out.Commands, Counted{Name: c.Name, Count: c.Count, Failed: c.Failed})
 	}
-	for _, d := range s.DeniedCommands[:min(len(s.DeniedCommands), mostListed)] {
+	for _, d := range s.DeniedCommands[:min(len(s.DeniedCommands), maxListed)] {
 		out.Denials = append(out.Denials, Counted{Name: d.Name, Count: d.Count})
 	}
-	for _, a := range s.Actors[:min(len(s.Actors), mostListed)] {
+	for _, a := range s.Actors[:min(len(s.Actors), maxListed)] {
 		out.Actors = append(out.Actors, Counted{Name: a.Name, Count: a.Requests, Failed: a.Failed})
 	}
 	out.Days = everyDay(s.Days, since, now)
@@ -113,7 +113,7 @@ func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 		return nil
 	}
 	var out []Counted
-	for at := now.UTC(); len(out) < mostDays && at.Format(time.DateOnly) >= first.Format(time.DateOnly); at = at.AddDate(0,
+	for at := now.UTC(); len(out) < maxDays && at.Format(time.DateOnly) >= first.Format(time.DateOnly); at = at.AddDate(0,
 		0, -1) {
 		d := byName[at.Format(time.DateOnly)]
 		out = append(out, Counted{Name: at.Format(time.DateOnly), Count: d.Requests, Failed: d.Failed})
@@ -126,15 +126,15 @@ func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
 // server itself would have written to it.
 func (r *Record) Verify(ctx context.Context) (Chain, error) {
 	select {
-	case r.turn <- struct{}{}:
+	case r.verifying <- struct{}{}:
 	case <-ctx.Done():
-		return Chain{}, stopped("verify audit log", ctx)
+		return Chain{}, cancelled("verify audit log", ctx)
 	}
-	defer func() { <-r.turn }()
+	defer func() { <-r.verifying }()
 	report, err := r.verifier.Verify(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return Chain{}, stopped("verify audit log", ctx)
+		return Chain{}, cancelled("verify audit log", ctx)
 	case fault.KindOf(err) == fault.NotFound:
 		return Chain{Why: "there is no record"}, nil
 	case err != nil:

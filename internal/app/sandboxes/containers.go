@@ -27,24 +27,24 @@ type statsReader interface {
 
 // Timeouts: of the whole list, of the engine's part of it, and of one container.
 const (
-	wholeLook  = 2 * time.Second
-	engineLook = time.Second
-	oneLook    = time.Second
+	listTimeout      = 2 * time.Second
+	engineTimeout    = time.Second
+	containerTimeout = time.Second
 )
 
-// lookers is how many containers are asked concurrently.
-const lookers = 8
+// maxConcurrent is how many containers are asked concurrently.
+const maxConcurrent = 8
 
 // containers lists the containers of tasks, without their usage.
 func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
 	if w.Containers == nil {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, engineLook)
+	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	all, err := w.Containers.Tasks(ctx)
 	for _, i := range all {
-		list = append(list, Sandbox{ID: taskMark + i.TaskUUID, Kind: "container", Environment: i.Environment,
+		list = append(list, Sandbox{ID: taskPrefix + i.TaskUUID, Kind: "container", Environment: i.Environment,
 			State: string(i.Status), Network: string(i.Network), Created: i.Created})
 	}
 	return list, err
@@ -53,7 +53,7 @@ func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
 // measure adds the usage and the jobs of containers, several at a time.
 func (w *Service) measure(ctx context.Context, list []Sandbox, owners []string) {
 	var group sync.WaitGroup
-	places := make(chan struct{}, lookers)
+	places := make(chan struct{}, maxConcurrent)
 	for i := range list {
 		if owners[i] == "" || w.Containers == nil || !alive(list[i]) {
 			continue
@@ -78,7 +78,7 @@ func alive(b Sandbox) bool {
 
 // measureOne asks the guest, which answers at once, or else the engine. Unknown values stay unset.
 func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
-	ctx, cancel := context.WithTimeout(ctx, oneLook)
+	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	if ctx.Err() != nil {
 		return
@@ -111,7 +111,7 @@ func (w *Service) askEngine(ctx context.Context, b *Sandbox, task string) {
 	if err != nil {
 		return
 	}
-	if b.ID == taskMark+task {
+	if b.ID == taskPrefix+task {
 		b.State = string(x.Status)
 	}
 	if x.Usage != nil {
@@ -126,13 +126,13 @@ func usageOf(s guest.Stats) *Usage {
 
 // Limits of what is shown of jobs.
 const (
-	mostJobs    = 50
-	mostCommand = 2000
+	maxJobs    = 50
+	maxCommand = 2000
 )
 
 func (w *Service) jobsOf(all []run.Job) (list []Job) {
-	for _, j := range all[max(0, len(all)-mostJobs):] {
-		j.Command = w.Secrets.Text(shortened(j.Command))
+	for _, j := range all[max(0, len(all)-maxJobs):] {
+		j.Command = w.Secrets.Text(shorten(j.Command))
 		list = append(list, JobOf(j))
 	}
 	return list
@@ -143,15 +143,15 @@ func JobOf(j run.Job) Job {
 	return Job{ID: string(j.Handle), Command: j.Command, State: string(j.State), Exit: j.ExitCode(), Started: j.Began}
 }
 
-func shortened(text string) string {
-	if len(text) <= mostCommand {
+func shorten(text string) string {
+	if len(text) <= maxCommand {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostCommand], "") + "…"
+	return strings.ToValidUTF8(text[:maxCommand], "") + "…"
 }
 
-// printed reads the output of a job.
-func (w *Service) printed(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
+// jobOutput reads the output of a job.
+func (w *Service) jobOutput(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
 	box, err := w.Containers.Jobs(ctx, task)
 	if err != nil {
 		return "", 0, err

@@ -37,20 +37,20 @@ type Service struct {
 	Secrets    *redact.Set // redacted in commands and output; nil redacts nothing
 }
 
-// taskMark is the prefix of the IDs of containers.
-const taskMark = "task:"
+// taskPrefix is the prefix of the IDs of containers.
+const taskPrefix = "task:"
 
 // List implements [hako/internal/web/api.Sandboxes]. What does not answer in time is shown without usage.
 func (w *Service) List(ctx context.Context) ([]Sandbox, error) {
-	ctx, cancel := context.WithTimeout(ctx, wholeLook)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	list, owners, err := w.known(ctx)
+	list, owners, err := w.all(ctx)
 	w.measure(ctx, list, owners)
 	return list, err
 }
 
-// known returns all sandboxes, with the task of each that is a container.
-func (w *Service) known(ctx context.Context) (list []Sandbox, owners []string, err error) {
+// all returns all sandboxes, with the task of each that is a container.
+func (w *Service) all(ctx context.Context) (list []Sandbox, owners []string, err error) {
 	shown := map[string]bool{}
 	for _, b := range w.sandboxes() {
 		task := w.taskOf(b.ID)
@@ -59,7 +59,7 @@ func (w *Service) known(ctx context.Context) (list []Sandbox, owners []string, e
 	}
 	docked, err := w.containers(ctx)
 	for _, b := range docked {
-		if task := strings.TrimPrefix(b.ID, taskMark); !shown[task] {
+		if task := strings.TrimPrefix(b.ID, taskPrefix); !shown[task] {
 			list, owners = append(list, b), append(owners, task)
 		}
 	}
@@ -75,7 +75,7 @@ func (w *Service) sandboxes() []Sandbox {
 
 // taskOf returns the task of a sandbox that is a container, or "".
 func (w *Service) taskOf(id string) string {
-	if task, ok := strings.CutPrefix(id, taskMark); ok {
+	if task, ok := strings.CutPrefix(id, taskPrefix); ok {
 		return task
 	}
 	if m, ok := w.Provider.(ContainerBacked); ok && w.Containers != nil {
@@ -86,9 +86,9 @@ func (w *Service) taskOf(id string) string {
 
 // Get implements [hako/internal/web/api.Sandboxes].
 func (w *Service) Get(ctx context.Context, id string) (Sandbox, error) {
-	ctx, cancel := context.WithTimeout(ctx, wholeLook)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	list, owners, err := w.known(ctx)
+	list, owners, err := w.all(ctx)
 	for i, b := range list {
 		if b.ID == id {
 			w.measure(ctx, list[i:i+1], owners[i:i+1])
@@ -96,29 +96,29 @@ func (w *Service) Get(ctx context.Context, id string) (Sandbox, error) {
 		}
 	}
 	if err == nil {
-		err = missing(id)
+		err = notFound(id)
 	}
 	return Sandbox{}, err
 }
 
-func missing(id string) error {
+func notFound(id string) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: id, Why: "there is none",
 		Hint: "it may have been removed; look at the list"}
 }
 
-// removal bounds the time to destroy a sandbox, whose processes get time to end.
-const removal = time.Minute
+// destroyTimeout bounds the time to destroy a sandbox, whose processes get time to end.
+const destroyTimeout = time.Minute
 
 // Destroy implements [hako/internal/web/api.Sandboxes]. It continues if the client disconnects.
 func (w *Service) Destroy(ctx context.Context, who access.Actor, id string) error {
-	list, _, err := w.known(ctx)
+	list, _, err := w.all(ctx)
 	if !has(list, id) {
 		if err == nil {
-			err = missing(id)
+			err = notFound(id)
 		}
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyTimeout)
 	defer cancel()
 	return w.Record.Do(who, "sandbox destroy "+id, func() error { return w.destroy(ctx, id) })
 }
@@ -133,28 +133,28 @@ func has(list []Sandbox, id string) bool {
 }
 
 func (w *Service) destroy(ctx context.Context, id string) error {
-	if task, ok := strings.CutPrefix(id, taskMark); ok {
+	if task, ok := strings.CutPrefix(id, taskPrefix); ok {
 		return w.Containers.Cleanup(ctx, task)
 	}
 	return w.Provider.Destroy(ctx, id)
 }
 
-// usualOutput is the default size of an output.
-const usualOutput = 64 << 10
+// defaultOutput is the default size of an output.
+const defaultOutput = 64 << 10
 
 // Output implements [hako/internal/web/api.Sandboxes].
 func (w *Service) Output(ctx context.Context, id, job string, offset int64, most int) (text string, next int64,
 	err error) {
 	if most <= 0 {
-		most = usualOutput
+		most = defaultOutput
 	}
-	if p, ok := w.Provider.(OutputReader); ok && !strings.HasPrefix(id, taskMark) {
+	if p, ok := w.Provider.(OutputReader); ok && !strings.HasPrefix(id, taskPrefix) {
 		text, next, err = p.JobOutput(ctx, id, job, offset, most)
 		return w.Secrets.Text(text), next, err
 	}
 	task := w.taskOf(id)
 	if task == "" || w.Containers == nil {
-		return "", 0, missing(id)
+		return "", 0, notFound(id)
 	}
-	return w.printed(ctx, task, job, offset, most)
+	return w.jobOutput(ctx, task, job, offset, most)
 }

@@ -217,7 +217,7 @@ func TestContainers(t *testing.T) {
 			t.Errorf("%s: %+v", id, b)
 		}
 	}
-	if n, wait := p.asked.Swap(0), time.Duration(p.wait.Load()); n != 3 || wait <= 0 || wait > oneLook {
+	if n, wait := p.asked.Swap(0), time.Duration(p.wait.Load()); n != 3 || wait <= 0 || wait > containerTimeout {
 		t.Errorf("%d were asked, for up to %v each", n, wait)
 	}
 	if b, err := w.Get(t.Context(), "task:a"); err != nil || b.Usage == nil || len(b.Jobs) != 2 || p.asked.Load() != 1 {
@@ -232,7 +232,7 @@ func TestManyJobs(t *testing.T) {
 		d.jobs = append(d.jobs, run.Job{Handle: run.JobHandle(fmt.Sprint("job-", i))})
 	}
 	w := &Service{Containers: &pier{infos: []container.Info{info("a", container.Ready)}, desks: map[string]*desk{"a": d}}}
-	if j := byID(t, w)["task:a"].Jobs; len(j) != mostJobs || j[0].ID != "job-150" || j[mostJobs-1].ID != "job-199" {
+	if j := byID(t, w)["task:a"].Jobs; len(j) != maxJobs || j[0].ID != "job-150" || j[maxJobs-1].ID != "job-199" {
 		t.Errorf("%d jobs from %s", len(j), j[0].ID)
 	}
 }
@@ -286,7 +286,7 @@ func TestManyContainers(t *testing.T) {
 			t.Error(id, "was not asked")
 		}
 	}
-	if most.most < 2 || most.most > lookers {
+	if most.most < 2 || most.most > maxConcurrent {
 		t.Errorf("%d were asked at the same time", most.most)
 	}
 }

@@ -20,34 +20,34 @@ import (
 // act carries out the actions of a reply and adds their results to the conversation. It reports whether
 // commands were run.
 func (t *turn) act(ctx context.Context, r Reply) (bool, error) {
-	if n := len(r.BashActions) + len(r.TodoActions); t.o.Proactive && n > 0 {
-		t.warn(t.count("not_now", n)) // nobody asked for anything
+	if n := len(r.BashActions) + len(r.TodoActions); t.options.Proactive && n > 0 {
+		t.warn(t.countMessage("not_now", n)) // nobody asked for anything
 		return false, nil
 	}
 	t.changeTodos(ctx, r.TodoActions)
-	actions := t.possible(r.BashActions)
+	actions := t.runnable(r.BashActions)
 	if len(actions) == 0 {
 		return false, nil
 	}
-	results := t.process(ctx, actions)
+	results := t.runActions(ctx, actions)
 	t.answer.Results = append(t.answer.Results, results...)
 	for i := range results {
 		if results[i].Cached {
 			t.answer.CacheHits++
 		}
 	}
-	t.tell(ctx, results)
+	t.addResults(ctx, results)
 	return true, context.Cause(ctx)
 }
 
-func (t *turn) tell(ctx context.Context, results []Result) {
+func (t *turn) addResults(ctx context.Context, results []Result) {
 	text := resultsHead + FormatResults(results)
 	t.add(llm.System, text)
-	t.keep(ctx, Message{Role: store.System, Text: text, Meta: json.RawMessage(jsonText(results))})
+	t.store(ctx, Message{Role: store.System, Text: text, Meta: json.RawMessage(jsonText(results))})
 }
 
-// possible drops the commands that cannot run here.
-func (t *turn) possible(actions []Action) []Action {
+// runnable drops the commands that cannot run here.
+func (t *turn) runnable(actions []Action) []Action {
 	if t.Runner != nil {
 		return actions
 	}
@@ -58,7 +58,7 @@ func (t *turn) possible(actions []Action) []Action {
 		}
 	}
 	if n := len(actions) - len(rest); n > 0 {
-		t.warn(t.count("no_hands", n))
+		t.warn(t.countMessage("no_hands", n))
 	}
 	return rest
 }
@@ -69,17 +69,17 @@ func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 		return
 	}
 	if t.Todos == nil {
-		t.warn(t.count("no_todos", len(actions)))
+		t.warn(t.countMessage("no_todos", len(actions)))
 		return
 	}
 	var b strings.Builder
-	b.WriteString(t.word("todo_done"))
+	b.WriteString(t.message("todo_done"))
 	for _, a := range actions {
-		a = t.cleanTodo(a)
+		a = t.redactTodo(a)
 		r := TodoResult{Action: a}
 		said, err := t.Todos.Do(ctx, a)
-		if r.Said = t.clean(oneLine(said)); err != nil {
-			r.Error = t.clean(oneLine(err.Error()))
+		if r.Said = t.redact(oneLine(said)); err != nil {
+			r.Error = t.redact(oneLine(err.Error()))
 			fmt.Fprintf(&b, "\n❌ %s: %s", a.Action, r.Error)
 		} else {
 			fmt.Fprintf(&b, "\n✅ %s", r.Said)
@@ -88,66 +88,66 @@ func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 		t.observe(Event{Type: TodoDone, Text: r.Said + r.Error})
 	}
 	t.add(llm.System, b.String())
-	t.keep(ctx, Message{Role: store.System, Text: b.String()})
+	t.store(ctx, Message{Role: store.System, Text: b.String()})
 }
 
-// process runs the commands of one reply and returns their results in order.
-func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
+// runActions runs the commands of one reply and returns their results in order.
+func (s *Secretary) runActions(ctx context.Context, actions []Action) []Result {
 	results := make([]Result, len(actions))
 	for i := 0; i < len(actions); {
-		n := s.looking(actions, i)
-		s.together(ctx, actions[i:i+n], results[i:i+n], i)
+		n := s.parallelRun(actions, i)
+		s.runBatch(ctx, actions[i:i+n], results[i:i+n], i)
 		i += n
 	}
 	return results
 }
 
-// looking counts the commands from the i-th on that can run in parallel: read-only ones without
+// parallelRun counts the commands from the i-th on that can run in parallel: read-only ones without
 // variables, which spare runners do not have. Any other command runs alone.
-func (s *Secretary) looking(actions []Action, i int) int {
+func (s *Secretary) parallelRun(actions []Action, i int) int {
 	n := i
-	for n < len(actions) && s.SpareRunner != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
+	for n < len(actions) && s.SpareRunner != nil && s.isReadOnly(actions[n]) && !strings.Contains(actions[n].Command, "$") {
 		n++
 	}
 	return max(1, n-i)
 }
 
-// onlyLooks reports whether a command is read-only and repeatable. After functions may have been
+// isReadOnly reports whether a command is read-only and repeatable. After functions may have been
 // declared, a name does not tell what it runs.
-func (s *Secretary) onlyLooks(a Action) bool {
-	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" &&
+func (s *Secretary) isReadOnly(a Action) bool {
+	return s.ReadOnly != nil && !s.redefined && !a.Confirm && a.Command != "" &&
 		!strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
 }
 
-// together runs commands in parallel as far as there are spare runners, after answering from the cache.
-func (s *Secretary) together(ctx context.Context, actions []Action, results []Result, from int) {
+// runBatch runs commands in parallel as far as there are spare runners, after answering from the cache.
+func (s *Secretary) runBatch(ctx context.Context, actions []Action, results []Result, from int) {
 	var open []int
 	busy := s.busy()
 	for i, a := range actions {
-		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
+		results[i] = Result{Command: s.redact(a.Command), Reason: s.redact(a.Reason)}
 		s.observe(Event{Type: Started, Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm},
 			Beside: len(actions) > 1})
-		if !s.settled(ctx, a, &results[i], from+i) {
+		if !s.skip(ctx, a, &results[i], from+i) {
 			open = append(open, i)
 		}
 	}
 	if len(open) == 1 {
-		s.do(ctx, s.own(), actions[open[0]], &results[open[0]])
+		s.runAction(ctx, s.mainRunner(), actions[open[0]], &results[open[0]])
 	} else if len(open) > 1 {
-		s.spread(ctx, actions, results, open)
+		s.runParallel(ctx, actions, results, open)
 	}
 	busy = busy || s.busy()
 	for i := range results {
 		if !busy {
-			s.keepSight(actions[i], results[i])
+			s.cacheResult(actions[i], results[i])
 		}
 		s.observe(Event{Type: Ended, Result: &results[i], Beside: len(actions) > 1})
 	}
 }
 
-// settled answers a command that is not run: empty, too many, rate-limited or cached.
-func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) bool {
-	most := s.mostActions()
+// skip answers a command that is not run: empty, too many, rate-limited or cached.
+func (s *Secretary) skip(ctx context.Context, a Action, r *Result, n int) bool {
+	most := s.maxActions()
 	switch {
 	case ctx.Err() != nil:
 		r.Error = executionError + "中断されました"
@@ -155,20 +155,20 @@ func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) boo
 		r.Error = fmt.Sprintf("%s1回の応答で実行できるコマンドは%d件までです。%d件目は実行しませんでした", executionError, most, n+1)
 	case strings.TrimSpace(a.Command) == "":
 		r.Error = executionError + "コマンドが空です"
-	case s.seenBefore(a, r):
+	case s.fromCache(a, r):
 	default:
-		return s.tooMany(r)
+		return s.rateLimited(r)
 	}
 	return true
 }
 
-// tooMany enforces the rate limit.
-func (s *Secretary) tooMany(r *Result) bool {
+// rateLimited enforces the rate limit.
+func (s *Secretary) rateLimited(r *Result) bool {
 	limit := cmp.Or(s.RateLimit, 30)
 	if limit < 0 {
 		return false
 	}
-	wait, ok := s.bucket.take(s.now(), limit)
+	wait, ok := s.limiter.take(s.now(), limit)
 	if !ok {
 		r.Error = fmt.Sprintf("%s実行回数の上限（1分あたり%d件）に達しました。%d秒後に再実行できます", executionError, limit, int(math.Ceil(wait.Seconds())))
 	}
@@ -177,28 +177,39 @@ func (s *Secretary) tooMany(r *Result) bool {
 
 func (s *Secretary) ttl() time.Duration { return cmp.Or(s.CacheTTL, 10*time.Second) }
 
-// seenBefore answers a read-only command from the cache. Any other command, or a running job, empties it.
-func (s *Secretary) seenBefore(a Action, r *Result) bool {
-	if !s.onlyLooks(a) || s.busy() {
-		s.cache.empty()
+// fromCache answers a read-only command from the cache. Any other command, or a running job, empties it.
+func (s *Secretary) fromCache(a Action, r *Result) bool {
+	if !s.isReadOnly(a) || s.busy() {
+		s.cache.clear()
 		return false
 	}
-	o, ok := s.cache.get(sightKey(s.dir, a.Command), s.now(), s.ttl())
+	o, ok := s.cache.get(cacheKey(s.dir, a.Command), s.now(), s.ttl())
 	if ok {
 		r.Output, r.Cached = &o, true
 	}
 	return ok
 }
 
-// keepSight caches the result of a read-only command.
-func (s *Secretary) keepSight(a Action, r Result) {
-	if s.onlyLooks(a) && r.Error == "" && !r.Cached && r.Output != nil && r.Output.ExitCode == "0" && s.ttl() > 0 {
-		s.cache.put(sightKey(s.dir, a.Command), *r.Output, s.now())
+// declares reports whether a script may redefine names in the session.
+func (s *Secretary) declares(script string) bool {
+	if s.Declares == nil {
+		return s.ReadOnly == nil || !s.ReadOnly(script)
+	}
+	return s.Declares(script)
+}
+
+// busy reports whether a job may be changing files.
+func (s *Secretary) busy() bool { return s.Jobs != nil && s.Jobs.Busy() }
+
+// cacheResult caches the result of a read-only command.
+func (s *Secretary) cacheResult(a Action, r Result) {
+	if s.isReadOnly(a) && r.Error == "" && !r.Cached && r.Output != nil && r.Output.ExitCode == "0" && s.ttl() > 0 {
+		s.cache.put(cacheKey(s.dir, a.Command), *r.Output, s.now())
 	}
 }
 
-// spread runs commands in parallel: one worker uses the main runner, the others use spare ones.
-func (s *Secretary) spread(ctx context.Context, actions []Action, results []Result, open []int) {
+// runParallel runs commands in parallel: one worker uses the main runner, the others use spare ones.
+func (s *Secretary) runParallel(ctx context.Context, actions []Action, results []Result, open []int) {
 	work := make(chan int, len(open))
 	for _, i := range open {
 		work <- i
@@ -217,77 +228,77 @@ func (s *Secretary) spread(ctx context.Context, actions []Action, results []Resu
 			}
 			defer giveBack()
 			for i := range work {
-				s.do(ctx, pair{hands, dir, false}, actions[i], &results[i])
+				s.runAction(ctx, runnerIn{hands, dir, false}, actions[i], &results[i])
 			}
 		})
 	}
 	for i := range work {
-		s.do(ctx, s.own(), actions[i], &results[i])
+		s.runAction(ctx, s.mainRunner(), actions[i], &results[i])
 	}
 	wg.Wait()
 }
 
-// A pair is a runner and the directory it works in. Only the secretary's own runner changes the
+// A runnerIn is a runner and the directory it works in. Only the secretary's own runner changes the
 // directory of the conversation.
-type pair struct {
+type runnerIn struct {
 	run.Runner
-	dir string // empty means the current directory of the runner
-	own bool
+	dir  string // empty means the current directory of the runner
+	main bool
 }
 
-func (s *Secretary) own() pair { return pair{s.Runner, "", true} }
+func (s *Secretary) mainRunner() runnerIn { return runnerIn{s.Runner, "", true} }
 
-func (s *Secretary) do(ctx context.Context, hands pair, a Action, r *Result) {
+func (s *Secretary) runAction(ctx context.Context, hands runnerIn, a Action, r *Result) {
 	if line := strings.TrimSpace(a.Command); strings.HasPrefix(line, "@") {
-		s.plug(ctx, line, a, r)
+		s.runPlugin(ctx, line, a, r)
 		return
 	}
-	s.carryOut(ctx, hands, s.request(a.Command, a), r)
+	s.execute(ctx, hands, s.request(a.Command, a), r)
 }
 
 func (s *Secretary) request(script string, a Action) *run.Request {
 	limit := s.timeout()
 	if a.Timeout > 0 {
-		limit = min(max(time.Duration(a.Timeout)*time.Second, leastTimeout), mostTimeout)
+		limit = min(max(time.Duration(a.Timeout)*time.Second, minTimeout), maxTimeout)
 	}
 	id := cmp.Or(s.ID, "secretary") + "/" + strconv.FormatInt(s.requests.Add(1), 10)
 	return &run.Request{ID: id, Actor: s.actor(), Reason: a.Reason, Script: script, Timeout: limit, Confirm: a.Confirm}
 }
 
-// carryOut runs a request and writes its outcome into r.
-func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, r *Result) {
+// execute runs a request and writes its outcome into r.
+func (s *Secretary) execute(ctx context.Context, hands runnerIn, req *run.Request, r *Result) {
 	out, complaints := s.capture(), s.capture()
 	req.Dir, req.Stdout, req.Stderr = hands.dir, out, complaints
-	if hands.own && s.declares(req.Script) {
-		s.declared = true // before it runs: it may break off after that
-		s.cache.empty()
+	if hands.main && s.declares(req.Script) {
+		s.redefined = true // before it runs: it may break off after that
+		s.cache.clear()
 	}
 	res, err := hands.Run(ctx, req)
 	r.Took = res.Duration
-	if hands.own && res.Dir != "" {
+	if hands.main && res.Dir != "" {
 		s.dir = res.Dir
 	}
 	if err != nil || res.TimedOut {
-		s.failed(r, res, err, req.Timeout, out, complaints)
+		s.setFailure(r, res, err, req.Timeout, out, complaints)
 		return
 	}
 	r.Output = s.output(res, out, complaints)
 }
 
 func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
-	o := &Output{Stdout: s.shown(out), Stderr: s.shown(complaints), ExitCode: strconv.Itoa(res.Exit),
-		Dir: s.clean(res.Dir)}
-	o.Redacted = out.places + complaints.places
+	o := &Output{Stdout: s.captured(out), Stderr: s.captured(complaints), ExitCode: strconv.Itoa(res.Exit),
+		Dir: s.redact(res.Dir)}
+	o.Redacted = out.redactions + complaints.redactions
 	return o
 }
 
 // timedOutExit is the exit status after a timeout, as in timeout(1).
 const timedOutExit = 124
 
-// failed sets the error of a command and keeps its output. After a timeout there is always an output.
-func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
+// setFailure sets the error of a command and keeps its output. After a timeout there is always an output.
+func (s *Secretary) setFailure(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
 	timedOut := res.TimedOut && fault.KindOf(err) != fault.Denied
-	s.fail(r, err, timedOut, limit)
+	s.setError(r, err, timedOut, limit)
 	if timedOut {
 		res.Exit = timedOutExit
 	}

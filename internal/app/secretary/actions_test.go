@@ -23,7 +23,7 @@ func wants(commands ...string) string {
 	for _, c := range commands {
 		r.BashActions = append(r.BashActions, Action{Command: c, Reason: "r"})
 	}
-	return r.said()
+	return r.modelJSON()
 }
 
 func TestOneFailingDoesNotStopTheNext(t *testing.T) {
@@ -197,12 +197,12 @@ func TestRateLimit(t *testing.T) {
 func TestNoRateLimit(t *testing.T) {
 	s, _, _ := newSecretary(t)
 	s.RateLimit, s.Actions = -1, 100
-	for _, r := range s.process(t.Context(), make([]Action, 40)) {
+	for _, r := range s.runActions(t.Context(), make([]Action, 40)) {
 		if !strings.Contains(r.Error, "空") {
 			t.Error(r.Error)
 		}
 	}
-	var b bucket
+	var b rateLimiter
 	now := time.Now()
 	b.take(now, 1)
 	if wait, ok := b.take(now.Add(-time.Hour), 1); ok || wait > time.Minute {
@@ -215,6 +215,7 @@ func TestCache(t *testing.T) {
 		wants("cd x", "ls"), wants("ls"))
 	now := time.Now()
 	s.Now = func() time.Time { return now }
+	s.Declares = func(string) bool { return false }
 	s.ReadOnly = func(script string) bool { return script == "ls" || script == "fail" }
 	h.does["ls"] = outcome{out: "a\n"}
 	h.does["fail"] = outcome{exit: 1}
@@ -330,7 +331,7 @@ func TestRefusals(t *testing.T) {
 		"ExecutionError: charge: used 2 of 1 calls": &fault.Error{Kind: fault.Exhausted, Op: "charge",
 			Why: "used 2 of 1 calls"},
 	} {
-		if got, _ := s.failure(err, false, 5*time.Second); got != want {
+		if got, _ := s.errorText(err, false, 5*time.Second); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -432,7 +433,7 @@ func TestConfirmedIsNotRepeated(t *testing.T) {
 func TestTook(t *testing.T) {
 	s, _, h := newSecretary(t)
 	h.does["ls"] = outcome{took: 3 * time.Second}
-	got := s.process(t.Context(), []Action{{Command: "ls"}, {}})
+	got := s.runActions(t.Context(), []Action{{Command: "ls"}, {}})
 	if got[0].Took != 3*time.Second || got[1].Took != 0 {
 		t.Errorf("they took %v and %v", got[0].Took, got[1].Took)
 	}

@@ -18,19 +18,19 @@ func (c *Conversation) RunInBackground(o jobs.Options) error {
 		return err
 	}
 	c.OnClose(func() { _ = list.Close() })
-	c.jobs, c.Jobs = list, spokenJobs{list}
+	c.jobs, c.Jobs = list, jobAnswers{list}
 	return nil
 }
 
-// spokenJobs answers questions about jobs in words.
-type spokenJobs struct{ *jobs.List }
+// jobAnswers answers questions about jobs in words.
+type jobAnswers struct{ *jobs.List }
 
-func (j spokenJobs) Start(ctx context.Context, req run.Request) (string, error) {
+func (j jobAnswers) Start(ctx context.Context, req run.Request) (string, error) {
 	h, err := j.List.Start(ctx, req)
 	return string(h), err
 }
 
-func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {
+func (j jobAnswers) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {
 	h := run.JobHandle(handle)
 	switch verb {
 	case "list":
@@ -49,7 +49,7 @@ func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) 
 	return jobLine(st), err
 }
 
-func (j spokenJobs) output(h run.JobHandle, offset int64) (string, error) {
+func (j jobAnswers) output(h run.JobHandle, offset int64) (string, error) {
 	page, err := j.Output(h, offset, 0)
 	if err != nil {
 		return "", err

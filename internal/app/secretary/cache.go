@@ -4,35 +4,35 @@ import "time"
 
 // A cache keeps results of read-only commands for a short time.
 type cache struct {
-	known map[string]sight
+	entries map[string]cacheEntry
 }
 
-type sight struct {
+type cacheEntry struct {
 	output Output
-	seen   time.Time
+	at     time.Time
 }
 
-// mostSights is the maximum number of entries.
-const mostSights = 128
+// maxCacheEntries is the maximum number of entries.
+const maxCacheEntries = 128
 
-func sightKey(dir, command string) string { return dir + "\x00" + command }
+func cacheKey(dir, command string) string { return dir + "\x00" + command }
 
 func (c *cache) get(key string, now time.Time, ttl time.Duration) (Output, bool) {
-	s, ok := c.known[key]
-	if !ok || now.Sub(s.seen) >= ttl {
+	s, ok := c.entries[key]
+	if !ok || now.Sub(s.at) >= ttl {
 		return Output{}, false
 	}
 	return s.output, true
 }
 
 func (c *cache) put(key string, o Output, now time.Time) {
-	if len(c.known) >= mostSights {
-		c.empty()
+	if len(c.entries) >= maxCacheEntries {
+		c.clear()
 	}
-	if c.known == nil {
-		c.known = make(map[string]sight)
+	if c.entries == nil {
+		c.entries = make(map[string]cacheEntry)
 	}
-	c.known[key] = sight{o, now}
+	c.entries[key] = cacheEntry{o, now}
 }
 
-func (c *cache) empty() { clear(c.known) }
+func (c *cache) clear() { clear(c.entries) }

@@ -18,13 +18,13 @@ import (
 // A turn is the state of one call of [Secretary.Chat].
 type turn struct {
 	*Secretary
-	o      Options
-	answer Answer
-	heard  strings.Builder // the part of the current answer that was reported so far
-	held   bool            // the answer begins like JSON: report it only when it is complete
-	spoken bool            // the model answered, so the turn stays in memory
-	hushed bool            // do not speak the answer yet
-	knew   string          // the to-do list shown to the model before this turn
+	options     Options
+	answer      Answer
+	streamed    strings.Builder // the part of the current answer that was reported so far
+	withheld    bool            // the answer begins like JSON: report it only when it is complete
+	replied     bool            // the model answered, so the turn stays in memory
+	muted       bool            // do not speak the answer yet
+	todosBefore string          // the to-do list shown to the model before this turn
 }
 
 // Chat runs one turn of the conversation. It may return a partial answer together with an error; what
@@ -37,13 +37,13 @@ func (s *Secretary) Chat(ctx context.Context, text string, o Options) (Answer, e
 		return t.answer, &fault.Error{Kind: fault.Invalid, Op: "chat", Why: "nothing was said"}
 	}
 	t.begin(ctx, text)
-	err := t.talk(ctx)
+	err := t.run(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	if !t.spoken || t.answer.Silent {
-		t.takeBack()
-		s.told = t.knew
+	if !t.replied || t.answer.Silent {
+		t.dropTurn()
+		s.shownTodos = t.todosBefore
 	}
 	t.answer.Partial = t.answer.Partial || err != nil
 	t.answer.Dir = s.dir
@@ -51,52 +51,52 @@ func (s *Secretary) Chat(ctx context.Context, text string, o Options) (Answer, e
 }
 
 func (s *Secretary) newTurn(o Options) *turn {
-	if !s.began {
-		s.dir, s.began = s.Dir, true
+	if !s.initialized {
+		s.dir, s.initialized = s.Dir, true
 	}
-	return &turn{Secretary: s, o: o, knew: s.told, answer: Answer{Earlier: []string{}, Results: []Result{},
+	return &turn{Secretary: s, options: o, todosBefore: s.shownTodos, answer: Answer{Earlier: []string{}, Results: []Result{},
 		Todos: []TodoResult{}, Warnings: []string{}}}
 }
 
 func (t *turn) begin(ctx context.Context, text string) {
-	t.open()
-	t.tellTodos(ctx)
-	if t.o.Proactive {
-		said := t.word("proactive")
-		if t.o.News != "" {
-			said += "\n" + t.word("news") + "\n" + t.clean(t.o.News)
+	t.beginTurn()
+	t.addTodoList(ctx)
+	if t.options.Proactive {
+		said := t.message("proactive")
+		if t.options.News != "" {
+			said += "\n" + t.message("news") + "\n" + t.redact(t.options.News)
 		}
 		t.add(llm.System, said)
 		return
 	}
-	text = t.clean(strings.ToValidUTF8(text, "\ufffd"))
+	text = t.redact(strings.ToValidUTF8(text, "\ufffd"))
 	t.add(llm.User, text)
-	t.keep(ctx, Message{Role: store.User, Text: text})
+	t.store(ctx, Message{Role: store.User, Text: text})
 }
 
-// tellTodos adds the to-do list to the dialog if it changed.
-func (t *turn) tellTodos(ctx context.Context) {
+// addTodoList adds the to-do list to the dialog if it changed.
+func (t *turn) addTodoList(ctx context.Context) {
 	if t.Todos == nil {
 		return
 	}
 	list, err := t.Todos.Open(ctx)
 	if err != nil {
-		t.warn(t.clean(err.Error()))
+		t.warn(t.redact(err.Error()))
 		return
 	}
-	if list = t.clean(strings.TrimSpace(list)); list == t.told {
+	if list = t.redact(strings.TrimSpace(list)); list == t.shownTodos {
 		return
 	}
-	t.told = list
+	t.shownTodos = list
 	if list == "" {
 		list = "-"
 	}
-	t.add(llm.System, t.word("todo_list")+"\n"+list)
+	t.add(llm.System, t.message("todo_list")+"\n"+list)
 }
 
-// talk asks the model and carries out its actions until there are none.
-func (t *turn) talk(ctx context.Context) error {
-	if t.ThreeStep && !t.o.Proactive {
+// run asks the model and carries out its actions until there are none.
+func (t *turn) run(ctx context.Context) error {
+	if t.ThreeStep && !t.options.Proactive {
 		return t.threeSteps(ctx)
 	}
 	rounds := cmp.Or(t.Rounds, 3)
@@ -106,7 +106,7 @@ func (t *turn) talk(ctx context.Context) error {
 			return err
 		}
 		if round == rounds && t.Requery && len(reply.BashActions) > 0 {
-			t.warn(t.count("rounds", rounds))
+			t.warn(t.countMessage("rounds", rounds))
 			reply.BashActions = nil
 		}
 		acted, err := t.act(ctx, reply)
@@ -120,15 +120,15 @@ func (t *turn) talk(ctx context.Context) error {
 func (t *turn) ask(ctx context.Context, aside ...llm.Item) (Reply, error) {
 	reply, err := t.reply(ctx, aside)
 	if err != nil {
-		t.interrupted(ctx)
+		t.keepPartial(ctx)
 		return reply, err
 	}
-	t.remember(ctx, reply)
+	t.addReply(ctx, reply)
 	return reply, nil
 }
 
-func (t *turn) remember(ctx context.Context, reply Reply) {
-	shown := t.cleaned(reply)
+func (t *turn) addReply(ctx context.Context, reply Reply) {
+	shown := t.redacted(reply)
 	if t.answer.Reply.Text != "" {
 		t.answer.Earlier = append(t.answer.Earlier, t.answer.Reply.Text)
 	}
@@ -136,73 +136,73 @@ func (t *turn) remember(ctx context.Context, reply Reply) {
 	if shown.Text != "" {
 		t.answer.Text = shown.Text
 	}
-	if t.o.Proactive && shown.Text == "" {
+	if t.options.Proactive && shown.Text == "" {
 		t.answer.Silent = true
 		return
 	}
-	t.spoken = true
-	t.add(llm.Assistant, shown.said())
-	t.keep(ctx, Message{Role: store.Assistant, Text: shown.Text, Meta: json.RawMessage(jsonText(shown))})
+	t.replied = true
+	t.add(llm.Assistant, shown.modelJSON())
+	t.store(ctx, Message{Role: store.Assistant, Text: shown.Text, Meta: json.RawMessage(jsonText(shown))})
 	t.observe(Event{Type: ReplyDone, Text: shown.Text})
 	t.speak(ctx, shown.Speech)
 }
 
 func (t *turn) speak(ctx context.Context, s speech.Speech) {
-	if t.Voice == nil || s.Text == "" || t.hushed {
+	if t.Voice == nil || s.Text == "" || t.muted {
 		return
 	}
 	if err := t.Voice.Say(ctx, s); err != nil {
-		t.warn(t.clean(err.Error()))
+		t.warn(t.redact(err.Error()))
 	}
 }
 
-// cleaned returns a copy of a reply with secrets redacted, as it is shown and stored.
-func (t *turn) cleaned(r Reply) Reply {
-	r.Text = t.clean(r.Text)
+// redacted returns a copy of a reply with secrets redacted, as it is shown and stored.
+func (t *turn) redacted(r Reply) Reply {
+	r.Text = t.redact(r.Text)
 	r.BashActions = append([]Action{}, r.BashActions...)
 	for i := range r.BashActions {
 		a := &r.BashActions[i]
-		a.Command, a.Reason = t.clean(a.Command), t.clean(a.Reason)
+		a.Command, a.Reason = t.redact(a.Command), t.redact(a.Reason)
 	}
 	r.TodoActions = append([]TodoAction{}, r.TodoActions...)
 	for i := range r.TodoActions {
-		r.TodoActions[i] = t.cleanTodo(r.TodoActions[i])
+		r.TodoActions[i] = t.redactTodo(r.TodoActions[i])
 	}
 	return r
 }
 
-// interrupted keeps the streamed part of an answer that was cut off.
-func (t *turn) interrupted(ctx context.Context) {
-	if t.heard.Len() == 0 {
+// keepPartial keeps the streamed part of an answer that was cut off.
+func (t *turn) keepPartial(ctx context.Context) {
+	if t.streamed.Len() == 0 {
 		return
 	}
-	r := t.cleaned(Reply{Speech: t.usual()})
-	r.Text = t.clean(t.heard.String()) + " […]"
-	t.heard.Reset()
-	t.spoken = true
+	r := t.redacted(Reply{Speech: t.defaultSpeech()})
+	r.Text = t.redact(t.streamed.String()) + " […]"
+	t.streamed.Reset()
+	t.replied = true
 	t.answer.Text, t.answer.Reply = r.Text, r
-	t.add(llm.Assistant, r.said())
-	t.keep(ctx, Message{Role: store.Assistant, Text: r.Text})
+	t.add(llm.Assistant, r.modelJSON())
+	t.store(ctx, Message{Role: store.Assistant, Text: r.Text})
 }
 
 // reply asks for an answer, and once more if it cannot be used.
 func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
-	said, err := t.next(ctx, Schema(), aside, true)
+	said, err := t.askModel(ctx, Schema(), aside, true)
 	if err != nil {
 		return Reply{}, err
 	}
-	reply, perr := Parse(said, t.usual())
-	why := t.wrong(reply, perr)
+	reply, perr := Parse(said, t.defaultSpeech())
+	why := t.retryReason(reply, perr)
 	if why != "" {
 		t.observe(Event{Type: Again})
-		second, err := t.next(ctx, Schema(), t.onceMore(aside, said, why), true)
+		second, err := t.askModel(ctx, Schema(), t.retryItems(aside, said, why), true)
 		if err != nil {
 			return Reply{}, err
 		}
-		reply, perr = Parse(second, t.usual())
+		reply, perr = Parse(second, t.defaultSpeech())
 		if perr != nil {
 			lost := reply.Misspelt
-			reply = t.prose(second, said)
+			reply = t.proseReply(second, said)
 			reply.Misspelt = lost
 		}
 		if reply.Cut {
@@ -211,62 +211,62 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 		}
 	}
 	t.answer.Garbled = reply.garbled
-	t.passOn(reply.Text)
-	t.warnOfLosses(reply)
+	t.flushText(reply.Text)
+	t.warnDropped(reply)
 	return reply, nil
 }
 
-// onceMore appends an unusable answer to aside, and why it is unusable.
-func (t *turn) onceMore(aside []llm.Item, said, why string) []llm.Item {
-	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)},
+// retryItems appends an unusable answer to aside, and why it is unusable.
+func (t *turn) retryItems(aside []llm.Item, said, why string) []llm.Item {
+	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: elideMiddle(t.redact(said), 2000)},
 		llm.Item{Role: llm.System, Text: why})
 }
 
-// warnOfLosses warns of actions that were dropped because they are ambiguous or incomplete.
-func (t *turn) warnOfLosses(r Reply) {
+// warnDropped warns of actions that were dropped because they are ambiguous or incomplete.
+func (t *turn) warnDropped(r Reply) {
 	if r.Lost > 0 {
-		t.warn(t.count("lost", r.Lost))
+		t.warn(t.countMessage("lost", r.Lost))
 	}
 	if r.Twice > 0 {
-		t.warn(t.count("twice", r.Twice))
+		t.warn(t.countMessage("twice", r.Twice))
 	}
 	if len(r.Misspelt) > 0 {
-		t.warn(t.spelling("not_spelt", r.Misspelt))
+		t.warn(t.misspellingMessage("not_spelt", r.Misspelt))
 	}
 }
 
-// wrong returns why the answer must be requested again; empty means that it is usable.
-func (t *turn) wrong(r Reply, err error) string {
+// retryReason returns why the answer must be requested again; empty means that it is usable.
+func (t *turn) retryReason(r Reply, err error) string {
 	switch {
 	case r.Cut:
-		return t.word("cut")
-	case len(r.Misspelt) > 0 && !t.o.Proactive:
-		return t.spelling("misspelt", r.Misspelt)
+		return t.message("cut")
+	case len(r.Misspelt) > 0 && !t.options.Proactive:
+		return t.misspellingMessage("misspelt", r.Misspelt)
 	case err != nil:
-		return t.word("again")
-	case t.o.Proactive: // it may be silent
+		return t.message("again")
+	case t.options.Proactive: // it may be silent
 	case r.Text == "" && len(r.BashActions)+len(r.TodoActions) == 0:
-		return t.word("again")
+		return t.message("again")
 	}
 	return ""
 }
 
-// prose makes a reply of answers that contain no JSON object: the first text in them.
-func (t *turn) prose(texts ...string) Reply {
-	r := Reply{Speech: t.usual(), BashActions: []Action{}, TodoActions: []TodoAction{}}
+// proseReply makes a reply of answers that contain no JSON object: the first text in them.
+func (t *turn) proseReply(texts ...string) Reply {
+	r := Reply{Speech: t.defaultSpeech(), BashActions: []Action{}, TodoActions: []TodoAction{}}
 	for _, text := range texts {
-		if r.Text = plainWords(t.clean(text)); r.Text != "" {
+		if r.Text = proseBeforeJSON(t.redact(text)); r.Text != "" {
 			return r
 		}
 	}
-	r.Text, r.garbled = t.word("unreadable"), true
+	r.Text, r.garbled = t.message("unreadable"), true
 	return r
 }
 
-// passOn reports the part of a text that was not streamed.
-func (t *turn) passOn(text string) {
-	heard := strings.TrimSpace(t.heard.String())
-	t.heard.Reset()
+// flushText reports the part of a text that was not streamed.
+func (t *turn) flushText(text string) {
+	heard := strings.TrimSpace(t.streamed.String())
+	t.streamed.Reset()
 	if heard == text || text == "" {
 		return
 	}
@@ -278,13 +278,13 @@ func (t *turn) passOn(text string) {
 	t.observe(Event{Type: Text, Text: text})
 }
 
-// next asks the model, and again with a shorter dialog if the context overflowed. With aloud, the text
+// askModel asks the model, and again with a shorter dialog if the context overflowed. With aloud, the text
 // of the answer is streamed as events.
-func (t *turn) next(ctx context.Context, format *llm.Format, aside []llm.Item, aloud bool) (string, error) {
-	room := t.room()
+func (t *turn) askModel(ctx context.Context, format *llm.Format, aside []llm.Item, aloud bool) (string, error) {
+	room := t.contextLimit()
 	turn, err := t.call(ctx, t.dialog(format, room, aside...), aloud)
 	var refusal *llm.Refusal
-	if errors.As(err, &refusal) && refusal.Code == llm.ContextOverflow && t.heard.Len() == 0 {
+	if errors.As(err, &refusal) && refusal.Code == llm.ContextOverflow && t.streamed.Len() == 0 {
 		turn, err = t.call(ctx, t.dialog(format, room/2, aside...), aloud)
 	}
 	if err != nil {
@@ -299,28 +299,28 @@ func (t *turn) next(ctx context.Context, format *llm.Format, aside []llm.Item, a
 
 func (t *turn) call(ctx context.Context, d *llm.Dialog, aloud bool) (*llm.Turn, error) {
 	t.answer.Asked++
-	t.heard.Reset()
-	t.held = false
+	t.streamed.Reset()
+	t.withheld = false
 	if aloud {
 		l := &lenientjson.MemberStream{Members: replyMembers, Names: replyNames()}
-		d.OnText = func(piece string) { t.hear(l.Hear(piece)) }
+		d.OnText = func(piece string) { t.onText(l.Hear(piece)) }
 	}
 	return t.Model.Next(ctx, d)
 }
 
-// hear reports a piece of the answer's text. A text that begins like JSON is held back: some models put
+// onText reports a piece of the answer's text. A text that begins like JSON is held back: some models put
 // the whole answer into its text.
-func (t *turn) hear(piece string) {
-	piece = harmless(piece)
-	if t.heard.Len() == 0 {
+func (t *turn) onText(piece string) {
+	piece = printable(piece)
+	if t.streamed.Len() == 0 {
 		piece = strings.TrimLeftFunc(piece, unicode.IsSpace)
 	}
-	if piece != "" && t.heard.Len() == 0 && strings.IndexByte("{[`", piece[0]) >= 0 {
-		t.held = true
+	if piece != "" && t.streamed.Len() == 0 && strings.IndexByte("{[`", piece[0]) >= 0 {
+		t.withheld = true
 	}
-	if piece == "" || t.held {
+	if piece == "" || t.withheld {
 		return
 	}
-	t.heard.WriteString(piece)
+	t.streamed.WriteString(piece)
 	t.observe(Event{Type: Text, Text: piece})
 }

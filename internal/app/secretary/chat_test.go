@@ -236,7 +236,7 @@ func TestLongTalk(t *testing.T) {
 	for i := range 30 {
 		chat(t, s, fmt.Sprintf("質問%d%s", i, strings.Repeat("あ", 200)))
 		d := m.dialogs[i]
-		n := llm.Estimate(d.System) + llm.Estimate(string(d.Format.Schema)) + weigh(d.Items)
+		n := llm.Estimate(d.System) + llm.Estimate(string(d.Format.Schema)) + weight(d.Items)
 		if n > 3000 {
 			t.Fatalf("%d tokens", n)
 		}
@@ -277,7 +277,7 @@ func TestContextOverflow(t *testing.T) {
 	m := &overflows{says{t: t, answers: []string{`{"text":"はい。"}`}}}
 	s.Model = m
 	if a := chat(t, s, strings.Repeat("あ", 4500)); a.Text != "はい。" || a.Asked != 2 ||
-		weigh(m.dialogs[1].Items) >= weigh(m.dialogs[0].Items) {
+		weight(m.dialogs[1].Items) >= weight(m.dialogs[0].Items) {
 		t.Errorf("%+v", a)
 	}
 }
@@ -372,10 +372,10 @@ func TestPrompt(t *testing.T) {
 func TestWords(t *testing.T) {
 	names := func(lang string) (all []string) {
 		s := Secretary{Lang: lang}
-		for line := range strings.Lines(s.read("words")) {
+		for line := range strings.Lines(s.promptText("words")) {
 			name, _, _ := strings.Cut(line, ":")
 			all = append(all, name)
-			if s.word(name) == "" {
+			if s.message(name) == "" {
 				t.Errorf("%s is empty", name)
 			}
 		}

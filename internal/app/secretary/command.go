@@ -18,7 +18,7 @@ const (
 )
 
 func (c *Conversation) help() string {
-	if c.Keeps {
+	if c.NoReset {
 		return helpTodo + helpHistory + helpPlugins
 	}
 	return helpTodo + helpHistory + helpReset + helpPlugins + helpExit
@@ -93,7 +93,7 @@ func (c *Conversation) history(words string) (string, error) {
 		}
 		return b.String(), err
 	}
-	messages, err := c.store.Messages(c.session.ID, remembered)
+	messages, err := c.store.Messages(c.session.ID, resumedMessages)
 	for _, m := range messages {
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, text.ForTerminal(m.Text))
 	}
@@ -102,7 +102,7 @@ func (c *Conversation) history(words string) (string, error) {
 
 // reset starts a new conversation; the old one stays in the store.
 func (c *Conversation) reset() (string, error) {
-	if c.Keeps {
+	if c.NoReset {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "talk", Subject: "/reset",
 			Why:  "a conversation here keeps what was said in it",
 			Hint: "begin another conversation"}

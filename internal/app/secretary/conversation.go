@@ -23,7 +23,7 @@ type Conversation struct {
 	Deadline  func() (time.Time, bool) // of the budget; nil means none
 	Book      func() error             // stores the usage after each turn; nil means that it is not stored
 	Strict    bool                     // an unreadable answer is an error
-	Keeps     bool                     // refuse /reset
+	NoReset   bool                     // refuse /reset
 
 	store      *store.Store
 	session    *store.Session // nil means that nothing is stored
@@ -59,7 +59,7 @@ func (c *Conversation) Close() {
 }
 
 // Warn reports a failure that does not end the conversation.
-func (c *Conversation) Warn(err error) { c.report(warningOf(err)) }
+func (c *Conversation) Warn(err error) { c.report(warningEvent(err)) }
 
 // Note reports information.
 func (c *Conversation) Note(s string) { c.report(Event{Type: Note, Text: s}) }
@@ -98,12 +98,12 @@ func (c *Conversation) Say(ctx context.Context, line string) error {
 		c.report(Event{Type: Printed, Command: line, Text: out, Err: err})
 		return err
 	}
-	answer, err := c.turnOf(ctx, line)
+	answer, err := c.runTurn(ctx, line)
 	c.report(Event{Type: Done, Text: answer.Text, Answer: &answer, Err: err})
 	return err
 }
 
-func (c *Conversation) turnOf(ctx context.Context, line string) (Answer, error) {
+func (c *Conversation) runTurn(ctx context.Context, line string) (Answer, error) {
 	if end, ok := c.deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end)
@@ -117,7 +117,7 @@ func (c *Conversation) turnOf(ctx context.Context, line string) (Answer, error) 
 			FlagHint: "say it in other words, or name another model: --model"}
 	}
 	c.book()
-	if err != nil && c.Keeps && c.TimeLeft() <= 0 {
+	if err != nil && c.NoReset && c.TimeLeft() <= 0 {
 		err = &fault.Error{Kind: fault.Exhausted, Op: "talk to secretary", Why: "the time of the budget is used up",
 			Hint: "say it again: a new budget begins", Err: err}
 	}
@@ -140,19 +140,19 @@ func (c *Conversation) deadline() (time.Time, bool) {
 	return c.Deadline()
 }
 
-// shortestTurn is the time that a turn may need.
-const shortestTurn = 5 * time.Minute
+// minTurnTime is the time that a turn may need.
+const minTurnTime = 5 * time.Minute
 
 // TimeLeft returns the remaining time of the budget; without a limit, enough for a turn.
 func (c *Conversation) TimeLeft() time.Duration {
 	if end, ok := c.deadline(); ok {
 		return time.Until(end)
 	}
-	return shortestTurn
+	return minTurnTime
 }
 
 // Over reports whether the budget leaves no time for another turn.
-func (c *Conversation) Over() bool { return c.TimeLeft() < shortestTurn }
+func (c *Conversation) Over() bool { return c.TimeLeft() < minTurnTime }
 
 // Busy reports whether a job is running.
 func (c *Conversation) Busy() bool { return c.jobs != nil && c.jobs.Busy() }

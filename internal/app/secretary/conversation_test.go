@@ -58,7 +58,7 @@ func TestConversation(t *testing.T) {
 func TestConversationThatStays(t *testing.T) {
 	c := NewConversation(func(Event) {})
 	c.Use(&Secretary{Model: &says{t: t, answers: []string{"!"}}})
-	c.Keeps = true
+	c.NoReset = true
 	c.Deadline = func() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 	if err := c.Say(t.Context(), "/reset"); fault.KindOf(err) != fault.Invalid {
 		t.Error(err)

@@ -40,8 +40,8 @@ const (
 	Done      = "done"     // the turn has ended
 )
 
-// warningOf converts an error to an event, with its hint.
-func warningOf(err error) Event {
+// warningEvent converts an error to an event, with its hint.
+func warningEvent(err error) Event {
 	s := text.ForTerminal(err.Error())
 	if h := fault.Hint(err); h != "" {
 		s += " (" + h + ")"

@@ -70,7 +70,7 @@ func (r *Result) block() string {
 	if r.Error == "" && r.Output != nil {
 		fmt.Fprintf(&b, "✅ コマンド: %s\n   理由: %s\n   終了コード: %s\n   標準出力:\n%s", r.Command, r.Reason, r.Output.ExitCode,
 			trimmed(r.Output.Stdout))
-		r.complaints(&b)
+		r.writeStderr(&b)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "❌ コマンド: %s\n   理由: %s\n   エラー: %s", r.Command, r.Reason, r.Error)
@@ -83,11 +83,11 @@ func (r *Result) block() string {
 	if r.Output != nil && r.Output.Stdout != "" {
 		fmt.Fprintf(&b, "\n   標準出力:\n%s", trimmed(r.Output.Stdout))
 	}
-	r.complaints(&b)
+	r.writeStderr(&b)
 	return b.String()
 }
 
-func (r *Result) complaints(b *strings.Builder) {
+func (r *Result) writeStderr(b *strings.Builder) {
 	if r.Output != nil && r.Output.Stderr != "" {
 		fmt.Fprintf(b, "\n   標準エラー出力:\n%s", trimmed(r.Output.Stderr))
 	}
@@ -105,8 +105,8 @@ const (
 	executionError = "ExecutionError: "
 )
 
-// failure returns the error of a command for the model, and a hint.
-func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text, hint string) {
+// errorText returns the error of a command for the model, and a hint.
+func (s *Secretary) errorText(err error, timedOut bool, limit time.Duration) (text, hint string) {
 	kind := fault.KindOf(err)
 	name, unlisted := s.unlisted(err)
 	switch {
@@ -136,10 +136,10 @@ func (s *Secretary) detail(err error) string {
 	return ""
 }
 
-// fail sets the error of a result.
-func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duration) {
-	text, hint := s.failure(err, timedOut, limit)
-	r.Error, r.Detail, r.Hint = s.clean(text), s.clean(s.detail(err)), s.clean(oneLine(hint))
+// setError sets the error of a result.
+func (s *Secretary) setError(r *Result, err error, timedOut bool, limit time.Duration) {
+	text, hint := s.errorText(err, timedOut, limit)
+	r.Error, r.Detail, r.Hint = s.redact(text), s.redact(s.detail(err)), s.redact(oneLine(hint))
 	if !timedOut {
 		r.Denied = s.refusal(err)
 	}
@@ -151,8 +151,8 @@ func (s *Secretary) refusal(err error) *fault.Error {
 	if fault.KindOf(err) != fault.Denied || !errors.As(err, &f) {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.clean(f.Subject), Why: s.clean(oneLine(reason(err))),
-		Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
+	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.redact(f.Subject), Why: s.redact(oneLine(reason(err))),
+		Rule: s.redact(f.Rule), Hint: s.redact(oneLine(fault.Hint(err)))}
 }
 
 // unlisted reports whether a command itself is not allowed, and its name.
@@ -184,9 +184,9 @@ func reason(err error) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// harmless replaces control and bidirectional formatting characters. It works rune by rune, so that it can be
+// printable replaces control and bidirectional formatting characters. It works rune by rune, so that it can be
 // applied to pieces of a text.
-func harmless(text string) string {
+func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case c == '\n' || c == '\t':

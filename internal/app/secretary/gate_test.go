@@ -67,7 +67,7 @@ func TestThroughTheGate(t *testing.T) {
 			t.Errorf("%s: the refusal does not teach", r.Command)
 		}
 	}
-	if r := s.process(t.Context(), []Action{{Command: "nonesuch x"}})[0]; !strings.HasSuffix(r.Error,
+	if r := s.runActions(t.Context(), []Action{{Command: "nonesuch x"}})[0]; !strings.HasSuffix(r.Error,
 		"登録されていません: nonesuch") || r.Detail != "" {
 		t.Errorf("%q, detail %q", r.Error, r.Detail) // that there is no rule says no more
 	}

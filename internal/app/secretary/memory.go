@@ -20,26 +20,26 @@ type memory struct {
 	leftOut bool  // older turns were dropped
 }
 
-func (m *memory) open() { m.turns = append(m.turns, len(m.items)) }
+func (m *memory) beginTurn() { m.turns = append(m.turns, len(m.items)) }
 
 func (m *memory) add(role llm.Role, text string) {
 	m.items = append(m.items, llm.Item{Role: role, Text: text})
 }
 
-// takeBack removes the last turn.
-func (m *memory) takeBack() {
+// dropTurn removes the last turn.
+func (m *memory) dropTurn() {
 	last := len(m.turns) - 1
 	m.items, m.turns = m.items[:m.turns[last]], m.turns[:last]
 }
 
-// fit drops the oldest turns until the rest fits. It drops more than necessary: the beginning then stays the
+// trim drops the oldest turns until the rest fits. It drops more than necessary: the beginning then stays the
 // same for some turns, and providers can cache it.
-func (m *memory) fit(limit int64) {
-	if weigh(m.items) <= limit {
+func (m *memory) trim(limit int64) {
+	if weight(m.items) <= limit {
 		return
 	}
 	drop := 0
-	for drop < len(m.turns)-1 && weigh(m.items[m.turns[drop]:]) > limit*3/4 {
+	for drop < len(m.turns)-1 && weight(m.items[m.turns[drop]:]) > limit*3/4 {
 		drop++
 	}
 	if drop == 0 {
@@ -54,41 +54,41 @@ func (m *memory) fit(limit int64) {
 	m.leftOut = true
 }
 
-func weigh(items []llm.Item) (n int64) {
+func weight(items []llm.Item) (n int64) {
 	for i := range items {
 		n += items[i].Weight()
 	}
 	return n
 }
 
-// leastText is the length below which texts are not shortened.
-const leastText = 400
+// minText is the length below which texts are not shortened.
+const minText = 400
 
-// squeeze shortens the longest texts of a dialog until it fits, or no long text is left.
-func squeeze(items []llm.Item, limit int64) []llm.Item {
-	if weigh(items) <= limit {
+// shortenLongest shortens the longest texts of a dialog until it fits, or no long text is left.
+func shortenLongest(items []llm.Item, limit int64) []llm.Item {
+	if weight(items) <= limit {
 		return items
 	}
 	items = slices.Clone(items)
-	for weigh(items) > limit {
+	for weight(items) > limit {
 		longest := 0
 		for i := range items {
 			if len(items[i].Text) > len(items[longest].Text) {
 				longest = i
 			}
 		}
-		if len(items[longest].Text) <= leastText {
+		if len(items[longest].Text) <= minText {
 			break
 		}
-		items[longest].Text = middleOut(items[longest].Text, len(items[longest].Text)/2)
+		items[longest].Text = elideMiddle(items[longest].Text, len(items[longest].Text)/2)
 	}
 	return items
 }
 
 const leftOutMark = "\n…（中略）…\n"
 
-// middleOut keeps the beginning and the end of a text.
-func middleOut(text string, keep int) string {
+// elideMiddle keeps the beginning and the end of a text.
+func elideMiddle(text string, keep int) string {
 	if len(text) <= keep {
 		return text
 	}
@@ -105,29 +105,29 @@ func middleOut(text string, keep int) string {
 // dialog returns the next request: prompt, memory, and aside for this call only.
 func (s *Secretary) dialog(format *llm.Format, limit int64, aside ...llm.Item) *llm.Dialog {
 	d := &llm.Dialog{System: s.Prompt(), Format: format, CacheKey: s.actor()}
-	if left := s.left(); left != "" {
+	if left := s.budgetLeft(); left != "" {
 		aside = append(aside[:len(aside):len(aside)], llm.Item{Role: llm.System, Text: left})
 	}
-	limit -= llm.Estimate(d.System) + llm.Estimate(string(format.Schema)) + weigh(aside)
+	limit -= llm.Estimate(d.System) + llm.Estimate(string(format.Schema)) + weight(aside)
 	limit = max(limit, 256)
-	s.fit(limit)
+	s.trim(limit)
 	var items []llm.Item
 	if s.leftOut {
-		items = append(items, llm.Item{Role: llm.System, Text: s.word("left_out")})
+		items = append(items, llm.Item{Role: llm.System, Text: s.message("left_out")})
 	}
-	d.Items = append(squeeze(append(items, s.items...), limit), aside...)
+	d.Items = append(shortenLongest(append(items, s.items...), limit), aside...)
 	return d
 }
 
-func (s *Secretary) left() string {
+func (s *Secretary) budgetLeft() string {
 	if s.Left == nil {
 		return ""
 	}
 	return s.Left()
 }
 
-// room returns how many tokens a dialog may have.
-func (s *Secretary) room() int64 {
+// contextLimit returns how many tokens a dialog may have.
+func (s *Secretary) contextLimit() int64 {
 	context := cmp.Or(s.Context, 8192)
 	return context - context/4 // the rest is for the answer
 }
@@ -138,14 +138,14 @@ func (s *Secretary) Resume(messages []Message) {
 	defer s.turn.Unlock()
 	for _, m := range messages {
 		if m.Role == store.User || len(s.turns) == 0 {
-			s.open()
+			s.beginTurn()
 		}
-		s.add(llm.Role(m.Role), s.clean(retold(m)))
+		s.add(llm.Role(m.Role), s.redact(modelText(m)))
 	}
 }
 
-// retold returns a message as the model saw it.
-func retold(m Message) string {
+// modelText returns a message as the model saw it.
+func modelText(m Message) string {
 	if m.Role != store.Assistant {
 		return m.Text
 	}
@@ -153,29 +153,29 @@ func retold(m Message) string {
 	if json.Unmarshal(m.Meta, &r) != nil || r.Text != m.Text {
 		r = Reply{Speech: speech.Speech{Text: m.Text}}
 	}
-	return r.said()
+	return r.modelJSON()
 }
 
 // Forget starts a new conversation. Stored messages stay.
 func (s *Secretary) Forget() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	s.memory, s.told = memory{}, ""
-	s.cache.empty()
+	s.memory, s.shownTodos = memory{}, ""
+	s.cache.clear()
 }
 
-// keep stores a message. A failing store is reported once, and the conversation continues.
-func (t *turn) keep(ctx context.Context, m Message) {
+// store stores a message. A failing store is reported once, and the conversation continues.
+func (t *turn) store(ctx context.Context, m Message) {
 	if t.History == nil {
 		return
 	}
 	err := t.History.Append(context.WithoutCancel(ctx), m)
-	t.store.mu.Lock()
-	first := err != nil && !t.store.broken
-	t.store.broken = err != nil
-	t.store.mu.Unlock()
+	t.history.mu.Lock()
+	first := err != nil && !t.history.broken
+	t.history.broken = err != nil
+	t.history.mu.Unlock()
 	if first {
-		t.warn(t.word("no_history") + " " + t.clean(err.Error()))
+		t.warn(t.message("no_history") + " " + t.redact(err.Error()))
 	}
 }
 
@@ -184,8 +184,8 @@ func (t *turn) warn(text string) {
 	t.observe(Event{Type: Warning, Text: text})
 }
 
-// plainWords returns the prose before any JSON of an answer without a reply object.
-func plainWords(text string) string {
+// proseBeforeJSON returns the prose before any JSON of an answer without a reply object.
+func proseBeforeJSON(text string) string {
 	if _, answer, ok := strings.Cut(text, "</think>"); ok {
 		text = answer
 	} else if strings.HasPrefix(strings.TrimSpace(text), "<think>") {
@@ -195,5 +195,5 @@ func plainWords(text string) string {
 		text = text[:at]
 	}
 	text, _, _ = strings.Cut(text, "```")
-	return strings.TrimSpace(harmless(middleOut(text, 16<<10)))
+	return strings.TrimSpace(printable(elideMiddle(text, 16<<10)))
 }

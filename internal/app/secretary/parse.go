@@ -16,27 +16,27 @@ import (
 func Parse(text string, usual speech.Speech) (Reply, error) {
 	v, err := lenientjson.FindAmong(text, replyNames(), replyMembers...)
 	if err != nil {
-		return Reply{Misspelt: stray(text)}, err
+		return Reply{Misspelt: misspeltIn(text)}, err
 	}
 	p := parser{}
 	r := Reply{Speech: usual, TodoActions: []TodoAction{}, BashActions: []Action{}}
-	r.Text = strings.TrimSpace(harmless(p.words(v)))
+	r.Text = strings.TrimSpace(printable(p.replyText(v)))
 	r.Cut = cutWords(v)
 	p.voice(v, &r.Speech)
 	r.BashActions = append(r.BashActions, p.actions(v)...)
 	r.TodoActions = append(r.TodoActions, p.todos(v)...)
-	p.strangers(v)
-	p.misspelt(v)
-	r.Notes, r.Lost, r.Twice, r.Misspelt = p.notes, p.lost, p.twice, p.wrong
+	p.noteUnknown(v)
+	p.findMisspelt(v)
+	r.Notes, r.Lost, r.Twice, r.Misspelt = p.notes, p.lost, p.twice, p.misspellings
 	return r, nil
 }
 
 // A parser converts lenient JSON values.
 type parser struct {
-	notes []string
-	lost  int // incomplete actions
-	twice int // duplicate actions
-	wrong []Misspelling
+	notes        []string
+	lost         int // incomplete actions
+	twice        int // duplicate actions
+	misspellings []Misspelling
 }
 
 func (p *parser) note(format string, args ...any) {
@@ -45,8 +45,8 @@ func (p *parser) note(format string, args ...any) {
 	}
 }
 
-// words returns the text of a reply. Some models put the whole reply into its text once more.
-func (p *parser) words(v lenientjson.Value) string {
+// replyText returns the text of a reply. Some models put the whole reply into its text once more.
+func (p *parser) replyText(v lenientjson.Value) string {
 	member, _ := v.Get("text")
 	text := strings.TrimSpace(p.text("text", member))
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "```") {
@@ -96,8 +96,8 @@ func (p *parser) number(name string, v lenientjson.Value) (float64, bool) {
 	return n, true
 }
 
-// yes parses a boolean. An unclear value means doubt.
-func (p *parser) yes(name string, v lenientjson.Value, doubt bool) bool {
+// bool parses a boolean. An unclear value means doubt.
+func (p *parser) bool(name string, v lenientjson.Value, doubt bool) bool {
 	switch strings.ToLower(strings.TrimSpace(v.Text)) {
 	case "true", "yes", "1", "はい":
 		return true
@@ -147,7 +147,7 @@ func (p *parser) voice(v lenientjson.Value, s *speech.Speech) {
 			p.note("outputSamplingRate cannot be %v", n)
 		}
 	}
-	s.Tone = s.Tone.Within()
+	s.Tone = s.Tone.Clamped()
 	s.Accents = p.prosody(v)
 }
 
@@ -156,8 +156,8 @@ func isID(text string) bool {
 	return len(text) == 36 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
 }
 
-// mostMoras is the maximum number of morae.
-const mostMoras = 2000
+// maxMoras is the maximum number of morae.
+const maxMoras = 2000
 
 // prosody returns the prosody if all of it is valid.
 func (p *parser) prosody(v lenientjson.Value) speech.Accents {
@@ -170,7 +170,7 @@ func (p *parser) prosody(v lenientjson.Value) speech.Accents {
 			hira, _ := m.Get("hira")
 			accent, _ := m.Get("accent")
 			height, ok := p.number("accent", accent)
-			if n++; !ok || phoneme.Text == "" || n > mostMoras {
+			if n++; !ok || phoneme.Text == "" || n > maxMoras {
 				p.note("prosodyDetail makes no sense")
 				return speech.Accents{}
 			}
@@ -183,19 +183,19 @@ func (p *parser) prosody(v lenientjson.Value) speech.Accents {
 	return phrases
 }
 
-// mostWishes is the maximum number of actions of a kind.
-const mostWishes = 50
+// maxActionsParsed is the maximum number of actions of a kind.
+const maxActionsParsed = 50
 
-// several converts a single value to a list.
-func (p *parser) several(name string, v lenientjson.Value) []lenientjson.Value {
+// asList converts a single value to a list.
+func (p *parser) asList(name string, v lenientjson.Value) []lenientjson.Value {
 	switch v.Kind {
 	case lenientjson.Null:
 		return nil
 	case lenientjson.List:
-		if len(v.List) > mostWishes {
-			p.note("only the first %d of %s were taken", mostWishes, name)
+		if len(v.List) > maxActionsParsed {
+			p.note("only the first %d of %s were taken", maxActionsParsed, name)
 		}
-		return v.List[:min(len(v.List), mostWishes)]
+		return v.List[:min(len(v.List), maxActionsParsed)]
 	}
 	return []lenientjson.Value{v}
 }
@@ -204,15 +204,15 @@ func (p *parser) several(name string, v lenientjson.Value) []lenientjson.Value {
 // confirm flag may be missing. Duplicate lists are dropped altogether: a text with unescaped quotes can
 // inject a list.
 func (p *parser) actions(v lenientjson.Value) (all []Action) {
-	lists := named(v, "bashActions")
+	lists := membersNamed(v, "bashActions")
 	if len(lists) > 1 {
 		p.note("bashActions stands there %d times, and none was taken", len(lists))
 		p.twice++
 		return nil
 	}
 	for _, list := range lists {
-		for i, e := range p.several("bashActions", list) {
-			if a, ok := p.wish(i, e); ok {
+		for i, e := range p.asList("bashActions", list) {
+			if a, ok := p.parseAction(i, e); ok {
 				all = append(all, a)
 			}
 		}
@@ -220,19 +220,19 @@ func (p *parser) actions(v lenientjson.Value) (all []Action) {
 	return all
 }
 
-// wish parses one command and reports whether it is usable.
-func (p *parser) wish(i int, e lenientjson.Value) (a Action, ok bool) {
+// parseAction parses one command and reports whether it is usable.
+func (p *parser) parseAction(i int, e lenientjson.Value) (a Action, ok bool) {
 	switch {
 	case e.Cut:
 		p.note("bashActions[%d] breaks off and was left out", i)
 		p.lost++
 	case e.Kind == lenientjson.Text:
 		return Action{Command: e.Text}, true
-	case e.Kind == lenientjson.Object && len(named(e, "command")) > 1:
+	case e.Kind == lenientjson.Object && len(membersNamed(e, "command")) > 1:
 		p.note("bashActions[%d] has several commands and was left out", i)
 		p.twice++
 	case e.Kind == lenientjson.Object:
-		p.misspeltCommand(i, e)
+		p.findMisspeltCommand(i, e)
 		return p.action(e), true
 	case e.Kind != lenientjson.Null:
 		p.note("bashActions[%d] is not an action", i)
@@ -240,8 +240,8 @@ func (p *parser) wish(i int, e lenientjson.Value) (a Action, ok bool) {
 	return a, false
 }
 
-// named returns all members of a name, ignoring case.
-func named(v lenientjson.Value, name string) (all []lenientjson.Value) {
+// membersNamed returns all members of a name, ignoring case.
+func membersNamed(v lenientjson.Value, name string) (all []lenientjson.Value) {
 	for _, m := range v.Members {
 		if strings.EqualFold(strings.TrimSpace(m.Name), name) {
 			all = append(all, m.Value)
@@ -261,23 +261,23 @@ func (p *parser) action(v lenientjson.Value) (a Action) {
 	a.Reason = p.text("reason", reason)
 	limit, _ := v.Get("timeout")
 	if n, ok := p.number("timeout", limit); ok && n != 0 {
-		a.Timeout = int(min(max(n, leastTimeout.Seconds()), mostTimeout.Seconds()))
+		a.Timeout = int(min(max(n, minTimeout.Seconds()), maxTimeout.Seconds()))
 	}
 	for _, m := range v.Members { // one true value is enough
-		a.Confirm = confirming(m.Name) && p.yes("confirm", m.Value, true) || a.Confirm
+		a.Confirm = asksConfirmation(m.Name) && p.bool("confirm", m.Value, true) || a.Confirm
 	}
 	return a
 }
 
-// confirming reports whether a member asks for confirmation, however it is spelled: it is better to ask a
+// asksConfirmation reports whether a member asks for confirmation, however it is spelled: it is better to ask a
 // person once too often.
-func confirming(name string) bool {
-	name = letters(name)
+func asksConfirmation(name string) bool {
+	name = normalizeName(name)
 	return strings.Contains(name, "confirm") || strings.Contains(name, "approv")
 }
 
-// first returns the first member that exists.
-func first(v lenientjson.Value, names ...string) lenientjson.Value {
+// firstMember returns the first member that exists.
+func firstMember(v lenientjson.Value, names ...string) lenientjson.Value {
 	for _, name := range names {
 		if m, ok := v.Get(name); ok && m.Kind != lenientjson.Null {
 			return m
@@ -288,18 +288,18 @@ func first(v lenientjson.Value, names ...string) lenientjson.Value {
 
 func (p *parser) todos(v lenientjson.Value) (all []TodoAction) {
 	member, _ := v.Get("todoActions")
-	for i, e := range p.several("todoActions", member) {
+	for i, e := range p.asList("todoActions", member) {
 		if e.Kind != lenientjson.Object || e.Cut {
 			p.note("todoActions[%d] is not an action", i)
 			continue
 		}
 		a := TodoAction{
-			Action: strings.ToLower(p.text("action", first(e, "action", "type", "op"))),
-			Title:  p.text("title", first(e, "title", "text", "task")), Note: p.text("note", first(e, "note", "description")),
-			Due:      p.text("due", first(e, "due", "due_date", "dueDate", "deadline")),
-			Priority: strings.ToLower(p.text("priority", first(e, "priority"))),
+			Action: strings.ToLower(p.text("action", firstMember(e, "action", "type", "op"))),
+			Title:  p.text("title", firstMember(e, "title", "text", "task")), Note: p.text("note", firstMember(e, "note", "description")),
+			Due:      p.text("due", firstMember(e, "due", "due_date", "dueDate", "deadline")),
+			Priority: strings.ToLower(p.text("priority", firstMember(e, "priority"))),
 		}
-		if n, ok := p.number("id", first(e, "id", "todo_id", "todoId")); ok && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		if n, ok := p.number("id", firstMember(e, "id", "todo_id", "todoId")); ok && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 			a.ID = int64(n)
 		}
 		all = append(all, a)
@@ -307,8 +307,8 @@ func (p *parser) todos(v lenientjson.Value) (all []TodoAction) {
 	return all
 }
 
-// strangers notes unknown members.
-func (p *parser) strangers(v lenientjson.Value) {
+// noteUnknown notes unknown members.
+func (p *parser) noteUnknown(v lenientjson.Value) {
 	known := replyNames()
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {

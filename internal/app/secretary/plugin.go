@@ -33,7 +33,7 @@ func (s *Secretary) plugins() map[string]Plugin {
 	all := map[string]Plugin{}
 	if s.Runner != nil {
 		for name, script := range s.Scripts {
-			all[name] = scripted(name, s.clean(script))
+			all[name] = scriptPlugin(name, s.redact(script))
 		}
 	}
 	for _, name := range []string{"todo", "search", "bg", "job"} {
@@ -52,26 +52,26 @@ func (s *Secretary) plugins() map[string]Plugin {
 	return all
 }
 
-// plug runs an @command line.
-func (s *Secretary) plug(ctx context.Context, line string, a Action, r *Result) {
+// runPlugin runs an @command line.
+func (s *Secretary) runPlugin(ctx context.Context, line string, a Action, r *Result) {
 	name, rest := line[1:], ""
 	if at := strings.IndexFunc(name, unicode.IsSpace); at >= 0 {
 		name, rest = name[:at], strings.TrimSpace(name[at:])
 	}
-	o, err := s.use(ctx, name, Call{Line: rest, Action: a}, r)
+	o, err := s.callPlugin(ctx, name, Call{Line: rest, Action: a}, r)
 	switch {
 	case err != nil:
-		s.fail(r, err, false, s.timeout())
+		s.setError(r, err, false, s.timeout())
 	case r.Error == "":
 		r.Output = &o
 	}
 }
 
-func (s *Secretary) use(ctx context.Context, name string, c Call, r *Result) (Output, error) {
+func (s *Secretary) callPlugin(ctx context.Context, name string, c Call, r *Result) (Output, error) {
 	all := s.plugins()
 	p, ok := all[name]
 	if !ok {
-		return Output{}, noPlugin(name, slices.Sorted(maps.Keys(all)))
+		return Output{}, unknownPlugin(name, slices.Sorted(maps.Keys(all)))
 	}
 	if c.Action.Confirm && !p.Asks {
 		return Output{}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "@" + name,
@@ -87,7 +87,7 @@ func (s *Secretary) use(ctx context.Context, name string, c Call, r *Result) (Ou
 	return p.Run(ctx, c)
 }
 
-func noPlugin(name string, names []string) error {
+func unknownPlugin(name string, names []string) error {
 	why := "there are no commands that begin with @ here"
 	if len(names) > 0 {
 		why = "there is none of that name; there are @" + strings.Join(names, ", @")
@@ -99,27 +99,27 @@ func noPlugin(name string, names []string) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "run", Subject: "@" + name, Why: why, Hint: hint}
 }
 
-// scripted returns a plugin for a script of the user. It has no function: the script runs like any other command.
-func scripted(name, script string) Plugin {
-	return Plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(middleOut(script, 120)))}
+// scriptPlugin returns a plugin for a script of the user. It has no function: the script runs like any other command.
+func scriptPlugin(name, script string) Plugin {
+	return Plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(elideMiddle(script, 120)))}
 }
 
 func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Result) (Output, error) {
 	req := s.request(s.Scripts[name], c.Action)
 	req.Args = c.Words
-	s.carryOut(ctx, s.own(), req, r)
+	s.execute(ctx, s.mainRunner(), req, r)
 	if r.Output == nil {
 		return Output{}, nil
 	}
 	return *r.Output, nil
 }
 
-// said returns a text as the output of a command.
-func (s *Secretary) said(text string) Output {
+// textOutput returns a text as the output of a command.
+func (s *Secretary) textOutput(text string) Output {
 	b := s.capture()
 	b.Write([]byte(text))
-	shown := s.shown(b)
-	return Output{Stdout: shown, ExitCode: "0", Dir: s.clean(s.dir), Redacted: b.places}
+	shown := s.captured(b)
+	return Output{Stdout: shown, ExitCode: "0", Dir: s.redact(s.dir), Redacted: b.redactions}
 }
 
 // Command runs an @command line typed by the user and adds the result to the conversation. The error of the
@@ -132,11 +132,11 @@ func (s *Secretary) Command(ctx context.Context, line string) (Result, error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	t := s.newTurn(Options{})
-	t.open()
-	s.cache.empty()
-	r := Result{Command: s.clean(line)}
-	s.plug(ctx, line, Action{Command: line}, &r)
-	t.tell(ctx, []Result{r})
+	t.beginTurn()
+	s.cache.clear()
+	r := Result{Command: s.redact(line)}
+	s.runPlugin(ctx, line, Action{Command: line}, &r)
+	t.addResults(ctx, []Result{r})
 	return r, nil
 }
 
@@ -148,7 +148,7 @@ func (s *Secretary) search(ctx context.Context, c Call) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	return s.said(found), nil
+	return s.textOutput(found), nil
 }
 
 // background implements @bg.
@@ -161,12 +161,11 @@ func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
 		req.Timeout = cmp.Or(s.JobTimeout, time.Hour)
 	}
 	req.Dir = s.dir
-	s.started = true
 	handle, err := s.Jobs.Start(ctx, *req)
 	if err != nil {
 		return Output{}, err
 	}
-	return s.said(handle), nil
+	return s.textOutput(handle), nil
 }
 
 func usageError(subject, why, usage string) error {

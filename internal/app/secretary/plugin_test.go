@@ -16,7 +16,10 @@ import (
 type desk struct {
 	started []run.Request
 	asked   []string
+	busy    bool
 }
+
+func (d *desk) Busy() bool { return d.busy }
 
 func (d *desk) Start(_ context.Context, req run.Request) (string, error) {
 	d.started = append(d.started, req)

@@ -39,7 +39,7 @@ func (s *Secretary) job(ctx context.Context, c Call) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	return s.said(text), nil
+	return s.textOutput(text), nil
 }
 
 const todoUsage = "@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE]"
@@ -51,30 +51,30 @@ func (s *Secretary) todo(ctx context.Context, c Call) (Output, error) {
 		if err != nil {
 			return Output{}, err
 		}
-		return s.said(text), nil
+		return s.textOutput(text), nil
 	}
-	a, err := todoWords(c.Words)
+	a, err := parseTodo(c.Words)
 	if err != nil {
 		return Output{}, err
 	}
-	text, err := s.Todos.Do(ctx, s.cleanTodo(a))
+	text, err := s.Todos.Do(ctx, s.redactTodo(a))
 	if err != nil {
 		return Output{}, err
 	}
-	return s.said(text), nil
+	return s.textOutput(text), nil
 }
 
-// cleanTodo redacts secrets: the list is stored and shown to others.
-func (s *Secretary) cleanTodo(a TodoAction) TodoAction {
-	a.Title, a.Note = s.clean(a.Title), s.clean(a.Note)
-	a.Due, a.Priority = s.clean(a.Due), s.clean(a.Priority)
+// redactTodo redacts secrets: the list is stored and shown to others.
+func (s *Secretary) redactTodo(a TodoAction) TodoAction {
+	a.Title, a.Note = s.redact(a.Title), s.redact(a.Note)
+	a.Due, a.Priority = s.redact(a.Due), s.redact(a.Priority)
 	return a
 }
 
-// todoWords parses the words of @todo.
-func todoWords(words []string) (a TodoAction, err error) {
+// parseTodo parses the words of @todo.
+func parseTodo(words []string) (a TodoAction, err error) {
 	a.Action = words[0]
-	plain, err := todoOptions(&a, words[1:])
+	plain, err := parseTodoOptions(&a, words[1:])
 	if err != nil {
 		return a, err
 	}
@@ -98,8 +98,8 @@ func todoWords(words []string) (a TodoAction, err error) {
 	return a, nil
 }
 
-// todoOptions parses the options and returns the other words.
-func todoOptions(a *TodoAction, words []string) (plain []string, err error) {
+// parseTodoOptions parses the options and returns the other words.
+func parseTodoOptions(a *TodoAction, words []string) (plain []string, err error) {
 	to := map[string]*string{"--due": &a.Due, "--note": &a.Note, "--priority": &a.Priority}
 	for i := 0; i < len(words); i++ {
 		name, value, given := strings.Cut(words[i], "=")

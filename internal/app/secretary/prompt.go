@@ -13,7 +13,7 @@ import (
 //go:embed *.md
 var texts embed.FS
 
-func (s *Secretary) read(name string) string {
+func (s *Secretary) promptText(name string) string {
 	text, err := texts.ReadFile(name + "." + s.lang() + ".md")
 	if err != nil {
 		panic(err) // it is part of the program
@@ -28,9 +28,9 @@ func (s *Secretary) lang() string {
 	return "ja"
 }
 
-// word returns a sentence of words.*.md by name.
-func (s *Secretary) word(name string) string {
-	for line := range strings.Lines(s.read("words")) {
+// message returns a sentence of words.*.md by name.
+func (s *Secretary) message(name string) string {
+	for line := range strings.Lines(s.promptText("words")) {
 		if text, ok := strings.CutPrefix(line, name+": "); ok {
 			return strings.TrimSuffix(text, "\n")
 		}
@@ -38,27 +38,27 @@ func (s *Secretary) word(name string) string {
 	panic("there is no word " + name)
 }
 
-// count returns a sentence with n filled in.
-func (s *Secretary) count(name string, n int) string {
-	return strings.ReplaceAll(s.word(name), "{n}", fmt.Sprint(n))
+// countMessage returns a sentence with n filled in.
+func (s *Secretary) countMessage(name string, n int) string {
+	return strings.ReplaceAll(s.message(name), "{n}", fmt.Sprint(n))
 }
 
 // Prompt returns the system prompt. It is constant for a day, so that providers can cache it.
 func (s *Secretary) Prompt() string {
-	parts := []string{fill(s.read("prompt"), "{date}", s.now().Format("2006-01-02"))}
+	parts := []string{fill(s.promptText("prompt"), "{date}", s.now().Format("2006-01-02"))}
 	if s.Name != "" {
-		parts[0] = s.named() + parts[0]
+		parts[0] = s.nameSentence() + parts[0]
 	}
 	if s.Runner != nil {
-		parts = append(parts, fill(s.read("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}",
+		parts = append(parts, fill(s.promptText("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}",
 			fmt.Sprint(int(s.timeout().Seconds())),
-			"{actions}", fmt.Sprint(s.mostActions())))
+			"{actions}", fmt.Sprint(s.maxActions())))
 	}
 	if s.Todos != nil {
-		parts = append(parts, s.read("todo"))
+		parts = append(parts, s.promptText("todo"))
 	}
 	if usage := s.usage(); usage != "" {
-		parts = append(parts, s.read("plugin")+usage)
+		parts = append(parts, s.promptText("plugin")+usage)
 	}
 	if s.Extra != "" {
 		parts = append(parts, s.Extra)
@@ -69,7 +69,7 @@ func (s *Secretary) Prompt() string {
 	return strings.Join(parts, "\n\n")
 }
 
-func (s *Secretary) named() string {
+func (s *Secretary) nameSentence() string {
 	if s.lang() == "en" {
 		return "Your name is " + s.Name + ". "
 	}

@@ -25,8 +25,8 @@ type Reply struct {
 	garbled bool // the text replaces an unreadable answer
 }
 
-// UsualSpeech returns the default voice.
-func UsualSpeech() speech.Speech {
+// DefaultSpeech returns the default voice.
+func DefaultSpeech() speech.Speech {
 	return speech.Speech{Voice: speech.DefaultVoice(), Tone: speech.Neutral(), Accents: speech.Accents{}}
 }
 
@@ -40,8 +40,8 @@ type Action struct {
 
 // The bounds of a timeout set by a model.
 const (
-	leastTimeout = time.Second
-	mostTimeout  = 600 * time.Second
+	minTimeout = time.Second
+	maxTimeout = 600 * time.Second
 )
 
 // A TodoAction is a change of the to-do list requested by the model.
@@ -84,8 +84,8 @@ func verdictSchema() *llm.Format {
 		`{"type":"object","properties":{"ok":{"type":"boolean"},"problem":{"type":"string"}},"required":["ok","problem"],"additionalProperties":false}`)}
 }
 
-// said returns a reply as it is shown to the model again: without the voice.
-func (r *Reply) said() string {
+// modelJSON returns a reply as it is shown to the model again: without the voice.
+func (r *Reply) modelJSON() string {
 	return jsonText(struct {
 		Text        string       `json:"text"`
 		BashActions []Action     `json:"bashActions,omitempty"`

@@ -49,6 +49,8 @@ type Jobs interface {
 	Start(ctx context.Context, req run.Request) (handle string, err error)
 	// Ask answers in words: verb is status, output (from offset on), kill or list (without a handle).
 	Ask(ctx context.Context, verb, handle string, offset int64) (string, error)
+	// Busy reports whether a job is running.
+	Busy() bool
 }
 
 // A Secretary has one conversation. Only Model is required. It is safe for concurrent use; turns run one at a time.
@@ -58,7 +60,7 @@ type Secretary struct {
 	Todos   Todos      // nil means no list
 	Voice   Voice      // nil means silence
 	History History    // nil means that nothing is stored
-	Jobs    Jobs       // nil means no background jobs; may implement watcher
+	Jobs    Jobs       // nil means no background jobs
 	// Search implements @search; nil means that there is no such command.
 	Search func(ctx context.Context, query string) (string, error)
 	// SpareRunner lends a runner for parallel commands; the function it returns gives it back. Nil means that
@@ -68,13 +70,12 @@ type Secretary struct {
 	Name        string        // of the secretary; empty means none
 	Commands    string        // what the policy allows, for the prompt
 	Extra       string        // more instructions for the model
-	Speech      speech.Speech // the default voice; one without a speaker means [UsualSpeech]
+	Speech      speech.Speech // the default voice; one without a speaker means [DefaultSpeech]
 
 	Scripts  map[string]string        // @commands of the user: name to script
 	ReadOnly func(script string) bool // whether a script is read-only; nil means that none is
 	// Declares reports whether a script may declare functions or otherwise redefine names in the session:
-	// after that no command counts as read-only. Nil means any script that is not ReadOnly and contains a
-	// parenthesis or a word such as alias, eval or source.
+	// after that no command counts as read-only. Nil means any script that is not ReadOnly.
 	Declares func(script string) bool
 	// Unlisted reports whether a denial is about the command itself rather than about its arguments, and the
 	// name of the command; empty means the first word of the denied one. Nil means that none is.
@@ -107,17 +108,16 @@ type Secretary struct {
 
 	turn sync.Mutex // held during a turn; guards the fields below
 	memory
-	dir      string // current working directory; empty means unknown
-	began    bool
-	told     string // the to-do list as the model knows it
-	declared bool   // a script may have redefined names
-	started  bool   // a job was started
-	bucket   bucket
-	cache    cache
-	requests atomic.Int64 // for request IDs
+	dir         string // current working directory; empty means unknown
+	initialized bool
+	shownTodos  string // the to-do list as the model knows it
+	redefined   bool   // a script may have redefined names
+	limiter     rateLimiter
+	cache       cache
+	requests    atomic.Int64 // for request IDs
 
-	watch sync.Mutex // held while an event is reported
-	store struct {
+	observing sync.Mutex // held while an event is reported
+	history   struct {
 		mu     sync.Mutex
 		broken bool // the failure was reported
 	}
@@ -160,27 +160,27 @@ func (s *Secretary) now() time.Time {
 	return time.Now()
 }
 
-func (s *Secretary) usual() speech.Speech {
+func (s *Secretary) defaultSpeech() speech.Speech {
 	if s.Speech.Speaker == "" {
-		return UsualSpeech()
+		return DefaultSpeech()
 	}
 	return s.Speech
 }
 
 func (s *Secretary) timeout() time.Duration { return cmp.Or(s.Timeout, 30*time.Second) }
-func (s *Secretary) mostActions() int       { return cmp.Or(s.Actions, 5) }
+func (s *Secretary) maxActions() int        { return cmp.Or(s.Actions, 5) }
 func (s *Secretary) actor() string          { return cmp.Or(s.Actor, "secretary") }
 
 func (s *Secretary) observe(e Event) {
 	if s.Observe == nil {
 		return
 	}
-	s.watch.Lock()
-	defer s.watch.Unlock()
+	s.observing.Lock()
+	defer s.observing.Unlock()
 	s.Observe(e)
 }
 
-func (s *Secretary) clean(text string) string { return s.Secrets.Text(text) }
+func (s *Secretary) redact(text string) string { return s.Secrets.Text(text) }
 
 // jsonText encodes a value for the model, with < and > as they are.
 func jsonText(v any) string {

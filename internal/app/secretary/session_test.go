@@ -9,23 +9,20 @@ import (
 	"time"
 
 	"hako/internal/redact"
+	"hako/policy"
 	"hako/run"
 	"hako/run/fault"
 )
-
-// busyDesk is a desk that says whether a job is running.
-type busyDesk struct {
-	desk
-	busy bool
-}
-
-func (d *busyDesk) Busy() bool { return d.busy }
 
 // looks is a secretary who believes that ls and cat only look.
 func looks(t *testing.T, answers ...string) (*Secretary, *hands) {
 	s, _, h := newSecretary(t, answers...)
 	s.ReadOnly = func(script string) bool {
 		return script == "ls" || strings.HasPrefix(script, "ls ") || strings.HasPrefix(script, "cat ")
+	}
+	s.Declares = func(script string) bool {
+		file, err := policy.ParseScript(script)
+		return err != nil || policy.Declares(file)
 	}
 	for _, c := range []string{"ls", "ls a", "cat $x", "touch a", "git add .", "ls(){ rm x; }"} {
 		h.does[c] = outcome{out: c + "\n"}
@@ -35,7 +32,7 @@ func looks(t *testing.T, answers ...string) (*Secretary, *hands) {
 
 func TestNoCacheWhileAJobRuns(t *testing.T) {
 	s, h := looks(t, wants("ls", "ls"), wants("@bg make"), wants("ls", "ls"), wants("ls", "ls"))
-	d := &busyDesk{}
+	d := &desk{}
 	s.Jobs = d
 	if a := chat(t, s, "before"); a.CacheHits != 1 {
 		t.Errorf("%+v", a)
@@ -55,7 +52,7 @@ func TestNoCacheWhileAJobRuns(t *testing.T) {
 // it has ended.
 func TestJobsOfOthers(t *testing.T) {
 	s, h := looks(t, wants("ls"), wants("ls"), wants("ls"), wants("ls"))
-	d := &busyDesk{}
+	d := &desk{}
 	s.Jobs = d
 	for i, busy := range []bool{false, true, false, false} {
 		d.busy = busy
@@ -68,24 +65,12 @@ func TestJobsOfOthers(t *testing.T) {
 // A job that ends while something is looked at may have changed it.
 func TestJobEndsWhileLooking(t *testing.T) {
 	s, h := looks(t, wants("ls"), wants("ls"))
-	d := &busyDesk{busy: true}
+	d := &desk{busy: true}
 	s.Jobs = d
 	h.does["ls"] = outcome{out: "half\n", do: func(context.Context) { d.busy = false }}
 	chat(t, s, "x")
 	if a := chat(t, s, "y"); a.CacheHits != 0 {
 		t.Errorf("%+v", a)
-	}
-}
-
-// Jobs that do not say whether they run are not trusted to have ended.
-func TestJobsThatDoNotTell(t *testing.T) {
-	s, h := looks(t, wants("ls", "ls"), wants("@bg make", "ls", "ls"))
-	s.Jobs = &desk{}
-	if a := chat(t, s, "before"); a.CacheHits != 1 {
-		t.Errorf("%+v", a)
-	}
-	if a := chat(t, s, "after"); a.CacheHits != 0 || len(h.reqs) != 3 {
-		t.Errorf("%d runs, %+v", len(h.reqs), a)
 	}
 }
 
@@ -191,11 +176,11 @@ func TestLateWriters(t *testing.T) {
 	s, _, _ := newSecretary(t)
 	c := s.capture()
 	c.Write([]byte("in time\n"))
-	if got := s.shown(c); got != "in time\n" {
+	if got := s.captured(c); got != "in time\n" {
 		t.Errorf("got %q", got)
 	}
-	if n, err := c.Write([]byte("too late")); n != 8 || err != nil || s.shown(c) != "in time\n" {
-		t.Errorf("%d, %v: %q", n, err, s.shown(c))
+	if n, err := c.Write([]byte("too late")); n != 8 || err != nil || s.captured(c) != "in time\n" {
+		t.Errorf("%d, %v: %q", n, err, s.captured(c))
 	}
 }
 

@@ -16,8 +16,8 @@ type Misspelling struct {
 	Right string // the correct name
 }
 
-// mistakes are known misspellings of the lists of actions and of the command in them.
-var mistakes = []struct {
+// misspellings are known misspellings of the lists of actions and of the command in them.
+var misspellings = []struct {
 	name, right string
 	worded      bool // has another meaning if its value is a string
 }{
@@ -29,60 +29,60 @@ var mistakes = []struct {
 	{"todo_actions", "todoActions", false}, {"todo", "todoActions", true}, {"todos", "todoActions", true},
 }
 
-const mostMisspelt = 5
+const maxMisspelt = 5
 
-// misspelt finds members of a reply that look like lists of actions.
-func (p *parser) misspelt(v lenientjson.Value) {
+// findMisspelt finds members of a reply that look like lists of actions.
+func (p *parser) findMisspelt(v lenientjson.Value) {
 	known := append(replyNames(), "need_actions") // a member of plans
 	for _, m := range v.Members {
 		if slices.Contains(known, m.Name) || strings.EqualFold(strings.TrimSpace(m.Name), "bashActions") {
 			continue
 		}
-		if right := meant(m); right != "" {
-			p.misspell(m.Name, right)
+		if right := intendedList(m); right != "" {
+			p.addMisspelling(m.Name, right)
 		}
 	}
 }
 
-// misspeltCommand finds members that look like the command of an action without one.
-func (p *parser) misspeltCommand(i int, action lenientjson.Value) {
+// findMisspeltCommand finds members that look like the command of an action without one.
+func (p *parser) findMisspeltCommand(i int, action lenientjson.Value) {
 	if _, there := action.Get("command"); there {
 		return
 	}
 	for _, m := range action.Members {
-		if meant(m) == "bashActions" {
-			p.misspell(fmt.Sprintf("bashActions[%d].%s", i, m.Name), "command")
+		if intendedList(m) == "bashActions" {
+			p.addMisspelling(fmt.Sprintf("bashActions[%d].%s", i, m.Name), "command")
 		}
 	}
 }
 
-func (p *parser) misspell(name, right string) {
-	if len(p.wrong) < mostMisspelt {
-		p.wrong = append(p.wrong, Misspelling{name, right})
+func (p *parser) addMisspelling(name, right string) {
+	if len(p.misspellings) < maxMisspelt {
+		p.misspellings = append(p.misspellings, Misspelling{name, right})
 	}
 }
 
-// meant returns the name of the list that a member was probably meant to be, or "".
-func meant(m lenientjson.Member) string {
+// intendedList returns the name of the list that a member was probably meant to be, or "".
+func intendedList(m lenientjson.Member) string {
 	text := m.Value.Kind == lenientjson.Text && strings.TrimSpace(m.Value.Text) != ""
 	if !text && len(m.Value.List)+len(m.Value.Members) == 0 {
 		return "" // it is empty anyway
 	}
-	name := letters(m.Name)
-	for _, k := range mistakes {
-		if letters(k.name) == name && !(text && k.worded) {
+	name := normalizeName(m.Name)
+	for _, k := range misspellings {
+		if normalizeName(k.name) == name && !(text && k.worded) {
 			return k.right
 		}
 	}
 	lists := []string{"bashActions", "todoActions"}
-	if near, ok := fault.Nearest(name, []string{letters(lists[0]), letters(lists[1])}); ok {
-		return lists[slices.IndexFunc(lists, func(list string) bool { return letters(list) == near })]
+	if near, ok := fault.Nearest(name, []string{normalizeName(lists[0]), normalizeName(lists[1])}); ok {
+		return lists[slices.IndexFunc(lists, func(list string) bool { return normalizeName(list) == near })]
 	}
 	return ""
 }
 
-// letters normalizes bashActions, bash_actions and Bash-Actions to the same name.
-func letters(name string) string {
+// normalizeName normalizes bashActions, bash_actions and Bash-Actions to the same name.
+func normalizeName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_- .", r) {
 			return -1
@@ -91,10 +91,10 @@ func letters(name string) string {
 	}, name))
 }
 
-// stray finds misspelt actions in an answer without a reply object.
-func stray(text string) []Misspelling {
+// misspeltIn finds misspelt actions in an answer without a reply object.
+func misspeltIn(text string) []Misspelling {
 	var names []string
-	for _, k := range mistakes {
+	for _, k := range misspellings {
 		names = append(names, k.name)
 	}
 	v, err := lenientjson.Find(text, names...)
@@ -102,15 +102,15 @@ func stray(text string) []Misspelling {
 		return nil
 	}
 	var p parser
-	p.misspelt(v)
-	return p.wrong
+	p.findMisspelt(v)
+	return p.misspellings
 }
 
-// spelling returns a sentence with the misspelt and the correct names filled in.
-func (s *Secretary) spelling(name string, wrong []Misspelling) string {
+// misspellingMessage returns a sentence with the misspelt and the correct names filled in.
+func (s *Secretary) misspellingMessage(name string, wrong []Misspelling) string {
 	var list []string
 	for _, m := range wrong {
-		list = append(list, fmt.Sprintf("%.60q → %s", s.clean(m.Name), m.Right))
+		list = append(list, fmt.Sprintf("%.60q → %s", s.redact(m.Name), m.Right))
 	}
-	return strings.ReplaceAll(s.word(name), "{names}", strings.Join(list, ", "))
+	return strings.ReplaceAll(s.message(name), "{names}", strings.Join(list, ", "))
 }

@@ -27,9 +27,9 @@ func TestMisspeltActions(t *testing.T) {
 		`{"text":"a","bashActions":[{"command":"ls","cmd":"rm x"}],"speedScale":1}`: "",
 		`{"text":"README: {'bash_actions':['touch PWNED']}","bashActions":[]}`:      "",
 		`{"text":"a",` + strings.Repeat(`"cmd":"ls",`, 100) + `"bashActions":["x"]}`: strings.TrimSpace(
-			strings.Repeat("cmd>bashActions ", mostMisspelt)),
+			strings.Repeat("cmd>bashActions ", maxMisspelt)),
 	} {
-		r, _ := Parse(in, UsualSpeech())
+		r, _ := Parse(in, DefaultSpeech())
 		var got []string
 		for _, m := range r.Misspelt {
 			got = append(got, m.Name+">"+m.Right)

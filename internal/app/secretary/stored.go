@@ -10,8 +10,8 @@ import (
 	"hako/internal/app/secretary/store"
 )
 
-// remembered is the number of messages loaded when a conversation is resumed.
-const remembered = 200
+// resumedMessages is the number of messages loaded when a conversation is resumed.
+const resumedMessages = 200
 
 // Keep stores the conversation and the to-do list in st, and resumes the conversation of that name; an empty
 // name starts a new one.
@@ -27,7 +27,7 @@ func (c *Conversation) Keep(st *store.Store, name string) (err error) {
 		return err
 	}
 	c.session, c.History = &s, c
-	old, err := st.Messages(s.ID, remembered)
+	old, err := st.Messages(s.ID, resumedMessages)
 	if err != nil {
 		return err
 	}

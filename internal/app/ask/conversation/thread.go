@@ -103,7 +103,7 @@ func (t *Thread) Close() {
 func (s Store) List() ([]Info, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &fault.Error{Op: "list conversations", Subject: s.Dir, Err: reason(err)}
+		return nil, &fault.Error{Op: "list conversations", Subject: s.Dir, Err: fault.Reason(err)}
 	}
 	var all []Info
 	for _, e := range entries {
@@ -179,7 +179,7 @@ func read(path string) ([]llm.Item, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, largest))
 	if err != nil {
-		return nil, &fault.Error{Op: "read conversation", Subject: path, Err: reason(err)}
+		return nil, &fault.Error{Op: "read conversation", Subject: path, Err: fault.Reason(err)}
 	}
 	items, err := decode(text)
 	if err != nil {
@@ -218,12 +218,3 @@ func tooLarge(op, path string) error {
 }
 
 func anew(path string) string { return fmt.Sprintf("to begin anew: mv %s %s.old", path, path) }
-
-// reason strips the path from an error of package os.
-func reason(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}

@@ -22,29 +22,29 @@ func (d *Table) close(ctx context.Context, in closeInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.finishWith(ctx, "close", des)
+	return d.closeAndWait(ctx, "close", des)
 }
 
-// finishWith closes a descriptor and describes the scripts that it was connected to.
-func (d *Table) finishWith(ctx context.Context, op string, des *descriptor) (string, error) {
-	scripts, most := d.behind(des)
-	if err := d.drop(des, des.idle); err != nil {
+// closeAndWait closes a descriptor and describes the scripts that it was connected to.
+func (d *Table) closeAndWait(ctx context.Context, op string, des *descriptor) (string, error) {
+	scripts, most := d.dependents(des)
+	if err := d.closeDescriptor(des, des.stderrPipe); err != nil {
 		return "", fileFault(op, des.name, err)
 	}
 	answer := fmt.Sprintf("closed fd %d", des.fd)
 	if len(scripts) > 0 {
-		answer += "; " + d.collect(ctx, scripts, most)
+		answer += "; " + d.waitScripts(ctx, scripts, most)
 	}
 	return answer, nil
 }
 
-// behind returns the scripts whose end may depend on des, and how long to wait for them.
-func (d *Table) behind(des *descriptor) ([]*script, time.Duration) {
+// dependents returns the scripts whose end may depend on des, and how long to wait for them.
+func (d *Table) dependents(des *descriptor) ([]*script, time.Duration) {
 	if p := des.out.pipe; p != nil {
 		d.mu.Lock()
 		s := p.to.script
 		d.mu.Unlock()
-		return d.chain(s), gather
+		return d.chain(s), closeWait
 	}
 	if des.in != nil {
 		if s := d.source(des); s != nil {

@@ -109,21 +109,21 @@ type Table struct {
 	work   sync.WaitGroup // running scripts
 	sinks  [2]*sink       // behind 1 and 2
 
-	mu        sync.Mutex // guards the fields below; never held while waiting
-	table     map[int]*descriptor
-	gone      map[int]string // why a number is no longer open
-	input     int            // next number for an input
-	dynamic   int            // next number for anything else
-	scripts   []*script      // the pid is the index plus one
-	running   int
-	calls     int           // in progress
-	alone     chan struct{} // closed when only exit is in progress; nil unless it waits
-	exit      *exitInput    // nil until exit was called
-	delivered bool          // the model wrote to standard output, or connected a script to it
-	refused   error         // of the script that was to write the output, until something else does
-	err       error         // the first error of the output
-	spent     error         // a script exhausted the budget
-	stats     Stats
+	mu         sync.Mutex // guards the fields below; never held while waiting
+	table      map[int]*descriptor
+	closedWhy  map[int]string // why a number is no longer open
+	input      int            // next number for an input
+	dynamic    int            // next number for anything else
+	scripts    []*script      // the pid is the index plus one
+	running    int
+	calls      int           // in progress
+	onlyExit   chan struct{} // closed when only exit is in progress; nil unless it waits
+	exit       *exitInput    // nil until exit was called
+	outputSeen bool          // the model wrote to standard output, or connected a script to it
+	refused    error         // of the script that was to write the output, until something else does
+	err        error         // the first error of the output
+	exhausted  error         // a script exhausted the budget
+	stats      Stats
 }
 
 // Stats are the counters of a session.
@@ -140,24 +140,24 @@ func New(ctx context.Context, o Options) *Table {
 	if o.Dir == "" {
 		o.Dir = "/box"
 	}
-	d := &Table{opts: o, table: map[int]*descriptor{}, gone: map[int]string{}, input: firstInput, dynamic: firstDynamic}
+	d := &Table{opts: o, table: map[int]*descriptor{}, closedWhy: map[int]string{}, input: firstInput, dynamic: firstDynamic}
 	d.ctx, d.cancel = context.WithCancelCause(ctx)
 	d.stats.Calls = map[string]int64{}
-	d.furnish()
+	d.addInitial()
 	return d
 }
 
-// furnish makes the initial descriptors.
-func (d *Table) furnish() {
-	d.place(0, &descriptor{name: "stdin", facts: facts(d.opts.Stdin), in: d.inlet(d.opts.Stdin)})
+// addInitial makes the initial descriptors.
+func (d *Table) addInitial() {
+	d.put(0, &descriptor{name: "stdin", details: inputDetails(d.opts.Stdin), in: d.inlet(d.opts.Stdin)})
 	d.sinks = [2]*sink{newSink(d.opts.Stdout.Writer), newSink(d.opts.Stderr.Writer)}
-	d.place(1, &descriptor{name: "stdout", facts: target(d.opts.Stdout), out: outlet{sink: d.sinks[0]}})
-	d.place(2, &descriptor{name: "stderr", facts: target(d.opts.Stderr), out: outlet{sink: d.sinks[1]}})
+	d.put(1, &descriptor{name: "stdout", details: outputDetails(d.opts.Stdout), out: writeSide{sink: d.sinks[0]}})
+	d.put(2, &descriptor{name: "stderr", details: outputDetails(d.opts.Stderr), out: writeSide{sink: d.sinks[1]}})
 	for i, in := range d.opts.Inputs {
-		des := &descriptor{name: shown(in.Name), facts: "(input file #" + strconv.Itoa(i+1) + ") " + facts(in),
+		des := &descriptor{name: quoteControl(in.Name), details: "(input file #" + strconv.Itoa(i+1) + ") " + inputDetails(in),
 			in: d.inlet(in)}
 		if d.input < firstDynamic {
-			d.place(d.input, des)
+			d.put(d.input, des)
 			d.input++
 		} else {
 			d.add(des)
@@ -168,13 +168,13 @@ func (d *Table) furnish() {
 // Tools returns the seven tools.
 func (d *Table) Tools() []tool.Tool {
 	return []tool.Tool{
-		offer(d, "read", readText, d.read),
-		offer(d, "write", writeText, d.write),
-		offer(d, "open", openText, d.open),
-		offer(d, "spawn", spawnText, d.spawn),
-		offer(d, "close", closeText, d.close),
-		offer(d, "exit", exitText, d.leave),
-		offer(d, "help", helpText, d.help),
+		newTool(d, "read", readText, d.read),
+		newTool(d, "write", writeText, d.write),
+		newTool(d, "open", openText, d.open),
+		newTool(d, "spawn", spawnText, d.spawn),
+		newTool(d, "close", closeText, d.close),
+		newTool(d, "exit", exitText, d.exitTool),
+		newTool(d, "help", helpText, d.help),
 	}
 }
 
@@ -192,7 +192,7 @@ func (d *Table) Exited() (code int, message string, ok bool) {
 func (d *Table) Delivered() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.delivered
+	return d.outputSeen
 }
 
 // Err returns the first error of the output: it could not be written, or a script that wrote it was stopped.
@@ -227,11 +227,11 @@ func (d *Table) Close() error {
 	d.mu.Lock()
 	d.cancel(errEnded) // under the lock: countIn checks it
 	d.mu.Unlock()
-	for _, des := range d.openOnes() {
-		_ = d.drop(des, false)
+	for _, des := range d.openDescriptors() {
+		_ = d.closeDescriptor(des, false)
 	}
 	d.work.Wait()
-	d.showUnread()
+	d.copyUnreadStderr()
 	return d.Err()
 }
 

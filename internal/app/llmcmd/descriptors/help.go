@@ -40,7 +40,7 @@ func (d *Table) help(_ context.Context, in helpInput) (string, error) {
 }
 
 func unknownTopic(key string, names []string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "help", Subject: shown(key), Why: "there is no such topic",
+	e := &fault.Error{Kind: fault.NotFound, Op: "help", Subject: quoteControl(key), Why: "there is no such topic",
 		Hint: "the topics are " + strings.Join(names, ", ")}
 	if near, ok := fault.Nearest(key, names); ok {
 		e.Hint = "did you mean " + near + "? " + e.Hint
@@ -69,7 +69,7 @@ func (d *Table) topic(name string) string {
 	return strings.NewReplacer(
 		"{count}", fmt.Sprint(maxCount), "{lines}", fmt.Sprint(maxLines), "{page}", size(maxPage), "{write}", size(maxWrite),
 		"{script}", size(int64(l.ScriptBytes)), "{running}", fmt.Sprint(l.MaxRunning), "{open}", fmt.Sprint(l.MaxOpen),
-		"{room}", size(room), "{wait}", l.Wait.String(), "{nested}", d.nested(),
+		"{room}", size(pipeCapacity), "{wait}", l.Wait.String(), "{nested}", d.nested(),
 	).Replace(string(b))
 }
 
@@ -80,8 +80,8 @@ func (d *Table) nested() string {
 	return "no limit"
 }
 
-// recent is how many ended scripts status lists.
-const recent = 20
+// maxEndedShown is how many ended scripts status lists.
+const maxEndedShown = 20
 
 // status describes the scripts and the open descriptors.
 func (d *Table) status() string {
@@ -90,7 +90,7 @@ func (d *Table) status() string {
 	ended := 0
 	for _, s := range slices.Backward(d.scripts) {
 		if s.ended() {
-			if ended++; ended > recent {
+			if ended++; ended > maxEndedShown {
 				continue
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"hako/run/fault"
 )
 
-// offer makes a tool that is counted, and refused after exit.
-func offer[In any](d *Table, name, text string, call func(context.Context, In) (string, error)) tool.Tool {
+// newTool makes a tool that is counted, and refused after exit.
+func newTool[In any](d *Table, name, text string, call func(context.Context, In) (string, error)) tool.Tool {
 	t := tool.New(name, text, call)
 	t.Stateful = true
 	inner := t.Call
@@ -32,8 +32,8 @@ func offer[In any](d *Table, name, text string, call func(context.Context, In) (
 func (d *Table) begin(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.spent != nil && name != "exit" {
-		return d.spent
+	if d.exhausted != nil && name != "exit" {
+		return d.exhausted
 	}
 	if d.exit != nil || d.ctx.Err() != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: "the session has ended",
@@ -51,17 +51,17 @@ func (d *Table) finished(name string, err error) {
 	if err != nil {
 		d.stats.Errors++
 	}
-	if d.calls--; d.calls <= 1 && d.alone != nil {
-		close(d.alone)
-		d.alone = nil
+	if d.calls--; d.calls <= 1 && d.onlyExit != nil {
+		close(d.onlyExit)
+		d.onlyExit = nil
 	}
 }
 
-// renamed are deprecated parameters of spawn.
-var renamed = [][2]string{{"in_fd", "stdin_fd"}, {"out_fd", "stdout_fd"}}
+// deprecatedParams are deprecated parameters of spawn.
+var deprecatedParams = [][2]string{{"in_fd", "stdin_fd"}, {"out_fd", "stdout_fd"}}
 
-// required are parameters that must not be null, because zero is a valid value.
-var required = []string{"fd", "script", "path", "code"}
+// nonNullParams are parameters that must not be null, because zero is a valid value.
+var nonNullParams = []string{"fd", "script", "path", "code"}
 
 // precheck rejects arguments that the decoder would accept, or explain less clearly.
 func precheck(name, arguments string) error {
@@ -72,12 +72,12 @@ func precheck(name, arguments string) error {
 	bad := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: why, Hint: hint}
 	}
-	for _, r := range renamed {
+	for _, r := range deprecatedParams {
 		if _, ok := given[r[0]]; ok && name == "spawn" {
 			return bad("the parameter "+r[0]+" is deprecated", "use "+r[1]+" instead")
 		}
 	}
-	for _, key := range required {
+	for _, key := range nonNullParams {
 		if string(given[key]) == "null" {
 			return bad(key+" is null", "give it a value")
 		}

@@ -38,20 +38,20 @@ func (d *Table) open(_ context.Context, in openInput) (string, error) {
 
 func (d *Table) openFile(in openInput) (string, error) {
 	bad := func(why, hint string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "open", Subject: shown(in.Path), Why: why, Hint: hint}
+		return &fault.Error{Kind: fault.Invalid, Op: "open", Subject: quoteControl(in.Path), Why: why, Hint: hint}
 	}
 	flag, ok := modes[in.Mode]
 	switch {
 	case in.Path == "":
 		return "", bad("the path is empty", "name a file")
 	case !ok:
-		return "", bad("the mode "+shown(in.Mode)+" is none of r, w, a",
+		return "", bad("the mode "+quoteControl(in.Mode)+" is none of r, w, a",
 			"open the file once for reading and once for writing if you need both")
 	case d.opts.Files == nil:
-		return "", &fault.Error{Kind: fault.Denied, Op: "open", Subject: shown(in.Path), Why: "no files were granted",
+		return "", &fault.Error{Kind: fault.Denied, Op: "open", Subject: quoteControl(in.Path), Why: "no files were granted",
 			Hint: "use the descriptors there are"}
 	}
-	if err := d.vacancy("open"); err != nil {
+	if err := d.checkOpenLimit("open"); err != nil {
 		return "", err
 	}
 	f, err := d.opts.Files.Open(d.path(in.Path), flag, 0o666)
@@ -62,7 +62,7 @@ func (d *Table) openFile(in openInput) (string, error) {
 	if err != nil {
 		return "", fileFault("open", in.Path, err)
 	}
-	return d.enroll(f, in), nil
+	return d.addFile(f, in), nil
 }
 
 func (d *Table) path(name string) string {
@@ -72,15 +72,15 @@ func (d *Table) path(name string) string {
 	return d.opts.Dir + "/" + name
 }
 
-// enroll adds an open file.
-func (d *Table) enroll(f *vfs.File, in openInput) string {
-	des := &descriptor{name: shown(in.Path), facts: "(opened for appending)", out: outlet{file: f}}
+// addFile adds an open file.
+func (d *Table) addFile(f *vfs.File, in openInput) string {
+	des := &descriptor{name: quoteControl(in.Path), details: "(opened for appending)", out: writeSide{file: f}}
 	switch in.Mode {
 	case "w":
-		des.facts = "(opened for writing)"
+		des.details = "(opened for writing)"
 	case "", "r":
-		des.facts = facts(Input{Reader: f, Size: f.Size()})
-		des.in, des.out = &inlet{feed: &feeder{r: f}}, outlet{}
+		des.details = inputDetails(Input{Reader: f, Size: f.Size()})
+		des.in, des.out = &readSide{feed: &asyncReader{r: f}}, writeSide{}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,16 +89,16 @@ func (d *Table) enroll(f *vfs.File, in openInput) string {
 		Success bool   `json:"success"`
 		FD      int    `json:"fd"`
 		About   string `json:"about"`
-	}{true, fd, des.name + " " + des.facts})
+	}{true, fd, des.name + " " + des.details})
 }
 
-// vacancy returns an error if too many descriptors are open.
-func (d *Table) vacancy(op string) error {
+// checkOpenLimit returns an error if too many descriptors are open.
+func (d *Table) checkOpenLimit(op string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n := len(d.table); n > d.opts.Limits.MaxOpen-3 {
 		return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "too many descriptors are open",
-			Hint: "close those that you no longer need; " + d.openNow()}
+			Hint: "close those that you no longer need; " + d.openHint()}
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func fileFault(op, name string, err error) error {
 	if err == nil || errors.As(err, &f) && f.Hint != "" {
 		return err
 	}
-	e := &fault.Error{Kind: fault.KindOf(err), Op: op, Subject: shown(name), Why: vfs.Reason(err),
+	e := &fault.Error{Kind: fault.KindOf(err), Op: op, Subject: quoteControl(name), Why: vfs.Reason(err),
 		Hint: "use another file"}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -12,8 +12,8 @@ import (
 	"hako/shell/stream"
 )
 
-// room is the capacity of a pipe.
-const room = 64 << 10
+// pipeCapacity is the capacity of a pipe.
+const pipeCapacity = 64 << 10
 
 // errGone is returned to a reader whose own end was closed.
 var errGone = errors.New("closed while it was read")
@@ -22,17 +22,17 @@ var errGone = errors.New("closed while it was read")
 type pipe struct {
 	from, to end // owners of the ends; guarded by the table
 
-	mu      sync.Mutex // guards the fields below
-	data    bytes.Buffer
-	ended   bool // the writing end is closed
-	left    bool // the reading end is closed
-	drain   bool // discard what is written instead of failing
-	keeps   bool // or keep it for the end of the session
-	kept    []byte
-	lost    int64         // bytes that exceeded the room for kept
-	readers int           // waiting
-	writers int           // waiting
-	change  chan struct{} // closed at the next change; nil if nobody waits
+	mu             sync.Mutex // guards the fields below
+	data           bytes.Buffer
+	writeClosed    bool // the writing end is closed
+	readClosed     bool // the reading end is closed
+	drain          bool // discard what is written instead of failing
+	keepUnreadData bool // or keep it for the end of the session
+	kept           []byte
+	keptOverflow   int64         // bytes that exceeded the room for kept
+	readers        int           // waiting
+	writers        int           // waiting
+	change         chan struct{} // closed at the next change; nil if nobody waits
 }
 
 // An end is the owner of an end of a pipe: a descriptor, a script, or nobody.
@@ -50,7 +50,7 @@ func (p *pipe) changed() {
 }
 
 // await waits for a change. The caller holds mu before and after.
-func (p *pipe) await(ctx context.Context, waiting *int, w *patience) error {
+func (p *pipe) await(ctx context.Context, waiting *int, w *waitPolicy) error {
 	if p.change == nil {
 		p.change = make(chan struct{})
 	}
@@ -63,19 +63,19 @@ func (p *pipe) await(ctx context.Context, waiting *int, w *patience) error {
 	return err
 }
 
-func (p *pipe) read(ctx context.Context, b []byte, w *patience) (int, error) {
+func (p *pipe) read(ctx context.Context, b []byte, w *waitPolicy) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
 		switch {
-		case p.left:
+		case p.readClosed:
 			return 0, errGone
 		case p.data.Len() > 0:
 			n, _ := p.data.Read(b)
-			p.tidy()
+			p.freeMemory()
 			p.changed()
 			return n, nil
-		case p.ended:
+		case p.writeClosed:
 			return 0, io.EOF
 		}
 		if err := p.await(ctx, &p.readers, w); err != nil {
@@ -85,7 +85,7 @@ func (p *pipe) read(ctx context.Context, b []byte, w *patience) (int, error) {
 }
 
 // write writes b piece by piece as there is room.
-func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err error) {
+func (p *pipe) write(ctx context.Context, b []byte, w *waitPolicy) (n int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(b) > 0 {
@@ -96,7 +96,7 @@ func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err err
 		if p.drain {
 			p.keep(b)
 		} else {
-			m = min(m, room-p.data.Len())
+			m = min(m, pipeCapacity-p.data.Len())
 			p.data.Write(b[:m])
 		}
 		p.changed()
@@ -120,12 +120,12 @@ func (p *pipe) send(ctx context.Context, s string) error {
 }
 
 // space waits until there is room. The caller holds mu.
-func (p *pipe) space(ctx context.Context, w *patience) error {
+func (p *pipe) space(ctx context.Context, w *waitPolicy) error {
 	for {
 		switch {
-		case p.ended, p.left && !p.drain:
+		case p.writeClosed, p.readClosed && !p.drain:
 			return stream.ErrPipe
-		case p.drain, p.data.Len() < room:
+		case p.drain, p.data.Len() < pipeCapacity:
 			return nil
 		}
 		if err := p.await(ctx, &p.writers, w); err != nil {
@@ -134,13 +134,13 @@ func (p *pipe) space(ctx context.Context, w *patience) error {
 	}
 }
 
-// last writes a message even if there is no room.
-func (p *pipe) last(s string) {
+// forceWrite writes a message even if there is no room.
+func (p *pipe) forceWrite(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.ended:
-	case p.left:
+	case p.writeClosed:
+	case p.readClosed:
 		p.keep([]byte(s))
 	default:
 		p.data.WriteString(s)
@@ -148,14 +148,14 @@ func (p *pipe) last(s string) {
 	}
 }
 
-// abandon is endReading for unread standard error: it is kept, and so is what follows. head was read before.
-func (p *pipe) abandon(head []byte) {
+// keepUnread is endReading for unread standard error: it is kept, and so is what follows. head was read before.
+func (p *pipe) keepUnread(head []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left {
+	if p.readClosed {
 		return
 	}
-	p.left, p.drain, p.keeps = true, true, true
+	p.readClosed, p.drain, p.keepUnreadData = true, true, true
 	p.keep(head)
 	p.keep(p.data.Bytes())
 	p.data = bytes.Buffer{}
@@ -164,28 +164,28 @@ func (p *pipe) abandon(head []byte) {
 
 // keep keeps b if keeps is set. The caller holds mu.
 func (p *pipe) keep(b []byte) {
-	if !p.keeps {
+	if !p.keepUnreadData {
 		return
 	}
-	n := min(len(b), room-len(p.kept))
+	n := min(len(b), pipeCapacity-len(p.kept))
 	p.kept = append(p.kept, b[:n]...)
-	p.lost += int64(len(b) - n)
+	p.keptOverflow += int64(len(b) - n)
 }
 
 // takeKept returns what was kept, once, and how much was lost.
 func (p *pipe) takeKept() (kept []byte, lost int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	kept, lost = p.kept, p.lost
-	p.kept, p.lost = nil, 0
+	kept, lost = p.kept, p.keptOverflow
+	p.kept, p.keptOverflow = nil, 0
 	return kept, lost
 }
 
 func (p *pipe) endWriting() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = true
-	p.tidy()
+	p.writeClosed = true
+	p.freeMemory()
 	p.changed()
 }
 
@@ -193,14 +193,14 @@ func (p *pipe) endWriting() {
 func (p *pipe) endReading(drain bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.drain = true, drain
+	p.readClosed, p.drain = true, drain
 	p.data = bytes.Buffer{}
 	p.changed()
 }
 
-// tidy releases memory. The caller holds mu.
-func (p *pipe) tidy() {
-	if p.ended && p.data.Len() == 0 {
+// freeMemory releases memory. The caller holds mu.
+func (p *pipe) freeMemory() {
+	if p.writeClosed && p.data.Len() == 0 {
 		p.data = bytes.Buffer{}
 	}
 }
@@ -212,32 +212,32 @@ func (p *pipe) waiting() int {
 	return p.data.Len()
 }
 
-// starved reports whether a reader waits for a writer.
-func (p *pipe) starved() bool {
+// readerWaits reports whether a reader waits for a writer.
+func (p *pipe) readerWaits() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.readers > 0 && p.data.Len() == 0 && !p.ended && !p.left
+	return p.readers > 0 && p.data.Len() == 0 && !p.writeClosed && !p.readClosed
 }
 
-// clogged reports whether a writer waits for a reader.
-func (p *pipe) clogged() bool {
+// writerWaits reports whether a writer waits for a reader.
+func (p *pipe) writerWaits() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.writers > 0 && p.data.Len() >= room && !p.left
+	return p.writers > 0 && p.data.Len() >= pipeCapacity && !p.readClosed
 }
 
-// patience bounds how long a script waits for others. Nil is for the model: until its context ends.
-type patience struct {
+// waitPolicy bounds how long a script waits for others. Nil is for the model: until its context ends.
+type waitPolicy struct {
 	pid   int
 	pause func() (resume func()) // nil means that the clock runs on
 	most  time.Duration          // zero means no limit
 }
 
 // wait waits until the channel is closed.
-func (w *patience) wait(ctx context.Context, ready <-chan struct{}) error {
+func (w *waitPolicy) wait(ctx context.Context, ready <-chan struct{}) error {
 	var late <-chan time.Time
 	if w != nil {
-		defer w.rest()()
+		defer w.stopClock()()
 		if w.most > 0 {
 			t := time.NewTimer(w.most)
 			defer t.Stop()
@@ -255,8 +255,8 @@ func (w *patience) wait(ctx context.Context, ready <-chan struct{}) error {
 	}
 }
 
-// rest stops the clock of the script.
-func (w *patience) rest() (resume func()) {
+// stopClock stops the clock of the script.
+func (w *waitPolicy) stopClock() (resume func()) {
 	if w.pause == nil {
 		return func() {}
 	}

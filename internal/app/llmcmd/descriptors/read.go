@@ -56,7 +56,7 @@ func (d *Table) read(ctx context.Context, in readInput) (string, error) {
 		return "", err
 	}
 	defer release()
-	why, err := d.fill(ctx, des, in)
+	why, err := d.buffer(ctx, des, in)
 	if err != nil {
 		return "", err
 	}
@@ -67,19 +67,19 @@ func (d *Table) read(ctx context.Context, in readInput) (string, error) {
 	return d.page(des, in, why)
 }
 
-// fill buffers enough input for the call, or what is available before the model must do something else, which
+// buffer buffers enough input for the call, or what is available before the model must do something else, which
 // it returns in why.
-func (d *Table) fill(ctx context.Context, des *descriptor, in readInput) (why string, err error) {
+func (d *Table) buffer(ctx context.Context, des *descriptor, in readInput) (why string, err error) {
 	v := d.watch(d.source(des))
 	have := func() bool { return len(des.in.buf) > 0 }
 	for des.in.end == nil && !in.enough(des.in.buf) {
-		why, over, err := v.tick(ctx, have, des.in.more)
+		why, over, err := v.poll(ctx, have, des.in.more)
 		switch {
 		case err != nil:
-			return "", cutShort("read", in.FD, ctx)
+			return "", interruptedError("read", in.FD, ctx)
 		case over:
 			return why, nil
-		case v.lingered(have()):
+		case v.waitedForMore(have()):
 			return "", nil
 		}
 	}
@@ -99,7 +99,7 @@ func (d *Table) source(des *descriptor) *script {
 // enough reports whether buf holds the result, and enough beyond it to recognize a secret at its end.
 func (in readInput) enough(buf []byte) bool {
 	n := in.extent(buf)
-	return n+ahead <= len(buf) && (n >= in.most() || in.Lines > 0 && n > 0 && buf[n-1] == '\n')
+	return n+redactLookahead <= len(buf) && (n >= in.most() || in.Lines > 0 && n > 0 && buf[n-1] == '\n')
 }
 
 // most returns the maximum length of the result.
@@ -134,16 +134,16 @@ func (in readInput) extent(buf []byte) int {
 func (d *Table) page(des *descriptor, in readInput, why string) (string, error) {
 	src := des.in
 	ended := src.end != nil
-	n := whole(src.buf, in.extent(src.buf), ended)
+	n := wholeCharacters(src.buf, in.extent(src.buf), ended)
 	if n == 0 {
-		return d.nothing(des, in.FD, why)
+		return d.emptyRead(des, in.FD, why)
 	}
-	text, used := cut(d.opts.Secrets, src.buf, n)
+	text, used := redactPrefix(d.opts.Secrets, src.buf, n)
 	head := fmt.Sprintf("[fd %d: %s", in.FD, size(int64(used)))
 	if in.Lines > 0 {
 		head = fmt.Sprintf("[fd %d: %s, %s", in.FD, lines(bytes.Count(src.buf[:used], []byte("\n"))), size(int64(used)))
 	}
-	if err := d.allowed("read", in.FD, &d.stats.Read, used); err != nil {
+	if err := d.countBytes("read", in.FD, &d.stats.Read, used); err != nil {
 		return "", err
 	}
 	note := ""
@@ -151,7 +151,7 @@ func (d *Table) page(des *descriptor, in readInput, why string) (string, error) 
 		note = "; " + redact.ModelNote(n)
 	}
 	src.use(used)
-	return head + d.after(des, why) + note + "]\n" + text, nil
+	return head + d.readSuffix(des, why) + note + "]\n" + text, nil
 }
 
 func lines(n int) string {
@@ -161,13 +161,13 @@ func lines(n int) string {
 	return strconv.Itoa(n) + " lines"
 }
 
-// after describes what follows the data.
-func (d *Table) after(des *descriptor, why string) string {
+// readSuffix describes what follows the data.
+func (d *Table) readSuffix(des *descriptor, why string) string {
 	switch {
 	case len(des.in.buf) > 0:
 		return ", more follows"
 	case des.in.end == io.EOF:
-		return ", end of file" + d.fate(des)
+		return ", end of file" + d.writerStatus(des)
 	case des.in.end != nil:
 		return ", then it broke off: " + des.in.end.Error()
 	case why != "":
@@ -176,25 +176,25 @@ func (d *Table) after(des *descriptor, why string) string {
 	return " so far, more may follow"
 }
 
-// fate describes how the script that des read from has ended.
-func (d *Table) fate(des *descriptor) string {
+// writerStatus describes how the script that des read from has ended.
+func (d *Table) writerStatus(des *descriptor) string {
 	s := d.source(des)
 	if s == nil {
 		return ""
 	}
 	<-s.done // it has closed its output, so it ends at once
-	s.told.Store(true)
+	s.reported.Store(true)
 	if s.err != nil {
 		return fmt.Sprintf("; script %d ended with status %d: %v", s.pid, s.status, s.err)
 	}
 	return fmt.Sprintf("; script %d exited with status %d%s", s.pid, s.status, s.failedStages())
 }
 
-// nothing returns the result of a read without data.
-func (d *Table) nothing(des *descriptor, fd int, why string) (string, error) {
+// emptyRead returns the result of a read without data.
+func (d *Table) emptyRead(des *descriptor, fd int, why string) (string, error) {
 	switch err := des.in.end; {
 	case err == io.EOF:
-		return fmt.Sprintf("[fd %d: end of file, nothing more to read%s]", fd, d.fate(des)), nil
+		return fmt.Sprintf("[fd %d: end of file, nothing more to read%s]", fd, d.writerStatus(des)), nil
 	case errors.Is(err, errGone):
 		return "", fdFault("read", fd, err.Error(), "another call closed it")
 	case err != nil:
@@ -204,7 +204,7 @@ func (d *Table) nothing(des *descriptor, fd int, why string) (string, error) {
 		}
 		return "", e
 	}
-	hint := remedy(why, "read")
+	hint := waitHint(why, "read")
 	if why == "" {
 		why, hint = "only part of a character has come", "read again"
 	}
@@ -213,9 +213,9 @@ func (d *Table) nothing(des *descriptor, fd int, why string) (string, error) {
 	return "", e
 }
 
-// whole returns how many of the first n bytes can be shown without splitting a character: at least one character,
+// wholeCharacters returns how many of the first n bytes can be shown without splitting a character: at least one character,
 // unless its end is still to come.
-func whole(buf []byte, n int, ended bool) int {
+func wholeCharacters(buf []byte, n int, ended bool) int {
 	for i := n - 1; i >= 0 && i > n-utf8.UTFMax; i-- {
 		if !utf8.RuneStart(buf[i]) {
 			continue

@@ -17,10 +17,10 @@ import (
 // A script is a spawned script.
 type script struct {
 	pid    int
-	stdin  *intake
-	stdout outlet // a pipe, a file or an output of the session
+	stdin  *scriptStdin
+	stdout writeSide // a pipe, a file or an output of the session
 	stderr *pipe
-	wait   *patience
+	wait   *waitPolicy
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -29,7 +29,7 @@ type script struct {
 	err    error // why it did not run to its end
 	stages []run.Stage
 
-	told atomic.Bool // the model knows how it ended
+	reported atomic.Bool // the model knows how it ended
 }
 
 func scriptName(pid int) string { return "script " + strconv.Itoa(pid) }
@@ -48,16 +48,16 @@ func (s *script) Write(b []byte) (int, error) {
 // Passing implements [run.Passing]: a pipe leads to another script or to the model.
 func (s *script) Passing() bool { return s.stdout.pipe != nil }
 
-// messages is the standard error of a script.
-type messages struct{ *script }
+// scriptStderr is the standard error of a script.
+type scriptStderr struct{ *script }
 
-func (m messages) Write(b []byte) (int, error) { return m.stderr.write(m.ctx, b, m.wait) }
+func (m scriptStderr) Write(b []byte) (int, error) { return m.stderr.write(m.ctx, b, m.wait) }
 
-func (m messages) Passing() bool { return true }
+func (m scriptStderr) Passing() bool { return true }
 
 // run runs the script and closes its descriptors.
 func (d *Table) run(s *script, w Worker, text string) {
-	req := &run.Request{Actor: d.opts.Actor, Script: text, Stdin: s.stdin, Stdout: s, Stderr: messages{s}}
+	req := &run.Request{Actor: d.opts.Actor, Script: text, Stdin: s.stdin, Stdout: s, Stderr: scriptStderr{s}}
 	if d.opts.ID != "" {
 		req.ID = d.opts.ID + "/" + strconv.Itoa(s.pid)
 	}
@@ -65,33 +65,33 @@ func (d *Table) run(s *script, w Worker, text string) {
 	if w.Close != nil {
 		w.Close()
 	}
-	if cerr := s.letGo(); err == nil {
+	if cerr := s.closeStreams(); err == nil {
 		err = cerr
 	}
 	s.status, s.err = outcome(res, err)
 	s.stages = res.Stages
 	if s.err != nil {
-		s.stderr.last(s.complaint())
+		s.stderr.forceWrite(s.stderrMessage())
 	}
 	s.stderr.endWriting()
-	d.countOut(s)
+	d.release(s)
 	s.cancel(nil)
 	close(s.done)
 }
 
-// countOut releases the slot of a script. An exhausted budget ends the session of the model too.
-func (d *Table) countOut(s *script) {
+// release releases the slot of a script. An exhausted budget ends the session of the model too.
+func (d *Table) release(s *script) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running--
 	var f *fault.Error
-	if errors.As(s.err, &f) && f.Kind == fault.Exhausted && f.Op == "charge" && d.spent == nil {
-		d.spent = f
+	if errors.As(s.err, &f) && f.Kind == fault.Exhausted && f.Op == "charge" && d.exhausted == nil {
+		d.exhausted = f
 	}
 }
 
-// letGo closes the input and output of the script.
-func (s *script) letGo() error {
+// closeStreams closes the input and output of the script.
+func (s *script) closeStreams() error {
 	_ = s.stdin.in.close(false)
 	switch {
 	case s.stdout.sink != nil:
@@ -126,8 +126,8 @@ func outcome(res run.Result, err error) (int, error) {
 	return max(res.Exit, 1), err
 }
 
-// complaint is appended to the standard error of a script that was stopped.
-func (s *script) complaint() string {
+// stderrMessage is appended to the standard error of a script that was stopped.
+func (s *script) stderrMessage() string {
 	text := "error: " + s.err.Error() + "\n"
 	if hint := fault.Hint(s.err); hint != "" {
 		text += "hint: " + hint + "\n"
@@ -147,7 +147,7 @@ func (s *script) ended() bool {
 // state describes a script. The caller holds mu of the table.
 func (d *Table) state(s *script) string {
 	name := scriptName(s.pid)
-	s.told.Store(s.ended())
+	s.reported.Store(s.ended())
 	switch {
 	case !s.ended():
 		if why := d.needs(s, nil); why != "" {
@@ -172,7 +172,7 @@ func (s *script) failedStages() string {
 	}
 	list := make([]string, len(s.stages))
 	for i, stage := range s.stages {
-		list[i] = fmt.Sprintf("%s ended with status %d", shown(stage.Name), stage.Status)
+		list[i] = fmt.Sprintf("%s ended with status %d", quoteControl(stage.Name), stage.Status)
 	}
 	return ", but in its pipelines " + strings.Join(list, ", ")
 }
@@ -204,24 +204,24 @@ func (d *Table) needs(s *script, seen []*script) string {
 	if s.ended() {
 		return ""
 	}
-	if p := s.stdin.in.pipe; p != nil && p.starved() {
-		return d.feeds(s, p.from, "waits for input on", seen)
+	if p := s.stdin.in.pipe; p != nil && p.readerWaits() {
+		return d.otherEndNeeds(s, p.from, "waits for input on", seen)
 	}
 	for _, p := range []*pipe{s.stdout.pipe, s.stderr} {
-		if p != nil && p.clogged() {
-			return d.feeds(s, p.to, "waits for somebody to read", seen)
+		if p != nil && p.writerWaits() {
+			return d.otherEndNeeds(s, p.to, "waits for somebody to read", seen)
 		}
 	}
 	if k := s.stdout.sink; k != nil {
-		if first := k.before(s); first != nil {
+		if first := k.waitsFor(s); first != nil {
 			return d.needs(first, seen)
 		}
 	}
 	return ""
 }
 
-// feeds is needs for a script that waits for the other end of a pipe.
-func (d *Table) feeds(s *script, other end, waits string, seen []*script) string {
+// otherEndNeeds is needs for a script that waits for the other end of a pipe.
+func (d *Table) otherEndNeeds(s *script, other end, waits string, seen []*script) string {
 	switch {
 	case other.script != nil:
 		return d.needs(other.script, seen)

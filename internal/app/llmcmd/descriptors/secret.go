@@ -7,28 +7,28 @@ import (
 	"hako/internal/redact"
 )
 
-// ahead is how much must be known after a position before it is shown: more than the longest secret that is
+// redactLookahead is how much must be known after a position before it is shown: more than the longest secret that is
 // recognized by its form.
-const ahead = 20 << 10
+const redactLookahead = 20 << 10
 
-// cut returns the first n bytes of buf with secrets redacted, and how many bytes that are. It moves the end if a
+// redactPrefix returns the first n bytes of buf with secrets redacted, and how many bytes that are. It moves the end if a
 // secret crosses it: reading in small pieces reveals no secret.
-func cut(secrets *redact.Set, buf []byte, n int) (text string, used int) {
-	known := string(buf[:min(len(buf), n+ahead)])
+func redactPrefix(secrets *redact.Set, buf []byte, n int) (text string, used int) {
+	known := string(buf[:min(len(buf), n+redactLookahead)])
 	clean := secrets.Text(known)
 	if clean == known {
-		return valid(known[:n]), n
+		return validUTF8(known[:n]), n
 	}
-	for _, at := range borders(known, n) {
+	for _, at := range cutPoints(known, n) {
 		if left := secrets.Text(known[:at]); left+secrets.Text(known[at:]) == clean {
-			return valid(left), at
+			return validUTF8(left), at
 		}
 	}
-	return valid(clean), len(known)
+	return validUTF8(clean), len(known)
 }
 
-// borders lists possible ends, best first: n, words and lines before it, lines after it.
-func borders(text string, n int) []int {
+// cutPoints lists possible ends, best first: n, words and lines before it, lines after it.
+func cutPoints(text string, n int) []int {
 	list := []int{n}
 	for _, breaks := range []string{" \t\n\r,;&\"'", "\n"} {
 		for at, tries := n, 64; tries > 0 && at > 1; tries-- {
@@ -48,8 +48,8 @@ func borders(text string, n int) []int {
 	return list
 }
 
-// valid replaces each invalid byte by U+FFFD.
-func valid(s string) string {
+// validUTF8 replaces each invalid byte by U+FFFD.
+func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}

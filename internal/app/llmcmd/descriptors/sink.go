@@ -49,8 +49,8 @@ func (k *sink) leave(s *script) {
 	}
 }
 
-// turn waits until s may write; nil is the model.
-func (k *sink) turn(ctx context.Context, s *script, w *patience) error {
+// waitTurn waits until s may write; nil is the model.
+func (k *sink) waitTurn(ctx context.Context, s *script, w *waitPolicy) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for len(k.queue) > 0 && k.queue[0] != s {
@@ -82,8 +82,8 @@ func (k *sink) first() *script {
 	return k.queue[0]
 }
 
-// before returns the script that s waits for, or nil.
-func (k *sink) before(s *script) *script {
+// waitsFor returns the script that s waits for, or nil.
+func (k *sink) waitsFor(s *script) *script {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.wait[s] == 0 || len(k.queue) == 0 || k.queue[0] == s {
@@ -93,8 +93,8 @@ func (k *sink) before(s *script) *script {
 }
 
 // write writes when it is the turn of s.
-func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int, error) {
-	if err := k.turn(ctx, s, w); err != nil {
+func (k *sink) write(ctx context.Context, s *script, b []byte, w *waitPolicy) (int, error) {
+	if err := k.waitTurn(ctx, s, w); err != nil {
 		return 0, err
 	}
 	k.out.Lock()
@@ -129,9 +129,9 @@ func (k *sink) flush() error {
 	return k.err
 }
 
-// allowed counts what the model reads or writes itself, and enforces the limit of nested calls: scripts can
+// countBytes counts what the model reads or writes itself, and enforces the limit of nested calls: scripts can
 // move megabytes for free, a model cannot.
-func (d *Table) allowed(op string, fd int, count *int64, n int) error {
+func (d *Table) countBytes(op string, fd int, count *int64, n int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if limit := d.opts.Limits.NestedBytes; limit > 0 && *count+int64(n) > limit {

@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// An inlet is the reading side of a descriptor, with a buffer. One call at a time uses it.
-type inlet struct {
+// An readSide is the reading side of a descriptor, with a buffer. One call at a time uses it.
+type readSide struct {
 	pipe *pipe
-	feed *feeder
+	feed *asyncReader
 	buf  []byte
 	end  error // why nothing more comes; io.EOF at the end
 }
 
 // inlet makes the reading side of an input.
-func (d *Table) inlet(in Input) *inlet {
+func (d *Table) inlet(in Input) *readSide {
 	r := in.Reader
 	if r == nil {
-		return &inlet{end: io.EOF}
+		return &readSide{end: io.EOF}
 	}
-	return &inlet{feed: &feeder{r: r}}
+	return &readSide{feed: &asyncReader{r: r}}
 }
 
 // chunk is the size of a read.
 const chunk = 16 << 10
 
 // more waits until buf grew or the end is known. It returns the error of the context.
-func (in *inlet) more(ctx context.Context) error {
+func (in *readSide) more(ctx context.Context) error {
 	in.buf = slices.Grow(in.buf, chunk)
 	free := in.buf[len(in.buf):cap(in.buf)]
 	var n int
@@ -39,7 +39,7 @@ func (in *inlet) more(ctx context.Context) error {
 	case in.pipe != nil:
 		n, err = in.pipe.read(ctx, free, nil)
 	default:
-		n, err = in.feed.take(ctx, free)
+		n, err = in.feed.readContext(ctx, free)
 	}
 	in.buf = in.buf[:len(in.buf)+n]
 	if err != nil && ctx.Err() != nil {
@@ -50,14 +50,14 @@ func (in *inlet) more(ctx context.Context) error {
 }
 
 // use removes n bytes from the front.
-func (in *inlet) use(n int) {
+func (in *readSide) use(n int) {
 	if in.buf = in.buf[n:]; len(in.buf) == 0 {
 		in.buf = nil
 	}
 }
 
 // close closes the reading end.
-func (in *inlet) close(drain bool) error {
+func (in *readSide) close(drain bool) error {
 	if in.pipe != nil {
 		in.pipe.endReading(drain)
 		return nil
@@ -68,28 +68,28 @@ func (in *inlet) close(drain bool) error {
 	return nil
 }
 
-// A feeder reads from a reader that may block. If nobody waits any more, the next call gets the data.
-type feeder struct {
+// A asyncReader reads from a reader that may block. If nobody waits any more, the next call gets the data.
+type asyncReader struct {
 	r io.Reader
 
-	mu   sync.Mutex    // held while reading; guards the fields below
-	got  chan delivery // of the read in progress; nil if there is none
+	mu   sync.Mutex      // held while reading; guards the fields below
+	got  chan readResult // of the read in progress; nil if there is none
 	rest []byte
 	err  error
 }
 
-type delivery struct {
+type readResult struct {
 	b   []byte
 	err error
 }
 
-// take waits for data until ctx ends.
-func (f *feeder) take(ctx context.Context, b []byte) (int, error) {
+// readContext waits for data until ctx ends.
+func (f *asyncReader) readContext(ctx context.Context, b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for len(f.rest) == 0 && f.err == nil {
 		if f.got == nil {
-			f.got = make(chan delivery, 1)
+			f.got = make(chan readResult, 1)
 			go fetch(f.r, f.got)
 		}
 		select {
@@ -99,17 +99,17 @@ func (f *feeder) take(ctx context.Context, b []byte) (int, error) {
 			return 0, context.Cause(ctx)
 		}
 	}
-	return f.hand(b)
+	return f.readBuffered(b)
 }
 
-func fetch(r io.Reader, got chan<- delivery) {
+func fetch(r io.Reader, got chan<- readResult) {
 	b := make([]byte, chunk)
 	n, err := r.Read(b)
-	got <- delivery{b[:n], err}
+	got <- readResult{b[:n], err}
 }
 
-// hand returns buffered data. The caller holds mu.
-func (f *feeder) hand(b []byte) (int, error) {
+// readBuffered returns buffered data. The caller holds mu.
+func (f *asyncReader) readBuffered(b []byte) (int, error) {
 	if len(f.rest) == 0 {
 		return 0, f.err
 	}
@@ -119,7 +119,7 @@ func (f *feeder) hand(b []byte) (int, error) {
 }
 
 // Read reads directly, for a script.
-func (f *feeder) Read(b []byte) (int, error) {
+func (f *asyncReader) Read(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.got != nil {
@@ -127,31 +127,31 @@ func (f *feeder) Read(b []byte) (int, error) {
 		f.got, f.rest, f.err = nil, d.b, d.err
 	}
 	if len(f.rest) > 0 || f.err != nil {
-		return f.hand(b)
+		return f.readBuffered(b)
 	}
 	n, err := f.r.Read(b)
 	f.err = err
 	return n, err
 }
 
-func (f *feeder) close() error {
+func (f *asyncReader) close() error {
 	if c, ok := f.r.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
 }
 
-// An intake is the standard input of a script: what the model left in the buffer, then the rest.
-type intake struct {
+// An scriptStdin is the standard input of a script: what the model left in the buffer, then the rest.
+type scriptStdin struct {
 	ctx  context.Context
-	wait *patience
+	wait *waitPolicy
 
 	mu   sync.Mutex // a cancelled script may still be reading
 	head []byte
-	in   *inlet
+	in   *readSide
 }
 
-func (t *intake) Read(b []byte) (int, error) {
+func (t *scriptStdin) Read(b []byte) (int, error) {
 	if t.ctx.Err() != nil {
 		return 0, context.Cause(t.ctx)
 	}
@@ -167,6 +167,6 @@ func (t *intake) Read(b []byte) (int, error) {
 	case t.in.pipe != nil:
 		return t.in.pipe.read(t.ctx, b, t.wait)
 	}
-	defer t.wait.rest()()
+	defer t.wait.stopClock()()
 	return t.in.feed.Read(b)
 }

@@ -36,20 +36,20 @@ func (d *Table) spawn(ctx context.Context, in spawnInput) (string, error) {
 	if err := d.checkScript(in.Script); err != nil {
 		return "", err
 	}
-	if err := d.vacancy("spawn"); err != nil {
+	if err := d.checkOpenLimit("spawn"); err != nil {
 		return "", err
 	}
-	w, err := d.hire()
+	w, err := d.newWorker()
 	if err != nil {
 		return "", err
 	}
 	if err := d.precheck(ctx, in, w); err != nil {
-		d.dismiss(w)
+		d.releaseWorker(w)
 		return "", err
 	}
 	s, answer, err := d.connect(in, w)
 	if err != nil {
-		d.dismiss(w)
+		d.releaseWorker(w)
 		return "", err
 	}
 	go func() {
@@ -94,23 +94,23 @@ func (d *Table) checkScript(text string) error {
 	return nil
 }
 
-// hire reserves a slot and makes a worker for a script.
-func (d *Table) hire() (Worker, error) {
-	if !d.countIn() {
+// newWorker reserves a slot and makes a worker for a script.
+func (d *Table) newWorker() (Worker, error) {
+	if !d.reserve() {
 		return Worker{}, &fault.Error{Kind: fault.Unavailable, Op: "spawn",
 			Why:  fmt.Sprintf("%d scripts are running, which is the limit", d.opts.Limits.MaxRunning),
 			Hint: "let one end first: read its output to the end, or close its descriptors"}
 	}
 	w, err := d.opts.Spawn(d.ctx)
 	if err != nil {
-		d.dismiss(Worker{})
+		d.releaseWorker(Worker{})
 		return w, spawnFault(err)
 	}
 	return w, nil
 }
 
-// countIn reserves a slot for a script.
-func (d *Table) countIn() bool {
+// reserve reserves a slot for a script.
+func (d *Table) reserve() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.running >= d.opts.Limits.MaxRunning || d.ctx.Err() != nil {
@@ -121,8 +121,8 @@ func (d *Table) countIn() bool {
 	return true
 }
 
-// dismiss undoes hire.
-func (d *Table) dismiss(w Worker) {
+// releaseWorker undoes hire.
+func (d *Table) releaseWorker(w Worker) {
 	if w.Close != nil {
 		w.Close()
 	}
@@ -144,26 +144,26 @@ func spawnFault(err error) error {
 func (d *Table) connect(in spawnInput, w Worker) (*script, spawned, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	from, to, err := d.given(in)
+	from, to, err := d.grabGiven(in)
 	if err != nil {
 		return nil, spawned{}, err
 	}
-	defer from.letOthers()
-	defer to.letOthers()
+	defer from.ungrab()
+	defer to.ungrab()
 	s := &script{pid: len(d.scripts) + 1, stderr: new(pipe), done: make(chan struct{})}
-	s.wait = &patience{pid: s.pid, pause: w.Pause, most: d.opts.Limits.Wait}
+	s.wait = &waitPolicy{pid: s.pid, pause: w.Pause, most: d.opts.Limits.Wait}
 	s.ctx, s.cancel = context.WithCancelCause(d.ctx)
 	a := spawned{Success: true, PID: s.pid, ScriptLen: len(in.Script)}
-	s.stdin, a.StdinFD = d.feed(s, from)
-	s.stdout, a.StdoutFD = d.drainTo(s, to)
+	s.stdin, a.StdinFD = d.connectStdin(s, from)
+	s.stdout, a.StdoutFD = d.connectStdout(s, to)
 	s.stderr.from.script = s
-	a.StderrFD = d.readEnd("stderr", s, s.stderr)
+	a.StderrFD = d.addReadEnd("stderr", s, s.stderr)
 	d.scripts = append(d.scripts, s)
 	return s, a, nil
 }
 
-// given borrows the descriptors that are to be connected. The caller holds mu.
-func (d *Table) given(in spawnInput) (from, to *descriptor, err error) {
+// grabGiven borrows the descriptors that are to be connected. The caller holds mu.
+func (d *Table) grabGiven(in spawnInput) (from, to *descriptor, err error) {
 	if in.StdinFD != nil {
 		if from, err = d.grab("spawn stdin_fd", *in.StdinFD, d.forReading); err != nil {
 			return nil, nil, err
@@ -171,7 +171,7 @@ func (d *Table) given(in spawnInput) (from, to *descriptor, err error) {
 	}
 	if in.StdoutFD != nil {
 		if to, err = d.grab("spawn stdout_fd", *in.StdoutFD, d.forWriting); err != nil {
-			from.letOthers()
+			from.ungrab()
 			return nil, nil, err
 		}
 	}
@@ -192,20 +192,20 @@ func (d *Table) grab(op string, fd int, find func(string, int) (*descriptor, err
 	}
 }
 
-// letOthers undoes grab.
-func (des *descriptor) letOthers() {
+// ungrab undoes grab.
+func (des *descriptor) ungrab() {
 	if des != nil && !des.standard() {
 		<-des.busy
 	}
 }
 
-// feed makes the standard input of a script: an existing descriptor or a new pipe. The caller holds mu.
-func (d *Table) feed(s *script, from *descriptor) (*intake, int) {
-	t := &intake{ctx: s.ctx, wait: s.wait}
+// connectStdin makes the standard input of a script: an existing descriptor or a new pipe. The caller holds mu.
+func (d *Table) connectStdin(s *script, from *descriptor) (*scriptStdin, int) {
+	t := &scriptStdin{ctx: s.ctx, wait: s.wait}
 	if from == nil {
 		p := &pipe{to: end{script: s}}
-		t.in = &inlet{pipe: p}
-		p.from.fd = d.add(&descriptor{name: "stdin of " + scriptName(s.pid), facts: "(write)", out: outlet{pipe: p}})
+		t.in = &readSide{pipe: p}
+		p.from.fd = d.add(&descriptor{name: "stdin of " + scriptName(s.pid), details: "(write)", out: writeSide{pipe: p}})
 		return t, p.from.fd
 	}
 	d.remove(from.fd, "it was given to "+scriptName(s.pid)+" as its standard input")
@@ -216,17 +216,17 @@ func (d *Table) feed(s *script, from *descriptor) (*intake, int) {
 	return t, from.fd
 }
 
-// drainTo makes the standard output of a script. The caller holds mu.
-func (d *Table) drainTo(s *script, to *descriptor) (outlet, int) {
+// connectStdout makes the standard output of a script. The caller holds mu.
+func (d *Table) connectStdout(s *script, to *descriptor) (writeSide, int) {
 	if to == nil {
 		p := &pipe{from: end{script: s}}
-		return outlet{pipe: p}, d.readEnd("stdout", s, p)
+		return writeSide{pipe: p}, d.addReadEnd("stdout", s, p)
 	}
 	switch {
 	case to.standard():
 		to.out.sink.enter(s)
 		if to.out.sink == d.sinks[0] {
-			d.delivered, d.refused = true, nil
+			d.outputSeen, d.refused = true, nil
 		}
 		return to.out, to.fd
 	case to.out.pipe != nil:
@@ -236,10 +236,10 @@ func (d *Table) drainTo(s *script, to *descriptor) (outlet, int) {
 	return to.out, to.fd
 }
 
-// readEnd makes a descriptor for reading what a script writes. The caller holds mu.
-func (d *Table) readEnd(what string, s *script, p *pipe) int {
-	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), facts: "(read)", in: &inlet{pipe: p},
-		idle: what == "stderr"})
+// addReadEnd makes a descriptor for reading what a script writes. The caller holds mu.
+func (d *Table) addReadEnd(what string, s *script, p *pipe) int {
+	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), details: "(read)", in: &readSide{pipe: p},
+		stderrPipe: what == "stderr"})
 	return p.to.fd
 }
 

@@ -187,7 +187,7 @@ func TestPipesAreBounded(t *testing.T) {
 	})})
 	b.call("spawn", `{"script":"x"}`)
 	time.Sleep(50 * time.Millisecond)
-	if n := wrote.Load(); n > room || n < room-10000 {
+	if n := wrote.Load(); n > pipeCapacity || n < pipeCapacity-10000 {
 		t.Errorf("%d bytes were written", n)
 	}
 	if got := b.call("help", `{"keys":["status"]}`); !strings.Contains(got,
@@ -272,7 +272,7 @@ func TestDeafScript(t *testing.T) {
 			return run.Result{}, ctx.Err()
 		})})
 		b.call("spawn", `{"script":"x"}`)
-		b.call("write", `{"fd":10,"data":%q}`, strings.Repeat("x", room))
+		b.call("write", `{"fd":10,"data":%q}`, strings.Repeat("x", pipeCapacity))
 		b.fails("nothing was written: script 1 has not read", "write", `{"fd":10,"data":"x"}`)
 		if got := b.call("close", `{"fd":10}`); got != "closed fd 10; script 1 is running" {
 			t.Error(got)

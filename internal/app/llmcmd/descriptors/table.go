@@ -20,17 +20,17 @@ const (
 
 // A descriptor is immutable; what its fields point to is not.
 type descriptor struct {
-	fd    int
-	name  string        // what it is
-	facts string        // details for the map
-	in    *inlet        // nil means not open for reading
-	out   outlet        // empty means not open for writing
-	idle  bool          // standard error of a script, which continues if nobody reads it
-	busy  chan struct{} // holds a token while a call uses it
+	fd         int
+	name       string        // what it is
+	details    string        // details for the map
+	in         *readSide     // nil means not open for reading
+	out        writeSide     // empty means not open for writing
+	stderrPipe bool          // standard error of a script, which continues if nobody reads it
+	busy       chan struct{} // holds a token while a call uses it
 }
 
-// An outlet is the writing side of a descriptor: one of the three, or none.
-type outlet struct {
+// An writeSide is the writing side of a descriptor: one of the three, or none.
+type writeSide struct {
 	pipe *pipe
 	file *vfs.File
 	sink *sink
@@ -46,8 +46,8 @@ func (des *descriptor) direction() string {
 	return "writing"
 }
 
-// place adds a descriptor. The caller holds mu, or is alone.
-func (d *Table) place(fd int, des *descriptor) int {
+// put adds a descriptor. The caller holds mu, or is alone.
+func (d *Table) put(fd int, des *descriptor) int {
 	des.fd, des.busy = fd, make(chan struct{}, 1)
 	d.table[fd] = des
 	return fd
@@ -56,7 +56,7 @@ func (d *Table) place(fd int, des *descriptor) int {
 // add adds a descriptor with the next number. The caller holds mu, or is alone.
 func (d *Table) add(des *descriptor) int {
 	d.dynamic++
-	return d.place(d.dynamic-1, des)
+	return d.put(d.dynamic-1, des)
 }
 
 // find returns an open descriptor. The caller holds mu.
@@ -64,16 +64,16 @@ func (d *Table) find(op string, fd int) (*descriptor, error) {
 	if des, ok := d.table[fd]; ok {
 		return des, nil
 	}
-	if why, ok := d.gone[fd]; ok {
-		return nil, fdFault(op, fd, why, d.openNow())
+	if why, ok := d.closedWhy[fd]; ok {
+		return nil, fdFault(op, fd, why, d.openHint())
 	}
-	e := fdFault(op, fd, "invalid file descriptor", d.openNow())
+	e := fdFault(op, fd, "invalid file descriptor", d.openHint())
 	e.Kind = fault.NotFound
 	return nil, e
 }
 
-// openNow lists the open descriptors, as a hint. The caller holds mu.
-func (d *Table) openNow() string {
+// openHint lists the open descriptors, as a hint. The caller holds mu.
+func (d *Table) openHint() string {
 	lists := map[string][]string{}
 	for _, fd := range slices.Sorted(maps.Keys(d.table)) {
 		way := d.table[fd].direction()
@@ -81,10 +81,10 @@ func (d *Table) openNow() string {
 			lists[way] = append(lists[way][:20], "…")
 		}
 	}
-	return "open for reading are " + listed(lists["reading"]) + "; for writing " + listed(lists["writing"])
+	return "open for reading are " + listOrNone(lists["reading"]) + "; for writing " + listOrNone(lists["writing"])
 }
 
-func listed(numbers []string) string {
+func listOrNone(numbers []string) string {
 	if numbers == nil {
 		return "none"
 	}
@@ -95,7 +95,7 @@ func listed(numbers []string) string {
 func (d *Table) forReading(op string, fd int) (*descriptor, error) {
 	des, err := d.find(op, fd)
 	if err == nil && des.in == nil {
-		return nil, fdFault(op, fd, "it is open for writing only: "+des.name, d.otherWay(des))
+		return nil, fdFault(op, fd, "it is open for writing only: "+des.name, d.otherEndHint(des))
 	}
 	return des, err
 }
@@ -104,13 +104,13 @@ func (d *Table) forReading(op string, fd int) (*descriptor, error) {
 func (d *Table) forWriting(op string, fd int) (*descriptor, error) {
 	des, err := d.find(op, fd)
 	if err == nil && des.in != nil {
-		return nil, fdFault(op, fd, "it is open for reading only: "+des.name, d.otherWay(des))
+		return nil, fdFault(op, fd, "it is open for reading only: "+des.name, d.otherEndHint(des))
 	}
 	return des, err
 }
 
-// otherWay suggests the descriptor that was meant. The caller holds mu.
-func (d *Table) otherWay(des *descriptor) string {
+// otherEndHint suggests the descriptor that was meant. The caller holds mu.
+func (d *Table) otherEndHint(des *descriptor) string {
 	var s *script
 	want, verb := "stdout", "read"
 	if des.out.pipe != nil {
@@ -119,14 +119,14 @@ func (d *Table) otherWay(des *descriptor) string {
 		s, want, verb = des.in.pipe.from.script, "stdin", "write to"
 	}
 	if s == nil {
-		return d.openNow()
+		return d.openHint()
 	}
 	for _, fd := range slices.Sorted(maps.Keys(d.table)) {
 		if name := d.table[fd].name; name == want+" of "+scriptName(s.pid) {
 			return fmt.Sprintf("%s fd %d, the %s", verb, fd, name)
 		}
 	}
-	return d.openNow()
+	return d.openHint()
 }
 
 // borrow finds a descriptor and keeps other calls from using it until release is called.
@@ -141,7 +141,7 @@ func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string,
 	select {
 	case des.busy <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, cutShort(op, fd, ctx)
+		return nil, nil, interruptedError(op, fd, ctx)
 	}
 	release = func() { <-des.busy }
 	d.mu.Lock()
@@ -152,8 +152,8 @@ func (d *Table) borrow(ctx context.Context, op string, fd int, find func(string,
 	return des, release, err
 }
 
-// cutShort is the error of a call whose context ended.
-func cutShort(op string, fd int, ctx context.Context) error {
+// interruptedError is the error of a call whose context ended.
+func interruptedError(op string, fd int, ctx context.Context) error {
 	kind := fault.Timeout
 	if ctx.Err() == context.Canceled {
 		kind = fault.Other
@@ -166,7 +166,7 @@ func cutShort(op string, fd int, ctx context.Context) error {
 // remove removes a descriptor; its number is never reused. The caller holds mu.
 func (d *Table) remove(fd int, why string) {
 	delete(d.table, fd)
-	d.gone[fd] = why
+	d.closedWhy[fd] = why
 }
 
 // Readable returns the numbers of the readable descriptors, in order.
@@ -181,7 +181,7 @@ func (d *Table) Readable() (numbers []int) {
 	return numbers
 }
 
-func (d *Table) openOnes() []*descriptor {
+func (d *Table) openDescriptors() []*descriptor {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []*descriptor
@@ -191,9 +191,9 @@ func (d *Table) openOnes() []*descriptor {
 	return all
 }
 
-// drop closes a descriptor. A script that writes to it gets an error, unless drain is set: then its output is
+// closeDescriptor closes a descriptor. A script that writes to it gets an error, unless drain is set: then its output is
 // discarded.
-func (d *Table) drop(des *descriptor, drain bool) error {
+func (d *Table) closeDescriptor(des *descriptor, drain bool) error {
 	d.mu.Lock()
 	if d.table[des.fd] != des {
 		d.mu.Unlock()
@@ -209,8 +209,8 @@ func (d *Table) drop(des *descriptor, drain bool) error {
 		}
 	}
 	d.mu.Unlock()
-	if des.idle {
-		des.in.pipe.abandon(des.in.buf)
+	if des.stderrPipe {
+		des.in.pipe.keepUnread(des.in.buf)
 		return nil
 	}
 	return des.close(drain)
@@ -238,29 +238,29 @@ func (des *descriptor) close(drain bool) error {
 // Map lists the open descriptors, one a line.
 func (d *Table) Map() string {
 	var b strings.Builder
-	for _, des := range d.openOnes() {
+	for _, des := range d.openDescriptors() {
 		fmt.Fprintf(&b, "fd=%d: %s", des.fd, des.name)
-		if des.facts != "" {
-			b.WriteString(" " + des.facts)
+		if des.details != "" {
+			b.WriteString(" " + des.details)
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// facts describes an input.
-func facts(in Input) string {
+// inputDetails describes an input.
+func inputDetails(in Input) string {
 	switch {
 	case in.Reader == nil:
 		return "(empty)"
 	case in.Size < 0:
 		return "[unknown size, text, stream]"
 	}
-	return "[" + size(in.Size) + ", text, " + magnitude(in.Size) + "]"
+	return "[" + size(in.Size) + ", text, " + sizeClass(in.Size) + "]"
 }
 
-// magnitude tells the model how to read an input: a small one at once, a very large one with scripts only.
-func magnitude(n int64) string {
+// sizeClass tells the model how to read an input: a small one at once, a very large one with scripts only.
+func sizeClass(n int64) string {
 	switch {
 	case n <= maxCount:
 		return "small"
@@ -290,16 +290,16 @@ func size(n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + " " + unit
 }
 
-// target says where an output goes.
-func target(out Output) string {
+// outputDetails says where an output goes.
+func outputDetails(out Output) string {
 	if out.Name == "" {
 		return ""
 	}
-	return "-> " + shown(out.Name)
+	return "-> " + quoteControl(out.Name)
 }
 
-// shown quotes a name with control characters.
-func shown(name string) string {
+// quoteControl quotes a name with control characters.
+func quoteControl(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
 	}

@@ -40,37 +40,37 @@ func (d *Table) write(ctx context.Context, in writeInput) (string, error) {
 		return "", err
 	}
 	defer release()
-	if err := d.allowed("write", in.FD, &d.stats.Written, len(in.Data)); err != nil {
+	if err := d.countBytes("write", in.FD, &d.stats.Written, len(in.Data)); err != nil {
 		d.fail(err)
 		return "", err
 	}
 	if in.Data != "" {
-		if err := d.put(ctx, des, in.Data); err != nil {
+		if err := d.writeTo(ctx, des, in.Data); err != nil {
 			return "", err
 		}
 	}
 	if des.out.sink == d.sinks[0] {
 		d.mu.Lock()
-		d.delivered, d.refused = true, nil
+		d.outputSeen, d.refused = true, nil
 		d.mu.Unlock()
 	}
 	answer := fmt.Sprintf("wrote %s to fd %d", size(int64(len(in.Data))), in.FD)
 	if !in.EOF {
 		return answer, nil
 	}
-	state, err := d.finishWith(ctx, "write", des)
+	state, err := d.closeAndWait(ctx, "write", des)
 	if in.Data == "" {
 		return state, err
 	}
 	return answer + ", " + state, err
 }
 
-func (d *Table) put(ctx context.Context, des *descriptor, data string) (err error) {
+func (d *Table) writeTo(ctx context.Context, des *descriptor, data string) (err error) {
 	switch {
 	case des.out.pipe != nil:
 		err = d.send(ctx, des, data)
 	case des.out.sink != nil:
-		err = d.show(ctx, des, data)
+		err = d.writeSink(ctx, des, data)
 	default:
 		_, err = des.out.file.Write([]byte(data))
 		err = fileFault("write", des.name, err)
@@ -90,50 +90,50 @@ func (d *Table) send(ctx context.Context, des *descriptor, data string) error {
 	s := p.to.script
 	d.mu.Unlock()
 	try := func(ctx context.Context) error { return p.send(ctx, data) }
-	ctx, cancel := context.WithTimeout(ctx, gather)
+	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
-	why, over, err := d.watch(s).tick(ctx, func() bool { return false }, try)
+	why, over, err := d.watch(s).poll(ctx, func() bool { return false }, try)
 	switch {
 	case errors.Is(err, stream.ErrPipe):
-		return d.deaf(ctx, des, s)
+		return d.brokenPipeError(ctx, des, s)
 	case over:
-		return unwritten(des.fd, why, remedy(why, "write"))
+		return notWrittenError(des.fd, why, waitHint(why, "write"))
 	case err != nil:
-		return unwritten(des.fd, fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), gather),
+		return notWrittenError(des.fd, fmt.Sprintf("%s has not read for %v what was written before", scriptName(s.pid), closeWait),
 			"wait, or close the descriptor")
 	}
 	return nil
 }
 
-// unwritten is the error of a write that is not possible now.
-func unwritten(fd int, why, hint string) error {
+// notWrittenError is the error of a write that is not possible now.
+func notWrittenError(fd int, why, hint string) error {
 	e := fdFault("write", fd, "nothing was written: "+why, hint)
 	e.Kind = fault.Unavailable
 	return e
 }
 
-// deaf is the error of a write to a script that no longer reads.
-func (d *Table) deaf(ctx context.Context, des *descriptor, s *script) error {
-	state := d.collect(ctx, []*script{s}, time.Second)
+// brokenPipeError is the error of a write to a script that no longer reads.
+func (d *Table) brokenPipeError(ctx context.Context, des *descriptor, s *script) error {
+	state := d.waitScripts(ctx, []*script{s}, time.Second)
 	return fdFault("write", des.fd, "broken pipe, nothing was written: "+state, "close it; to go on, spawn another script")
 }
 
-// show writes to an output of the session, after the scripts that do.
-func (d *Table) show(ctx context.Context, des *descriptor, data string) error {
+// writeSink writes to an output of the session, after the scripts that do.
+func (d *Table) writeSink(ctx context.Context, des *descriptor, data string) error {
 	k := des.out.sink
-	v := &vigil{d: d, needs: func() string {
+	v := &waitMonitor{d: d, needs: func() string {
 		if first := k.first(); first != nil {
 			return d.needs(first, nil)
 		}
 		return ""
 	}}
-	why, over, err := v.tick(ctx, func() bool { return false },
-		func(ctx context.Context) error { return k.turn(ctx, nil, nil) })
+	why, over, err := v.poll(ctx, func() bool { return false },
+		func(ctx context.Context) error { return k.waitTurn(ctx, nil, nil) })
 	switch {
 	case over:
-		return unwritten(des.fd, "a script still writes there, and "+why, remedy(why, "write"))
+		return notWrittenError(des.fd, "a script still writes there, and "+why, waitHint(why, "write"))
 	case err != nil:
-		return cutShort("write", des.fd, ctx)
+		return interruptedError("write", des.fd, ctx)
 	}
 	if _, err := k.write(ctx, nil, []byte(data), nil); err != nil {
 		e := fdFault("write", des.fd, "", "the output is lost; exit with a status other than 0")

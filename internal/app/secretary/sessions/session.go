@@ -19,29 +19,29 @@ type session struct {
 	name    string
 
 	// Guarded by Manager.mu.
-	turning bool  // a turn is running
-	used    int64 // sequence number of the last turn
-	timer   *time.Timer
-	stop    context.CancelCauseFunc // ends the turn
+	busyTurn bool  // a turn is running
+	used     int64 // sequence number of the last turn
+	timer    *time.Timer
+	stop     context.CancelCauseFunc // ends the turn
 
 	// Used only by the running turn, or by the goroutine that closes the session.
-	life context.Context // of the turn
-	talk Conversation    // nil until it is opened
-	end  func(error)
+	turnContext  context.Context // of the turn
+	conversation Conversation    // nil until it is opened
+	end          func(error)
 
 	mu       sync.Mutex
 	listener *listener // of the turn; nil between turns
 }
 
-// listen sets the listener; nil means none. The previous listener gets no more events.
-func (r *session) listen(l *listener) {
+// setListener sets the listener; nil means none. The previous listener gets no more events.
+func (r *session) setListener(l *listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.listener = l
 }
 
-// ignore removes a listener unless it was replaced.
-func (r *session) ignore(l *listener) {
+// removeListener removes a listener unless it was replaced.
+func (r *session) removeListener(l *listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.listener == l {
@@ -53,29 +53,29 @@ func (r *session) observe(e secretary.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.listener != nil {
-		r.listener.hear(e)
+		r.listener.onEvent(e)
 	}
 }
 
 // close closes the conversation before it cancels its context, which Close may still need.
 func (r *session) close() {
-	if r.talk == nil {
+	if r.conversation == nil {
 		return
 	}
-	r.talk.Close()
+	r.conversation.Close()
 	r.end(nil)
-	r.talk = nil
+	r.conversation = nil
 }
 
 // busy reports whether closing the session would end a job. It is called between turns.
-func (r *session) busy() bool { return r.talk != nil && r.talk.Busy() }
+func (r *session) busy() bool { return r.conversation != nil && r.conversation.Busy() }
 
 // enter starts a turn in a session.
 func (p *Manager) enter(s store.Session) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, closing()
+		return nil, errClosing()
 	}
 	p.begin()
 	r := p.open[s.ID]
@@ -88,14 +88,14 @@ func (p *Manager) enter(s store.Session) (*session, error) {
 		r = &session{session: s.ID, name: name(s)}
 		p.open[s.ID] = r
 	}
-	if r.turning {
+	if r.busyTurn {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary",
 			Why:  "she is answering something else in this conversation",
 			Hint: "wait for her answer, or begin another conversation"}
 	}
 	p.used++
-	r.turning, r.used = true, p.used
-	r.life, r.stop = context.WithCancelCause(p.life)
+	r.busyTurn, r.used = true, p.used
+	r.turnContext, r.stop = context.WithCancelCause(p.life)
 	if r.timer != nil {
 		r.timer.Stop()
 	}
@@ -111,7 +111,7 @@ func (p *Manager) begin() {
 	}
 }
 
-func closing() error {
+func errClosing() error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "talk to secretary", Why: "the conversations are being closed",
 		Hint: "try again when the server is up again"}
 }
@@ -119,7 +119,7 @@ func closing() error {
 // evict closes the least recently used session if there are too many. The caller holds mu. It reports
 // whether there is room for another one.
 func (p *Manager) evict() bool {
-	if len(p.open) < cmp.Or(p.Most, usualMost) {
+	if len(p.open) < cmp.Or(p.MaxOpen, defaultMaxOpen) {
 		return true
 	}
 	oldest := p.oldest(func(r *session) bool { return !r.busy() })
@@ -136,7 +136,7 @@ func (p *Manager) evict() bool {
 // oldest returns the least recently used idle session that fits.
 func (p *Manager) oldest(fits func(*session) bool) (oldest *session) {
 	for _, r := range p.open {
-		if !r.turning && (oldest == nil || r.used < oldest.used) && fits(r) {
+		if !r.busyTurn && (oldest == nil || r.used < oldest.used) && fits(r) {
 			oldest = r
 		}
 	}
@@ -154,7 +154,7 @@ func (p *Manager) remove(r *session) {
 func (p *Manager) leave(r *session, spent bool) {
 	defer p.work.Done()
 	r.stop(nil)
-	r.listen(nil)
+	r.setListener(nil)
 	if p.stay(r, spent) {
 		return
 	}
@@ -165,11 +165,11 @@ func (p *Manager) leave(r *session, spent bool) {
 func (p *Manager) stay(r *session, spent bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || spent || r.talk == nil {
+	if p.closed || spent || r.conversation == nil {
 		delete(p.open, r.session)
 		return false
 	}
-	r.turning = false
+	r.busyTurn = false
 	p.wait(r)
 	return true
 }
@@ -177,7 +177,7 @@ func (p *Manager) stay(r *session, spent bool) bool {
 // wait closes a session after it was idle for a while.
 func (p *Manager) wait(r *session) {
 	number := r.used
-	r.timer = time.AfterFunc(cmp.Or(p.Idle, usualIdle), func() { p.expire(r, number) })
+	r.timer = time.AfterFunc(cmp.Or(p.Idle, defaultIdle), func() { p.expire(r, number) })
 }
 
 // expire closes a session unless it was used meanwhile or a job runs.
@@ -185,7 +185,7 @@ func (p *Manager) expire(r *session, number int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.closed || r.turning || r.used != number || p.open[r.session] != r:
+	case p.closed || r.busyTurn || r.used != number || p.open[r.session] != r:
 	case r.busy():
 		p.wait(r)
 	default:
@@ -196,7 +196,7 @@ func (p *Manager) expire(r *session, number int64) {
 // ensureOpen opens the conversation of a session. While it is opened, it ends with ctx; afterwards its context
 // ends when it is closed.
 func (p *Manager) ensureOpen(ctx context.Context, r *session) error {
-	if r.talk != nil && !r.talk.Over() {
+	if r.conversation != nil && !r.conversation.Over() {
 		return nil
 	}
 	r.close()
@@ -205,7 +205,7 @@ func (p *Manager) ensureOpen(ctx context.Context, r *session) error {
 	talk, err := p.Open(life, OpenOptions{Session: strconv.FormatInt(r.session, 10), Name: r.name, Observe: r.observe,
 		Speaks: p.speaks})
 	if err == nil && stop() {
-		r.talk, r.end = talk, end
+		r.conversation, r.end = talk, end
 		return nil
 	}
 	if err == nil { // it was opened too late
@@ -240,9 +240,9 @@ func (p *Manager) shut() {
 	defer p.mu.Unlock()
 	p.begin()
 	p.closed = true
-	p.end(closing())
+	p.end(errClosing())
 	for _, r := range p.open {
-		if !r.turning {
+		if !r.busyTurn {
 			p.remove(r)
 		}
 	}

@@ -169,7 +169,7 @@ func (l *late) Close() {
 func TestMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := build(t)
-		h.Most = 3
+		h.MaxOpen = 3
 		for i := range 3 {
 			h.chat(t, fmt.Sprint("s", i+1), "x")
 		}
@@ -364,7 +364,7 @@ func TestCloseInTime(t *testing.T) {
 // TestCrowd has many talk, listen and leave at the same time.
 func TestCrowd(t *testing.T) {
 	h := build(t)
-	h.Most, h.Idle = 4, time.Millisecond
+	h.MaxOpen, h.Idle = 4, time.Millisecond
 	var all sync.WaitGroup
 	var had atomic.Int32
 	for i := range 200 {

@@ -45,32 +45,32 @@ type Manager struct {
 	Open  func(ctx context.Context, o OpenOptions) (Conversation, error)
 	Store *store.Store
 
-	// Silent is why speech is unavailable, with a hint; nil means that it is available.
-	Silent error
-	Aloud  bool // the voice is on at first
+	// NoVoice is why speech is unavailable, with a hint; nil means that it is available.
+	NoVoice error
+	VoiceOn bool // the voice is on at first
 
-	Most int           // open conversations; zero means 16
-	Idle time.Duration // after which one is closed; zero means 15 minutes
+	MaxOpen int           // open conversations; zero means 16
+	Idle    time.Duration // after which one is closed; zero means 15 minutes
 
-	mu     sync.Mutex // guards the fields below
-	open   map[int64]*session
-	used   int64 // turns so far
-	asked  bool  // somebody switched the voice on or off
-	loud   bool  // the choice
-	closed bool
-	life   context.Context
-	end    context.CancelCauseFunc
-	work   sync.WaitGroup // turns, and conversations being closed
+	mu          sync.Mutex // guards the fields below
+	open        map[int64]*session
+	used        int64 // turns so far
+	voiceChosen bool  // somebody switched the voice on or off
+	voiceOn     bool  // the choice
+	closed      bool
+	life        context.Context
+	end         context.CancelCauseFunc
+	work        sync.WaitGroup // turns, and conversations being closed
 }
 
 const (
-	usualMost = 16
-	usualIdle = 15 * time.Minute
+	defaultMaxOpen = 16
+	defaultIdle    = 15 * time.Minute
 )
 
 // Chat implements [hako/internal/web/api.Secretary].
 func (p *Manager) Chat(ctx context.Context, who access.Actor, session, text string, tell func(Turn)) error {
-	if err := mayTalk(ctx, who, session, text); err != nil {
+	if err := checkChat(ctx, who, session, text); err != nil {
 		return err
 	}
 	s, err := p.Store.Resume(session)
@@ -81,24 +81,24 @@ func (p *Manager) Chat(ctx context.Context, who access.Actor, session, text stri
 	if err != nil {
 		return err
 	}
-	heard, done := &listener{tell: tell}, make(chan error, 1)
-	r.listen(heard)
-	go func() { done <- p.have(context.WithoutCancel(ctx), r, text) }()
+	heard, done := &listener{send: tell}, make(chan error, 1)
+	r.setListener(heard)
+	go func() { done <- p.runTurn(context.WithoutCancel(ctx), r, text) }()
 	select {
 	case err = <-done:
 	case <-ctx.Done(): // the client is gone; the turn continues
-		r.ignore(heard)
+		r.removeListener(heard)
 		return context.Cause(ctx)
 	}
 	if err == nil {
-		tell(Turn{Type: secretary.Done, Text: heard.words})
+		tell(Turn{Type: secretary.Done, Text: heard.lastText})
 	}
 	return err
 }
 
-// have runs a turn and leaves the session. A session whose budget is used up is closed; the next turn opens
+// runTurn runs a turn and leaves the session. A session whose budget is used up is closed; the next turn opens
 // another one.
-func (p *Manager) have(ctx context.Context, r *session, text string) (err error) {
+func (p *Manager) runTurn(ctx context.Context, r *session, text string) (err error) {
 	spent := true
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -107,7 +107,7 @@ func (p *Manager) have(ctx context.Context, r *session, text string) (err error)
 		}
 		p.leave(r, spent)
 	}()
-	err = p.turn(ctx, r, text)
+	err = p.say(ctx, r, text)
 	spent = fault.KindOf(err) == fault.Exhausted
 	return err
 }
@@ -127,15 +127,15 @@ func (p *Manager) Stop(ctx context.Context, who access.Actor, session string) er
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.open[s.ID]; r != nil && r.turning {
+	if r := p.open[s.ID]; r != nil && r.busyTurn {
 		r.stop(&fault.Error{Kind: fault.Denied, Op: "answer", Why: "a person has stopped her",
 			Hint: "say what you need instead", Err: context.Canceled})
 	}
 	return nil
 }
 
-// mayTalk validates the arguments of Chat.
-func mayTalk(ctx context.Context, who access.Actor, session, text string) error {
+// checkChat validates the arguments of Chat.
+func checkChat(ctx context.Context, who access.Actor, session, text string) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "talk to secretary", Subject: strconv.Quote(session)}
 	switch {
 	case ctx.Err() != nil:
@@ -153,16 +153,16 @@ func mayTalk(ctx context.Context, who access.Actor, session, text string) error 
 	return e
 }
 
-// turn runs one turn, and opens the conversation first if necessary. It ends when it is stopped or the manager
+// say runs one turn, and opens the conversation first if necessary. It ends when it is stopped or the manager
 // is closed.
-func (p *Manager) turn(ctx context.Context, r *session, text string) error {
+func (p *Manager) say(ctx context.Context, r *session, text string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(r.life, func() { cancel(context.Cause(r.life)) })()
+	defer context.AfterFunc(r.turnContext, func() { cancel(context.Cause(r.turnContext)) })()
 	if err := p.ensureOpen(ctx, r); err != nil {
 		return err
 	}
-	err := r.talk.Say(ctx, text)
+	err := r.conversation.Say(ctx, text)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}
@@ -170,9 +170,9 @@ func (p *Manager) turn(ctx context.Context, r *session, text string) error {
 }
 
 const (
-	mostSessions = 100 // shown
-	lookedAt     = 500 // loaded, including empty ones
-	usualNewest  = 100
+	maxSessions   = 100 // shown
+	maxLoaded     = 500 // loaded, including empty ones
+	defaultNewest = 100
 )
 
 // Sessions implements [hako/internal/web/api.Secretary].
@@ -180,11 +180,11 @@ func (p *Manager) Sessions(ctx context.Context) ([]Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	all, err := p.Store.Sessions(lookedAt)
+	all, err := p.Store.Sessions(maxLoaded)
 	var shown []Session
 	for _, s := range all {
 		busy := p.busy(s.ID)
-		if (s.Messages > 0 || busy) && len(shown) < mostSessions {
+		if (s.Messages > 0 || busy) && len(shown) < maxSessions {
 			shown = append(shown, Session{ID: name(s), Title: title(s), Updated: s.Updated, Busy: busy})
 		}
 	}
@@ -196,17 +196,17 @@ func (p *Manager) busy(session int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.open[session]
-	return r != nil && r.turning
+	return r != nil && r.busyTurn
 }
 
 func name(s store.Session) string { return cmp.Or(s.Name, strconv.FormatInt(s.ID, 10)) }
 
-// madeUp is the prefix of the names generated by the web page.
-const madeUp = "web-"
+// generatedPrefix is the prefix of the names generated by the web page.
+const generatedPrefix = "web-"
 
 func title(s store.Session) string {
 	first := strings.Join(strings.Fields(s.First), " ")
-	if s.Name != "" && !strings.HasPrefix(s.Name, madeUp) {
+	if s.Name != "" && !strings.HasPrefix(s.Name, generatedPrefix) {
 		return s.Name
 	}
 	return cmp.Or(first, name(s))
@@ -221,7 +221,7 @@ func (p *Manager) Messages(ctx context.Context, session string, newest int) ([]M
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.Store.Messages(s.ID, cmp.Or(max(newest, 0), usualNewest))
+	all, err := p.Store.Messages(s.ID, cmp.Or(max(newest, 0), defaultNewest))
 	said := make([]Message, len(all))
 	for i, m := range all {
 		said[i] = Message{Role: m.Role, Text: m.Text, Time: m.Time, Results: outcomes(m)}
@@ -235,19 +235,19 @@ func (p *Manager) Speaks(context.Context) (bool, error) { return p.speaks(), nil
 func (p *Manager) speaks() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.asked {
-		return p.Aloud && p.Silent == nil
+	if !p.voiceChosen {
+		return p.VoiceOn && p.NoVoice == nil
 	}
-	return p.loud
+	return p.voiceOn
 }
 
 // Voice implements [hako/internal/web/api.Secretary]. Switching it off always works.
 func (p *Manager) Voice(_ context.Context, on bool) (bool, error) {
-	if on && p.Silent != nil {
-		return false, p.Silent
+	if on && p.NoVoice != nil {
+		return false, p.NoVoice
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked, p.loud = true, on
+	p.voiceChosen, p.voiceOn = true, on
 	return on, nil
 }

@@ -298,7 +298,7 @@ func TestOutcome(t *testing.T) {
 		{secretary.Result{Command: "ls", Output: &secretary.Output{ExitCode: "0", Dir: "/w"}},
 			Outcome{Command: "ls", Dir: "/w"}},
 	} {
-		if got := outcome(&tt.r); got != tt.want {
+		if got := outcomeOf(&tt.r); got != tt.want {
 			t.Errorf("got  %+v\nwant %+v", got, tt.want)
 		}
 	}
@@ -404,7 +404,7 @@ func TestVoice(t *testing.T) {
 		}
 	}
 	heard(false)
-	h.Aloud = true
+	h.VoiceOn = true
 	heard(true)
 	for _, on := range []bool{false, true} {
 		if got, err := h.Voice(t.Context(), on); err != nil || got != on {
@@ -417,7 +417,7 @@ func TestVoice(t *testing.T) {
 // TestNoVoice can always be silent.
 func TestNoVoice(t *testing.T) {
 	h := build(t)
-	h.Aloud, h.Silent = true, &fault.Error{Kind: fault.Unavailable, Op: "speak", Why: "there is no player",
+	h.VoiceOn, h.NoVoice = true, &fault.Error{Kind: fault.Unavailable, Op: "speak", Why: "there is no player",
 		Hint: "install one"}
 	if on, err := h.Speaks(t.Context()); err != nil || on {
 		t.Errorf("%v, %v", on, err)

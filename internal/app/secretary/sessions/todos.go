@@ -96,13 +96,13 @@ func (l *Todos) add(t Todo) (store.Todo, error) {
 	return l.Store.Complete(added.ID)
 }
 
-// usualPriority is the default.
-const usualPriority = "normal"
+// defaultPriority is the default.
+const defaultPriority = "normal"
 
 // update sets all fields of a to-do.
 func (l *Todos) update(t Todo) (store.Todo, error) {
 	if strings.TrimSpace(t.Priority) == "" {
-		t.Priority = usualPriority
+		t.Priority = defaultPriority
 	}
 	return l.Store.Update(t.ID, store.Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority,
 		Status: &t.Status, Seen: t.Updated})

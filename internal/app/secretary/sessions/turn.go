@@ -11,23 +11,23 @@ import (
 
 // A listener forwards the events of one turn to the client.
 type listener struct {
-	tell  func(Turn)
-	words string // the last answer
+	send     func(Turn)
+	lastText string // the last answer
 }
 
-func (l *listener) hear(e secretary.Event) {
+func (l *listener) onEvent(e secretary.Event) {
 	switch e.Type {
 	case secretary.Text, secretary.Again, secretary.TodoDone, secretary.Warning:
-		l.tell(Turn{Type: e.Type, Text: e.Text})
+		l.send(Turn{Type: e.Type, Text: e.Text})
 	case secretary.Note, secretary.Retry:
-		l.tell(Turn{Type: secretary.Warning, Text: e.Text})
+		l.send(Turn{Type: secretary.Warning, Text: e.Text})
 	case secretary.Printed:
 		if e.Err == nil {
-			l.tell(Turn{Type: secretary.Text, Text: e.Text})
-			l.words = e.Text
+			l.send(Turn{Type: secretary.Text, Text: e.Text})
+			l.lastText = e.Text
 		}
 	case secretary.ReplyDone: // its text was streamed
-		l.words = e.Text
+		l.lastText = e.Text
 	case secretary.Started:
 		l.action(e.Action)
 	case secretary.Ended:
@@ -40,15 +40,15 @@ func (l *listener) action(a *secretary.Action) {
 	if err != nil || a == nil {
 		return
 	}
-	l.tell(Turn{Type: secretary.Started, Action: text})
+	l.send(Turn{Type: secretary.Started, Action: text})
 }
 
 func (l *listener) result(r *secretary.Result) {
 	if r == nil {
 		return
 	}
-	o := outcome(r)
-	l.tell(Turn{Type: secretary.Ended, Result: &o})
+	o := outcomeOf(r)
+	l.send(Turn{Type: secretary.Ended, Result: &o})
 }
 
 // refused is the prefix of the error of a denied command.
@@ -57,15 +57,15 @@ const refused = "SecurityError: "
 // failed is the exit status of a command that did not run for another reason.
 const failed = 1
 
-// outcome converts a result for people: a denial with its reason, any other error as standard error.
-func outcome(r *secretary.Result) Outcome {
+// outcomeOf converts a result for people: a denial with its reason, any other error as standard error.
+func outcomeOf(r *secretary.Result) Outcome {
 	o := Outcome{Command: r.Command, Reason: r.Reason, Seconds: r.Took.Seconds()}
 	if r.Output != nil {
 		o.Stdout, o.Stderr, o.Dir = r.Output.Stdout, r.Output.Stderr, r.Output.Dir
 		o.Redacted = r.Output.Redacted
 		o.Exit, _ = strconv.Atoi(r.Output.ExitCode)
 	}
-	why, denied := strings.CutPrefix(explained(r), refused)
+	why, denied := strings.CutPrefix(fullError(r), refused)
 	switch {
 	case denied:
 		o.Denied = why
@@ -78,8 +78,8 @@ func outcome(r *secretary.Result) Outcome {
 	return o
 }
 
-// explained returns an error with its detail and hint.
-func explained(r *secretary.Result) string {
+// fullError returns an error with its detail and hint.
+func fullError(r *secretary.Result) string {
 	text := r.Error
 	if r.Detail != "" {
 		text += ": " + r.Detail
@@ -107,7 +107,7 @@ func outcomes(m store.Message) []Outcome {
 		if k.Error != nil {
 			r.Error = *k.Error
 		}
-		all = append(all, outcome(&r))
+		all = append(all, outcomeOf(&r))
 	}
 	return all
 }

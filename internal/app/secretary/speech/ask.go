@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	largestAnswer = 64 << 20         // bytes of a response
-	maxComplaint  = 64 << 10         // bytes of the body of an error
-	maxWords      = 300              // characters shown of an error
-	goneFor       = 60 * time.Second // how long an unreachable engine is not tried again
-	startHint     = "start COEIROINK, or set speech.enabled to false"
+	maxResponse  = 64 << 20         // bytes of a response
+	maxErrorBody = 64 << 10         // bytes of the body of an error
+	maxErrorText = 300              // characters shown of an error
+	retryAfter   = 60 * time.Second // how long an unreachable engine is not tried again
+	startHint    = "start COEIROINK, or set speech.enabled to false"
 )
 
-// errLate is the cause of a timeout.
-var errLate = errors.New("late")
+// errTimeout is the cause of a timeout.
+var errTimeout = errors.New("late")
 
-// errLarge is the error of reading more than largestAnswer.
-var errLarge = errors.New("large")
+// errTooLarge is the error of reading more than largestAnswer.
+var errTooLarge = errors.New("large")
 
-// A question is a request to the engine.
-type question struct {
+// A request is a request to the engine.
+type request struct {
 	path   string
 	body   any    // nil means GET
 	accept string // empty means JSON
@@ -39,17 +39,17 @@ type question struct {
 	probe  bool // sent even if the engine was unreachable a moment ago
 }
 
-// A rejection is an HTTP status other than 200.
-type rejection struct {
+// An httpError is an HTTP status other than 200.
+type httpError struct {
 	status int
 	words  string
 }
 
-func (r *rejection) Error() string { return r.words }
+func (r *httpError) Error() string { return r.words }
 
 // statusOf returns the HTTP status in err, or 0.
 func statusOf(err error) int {
-	var r *rejection
+	var r *httpError
 	if errors.As(err, &r) {
 		return r.status
 	}
@@ -57,11 +57,11 @@ func statusOf(err error) int {
 }
 
 // ask sends a request and passes the response to read if its status is 200.
-func (e *Engine) ask(ctx context.Context, q question, read func(*http.Response) error) error {
-	if gone := e.stillGone(); gone != nil && !q.probe {
+func (e *Engine) ask(ctx context.Context, q request, read func(*http.Response) error) error {
+	if gone := e.recentlyUnreachable(); gone != nil && !q.probe {
 		return gone
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, q.wait, errLate)
+	limited, cancel := context.WithTimeoutCause(ctx, q.wait, errTimeout)
 	defer cancel()
 	req, err := e.request(limited, q)
 	if err != nil {
@@ -69,18 +69,18 @@ func (e *Engine) ask(ctx context.Context, q question, read func(*http.Response) 
 	}
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return e.unreached(ctx, limited, q, err)
+		return e.connectError(ctx, limited, q, err)
 	}
 	defer resp.Body.Close()
-	e.reached()
-	resp.Body = &bounded{ReadCloser: resp.Body, left: largestAnswer}
+	e.setReachable()
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxResponse}
 	if resp.StatusCode != http.StatusOK {
-		return e.rejected(resp)
+		return e.statusError(resp)
 	}
-	return e.explain(ctx, limited, q, read(resp))
+	return e.wrapError(ctx, limited, q, read(resp))
 }
 
-func (e *Engine) request(ctx context.Context, q question) (*http.Request, error) {
+func (e *Engine) request(ctx context.Context, q request) (*http.Request, error) {
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {
 		text, err := json.Marshal(q.body)
@@ -104,64 +104,64 @@ func (e *Engine) request(ctx context.Context, q question) (*http.Request, error)
 	return req, nil
 }
 
-// stillGone returns why the engine was unreachable a moment ago: the same error each time, so that callers
+// recentlyUnreachable returns why the engine was unreachable a moment ago: the same error each time, so that callers
 // can recognize it.
-func (e *Engine) stillGone() error {
+func (e *Engine) recentlyUnreachable() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.gone != nil && e.Now().Sub(e.goneAt) < goneFor {
-		return e.gone
+	if e.unreachable != nil && e.Now().Sub(e.unreachableSince) < retryAfter {
+		return e.unreachable
 	}
 	return nil
 }
 
-func (e *Engine) reached() {
+func (e *Engine) setReachable() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.gone = nil
+	e.unreachable = nil
 }
 
-// remember stores why the engine is unreachable.
-func (e *Engine) remember(err error) error {
+// setUnreachable stores why the engine is unreachable.
+func (e *Engine) setUnreachable(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.gone, e.goneAt = err, e.Now()
+	e.unreachable, e.unreachableSince = err, e.Now()
 	return err
 }
 
-// unreached explains an error without any response.
-func (e *Engine) unreached(caller, limited context.Context, q question, err error) error {
+// connectError explains an error without any response.
+func (e *Engine) connectError(caller, limited context.Context, q request, err error) error {
 	var op *net.OpError
 	dialled := !errors.As(err, &op) || op.Op != "dial"
-	if dialled || caller.Err() != nil || errors.Is(context.Cause(limited), errLate) {
-		return e.explain(caller, limited, q, err)
+	if dialled || caller.Err() != nil || errors.Is(context.Cause(limited), errTimeout) {
+		return e.wrapError(caller, limited, q, err)
 	}
-	return e.remember(e.problem(fault.Unavailable, "nobody answers there", startHint))
+	return e.setUnreachable(e.problem(fault.Unavailable, "nobody answers there", startHint))
 }
 
-// explain converts errors after the connection was made. Errors of the network are not passed on: the server
+// wrapError converts errors after the connection was made. Errors of the network are not passed on: the server
 // controls part of their text.
-func (e *Engine) explain(caller, limited context.Context, q question, err error) error {
+func (e *Engine) wrapError(caller, limited context.Context, q request, err error) error {
 	var known *fault.Error
 	switch {
 	case err == nil:
 		return nil
 	case caller.Err() != nil:
 		return context.Cause(caller)
-	case errors.Is(context.Cause(limited), errLate):
-		return e.remember(e.problem(fault.Timeout, fmt.Sprintf("it did not answer within %v", q.wait), startHint))
+	case errors.Is(context.Cause(limited), errTimeout):
+		return e.setUnreachable(e.problem(fault.Timeout, fmt.Sprintf("it did not answer within %v", q.wait), startHint))
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, errLarge):
-		return e.problem(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", largestAnswer>>20),
+	case errors.Is(err, errTooLarge):
+		return e.problem(fault.TooLarge, fmt.Sprintf("the answer has more than the %d MB that are read", maxResponse>>20),
 			"check that a COEIROINK engine listens there")
 	}
 	return e.problem(fault.Unavailable, "the answer broke off", "try again")
 }
 
-// rejected explains a status other than 200.
-func (e *Engine) rejected(resp *http.Response) error {
-	r := &rejection{status: resp.StatusCode}
+// statusError explains a status other than 200.
+func (e *Engine) statusError(resp *http.Response) error {
+	r := &httpError{status: resp.StatusCode}
 	hint := "check that a COEIROINK v2 engine listens there"
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
@@ -183,7 +183,7 @@ func (e *Engine) rejected(resp *http.Response) error {
 // detail formats the error that FastAPI returns: ": speedScale: field required". It is empty if the body
 // cannot be parsed.
 func detail(body io.Reader) string {
-	text, _ := io.ReadAll(io.LimitReader(body, maxComplaint))
+	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	var list struct {
 		Detail []struct {
 			Loc []any
@@ -193,7 +193,7 @@ func detail(body io.Reader) string {
 	var plain struct{ Detail string }
 	if json.Unmarshal(text, &list) != nil {
 		json.Unmarshal(text, &plain)
-		return after(plain.Detail)
+		return withColon(plain.Detail)
 	}
 	var all []string
 	for _, d := range list.Detail {
@@ -205,29 +205,29 @@ func detail(body io.Reader) string {
 		}
 		all = append(all, strings.Join(append(at, d.Msg), ": "))
 	}
-	return after(strings.Join(all, "; "))
+	return withColon(strings.Join(all, "; "))
 }
 
-func after(words string) string {
-	if words = clean(words, maxWords); words == "" {
+func withColon(words string) string {
+	if words = oneLine(words, maxErrorText); words == "" {
 		return ""
 	}
 	return ": " + words
 }
 
-// clean makes foreign text safe for one line of a terminal.
-func clean(s string, most int) string { return text.Line(s, most) }
+// oneLine makes foreign text safe for one line of a terminal.
+func oneLine(s string, most int) string { return text.Line(s, most) }
 
-// A bounded body fails when it is too long.
-type bounded struct {
+// A boundedBody body fails when it is too long.
+type boundedBody struct {
 	io.ReadCloser
 	left int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errLarge
+		return 0, errTooLarge
 	}
 	return n, err
 }

@@ -253,7 +253,7 @@ func TestHangsUp(t *testing.T) {
 		conn.Close()
 	})
 	if _, err := e.Speakers(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the answer broke off") ||
-		e.stillGone() != nil {
+		e.recentlyUnreachable() != nil {
 		t.Error(err)
 	}
 }
@@ -267,8 +267,8 @@ func TestCancelled(t *testing.T) {
 	if _, err := e.Say(ctx, Speech{Text: "はい"}); err != why {
 		t.Error(err)
 	}
-	if e.stillGone() != nil {
-		t.Error(e.stillGone())
+	if e.recentlyUnreachable() != nil {
+		t.Error(e.recentlyUnreachable())
 	}
 	asked := len(s.Requests())
 	if _, err := e.Say(ctx, Speech{Text: "はい"}); err != why || len(s.Requests()) != asked {
@@ -438,7 +438,7 @@ func TestWithin(t *testing.T) {
 		{Tone{1, 1, 0, 1, 0, 0, 8000}, Tone{1, 1, 0, 1, 0, 0, 16000}},
 	}
 	for _, tt := range tests {
-		if got := tt.tone.Within(); got != tt.want {
+		if got := tt.tone.Clamped(); got != tt.want {
 			t.Errorf("%v became %v, want %v", tt.tone, got, tt.want)
 		}
 	}
@@ -462,7 +462,7 @@ func TestSpeechFromJSON(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	e, _ := start(t, "{speech: {says: [はい], fields: {speedScale: 2}}}", Options{})
+	e, _ := start(t, "{speech: {}}", Options{})
 	if info, err := e.Info(t.Context()); err != nil || info != (Info{Device: "cpu", Version: "2.3.0"}) {
 		t.Errorf("%v %v", info, err)
 	}

@@ -63,7 +63,7 @@ func play(ctx context.Context, by Player, s *sound) error {
 // pieces yields the sound of a speech part by part, and makes the next one meanwhile.
 func (e *Engine) pieces(ctx context.Context, s Speech) iter.Seq2[*sound, error] {
 	return func(yield func(*sound, error) bool) {
-		texts := split(Speakable(s.Text), longestPiece)
+		texts := split(Speakable(s.Text), maxPiece)
 		if len(texts) == 0 {
 			return
 		}
@@ -100,7 +100,7 @@ func (e *Engine) synthesise(ctx context.Context, s Speech, texts []string, made 
 	if !asWritten {
 		s.Accents = nil // they belong to another text
 	}
-	s.Voice, s.Tone = voice, s.Tone.Within()
+	s.Voice, s.Tone = voice, s.Tone.Clamped()
 	for _, text := range texts {
 		s.Text = text
 		p, err := e.synthesis(ctx, &s)
@@ -118,16 +118,16 @@ func (e *Engine) synthesis(ctx context.Context, s *Speech) (*sound, error) {
 	if statusOf(err) != http.StatusInternalServerError {
 		return made, err
 	}
-	s.Tone = s.Tone.calm()
+	s.Tone = s.Tone.neutralized()
 	return e.sound(ctx, "/v1/synthesis", s)
 }
 
 // sound requests a WAV.
 func (e *Engine) sound(ctx context.Context, path string, body any) (made *sound, err error) {
-	err = e.ask(ctx, question{path: path, body: body, accept: "audio/wav", wait: e.Wait}, func(resp *http.Response) error {
+	err = e.ask(ctx, request{path: path, body: body, accept: "audio/wav", wait: e.Wait}, func(resp *http.Response) error {
 		if kind := mediaType(resp); !strings.HasPrefix(kind, "audio/") || !strings.Contains(kind, "wav") {
 			return e.problem(fault.Unavailable, fmt.Sprintf("it answered with %s where sound was asked for",
-				clean(kind, maxName)), "check that a COEIROINK v2 engine listens there")
+				oneLine(kind, maxName)), "check that a COEIROINK v2 engine listens there")
 		}
 		data, err := io.ReadAll(resp.Body)
 		if err != nil {

@@ -39,11 +39,11 @@ const (
 // Info asks the engine for its version, even if it was unreachable a moment ago.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	var info Info
-	err := e.ask(ctx, question{path: "/v1/engine_info", wait: 5 * time.Second, probe: true},
+	err := e.ask(ctx, request{path: "/v1/engine_info", wait: 5 * time.Second, probe: true},
 		func(resp *http.Response) error {
 			return e.decode(json.NewDecoder(resp.Body).Decode(&info))
 		})
-	info.Device, info.Version = clean(info.Device, maxName), clean(info.Version, maxName)
+	info.Device, info.Version = oneLine(info.Device, maxName), oneLine(info.Version, maxName)
 	return info, err
 }
 
@@ -70,7 +70,7 @@ func (e *Engine) Speakers(ctx context.Context) ([]Speaker, error) {
 
 func (e *Engine) list(ctx context.Context, path string) ([]Speaker, error) {
 	all := []Speaker{}
-	err := e.ask(ctx, question{path: path, wait: 5 * time.Second}, func(resp *http.Response) error {
+	err := e.ask(ctx, request{path: path, wait: 5 * time.Second}, func(resp *http.Response) error {
 		return e.decode(decodeSpeakers(json.NewDecoder(resp.Body), &all))
 	})
 	return all, err
@@ -90,9 +90,9 @@ func decodeSpeakers(d *json.Decoder, all *[]Speaker) error {
 		if err := d.Decode(&s); err != nil {
 			return err
 		}
-		s.Name = clean(s.Name, maxName)
+		s.Name = oneLine(s.Name, maxName)
 		for i := range s.Styles {
-			s.Styles[i].Name = clean(s.Styles[i].Name, maxName)
+			s.Styles[i].Name = oneLine(s.Styles[i].Name, maxName)
 		}
 		*all = append(*all, s)
 	}
@@ -119,28 +119,28 @@ func (e *Engine) voice(ctx context.Context, asked Voice) (Voice, error) {
 	switch {
 	case ctx.Err() != nil:
 		return asked, context.Cause(ctx)
-	case err != nil && e.stillGone() != nil:
+	case err != nil && e.recentlyUnreachable() != nil:
 		return asked, err
 	case err != nil || len(all) == 0:
 		return asked, nil // unknown: let the engine decide
-	case has(all, asked):
+	case hasVoice(all, asked):
 		return asked, nil
 	}
 	instead := e.Voice
-	if !has(all, instead) {
-		instead = first(all, instead)
+	if !hasVoice(all, instead) {
+		instead = firstVoice(all, instead)
 	}
 	e.warn(asked, instead)
 	return instead, nil
 }
 
-func has(all []Speaker, v Voice) bool {
+func hasVoice(all []Speaker, v Voice) bool {
 	return slices.ContainsFunc(all, func(s Speaker) bool {
 		return s.UUID == v.Speaker && slices.ContainsFunc(s.Styles, func(st Style) bool { return st.ID == v.Style })
 	})
 }
 
-func first(all []Speaker, otherwise Voice) Voice {
+func firstVoice(all []Speaker, otherwise Voice) Voice {
 	for _, s := range all {
 		if len(s.Styles) > 0 {
 			return Voice{Speaker: s.UUID, Style: s.Styles[0].ID}
@@ -161,8 +161,8 @@ func (e *Engine) warn(asked, instead Voice) {
 		return
 	}
 	e.Warn(&fault.Error{Kind: fault.NotFound, Op: "use voice",
-		Subject: fmt.Sprintf("%s style %d", clean(asked.Speaker, maxName), asked.Style),
-		Why: fmt.Sprintf("the engine has no such voice; %s style %d speaks instead", clean(instead.Speaker, maxName),
+		Subject: fmt.Sprintf("%s style %d", oneLine(asked.Speaker, maxName), asked.Style),
+		Why: fmt.Sprintf("the engine has no such voice; %s style %d speaks instead", oneLine(instead.Speaker, maxName),
 			instead.Style),
 		Hint: "choose a voice that the engine lists"})
 }

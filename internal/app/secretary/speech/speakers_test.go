@@ -102,9 +102,9 @@ func TestSpeakersUnread(t *testing.T) {
 		}
 	}
 	e := serve(t, nil)
-	endless := &bounded{ReadCloser: io.NopCloser(strings.NewReader(`[{"base64Portrait":"` + strings.Repeat("A", 10_000))),
+	endless := &boundedBody{ReadCloser: io.NopCloser(strings.NewReader(`[{"base64Portrait":"` + strings.Repeat("A", 10_000))),
 		left: 10_000}
-	if err := e.decode(decodeSpeakers(json.NewDecoder(endless), new([]Speaker))); !errors.Is(err, errLarge) {
+	if err := e.decode(decodeSpeakers(json.NewDecoder(endless), new([]Speaker))); !errors.Is(err, errTooLarge) {
 		t.Error(err)
 	}
 }

@@ -39,11 +39,11 @@ type Engine struct {
 	base   address
 	client *http.Client
 
-	mu       sync.Mutex
-	speakers []Speaker
-	warned   map[Voice]bool
-	gone     error // why the engine is unreachable; nil means that it is reachable
-	goneAt   time.Time
+	mu               sync.Mutex
+	speakers         []Speaker
+	warned           map[Voice]bool
+	unreachable      error // why the engine is unreachable; nil means that it is reachable
+	unreachableSince time.Time
 }
 
 // New validates the options and returns an Engine. It sends no request.
@@ -99,8 +99,8 @@ func Neutral() Tone {
 	return Tone{Speed: 1, Volume: 1, Pitch: 0, Intonation: 1, Before: 0.1, After: 0.1, Rate: 24000}
 }
 
-// Within returns the tone with each value clamped to its range.
-func (t Tone) Within() Tone {
+// Clamped returns the tone with each value clamped to its range.
+func (t Tone) Clamped() Tone {
 	n := Neutral()
 	if t == (Tone{}) {
 		return n
@@ -116,8 +116,8 @@ func (t Tone) Within() Tone {
 	}
 }
 
-// calm returns the tone with neutral speed, pitch and intonation. The volume stays.
-func (t Tone) calm() Tone {
+// neutralized returns the tone with neutral speed, pitch and intonation. The volume stays.
+func (t Tone) neutralized() Tone {
 	n := Neutral()
 	t.Speed, t.Pitch, t.Intonation = n.Speed, n.Pitch, n.Intonation
 	return t

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestPiece is the length of a piece in characters. A longer one would delay the sound.
-const longestPiece = 200
+// maxPiece is the length of a piece in characters. A longer one would delay the sound.
+const maxPiece = 200
 
 // Speakable returns the part of an answer that can be read aloud: without code, markdown and emoji, with the
 // text of links and the host of URLs. It may be empty.
@@ -30,12 +30,12 @@ func Speakable(text string) string {
 			lines = append(lines, speakLine(line))
 		}
 	}
-	lines = slices.DeleteFunc(lines, func(l string) bool { return !sayable(l) })
+	lines = slices.DeleteFunc(lines, func(l string) bool { return !hasSound(l) })
 	return strings.Join(lines, "\n")
 }
 
-// sayable reports whether a text contains a letter or digit.
-func sayable(text string) bool {
+// hasSound reports whether a text contains a letter or digit.
+func hasSound(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
@@ -51,15 +51,15 @@ func fenceOf(line string) string {
 }
 
 func speakLine(line string) string {
-	line = unmark(line)
+	line = stripBlockMarks(line)
 	if strings.HasPrefix(line, "|") {
 		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return r == '|' }), "、")
 	}
-	return strings.Join(strings.Fields(strings.Map(audible, inline(line))), " ")
+	return strings.Join(strings.Fields(strings.Map(audibleRune, stripInlineMarks(line))), " ")
 }
 
-// audible drops characters that cannot be read aloud.
-func audible(r rune) rune {
+// audibleRune drops characters that cannot be read aloud.
+func audibleRune(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
 		return ' '
@@ -69,8 +69,8 @@ func audible(r rune) rune {
 	return r
 }
 
-// unmark removes the marks of headings, quotations and list items.
-func unmark(line string) string {
+// stripBlockMarks removes the marks of headings, quotations and list items.
+func stripBlockMarks(line string) string {
 	for {
 		rest := strings.TrimLeft(line, ">")
 		if bare := strings.TrimLeft(rest, "#"); strings.HasPrefix(bare, " ") {
@@ -90,8 +90,8 @@ func unmark(line string) string {
 // quadratic time.
 const lookahead = 1000
 
-// inline removes the inline marks of a line.
-func inline(line string) string {
+// stripInlineMarks removes the inline marks of a line.
+func stripInlineMarks(line string) string {
 	var out strings.Builder
 	before := ' '
 	for line != "" {
@@ -152,7 +152,7 @@ func link(line string) (string, int) {
 	}
 	for _, pair := range []string{"()", "[]"} {
 		if _, more := enclosed(line[used:], pair[0], pair[1]); more > 0 {
-			return inline(text), used + more
+			return stripInlineMarks(text), used + more
 		}
 	}
 	return "", 0
@@ -242,7 +242,7 @@ func split(text string, most int) []string {
 	var all []string
 	piece, size := "", 0
 	flush := func() {
-		if sayable(piece) {
+		if hasSound(piece) {
 			all = append(all, strings.TrimSpace(piece))
 		}
 		piece, size = "", 0

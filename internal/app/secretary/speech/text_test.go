@@ -87,7 +87,7 @@ func TestSplit(t *testing.T) {
 func TestSpeakableIsLinear(t *testing.T) {
 	for _, part := range []string{"[", "`a``", "<a", "![", "*_", "[a](", "https://"} {
 		start := time.Now()
-		split(Speakable(strings.Repeat(part, 50_000)), longestPiece)
+		split(Speakable(strings.Repeat(part, 50_000)), maxPiece)
 		if took := time.Since(start); took > testload.Bound(5*time.Second) {
 			t.Errorf("%s took %v", part, took)
 		}
@@ -101,12 +101,12 @@ func FuzzSpeakable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		plain := Speakable(text)
-		if !utf8.ValidString(plain) || plain != "" && !sayable(plain) ||
-			strings.ContainsFunc(plain, func(r rune) bool { return r != '\n' && audible(r) != r }) {
+		if !utf8.ValidString(plain) || plain != "" && !hasSound(plain) ||
+			strings.ContainsFunc(plain, func(r rune) bool { return r != '\n' && audibleRune(r) != r }) {
 			t.Fatalf("%q became %q", text, plain)
 		}
-		for _, piece := range split(plain, longestPiece) {
-			if n := utf8.RuneCountInString(piece); n > longestPiece || !sayable(piece) {
+		for _, piece := range split(plain, maxPiece) {
+			if n := utf8.RuneCountInString(piece); n > maxPiece || !hasSound(piece) {
 				t.Fatalf("a piece of %d: %q", n, piece)
 			}
 		}

@@ -94,7 +94,7 @@ func (s *sound) add(next *sound) error {
 		return nil
 	case !bytes.Equal(s.format, next.format):
 		return errors.New("the parts of the text came in different formats")
-	case len(s.data)+len(next.data) > largestAnswer:
+	case len(s.data)+len(next.data) > maxResponse:
 		return errors.New("the text is too long to be spoken as a whole")
 	}
 	s.data = append(s.data, next.data...)

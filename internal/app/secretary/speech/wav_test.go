@@ -93,7 +93,7 @@ func TestAdd(t *testing.T) {
 	if err := whole.add(other); err == nil {
 		t.Error("two rates in one")
 	}
-	huge := &sound{format: whole.format, data: make([]byte, largestAnswer)}
+	huge := &sound{format: whole.format, data: make([]byte, maxResponse)}
 	if err := whole.add(huge); err == nil {
 		t.Error("no end to it")
 	}

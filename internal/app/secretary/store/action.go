@@ -26,8 +26,8 @@ func (s *Store) Do(a TodoAction) (said string, t Todo, err error) {
 	case "add":
 		t, err = s.Add(Todo{Title: a.Title, Note: a.Note, Due: a.Due, Priority: a.Priority})
 	case "update":
-		t, err = s.Update(a.ID, Change{Title: given(a.Title), Note: given(a.Note), Due: given(a.Due),
-			Priority: given(a.Priority)})
+		t, err = s.Update(a.ID, Change{Title: optional(a.Title), Note: optional(a.Note), Due: optional(a.Due),
+			Priority: optional(a.Priority)})
 	case "complete":
 		t, err = s.Complete(a.ID)
 	case "delete":
@@ -36,7 +36,7 @@ func (s *Store) Do(a TodoAction) (said string, t Todo, err error) {
 	if err != nil {
 		return "", Todo{}, err
 	}
-	return Said(a.Action, t), t, nil
+	return DescribeAction(a.Action, t), t, nil
 }
 
 func (a TodoAction) check() error {
@@ -55,15 +55,15 @@ func (a TodoAction) check() error {
 	return e
 }
 
-func given(text string) *string {
+func optional(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
 }
 
-// Said describes a completed action.
-func Said(action string, t Todo) string {
+// DescribeAction describes a completed action.
+func DescribeAction(action string, t Todo) string {
 	done := map[string]string{"add": "added", "update": "updated", "complete": "completed", "delete": "deleted"}[action]
 	return fmt.Sprintf("%s to-do %d: %s", done, t.ID, t.Title)
 }

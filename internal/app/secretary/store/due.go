@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// times are the accepted layouts; a time without a zone is local.
-var times = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
+// timeLayouts are the accepted layouts; a time without a zone is local.
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
 // ParseDue parses a due date: a day (2026-01-31, today, tomorrow) or a time (RFC 3339, or local 2026-01-31
 // 15:04). It returns the stored form and the moment when the to-do becomes overdue: for a day, the beginning
@@ -25,7 +25,7 @@ func ParseDue(text string, now time.Time) (due string, end time.Time, err error)
 	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return text, nextDay(day), nil
 	}
-	for _, layout := range times {
+	for _, layout := range timeLayouts {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return at.Format(time.RFC3339), at, nil
 		}
@@ -51,5 +51,5 @@ func dueAt(due string, now time.Time) any {
 	if err != nil || due == "" {
 		return nil
 	}
-	return stamp(end)
+	return toMicros(end)
 }

@@ -31,11 +31,11 @@ func (h Hit) Line() string {
 }
 
 const (
-	longestQuery = 1000 // bytes
-	usualHits    = 20
-	mostHits     = 1000
-	indexed      = 3  // characters of the shortest word in the index
-	around       = 40 // characters of a snippet on each side
+	maxQuery       = 1000 // bytes
+	defaultHits    = 20
+	maxHits        = 1000
+	minIndexedWord = 3  // characters of the shortest word in the index
+	snippetRadius  = 40 // characters of a snippet on each side
 )
 
 // Search finds the messages of all conversations that contain every word of the query, latest first. Query
@@ -46,24 +46,24 @@ func (s *Store) Search(query string, limit int) ([]Hit, error) {
 		return nil, err
 	}
 	if limit <= 0 {
-		limit = usualHits
+		limit = defaultHits
 	}
 	where, args := condition(words)
 	rows, err := s.reads.Query(`select m.session, coalesce(s.name, ''), m.id, m.role, m.time, m.text
-		from message m join session s on s.id = m.session where `+where+` order by m.id desc limit ?`, append(args, min(limit, mostHits))...)
+		from message m join session s on s.id = m.session where `+where+` order by m.id desc limit ?`, append(args, min(limit, maxHits))...)
 	return collect(s, rows, err, func(row interface{ Scan(...any) error }) (h Hit, err error) {
 		var at int64
 		var text string
 		err = row.Scan(&h.Session, &h.Name, &h.Message, &h.Role, &at, &text)
-		h.Time, h.Snippet = unstamp(at), snippet(text, words)
+		h.Time, h.Snippet = fromMicros(at), snippet(text, words)
 		return h, err
 	})
 }
 
 func queryWords(query string) ([]string, error) {
 	e := &fault.Error{Kind: fault.Invalid, Op: "search", Hint: "give a few words of what was said"}
-	if len(query) > longestQuery {
-		e.Why = fmt.Sprintf("the query has %d bytes, at most %d are taken", len(query), longestQuery)
+	if len(query) > maxQuery {
+		e.Why = fmt.Sprintf("the query has %d bytes, at most %d are taken", len(query), maxQuery)
 		return nil, e
 	}
 	words := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
@@ -72,7 +72,7 @@ func queryWords(query string) ([]string, error) {
 		return nil, e
 	}
 	for i, word := range words {
-		words[i] = plain(word) // as stored
+		words[i] = storable(word) // as stored
 	}
 	return words, nil
 }
@@ -81,12 +81,12 @@ func queryWords(query string) ([]string, error) {
 func condition(words []string) (where string, args []any) {
 	var terms, phrases []string
 	for _, word := range words {
-		if utf8.RuneCountInString(word) >= indexed {
+		if utf8.RuneCountInString(word) >= minIndexedWord {
 			phrases = append(phrases, `"`+strings.ReplaceAll(word, `"`, `""`)+`"`)
 			continue
 		}
 		terms = append(terms, `m.text like ? escape '\'`)
-		args = append(args, contains(word))
+		args = append(args, likePattern(word))
 	}
 	if phrases != nil {
 		terms = append(terms, `m.id in (select rowid from message_text where message_text match ?)`)
@@ -95,8 +95,8 @@ func condition(words []string) (where string, args []any) {
 	return strings.Join(terms, " and "), args
 }
 
-// contains returns a LIKE pattern.
-func contains(word string) string {
+// likePattern returns a LIKE pattern.
+func likePattern(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
 }
 
@@ -111,7 +111,7 @@ func snippet(text string, words []string) string {
 			break
 		}
 	}
-	from, to := max(at-around, 0), min(max(at, 0)+around, len(all))
+	from, to := max(at-snippetRadius, 0), min(max(at, 0)+snippetRadius, len(all))
 	cut := strings.Join(strings.Fields(string(all[from:to])), " ")
 	if from > 0 {
 		cut = "…" + cut

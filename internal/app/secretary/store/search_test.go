@@ -89,7 +89,7 @@ func TestSearchOrder(t *testing.T) {
 
 func TestSearchRefuses(t *testing.T) {
 	s := talk(t)
-	for _, query := range []string{"", " 　\n", "\x01", strings.Repeat("x", longestQuery+1)} {
+	for _, query := range []string{"", " 　\n", "\x01", strings.Repeat("x", maxQuery+1)} {
 		_, err := s.Search(query, 0)
 		want(t, err, fault.Invalid, "search")
 	}
@@ -135,7 +135,7 @@ func FuzzSearch(f *testing.F) {
 		hits, err := s.Search(query, 1)
 		words := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 		switch {
-		case len(words) == 0 || len(query) > longestQuery:
+		case len(words) == 0 || len(query) > maxQuery:
 			if fault.KindOf(err) != fault.Invalid {
 				t.Fatalf("%q: %v", query, err)
 			}

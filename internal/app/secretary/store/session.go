@@ -43,8 +43,8 @@ type Message struct {
 }
 
 const (
-	longestName = 64      // characters of the name of a session
-	longestText = 4 << 20 // bytes of a message
+	maxName = 64      // characters of the name of a session
+	maxText = 4 << 20 // bytes of a message
 )
 
 const sessions = `select s.id, coalesce(s.name, ''), s.created, s.updated,
@@ -55,7 +55,7 @@ const sessions = `select s.id, coalesce(s.name, ''), s.created, s.updated,
 func scanSession(row interface{ Scan(...any) error }) (v Session, err error) {
 	var created, updated int64
 	err = row.Scan(&v.ID, &v.Name, &created, &updated, &v.Messages, &v.First)
-	v.Created, v.Updated = unstamp(created), unstamp(updated)
+	v.Created, v.Updated = fromMicros(created), fromMicros(updated)
 	return v, err
 }
 
@@ -65,8 +65,8 @@ func (s *Store) NewSession(name string) (Session, error) {
 		return Session{}, err
 	}
 	var id int64
-	err := s.change(func(tx *sql.Tx) error {
-		now := stamp(s.now())
+	err := s.transaction(func(tx *sql.Tx) error {
+		now := toMicros(s.now())
 		err := tx.QueryRow(`insert into session (name, created, updated) values (nullif(?, ''), ?, ?) on conflict do nothing returning id`, name, now, now).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: name, Why: "there is one of that name",
@@ -87,8 +87,8 @@ func checkName(name string) error {
 	switch {
 	case err == nil:
 		why = "a number cannot be a name"
-	case utf8.RuneCountInString(name) > longestName:
-		why = fmt.Sprintf("it has more than %d characters", longestName)
+	case utf8.RuneCountInString(name) > maxName:
+		why = fmt.Sprintf("it has more than %d characters", maxName)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		why = "it has characters in it that cannot be shown"
 	case strings.TrimSpace(name) != name:
@@ -96,8 +96,8 @@ func checkName(name string) error {
 	default:
 		return nil
 	}
-	if letters := []rune(name); len(letters) > longestName {
-		name = string(letters[:longestName]) + "…"
+	if letters := []rune(name); len(letters) > maxName {
+		name = string(letters[:maxName]) + "…"
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: strconv.Quote(name), Why: why,
 		Hint: "choose a short name such as 仕事"}
@@ -115,7 +115,7 @@ func (s *Store) Session(which string) (Session, error) {
 		return v, noSession(which)
 	}
 	if err != nil {
-		return v, s.broken("read", err)
+		return v, s.wrapError("read", err)
 	}
 	return v, nil
 }
@@ -142,12 +142,12 @@ func noSession(which string) error {
 
 // Sessions lists conversations, latest first. A limit of zero means all.
 func (s *Store) Sessions(limit int) ([]Session, error) {
-	rows, err := s.reads.Query(sessions+`order by s.updated desc, s.id desc limit ?`, orAll(limit))
+	rows, err := s.reads.Query(sessions+`order by s.updated desc, s.id desc limit ?`, sqlLimit(limit))
 	return collect(s, rows, err, scanSession)
 }
 
-// orAll converts a limit for SQL, where -1 means none.
-func orAll(limit int) int {
+// sqlLimit converts a limit for SQL, where -1 means none.
+func sqlLimit(limit int) int {
 	if limit <= 0 {
 		return -1
 	}
@@ -158,19 +158,19 @@ func orAll(limit int) int {
 func collect[T any](s *Store, rows *sql.Rows, err error, scan func(interface{ Scan(...any) error }) (T, error)) ([]T,
 	error) {
 	if err != nil {
-		return nil, s.broken("read", err)
+		return nil, s.wrapError("read", err)
 	}
 	defer rows.Close()
 	var all []T
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, s.broken("read", err)
+			return nil, s.wrapError("read", err)
 		}
 		all = append(all, v)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, s.broken("read", err)
+		return nil, s.wrapError("read", err)
 	}
 	return all, nil
 }
@@ -180,17 +180,17 @@ func (s *Store) Append(session int64, m Message) (Message, error) {
 	if err := m.check(); err != nil {
 		return m, err
 	}
-	m.Session, m.Text = session, plain(m.Text)
+	m.Session, m.Text = session, storable(m.Text)
 	if m.Time.IsZero() {
 		m.Time = s.now()
 	}
-	m.Time = unstamp(stamp(m.Time))
+	m.Time = fromMicros(toMicros(m.Time))
 	var meta any
 	if m.Meta != nil {
 		meta = string(m.Meta)
 	}
-	err := s.change(func(tx *sql.Tx) error {
-		found, err := tx.Exec(`update session set updated = max(updated, ?) where id = ?`, stamp(m.Time), session)
+	err := s.transaction(func(tx *sql.Tx) error {
+		found, err := tx.Exec(`update session set updated = max(updated, ?) where id = ?`, toMicros(m.Time), session)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (s *Store) Append(session int64, m Message) (Message, error) {
 			return noSession(strconv.FormatInt(session, 10))
 		}
 		return tx.QueryRow(`insert into message (session, role, text, time, meta) values (?, ?, ?, ?, ?) returning id`,
-			session, m.Role, m.Text, stamp(m.Time), meta).Scan(&m.ID)
+			session, m.Role, m.Text, toMicros(m.Time), meta).Scan(&m.ID)
 	})
 	return m, err
 }
@@ -208,9 +208,9 @@ func (m Message) check() error {
 	switch {
 	case !slices.Contains([]string{User, Assistant, System}, m.Role):
 		e.Subject, e.Why = m.Role, "a message is from user, assistant or system"
-	case len(m.Text)+len(m.Meta) > longestText:
+	case len(m.Text)+len(m.Meta) > maxText:
 		e.Kind, e.Why, e.Hint = fault.TooLarge, fmt.Sprintf("it has %d bytes, at most %d are kept", len(m.Text)+len(m.Meta),
-			longestText), "cut it"
+			maxText), "cut it"
 	case m.Meta != nil && !json.Valid(m.Meta):
 		e.Why = "its actions are not JSON"
 	default:
@@ -219,8 +219,8 @@ func (m Message) check() error {
 	return e
 }
 
-// plain makes a text storable and searchable: output of programs may contain anything.
-func plain(text string) string {
+// storable makes a text storable and searchable: output of programs may contain anything.
+func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
 }
 
@@ -228,7 +228,7 @@ func scanMessage(row interface{ Scan(...any) error }) (m Message, err error) {
 	var at int64
 	var meta sql.NullString
 	err = row.Scan(&m.ID, &m.Session, &m.Role, &m.Text, &at, &meta)
-	m.Time = unstamp(at)
+	m.Time = fromMicros(at)
 	if meta.Valid {
 		m.Meta = json.RawMessage(meta.String)
 	}
@@ -239,7 +239,7 @@ func scanMessage(row interface{ Scan(...any) error }) (m Message, err error) {
 func (s *Store) Messages(session int64, limit int) ([]Message, error) {
 	rows, err := s.reads.Query(
 		`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session,
-		orAll(limit))
+		sqlLimit(limit))
 	all, err := collect(s, rows, err, scanMessage)
 	slices.Reverse(all)
 	return all, err
@@ -247,7 +247,7 @@ func (s *Store) Messages(session int64, limit int) ([]Message, error) {
 
 // Forget deletes a conversation with its messages, also from the file.
 func (s *Store) Forget(session int64) error {
-	err := s.change(func(tx *sql.Tx) error {
+	err := s.transaction(func(tx *sql.Tx) error {
 		gone, err := tx.Exec(`delete from session where id = ?`, session)
 		if err != nil {
 			return err

@@ -18,16 +18,16 @@ import (
 
 // A Store is an open file. It is safe for concurrent use.
 type Store struct {
-	db       *sql.DB // one connection, for writing
-	reads    *sql.DB // others, which do not wait for writers
-	path     string
-	now      func() time.Time
-	patience time.Duration // how long a change waits for other changes of this Store
+	db           *sql.DB // one connection, for writing
+	reads        *sql.DB // others, which do not wait for writers
+	path         string
+	now          func() time.Time
+	writeTimeout time.Duration // how long a change waits for other changes of this Store
 }
 
-// usualPatience is longer than SQLite waits for another process: the first waiter gets that error, and
+// defaultWriteTimeout is longer than SQLite waits for another process: the first waiter gets that error, and
 // nobody waits for the whole queue.
-const usualPatience = 8 * time.Second
+const defaultWriteTimeout = 8 * time.Second
 
 // schema has one migration for each version of the file.
 var schema = []string{`
@@ -51,8 +51,8 @@ create table todo (
 	created integer not null, updated integer not null, completed integer);`,
 }
 
-// ours is the SQLite application ID: "hako" in ASCII.
-const ours = 0x68616b6f
+// applicationID is the SQLite application ID: "hako" in ASCII.
+const applicationID = 0x68616b6f
 
 // options apply to every connection. Deleted texts are overwritten.
 const options = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_txlock=immediate"
@@ -65,7 +65,7 @@ func Open(path string) (*Store, error) {
 	}
 	defer unlock()
 	s := &Store{db: database.Open(path, options), reads: database.Open(path, options), path: path, now: time.Now,
-		patience: usualPatience}
+		writeTimeout: defaultWriteTimeout}
 	s.db.SetMaxOpenConns(1)
 	s.reads.SetMaxOpenConns(2)
 	if err := s.migrate(); err != nil {
@@ -82,56 +82,56 @@ func (s *Store) migrate() error {
 	var version, app, tables int
 	row := s.db.QueryRow(`select (select user_version from pragma_user_version), (select application_id from pragma_application_id), (select count(*) from sqlite_schema)`)
 	if err := row.Scan(&version, &app, &tables); err != nil {
-		return s.broken("open", err)
+		return s.wrapError("open", err)
 	}
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "open", Subject: s.path, Why: why, Hint: hint}
 	}
 	switch {
-	case app != ours && (tables > 0 || app != 0):
-		return refuse("it is a database of another program", elsewhere)
+	case app != applicationID && (tables > 0 || app != 0):
+		return refuse("it is a database of another program", otherFileHint)
 	case version > len(schema):
-		return refuse("it was made by a newer hako", "update hako, or "+elsewhere)
+		return refuse("it was made by a newer hako", "update hako, or "+otherFileHint)
 	case version == len(schema):
 		return nil
 	}
-	return s.change(func(tx *sql.Tx) error {
+	return s.transaction(func(tx *sql.Tx) error {
 		for _, step := range schema[version:] {
 			if _, err := tx.Exec(step); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(fmt.Sprintf(`pragma application_id = %d; pragma user_version = %d`, ours, len(schema)))
+		_, err := tx.Exec(fmt.Sprintf(`pragma application_id = %d; pragma user_version = %d`, applicationID, len(schema)))
 		return err
 	})
 }
 
-const elsewhere = "name another file with the setting secretary.database"
+const otherFileHint = "name another file with the setting secretary.database"
 
-// change runs a transaction.
-func (s *Store) change(do func(*sql.Tx) error) error {
-	turn, err := s.turn()
+// transaction runs a transaction.
+func (s *Store) transaction(do func(*sql.Tx) error) error {
+	turn, err := s.writeConn()
 	if err != nil {
 		return err
 	}
 	defer turn.Close()
 	tx, err := turn.BeginTx(context.Background(), nil)
 	if err != nil {
-		return s.broken("write", err)
+		return s.wrapError("write", err)
 	}
 	defer tx.Rollback() // has no effect after the commit
 	if err := do(tx); err != nil {
-		return s.broken("write", err)
+		return s.wrapError("write", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return s.broken("write", err)
+		return s.wrapError("write", err)
 	}
 	return nil
 }
 
-// turn waits for the writing connection, but not forever: each waiter before may be waiting for another process.
-func (s *Store) turn() (*sql.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+// writeConn waits for the writing connection, but not forever: each waiter before may be waiting for another process.
+func (s *Store) writeConn() (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.writeTimeout)
 	defer cancel()
 	turn, err := s.db.Conn(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -139,15 +139,15 @@ func (s *Store) turn() (*sql.Conn, error) {
 			Hint: tryAgain}
 	}
 	if err != nil {
-		return nil, s.broken("write", err)
+		return nil, s.wrapError("write", err)
 	}
 	return turn, nil
 }
 
 const tryAgain = "try again, or end the other hako"
 
-// broken converts an error of SQLite. A fault.Error is returned unchanged.
-func (s *Store) broken(op string, err error) error {
+// wrapError converts an error of SQLite. A fault.Error is returned unchanged.
+func (s *Store) wrapError(op string, err error) error {
 	var known *fault.Error
 	code := database.Code(err)
 	switch {
@@ -169,14 +169,14 @@ func (s *Store) broken(op string, err error) error {
 		e.Why, e.Hint = "it cannot be written", "look at the permissions of the file and its directory"
 	case database.Corrupt, database.NotADB:
 		e.Kind, e.Why, e.Hint = fault.Invalid, "it is not a database, or is damaged",
-			"move the file away: a new one is made; or "+elsewhere
+			"move the file away: a new one is made; or "+otherFileHint
 	default:
 		e.Kind = fault.Other
 	}
 	return e
 }
 
-// stamp converts a time to the stored form.
-func stamp(t time.Time) int64 { return t.UnixMicro() }
+// toMicros converts a time to the stored form.
+func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
-func unstamp(n int64) time.Time { return time.UnixMicro(n).UTC() }
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -174,7 +174,7 @@ func TestFull(t *testing.T) {
 	session, _ := s.Session("仕事")
 	_, err := s.Append(session.ID, Message{Role: User, Text: strings.Repeat("長い話", 100_000)})
 	want(t, err, fault.Unavailable, s.path, "the disk is full", "make room")
-	_, err = s.Add(Todo{Title: "x", Note: strings.Repeat("長", longestNote)})
+	_, err = s.Add(Todo{Title: "x", Note: strings.Repeat("長", maxNote)})
 	want(t, err, fault.Unavailable, s.path, "the disk is full")
 
 	messages, err := s.Messages(session.ID, 0)
@@ -228,7 +228,7 @@ func TestCrowd(t *testing.T) {
 	}
 	defer tx.Rollback()
 	s.db.Exec("pragma busy_timeout = 300")
-	s.patience = 450 * time.Millisecond
+	s.writeTimeout = 450 * time.Millisecond
 	said := make(chan error, 8)
 	for range cap(said) {
 		go func() {
@@ -391,7 +391,7 @@ func TestAppendRefuses(t *testing.T) {
 	}{
 		{Message{Role: "tool", Text: "x"}, fault.Invalid, "user, assistant or system"},
 		{Message{Role: User, Meta: json.RawMessage(`{"x":`)}, fault.Invalid, "not JSON"},
-		{Message{Role: User, Text: strings.Repeat("x", longestText+1)}, fault.TooLarge, "4194305 bytes"},
+		{Message{Role: User, Text: strings.Repeat("x", maxText+1)}, fault.TooLarge, "4194305 bytes"},
 	} {
 		if _, err := s.Append(v.ID, tt.m); fault.KindOf(err) != tt.kind || !strings.Contains(fmt.Sprint(err), tt.says) {
 			t.Errorf("%v", err)

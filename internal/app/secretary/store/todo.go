@@ -36,11 +36,11 @@ const (
 // priorities, lowest first.
 var priorities = []string{"low", "normal", "high"}
 
-const usualPriority = "normal"
+const defaultPriority = "normal"
 
 const (
-	longestTitle = 500    // characters
-	longestNote  = 10_000 // characters
+	maxTitle = 500    // characters
+	maxNote  = 10_000 // characters
 )
 
 // A Change is an update of a Todo. Nil fields stay unchanged.
@@ -73,9 +73,9 @@ func scanTodo(row interface{ Scan(...any) error }) (t Todo, err error) {
 	var created, updated, completed int64
 	err = row.Scan(&t.ID, &t.Title, &t.Note, &t.Status, &priority, &t.Due, &created, &updated, &completed)
 	t.Priority = priorities[min(max(priority, 0), len(priorities)-1)]
-	t.Created, t.Updated = unstamp(created), unstamp(updated)
+	t.Created, t.Updated = fromMicros(created), fromMicros(updated)
 	if completed != 0 {
-		t.Completed = unstamp(completed)
+		t.Completed = fromMicros(completed)
 	}
 	return t, err
 }
@@ -84,16 +84,16 @@ func scanTodo(row interface{ Scan(...any) error }) (t Todo, err error) {
 func (s *Store) Add(t Todo) (Todo, error) {
 	t.Status, t.Created = StatusOpen, s.now()
 	if t.Priority == "" {
-		t.Priority = usualPriority
+		t.Priority = defaultPriority
 	}
 	c := Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority}
 	if err := c.apply(&t, s.now()); err != nil {
 		return Todo{}, err
 	}
-	err := s.change(func(tx *sql.Tx) (err error) {
+	err := s.transaction(func(tx *sql.Tx) (err error) {
 		t, err = scanTodo(tx.QueryRow(`insert into todo (title, note, status, priority, due, due_at, created, updated)
 			values (?, ?, ?, ?, ?, ?, ?, ?) returning `+todoColumns, t.Title, t.Note, t.Status,
-			slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Created), stamp(t.Created)))
+			slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), toMicros(t.Created), toMicros(t.Created)))
 		return err
 	})
 	return t, err
@@ -102,7 +102,7 @@ func (s *Store) Add(t Todo) (Todo, error) {
 func (s *Store) Get(id int64) (Todo, error) {
 	t, err := get(s.reads, id)
 	if err != nil {
-		return t, s.broken("read", err)
+		return t, s.wrapError("read", err)
 	}
 	return t, nil
 }
@@ -120,18 +120,18 @@ func get(from interface{ QueryRow(string, ...any) *sql.Row }, id int64) (Todo, e
 // List returns the selected to-dos: open ones first, then by due date, then by priority.
 func (s *Store) List(f Filter) ([]Todo, error) {
 	if f.Status != "" {
-		if err := among("status", f.Status, StatusOpen, StatusDone); err != nil {
+		if err := checkOneOf("status", f.Status, StatusOpen, StatusDone); err != nil {
 			return nil, err
 		}
 	}
 	where, args := `(? = '' or status = ?)`, []any{f.Status, f.Status}
 	if f.Query != "" {
 		where += ` and (title like ? escape '\' or note like ? escape '\')`
-		args = append(args, contains(plain(f.Query)), contains(plain(f.Query)))
+		args = append(args, likePattern(storable(f.Query)), likePattern(storable(f.Query)))
 	}
 	if !f.DueBy.IsZero() {
 		where += ` and due_at <= ?`
-		args = append(args, stamp(f.DueBy))
+		args = append(args, toMicros(f.DueBy))
 	}
 	rows, err := s.reads.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`,
 		args...)
@@ -143,7 +143,7 @@ func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10),
 			Why: "nothing is to be changed", Hint: "give a title, note, due, priority or status"}
 	}
-	err = s.change(func(tx *sql.Tx) error {
+	err = s.transaction(func(tx *sql.Tx) error {
 		if t, err = get(tx, id); err != nil {
 			return err
 		}
@@ -154,13 +154,13 @@ func (s *Store) Update(id int64, c Change) (t Todo, err error) {
 		if err := c.apply(&t, s.now()); err != nil {
 			return err
 		}
-		t.Updated = unstamp(stamp(s.now()))
+		t.Updated = fromMicros(toMicros(s.now()))
 		var completed any
 		if !t.Completed.IsZero() {
-			completed = stamp(t.Completed)
+			completed = toMicros(t.Completed)
 		}
 		_, err = tx.Exec(`update todo set title = ?, note = ?, status = ?, priority = ?, due = ?, due_at = ?, updated = ?, completed = ? where id = ?`,
-			t.Title, t.Note, t.Status, slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Updated),
+			t.Title, t.Note, t.Status, slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), toMicros(t.Updated),
 			completed, id)
 		return err
 	})
@@ -179,7 +179,7 @@ func (s *Store) Complete(id int64) (Todo, error) {
 
 // Delete removes a to-do and returns it.
 func (s *Store) Delete(id int64) (t Todo, err error) {
-	err = s.change(func(tx *sql.Tx) error {
+	err = s.transaction(func(tx *sql.Tx) error {
 		if t, err = get(tx, id); err != nil {
 			return err
 		}
@@ -192,12 +192,12 @@ func (s *Store) Delete(id int64) (t Todo, err error) {
 // apply validates and applies the change.
 func (c Change) apply(t *Todo, now time.Time) (err error) {
 	if c.Title != nil {
-		if t.Title, err = title(*c.Title); err != nil {
+		if t.Title, err = checkTitle(*c.Title); err != nil {
 			return err
 		}
 	}
 	if c.Note != nil {
-		if t.Note, err = note(*c.Note); err != nil {
+		if t.Note, err = checkNote(*c.Note); err != nil {
 			return err
 		}
 	}
@@ -207,26 +207,26 @@ func (c Change) apply(t *Todo, now time.Time) (err error) {
 		}
 	}
 	if c.Priority != nil {
-		if t.Priority, err = *c.Priority, among("priority", *c.Priority, priorities...); err != nil {
+		if t.Priority, err = *c.Priority, checkOneOf("priority", *c.Priority, priorities...); err != nil {
 			return err
 		}
 	}
 	if c.Status != nil {
-		return t.become(*c.Status, now)
+		return t.setStatus(*c.Status, now)
 	}
 	return nil
 }
 
-// become sets the status and the completion time.
-func (t *Todo) become(status string, now time.Time) error {
-	if err := among("status", status, StatusOpen, StatusDone); err != nil {
+// setStatus sets the status and the completion time.
+func (t *Todo) setStatus(status string, now time.Time) error {
+	if err := checkOneOf("status", status, StatusOpen, StatusDone); err != nil {
 		return err
 	}
 	switch {
 	case status == StatusOpen:
 		t.Completed = time.Time{}
 	case t.Status != StatusDone:
-		t.Completed = unstamp(stamp(now))
+		t.Completed = fromMicros(toMicros(now))
 	}
 	t.Status = status
 	return nil
@@ -236,32 +236,32 @@ func invalid(what, why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "set " + what + " of to-do", Why: why, Hint: hint}
 }
 
-// among checks that word is one of the known ones.
-func among(what, word string, known ...string) error {
+// checkOneOf checks that word is one of the known ones.
+func checkOneOf(what, word string, known ...string) error {
 	if slices.Contains(known, word) {
 		return nil
 	}
 	return invalid(what, strconv.Quote(word)+" is none", "it is one of "+strings.Join(known, ", "))
 }
 
-// title converts a title to one line and validates it.
-func title(text string) (string, error) {
+// checkTitle converts a title to one line and validates it.
+func checkTitle(text string) (string, error) {
 	text = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
 	switch {
 	case text == "":
 		return "", invalid("title", "it is empty", "say what is to be done")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		return "", invalid("title", "it has characters in it that cannot be shown", "write it in plain text on one line")
-	case utf8.RuneCountInString(text) > longestTitle:
-		return "", invalid("title", fmt.Sprintf("it has more than %d characters", longestTitle), "put the rest into the note")
+	case utf8.RuneCountInString(text) > maxTitle:
+		return "", invalid("title", fmt.Sprintf("it has more than %d characters", maxTitle), "put the rest into the note")
 	}
 	return text, nil
 }
 
-func note(text string) (string, error) {
-	text = strings.TrimSpace(plain(text))
-	if utf8.RuneCountInString(text) > longestNote {
-		return "", invalid("note", fmt.Sprintf("it has more than %d characters", longestNote),
+func checkNote(text string) (string, error) {
+	text = strings.TrimSpace(storable(text))
+	if utf8.RuneCountInString(text) > maxNote {
+		return "", invalid("note", fmt.Sprintf("it has more than %d characters", maxNote),
 			"keep it in a file and name that")
 	}
 	return text, nil

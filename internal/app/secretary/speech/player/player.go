@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,12 +116,12 @@ func (p *Player) Play(ctx context.Context, wav []byte) error {
 	}
 	dir, err := os.MkdirTemp("", "hako-sound-*") // only its owner may enter it
 	if err != nil {
-		return p.problem("there is no room for the sound", reason(err))
+		return p.problem("there is no room for the sound", fault.Reason(err).Error())
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "speech.wav")
 	if err := os.WriteFile(file, wav, 0o600); err != nil {
-		return p.problem("there is no room for the sound", reason(err))
+		return p.problem("there is no room for the sound", fault.Reason(err).Error())
 	}
 	return p.run(ctx, dir, file)
 }
@@ -142,7 +141,7 @@ func (p *Player) run(ctx context.Context, dir, file string) error {
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		return p.problem("it cannot be started", reason(err))
+		return p.problem("it cannot be started", fault.Reason(err).Error())
 	}
 	return p.problem(fmt.Sprintf("it ended with %s", strings.TrimPrefix(exit.String(), "exit ")), said.last())
 }
@@ -154,15 +153,6 @@ func (p *Player) problem(why, detail string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "play sound with", Subject: p.name, Why: why,
 		Hint:     "check the sound card, or set speech.enabled to false",
 		FlagHint: "check the sound card, or go without sound: --no-audio"}
-}
-
-// reason strips the path from an error of package os.
-func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return err.Error()
 }
 
 // A tail keeps the end of what is written to it.
