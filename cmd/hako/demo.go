@@ -156,7 +156,7 @@ func (d *demo) wait() bool {
 		return d.ctx.Err() == nil
 	}
 	d.say(demoPrompt)
-	d.s.screen.ForgetTyped()
+	d.s.screen.DropTyped()
 	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
 	defer cancel()
 	line, _ := bufio.NewReader(stream.WithContext(ctx, d.s.keys)).ReadString('\n') // no answer means go on

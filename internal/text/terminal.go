@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ForTerminal returns s fit for a terminal: [Visible] text, with pictures (␛) in the place of control characters, so
-// that a reader knows of them. A carriage return before a newline is dropped.
+// ForTerminal returns s for a terminal: [Visible] text with pictures (␛) for control characters. A carriage return
+// before a newline is dropped.
 func ForTerminal(s string) string {
 	if printableASCII(s) {
 		return s
@@ -48,15 +48,15 @@ func (c *TerminalWriter) Close() error {
 	return err
 }
 
-// A TerminalFilter is ForTerminal for text that arrives in pieces, appended to a buffer. The zero value is ready for
-// use.
+// A TerminalFilter is ForTerminal for text that arrives in pieces. The zero value is ready for use.
 type TerminalFilter struct {
 	filter
-	half []byte // the beginning of a character
-	cr   bool   // a carriage return whose successor is not known
+	half []byte // an incomplete character
+	cr   bool   // a pending carriage return
 }
 
-// Append appends to dst what can be shown of p.
+// Append appends the filtered p to dst. An incomplete character, or a carriage return at the end, waits for the next
+// piece or Flush.
 func (c *TerminalFilter) Append(dst, p []byte) []byte {
 	for len(c.half) > 0 && len(p) > 0 {
 		c.half, p = append(c.half, p[0]), p[1:]
@@ -69,7 +69,7 @@ func (c *TerminalFilter) Append(dst, p []byte) []byte {
 	return c.scan(dst, p)
 }
 
-// Flush appends what was waiting for more.
+// Flush appends what is pending.
 func (c *TerminalFilter) Flush(dst []byte) []byte {
 	for range c.half {
 		dst = utf8.AppendRune(c.lone(dst), utf8.RuneError)
@@ -78,8 +78,7 @@ func (c *TerminalFilter) Flush(dst []byte) []byte {
 	return c.lone(dst)
 }
 
-// lone shows a carriage return that no newline followed: it would let later
-// text overwrite the line.
+// lone appends a picture for a carriage return without a newline, which would let later text overwrite the line.
 func (c *TerminalFilter) lone(dst []byte) []byte {
 	if c.cr {
 		c.cr = false
