@@ -3,7 +3,6 @@ package text
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // ForRecord returns s for a record, a table or a question: nothing is dropped, and invisible characters are spelled
@@ -55,9 +54,4 @@ func Line(s string, most int) string {
 		s = Prefix(s, far)
 	}
 	return Shorten(strings.Join(strings.Fields(Visible(s)), " "), most)
-}
-
-// Valid returns s with U+FFFD in the place of bytes that are not UTF-8, as JSON needs it.
-func Valid[T string | []byte](s T) string {
-	return strings.ToValidUTF8(string(s), string(utf8.RuneError))
 }

@@ -1,9 +1,6 @@
 package text
 
-import (
-	"io"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // ForTerminal returns s for a terminal: [Visible] text with pictures (␛) for control characters. A carriage return
 // before a newline is dropped.
@@ -13,39 +10,6 @@ func ForTerminal(s string) string {
 	}
 	var c TerminalFilter
 	return string(c.Flush(c.Append(make([]byte, 0, len(s)+8), []byte(s))))
-}
-
-// NewTerminalWriter returns a writer that passes on to w what is written to it as ForTerminal would. Only half a
-// character, or a carriage return that may belong to a line end, waits for the next piece or for Close.
-func NewTerminalWriter(w io.Writer) *TerminalWriter { return &TerminalWriter{w: w} }
-
-// A TerminalWriter is ForTerminal for text that arrives in pieces cut anywhere.
-type TerminalWriter struct {
-	w     io.Writer
-	clean TerminalFilter
-	buf   []byte
-}
-
-// Write passes p on.
-func (c *TerminalWriter) Write(p []byte) (int, error) {
-	c.buf = c.clean.Append(c.buf[:0], p)
-	if len(c.buf) == 0 {
-		return len(p), nil
-	}
-	if _, err := c.w.Write(c.buf); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// Close writes what was held back. It does not close the writer below.
-func (c *TerminalWriter) Close() error {
-	c.buf = c.clean.Flush(c.buf[:0])
-	if len(c.buf) == 0 {
-		return nil
-	}
-	_, err := c.w.Write(c.buf)
-	return err
 }
 
 // A TerminalFilter is ForTerminal for text that arrives in pieces. The zero value is ready for use.
