@@ -260,4 +260,4 @@ func special(r rune) bool {
 }
 
 // brief shows enough of a command to know which one is meant.
-func brief(s string) string { return text.Shorten(text.Valid(s), 300) }
+func brief(s string) string { return text.Shorten(strings.ToValidUTF8(s, "\uFFFD"), 300) }

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,45 +23,53 @@ import (
 	"hako/internal/setup"
 	"hako/quota"
 	"hako/run"
+	"hako/run/fault"
 	"hako/shell/stream"
 )
 
-//go:embed demo.log
-var demoLog string
+// demoFiles has the files of the demo: the project that it works on, a script, and its texts in English and Japanese.
+//
+//go:embed demo
+var demoFiles embed.FS
 
-// demoScript is a useful script: which hosts report which errors.
-const demoScript = `echo "lines: $(wc -l < app.log)"
-echo "errors by host:"
-grep ' ERROR ' app.log | awk "{print \$3}" | sort | uniq -c | sort -rn
-echo "slowest requests (ms):"
-sed -n 's/.*latency=\([0-9]*\) .*path=\([^ ]*\).*/\1 \2/p' app.log | sort -rn | head -n 3
-echo "注文エラー: $(grep -c '注文に失敗' app.log)"`
+// A step is one step of the demo. Its name is that of its text.
+type step struct {
+	name string
+	run  func(*demo) error
+}
 
-// demoEscape is a replayed model that tries to escape.
-const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}},{"name":"execute","arguments":{"command":"rm -rf /"}}]}
-{"calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}}]}
-{"text":"I can only read app.log."}
-`
+var steps = []step{
+	{"questions", (*demo).questions}, {"escape", (*demo).escape}, {"closedShell", (*demo).closedShell},
+	{"verdicts", (*demo).verdicts}, {"budget", (*demo).budget}, {"programs", (*demo).programs},
+	{"container", (*demo).container}, {"record", (*demo).record},
+}
 
-// demoEndless is a replayed model that never answers.
-const demoEndless = `{"calls":[{"name":"execute","arguments":{"command":"sed -n 1p app.log"}}]}
-{"calls":[{"name":"execute","arguments":{"command":"sed -n 2p app.log"}}]}
-{"calls":[{"name":"execute","arguments":{"command":"sed -n 3p app.log"}}]}
-{"calls":[{"name":"execute","arguments":{"command":"sed -n 4p app.log"}}]}
-`
+// text returns a text of the demo in its language.
+func (d *demo) text(name string) string {
+	words, _ := demoFiles.ReadFile("demo/words.txt")
+	_, section, _ := strings.Cut(string(words), "% "+name+"\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	english, japanese, _ := strings.Cut(section, "\n--\n")
+	if d.language == "ja" {
+		return strings.TrimSpace(japanese)
+	}
+	return english
+}
 
-// demoMakefile is an allowed program that tries to escape.
-const demoMakefile = `escape:
-	-@cat /etc/shadow
-	-@touch /etc/hako-was-here
-	-@ls /home
-	@echo "what I may do: write here" > note.txt && cat note.txt
-`
-
-// demoFiles are the files of the demo.
-func demoFiles() map[string]string {
-	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless,
-		"Makefile": demoMakefile}
+// demoLanguage returns the language that was asked for, or that of the locale.
+func demoLanguage(asked string) (string, error) {
+	switch asked {
+	case "en", "ja":
+		return asked, nil
+	case "":
+		locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
+		if strings.HasPrefix(locale, "ja") {
+			return "ja", nil
+		}
+		return "en", nil
+	}
+	return "", &fault.Error{Kind: fault.Invalid, Op: "demo", Subject: "--lang " + asked, Why: "it is not spoken here",
+		Hint: "en and ja are"}
 }
 
 // demoFlags are the flags of hako demo.
@@ -89,13 +99,12 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 	}
 	defer os.RemoveAll(top)
 	dir := filepath.Join(top, "project") // the record is outside of it, out of reach of programs
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	project, err := fs.Sub(demoFiles, "demo/project")
+	if err != nil {
 		return err
 	}
-	for name, text := range demoFiles() {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
+	if err := os.CopyFS(dir, project); err != nil {
+		return err
 	}
 	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
@@ -125,10 +134,11 @@ type demo struct {
 
 // run runs the steps until the end or until the reader presses q.
 func (d *demo) run() error {
-	d.say(demoWelcome)
+	d.say("welcome")
 	for i, a := range steps {
-		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(steps), a.title.in(d.language)))
-		d.say(a.text)
+		title, text, _ := strings.Cut(d.text(a.name), "\n")
+		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(steps), title))
+		fmt.Fprintln(d.s.out, text)
 		if err := a.run(d); err != nil {
 			return err
 		}
@@ -137,11 +147,11 @@ func (d *demo) run() error {
 		}
 	}
 	fmt.Fprintln(d.s.out)
-	d.say(demoEnd)
+	d.say("end")
 	return nil
 }
 
-func (d *demo) say(p phrase) { fmt.Fprintln(d.s.out, p.in(d.language)) }
+func (d *demo) say(name string) { fmt.Fprintln(d.s.out, d.text(name)) }
 
 func (d *demo) title(text string) {
 	if isTerminal(d.s.out) && useColor() {
@@ -155,8 +165,8 @@ func (d *demo) wait() bool {
 	if d.pause == 0 {
 		return d.ctx.Err() == nil
 	}
-	d.say(demoPrompt)
-	d.s.screen.ForgetTyped()
+	d.say("prompt")
+	d.s.screen.DropTyped()
 	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
 	defer cancel()
 	line, _ := bufio.NewReader(stream.WithContext(ctx, d.s.keys)).ReadString('\n') // no answer means go on
@@ -165,18 +175,14 @@ func (d *demo) wait() bool {
 
 // questions shows questions that a model answers.
 func (d *demo) questions() error {
-	first := phrase{"top 5 error messages", "エラーメッセージの上位5件"}
-	second := phrase{"how many lines mention connection refused?", "「注文に失敗」は何行ありますか？"}
-	for _, q := range []phrase{first, second} {
-		if err := d.ask("builtin", q.in(d.language)); err != nil {
-			return err
-		}
+	if err := d.ask("builtin", d.text("question1")); err != nil {
+		return err
 	}
-	return nil
+	return d.ask("builtin", d.text("question2"))
 }
 
 func (d *demo) escape() error {
-	return d.ask("script:escape.jsonl", phrase{"look around", "調べてください"}.in(d.language))
+	return d.ask("script:escape.jsonl", d.text("question3"))
 }
 
 // ask runs one request as hako run does.
@@ -211,7 +217,11 @@ func (d *demo) request(model, question string, change func(*config.Config) error
 
 // closedShell shows a script over the log, and what it cannot reach.
 func (d *demo) closedShell() error {
-	return d.inShell(demoScript, "cat /etc/passwd; curl https://example.com")
+	script, err := demoFiles.ReadFile("demo/report.sh")
+	if err != nil {
+		return err
+	}
+	return d.inShell(strings.TrimSpace(string(script)), "cat /etc/passwd; curl https://example.com")
 }
 
 // inShell runs scripts in one closed shell.

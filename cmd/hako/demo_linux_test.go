@@ -33,7 +33,7 @@ func onTerminal(t *testing.T, environ []string, words ...string) *screen {
 func TestDemoWaits(t *testing.T) {
 	s := onTerminal(t, nil, "demo")
 	s.waitFor("\x1b[1m1/8")
-	s.waitFor("Enter goes on")
+	s.waitFor("Enter continues")
 	s.press("\n")
 	s.waitFor("2/8")
 	s.waitFor("q ends")

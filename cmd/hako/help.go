@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"io"
 	"strings"
@@ -25,38 +24,20 @@ func Tree() *cobra.Command {
 
 const environmentTopic = "environment"
 
-//go:embed exitstatus.txt
-var exitStatusText string
-
 // topics are help topics.
 func topics() []*cobra.Command {
-	variables := &cobra.Command{Use: environmentTopic, Short: "The environment variables that are read"}
+	variables := command(environmentTopic, nil, nil)
 	variables.SetHelpFunc(func(cmd *cobra.Command, args []string) { // built on demand, not at every start
 		cmd.Long = environmentText()
 		cmd.Root().HelpFunc()(cmd, args)
 	})
-	return []*cobra.Command{
-		{Use: "exit-status", Short: "What the exit statuses mean", Long: strings.TrimRight(exitStatusText, "\n")},
-		variables,
-	}
+	return []*cobra.Command{command("exit-status", nil, nil), variables}
 }
 
 // environmentText lists the variables of all settings.
 func environmentText() string {
 	var b strings.Builder
-	b.WriteString(`A variable counts more than a settings file and less than a flag. Of several names
-for one setting, the first that is set counts.
-
-NO_COLOR                         no colours, whatever its value
-TERM=dumb                        no colours
-LANG, LC_ALL, LC_MESSAGES        hako demo speaks Japanese if it begins with ja
-DOCKER_HOST, DOCKER_CERT_PATH    where Docker is, as for docker itself
-HAKO_CONFIG                      the settings file, as --config
-HAKO_MCP_TOKEN                   what clients of hako mcp --http have to show
-LLMCMD_…                         settings of hako cmd alone; docs/llmcmd.md lists them
-XDG_CONFIG_HOME                  where settings are looked for (default ~/.config)
-XDG_STATE_HOME                   where the record and the rest is kept (default ~/.local/state)
-`)
+	b.WriteString(command(environmentTopic, nil, nil).Long + "\n")
 	for _, s := range defaultSettings().Show() {
 		if s.Env != "" {
 			b.WriteString("\n" + strings.ReplaceAll(s.Env, " ", ", ") + "\n    " + s.Name + ": " + s.Help)

@@ -20,6 +20,6 @@ func askFor(s streams, conf *config.Config) app.Asker {
 // not run.
 func askPage(conf *config.Config, note func(string)) app.Asker {
 	return app.PageAsker(conf, func(q gate.Question) {
-		note("waiting for an answer at the page of hako serve: " + term.Brief(term.OneLine(q.Command), term.MostReason))
+		note("waiting for an answer at the page of hako serve: " + term.Brief(term.OneLine(q.Command), term.MaxReason))
 	})
 }

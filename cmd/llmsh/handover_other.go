@@ -2,5 +2,5 @@
 
 package main
 
-// handOver returns: a process cannot be replaced here.
+// handOver does nothing: a process cannot be replaced here.
 func handOver([]string) {}

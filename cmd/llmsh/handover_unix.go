@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// handOver replaces this process by the hako in the same directory, under the name
-// of llmsh. It returns if there is none.
+// handOver replaces this process by the hako in the same directory, with the name llmsh. It returns if there is none.
 func handOver(words []string) {
 	self, err := os.Executable()
 	if err != nil {

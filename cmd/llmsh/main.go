@@ -1,6 +1,5 @@
-// Llmsh is the closed shell of hako as a small program of its own: no processes, no
-// network, only the granted files. It behaves as hako sh does. What needs a model
-// (llmcmd) and what a person types it leaves to hako, if that is installed beside it.
+// Llmsh is hako sh as a small program of its own: no processes, no network, only the granted files. Interactive
+// sessions and scripts that call llmcmd are handed over to hako, if it is in the same directory.
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
@@ -71,7 +70,7 @@ func main() {
 	os.Exit(status)
 }
 
-// llmsh runs what the words say and returns the exit status.
+// llmsh runs the program and returns the exit status.
 func llmsh(ctx context.Context, words []string, s term.Streams) (int, error) {
 	o, err := parse(words)
 	switch {
@@ -117,7 +116,7 @@ func parse(words []string) (*options, error) {
 	return o, nil
 }
 
-// flagError adds what was perhaps meant.
+// flagError adds the nearest flag to an error.
 func flagError(f *pflag.FlagSet, err error) error {
 	hint := "see llmsh --help"
 	if _, name, ok := strings.Cut(err.Error(), "unknown flag: --"); ok {

@@ -28,7 +28,7 @@ var compatKeys = []struct {
 // parseCompat reads the text of a compatible file and reports whether it sets a secret.
 func (c *Config) parseCompat(path string, local bool, text []byte) (secret bool, err error) {
 	r := compatReader{jsonReader: newJSONReader(path, text), config: c, local: local}
-	err = r.whole(`{"openai_api_key": "…"}`, r.entry)
+	err = r.object(`{"openai_api_key": "…"}`, r.entry)
 	return r.secret, err
 }
 

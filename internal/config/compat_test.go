@@ -60,10 +60,10 @@ func TestCompatOrder(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		for i, path := range c.read {
-			c.read[i], _ = filepath.Rel(w.dir, path)
+		for i, path := range c.files {
+			c.files[i], _ = filepath.Rel(w.dir, path)
 		}
-		return fmt.Sprint(ModelName.Of(c).V, " ", c.read)
+		return fmt.Sprint(ModelName.Of(c).V, " ", c.files)
 	}
 	check := func(what string, src Source, want string) {
 		t.Helper()

@@ -30,31 +30,31 @@ type Source struct {
 
 // A Config holds the values that were set. After the flags were applied it does not change.
 type Config struct {
-	File   string // the file that was read last and overrides the others; empty means none
-	llmcmd bool
-	read   []string
-	infos  []fs.FileInfo // of these files
-	notes  []string
-	specs  []*spec
-	set    map[string]setting
-	known  []string // every secret that was set, also overridden ones
-	getenv func(string) (string, bool)
+	File      string // the file that was read last and overrides the others; empty means none
+	llmcmd    bool
+	files     []string
+	fileInfos []fs.FileInfo // of these files
+	notes     []string
+	specs     []*spec
+	set       map[string]setting
+	secrets   []string // every secret that was set, also overridden ones
+	getenv    func(string) (string, bool)
 }
 
 // Sources returns the files that were read. A later one overrides an earlier one.
-func (c *Config) Sources() []string { return slices.Clone(c.read) }
+func (c *Config) Sources() []string { return slices.Clone(c.files) }
 
 // Notes returns warnings about the files that were read.
 func (c *Config) Notes() []string { return slices.Clone(c.notes) }
 
 // Secrets returns all keys and passwords that were set, also overridden ones, for redaction.
-func (c *Config) Secrets() []string { return slices.Clone(c.known) }
+func (c *Config) Secrets() []string { return slices.Clone(c.secrets) }
 
 // addSecrets adds secrets to [Config.Secrets].
 func (c *Config) addSecrets(words ...string) {
 	for _, word := range words {
-		if word = strings.TrimSpace(word); word != "" && !slices.Contains(c.known, word) {
-			c.known = append(c.known, word)
+		if word = strings.TrimSpace(word); word != "" && !slices.Contains(c.secrets, word) {
+			c.secrets = append(c.secrets, word)
 		}
 	}
 }
@@ -91,15 +91,15 @@ func load(src Source, specs []*spec) (*Config, error) {
 			return nil, err
 		}
 	}
-	return c, c.consistent()
+	return c, c.validate()
 }
 
 // consistent validates settings that depend on each other, after everything was read.
-func (c *Config) consistent() error {
-	if err := c.guard(); err != nil {
+func (c *Config) validate() error {
+	if err := c.checkLocalSecrets(); err != nil {
 		return err
 	}
-	return c.distinct()
+	return c.checkLabels()
 }
 
 // readEnv reads the environment variables, which override the files.
@@ -161,7 +161,7 @@ func (c *Config) Set(name, flag string, words ...string) error {
 	if err := c.put(k, setting{words: words, from: "flag " + flag}); err != nil {
 		return err
 	}
-	return c.consistent()
+	return c.validate()
 }
 
 // put validates and stores a value.
@@ -175,7 +175,7 @@ func (c *Config) put(k *spec, s setting) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "set " + k.name, Why: s.from, Err: err, Hint: k.help()}
 	}
 	if s.local {
-		if err := c.admit(k, s); err != nil {
+		if err := c.checkLocal(k, s); err != nil {
 			return err
 		}
 	}

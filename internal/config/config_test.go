@@ -218,7 +218,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}
-	if _, err := Load(newWorld(t, strings.Repeat("#", largest+1)).source()); fault.KindOf(err) != fault.TooLarge {
+	if _, err := Load(newWorld(t, strings.Repeat("#", maxFileSize+1)).source()); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("a huge file: %v", err)
 	}
 	w := newWorld(t, "")
@@ -232,7 +232,7 @@ func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits here")
 	}
-	key := &spec{name: "api.key", env: "X_KEY", kind: listKind(words), local: harmless}
+	key := &spec{name: "api.key", env: "X_KEY", kind: listKind(words), local: anyValue}
 	key.secret = true
 	keys := []*spec{key, specByName()[string(ExecuteSize)]}
 	w := newWorld(t, "api: {key: hunter2}")

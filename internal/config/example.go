@@ -5,6 +5,5 @@ import _ "embed"
 //go:embed example.yaml
 var example string
 
-// Example returns a settings file in which every setting is explained and
-// commented out. It is also hako.yaml.example, for those who look there.
+// Example returns a settings file that explains every setting, commented out. hako.yaml.example is a copy.
 func Example() string { return example }

@@ -13,21 +13,19 @@ import (
 	"hako/run/fault"
 )
 
-// FileName is what the settings file is called.
+// FileName is the name of the settings file.
 const FileName = "hako.yaml"
 
-// largest is more than any settings file needs.
-const largest = 1 << 20
+const maxFileSize = 1 << 20
 
-// UserFile returns the settings file of the user of this process: where it is,
-// or should be. Without a home that is the current directory.
+// UserFile returns the path of the user's settings file, whether it exists or not. Without a home it is in the current
+// directory.
 func UserFile() string {
 	return filepath.Join(userDir(os.LookupEnv, "XDG_CONFIG_HOME", ".config"), FileName)
 }
 
-// readFiles finds and reads the settings files, if there are any: the one that
-// was named, else the compatible ones, over them our own, and over those the one
-// of llmcmd, which is about less and so means more.
+// readFiles reads the named settings file, or else those that exist: the compatible ones, hako.yaml, which overrides
+// them, and for llmcmd its own, which overrides both because it is more specific.
 func (c *Config) readFiles(src Source) error {
 	if src.NoFile {
 		return nil
@@ -36,8 +34,8 @@ func (c *Config) readFiles(src Source) error {
 	if named == "" {
 		named, _ = src.Getenv(FileVariable)
 	}
-	if named != "" { // by name is on purpose, wherever it is
-		return c.readFile(named, false, c.form(named, src.Llmcmd && src.File != ""))
+	if named != "" { // a named file is trusted, wherever it is
+		return c.readFile(named, false, c.parserFor(named, src.Llmcmd && src.File != ""))
 	}
 	home, own := homeDir(c.getenv), userDir(c.getenv, "XDG_CONFIG_HOME", ".config")
 	if err := c.search(compatName, src.Dir, home, c.parseCompat); err != nil {
@@ -46,15 +44,14 @@ func (c *Config) readFiles(src Source) error {
 	if err := c.search(FileName, src.Dir, own, c.parse); err != nil || !src.Llmcmd || home == "" {
 		return err
 	}
-	return ifThere(c.readFile(filepath.Join(home, rcName), false, c.parseRC))
+	return ignoreMissing(c.readFile(filepath.Join(home, rcName), false, c.parseRC))
 }
 
-// A parser takes in the text of a file and reports whether it sets a secret.
+// A parser reads the text of a file and reports whether it sets a secret.
 type parser func(path string, local bool, text []byte) (secret bool, err error)
 
-// form tells how a file that was named is written. Who names one for llmcmd may
-// mean its own form, whatever the file is called.
-func (c *Config) form(path string, llmcmd bool) parser {
+// parserFor chooses the parser of a named file. For llmcmd it may be in llmcmd's own form, whatever its name.
+func (c *Config) parserFor(path string, llmcmd bool) parser {
 	switch ext := filepath.Ext(path); {
 	case ext == ".yaml" || ext == ".yml":
 		return c.parse
@@ -66,27 +63,25 @@ func (c *Config) form(path string, llmcmd bool) parser {
 	return c.parse
 }
 
-// search reads the user's file of that name and, over it, the one in the current
-// directory. Not one instead of the other: a project's file would hide what the
-// user set.
+// search reads the user's file of that name, and then the one in the current directory, which overrides it. Both are
+// read: a project's file must not hide the user's settings.
 func (c *Config) search(name, here, own string, parse parser) error {
 	if own != "" {
-		if err := ifThere(c.readFile(filepath.Join(own, name), false, parse)); err != nil {
+		if err := ignoreMissing(c.readFile(filepath.Join(own, name), false, parse)); err != nil {
 			return err
 		}
 	}
-	return ifThere(c.readFile(filepath.Join(here, name), true, parse))
+	return ignoreMissing(c.readFile(filepath.Join(here, name), true, parse))
 }
 
-// ifThere forgives that a file is missing.
-func ifThere(err error) error {
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// userDir returns where hako keeps one kind of file of its user.
+// userDir returns the directory of hako in one of the XDG directories of the user.
 func userDir(getenv func(string) (string, bool), env, usual string) string {
 	if base, ok := getenv(env); ok && filepath.IsAbs(base) {
 		return filepath.Join(base, "hako")
@@ -106,19 +101,19 @@ func homeDir(getenv func(string) (string, bool)) string {
 	return ""
 }
 
-// readFile takes in one file, once. Others must not be able to write it, as it
-// says what may run; nor to read it if a secret is in it.
+// readFile reads a file once. Others must not be able to write it, because it decides what may run, nor to read it if
+// it contains a secret.
 func (c *Config) readFile(path string, here bool, parse parser) error {
 	text, info, err := readTrusted(path)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(c.infos, func(known fs.FileInfo) bool { return os.SameFile(known, info) }) {
-		return nil // the current directory is the home, or has a link to a file of the user's
+	if slices.ContainsFunc(c.fileInfos, func(known fs.FileInfo) bool { return os.SameFile(known, info) }) {
+		return nil // the current directory is the home, or links to a file of the user
 	}
 	c.File = path
-	c.read, c.infos = append(c.read, path), append(c.infos, info)
-	holdsSecret, err := parse(path, here && !c.usersOwn(filepath.Dir(path)), text)
+	c.files, c.fileInfos = append(c.files, path), append(c.fileInfos, info)
+	holdsSecret, err := parse(path, here && !c.isUserDir(filepath.Dir(path)), text)
 	if err == nil && holdsSecret {
 		err = ownerfile.Check(path, info)
 	}
@@ -127,7 +122,7 @@ func (c *Config) readFile(path string, here bool, parse parser) error {
 
 // readTrusted returns the text of a file that others cannot write.
 func readTrusted(path string) ([]byte, fs.FileInfo, error) {
-	f, err := openPlain(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,20 +134,19 @@ func readTrusted(path string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	switch {
 	case err != nil:
 		return nil, nil, &fault.Error{Op: "read settings", Subject: path, Err: reason(err)}
-	case len(text) > largest:
+	case len(text) > maxFileSize:
 		return nil, nil, &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path,
 			Why: "the file is larger than 1 MB"}
 	}
 	return text, info, nil
 }
 
-// openPlain looks at a file before it opens it: opening a pipe, which an archive
-// can hold, would wait for its writer.
-func openPlain(path string) (*os.File, error) {
+// openRegular checks a file before it opens it: opening a FIFO, which an archive can contain, would block.
+func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil {
 		if err := ownerfile.CheckTrusted(path, info); err != nil {
@@ -167,9 +161,8 @@ func openPlain(path string) (*os.File, error) {
 		Hint: "name a file that you can read; hako config init FILE makes one"}
 }
 
-// usersOwn tells whether a directory is the user's home or where their settings
-// are, rather than some project's.
-func (c *Config) usersOwn(dir string) bool {
+// isUserDir reports whether a directory is the user's home or settings directory, and not a project's.
+func (c *Config) isUserDir(dir string) bool {
 	there, err := os.Stat(dir)
 	if err != nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"hako/run/fault"
 )
 
-// A jsonReader goes through a JSON file from name to name, and knows where it is.
+// A jsonReader reads a JSON file token by token and knows the current line.
 type jsonReader struct {
 	path string
 	text []byte
@@ -23,7 +23,7 @@ func newJSONReader(path string, text []byte) *jsonReader {
 	return r
 }
 
-// where returns the place that was read last.
+// where returns the file and line of the last token.
 func (r *jsonReader) where() string {
 	return fmt.Sprintf("%s:%d", r.path, 1+bytes.Count(r.text[:r.d.InputOffset()], []byte("\n")))
 }
@@ -32,7 +32,7 @@ func (r *jsonReader) refuse(why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: r.where(), Why: why, Hint: hint}
 }
 
-// token returns the next part of the file; a mistake in it is told in words.
+// token returns the next token, or a readable error.
 func (r *jsonReader) token() (json.Token, error) {
 	t, err := r.d.Token()
 	switch {
@@ -44,8 +44,8 @@ func (r *jsonReader) token() (json.Token, error) {
 	return t, nil
 }
 
-// whole goes through a file that is one object.
-func (r *jsonReader) whole(example string, each func(name string) error) error {
+// object reads a file that is one object.
+func (r *jsonReader) object(example string, each func(name string) error) error {
 	t, err := r.token()
 	if err == nil {
 		err = r.members(t, "the file", example, each)
@@ -59,8 +59,7 @@ func (r *jsonReader) whole(example string, each func(name string) error) error {
 	return nil
 }
 
-// members goes through what is in braces, of which the first was read; each takes
-// in the value of a name.
+// members reads the members of an object whose opening brace was read; each reads the value of a name.
 func (r *jsonReader) members(t json.Token, what, example string, each func(name string) error) error {
 	if t != json.Delim('{') {
 		return r.refuse(what+" must hold names and values in braces", example)
@@ -71,7 +70,7 @@ func (r *jsonReader) members(t json.Token, what, example string, each func(name 
 		if err != nil {
 			return err
 		}
-		name := t.(string) // or the decoder would have complained
+		name := t.(string) // guaranteed by the decoder
 		if seen[name] {
 			return r.refuse(name+" is set twice", "")
 		}

@@ -9,27 +9,25 @@ import (
 	"hako/run/fault"
 )
 
-// A settings file that is found in the current directory may be a stranger's: who
-// clones a repository or unpacks an archive owns what is in it. So such a file can
-// only set what does no harm; each [Key] says what that is, and one that says
-// nothing cannot be set there at all. A file that the user names is the user's.
+// A settings file in the current directory may come from a stranger: cloning a repository or unpacking an archive makes
+// its files the user's. So such a file can set only what settings.txt marks as local. A file that the user names is
+// trusted.
 
 // parseLocal reads the attribute local of settings.txt.
 func parseLocal(rule string) func(setting) bool {
 	if value, ok := strings.CutPrefix(rule, "only "); ok {
 		return func(s setting) bool { return s.words[0] == value }
 	}
-	return map[string]func(setting) bool{"any": harmless, "no-prefix": noPrefix, "loopback": loopback}[rule]
+	return map[string]func(setting) bool{"any": anyValue, "no-prefix": noPrefix, "loopback": loopback}[rule]
 }
 
-func harmless(setting) bool { return true }
+func anyValue(setting) bool { return true }
 
-// noPrefix accepts the name of a model whose provider the user chose: a prefix could
-// name a file (script:), or a service that passes on what it is told.
+// noPrefix accepts the name of a model without a provider: a prefix could name a file (script:) or a service that
+// forwards what it is sent.
 func noPrefix(s setting) bool { return !strings.Contains(s.words[0], ":") }
 
-// loopback takes a full address on this machine. What can be read in two ways is
-// none.
+// loopback accepts an unambiguous URL of this machine.
 func loopback(s setting) bool {
 	word := strings.TrimSpace(s.words[0])
 	u, err := url.Parse(word)
@@ -43,8 +41,8 @@ func loopback(s setting) bool {
 	return err == nil && ip.IsLoopback() && !ip.Is4In6()
 }
 
-// admit refuses what a file of the current directory may not set.
-func (c *Config) admit(k *spec, s setting) error {
+// checkLocal refuses what a file in the current directory may not set.
+func (c *Config) checkLocal(k *spec, s setting) error {
 	before, set := c.set[k.name]
 	switch {
 	case k.local == nil || !k.local(s):
@@ -56,10 +54,9 @@ func (c *Config) admit(k *spec, s setting) error {
 	return nil
 }
 
-// guard looks at what goes together. A file of the current directory may bring an
-// account of its own: a key, and what is asked with it. But it may not say where a
-// key of the user's is sent, nor what is asked in their name.
-func (c *Config) guard() error {
+// checkLocalSecrets checks settings that depend on secrets. A file in the current directory may have its own account: a
+// key, and what it is used for. But it may not decide where a key of the user is sent, nor what it is used for.
+func (c *Config) checkLocalSecrets() error {
 	for _, k := range c.specs {
 		s := c.set[k.name]
 		if !s.local {
@@ -76,7 +73,7 @@ func (c *Config) guard() error {
 	return nil
 }
 
-// anyLocal tells whether one of the settings is from the current directory.
+// anyLocal reports whether one of the settings is from the current directory.
 func (c *Config) anyLocal(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		if c.set[name].local {
@@ -86,8 +83,7 @@ func (c *Config) anyLocal(names string) bool {
 	return false
 }
 
-// deny refuses a setting of the current directory, and tells what to do if it is
-// the user's own.
+// deny refuses a setting of the current directory, with a hint for the case that the file is the user's own.
 func (c *Config) deny(name string, s setting, why string) error {
 	file := s.from[:max(0, strings.LastIndexByte(s.from, ':'))]
 	hint := "name the file if you trust it: --config " + file
@@ -97,8 +93,7 @@ func (c *Config) deny(name string, s setting, why string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "set " + name, Why: why, Rule: s.from, Hint: hint}
 }
 
-// ownFile returns where the user's file of that name is, or should be; empty if
-// they have no home.
+// ownFile returns the path of the user's file of that name, whether it exists or not; empty without a home.
 func (c *Config) ownFile(name string) string {
 	dir := userDir(c.getenv, "XDG_CONFIG_HOME", ".config")
 	if name == compatName {

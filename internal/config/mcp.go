@@ -12,19 +12,18 @@ import (
 	"hako/run/fault"
 )
 
-// An MCPServer offers tools to the agent's model. It has either a command or an
-// address.
+// An MCPServer offers tools to the agent's model. It has either a command or a URL.
 type MCPServer struct {
 	Name    string
 	Command []string          // a program and its arguments; nil means that there is a URL
-	Env     map[string]string // for the program, over what it gets in any case; nil means none
+	Env     map[string]string // additional variables of the program; nil means none
 	URL     string            // empty means that there is a command
 	Header  map[string]string // for the URL; nil means none
 	Tools   []string          // only these are offered; nil means all
-	Timeout time.Duration     // of one call; zero means what is usual
+	Timeout time.Duration     // of one call; zero means the default
 }
 
-// String returns the name alone: the rest may be secret.
+// String returns the name only, because the rest may be secret.
 func (m MCPServer) String() string { return m.Name }
 
 // repositoryForm is a host with a path of at least two names; the last may be *.
@@ -40,7 +39,7 @@ func grantedRepositories(s setting) ([]string, error) {
 	return s.words, nil
 }
 
-// mcpList has the servers as they are written, with ${NAME} in them.
+// mcpList has the servers with unexpanded ${NAME}.
 const mcpList = Key[mcpServers]("mcp_servers")
 
 type mcpServers []MCPServer
@@ -54,14 +53,13 @@ func (all mcpServers) String() string {
 	return strings.Join(names, ", ")
 }
 
-// MCPServers returns the servers whose tools the agent's model gets, in the order
-// of the file. Only here is it an error that a variable is missing: other
-// commands do without it.
+// MCPServers returns the servers in the order of the file, with ${NAME} expanded. Only here a missing variable is an
+// error, because other commands do not need it.
 func (c *Config) MCPServers() ([]MCPServer, error) {
 	list := mcpList.Of(c)
 	all := make([]MCPServer, len(list.V))
 	for i, m := range list.V {
-		filled, err := m.filled(c.getenv)
+		filled, err := m.expanded(c.getenv)
 		if err != nil {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + string(mcpList), Why: list.From,
 				Err:  fmt.Errorf("%s: %w", m.Name, err),
@@ -72,8 +70,7 @@ func (c *Config) MCPServers() ([]MCPServer, error) {
 	return all, nil
 }
 
-// filled has variables in the place of ${NAME}.
-func (m MCPServer) filled(getenv func(string) (string, bool)) (MCPServer, error) {
+func (m MCPServer) expanded(getenv func(string) (string, bool)) (MCPServer, error) {
 	m.Env, m.Header = maps.Clone(m.Env), maps.Clone(m.Header)
 	for _, values := range []map[string]string{m.Env, m.Header} {
 		for name, value := range values {
@@ -95,7 +92,7 @@ var (
 	variableForm  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// expand puts variables in the place of ${NAME}.
+// expand expands ${NAME}.
 func expand(value string, getenv func(string) (string, bool)) (string, error) {
 	var missing error
 	full := referenceForm.Get().ReplaceAllStringFunc(value, func(found string) string {
@@ -109,8 +106,7 @@ func expand(value string, getenv func(string) (string, bool)) (string, error) {
 	return full, missing
 }
 
-// checkValue refuses what would be read as more than one header or variable. It
-// does not show it.
+// checkValue refuses values that would be parsed as several headers or variables. The error does not show them.
 func checkValue(value string) error {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return errors.New("the value has a line break or another control character in it")
@@ -118,7 +114,7 @@ func checkValue(value string) error {
 	return nil
 }
 
-// checkReferences refuses a value with a ${ that names no variable.
+// checkReferences refuses a ${ that is not followed by the name of a variable and }.
 func checkReferences(value string) error {
 	rest := referenceForm.Get().ReplaceAllStringFunc(value, func(found string) string {
 		if variableForm.Get().MatchString(found[len("${") : len(found)-len("}")]) {
@@ -132,11 +128,10 @@ func checkReferences(value string) error {
 	return nil
 }
 
-// shortestKey is the length below which a value is none that has to be hidden.
-const shortestKey = 6
+// minSecret is the minimum length of a value that is redacted.
+const minSecret = 6
 
-// mcpSecrets returns the values of variables and headers; without a getenv only
-// those that are written out.
+// mcpSecrets returns the values of variables and headers; without getenv only those without ${NAME}.
 func mcpSecrets(s setting) (found []string) {
 	all, err := parseMCP(s)
 	if err != nil {
@@ -153,8 +148,7 @@ func mcpSecrets(s setting) (found []string) {
 	return found
 }
 
-// secretsIn returns a value, and the parts of it that make it one: what its
-// variables hold, and the key in "Bearer KEY".
+// secretsIn returns a value and its secret parts: the values of its variables, and the key in "Bearer KEY".
 func secretsIn(value string, getenv func(string) (string, bool)) (found []string) {
 	references := referenceForm.Get().FindAllStringSubmatch(value, -1)
 	if len(references) > 0 && getenv == nil {
@@ -166,15 +160,15 @@ func secretsIn(value string, getenv func(string) (string, bool)) (found []string
 	}
 	full, missing := expand(value, getenv)
 	if missing != nil {
-		return long(found) // the rest is no secret: it may be the word Bearer
+		return longOnly(found) // the rest is not secret, such as the word Bearer
 	}
 	_, after, _ := strings.Cut(full, " ")
-	return long(append(found, full, after))
+	return longOnly(append(found, full, after))
 }
 
-func long(words []string) (long []string) {
+func longOnly(words []string) (long []string) {
 	for _, word := range words {
-		if len(word) >= shortestKey {
+		if len(word) >= minSecret {
 			long = append(long, word)
 		}
 	}

@@ -14,9 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// The two forms in which servers of tools are written: by name, and as a list in
-// which each says its name. No mistake in them is told with a value: it may be a
-// key that stands in the wrong place.
+// MCP servers are written by name, or as a list in which each has a name. Errors show no values, because a key may be
+// in the wrong place.
 
 // parseMCP reads either form.
 func parseMCP(s setting) (mcpServers, error) {
@@ -29,7 +28,7 @@ func parseMCP(s setting) (mcpServers, error) {
 	}
 	var all mcpServers
 	for _, e := range entries {
-		r := mcpReader{MCPServer: MCPServer{Name: e.name}, setting: s, listed: s.tree.Kind == yaml.SequenceNode}
+		r := mcpReader{MCPServer: MCPServer{Name: e.name}, setting: s, hasName: s.tree.Kind == yaml.SequenceNode}
 		if err := r.read(e.node); err != nil {
 			return nil, fmt.Errorf("%s: %v", e.label(), err)
 		}
@@ -41,7 +40,7 @@ func parseMCP(s setting) (mcpServers, error) {
 	return all, nil
 }
 
-// An entry is a value with its name, or a number if it has none.
+// An entry is a value with its name, or its number if it has none.
 type entry struct {
 	name string
 	node *yaml.Node
@@ -69,7 +68,7 @@ func mcpEntries(n *yaml.Node) ([]entry, error) {
 	return nil, errors.New("it must hold servers by name, or a list of them")
 }
 
-// pairs returns the names and values of a mapping; null stands for nothing.
+// pairs returns the names and values of a mapping, without nulls.
 func pairs(n *yaml.Node) ([]entry, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, errors.New("it must hold names and values")
@@ -91,12 +90,12 @@ func pairs(n *yaml.Node) ([]entry, error) {
 	return all, nil
 }
 
-// An mcpReader takes in one server.
+// An mcpReader reads one server.
 type mcpReader struct {
 	MCPServer
 	setting
-	listed bool // it says its name itself
-	args   []string
+	hasName bool // the name is one of its fields
+	args    []string
 }
 
 func (r *mcpReader) read(n *yaml.Node) error {
@@ -116,10 +115,10 @@ func (r *mcpReader) read(n *yaml.Node) error {
 	return nil
 }
 
-// field takes in one part of a server.
+// field reads one field of a server.
 func (r *mcpReader) field(name string, n *yaml.Node) (err error) {
 	known := []string{"command", "args", "env", "url", "headers", "tools", "timeout_seconds"}
-	if r.listed {
+	if r.hasName {
 		known = append(known, "name", "mcp_server_name")
 	}
 	if !slices.Contains(known, name) {
@@ -127,7 +126,7 @@ func (r *mcpReader) field(name string, n *yaml.Node) (err error) {
 	}
 	switch name {
 	case "name", "mcp_server_name":
-		err = r.named(n)
+		err = r.setName(n)
 	case "command":
 		r.Command, err = r.command(n)
 	case "args":
@@ -157,12 +156,12 @@ func unknownField(name string, known []string) error {
 }
 
 var (
-	// Tools are called {server}_{tool}: a _ would not tell where the name ends.
+	// Tools are named {server}_{tool}, so a name has no _.
 	serverForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
 	headerForm = lazyregexp.New(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 )
 
-// check looks at what goes together.
+// check checks the fields against each other.
 func (r *mcpReader) check() error {
 	switch {
 	case !serverForm.Get().MatchString(r.Name):
@@ -179,7 +178,7 @@ func (r *mcpReader) check() error {
 	return nil
 }
 
-func (r *mcpReader) named(n *yaml.Node) error {
+func (r *mcpReader) setName(n *yaml.Node) error {
 	if r.Name != "" {
 		return errors.New("it has a name already")
 	}
@@ -188,8 +187,8 @@ func (r *mcpReader) named(n *yaml.Node) error {
 	return err
 }
 
-// command reads a program, alone or with its arguments. A path is looked for from
-// the directory of the file, a mere name wherever programs are.
+// command reads a program, alone or with its arguments. A path is relative to the file, a mere name is searched in
+// PATH.
 func (r *mcpReader) command(n *yaml.Node) ([]string, error) {
 	if n.Kind == yaml.ScalarNode && strings.ContainsAny(strings.TrimSpace(n.Value), " \t\n") {
 		return nil, errors.New("several words are a list, as [npx, -y, docs-server]")
@@ -207,7 +206,7 @@ func (r *mcpReader) command(n *yaml.Node) ([]string, error) {
 	return words, err
 }
 
-// mcpAddress does not show an address: some have a key in it.
+// mcpAddress does not show an invalid URL, because it may contain a key.
 func mcpAddress(n *yaml.Node) (string, error) {
 	word, err := wordOf(n)
 	if err != nil {

@@ -12,17 +12,16 @@ import (
 	"hako/run/fault"
 )
 
-// rcName is what the settings file of llmcmd is called. It is in the user's home,
-// and is never written to.
+// rcName is the name of llmcmd's settings file in the user's home. hako never writes it.
 const rcName = ".llmcmdrc"
 
-// An rcKey is a name in that file, and the setting of ours that it stands for.
+// An rcKey is a name in that file and our setting for it.
 type rcKey struct {
-	name  string
-	env   string // variables that set it for llmcmd, of which the first counts; empty means none
-	to    string
-	kind  rcKind
-	spell func(string) (string, error) // checks the value and writes it as we do; nil means as it is
+	name    string
+	env     string // environment variables of llmcmd, of which the first that is set counts; empty means none
+	to      string
+	kind    rcKind
+	convert func(string) (string, error) // checks the value and converts it to ours; nil means unchanged
 }
 
 // An rcKind is how a value is written in JSON.
@@ -31,27 +30,27 @@ type rcKind string
 const (
 	rcText   rcKind = "a text in quotes"
 	rcNumber rcKind = "a number without quotes"
-	rcTruth  rcKind = "true or false without quotes"
+	rcBool   rcKind = "true or false without quotes"
 )
 
-// rcKeys are the names with one value. The ranges are those of the original.
+// rcKeys are the names with a single value. The ranges are those of the original program.
 func rcKeys() []rcKey {
 	return []rcKey{
 		{"openai_api_key", "", string(OpenAIKey), rcText, nil},
 		{"openai_base_url", "", string(OpenAIBaseURL), rcText, nil},
 		{"model", "LLMCMD_MODEL", string(ModelName), rcText, nil},
 		{"internal_model", "", string(LlmcmdInternalModel), rcText, nil},
-		{"max_tokens", "LLMCMD_MAX_TOKENS", string(ModelMaxOutput), rcNumber, whole(1, 32768, "")},
+		{"max_tokens", "LLMCMD_MAX_TOKENS", string(ModelMaxOutput), rcNumber, wholeNumber(1, 32768, "")},
 		{"temperature", "LLMCMD_TEMPERATURE", string(LlmcmdTemperature), rcNumber, nil},
-		{"max_api_calls", "LLMCMD_MAX_API_CALLS", "quota.calls", rcNumber, whole(1, 1000, "")},
-		{"timeout_seconds", "LLMCMD_TIMEOUT LLMCMD_TIMEOUT_SECONDS", string(ModelTimeout), rcNumber, whole(1, 3600, "s")},
+		{"max_api_calls", "LLMCMD_MAX_API_CALLS", "quota.calls", rcNumber, wholeNumber(1, 1000, "")},
+		{"timeout_seconds", "LLMCMD_TIMEOUT LLMCMD_TIMEOUT_SECONDS", string(ModelTimeout), rcNumber, wholeNumber(1, 3600, "s")},
 		{"max_file_size", "LLMCMD_MAX_FILE_SIZE", "limits.file_size", rcNumber, fileSize},
-		{"read_buffer_size", "LLMCMD_READ_BUFFER_SIZE", string(LlmcmdReadSize), rcNumber, whole(1, 64<<10, "")},
-		{"max_retries", "LLMCMD_MAX_RETRIES", string(LlmcmdRetries), rcNumber, whole(0, 10, "")},
-		{"retry_delay_ms", "LLMCMD_RETRY_DELAY", string(LlmcmdRetryDelay), rcNumber, whole(0, 60000, "ms")},
+		{"read_buffer_size", "LLMCMD_READ_BUFFER_SIZE", string(LlmcmdReadSize), rcNumber, wholeNumber(1, 64<<10, "")},
+		{"max_retries", "LLMCMD_MAX_RETRIES", string(LlmcmdRetries), rcNumber, wholeNumber(0, 10, "")},
+		{"retry_delay_ms", "LLMCMD_RETRY_DELAY", string(LlmcmdRetryDelay), rcNumber, wholeNumber(0, 60000, "ms")},
 		{"system_prompt", "", string(LlmcmdSystemPrompt), rcText, nil},
 		{"default_prompt", "", string(LlmcmdPreset), rcText, nil},
-		{"disable_tools", "", string(LlmcmdDisableTools), rcTruth, yesOrNo},
+		{"disable_tools", "", string(LlmcmdDisableTools), rcBool, enabledOrDisabled},
 		{"quota_max_tokens", "", string(QuotaTotal), rcNumber, noneIfZero},
 	}
 }
@@ -65,7 +64,7 @@ func findRC(name string) (rcKey, bool) {
 	return keys[at], true
 }
 
-// rcEnv returns the variables that set one of our settings for llmcmd.
+// rcEnv returns the variables of llmcmd for one of our settings.
 func rcEnv(to string) string {
 	keys := rcKeys()
 	if at := slices.IndexFunc(keys, func(k rcKey) bool { return k.to == to }); at >= 0 {
@@ -74,7 +73,7 @@ func rcEnv(to string) string {
 	return ""
 }
 
-// readRCEnv takes in the variables of llmcmd, over all others.
+// readRCEnv reads the variables of llmcmd, which override all others.
 func (c *Config) readRCEnv() error {
 	for _, k := range rcKeys() {
 		value, env := c.firstSet(k.env)
@@ -88,10 +87,10 @@ func (c *Config) readRCEnv() error {
 	return nil
 }
 
-// putRC keeps a value under our own name for it.
+// putRC stores a value in our setting for it.
 func (c *Config) putRC(k rcKey, value string, s setting) error {
-	if k.spell != nil {
-		word, err := k.spell(strings.TrimSpace(value))
+	if k.convert != nil {
+		word, err := k.convert(strings.TrimSpace(value))
 		if err != nil {
 			return &fault.Error{Kind: fault.Invalid, Op: "set " + k.name, Why: s.from, Err: err}
 		}
@@ -109,20 +108,20 @@ func (c *Config) putWord(name, word string, s setting) error {
 	return c.put(k, s)
 }
 
-// whole checks a number and puts a unit to it.
-func whole(low, high int, unit string) func(string) (string, error) {
+// wholeNumber checks a number and appends a unit.
+func wholeNumber(low, high int, unit string) func(string) (string, error) {
 	return func(word string) (string, error) {
 		n, err := between(low, high)(setting{words: []string{word}})
 		return strconv.Itoa(n) + unit, err
 	}
 }
 
-const largestFile = 100 << 20
+const maxRCFileSize = 100 << 20
 
 func fileSize(word string) (string, error) {
 	n, err := quota.ParseSize(word)
-	if err != nil || n > largestFile {
-		return "", fmt.Errorf("%q is not a size from 1 to %d (100MB)", word, largestFile)
+	if err != nil || n > maxRCFileSize {
+		return "", fmt.Errorf("%q is not a size from 1 to %d (100MB)", word, maxRCFileSize)
 	}
 	return strconv.FormatInt(n, 10), nil
 }
@@ -138,8 +137,8 @@ func noneIfZero(word string) (string, error) {
 	return word, nil
 }
 
-// yesOrNo knows two more words than [truth].
-func yesOrNo(word string) (string, error) {
+// enabledOrDisabled also accepts enabled and disabled.
+func enabledOrDisabled(word string) (string, error) {
 	switch strings.ToLower(word) {
 	case "enable", "enabled":
 		word = "true"
@@ -150,8 +149,7 @@ func yesOrNo(word string) (string, error) {
 	return word, err
 }
 
-// parseRC takes in the settings file of llmcmd, in either form: JSON, or lines of
-// names and values.
+// parseRC reads llmcmd's settings file in either form: JSON, or lines of name=value.
 func (c *Config) parseRC(path string, local bool, text []byte) (secret bool, err error) {
 	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
 	r := rcReader{config: c, path: path, base: setting{base: filepath.Dir(path), local: local}}
@@ -163,15 +161,15 @@ func (c *Config) parseRC(path string, local bool, text []byte) (secret bool, err
 	return r.secret, err
 }
 
-// An rcReader goes through one settings file of llmcmd.
+// An rcReader reads one settings file of llmcmd.
 type rcReader struct {
 	config *Config
 	path   string
-	base   setting // what all settings of the file have in common
+	base   setting // common to all settings of the file
 	secret bool
 }
 
-// scalar takes in one value. An empty one sets nothing.
+// scalar stores one value. An empty one sets nothing.
 func (r *rcReader) scalar(k rcKey, value, where string) error {
 	if value == "" {
 		return nil
@@ -182,8 +180,7 @@ func (r *rcReader) scalar(k rcKey, value, where string) error {
 	return r.config.putRC(k, value, s)
 }
 
-// unknownRC refuses a name. It is only shown if it can be one: somebody may have
-// pasted a key there.
+// unknownRC refuses a name. It shows the name only if it could be one, because somebody may have pasted a key there.
 func unknownRC(name, where string, known []string) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: where, Why: "the name is not that of a setting",
 		Hint: "it may hold " + strings.Join(known, ", ")}

@@ -157,10 +157,10 @@ func TestRCOrder(t *testing.T) {
 	check := func(what string, src Source, want string) {
 		t.Helper()
 		c := mustLoad(t, src)
-		for i, path := range c.read {
-			c.read[i], _ = filepath.Rel(w.dir, path)
+		for i, path := range c.files {
+			c.files[i], _ = filepath.Rel(w.dir, path)
 		}
-		if got := fmt.Sprint(ModelName.Of(c).V, " ", c.read); got != want {
+		if got := fmt.Sprint(ModelName.Of(c).V, " ", c.files); got != want {
 			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	"hako/run/fault"
 )
 
-// The two forms of the settings file of llmcmd.
-
-// rcTables are the names that hold more names. Lines have no room for them.
+// rcTables are the names whose values are objects, which only the JSON form has.
 var rcTables = []string{"prompt_presets", "quota_weights", "model_quota_weights", "model_system_prompts", "quota_usage"}
 
 func rcNames() []string {
@@ -22,7 +20,7 @@ func rcNames() []string {
 	return append(names, rcTables...)
 }
 
-// lines reads the form with one name=value a line.
+// lines reads the form with one name=value per line.
 func (r *rcReader) lines(text string) error {
 	seen := make(map[string]string)
 	n := 0
@@ -39,8 +37,7 @@ func (r *rcReader) lines(text string) error {
 	return nil
 }
 
-// line takes in one line. The same again is forgiven; two values for one name are
-// a mistake.
+// line reads one line. A repeated line is ignored; two values for one name are an error.
 func (r *rcReader) line(line, where string, seen map[string]string) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: where, Why: why, Hint: hint}
@@ -70,8 +67,8 @@ func (r *rcReader) line(line, where string, seen map[string]string) error {
 	return r.scalar(k, value, where)
 }
 
-// lineValue takes quotes and a comment off a value, or tells why it cannot. A
-// sentence may have a # in it that does not begin a comment.
+// lineValue removes quotes and a comment from a value, or returns why it cannot. A sentence may contain a # that does
+// not begin a comment.
 func lineValue(word string, sentence bool) (value, why string) {
 	if word != "" && (word[0] == '"' || word[0] == '\'') {
 		return quoted(word)
@@ -86,8 +83,7 @@ func lineValue(word string, sentence bool) (value, why string) {
 	return value, ""
 }
 
-// comment returns where a comment begins: at a # that nothing, or a space, is
-// before; -1 means nowhere.
+// comment returns where a comment begins: at a # at the start or after white space; -1 means nowhere.
 func comment(word string) int {
 	for i := range len(word) {
 		if word[i] == '#' && (i == 0 || word[i-1] == ' ' || word[i-1] == '\t') {
@@ -97,8 +93,7 @@ func comment(word string) int {
 	return -1
 }
 
-// quoted reads a value in quotes: up to the next one, if no more than a comment
-// follows, else up to the last.
+// quoted reads a quoted value: up to the next quote if only a comment follows, else up to the last.
 func quoted(word string) (value, why string) {
 	mark := word[:1]
 	inner, rest, closed := strings.Cut(word[1:], mark)
@@ -114,13 +109,13 @@ func quoted(word string) (value, why string) {
 	return "", "there is something after the quotes"
 }
 
-// json reads the form with everything in braces.
+// json reads the JSON form.
 func (r *rcReader) json(text []byte) error {
 	j := rcJSON{jsonReader: newJSONReader(r.path, text), rcReader: r}
-	return j.whole(`{"model": "gpt-4o-mini"}`, j.entry)
+	return j.object(`{"model": "gpt-4o-mini"}`, j.entry)
 }
 
-// An rcJSON goes through the JSON form.
+// An rcJSON reads the JSON form.
 type rcJSON struct {
 	*jsonReader
 	*rcReader
@@ -159,14 +154,14 @@ func (r *rcJSON) entry(name string) error {
 	return r.scalar(k, value, r.where())
 }
 
-// here returns a setting of the place that was read last.
+// here returns a setting with the current line as its origin.
 func (r *rcJSON) here() setting {
 	s := r.base
 	s.from = r.where()
 	return s
 }
 
-// value reads what must be of a kind; null is as good as empty.
+// value reads a value of a kind; null means empty.
 func (r *rcJSON) value(name string, kind rcKind) (string, error) {
 	t, err := r.token()
 	if err != nil {
@@ -184,14 +179,14 @@ func (r *rcJSON) value(name string, kind rcKind) (string, error) {
 			return v.String(), nil
 		}
 	case bool:
-		if kind == rcTruth {
+		if kind == rcBool {
 			return fmt.Sprint(v), nil
 		}
 	}
 	return "", r.refuse(name+" must be "+string(kind), "")
 }
 
-// inner goes through an object in the object; null is as good as an empty one.
+// inner reads a nested object; null means an empty one.
 func (r *rcJSON) inner(what string, each func(name string) error) error {
 	t, err := r.token()
 	if err != nil || t == nil {
@@ -214,8 +209,7 @@ func (r *rcJSON) fields(what string, kind rcKind, known []string, take func(name
 	})
 }
 
-// rows reads an object whose names the user chooses into one of our tables. What
-// has no fields sets nothing.
+// rows reads an object whose names the user chooses into one of our tables. A row without fields is skipped.
 func (r *rcJSON) rows(what, table string, each func(name string) (map[string]string, error)) error {
 	var rows []row
 	err := r.inner(what, func(name string) error {
@@ -254,7 +248,7 @@ func (r *rcJSON) presets(what string) error {
 	})
 }
 
-// weights reads one set of weights, with our names for them.
+// weights reads one set of weights and converts the names.
 func (r *rcJSON) weights(what string, take func(field, word string) error) error {
 	ours := map[string]string{"input_weight": "input", "input_cached_weight": "cached", "output_weight": "output"}
 	return r.fields(what, rcNumber, []string{"input_weight", "input_cached_weight", "output_weight"},

@@ -7,30 +7,27 @@ import (
 	"hako/run/fault"
 )
 
-// Variables that are read beside those of the settings.
+// Environment variables besides those of the settings.
 const (
 	FileVariable  = "HAKO_CONFIG"    // the settings file
-	TokenVariable = "HAKO_MCP_TOKEN" // what clients of hako mcp --http have to show
+	TokenVariable = "HAKO_MCP_TOKEN" // token of hako mcp --http
 )
 
-// otherVariables are those, what hako sets itself, and what its tests, benchmarks and
-// scripts read.
+// otherVariables are these, those that hako sets itself, and those of tests, benchmarks and scripts.
 var otherVariables = []string{
 	FileVariable, TokenVariable, "HAKO_COMMAND",
 	"HAKO_REQUIRE_TOOLS", "HAKO_BENCH", "HAKO_ATTACK", "HAKO_ATTACK_TABLE", "HAKO_SCREENSHOTS", "HAKO_PULL",
 	"HAKO_MCP_TOOLS",
 }
 
-// testVariables begin the names of variables that tests set.
+// testVariables is the prefix of variables of tests.
 const testVariables = "HAKO_TEST_"
 
-// variablePrefixes begin the names of variables of hako and of the programs that
-// it takes the place of.
+// variablePrefixes are the prefixes of variables of hako and of the programs that it replaces.
 var variablePrefixes = []string{"HAKO_", "LLMCMD_", "AICLI_"}
 
-// MisspeltVariables returns a sentence for each variable of an environment, given
-// as NAME=value, whose name is nearly that of one that hako reads. Others may be
-// set for other programs, or for ${NAME} in a settings file.
+// MisspeltVariables returns a note for each variable of an environment, given as NAME=value, whose name is similar to
+// one that hako reads. Others may be for other programs, or for ${NAME} in a settings file.
 func MisspeltVariables(environ []string) (notes []string) {
 	var known []string
 	for _, pair := range environ {
@@ -41,14 +38,14 @@ func MisspeltVariables(environ []string) (notes []string) {
 		if known == nil {
 			known = Variables()
 		}
-		if meant := meantVariable(name, known); meant != "" {
+		if meant := nearestVariable(name, known); meant != "" {
 			notes = append(notes, "the variable "+name+" means nothing to hako; did you mean "+meant+"?")
 		}
 	}
 	return notes
 }
 
-// Variables lists the names of all variables with such a prefix that are read.
+// Variables returns all variables with such a prefix that are read.
 func Variables() []string {
 	names := slices.Clone(otherVariables)
 	for _, k := range specs() {
@@ -60,20 +57,19 @@ func Variables() []string {
 	return names
 }
 
-// meantVariable returns what an unknown variable was probably meant to be: another
-// one, or a setting. Empty means nothing.
-func meantVariable(name string, known []string) string {
+// nearestVariable returns the variable or setting that an unknown variable probably means; empty means none.
+func nearestVariable(name string, known []string) string {
 	if slices.Contains(known, name) || strings.HasPrefix(name, testVariables) {
 		return ""
 	}
 	prefix, rest, _ := strings.Cut(name, "_")
-	if setting, env := settingCalled(rest); setting != "" && prefix == "HAKO" {
+	if setting, env := settingOfVariable(rest); setting != "" && prefix == "HAKO" {
 		if first, _, _ := strings.Cut(env, " "); first != "" {
 			return first
 		}
 		return setting + " in hako.yaml"
 	}
-	var names []string // without the prefix, which says nothing about what is meant
+	var names []string // without the prefix, which does not distinguish them
 	for _, k := range known {
 		if tail, ok := strings.CutPrefix(k, prefix+"_"); ok {
 			names = append(names, tail)
@@ -85,8 +81,8 @@ func meantVariable(name string, known []string) string {
 	return ""
 }
 
-// settingCalled finds the setting whose name is written as that of a variable.
-func settingCalled(variable string) (name, env string) {
+// settingOfVariable returns the setting whose name, written as a variable, is this.
+func settingOfVariable(variable string) (name, env string) {
 	spelled := strings.NewReplacer(".", "_")
 	for _, k := range specs() {
 		if strings.ToUpper(spelled.Replace(k.name)) == variable {

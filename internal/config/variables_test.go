@@ -53,7 +53,7 @@ func TestVariablesAreListed(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		for _, m := range literal.FindAllStringSubmatch(string(text), -1) {
-			test := strings.HasSuffix(path, "_test.go") && meantVariable(m[1], known) == "" ||
+			test := strings.HasSuffix(path, "_test.go") && nearestVariable(m[1], known) == "" ||
 				strings.HasSuffix(path, "variables_test.go")
 			if !slices.Contains(known, m[1]) && !test {
 				t.Errorf("%s: %s is not listed", path, m[1])

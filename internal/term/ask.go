@@ -13,8 +13,7 @@ import (
 	"hako/shell/stream"
 )
 
-// Ask returns what puts a question to the person at the terminal, or nil if
-// nobody is there: then the answer is no. All questions at a terminal are put by it.
+// Ask returns a function that asks the person at the terminal, or nil if there is none, which means no.
 func (s Streams) Ask() func(context.Context, gate.Question) (gate.Answer, error) {
 	if !Is(s.In) || !Is(s.Err) {
 		return nil
@@ -25,38 +24,36 @@ func (s Streams) Ask() func(context.Context, gate.Question) (gate.Answer, error)
 			return gate.No, err
 		}
 		defer release()
-		return s.put(ctx, q)
+		return s.askOne(ctx, q)
 	}
 }
 
-// put puts a question at the terminal, on which nobody else writes meanwhile.
-func (s Streams) put(ctx context.Context, q gate.Question) (gate.Answer, error) {
+// askOne asks a question while nobody else writes to the terminal.
+func (s Streams) askOne(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	screen := FileOf(s.Err)
 	s.settle(ctx, screen)
 	text := questionText(q, sizeOf(screen))
-	for range mostTries {
-		line, err := s.answerTo(ctx, screen, text)
+	for range maxTries {
+		line, err := s.readAnswer(ctx, screen, text)
 		if err != nil && err != io.EOF {
 			return gate.No, err
 		}
 		if a, clear := answer(line); clear || err == io.EOF {
 			return a, nil
 		}
-		wait(ctx, afterthought)
+		wait(ctx, pasteTime)
 		text = whatAnswersMean + allow
 	}
 	fmt.Fprintln(screen, "hako: taken for no")
 	return gate.No, nil
 }
 
-// settling is how long a terminal may take to do what programs have asked of it:
-// what it types by itself meanwhile, as an answer to ESC [ 6 n or ENQ, answers no
-// question.
-const settling = 150 * time.Millisecond
+// settleTime is how long a terminal may take to process escape sequences of programs. Its replies, as to ESC [ 6 n or
+// ENQ, must not answer a question.
+const settleTime = 150 * time.Millisecond
 
-// settle brings the terminal to a known state. A pipe that standard output is may
-// lead to the same terminal: what is in it is read first, if that does not take
-// long.
+// settle brings the terminal to a known state. Standard output may be a pipe to the same terminal, so its data is
+// drained first, for at most a second.
 func (s Streams) settle(ctx context.Context, screen *os.File) {
 	if out := FileOf(s.Out); out != nil && !Is(out) {
 		for end := time.Now().Add(time.Second); unread(out) > 0 && ctx.Err() == nil && time.Now().Before(end); {
@@ -65,15 +62,14 @@ func (s Streams) settle(ctx context.Context, screen *os.File) {
 	}
 	enableSequences(screen)
 	_, _ = io.WriteString(screen, knownState)
-	wait(ctx, settling)
+	wait(ctx, settleTime)
 }
 
-// mostTries is how often a question is put to somebody who gives no clear answer.
-const mostTries = 3
+// maxTries is how often a question is asked without a clear answer.
+const maxTries = 3
 
-// afterthought is within what time of an unclear line the rest of it comes: of
-// text that was pasted, it must not answer the question that is put again.
-const afterthought = 500 * time.Millisecond
+// pasteTime is how long the rest of a pasted text may take to arrive: it must not answer the repeated question.
+const pasteTime = 500 * time.Millisecond
 
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
@@ -84,31 +80,28 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// answerTo puts a question and returns the line that is typed after it. What was
-// typed before does not count, for a question that is put again neither: it was
-// meant for another.
-func (s Streams) answerTo(ctx context.Context, screen *os.File, question string) (string, error) {
-	s.ForgetTyped()
+// readAnswer asks and returns the line that is typed afterwards. Earlier input is dropped, also before a repeated
+// question.
+func (s Streams) readAnswer(ctx context.Context, screen *os.File, question string) (string, error) {
+	s.DropTyped()
 	if _, err := io.WriteString(screen, question); err != nil {
-		return "", err // nobody has seen it
+		return "", err // the question was not shown
 	}
 	return bufio.NewReader(stream.WithContext(ctx, s.Keys)).ReadString('\n')
 }
 
-// ForgetTyped drops what was typed before there was a question: nobody can have
-// meant it for an answer.
-func (s Streams) ForgetTyped() {
+// DropTyped drops input that was typed before the question and so cannot be its answer.
+func (s Streams) DropTyped() {
 	if f, ok := s.In.(*os.File); ok {
 		dropInput(f)
 	}
 	over, stop := context.WithCancel(context.Background())
 	stop()
 	if keys, ok := s.Keys.(*stream.Shared); ok {
-		drain(stream.WithContext(over, keys)) // which only gets what is there already
+		drain(stream.WithContext(over, keys)) // reads only what is buffered
 	}
 }
 
-// drain reads until there is nothing more.
 func drain(r io.Reader) {
 	b := make([]byte, 4096)
 	for {
@@ -118,8 +111,7 @@ func drain(r io.Reader) {
 	}
 }
 
-// answer reads an answer. One that is not clear is a no, unless it is asked for
-// again.
+// answer parses an answer. An unclear one is a no, unless the question is repeated.
 func answer(line string) (a gate.Answer, clear bool) {
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

@@ -18,13 +18,13 @@ func TestQuestionCannotBeForged(t *testing.T) {
 	q := gate.Question{Actor: "secretary", Command: "git push\n    git tag", Dir: "/w/proj", Reason: "to share it",
 		Why: "others see it", Rule: "my.policy:3"}
 	const want = "hako: secretary wants to run:\n    git push\n    git tag\nhako: in /w/proj\nhako: it says: to share it\nhako: others see it (my.policy:3)\nhako: allow? [y]es once, for this [s]ession, [N]o: "
-	if got := questionText(q, usualScreen); got != want {
+	if got := questionText(q, defaultScreen); got != want {
 		t.Errorf("got %q", got)
 	}
 	for _, evil := range []string{"\r\nhako: harmless (x)\n", "\x1b[2K\x1b[1A", "\u202ehsup\u202c", "\u2066a\u2069",
 		"a\u200bb\u200fc\ufeff", "\u2028\u2029\u0085\v\f", "\u009b2J", "\u3164\u115f\ufe0f", "\xff\xfe"} {
 		forged := questionText(gate.Question{Actor: "a" + evil, Command: "git push", Dir: "/w" + evil, Reason: "r" + evil,
-			Why: "w" + evil, Rule: "f:1" + evil}, usualScreen)
+			Why: "w" + evil, Rule: "f:1" + evil}, defaultScreen)
 		if strings.Count(forged, "\n") != 4 ||
 			strings.ContainsAny(forged,
 				"\r\x1b\u202e\u202c\u2066\u2069\u200b\u200f\ufeff\u2028\u2029\u0085\v\f\u009b\u3164\u115f\ufe0f\ufffd") {
@@ -39,7 +39,7 @@ func TestQuestionCannotBeForged(t *testing.T) {
 }
 
 func TestLongReasonsAreCut(t *testing.T) {
-	got := questionText(gate.Question{Reason: strings.Repeat("あ ", 5000), Command: strings.Repeat("x", 3000)}, usualScreen)
+	got := questionText(gate.Question{Reason: strings.Repeat("あ ", 5000), Command: strings.Repeat("x", 3000)}, defaultScreen)
 	if strings.Count(got, "あ") != 150 || strings.Count(got, "x") != 3000 {
 		t.Errorf("%d of the reason, %d of the command", strings.Count(got, "あ"), strings.Count(got, "x"))
 	}
@@ -57,7 +57,7 @@ func TestQuestionRows(t *testing.T) {
 				text := strings.TrimSuffix(questionText(q, size), allow)
 				for row := range strings.Lines(text) {
 					row = strings.TrimSuffix(row, "\n")
-					if widest(row) >= size.columns || !strings.HasPrefix(row, "hako: ") && !strings.HasPrefix(row, "    ") {
+					if maxWidth(row) >= size.columns || !strings.HasPrefix(row, "hako: ") && !strings.HasPrefix(row, "    ") {
 						t.Fatalf("%v, %d of %q: %q", size, n, filler, row)
 					}
 					if strings.HasPrefix(row, "hako: user") || strings.HasPrefix(row, "hako: harm") {
@@ -76,14 +76,14 @@ func TestQuestionOutOfSight(t *testing.T) {
 		60: "the question has 62 rows, the first 41 of which",
 	} {
 		got := questionText(gate.Question{Actor: "a", Command: strings.TrimSuffix(strings.Repeat("ls -l\n    ", lines),
-			"\n    "), Why: "w", Rule: "r:1"}, usualScreen)
+			"\n    "), Why: "w", Rule: "r:1"}, defaultScreen)
 		if notice := strings.Contains(got, "above the screen"); notice != (want != "") || !strings.Contains(got, want) {
 			t.Errorf("%d lines: %q", lines, got)
 		}
 		if lines == 1 {
 			continue
 		}
-		if hidden := strings.Count(got, "\n") + 1 - usualScreen.rows; want != "" &&
+		if hidden := strings.Count(got, "\n") + 1 - defaultScreen.rows; want != "" &&
 			!strings.Contains(got, fmt.Sprintf("the first %d of", hidden)) || want == "" && hidden > 0 {
 			t.Errorf("%d lines, %d are hidden: %q", lines, hidden, got)
 		}
@@ -135,7 +135,7 @@ func TestBufferedKeysAreForgotten(t *testing.T) {
 		}
 		io.WriteString(w, "y\n")
 		synctest.Wait()
-		s.ForgetTyped()
+		s.DropTyped()
 		go io.WriteString(w, "n\n")
 		if line, err := bufio.NewReader(s.Keys).ReadString('\n'); line != "n\n" || err != nil {
 			t.Errorf("%q, %v", line, err)

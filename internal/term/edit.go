@@ -8,23 +8,23 @@ import (
 	"golang.org/x/term"
 )
 
-// An Editor is the screen and keyboard of an interactive session. It is raw only
-// while a line is edited, so that commands print and Ctrl-C works as usual.
+// An Editor edits lines at a terminal. The terminal is raw only while a line is edited, so that commands print and
+// Ctrl-C works as usual.
 type Editor struct {
-	in   *os.File
-	keys *keyboard
-	edit *term.Terminal
-	was  atomic.Pointer[term.State] // before the line that is being edited
+	in    *os.File
+	keys  *keyboard
+	edit  *term.Terminal
+	saved atomic.Pointer[term.State] // the state before the current line
 }
 
-// Restore ends the editing of a line from elsewhere.
+// Restore restores the terminal, also while a line is edited.
 func (t *Editor) Restore() {
-	if old := t.was.Swap(nil); old != nil {
+	if old := t.saved.Swap(nil); old != nil {
 		_ = term.Restore(int(t.in.Fd()), old)
 	}
 }
 
-// NewEditor returns an editor of lines that are typed at a terminal.
+// NewEditor returns an editor.
 func NewEditor(in *os.File, typed io.Reader, out io.Writer) *Editor {
 	keys := &keyboard{Reader: typed}
 	screen := struct {
@@ -34,11 +34,10 @@ func NewEditor(in *os.File, typed io.Reader, out io.Writer) *Editor {
 	return &Editor{in: in, keys: keys, edit: term.NewTerminal(screen, "")}
 }
 
-// keyboard turns Ctrl-C into "delete the line and go on": the editor would
-// take it for the end of input.
+// keyboard converts Ctrl-C to "delete the line and return": the editor would take it for the end of input.
 type keyboard struct {
 	io.Reader
-	dropped bool
+	interrupted bool
 }
 
 const (
@@ -53,17 +52,17 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 	n, err := k.Reader.Read(p[:len(p)-1])
 	if n > 0 && p[n-1] == ctrlC {
-		k.dropped = true
+		k.interrupted = true
 		p[n-1], p[n] = ctrlU, '\r'
 		n++
 	}
 	return n, err
 }
 
-// Interrupted reports, once, that Ctrl-C was typed.
+// Interrupted reports whether Ctrl-C was typed, and resets that.
 func (t *Editor) Interrupted() bool {
-	was := t.keys.dropped
-	t.keys.dropped = false
+	was := t.keys.interrupted
+	t.keys.interrupted = false
 	return was
 }
 
@@ -73,7 +72,7 @@ func (t *Editor) Line(prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t.was.Store(old)
+	t.saved.Store(old)
 	defer t.Restore()
 	if w, h, err := term.GetSize(int(t.in.Fd())); err == nil && w > 0 {
 		_ = t.edit.SetSize(w, h)
@@ -82,5 +81,5 @@ func (t *Editor) Line(prompt string) (string, error) {
 	return t.edit.ReadLine()
 }
 
-// Write shows text above the line that is being edited.
+// Write prints text above the line that is edited.
 func (t *Editor) Write(p []byte) (int, error) { return t.edit.Write(p) }

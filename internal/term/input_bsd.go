@@ -11,12 +11,11 @@ import (
 // received is FREAD of <sys/fcntl.h>: the queue of what was typed.
 const received = 1
 
-// dropInput drops what a terminal has received and nobody has read. What is no
-// terminal stays as it is.
+// dropInput drops unread input of a terminal. It does nothing for other files.
 func dropInput(f *os.File) { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, received) }
 
-// unread is not known of the end of a pipe to which one writes.
+// unread returns 0: the number is unknown here.
 func unread(*os.File) int { return 0 }
 
-// enableSequences does nothing: terminals know escape sequences.
+// enableSequences does nothing: terminals support escape sequences.
 func enableSequences(*os.File) {}

@@ -6,11 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropInput drops what a terminal has received and nobody has read. What is no
-// terminal stays as it is.
+// dropInput drops unread input of a terminal. It does nothing for other files.
 func dropInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
 
-// unread is how many bytes of what was written to a pipe nobody has read yet.
+// unread returns the number of bytes in a pipe that were not read yet.
 func unread(pipe *os.File) int {
 	n, err := unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ)
 	if err != nil {
@@ -19,5 +18,5 @@ func unread(pipe *os.File) int {
 	return n
 }
 
-// enableSequences does nothing: terminals know escape sequences.
+// enableSequences does nothing: terminals support escape sequences.
 func enableSequences(*os.File) {}

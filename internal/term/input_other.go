@@ -4,11 +4,11 @@ package term
 
 import "os"
 
-// dropInput does nothing: what was typed ahead on these systems is not known.
+// dropInput does nothing: these systems do not offer it.
 func dropInput(*os.File) {}
 
-// unread is not known of pipes on these systems.
+// unread returns 0: the number is unknown here.
 func unread(*os.File) int { return 0 }
 
-// enableSequences does nothing: terminals know escape sequences.
+// enableSequences does nothing: terminals support escape sequences.
 func enableSequences(*os.File) {}

@@ -6,15 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// dropInput drops what a console has received and nobody has read. What is no
-// console stays as it is.
+// dropInput drops unread input of a console. It does nothing for other files.
 func dropInput(f *os.File) { _ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) }
 
-// unread is not known of the end of a pipe to which one writes.
+// unread returns 0: the number is unknown here.
 func unread(*os.File) int { return 0 }
 
-// enableSequences has a console take escape sequences for what they are. One that
-// never did was not changed by them either.
+// enableSequences enables escape sequences of a console.
 func enableSequences(f *os.File) {
 	var mode uint32
 	if windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil {

@@ -6,15 +6,13 @@ import (
 	"os"
 )
 
-// An outputLock keeps this process from writing to a person's terminal while a
-// question is open there: what is printed meanwhile could paint over it. Who
-// writes waits until the question has ended. A nil lock keeps nobody waiting.
+// An outputLock blocks output to the terminal while a question is open there, because it could overwrite the question.
+// A nil lock blocks nothing.
 type outputLock struct{ turn chan struct{} }
 
 func newOutputLock() *outputLock { return &outputLock{turn: make(chan struct{}, 1)} }
 
-// hold keeps everybody else from writing until release is called. It waits for a
-// write that is under way, as long as ctx lasts.
+// hold blocks output until release is called. It waits for a current write, until ctx ends.
 func (l *outputLock) hold(ctx context.Context) (release func(), err error) {
 	if l == nil {
 		return func() {}, nil
@@ -24,7 +22,7 @@ func (l *outputLock) hold(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if ctx.Err() != nil { // nobody waits for the answer any more
+	if ctx.Err() != nil { // the answer is not needed any more
 		l.release()
 		return nil, context.Cause(ctx)
 	}
@@ -33,11 +31,10 @@ func (l *outputLock) hold(ctx context.Context) (release func(), err error) {
 
 func (l *outputLock) release() { <-l.turn }
 
-// A lockedOutput is standard output or standard error under a lock. There is no
-// other way to the writer below.
+// A lockedOutput is standard output or standard error under a lock.
 type lockedOutput struct {
 	to   io.Writer
-	file *os.File // the same, or what it leads to; nil if that is no file
+	file *os.File // the file behind the writer; nil if there is none
 	lock *outputLock
 }
 
@@ -55,9 +52,8 @@ func (o *lockedOutput) WriteString(s string) (int, error) {
 	return io.WriteString(o.to, s)
 }
 
-// locked puts the two outputs under a lock, if somebody may be asked at the
-// terminal. One that is a pipe too: it may lead to the same terminal. The same
-// writer stays the same.
+// locked puts both outputs under a lock. A pipe too, because it may lead to the same terminal. Equal writers stay
+// equal.
 func locked(out, err io.Writer) (io.Writer, io.Writer, *outputLock) {
 	lock := newOutputLock()
 	lockedErr := &lockedOutput{to: err, file: FileOf(err), lock: lock}

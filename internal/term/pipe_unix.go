@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// OutliveReader keeps the system from ending hako at once when nobody reads its
-// output any more: the record still has to say how the request ended.
+// OutliveReader ignores SIGPIPE: the record must still say how the request ended.
 func OutliveReader() { signal.Ignore(syscall.SIGPIPE) }
 
-// readerGone reports that an error is about output nobody reads.
+// readerGone reports whether an error is a broken pipe.
 func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

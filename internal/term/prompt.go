@@ -20,7 +20,7 @@ import (
 // A Prompt is an interactive shell at a terminal.
 type Prompt struct {
 	Streams
-	Name    string // of the program, for its greeting
+	Name    string // of the program, for the greeting
 	Session *shell.Session
 	Runner  run.Runner // the gate before Session
 }
@@ -52,8 +52,7 @@ func (b *Prompt) Run(ctx context.Context) (status int, err error) {
 	}
 }
 
-// readScript reads lines until they make a whole script: an open quote or
-// block asks for more.
+// readScript reads lines until they are a complete script, without an open quote or block.
 func (b *Prompt) readScript(t *Editor) (string, error) {
 	src := ""
 	prompt := b.Session.WorkDir() + "$ "
@@ -90,8 +89,8 @@ func (b *Prompt) line(ctx context.Context, src string) int {
 	return res.Exit
 }
 
-// complete finishes the word before the cursor: a command at the start, a file
-// elsewhere. With several candidates it goes as far as they agree.
+// complete completes the word before the cursor: a command at the start, a file elsewhere. Several candidates are
+// completed to their common prefix.
 func (b *Prompt) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' {
 		return "", 0, false
@@ -109,7 +108,7 @@ func (b *Prompt) complete(line string, pos int, key rune) (string, int, bool) {
 	if len(found) == 0 {
 		return "", 0, false
 	}
-	text := agreed(found)
+	text := commonPrefix(found)
 	return head[:at] + text + line[pos:], at + len(text), true
 }
 
@@ -130,7 +129,7 @@ func withPrefix(words []string, prefix, end string) []string {
 	return out
 }
 
-// files returns the names that a word could become.
+// files returns the files that complete a word.
 func (b *Prompt) files(word string) []string {
 	dir, base := path.Split(word)
 	full := dir
@@ -155,8 +154,7 @@ func (b *Prompt) files(word string) []string {
 	return out
 }
 
-// agreed returns the longest start that all words share.
-func agreed(words []string) string {
+func commonPrefix(words []string) string {
 	sort.Strings(words)
 	a, z := words[0], words[len(words)-1]
 	i := 0

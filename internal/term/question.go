@@ -13,11 +13,10 @@ import (
 	"hako/internal/text"
 )
 
-// MostReason is how much of a reason is shown: who wants something approved must
-// not be able to move it out of sight by talking.
-const MostReason = 300
+// MaxReason limits the reason that is shown: a long one could move the command off the screen.
+const MaxReason = 300
 
-// allow ends every question.
+// allow is the last line of every question.
 const allow = "hako: allow? [y]es once, for this [s]ession, [N]o: "
 
 const whatAnswersMean = `hako: that is none of the answers:
@@ -26,107 +25,102 @@ hako:   s, session  run it, and what is like it until this session ends, without
 hako:   n, no       do not run it; so does an empty line
 `
 
-// A screenSize is that of a terminal.
+// A screenSize is the size of a terminal.
 type screenSize struct{ columns, rows int }
 
-// usualScreen is what a terminal has that does not tell.
-var usualScreen = screenSize{columns: 80, rows: 24}
+// defaultScreen is for terminals of unknown size.
+var defaultScreen = screenSize{columns: 80, rows: 24}
 
-// narrowest is how many columns text is broken to at least.
-const narrowest = 20
+// minColumns is the minimum width for wrapping.
+const minColumns = 20
 
 func sizeOf(f *os.File) screenSize {
 	w, h, err := term.GetSize(int(f.Fd()))
 	if err != nil || w <= 0 || h <= 0 {
-		return usualScreen
+		return defaultScreen
 	}
-	return screenSize{max(w, narrowest), h}
+	return screenSize{max(w, minColumns), h}
 }
 
-// questionText words a question. Each row of the screen begins with "hako: " or
-// is indented, whatever the question contains: what a model says must not look
-// like what we say. So rows are broken here, and not by the terminal.
+// questionText formats a question. Each row begins with "hako: " or is indented, so that no text of a model looks like
+// ours. Rows are wrapped here, and not by the terminal.
 func questionText(q gate.Question, size screenSize) string {
 	var rows []string
-	add := func(label, text string) { rows = append(rows, brokenRows("hako: "+label, text, size.columns)...) }
+	add := func(label, text string) { rows = append(rows, wrap("hako: "+label, text, size.columns)...) }
 	rows = append(rows, commandRows(q, size.columns)...)
 	if q.Dir != "" {
 		add("in ", OneLine(q.Dir))
 	}
 	if q.Reason != "" {
-		add("it says: ", Brief(OneLine(q.Reason), MostReason))
+		add("it says: ", Brief(OneLine(q.Reason), MaxReason))
 	}
 	add("", fmt.Sprintf("%s (%s)", OneLine(q.Why), OneLine(q.Rule)))
-	rows = append(rows, outOfSight(len(rows), size)...)
+	rows = append(rows, scrollNotice(len(rows), size)...)
 	return strings.Join(rows, "\n") + "\n" + allow
 }
 
-// commandRows are who wants something and what: in one row if that is enough.
-// What would move the cursor the gate has spelled out already.
+// commandRows are the actor and the command, in one row if they fit. The gate has already made control characters
+// visible.
 func commandRows(q gate.Question, columns int) []string {
-	head, command := "hako: "+OneLine(q.Actor)+" wants to run:", spaced(text.ForTerminal(q.Command))
-	if one := head + " " + command; !strings.Contains(command, "\n") && widest(one) < columns {
+	head, command := "hako: "+OneLine(q.Actor)+" wants to run:", expandTabs(text.ForTerminal(q.Command))
+	if one := head + " " + command; !strings.Contains(command, "\n") && maxWidth(one) < columns {
 		return []string{one}
 	}
-	rows := brokenRows("", head, columns)
+	rows := wrap("", head, columns)
 	for line := range strings.SplitSeq(command, "\n") {
-		rows = append(rows, brokenRows("    ", strings.TrimPrefix(line, "    "), columns)...)
+		rows = append(rows, wrap("    ", strings.TrimPrefix(line, "    "), columns)...)
 	}
 	return rows
 }
 
-// spaced writes tabs as spaces: where tab stops are is for others to say.
-func spaced(text string) string { return strings.ReplaceAll(text, "\t", "    ") }
+// expandTabs replaces tabs, because tab stops can be changed.
+func expandTabs(text string) string { return strings.ReplaceAll(text, "\t", "    ") }
 
-// outOfSight says how much of a question does not fit on the screen, with the
-// rows that say so and that of the answer.
-func outOfSight(rows int, size screenSize) (notice []string) {
-	for range 2 { // its own length counts
+// scrollNotice says how much of a question is above the screen.
+func scrollNotice(rows int, size screenSize) (notice []string) {
+	for range 2 { // the notice itself counts
 		hidden := rows + len(notice) + 1 - size.rows
 		if hidden <= 0 {
 			return nil
 		}
 		text := fmt.Sprintf("the question has %d rows, the first %d of which are above the screen: scroll up first", rows,
 			hidden)
-		notice = brokenRows("hako: ", text, size.columns)
+		notice = wrap("hako: ", text, size.columns)
 	}
 	return notice
 }
 
-// brokenRows makes rows of a text. All but the first are indented, and all but the
-// last end in a backslash.
-func brokenRows(label, text string, columns int) (rows []string) {
+// wrap breaks a text into rows. All but the first are indented, and all but the last end in a backslash.
+func wrap(label, text string, columns int) (rows []string) {
 	const more, mark = "      ", `\`
-	row, used := label, widest(label)
+	row, used := label, maxWidth(label)
 	for _, c := range text {
-		if w := columnsOf(c); used+w+len(mark) >= columns && used > len(more) {
+		if w := maxColumns(c); used+w+len(mark) >= columns && used > len(more) {
 			rows = append(rows, row+mark)
 			row, used = more, len(more)
 		}
-		row, used = row+string(c), used+columnsOf(c)
+		row, used = row+string(c), used+maxColumns(c)
 	}
 	return append(rows, row)
 }
 
-// widest is how many columns a text takes at most.
-func widest(text string) (n int) {
+// maxWidth is the maximum width of a text.
+func maxWidth(text string) (n int) {
 	for _, c := range text {
-		n += columnsOf(c)
+		n += maxColumns(c)
 	}
 	return n
 }
 
-// columnsOf is how many columns a character takes at most: about those that are
-// not ASCII terminals have their own opinions.
-func columnsOf(c rune) int {
+// maxColumns is the maximum width of a character, on which terminals disagree beyond ASCII.
+func maxColumns(c rune) int {
 	if c < utf8.RuneSelf {
 		return 1
 	}
 	return 2
 }
 
-// OneLine makes a line of a text and leaves out what is not to be seen, or what
-// would change how the rest is seen.
+// OneLine joins the lines of a text and drops invisible characters.
 func OneLine(text string) string {
 	text = strings.Map(func(c rune) rune {
 		switch {
@@ -141,7 +135,7 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Brief cuts a text for one line of a terminal.
+// Brief shortens a text for one line of a terminal.
 func Brief(text string, most int) string {
 	text = strings.ReplaceAll(text, "\n", "⏎")
 	if utf8.RuneCountInString(text) <= most {

@@ -29,12 +29,12 @@ func Report(err error, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case readerGone(err):
-		return 141 // what shells say of a writer whose reader went away
+		return 141 // 128 + SIGPIPE, as shells report it
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "hako: interrupted")
 		return 130
 	}
-	// Servers and files have their say in errors; none of it may steer the terminal.
+	// Errors contain text of servers and files, which must not steer the terminal.
 	fmt.Fprintf(stderr, "hako: %s\n", text.ForTerminal(err.Error()))
 	if h := fault.FlagHint(err); h != "" {
 		fmt.Fprintf(stderr, "hako: hint: %s\n", text.ForTerminal(h))

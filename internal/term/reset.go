@@ -2,11 +2,9 @@ package term
 
 import "strings"
 
-// knownState brings a terminal, whatever a program has done to it, to a state in
-// which text is shown as it is written, on a new line at the bottom of the screen.
-// A terminal ignores what it does not know, so that everything is sent to all.
-// The cursor is moved last: leaving the alternate screen and resetting margins
-// leave it anywhere.
+// knownState brings a terminal, whatever programs did to it, to a state in which text is shown as written, on a new
+// line at the bottom of the screen. All sequences are sent, because a terminal ignores those that it does not know. The
+// cursor is moved last: leaving the alternate screen and resetting margins leave it anywhere.
 var knownState = strings.Join([]string{
 	"\x18\x18\x18",        // CAN: ends a sequence or string that is open; VT52 takes two more for arguments
 	"\x1b\\",              // ST: ends APC, DCS, OSC, PM, SOS and titles where CAN does not

@@ -1,6 +1,5 @@
-// Package term is what programs do at a terminal: put questions to the person
-// there, edit lines, run an interactive shell, and report errors. Nothing that a
-// model says can look like what the program says.
+// Package term handles the terminal: it asks questions, edits lines, runs an interactive shell and reports errors.
+// Nothing that a model says can look like text of hako.
 package term
 
 import (
@@ -16,13 +15,12 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Keys     io.Reader // In; if that is a terminal, to be read by several in turn
+	Keys     io.Reader // In; a terminal can be read by several readers in turn
 
-	lock *outputLock // held while a question is open at the terminal; nil means that none is put there
+	lock *outputLock // held while a question is open; nil means that none is asked there
 }
 
-// NewStreams returns the streams. If a person can be asked at the terminal, output
-// waits while a question is open.
+// NewStreams returns the streams. If a person can be asked at the terminal, output blocks while a question is open.
 func NewStreams(in io.Reader, out, err io.Writer) Streams {
 	s := Streams{In: in, Out: out, Err: err, Keys: in}
 	if Is(in) {
@@ -40,7 +38,7 @@ func Is(stream any) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// FileOf returns the file that a stream is, or writes to; nil means none.
+// FileOf returns the file behind a stream; nil means none.
 func FileOf(stream any) *os.File {
 	switch s := stream.(type) {
 	case *os.File:

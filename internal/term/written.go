@@ -9,15 +9,15 @@ import (
 	"hako/run/fault"
 )
 
-// A Written remembers whether all that was written arrived: most commands only
-// print, and a result that is not there must not look like success.
+// A Written remembers the first error of writing: most commands only print, and a missing result must not look like
+// success.
 type Written struct {
 	io.Writer
 	lost atomic.Pointer[error]
 }
 
-// NewWritten returns a writer to out, and what remembers. The writer is out itself
-// if that is a terminal, which others ask for its size.
+// NewWritten returns a writer to out and its Written. The writer of a terminal is out itself, so that its size can be
+// asked.
 func NewWritten(out io.Writer) (io.Writer, *Written) {
 	w := &Written{Writer: out}
 	if Is(out) {
@@ -45,7 +45,7 @@ func (w *Written) note(err error) error {
 	return err
 }
 
-// Or returns err, or else what was wrong with the output.
+// Or returns err, or else the error of the output.
 func (w *Written) Or(err error) error {
 	lost := w.lost.Load()
 	if err != nil || lost == nil {

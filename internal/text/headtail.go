@@ -10,7 +10,7 @@ import (
 // defaultSize is how much of each end is kept by default.
 const defaultSize = 512 << 10
 
-// defaultMark stands where something was left out.
+// defaultMark is the default of Mark.
 const defaultMark = "… %d bytes left out …"
 
 // A HeadTail is a writer that keeps the first and the last bytes of what is
@@ -26,7 +26,7 @@ type HeadTail struct {
 	Mark string
 
 	mu    sync.Mutex // guards what follows
-	first []byte     // what Binary looks at, whatever Head is
+	first []byte     // the first bytes for Binary, independent of Head
 	head  []byte
 	tail  ring
 	total int64
@@ -37,7 +37,7 @@ func (b *HeadTail) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total += int64(len(p))
-	b.first = append(b.first, p[:min(len(p), sniffed-len(b.first))]...)
+	b.first = append(b.first, p[:min(len(p), sniffLen-len(b.first))]...)
 	n := min(len(p), size(b.Head)-len(b.head))
 	b.head = append(grow(b.head, n, size(b.Head)), p[:n]...)
 	b.tail.write(p[n:], size(b.Tail))

@@ -143,7 +143,7 @@ func TestNoiseIsBinary(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {
 		var b HeadTail
-		for range sniffed {
+		for range sniffLen {
 			b.Write([]byte{byte(1 + r.IntN(255))})
 		}
 		if !b.Binary() {

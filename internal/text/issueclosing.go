@@ -10,42 +10,40 @@ import (
 	"unicode/utf8"
 )
 
-// Forges close issues when a pull request or commit is merged whose text has a
-// keyword before a reference: "closes #7", "Fixes: owner/repo#7", "resolves
-// https://…/issues/7". The keyword is broken, so that the reference still leads
-// there. Text is looked at as a forge may read it: without markup, with entities
-// resolved, in one width of letters.
+// Forges close issues when a pull request or commit is merged whose text has a keyword before a reference: "closes #7",
+// "Fixes: owner/repo#7", "resolves https://…/issues/7". The keyword is broken, so that the reference still works. The
+// text is matched as a forge may read it: without markup, with entities decoded, in one width of letters.
 
-// keywords are those of GitHub and of GitLab, and what Gitea adds.
+// keywords are those of GitHub, GitLab and Gitea.
 const keywords = `clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?|reopen(?:s|ed|ing)?`
 
-// between is what may stand between a keyword and a reference: signs, a few words,
-// and other references, since GitLab takes lists.
+// between matches what may be between a keyword and a reference: punctuation, a few words, and other references,
+// because GitLab accepts lists.
 const between = `(?:[\s\p{P}\p{S}\p{Z}\p{M}\p{C}]|issues?|bugs?|tickets?|incidents?|work|items?|pull|merge|requests?|prs?|mrs?|and|[a-z][a-z0-9]+-\p{Nd}+)*`
 
 var (
-	// references to issues, pull and merge requests of a forge.
+	// closing matches references to issues, pull and merge requests of a forge.
 	closing = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[^a-z0-9])((?:` + keywords + `)[^(a-z0-9])` + between +
 			`(?:\S*[#!&]\p{Nd}|gh-\p{Nd}|(?:issue|work_?item|epic|merge_?request):\S*\p{Nd}|\S*/(?:issues?|pulls?|merge_?requests?|work_?items?|epics?)/(?:incident/)?\p{Nd})`)
 	})
-	// references to issues of a tracker beside the forge, as PROJECT-7.
+	// closingTracker matches references to issues of an external tracker, as PROJECT-7.
 	closingTracker = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:^|[^A-Za-z0-9])((?i:` + keywords +
 			`)[^(A-Za-z0-9])(?:\s|\p{P}|(?i:issues?|and))*([A-Z][A-Z0-9]+)-\p{Nd}`)
 	})
 )
 
-// noTracker are names of standards, which are written as issues of trackers are.
+// noTracker are names of standards that look like issues of a tracker.
 var noTracker = []string{"UTF", "UCS", "SHA", "MD", "AES", "RSA", "DES", "ISO", "IEC", "IEEE", "RFC", "CVE", "CWE",
 	"HTTP", "TLS", "TCP", "IPV", "BASE", "WIN", "LATIN", "GB", "EUC", "KOI", "CP"}
 
-// unclose breaks keywords that would close an issue.
-func unclose(text string) string {
+// breakKeywords breaks keywords that would close an issue.
+func breakKeywords(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '&' || unicode.IsDigit(r) }) {
-		return text // there is no reference
+		return text // no reference is possible
 	}
-	read := asRead(text)
+	read := readAsForge(text)
 	var at []int
 	for _, m := range closing().FindAllSubmatchIndex(read.text, -1) {
 		at = append(at, read.after(m[2]))
@@ -59,25 +57,24 @@ func unclose(text string) string {
 	var b strings.Builder
 	from := 0
 	for _, i := range slices.Compact(at) {
-		if strings.HasSuffix(text[:i], gap) {
-			continue // it is broken already
+		if strings.HasSuffix(text[:i], joinerMark) {
+			continue // already broken
 		}
-		b.WriteString(text[from:i] + gap)
+		b.WriteString(text[from:i] + joinerMark)
 		from = i
 	}
 	return b.String() + text[from:]
 }
 
-// A reading is a text as a forge may read it, with the place of each byte in what
-// was written.
-type reading struct {
+// A forgeText is a text as a forge may read it, with the position of each byte in the original.
+type forgeText struct {
 	text []byte
 	from []int
-	all  int // length of what was written
+	all  int // length of the original
 }
 
-// after returns where in the written text the letter after the one at i begins.
-func (r *reading) after(i int) int {
+// after returns the original position of the character after the one at i.
+func (r *forgeText) after(i int) int {
 	for j := i + 1; j < len(r.from); j++ {
 		if r.from[j] > r.from[i] {
 			return r.from[j]
@@ -86,7 +83,7 @@ func (r *reading) after(i int) int {
 	return r.all
 }
 
-func (r *reading) add(letter rune, from int) {
+func (r *forgeText) add(letter rune, from int) {
 	if letter = plainLetter(letter); letter < 0 {
 		return
 	}
@@ -97,13 +94,12 @@ func (r *reading) add(letter rune, from int) {
 	}
 }
 
-// plainLetter is a letter in the usual width, or less than zero for what only
-// changes how a text looks.
+// plainLetter returns a letter in its normal width, or -1 for formatting characters.
 func plainLetter(r rune) rune {
 	switch {
 	case r >= '！' && r <= '～':
 		return r - '！' + '!'
-	case r == 'ſ': // matches s where case does not count
+	case r == 'ſ': // matches s case-insensitively
 		return 's'
 	case strings.ContainsRune("*_~`", r),
 		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), unicode.Is(unicode.Cf, r),
@@ -113,12 +109,11 @@ func plainLetter(r rune) rune {
 	return r
 }
 
-// longestMarkup is how many bytes a tag, an entity or the address of a link may
-// have for us to pass over it.
-const longestMarkup = 2000
+// maxMarkup limits the length of a tag, an entity or a link target that is skipped.
+const maxMarkup = 2000
 
-func asRead(text string) *reading {
-	r := &reading{all: len(text)}
+func readAsForge(text string) *forgeText {
+	r := &forgeText{all: len(text)}
 	for i := 0; i < len(text); {
 		if n := invisible(text[i:]); n > 0 {
 			i += n
@@ -138,11 +133,11 @@ func asRead(text string) *reading {
 	return r
 }
 
-// invisible returns the length of what Markdown does not show: a comment, a tag,
-// the address of a link, a backslash before a sign.
+// invisible returns the length of what Markdown does not show: a comment, a tag, a link target, a backslash before
+// punctuation.
 func invisible(text string) int {
 	end := func(close string, after int) int {
-		if i := strings.Index(text[after:min(len(text), longestMarkup)], close); i >= 0 {
+		if i := strings.Index(text[after:min(len(text), maxMarkup)], close); i >= 0 {
 			return after + i + len(close)
 		}
 		return 0
@@ -163,22 +158,22 @@ func invisible(text string) int {
 	return 0
 }
 
-// reference finds an address of an issue: in a link it is one as well.
+// reference matches the URL of an issue, which also counts as a link target.
 var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)/(?:issues?|pulls?|merge_requests|work_items|epics)/`)
 })
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// longestEntity is the length of the longest name of a letter in HTML, about.
-const longestEntity = 40
+// maxEntity limits the length of an HTML entity.
+const maxEntity = 40
 
-// entity reads a letter that is written as &name; or &#number;.
+// entity decodes the HTML entity at the start of text.
 func entity(text string) (decoded string, n int) {
 	if text[0] != '&' {
 		return "", 0
 	}
-	end := strings.IndexByte(text[:min(len(text), longestEntity)], ';')
+	end := strings.IndexByte(text[:min(len(text), maxEntity)], ';')
 	if end < 0 {
 		return "", 0
 	}

@@ -58,7 +58,7 @@ func TestClosing(t *testing.T) {
 		"#7 closes":                       "#7 closes",
 		"":                                "",
 	} {
-		if got := strings.ReplaceAll(quiet(text), gap, "^"); got != want {
+		if got := strings.ReplaceAll(withoutMentions(text), joinerMark, "^"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestClosing(t *testing.T) {
 		"closes #\U000E00417":           "c^loses #7",
 		"clo\u0301\u034fses #7 @closes": "c^lo\u0301ses #7 @^closes",
 	} {
-		want = strings.ReplaceAll(want, "^", gap)
+		want = strings.ReplaceAll(want, "^", joinerMark)
 		if got := Publishable(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -84,7 +84,7 @@ func TestClosing(t *testing.T) {
 func TestPublishableLine(t *testing.T) {
 	for text, want := range map[string]string{"/tag v1": "/^tag v1", "a /tag": "a /tag", "/": "/^", "": "",
 		"Fix #7": "F^ix #7"} {
-		if got := strings.ReplaceAll(PublishableLine(text, nil), gap, "^"); got != want {
+		if got := strings.ReplaceAll(PublishableLine(text, nil), joinerMark, "^"); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -99,11 +99,11 @@ func FuzzClosing(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = Visible(text)
-		out := unclose(text)
-		if strings.ReplaceAll(out, gap, "") != strings.ReplaceAll(text, gap, "") {
+		out := breakKeywords(text)
+		if strings.ReplaceAll(out, joinerMark, "") != strings.ReplaceAll(text, joinerMark, "") {
 			t.Errorf("%q became %q", text, out)
 		}
-		if again := unclose(Visible(out)); again != out {
+		if again := breakKeywords(Visible(out)); again != out {
 			t.Errorf("%q, and then %q", out, again)
 		}
 	})

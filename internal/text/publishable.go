@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// gap is put where something is broken. It shows nowhere, neither in prose nor in
-// code, and the forges leave it where it is.
-const gap = "\u200c"
+// joinerMark is inserted to break a word. It is invisible in prose and code, and forges keep it.
+const joinerMark = "\u200c"
 
-// Publishable returns text of a model or a stranger fit for a page of a forge that shows Markdown: [Visible], without
-// what redact takes out, and without anything the forge would act on: names that call people, words that close
-// issues, HTML, comments and pictures. A nil redact changes nothing. Doing it twice is the same as once.
-func Publishable(s string, redact func(string) string) string { return inert(redacted(s, redact)) }
+// Publishable returns text of a model or a stranger for a Markdown page of a forge: [Visible], redacted, and without
+// anything that the forge acts on: mentions, keywords that close issues, HTML, comments and images. A nil redact
+// changes nothing. It is idempotent.
+func Publishable(s string, redact func(string) string) string {
+	return withoutMarkup(redacted(s, redact))
+}
 
-// PublishableLine is Publishable for one line that is shown as it is: a title, or the first line of a commit.
+// PublishableLine is Publishable for one line of plain text, as a title or the first line of a commit.
 func PublishableLine(s string, redact func(string) string) string {
-	s = quiet(strings.Join(strings.Fields(redacted(s, redact)), " "))
-	if rest, ok := strings.CutPrefix(s, "/"); ok { // GitLab takes such a line for a quick action
-		return "/" + gap + rest
+	s = withoutMentions(strings.Join(strings.Fields(redacted(s, redact)), " "))
+	if rest, ok := strings.CutPrefix(s, "/"); ok { // GitLab would execute it as a quick action
+		return "/" + joinerMark + rest
 	}
 	return s
 }
@@ -33,14 +34,13 @@ func redacted(s string, redact func(string) string) string {
 	return redact(s)
 }
 
-// quiet breaks what calls people, so that nobody is woken, and what closes issues
-// when it is merged. It is for text that is shown as it is, as titles are.
-// Addresses of mail stay as they are.
-func quiet(text string) string { return unclose(unnamed(text)) }
+// withoutMentions breaks mentions and keywords that close issues. It is for plain text, such as titles. Email addresses
+// stay.
+func withoutMentions(text string) string { return breakKeywords(breakMentions(text)) }
 
-// unnamed breaks what calls people.
-func unnamed(text string) string {
-	text = at().ReplaceAllString(text, "@")
+// breakMentions breaks mentions.
+func breakMentions(text string) string {
+	text = atEntity().ReplaceAllString(text, "@")
 	if !strings.Contains(text, "@") {
 		return text
 	}
@@ -48,29 +48,26 @@ func unnamed(text string) string {
 	before := byte(' ')
 	for i := range len(text) {
 		b.WriteByte(text[i])
-		if text[i] == '@' && !ofName(before) && i+1 < len(text) && text[i+1] > ' ' {
-			b.WriteString(gap)
+		if text[i] == '@' && !isNameByte(before) && i+1 < len(text) && text[i+1] > ' ' {
+			b.WriteString(joinerMark)
 		}
 		before = text[i]
 	}
 	return b.String()
 }
 
-// at are other spellings of the sign that calls people: names are looked for in
-// what they are shown as.
-var at = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(?:#0*64|#[xX]0*40|commat);`) })
+// atEntity matches HTML entities for @, which forges decode before they look for mentions.
+var atEntity = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(?:#0*64|#[xX]0*40|commat);`) })
 
-// ofName reports whether what follows goes on with a name. The line below is not
-// of it: it may be markup.
-func ofName(c byte) bool {
+// isNameByte reports whether @ after this byte is part of a word and so no mention.
+func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// inert is quiet for text that is shown as Markdown: no HTML, comment or picture
-// comes through.
-func inert(text string) string {
-	text = markup().ReplaceAllString(quiet(text), "<"+gap+"$1")
-	return strings.ReplaceAll(text, "![", "!"+gap+"[")
+// withoutMarkup is withoutMentions for Markdown: it also breaks HTML, comments and images.
+func withoutMarkup(text string) string {
+	text = tagStart().ReplaceAllString(withoutMentions(text), "<"+joinerMark+"$1")
+	return strings.ReplaceAll(text, "![", "!"+joinerMark+"[")
 }
 
-var markup = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([A-Za-z/!?])`) })
+var tagStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([A-Za-z/!?])`) })

@@ -30,11 +30,11 @@ func TestInert(t *testing.T) {
 		"<Img src=x> <picture> </b> <!-- <?": "<^Img src=x> <^picture> <^/b> <^!-- <^?",
 		"a < b <= c <- d <1 <<x":             "a < b <= c <- d <1 <<^x",
 	} {
-		if got := strings.ReplaceAll(inert(text), gap, "^"); got != want {
+		if got := strings.ReplaceAll(withoutMarkup(text), joinerMark, "^"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	if got := quiet("Vec<T> ![x]"); got != "Vec<T> ![x]" {
+	if got := withoutMentions("Vec<T> ![x]"); got != "Vec<T> ![x]" {
 		t.Errorf("a title is no Markdown: %q", got)
 	}
 }
@@ -47,7 +47,7 @@ func FuzzPublishable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		out := Publishable(text, nil)
-		if markup().MatchString(out) || strings.Contains(out, "![") || at().MatchString(out) {
+		if tagStart().MatchString(out) || strings.Contains(out, "![") || atEntity().MatchString(out) {
 			t.Errorf("%q became %q", text, out)
 		}
 		if again := Publishable(out, nil); again != out {

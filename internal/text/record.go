@@ -3,12 +3,11 @@ package text
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
-// ForRecord returns s fit for a record, a table or a question that a person decides: nothing is left out, and what
-// cannot be seen is spelled: control characters as their pictures (␛), the others as ‹U+202E›. Lines and tabs
-// stay. Bytes that are not UTF-8 become U+FFFD.
+// ForRecord returns s for a record, a table or a question: nothing is dropped, and invisible characters are spelled
+// out, control characters as their pictures (␛), others as ‹U+202E›. Line ends and tabs stay. Bytes that are not UTF-8
+// become U+FFFD.
 func ForRecord(s string) string {
 	if printableASCII(s) {
 		return s
@@ -21,7 +20,7 @@ func ForRecord(s string) string {
 	return b.String()
 }
 
-// spelled returns r, or the name of what cannot be seen.
+// spelled returns r, or the spelling of an invisible character.
 func (f *filter) spelled(r rune) string {
 	switch {
 	case r == '\n' || r == '\t':
@@ -34,7 +33,7 @@ func (f *filter) spelled(r rune) string {
 	return string(r)
 }
 
-// picture returns the symbol that stands for a control character of ASCII, or r.
+// picture returns the symbol of an ASCII control character, or r.
 func picture(r rune) rune {
 	switch {
 	case r < ' ':
@@ -45,19 +44,14 @@ func picture(r rune) rune {
 	return r
 }
 
-// RecordLine is ForRecord for a name or a command in one line of a table: line breaks are spelled too.
+// RecordLine is ForRecord for one line of a table: line ends are spelled out too.
 func RecordLine(s string) string { return strings.ReplaceAll(ForRecord(s), "\n", "␊") }
 
-// Line makes one line of a text of somebody else, as [Visible] shows it, with at most so many characters.
-// White space becomes one space.
+// Line returns a text as [Visible] shows it in one line, with at most that many characters. White space becomes one
+// space.
 func Line(s string, most int) string {
-	if far := 8*most + 1024; len(s) > far { // the rest cannot matter, and may be megabytes
+	if far := 8*most + 1024; len(s) > far { // the rest cannot matter and may be large
 		s = Prefix(s, far)
 	}
 	return Shorten(strings.Join(strings.Fields(Visible(s)), " "), most)
-}
-
-// Valid returns s with U+FFFD in the place of bytes that are not UTF-8, as JSON needs it.
-func Valid[T string | []byte](s T) string {
-	return strings.ToValidUTF8(string(s), string(utf8.RuneError))
 }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Shorten returns s if it has at most so many characters, and otherwise its beginning with "…" after it, which
-// counts as one of them.
+// Shorten cuts s to at most that many characters, of which the last is then "…".
 func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -28,8 +27,8 @@ func Shorten(s string, most int) string {
 	return s
 }
 
-// ShortenCells returns s if it fits into so many columns of a terminal, and otherwise as much of it as fits
-// with "…" after it. Without room for that it is empty.
+// ShortenCells cuts s to at most that many columns of a terminal, ending with "…". Without room for that it returns an
+// empty string.
 func ShortenCells(s string, most int) string {
 	used, fits := 0, 0
 	for i := 0; i < len(s); {
@@ -41,13 +40,13 @@ func ShortenCells(s string, most int) string {
 			return strings.TrimRight(s[:fits], " ") + "…"
 		}
 		if i += size; used < most {
-			fits = i // here the mark still finds room
+			fits = i // "…" still fits after it
 		}
 	}
 	return s
 }
 
-// Cells returns how many columns of a terminal s takes.
+// Cells returns the width of s in columns of a terminal.
 func Cells(s string) (n int) {
 	for _, r := range s {
 		n += cells(r)
@@ -68,7 +67,7 @@ func cells(r rune) int {
 	return 1
 }
 
-// Prefix returns the longest beginning of s of at most so many bytes that does not cut a character.
+// Prefix returns the longest prefix of at most that many bytes that does not cut a character.
 func Prefix(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -79,7 +78,7 @@ func Prefix(s string, most int) string {
 	return s[:max(0, most)]
 }
 
-// Suffix returns the longest end of s of at most so many bytes that does not cut a character.
+// Suffix returns the longest suffix of at most that many bytes that does not cut a character.
 func Suffix(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -1,12 +1,9 @@
 package text
 
-import (
-	"io"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
-// ForTerminal returns s fit for a terminal: [Visible] text, with pictures (␛) in the place of control characters, so
-// that a reader knows of them. A carriage return before a newline is dropped.
+// ForTerminal returns s for a terminal: [Visible] text with pictures (␛) for control characters. A carriage return
+// before a newline is dropped.
 func ForTerminal(s string) string {
 	if printableASCII(s) {
 		return s
@@ -15,48 +12,15 @@ func ForTerminal(s string) string {
 	return string(c.Flush(c.Append(make([]byte, 0, len(s)+8), []byte(s))))
 }
 
-// NewTerminalWriter returns a writer that passes on to w what is written to it as ForTerminal would. Only half a
-// character, or a carriage return that may belong to a line end, waits for the next piece or for Close.
-func NewTerminalWriter(w io.Writer) *TerminalWriter { return &TerminalWriter{w: w} }
-
-// A TerminalWriter is ForTerminal for text that arrives in pieces cut anywhere.
-type TerminalWriter struct {
-	w     io.Writer
-	clean TerminalFilter
-	buf   []byte
-}
-
-// Write passes p on.
-func (c *TerminalWriter) Write(p []byte) (int, error) {
-	c.buf = c.clean.Append(c.buf[:0], p)
-	if len(c.buf) == 0 {
-		return len(p), nil
-	}
-	if _, err := c.w.Write(c.buf); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// Close writes what was held back. It does not close the writer below.
-func (c *TerminalWriter) Close() error {
-	c.buf = c.clean.Flush(c.buf[:0])
-	if len(c.buf) == 0 {
-		return nil
-	}
-	_, err := c.w.Write(c.buf)
-	return err
-}
-
-// A TerminalFilter is ForTerminal for text that arrives in pieces, appended to a buffer. The zero value is ready for
-// use.
+// A TerminalFilter is ForTerminal for text that arrives in pieces. The zero value is ready for use.
 type TerminalFilter struct {
 	filter
-	half []byte // the beginning of a character
-	cr   bool   // a carriage return whose successor is not known
+	half []byte // an incomplete character
+	cr   bool   // a pending carriage return
 }
 
-// Append appends to dst what can be shown of p.
+// Append appends the filtered p to dst. An incomplete character, or a carriage return at the end, waits for the next
+// piece or Flush.
 func (c *TerminalFilter) Append(dst, p []byte) []byte {
 	for len(c.half) > 0 && len(p) > 0 {
 		c.half, p = append(c.half, p[0]), p[1:]
@@ -69,7 +33,7 @@ func (c *TerminalFilter) Append(dst, p []byte) []byte {
 	return c.scan(dst, p)
 }
 
-// Flush appends what was waiting for more.
+// Flush appends what is pending.
 func (c *TerminalFilter) Flush(dst []byte) []byte {
 	for range c.half {
 		dst = utf8.AppendRune(c.lone(dst), utf8.RuneError)
@@ -78,8 +42,7 @@ func (c *TerminalFilter) Flush(dst []byte) []byte {
 	return c.lone(dst)
 }
 
-// lone shows a carriage return that no newline followed: it would let later
-// text overwrite the line.
+// lone appends a picture for a carriage return without a newline, which would let later text overwrite the line.
 func (c *TerminalFilter) lone(dst []byte) []byte {
 	if c.cr {
 		c.cr = false

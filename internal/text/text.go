@@ -1,16 +1,15 @@
-// Package text prepares text that somebody else wrote, a model, a program or a stranger, for being shown.
+// Package text makes text of models, programs and strangers safe to show.
 //
-// Three functions make text safe to show, one for each kind of reader:
+// There is one function for each kind of reader:
 //
-//   - [ForTerminal] for a person at a terminal: nothing in it steers the terminal;
-//   - [Publishable] for a page of a forge: besides, it calls nobody, closes no issue and fetches nothing;
-//   - [ForRecord] for a log, a table or a question: nothing is lost, what cannot be seen is spelled out.
+//   - [ForTerminal] for a terminal: nothing in it steers the terminal;
+//   - [Publishable] for a page of a forge: besides, it mentions nobody, closes no issue and loads nothing;
+//   - [ForRecord] for a log, a table or a question: nothing is lost, invisible characters are spelled out.
 //
-// All three keep line breaks and tabs. [Visible], which they are built on, is for text that a model reads: it
-// must not contain what a person would not see. [Line] makes one short line of any text. [Shorten],
-// [ShortenCells] and [Prefix] cut text by characters, by columns of a terminal and by bytes. [HeadTail] keeps both
-// ends of an output of any length.
+// All three keep line ends and tabs. [Visible] is for text that a model reads: it must not contain what a person would
+// not see. [Line] makes one short line of any text. [Shorten], [ShortenCells] and [Prefix] cut text by characters, by
+// columns of a terminal and by bytes. [HeadTail] keeps both ends of an output of any length.
 //
-// Secrets are not the concern of this package but of redact. Redact after Visible: a character that is taken
-// out later could make a broken secret whole again. Publishable keeps that order.
+// Package redact removes secrets. Redact after Visible: a character that is dropped later could make a broken secret
+// whole again. Publishable keeps that order.
 package text

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Visible drops what cannot be seen: terminal escape sequences, control characters, marks that turn the direction
-// of writing, tags in which whole sentences can be hidden. Lines and tabs stay; other white space than the
-// ideographic space becomes a space. Joiners and variation selectors stay where emoji and scripts need them. Bytes
-// that are not UTF-8 become U+FFFD. Visible is idempotent.
+// Visible drops what a person would not see: terminal escape sequences, control characters, direction marks, and tag
+// characters, in which whole sentences can be hidden. Line ends and tabs stay; other white space but the ideographic
+// space becomes a space. Joiners and variation selectors stay where emoji and scripts need them. Bytes that are not
+// UTF-8 become U+FFFD. Visible is idempotent.
 func Visible(s string) string {
 	if printableASCII(s) {
 		return s
@@ -18,7 +18,7 @@ func Visible(s string) string {
 	return strings.Map(f.visible, withoutEscapes(strings.ReplaceAll(s, "\r\n", "\n")))
 }
 
-// printableASCII reports whether s is printable ASCII, lines and tabs: the common case.
+// printableASCII reports whether s is printable ASCII with line ends and tabs, the common case.
 func printableASCII(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {
@@ -28,14 +28,14 @@ func printableASCII(s string) bool {
 	return true
 }
 
-// A filter decides which characters of a text are kept. It is used for one text, in order.
+// A filter decides which characters of one text are kept, in order.
 type filter struct{ before rune }
 
-// visible returns r, what is shown in its place, or -1 to drop it.
+// visible returns r or its replacement, or -1 to drop it.
 func (f *filter) visible(r rune) rune {
 	switch {
 	case r == '\n' || r == '\t' || r == '\u3000':
-	case unicode.IsSpace(r) || r == '\u2800': // the latter is Braille without dots
+	case unicode.IsSpace(r) || r == '\u2800': // Braille without dots
 		r = ' '
 	case !f.seen(r):
 		return -1
@@ -44,7 +44,7 @@ func (f *filter) visible(r rune) rune {
 	return r
 }
 
-// seen reports whether r leaves something to see in this place, or is part of the character before.
+// seen reports whether r is visible here, or part of the character before.
 func (f *filter) seen(r rune) bool {
 	switch {
 	case joiner(r):

@@ -21,12 +21,12 @@ func (c *console) drawApprovals(ctx context.Context, p *page, _ url.Values) temp
 	return approvalsPage(p, all, err, true)
 }
 
-// answerRoute is where an answer to a question is sent.
+// answerRoute is the route for the answer to a question.
 func answerRoute(q questions.Question) string {
 	return approvalsRoute + "/" + url.PathEscape(q.ID) + "/answer"
 }
 
-// seconds that a question has in all, and that are left of it.
+// seconds returns the timeout of a question and what is left of it.
 func (p *page) seconds(q questions.Question) (all, left string) {
 	total, rest := q.Ends.Sub(q.Asked), q.Ends.Sub(p.Now)
 	return strconv.Itoa(max(1, int(total.Seconds()))), strconv.Itoa(max(0, int(rest.Seconds())))
@@ -35,8 +35,7 @@ func (p *page) seconds(q questions.Question) (all, left string) {
 func (p *page) allSeconds(q questions.Question) string  { all, _ := p.seconds(q); return all }
 func (p *page) leftSeconds(q questions.Question) string { _, left := p.seconds(q); return left }
 
-// isPart tells whether the command is not all of its script. Lines that are set
-// off make no difference.
+// isPart reports whether the command is only a part of its script. White space does not count.
 func isPart(q questions.Question) bool {
 	return q.Script != "" && strings.Join(strings.Fields(q.Script), " ") != strings.Join(strings.Fields(q.Command), " ")
 }

@@ -16,8 +16,7 @@ var assetFiles embed.FS
 // assets are the files that pages load, by name.
 type assets map[string]asset
 
-// An asset is a file and the mark of its content: a new content has a new
-// address, so that browsers may keep what they have.
+// An asset is a file and the hash of its content, which is part of its URL, so that browsers can cache it for ever.
 type asset struct {
 	content []byte
 	mark    string
@@ -34,7 +33,7 @@ func loadAssets() assets {
 	return all
 }
 
-// address is where a page finds an asset.
+// address returns the URL of an asset.
 func (a assets) address(name string) string { return "/assets/" + name + "?v=" + a[name].mark }
 
 var assetTypes = map[string]string{

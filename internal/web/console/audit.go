@@ -12,23 +12,23 @@ import (
 	"hako/internal/app/records"
 )
 
-// auditView is what the page shows.
+// auditView is the content of the page.
 type auditView struct {
 	There    bool
 	Form     url.Values
 	Events   []records.Entry
-	Older    string // the number to go on before, or empty
+	Older    string // the sequence number before which the next page begins, or empty
 	Err      error
 	Stats    *records.Stats
 	StatsErr error
 	Chain    *records.Chain
 	ChainErr error
-	Asked    bool // for the chain
+	Asked    bool // the chain is to be verified
 }
 
 const eventsOfPage = 25
 
-// statsSpan is how far back the figures go.
+// statsSpan is the period of the statistics.
 const statsSpan = 30 * 24 * time.Hour
 
 func (c *console) drawAudit(ctx context.Context, p *page, q url.Values) templ.Component {
@@ -45,21 +45,21 @@ func (c *console) drawAudit(ctx context.Context, p *page, q url.Values) templ.Co
 	} else {
 		v.StatsErr = err
 	}
-	if v.Asked { // reads the whole record: only when wanted
+	if v.Asked { // reads the whole record
 		chain, err := c.Sources.Record.Verify(ctx)
 		v.Chain, v.ChainErr = &chain, err
 	}
 	return auditPage(p, v)
 }
 
-// query is what the form asks for.
+// query returns the filter of the form.
 func (p *page) query(q url.Values) records.Query {
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
 	return records.Query{Text: q.Get("text"), Actor: q.Get("actor"), What: q.Get("what"), Command: q.Get("command"),
 		Since: p.day(q.Get("since"), 0), Until: p.day(q.Get("until"), 1), Before: max(0, before), Most: eventsOfPage}
 }
 
-// day is the beginning of a date, some days later; no date is no time.
+// day returns the beginning of a date, some days later; zero without a date.
 func (p *page) day(date string, later int) time.Time {
 	t, err := time.ParseInLocation(time.DateOnly, date, p.Zone)
 	if err != nil {
@@ -68,14 +68,14 @@ func (p *page) day(date string, later int) time.Time {
 	return t.AddDate(0, 0, later)
 }
 
-// older is the address of the events before those of this page.
+// older is the URL of the next page.
 func (v auditView) older() templ.SafeURL {
 	return address("/audit", "text", v.Form.Get("text"), "actor", v.Form.Get("actor"), "what", v.Form.Get("what"),
 		"command", v.Form.Get("command"),
 		"since", v.Form.Get("since"), "until", v.Form.Get("until"), "before", v.Older)
 }
 
-// daily is the chart of requests a day.
+// daily is the chart of requests per day.
 func (p *page) daily(days []records.Counted) chart {
 	good, bad := series{p.T("audit.good"), nil}, series{p.T("audit.bad"), nil}
 	c := chart{Title: p.T("audit.daily"), Label: p.T("col.day")}
@@ -88,7 +88,7 @@ func (p *page) daily(days []records.Counted) chart {
 	return c
 }
 
-// topOf is the longest bar of a list.
+// topOf is the largest count of a list.
 func topOf(all []records.Counted) int64 {
 	top := int64(1)
 	for _, c := range all {
@@ -97,16 +97,16 @@ func topOf(all []records.Counted) int64 {
 	return top
 }
 
-// firstOf leaves a list with few.
+// firstOf returns the first few of a list.
 func firstOf(all []records.Counted) []records.Counted { return all[:min(len(all), 5)] }
 
-// isLong reports whether a command may need more room than a row gives. Only then
-// it can be scrolled: to make many things so takes the browser long.
+// isLong reports whether a command may not fit into its row and must be scrollable. Browsers are slow with many
+// scrollable elements.
 func isLong(command string) bool {
 	return len(command) > 100 || strings.Count(command, "\n") > 2
 }
 
-// about is what an event says beside its command.
+// about returns the error or reason of an event.
 func about(e records.Entry) string {
 	switch {
 	case e.Error != "":

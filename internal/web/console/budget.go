@@ -12,16 +12,16 @@ import (
 	"hako/internal/app/records"
 )
 
-// spans are the numbers of days to choose from.
+// spans are the selectable numbers of days.
 var spans = []int{7, 30, 90}
 
-// budgetView is what the page shows.
+// budgetView is the content of the page.
 type budgetView struct {
 	There  bool
 	Span   int
 	Left   *records.Left
 	Charts []chart
-	Models []records.ModelUsage // in all days together
+	Models []records.ModelUsage // sums over all days
 	Err    error
 }
 
@@ -58,8 +58,7 @@ func (c *console) count(ctx context.Context, p *page, v *budgetView) error {
 	return err
 }
 
-// everyDay are so many days, also those before the first use, up to the last one
-// that is told of, or today if none is.
+// everyDay returns span days without gaps, up to the last one of used, or today.
 func everyDay(used []records.Day, span int, today time.Time) []records.Day {
 	last := today
 	if n := len(used); n > 0 {
@@ -79,7 +78,7 @@ func everyDay(used []records.Day, span int, today time.Time) []records.Day {
 	return all
 }
 
-// sums adds up the days of each model, the one with the most tokens first.
+// sums returns the totals of each model, the one with the most tokens first.
 func sums(days []records.Day) []records.ModelUsage {
 	var all []records.ModelUsage
 	for _, d := range days {
@@ -104,10 +103,10 @@ func plus(sum *records.ModelUsage, u records.ModelUsage) {
 	sum.Cost += u.Cost
 }
 
-// mostSeries is how many models have a colour of their own.
+// mostSeries is how many models have their own colour.
 const mostSeries = 4
 
-// usage fills the chart of one value: the models used most, the others as one.
+// usage fills a chart with one value: the models with the most tokens, and the others together.
 func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage,
 	of func(records.ModelUsage) float64) chart {
 	c.Label = p.T("col.day")
@@ -129,5 +128,5 @@ func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage,
 	return c
 }
 
-// used is how much of what may be used is gone.
+// used is how much of the budget was used.
 func used(l records.Left) int64 { return max(0, l.Total-l.Tokens) }

@@ -15,7 +15,7 @@ var wordFiles embed.FS
 // A catalogue holds the texts of one language by key.
 type catalogue map[string]string
 
-// languages are those with a catalogue, the usual one first.
+// languages are those with a catalogue, the default first.
 var languages = []string{"en", "ja"}
 
 func catalogues() map[string]catalogue {
@@ -26,7 +26,7 @@ func catalogues() map[string]catalogue {
 	return all
 }
 
-// reasons are those of the built-in rules, as they are said in other languages.
+// reasons are translations of the reasons of the built-in rules.
 func reasons() map[string]catalogue {
 	return map[string]catalogue{"ja": readCatalogue("reasons.ja")}
 }
@@ -42,8 +42,7 @@ func readCatalogue(name string) (c catalogue) {
 	return c
 }
 
-// Reason returns why a rule says what it does in the reader's language, if the
-// rule is a built-in one.
+// Reason returns the reason of a rule, translated if the rule is built in.
 func (p *page) Reason(text string) string {
 	if known, ok := p.reasons[text]; ok {
 		return known
@@ -51,8 +50,7 @@ func (p *page) Reason(text string) string {
 	return visible(text)
 }
 
-// T returns a text, with {0}, {1}… replaced. A text that is missing shows as
-// its key.
+// T returns a text with {0}, {1}… replaced. A missing text shows as its key.
 func (p *page) T(key string, args ...string) string {
 	text, ok := p.words[key]
 	if !ok {
@@ -64,8 +62,7 @@ func (p *page) T(key string, args ...string) string {
 	return text
 }
 
-// Named returns what a value is called in the reader's language, or the value
-// itself if it is not one that we know.
+// Named returns the translated name of a value, or the value itself if there is none.
 func (p *page) Named(group, value string) string {
 	if text, ok := p.words[group+"."+value]; ok {
 		return text
@@ -73,8 +70,7 @@ func (p *page) Named(group, value string) string {
 	return visible(value)
 }
 
-// spoken chooses the language of a reader: the one picked with the switch, or
-// else what the browser asks for.
+// spoken returns the language of the cookie, or else of the Accept-Language header.
 func spoken(r *http.Request) string {
 	if c, err := r.Cookie(langCookie); err == nil && slices.Contains(languages, c.Value) {
 		return c.Value
@@ -82,7 +78,7 @@ func spoken(r *http.Request) string {
 	return wanted(r.Header.Get("Accept-Language"))
 }
 
-// wanted is the one of our languages that a browser likes best.
+// wanted returns the supported language with the highest weight in an Accept-Language header.
 func wanted(header string) string {
 	best, weight := languages[0], 0.0
 	for one := range strings.SplitSeq(header, ",") {

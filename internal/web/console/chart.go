@@ -7,39 +7,36 @@ import (
 	"time"
 )
 
-// A chart shows values over days as columns, one upon another if there are
-// several series.
+// A chart shows values per day as columns; several series are stacked.
 type chart struct {
 	Title  string
 	Label  string // of the first column of its table
 	Days   []string
 	Series []series
-	Money  bool // false means that whole things are counted
+	Money  bool // dollars; false means counts
 }
 
-// A series is one row of values, as many as there are days.
+// A series has one value per day.
 type series struct {
 	Name   string
 	Values []float64
 }
 
-// A shape is all that is drawn of one series: one element, however many days
-// there are.
+// A shape is the path of a series, a single element for all days.
 type shape struct{ Class, Path string }
 
-// A column is the room of one day, and what it says when pointed at.
+// A column is the area of one day, and its tooltip.
 type column struct{ X, Text string }
 
-// The size of a chart's drawing; it is stretched to the room there is.
+// The size of the drawing, which is scaled to the page.
 const (
 	columnWidth = 10.0
 	chartHeight = 100.0
 )
 
-// Width is that of the drawing.
 func (c chart) Width() string { return number(columnWidth * float64(max(len(c.Days), 1))) }
 
-// Total is the value of a day in all series.
+// Total is the sum of all series on a day.
 func (c chart) Total(day int) float64 {
 	sum := 0.0
 	for _, s := range c.Series {
@@ -48,7 +45,7 @@ func (c chart) Total(day int) float64 {
 	return sum
 }
 
-// Sum is the value of all days.
+// Sum is the sum of all days.
 func (c chart) Sum() float64 {
 	sum := 0.0
 	for i := range c.Days {
@@ -57,7 +54,7 @@ func (c chart) Sum() float64 {
 	return sum
 }
 
-// Top is the value at the upper end of the chart: a round one.
+// Top is the value at the top of the chart, a round number.
 func (c chart) Top() float64 {
 	top := 0.0
 	for i := range c.Days {
@@ -66,10 +63,10 @@ func (c chart) Top() float64 {
 	if c.Money {
 		return rounded(top)
 	}
-	return 2 * math.Ceil(rounded(top)/2) // so that its half is whole too
+	return 2 * math.Ceil(rounded(top)/2) // so that its half is a whole number too
 }
 
-// Write writes a value.
+// Write formats a value.
 func (c chart) Write(v float64) string {
 	if c.Money {
 		return dollars(v)
@@ -77,8 +74,7 @@ func (c chart) Write(v float64) string {
 	return short(v)
 }
 
-// Marks are the upper end and the middle, written alike: in the same unit, with
-// as many decimals as both need.
+// Marks are the labels of the top and the middle, in the same unit and with the same decimals.
 func (c chart) Marks() [2]string {
 	switch {
 	case c.Money && c.Top() >= 100:
@@ -90,7 +86,7 @@ func (c chart) Marks() [2]string {
 	return alike(value, "", 0, unit)
 }
 
-// alike writes a value and its half.
+// alike formats a value and its half.
 func alike(top float64, before string, decimals int, after string) (marks [2]string) {
 	for decimals < 6 && !fits(top/2, decimals) {
 		decimals++
@@ -101,13 +97,13 @@ func alike(top float64, before string, decimals int, after string) (marks [2]str
 	return marks
 }
 
-// fits tells whether a value needs no more decimals.
+// fits reports whether a value needs no more decimals.
 func fits(v float64, decimals int) bool {
 	units := v * math.Pow10(decimals)
 	return math.Abs(units-math.Round(units)) < 1e-6
 }
 
-// rounded is the next round number that is not less.
+// rounded returns the next round number that is not less.
 func rounded(v float64) float64 {
 	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 1
@@ -121,7 +117,7 @@ func rounded(v float64) float64 {
 	return 10 * unit
 }
 
-// Shapes are the series, each standing on those before it.
+// Shapes are the stacked series.
 func (c chart) Shapes() []shape {
 	all, floors := make([]shape, len(c.Series)), make([]float64, len(c.Days))
 	for i, s := range c.Series {
@@ -141,7 +137,7 @@ func bar(x, y, width, height float64) string {
 	return "M" + number(x) + " " + number(y) + "h" + number(width) + "v" + number(height) + "h" + number(-width) + "z"
 }
 
-// Columns are the days that have values, with all of them.
+// Columns are the days that have values.
 func (c chart) Columns() []column {
 	var all []column
 	for day, name := range c.Days {
@@ -158,7 +154,7 @@ func (c chart) Columns() []column {
 	return all
 }
 
-// Ticks are some of the days, to stand below.
+// Ticks are the labels of some days.
 func (c chart) Ticks() []string {
 	if len(c.Days) < 4 {
 		return c.Days
@@ -167,10 +163,10 @@ func (c chart) Ticks() []string {
 	return []string{c.Days[0], c.Days[last/2], c.Days[last]}
 }
 
-// number writes a coordinate.
+// number formats a coordinate.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// share is the part that one value has of another, in percent, as a width.
+// share is a percentage, as a width.
 func share(part, whole int64) string {
 	if whole <= 0 {
 		return "0"
@@ -178,14 +174,14 @@ func share(part, whole int64) string {
 	return number(100 * float64(min(max(part, 0), whole)) / float64(whole))
 }
 
-// A line is one value of a box over time.
+// A line is one value of a sandbox over time.
 type line struct {
 	Name, Value string
 	Points      []float64 // of Top
 	Top         float64
 }
 
-// Path draws a line from left to right, the newest value at the right end.
+// Path is the path of the line, the newest value at the right end.
 func (l line) Path() string {
 	var b strings.Builder
 	for i, v := range l.Points {
@@ -195,7 +191,7 @@ func (l line) Path() string {
 	return strings.TrimSpace(b.String())
 }
 
-// Area is the path closed at the bottom.
+// Area is the area below the line.
 func (l line) Area() string {
 	if len(l.Points) == 0 {
 		return ""
@@ -208,10 +204,10 @@ func (l line) height(v float64) float64 {
 	if l.Top <= 0 {
 		return 100
 	}
-	return 98 - 96*min(max(v/l.Top, 0), 1) // the stroke stays inside
+	return 98 - 96*min(max(v/l.Top, 0), 1) // leaves room for the stroke
 }
 
-// shortDay leaves out the year.
+// shortDay omits the year.
 func shortDay(day string) string {
 	if t, err := time.Parse(time.DateOnly, day); err == nil {
 		return t.Format("01-02")

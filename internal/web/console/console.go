@@ -1,11 +1,9 @@
-// Package console draws the pages for people: what happens now, what waits for
-// an answer, the secretary, tasks, sandboxes, budget, record and rules.
+// Package console serves the web console: current activity, questions, the secretary, tasks, sandboxes, budget, record
+// and rules.
 //
-// Inside are the pages, their words in two languages, one style sheet and one
-// script. Nothing is decided or changed here: the pages only read, and what a
-// person wants done is sent to the HTTP API, which checks it and puts it on
-// record. The one rule to keep: every text of a model or a stranger is written
-// through templ's escaping, and its control characters are made visible.
+// It has the pages, their texts in two languages, a style sheet and a script. The pages only read; changes go to the
+// HTTP API, which checks and records them. Every text of a model or a client must pass templ's escaping, with its
+// control characters made visible.
 package console
 
 import (
@@ -23,18 +21,17 @@ import (
 
 //go:generate go tool templ generate
 
-// Options say what the pages show, and to whom.
+// Options configure the console.
 type Options struct {
-	Sources  api.Sources      // a nil one has a page that says how to get it
-	Session  Session          // nil means that nobody is let in
-	Profiles []string         // policies to look at besides the usual one; nil means none
+	Sources  api.Sources      // for a nil one the page says how to get it
+	Session  Session          // nil means that nobody is logged in
+	Profiles []string         // policy profiles besides the default one; nil means none
 	Now      func() time.Time // nil means time.Now
-	Zone     *time.Location   // of times in pages until the script puts in the reader's; nil means time.Local
-	Wait     time.Duration    // for a source to answer; zero means 5 s
+	Zone     *time.Location   // time zone of pages without the script; nil means time.Local
+	Wait     time.Duration    // timeout of a source; zero means 5 s
 }
 
-// A Session tells who a request comes from, and the token that its changes must
-// carry. False means nobody who has logged in.
+// A Session returns who has logged in and the CSRF token of changes. False means nobody.
 type Session func(*http.Request) (who access.Actor, csrf string, ok bool)
 
 // console is the handler of all pages.
@@ -70,13 +67,13 @@ func (c *console) routes() http.Handler {
 	return mux
 }
 
-// A place is one page of the console.
+// A navItem is one page of the console.
 type navItem struct {
 	name string
 	draw func(context.Context, *page, url.Values) templ.Component
 }
 
-// pages are all that the navigation shows, in its order.
+// pages are the pages in the order of the navigation.
 func (c *console) pages() []navItem {
 	return []navItem{
 		{"now", c.drawNow}, {"approvals", c.drawApprovals}, {"secretary", c.drawSecretary}, {"tasks", c.drawTasks},
@@ -84,7 +81,7 @@ func (c *console) pages() []navItem {
 	}
 }
 
-// page serves a place to those who have logged in, and sends others to do so.
+// page serves a page, or redirects to the login.
 func (c *console) page(one navItem) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, csrf, ok := c.session(r)
@@ -114,16 +111,16 @@ func (c *console) session(r *http.Request) (access.Actor, string, bool) {
 	return c.Session(r)
 }
 
-// waiting is how many questions wait for an answer: every page shows it.
+// waiting is the number of pending questions, which every page shows.
 func (c *console) waiting(ctx context.Context) int {
 	if c.Sources.Approvals == nil {
 		return 0
 	}
-	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows what went wrong
+	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows the error
 	return len(all)
 }
 
-// login is the page for those who are not known yet.
+// login serves the login page.
 func (c *console) login(w http.ResponseWriter, r *http.Request) {
 	next := local(r.URL.Query().Get("next"))
 	if _, _, ok := c.session(r); ok {
@@ -149,12 +146,11 @@ func (c *console) wait() time.Duration {
 	return c.Wait
 }
 
-// csp lets a page load its own style and script and nothing else, so that text
-// which escapes us all the same is not run.
+// csp lets a page load its own style and script only, so that injected text would not run.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// send draws a page whole before its first byte leaves.
+// send renders the whole page before it sends the first byte.
 func send(w http.ResponseWriter, status int, c templ.Component) {
 	var b bytes.Buffer
 	if err := c.Render(context.Background(), &b); err != nil {

@@ -13,9 +13,8 @@ import (
 	"hako/run/fault"
 )
 
-// visible writes out characters that would hide or turn around what a person is
-// to judge: bidirectional and other control and format characters ("Trojan
-// Source"). Line ends and tabs stay.
+// visible spells out characters that could hide or reorder what a person judges: bidirectional and other control and
+// format characters ("Trojan Source"). Line ends and tabs stay. The script has the same function for live data.
 func visible(s string) string {
 	if strings.IndexFunc(s, deceptive) < 0 {
 		return s
@@ -39,7 +38,7 @@ func deceptive(r rune) bool {
 		r == '\u115f' || r == '\u3164'
 }
 
-// whole writes a number with its thousands apart.
+// whole formats a number with thousands separators.
 func whole(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	digits, sign := strings.TrimPrefix(s, "-"), ""
@@ -52,13 +51,13 @@ func whole(n int64) string {
 	return sign + digits
 }
 
-// short writes a number in about four characters.
+// short formats a number in about four characters.
 func short(v float64) string {
 	value, unit := scaled(v)
 	return trim(value) + unit
 }
 
-// scaled is a number in the largest unit that it fills.
+// scaled returns a number in its largest unit.
 func scaled(v float64) (value float64, unit string) {
 	for _, step := range []struct {
 		from float64
@@ -71,7 +70,7 @@ func scaled(v float64) (value float64, unit string) {
 	return v, ""
 }
 
-// trim writes three digits that matter.
+// trim formats a number with three significant digits.
 func trim(v float64) string {
 	switch {
 	case v == math.Trunc(v) || math.Abs(v) >= 100:
@@ -82,7 +81,7 @@ func trim(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// size writes bytes.
+// size formats a number of bytes.
 func size(n int64) string {
 	v, i := float64(n), 0
 	units := []string{"B", "KB", "MB", "GB", "TB"}
@@ -92,7 +91,7 @@ func size(n int64) string {
 	return trim(v) + " " + units[i]
 }
 
-// dollars writes a cost; small ones keep their digits.
+// dollars formats a cost, a small one with more digits.
 func dollars(v float64) string {
 	if v != 0 && math.Abs(v) < 1 {
 		return "$" + strconv.FormatFloat(v, 'f', 4, 64)
@@ -100,7 +99,7 @@ func dollars(v float64) string {
 	return "$" + strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// lasted writes how long something took.
+// lasted formats a duration.
 func lasted(micros int64) string {
 	d := time.Duration(micros) * time.Microsecond
 	switch {
@@ -114,7 +113,7 @@ func lasted(micros int64) string {
 	return d.Round(time.Second).String()
 }
 
-// At writes a time of the day, with the date unless it is today.
+// At formats a time, with the date unless it is today.
 func (p *page) At(t time.Time) string {
 	t, now := t.In(p.Zone), p.Now.In(p.Zone)
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -125,7 +124,7 @@ func (p *page) At(t time.Time) string {
 
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// trouble says what went wrong.
+// trouble describes an error.
 func (p *page) trouble(err error) string {
 	var ours *fault.Error
 	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &ours) {
@@ -134,5 +133,4 @@ func (p *page) trouble(err error) string {
 	return visible(err.Error())
 }
 
-// hint is what to do about an error.
 func hint(err error) string { return fault.Hint(err) }

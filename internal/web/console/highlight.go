@@ -7,21 +7,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A piece is a part of a command in one colour.
+// A span is a part of a command in one colour.
 type span struct {
-	Class  string // of the style sheet; empty means the usual colour
+	Class  string // of the style sheet; empty means the default colour
 	Text   string
-	Marked bool // it is what the reader is asked about
+	Marked bool // part of the command that the reader is asked about
 }
 
-// most is how long a command may be to be coloured; a longer one is shown plain.
+// most limits the commands that are highlighted; longer ones are shown plain.
 const most = 32 << 10
 
-// painted cuts a command into coloured pieces. One that does not parse is
-// coloured as far as it goes, and is shown whole in any case.
-func highlighted(command string) []span { return marked(command, "") }
-
-// marked does so and marks the commands that are spelled like part.
+// marked highlights a command as far as it parses, and marks those of its commands that are spelled like part; an empty
+// part marks nothing. The text is shown completely in any case.
 func marked(command, part string) []span {
 	if len(command) > most || !utf8.ValidString(command) {
 		return []span{{Text: visible(strings.ToValidUTF8(command, "\uFFFD"))}}
@@ -34,11 +31,10 @@ func marked(command, part string) []span {
 	return b.pieces()
 }
 
-// brush remembers the colour of every byte. Inner nodes are walked after outer
-// ones and paint over them.
+// highlighter has the class of every byte. Inner nodes are walked after outer ones and override them.
 type highlighter struct {
 	src    string
-	part   string // what is to be marked; empty means nothing
+	part   string // what to mark; empty means nothing
 	class  []string
 	marked []bool
 }
@@ -58,7 +54,7 @@ func (b *highlighter) node(n syntax.Node) bool {
 	case *syntax.ParamExp, *syntax.ArithmExp:
 		b.over(n, "var")
 	case *syntax.CmdSubst:
-		b.over(n, "") // what is inside is a command again
+		b.over(n, "") // the inner command has its own classes
 		b.word(n.Left, opening(n), "op")
 		b.word(n.Right, 1, "op")
 	case *syntax.Redirect:
@@ -76,7 +72,7 @@ func (b *highlighter) node(n syntax.Node) bool {
 	return true
 }
 
-// opening is how long the beginning of a substitution is.
+// opening is the length of $( or `.
 func opening(n *syntax.CmdSubst) int {
 	if n.Backquotes {
 		return 1
@@ -84,7 +80,7 @@ func opening(n *syntax.CmdSubst) int {
 	return 2
 }
 
-// call paints the name of a command and its flags.
+// call highlights the name of a command and its flags.
 func (b *highlighter) call(n *syntax.CallExpr) {
 	b.mark(n)
 	for i, word := range n.Args {
@@ -97,8 +93,7 @@ func (b *highlighter) call(n *syntax.CallExpr) {
 	}
 }
 
-// mark marks a command that is the part. Only what surely is gets marked: words
-// that are known when it runs may turn out to be any.
+// mark marks a command that certainly is the part. Words that depend on expansion are not marked.
 func (b *highlighter) mark(n *syntax.CallExpr) {
 	if b.part == "" || len(n.Args) == 0 || !b.spelledAs(n.Args, b.part) {
 		return
@@ -109,7 +104,7 @@ func (b *highlighter) mark(n *syntax.CallExpr) {
 	}
 }
 
-// spelledAs tells whether words are a command, as a gate quotes it.
+// spelledAs reports whether words are a command as the gate quotes it.
 func (b *highlighter) spelledAs(words []*syntax.Word, command string) bool {
 	var plain, quoted []string
 	for _, word := range words {
@@ -124,7 +119,7 @@ func (b *highlighter) spelledAs(words []*syntax.Word, command string) bool {
 	return strings.Join(plain, " ") == command || strings.Join(quoted, " ") == command
 }
 
-// valueOf is what a word means, if its spelling alone says so.
+// valueOf returns the value of a word that needs no expansion.
 func valueOf(word *syntax.Word) (value string, ok bool) {
 	for _, part := range word.Parts {
 		switch part := part.(type) {
@@ -169,7 +164,7 @@ func (b *highlighter) keywords(n syntax.Node) {
 		b.word(n.Case, 4, "kw")
 		b.word(n.Esac, 4, "kw")
 	case *syntax.FuncDecl:
-		if n.Name != nil { // the parser lets one pass without
+		if n.Name != nil { // a recovered parser may leave it out
 			b.over(n.Name, "cmd")
 		}
 	}
@@ -194,7 +189,7 @@ func (b *highlighter) paint(from, to syntax.Pos, class string) {
 	fill(b.class[i:j], class)
 }
 
-// span keeps positions inside the text, whatever a recovered parser says.
+// span clamps positions to the text, because a recovered parser may exceed it.
 func (b *highlighter) span(from, to syntax.Pos) (int, int) {
 	if !from.IsValid() || !to.IsValid() {
 		return 0, 0
@@ -209,8 +204,7 @@ func fill(part []string, class string) {
 	}
 }
 
-// pieces joins bytes of the same colour. Characters that deceive stand out in
-// pieces of their own.
+// pieces joins bytes of the same class. Deceptive characters get their own span.
 func (b *highlighter) pieces() []span {
 	var all []span
 	from := 0

@@ -7,7 +7,7 @@ import (
 
 func classes(command string) string {
 	var all []string
-	for _, p := range highlighted(command) {
+	for _, p := range marked(command, "") {
 		if p.Class != "" {
 			all = append(all, p.Class+":"+p.Text)
 		}
@@ -52,7 +52,7 @@ func FuzzPainted(f *testing.F) {
 func checkPainted(t *testing.T, s string) {
 	t.Helper()
 	var b strings.Builder
-	for _, p := range highlighted(s) {
+	for _, p := range marked(s, "") {
 		b.WriteString(p.Text)
 	}
 	if want := visible(strings.ToValidUTF8(s, "\uFFFD")); b.String() != want {

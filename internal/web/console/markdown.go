@@ -15,14 +15,13 @@ import (
 )
 
 const (
-	longestSaid = 256 << 10 // bytes of an answer that is laid out; a longer one is shown as it is
-	deepestList = 6         // lists in lists; deeper ones are shown as they are
+	longestSaid = 256 << 10 // maximum bytes of a rendered answer; a longer one is shown as plain text
+	deepestList = 6         // maximum nesting of lists; deeper ones are shown as plain text
 )
 
-// said lays out what a model says: paragraphs, lists, blocks of code, and in
-// them code, bold, and links. A link becomes its text and its address, and
-// nothing to press: whoever talks a model into an address gets no click. All
-// other marks stay as they were written.
+// renderMarkdown renders the answer of a model: paragraphs, lists, code blocks, code, bold and links. A link becomes
+// its text and URL without an anchor, so that a manipulated model cannot make people click. Other markup stays as
+// written.
 func renderMarkdown(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var s markdownWriter
@@ -32,8 +31,7 @@ func renderMarkdown(text string) templ.Component {
 	})
 }
 
-// utterance writes a message. Only what a model says is laid out: what a person
-// wrote is shown the way it was.
+// utteranceHTML renders a message. Only messages of the model are Markdown.
 func utteranceHTML(m sessions.Message) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		var s markdownWriter
@@ -49,8 +47,7 @@ func utteranceHTML(m sessions.Message) templ.Component {
 	})
 }
 
-// A sheet is written on with elements of ours and escaped text of others; there
-// is no other way to write on it.
+// A markdownWriter writes our elements and escaped text, and nothing else.
 type markdownWriter struct{ out strings.Builder }
 
 func (s *markdownWriter) String() string { return s.out.String() }
@@ -72,7 +69,7 @@ func (s *markdownWriter) layOut(text string) {
 	s.blocks(strings.Split(text, "\n"), 0)
 }
 
-// blocks writes lines that make paragraphs, lists and code.
+// blocks writes paragraphs, lists and code blocks.
 func (s *markdownWriter) blocks(lines []string, depth int) {
 	for len(lines) > 0 {
 		line := lines[0]
@@ -93,7 +90,7 @@ func (s *markdownWriter) blocks(lines []string, depth int) {
 	}
 }
 
-// paragraph writes lines until something else begins.
+// paragraph writes lines until another block begins.
 func (s *markdownWriter) paragraph(lines []string, depth int) (rest []string) {
 	n := 1
 	for n < len(lines) && !endsParagraph(lines[n], depth) {
@@ -108,7 +105,7 @@ func endsParagraph(line string, depth int) bool {
 	return strings.TrimSpace(line) == "" || fenceOf(line) != "" || headingOf(line) != "" || item && depth < deepestList
 }
 
-// fenceOf is what encloses a block of code that begins with the line, or empty.
+// fenceOf returns the fence of a code block that begins with the line, or empty.
 func fenceOf(line string) string {
 	line = strings.TrimLeft(line, " ")
 	for _, mark := range []string{"`", "~"} {
@@ -119,8 +116,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// fenced writes a block of code. One that has no end, as while it is still being
-// said, goes to the end of the text.
+// fenced writes a code block. Without an end, as in a partial answer, it goes to the end of the text.
 func (s *markdownWriter) fenced(lines []string) (rest []string) {
 	fence := fenceOf(lines[0])
 	end := 1
@@ -133,8 +129,7 @@ func (s *markdownWriter) fenced(lines []string) (rest []string) {
 	return lines[min(end+1, len(lines)):]
 }
 
-// headingOf is the text of a heading, or empty. Headings of a conversation are
-// none of the page.
+// headingOf returns the text of a heading, or empty.
 func headingOf(line string) string {
 	text := strings.TrimLeft(line, "#")
 	if n := len(line) - len(text); n < 1 || n > 6 || !strings.HasPrefix(text, " ") {
@@ -143,14 +138,14 @@ func headingOf(line string) string {
 	return strings.TrimSpace(text)
 }
 
-// A mark is what a line of a list begins with.
+// A mark is the marker of a list item.
 type mark struct {
-	number string // of the item; empty means that the list has none
+	number string // of the item; empty means an unordered list
 	indent int    // before the mark
 	width  int    // of the line until its text
 }
 
-// markOf tells whether a line begins an item of a list.
+// markOf returns the marker if the line begins a list item.
 func markOf(line string) (m mark, ok bool) {
 	text := strings.TrimLeft(line, " ")
 	indent := len(line) - len(text)
@@ -165,7 +160,7 @@ func markOf(line string) (m mark, ok bool) {
 	return mark{digits, indent, indent + len(digits) + 2}, true
 }
 
-// list writes items of one kind.
+// list writes an ordered or unordered list.
 func (s *markdownWriter) list(lines []string, first mark, depth int) (rest []string) {
 	numbered := first.number != ""
 	tag := "ul"
@@ -185,7 +180,7 @@ func (s *markdownWriter) list(lines []string, first mark, depth int) (rest []str
 	return lines
 }
 
-// item writes one with what is indented below it.
+// item writes an item with the lines that are indented below it.
 func (s *markdownWriter) item(lines []string, m mark, depth int) (rest []string) {
 	inside := []string{lines[0][m.width:]}
 	n := 1
@@ -199,8 +194,7 @@ func (s *markdownWriter) item(lines []string, m mark, depth int) (rest []string)
 	return lines[n:]
 }
 
-// holds tells whether a line belongs to the item: it is indented, or is empty
-// and one that is follows.
+// holds reports whether a line belongs to the item: it is indented, or empty before an indented one.
 func (m mark) holds(lines []string) bool {
 	if strings.TrimSpace(lines[0]) == "" {
 		return len(lines) > 1 && indentOf(lines[1]) >= m.indent+2
@@ -210,7 +204,7 @@ func (m mark) holds(lines []string) bool {
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// content writes an item: its first line as it is, what follows as blocks.
+// content writes an item: its first paragraph inline, then blocks.
 func (s *markdownWriter) content(lines []string, depth int) {
 	n := 0
 	for n < len(lines) && !endsParagraph(lines[n], depth+1) {
@@ -220,9 +214,9 @@ func (s *markdownWriter) content(lines []string, depth int) {
 	s.blocks(lines[n:], depth+1)
 }
 
-// inline writes a text with code, bold and links in it.
+// inline writes text with code, bold and links.
 func (s *markdownWriter) inline(text string) {
-	noLink := false // there is none in the rest; looking again and again would take long
+	noLink := false // no link in the rest; searching repeatedly would be quadratic
 	for text != "" {
 		at := strings.IndexAny(text, "`*[")
 		if at < 0 {
@@ -249,8 +243,7 @@ func (s *markdownWriter) inline(text string) {
 	}
 }
 
-// codeSpan writes the code that a text begins with, and returns its length. Zero
-// means that there is none, here and below.
+// codeSpan writes the code span at the start of a text and returns its length; zero means none, as for bold and link.
 func (s *markdownWriter) codeSpan(text string) int {
 	n := len(text) - len(strings.TrimLeft(text, "`"))
 	end := strings.Index(text[n:], text[:n])
@@ -270,7 +263,7 @@ func (s *markdownWriter) bold(text string) int {
 	return end + 4
 }
 
-// link writes the text of a link and its address, if that is another.
+// link writes the text of a link and its URL, if that differs.
 func (s *markdownWriter) link(text string) int {
 	middle := strings.Index(text, "](")
 	if middle < 0 {
@@ -288,9 +281,7 @@ func (s *markdownWriter) link(text string) int {
 	return middle + end + 1
 }
 
-// layOut answers with an answer, or with what came of a command, as the page would
-// show it. The script asks when all of it is there, and so there is one way to
-// lay it out.
+// layOut renders an answer or the outcome of a command for the script, so that there is only one renderer.
 func (c *console) layOut(w http.ResponseWriter, r *http.Request) {
 	_, csrf, ok := c.session(r)
 	if !ok || subtle.ConstantTimeCompare([]byte(r.Header.Get("X-CSRF-Token")), []byte(csrf)) != 1 {

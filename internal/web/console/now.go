@@ -12,12 +12,12 @@ import (
 	"hako/internal/app/records"
 )
 
-// A request is what the events of one request amount to.
+// A request summarizes the events of one request.
 type request struct {
 	ID, Actor, Text string
 	Verdict         string // allow, ask, deny, approved, refused, or empty
-	State           string // running, waiting, ended; moment means that it is no more than what it tells
-	What            string // the event that says most of its state
+	State           string // running, waiting or ended; moment means a single event
+	What            string // the event that determines the state
 	Exit            *int
 	Error           string
 	Micros          int64
@@ -25,11 +25,10 @@ type request struct {
 	Time            time.Time
 }
 
-// strength orders verdicts: the strongest of a request is shown.
+// strength orders verdicts; the strongest of a request is shown.
 var strength = map[string]int{"allow": 1, "ask": 2, "approved": 3, "refused": 4, "deny": 5}
 
-// requests folds events, given newest first, into requests, newest first. The
-// script folds live events in the same way.
+// requests groups events, newest first, by request. The script does the same with live events.
 func requests(events []records.Entry) []*request {
 	var all []*request
 	known := map[string]*request{}
@@ -38,7 +37,7 @@ func requests(events []records.Entry) []*request {
 		if key == "" {
 			key = "#" + strconv.FormatInt(e.Seq, 10)
 		}
-		if r := known[key]; r == nil || !r.going() && begins(e) { // a number may be used again
+		if r := known[key]; r == nil || !r.going() && begins(e) { // an id may be reused
 			known[key] = &request{ID: e.ID, Actor: e.Actor, Seq: e.Seq, Time: e.Time, State: "moment"}
 			all = append(all, known[key])
 		}
@@ -48,7 +47,7 @@ func requests(events []records.Entry) []*request {
 	return all
 }
 
-// hear adds an event to the request it is about.
+// hear applies an event.
 func (r *request) hear(e records.Entry) {
 	if r.Text == "" || e.What == "asked" {
 		r.Text = e.Text
@@ -70,20 +69,20 @@ func (r *request) hear(e records.Entry) {
 	r.What = e.What
 }
 
-// going tells whether more is to come.
+// going reports whether the request has not ended.
 func (r *request) going() bool { return r.State == "running" || r.State == "waiting" }
 
-// begins tells whether an event is followed by one that ends what it begins.
+// begins reports whether another event will end what this one begins.
 func begins(e records.Entry) bool {
 	return e.What == "asked" || e.What == "called" || e.What == "started"
 }
 
-// ends tells whether an event is the last about its request.
+// ends reports whether an event is the last of its request.
 func ends(e records.Entry) bool {
 	return e.What == "ended" || e.What == "model" || e.What == "answered" || e.Error != ""
 }
 
-// meaning is the verdict that an event tells.
+// meaning returns the verdict of an event.
 func meaning(e records.Entry) string {
 	switch e.What {
 	case "approved", "refused":
@@ -96,7 +95,7 @@ func meaning(e records.Entry) string {
 	return e.Effect
 }
 
-// Outcome is how a request ended, in one word of the style sheet.
+// Outcome is the outcome, as a class of the style sheet.
 func (r *request) Outcome() string {
 	switch {
 	case r.State != "ended":
@@ -107,7 +106,7 @@ func (r *request) Outcome() string {
 	return "good"
 }
 
-// nowView is what the page shows.
+// nowView is the content of the page.
 type nowView struct {
 	Live     bool
 	Requests []*request
@@ -134,12 +133,11 @@ func (c *console) drawNow(ctx context.Context, p *page, _ url.Values) templ.Comp
 	return nowPage(p, v)
 }
 
-// firstRows are as many as a large screen shows.
+// firstRows is the number of rows on a large screen.
 const firstRows = 30
 
-// atOnce are the requests to draw for everybody. A list that is live has its
-// others drawn by the script when they are scrolled to: to lay out all of them
-// would keep the reader waiting for the first.
+// atOnce are the requests that are rendered at once. The script renders the others when they are scrolled to, so that
+// the first ones appear sooner.
 func (v nowView) atOnce() []*request {
 	if !v.Live {
 		return v.Requests
@@ -147,5 +145,5 @@ func (v nowView) atOnce() []*request {
 	return v.Requests[:min(len(v.Requests), firstRows)]
 }
 
-// unscripted are the requests to draw for those without the script.
+// unscripted are the other requests, for browsers without the script.
 func (v nowView) unscripted() []*request { return v.Requests[len(v.atOnce()):] }

@@ -11,21 +11,21 @@ import (
 	"hako/internal/app/access"
 )
 
-// A page is what all parts of a page know: who reads it, and how.
+// A page is the context of all parts of a page.
 type page struct {
-	Name      string // of the place
+	Name      string // of the page
 	Lang      string
 	Theme     string
 	Here      string // path and query
 	Who       access.Actor
 	CSRF      string
 	Waiting   int    // questions
-	Questions string // where changes of them are told; empty means nowhere
+	Questions string // URL of their event stream; empty means none
 	Now       time.Time
 	Zone      *time.Location
 
 	words   catalogue
-	reasons catalogue // nil: the rules speak the reader's language
+	reasons catalogue // nil means that the rules are in this language
 	assets  assets
 }
 
@@ -39,16 +39,16 @@ func (c *console) newPage(r *http.Request, name string) *page {
 	return p
 }
 
-// Operator reports whether the reader may change something.
+// Operator reports whether the user may change something.
 func (p *page) Operator() bool { return p.Who.Role == access.Operator }
 
-// Title is the name of the window.
+// Title is the title of the window.
 func (p *page) Title() string { return p.T("page."+p.Name) + " · hako" }
 
-// Asset is the address of a style or script.
+// Asset returns the URL of a style sheet or script.
 func (p *page) Asset(name string) string { return p.assets.address(name) }
 
-// Prefer is the address that changes a preference and comes back.
+// Prefer returns the URL that changes a preference and redirects back.
 func (p *page) Prefer(what, value string) templ.SafeURL {
 	return templ.URL("/prefer?" + url.Values{what: {value}, "back": {p.Here}}.Encode())
 }
@@ -61,8 +61,7 @@ func (p *page) OtherLang() string {
 	return "ja"
 }
 
-// Names are the texts of a group, as attributes of an element where the script
-// finds them.
+// Names are the texts of a group as data attributes, for the script.
 func (p *page) Names(group string) templ.Attributes {
 	all := templ.Attributes{}
 	for key, text := range p.words {
@@ -73,7 +72,7 @@ func (p *page) Names(group string) templ.Attributes {
 	return all
 }
 
-// address is a place with a query, empty values left out.
+// address is the URL of a page with a query, without empty values.
 func address(navItem string, pairs ...string) templ.SafeURL {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -2,10 +2,10 @@ package console
 
 import "strings"
 
-// navigation is the order of the pages.
+// navigation has the pages in order.
 var navigation = []string{"now", "approvals", "secretary", "tasks", "sandboxes", "budget", "audit", "policy"}
 
-// The routes that pages send to: of the API, and one of ours.
+// The routes that pages use.
 const (
 	loginRoute     = "/login"
 	logoutRoute    = "/logout"
@@ -20,7 +20,7 @@ const (
 	boxesRoute     = "/api/v1/boxes"
 )
 
-// current marks the one of several that is meant.
+// current is the value of aria-current.
 func current(is bool) string {
 	if is {
 		return "true"
@@ -30,7 +30,7 @@ func current(is bool) string {
 
 func yes(is bool) string { return current(is) }
 
-// word makes a class name of a value: other characters would make several.
+// word makes a class name of a value by dropping other characters.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {

@@ -11,7 +11,7 @@ import (
 	"hako/internal/app/records"
 )
 
-// policyView is what the page shows.
+// policyView is the content of the page.
 type policyView struct {
 	There    bool
 	Profiles []string
@@ -42,7 +42,7 @@ func (c *console) drawPolicy(ctx context.Context, p *page, q url.Values) templ.C
 	return policyPage(p, v)
 }
 
-// matching are the rules that hold a text anywhere.
+// matching returns the rules that contain a text.
 func (p *page) matching(rules []records.Rule, text string) []records.Rule {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return slices.DeleteFunc(slices.Clone(rules), func(r records.Rule) bool {
@@ -51,7 +51,7 @@ func (p *page) matching(rules []records.Rule, text string) []records.Rule {
 	})
 }
 
-// final is what comes of a whole script: the strictest of its verdicts.
+// final is the strictest of the verdicts.
 func final(all []records.Verdict) string {
 	worst := "allow"
 	for _, v := range all {

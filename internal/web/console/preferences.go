@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// The cookies of what a reader prefers. They say nothing about who it is.
+// The cookies of preferences. They do not identify anybody.
 const (
 	langCookie  = "hako_lang"
 	themeCookie = "hako_theme"
 )
 
-// themes are the looks to choose from; auto follows the system.
+// themes are the selectable themes; auto follows the system.
 var themes = []string{"auto", "light", "dark"}
 
-// prefer keeps a choice of language or look, and goes back to where it was made.
+// prefer stores the choice of language or theme and redirects back.
 func (c *console) prefer(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	keep(w, r, langCookie, q.Get("lang"), languages)
@@ -33,7 +33,7 @@ func keep(w http.ResponseWriter, r *http.Request, name, value string, among []st
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode})
 }
 
-// theme is the look that was chosen.
+// theme returns the chosen theme.
 func theme(r *http.Request) string {
 	if c, err := r.Cookie(themeCookie); err == nil && slices.Contains(themes, c.Value) {
 		return c.Value
@@ -41,9 +41,8 @@ func theme(r *http.Request) string {
 	return themes[0]
 }
 
-// local makes sure that an address to go on to is one of ours: a link to us must
-// not be a way to send people elsewhere (open redirect). Browsers read a
-// backslash as a slash.
+// local returns the address if it is on this server, else /, to prevent open redirects. Browsers take a backslash for a
+// slash.
 func local(address string) string {
 	u, err := url.Parse(address)
 	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(address, "/") &&

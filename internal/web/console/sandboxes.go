@@ -10,7 +10,7 @@ import (
 	"hako/internal/app/sandboxes"
 )
 
-// sandboxesView is what the page shows.
+// sandboxesView is the content of the page.
 type sandboxesView struct {
 	There  bool
 	Boxes  []sandboxes.Sandbox
@@ -22,7 +22,7 @@ type sandboxesView struct {
 	OutputErr error
 }
 
-// mostOutput is how much of the end of a job's output a page shows.
+// mostOutput is how much of the end of an output is shown.
 const mostOutput = 64 << 10
 
 func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) templ.Component {

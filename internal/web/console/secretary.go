@@ -13,13 +13,13 @@ import (
 	"hako/internal/app/secretary/sessions"
 )
 
-// secretaryView is what the page shows.
+// secretaryView is the content of the page.
 type secretaryView struct {
 	Talks    bool // there is a secretary
 	Speaks   bool // aloud
 	Session  string
-	Busy     bool                 // she is answering in it
-	Asks     []questions.Question // what she waits for
+	Busy     bool                 // a turn is running
+	Asks     []questions.Question // questions of the turn
 	Sessions []sessions.Session
 	Messages []sessions.Message
 	Lists    bool // there is a to-do list
@@ -28,13 +28,13 @@ type secretaryView struct {
 	ListErr  error
 }
 
-// A lane is where to-dos of one kind are, and where others can be put.
+// A todoColumn has the to-dos of one priority, or those that are done.
 type todoColumn struct {
 	Status, Priority string
 	Todos            []sessions.Todo
 }
 
-// Name is that of the lane in the catalogue.
+// Name is its key in the catalogue.
 func (l todoColumn) Name() string {
 	if l.Status == "done" {
 		return "done"
@@ -42,7 +42,7 @@ func (l todoColumn) Name() string {
 	return l.Priority
 }
 
-// lanes sorts to-dos.
+// todoColumns sorts to-dos into columns.
 func todoColumns(all []sessions.Todo) []todoColumn {
 	some := []todoColumn{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"},
 		{Status: "open", Priority: "low"}, {Status: "done"}}
@@ -75,7 +75,7 @@ func (c *console) drawSecretary(ctx context.Context, p *page, q url.Values) temp
 	return secretaryPage(p, v)
 }
 
-// converse finds the conversation to show: the newest, unless one is named.
+// converse loads the named conversation, or the newest.
 func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (err error) {
 	if v.Sessions, err = c.Sources.Secretary.Sessions(ctx); err != nil {
 		return err
@@ -94,16 +94,16 @@ func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (e
 	return err
 }
 
-// asks are the questions of a conversation.
+// asks returns the pending questions of a conversation.
 func (c *console) asks(ctx context.Context, session string) []questions.Question {
 	if c.Sources.Approvals == nil {
 		return nil
 	}
-	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows what went wrong
+	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows the error
 	return slices.DeleteFunc(all, func(q questions.Question) bool { return q.Session != session })
 }
 
-// came is how a command ended, in words and as a class of the style sheet.
+// came describes the outcome of a command, with a class of the style sheet.
 func (p *page) came(o sessions.Outcome) (words, class string) {
 	if o.Denied != "" {
 		return p.T("js.denied"), "e-failed"
@@ -121,17 +121,17 @@ func (p *page) came(o sessions.Outcome) (words, class string) {
 func (p *page) cameTo(o sessions.Outcome) string    { words, _ := p.came(o); return words }
 func (p *page) cameClass(o sessions.Outcome) string { _, class := p.came(o); return class }
 
-// printed is all that a command wrote.
+// printed is the whole output of a command.
 func printed(o sessions.Outcome) string {
 	return strings.TrimPrefix(strings.TrimSuffix(o.Stdout, "\n")+"\n"+o.Stderr, "\n")
 }
 
-// muchOutput is folded.
+// muchOutput is the length above which an output is folded.
 const muchOutput = 2000
 
 func todoRoute(t sessions.Todo) string { return todosRoute + "/" + strconv.FormatInt(t.ID, 10) }
 
-// saidBy is the class of a message.
+// saidBy is the class of a message, by its role.
 func saidBy(m sessions.Message) string {
 	switch m.Role {
 	case "user", "assistant":

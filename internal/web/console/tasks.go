@@ -13,7 +13,7 @@ import (
 // phases are the steps of a task, in order.
 var phases = []string{"planning", "environment", "execution", "verification", "delivery", "reporting", "ended"}
 
-// orders are what can be told to a task in a state.
+// orders are the orders that a task accepts in its state.
 func orders(t tasks.Status) []string {
 	switch t.State {
 	case "done", "dead", "failed", "stopped":
@@ -24,7 +24,7 @@ func orders(t tasks.Status) []string {
 	return []string{"pause", "stop"}
 }
 
-// step is how far a task is with a phase: done, here, or later.
+// step is the state of a phase: done, here or later.
 func step(t tasks.Status, phase string) string {
 	at, one := slices.Index(phases, t.Phase), slices.Index(phases, phase)
 	switch {
@@ -36,7 +36,7 @@ func step(t tasks.Status, phase string) string {
 	return "later"
 }
 
-// tasksView is what the page shows.
+// tasksView is the content of the page.
 type tasksView struct {
 	There  bool
 	Tasks  []tasks.Status
@@ -54,8 +54,7 @@ func (c *console) drawTasks(ctx context.Context, p *page, q url.Values) templ.Co
 	return tasksPage(p, v)
 }
 
-// choose finds the task to show whole: the one that changed last, unless one is
-// named.
+// choose loads the named task, or the one that changed last.
 func (c *console) choose(ctx context.Context, v *tasksView, id string) error {
 	switch {
 	case v.Err != nil:
@@ -72,12 +71,12 @@ func (c *console) choose(ctx context.Context, v *tasksView, id string) error {
 	return err
 }
 
-// orderRoute is where an order for a task is sent. Ids hold slashes.
+// orderRoute is the route of an order. Ids contain slashes.
 func orderRoute(t tasks.Status, order string) string {
 	return tasksRoute + "/" + url.PathEscape(t.ID) + "/" + order
 }
 
-// stepsRoute is where the steps of a task are told.
+// stepsRoute is the event stream of a task.
 func stepsRoute(t tasks.Status) string {
 	return tasksRoute + "/events?id=" + url.QueryEscape(t.ID)
 }

@@ -7,15 +7,14 @@ import (
 	"hako/internal/app/sandboxes"
 )
 
-// The bounds of what is remembered of boxes.
+// Limits of the history.
 const (
 	trailLength = 60              // samples of a box
 	trailStep   = 2 * time.Second // at least between two samples
 	trailBoxes  = 500
 )
 
-// trails remember what boxes used while somebody watched: a source tells the
-// present alone, and a line needs a past.
+// usageHistory has the usage of sandboxes while somebody watched: a source reports current values only.
 type usageHistory struct {
 	now func() time.Time
 
@@ -28,8 +27,7 @@ type sample struct {
 	usage sandboxes.Usage
 }
 
-// add keeps a sample of every box, forgets those that are gone, and returns the
-// trail of each.
+// add adds a sample of every sandbox, removes sandboxes that are gone, and returns the history of each.
 func (t *usageHistory) add(boxes []sandboxes.Sandbox) map[string][]sample {
 	t.Lock()
 	defer t.Unlock()
@@ -43,7 +41,7 @@ func (t *usageHistory) add(boxes []sandboxes.Sandbox) map[string][]sample {
 	return kept
 }
 
-// grown appends a sample to a copy: earlier ones may still be drawn.
+// grown appends a sample to a copy, because earlier ones may be in use.
 func grown(old []sample, s sample) []sample {
 	if n := len(old); n > 0 && s.at.Sub(old[n-1].at) < trailStep {
 		return old
@@ -54,7 +52,7 @@ func grown(old []sample, s sample) []sample {
 	return append(append(make([]sample, 0, len(old)+1), old...), s)
 }
 
-// lines are what a page draws of a box.
+// lines are the graphs of a sandbox.
 func (p *page) lines(trail []sample) []line {
 	if len(trail) == 0 {
 		return nil
@@ -73,7 +71,7 @@ func (p *page) lines(trail []sample) []line {
 		bounded(p.T("box.disk"), trail, func(u sandboxes.Usage) (int64, int64) { return u.Disk, u.DiskLimit })}
 }
 
-// load is how many processors were busy between samples.
+// load is the number of busy CPUs between samples.
 func load(trail []sample) []float64 {
 	var all []float64
 	for i := 1; i < len(trail); i++ {
@@ -83,7 +81,7 @@ func load(trail []sample) []float64 {
 	return all
 }
 
-// bounded is a line of bytes under a limit; without one, under its highest value.
+// bounded is a line of bytes scaled to its limit, or to its largest value.
 func bounded(name string, trail []sample, of func(sandboxes.Usage) (used, limit int64)) line {
 	l := line{Name: name}
 	for _, s := range trail {
