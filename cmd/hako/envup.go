@@ -298,7 +298,7 @@ func printUp(s streams, info container.Info) error {
 func newEnvInfo(s streams) *cobra.Command {
 	var o envFlags
 	cmd := command("env info", cobra.NoArgs, o.run(s, func(ctx context.Context, b *app.Containers, _ []string) error {
-		x, err := b.Look(ctx, o.task)
+		x, err := b.Details(ctx, o.task)
 		if err != nil {
 			return err
 		}
