@@ -283,3 +283,21 @@ func TestNothingLeaks(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestUnjudgedText checks that text which the parser leaves alone, and so no policy
+// sees, sets no variable and runs nothing when it is expanded.
+func TestUnjudgedText(t *testing.T) {
+	for _, script := range []string{
+		`: @(${LD_PRELOAD:=x}); echo "[$LD_PRELOAD]"`,
+		`[[ a == @(${LD_PRELOAD=x}|b) ]]; echo "[$LD_PRELOAD]"`,
+		`: +($((LD_PRELOAD=1))); echo "[$LD_PRELOAD]"`,
+		`: @($(LD_PRELOAD=1; echo a)); echo "[$LD_PRELOAD]"`,
+		`: @("${a[LD_PRELOAD=1]}"); echo "[$LD_PRELOAD]"`,
+		`declare -A m; unset 'm[${LD_PRELOAD:=x}]'; echo "[$LD_PRELOAD]"`,
+		"declare -A m; r='m[`touch f`]'; echo \"${!r}[$(ls)]\"",
+	} {
+		if got := askHako(t, script, false); got != "[]\n[0]\n" {
+			t.Errorf("%s: got %q", script, got)
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 
 // partsOf reads text that the parser has left alone as the parts of a word: the
 // alternatives of an extended pattern, and subscripts in values. Quotes and
-// parameters are read. It reports false for text with a command substitution,
-// which no policy has judged, and for text that is no word.
+// parameters are read. No policy has judged this text, so it reports false where an
+// expansion would run a command or set a variable, and for text that is no word.
 func partsOf(s string) ([]syntax.WordPart, bool) {
 	if parts, ok := textParts.get(s); ok {
 		return parts, parts != nil
@@ -129,7 +129,7 @@ func closing(s string, end byte) int {
 }
 
 // expansions parses text in which only expansions are special. It reports false if
-// one of them runs a command.
+// one of them runs a command or may set a variable.
 func expansions(s string) ([]syntax.WordPart, bool) {
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(s))
 	if err != nil {
@@ -137,9 +137,13 @@ func expansions(s string) ([]syntax.WordPart, bool) {
 	}
 	ok := true
 	syntax.Walk(w, func(n syntax.Node) bool {
-		switch n.(type) {
-		case *syntax.CmdSubst, *syntax.ProcSubst:
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.UnaryArithm, *syntax.BinaryArithm:
 			ok = false
+		case *syntax.ParamExp:
+			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				ok = false
+			}
 		}
 		return ok
 	})
