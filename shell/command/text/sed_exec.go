@@ -156,9 +156,10 @@ func (s *sedRun) inRange(cmd *sedCommand) bool {
 			return true
 		}
 		cmd.active = line < cmd.until
+		cmd.closed = !cmd.active
 		return line <= cmd.until
 	}
-	if !s.matches(cmd.from) || cmd.closed && cmd.from.kind == 'n' {
+	if !s.starts(cmd) {
 		return false
 	}
 	switch cmd.to.kind {
@@ -176,7 +177,22 @@ func (s *sedRun) inRange(cmd *sedCommand) bool {
 		return true
 	}
 	cmd.active = cmd.until > line
+	cmd.closed = !cmd.active
 	return true
+}
+
+// starts reports whether a range starts at this line. One that starts at a line
+// number that was passed over, as in 1d;1,3p, starts late.
+func (s *sedRun) starts(cmd *sedCommand) bool {
+	if cmd.from.kind != 'n' {
+		return s.matches(cmd.from)
+	}
+	return !cmd.closed && s.in.line == cmd.from.n || cmd.startsLate(s.in.line)
+}
+
+// startsLate reports whether a range can start at a line behind its number.
+func (cmd *sedCommand) startsLate(line int) bool {
+	return cmd.to != nil && !cmd.closed && line > cmd.from.n && (cmd.to.kind != 'n' || line <= cmd.to.n)
 }
 
 // execute runs a command that does not jump.

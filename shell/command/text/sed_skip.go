@@ -102,6 +102,9 @@ func (in *sedInput) gate(g *sedGate) int {
 	if g.cmd.from.kind == '$' {
 		return bytes.LastIndexByte(in.block[:len(in.block)-1], in.run.end) + 1
 	}
+	if g.cmd.startsLate(in.line + 1) {
+		return in.pos
+	}
 	return in.lineAt(g, g.cmd.from.n-in.line-1)
 }
 
@@ -134,7 +137,8 @@ func (in *sedInput) idle() bool {
 	}
 	for i := range in.gates {
 		cmd := in.gates[i].cmd
-		if cmd.active || cmd.from == nil || cmd.from.kind != 'n' || cmd.from.n > in.line {
+		if cmd.active || cmd.from == nil || cmd.from.kind != 'n' || cmd.from.n > in.line ||
+			cmd.startsLate(in.line+1) {
 			return false
 		}
 	}
