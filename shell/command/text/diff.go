@@ -59,7 +59,7 @@ func runDiff(ctx context.Context, c *shell.Call) error {
 
 // run compares the operands and returns the exit status.
 func (d *differ) run(operands []string) (status int, err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	if len(operands) < 2 {
 		return d.pipedPair(), nil
 	}
@@ -218,7 +218,7 @@ func (d *differ) pair(one, two string) int {
 	files := [2]*diffFile{{name: one, time: time.Unix(0, 0)}, {name: two, time: time.Unix(0, 0)}}
 	for _, f := range files {
 		if err := d.read(f); err != nil {
-			check(cli.Stopped(d.ctx, d.c))
+			cli.CheckStopped(d.ctx, d.c)
 			d.c.WarnFile(f.name, err)
 			return 2
 		}
@@ -272,7 +272,7 @@ func (d *differ) report(files [2]*diffFile) int {
 		fmt.Fprintf(d.c.Stdout, "Files %s and %s are identical\n", a.name, b.name)
 	case differ || d.style == 'y':
 		p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
-		check(p.print(list))
+		cli.Check(p.print(list))
 	}
 	return cli.BoolInt(differ)
 }

@@ -59,11 +59,11 @@ func splitLines(data []byte) [][]byte {
 func (d *differ) number(lines [2][][]byte) (numbers [2][]int32) {
 	ids := make(map[string]int32)
 	for side := range lines {
-		check(d.hold(int64(len(lines[side])) * 64))
+		cli.Check(d.hold(int64(len(lines[side])) * 64))
 		numbers[side] = make([]int32, len(lines[side]))
 		for i, line := range lines[side] {
 			if i&4095 == 0 {
-				check(context.Cause(d.ctx))
+				cli.Check(context.Cause(d.ctx))
 			}
 			key := d.key(line)
 			id, ok := ids[string(key)]
@@ -155,7 +155,7 @@ type change struct {
 // changes compares two files.
 func (d *differ) changes(files [2]*diffFile) []change {
 	for _, f := range files {
-		check(d.hold(lineCost * lineCount(f.data)))
+		cli.Check(d.hold(lineCost * lineCount(f.data)))
 		f.lines = splitLines(f.data)
 	}
 	a, b := files[0].lines, files[1].lines
@@ -221,7 +221,7 @@ func cutSeparator(data []byte, separator string) (before, after []byte, ok bool)
 // pipedPair compares the two halves of standard input.
 func (d *differ) pipedPair() int {
 	var all diffFile
-	check(d.load(&all, d.c.Stdin))
+	cli.Check(d.load(&all, d.c.Stdin))
 	first, second, ok := cutSeparator(all.data, diffSeparator)
 	if !ok {
 		d.c.Warn("missing operand after '%s'", d.c.Name)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 )
 
@@ -21,6 +22,6 @@ func (l *lineCursor) next() {
 	if l.over = err == io.EOF; l.over {
 		return
 	}
-	check(err)
+	cli.Check(err)
 	l.line = bytes.TrimSuffix(line, []byte{l.end})
 }

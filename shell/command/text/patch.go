@@ -62,7 +62,7 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 	var bad *statusError
 	if errors.As(err, &bad) {
 		c.Stdout.Flush() // earlier messages come first
-		return c.Fail(int(bad.status), "**** %s", bad.text)
+		return c.Fail(bad.status, "**** %s", bad.text)
 	}
 	if p.dry && !p.strict {
 		return err
@@ -101,7 +101,7 @@ func (p *patcher) say(format string, args ...any) {
 func (p *patcher) tell(format string, args ...any) { fmt.Fprintf(p.messages, format, args...) }
 
 func (p *patcher) run(ctx context.Context, file string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	data := p.readInput()
 	if text, patch, ok := cutSeparator(data, patchSeparator); ok && file == "" {
 		p.filter(ctx, text, patch)
@@ -138,13 +138,13 @@ func (p *patcher) readInput() []byte {
 func (p *patcher) slurp(r io.Reader) []byte {
 	data, err := cli.ReadAll(p.c, r)
 	p.held += int64(cap(data))
-	check(err)
+	cli.Check(err)
 	return data
 }
 
 // hold charges memory that is released when the command ends.
 func (p *patcher) hold(n int64) {
-	check(p.c.Limiter.Hold(n))
+	cli.Check(p.c.Limiter.Hold(n))
 	p.held += n
 }
 

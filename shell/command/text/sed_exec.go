@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
@@ -33,7 +34,7 @@ func (s *sedRun) run(names []string) {
 		s.tick()
 	}
 	s.in.finish() // what q leaves unread of a file edited in place is lost, as with GNU
-	check(s.c.Stdout.Err())
+	cli.Check(s.c.Stdout.Err())
 }
 
 // load reads the next line into the pattern space.
@@ -207,10 +208,10 @@ func (s *sedRun) execute(cmd *sedCommand) sedOutcome {
 		}
 	case 'w':
 		cmd.out.line(s.space, s.ended)
-		check(cmd.out.w.Err())
+		cli.Check(cmd.out.w.Err())
 	case 'W':
 		s.firstLine(cmd.out)
-		check(cmd.out.w.Err())
+		cli.Check(cmd.out.w.Err())
 	case 'y':
 		s.transliterate(cmd)
 	default:
@@ -311,7 +312,7 @@ func (s *sedRun) flushQueue() {
 		}
 	}
 	s.queued = s.queued[:0]
-	check(s.out.w.Err())
+	cli.Check(s.out.w.Err())
 }
 
 // copyFile writes a file for r. One that cannot be read is not an error.
@@ -320,7 +321,7 @@ func (s *sedRun) copyFile(name string) {
 	if name != "/dev/stdin" {
 		f, err := s.c.Open(name)
 		if err != nil {
-			check(s.c.Limiter.Err())
+			cli.Check(s.c.Limiter.Err())
 			return
 		}
 		defer f.Close()
@@ -335,9 +336,9 @@ func (s *sedRun) copyFile(name string) {
 		if err == io.EOF {
 			return
 		}
-		check(err)
+		cli.Check(err)
 		s.out.raw(b)
-		check(context.Cause(s.ctx))
+		cli.Check(context.Cause(s.ctx))
 	}
 }
 

@@ -138,7 +138,7 @@ func (in *sedInput) fill(cross bool) bool {
 		}
 		if err != io.EOF {
 			if in.run.c.Limiter.Err() != nil || in.file == nil || in.run.ctx.Err() != nil {
-				check(err)
+				cli.Check(err)
 			}
 			in.run.warn(4, "read error on %s: %s", in.name, vfs.Reason(err))
 		}
@@ -168,7 +168,7 @@ func (in *sedInput) open() {
 	}
 	f, err := s.c.Open(in.name)
 	if err != nil {
-		check(s.c.Limiter.Err())
+		cli.Check(s.c.Limiter.Err())
 		s.warn(2, "can't read %s: %s", in.name, vfs.Reason(err))
 		return
 	}
@@ -226,7 +226,7 @@ func (in *sedInput) finish() {
 	info, err := file.Stat()
 	file.Close()
 	if in.run.inPlace {
-		check(err)
+		cli.Check(err)
 		in.replace(in.name, info.Mode())
 	}
 }
@@ -234,7 +234,7 @@ func (in *sedInput) finish() {
 // replace replaces a file by the edited text.
 func (in *sedInput) replace(name string, mode fs.FileMode) {
 	s := in.run
-	check(s.out.w.Flush())
+	cli.Check(s.out.w.Flush())
 	full := s.c.Path(name)
 	if s.suffix != "" {
 		old, err := s.c.FS.ReadFile(full)
@@ -246,7 +246,7 @@ func (in *sedInput) replace(name string, mode fs.FileMode) {
 		}
 	}
 	if err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode); err != nil {
-		check(s.c.Limiter.Err())
+		cli.Check(s.c.Limiter.Err())
 		fail(4, "couldn't write %s: %s", name, vfs.Reason(err))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
@@ -62,7 +63,7 @@ func (in *sedInput) skip() {
 		if in.pos < len(in.block) {
 			return
 		}
-		check(context.Cause(in.run.ctx))
+		cli.Check(context.Cause(in.run.ctx))
 	}
 }
 
@@ -80,7 +81,7 @@ func (in *sedInput) pass(to int) {
 		out.raw(part)
 		out.missing = part[len(part)-1] != in.run.end
 	}
-	check(in.run.out.w.Err())
+	cli.Check(in.run.out.w.Err())
 }
 
 // gate returns where the next line that a gate selects starts, or the end of the block.

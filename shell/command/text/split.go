@@ -147,7 +147,7 @@ func (s *splitter) setChunks(text string) (err error) {
 }
 
 func (s *splitter) run(in shell.Input) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	defer s.close()
 	switch s.mode {
 	case 'l', 'b':
@@ -236,7 +236,7 @@ func (s *splitter) close() {
 	s.out.Release()
 	err = cmp.Or(err, s.file.Close())
 	s.file = nil
-	check(err)
+	cli.Check(err)
 }
 
 // bySize makes pieces of so many lines or bytes.
@@ -247,7 +247,7 @@ func (s *splitter) bySize(in shell.Input, u unit) {
 		if err == io.EOF {
 			return
 		}
-		check(err)
+		cli.Check(err)
 		for len(b) > 0 {
 			if left == 0 {
 				left = s.size
@@ -259,7 +259,7 @@ func (s *splitter) bySize(in shell.Input, u unit) {
 			}
 			left -= have
 			_, err := s.out.Write(b[:cut])
-			check(err)
+			cli.Check(err)
 			b = b[cut:]
 		}
 	}
@@ -269,7 +269,7 @@ func (s *splitter) bySize(in shell.Input, u unit) {
 // split.
 func (s *splitter) byLineBytes(in shell.Input) {
 	left := int64(0)
-	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	cli.Check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		size := int64(len(line))
 		if ended {
 			size++
@@ -300,7 +300,7 @@ func (s *splitter) byChunks(in shell.Input) {
 	}
 	data, err := cli.ReadAll(s.c, in)
 	defer func() { s.c.Limiter.Hold(-int64(cap(data))) }()
-	check(err)
+	cli.Check(err)
 	done := int64(0)
 	for i := int64(1); i <= s.chunks.n; i++ {
 		to := s.chunkEnd(data, i, done)
@@ -335,7 +335,7 @@ func (s *splitter) piece(i int64, part []byte) {
 		out = s.out
 	}
 	_, err := out.Write(part)
-	check(err)
+	cli.Check(err)
 }
 
 // inTurn distributes the lines round robin.
@@ -346,7 +346,7 @@ func (s *splitter) inTurn(in shell.Input) {
 	if s.chunks.only == 0 {
 		store = make([][]byte, s.chunks.n)
 	}
-	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	cli.Check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		i := n % s.chunks.n
 		n++
 		if s.chunks.only > 0 {
@@ -359,7 +359,7 @@ func (s *splitter) inTurn(in shell.Input) {
 			return s.c.Stdout.Err()
 		}
 		held += int64(2*len(line) + 2)
-		check(s.c.Limiter.Hold(int64(2*len(line) + 2)))
+		cli.Check(s.c.Limiter.Hold(int64(2*len(line) + 2)))
 		store[i] = append(store[i], line...)
 		if ended {
 			store[i] = append(store[i], s.end)
