@@ -25,3 +25,10 @@ func (l *lineCursor) next() {
 	cli.Check(err)
 	l.line = bytes.TrimSuffix(line, []byte{l.end})
 }
+
+// chunk returns the next chunk; nil at the end.
+func chunk(in *stream.Reader) []byte {
+	b, err := in.Chunk()
+	cli.Check(cli.NotEOF(err))
+	return b
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
@@ -331,12 +330,7 @@ func (s *sedRun) copyFile(name string) {
 		in = s.c.Reader(f)
 		defer in.Release()
 	}
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			return
-		}
-		cli.Check(err)
+	for b := chunk(in); b != nil; b = chunk(in) {
 		s.out.raw(b)
 		cli.Check(context.Cause(s.ctx))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -242,12 +241,7 @@ func (s *splitter) close() {
 // bySize makes pieces of so many lines or bytes.
 func (s *splitter) bySize(in shell.Input, u unit) {
 	left := int64(0)
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			return
-		}
-		cli.Check(err)
+	for b := chunk(in.Reader); b != nil; b = chunk(in.Reader) {
 		for len(b) > 0 {
 			if left == 0 {
 				left = s.size
