@@ -271,15 +271,13 @@ func (j *joiner) alone(i int) {
 // file 2.
 func (j *joiner) pair() {
 	var groups [2][]joinLine
-	var held int64
-	defer func() { j.c.Limiter.Hold(-held) }()
+	memory := cli.Memory{C: j.c}
+	defer memory.Release()
 	key := bytes.Clone(j.key(0, j.sides[0].now))
 	for i := range j.sides {
 		s := &j.sides[i]
 		for !s.over && j.compare(j.key(i, s.now), key) == 0 {
-			cost := int64(len(s.now.text) + 24*len(s.now.fields) + 64)
-			cli.Check(j.c.Limiter.Hold(cost))
-			held += cost
+			cli.Check(memory.Hold(int64(len(s.now.text) + 24*len(s.now.fields) + 64)))
 			groups[i] = append(groups[i], s.now)
 			j.advance(i)
 		}

@@ -27,7 +27,7 @@ func (s *sedRun) run(names []string) {
 		s.out = &sedOutput{w: s.c.Stdout, end: s.end}
 	}
 	s.in = &sedInput{run: s, names: names}
-	s.in.makeGates()
+	s.in.makeSelectors()
 	for !s.quit && s.load() {
 		s.cycle()
 		s.tick()
@@ -67,7 +67,7 @@ func (s *sedRun) cycle() {
 type sedOutcome uint8
 
 const (
-	sedGoOn  sedOutcome = iota // it goes on with the next command
+	sedGoOn  sedOutcome = iota // the next command follows
 	sedPrint                   // normally
 	sedDrop                    // without printing
 	sedAgain                   // to begin again without reading

@@ -31,7 +31,7 @@ func (o *sedOutput) line(text []byte, ended bool) {
 	}
 }
 
-// raw writes bytes as they are.
+// raw writes bytes unchanged.
 func (o *sedOutput) raw(text []byte) {
 	if o.missing {
 		o.w.WriteByte(o.end)
@@ -104,7 +104,7 @@ func (s *sedRun) listLine(name string) (line []byte, ok bool) {
 	return bytes.Clone(bytes.TrimSuffix(line, []byte{s.end})), true
 }
 
-// A sedInput is the input files one after the other.
+// A sedInput reads the input files in turn.
 type sedInput struct {
 	run    *sedRun
 	names  []string
@@ -115,12 +115,12 @@ type sedInput struct {
 	pos    int
 	line   int // number of the line that was read last
 
-	edited bytes.Buffer // the new text of a file edited in place
-	gates  []sedGate
+	edited    bytes.Buffer // the new text of a file edited in place
+	selectors []sedSelector
 }
 
 // fill makes sure that the block has another line; false means the end of the input.
-// Unless cross is set, it does not go on to the next file.
+// Unless cross is set, it does not open the next file.
 func (in *sedInput) fill(cross bool) bool {
 	for in.pos >= len(in.block) {
 		if in.reader == nil {
@@ -133,7 +133,7 @@ func (in *sedInput) fill(cross bool) bool {
 		block, err := in.reader.Records(in.run.end)
 		if err == nil {
 			in.block, in.pos = block, 0
-			in.resetGates()
+			in.resetSelectors()
 			break
 		}
 		if err != io.EOF {
@@ -251,7 +251,7 @@ func (in *sedInput) replace(name string, mode fs.FileMode) {
 	}
 }
 
-// backupName applies the suffix of -i: a * in it stands for the name.
+// backupName applies the suffix of -i. A * in it is replaced by the name.
 func backupName(name, suffix string) string {
 	if !strings.Contains(suffix, "*") {
 		return name + suffix

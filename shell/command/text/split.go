@@ -292,8 +292,9 @@ func (s *splitter) byChunks(in shell.Input) {
 		s.inTurn(in)
 		return
 	}
-	data, err := cli.ReadAll(s.c, in)
-	defer func() { s.c.Limiter.Hold(-int64(cap(data))) }()
+	memory := cli.Memory{C: s.c}
+	defer memory.Release()
+	data, err := memory.ReadAll(in)
 	cli.Check(err)
 	done := int64(0)
 	for i := int64(1); i <= s.chunks.n; i++ {
@@ -335,8 +336,8 @@ func (s *splitter) piece(i int64, part []byte) {
 // inTurn distributes the lines round robin.
 func (s *splitter) inTurn(in shell.Input) {
 	var store [][]byte
-	n, held := int64(0), int64(0)
-	defer func() { s.c.Limiter.Hold(-held) }()
+	n, memory := int64(0), cli.Memory{C: s.c}
+	defer memory.Release()
 	if s.chunks.only == 0 {
 		store = make([][]byte, s.chunks.n)
 	}
@@ -352,8 +353,7 @@ func (s *splitter) inTurn(in shell.Input) {
 			}
 			return s.c.Stdout.Err()
 		}
-		held += int64(2*len(line) + 2)
-		cli.Check(s.c.Limiter.Hold(int64(2*len(line) + 2)))
+		cli.Check(memory.Hold(int64(2*len(line) + 2)))
 		store[i] = append(store[i], line...)
 		if ended {
 			store[i] = append(store[i], s.end)
