@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/lazyregexp"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
@@ -75,13 +76,13 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 }
 
 func (s *contextSplitter) split(name string, words []string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	patterns := s.patterns(words)
 	s.load(name)
 	for i := range patterns {
 		p := &patterns[i]
 		for n := 0; p.repeat < 0 || n <= p.repeat; n++ {
-			check(context.Cause(s.ctx))
+			cli.Check(context.Cause(s.ctx))
 			if !s.apply(p, n) {
 				break
 			}
@@ -159,9 +160,9 @@ func (s *contextSplitter) load(name string) {
 		fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
 	defer done()
-	check(s.store.load(in))
+	cli.Check(s.store.load(in))
 	s.lines, err = s.store.index(newSortWorkers())
-	check(err)
+	cli.Check(err)
 }
 
 // apply ends a piece before the line that the pattern selects. It reports false when a
@@ -234,11 +235,11 @@ func (s *contextSplitter) write(to int, skip bool) {
 		size += len(line)
 		w.Write(line)
 	}
-	check(w.Flush())
+	cli.Check(w.Flush())
 	if !s.silent {
 		fmt.Fprintln(s.c.Stdout, size)
 	}
-	check(s.c.Stdout.Err())
+	cli.Check(s.c.Stdout.Err())
 }
 
 func (s *contextSplitter) suffix(n int) string {
@@ -248,28 +249,13 @@ func (s *contextSplitter) suffix(n int) string {
 	return fmt.Sprintf(s.format, n)
 }
 
+var integerVerb = lazyregexp.New(`^((?:[^%]|%%)*%[-+ 0#'1-9.]{0,7})([diuoxX])((?:[^%]|%%)*)$`)
+
 // integerFormat translates a printf format with one integer verb for package fmt.
 func integerFormat(format string) (string, bool) {
-	at := -1
-	for i := 0; i < len(format); i++ {
-		if strings.HasPrefix(format[i:], "%%") {
-			i++
-		} else if format[i] == '%' && at >= 0 {
-			return "", false
-		} else if format[i] == '%' {
-			at = i
-		}
-	}
-	if at < 0 {
+	m := integerVerb.Get().FindStringSubmatch(format)
+	if m == nil {
 		return "", false
 	}
-	verb := at + 1
-	for verb < len(format) && strings.IndexByte("-+ 0#'123456789.", format[verb]) >= 0 {
-		verb++
-	}
-	if verb == len(format) || verb-at > 8 || strings.IndexByte("diuoxX", format[verb]) < 0 {
-		return "", false
-	}
-	letter := strings.NewReplacer("i", "d", "u", "d").Replace(format[verb : verb+1])
-	return format[:verb] + letter + format[verb+1:], true
+	return m[1] + strings.NewReplacer("i", "d", "u", "d").Replace(m[2]) + m[3], true
 }

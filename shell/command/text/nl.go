@@ -107,34 +107,22 @@ func (n *numberer) line(c *shell.Call, line []byte) error {
 
 // page reports whether the line begins a section of a logical page, and which one.
 func (n *numberer) page(line string) (section int, ok bool) {
-	if n.mark == "" || !strings.HasPrefix(line, n.mark) {
+	if n.mark == "" || len(line) > 3*len(n.mark) {
 		return 0, false
 	}
-	switch line {
-	case n.mark + n.mark + n.mark:
-		return 0, true
-	case n.mark + n.mark:
-		return 1, true
-	case n.mark:
-		return 2, true
-	}
-	return 0, false
+	rest := strings.ReplaceAll(line, n.mark, "")
+	marks := (len(line) - len(rest)) / len(n.mark)
+	return 3 - marks, rest == "" && marks > 0
 }
 
 func (n *numberer) chosen(line []byte) bool {
 	style := n.styles[n.section]
 	switch style.kind {
 	case 'a':
-		if len(line) > 0 || n.join == 1 {
+		if n.blanks++; len(line) > 0 || n.blanks == n.join {
 			n.blanks = 0
 			return true
 		}
-		n.blanks++
-		if n.blanks == n.join {
-			n.blanks = 0
-			return true
-		}
-		return false
 	case 't':
 		return len(line) > 0
 	case 'p':

@@ -222,11 +222,10 @@ func (k sortKey) letters() string {
 	if k.printing {
 		all += "i"
 	}
-	var b strings.Builder
-	for _, l := range "dghiMnRV" {
+	return strings.Map(func(l rune) rune {
 		if strings.ContainsRune(all, l) {
-			b.WriteRune(l)
+			return l
 		}
-	}
-	return b.String()
+		return -1
+	}, "dghiMnRV")
 }

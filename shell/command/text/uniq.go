@@ -136,7 +136,7 @@ func (u *uniqState) same(a, b []byte) bool {
 		a, b = u.key(a), u.key(b)
 	}
 	if u.fold {
-		return len(a) == len(b) && equalFoldASCII(a, b)
+		return len(a) == len(b) && compareFold(a, b) == 0
 	}
 	return bytes.Equal(a, b)
 }
@@ -191,20 +191,4 @@ func (u *uniqState) flush() {
 		u.out.Write(append(padNumber(make([]byte, 0, 24), u.times, 7), ' '))
 	}
 	u.print(u.prev)
-}
-
-func equalFoldASCII(a, b []byte) bool {
-	for i := range a {
-		if lowerASCII(a[i]) != lowerASCII(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lowerASCII(b byte) byte {
-	if b >= 'A' && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	return b
 }
