@@ -14,7 +14,7 @@ import (
 // order, and it can neither be limited nor stopped inside of an operation.
 
 // A Filter calls out with each of its results for the input v. p is where v
-// was found, if somebody wants paths; else nil.
+// was found; nil if no paths are needed.
 type Filter func(e *scope, v any, p *valuePath, out emit) error
 
 type emit func(v any, p *valuePath) error

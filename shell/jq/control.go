@@ -121,8 +121,8 @@ func (r *Run) unfold(next Filter, show Filter) Filter {
 	return walk
 }
 
-// loop is until and while: results of the second argument are looked at
-// again, as long as the first one permits.
+// loop is until and while: results of the second argument are inputs
+// again, while the condition, the first one, permits.
 func loop(until bool) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
 		next := func(e *scope, v any, p *valuePath, out emit) error {
@@ -145,7 +145,7 @@ func loop(until bool) nativeFunc {
 	}
 }
 
-// repeat runs its argument for ever on the same input.
+// repeat runs its argument on the same input without end.
 func repeat(r *Run, args []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		for {

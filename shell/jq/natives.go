@@ -38,7 +38,7 @@ func valueFunc(f func(r *Run, v any, a []any) (any, error)) nativeFunc {
 	}
 }
 
-// native calls a function that looks at all of its values at most.
+// native calls a function and counts one pass through its values.
 func (r *Run) native(f func(r *Run, v any, a []any) (any, error), v any, a []any) (any, error) {
 	size := span(v)
 	for _, x := range a {
@@ -51,7 +51,7 @@ func (r *Run) native(f func(r *Run, v any, a []any) (any, error), v any, a []any
 	return x, err
 }
 
-// span is how many bytes a function looks at that goes through a value once.
+// span is how many bytes one pass through a value reads.
 func span(v any) int64 {
 	switch v := v.(type) {
 	case string:
@@ -258,7 +258,7 @@ var natives = map[string]nativeFunc{
 
 	"infinite/0": constFunc(math.Inf(1)), "nan/0": constFunc(math.NaN()),
 	"isinfinite/0": numberFunc(func(f float64) bool { return math.IsInf(f, 0) }), "isnan/0": numberFunc(math.IsNaN),
-	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
+	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
 	"abs/0":      valueFunc(abs),
 	"floor/0":    numberFunc(math.Floor), "ceil/0": numberFunc(math.Ceil),
 	"round/0": numberFunc(math.Round),

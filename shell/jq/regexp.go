@@ -9,7 +9,7 @@ import (
 )
 
 // A Regexp is a compiled pattern. Matching in Go cannot be interrupted, so
-// whatever may take long is read rune by rune from a [runeReader], which ends
+// long texts are read rune by rune from a [runeReader], which ends
 // the program when it must.
 type Regexp struct {
 	first *regexp.Regexp // from the beginning of a text
@@ -17,7 +17,7 @@ type Regexp struct {
 	size  int            // instructions
 }
 
-// cost is the work for one rune: every instruction may look at it.
+// cost is the work for one rune: every instruction may read it.
 func (re *Regexp) cost() int64 { return 64 + 16*int64(re.size) }
 
 // quick is how much work, in bytes times instructions, is done in one go.
@@ -245,7 +245,7 @@ func compileJqRegexp(src string, tree *syntax.Regexp) (*Regexp, error) {
 	return &Regexp{first, later, len(prog.Inst)}, nil
 }
 
-// extended takes white space and comments out of a pattern.
+// extended removes white space and comments from a pattern.
 func extended(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -126,7 +126,7 @@ func (r *Run) counted(f Filter) Filter {
 	}
 }
 
-// takeUntil runs f until take wants no more.
+// takeUntil runs f until take returns more == false.
 func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *valuePath) (more bool, err error)) error {
 	stop := &breakError{}
 	err := f(e, v, p, func(x any, xp *valuePath) error {

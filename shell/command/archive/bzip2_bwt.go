@@ -6,12 +6,12 @@ import (
 )
 
 // A bwtSorter sorts all rotations of a block by doubling: after round k they
-// are sorted by their first 2^k bytes. That is n log n whatever the data, so
-// no block can be made that takes for ever.
+// are sorted by their first 2^k bytes. That takes n log n steps for any data, so
+// no hostile block can take longer.
 type bwtSorter struct{ order, rank, next, count []int32 }
 
-// transform returns the last byte of every rotation in order, and where the
-// block itself stands among them.
+// transform returns the last byte of every rotation in order, and the
+// index of the block itself among them.
 func (s *bwtSorter) transform(ctx context.Context, block []byte) (last []byte, origin int, err error) {
 	n := len(block)
 	s.prepare(block)
@@ -61,7 +61,7 @@ func (s *bwtSorter) prepare(block []byte) {
 
 // double refines the order from width to twice that and returns how many
 // classes of equal rotations are left. A rotation's rank is where its class
-// begins, so that count serves as the next free place of each class.
+// begins, so that count serves as the next free index of each class.
 func (s *bwtSorter) double(n, width int32) (classes int) {
 	for i := range n {
 		s.count[i] = i

@@ -13,7 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-// gzipDone is what -v says about one file.
+// gzipDone prints what -v reports about one file.
 func gzipDone(p *packer, from, to string, in, out int64) {
 	packed, plain := out, in
 	if p.decode {
@@ -76,7 +76,7 @@ func gzipListOne(p *packer, name string) error {
 		defer f.Close()
 		src, label = f, name
 	}
-	watched := &watchedReader{ctx: p.ctx, r: src}
+	watched := &contextReader{ctx: p.ctx, r: src}
 	packed, plain, header, err := gzipMeasure(watched)
 	if watched.err != nil {
 		return watched.err
@@ -99,8 +99,8 @@ func gzipListOne(p *packer, name string) error {
 	return err
 }
 
-// gzipMeasure reads a stream to its end; the length stands in its last bytes.
-func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
+// gzipMeasure reads a stream to its end; its last bytes are the length.
+func gzipMeasure(r *contextReader) (packed, plain, header int64, err error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	zr, err := gzip.NewReader(br)
 	if err != nil {
@@ -110,7 +110,7 @@ func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
 	if zr.Name != "" {
 		header += int64(len(zr.Name)) + 1
 	}
-	tail := &tailKeeper{ctx: r.ctx}
+	tail := &tailWriter{ctx: r.ctx}
 	if _, err := io.Copy(tail, br); err != nil {
 		return 0, 0, 0, err
 	}
@@ -120,13 +120,13 @@ func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
 	return r.n, int64(binary.LittleEndian.Uint32(tail.last[len(tail.last)-4:])), header, nil
 }
 
-// tailKeeper remembers the last bytes of a stream.
-type tailKeeper struct {
+// tailWriter keeps the last bytes of a stream.
+type tailWriter struct {
 	ctx  context.Context
 	last []byte
 }
 
-func (t *tailKeeper) Write(b []byte) (int, error) {
+func (t *tailWriter) Write(b []byte) (int, error) {
 	if t.ctx.Err() != nil {
 		return 0, context.Cause(t.ctx)
 	}

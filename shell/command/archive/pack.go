@@ -91,7 +91,7 @@ func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
 	}}
 }
 
-// A packer is one call.
+// A packer is one call of a tool.
 type packer struct {
 	*shell.Call
 	ctx  context.Context
@@ -99,12 +99,12 @@ type packer struct {
 
 	decode, stdout, keep, force, list, test, verbose, quiet, noName, recurse bool
 
-	level  int
-	suffix string
-	spoilt bool // the data of the current file is no good
-	status int
-	totals [2]int64
-	listed int
+	level   int
+	suffix  string
+	badData bool // the data of the current file is no good
+	status  int
+	totals  [2]int64
+	listed  int
 }
 
 // setDigit returns the binding of options that are digits.
@@ -264,8 +264,8 @@ func (p *packer) target(name string) (string, bool) {
 	return "", false
 }
 
-// replace writes the new file beside the old one and then removes the old one;
-// a half-written one does not stay.
+// replace writes the new file and then removes the old one; an incomplete new file
+// is removed.
 func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error {
 	if p.force {
 		p.FS.Remove(p.Path(target))
@@ -276,7 +276,7 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 		return nil
 	}
 	err = writeFile(out, func(w *stream.Writer) { cli.Check(p.stream(name, f, w, out)) })
-	if err != nil || p.spoilt {
+	if err != nil || p.badData {
 		p.FS.Remove(p.Path(target))
 		return err
 	}
@@ -307,8 +307,8 @@ func writeFile(f *vfs.File, write func(w *stream.Writer)) error {
 // stream moves one input to one output. file is the file behind w, if any.
 // Errors of the data are reported; errors of the session are returned.
 func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) error {
-	p.spoilt = false
-	src := &watchedReader{ctx: p.ctx, r: r}
+	p.badData = false
+	src := &contextReader{ctx: p.ctx, r: r}
 	in, out, err := p.move(name, src, w)
 	if ferr := w.Flush(); ferr != nil {
 		return ferr
@@ -323,7 +323,7 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	case isLimit(err):
 		return err
 	case err != nil:
-		p.spoil(name, err)
+		p.reportBadData(name, err)
 		return nil
 	}
 	if p.verbose {
@@ -336,9 +336,9 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	return nil
 }
 
-// spoil reports data that cannot be unpacked.
-func (p *packer) spoil(name string, err error) {
-	p.spoilt = true
+// reportBadData reports data that cannot be unpacked.
+func (p *packer) reportBadData(name string, err error) {
+	p.badData = true
 	switch {
 	case errors.Is(err, errPackFormat):
 		p.report(packNotFormat, name, "")
@@ -354,7 +354,7 @@ func (p *packer) spoil(name string, err error) {
 }
 
 // move returns the bytes read and written.
-func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, out int64, err error) {
+func (p *packer) move(name string, src *contextReader, w *stream.Writer) (in, out int64, err error) {
 	if !p.decode {
 		zw, err := p.tool.create(p, &countedWriter{w, &out}, name)
 		if err != nil {
@@ -371,23 +371,23 @@ func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, ou
 		return src.n, 0, err
 	}
 	if p.test {
-		out, err = io.Copy(&checkedDiscard{p.ctx}, zr)
+		out, err = io.Copy(&contextDiscard{p.ctx}, zr)
 	} else {
 		out, err = io.Copy(struct{ io.Writer }{w}, zr)
 	}
 	return src.n, out, err
 }
 
-// watchedReader counts, stops with the context, and keeps the error of the
-// source apart from what a decoder makes of it.
-type watchedReader struct {
+// contextReader counts, stops with the context, and keeps the error of the
+// source apart from the one that a decoder returns for it.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 	n   int64
 	err error
 }
 
-func (w *watchedReader) Read(b []byte) (int, error) {
+func (w *contextReader) Read(b []byte) (int, error) {
 	if w.ctx.Err() != nil {
 		w.err = context.Cause(w.ctx)
 		return 0, w.err
@@ -422,10 +422,10 @@ func (c *countedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// checkedDiscard swallows a test's output but still ends with the script.
-type checkedDiscard struct{ ctx context.Context }
+// contextDiscard discards the output of a test, but ends with the script.
+type contextDiscard struct{ ctx context.Context }
 
-func (d *checkedDiscard) Write(b []byte) (int, error) {
+func (d *contextDiscard) Write(b []byte) (int, error) {
 	if d.ctx.Err() != nil {
 		return 0, context.Cause(d.ctx)
 	}

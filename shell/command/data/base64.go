@@ -108,7 +108,7 @@ func (l *lineWrapper) end() {
 	}
 }
 
-// decode reads groups until one of them is wrong; what came before it is
+// decode reads groups until one of them is wrong; the data before it is
 // printed, as GNU does.
 func (b baseCodec) decode(c *shell.Call, in shell.Input, lax bool) {
 	var group, out []byte
@@ -156,8 +156,8 @@ func (b baseCodec) letter(ch byte) bool {
 	return ch >= 'a' && ch <= 'z' || ch >= '0' && ch <= '9' || ch == '+' || ch == '/'
 }
 
-// groups decodes whole groups into out: all at once if nothing is amiss, else
-// one by one, since padding may stand inside when outputs were concatenated.
+// groups decodes whole groups into out: all at once if they are valid, else
+// one by one, since concatenated outputs have padding inside.
 func (b baseCodec) groups(out, text []byte) ([]byte, bool) {
 	start := len(out)
 	out = append(out, make([]byte, b.DecodedLen(len(text)))...)

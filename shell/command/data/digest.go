@@ -91,7 +91,7 @@ func runDigest(d *digest) (err error) {
 
 func (d *digest) print(in shell.Input) {
 	d.Stdout.WriteString(d.line(d.sum(in), in.Name))
-	// A person watches this one: each line at once, before any message.
+	// Flushed for each file: large files take long, and messages must follow their lines.
 	cli.Check(d.Stdout.Flush())
 }
 
@@ -134,12 +134,12 @@ var (
 	digestUnescaper = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
 )
 
-// digestTally counts the results of the lines of one list.
-type digestTally struct{ good, bad, unread, malformed int }
+// digestCounts counts the results of the lines of one list.
+type digestCounts struct{ good, bad, unread, malformed int }
 
 // verifyList checks the files named in a list.
 func (d *digest) verifyList(in shell.Input) {
-	var t digestTally
+	var t digestCounts
 	for number := 1; ; number++ {
 		line, err := in.Line()
 		if err == io.EOF {
@@ -160,10 +160,10 @@ func (d *digest) verifyList(in shell.Input) {
 		}
 		d.verifyFile(name, sum, &t)
 	}
-	d.conclude(in.Name, t)
+	d.printSummary(in.Name, t)
 }
 
-// parse understands both forms of a line.
+// parse reads a line in either format.
 func (d *digest) parse(text string) (sum, name string, ok bool) {
 	text = strings.TrimLeft(text, " \t")
 	text, escaped := strings.CutPrefix(text, `\`)
@@ -188,7 +188,7 @@ func (d *digest) parse(text string) (sum, name string, ok bool) {
 	return sum, name, err == nil && len(sum) == want
 }
 
-func (d *digest) verifyFile(name, want string, t *digestTally) {
+func (d *digest) verifyFile(name, want string, t *digestCounts) {
 	got, err := d.sumOf(name)
 	switch {
 	case err != nil && d.Limiter.Err() != nil:
@@ -228,8 +228,8 @@ func (d *digest) sumOf(name string) (sum string, err error) {
 	return sum, err
 }
 
-// conclude prints the summary of one list.
-func (d *digest) conclude(list string, t digestTally) {
+// printSummary prints the summary of one list.
+func (d *digest) printSummary(list string, t digestCounts) {
 	if list == "-" {
 		list = "'standard input'"
 	}

@@ -64,7 +64,7 @@ func (h *hexdump) dump(names []string, skip, limit int64, all bool) {
 	}
 	cli.Check(h.Limiter.Fits(int64(block) * 64))
 	for _, units := range h.strings {
-		stretchLast(units, block)
+		repeatLast(units, block)
 	}
 	in, failed := concatBytes(h.Call, names)
 	_, err := io.CopyN(io.Discard, in, skip)

@@ -213,7 +213,7 @@ func hexBlockSize(units []hexUnit) int {
 
 // stretchLast repeats the last unit of a shorter string over the whole block,
 // if it was given without a count.
-func stretchLast(units []hexUnit, block int) {
+func repeatLast(units []hexUnit, block int) {
 	n := hexBlockSize(units)
 	for i := len(units) - 1; i >= 0; i-- {
 		u := &units[i]

@@ -15,7 +15,7 @@ import (
 
 var Od = shell.Command{Name: "od", Run: runOd}
 
-// An odType is one way of showing a line.
+// An odType is one output format.
 type odType struct {
 	kind  byte // a c d o u x f
 	size  int  // bytes in a field
@@ -218,7 +218,7 @@ func (d *odDump) row(data []byte, skip bool) {
 }
 
 // fields prints the fields of one type, spread over the width that the widest
-// type needs so that columns stand under each other.
+// type needs, so that columns are aligned.
 func (d *odDump) fields(b []byte, t odType, data []byte, full int) []byte {
 	n := d.lineBytes / t.size
 	pad := full - t.width*n
@@ -296,7 +296,7 @@ func concatBytes(c *shell.Call, names []string) (r io.Reader, failed *int) {
 	}
 	var files []io.Reader
 	for _, name := range names {
-		files = append(files, &lateFile{c: c, name: name, failed: failed})
+		files = append(files, &lazyFile{c: c, name: name, failed: failed})
 	}
 	return io.MultiReader(files...), failed
 }

@@ -116,8 +116,8 @@ var xxdLong = map[string]string{
 	"revert": "r", "uppercase": "u", "cols": "c", "groupsize": "g", "len": "l", "name": "n", "seek": "s", "skip": "s",
 }
 
-// value sets an option that takes a value; used is 1 if it was glued, 2 if it
-// was the next word, 0 if the option takes none.
+// value sets an option that takes a value; used is 1 if it was in the same word,
+// 2 if it was the next word, 0 if the option takes no value.
 func (x *xxd) value(opt string, args []string) (used int, err error) {
 	if short, ok := xxdLong[opt]; ok {
 		opt = short

@@ -10,7 +10,7 @@ import (
 	"hako/shell/vfs"
 )
 
-// row prints one line of the usual dump.
+// row prints one line of the default dump.
 func (x *xxd) row(data []byte) {
 	if x.auto && x.zeroRun(data) {
 		return
@@ -55,7 +55,7 @@ func (x *xxd) cell(b []byte, ch byte) []byte {
 	return b
 }
 
-// words prints groups with their bytes reversed; a short last one is set right.
+// words prints groups with their bytes reversed; a short last one is right-aligned.
 func (x *xxd) words(b, data []byte) []byte {
 	for i := 0; i < len(data); i += x.group {
 		for k := x.group - 1; k >= 0; k-- {
@@ -140,7 +140,7 @@ func (x *xxd) place(at, written int64, data []byte) int64 {
 }
 
 // parseRow reads "address: hex groups  text". The bytes end where two blanks
-// or something that is no hexadecimal follows, or where the line is full.
+// or something that is not hexadecimal follows, or where the line is full.
 func (x *xxd) parseRow(line []byte) (at int64, data []byte, ok bool) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 {

@@ -52,7 +52,7 @@ func runYq(ctx context.Context, c *shell.Call) error {
 
 func (y *yqCall) main(words []string) error {
 	src, files := y.words(words)
-	if len(src) > jq.LongestProgram { // before anything looks at it
+	if len(src) > jq.LongestProgram { // before the regular expression below runs on it
 		src = src[:jq.LongestProgram+1]
 	}
 	f, err := y.run.Compile(yqEnv(src))
@@ -83,7 +83,7 @@ func (y *yqCall) format(name string) (string, error) {
 	return "", y.Fail(1, "error: the format '%s' is not available here; use yaml or json", name)
 }
 
-// words tells the expression from the files: it may be left out.
+// words separates the expression, which is optional, from the files.
 func (y *yqCall) words(words []string) (src string, files []string) {
 	if len(words) > 0 {
 		switch words[0] {
@@ -104,10 +104,10 @@ func (y *yqCall) words(words []string) (src string, files []string) {
 	return words[0], words[1:]
 }
 
-// Compiled when yq is used: every start of the program would pay for it.
+// Compiled when yq is used, not at every start of the program.
 var yqEnvCall = lazyregexp.New(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 
-// yqEnv writes env(NAME) the way jq does. env reads the value as data.
+// yqEnv translates env(NAME) to jq. env parses the value, strenv does not.
 func yqEnv(src string) string {
 	return yqEnvCall.Get().ReplaceAllStringFunc(src, func(call string) string {
 		m := yqEnvCall.Get().FindStringSubmatch(call)
@@ -152,7 +152,7 @@ func (y *yqCall) everything(files []string) (docs []any, err error) {
 	return docs, nil
 }
 
-// inFile says in which file the data is wrong.
+// inFile adds the name of the file to an error of its data.
 func (y *yqCall) inFile(name string, err error) error {
 	var bad *yqBadData
 	var syntax *jq.SyntaxError
@@ -183,7 +183,7 @@ func (y *yqCall) documents(in io.Reader, each func(any) error) error {
 }
 
 // replace writes the results into the files they came from. A file is only
-// touched when all went well.
+// written if there was no error.
 func (y *yqCall) replace(f jq.Filter, files []string) error {
 	if len(files) == 0 {
 		return y.Fail(1, "error: write in place flag only applicable when giving an expression and at least one file")

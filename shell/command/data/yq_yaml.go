@@ -20,7 +20,7 @@ func (e *yqBadData) Error() string { return e.why }
 // readYAML reads the documents of a stream. The tree the library builds is
 // many times larger than the text, so the text is charged to the limiter with
 // a factor before it is parsed. An alias becomes another reference to the same
-// value, not a copy: expanding them all is what makes a bomb.
+// value, not a copy, so that nested aliases cannot exhaust memory.
 func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 	counter := &yamlReader{in: in, usage: y.run.Usage}
 	dec := yaml.NewDecoder(counter)
@@ -50,11 +50,11 @@ func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 	}
 }
 
-// yqByteCost is how many bytes of tree one byte of YAML becomes: "[a,a,…" has
-// a node for every two of them.
+// yqByteCost is how many bytes of tree one byte of YAML becomes at most: "[a,a,…" has
+// a node for every two bytes.
 const yqByteCost = 120
 
-// yamlReader charges what the parser reads.
+// yamlReader charges the bytes that the parser reads.
 type yamlReader struct {
 	in    io.Reader
 	usage *jq.Usage
@@ -124,7 +124,7 @@ func (d *yqDecoder) plain(n *yaml.Node) (any, error) {
 	return yamlScalar(n), nil
 }
 
-// mapping keeps the order of keys; merged keys never replace written ones.
+// mapping keeps the order of keys; merged keys never replace explicit ones.
 func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
 	o := jq.NewObject(len(n.Content) / 2)
 	d.run.Alloc(40 * int64(len(n.Content)))

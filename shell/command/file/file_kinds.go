@@ -13,10 +13,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// A dataKind is what file says about some data.
+// A dataKind is the description of some data.
 type dataKind struct{ text, mime, charset string }
 
-// sniffKind tells the kind of data from its beginning; size is the length of
+// sniffKind detects the kind of data from its beginning; size is the length of
 // the whole.
 func sniffKind(head []byte, size int64) dataKind {
 	if len(head) == 0 {
@@ -168,7 +168,7 @@ func textKind(b []byte, whole bool) dataKind {
 	return dataKind{what + encoding + executable + lineNotes(b, whole), mime, charset}
 }
 
-// encodingOf names the encoding of a text; charset "binary" means it is none.
+// encodingOf names the encoding of a text; charset "binary" means that it is not text.
 func encodingOf(b []byte, whole bool) (text, charset string) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xfe\xff")):
@@ -215,7 +215,7 @@ func looksJSON(b []byte) bool {
 	return len(t) > 0 && (t[0] == '{' || t[0] == '[') && json.Valid(b)
 }
 
-// looksCSV wants several lines with the same number of commas.
+// looksCSV reports whether several lines have the same number of commas.
 func looksCSV(b []byte) bool {
 	lines := bytes.SplitN(b, []byte("\n"), 12)
 	if len(lines) < 3 {
@@ -230,7 +230,7 @@ func looksCSV(b []byte) bool {
 	return commas > 0
 }
 
-// languageOf recognises what a text is written in by its first lines.
+// languageOf detects the language of a text by its first lines.
 func languageOf(b []byte) (what, mime string) {
 	first, _, _ := strings.Cut(string(b[:min(len(b), 512)]), "\n")
 	if line, ok := strings.CutPrefix(first, "#!"); ok {
@@ -253,7 +253,7 @@ func languageOf(b []byte) (what, mime string) {
 	return "", "text/plain"
 }
 
-// interpreter names the script after what is behind its "#!".
+// interpreter names the script by its "#!" line.
 func interpreter(line string) (what, mime string) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -282,7 +282,7 @@ func interpreter(line string) (what, mime string) {
 	return "a " + line + " script, ", "text/plain"
 }
 
-// lineNotes says what is unusual about the lines.
+// lineNotes describes unusual lines.
 func lineNotes(b []byte, whole bool) string {
 	var notes []string
 	longest := 0

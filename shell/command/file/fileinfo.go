@@ -106,8 +106,8 @@ func blocksOf(fi fs.FileInfo) int64 {
 	return (sizeOf(fi) + 4095) / 4096 * 8
 }
 
-// human writes a size as ls -h does: at most three digits, rounded up.
-func human(n, unit int64) string {
+// humanSize writes a size as ls -h does: at most three digits, rounded up.
+func humanSize(n, unit int64) string {
 	if n < unit {
 		return strconv.FormatInt(n, 10)
 	}

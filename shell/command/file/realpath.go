@@ -84,7 +84,7 @@ func (r *pathResolver) resolve(name string) (string, error) {
 	return missing, nil
 }
 
-// maxLinks is how many links in a row may lead nowhere.
+// maxLinks limits chains of broken links.
 const maxLinks = 40
 
 // resolveMissing is Realpath for paths whose end does not exist.

@@ -36,7 +36,7 @@ func (x *xargs) splitWords(in *stream.Reader) error {
 	}
 }
 
-// continued reports whether a line goes on because its newline is escaped.
+// continued reports whether the newline of a line is escaped.
 func continued(text string) bool {
 	body, ok := strings.CutSuffix(text, "\n")
 	if !ok {
