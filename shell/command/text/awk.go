@@ -31,7 +31,7 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 		"V": &version, "S": &cfg.Sandbox, "k": &cfg.CSV,
 		"f e": func(o cli.Option) error { given = append(given, o); return nil },
 		"F": func(sep string) {
-			if sep == "t" { // as POSIX has it
+			if sep == "t" { // as POSIX requires
 				sep = "\t"
 			}
 			cfg.FS, cfg.HasFS = sep, true
@@ -155,7 +155,7 @@ func awkSource(c *shell.Call, o cli.Option) (awk.Source, error) {
 	return awk.Source{Name: o.Value, Text: string(text)}, err
 }
 
-// awkFail prints a message of the language as it is, after what was printed before.
+// awkFail prints a message of the language unchanged, after the output so far.
 func awkFail(c *shell.Call, err error) error {
 	_ = c.Stdout.Flush() // the shell reports it
 	var own *awk.Error

@@ -28,11 +28,11 @@ type tableMaker struct {
 	limit, width                             int
 	tableName                                string
 
-	store *sortStore
-	lines []sortEntry
-	row   [][]byte // of the line at hand
+	store *lineStore
+	lines []lineEntry
+	row   [][]byte // of the current line
 	c     *shell.Call
-	steps cli.Poll
+	poll  cli.Poll
 }
 
 func runColumn(ctx context.Context, c *shell.Call) error {
@@ -48,7 +48,7 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	t.store, t.steps = &sortStore{gauge: c.Limiter, end: '\n'}, cli.Poll{Ctx: ctx}
+	t.store, t.poll = &lineStore{limiter: c.Limiter, end: '\n'}, cli.Poll{Ctx: ctx}
 	defer t.store.free()
 	failed := func(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
 	for in := range cli.Inputs(c, names, c.Open, failed) {
@@ -72,7 +72,7 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 // f returns.
 func (t *tableMaker) each(f func(row [][]byte)) error {
 	for _, e := range t.lines {
-		if err := t.steps.Err(); err != nil {
+		if err := t.poll.Err(); err != nil {
 			return err
 		}
 		line := t.store.line(e)
@@ -125,7 +125,7 @@ func (t *tableMaker) columns(n int) (cols []int) {
 	return slices.DeleteFunc(cols, func(i int) bool { return slices.Contains(hidden, i) })
 }
 
-// pick reads a list of column names or numbers from 1.
+// pick parses a list of column names, or of numbers from 1.
 func (t *tableMaker) pick(list string, n int) (cols []int) {
 	for word := range strings.SplitSeq(list, ",") {
 		if i := slices.Index(t.names, word); i >= 0 {
@@ -137,7 +137,7 @@ func (t *tableMaker) pick(list string, n int) (cols []int) {
 	return cols
 }
 
-// measure finds the width of every column of the input.
+// measure returns the width of every column of the input.
 func (t *tableMaker) measure(head [][]byte) (widths []int, err error) {
 	see := func(row [][]byte) {
 		for i, cell := range row {
@@ -261,14 +261,14 @@ func (t *tableMaker) list() error {
 			first, step = r*perRow, 1
 		}
 		t.printCells(first, step, perRow, width)
-		if err := cmp.Or(t.steps.Err(), t.c.Stdout.Err()); err != nil {
+		if err := cmp.Or(t.poll.Err(), t.c.Stdout.Err()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printCells prints every step-th line from first on, n of them.
+// printCells prints n lines: every step-th line, starting with first.
 func (t *tableMaker) printCells(first, step, n, width int) {
 	for i := first; n > 0 && i < len(t.lines); i += step {
 		cell := t.store.line(t.lines[i])

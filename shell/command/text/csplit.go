@@ -32,17 +32,17 @@ type contextSplitter struct {
 	keep, silent, elide, noMatch bool
 	c                            *shell.Call
 	ctx                          context.Context
-	holding                      cli.Memory // the patterns
-	store                        *sortStore
-	lines                        []sortEntry
+	memory                       cli.Memory // the patterns
+	store                        *lineStore
+	lines                        []lineEntry
 	at                           int // the next line to write
 	searched                     int // the next line that a pattern may match
 	names                        []string
 }
 
 func runCsplit(ctx context.Context, c *shell.Call) error {
-	s := contextSplitter{prefix: "xx", digits: 2, c: c, ctx: ctx, holding: cli.Memory{C: c}}
-	defer s.holding.Release()
+	s := contextSplitter{prefix: "xx", digits: 2, c: c, ctx: ctx, memory: cli.Memory{C: c}}
+	defer s.memory.Release()
 	names, err := cli.Parse(c, cli.Flags{
 		"f": &s.prefix, "k": &s.keep, "s q": &s.silent, "z": &s.elide, "suppress-matched": &s.noMatch,
 		"n": cli.Number(&s.digits, 0, 255, "invalid number: ‘%s’"),
@@ -63,7 +63,7 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 	case 1:
 		return cli.Misuse(c, "missing operand after ‘%s’", names[0])
 	}
-	s.store = &sortStore{gauge: c.Limiter, end: '\n', bare: true}
+	s.store = &lineStore{limiter: c.Limiter, end: '\n', bare: true}
 	defer s.store.free()
 	err = s.split(names[0], names[1:])
 	if err != nil && !s.keep {
@@ -144,7 +144,7 @@ func (s *contextSplitter) regexPattern(w string) csplitPattern {
 			fail(1, "%s: integer expected after delimiter", w)
 		}
 	}
-	if p.re, err = regex.Compile(w[1:end], s.holding.Bound(s.ctx, regex.Options{})); err != nil {
+	if p.re, err = regex.Compile(w[1:end], s.memory.Bound(s.ctx, regex.Options{})); err != nil {
 		fail(1, "%s: invalid regular expression: %v", w, err)
 	}
 	return p

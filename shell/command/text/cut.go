@@ -19,7 +19,7 @@ import (
 
 var Cut = shell.Command{Name: "cut", Run: runCut}
 
-// span is a range of positions, from 1, both ends included.
+// A span is a range of positions, from 1, including both ends.
 type span struct{ from, to int }
 
 type cutter struct {
@@ -172,7 +172,7 @@ func complementSpans(list []span) []span {
 	return append(out, span{next, math.MaxInt})
 }
 
-// copy cuts block by block, each kind of cutting in its own loop.
+// copy cuts block by block. Each mode has its own loop.
 func (k *cutter) copy(in *stream.Reader) error {
 	for {
 		block, err := in.Records(k.end)
@@ -193,7 +193,7 @@ func (k *cutter) copy(in *stream.Reader) error {
 	}
 }
 
-// oneField is the common case: no list to walk, nothing to join.
+// oneField prints one field of every line, which is the common case.
 func (k *cutter) oneField(block []byte, field int) {
 	sep := k.sep[0]
 	for len(block) > 0 {
@@ -238,7 +238,7 @@ func (k *cutter) fields(block []byte) {
 	}
 }
 
-// lineFields walks the fields of a line and the spans of the list together.
+// lineFields prints the fields of a line that are in the list.
 func (k *cutter) lineFields(line []byte) {
 	first, n := true, 1
 	for _, s := range k.list {
@@ -287,7 +287,7 @@ func (k *cutter) positions(block []byte) {
 	}
 }
 
-// slice takes bytes or whole characters.
+// slice returns the bytes or characters of a span.
 func (k *cutter) slice(line []byte, s span) []byte {
 	if k.mode == 'b' {
 		return line[min(s.from-1, len(line)):min(s.to, len(line))]
@@ -299,7 +299,7 @@ func (k *cutter) slice(line []byte, s span) []byte {
 	return line[from : from+charOffset(line[from:], s.to-s.from+1)]
 }
 
-// charOffset is where character n of b begins.
+// charOffset returns where character n of b begins.
 func charOffset(b []byte, n int) int {
 	pos := 0
 	for ; n > 0 && pos < len(b); n-- {

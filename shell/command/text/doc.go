@@ -1,3 +1,3 @@
-// Package text has the commands that read lines and print lines: grep, sed, awk,
-// sort, diff and the like.
+// Package text implements the commands that process lines of text: grep, sed, awk, sort,
+// diff and others.
 package text

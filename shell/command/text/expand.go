@@ -14,13 +14,13 @@ import (
 
 var Expand = shell.Command{Name: "expand", Run: runExpand}
 
-// tabStops are the columns that a tab leads to.
+// tabStops are the columns of tab stops.
 type tabStops struct {
 	list  []int
-	every int // after the list; 0: a single space for each tab there
+	every int // distance of the stops after the list; 0: a tab there is one space
 }
 
-// next is the stop behind a column.
+// next returns the stop after a column. ok is false after the last stop.
 func (t tabStops) next(column int) (stop int, ok bool) {
 	for _, s := range t.list {
 		if s > column {
@@ -62,7 +62,7 @@ func parseTabs(text string) (t tabStops, err error) {
 	return t, nil
 }
 
-// oldTabs rewrites the old "-4" or "-4,8" into "-t".
+// oldTabs replaces the old "-4" or "-4,8" by "-t".
 func oldTabs(args []string) []string {
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && cli.IsDigit(args[0][1]) {
 		return append([]string{"-t", args[0][1:]}, args[1:]...)

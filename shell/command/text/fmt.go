@@ -17,10 +17,10 @@ type filler struct {
 	crown, tagged, split, uniform bool
 	prefix                        string
 	c                             *shell.Call
-	steps                         cli.Poll
+	poll                          cli.Poll
 
 	words       []fmtWord
-	text        []byte // behind words
+	text        []byte // of all words
 	firstIndent int
 	otherIndent int
 	shown       string // the prefix with the blanks before it
@@ -36,7 +36,7 @@ type fmtWord struct {
 
 func runFmt(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-w")
-	f := filler{width: -1, goal: -1, c: c, steps: cli.Poll{Ctx: ctx}}
+	f := filler{width: -1, goal: -1, c: c, poll: cli.Poll{Ctx: ctx}}
 	names, err := cli.Parse(c, cli.Flags{
 		"w": cli.NumberInRange(&f.width, 0, 2500, "invalid width: ‘%s’"),
 		"g": cli.NumberInRange(&f.goal, 0, 2500, "invalid width: ‘%s’"),
@@ -74,7 +74,7 @@ type fmtLine struct {
 func (f *filler) file(in shell.Input) error {
 	lines := 0 // of the paragraph so far
 	err := cli.EachLine(in.Reader, '\n', func(raw []byte, _ bool) error {
-		if err := f.steps.Err(); err != nil {
+		if err := f.poll.Err(); err != nil {
 			return err
 		}
 		l := f.read(raw)
@@ -105,7 +105,7 @@ func (f *filler) file(in shell.Input) error {
 	return err
 }
 
-// taggedIndent is where the rest of a one-line tagged paragraph would begin.
+// taggedIndent returns the indent of the other lines of a one-line tagged paragraph.
 func taggedIndent(first int) int {
 	if first == 0 {
 		return 3
@@ -125,7 +125,7 @@ func (f *filler) continues(l fmtLine, lines int) bool {
 	return l.indent == f.otherIndent
 }
 
-// read measures a line.
+// read parses a line.
 func (f *filler) read(raw []byte) fmtLine {
 	indent, rest := measureIndent(raw)
 	l := fmtLine{indent: indent, text: rest, filled: len(rest) > 0}
@@ -169,7 +169,7 @@ const (
 )
 
 func (f *filler) addWords(text []byte) {
-	text = bytes.TrimLeft(text, " \t\n\v\f\r") // a line may begin with \v, which is no indentation
+	text = bytes.TrimLeft(text, " \t\n\v\f\r") // a line may begin with \v, which is not an indent
 	for len(text) > 0 {
 		n := bytes.IndexAny(text, " \t\n\v\f\r")
 		if n < 0 {
@@ -196,7 +196,7 @@ func (f *filler) addWords(text []byte) {
 	}
 }
 
-// classify looks at the ends of a word.
+// classify examines the ends of a word.
 func classify(word []byte) fmtWord {
 	w := fmtWord{length: len(word)}
 	w.paren = strings.IndexByte("(['`\"", word[0]) >= 0

@@ -2,9 +2,8 @@ package text
 
 import "math"
 
-// The weights of good and bad line breaks. They are squares, so that the unit
-// is a column: a line that is ten times as far from the goal is a hundred
-// times as bad.
+// The costs of line breaks. They are squares of columns: a line that is ten times as far
+// from the goal is a hundred times as bad.
 const (
 	costLine     = 70 * 70   // every line
 	costNoBreak  = 600 * 600 // between words that only look like the end of a sentence
@@ -27,7 +26,7 @@ func (f *filler) flush() {
 	f.words, f.text, f.lastLength = f.words[:0], f.text[:0], 0
 }
 
-// relieve prints the better part of a paragraph that grows too long.
+// relieve prints the first part of a paragraph that is too long.
 func (f *filler) relieve() {
 	f.choose()
 	cut, best := len(f.words), costInfinity
@@ -92,7 +91,7 @@ func (f *filler) choose() {
 
 func ragged(n int) int { return 100 * n * n / 2 }
 
-// lineCost is the price of a line of that length before word next.
+// lineCost returns the cost of a line of that length before word next.
 func (f *filler) lineCost(next, length int) int {
 	if next == len(f.words) {
 		return 0
@@ -105,7 +104,7 @@ func (f *filler) lineCost(next, length int) int {
 	return cost
 }
 
-// wordCost is the price of a break before a word.
+// wordCost returns the cost of a break before a word.
 func (f *filler) wordCost(i int) int {
 	cost := costLine
 	if i > 0 {

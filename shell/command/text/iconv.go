@@ -94,7 +94,7 @@ func runIconv(ctx context.Context, c *shell.Call) error {
 }
 
 func (r *iconvRun) run(names []string) error {
-	if r.mark { // once, though the encoder is used piece by piece
+	if r.mark { // only once, although the encoder is used piece by piece
 		r.to = utf16LE
 		r.w.Write([]byte{0xff, 0xfe})
 	}
@@ -107,8 +107,8 @@ func (r *iconvRun) run(names []string) error {
 	return cli.Each(r.Call, r.InputsBytes(names), func(in shell.Input) error { return r.convert(in) })
 }
 
-// convert decodes to UTF-8 and encodes piece by piece. The replacement
-// character is what decoders give for bytes that make no sense.
+// convert decodes to UTF-8 and encodes piece by piece. Decoders return the replacement
+// character for invalid bytes.
 func (r *iconvRun) convert(in io.Reader) error {
 	taken := int64(0)
 	src := io.Reader(&cli.CountingReader{R: in, N: &taken})
@@ -135,7 +135,7 @@ func (r *iconvRun) convert(in io.Reader) error {
 	return nil
 }
 
-// completeRunes is the length of b without a character that has only begun.
+// completeRunes returns the length of b without an incomplete character at its end.
 func completeRunes(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if utf8.RuneStart(b[len(b)-n]) {
@@ -183,7 +183,7 @@ func (r *iconvRun) stuck(at int64) error {
 	return r.Fail(1, "illegal input sequence")
 }
 
-// write encodes text, character by character if it cannot be done at once.
+// write encodes text, character by character if that fails for all of it.
 func (r *iconvRun) write(text []byte, at int64) error {
 	if r.to == unicode.UTF8 {
 		_, err := r.w.Write(text)
@@ -211,7 +211,7 @@ func (r *iconvRun) write(text []byte, at int64) error {
 	return nil
 }
 
-// asciiOnly refuses everything above 0x7f.
+// asciiOnly is the encoding ASCII.
 type asciiOnly struct{ encoding.Encoding }
 
 func (asciiOnly) NewDecoder() *encoding.Decoder {
@@ -220,8 +220,8 @@ func (asciiOnly) NewDecoder() *encoding.Decoder {
 
 func (asciiOnly) NewEncoder() *encoding.Encoder { return &encoding.Encoder{Transformer: asciiStep{}} }
 
-// asciiStep copies; what is not ASCII is an error, or with fix becomes the
-// replacement character.
+// asciiStep copies ASCII. Other bytes are an error, or with fix become the replacement
+// character.
 type asciiStep struct {
 	transform.NopResetter
 	fix bool
@@ -246,13 +246,13 @@ func (s asciiStep) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// plainSigns are the signs of typography that have a plain one.
+// plainSigns replaces typographic characters by ASCII.
 var plainSigns = strings.NewReplacer("‘", "'", "’", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "‐", "-", "×", "x",
 	"ß", "ss",
 	"æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "«", "<<", "»", ">>", "€", "EUR", "⁄", "/", "©", "(C)",
 	"®", "(R)")
 
-// alike spells a character that the encoding lacks: é is e, … is three dots.
+// alike approximates a character that the encoding lacks: é by e, … by three dots.
 func (r *iconvRun) alike(ch rune) []byte {
 	var out []byte
 	for _, part := range plainSigns.Replace(norm.NFKD.String(string(ch))) {

@@ -34,10 +34,10 @@ type joiner struct {
 	mismatched bool
 }
 
-// joinField is one field of the output; file 0 is the join field.
+// A joinField is one field of the output; file 0 is the join field.
 type joinField struct{ file, field int }
 
-// A joinLine is a line with its fields, in memory of its own.
+// A joinLine is a copy of a line with its fields.
 type joinLine struct {
 	text   []byte
 	fields [][]byte
@@ -200,7 +200,7 @@ func lineOrNil(s *joinSide) *joinLine {
 	return &s.now
 }
 
-// autoList shows the join field and then all others, as many as the first lines have.
+// autoList sets the output to the join field and then the other fields of the first lines.
 func (j *joiner) autoList() {
 	j.list = []joinField{{}}
 	for i, s := range j.sides {

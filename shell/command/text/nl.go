@@ -15,7 +15,7 @@ var Nl = shell.Command{Name: "nl", Run: runNl}
 
 type numberer struct {
 	ctx              context.Context
-	holding          cli.Memory // the patterns
+	memory           cli.Memory // the patterns
 	styles           [3]nlStyle // header, body, footer
 	section          int
 	format           string
@@ -33,9 +33,9 @@ type nlStyle struct {
 }
 
 func runNl(ctx context.Context, c *shell.Call) error {
-	n := numberer{ctx: ctx, holding: cli.Memory{C: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}},
+	n := numberer{ctx: ctx, memory: cli.Memory{C: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}},
 		section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
-	defer n.holding.Release()
+	defer n.memory.Release()
 	style := func(section int, name string) func(string) error {
 		return func(text string) error { return n.style(c, section, name, text) }
 	}
@@ -76,7 +76,7 @@ func (n *numberer) style(c *shell.Call, section int, name, text string) error {
 		n.styles[section] = nlStyle{kind: text[0]}
 		return nil
 	case strings.HasPrefix(text, "p"):
-		re, err := regex.Compile(text[1:], n.holding.Bound(n.ctx, regex.Options{}))
+		re, err := regex.Compile(text[1:], n.memory.Bound(n.ctx, regex.Options{}))
 		if err != nil {
 			return c.Fail(1, "%v", err)
 		}
@@ -105,7 +105,7 @@ func (n *numberer) line(c *shell.Call, line []byte) error {
 	return c.Stdout.Err()
 }
 
-// page reports whether the line begins a section of a logical page, and which.
+// page reports whether the line begins a section of a logical page, and which one.
 func (n *numberer) page(line string) (section int, ok bool) {
 	if n.mark == "" || !strings.HasPrefix(line, n.mark) {
 		return 0, false

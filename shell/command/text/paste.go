@@ -37,7 +37,7 @@ func runPaste(ctx context.Context, c *shell.Call) error {
 	return p.parallel(c, names)
 }
 
-// delimiters reads the list of -d with its escapes.
+// delimiters parses the list of -d.
 func delimiters(list string) []string {
 	var out []string
 	for len(list) > 0 {

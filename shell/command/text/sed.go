@@ -17,9 +17,9 @@ var Sed = shell.Command{Name: "sed", Run: runSed}
 
 // A sedRun is one call of sed.
 type sedRun struct {
-	ctx     context.Context
-	c       *shell.Call
-	holding cli.Memory // the script and its patterns
+	ctx    context.Context
+	c      *shell.Call
+	memory cli.Memory // the script and its patterns
 
 	script   sedScript
 	quiet    bool
@@ -54,8 +54,8 @@ type sedRun struct {
 func runSed(ctx context.Context, c *shell.Call) error {
 	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{},
 		lists: map[string]*sedSource{}}
-	s.holding.C = c
-	defer s.holding.Release()
+	s.memory.C = c
+	defer s.memory.Release()
 	err := s.main()
 	s.close()
 	return cli.StatusOr(s.status, report(c, err))
@@ -98,7 +98,7 @@ func (s *sedRun) options() ([]string, error) {
 
 // measure charges the memory of the script, and refuses one that is too long.
 func (s *sedRun) measure() {
-	err := s.holding.Script(s.script.given.Len())
+	err := s.memory.Script(s.script.given.Len())
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
 		fail(1, "%v", err)
 	}

@@ -122,7 +122,7 @@ func (p *sedScript) regex(s *sedRun, text string, how regex.Options) *sedRegex {
 	if s.extended {
 		how.Syntax = regex.ERE
 	}
-	re, err := regex.Compile(regexEscapes(text), s.holding.Bound(s.ctx, how))
+	re, err := regex.Compile(regexEscapes(text), s.memory.Bound(s.ctx, how))
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
 		p.fail("%v", err)
 	}

@@ -94,9 +94,9 @@ func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 	return w.Err()
 }
 
-// lines shuffles what sort's store holds.
+// lines shuffles the lines of the input.
 func (s *shuffler) lines(c *shell.Call, names []string) error {
-	store := &sortStore{gauge: c.Limiter, end: s.end}
+	store := &lineStore{limiter: c.Limiter, end: s.end}
 	defer store.free()
 	if err := s.load(c, store, names); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *shuffler) lines(c *shell.Call, names []string) error {
 	})
 }
 
-func (s *shuffler) load(c *shell.Call, store *sortStore, names []string) error {
+func (s *shuffler) load(c *shell.Call, store *lineStore, names []string) error {
 	if s.echo {
 		text := ""
 		if len(names) > 0 {

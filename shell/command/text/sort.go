@@ -14,10 +14,10 @@ import (
 
 var Sort = shell.Command{Name: "sort", Run: runSort}
 
-// sorter holds the options of one call.
+// A sorter is one call of sort.
 type sorter struct {
 	keys   []sortKey
-	global sortKey // what applies to keys without letters of their own
+	global sortKey // applies to keys without options of their own
 
 	sep                   int // -1: fields are separated by blanks
 	end                   byte
@@ -25,11 +25,11 @@ type sorter struct {
 	check                 byte // 0, c or C
 	output                string
 	lastResort            bool // equal keys: compare whole lines
-	wholeLine             bool // nothing but bytewise order of lines
+	wholeLine             bool // lines are compared bytewise, without keys
 	seed                  uint64
 	ctx                   context.Context
 	workers               *sortWorkers
-	store                 *sortStore
+	store                 *lineStore
 }
 
 func runSort(ctx context.Context, c *shell.Call) error {
@@ -144,9 +144,9 @@ func (s *sorter) completeKeys(c *shell.Call) error {
 	return nil
 }
 
-// sortFiles reads everything, orders it and prints it.
+// sortFiles reads, sorts and prints all lines.
 func (s *sorter) sortFiles(c *shell.Call, names []string) error {
-	s.store = &sortStore{gauge: c.Limiter, end: s.end}
+	s.store = &lineStore{limiter: c.Limiter, end: s.end}
 	defer s.store.free()
 	for _, name := range names {
 		if err := s.load(c, name); err != nil {
@@ -195,8 +195,8 @@ func toOutput(c *shell.Call, name string, print func(*stream.Writer) error) erro
 	return w.Flush()
 }
 
-// print copies the lines, with their terminators, straight out of the store.
-func (s *sorter) print(w *stream.Writer, entries []sortEntry) error {
+// print prints the lines.
+func (s *sorter) print(w *stream.Writer, entries []lineEntry) error {
 	var last []byte
 	for i, e := range entries {
 		line := s.store.withEnd(e)
@@ -213,7 +213,7 @@ func (s *sorter) print(w *stream.Writer, entries []sortEntry) error {
 	return w.Err()
 }
 
-// letters spells the options of a key for an error message.
+// letters returns the options of a key for an error message.
 func (k sortKey) letters() string {
 	all := k.kinds
 	if k.dict {

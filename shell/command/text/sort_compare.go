@@ -10,7 +10,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// compareLines is the whole order: keys, then the last resort.
+// compareLines compares lines by all keys, and then as a whole if needed.
 func (s *sorter) compareLines(a, b []byte) int {
 	if n := s.compareKeys(a, b); n != 0 || !s.lastResort {
 		return n
@@ -24,7 +24,7 @@ func (s *sorter) compareLines(a, b []byte) int {
 
 func (s *sorter) compareKeys(a, b []byte) int { return s.compareFrom(0, a, b) }
 
-// compareFrom compares by the keys from number first on.
+// compareFrom compares by the keys from index first on.
 func (s *sorter) compareFrom(first int, a, b []byte) int {
 	for i := first; i < len(s.keys); i++ {
 		k := &s.keys[i]
@@ -61,7 +61,7 @@ func (s *sorter) compareKey(k *sortKey, a, b []byte) int {
 	return k.compareText(a, b)
 }
 
-// counts reports whether the comparison looks at a byte at all.
+// counts reports whether the comparison considers a byte.
 func (k *sortKey) counts(b byte) bool {
 	if k.dict {
 		return isBlank(b) || cli.IsAlnum(b)
@@ -111,10 +111,10 @@ func upperASCII(b byte) byte {
 	return b
 }
 
-// A sortNumber is a number as it is written: any length, no rounding.
+// A sortNumber is a decimal number of any length.
 type sortNumber struct {
 	negative   bool
-	whole, dec []byte // without needless zeros
+	whole, dec []byte // without leading or trailing zeros
 	suffix     int    // 0 none, 1 K, 2 M…
 }
 
@@ -172,11 +172,11 @@ func (d sortNumber) unit() int {
 	return d.suffix
 }
 
-// exactDecimals is how many digits after the point order64 takes in.
+// exactDecimals is how many digits after the point order64 considers.
 const exactDecimals = 4
 
-// order64 maps a number to an integer of the same order. An odd result says
-// that numbers with the same result may still differ.
+// order64 maps a number to an integer of the same order. Different numbers may have the
+// same integer if that is odd.
 func (d sortNumber) order64(maxDigits int) int64 {
 	v, inexact := int64(0), int64(0)
 	if len(d.whole) > maxDigits {
@@ -204,8 +204,8 @@ func (d sortNumber) order64(maxDigits int) int64 {
 // sizeOrder64 is order64 with the unit before the number.
 func (d sortNumber) sizeOrder64() int64 { return int64(d.unit())<<58 + d.order64(12) }
 
-// floatOrder maps text read as a floating point number to an integer of the
-// same order: no number, not-a-number, then by value.
+// floatOrder maps a floating-point number to an integer of the same order: text without a
+// number comes first, then NaN.
 func floatOrder(b []byte) uint64 {
 	f, ok := parseFloatPrefix(b)
 	switch {
@@ -224,7 +224,7 @@ func floatOrder(b []byte) uint64 {
 	return bits | 1<<63
 }
 
-// parseFloatPrefix reads the longest number at the beginning of b.
+// parseFloatPrefix parses the longest number at the beginning of b.
 func parseFloatPrefix(b []byte) (float64, bool) {
 	b = bytes.TrimLeft(b, " \t\n\v\f\r")
 	n := 0
@@ -255,7 +255,7 @@ func parseFloatPrefix(b []byte) (float64, bool) {
 	return f, true
 }
 
-// parseHexPrefix reads 0x1f behind a sign of length n.
+// parseHexPrefix parses 0x1f after a sign of length n.
 func parseHexPrefix(b []byte, n int) (float64, bool) {
 	if len(b) < n+3 || b[n] != '0' || b[n+1]|0x20 != 'x' {
 		return 0, false
@@ -298,7 +298,7 @@ func monthOf(b []byte) int {
 	return i/3 + 1
 }
 
-// randomOrder is the same for equal keys and without pattern otherwise.
+// randomOrder returns a pseudo-random number that is the same for equal keys.
 func (s *sorter) randomOrder(key []byte) uint64 {
 	h := s.seed ^ 0x9e3779b97f4a7c15
 	for _, b := range key {

@@ -47,7 +47,7 @@ func (k *sortKey) option(l byte) bool {
 	return true
 }
 
-// inherit takes the global options if the key has none of its own.
+// inherit applies the global options if the key has none of its own.
 func (k *sortKey) inherit(g sortKey) {
 	if k.blankStart || k.blankEnd || k.kinds != "" || k.reverse || k.fold || k.dict || k.printing {
 		return
@@ -68,10 +68,10 @@ func (k sortKey) wholeText() bool {
 	return k.startField == 1 && k.startChar == 1 && k.endField == 0 && !k.blankStart
 }
 
-// plain reports whether the bytes of the key are compared as they are.
+// plain reports whether keys are compared bytewise.
 func (k sortKey) plain() bool { return k.kinds == "" && !k.fold && !k.dict && !k.printing }
 
-// foldOnly reports whether the bytes of the key are compared but for case.
+// foldOnly reports whether keys are compared bytewise except for case.
 func (k sortKey) foldOnly() bool { return k.kinds == "" && k.fold && !k.dict && !k.printing }
 
 func (k sortKey) plainLine() bool { return k.wholeText() && k.plain() }
@@ -120,7 +120,7 @@ func parseSortKey(text string) (k sortKey, err error) {
 	return k, nil
 }
 
-// endOptions reads letters after the end position, where b means the end only.
+// endOptions parses the options after the end position, where b applies to the end only.
 func (k *sortKey) endOptions(rest string) string {
 	for rest != "" {
 		if rest[0] == 'b' {
@@ -164,7 +164,7 @@ func (k *sortKey) extract(line []byte, sep int) []byte {
 	return line[from:max(from, to)]
 }
 
-// limit finds where the key ends.
+// limit returns where the key ends.
 func (k *sortKey) limit(line []byte, sep int) int {
 	if k.endChar > 0 {
 		to := skipFields(line, sep, k.endField-1)
@@ -183,8 +183,8 @@ func (k *sortKey) limit(line []byte, sep int) int {
 	return len(line)
 }
 
-// skipFields is where field n begins, from 0. Without a separator a field
-// begins with the blanks before it.
+// skipFields returns where field n begins, from 0. Without a separator, a field includes
+// the blanks before it.
 func skipFields(line []byte, sep, n int) int {
 	pos := 0
 	for ; n > 0 && pos < len(line); n-- {

@@ -10,7 +10,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// sortWorkers lets parts of the work run beside each other.
+// sortWorkers runs parts of the work concurrently.
 type sortWorkers struct {
 	free chan struct{}
 	all  sync.WaitGroup
@@ -20,7 +20,7 @@ func newSortWorkers() *sortWorkers {
 	return &sortWorkers{free: make(chan struct{}, min(3, runtime.GOMAXPROCS(0)-1))}
 }
 
-// fork runs f beside the caller if a worker is idle, and at once otherwise.
+// fork runs f concurrently if a worker is idle, and otherwise in the caller.
 func (w *sortWorkers) fork(f func()) {
 	select {
 	case w.free <- struct{}{}:
@@ -36,20 +36,20 @@ func (w *sortWorkers) fork(f func()) {
 func (w *sortWorkers) wait() { w.all.Wait() }
 
 const (
-	forkSize  = 8 << 10 // entries worth a worker of their own
-	smallSize = 12      // groups up to here are compared directly
+	forkSize  = 8 << 10 // minimum entries for another worker
+	smallSize = 12      // groups up to this size are compared directly
 )
 
-// order sorts the entries: by the first eight bytes of the first key, the
-// groups that are equal there by the next eight, and so on through the keys.
-// Most lines are looked at once and in a row, which is what makes it fast.
-func (s *sorter) order(entries []sortEntry) {
+// order sorts the entries: by the first eight bytes of the first key, groups with equal
+// bytes by the next eight, and so on through the keys. Most lines are read only once and
+// sequentially, which makes it fast.
+func (s *sorter) order(entries []lineEntry) {
 	s.byKey(entries, 0)
 	s.workers.wait()
 }
 
-// byKey sorts by key number i and those after it.
-func (s *sorter) byKey(e []sortEntry, i int) {
+// byKey sorts by the keys from index i on.
+func (s *sorter) byKey(e []lineEntry, i int) {
 	switch {
 	case len(e) < 2 || i > len(s.keys) || s.ctx.Err() != nil:
 	case i == len(s.keys) && s.lastResort:
@@ -65,21 +65,20 @@ func (s *sorter) byKey(e []sortEntry, i int) {
 	}
 }
 
-// byArrival keeps equal lines in the order of the input, which matters only
-// if they can be told apart.
-func (s *sorter) byArrival(e []sortEntry) {
+// byArrival sorts by the order of the input, unless all lines are identical.
+func (s *sorter) byArrival(e []lineEntry) {
 	if !s.wholeLine {
-		slices.SortFunc(e, func(a, b sortEntry) int { return cmp.Compare(a.off, b.off) })
+		slices.SortFunc(e, func(a, b lineEntry) int { return cmp.Compare(a.off, b.off) })
 	}
 }
 
-// direct compares lines by all keys from i on.
-func (s *sorter) direct(e []sortEntry, i int) {
-	steps := cli.Poll{Ctx: s.ctx}
+// direct sorts by comparing all keys from index i on.
+func (s *sorter) direct(e []lineEntry, i int) {
+	poll := cli.Poll{Ctx: s.ctx}
 	stopped := false
-	slices.SortFunc(e, func(a, b sortEntry) int {
-		if stopped = stopped || steps.Err() != nil; stopped {
-			return 0 // the order no longer matters, only that it ends
+	slices.SortFunc(e, func(a, b lineEntry) int {
+		if stopped = stopped || poll.Err() != nil; stopped {
+			return 0 // the result is not used
 		}
 		x, y := s.store.line(a), s.store.line(b)
 		n := s.compareFrom(i, x, y)
@@ -95,15 +94,15 @@ func (s *sorter) direct(e []sortEntry, i int) {
 	})
 }
 
-// byNumber sorts by anything that maps to an integer.
-func (s *sorter) byNumber(e []sortEntry, i int) {
+// byNumber sorts by a key that maps to an integer.
+func (s *sorter) byNumber(e []lineEntry, i int) {
 	k := &s.keys[i]
-	s.inParts(e, func(part []sortEntry) {
+	s.inParts(e, func(part []lineEntry) {
 		for j := range part {
 			part[j].prefix = s.integer(k, k.extract(s.store.line(part[j]), s.sep))
 		}
 	})
-	s.byPrefix(e, 64, func(group []sortEntry) {
+	s.byPrefix(e, 64, func(group []lineEntry) {
 		if k.decides(group[0].prefix) {
 			s.byKey(group, i+1)
 		} else {
@@ -136,7 +135,7 @@ func (s *sorter) integer(k *sortKey, text []byte) (v uint64) {
 	return v
 }
 
-// foldedPrefix is prefixAt of what the key looks at.
+// foldedPrefix is prefixAt of the bytes that count.
 func (k *sortKey) foldedPrefix(text []byte) (v uint64) {
 	for shift := 56; shift >= 0 && len(text) > 0; text = text[1:] {
 		b := text[0]
@@ -166,8 +165,8 @@ func (k *sortKey) decides(v uint64) bool {
 	return false
 }
 
-// text is the bytes of key i, or the whole line for the last resort.
-func (s *sorter) text(e sortEntry, i int) []byte {
+// text returns the bytes of key i, or the whole line for the last resort.
+func (s *sorter) text(e lineEntry, i int) []byte {
 	if s.wholeLine || i == len(s.keys) {
 		return s.store.line(e)
 	}
@@ -182,7 +181,7 @@ func (s *sorter) backwards(i int) bool {
 }
 
 // byText sorts lines that are equal in key i up to depth.
-func (s *sorter) byText(e []sortEntry, i, depth int) {
+func (s *sorter) byText(e []lineEntry, i, depth int) {
 	if len(e) < 2 || s.ctx.Err() != nil {
 		return
 	}
@@ -190,7 +189,7 @@ func (s *sorter) byText(e []sortEntry, i, depth int) {
 		s.shortText(e, i, depth)
 		return
 	}
-	if !(s.wholeLine && depth == 0) { // there the index has put the first bytes already
+	if !(s.wholeLine && depth == 0) { // in that case index has set the prefixes
 		s.fillPrefixes(e, i, depth)
 	} else if s.backwards(i) {
 		s.inParts(e, flipPrefixes)
@@ -201,22 +200,22 @@ func (s *sorter) byText(e []sortEntry, i, depth int) {
 			return
 		}
 	}
-	s.byPrefix(e, 64, func(group []sortEntry) { s.textTies(group, i, depth) })
+	s.byPrefix(e, 64, func(group []lineEntry) { s.textTies(group, i, depth) })
 }
 
-func flipPrefixes(e []sortEntry) {
+func flipPrefixes(e []lineEntry) {
 	for j := range e {
 		e[j].prefix = ^e[j].prefix
 	}
 }
 
-func (s *sorter) fillPrefixes(e []sortEntry, i, depth int) {
+func (s *sorter) fillPrefixes(e []lineEntry, i, depth int) {
 	flip := uint64(0)
 	if s.backwards(i) {
 		flip = ^flip
 	}
 	fold := i < len(s.keys) && s.keys[i].fold
-	s.inParts(e, func(part []sortEntry) {
+	s.inParts(e, func(part []lineEntry) {
 		for j := range part {
 			p := prefixAt(s.text(part[j], i), depth)
 			if fold {
@@ -227,7 +226,7 @@ func (s *sorter) fillPrefixes(e []sortEntry, i, depth int) {
 	})
 }
 
-// upper8 is upperASCII of eight bytes at once.
+// upper8 converts eight bytes to upper case at once.
 func upper8(v uint64) uint64 {
 	const ones = 0x0101010101010101
 	low := v &^ (ones << 7)
@@ -237,7 +236,7 @@ func upper8(v uint64) uint64 {
 	return v - letters>>2
 }
 
-func uniform(e []sortEntry) bool {
+func uniform(e []lineEntry) bool {
 	for _, x := range e[1:] {
 		if x.prefix != e[0].prefix {
 			return false
@@ -246,9 +245,9 @@ func uniform(e []sortEntry) bool {
 	return true
 }
 
-// commonLength is how many bytes after depth all lines share, so that long
-// equal beginnings cost one pass rather than one for every eight bytes.
-func (s *sorter) commonLength(e []sortEntry, i, depth int) int {
+// commonLength returns how many bytes after depth all lines share. Skipping them avoids a
+// pass for every eight bytes.
+func (s *sorter) commonLength(e []lineEntry, i, depth int) int {
 	first := s.text(e[0], i)
 	first = first[min(depth, len(first)):]
 	for _, x := range e[1:] {
@@ -276,9 +275,9 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// textTies sorts lines with the same eight bytes at depth: first those that
-// end there, then those that go on.
-func (s *sorter) textTies(e []sortEntry, i, depth int) {
+// textTies sorts lines with the same eight bytes at depth: first those that end there,
+// then the longer ones.
+func (s *sorter) textTies(e []lineEntry, i, depth int) {
 	if len(e) <= smallSize {
 		s.shortText(e, i, depth)
 		return
@@ -300,8 +299,8 @@ func (s *sorter) textTies(e []sortEntry, i, depth int) {
 	s.byText(going, i, depth+8)
 }
 
-// endedTies sorts lines whose keys are equal but for zero bytes at the end.
-func (s *sorter) endedTies(e []sortEntry, i int) {
+// endedTies sorts lines whose keys are equal except for zero bytes at the end.
+func (s *sorter) endedTies(e []lineEntry, i int) {
 	switch {
 	case len(e) < 2:
 	case s.zeros(e, i):
@@ -312,7 +311,7 @@ func (s *sorter) endedTies(e []sortEntry, i int) {
 }
 
 // zeros reports whether the keys differ in length.
-func (s *sorter) zeros(e []sortEntry, i int) bool {
+func (s *sorter) zeros(e []lineEntry, i int) bool {
 	n := len(s.text(e[0], i))
 	for _, x := range e[1:] {
 		if len(s.text(x, i)) != n {
@@ -322,8 +321,8 @@ func (s *sorter) zeros(e []sortEntry, i int) bool {
 	return false
 }
 
-// shortText sorts a few lines by key i from depth on, then by the rest.
-func (s *sorter) shortText(e []sortEntry, i, depth int) {
+// shortText sorts a few lines by key i from depth on, and by the following keys.
+func (s *sorter) shortText(e []lineEntry, i, depth int) {
 	if !s.wholeLine && i < len(s.keys) {
 		s.direct(e, i)
 		return
@@ -347,9 +346,9 @@ func (s *sorter) shortText(e []sortEntry, i, depth int) {
 	}
 }
 
-// byPrefix sorts by prefix and calls ties for every group of equals. Large
-// stretches are split around a middle value, so that workers can share them.
-func (s *sorter) byPrefix(e []sortEntry, splits int, ties func([]sortEntry)) {
+// byPrefix sorts by prefix and calls ties for every group of equals. It partitions large
+// slices around a pivot, so that workers can share them.
+func (s *sorter) byPrefix(e []lineEntry, splits int, ties func([]lineEntry)) {
 	for len(e) > forkSize && splits > 0 && s.ctx.Err() == nil {
 		splits--
 		less, more := partition(e, middle(e))
@@ -363,7 +362,7 @@ func (s *sorter) byPrefix(e []sortEntry, splits int, ties func([]sortEntry)) {
 			ties(same)
 		}
 	}
-	slices.SortFunc(e, func(a, b sortEntry) int { return cmp.Compare(a.prefix, b.prefix) })
+	slices.SortFunc(e, func(a, b lineEntry) int { return cmp.Compare(a.prefix, b.prefix) })
 	for len(e) > 1 {
 		n := 1
 		for n < len(e) && e[n].prefix == e[0].prefix {
@@ -376,8 +375,8 @@ func (s *sorter) byPrefix(e []sortEntry, splits int, ties func([]sortEntry)) {
 	}
 }
 
-// middle guesses the median from nine entries.
-func middle(e []sortEntry) uint64 {
+// middle estimates the median from nine entries.
+func middle(e []lineEntry) uint64 {
 	var v [9]uint64
 	for i := range v {
 		v[i] = e[len(e)/9*i+len(e)/18].prefix
@@ -386,8 +385,8 @@ func middle(e []sortEntry) uint64 {
 	return v[4]
 }
 
-// partition moves what is less than pivot to the front and what is more to the end.
-func partition(e []sortEntry, pivot uint64) (less, more int) {
+// partition moves prefixes less than pivot to the front and greater ones to the end.
+func partition(e []lineEntry, pivot uint64) (less, more int) {
 	more = len(e)
 	for i := 0; i < more; {
 		switch p := e[i].prefix; {
@@ -405,9 +404,8 @@ func partition(e []sortEntry, pivot uint64) (less, more int) {
 	return less, more
 }
 
-// inParts calls f with pieces of e, some beside each other, and waits only
-// for its own.
-func (s *sorter) inParts(e []sortEntry, f func([]sortEntry)) {
+// inParts calls f with parts of e, maybe concurrently, and waits for these calls.
+func (s *sorter) inParts(e []lineEntry, f func([]lineEntry)) {
 	if len(e) < 4*forkSize {
 		f(e)
 		return

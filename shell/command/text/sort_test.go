@@ -19,16 +19,16 @@ import (
 func call(t testing.TB, cmd shell.Command, stdin []byte, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	gauge := quota.NewLimiter(quota.Lenient())
+	limiter := quota.NewLimiter(quota.Lenient())
 	c := &shell.Call{
-		Name: cmd.Name, Args: args, Dir: "/box", Limiter: gauge, Seed: 1, Stderr: io.Discard,
+		Name: cmd.Name, Args: args, Dir: "/box", Limiter: limiter, Seed: 1, Stderr: io.Discard,
 		Stdin: stream.NewReader(bytes.NewReader(stdin)), Stdout: stream.NewWriter(&out),
 	}
 	if err := cmd.Run(context.Background(), c); err != nil {
 		t.Fatalf("%s %q: %v", cmd.Name, args, err)
 	}
 	c.Stdout.Flush()
-	if held := gauge.Held(); held != 0 {
+	if held := limiter.Held(); held != 0 {
 		t.Errorf("%s %q: %d bytes were not given back", cmd.Name, args, held)
 	}
 	return out.String()

@@ -1,10 +1,10 @@
 package text
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -66,7 +66,7 @@ func runSplit(ctx context.Context, c *shell.Call) error {
 		return c.Fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
 	defer done()
-	return cmp.Or(s.run(in), s.close())
+	return report(c, s.run(in))
 }
 
 func (s *splitter) parse() (names []string, err error) {
@@ -146,14 +146,18 @@ func (s *splitter) setChunks(text string) (err error) {
 	return err
 }
 
-func (s *splitter) run(in shell.Input) error {
+func (s *splitter) run(in shell.Input) (err error) {
+	defer catch(&err)
+	defer s.close()
 	switch s.mode {
 	case 'l', 'b':
-		return s.bySize(in, unit{bytes: s.mode == 'b', end: s.end})
+		s.bySize(in, unit{bytes: s.mode == 'b', end: s.end})
 	case 'C':
-		return s.byLineBytes(in)
+		s.byLineBytes(in)
+	default:
+		s.byChunks(in)
 	}
-	return s.byChunks(in)
+	return s.c.Stdout.Err()
 }
 
 // name returns the name of piece n. Without -a the suffixes become longer when the last
@@ -207,13 +211,11 @@ func pow(base int64, n int) int64 {
 }
 
 // begin starts the next piece.
-func (s *splitter) begin() error {
-	if err := s.close(); err != nil {
-		return err
-	}
+func (s *splitter) begin() {
+	s.close()
 	name, ok := s.name(s.made)
 	if !ok {
-		return s.c.Fail(1, "output file suffixes exhausted")
+		fail(1, "output file suffixes exhausted")
 	}
 	s.made++
 	if s.verbose {
@@ -221,46 +223,43 @@ func (s *splitter) begin() error {
 	}
 	f, err := s.c.Create(name)
 	if err != nil {
-		return s.c.Fail(1, "%s: %s", name, vfs.Reason(err))
+		fail(1, "%s: %s", name, vfs.Reason(err))
 	}
 	s.file, s.out = f, stream.NewWriter(f)
-	return nil
 }
 
-func (s *splitter) close() error {
+func (s *splitter) close() {
 	if s.file == nil {
-		return nil
+		return
 	}
 	err := s.out.Flush()
 	s.out.Release()
 	err = cmp.Or(err, s.file.Close())
 	s.file = nil
-	return err
+	check(err)
 }
 
 // bySize makes pieces of so many lines or bytes.
-func (s *splitter) bySize(in shell.Input, u unit) error {
+func (s *splitter) bySize(in shell.Input, u unit) {
 	left := int64(0)
 	for {
 		b, err := in.Chunk()
-		if err != nil {
-			return cli.NotEOF(err)
+		if err == io.EOF {
+			return
 		}
+		check(err)
 		for len(b) > 0 {
 			if left == 0 {
 				left = s.size
-				if err := s.begin(); err != nil {
-					return err
-				}
+				s.begin()
 			}
 			have, cut := u.count(b), len(b)
 			if have >= left {
 				have, cut = left, u.after(b, left)
 			}
 			left -= have
-			if _, err := s.out.Write(b[:cut]); err != nil {
-				return err
-			}
+			_, err := s.out.Write(b[:cut])
+			check(err)
 			b = b[cut:]
 		}
 	}
@@ -268,9 +267,9 @@ func (s *splitter) bySize(in shell.Input, u unit) error {
 
 // byLineBytes fills pieces with whole lines. A line that is longer than a piece is
 // split.
-func (s *splitter) byLineBytes(in shell.Input) error {
+func (s *splitter) byLineBytes(in shell.Input) {
 	left := int64(0)
-	return cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		size := int64(len(line))
 		if ended {
 			size++
@@ -278,9 +277,7 @@ func (s *splitter) byLineBytes(in shell.Input) error {
 		for first := true; size > 0; first = false {
 			if left == 0 || first && size > left && left < s.size {
 				left = s.size
-				if err := s.begin(); err != nil {
-					return err
-				}
+				s.begin()
 			}
 			n := min(left, size)
 			s.out.Write(line[:min(n, int64(len(line)))])
@@ -292,76 +289,64 @@ func (s *splitter) byLineBytes(in shell.Input) error {
 			size -= n
 		}
 		return s.out.Err()
-	})
+	}))
 }
 
 // byChunks makes a fixed number of pieces.
-func (s *splitter) byChunks(in shell.Input) error {
+func (s *splitter) byChunks(in shell.Input) {
 	if s.chunks.kind == 'r' {
-		return s.inTurn(in)
+		s.inTurn(in)
+		return
 	}
 	data, err := cli.ReadAll(s.c, in)
 	defer func() { s.c.Limiter.Hold(-int64(cap(data))) }()
-	if err != nil {
-		return err
-	}
-	total, done := int64(len(data)), int64(0)
+	check(err)
+	done := int64(0)
 	for i := int64(1); i <= s.chunks.n; i++ {
-		to := s.chunkEnd(data, total, i, done)
-		part := data[done:to]
+		to := s.chunkEnd(data, i, done)
+		s.piece(i, data[done:to])
 		done = to
-		if err := s.piece(i, part); err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // chunkEnd returns where piece i ends: at its share of the bytes, or at the end of the
 // line that crosses it.
-func (s *splitter) chunkEnd(data []byte, total, i, done int64) int64 {
+func (s *splitter) chunkEnd(data []byte, i, done int64) int64 {
+	total := int64(len(data))
 	to := total / s.chunks.n * i
-	if i == s.chunks.n {
+	switch {
+	case i == s.chunks.n:
 		return total
-	}
-	if s.chunks.kind != 'l' {
+	case s.chunks.kind != 'l':
 		return to
-	}
-	if to <= done {
+	case to <= done:
 		return done
 	}
-	if j := bytes.IndexByte(data[to-1:], s.end); j >= 0 {
-		return to + int64(j)
-	}
-	return total
+	return to - 1 + int64(recordEnd(data[to-1:], s.end))
 }
 
-func (s *splitter) piece(i int64, part []byte) error {
+func (s *splitter) piece(i int64, part []byte) {
+	out := s.c.Stdout
 	switch {
-	case s.chunks.only > 0:
-		if i == s.chunks.only {
-			s.c.Stdout.Write(part)
-		}
-		return s.c.Stdout.Err()
-	case len(part) == 0 && s.skipEmpty:
-		return nil
+	case s.chunks.only > 0 && i != s.chunks.only, s.chunks.only == 0 && len(part) == 0 && s.skipEmpty:
+		return
+	case s.chunks.only == 0:
+		s.begin()
+		out = s.out
 	}
-	if err := s.begin(); err != nil {
-		return err
-	}
-	_, err := s.out.Write(part)
-	return err
+	_, err := out.Write(part)
+	check(err)
 }
 
 // inTurn distributes the lines round robin.
-func (s *splitter) inTurn(in shell.Input) error {
+func (s *splitter) inTurn(in shell.Input) {
 	var store [][]byte
 	n, held := int64(0), int64(0)
 	defer func() { s.c.Limiter.Hold(-held) }()
 	if s.chunks.only == 0 {
 		store = make([][]byte, s.chunks.n)
 	}
-	err := cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		i := n % s.chunks.n
 		n++
 		if s.chunks.only > 0 {
@@ -374,19 +359,14 @@ func (s *splitter) inTurn(in shell.Input) error {
 			return s.c.Stdout.Err()
 		}
 		held += int64(2*len(line) + 2)
-		if err := s.c.Limiter.Hold(int64(2*len(line) + 2)); err != nil {
-			return err
-		}
+		check(s.c.Limiter.Hold(int64(2*len(line) + 2)))
 		store[i] = append(store[i], line...)
 		if ended {
 			store[i] = append(store[i], s.end)
 		}
 		return nil
-	})
+	}))
 	for i, part := range store {
-		if err == nil {
-			err = s.piece(int64(i+1), part)
-		}
+		s.piece(int64(i+1), part)
 	}
-	return err
 }

@@ -81,8 +81,8 @@ func (s *stringsScan) file(name string) error {
 	return s.scan(name, f)
 }
 
-// scan prints every run. A run is kept only until it is long enough to count;
-// from then on it is printed as it comes.
+// scan prints every run of printable characters. A run is buffered only until it is long
+// enough to be printed.
 func (s *stringsScan) scan(name string, in io.Reader) error {
 	if err := s.Limiter.Fits(int64(s.least)); err != nil {
 		return err

@@ -56,9 +56,9 @@ func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) e
 	return t.records(ctx, c, data)
 }
 
-// blocks is the common case, by way of the store that sort uses.
+// blocks reverses lines, which is the common case.
 func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
-	store := &sortStore{gauge: c.Limiter, end: t.sep[0], bare: true}
+	store := &lineStore{limiter: c.Limiter, end: t.sep[0], bare: true}
 	defer store.free()
 	if err := store.loadInput(in); err != nil {
 		return err
@@ -75,10 +75,10 @@ func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
 	return nil
 }
 
-// records cuts at separators of any kind.
+// records reverses records with any separator.
 func (t *reverser) records(ctx context.Context, c *shell.Call, data []byte) error {
 	cuts := []int{0}
-	steps := cli.Poll{Ctx: ctx}
+	poll := cli.Poll{Ctx: ctx}
 	for pos := 0; pos < len(data); {
 		start, end := t.find(data, pos)
 		if start < 0 {
@@ -92,7 +92,7 @@ func (t *reverser) records(ctx context.Context, c *shell.Call, data []byte) erro
 			cuts = append(cuts, cut)
 		}
 		pos = max(end, pos+1)
-		if err := steps.Err(); err != nil {
+		if err := poll.Err(); err != nil {
 			return err
 		}
 	}

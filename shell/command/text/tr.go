@@ -36,9 +36,9 @@ func runTr(ctx context.Context, c *shell.Call) error {
 	return t.bytes(c.Stdin)
 }
 
-// operands checks their number, which depends on the options, and parses them.
+// operands checks the number of operands, which depends on the options, and parses them.
 func (t *translator) operands(c *shell.Call, names []string) error {
-	one := t.remove != t.squeeze // is enough
+	one := t.remove != t.squeeze // one operand is enough
 	switch {
 	case len(names) == 0:
 		return cli.Misuse(c, "missing operand")
@@ -90,8 +90,8 @@ func (t *translator) second(set trSet, translating bool) error {
 	return nil
 }
 
-// wide reports whether a set holds a character beyond one byte. Only then
-// does tr look at characters; otherwise it works on bytes, as GNU always does.
+// wide reports whether a set has a character of several bytes. Only then tr works on
+// characters; otherwise it works on bytes, like GNU.
 func (t *translator) wide() bool {
 	for _, set := range [][]rune{t.set1, t.set2} {
 		for _, r := range set {
@@ -103,7 +103,7 @@ func (t *translator) wide() bool {
 	return false
 }
 
-// trTables says what happens to each byte.
+// trTables has the result for each byte.
 type trTables struct {
 	to      [256]byte
 	keep    [256]uint8
@@ -147,8 +147,8 @@ func (t *translator) tables() *trTables {
 	return &tab
 }
 
-// bytes translates whole chunks through a table, straight into the buffer
-// that is handed on.
+// bytes translates whole chunks through a table, directly into the buffer of standard
+// output.
 func (t *translator) bytes(in *stream.Reader) error {
 	tab := t.tables()
 	work := tab.translate

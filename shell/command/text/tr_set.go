@@ -13,8 +13,7 @@ import (
 	"hako/shell/stream"
 )
 
-// A byte that is no character is carried through runes as a lone surrogate,
-// which no valid text contains.
+// An invalid byte is represented by a lone surrogate, which valid text does not contain.
 const rawByte = 0xdc00
 
 func isRawByte(r rune) bool { return r >= rawByte+0x80 && r <= rawByte+0xff }
@@ -26,21 +25,21 @@ func byteRune(b byte) rune {
 	return rawByte + rune(b)
 }
 
-// trSetMax bounds what a repeat count may ask for.
+// trSetMax is the maximum repeat count.
 const trSetMax = 1 << 20
 
-// trLongest bounds the text of a set, in bytes.
+// trLongest is the maximum length of the text of a set, in bytes.
 const trLongest = 32 << 10
 
-// A trSet is a set as tr's operands spell it, in order.
+// A trSet is the set of an operand, in order.
 type trSet struct {
 	runes      []rune
-	open       int  // where [x*] stands and may grow, or -1
+	open       int  // index of [x*], which may grow, or -1
 	openRune   rune // its x
 	otherClass bool // a class besides upper and lower
 }
 
-// fill stretches the set to n characters if it has an open repeat.
+// fill extends the set to n characters if it has an open repeat.
 func (s trSet) fill(n int) []rune {
 	if s.open < 0 || len(s.runes) >= n {
 		return s.runes
@@ -49,7 +48,7 @@ func (s trSet) fill(n int) []rune {
 	return slices.Insert(slices.Clone(s.runes), s.open, more...)
 }
 
-// trChar is one character and whether it was written with a backslash.
+// A trChar is one character and whether it was escaped.
 type trChar struct {
 	r       rune
 	escaped bool
@@ -145,8 +144,7 @@ func trSpell(r rune) string {
 	return string(r)
 }
 
-// bracket adds what stands in brackets: a class, an equivalence or a repeat.
-// It returns 0 if this is just a bracket.
+// bracket adds a class, an equivalence or a repeat. It returns 0 for an ordinary bracket.
 func (s *trSet) bracket(chars []trChar) (int, error) {
 	if len(chars) < 4 || chars[0] != (trChar{'[', false}) {
 		return 0, nil
@@ -189,7 +187,7 @@ func (s *trSet) named(kind rune, chars []trChar) error {
 	return nil
 }
 
-// repeat adds [x*n], or remembers [x*] until it is known how many are needed.
+// repeat adds [x*n], or stores [x*] for fill.
 func (s *trSet) repeat(chars []trChar) (int, error) {
 	end := slices.Index(chars, trChar{']', false})
 	if end < 3 {
@@ -239,7 +237,7 @@ var trClasses = map[string]func(byte) bool{
 	"xdigit": func(b byte) bool { return cli.IsDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'f' },
 }
 
-// runes does the work on characters.
+// runes translates characters.
 func (t *translator) runes(in *stream.Reader) error {
 	to := make(map[rune]rune, len(t.set1))
 	for i, r := range t.set1 {
@@ -272,7 +270,7 @@ func (t *translator) runes(in *stream.Reader) error {
 	}
 }
 
-// translateRunes returns the unfinished character at the end of b, if more may follow.
+// translateRunes returns the incomplete character at the end of b, unless final.
 func (t *translator) translateRunes(b []byte, to map[rune]rune, squeezed map[rune]bool, final bool) []byte {
 	for len(b) > 0 {
 		r, size, whole := decodePart(b)

@@ -22,9 +22,8 @@ func runUnexpand(ctx context.Context, c *shell.Call) error {
 	return cli.MapLines(c, c.Inputs(names), func(line []byte) { unexpandLine(c, line, tabs, all && !first) })
 }
 
-// unexpandLine gathers blanks and writes as many tabs for them as there are
-// stops among them. A single space before a stop stays a space, unless more
-// blanks follow it.
+// unexpandLine replaces blanks up to a stop by a tab. A single space before a stop stays a
+// space, unless more blanks follow it.
 func unexpandLine(c *shell.Call, line []byte, tabs tabStops, all bool) {
 	for i, column := 0, 0; i < len(line); {
 		if !isBlank(line[i]) {

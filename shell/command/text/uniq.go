@@ -22,8 +22,8 @@ type uniqState struct {
 	end                                        byte
 
 	out    *stream.Writer
-	prev   []byte // the line the next is compared with
-	kept   []byte // memory behind prev between blocks
+	prev   []byte // the line that the next one is compared with
+	kept   []byte // buffer of prev between blocks
 	times  int
 	groups int
 }
@@ -88,7 +88,7 @@ func (u *uniqState) files(c *shell.Call, names []string) error {
 	return u.out.Flush()
 }
 
-// scan compares within whole blocks; only the last line of a block is copied.
+// scan compares within blocks; it copies only the last line of a block.
 func (u *uniqState) scan(in *stream.Reader) error {
 	for {
 		block, err := in.Records(u.end)
@@ -157,7 +157,7 @@ func (u *uniqState) key(line []byte) []byte {
 	return line
 }
 
-// printAll prints a repeated line for -D, the first of its group as well.
+// printAll prints a repeated line for -D, after the first line of its group.
 func (u *uniqState) printAll(line []byte) {
 	if u.times == 2 {
 		if u.allMode == "prepend" || u.allMode == "separate" && u.groups > 0 {

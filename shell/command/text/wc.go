@@ -17,7 +17,7 @@ import (
 
 var Wc = shell.Command{Name: "wc", Run: runWc}
 
-// tally is what wc knows about one input.
+// A tally has the counts of one input.
 type tally struct{ lines, words, chars, bytes, longest int64 }
 
 func (t *tally) add(o tally) {
@@ -28,7 +28,7 @@ func (t *tally) add(o tally) {
 	t.longest = max(t.longest, o.longest)
 }
 
-// wcOptions says which columns are shown, in their fixed order.
+// wcOptions selects the columns to show, in their fixed order.
 type wcOptions struct {
 	lines, words, chars, bytes, longest bool
 	width                               int
@@ -106,8 +106,7 @@ func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
 	return max(width, len(strconv.FormatInt(total, 10)))
 }
 
-// wcSize returns the size of an operand if it is a regular file, which
-// standard input may be, too.
+// wcSize returns the size of an operand that is a regular file, maybe standard input.
 func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
 	if shell.IsStdin(name) {
 		f := c.StdinInput().File
@@ -186,7 +185,7 @@ func (w *wcOptions) print(c *shell.Call, t tally, name string) {
 	c.Stdout.Write(append(out, '\n'))
 }
 
-// tally counts one input in the cheapest way that answers the question.
+// tally counts one input, only as much as the options need.
 func (w *wcOptions) tally(in shell.Input) (t tally, err error) {
 	if in.File != nil && w.bytes && w.columns() == 1 && in.File.Size() > 0 {
 		return tally{bytes: in.File.Size()}, nil
@@ -216,7 +215,7 @@ func (w *wcOptions) tally(in shell.Input) (t tally, err error) {
 	}
 }
 
-// A wordCounter keeps its place across chunks.
+// A wordCounter counts words and columns across chunks.
 type wordCounter struct {
 	words, longest, column int64
 	inWord                 bool

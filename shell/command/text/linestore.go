@@ -10,8 +10,8 @@ import (
 	"hako/shell"
 )
 
-// A line is found by slot and position, packed into 32 bits, so that an entry
-// takes 16 bytes and holds no pointer the collector would have to follow.
+// Slot and position of a line are packed into 32 bits, so that an entry takes 16 bytes and
+// has no pointer for the garbage collector to follow.
 const (
 	slotBits  = 22
 	slotSize  = 1 << slotBits
@@ -20,36 +20,35 @@ const (
 	firstRoom = 64 << 10
 )
 
-var errSortTooLarge = errors.New("the input is over 4 GB")
+var errTooLarge = errors.New("the input is over 4 GB")
 
-// A sortEntry is one line: eight bytes that decide most comparisons, and
-// where the line is. Since lines are stored in order of arrival, off also
-// tells which of two lines came first.
-type sortEntry struct {
+// A lineEntry is one line: eight bytes that decide most comparisons, and the position of
+// the line. Lines are stored in the order of the input, so off also has that order.
+type lineEntry struct {
 	prefix   uint64
 	off, len uint32
 }
 
-// A sortStore holds all lines in a few large blocks.
-type sortStore struct {
-	gauge *quota.Limiter
-	end   byte
-	slots [][]byte // slots[i] begins at offset i*slotSize; a long block takes several
-	parts []storePart
-	held  int64
-	lines int
-	bare  bool // a last line without terminator stays so
+// A lineStore holds the lines of its inputs in a few large blocks.
+type lineStore struct {
+	limiter *quota.Limiter
+	end     byte
+	slots   [][]byte // slots[i] begins at offset i*slotSize; a long block takes several
+	parts   []storePart
+	held    int64
+	lines   int
+	bare    bool // a last line without terminator does not get one
 }
 
-// storePart is one block with whole lines.
+// A storePart is one block of whole lines.
 type storePart struct {
 	data  []byte
 	slot  int
 	first int // number of its first line
 }
 
-// loadInput reads an input to its end, without a buffer in between if it is a file.
-func (s *sortStore) loadInput(in shell.Input) error {
+// loadInput reads an input to its end, unbuffered if it is a file.
+func (s *lineStore) loadInput(in shell.Input) error {
 	if in.File != nil {
 		return s.load(in.File)
 	}
@@ -57,7 +56,7 @@ func (s *sortStore) loadInput(in shell.Input) error {
 }
 
 // load reads src to its end.
-func (s *sortStore) load(src io.Reader) error {
+func (s *lineStore) load(src io.Reader) error {
 	block, err := s.alloc(firstRoom << min(6, len(s.parts)))
 	if err != nil {
 		return err
@@ -79,16 +78,16 @@ func (s *sortStore) load(src io.Reader) error {
 	}
 }
 
-func (s *sortStore) alloc(n int) ([]byte, error) {
-	if err := s.gauge.Hold(int64(n)); err != nil {
+func (s *lineStore) alloc(n int) ([]byte, error) {
+	if err := s.limiter.Hold(int64(n)); err != nil {
 		return nil, err
 	}
 	s.held += int64(n)
 	return make([]byte, 0, n), nil
 }
 
-// next puts a full block away and returns one that begins with its unfinished line.
-func (s *sortStore) next(block []byte) ([]byte, error) {
+// next stores a full block and returns one that begins with its incomplete last line.
+func (s *lineStore) next(block []byte) ([]byte, error) {
 	cut := bytes.LastIndexByte(block, s.end) + 1
 	room := min(slotSize, 2*cap(block))
 	if rest := len(block) - cut; room < 2*rest {
@@ -106,13 +105,13 @@ func (s *sortStore) next(block []byte) ([]byte, error) {
 	return fresh, s.keep(block[:cut])
 }
 
-func (s *sortStore) release(n int) {
-	s.gauge.Hold(-int64(n))
+func (s *lineStore) release(n int) {
+	s.limiter.Hold(-int64(n))
 	s.held -= int64(n)
 }
 
-// last puts the last block of an input away, ending its last line.
-func (s *sortStore) last(block []byte) error {
+// last stores the last block of an input and terminates its last line.
+func (s *lineStore) last(block []byte) error {
 	if len(block) == 0 {
 		s.release(cap(block))
 		return nil
@@ -131,7 +130,7 @@ func (s *sortStore) last(block []byte) error {
 	return s.keep(block)
 }
 
-func (s *sortStore) keep(block []byte) error {
+func (s *lineStore) keep(block []byte) error {
 	s.parts = append(s.parts, storePart{block, len(s.slots), s.lines})
 	s.lines += bytes.Count(block, []byte{s.end})
 	if block[len(block)-1] != s.end {
@@ -142,19 +141,19 @@ func (s *sortStore) keep(block []byte) error {
 		block = block[min(slotSize, len(block)):]
 	}
 	if len(s.slots) > maxSlots {
-		return errSortTooLarge
+		return errTooLarge
 	}
 	return nil
 }
 
-// index lists the lines of all blocks.
-func (s *sortStore) index(w *sortWorkers) ([]sortEntry, error) {
+// index returns the lines of all blocks.
+func (s *lineStore) index(w *sortWorkers) ([]lineEntry, error) {
 	n := int64(s.lines) * 16
-	if err := s.gauge.Hold(n); err != nil {
+	if err := s.limiter.Hold(n); err != nil {
 		return nil, err
 	}
 	s.held += n
-	entries := make([]sortEntry, s.lines)
+	entries := make([]lineEntry, s.lines)
 	for _, p := range s.parts {
 		w.fork(func() { p.index(entries[p.first:], s.end) })
 	}
@@ -162,7 +161,7 @@ func (s *sortStore) index(w *sortWorkers) ([]sortEntry, error) {
 	return entries, nil
 }
 
-func (p storePart) index(entries []sortEntry, end byte) {
+func (p storePart) index(entries []lineEntry, end byte) {
 	base := uint32(p.slot) << slotBits
 	pos, data := 0, p.data
 	for i := 0; pos < len(data); i++ {
@@ -170,28 +169,28 @@ func (p storePart) index(entries []sortEntry, end byte) {
 		if n < 0 {
 			n = len(data) - pos
 		}
-		entries[i] = sortEntry{prefixAt(data[pos:pos+n], 0), base + uint32(pos), uint32(n)}
+		entries[i] = lineEntry{prefixAt(data[pos:pos+n], 0), base + uint32(pos), uint32(n)}
 		pos += n + 1
 	}
 }
 
-func (s *sortStore) line(e sortEntry) []byte {
+func (s *lineStore) line(e lineEntry) []byte {
 	return s.slots[e.off>>slotBits][e.off&slotMask:][:e.len]
 }
 
-// withEnd is line with its terminator, if it has one.
-func (s *sortStore) withEnd(e sortEntry) []byte {
+// withEnd returns a line with its terminator, if it has one.
+func (s *lineStore) withEnd(e lineEntry) []byte {
 	b := s.slots[e.off>>slotBits][e.off&slotMask:]
 	return b[:min(int(e.len)+1, len(b))]
 }
 
-func (s *sortStore) free() {
-	s.gauge.Hold(-s.held)
+func (s *lineStore) free() {
+	s.limiter.Hold(-s.held)
 	s.held, s.slots, s.parts = 0, nil, nil
 }
 
-// prefixAt packs the eight bytes from depth on so that integers compare like
-// the text; a text that ends earlier is filled with zeros.
+// prefixAt returns the eight bytes from depth on as an integer that compares like the
+// text. Missing bytes are zero.
 func prefixAt(b []byte, depth int) uint64 {
 	if len(b)-depth >= 8 {
 		return binary.BigEndian.Uint64(b[depth:])
