@@ -269,26 +269,20 @@ func nativeRange(r *Run, args []Filter) Filter {
 		}
 	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		bounds := [3]float64{0, 0, 1}
-		var at func(i int) error
-		at = func(i int) error {
-			if i == len(args) {
-				return count(bounds[0], bounds[1], bounds[2], p, out)
-			}
-			return args[i](e, v, nil, func(x any, _ *valuePath) error {
+		return r.combine(args, e, v, func(vals []any) error {
+			bounds := [3]float64{0, 0, 1}
+			for i, x := range vals {
 				n, ok := floatOf(x)
 				if !ok {
 					return r.fail("Range bounds must be numeric")
 				}
-				slot := i
 				if len(args) == 1 {
-					slot = 1
+					i = 1
 				}
-				bounds[slot] = n
-				return at(i + 1)
-			})
-		}
-		return at(0)
+				bounds[i] = n
+			}
+			return count(bounds[0], bounds[1], bounds[2], p, out)
+		})
 	}
 }
 

@@ -15,25 +15,23 @@ type nativeFunc func(r *Run, args []Filter) Filter
 // valueFunc is a native function of its input and the values of its arguments.
 func valueFunc(f func(r *Run, v any, a []any) (any, error)) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
-		var at func(i int, got []any, e *scope, v any, out emit) error
-		at = func(i int, got []any, e *scope, v any, out emit) error {
-			if i == len(args) {
-				x, err := r.native(f, v, got)
+		if len(args) == 0 {
+			return func(e *scope, v any, p *valuePath, out emit) error {
+				x, err := r.native(f, v, nil)
 				if err != nil {
 					return err
 				}
-				return out(x, nil)
+				return out(x, p.computed())
 			}
-			place := r.Enter()
-			err := args[i](e, v, nil, func(x any, _ *valuePath) error {
-				r.roots[place].v = x
-				return at(i+1, append(slices.Clip(got), x), e, v, out)
-			})
-			r.Leave(place)
-			return err
 		}
 		return func(e *scope, v any, p *valuePath, out emit) error {
-			return at(0, nil, e, v, func(x any, _ *valuePath) error { return out(x, p.computed()) })
+			return r.combine(args, e, v, func(vals []any) error {
+				x, err := r.native(f, v, vals)
+				if err != nil {
+					return err
+				}
+				return out(x, p.computed())
+			})
 		}
 	}
 }

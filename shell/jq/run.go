@@ -116,6 +116,26 @@ func (r *Run) collect(f Filter, e *scope, v any) (items []any, err error) {
 	return items, err
 }
 
+// combine calls out for each combination of the results of filters; the results of
+// the first vary slowest. out must not keep its argument.
+func (r *Run) combine(filters []Filter, e *scope, v any, out func(vals []any) error) error {
+	vals := make([]any, len(filters))
+	var from func(i int) error
+	from = func(i int) error {
+		if i == len(filters) {
+			return out(vals)
+		}
+		at := r.Enter()
+		err := filters[i](e, v, nil, func(x any, _ *valuePath) error {
+			vals[i], r.roots[at].v = x, x
+			return from(i + 1)
+		})
+		r.Leave(at)
+		return err
+	}
+	return from(0)
+}
+
 // counted gives a filter that calls others an entry while it runs.
 func (r *Run) counted(f Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {

@@ -2,6 +2,7 @@ package jq
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/itchyny/gojq"
 )
@@ -128,25 +129,23 @@ func (c *compiler) text(s *gojq.String, format string) Filter {
 		}
 		parts = append(parts, f)
 	}
+	slices.Reverse(parts) // results of the last part vary slowest
 	run := c.run
-	var until func(i int, tail string, e *scope, v any, out func(string) error) error
-	until = func(i int, tail string, e *scope, v any, out func(string) error) error {
-		if i < 0 {
-			return out(tail)
-		}
-		at := run.Enter()
-		err := parts[i](e, v, nil, func(x any, _ *valuePath) error {
-			s, _ := x.(string)
-			run.Alloc(int64(len(s) + len(tail)))
-			longer := s + tail
-			run.roots[at].v = longer
-			return until(i-1, longer, e, v, out)
-		})
-		run.Leave(at)
-		return err
-	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		return until(len(parts)-1, "", e, v, func(s string) error { return out(s, p.computed()) })
+		return run.combine(parts, e, v, func(vals []any) error {
+			size := 0
+			for _, x := range vals {
+				s, _ := x.(string)
+				size += len(s)
+			}
+			run.Alloc(int64(size))
+			text := make([]byte, 0, size)
+			for _, x := range slices.Backward(vals) {
+				s, _ := x.(string)
+				text = append(text, s...)
+			}
+			return out(string(text), p.computed())
+		})
 	}
 }
 
@@ -179,38 +178,33 @@ func (c *compiler) array(a *gojq.Array) Filter {
 
 // object compiles { … }; each combination of keys and values is one result.
 func (c *compiler) object(o *gojq.Object) Filter {
-	type entry struct{ key, val Filter }
-	entries := make([]entry, len(o.KeyVals))
-	for i, kv := range o.KeyVals {
-		entries[i].key, entries[i].val = c.keyVal(kv)
+	var filters []Filter // a key, its value, and so on
+	for _, kv := range o.KeyVals {
+		key, val := c.keyVal(kv)
+		filters = append(filters, c.run.objectKey(key), val)
 	}
 	run := c.run
-	var from func(i int, made *Object, e *scope, v any, out func(*Object) error) error
-	from = func(i int, made *Object, e *scope, v any, out func(*Object) error) error {
-		if i == len(entries) {
-			return out(made)
-		}
-		at := run.Enter()
-		err := entries[i].key(e, v, nil, func(k any, _ *valuePath) error {
-			name, ok := k.(string)
-			if !ok {
-				return run.fail("Object keys must be strings")
-			}
-			return entries[i].val(e, v, nil, func(x any, _ *valuePath) error {
-				run.extra = x
-				run.Alloc(int64(40 * (len(made.Keys) + 1)))
-				next := made.clone()
-				next.Put(name, x)
-				run.roots[at].v = next
-				return from(i+1, next, e, v, out)
-			})
-		})
-		run.Leave(at)
-		return err
-	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		run.Alloc(int64(64 + 40*len(entries)))
-		return from(0, NewObject(len(entries)), e, v, func(o *Object) error { return out(o, p.computed()) })
+		return run.combine(filters, e, v, func(vals []any) error {
+			run.Alloc(int64(64 + 40*len(vals)))
+			made := NewObject(len(vals) / 2)
+			for i := 0; i < len(vals); i += 2 {
+				made.Put(vals[i].(string), vals[i+1])
+			}
+			return out(made, p.computed())
+		})
+	}
+}
+
+// objectKey fails for keys that are not strings.
+func (r *Run) objectKey(key Filter) Filter {
+	return func(e *scope, v any, p *valuePath, out emit) error {
+		return key(e, v, nil, func(k any, _ *valuePath) error {
+			if _, ok := k.(string); !ok {
+				return r.fail("Object keys must be strings")
+			}
+			return out(k, nil)
+		})
 	}
 }
 

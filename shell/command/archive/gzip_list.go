@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
@@ -48,42 +49,35 @@ func gzipRatio(saved, of int64) string {
 }
 
 // gzipList prints the table of -l.
-func gzipList(p *packer, names []string) error {
+func gzipList(p *packer, names []string) {
 	for _, name := range names {
-		if err := gzipListOne(p, name); err != nil {
-			return err
-		}
+		gzipListOne(p, name)
 	}
 	if p.listed > 1 {
 		in, out := p.totals[0], p.totals[1]
 		fmt.Fprintf(p.Stdout, "%19d %19d %s (totals)\n", in, out, gzipRatio(out-in, out))
 	}
-	return nil
 }
 
-func gzipListOne(p *packer, name string) error {
-	src, label := io.Reader(p.Stdin), "stdin"
-	if !shell.IsStdin(name) {
-		f, err := p.OpenBytes(name)
-		if err != nil && !strings.HasSuffix(name, p.suffix) {
-			name += p.suffix
-			f, err = p.OpenBytes(name)
-		}
-		if err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-			return nil
-		}
-		defer f.Close()
-		src, label = f, name
+func gzipListOne(p *packer, name string) {
+	if _, err := p.FS.Stat(p.Path(name)); err != nil && !shell.IsStdin(name) && !strings.HasSuffix(name, p.suffix) {
+		name += p.suffix
 	}
+	src, done, err := cli.OpenWith(p.Call, name, p.OpenBytes)
+	if err != nil {
+		p.report(packMissing, name, vfs.Reason(err))
+		return
+	}
+	defer done()
 	watched := &contextReader{ctx: p.ctx, r: src}
 	packed, plain, header, err := gzipMeasure(watched)
-	if watched.err != nil {
-		return watched.err
-	}
+	cli.Check(watched.err)
 	if err != nil {
-		p.report(packNotFormat, label, "")
-		return nil
+		if name == "-" {
+			name = "stdin"
+		}
+		p.report(packNotFormat, name, "")
+		return
 	}
 	if p.listed == 0 && !p.quiet {
 		fmt.Fprintln(p.Stdout, "         compressed        uncompressed  ratio uncompressed_name")
@@ -95,8 +89,8 @@ func gzipListOne(p *packer, name string) error {
 	if name != "-" {
 		shown = strings.TrimSuffix(name, p.suffix)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%19d %19d %s %s\n", packed, plain, gzipRatio(plain-(packed-header), plain), shown)
-	return err
+	fmt.Fprintf(p.Stdout, "%19d %19d %s %s\n", packed, plain, gzipRatio(plain-(packed-header), plain), shown)
+	cli.Check(p.Stdout.Err())
 }
 
 // gzipMeasure reads a stream to its end; its last bytes are the length.

@@ -61,12 +61,13 @@ type packTool struct {
 	create   func(p *packer, w io.Writer, name string) (io.WriteCloser, error)
 	messages map[packProblem]packMessage
 	done     func(p *packer, from, to string, in, out int64) // -v
-	list     func(p *packer, names []string) error           // -l; nil if there is none
+	list     func(p *packer, names []string)                 // -l; nil if there is none
 }
 
 // command returns the command that packs or unpacks with the tool.
 func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
-	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error {
+	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) (err error) {
+		defer cli.Catch(&err)
 		p := &packer{Call: c, ctx: ctx, tool: tool, decode: decode, stdout: stdout, level: tool.level}
 		if tool.name == "gzip" {
 			c.Name = "gzip" // messages of gunzip and zcat begin with it too
@@ -87,7 +88,8 @@ func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
 		if p.list && tool.list == nil {
 			return c.Fail(1, "-l is not available here")
 		}
-		return p.run(names)
+		p.run(names)
+		return cli.StatusOr(p.status, nil)
 	}}
 }
 
@@ -137,107 +139,83 @@ func (p *packer) report(problem packProblem, name, detail string) {
 	}
 }
 
-func (p *packer) run(names []string) error {
-	if p.suffix == "" {
-		p.suffix = p.tool.suffix
-	}
+func (p *packer) run(names []string) {
+	p.suffix = cmp.Or(p.suffix, p.tool.suffix)
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
 	if p.list {
-		if err := p.tool.list(p, names); err != nil {
-			return err
-		}
-		return p.result()
+		p.tool.list(p, names)
+		return
 	}
 	for _, name := range names {
-		var err error
 		if shell.IsStdin(name) {
-			err = p.stream("stdin", p.Stdin, p.Stdout, nil)
+			p.stream("stdin", p.Stdin, p.Stdout, nil)
 		} else {
-			err = p.operand(name)
-		}
-		if err != nil {
-			return err
+			p.operand(name)
 		}
 	}
-	return p.result()
 }
 
-func (p *packer) result() error {
-	if p.status != 0 {
-		return shell.Status(p.status)
-	}
-	return nil
-}
-
-func (p *packer) operand(name string) error {
+func (p *packer) operand(name string) {
 	info, err := p.FS.Lstat(p.Path(name))
 	if err != nil && p.decode && p.tool.name == "gzip" && !strings.HasSuffix(name, p.suffix) {
 		name += p.suffix
 		info, err = p.FS.Lstat(p.Path(name))
 	}
-	if err != nil {
-		p.report(packMissing, name, vfs.Reason(err))
-		return nil
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if !p.stdout && !p.force && !p.test {
 			p.report(packLink, name, "")
-			return nil
+			return
 		}
-		if info, err = p.FS.Stat(p.Path(name)); err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-			return nil
-		}
+		info, err = p.FS.Stat(p.Path(name))
 	}
-	if info.IsDir() {
-		return p.directory(name)
+	switch {
+	case err != nil:
+		p.report(packMissing, name, vfs.Reason(err))
+	case info.IsDir() && !p.recurse:
+		p.report(packDirectory, name, "")
+	case info.IsDir():
+		p.directory(name)
+	default:
+		p.file(name, info)
 	}
-	return p.file(name, info)
 }
 
-func (p *packer) directory(name string) error {
-	if !p.recurse {
-		p.report(packDirectory, name, "")
-		return nil
-	}
+func (p *packer) directory(name string) {
 	entries, err := p.FS.ReadDir(p.Path(name))
 	if err != nil {
 		p.report(packMissing, name, vfs.Reason(err))
-		return nil
 	}
 	for _, e := range entries {
-		if err := p.operand(path.Join(name, e.Name())); err != nil {
-			return err
-		}
+		p.operand(path.Join(name, e.Name()))
 	}
-	return nil
 }
 
 // file packs or unpacks one file into another, or to standard output.
-func (p *packer) file(name string, info vfs.Info) error {
+func (p *packer) file(name string, info vfs.Info) {
 	target := ""
 	if !p.stdout && !p.test {
 		var ok bool
 		if target, ok = p.target(name); !ok {
-			return nil
+			return
 		}
 	}
 	f, err := p.OpenBytes(name)
 	if err != nil {
 		p.report(packMissing, name, vfs.Reason(err))
-		return nil
+		return
 	}
 	defer f.Close()
 	if target == "" {
-		return p.stream(name, f, p.Stdout, nil)
+		p.stream(name, f, p.Stdout, nil)
+		return
 	}
 	if _, err := p.FS.Lstat(p.Path(target)); err == nil && !p.force {
 		p.report(packExists, target, "")
-		return nil
+		return
 	}
-	return p.replace(name, target, f, info)
+	p.replace(name, target, f, info)
 }
 
 // target is the name of the file to write.
@@ -266,28 +244,29 @@ func (p *packer) target(name string) (string, bool) {
 
 // replace writes the new file and then removes the old one; an incomplete new file
 // is removed.
-func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error {
+func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) {
 	if p.force {
 		p.FS.Remove(p.Path(target))
 	}
 	out, err := p.FS.Open(p.Path(target), os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		p.report(packMissing, target, vfs.Reason(err))
-		return nil
+		return
 	}
-	err = writeFile(out, func(w *stream.Writer) { cli.Check(p.stream(name, f, w, out)) })
+	err = writeFile(out, func(w *stream.Writer) { p.stream(name, f, w, out) })
 	if err != nil || p.badData {
 		p.FS.Remove(p.Path(target))
-		return err
+		cli.Check(err)
+		return
 	}
 	p.FS.Chtimes(p.Path(target), info.ModTime(), info.ModTime())
-	if !p.keep {
-		f.Close()
-		if err := p.FS.Remove(p.Path(name)); err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-		}
+	if p.keep {
+		return
 	}
-	return nil
+	f.Close()
+	if err := p.FS.Remove(p.Path(name)); err != nil {
+		p.report(packMissing, name, vfs.Reason(err))
+	}
 }
 
 // writeFile lets write fill f, and closes it. It returns the error of [cli.Check] in write.
@@ -305,26 +284,21 @@ func writeFile(f *vfs.File, write func(w *stream.Writer)) error {
 }
 
 // stream moves one input to one output. file is the file behind w, if any.
-// Errors of the data are reported; errors of the session are returned.
-func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) error {
+// Errors of the data are reported; errors of the session end the command.
+func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) {
 	p.badData = false
 	src := &contextReader{ctx: p.ctx, r: r}
 	in, out, err := p.move(name, src, w)
-	if ferr := w.Flush(); ferr != nil {
-		return ferr
-	}
+	cli.Check(cmp.Or(w.Flush(), src.err, p.Limiter.Err(), w.Err()))
+	cli.CheckStopped(p.ctx, p.Call)
 	switch {
-	case src.err != nil:
-		return src.err
-	case p.Limiter.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
-		return cmp.Or(p.Limiter.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.report(packGarbage, name, "")
 	case isLimit(err):
-		return err
+		cli.Check(err)
 	case err != nil:
 		p.reportBadData(name, err)
-		return nil
+		return
 	}
 	if p.verbose {
 		to := ""
@@ -333,7 +307,6 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 		}
 		p.tool.done(p, name, to, in, out)
 	}
-	return nil
 }
 
 // reportBadData reports data that cannot be unpacked.

@@ -39,11 +39,9 @@ func runHexdump(_ context.Context, c *shell.Call) (err error) {
 	}
 	h := &hexdump{Call: c}
 	for _, f := range formats {
-		units, err := parseHexFormat(f)
-		if err != nil {
+		if err := cli.Try(func() { h.strings = append(h.strings, parseHexFormat(f)) }); err != nil {
 			return c.Fail(1, "%v", err)
 		}
-		h.strings = append(h.strings, units)
 	}
 	h.dump(names, skip, limit, all)
 	return c.Stdout.Err()
