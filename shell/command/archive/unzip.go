@@ -34,7 +34,7 @@ type unzip struct {
 func runUnzip(ctx context.Context, c *shell.Call) (err error) {
 	defer cli.Catch(&err)
 	u := &unzip{Call: c, ctx: ctx}
-	c.Args = u.takeExcluded(c.Args)
+	c.Args = cutLists(c.Args, map[string]*[]string{"-x": &u.exclude})
 	names, err := cli.Parse(c, cli.Flags{
 		"l": &u.list, "v": &u.long, "Z 1": &u.names, "t": &u.test, "p c": &u.print, "o": &u.over, "n": &u.never,
 		"j": &u.junk, "q": func() { u.quiet++ }, "d": &u.dir,
@@ -60,22 +60,6 @@ func runUnzip(ctx context.Context, c *shell.Call) (err error) {
 	}
 	u.run(r)
 	return cli.StatusOr(u.status, c.Stdout.Err())
-}
-
-func (u *unzip) takeExcluded(args []string) (rest []string) {
-	taking := false
-	for _, a := range args {
-		switch {
-		case a == "-x":
-			taking = true
-		case taking && (a == "" || a[0] != '-'):
-			u.exclude = append(u.exclude, a)
-		default:
-			taking = false
-			rest = append(rest, a)
-		}
-	}
-	return rest
 }
 
 // open tries the name with and without its suffix.

@@ -45,7 +45,10 @@ type zipItem struct {
 func runZip(ctx context.Context, c *shell.Call) (err error) {
 	defer cli.Catch(&err)
 	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, log: c.Stdout}
-	c.Args = z.lists(c.Args)
+	c.Args = cutLists(c.Args, map[string]*[]string{
+		"-x": &z.exclude, "--exclude": &z.exclude, "-i": &z.include, "--include": &z.include,
+		"@": nil,
+	})
 	stdinNames := false
 	names, err := cli.Parse(c, cli.Flags{
 		"@": &stdinNames, "r": &z.recurse, "q": &z.quiet, "j": &z.junk, "m": &z.move, "y": &z.links, "D": &z.noDirs,
@@ -85,19 +88,16 @@ func runZip(ctx context.Context, c *shell.Call) (err error) {
 	return z.rewrite(nil)
 }
 
-// lists removes the patterns of -x and -i from the words: they extend to the
-// next option.
-func (z *zipCall) lists(args []string) (rest []string) {
+// cutLists removes options with a list of patterns from the words. A list extends to
+// the next option, or to a word whose list is nil.
+func cutLists(args []string, options map[string]*[]string) (rest []string) {
 	var list *[]string
 	for _, a := range args {
+		to, isOption := options[a]
 		switch {
-		case a == "-x" || a == "--exclude":
-			list = &z.exclude
-		case a == "-i" || a == "--include":
-			list = &z.include
-		case list != nil && a == "@":
-			list = nil
-		case list != nil && (len(a) < 2 || a[0] != '-') && !(a == "-"):
+		case isOption && (to != nil || list != nil):
+			list = to
+		case list != nil && (len(a) < 2 || a[0] != '-') && a != "-":
 			*list = append(*list, a)
 		default:
 			list = nil

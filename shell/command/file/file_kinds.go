@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -253,6 +254,18 @@ func languageOf(b []byte) (what, mime string) {
 	return "", "text/plain"
 }
 
+// scripts are the kinds of scripts by the name of their interpreter.
+var scripts = []struct{ pattern, what, mime string }{
+	{"sh", "POSIX shell script", "text/x-shellscript"},
+	{"dash", "POSIX shell script", "text/x-shellscript"},
+	{"bash", "Bourne-Again shell script", "text/x-shellscript"},
+	{"python*", "Python script", "text/x-script.python"},
+	{"perl*", "Perl script text executable", "text/x-perl"},
+	{"node", "Node.js script", "application/javascript"},
+	{"ruby", "Ruby script", "text/x-ruby"},
+	{"*awk", "awk script", "text/x-awk"},
+}
+
 // interpreter names the script by its "#!" line.
 func interpreter(line string) (what, mime string) {
 	words := strings.Fields(line)
@@ -263,21 +276,10 @@ func interpreter(line string) (what, mime string) {
 	if name == "env" && len(words) > 1 {
 		name = words[1]
 	}
-	switch {
-	case name == "sh" || name == "dash":
-		return "POSIX shell script, ", "text/x-shellscript"
-	case name == "bash":
-		return "Bourne-Again shell script, ", "text/x-shellscript"
-	case strings.HasPrefix(name, "python"):
-		return "Python script, ", "text/x-script.python"
-	case strings.HasPrefix(name, "perl"):
-		return "Perl script text executable, ", "text/x-perl"
-	case name == "node":
-		return "Node.js script, ", "application/javascript"
-	case name == "ruby":
-		return "Ruby script, ", "text/x-ruby"
-	case strings.HasSuffix(name, "awk"):
-		return "awk script, ", "text/x-awk"
+	for _, s := range scripts {
+		if ok, _ := path.Match(s.pattern, name); ok {
+			return s.what + ", ", s.mime
+		}
 	}
 	return "a " + line + " script, ", "text/plain"
 }
