@@ -1,9 +1,8 @@
-// Package command holds the commands of the closed shell, about a hundred and
-// twenty: what coreutils, findutils, grep, sed, awk, tar, jq and bc offer, in Go.
+// Package command lists the commands of the closed shell, about a hundred and twenty: Go
+// implementations of coreutils, findutils, grep, sed, awk, tar, jq, bc and others.
 //
-// None of them starts a program or opens a file of the machine. A command sees
-// the world through its [shell.Call] and nothing else. They are grouped by what
-// they work on, one command per file:
+// None of them starts a program or opens a file of the host: a command has access only to
+// its [shell.Call]. The families are, with one command per file:
 //
 //	archive  tar, zip, gzip, bzip2, xz
 //	data     jq, yq, encodings, checksums, dumps
@@ -23,8 +22,7 @@ import (
 	"hako/shell/command/text"
 )
 
-// All returns the commands by name. The map is the caller's: adding to it or
-// removing from it changes what one shell offers.
+// All returns the commands by name. The caller may add to and remove from the map.
 func All() shell.Set {
 	list := []shell.Command{
 		archive.Bunzip2, archive.Bzcat, archive.Bzip2, archive.Gunzip, archive.Gzip, archive.Tar, archive.Unxz,

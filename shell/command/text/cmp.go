@@ -43,7 +43,7 @@ func runCmp(ctx context.Context, c *shell.Call) error {
 	if err := d.operands(operands); err != nil {
 		return err
 	}
-	return d.run(ctx)
+	return cli.StatusOr(d.run(ctx))
 }
 
 // bytes reads a number of bytes for an option.
@@ -75,7 +75,9 @@ func (d *byteDiff) operands(words []string) error {
 	return nil
 }
 
-func (d *byteDiff) run(ctx context.Context) error {
+// run compares the files and returns the exit status.
+func (d *byteDiff) run(ctx context.Context) (status int, err error) {
+	defer cli.Catch(&err)
 	var in [2]*stream.Reader
 	for i, name := range d.names {
 		r, done, err := cli.OpenWith(d.c, name, d.c.OpenBytes)
@@ -83,47 +85,32 @@ func (d *byteDiff) run(ctx context.Context) error {
 			if !d.silent {
 				d.c.WarnFile(name, err)
 			}
-			return shell.Status(2)
+			return 2, nil
 		}
 		defer done()
 		in[i] = r.Reader
-		if err := discard(r.Reader, d.skip[i]); err != nil {
-			return err
-		}
-	}
-	return d.compare(ctx, in)
-}
-
-func discard(r *stream.Reader, n int64) error {
-	for n > 0 {
-		b, err := r.Chunk()
-		if err != nil {
-			return cli.NotEOF(err)
-		}
-		if int64(len(b)) > n {
+		for skip := d.skip[i]; skip > 0; {
+			b := chunk(r.Reader)
+			if b == nil {
+				break
+			}
+			n := min(skip, int64(len(b)))
 			r.Unread(b, len(b)-int(n))
-			return nil
+			skip -= n
 		}
-		n -= int64(len(b))
 	}
-	return nil
+	return d.compare(ctx, in), nil
 }
 
 // compare compares the inputs chunk by chunk.
-func (d *byteDiff) compare(ctx context.Context, in [2]*stream.Reader) error {
+func (d *byteDiff) compare(ctx context.Context, in [2]*stream.Reader) int {
 	var part [2][]byte
 	at, line, last, differ := int64(0), int64(1), byte('\n'), false
 	for d.limit < 0 || at < d.limit {
-		if err := cli.Stopped(ctx, d.c); err != nil {
-			return err
-		}
+		cli.CheckStopped(ctx, d.c)
 		for i := range part {
-			if len(part[i]) > 0 {
-				continue
-			}
-			var err error
-			if part[i], err = in[i].Chunk(); cli.NotEOF(err) != nil {
-				return err
+			if len(part[i]) == 0 {
+				part[i] = chunk(in[i])
 			}
 		}
 		n := min(len(part[0]), len(part[1]))
@@ -136,41 +123,39 @@ func (d *byteDiff) compare(ctx context.Context, in [2]*stream.Reader) error {
 		a, b := part[0][:n], part[1][:n]
 		if !bytes.Equal(a, b) {
 			if !d.list {
-				return d.first(a, b, at, line)
+				d.first(a, b, at, line)
+				return 1
 			}
 			differ = true
-			if err := d.all(a, b, at); err != nil {
-				return err
-			}
+			d.all(a, b, at)
 		}
 		line += int64(bytes.Count(a, []byte("\n")))
 		last = a[n-1]
 		at += int64(n)
 		part[0], part[1] = part[0][n:], part[1][n:]
 	}
-	if differ {
-		return shell.Status(1)
-	}
-	return nil
+	return cli.BoolInt(differ)
 }
 
-func (d *byteDiff) first(a, b []byte, at, line int64) error {
+// first reports the first difference.
+func (d *byteDiff) first(a, b []byte, at, line int64) {
+	if d.silent {
+		return
+	}
 	i := 0
 	for a[i] == b[i] {
 		i++
 	}
 	line += int64(bytes.Count(a[:i], []byte("\n")))
-	if !d.silent {
-		text := ""
-		if d.chars {
-			text = fmt.Sprintf(" is %3o %s %3o %s", a[i], visible(a[i]), b[i], visible(b[i]))
-		}
-		fmt.Fprintf(d.c.Stdout, "%s %s differ: byte %d, line %d%s\n", d.names[0], d.names[1], at+int64(i)+1, line, text)
+	text := ""
+	if d.chars {
+		text = fmt.Sprintf(" is %3o %s %3o %s", a[i], visible(a[i]), b[i], visible(b[i]))
 	}
-	return shell.Status(1)
+	fmt.Fprintf(d.c.Stdout, "%s %s differ: byte %d, line %d%s\n", d.names[0], d.names[1], at+int64(i)+1, line, text)
 }
 
-func (d *byteDiff) all(a, b []byte, at int64) error {
+// all reports all differences.
+func (d *byteDiff) all(a, b []byte, at int64) {
 	for i := range a {
 		switch {
 		case a[i] == b[i]:
@@ -180,18 +165,18 @@ func (d *byteDiff) all(a, b []byte, at int64) error {
 			fmt.Fprintf(d.c.Stdout, "%d %3o %3o\n", at+int64(i)+1, a[i], b[i])
 		}
 	}
-	return d.c.Stdout.Err()
+	cli.Check(d.c.Stdout.Err())
 }
 
-// ended returns the outcome when at least one input has no more bytes.
-func (d *byteDiff) ended(part [2][]byte, at, line int64, last byte, differ bool) error {
+// ended returns the exit status when at least one input has no more bytes.
+func (d *byteDiff) ended(part [2][]byte, at, line int64, last byte, differ bool) int {
 	short := 0
 	if len(part[0]) > 0 {
 		short = 1
 	}
 	switch {
 	case len(part[1-short]) == 0 && !differ:
-		return nil
+		return 0
 	case len(part[1-short]) == 0, d.silent:
 	case at == 0:
 		d.c.Warn("EOF on %s which is empty", d.names[short])
@@ -202,5 +187,5 @@ func (d *byteDiff) ended(part [2][]byte, at, line int64, last byte, differ bool)
 	default:
 		d.c.Warn("EOF on %s after byte %d, in line %d", d.names[short], at, line)
 	}
-	return shell.Status(1)
+	return 1
 }

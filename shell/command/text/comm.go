@@ -77,7 +77,7 @@ func openBoth(c *shell.Call, names []string) (ins [2]shell.Input, done func(), e
 }
 
 func (s *commState) compare() (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	a, b := &s.sides[0], &s.sides[1]
 	for order := 0; ; {
 		if order <= 0 {
@@ -105,7 +105,7 @@ func (s *commState) compare() (err error) {
 		default:
 			s.print(2, b.line)
 		}
-		check(s.c.Stdout.Err())
+		cli.Check(s.c.Stdout.Err())
 	}
 }
 

@@ -75,13 +75,13 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 }
 
 func (s *contextSplitter) split(name string, words []string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	patterns := s.patterns(words)
 	s.load(name)
 	for i := range patterns {
 		p := &patterns[i]
 		for n := 0; p.repeat < 0 || n <= p.repeat; n++ {
-			check(context.Cause(s.ctx))
+			cli.Check(context.Cause(s.ctx))
 			if !s.apply(p, n) {
 				break
 			}
@@ -159,9 +159,9 @@ func (s *contextSplitter) load(name string) {
 		fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
 	}
 	defer done()
-	check(s.store.load(in))
+	cli.Check(s.store.load(in))
 	s.lines, err = s.store.index(newSortWorkers())
-	check(err)
+	cli.Check(err)
 }
 
 // apply ends a piece before the line that the pattern selects. It reports false when a
@@ -234,11 +234,11 @@ func (s *contextSplitter) write(to int, skip bool) {
 		size += len(line)
 		w.Write(line)
 	}
-	check(w.Flush())
+	cli.Check(w.Flush())
 	if !s.silent {
 		fmt.Fprintln(s.c.Stdout, size)
 	}
-	check(s.c.Stdout.Err())
+	cli.Check(s.c.Stdout.Err())
 }
 
 func (s *contextSplitter) suffix(n int) string {

@@ -35,12 +35,13 @@ type differ struct {
 	width                                      int
 	words                                      string // the given options, for the title
 	title                                      string // printed before the differences of files in directories
-	held                                       int64
+	patterns                                   cli.Memory
+	files                                      cli.Memory // of the files that are compared
 }
 
 func runDiff(ctx context.Context, c *shell.Call) error {
-	d := &differ{c: c, ctx: ctx, style: 'n', context: 3, width: 130}
-	defer d.release(0)
+	d := &differ{c: c, ctx: ctx, style: 'n', context: 3, width: 130, patterns: cli.Memory{C: c}, files: cli.Memory{C: c}}
+	defer d.patterns.Release()
 	words := c.Args
 	c.Args = splitCounts(words)
 	operands, err := d.parse()
@@ -59,7 +60,7 @@ func runDiff(ctx context.Context, c *shell.Call) error {
 
 // run compares the operands and returns the exit status.
 func (d *differ) run(operands []string) (status int, err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	if len(operands) < 2 {
 		return d.pipedPair(), nil
 	}
@@ -161,7 +162,7 @@ func (d *differ) contextLines(o cli.Option) error {
 
 // pattern compiles a pattern that lives until the command ends.
 func (d *differ) pattern(to **regex.Regexp, text string) (err error) {
-	*to, err = regex.Compile(text, regex.Options{Done: d.ctx.Done(), Hold: d.hold})
+	*to, err = regex.Compile(text, d.patterns.Bound(d.ctx, regex.Options{}))
 	if err != nil && fault.KindOf(err) == fault.Other {
 		return fmt.Errorf("%s: Invalid regular expression", text)
 	}
@@ -214,11 +215,11 @@ func (d *differ) stat(name string) (fs.FileInfo, error) {
 
 // pair compares two files. With -N a missing file counts as empty.
 func (d *differ) pair(one, two string) int {
-	defer d.release(d.held)
+	defer d.files.Release()
 	files := [2]*diffFile{{name: one, time: time.Unix(0, 0)}, {name: two, time: time.Unix(0, 0)}}
 	for _, f := range files {
 		if err := d.read(f); err != nil {
-			check(cli.Stopped(d.ctx, d.c))
+			cli.CheckStopped(d.ctx, d.c)
 			d.c.WarnFile(f.name, err)
 			return 2
 		}
@@ -226,10 +227,11 @@ func (d *differ) pair(one, two string) int {
 	return d.report(files)
 }
 
-func (d *differ) read(f *diffFile) error {
+func (d *differ) read(f *diffFile) (err error) {
 	if shell.IsStdin(f.name) {
 		f.time = d.c.Now()
-		return d.load(f, d.c.Stdin)
+		f.data, err = d.files.ReadAll(d.c.Stdin)
+		return err
 	}
 	file, err := d.c.OpenBytes(f.name)
 	if err != nil {
@@ -245,7 +247,8 @@ func (d *differ) read(f *diffFile) error {
 	if fi, err := file.Stat(); err == nil {
 		f.time = fi.ModTime()
 	}
-	return d.load(f, file)
+	f.data, err = d.files.ReadAll(file)
+	return err
 }
 
 // report prints the differences between two loaded files.
@@ -272,7 +275,7 @@ func (d *differ) report(files [2]*diffFile) int {
 		fmt.Fprintf(d.c.Stdout, "Files %s and %s are identical\n", a.name, b.name)
 	case differ || d.style == 'y':
 		p := &diffPrinter{d: d, out: d.c.Stdout, a: a, b: b}
-		check(p.print(list))
+		cli.Check(p.print(list))
 	}
 	return cli.BoolInt(differ)
 }

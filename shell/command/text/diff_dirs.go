@@ -36,10 +36,10 @@ func (d *differ) dirs(one, two string, above []fs.FileInfo) (status int) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(has)) {
-		check(cli.Stopped(d.ctx, d.c))
+		cli.CheckStopped(d.ctx, d.c)
 		status = max(status, d.entry(one, two, name, has[name], above))
 	}
-	check(d.c.Stdout.Err())
+	cli.Check(d.c.Stdout.Err())
 	return status
 }
 

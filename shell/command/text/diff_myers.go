@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"hako/shell/command/internal/cli"
 	"math"
 )
 
@@ -128,7 +129,7 @@ func (m *lineMatcher) middle(a0, a1, b0, b1 int) (x, y int) {
 	f, b := stretch{start, start}, stretch{goal, goal}
 	m.fwd[m.shift+start], m.bwd[m.shift+goal] = a0, a1
 	for cost := 1; ; cost++ {
-		check(context.Cause(m.ctx))
+		cli.Check(context.Cause(m.ctx))
 		f.widen(m.fwd, m.shift, least, most, -1)
 		for d := f.hi; d >= f.lo; d -= 2 {
 			x := m.forward(d, a1, b1)

@@ -3,7 +3,6 @@ package text
 import (
 	"bytes"
 	"context"
-	"io"
 	"slices"
 	"time"
 
@@ -17,27 +16,6 @@ type diffFile struct {
 	time  time.Time
 	data  []byte
 	lines [][]byte // with their newlines; the last may lack it
-}
-
-// load reads all of a file and charges it to the session.
-func (d *differ) load(f *diffFile, r io.Reader) (err error) {
-	f.data, err = cli.ReadAll(d.c, r)
-	d.held += int64(cap(f.data))
-	return err
-}
-
-func (d *differ) hold(n int64) error {
-	if err := d.c.Limiter.Hold(n); err != nil {
-		return err
-	}
-	d.held += n
-	return nil
-}
-
-// release gives memory back until only keep bytes are held.
-func (d *differ) release(keep int64) {
-	d.c.Limiter.Hold(keep - d.held)
-	d.held = keep
 }
 
 // binary reports whether the beginning of a file has a zero byte.
@@ -59,11 +37,11 @@ func splitLines(data []byte) [][]byte {
 func (d *differ) number(lines [2][][]byte) (numbers [2][]int32) {
 	ids := make(map[string]int32)
 	for side := range lines {
-		check(d.hold(int64(len(lines[side])) * 64))
+		cli.Check(d.files.Hold(int64(len(lines[side])) * 64))
 		numbers[side] = make([]int32, len(lines[side]))
 		for i, line := range lines[side] {
 			if i&4095 == 0 {
-				check(context.Cause(d.ctx))
+				cli.Check(context.Cause(d.ctx))
 			}
 			key := d.key(line)
 			id, ok := ids[string(key)]
@@ -155,7 +133,7 @@ type change struct {
 // changes compares two files.
 func (d *differ) changes(files [2]*diffFile) []change {
 	for _, f := range files {
-		check(d.hold(lineCost * lineCount(f.data)))
+		cli.Check(d.files.Hold(lineCost * lineCount(f.data)))
 		f.lines = splitLines(f.data)
 	}
 	a, b := files[0].lines, files[1].lines
@@ -220,9 +198,10 @@ func cutSeparator(data []byte, separator string) (before, after []byte, ok bool)
 
 // pipedPair compares the two halves of standard input.
 func (d *differ) pipedPair() int {
-	var all diffFile
-	check(d.load(&all, d.c.Stdin))
-	first, second, ok := cutSeparator(all.data, diffSeparator)
+	defer d.files.Release()
+	data, err := d.files.ReadAll(d.c.Stdin)
+	cli.Check(err)
+	first, second, ok := cutSeparator(data, diffSeparator)
 	if !ok {
 		d.c.Warn("missing operand after '%s'", d.c.Name)
 		d.c.Warn("name two files, or separate two texts on standard input by a line %s", diffSeparator)

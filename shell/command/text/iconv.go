@@ -104,12 +104,14 @@ func (r *iconvRun) run(names []string) error {
 			return r.Fail(1, "cannot open input file `%s': %s", name, vfs.Reason(err))
 		}
 	}
-	return cli.Each(r.Call, r.InputsBytes(names), func(in shell.Input) error { return r.convert(in) })
+	return cli.Each(r.Call, r.InputsBytes(names), func(in shell.Input) error {
+		return cli.Try(func() { r.convert(in) })
+	})
 }
 
 // convert decodes to UTF-8 and encodes piece by piece. Decoders return the replacement
 // character for invalid bytes.
-func (r *iconvRun) convert(in io.Reader) error {
+func (r *iconvRun) convert(in io.Reader) {
 	taken := int64(0)
 	src := io.Reader(&cli.CountingReader{R: in, N: &taken})
 	if r.from != unicode.UTF8 {
@@ -118,21 +120,15 @@ func (r *iconvRun) convert(in io.Reader) error {
 	buf := make([]byte, 0, 64<<10)
 	for done := false; !done; {
 		n, err := src.Read(buf[len(buf) : len(buf)+(cap(buf)-len(buf))/2])
+		cli.Check(cli.NotEOF(err))
 		buf = buf[:len(buf)+n]
-		done = err == io.EOF
-		if err != nil && !done {
-			return err
-		}
 		whole := len(buf)
-		if !done {
+		if done = err == io.EOF; !done {
 			whole = completeRunes(buf)
 		}
-		if err := r.encode(buf[:whole], taken-int64(len(buf))); err != nil {
-			return err
-		}
+		r.encode(buf[:whole], taken-int64(len(buf)))
 		buf = append(buf[:0], buf[whole:]...)
 	}
-	return nil
 }
 
 // completeRunes returns the length of b without an incomplete character at its end.
@@ -149,66 +145,58 @@ func completeRunes(b []byte) int {
 }
 
 // encode writes text; at is its position in the input, for messages.
-func (r *iconvRun) encode(text []byte, at int64) error {
+func (r *iconvRun) encode(text []byte, at int64) {
 	for len(text) > 0 {
-		n := 0
-		for n < len(text) {
+		n, bad := 0, 0 // bytes of valid characters, and of the invalid one after them
+		for n < len(text) && bad == 0 {
 			ch, size := utf8.DecodeRune(text[n:])
 			if ch == utf8.RuneError {
-				break
+				bad = size
+			} else {
+				n += size
 			}
-			n += size
 		}
-		if err := r.write(text[:n], at); err != nil {
-			return err
-		}
+		r.write(text[:n], at)
 		text, at = text[n:], at+int64(n)
-		if len(text) == 0 {
-			break
+		if bad > 0 && !r.drop {
+			r.stuck(at)
 		}
-		_, size := utf8.DecodeRune(text)
-		if !r.drop {
-			return r.stuck(at)
-		}
-		text, at = text[size:], at+int64(size)
+		text, at = text[bad:], at+int64(bad)
 	}
-	return nil
 }
 
-func (r *iconvRun) stuck(at int64) error {
+// stuck aborts at a character that cannot be converted.
+func (r *iconvRun) stuck(at int64) {
 	r.w.Flush()
+	where := ""
 	if r.from == unicode.UTF8 {
-		return r.Fail(1, "illegal input sequence at position %d", at)
+		where = fmt.Sprintf(" at position %d", at)
 	}
-	return r.Fail(1, "illegal input sequence")
+	cli.Check(r.Fail(1, "illegal input sequence%s", where))
 }
 
 // write encodes text, character by character if that fails for all of it.
-func (r *iconvRun) write(text []byte, at int64) error {
+func (r *iconvRun) write(text []byte, at int64) {
 	if r.to == unicode.UTF8 {
-		_, err := r.w.Write(text)
-		return err
-	}
-	if out, err := r.encoder.Bytes(text); err == nil {
-		_, err = r.w.Write(out)
-		return err
-	}
-	for i, ch := range string(text) {
-		out, err := r.encoder.Bytes([]byte(string(ch)))
-		switch {
-		case err == nil:
-		case r.question:
-			out = r.alike(ch)
-		case r.drop:
-			out = nil
-		default:
-			return r.stuck(at + int64(i))
-		}
-		if _, err := r.w.Write(out); err != nil {
-			return err
+		r.w.Write(text)
+	} else if out, err := r.encoder.Bytes(text); err == nil {
+		r.w.Write(out)
+	} else {
+		for i, ch := range string(text) {
+			out, err := r.encoder.Bytes([]byte(string(ch)))
+			switch {
+			case err == nil:
+			case r.question:
+				out = r.alike(ch)
+			case r.drop:
+				out = nil
+			default:
+				r.stuck(at + int64(i))
+			}
+			r.w.Write(out)
 		}
 	}
-	return nil
+	cli.Check(r.w.Err())
 }
 
 // asciiOnly is the encoding ASCII.

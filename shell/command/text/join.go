@@ -142,7 +142,7 @@ func (j *joiner) outputList(text string) error {
 }
 
 func (j *joiner) run() (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	for i := range j.sides {
 		j.advance(i)
 		j.sides[i].width = len(j.sides[i].now.fields)
@@ -221,7 +221,7 @@ func (j *joiner) advance(i int) {
 	if s.next(); s.over {
 		return
 	}
-	check(cli.FieldsFit(j.c, s.line))
+	cli.Check(cli.FieldsFit(j.c, s.line))
 	text := bytes.Clone(s.line)
 	s.now = joinLine{text, j.split(text)}
 	s.lines++
@@ -231,7 +231,7 @@ func (j *joiner) advance(i int) {
 	s.warned = true
 	j.c.Warn("%s:%d: is not sorted: %s", s.name, s.lines, s.now.text)
 	if j.check == "check-order" {
-		check(shell.Status(1))
+		cli.Check(shell.Status(1))
 	}
 }
 
@@ -264,22 +264,20 @@ func (j *joiner) alone(i int) {
 		j.print(lines)
 	}
 	j.advance(i)
-	check(j.c.Stdout.Err())
+	cli.Check(j.c.Stdout.Err())
 }
 
 // pair joins every line of file 1 that has the current key with every such line of
 // file 2.
 func (j *joiner) pair() {
 	var groups [2][]joinLine
-	var held int64
-	defer func() { j.c.Limiter.Hold(-held) }()
+	memory := cli.Memory{C: j.c}
+	defer memory.Release()
 	key := bytes.Clone(j.key(0, j.sides[0].now))
 	for i := range j.sides {
 		s := &j.sides[i]
 		for !s.over && j.compare(j.key(i, s.now), key) == 0 {
-			cost := int64(len(s.now.text) + 24*len(s.now.fields) + 64)
-			check(j.c.Limiter.Hold(cost))
-			held += cost
+			cli.Check(memory.Hold(int64(len(s.now.text) + 24*len(s.now.fields) + 64)))
 			groups[i] = append(groups[i], s.now)
 			j.advance(i)
 		}
@@ -291,7 +289,7 @@ func (j *joiner) pair() {
 		for b := range groups[1] {
 			j.print([2]*joinLine{&groups[0][a], &groups[1][b]})
 		}
-		check(j.c.Stdout.Err())
+		cli.Check(j.c.Stdout.Err())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 )
 
@@ -21,6 +22,13 @@ func (l *lineCursor) next() {
 	if l.over = err == io.EOF; l.over {
 		return
 	}
-	check(err)
+	cli.Check(err)
 	l.line = bytes.TrimSuffix(line, []byte{l.end})
+}
+
+// chunk returns the next chunk; nil at the end.
+func chunk(in *stream.Reader) []byte {
+	b, err := in.Chunk()
+	cli.Check(cli.NotEOF(err))
+	return b
 }

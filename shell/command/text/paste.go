@@ -75,7 +75,7 @@ func (p *paster) serial(in *stream.Reader) error {
 }
 
 func (p *paster) parallel(c *shell.Call, names []string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	ins := make([]lineCursor, 0, len(names))
 	for _, name := range names {
 		in, done, err := cli.OpenOperand(c, name)

@@ -29,7 +29,7 @@ type patcher struct {
 	input, output, reject, suffix             string
 	maxFuzz                                   int
 	messages                                  io.Writer
-	held                                      int64
+	memory                                    cli.Memory
 	status                                    int
 	written                                   bool // something went to the output file
 }
@@ -38,7 +38,7 @@ type patcher struct {
 const patchSeparator = "---LLMCMD_PATCH_SEPARATOR---"
 
 func runPatch(ctx context.Context, c *shell.Call) error {
-	p := &patcher{c: c, strip: -1, maxFuzz: 2, suffix: ".orig", messages: c.Stdout}
+	p := &patcher{c: c, strip: -1, maxFuzz: 2, suffix: ".orig", messages: c.Stdout, memory: cli.Memory{C: c}}
 	operands, err := p.parse()
 	if err != nil {
 		return err
@@ -57,12 +57,12 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 	if p.output == "-" {
 		p.messages = c.Stderr
 	}
-	defer func() { c.Limiter.Hold(-p.held) }()
+	defer p.memory.Release()
 	err = p.run(ctx, file)
 	var bad *statusError
 	if errors.As(err, &bad) {
 		c.Stdout.Flush() // earlier messages come first
-		return c.Fail(int(bad.status), "**** %s", bad.text)
+		return c.Fail(bad.status, "**** %s", bad.text)
 	}
 	if p.dry && !p.strict {
 		return err
@@ -101,7 +101,7 @@ func (p *patcher) say(format string, args ...any) {
 func (p *patcher) tell(format string, args ...any) { fmt.Fprintf(p.messages, format, args...) }
 
 func (p *patcher) run(ctx context.Context, file string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	data := p.readInput()
 	if text, patch, ok := cutSeparator(data, patchSeparator); ok && file == "" {
 		p.filter(ctx, text, patch)
@@ -136,21 +136,14 @@ func (p *patcher) readInput() []byte {
 
 // slurp reads everything and charges it to the session.
 func (p *patcher) slurp(r io.Reader) []byte {
-	data, err := cli.ReadAll(p.c, r)
-	p.held += int64(cap(data))
-	check(err)
+	data, err := p.memory.ReadAll(r)
+	cli.Check(err)
 	return data
-}
-
-// hold charges memory that is released when the command ends.
-func (p *patcher) hold(n int64) {
-	check(p.c.Limiter.Hold(n))
-	p.held += n
 }
 
 // reader returns a reader of a patch, and charges its lines and hunks.
 func (p *patcher) reader(patch []byte) *patchReader {
-	p.hold(4 * lineCost * lineCount(patch))
+	cli.Check(p.memory.Hold(4 * lineCost * lineCount(patch)))
 	return &patchReader{lines: splitLines(patch)}
 }
 
@@ -185,7 +178,7 @@ func (p *patcher) filter(ctx context.Context, text, patch []byte) {
 
 // patchLines applies the hunks to a text in memory.
 func (p *patcher) patchLines(ctx context.Context, text []byte, part *filePatch) *patching {
-	p.hold(2*lineCost*lineCount(text) + int64(len(text))) // the result, too
+	cli.Check(p.memory.Hold(2*lineCost*lineCount(text) + int64(len(text)))) // the result, too
 	a := &patching{p: p, lines: splitLines(text)}
 	a.apply(ctx, part.hunks)
 	return a

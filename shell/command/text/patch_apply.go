@@ -24,7 +24,7 @@ type patching struct {
 // apply applies all hunks in turn.
 func (a *patching) apply(ctx context.Context, hunks []*patchHunk) {
 	for i := range hunks {
-		check(context.Cause(ctx))
+		cli.Check(context.Cause(ctx))
 		h := hunks[i]
 		at, fuzz, reversed := a.locate(ctx, h, i == 0)
 		if reversed {

@@ -118,7 +118,7 @@ func (p *patcher) toOutput(result []byte) {
 // checkFile aborts if err is not nil.
 func (p *patcher) checkFile(what, name string, err error) {
 	if err != nil {
-		check(p.c.Limiter.Err())
+		cli.Check(p.c.Limiter.Err())
 		fail(2, "Can't %s file %s : %s", what, name, vfs.Reason(err))
 	}
 }

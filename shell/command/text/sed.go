@@ -63,9 +63,9 @@ func runSed(ctx context.Context, c *shell.Call) error {
 
 // main parses the command line and the script, and runs the script on the input files.
 func (s *sedRun) main() (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	names, err := s.options()
-	check(err)
+	cli.Check(err)
 	s.measure()
 	s.script.parse(s)
 	s.run(names)
@@ -102,7 +102,7 @@ func (s *sedRun) measure() {
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
 		fail(1, "%v", err)
 	}
-	check(err)
+	cli.Check(err)
 }
 
 func (s *sedRun) scriptFile(name string) (err error) {
@@ -127,7 +127,7 @@ func (s *sedRun) add(buf []byte, text ...byte) []byte {
 		return append(buf, text...)
 	}
 	room := max(need+need/2, 256)
-	check(s.c.Limiter.Hold(int64(room)))
+	cli.Check(s.c.Limiter.Hold(int64(room)))
 	s.held += int64(room - cap(buf))
 	grown := append(append(make([]byte, 0, room), buf...), text...)
 	s.c.Limiter.Hold(int64(-cap(buf)))
@@ -147,7 +147,7 @@ func (s *sedRun) tick() {
 		return
 	}
 	s.work = 0
-	check(cli.Stopped(s.ctx, s.c))
+	cli.CheckStopped(s.ctx, s.c)
 }
 
 func (s *sedRun) close() {

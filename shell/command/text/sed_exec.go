@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"unicode/utf8"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
@@ -27,13 +27,13 @@ func (s *sedRun) run(names []string) {
 		s.out = &sedOutput{w: s.c.Stdout, end: s.end}
 	}
 	s.in = &sedInput{run: s, names: names}
-	s.in.makeGates()
+	s.in.makeSelectors()
 	for !s.quit && s.load() {
 		s.cycle()
 		s.tick()
 	}
 	s.in.finish() // what q leaves unread of a file edited in place is lost, as with GNU
-	check(s.c.Stdout.Err())
+	cli.Check(s.c.Stdout.Err())
 }
 
 // load reads the next line into the pattern space.
@@ -67,7 +67,7 @@ func (s *sedRun) cycle() {
 type sedOutcome uint8
 
 const (
-	sedGoOn  sedOutcome = iota // it goes on with the next command
+	sedGoOn  sedOutcome = iota // the next command follows
 	sedPrint                   // normally
 	sedDrop                    // without printing
 	sedAgain                   // to begin again without reading
@@ -207,10 +207,10 @@ func (s *sedRun) execute(cmd *sedCommand) sedOutcome {
 		}
 	case 'w':
 		cmd.out.line(s.space, s.ended)
-		check(cmd.out.w.Err())
+		cli.Check(cmd.out.w.Err())
 	case 'W':
 		s.firstLine(cmd.out)
-		check(cmd.out.w.Err())
+		cli.Check(cmd.out.w.Err())
 	case 'y':
 		s.transliterate(cmd)
 	default:
@@ -311,7 +311,7 @@ func (s *sedRun) flushQueue() {
 		}
 	}
 	s.queued = s.queued[:0]
-	check(s.out.w.Err())
+	cli.Check(s.out.w.Err())
 }
 
 // copyFile writes a file for r. One that cannot be read is not an error.
@@ -320,7 +320,7 @@ func (s *sedRun) copyFile(name string) {
 	if name != "/dev/stdin" {
 		f, err := s.c.Open(name)
 		if err != nil {
-			check(s.c.Limiter.Err())
+			cli.Check(s.c.Limiter.Err())
 			return
 		}
 		defer f.Close()
@@ -330,14 +330,9 @@ func (s *sedRun) copyFile(name string) {
 		in = s.c.Reader(f)
 		defer in.Release()
 	}
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			return
-		}
-		check(err)
+	for b := chunk(in); b != nil; b = chunk(in) {
 		s.out.raw(b)
-		check(context.Cause(s.ctx))
+		cli.Check(context.Cause(s.ctx))
 	}
 }
 

@@ -31,7 +31,7 @@ func (o *sedOutput) line(text []byte, ended bool) {
 	}
 }
 
-// raw writes bytes as they are.
+// raw writes bytes unchanged.
 func (o *sedOutput) raw(text []byte) {
 	if o.missing {
 		o.w.WriteByte(o.end)
@@ -104,7 +104,7 @@ func (s *sedRun) listLine(name string) (line []byte, ok bool) {
 	return bytes.Clone(bytes.TrimSuffix(line, []byte{s.end})), true
 }
 
-// A sedInput is the input files one after the other.
+// A sedInput reads the input files in turn.
 type sedInput struct {
 	run    *sedRun
 	names  []string
@@ -115,12 +115,12 @@ type sedInput struct {
 	pos    int
 	line   int // number of the line that was read last
 
-	edited bytes.Buffer // the new text of a file edited in place
-	gates  []sedGate
+	edited    bytes.Buffer // the new text of a file edited in place
+	selectors []sedSelector
 }
 
 // fill makes sure that the block has another line; false means the end of the input.
-// Unless cross is set, it does not go on to the next file.
+// Unless cross is set, it does not open the next file.
 func (in *sedInput) fill(cross bool) bool {
 	for in.pos >= len(in.block) {
 		if in.reader == nil {
@@ -133,12 +133,12 @@ func (in *sedInput) fill(cross bool) bool {
 		block, err := in.reader.Records(in.run.end)
 		if err == nil {
 			in.block, in.pos = block, 0
-			in.resetGates()
+			in.resetSelectors()
 			break
 		}
 		if err != io.EOF {
 			if in.run.c.Limiter.Err() != nil || in.file == nil || in.run.ctx.Err() != nil {
-				check(err)
+				cli.Check(err)
 			}
 			in.run.warn(4, "read error on %s: %s", in.name, vfs.Reason(err))
 		}
@@ -168,7 +168,7 @@ func (in *sedInput) open() {
 	}
 	f, err := s.c.Open(in.name)
 	if err != nil {
-		check(s.c.Limiter.Err())
+		cli.Check(s.c.Limiter.Err())
 		s.warn(2, "can't read %s: %s", in.name, vfs.Reason(err))
 		return
 	}
@@ -226,7 +226,7 @@ func (in *sedInput) finish() {
 	info, err := file.Stat()
 	file.Close()
 	if in.run.inPlace {
-		check(err)
+		cli.Check(err)
 		in.replace(in.name, info.Mode())
 	}
 }
@@ -234,7 +234,7 @@ func (in *sedInput) finish() {
 // replace replaces a file by the edited text.
 func (in *sedInput) replace(name string, mode fs.FileMode) {
 	s := in.run
-	check(s.out.w.Flush())
+	cli.Check(s.out.w.Flush())
 	full := s.c.Path(name)
 	if s.suffix != "" {
 		old, err := s.c.FS.ReadFile(full)
@@ -246,12 +246,12 @@ func (in *sedInput) replace(name string, mode fs.FileMode) {
 		}
 	}
 	if err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode); err != nil {
-		check(s.c.Limiter.Err())
+		cli.Check(s.c.Limiter.Err())
 		fail(4, "couldn't write %s: %s", name, vfs.Reason(err))
 	}
 }
 
-// backupName applies the suffix of -i: a * in it stands for the name.
+// backupName applies the suffix of -i. A * in it is replaced by the name.
 func backupName(name, suffix string) string {
 	if !strings.Contains(suffix, "*") {
 		return name + suffix

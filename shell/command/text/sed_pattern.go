@@ -126,7 +126,7 @@ func (p *sedScript) regex(s *sedRun, text string, how regex.Options) *sedRegex {
 	if err != nil && fault.KindOf(err) != fault.Exhausted {
 		p.fail("%v", err)
 	}
-	check(err)
+	cli.Check(err)
 	return &sedRegex{re}
 }
 

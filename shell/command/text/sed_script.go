@@ -19,7 +19,7 @@ type sedCommand struct {
 	number   int // of q, Q, l
 	subst    *sedSubst
 	trans    map[rune]rune
-	bytes    *[256]byte // trans, if it is about ASCII only
+	bytes    *[256]byte // trans, if it has only ASCII
 	out      *sedOutput // of w and W
 
 	active, closed bool // whether the range has begun, or cannot begin again
@@ -37,7 +37,7 @@ type sedAddress struct {
 // A sedRegex is a pattern; nil re is the one used last.
 type sedRegex struct{ re *regex.Regexp }
 
-// A sedScript is the text of the script and what it was parsed into.
+// A sedScript is the text of the script and the parsed commands.
 type sedScript struct {
 	parts    []sedPart
 	given    strings.Builder // all parts
@@ -85,7 +85,7 @@ func (p *sedScript) failAt(pos int, format string, args ...any) {
 	fail(1, "-e expression #%d, char %d: %s", max(expression, 1), max(pos-part.start, 0), text)
 }
 
-// next returns the next byte and moves on; 0 is the end.
+// next returns the next byte and advances; 0 is the end.
 func (p *sedScript) next() byte {
 	c := p.peek()
 	p.pos = min(p.pos+1, len(p.src))
@@ -99,7 +99,7 @@ func (p *sedScript) peek() byte {
 	return p.src[p.pos]
 }
 
-// skip moves on over any of the characters in set.
+// skip skips the characters in set.
 func (p *sedScript) skip(set string) {
 	p.pos = len(p.src) - len(strings.TrimLeft(p.src[p.pos:], set))
 }

@@ -4,23 +4,24 @@ import (
 	"bytes"
 	"context"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 )
 
-// A sedGate finds the next line that a command of the outermost level can affect.
-// Lines that no gate selects are copied without running the script.
-type sedGate struct {
+// A sedSelector finds the next line that a command of the outermost level can affect.
+// Lines that no selector finds are copied without running the script.
+type sedSelector struct {
 	cmd *sedCommand
 	re  *regex.Regexp // the pattern a line must match first; nil if numbers decide
 	at  int           // the next such line of the block; less than pos if it is unknown
 }
 
-// makeGates makes the gates of a script. Without gates the script runs on every line.
-func (in *sedInput) makeGates() {
+// makeSelectors makes the selectors of a script. Without any, the script runs on every line.
+func (in *sedInput) makeSelectors() {
 	list := in.run.script.commands
 	for i := 0; i < len(list); i++ {
 		cmd := &list[i]
-		g := sedGate{cmd: cmd, at: -1}
+		g := sedSelector{cmd: cmd, at: -1}
 		switch {
 		case cmd.from == nil && cmd.name == 's':
 			g.re = cmd.subst.regex.re
@@ -29,32 +30,32 @@ func (in *sedInput) makeGates() {
 		}
 		numeric := cmd.from != nil && (cmd.from.kind == 'n' || cmd.from.kind == '$')
 		if cmd.not || g.re == nil && !numeric || g.re != nil && in.run.end != '\n' {
-			in.gates = nil
+			in.selectors = nil
 			return
 		}
-		in.gates = append(in.gates, g)
+		in.selectors = append(in.selectors, g)
 		if cmd.name == '{' {
 			i = cmd.target - 1
 		}
 	}
 }
 
-func (in *sedInput) resetGates() {
-	for i := range in.gates {
-		in.gates[i].at = -1
+func (in *sedInput) resetSelectors() {
+	for i := range in.selectors {
+		in.selectors[i].at = -1
 	}
 }
 
 // skip copies the lines that no command can affect.
 func (in *sedInput) skip() {
-	for len(in.gates) > 0 && in.fill(true) {
+	for len(in.selectors) > 0 && in.fill(true) {
 		if in.idle() {
 			in.pos = len(in.block)
 			return
 		}
 		to := len(in.block)
-		for i := range in.gates {
-			to = min(to, in.gate(&in.gates[i]))
+		for i := range in.selectors {
+			to = min(to, in.nextSelected(&in.selectors[i]))
 		}
 		if to > in.pos {
 			in.pass(to)
@@ -62,7 +63,7 @@ func (in *sedInput) skip() {
 		if in.pos < len(in.block) {
 			return
 		}
-		check(context.Cause(in.run.ctx))
+		cli.Check(context.Cause(in.run.ctx))
 	}
 }
 
@@ -80,11 +81,11 @@ func (in *sedInput) pass(to int) {
 		out.raw(part)
 		out.missing = part[len(part)-1] != in.run.end
 	}
-	check(in.run.out.w.Err())
+	cli.Check(in.run.out.w.Err())
 }
 
-// gate returns where the next line that a gate selects starts, or the end of the block.
-func (in *sedInput) gate(g *sedGate) int {
+// nextSelected returns where the next line of a selector starts, or the end of the block.
+func (in *sedInput) nextSelected(g *sedSelector) int {
 	if g.cmd.active {
 		return in.pos
 	}
@@ -106,7 +107,7 @@ func (in *sedInput) gate(g *sedGate) int {
 }
 
 // lineAt returns where the line after n others starts.
-func (in *sedInput) lineAt(g *sedGate, n int) int {
+func (in *sedInput) lineAt(g *sedSelector, n int) int {
 	if n < 0 {
 		return len(in.block)
 	}
@@ -132,8 +133,8 @@ func (in *sedInput) idle() bool {
 	if !s.quiet || s.separate || in.file == nil || len(in.names) > 0 {
 		return false
 	}
-	for i := range in.gates {
-		cmd := in.gates[i].cmd
+	for i := range in.selectors {
+		cmd := in.selectors[i].cmd
 		if cmd.active || cmd.from == nil || cmd.from.kind != 'n' || cmd.from.n > in.line {
 			return false
 		}

@@ -193,7 +193,7 @@ func (s *sedRun) substitute(u *sedSubst) {
 	}
 	if u.out != nil {
 		u.out.line(s.space, s.ended)
-		check(u.out.w.Err())
+		cli.Check(u.out.w.Err())
 	}
 }
 

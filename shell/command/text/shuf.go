@@ -95,54 +95,47 @@ func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 }
 
 // lines shuffles the lines of the input.
-func (s *shuffler) lines(c *shell.Call, names []string) error {
+func (s *shuffler) lines(c *shell.Call, names []string) (err error) {
+	defer cli.Catch(&err)
 	store := &lineStore{limiter: c.Limiter, end: s.end}
 	defer store.free()
-	if err := s.load(c, store, names); err != nil {
-		return err
-	}
+	s.load(c, store, names)
 	entries, err := store.index(newSortWorkers())
-	if err != nil {
-		return err
-	}
+	cli.Check(err)
 	if s.repeat && len(entries) == 0 && s.count > 0 {
 		return c.Fail(1, "no lines to repeat")
 	}
 	return toOutput(c, s.output, func(w *stream.Writer) error {
-		for i := int64(0); i < s.count && (s.repeat || i < int64(len(entries))); i++ {
+		for i := int64(0); i < s.count && (s.repeat || i < int64(len(entries))) && w.Err() == nil; i++ {
 			j := s.random.IntN(len(entries))
 			if !s.repeat {
 				j = int(i) + s.random.IntN(len(entries)-int(i))
 				entries[i], entries[j] = entries[j], entries[i]
 				j = int(i)
 			}
-			if _, err := w.Write(store.withEnd(entries[j])); err != nil {
-				return err
-			}
+			w.Write(store.withEnd(entries[j]))
 		}
 		return w.Err()
 	})
 }
 
-func (s *shuffler) load(c *shell.Call, store *lineStore, names []string) error {
+func (s *shuffler) load(c *shell.Call, store *lineStore, names []string) {
 	if s.echo {
 		text := ""
 		if len(names) > 0 {
 			text = strings.Join(names, string(s.end)) + string(s.end)
 		}
-		return store.load(strings.NewReader(text))
+		cli.Check(store.load(strings.NewReader(text)))
+		return
 	}
-	name := "-"
-	if len(names) > 0 {
-		name = names[0]
-	}
+	name := append(names, "-")[0]
 	in, done, err := cli.OpenOperand(c, name)
-	if err == vfs.ErrIsDir {
-		return c.Fail(1, "read error: %s", vfs.Reason(err))
-	}
-	if err != nil {
-		return c.Fail(1, "%s: %s", name, vfs.Reason(err))
+	switch {
+	case err == vfs.ErrIsDir:
+		cli.Check(c.Fail(1, "read error: %s", vfs.Reason(err)))
+	case err != nil:
+		cli.Check(c.Fail(1, "%s: %s", name, vfs.Reason(err)))
 	}
 	defer done()
-	return store.loadInput(in)
+	cli.Check(store.loadInput(in))
 }

@@ -9,7 +9,7 @@ import (
 
 // checkOrder reports the first line that is out of order.
 func (s *sorter) checkOrder(c *shell.Call, name string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	in, done, err := cli.OpenOperand(c, name)
 	if err != nil {
 		return c.Fail(2, "cannot read: %s: %s", name, vfs.Reason(err))
@@ -35,7 +35,7 @@ func (s *sorter) checkOrder(c *shell.Call, name string) (err error) {
 // mergeFiles prints sorted inputs as one. Only with -o it holds the result in memory,
 // because the output may be one of the inputs.
 func (s *sorter) mergeFiles(c *shell.Call, names []string) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	if s.output != "" {
 		return s.sortFiles(c, names)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -147,7 +146,7 @@ func (s *splitter) setChunks(text string) (err error) {
 }
 
 func (s *splitter) run(in shell.Input) (err error) {
-	defer catch(&err)
+	defer cli.Catch(&err)
 	defer s.close()
 	switch s.mode {
 	case 'l', 'b':
@@ -236,18 +235,13 @@ func (s *splitter) close() {
 	s.out.Release()
 	err = cmp.Or(err, s.file.Close())
 	s.file = nil
-	check(err)
+	cli.Check(err)
 }
 
 // bySize makes pieces of so many lines or bytes.
 func (s *splitter) bySize(in shell.Input, u unit) {
 	left := int64(0)
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			return
-		}
-		check(err)
+	for b := chunk(in.Reader); b != nil; b = chunk(in.Reader) {
 		for len(b) > 0 {
 			if left == 0 {
 				left = s.size
@@ -259,7 +253,7 @@ func (s *splitter) bySize(in shell.Input, u unit) {
 			}
 			left -= have
 			_, err := s.out.Write(b[:cut])
-			check(err)
+			cli.Check(err)
 			b = b[cut:]
 		}
 	}
@@ -269,7 +263,7 @@ func (s *splitter) bySize(in shell.Input, u unit) {
 // split.
 func (s *splitter) byLineBytes(in shell.Input) {
 	left := int64(0)
-	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	cli.Check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		size := int64(len(line))
 		if ended {
 			size++
@@ -298,9 +292,10 @@ func (s *splitter) byChunks(in shell.Input) {
 		s.inTurn(in)
 		return
 	}
-	data, err := cli.ReadAll(s.c, in)
-	defer func() { s.c.Limiter.Hold(-int64(cap(data))) }()
-	check(err)
+	memory := cli.Memory{C: s.c}
+	defer memory.Release()
+	data, err := memory.ReadAll(in)
+	cli.Check(err)
 	done := int64(0)
 	for i := int64(1); i <= s.chunks.n; i++ {
 		to := s.chunkEnd(data, i, done)
@@ -335,18 +330,18 @@ func (s *splitter) piece(i int64, part []byte) {
 		out = s.out
 	}
 	_, err := out.Write(part)
-	check(err)
+	cli.Check(err)
 }
 
 // inTurn distributes the lines round robin.
 func (s *splitter) inTurn(in shell.Input) {
 	var store [][]byte
-	n, held := int64(0), int64(0)
-	defer func() { s.c.Limiter.Hold(-held) }()
+	n, memory := int64(0), cli.Memory{C: s.c}
+	defer memory.Release()
 	if s.chunks.only == 0 {
 		store = make([][]byte, s.chunks.n)
 	}
-	check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
+	cli.Check(cli.EachLine(in.Reader, s.end, func(line []byte, ended bool) error {
 		i := n % s.chunks.n
 		n++
 		if s.chunks.only > 0 {
@@ -358,8 +353,7 @@ func (s *splitter) inTurn(in shell.Input) {
 			}
 			return s.c.Stdout.Err()
 		}
-		held += int64(2*len(line) + 2)
-		check(s.c.Limiter.Hold(int64(2*len(line) + 2)))
+		cli.Check(memory.Hold(int64(2*len(line) + 2)))
 		store[i] = append(store[i], line...)
 		if ended {
 			store[i] = append(store[i], s.end)

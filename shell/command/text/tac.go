@@ -13,6 +13,7 @@ import (
 
 var Tac = shell.Command{Name: "tac", Run: runTac}
 
+// A reverser is one call of tac.
 type reverser struct {
 	sep           []byte
 	before, regex bool

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"hako/shell"
 	"hako/shell/regex"
@@ -30,8 +31,8 @@ type Memory struct {
 	n int64
 }
 
-// hold charges n bytes more.
-func (h *Memory) hold(n int64) error {
+// Hold charges n bytes more.
+func (h *Memory) Hold(n int64) error {
 	err := h.C.Limiter.Hold(n)
 	if err == nil {
 		h.n += n
@@ -45,18 +46,25 @@ func (h *Memory) Release() {
 	h.n = 0
 }
 
+// ReadAll reads everything and charges it.
+func (h *Memory) ReadAll(in io.Reader) ([]byte, error) {
+	data, err := ReadAll(h.C, in)
+	h.n += int64(cap(data))
+	return data, err
+}
+
 // Script charges a program of so many bytes, and refuses one that is too long.
 func (h *Memory) Script(size int) error {
 	if size > LongestScript {
 		return fmt.Errorf("the program is longer than %d KB", LongestScript>>10)
 	}
-	return h.hold(scriptByteCost * int64(size))
+	return h.Hold(scriptByteCost * int64(size))
 }
 
 // Bound returns options for a pattern whose matching ends with the script and whose
 // memory is charged.
 func (h *Memory) Bound(ctx context.Context, how regex.Options) regex.Options {
-	how.Done, how.Hold = ctx.Done(), h.hold
+	how.Done, how.Hold = ctx.Done(), h.Hold
 	return how
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -85,8 +84,13 @@ func (f Flags) find(name string) any {
 		return to
 	}
 	for names, to := range f {
-		if len(names) > len(name) && slices.Contains(strings.Fields(names), name) {
-			return to
+		if len(names) < len(name)+2 {
+			continue
+		}
+		for key := range strings.FieldsSeq(names) {
+			if key == name {
+				return to
+			}
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package commandtest runs the transcripts of commands: in the closed shell, and by
-// bash with the real tools, which must answer the same.
+// Package commandtest runs the transcripts of commands in the closed shell, and in bash
+// with the real tools. Both must print the same.
 package commandtest
 
 import (
@@ -28,17 +28,16 @@ import (
 
 var update = flag.Bool("update", false, "write what hako answers into the transcripts")
 
-// A transcript is testdata/name.txtar: before the first file, lines that begin
-// with "$ " are scripts ("> " continues one), and what follows is the expected
-// standard output, then standard error, then "[exit N]" unless N is 0. Scripts
-// of one transcript share one tree, which starts out with the archive's files
-// in the current directory, and nothing else. "# differs: why" directly before
-// a script exempts it from the oracle.
+// A transcript is a file testdata/name.txtar. Before the first file, lines that begin with
+// "$ " are scripts ("> " continues one), followed by the expected standard output, then
+// standard error, then "[exit N]" unless N is 0. The scripts of one transcript share one
+// tree, which initially has the files of the archive in the current directory.
+// "# differs: why" directly before a script exempts it from [Oracle].
 type transcript struct {
 	head  string // text before the first script
 	cases []transcriptCase
 	files []File
-	tail  string // the archive part, as it stands
+	tail  string // the archive, unparsed
 }
 
 type transcriptCase struct {
@@ -103,7 +102,7 @@ func (tr *transcript) parse(lines []string) {
 	}
 }
 
-// String spells the transcript again.
+// String returns the text of the transcript.
 func (tr *transcript) String() string {
 	var b strings.Builder
 	b.WriteString(tr.head)
@@ -118,7 +117,7 @@ func (tr *transcript) String() string {
 	return b.String() + tr.tail
 }
 
-// answer spells what a script printed the way transcripts do.
+// answer returns the output of a script in the form of transcripts.
 func answer(stdout, stderr string, status int) string {
 	text := stdout
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -171,7 +170,7 @@ func Transcripts(t *testing.T, commands shell.Set) {
 	}
 }
 
-// Plant returns a tree with files in /box.
+// Plant returns a tree with the files in /box.
 func Plant(t *testing.T, files []File) *vfs.FS {
 	t.Helper()
 	fs := vfs.New(vfs.Options{Limiter: quota.NewLimiter(quota.Lenient())})
@@ -187,14 +186,14 @@ func Plant(t *testing.T, files []File) *vfs.FS {
 	return fs
 }
 
-// Run runs a script in /box and returns what it printed, as a transcript spells it.
+// Run runs a script in /box and returns its output in the form of transcripts.
 func Run(t *testing.T, commands shell.Set, fs *vfs.FS, script string) string {
 	t.Helper()
 	return runWithin(t, commands, fs, script, quota.Lenient())
 }
 
-// limitsFor gives a script that is to be stopped by another limit the time to get
-// there, also on a busy machine.
+// limitsFor returns the limits of a script. One that must exceed another limit gets more
+// time, for busy machines.
 func limitsFor(want string) quota.ScriptLimits {
 	limits := quota.Lenient()
 	if strings.Contains(want, "went over the limit memory") {
@@ -218,8 +217,8 @@ func runWithin(t *testing.T, commands shell.Set, fs *vfs.FS, script string, limi
 	return answer(stdout.String(), stderr.String(), res.Exit)
 }
 
-// Oracle runs the same transcripts by bash and the real tools: what we claim
-// must be what they say.
+// Oracle runs the same transcripts in bash with the real tools, which must print the
+// expected output.
 func Oracle(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -229,7 +228,7 @@ func Oracle(t *testing.T) {
 		t.Run(nameOf(file), func(t *testing.T) {
 			tr := readTranscript(t, file)
 			if !slices.ContainsFunc(tr.cases, func(c transcriptCase) bool { return !c.differs }) {
-				return // nobody else has such a command
+				return // there is no real tool
 			}
 			if _, err := exec.LookPath(nameOf(file)); err != nil && !inBash[nameOf(file)] {
 				missing(t, nameOf(file))
@@ -253,7 +252,7 @@ func Oracle(t *testing.T) {
 // inBash are commands that bash has without a program of that name.
 var inBash = map[string]bool{"help": true}
 
-// missing skips, visibly; where the tools must be there it fails.
+// missing skips the test, or fails if the tools are required.
 func missing(t *testing.T, tool string) {
 	t.Helper()
 	if os.Getenv("HAKO_REQUIRE_TOOLS") == "1" {
@@ -292,7 +291,7 @@ func runBash(t *testing.T, bash, dir, script string) string {
 	return strings.ReplaceAll(answer(stdout.String(), stderr.String(), status), dir, "/box")
 }
 
-// plainQuotes makes 'x' and ‘x’ equal: which one GNU writes depends on the locale.
+// plainQuotes replaces ‘x’ by 'x', because the quotes of GNU depend on the locale.
 func plainQuotes(s string) string { return strings.NewReplacer("‘", "'", "’", "'").Replace(s) }
 
 // Mentions reports whether a script of a transcript uses a command.

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/lazyregexp"
 	"hako/shell/command/internal/cli"
 )
 
-// Parse reads a date as people write it for date -d and touch -d: absolute
-// ("2024-01-01 12:00", "Jan 5 2024", "@1700000000", ISO 8601, RFC 5322) and
-// relative ("yesterday", "2 days ago", "next monday", "+3 hours") parts in any
-// order. Relative parts count from now, or from the absolute date if there is one.
+// Parse parses the date of date -d and touch -d: absolute ("2024-01-01 12:00",
+// "Jan 5 2024", "@1700000000", ISO 8601, RFC 5322) and relative ("yesterday",
+// "2 days ago", "next monday", "+3 hours") parts in any order. Relative parts count from
+// now, or from the absolute date if there is one.
 func Parse(text string, now time.Time) (time.Time, bool) {
 	p := &dateParser{now: now, loc: now.Location(), weekday: -1, hasTime: strings.TrimSpace(text) == ""}
 	for p.rest = strings.TrimSpace(text); p.rest != ""; p.rest = strings.TrimLeft(p.rest, " \t\n,") {
@@ -35,11 +36,11 @@ type dateParser struct {
 	weekday, weekdayOrd int
 	add                 [3]int         // years, months, days
 	seconds             int64          // to add; more than a Duration holds
-	bad                 bool           // a date that does not exist was seen
-	last                func(sign int) // undoes and redoes the last relative item, for "ago"
+	bad                 bool           // a date does not exist
+	last                func(sign int) // applies the last relative item again, for "ago"
 }
 
-// item reads the next part of the text, trying the longest forms first.
+// item parses the next part of the text. It tries the longest forms first.
 func (p *dateParser) item() bool {
 	if p.rest[0] == '(' {
 		_, after, ok := strings.Cut(p.rest, ")")
@@ -74,7 +75,7 @@ func (p *dateParser) epochSeconds() bool {
 	return true
 }
 
-// fraction reads decimal places as nanoseconds.
+// fraction parses decimal places as nanoseconds.
 func fraction(s string) (int, bool) {
 	n, rest, _ := cli.CutNumber((s + "000000000")[:9], 9)
 	return n, rest == "" && strings.Trim(s, "0123456789") == ""
@@ -89,22 +90,38 @@ func (p *dateParser) setDate(y, m, d int) bool {
 	return true
 }
 
-// isoDate reads 2024-01-31, 20240131 and the T before a time.
+// match matches a pattern at the start of the text, and returns the groups as numbers.
+// A group that is missing is -1.
+func (p *dateParser) match(pattern *lazyregexp.Regexp) (groups []int, rest string, ok bool) {
+	m := pattern.Get().FindStringSubmatch(p.rest)
+	if m == nil {
+		return nil, "", false
+	}
+	for _, text := range m[1:] {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			n = -1
+		}
+		groups = append(groups, n)
+	}
+	return groups, p.rest[len(m[0]):], true
+}
+
+var (
+	compactDate = lazyregexp.New(`^(\d{4})(\d\d)(\d\d)`)
+	dashedDate  = lazyregexp.New(`^(\d{4})-(\d{1,2})-(\d{1,2})`)
+	slashedDate = lazyregexp.New(`^(\d{1,4})/(\d{1,2})(?:/(\d{1,4}))?`)
+	clockTime   = lazyregexp.New(`^(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}))?)?`)
+	zoneOffset  = lazyregexp.New(`^[+-](?:(\d{3,4})|(\d{1,2})(?::(\d{1,2}))?)`)
+)
+
+// isoDate parses 2024-01-31, 20240131 and the T before a time.
 func (p *dateParser) isoDate() bool {
-	y, rest, _ := cli.CutNumber(p.rest, 8)
-	digits := len(p.rest) - len(rest)
-	if digits == 8 && (rest == "" || !strings.ContainsRune(":.", rune(rest[0]))) {
-		return p.setDate(y/10000, y/100%100, y%100) && p.afterDate(rest)
+	d, rest, ok := p.match(compactDate)
+	if !ok || strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, ".") {
+		d, rest, ok = p.match(dashedDate)
 	}
-	if digits != 4 || !strings.HasPrefix(rest, "-") {
-		return false
-	}
-	m, rest, ok1 := cli.CutNumber(rest[1:], 2)
-	if !ok1 || !strings.HasPrefix(rest, "-") {
-		return false
-	}
-	d, rest, ok2 := cli.CutNumber(rest[1:], 2)
-	return ok2 && p.setDate(y, m, d) && p.afterDate(rest)
+	return ok && p.setDate(d[0], d[1], d[2]) && p.afterDate(rest)
 }
 
 func (p *dateParser) afterDate(rest string) bool {
@@ -115,79 +132,52 @@ func (p *dateParser) afterDate(rest string) bool {
 	return true
 }
 
-// slashDate reads 1/31/2024, 1/31 and 2024/1/31.
+// slashDate parses 1/31/2024, 1/31 and 2024/1/31.
 func (p *dateParser) slashDate() bool {
-	a, rest, ok := cli.CutNumber(p.rest, 4)
-	if !ok || !strings.HasPrefix(rest, "/") {
-		return false
-	}
-	b, rest, ok := cli.CutNumber(rest[1:], 2)
+	d, rest, ok := p.match(slashedDate)
 	if !ok {
 		return false
 	}
-	third, has := p.now.Year(), false
-	if s, found := strings.CutPrefix(rest, "/"); found {
-		if third, rest, has = cli.CutNumber(s, 4); !has {
-			return false
-		}
-	}
 	p.rest = rest
-	if a > 31 {
-		return has && p.setDate(a, b, third)
+	year := d[2]
+	switch {
+	case d[0] > 31:
+		return year >= 0 && p.setDate(d[0], d[1], year)
+	case year < 0:
+		year = p.now.Year()
+	case year < 69:
+		year += 2000
+	case year < 100:
+		year += 1900
 	}
-	if has && third < 69 {
-		third += 2000
-	} else if has && third < 100 {
-		third += 1900
-	}
-	return p.setDate(third, a, b)
+	return p.setDate(year, d[0], d[1])
 }
 
-// clock reads 12:00, 12:00:30.5, 3pm, 3:30 pm, with a zone right behind it.
+// clock parses 12:00, 12:00:30.5, 3pm, 3:30 pm, with a zone right after it.
 func (p *dateParser) clock() bool {
-	h, rest, ok := cli.CutNumber(p.rest, 2)
+	t, rest, ok := p.match(clockTime)
 	if !ok || p.hasTime {
 		return false
 	}
-	m, s, nanos := 0, 0, 0
-	colon := strings.HasPrefix(rest, ":")
-	if colon {
-		if m, rest, ok = cli.CutNumber(rest[1:], 2); !ok {
-			return false
-		}
-		if strings.HasPrefix(rest, ":") {
-			if s, nanos, rest, ok = cutSeconds(rest[1:]); !ok {
-				return false
-			}
-		}
+	nanos := 0
+	if t[2] >= 0 && len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && cli.IsDigit(rest[1]) {
+		after := strings.TrimLeft(rest[1:], "0123456789")
+		nanos, _ = fraction(rest[1 : len(rest)-len(after)])
+		rest = after
 	}
-	h, rest, half := meridian(h, rest)
-	if !colon && !half || h > 24 || h < 0 || m > 59 || s > 60 {
+	h, rest, half := meridian(t[0], rest)
+	m, sec := max(t[1], 0), max(t[2], 0)
+	if t[1] < 0 && !half || h > 24 || h < 0 || m > 59 || sec > 60 {
 		return false
 	}
-	p.hour, p.minute, p.sec, p.nanos, p.hasTime, p.rest = h, m, s, nanos, true, rest
+	p.hour, p.minute, p.sec, p.nanos, p.hasTime, p.rest = h, m, sec, nanos, true, rest
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
 		return p.offset()
 	}
 	return true
 }
 
-func cutSeconds(text string) (s, nanos int, rest string, ok bool) {
-	if s, rest, ok = cli.CutNumber(text, 2); !ok {
-		return 0, 0, text, false
-	}
-	if len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && cli.IsDigit(rest[1]) {
-		end := 1
-		for end < len(rest) && cli.IsDigit(rest[end]) {
-			end++
-		}
-		nanos, _ = fraction(rest[1:end])
-		rest = rest[end:]
-	}
-	return s, nanos, rest, true
-}
-
-// meridian applies a following am or pm; h is negative if it cannot.
+// meridian applies a following am or pm. h is negative if that is invalid.
 func meridian(h int, rest string) (int, string, bool) {
 	word, after := cutWord(strings.TrimLeft(rest, " "))
 	switch strings.ReplaceAll(word, ".", "") {
@@ -204,36 +194,28 @@ func meridian(h int, rest string) (int, string, bool) {
 	return h, rest, false
 }
 
-// offset reads a numeric zone: +0900, +09:00, +9.
+// offset parses a numeric zone: +0900, +09:00, +9.
 func (p *dateParser) offset() bool {
-	s := p.rest
-	sign := 1
-	if s[0] == '-' {
-		sign = -1
-	}
-	n, rest, ok := cli.CutNumber(s[1:], 4)
-	digits := len(s) - 1 - len(rest)
+	z, rest, ok := p.match(zoneOffset)
 	if !ok {
 		return false
 	}
-	if digits <= 2 {
-		n *= 100
-		if strings.HasPrefix(rest, ":") {
-			var m int
-			if m, rest, ok = cli.CutNumber(rest[1:], 2); !ok {
-				return false
-			}
-			n += m
-		}
+	n := z[0]
+	if n < 0 {
+		n = z[1]*100 + max(z[2], 0)
 	}
 	if n/100 > 24 || n%100 > 59 {
 		return false
 	}
-	p.loc, p.rest = time.FixedZone("", sign*(n/100*3600+n%100*60)), rest
+	seconds := n/100*3600 + n%100*60
+	if p.rest[0] == '-' {
+		seconds = -seconds
+	}
+	p.loc, p.rest = time.FixedZone("", seconds), rest
 	return true
 }
 
-// zone reads a named zone: Z, UTC, GMT, JST and the American ones.
+// zone parses a named zone: Z, UTC, GMT, JST and the American ones.
 func (p *dateParser) zone() bool {
 	word, rest := cutWord(p.rest)
 	hours, ok := zoneHours[word]
@@ -252,7 +234,7 @@ var zoneHours = map[string]float64{
 	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
 }
 
-// cutWord takes letters (and dots, as in "a.m.") off the front, in lower case.
+// cutWord cuts letters, and dots as in "a.m.", off the start. word is in lower case.
 func cutWord(s string) (word, rest string) {
 	i := 0
 	for i < len(s) && (cli.IsLetter(s[i]) || s[i] == '.' && i > 0) {

@@ -16,8 +16,8 @@ var (
 		"sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12}
 )
 
-// nameIndex finds a month or day by its name or an abbreviation of three
-// letters or more; -1 if there is none.
+// nameIndex returns the index of a month or day by its name or an abbreviation of three
+// letters or more, or -1.
 func nameIndex(names []string, word string) int {
 	word = strings.TrimSuffix(word, ".")
 	if len(word) < 3 {
@@ -29,7 +29,7 @@ func nameIndex(names []string, word string) int {
 	return slices.IndexFunc(names, func(n string) bool { return n == word || n[:3] == word })
 }
 
-// namedDate reads "Jan 5 2024", "Jan 5", "5 Jan 2024", "5-Jan-2024", "Jan 2024".
+// namedDate parses "Jan 5 2024", "Jan 5", "5 Jan 2024", "5-Jan-2024", "Jan 2024".
 func (p *dateParser) namedDate() bool {
 	day, rest, dayFirst := cli.CutNumber(p.rest, 2)
 	if !dayFirst {
@@ -55,7 +55,7 @@ func (p *dateParser) namedDate() bool {
 	return p.setDate(year, m+1, day)
 }
 
-// signedAmount reads "2 days", "+3 hours", "-1 week", and a plain offset after a time.
+// signedAmount parses "2 days", "+3 hours", "-1 week", and a plain offset after a time.
 func (p *dateParser) signedAmount() bool {
 	s, sign := p.rest, 1
 	signed := s[0] == '+' || s[0] == '-'
@@ -76,7 +76,7 @@ func (p *dateParser) signedAmount() bool {
 	return signed && p.hasTime && p.offset()
 }
 
-// relative adds n units; false if the word is not a unit.
+// relative adds n units. It reports false if the word is not a unit.
 func (p *dateParser) relative(n int, unit string) bool {
 	unit = strings.TrimSuffix(unit, "s")
 	var apply func(sign int)
@@ -99,7 +99,7 @@ func (p *dateParser) relative(n int, unit string) bool {
 	return true
 }
 
-// word reads everything that is spelled out.
+// word parses a word such as yesterday, noon or monday.
 func (p *dateParser) word() bool {
 	word, rest := cutWord(p.rest)
 	if word == "" {
@@ -145,7 +145,7 @@ func (p *dateParser) afterOrdinal(ord int) bool {
 	return p.relative(ord, word)
 }
 
-// bareNumber reads the year that ends "Jan 5 12:00:00 2024", or an hour.
+// bareNumber parses the year that ends "Jan 5 12:00:00 2024", or an hour.
 func (p *dateParser) bareNumber() bool {
 	n, rest, ok := cli.CutNumber(p.rest, 4)
 	digits := len(p.rest) - len(rest)
@@ -166,7 +166,7 @@ func (p *dateParser) bareNumber() bool {
 	return p.hour < 24 && p.minute < 60
 }
 
-// result puts the parts together.
+// result combines the parts.
 func (p *dateParser) result() (time.Time, bool) {
 	if p.epoch != nil {
 		t := p.epoch.In(p.now.Location()).AddDate(p.add[0], p.add[1], p.add[2])
@@ -188,13 +188,13 @@ func (p *dateParser) result() (time.Time, bool) {
 	return p.later(t), true
 }
 
-// later adds the seconds that were asked for.
+// later adds the relative seconds.
 func (p *dateParser) later(t time.Time) time.Time {
 	return time.Unix(t.Unix()+p.seconds, int64(t.Nanosecond())).In(p.now.Location())
 }
 
-// toWeekday counts the days to the wanted day of the week: "monday" is today or
-// the next one, "next monday" never today, "last monday" the one before.
+// toWeekday returns the days until the given day of the week: "monday" is today or the
+// next one, "next monday" is never today, "last monday" is before today.
 func (p *dateParser) toWeekday(t time.Time) int {
 	days := (p.weekday - int(t.Weekday()) + 7) % 7
 	if p.weekdayOrd > 0 && days != 0 {

@@ -1,4 +1,4 @@
-// Package datetime reads dates and time zones as date -d and TZ spell them.
+// Package datetime parses the dates of date -d and the time zones of TZ.
 package datetime
 
 import (
@@ -10,14 +10,14 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// Zone returns the time zone the script asked for by TZ: one that is written
-// down (UTC, JST-9, EST5, <+09>-9) or a place (Europe/Berlin).
+// Zone returns the time zone in the variable TZ: a name with an offset (UTC, JST-9, EST5,
+// <+09>-9) or a place (Europe/Berlin).
 func Zone(c *shell.Call) (*time.Location, error) {
 	tz, _ := c.Getenv("TZ")
 	return parseZone(tz)
 }
 
-// ZoneOrUTC is Zone for commands that only show times by the way.
+// ZoneOrUTC is Zone that returns UTC for an invalid TZ.
 func ZoneOrUTC(c *shell.Call) *time.Location {
 	if loc, err := Zone(c); err == nil {
 		return loc
@@ -41,9 +41,8 @@ func parseZone(tz string) (*time.Location, error) {
 	return nil, fmt.Errorf("TZ=%s: there is no such time zone; known are places such as Europe/Berlin, and zones with their offset such as JST-9 or EST5", tz)
 }
 
-// place returns the zone of a place, from the database of this machine or the one
-// that the program brings along. Other names are not looked up: one of them tells
-// where the machine is.
+// place returns the zone of a place, from the database of the host or the embedded one.
+// Other names are not looked up: one of them ("localtime") reveals where the host is.
 func place(name string) (*time.Location, error) {
 	area, city, _ := strings.Cut(name, "/")
 	if !capital(area) || !capital(city) || strings.ContainsFunc(name, notInPlaces) {
@@ -79,7 +78,7 @@ func cutZoneName(tz string) (name, rest string) {
 	return tz[:i], tz[i:]
 }
 
-// cutOffset reads [+-]h[h][:mm[:ss]] in seconds.
+// cutOffset parses [+-]h[h][:mm[:ss]] and returns seconds.
 func cutOffset(s string) (seconds int, rest string, ok bool) {
 	sign := 1
 	if s != "" && (s[0] == '-' || s[0] == '+') {
