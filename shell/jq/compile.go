@@ -196,7 +196,7 @@ func (c *compiler) function(f *gojq.Func) Filter {
 		return c.call(n.def, hops, c.queries(f.Args))
 	}
 	key := fmt.Sprintf("%s/%d", f.Name, len(f.Args))
-	if native, ok := natives[key]; ok {
+	if native := nativeFor(key); native != nil {
 		filter := native(c.run, c.queries(f.Args))
 		if len(f.Args) > 0 {
 			filter = c.run.counted(filter)

@@ -289,6 +289,9 @@ func (r *Run) environ() any {
 
 func builtinNames() any {
 	names := slices.Collect(maps.Keys(natives))
+	for name := range numberNatives {
+		names = append(names, name+"/0")
+	}
 	names = slices.AppendSeq(names, maps.Keys(preludeFuncs()))
 	slices.Sort(names)
 	list := NewArray()

@@ -258,24 +258,7 @@ var natives = map[string]nativeFunc{
 	"isinfinite/0": numberFunc(func(f float64) bool { return math.IsInf(f, 0) }), "isnan/0": numberFunc(math.IsNaN),
 	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
 	"abs/0":      valueFunc(abs),
-	"floor/0":    numberFunc(math.Floor), "ceil/0": numberFunc(math.Ceil),
-	"round/0": numberFunc(math.Round),
-	"trunc/0": numberFunc(math.Trunc), "sqrt/0": numberFunc(math.Sqrt), "cbrt/0": numberFunc(math.Cbrt),
-	"fabs/0": numberFunc(math.Abs), "rint/0": numberFunc(math.RoundToEven),
-	"nearbyint/0": numberFunc(math.RoundToEven),
-	"exp/0":       numberFunc(math.Exp), "exp2/0": numberFunc(math.Exp2),
-	"expm1/0": numberFunc(math.Expm1),
-	"exp10/0": numberFunc(func(x float64) float64 { return math.Pow(10, x) }),
-	"log/0":   numberFunc(math.Log), "log2/0": numberFunc(math.Log2), "log10/0": numberFunc(math.Log10),
-	"log1p/0": numberFunc(math.Log1p), "logb/0": numberFunc(math.Logb), "gamma/0": numberFunc(lgamma),
-	"lgamma/0": numberFunc(lgamma), "tgamma/0": numberFunc(math.Gamma),
-	"sin/0": numberFunc(math.Sin), "cos/0": numberFunc(math.Cos), "tan/0": numberFunc(math.Tan),
-	"asin/0": numberFunc(math.Asin), "acos/0": numberFunc(math.Acos), "atan/0": numberFunc(math.Atan),
-	"sinh/0": numberFunc(math.Sinh), "cosh/0": numberFunc(math.Cosh), "tanh/0": numberFunc(math.Tanh),
-	"asinh/0": numberFunc(math.Asinh), "acosh/0": numberFunc(math.Acosh),
-	"atanh/0":       numberFunc(math.Atanh),
-	"significand/0": numberFunc(func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f }),
-	"pow/2":         numberFunc2(math.Pow), "atan2/2": numberFunc2(math.Atan2), "fmod/2": numberFunc2(math.Mod),
+	"pow/2":      numberFunc2(math.Pow), "atan2/2": numberFunc2(math.Atan2), "fmod/2": numberFunc2(math.Mod),
 	"hypot/2": numberFunc2(math.Hypot),
 	"fmin/2":  numberFunc2(math.Min), "fmax/2": numberFunc2(math.Max), "copysign/2": numberFunc2(math.Copysign),
 	"drem/2":  numberFunc2(math.Remainder),
@@ -286,6 +269,26 @@ var natives = map[string]nativeFunc{
 
 	"mktime/0": gojqFunc("mktime"), "gmtime/0": gojqFunc("gmtime"), "localtime/0": gojqFunc("gmtime"),
 	"strftime/1": gojqFunc("strftime"), "strflocaltime/1": gojqFunc("strftime"), "strptime/1": gojqFunc("strptime"),
+}
+
+// numberNatives are the functions of one number.
+var numberNatives = map[string]func(float64) float64{
+	"floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "trunc": math.Trunc, "sqrt": math.Sqrt,
+	"cbrt": math.Cbrt, "fabs": math.Abs, "rint": math.RoundToEven, "nearbyint": math.RoundToEven, "exp": math.Exp,
+	"exp2": math.Exp2, "expm1": math.Expm1, "exp10": func(x float64) float64 { return math.Pow(10, x) },
+	"log": math.Log, "log2": math.Log2, "log10": math.Log10, "log1p": math.Log1p, "logb": math.Logb,
+	"gamma": lgamma, "lgamma": lgamma, "tgamma": math.Gamma, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan,
+	"asin": math.Asin, "acos": math.Acos, "atan": math.Atan, "sinh": math.Sinh, "cosh": math.Cosh,
+	"tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"significand": func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f },
+}
+
+// nativeFor returns the native function with the name and arity of key, or nil.
+func nativeFor(key string) nativeFunc {
+	if f, ok := numberNatives[strings.TrimSuffix(key, "/0")]; ok {
+		return numberFunc(f)
+	}
+	return natives[key]
 }
 
 func lgamma(x float64) float64 { f, _ := math.Lgamma(x); return f }

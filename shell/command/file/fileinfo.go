@@ -34,14 +34,6 @@ func eachOperand(ctx context.Context, c *shell.Call, operands []string, f func(n
 	return nil
 }
 
-// failedOr is the exit status of a command that reported its failures itself.
-func failedOr(failed bool) error {
-	if failed {
-		return shell.Status(1)
-	}
-	return nil
-}
-
 // stat is Lstat, or Stat for a name that follows links: one that ends in a
 // slash, or any name if follow is set.
 func stat(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {

@@ -64,7 +64,7 @@ func runFind(ctx context.Context, c *shell.Call) (err error) {
 	for _, b := range f.batches {
 		b.flush()
 	}
-	return failedOr(f.warned)
+	return cli.StatusOr(cli.BoolInt(f.warned), nil)
 }
 
 // operands splits the words into leading options, paths and the expression.

@@ -44,7 +44,7 @@ func runRealpath(ctx context.Context, c *shell.Call) error {
 		}
 		c.Stdout.WriteString(r.spell(abs) + end)
 	}
-	return failedOr(failed)
+	return cli.StatusOr(cli.BoolInt(failed), nil)
 }
 
 func (r *pathResolver) spell(abs string) string {

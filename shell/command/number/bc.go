@@ -73,15 +73,7 @@ func runBC(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	return statusOf(c)
-}
-
-// statusOf is the exit status of a command that may have warned.
-func statusOf(c *shell.Call) error {
-	if c.Failed() {
-		return shell.Status(1)
-	}
-	return nil
+	return cli.StatusOr(cli.BoolInt(c.Failed()), nil)
 }
 
 // lineLength is the width at which numbers are broken; 0 never.

@@ -32,7 +32,7 @@ func runFactor(ctx context.Context, c *shell.Call) (err error) {
 		}
 		cli.Check(in.Err())
 	}
-	return cmp.Or(statusOf(c), c.Stdout.Err())
+	return cmp.Or(cli.StatusOr(cli.BoolInt(c.Failed()), nil), c.Stdout.Err())
 }
 
 // factoring prints the factors of one number after the other.
