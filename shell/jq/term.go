@@ -178,18 +178,29 @@ func (c *compiler) array(a *gojq.Array) Filter {
 
 // object compiles { … }; each combination of keys and values is one result.
 func (c *compiler) object(o *gojq.Object) Filter {
-	var filters []Filter // a key, its value, and so on
-	for _, kv := range o.KeyVals {
-		key, val := c.keyVal(kv)
-		filters = append(filters, c.run.objectKey(key), val)
+	var filters []Filter // of computed keys, and of values
+	names := make([]*string, len(o.KeyVals))
+	for i, kv := range o.KeyVals {
+		name, key, val := c.keyVal(kv)
+		if key != nil {
+			filters = append(filters, c.run.objectKey(key))
+		} else {
+			names[i] = &name
+		}
+		filters = append(filters, val)
 	}
 	run := c.run
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		return run.combine(filters, e, v, func(vals []any) error {
 			run.Alloc(int64(64 + 40*len(vals)))
-			made := NewObject(len(vals) / 2)
-			for i := 0; i < len(vals); i += 2 {
-				made.Put(vals[i].(string), vals[i+1])
+			made := NewObject(len(names))
+			for _, name := range names {
+				if name == nil {
+					key := vals[0].(string)
+					name, vals = &key, vals[1:]
+				}
+				made.Put(*name, vals[0])
+				vals = vals[1:]
 			}
 			return out(made, p.computed())
 		})
@@ -208,29 +219,32 @@ func (r *Run) objectKey(key Filter) Filter {
 	}
 }
 
-// keyVal compiles one entry of an object. The value may be left out: {a} is {a: .a}.
-func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (key, val Filter) {
+// keyVal compiles one entry of an object; key is nil if it is the constant name. The
+// value may be left out: {a} is {a: .a}.
+func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (name string, key, val Filter) {
 	var index *gojq.Index // of the value that is left out
 	switch {
 	case kv.Key != "" && kv.Key[0] == '$':
 		if kv.Val == nil {
-			return constant(kv.Key[1:]), c.variable(kv.Key)
+			return kv.Key[1:], nil, c.variable(kv.Key)
 		}
 		key = c.variable(kv.Key)
 	case kv.Key != "":
-		key, index = constant(kv.Key), &gojq.Index{Name: kv.Key}
+		name, index = kv.Key, &gojq.Index{Name: kv.Key}
+	case kv.KeyString != nil && kv.KeyString.Queries == nil:
+		name, index = kv.KeyString.Str, &gojq.Index{Str: kv.KeyString}
 	case kv.KeyString != nil:
 		key, index = c.text(kv.KeyString, ""), &gojq.Index{Str: kv.KeyString}
 	default:
 		key = c.query(kv.KeyQuery)
 	}
 	if kv.Val != nil {
-		return key, c.query(kv.Val)
+		return name, key, c.query(kv.Val)
 	}
 	if index == nil {
 		c.fail("syntax error: a computed key needs a value")
 	}
-	return key, c.query(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: index}})
+	return name, key, c.query(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: index}})
 }
 
 func (c *compiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, other *gojq.Query) Filter {
