@@ -289,7 +289,7 @@ func nativeRange(r *Run, args []Filter) Filter {
 // debug prints to standard error and passes its input on.
 func debug(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if _, err := fmt.Fprintln(r.host.Stderr, r.Tojson(NewArray("DEBUG:", v))); err != nil {
+		if _, err := fmt.Fprintln(r.host.Stderr, r.ToJSON(NewArray("DEBUG:", v))); err != nil {
 			return err
 		}
 		return out(v, p)
@@ -298,7 +298,7 @@ func debug(r *Run, _ []Filter) Filter {
 
 func stderr(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if _, err := fmt.Fprint(r.host.Stderr, r.Tojson(v)); err != nil {
+		if _, err := fmt.Fprint(r.host.Stderr, r.ToJSON(v)); err != nil {
 			return err
 		}
 		return out(v, p)

@@ -17,7 +17,7 @@ type Run struct {
 
 	// lent are the containers that the next update may change in place, see [compiler.reduce].
 	lent     owner
-	patterns map[string]*Regexp
+	patterns map[string]*matcher
 }
 
 // Evaluate runs a whole program on one input. A limit that is exceeded meanwhile
@@ -164,7 +164,7 @@ func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *val
 
 func New(ctx context.Context, h Host) *Run {
 	return &Run{
-		Usage: newUsage(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*Regexp{},
+		Usage: newUsage(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*matcher{},
 		Input: func() (any, error) { return nil, io.EOF }, Where: func() (any, int) { return nil, 0 },
 		names: builtinNames,
 	}

@@ -118,7 +118,7 @@ func (j *jqCall) once(f jq.Filter, v any) error {
 	if s, ok := failed.Val.(string); ok {
 		fmt.Fprintf(j.Stderr, "jq: error (at %s): %s\n", j.place(), s)
 	} else {
-		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), j.run.Tojson(failed.Val))
+		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), j.run.ToJSON(failed.Val))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func jqHalt(c *shell.Call, run *jq.Run, h *jq.Halt) error {
 	if text, ok := h.Val.(string); ok {
 		io.WriteString(c.Stderr, text)
 	} else if !h.Silent {
-		fmt.Fprintln(c.Stderr, run.Tojson(h.Val))
+		fmt.Fprintln(c.Stderr, run.ToJSON(h.Val))
 	}
 	if h.Status == 0 {
 		return nil

@@ -219,7 +219,7 @@ func (y *yqCall) print(v any, w *stream.Writer) error {
 
 func (y *yqCall) finish(err error) error {
 	if failed, ok := errors.AsType[*jq.Error](err); ok {
-		fmt.Fprintf(y.Stderr, "Error: %s\n", y.run.Tostring(failed.Val))
+		fmt.Fprintf(y.Stderr, "Error: %s\n", y.run.ToString(failed.Val))
 		return shell.Status(1)
 	}
 	if halt, ok := errors.AsType[*jq.Halt](err); ok {

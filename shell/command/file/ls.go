@@ -206,7 +206,7 @@ func (l *ls) title(name string, titled bool) {
 	}
 	l.printed = true
 	if titled {
-		fmt.Fprintf(l.c.Stdout, "%s:\n", l.spell(name))
+		fmt.Fprintf(l.c.Stdout, "%s:\n", l.quoteName(name))
 	}
 }
 

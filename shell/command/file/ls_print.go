@@ -65,11 +65,11 @@ func prefix(cells, column []string) {
 
 // label is the name with its indicator, and in the long form the target of a link.
 func (l *ls) label(e lsEntry) string {
-	text := l.spell(e.name)
+	text := l.quoteName(e.name)
 	if !isLink(e.fi) || !l.long {
 		return text + l.marker(e.fi.Mode())
 	}
-	text += " -> " + l.spell(readlink(l.c, e.path))
+	text += " -> " + l.quoteName(readlink(l.c, e.path))
 	if l.mark != 0 {
 		if to, err := l.c.FS.Stat(e.path); err == nil {
 			text += l.marker(to.Mode())
@@ -92,7 +92,7 @@ func (l *ls) marker(m fs.FileMode) string {
 	return ""
 }
 
-func (l *ls) spell(name string) string {
+func (l *ls) quoteName(name string) string {
 	switch l.quote {
 	case 'Q':
 		return `"` + strings.ReplaceAll(escapeName(name), `"`, `\"`) + `"`

@@ -248,10 +248,10 @@ func (t *treeDrawer) label(n *treeNode, name string) string {
 	if cols != nil {
 		text = "[" + strings.Join(cols, " ") + "]  "
 	}
-	return text + t.spell(name) + t.suffix(n)
+	return text + t.quoteName(name) + t.suffix(n)
 }
 
-func (t *treeDrawer) spell(name string) string {
+func (t *treeDrawer) quoteName(name string) string {
 	if t.quote {
 		return `"` + name + `"`
 	}
@@ -266,7 +266,7 @@ func (t *treeDrawer) suffix(n *treeNode) string {
 	if n.target == "" {
 		return marks.marker(n.fi.Mode())
 	}
-	text := " -> " + t.spell(n.target)
+	text := " -> " + t.quoteName(n.target)
 	if to, err := t.c.FS.Stat(t.c.Path(n.path)); err == nil {
 		text += marks.marker(to.Mode())
 	}
