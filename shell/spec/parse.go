@@ -333,24 +333,24 @@ func (p *parser) operands(value string) (o Operands) {
 
 // index indexes the options by name.
 func (p *parser) index() {
-	s := p.s
-	s.own, s.host = make(map[string]*Option, 2*len(s.Options)), make(map[string]*Option, 2*len(s.Options))
+	s, host := p.s, map[string]*Option{}
+	s.own = make(map[string]*Option, 2*len(s.Options))
 	for i := range s.Options {
 		o := &s.Options[i]
 		for _, name := range o.Names {
-			if !o.HostOnly && s.own[name] != nil || !o.OwnOnly && s.host[name] != nil {
+			if !o.HostOnly && s.own[name] != nil || !o.OwnOnly && host[name] != nil {
 				p.fail("the option %s of %s is there twice", name, s.Name)
 			}
 			if !o.HostOnly {
 				s.own[name] = o
 			}
 			if !o.OwnOnly {
-				s.host[name] = o
+				host[name] = o
 			}
 		}
 	}
 	for _, name := range s.Given {
-		if s.own[name] == nil && s.host[name] == nil {
+		if s.own[name] == nil && host[name] == nil {
 			p.fail("given: %s has no option %s", s.Name, name)
 		}
 	}

@@ -113,9 +113,9 @@ type Spec struct {
 	Execute  bool // the read-only tool may call it
 	Status   int  // of a usage error
 
-	refuse    map[string]string
-	own, host map[string]*Option
-	extra     map[string]string
+	refuse map[string]string
+	own    map[string]*Option // without the options of hosts
+	extra  map[string]string
 }
 
 // Extra returns the words of a field that only a [Dialect] has. ok is false if the
@@ -140,9 +140,6 @@ type Operands struct {
 
 // Find returns the option of hako's command with that name, without dashes, or nil.
 func (s *Spec) Find(name string) *Option { return s.own[name] }
-
-// FindHost is Find for the program of that name on a host.
-func (s *Spec) FindHost(name string) *Option { return s.host[name] }
 
 // Refused reports whether the read-only tool refuses an option, and why. Options that
 // write are always refused, and so are unknown ones.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/lazyregexp"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
@@ -248,28 +249,13 @@ func (s *contextSplitter) suffix(n int) string {
 	return fmt.Sprintf(s.format, n)
 }
 
+var integerVerb = lazyregexp.New(`^((?:[^%]|%%)*%[-+ 0#'1-9.]{0,7})([diuoxX])((?:[^%]|%%)*)$`)
+
 // integerFormat translates a printf format with one integer verb for package fmt.
 func integerFormat(format string) (string, bool) {
-	at := -1
-	for i := 0; i < len(format); i++ {
-		if strings.HasPrefix(format[i:], "%%") {
-			i++
-		} else if format[i] == '%' && at >= 0 {
-			return "", false
-		} else if format[i] == '%' {
-			at = i
-		}
-	}
-	if at < 0 {
+	m := integerVerb.Get().FindStringSubmatch(format)
+	if m == nil {
 		return "", false
 	}
-	verb := at + 1
-	for verb < len(format) && strings.IndexByte("-+ 0#'123456789.", format[verb]) >= 0 {
-		verb++
-	}
-	if verb == len(format) || verb-at > 8 || strings.IndexByte("diuoxX", format[verb]) < 0 {
-		return "", false
-	}
-	letter := strings.NewReplacer("i", "d", "u", "d").Replace(format[verb : verb+1])
-	return format[:verb] + letter + format[verb+1:], true
+	return m[1] + strings.NewReplacer("i", "d", "u", "d").Replace(m[2]) + m[3], true
 }

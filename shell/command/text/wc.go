@@ -17,21 +17,23 @@ import (
 
 var Wc = shell.Command{Name: "wc", Run: runWc}
 
+// The columns of wc, in their order.
+const (
+	wcLines = iota
+	wcWords
+	wcChars
+	wcBytes
+	wcLongest
+	wcColumns
+)
+
 // A tally has the counts of one input.
-type tally struct{ lines, words, chars, bytes, longest int64 }
+type tally [wcColumns]int64
 
-func (t *tally) add(o tally) {
-	t.lines += o.lines
-	t.words += o.words
-	t.chars += o.chars
-	t.bytes += o.bytes
-	t.longest = max(t.longest, o.longest)
-}
-
-// wcOptions selects the columns to show, in their fixed order.
+// wcOptions selects the columns to show.
 type wcOptions struct {
-	lines, words, chars, bytes, longest bool
-	width                               int
+	show  [wcColumns]bool
+	width int
 }
 
 func runWc(ctx context.Context, c *shell.Call) error {
@@ -39,8 +41,8 @@ func runWc(ctx context.Context, c *shell.Call) error {
 	var lists []string
 	total := "auto"
 	names, err := cli.Parse(c, cli.Flags{
-		"l": &w.lines, "w": &w.words, "c": &w.bytes, "m": &w.chars, "L": &w.longest, "total": &total,
-		"files0-from": &lists,
+		"l": &w.show[wcLines], "w": &w.show[wcWords], "c": &w.show[wcBytes], "m": &w.show[wcChars],
+		"L": &w.show[wcLongest], "total": &total, "files0-from": &lists,
 	})
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func runWc(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if w == (wcOptions{}) {
-		w.lines, w.words, w.bytes = true, true, true
+		w.show[wcLines], w.show[wcWords], w.show[wcBytes] = true, true, true
 	}
 	w.width = w.columnWidth(c, names)
 	if slices.Contains(lists, "-") || lists != nil && len(names) == 0 {
@@ -86,7 +88,7 @@ func names0(c *shell.Call, from string, names []string) ([]string, error) {
 // columnWidth returns the width of the size of all files together, which bounds every
 // count. An input without a known size needs seven columns.
 func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
-	if len(names) <= 1 && w.columns() == 1 {
+	if len(names) <= 1 && w.only() >= 0 {
 		return 1
 	}
 	if len(names) == 0 {
@@ -119,9 +121,13 @@ func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
 	return info.Size(), info.Mode().IsRegular(), err
 }
 
-func (w *wcOptions) columns() int {
-	return cli.BoolInt(w.lines) + cli.BoolInt(w.words) + cli.BoolInt(w.chars) + cli.BoolInt(w.bytes) +
-		cli.BoolInt(w.longest)
+// only returns the only column to show, or -1 if there are several.
+func (w *wcOptions) only() int {
+	first := slices.Index(w.show[:], true)
+	if slices.Contains(w.show[first+1:], true) {
+		return -1
+	}
+	return first
 }
 
 func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
@@ -133,7 +139,7 @@ func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
 		}
 	}
 	open := c.Open
-	if !w.lines && !w.words && !w.chars && !w.longest {
+	if w.only() == wcBytes {
 		open = c.OpenBytes
 	}
 	for in := range cli.Inputs(c, names, open, failed) {
@@ -141,7 +147,10 @@ func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
 		if err != nil {
 			return err
 		}
-		sum.add(t)
+		for i, n := range t[:wcLongest] {
+			sum[i] += n
+		}
+		sum[wcLongest] = max(sum[wcLongest], t[wcLongest])
 		name := in.Name
 		if len(names) == 0 {
 			name = ""
@@ -166,17 +175,14 @@ func (w *wcOptions) total(c *shell.Call, sum tally, files int, when string) erro
 
 func (w *wcOptions) print(c *shell.Call, t tally, name string) {
 	var out []byte
-	for _, col := range []struct {
-		on bool
-		n  int64
-	}{{w.lines, t.lines}, {w.words, t.words}, {w.chars, t.chars}, {w.bytes, t.bytes}, {w.longest, t.longest}} {
-		if !col.on {
+	for i, show := range w.show {
+		if !show {
 			continue
 		}
 		if len(out) > 0 {
 			out = append(out, ' ')
 		}
-		out = padNumber(out, int(col.n), w.width)
+		out = padNumber(out, int(t[i]), w.width)
 	}
 	if name != "" {
 		out = append(out, ' ')
@@ -187,29 +193,29 @@ func (w *wcOptions) print(c *shell.Call, t tally, name string) {
 
 // tally counts one input, only as much as the options need.
 func (w *wcOptions) tally(in shell.Input) (t tally, err error) {
-	if in.File != nil && w.bytes && w.columns() == 1 && in.File.Size() > 0 {
-		return tally{bytes: in.File.Size()}, nil
+	if in.File != nil && w.only() == wcBytes && in.File.Size() > 0 {
+		return tally{wcBytes: in.File.Size()}, nil
 	}
 	var words wordCounter
 	for {
 		b, err := in.Chunk()
 		if err == io.EOF {
 			words.endLine()
-			t.words, t.longest = words.words, words.longest
+			t[wcWords], t[wcLongest] = words.words, words.longest
 			return t, nil
 		}
 		if err != nil {
 			return t, err
 		}
-		t.bytes += int64(len(b))
-		t.lines += int64(bytes.Count(b, []byte{'\n'}))
-		if w.chars {
-			t.chars += words.chars(b)
+		t[wcBytes] += int64(len(b))
+		t[wcLines] += int64(bytes.Count(b, []byte{'\n'}))
+		if w.show[wcChars] {
+			t[wcChars] += words.chars(b)
 		}
 		switch {
-		case w.longest:
+		case w.show[wcLongest]:
 			words.measure(b)
-		case w.words:
+		case w.show[wcWords]:
 			words.count(b)
 		}
 	}
