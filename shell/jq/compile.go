@@ -14,7 +14,7 @@ import (
 // order, and it can neither be limited nor stopped inside of an operation.
 
 // A Filter calls out with each of its results for the input v. p is where v
-// was found, if somebody wants paths; else nil.
+// was found; nil if no paths are needed.
 type Filter func(e *scope, v any, p *valuePath, out emit) error
 
 type emit func(v any, p *valuePath) error
@@ -35,8 +35,8 @@ func (e *scope) hop(n int) *scope {
 	return e
 }
 
-// A Definition is a function of the program.
-type Definition struct {
+// A definition is a function of the program.
+type definition struct {
 	params []string
 	body   Filter
 	home   *scope // of a function that belongs to no scope
@@ -46,14 +46,14 @@ type Definition struct {
 type scopeName struct {
 	name  string // "$x" for variables, "*x" for labels
 	arity int
-	def   *Definition // nil for variables, closures and labels
+	def   *definition // nil for variables, closures and labels
 }
 
 type compiler struct {
 	run   *Run
 	scope []scopeName
 	depth int
-	extra map[string]*Definition // functions of the prelude that were needed
+	extra map[string]*definition // functions of the prelude that were needed
 }
 
 func (c *compiler) push(n scopeName) { c.scope = append(c.scope, n) }
@@ -128,7 +128,7 @@ func (c *compiler) definitions(q *gojq.Query) Filter {
 
 // define compiles a function and leaves its name in scope.
 func (c *compiler) define(fd *gojq.FuncDef) {
-	def := &Definition{params: fd.Args}
+	def := &definition{params: fd.Args}
 	c.push(scopeName{fd.Name, len(fd.Args), def})
 	values := 0
 	for _, param := range fd.Args {
@@ -145,7 +145,7 @@ func (c *compiler) define(fd *gojq.FuncDef) {
 }
 
 // call compiles the use of a function of the program.
-func (c *compiler) call(def *Definition, hops int, args []Filter) Filter {
+func (c *compiler) call(def *definition, hops int, args []Filter) Filter {
 	run := c.run
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		inner := def.home
@@ -164,7 +164,7 @@ func (c *compiler) call(def *Definition, hops int, args []Filter) Filter {
 }
 
 // apply binds the parameters that are values, then runs the body.
-func (d *Definition) apply(run *Run, i int, args []Filter, caller, inner *scope, v any, p *valuePath, out emit) error {
+func (d *definition) apply(run *Run, i int, args []Filter, caller, inner *scope, v any, p *valuePath, out emit) error {
 	for ; i < len(d.params); i++ {
 		if d.params[i][0] != '$' {
 			continue
@@ -196,7 +196,7 @@ func (c *compiler) function(f *gojq.Func) Filter {
 		return c.call(n.def, hops, c.queries(f.Args))
 	}
 	key := fmt.Sprintf("%s/%d", f.Name, len(f.Args))
-	if native, ok := natives[key]; ok {
+	if native := nativeFor(key); native != nil {
 		filter := native(c.run, c.queries(f.Args))
 		if len(f.Args) > 0 {
 			filter = c.run.counted(filter)
@@ -215,7 +215,7 @@ func (c *compiler) queries(qs []*gojq.Query) []Filter {
 }
 
 // prelude compiles a function that is written in jq, outside of any scope.
-func (c *compiler) prelude(key string) *Definition {
+func (c *compiler) prelude(key string) *definition {
 	if def, ok := c.extra[key]; ok {
 		return def
 	}
@@ -438,7 +438,7 @@ func (r *Run) Compile(src string) (f Filter, err error) {
 		if err != nil {
 			return syntaxError(err)
 		}
-		f = (&compiler{run: r, extra: map[string]*Definition{}}).query(q)
+		f = (&compiler{run: r, extra: map[string]*definition{}}).query(q)
 		return nil
 	})
 	return f, err

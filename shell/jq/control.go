@@ -121,8 +121,8 @@ func (r *Run) unfold(next Filter, show Filter) Filter {
 	return walk
 }
 
-// loop is until and while: results of the second argument are looked at
-// again, as long as the first one permits.
+// loop is until and while: results of the second argument are inputs
+// again, while the condition, the first one, permits.
 func loop(until bool) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
 		next := func(e *scope, v any, p *valuePath, out emit) error {
@@ -145,7 +145,7 @@ func loop(until bool) nativeFunc {
 	}
 }
 
-// repeat runs its argument for ever on the same input.
+// repeat runs its argument on the same input without end.
 func repeat(r *Run, args []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
 		for {
@@ -269,33 +269,27 @@ func nativeRange(r *Run, args []Filter) Filter {
 		}
 	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		bounds := [3]float64{0, 0, 1}
-		var at func(i int) error
-		at = func(i int) error {
-			if i == len(args) {
-				return count(bounds[0], bounds[1], bounds[2], p, out)
-			}
-			return args[i](e, v, nil, func(x any, _ *valuePath) error {
+		return r.combine(args, e, v, func(vals []any) error {
+			bounds := [3]float64{0, 0, 1}
+			for i, x := range vals {
 				n, ok := floatOf(x)
 				if !ok {
 					return r.fail("Range bounds must be numeric")
 				}
-				slot := i
 				if len(args) == 1 {
-					slot = 1
+					i = 1
 				}
-				bounds[slot] = n
-				return at(i + 1)
-			})
-		}
-		return at(0)
+				bounds[i] = n
+			}
+			return count(bounds[0], bounds[1], bounds[2], p, out)
+		})
 	}
 }
 
 // debug prints to standard error and passes its input on.
 func debug(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if _, err := fmt.Fprintln(r.host.Stderr, r.Tojson(NewArray("DEBUG:", v))); err != nil {
+		if _, err := fmt.Fprintln(r.host.Stderr, r.ToJSON(NewArray("DEBUG:", v))); err != nil {
 			return err
 		}
 		return out(v, p)
@@ -304,7 +298,7 @@ func debug(r *Run, _ []Filter) Filter {
 
 func stderr(r *Run, _ []Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		if _, err := fmt.Fprint(r.host.Stderr, r.Tojson(v)); err != nil {
+		if _, err := fmt.Fprint(r.host.Stderr, r.ToJSON(v)); err != nil {
 			return err
 		}
 		return out(v, p)

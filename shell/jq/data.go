@@ -163,7 +163,7 @@ func entryKey(r *Run, entry *Object) (string, error) {
 	case *Array, *Object:
 		return "", r.fail("Cannot use %s as object key", r.describe(k))
 	}
-	return r.Tojson(key), nil
+	return r.ToJSON(key), nil
 }
 
 func flatten(r *Run, v any, a []any) (any, error) {
@@ -289,6 +289,9 @@ func (r *Run) environ() any {
 
 func builtinNames() any {
 	names := slices.Collect(maps.Keys(natives))
+	for name := range numberNatives {
+		names = append(names, name+"/0")
+	}
 	names = slices.AppendSeq(names, maps.Keys(preludeFuncs()))
 	slices.Sort(names)
 	list := NewArray()

@@ -186,8 +186,8 @@ func jsonPlain(s string, ascii bool) int {
 	return len(s)
 }
 
-// Tojson returns v as compact JSON.
-func (u *Usage) Tojson(v any) string {
+// ToJSON returns v as compact JSON.
+func (u *Usage) ToJSON(v any) string {
 	e := Encoder{Usage: u}
 	e.Encode(v, 0)
 	u.Alloc(int64(len(e.Buf)))

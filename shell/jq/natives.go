@@ -15,30 +15,28 @@ type nativeFunc func(r *Run, args []Filter) Filter
 // valueFunc is a native function of its input and the values of its arguments.
 func valueFunc(f func(r *Run, v any, a []any) (any, error)) nativeFunc {
 	return func(r *Run, args []Filter) Filter {
-		var at func(i int, got []any, e *scope, v any, out emit) error
-		at = func(i int, got []any, e *scope, v any, out emit) error {
-			if i == len(args) {
-				x, err := r.native(f, v, got)
+		if len(args) == 0 {
+			return func(e *scope, v any, p *valuePath, out emit) error {
+				x, err := r.native(f, v, nil)
 				if err != nil {
 					return err
 				}
-				return out(x, nil)
+				return out(x, p.computed())
 			}
-			place := r.Enter()
-			err := args[i](e, v, nil, func(x any, _ *valuePath) error {
-				r.roots[place].v = x
-				return at(i+1, append(slices.Clip(got), x), e, v, out)
-			})
-			r.Leave(place)
-			return err
 		}
 		return func(e *scope, v any, p *valuePath, out emit) error {
-			return at(0, nil, e, v, func(x any, _ *valuePath) error { return out(x, p.computed()) })
+			return r.combine(args, e, v, func(vals []any) error {
+				x, err := r.native(f, v, vals)
+				if err != nil {
+					return err
+				}
+				return out(x, p.computed())
+			})
 		}
 	}
 }
 
-// native calls a function that looks at all of its values at most.
+// native calls a function and counts one pass through its values.
 func (r *Run) native(f func(r *Run, v any, a []any) (any, error), v any, a []any) (any, error) {
 	size := span(v)
 	for _, x := range a {
@@ -51,7 +49,7 @@ func (r *Run) native(f func(r *Run, v any, a []any) (any, error), v any, a []any
 	return x, err
 }
 
-// span is how many bytes a function looks at that goes through a value once.
+// span is how many bytes one pass through a value reads.
 func span(v any) int64 {
 	switch v := v.(type) {
 	case string:
@@ -206,9 +204,9 @@ var natives = map[string]nativeFunc{
 	"reverse/0":       valueFunc(reverse),
 	"to_entries/0":    valueFunc(toEntries), "from_entries/0": valueFunc(fromEntries),
 	"flatten/0": valueFunc(flatten), "flatten/1": valueFunc(flatten), "transpose/0": valueFunc(transpose),
-	"tojson/0":     valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tojson(v), nil }),
+	"tojson/0":     valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.ToJSON(v), nil }),
 	"fromjson/0":   valueFunc(fromjson),
-	"tostring/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.Tostring(v), nil }),
+	"tostring/0":   valueFunc(func(r *Run, v any, _ []any) (any, error) { return r.ToString(v), nil }),
 	"tonumber/0":   valueFunc(tonumber),
 	"toboolean/0":  valueFunc(toboolean),
 	"bsearch/1":    valueFunc(bsearch),
@@ -258,26 +256,9 @@ var natives = map[string]nativeFunc{
 
 	"infinite/0": constFunc(math.Inf(1)), "nan/0": constFunc(math.NaN()),
 	"isinfinite/0": numberFunc(func(f float64) bool { return math.IsInf(f, 0) }), "isnan/0": numberFunc(math.IsNaN),
-	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
+	"isnormal/0": numberFunc(func(f float64) bool { return !math.IsInf(f, 0) && math.Abs(f) >= 0x1p-1022 }),
 	"abs/0":      valueFunc(abs),
-	"floor/0":    numberFunc(math.Floor), "ceil/0": numberFunc(math.Ceil),
-	"round/0": numberFunc(math.Round),
-	"trunc/0": numberFunc(math.Trunc), "sqrt/0": numberFunc(math.Sqrt), "cbrt/0": numberFunc(math.Cbrt),
-	"fabs/0": numberFunc(math.Abs), "rint/0": numberFunc(math.RoundToEven),
-	"nearbyint/0": numberFunc(math.RoundToEven),
-	"exp/0":       numberFunc(math.Exp), "exp2/0": numberFunc(math.Exp2),
-	"expm1/0": numberFunc(math.Expm1),
-	"exp10/0": numberFunc(func(x float64) float64 { return math.Pow(10, x) }),
-	"log/0":   numberFunc(math.Log), "log2/0": numberFunc(math.Log2), "log10/0": numberFunc(math.Log10),
-	"log1p/0": numberFunc(math.Log1p), "logb/0": numberFunc(math.Logb), "gamma/0": numberFunc(lgamma),
-	"lgamma/0": numberFunc(lgamma), "tgamma/0": numberFunc(math.Gamma),
-	"sin/0": numberFunc(math.Sin), "cos/0": numberFunc(math.Cos), "tan/0": numberFunc(math.Tan),
-	"asin/0": numberFunc(math.Asin), "acos/0": numberFunc(math.Acos), "atan/0": numberFunc(math.Atan),
-	"sinh/0": numberFunc(math.Sinh), "cosh/0": numberFunc(math.Cosh), "tanh/0": numberFunc(math.Tanh),
-	"asinh/0": numberFunc(math.Asinh), "acosh/0": numberFunc(math.Acosh),
-	"atanh/0":       numberFunc(math.Atanh),
-	"significand/0": numberFunc(func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f }),
-	"pow/2":         numberFunc2(math.Pow), "atan2/2": numberFunc2(math.Atan2), "fmod/2": numberFunc2(math.Mod),
+	"pow/2":      numberFunc2(math.Pow), "atan2/2": numberFunc2(math.Atan2), "fmod/2": numberFunc2(math.Mod),
 	"hypot/2": numberFunc2(math.Hypot),
 	"fmin/2":  numberFunc2(math.Min), "fmax/2": numberFunc2(math.Max), "copysign/2": numberFunc2(math.Copysign),
 	"drem/2":  numberFunc2(math.Remainder),
@@ -288,6 +269,26 @@ var natives = map[string]nativeFunc{
 
 	"mktime/0": gojqFunc("mktime"), "gmtime/0": gojqFunc("gmtime"), "localtime/0": gojqFunc("gmtime"),
 	"strftime/1": gojqFunc("strftime"), "strflocaltime/1": gojqFunc("strftime"), "strptime/1": gojqFunc("strptime"),
+}
+
+// numberNatives are the functions of one number.
+var numberNatives = map[string]func(float64) float64{
+	"floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "trunc": math.Trunc, "sqrt": math.Sqrt,
+	"cbrt": math.Cbrt, "fabs": math.Abs, "rint": math.RoundToEven, "nearbyint": math.RoundToEven, "exp": math.Exp,
+	"exp2": math.Exp2, "expm1": math.Expm1, "exp10": func(x float64) float64 { return math.Pow(10, x) },
+	"log": math.Log, "log2": math.Log2, "log10": math.Log10, "log1p": math.Log1p, "logb": math.Logb,
+	"gamma": lgamma, "lgamma": lgamma, "tgamma": math.Gamma, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan,
+	"asin": math.Asin, "acos": math.Acos, "atan": math.Atan, "sinh": math.Sinh, "cosh": math.Cosh,
+	"tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"significand": func(x float64) float64 { f, _ := math.Frexp(x); return 2 * f },
+}
+
+// nativeFor returns the native function with the name and arity of key, or nil.
+func nativeFor(key string) nativeFunc {
+	if f, ok := numberNatives[strings.TrimSuffix(key, "/0")]; ok {
+		return numberFunc(f)
+	}
+	return natives[key]
 }
 
 func lgamma(x float64) float64 { f, _ := math.Lgamma(x); return f }

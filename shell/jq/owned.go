@@ -7,8 +7,8 @@ import (
 )
 
 // ownsState reports whether a step of reduce is a plain assignment whose
-// right side cannot keep the state: then nobody else can see what the step
-// before made, and it may be changed in place.
+// right side cannot keep the state: then nothing else refers to the result of the step
+// before, and it may be changed in place.
 func ownsState(q *gojq.Query) bool {
 	switch q.Op {
 	case gojq.OpAssign, gojq.OpUpdateAdd, gojq.OpUpdateSub, gojq.OpUpdateMul, gojq.OpUpdateDiv, gojq.OpUpdateMod,

@@ -411,8 +411,8 @@ func unicodeEscape(s string) rune {
 	return rune(n)
 }
 
-// ParseNumber reads a number as jq does: whatever strtod takes, without
-// hexadecimal, names and signs in front.
+// ParseNumber reads a number as jq does: what strtod accepts, except
+// hexadecimal, names and a leading plus.
 func ParseNumber(s string) (any, bool) {
 	for i := range len(s) {
 		ch := s[i]

@@ -21,7 +21,7 @@ func TestParserSplitInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := run.Tojson(v), `{"a\"b":"\\é😀\n","c":[1,true,null]}`; got != want {
+	if got, want := run.ToJSON(v), `{"a\"b":"\\é😀\n","c":[1,true,null]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if _, err := p.Value(); err != io.EOF {

@@ -363,7 +363,7 @@ func (r *Run) setSlice(v any, key *Object, rest []any, to any, own owner) (any, 
 	return NewArray(slices.Concat(a.Items[:from], part.Items, a.Items[until:])...), nil
 }
 
-// delpaths takes away many paths, the last ones first so that the earlier
+// delpaths deletes paths, the last ones first so that the earlier ones
 // stay valid.
 func (r *Run) delpaths(v any, paths []any) (any, error) {
 	r.Pin()
@@ -445,8 +445,8 @@ func (r *Run) delItem(a *Array, key any, own owner) (any, error) {
 	return a, nil
 }
 
-// Events takes a value apart for --stream: [path, leaf], and [path] where a
-// container closes.
+// Events yields the events of a value for --stream: [path, leaf], and [path] where a
+// container ends.
 func (r *Run) Events(v any, keys []any, out func(any)) {
 	at := r.invoke()
 	defer r.returned(at)

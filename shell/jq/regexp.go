@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Regexp is a compiled pattern. Matching in Go cannot be interrupted, so
-// whatever may take long is read rune by rune from a [runeReader], which ends
+// A matcher is a compiled pattern. Matching in Go cannot be interrupted, so
+// long texts are read rune by rune from a [runeReader], which ends
 // the program when it must.
-type Regexp struct {
+type matcher struct {
 	first *regexp.Regexp // from the beginning of a text
 	later *regexp.Regexp // after one character that only gives the context
 	size  int            // instructions
 }
 
-// cost is the work for one rune: every instruction may look at it.
-func (re *Regexp) cost() int64 { return 64 + 16*int64(re.size) }
+// cost is the work for one rune: every instruction may read it.
+func (re *matcher) cost() int64 { return 64 + 16*int64(re.size) }
 
 // quick is how much work, in bytes times instructions, is done in one go.
 const quick = 1 << 17
@@ -47,7 +47,7 @@ func nativeMatch(r *Run, v any, a []any) (any, error) {
 }
 
 // matches calls found with the position of each match.
-func (r *Run) matches(re *Regexp, s string, global bool, found func([]int)) {
+func (r *Run) matches(re *matcher, s string, global bool, found func([]int)) {
 	if global && len(s)*re.size <= quick {
 		r.Spend(int64(8 * len(s) * re.size))
 		for _, loc := range re.first.FindAllStringSubmatchIndex(s, -1) {
@@ -74,7 +74,7 @@ func (r *Run) matches(re *Regexp, s string, global bool, found func([]int)) {
 }
 
 // find looks for the first match that begins at a position or after it.
-func (r *Run) find(re *Regexp, s string, at int) []int {
+func (r *Run) find(re *matcher, s string, at int) []int {
 	r.step()
 	if at == 0 && len(s)*re.size <= quick {
 		r.Spend(int64(8 * len(s) * re.size))
@@ -143,7 +143,7 @@ func (r *Run) match(re *regexp.Regexp, s string, loc []int, chars int) *Object {
 
 // regexp compiles a pattern with the flags of jq: g all, i fold, x extended,
 // s single line (dot matches newline), n no empty matches, l longest.
-func (r *Run) regexp(pattern, flags any) (*Regexp, bool, error) {
+func (r *Run) regexp(pattern, flags any) (*matcher, bool, error) {
 	src, ok := pattern.(string)
 	if !ok {
 		return nil, false, r.fail("%s cannot be matched, as it is not a string", r.describe(pattern))
@@ -196,7 +196,7 @@ const (
 // compileRegexp compiles both forms of a pattern. Go's compiler cannot be
 // interrupted, and a short pattern can ask for millions of instructions, so
 // they are counted first.
-func (r *Run) compileRegexp(src string) (*Regexp, error) {
+func (r *Run) compileRegexp(src string) (*matcher, error) {
 	if len(src) > longestRegexp {
 		return nil, fmt.Errorf("it is longer than %d KB", longestRegexp>>10)
 	}
@@ -210,7 +210,7 @@ func (r *Run) compileRegexp(src string) (*Regexp, error) {
 	}
 	r.Alloc(instSize * size)
 	r.Spend(1000 * size)
-	return compileJqRegexp(src, tree)
+	return newMatcher(src, tree)
 }
 
 // regexpSize is about how many instructions a pattern becomes when its counted
@@ -229,7 +229,7 @@ func regexpSize(re *syntax.Regexp) int64 {
 	return size
 }
 
-func compileJqRegexp(src string, tree *syntax.Regexp) (*Regexp, error) {
+func newMatcher(src string, tree *syntax.Regexp) (*matcher, error) {
 	first, err := regexp.Compile(src)
 	if err != nil {
 		return nil, err
@@ -242,10 +242,10 @@ func compileJqRegexp(src string, tree *syntax.Regexp) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Regexp{first, later, len(prog.Inst)}, nil
+	return &matcher{first, later, len(prog.Inst)}, nil
 }
 
-// extended takes white space and comments out of a pattern.
+// extended removes white space and comments from a pattern.
 func extended(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -17,7 +17,7 @@ type Run struct {
 
 	// lent are the containers that the next update may change in place, see [compiler.reduce].
 	lent     owner
-	patterns map[string]*Regexp
+	patterns map[string]*matcher
 }
 
 // Evaluate runs a whole program on one input. A limit that is exceeded meanwhile
@@ -116,6 +116,26 @@ func (r *Run) collect(f Filter, e *scope, v any) (items []any, err error) {
 	return items, err
 }
 
+// combine calls out for each combination of the results of filters; the results of
+// the first vary slowest. out must not keep its argument.
+func (r *Run) combine(filters []Filter, e *scope, v any, out func(vals []any) error) error {
+	vals := make([]any, len(filters))
+	var from func(i int) error
+	from = func(i int) error {
+		if i == len(filters) {
+			return out(vals)
+		}
+		at := r.Enter()
+		err := filters[i](e, v, nil, func(x any, _ *valuePath) error {
+			vals[i], r.roots[at].v = x, x
+			return from(i + 1)
+		})
+		r.Leave(at)
+		return err
+	}
+	return from(0)
+}
+
 // counted gives a filter that calls others an entry while it runs.
 func (r *Run) counted(f Filter) Filter {
 	return func(e *scope, v any, p *valuePath, out emit) error {
@@ -126,7 +146,7 @@ func (r *Run) counted(f Filter) Filter {
 	}
 }
 
-// takeUntil runs f until take wants no more.
+// takeUntil runs f until take returns more == false.
 func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *valuePath) (more bool, err error)) error {
 	stop := &breakError{}
 	err := f(e, v, p, func(x any, xp *valuePath) error {
@@ -144,7 +164,7 @@ func takeUntil(f Filter, e *scope, v any, p *valuePath, take func(x any, xp *val
 
 func New(ctx context.Context, h Host) *Run {
 	return &Run{
-		Usage: newUsage(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*Regexp{},
+		Usage: newUsage(ctx, h), Globals: map[string]any{}, via: map[string]scalar{}, patterns: map[string]*matcher{},
 		Input: func() (any, error) { return nil, io.EOF }, Where: func() (any, int) { return nil, 0 },
 		names: builtinNames,
 	}

@@ -2,6 +2,7 @@ package jq
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/itchyny/gojq"
 )
@@ -128,25 +129,23 @@ func (c *compiler) text(s *gojq.String, format string) Filter {
 		}
 		parts = append(parts, f)
 	}
+	slices.Reverse(parts) // results of the last part vary slowest
 	run := c.run
-	var until func(i int, tail string, e *scope, v any, out func(string) error) error
-	until = func(i int, tail string, e *scope, v any, out func(string) error) error {
-		if i < 0 {
-			return out(tail)
-		}
-		at := run.Enter()
-		err := parts[i](e, v, nil, func(x any, _ *valuePath) error {
-			s, _ := x.(string)
-			run.Alloc(int64(len(s) + len(tail)))
-			longer := s + tail
-			run.roots[at].v = longer
-			return until(i-1, longer, e, v, out)
-		})
-		run.Leave(at)
-		return err
-	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		return until(len(parts)-1, "", e, v, func(s string) error { return out(s, p.computed()) })
+		return run.combine(parts, e, v, func(vals []any) error {
+			size := 0
+			for _, x := range vals {
+				s, _ := x.(string)
+				size += len(s)
+			}
+			run.Alloc(int64(size))
+			text := make([]byte, 0, size)
+			for _, x := range slices.Backward(vals) {
+				s, _ := x.(string)
+				text = append(text, s...)
+			}
+			return out(string(text), p.computed())
+		})
 	}
 }
 
@@ -179,64 +178,73 @@ func (c *compiler) array(a *gojq.Array) Filter {
 
 // object compiles { … }; each combination of keys and values is one result.
 func (c *compiler) object(o *gojq.Object) Filter {
-	type entry struct{ key, val Filter }
-	entries := make([]entry, len(o.KeyVals))
+	var filters []Filter // of computed keys, and of values
+	names := make([]*string, len(o.KeyVals))
 	for i, kv := range o.KeyVals {
-		entries[i].key, entries[i].val = c.keyVal(kv)
+		name, key, val := c.keyVal(kv)
+		if key != nil {
+			filters = append(filters, c.run.objectKey(key))
+		} else {
+			names[i] = &name
+		}
+		filters = append(filters, val)
 	}
 	run := c.run
-	var from func(i int, made *Object, e *scope, v any, out func(*Object) error) error
-	from = func(i int, made *Object, e *scope, v any, out func(*Object) error) error {
-		if i == len(entries) {
-			return out(made)
-		}
-		at := run.Enter()
-		err := entries[i].key(e, v, nil, func(k any, _ *valuePath) error {
-			name, ok := k.(string)
-			if !ok {
-				return run.fail("Object keys must be strings")
-			}
-			return entries[i].val(e, v, nil, func(x any, _ *valuePath) error {
-				run.extra = x
-				run.Alloc(int64(40 * (len(made.Keys) + 1)))
-				next := made.clone()
-				next.Put(name, x)
-				run.roots[at].v = next
-				return from(i+1, next, e, v, out)
-			})
-		})
-		run.Leave(at)
-		return err
-	}
 	return func(e *scope, v any, p *valuePath, out emit) error {
-		run.Alloc(int64(64 + 40*len(entries)))
-		return from(0, NewObject(len(entries)), e, v, func(o *Object) error { return out(o, p.computed()) })
+		return run.combine(filters, e, v, func(vals []any) error {
+			run.Alloc(int64(64 + 40*len(vals)))
+			made := NewObject(len(names))
+			for _, name := range names {
+				if name == nil {
+					key := vals[0].(string)
+					name, vals = &key, vals[1:]
+				}
+				made.Put(*name, vals[0])
+				vals = vals[1:]
+			}
+			return out(made, p.computed())
+		})
 	}
 }
 
-// keyVal compiles one entry of an object. The value may be left out: {a} is {a: .a}.
-func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (key, val Filter) {
+// objectKey fails for keys that are not strings.
+func (r *Run) objectKey(key Filter) Filter {
+	return func(e *scope, v any, p *valuePath, out emit) error {
+		return key(e, v, nil, func(k any, _ *valuePath) error {
+			if _, ok := k.(string); !ok {
+				return r.fail("Object keys must be strings")
+			}
+			return out(k, nil)
+		})
+	}
+}
+
+// keyVal compiles one entry of an object; key is nil if it is the constant name. The
+// value may be left out: {a} is {a: .a}.
+func (c *compiler) keyVal(kv *gojq.ObjectKeyVal) (name string, key, val Filter) {
 	var index *gojq.Index // of the value that is left out
 	switch {
 	case kv.Key != "" && kv.Key[0] == '$':
 		if kv.Val == nil {
-			return constant(kv.Key[1:]), c.variable(kv.Key)
+			return kv.Key[1:], nil, c.variable(kv.Key)
 		}
 		key = c.variable(kv.Key)
 	case kv.Key != "":
-		key, index = constant(kv.Key), &gojq.Index{Name: kv.Key}
+		name, index = kv.Key, &gojq.Index{Name: kv.Key}
+	case kv.KeyString != nil && kv.KeyString.Queries == nil:
+		name, index = kv.KeyString.Str, &gojq.Index{Str: kv.KeyString}
 	case kv.KeyString != nil:
 		key, index = c.text(kv.KeyString, ""), &gojq.Index{Str: kv.KeyString}
 	default:
 		key = c.query(kv.KeyQuery)
 	}
 	if kv.Val != nil {
-		return key, c.query(kv.Val)
+		return name, key, c.query(kv.Val)
 	}
 	if index == nil {
 		c.fail("syntax error: a computed key needs a value")
 	}
-	return key, c.query(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: index}})
+	return name, key, c.query(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: index}})
 }
 
 func (c *compiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, other *gojq.Query) Filter {

@@ -15,12 +15,12 @@ import (
 
 const space = " \t\n\v\f\r"
 
-// Tostring returns v as text: a string as it is, anything else as JSON.
-func (r *Run) Tostring(v any) string {
+// ToString returns v as text: a string as it is, anything else as JSON.
+func (r *Run) ToString(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return r.Tojson(v)
+	return r.ToJSON(v)
 }
 
 // stringFunc is a native function of a string. message is the error for any other
@@ -141,7 +141,7 @@ func join(r *Run, v any, a []any) (any, error) {
 		case *Array, *Object:
 			return r.cannot(b.String()+sep, item, "added")
 		default:
-			text = r.Tostring(item)
+			text = r.ToString(item)
 		}
 		if b.Len()+len(text)+len(sep) > b.Cap() {
 			r.Alloc(int64(b.Len()+len(text)+len(sep)) * 2)
@@ -191,9 +191,9 @@ func (r *Run) formatValue(name string, v any) (string, error) {
 	case "sh":
 		return r.shellWords(v)
 	case "json":
-		return r.Tojson(v), nil
+		return r.ToJSON(v), nil
 	}
-	s := r.Tostring(v)
+	s := r.ToString(v)
 	r.Alloc(6 * int64(len(s)))
 	switch name {
 	case "text":
@@ -284,7 +284,7 @@ func (r *Run) joinQuoted(items []any, sep, refuse string, quote func(string) str
 		case *Array, *Object:
 			return "", r.fail("%s %s", r.describe(item), refuse)
 		default:
-			b.WriteString(r.Tojson(item))
+			b.WriteString(r.ToJSON(item))
 		}
 	}
 	return b.String(), nil

@@ -204,8 +204,7 @@ func (u *Usage) Leave(at int) {
 	u.roots = u.roots[:at]
 }
 
-// EnterValue is Enter for whatever walks through nested values: at most
-// maxDepth entries may be there.
+// EnterValue is Enter for walks through nested values, with the limit maxDepth.
 func (u *Usage) EnterValue() (at int) {
 	if at = u.Enter(); at > maxDepth {
 		tooDeep(maxDepth)

@@ -11,8 +11,8 @@ import (
 // The values of jq: nil, bool, float64, Big, string, *Array, *Object.
 // They are never changed once another value can refer to them.
 
-// A Big is an integer that a double cannot hold, kept as it was written for
-// as long as nobody calculates with it.
+// A Big is an integer that a double cannot hold, kept as it was written
+// until it is used in a calculation.
 type Big struct {
 	Text  string
 	float float64
@@ -25,7 +25,7 @@ type Array struct {
 	growable bool
 	mark     uint32 // the last trace that saw it
 	whole    int    // items of the array that this one is a part of, as they stay in memory with it
-	Origin   any    // what it was read from, if somebody wants to write it the same way
+	Origin   any    // what it was read from, for writing it in the same style
 }
 
 func NewArray(items ...any) *Array { return &Array{Items: items} }
@@ -96,7 +96,7 @@ func (o *Object) Put(key string, v any) {
 	o.Vals = append(o.Vals, v)
 }
 
-// drop takes a key away; only the maker may call it.
+// drop removes a key; only the maker may call it.
 func (o *Object) drop(key string) {
 	if at := o.Find(key); at >= 0 {
 		o.Keys = slices.Delete(slices.Clone(o.Keys), at, at+1)

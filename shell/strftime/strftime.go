@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxPad bounds the width somebody may ask of one date field.
+// maxPad limits the width of one field.
 const maxPad = 1024
 
 // Format formats t as date(1) does, with its flags and widths. Unknown fields are
@@ -176,7 +176,7 @@ func (d directive) text(s string) string {
 	return s
 }
 
-// compound holds the fields that stand for several others.
+// compound are the fields that combine several others.
 var compound = map[byte]string{
 	'D': "%m/%d/%y", 'x': "%m/%d/%y", 'F': "%Y-%m-%d", 'T': "%H:%M:%S", 'X': "%H:%M:%S", 'R': "%H:%M",
 	'r': "%I:%M:%S %p", 'c': "%a %b %e %H:%M:%S %Y", 'n': "\n", 't': "\t",

@@ -1,17 +1,17 @@
 package archive
 
 import (
-	"container/heap"
 	"context"
+	"slices"
 )
 
 // A bwtSorter sorts all rotations of a block by doubling: after round k they
-// are sorted by their first 2^k bytes. That is n log n whatever the data, so
-// no block can be made that takes for ever.
+// are sorted by their first 2^k bytes. That takes n log n steps for any data, so
+// no hostile block can take longer.
 type bwtSorter struct{ order, rank, next, count []int32 }
 
-// transform returns the last byte of every rotation in order, and where the
-// block itself stands among them.
+// transform returns the last byte of every rotation in order, and the
+// index of the block itself among them.
 func (s *bwtSorter) transform(ctx context.Context, block []byte) (last []byte, origin int, err error) {
 	n := len(block)
 	s.prepare(block)
@@ -61,7 +61,7 @@ func (s *bwtSorter) prepare(block []byte) {
 
 // double refines the order from width to twice that and returns how many
 // classes of equal rotations are left. A rotation's rank is where its class
-// begins, so that count serves as the next free place of each class.
+// begins, so that count serves as the next free index of each class.
 func (s *bwtSorter) double(n, width int32) (classes int) {
 	for i := range n {
 		s.count[i] = i
@@ -238,41 +238,33 @@ func codeLengths(freq []int) []uint8 {
 	}
 }
 
+// huffman builds the tree from two queues, leaves and inner nodes, both in order of
+// their weights.
 func huffman(weights []int) (lengths []uint8, longest uint8) {
 	n := len(weights)
-	parent := make([]int, 2*n)
-	h := &nodeHeap{weight: append(append(make([]int, 0, 2*n), weights...), make([]int, n)...)}
-	for s := range n {
-		h.nodes = append(h.nodes, s)
+	leaves := make([]int, n)
+	for s := range leaves {
+		leaves[s] = s
 	}
-	heap.Init(h)
-	next := n
-	for ; h.Len() > 1; next++ {
-		a, b := heap.Pop(h).(int), heap.Pop(h).(int)
-		h.weight[next] = h.weight[a] + h.weight[b]
+	slices.SortStableFunc(leaves, func(a, b int) int { return weights[a] - weights[b] })
+	weight, parent := append(slices.Clone(weights), make([]int, n)...), make([]int, 2*n)
+	next, inner := n, n // the next node to make, and the first one without a parent
+	lightest := func() (node int) {
+		if len(leaves) > 0 && (inner == next || weight[leaves[0]] <= weight[inner]) {
+			node, leaves = leaves[0], leaves[1:]
+			return node
+		}
+		inner++
+		return inner - 1
+	}
+	for ; next < 2*n-1; next++ {
+		a, b := lightest(), lightest()
+		weight[next] = weight[a] + weight[b]
 		parent[a], parent[b] = next, next
-		heap.Push(h, next)
 	}
 	depth := make([]uint8, next)
 	for node := next - 2; node >= 0; node-- {
 		depth[node] = depth[parent[node]] + 1
 	}
-	lengths = depth[:n]
-	for _, l := range lengths {
-		longest = max(longest, l)
-	}
-	return lengths, longest
-}
-
-// nodeHeap orders tree nodes by weight.
-type nodeHeap struct{ nodes, weight []int }
-
-func (h *nodeHeap) Len() int           { return len(h.nodes) }
-func (h *nodeHeap) Less(i, j int) bool { return h.weight[h.nodes[i]] < h.weight[h.nodes[j]] }
-func (h *nodeHeap) Swap(i, j int)      { h.nodes[i], h.nodes[j] = h.nodes[j], h.nodes[i] }
-func (h *nodeHeap) Push(x any)         { h.nodes = append(h.nodes, x.(int)) }
-func (h *nodeHeap) Pop() any {
-	x := h.nodes[len(h.nodes)-1]
-	h.nodes = h.nodes[:len(h.nodes)-1]
-	return x
+	return depth[:n], slices.Max(depth[:n])
 }

@@ -116,7 +116,7 @@ func (b *bzip2Writer) endBlock() {
 	b.err = b.bits.err
 }
 
-// writeUsed says which bytes occur: sixteen flags for rows of sixteen.
+// writeUsed writes which bytes occur: a flag for each row of sixteen, then sixteen flags for each used row.
 func (b *bzip2Writer) writeUsed(used [256]bool) {
 	var rows uint64
 	for ch, is := range used {
@@ -135,8 +135,8 @@ func (b *bzip2Writer) writeUsed(used [256]bool) {
 	}
 }
 
-// moveToFront turns the transformed block into symbols: 0 and 1 spell runs of
-// the front byte in a binary without zero, then positions, then the end.
+// moveToFront turns the transformed block into symbols: 0 and 1 encode runs of
+// the front byte in bijective base 2, then positions, then the end.
 func moveToFront(block []byte) (symbols []uint16, used [256]bool) {
 	for _, ch := range block {
 		used[ch] = true

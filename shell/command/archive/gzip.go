@@ -130,7 +130,7 @@ func gzipError(err error) error {
 	return err
 }
 
-// isLimit reports whether err is the session's, not the data's.
+// isLimit reports whether err comes from the session, not from the data.
 func isLimit(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Exhausted, fault.Timeout, fault.Denied, fault.TooLarge:

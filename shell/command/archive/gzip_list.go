@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
-// gzipDone is what -v says about one file.
+// gzipDone prints what -v reports about one file.
 func gzipDone(p *packer, from, to string, in, out int64) {
 	packed, plain := out, in
 	if p.decode {
@@ -48,42 +49,35 @@ func gzipRatio(saved, of int64) string {
 }
 
 // gzipList prints the table of -l.
-func gzipList(p *packer, names []string) error {
+func gzipList(p *packer, names []string) {
 	for _, name := range names {
-		if err := gzipListOne(p, name); err != nil {
-			return err
-		}
+		gzipListOne(p, name)
 	}
 	if p.listed > 1 {
 		in, out := p.totals[0], p.totals[1]
 		fmt.Fprintf(p.Stdout, "%19d %19d %s (totals)\n", in, out, gzipRatio(out-in, out))
 	}
-	return nil
 }
 
-func gzipListOne(p *packer, name string) error {
-	src, label := io.Reader(p.Stdin), "stdin"
-	if !shell.IsStdin(name) {
-		f, err := p.OpenBytes(name)
-		if err != nil && !strings.HasSuffix(name, p.suffix) {
-			name += p.suffix
-			f, err = p.OpenBytes(name)
-		}
-		if err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-			return nil
-		}
-		defer f.Close()
-		src, label = f, name
+func gzipListOne(p *packer, name string) {
+	if _, err := p.FS.Stat(p.Path(name)); err != nil && !shell.IsStdin(name) && !strings.HasSuffix(name, p.suffix) {
+		name += p.suffix
 	}
-	watched := &watchedReader{ctx: p.ctx, r: src}
-	packed, plain, header, err := gzipMeasure(watched)
-	if watched.err != nil {
-		return watched.err
-	}
+	src, done, err := cli.OpenWith(p.Call, name, p.OpenBytes)
 	if err != nil {
-		p.report(packNotFormat, label, "")
-		return nil
+		p.report(packMissing, name, vfs.Reason(err))
+		return
+	}
+	defer done()
+	watched := &contextReader{ctx: p.ctx, r: src}
+	packed, plain, header, err := gzipMeasure(watched)
+	cli.Check(watched.err)
+	if err != nil {
+		if name == "-" {
+			name = "stdin"
+		}
+		p.report(packNotFormat, name, "")
+		return
 	}
 	if p.listed == 0 && !p.quiet {
 		fmt.Fprintln(p.Stdout, "         compressed        uncompressed  ratio uncompressed_name")
@@ -95,12 +89,12 @@ func gzipListOne(p *packer, name string) error {
 	if name != "-" {
 		shown = strings.TrimSuffix(name, p.suffix)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%19d %19d %s %s\n", packed, plain, gzipRatio(plain-(packed-header), plain), shown)
-	return err
+	fmt.Fprintf(p.Stdout, "%19d %19d %s %s\n", packed, plain, gzipRatio(plain-(packed-header), plain), shown)
+	cli.Check(p.Stdout.Err())
 }
 
-// gzipMeasure reads a stream to its end; the length stands in its last bytes.
-func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
+// gzipMeasure reads a stream to its end; its last bytes are the length.
+func gzipMeasure(r *contextReader) (packed, plain, header int64, err error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	zr, err := gzip.NewReader(br)
 	if err != nil {
@@ -110,7 +104,7 @@ func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
 	if zr.Name != "" {
 		header += int64(len(zr.Name)) + 1
 	}
-	tail := &tailKeeper{ctx: r.ctx}
+	tail := &tailWriter{ctx: r.ctx}
 	if _, err := io.Copy(tail, br); err != nil {
 		return 0, 0, 0, err
 	}
@@ -120,13 +114,13 @@ func gzipMeasure(r *watchedReader) (packed, plain, header int64, err error) {
 	return r.n, int64(binary.LittleEndian.Uint32(tail.last[len(tail.last)-4:])), header, nil
 }
 
-// tailKeeper remembers the last bytes of a stream.
-type tailKeeper struct {
+// tailWriter keeps the last bytes of a stream.
+type tailWriter struct {
 	ctx  context.Context
 	last []byte
 }
 
-func (t *tailKeeper) Write(b []byte) (int, error) {
+func (t *tailWriter) Write(b []byte) (int, error) {
 	if t.ctx.Err() != nil {
 		return 0, context.Cause(t.ctx)
 	}

@@ -61,12 +61,13 @@ type packTool struct {
 	create   func(p *packer, w io.Writer, name string) (io.WriteCloser, error)
 	messages map[packProblem]packMessage
 	done     func(p *packer, from, to string, in, out int64) // -v
-	list     func(p *packer, names []string) error           // -l; nil if there is none
+	list     func(p *packer, names []string)                 // -l; nil if there is none
 }
 
 // command returns the command that packs or unpacks with the tool.
 func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
-	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error {
+	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) (err error) {
+		defer cli.Catch(&err)
 		p := &packer{Call: c, ctx: ctx, tool: tool, decode: decode, stdout: stdout, level: tool.level}
 		if tool.name == "gzip" {
 			c.Name = "gzip" // messages of gunzip and zcat begin with it too
@@ -87,11 +88,12 @@ func (tool *packTool) command(name string, decode, stdout bool) shell.Command {
 		if p.list && tool.list == nil {
 			return c.Fail(1, "-l is not available here")
 		}
-		return p.run(names)
+		p.run(names)
+		return cli.StatusOr(p.status, nil)
 	}}
 }
 
-// A packer is one call.
+// A packer is one call of a tool.
 type packer struct {
 	*shell.Call
 	ctx  context.Context
@@ -99,12 +101,12 @@ type packer struct {
 
 	decode, stdout, keep, force, list, test, verbose, quiet, noName, recurse bool
 
-	level  int
-	suffix string
-	spoilt bool // the data of the current file is no good
-	status int
-	totals [2]int64
-	listed int
+	level   int
+	suffix  string
+	badData bool // the data of the current file is no good
+	status  int
+	totals  [2]int64
+	listed  int
 }
 
 // setDigit returns the binding of options that are digits.
@@ -137,107 +139,83 @@ func (p *packer) report(problem packProblem, name, detail string) {
 	}
 }
 
-func (p *packer) run(names []string) error {
-	if p.suffix == "" {
-		p.suffix = p.tool.suffix
-	}
+func (p *packer) run(names []string) {
+	p.suffix = cmp.Or(p.suffix, p.tool.suffix)
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
 	if p.list {
-		if err := p.tool.list(p, names); err != nil {
-			return err
-		}
-		return p.result()
+		p.tool.list(p, names)
+		return
 	}
 	for _, name := range names {
-		var err error
 		if shell.IsStdin(name) {
-			err = p.stream("stdin", p.Stdin, p.Stdout, nil)
+			p.stream("stdin", p.Stdin, p.Stdout, nil)
 		} else {
-			err = p.operand(name)
-		}
-		if err != nil {
-			return err
+			p.operand(name)
 		}
 	}
-	return p.result()
 }
 
-func (p *packer) result() error {
-	if p.status != 0 {
-		return shell.Status(p.status)
-	}
-	return nil
-}
-
-func (p *packer) operand(name string) error {
+func (p *packer) operand(name string) {
 	info, err := p.FS.Lstat(p.Path(name))
 	if err != nil && p.decode && p.tool.name == "gzip" && !strings.HasSuffix(name, p.suffix) {
 		name += p.suffix
 		info, err = p.FS.Lstat(p.Path(name))
 	}
-	if err != nil {
-		p.report(packMissing, name, vfs.Reason(err))
-		return nil
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if !p.stdout && !p.force && !p.test {
 			p.report(packLink, name, "")
-			return nil
+			return
 		}
-		if info, err = p.FS.Stat(p.Path(name)); err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-			return nil
-		}
+		info, err = p.FS.Stat(p.Path(name))
 	}
-	if info.IsDir() {
-		return p.directory(name)
+	switch {
+	case err != nil:
+		p.report(packMissing, name, vfs.Reason(err))
+	case info.IsDir() && !p.recurse:
+		p.report(packDirectory, name, "")
+	case info.IsDir():
+		p.directory(name)
+	default:
+		p.file(name, info)
 	}
-	return p.file(name, info)
 }
 
-func (p *packer) directory(name string) error {
-	if !p.recurse {
-		p.report(packDirectory, name, "")
-		return nil
-	}
+func (p *packer) directory(name string) {
 	entries, err := p.FS.ReadDir(p.Path(name))
 	if err != nil {
 		p.report(packMissing, name, vfs.Reason(err))
-		return nil
 	}
 	for _, e := range entries {
-		if err := p.operand(path.Join(name, e.Name())); err != nil {
-			return err
-		}
+		p.operand(path.Join(name, e.Name()))
 	}
-	return nil
 }
 
 // file packs or unpacks one file into another, or to standard output.
-func (p *packer) file(name string, info vfs.Info) error {
+func (p *packer) file(name string, info vfs.Info) {
 	target := ""
 	if !p.stdout && !p.test {
 		var ok bool
 		if target, ok = p.target(name); !ok {
-			return nil
+			return
 		}
 	}
 	f, err := p.OpenBytes(name)
 	if err != nil {
 		p.report(packMissing, name, vfs.Reason(err))
-		return nil
+		return
 	}
 	defer f.Close()
 	if target == "" {
-		return p.stream(name, f, p.Stdout, nil)
+		p.stream(name, f, p.Stdout, nil)
+		return
 	}
 	if _, err := p.FS.Lstat(p.Path(target)); err == nil && !p.force {
 		p.report(packExists, target, "")
-		return nil
+		return
 	}
-	return p.replace(name, target, f, info)
+	p.replace(name, target, f, info)
 }
 
 // target is the name of the file to write.
@@ -264,30 +242,31 @@ func (p *packer) target(name string) (string, bool) {
 	return "", false
 }
 
-// replace writes the new file beside the old one and then removes the old one;
-// a half-written one does not stay.
-func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error {
+// replace writes the new file and then removes the old one; an incomplete new file
+// is removed.
+func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) {
 	if p.force {
 		p.FS.Remove(p.Path(target))
 	}
 	out, err := p.FS.Open(p.Path(target), os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		p.report(packMissing, target, vfs.Reason(err))
-		return nil
+		return
 	}
-	err = writeFile(out, func(w *stream.Writer) { cli.Check(p.stream(name, f, w, out)) })
-	if err != nil || p.spoilt {
+	err = writeFile(out, func(w *stream.Writer) { p.stream(name, f, w, out) })
+	if err != nil || p.badData {
 		p.FS.Remove(p.Path(target))
-		return err
+		cli.Check(err)
+		return
 	}
 	p.FS.Chtimes(p.Path(target), info.ModTime(), info.ModTime())
-	if !p.keep {
-		f.Close()
-		if err := p.FS.Remove(p.Path(name)); err != nil {
-			p.report(packMissing, name, vfs.Reason(err))
-		}
+	if p.keep {
+		return
 	}
-	return nil
+	f.Close()
+	if err := p.FS.Remove(p.Path(name)); err != nil {
+		p.report(packMissing, name, vfs.Reason(err))
+	}
 }
 
 // writeFile lets write fill f, and closes it. It returns the error of [cli.Check] in write.
@@ -305,26 +284,21 @@ func writeFile(f *vfs.File, write func(w *stream.Writer)) error {
 }
 
 // stream moves one input to one output. file is the file behind w, if any.
-// Errors of the data are reported; errors of the session are returned.
-func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) error {
-	p.spoilt = false
-	src := &watchedReader{ctx: p.ctx, r: r}
+// Errors of the data are reported; errors of the session end the command.
+func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) {
+	p.badData = false
+	src := &contextReader{ctx: p.ctx, r: r}
 	in, out, err := p.move(name, src, w)
-	if ferr := w.Flush(); ferr != nil {
-		return ferr
-	}
+	cli.Check(cmp.Or(w.Flush(), src.err, p.Limiter.Err(), w.Err()))
+	cli.CheckStopped(p.ctx, p.Call)
 	switch {
-	case src.err != nil:
-		return src.err
-	case p.Limiter.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
-		return cmp.Or(p.Limiter.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.report(packGarbage, name, "")
 	case isLimit(err):
-		return err
+		cli.Check(err)
 	case err != nil:
-		p.spoil(name, err)
-		return nil
+		p.reportBadData(name, err)
+		return
 	}
 	if p.verbose {
 		to := ""
@@ -333,12 +307,11 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 		}
 		p.tool.done(p, name, to, in, out)
 	}
-	return nil
 }
 
-// spoil reports data that cannot be unpacked.
-func (p *packer) spoil(name string, err error) {
-	p.spoilt = true
+// reportBadData reports data that cannot be unpacked.
+func (p *packer) reportBadData(name string, err error) {
+	p.badData = true
 	switch {
 	case errors.Is(err, errPackFormat):
 		p.report(packNotFormat, name, "")
@@ -354,7 +327,7 @@ func (p *packer) spoil(name string, err error) {
 }
 
 // move returns the bytes read and written.
-func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, out int64, err error) {
+func (p *packer) move(name string, src *contextReader, w *stream.Writer) (in, out int64, err error) {
 	if !p.decode {
 		zw, err := p.tool.create(p, &countedWriter{w, &out}, name)
 		if err != nil {
@@ -371,23 +344,23 @@ func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, ou
 		return src.n, 0, err
 	}
 	if p.test {
-		out, err = io.Copy(&checkedDiscard{p.ctx}, zr)
+		out, err = io.Copy(&contextDiscard{p.ctx}, zr)
 	} else {
 		out, err = io.Copy(struct{ io.Writer }{w}, zr)
 	}
 	return src.n, out, err
 }
 
-// watchedReader counts, stops with the context, and keeps the error of the
-// source apart from what a decoder makes of it.
-type watchedReader struct {
+// contextReader counts, stops with the context, and keeps the error of the
+// source apart from the one that a decoder returns for it.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 	n   int64
 	err error
 }
 
-func (w *watchedReader) Read(b []byte) (int, error) {
+func (w *contextReader) Read(b []byte) (int, error) {
 	if w.ctx.Err() != nil {
 		w.err = context.Cause(w.ctx)
 		return 0, w.err
@@ -422,10 +395,10 @@ func (c *countedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// checkedDiscard swallows a test's output but still ends with the script.
-type checkedDiscard struct{ ctx context.Context }
+// contextDiscard discards the output of a test, but ends with the script.
+type contextDiscard struct{ ctx context.Context }
 
-func (d *checkedDiscard) Write(b []byte) (int, error) {
+func (d *contextDiscard) Write(b []byte) (int, error) {
 	if d.ctx.Err() != nil {
 		return 0, context.Cause(d.ctx)
 	}

@@ -84,7 +84,7 @@ func tarOldStyle(args []string) []string {
 	return append(out, rest...)
 }
 
-// parse takes options and operands in turn, since -C counts for the names
+// parse reads options and operands one after the other, since -C applies to the names
 // that follow it.
 func (t *tarCall) parse() error {
 	flags := t.flags()
@@ -254,7 +254,7 @@ func (t *tarCall) matches(name string) bool {
 	})
 }
 
-// safeName takes away what would lead out of the directory, as GNU tar does.
+// safeName removes the part of a name that leads out of the directory, as GNU tar does.
 // ok is false if the name still has "..".
 func (t *tarCall) safeName(name, what string) (safe string, ok bool) {
 	if t.absolute {

@@ -22,10 +22,10 @@ import (
 // A tarReader lists or unpacks an archive.
 type tarReader struct {
 	*tarCall
-	r     *tar.Reader
-	late  []func() // links that lead elsewhere, and times of directories
-	seen  int
-	plain int64
+	r        *tar.Reader
+	deferred []func() // links that lead elsewhere, and times of directories
+	seen     int
+	plain    int64
 }
 
 // read opens the archive and goes through its members.
@@ -35,7 +35,7 @@ func (t *tarCall) read() {
 		cli.Check(t.fatal("%s: Cannot open: %s", t.file, vfs.Reason(err)))
 	}
 	defer done()
-	watched := &watchedReader{ctx: t.ctx, r: in}
+	watched := &contextReader{ctx: t.ctx, r: in}
 	unpacked, p, err := t.unpack(watched)
 	if err == nil {
 		reader := &tarReader{tarCall: t}
@@ -56,7 +56,7 @@ func (t *tarCall) read() {
 	}
 }
 
-// unpack finds out how the archive is packed.
+// unpack detects the compression of the archive.
 func (t *tarCall) unpack(r io.Reader) (io.Reader, *packer, error) {
 	br := bufio.NewReaderSize(r, 64<<10)
 	tool := t.packing
@@ -83,7 +83,7 @@ func (t *tarCall) broken(p *packer, err error) error {
 	case p != nil && !errors.Is(err, tar.ErrHeader):
 		name := t.Name
 		t.Name = p.tool.name
-		p.spoil("stdin", err)
+		p.reportBadData("stdin", err)
 		t.Name = name
 		return t.fatal("Child returned status %d", max(p.status, 1))
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -113,7 +113,7 @@ func (r *tarReader) members() (err error) {
 			r.fail("%s: Not found in archive", r.operands[i].name)
 		}
 	}
-	for _, finish := range slices.Backward(r.late) {
+	for _, finish := range slices.Backward(r.deferred) {
 		finish()
 	}
 	return r.Stdout.Err()
@@ -209,7 +209,7 @@ func (r *tarReader) extract(full, name string, h *tar.Header) {
 	}
 }
 
-// clear makes place for a new file. It never follows a link.
+// clear removes the file that a new one replaces. It never follows a link.
 func (r *tarReader) clear(full string) error {
 	info, err := r.FS.Lstat(full)
 	if err != nil {
@@ -235,8 +235,8 @@ func (r *tarReader) directory(full, name string, h *tar.Header) {
 
 // later runs f when all members were read.
 func (r *tarReader) later(f func()) {
-	r.late = append(r.late, f)
-	cli.Check(r.Limiter.Fits(int64(len(r.late)) * 128))
+	r.deferred = append(r.deferred, f)
+	cli.Check(r.Limiter.Fits(int64(len(r.deferred)) * 128))
 }
 
 // restore gives a file the permissions and the time of its member.
@@ -259,7 +259,7 @@ func (r *tarReader) regular(full, name string, h *tar.Header) {
 }
 
 // symlink waits until the end with a link that leads out of its directory: an
-// archive must not be able to write through a link it brought along.
+// archive must not be able to write through a link that it contains.
 func (r *tarReader) symlink(full, name string, h *tar.Header) {
 	make := func() {
 		r.check(r.FS.Symlink(h.Linkname, full), "%s: Cannot create symlink to ‘%s’", name, h.Linkname)

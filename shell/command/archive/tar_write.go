@@ -44,7 +44,7 @@ func (t *tarCall) create() {
 	cli.Check(writeFile(f, func(out *stream.Writer) { w.write(out) }))
 }
 
-// write packs the archive if that was asked for. An archive is padded to full
+// write compresses the archive if required. An archive is padded to full
 // records of 10240 bytes.
 func (w *tarWriter) write(out io.Writer) {
 	tool := w.packing
@@ -179,7 +179,7 @@ func (w *tarWriter) store(full, name string, h *tar.Header) {
 	if f == nil {
 		return
 	}
-	n, err := io.Copy(w.w, io.LimitReader(&watchedReader{ctx: w.ctx, r: f}, h.Size))
+	n, err := io.Copy(w.w, io.LimitReader(&contextReader{ctx: w.ctx, r: f}, h.Size))
 	cli.Check(err)
 	if n < h.Size { // it shrank while we read it
 		w.fail("%s: File shrank by %d bytes; padding with zeros", name, h.Size-n)

@@ -28,13 +28,13 @@ type unzip struct {
 	archive, dir                                      string
 	members, exclude                                  []string
 	status                                            int
-	late                                              []func() error
+	deferred                                          []func() error
 }
 
 func runUnzip(ctx context.Context, c *shell.Call) (err error) {
 	defer cli.Catch(&err)
 	u := &unzip{Call: c, ctx: ctx}
-	c.Args = u.takeExcluded(c.Args)
+	c.Args = cutLists(c.Args, map[string]*[]string{"-x": &u.exclude})
 	names, err := cli.Parse(c, cli.Flags{
 		"l": &u.list, "v": &u.long, "Z 1": &u.names, "t": &u.test, "p c": &u.print, "o": &u.over, "n": &u.never,
 		"j": &u.junk, "q": func() { u.quiet++ }, "d": &u.dir,
@@ -60,22 +60,6 @@ func runUnzip(ctx context.Context, c *shell.Call) (err error) {
 	}
 	u.run(r)
 	return cli.StatusOr(u.status, c.Stdout.Err())
-}
-
-func (u *unzip) takeExcluded(args []string) (rest []string) {
-	taking := false
-	for _, a := range args {
-		switch {
-		case a == "-x":
-			taking = true
-		case taking && (a == "" || a[0] != '-'):
-			u.exclude = append(u.exclude, a)
-		default:
-			taking = false
-			rest = append(rest, a)
-		}
-	}
-	return rest
 }
 
 // open tries the name with and without its suffix.
@@ -128,7 +112,7 @@ func (u *unzip) run(r *zip.Reader) {
 	for _, f := range files {
 		u.one(f)
 	}
-	for _, link := range u.late {
+	for _, link := range u.deferred {
 		cli.Check(link())
 	}
 	if u.test && u.quiet < 2 {
@@ -140,7 +124,7 @@ func (u *unzip) run(r *zip.Reader) {
 	}
 }
 
-// chosen returns the members that were asked for.
+// chosen returns the members that the operands match.
 func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 	hit := make([]bool, len(u.members))
 	for _, f := range r.File {
@@ -174,7 +158,7 @@ func (u *unzip) one(f *zip.File) {
 	case u.test:
 		u.printf("    testing: %-22s ", f.Name)
 		before := u.status
-		u.copyOut(f, &checkedDiscard{u.ctx}, f.Name)
+		u.copyOut(f, &contextDiscard{u.ctx}, f.Name)
 		if u.status == before {
 			u.printf("  OK\n")
 		}
@@ -207,7 +191,7 @@ func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) {
 	}
 }
 
-// target is where a member goes; parts that lead out are taken away.
+// target is the path of an extracted member; parts that lead out of the directory are removed.
 func (u *unzip) target(name string) string {
 	if strings.HasPrefix(name, "/") {
 		fmt.Fprintf(u.Stderr, "warning:  stripped absolute path spec from %s\n", name)
@@ -294,7 +278,7 @@ func (u *unzip) extractFile(f *zip.File, full string) error {
 }
 
 // link makes symbolic links at the end, so that no member is written through
-// one that came along.
+// a link of the same archive.
 func (u *unzip) link(f *zip.File, name string) error {
 	r, err := f.Open()
 	if err != nil {
@@ -308,8 +292,8 @@ func (u *unzip) link(f *zip.File, name string) error {
 		return nil
 	}
 	u.printf("    linking: %-22s  -> %s \n", name, target)
-	first := len(u.late) == 0
-	u.late = append(u.late, func() error {
+	first := len(u.deferred) == 0
+	u.deferred = append(u.deferred, func() error {
 		if first {
 			u.printf("finishing deferred symbolic links:\n")
 		}
@@ -378,7 +362,8 @@ func (u *unzip) longTable(files []*zip.File) {
 		fmt.Fprintf(u.Stdout, "%8d  %-6s %8d %3d%% %s %08x  %s\n", f.UncompressedSize64, method, f.CompressedSize64,
 			zipPercent(f.UncompressedSize64, f.CompressedSize64), f.Modified.UTC().Format("2006-01-02 15:04"), f.CRC32, f.Name)
 	}
-	fmt.Fprintf(u.Stdout, "--------          -------  ---                            -------\n%8d         %8d %3d%%                            %s\n",
+	fmt.Fprintf(u.Stdout, "--------          -------  ---                            -------\n"+
+		"%8d         %8d %3d%%                            %s\n",
 		total, packed, zipPercent(total, packed), fileCount(len(files)))
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // xzReader reads the container of .xz files. The library has one too, but
-// allocates whatever dictionary a header claims, up to 4 GB; here the limiter is
-// asked first, for every block.
+// allocates whatever dictionary a header claims, up to 4 GB; here every block is charged
+// to the limiter first.
 type xzReader struct {
 	limiter *quota.Limiter
 	br      *bufio.Reader
@@ -77,8 +77,8 @@ func (x *xzReader) streamHeader() error {
 	return errPackCorrupt
 }
 
-// xzCheck returns a fresh checksum of the stream's kind.
-func (x *xzReader) xzCheck() hash.Hash {
+// newChecksum returns a fresh checksum of the stream's kind.
+func (x *xzReader) newChecksum() hash.Hash {
 	switch x.check {
 	case 1:
 		return crc32.NewIEEE()
@@ -95,8 +95,7 @@ func (x *xzReader) Read(p []byte) (n int, err error) {
 	if x.err != nil {
 		return 0, x.err
 	}
-	// The decoder is somebody else's: whatever it trips over in a hostile
-	// file must not take the process down.
+	// A hostile file may make the library panic; that must not end the process.
 	defer func() {
 		if recover() != nil {
 			n, err = 0, errPackCorrupt
@@ -156,14 +155,14 @@ func (x *xzReader) next() error {
 	}
 	x.held = dict
 	x.block, err = lzma.Reader2Config{DictCap: int(dict)}.NewReader2(&xzCounter{x})
-	x.sum = x.xzCheck()
+	x.sum = x.newChecksum()
 	if err != nil {
 		return errPackCorrupt
 	}
 	return nil
 }
 
-// xzCounter counts what the decoder takes, for the padding after a block.
+// xzCounter counts the bytes that the decoder reads, for the padding after a block.
 type xzCounter struct{ x *xzReader }
 
 func (c *xzCounter) Read(p []byte) (int, error) {
@@ -228,7 +227,7 @@ func (x *xzReader) endBlock() error {
 	return nil
 }
 
-// endStream passes over the index and the footer; another stream may follow.
+// endStream skips the index and the footer; another stream may follow.
 func (x *xzReader) endStream() error {
 	records, err := binary.ReadUvarint(&xzCounter{x})
 	if err != nil {

@@ -45,7 +45,10 @@ type zipItem struct {
 func runZip(ctx context.Context, c *shell.Call) (err error) {
 	defer cli.Catch(&err)
 	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, log: c.Stdout}
-	c.Args = z.lists(c.Args)
+	c.Args = cutLists(c.Args, map[string]*[]string{
+		"-x": &z.exclude, "--exclude": &z.exclude, "-i": &z.include, "--include": &z.include,
+		"@": nil,
+	})
 	stdinNames := false
 	names, err := cli.Parse(c, cli.Flags{
 		"@": &stdinNames, "r": &z.recurse, "q": &z.quiet, "j": &z.junk, "m": &z.move, "y": &z.links, "D": &z.noDirs,
@@ -85,19 +88,16 @@ func runZip(ctx context.Context, c *shell.Call) (err error) {
 	return z.rewrite(nil)
 }
 
-// lists takes the patterns of -x and -i out of the words: they go on to the
-// next option.
-func (z *zipCall) lists(args []string) (rest []string) {
+// cutLists removes options with a list of patterns from the words. A list extends to
+// the next option, or to a word whose list is nil.
+func cutLists(args []string, options map[string]*[]string) (rest []string) {
 	var list *[]string
 	for _, a := range args {
+		to, isOption := options[a]
 		switch {
-		case a == "-x" || a == "--exclude":
-			list = &z.exclude
-		case a == "-i" || a == "--include":
-			list = &z.include
-		case list != nil && a == "@":
-			list = nil
-		case list != nil && (len(a) < 2 || a[0] != '-') && !(a == "-"):
+		case isOption && (to != nil || list != nil):
+			list = to
+		case list != nil && (len(a) < 2 || a[0] != '-') && a != "-":
 			*list = append(*list, a)
 		default:
 			list = nil
@@ -123,7 +123,7 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 	}
 }
 
-// collect finds what one operand stands for.
+// collect adds the files of one operand.
 func (z *zipCall) collect(name string) {
 	cli.CheckStopped(z.ctx, z.Call)
 	if name == "-" {
@@ -178,7 +178,7 @@ func zipMatches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return cli.Fnmatch(p, name, false) })
 }
 
-// rewrite makes the new archive beside the old one and puts it in its place.
+// rewrite writes a new archive and renames it to the old one.
 // With erase, entries that match are left out.
 func (z *zipCall) rewrite(erase []string) error {
 	if z.archive == "-" {
@@ -263,7 +263,7 @@ func (z *zipCall) write(old *zip.Reader, erase []string) (err error) {
 }
 
 // store writes one entry. A file is compressed twice, the first time only to
-// see whether it is worth it: no buffer is needed then.
+// measure whether that saves space, which needs no buffer.
 func (z *zipCall) store(item zipItem, verb string) {
 	h := &zip.FileHeader{Name: item.stored, Modified: z.Now().UTC(), Method: zip.Store}
 	if item.stdin {
@@ -309,7 +309,7 @@ func (z *zipCall) store(item zipItem, verb string) {
 func (z *zipCall) copyIn(h *zip.FileHeader, r io.Reader) {
 	w, err := z.w.CreateHeader(h)
 	cli.Check(err)
-	_, err = io.Copy(w, &watchedReader{ctx: z.ctx, r: r})
+	_, err = io.Copy(w, &contextReader{ctx: z.ctx, r: r})
 	cli.Check(err)
 }
 
@@ -322,7 +322,7 @@ func (z *zipCall) trial(name string) (size, packed int64) {
 	defer f.Close()
 	fw, err := flate.NewWriter(&countedWriter{io.Discard, &packed}, z.level)
 	cli.Check(err)
-	size, err = io.Copy(fw, &watchedReader{ctx: z.ctx, r: f})
+	size, err = io.Copy(fw, &contextReader{ctx: z.ctx, r: f})
 	cli.Check(cmp.Or(err, fw.Close()))
 	return size, packed
 }

@@ -10,8 +10,8 @@ import (
 	"hako/shell/vfs"
 )
 
-// openZip reads the directory of a zip file. The limiter is asked first: a small file
-// can claim many entries.
+// openZip reads the directory of a zip file. It is charged to the limiter first: a
+// small file can claim many entries.
 func openZip(g *quota.Limiter, f *vfs.File) (*zip.Reader, error) {
 	count, err := zipCount(f)
 	if err != nil {

@@ -34,7 +34,8 @@ type baseEncoding interface {
 	DecodedLen(n int) int
 }
 
-func runBase(c *shell.Call, codec baseCodec) error {
+func runBase(c *shell.Call, codec baseCodec) (err error) {
+	defer cli.Catch(&err)
 	decode, lax, cols := false, false, 76
 	names, err := cli.Parse(c, cli.Flags{
 		"d": &decode, "i": &lax, "w": cli.Number(&cols, 0, math.MaxInt, "invalid wrap size: ‘%s’"),
@@ -47,34 +48,28 @@ func runBase(c *shell.Call, codec baseCodec) error {
 	}
 	for in := range c.InputsBytes(names) {
 		if decode {
-			err = codec.decode(c, in, lax)
+			codec.decode(c, in, lax)
 		} else {
-			err = codec.encode(c.Stdout, in, cols)
-		}
-		if err != nil {
-			return err
+			codec.encode(c.Stdout, in, cols)
 		}
 	}
 	return nil
 }
 
 // encode writes lines of cols letters.
-func (b baseCodec) encode(w io.Writer, in io.Reader, cols int) error {
+func (b baseCodec) encode(w io.Writer, in io.Reader, cols int) {
 	wrap := &lineWrapper{w: w, cols: cols}
 	raw := make([]byte, b.raw<<12)
 	text := make([]byte, b.EncodedLen(len(raw)))
 	for {
 		n, err := io.ReadFull(in, raw)
 		b.Encode(text, raw[:n])
-		if werr := wrap.write(text[:b.EncodedLen(n)]); werr != nil {
-			return werr
-		}
+		wrap.write(text[:b.EncodedLen(n)])
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return wrap.end()
+			wrap.end()
+			return
 		}
-		if err != nil {
-			return err
-		}
+		cli.Check(err)
 	}
 }
 
@@ -86,10 +81,11 @@ type lineWrapper struct {
 	buf  []byte
 }
 
-func (l *lineWrapper) write(p []byte) error {
+func (l *lineWrapper) write(p []byte) {
 	if l.cols == 0 {
 		_, err := l.w.Write(p)
-		return err
+		cli.Check(err)
+		return
 	}
 	l.buf = l.buf[:0]
 	for len(p) > 0 {
@@ -102,26 +98,23 @@ func (l *lineWrapper) write(p []byte) error {
 		}
 	}
 	_, err := l.w.Write(l.buf)
-	return err
+	cli.Check(err)
 }
 
-func (l *lineWrapper) end() error {
-	if l.at == 0 {
-		return nil
+func (l *lineWrapper) end() {
+	if l.at > 0 {
+		_, err := l.w.Write([]byte{'\n'})
+		cli.Check(err)
 	}
-	_, err := l.w.Write([]byte{'\n'})
-	return err
 }
 
-// decode reads groups until one of them is wrong; what came before it is
+// decode reads groups until one of them is wrong; the data before it is
 // printed, as GNU does.
-func (b baseCodec) decode(c *shell.Call, in shell.Input, lax bool) error {
+func (b baseCodec) decode(c *shell.Call, in shell.Input, lax bool) {
 	var group, out []byte
 	for {
 		chunk, err := in.Chunk()
-		if err != nil && err != io.EOF {
-			return err
-		}
+		cli.Check(cli.NotEOF(err))
 		group = b.letters(group, chunk, lax)
 		whole := len(group) - len(group)%b.text
 		if err == io.EOF {
@@ -129,15 +122,14 @@ func (b baseCodec) decode(c *shell.Call, in shell.Input, lax bool) error {
 		}
 		var ok bool
 		out, ok = b.groups(out[:0], group[:whole])
-		if _, werr := c.Stdout.Write(out); werr != nil {
-			return werr
-		}
+		_, werr := c.Stdout.Write(out)
+		cli.Check(werr)
 		if !ok {
 			c.Stdout.Flush()
-			return c.Fail(1, "invalid input")
+			cli.Check(c.Fail(1, "invalid input"))
 		}
 		if err == io.EOF {
-			return nil
+			return
 		}
 		group = append(group[:0], group[whole:]...)
 	}
@@ -164,8 +156,8 @@ func (b baseCodec) letter(ch byte) bool {
 	return ch >= 'a' && ch <= 'z' || ch >= '0' && ch <= '9' || ch == '+' || ch == '/'
 }
 
-// groups decodes whole groups into out: all at once if nothing is amiss, else
-// one by one, since padding may stand inside when outputs were concatenated.
+// groups decodes whole groups into out: all at once if they are valid, else
+// one by one, since concatenated outputs have padding inside.
 func (b baseCodec) groups(out, text []byte) ([]byte, bool) {
 	start := len(out)
 	out = append(out, make([]byte, b.DecodedLen(len(text)))...)

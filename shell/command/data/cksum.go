@@ -20,8 +20,12 @@ func runCksum(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if a, ok := digests[kind]; ok {
-		d := digest{Call: c, algorithm: a, tag: tag}
-		return d.print(names)
+		return cli.Try(func() {
+			d := digest{Call: c, algorithm: a, tag: tag}
+			for in := range c.InputsBytes(names) {
+				d.print(in)
+			}
+		})
 	}
 	sums := map[string]func() byteSum{
 		"crc": func() byteSum { return new(posixCRC) },

@@ -61,7 +61,8 @@ type digest struct {
 	missing, quiet, status, strict, warn bool
 }
 
-func runDigest(d *digest) error {
+func runDigest(d *digest) (err error) {
+	defer cli.Catch(&err)
 	checkOnly := ""
 	verifying := func(name string, to *bool) func() {
 		return func() { *to, checkOnly = true, name }
@@ -78,27 +79,28 @@ func runDigest(d *digest) error {
 	if checkOnly != "" && !d.check {
 		return cli.Misuse(d.Call, "the --%s option is meaningful only when verifying checksums", checkOnly)
 	}
-	if d.check {
-		return d.verify(names)
-	}
-	return d.print(names)
-}
-
-func (d *digest) print(names []string) error {
 	for in := range d.InputsBytes(names) {
-		h := d.fresh()
-		if _, err := in.WriteTo(h); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(d.Stdout, d.line(hex.EncodeToString(h.Sum(nil)), in.Name)); err != nil {
-			return err
-		}
-		// A person watches this one: each line at once, before any complaint.
-		if err := d.Stdout.Flush(); err != nil {
-			return err
+		if d.check {
+			d.verifyList(in)
+		} else {
+			d.print(in)
 		}
 	}
 	return nil
+}
+
+func (d *digest) print(in shell.Input) {
+	d.Stdout.WriteString(d.line(d.sum(in), in.Name))
+	// Flushed for each file: large files take long, and messages must follow their lines.
+	cli.Check(d.Stdout.Flush())
+}
+
+// sum reads all of in.
+func (d *digest) sum(in io.WriterTo) string {
+	h := d.fresh()
+	_, err := in.WriteTo(h)
+	cli.Check(err)
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // line is one line of output; a name with a newline or a backslash is escaped
@@ -132,29 +134,18 @@ var (
 	digestUnescaper = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
 )
 
-// verify checks the files named in each list.
-func (d *digest) verify(lists []string) error {
-	for in := range d.InputsBytes(lists) {
-		if err := d.verifyList(in); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// digestCounts counts the results of the lines of one list.
+type digestCounts struct{ good, bad, unread, malformed int }
 
-// digestTally counts the results of the lines of one list.
-type digestTally struct{ good, bad, unread, malformed int }
-
-func (d *digest) verifyList(in shell.Input) error {
-	var t digestTally
+// verifyList checks the files named in a list.
+func (d *digest) verifyList(in shell.Input) {
+	var t digestCounts
 	for number := 1; ; number++ {
 		line, err := in.Line()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return err
-		}
+		cli.Check(err)
 		text := strings.TrimRight(string(line), "\r\n")
 		if text == "" || text[0] == '#' {
 			continue
@@ -167,14 +158,12 @@ func (d *digest) verifyList(in shell.Input) error {
 			}
 			continue
 		}
-		if err := d.verifyFile(name, sum, &t); err != nil {
-			return err
-		}
+		d.verifyFile(name, sum, &t)
 	}
-	return d.conclude(in.Name, t)
+	d.printSummary(in.Name, t)
 }
 
-// parse understands both forms of a line.
+// parse reads a line in either format.
 func (d *digest) parse(text string) (sum, name string, ok bool) {
 	text = strings.TrimLeft(text, " \t")
 	text, escaped := strings.CutPrefix(text, `\`)
@@ -199,47 +188,48 @@ func (d *digest) parse(text string) (sum, name string, ok bool) {
 	return sum, name, err == nil && len(sum) == want
 }
 
-func (d *digest) verifyFile(name, want string, t *digestTally) error {
+func (d *digest) verifyFile(name, want string, t *digestCounts) {
 	got, err := d.sumOf(name)
 	switch {
 	case err != nil && d.Limiter.Err() != nil:
-		return err
+		cli.Check(err)
 	case err != nil && d.missing && vfs.Reason(err) == "No such file or directory":
-		return nil
 	case err != nil:
 		t.unread++
 		d.WarnFile(name, err)
-		return d.report(name, "FAILED open or read", true)
-	case got == want:
+		d.report(name, "FAILED open or read")
+	case got != want:
+		t.bad++
+		d.report(name, "FAILED")
+	default:
 		t.good++
-		return d.report(name, "OK", !d.quiet)
+		if !d.quiet {
+			d.report(name, "OK")
+		}
 	}
-	t.bad++
-	return d.report(name, "FAILED", true)
 }
 
-func (d *digest) report(name, what string, wanted bool) error {
-	if d.status || !wanted {
-		return nil
+func (d *digest) report(name, what string) {
+	if d.status {
+		return
 	}
 	mark, name := escapeDigestName(name)
 	fmt.Fprintf(d.Stdout, "%s%s: %s\n", mark, name, what)
-	return d.Stdout.Flush()
+	cli.Check(d.Stdout.Flush())
 }
 
-func (d *digest) sumOf(name string) (string, error) {
+func (d *digest) sumOf(name string) (sum string, err error) {
 	in, done, err := cli.OpenWith(d.Call, name, d.OpenBytes)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	h := d.fresh()
-	_, err = in.WriteTo(h)
-	return hex.EncodeToString(h.Sum(nil)), err
+	err = cli.Try(func() { sum = d.sum(in) })
+	return sum, err
 }
 
-// conclude prints the summary of one list.
-func (d *digest) conclude(list string, t digestTally) error {
+// printSummary prints the summary of one list.
+func (d *digest) printSummary(list string, t digestCounts) {
 	if list == "-" {
 		list = "'standard input'"
 	}
@@ -249,7 +239,7 @@ func (d *digest) conclude(list string, t digestTally) error {
 			why = "no file was verified"
 		}
 		d.Warn("%s: %s", list, why)
-		return nil
+		return
 	}
 	if !d.status {
 		d.warnCount(t.malformed, "line is improperly formatted", "lines are improperly formatted")
@@ -257,9 +247,8 @@ func (d *digest) conclude(list string, t digestTally) error {
 		d.warnCount(t.bad, "computed checksum did NOT match", "computed checksums did NOT match")
 	}
 	if t.bad+t.unread > 0 || d.strict && t.malformed > 0 {
-		return shell.Status(1)
+		cli.Check(shell.Status(1))
 	}
-	return nil
 }
 
 func (d *digest) warnCount(n int, one, many string) {

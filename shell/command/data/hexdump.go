@@ -22,7 +22,8 @@ var hexdumpForms = map[string][]string{
 	"x": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "   %04x " "\n"`},
 }
 
-func runHexdump(ctx context.Context, c *shell.Call) error {
+func runHexdump(_ context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	var formats []string
 	var skip int64
 	limit, all := int64(-1), false
@@ -38,13 +39,12 @@ func runHexdump(ctx context.Context, c *shell.Call) error {
 	}
 	h := &hexdump{Call: c}
 	for _, f := range formats {
-		units, err := parseHexFormat(f)
-		if err != nil {
+		if err := cli.Try(func() { h.strings = append(h.strings, parseHexFormat(f)) }); err != nil {
 			return c.Fail(1, "%v", err)
 		}
-		h.strings = append(h.strings, units)
 	}
-	return h.dump(names, skip, limit, all)
+	h.dump(names, skip, limit, all)
+	return c.Stdout.Err()
 }
 
 // A hexdump is one call: format strings that are each applied to every block.
@@ -55,41 +55,34 @@ type hexdump struct {
 	out     []byte
 }
 
-func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
+func (h *hexdump) dump(names []string, skip, limit int64, all bool) {
 	block := 1
 	for _, units := range h.strings {
 		block = max(block, hexBlockSize(units))
 	}
-	if err := h.Limiter.Fits(int64(block) * 64); err != nil {
-		return err
-	}
+	cli.Check(h.Limiter.Fits(int64(block) * 64))
 	for _, units := range h.strings {
-		stretchLast(units, block)
+		repeatLast(units, block)
 	}
 	in, failed := concatBytes(h.Call, names)
-	if _, err := io.CopyN(io.Discard, in, skip); err != nil && err != io.EOF {
-		return err
-	}
+	_, err := io.CopyN(io.Discard, in, skip)
+	cli.Check(cli.NotEOF(err))
 	h.at = skip
 	if limit >= 0 {
 		in = io.LimitReader(in, limit)
 	}
-	err := eachRow(in, block, all, h.row, h.Stdout)
-	if err != nil {
-		return err
-	}
+	eachRow(in, block, all, h.row, h.Stdout)
 	if n := len(names); n > 0 && *failed == n {
 		h.Warn("all input file arguments failed")
 	} else if h.at > skip {
 		h.out = h.out[:0]
 		h.addresses()
-		_, err = h.Stdout.Write(h.out)
+		h.Stdout.Write(h.out)
 	}
-	return err
 }
 
 // row applies every format string to one block; skip only advances.
-func (h *hexdump) row(data []byte, skip bool) error {
+func (h *hexdump) row(data []byte, skip bool) {
 	if !skip {
 		h.out = h.out[:0]
 		for _, units := range h.strings {
@@ -98,12 +91,10 @@ func (h *hexdump) row(data []byte, skip bool) error {
 				at = h.unit(&units[i], data, at)
 			}
 		}
-		if _, err := h.Stdout.Write(h.out); err != nil {
-			return err
-		}
+		_, err := h.Stdout.Write(h.out)
+		cli.Check(err)
 	}
 	h.at += int64(len(data))
-	return nil
 }
 
 // unit prints one unit count times, starting with byte at of the block.

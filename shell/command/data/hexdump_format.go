@@ -31,12 +31,12 @@ type hexPart struct {
 	mark  byte
 }
 
-// parseHexFormat reads one argument of -e.
-func parseHexFormat(s string) (units []hexUnit, err error) {
+// parseHexFormat reads one argument of -e. An error leaves it by [cli.Check].
+func parseHexFormat(s string) (units []hexUnit) {
 	for {
 		s = strings.TrimLeft(s, " \t\n")
 		if s == "" {
-			return units, nil
+			return units
 		}
 		u := hexUnit{count: 1}
 		u.count, s, u.fixed = leadingNumber(s, 1)
@@ -46,11 +46,9 @@ func parseHexFormat(s string) (units []hexUnit, err error) {
 		s = strings.TrimLeft(s, " \t")
 		end := closingQuote(s)
 		if end < 0 || u.count > 1<<16 || u.size > 1<<16 {
-			return nil, fmt.Errorf("bad format {%s}", s)
+			cli.Check(fmt.Errorf("bad format {%s}", s))
 		}
-		if u.parts, err = parseHexParts(unescapeC(s[1:end]), u.size); err != nil {
-			return nil, err
-		}
+		u.parts = parseHexParts(unescapeC(s[1:end]), u.size)
 		units = append(units, u)
 		s = s[end+1:]
 	}
@@ -91,11 +89,11 @@ var cEscapes = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\t`, "\t", `\r`, "\r
 
 func unescapeC(s string) string { return cEscapes.Replace(s) }
 
-func parseHexParts(s string, size int) (parts []hexPart, err error) {
+func parseHexParts(s string, size int) (parts []hexPart) {
 	for s != "" {
 		i := strings.IndexByte(s, '%')
 		if i < 0 {
-			return append(parts, hexPart{text: s}), nil
+			return append(parts, hexPart{text: s})
 		}
 		if strings.HasPrefix(s[i:], "%%") {
 			parts, s = append(parts, hexPart{text: s[:i+1]}), s[i+2:]
@@ -105,15 +103,15 @@ func parseHexParts(s string, size int) (parts []hexPart, err error) {
 			parts = append(parts, hexPart{text: s[:i]})
 		}
 		var p hexPart
-		if p, s, err = parseHexVerb(s[i+1:], size); err != nil {
-			return nil, err
-		}
+		p, s = parseHexVerb(s[i+1:], size)
 		parts = append(parts, p)
 	}
-	return parts, nil
+	return parts
 }
 
-func parseHexVerb(s string, size int) (p hexPart, rest string, err error) {
+func badConversion(verb string) { cli.Check(fmt.Errorf("bad conversion character %%%s", verb)) }
+
+func parseHexVerb(s string, size int) (p hexPart, rest string) {
 	p.prec = -1
 	n := len(s) - len(strings.TrimLeft(s, "-+ #0"))
 	p.flags, s = s[:n], s[n:]
@@ -122,7 +120,7 @@ func parseHexVerb(s string, size int) (p hexPart, rest string, err error) {
 		p.prec, s, _ = leadingNumber(s[1:], 0)
 	}
 	if p.width > 1<<10 || p.prec > 1<<10 || s == "" {
-		return p, "", fmt.Errorf("bad conversion character %%%s", s)
+		badConversion(s)
 	}
 	verb := s[0]
 	p.mark, s = verb, s[1:]
@@ -146,7 +144,7 @@ func parseHexVerb(s string, size int) (p hexPart, rest string, err error) {
 	case '_':
 		return p.special(s)
 	default:
-		return p, "", fmt.Errorf("bad conversion character %%%c", verb)
+		badConversion(string(verb))
 	}
 	if p.size == 0 {
 		p.size = 4
@@ -155,38 +153,35 @@ func parseHexVerb(s string, size int) (p hexPart, rest string, err error) {
 		}
 	}
 	if p.verb != 's' && p.size != 1 && p.size != 2 && p.size != 4 && p.size != 8 || p.verb == 'f' && p.size < 4 {
-		return p, "", fmt.Errorf("bad byte count for conversion character %c", verb)
+		cli.Check(fmt.Errorf("bad byte count for conversion character %c", verb))
 	}
-	return p, s, nil
+	return p, s
 }
 
 // special reads what follows "%_".
-func (p hexPart) special(s string) (hexPart, string, error) {
+func (p hexPart) special(s string) (hexPart, string) {
 	if s == "" {
-		return p, "", fmt.Errorf("bad conversion character %%_")
+		badConversion("_")
 	}
 	p.size = 1
-	switch verb := s[0]; verb {
+	switch s[0] {
 	case 'a', 'A':
-		p.verb, p.size = verb, 0
+		p.verb, p.size = s[0], 0
 		if len(s) < 2 {
-			return p, "", fmt.Errorf("bad conversion character %%_%c", verb)
+			badConversion("_" + s)
 		}
-		p.radix = map[byte]int{'d': 10, 'o': 8, 'x': 16}[s[1]]
-		if p.radix == 0 {
-			return p, "", fmt.Errorf("bad conversion character %%_%s", s[:2])
+		if p.radix = map[byte]int{'d': 10, 'o': 8, 'x': 16}[s[1]]; p.radix == 0 {
+			badConversion("_" + s[:2])
 		}
-		return p, s[2:], nil
-	case 'c':
-		p.verb = 'C'
+		return p, s[2:]
+	case 'c', 'u':
+		p.verb = s[0] - 'a' + 'A'
 	case 'p':
 		p.verb = 'p'
-	case 'u':
-		p.verb = 'U'
 	default:
-		return p, "", fmt.Errorf("bad conversion character %%_%c", verb)
+		badConversion("_" + s[:1])
 	}
-	return p, s[1:], nil
+	return p, s[1:]
 }
 
 // unitSize is how many bytes one iteration consumes.
@@ -213,7 +208,7 @@ func hexBlockSize(units []hexUnit) int {
 
 // stretchLast repeats the last unit of a shorter string over the whole block,
 // if it was given without a count.
-func stretchLast(units []hexUnit, block int) {
+func repeatLast(units []hexUnit, block int) {
 	n := hexBlockSize(units)
 	for i := len(units) - 1; i >= 0; i-- {
 		u := &units[i]

@@ -81,7 +81,7 @@ func (j *jqCall) main() error {
 	return j.execute(f)
 }
 
-// jqHostOf gives a program the surroundings of its call.
+// jqHostOf returns the host of a program for a call.
 func jqHostOf(c *shell.Call) jq.Host {
 	return jq.Host{Limiter: c.Limiter, Now: c.Now, Environ: c.Environ, Stderr: c.Stderr}
 }
@@ -105,8 +105,8 @@ func (j *jqCall) execute(f jq.Filter) error {
 	}
 }
 
-// once runs the filter on one input. An error that nobody caught is reported;
-// the next input comes all the same.
+// once runs the filter on one input. An uncaught error is reported;
+// the next input follows.
 func (j *jqCall) once(f jq.Filter, v any) error {
 	err := j.run.Evaluate(f, v, j.print)
 	failed, ok := errors.AsType[*jq.Error](err)
@@ -118,12 +118,12 @@ func (j *jqCall) once(f jq.Filter, v any) error {
 	if s, ok := failed.Val.(string); ok {
 		fmt.Fprintf(j.Stderr, "jq: error (at %s): %s\n", j.place(), s)
 	} else {
-		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), j.run.Tojson(failed.Val))
+		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), j.run.ToJSON(failed.Val))
 	}
 	return nil
 }
 
-// place names the input for a message.
+// place is the input and line for a message.
 func (j *jqCall) place() string {
 	if j.parser == nil {
 		return "<unknown>"
@@ -181,7 +181,7 @@ func jqHalt(c *shell.Call, run *jq.Run, h *jq.Halt) error {
 	if text, ok := h.Val.(string); ok {
 		io.WriteString(c.Stderr, text)
 	} else if !h.Silent {
-		fmt.Fprintln(c.Stderr, run.Tojson(h.Val))
+		fmt.Fprintln(c.Stderr, run.ToJSON(h.Val))
 	}
 	if h.Status == 0 {
 		return nil
@@ -289,7 +289,7 @@ func (j *jqCall) one() (any, error) {
 	return strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD"), nil
 }
 
-// slurped gathers all inputs.
+// slurped collects all inputs.
 func (j *jqCall) slurped() (any, error) {
 	var items []any
 	var text strings.Builder

@@ -9,8 +9,8 @@ import (
 	"hako/shell/vfs"
 )
 
-// parse reads the words of a call. Options may stand anywhere; the first word
-// that is none is the filter, unless -f names a file that holds it.
+// parse reads the words of a call. Options may be anywhere; the first other word
+// is the filter, unless -f names its file.
 func (j *jqCall) parse(args []string) error {
 	file, options := "", true
 	var words []string
@@ -51,7 +51,7 @@ func (j *jqCall) parse(args []string) error {
 	return j.chooseFilter(words, file)
 }
 
-// chooseFilter tells the filter from the files.
+// chooseFilter separates the filter from the files.
 func (j *jqCall) chooseFilter(words []string, file string) error {
 	if file != "" {
 		f, err := j.Open(file)
@@ -85,8 +85,7 @@ func (j *jqCall) addPositional(kind, word string) error {
 	return nil
 }
 
-// long sets an option spelled with two dashes; used is how many words of its
-// own it took.
+// long sets an option with two dashes; used is how many of args it took.
 func (j *jqCall) long(name string, args []string, file *string) (used int, err error) {
 	values := map[string]int{"arg": 2, "argjson": 2, "slurpfile": 2, "rawfile": 2, "indent": 1, "from-file": 1}
 	need := values[name]
@@ -182,7 +181,7 @@ func (j *jqCall) flag(ch byte) error {
 	return nil
 }
 
-// jqLetters tells bundled options from a filter such as -1.
+// jqLetters distinguishes bundled options from a filter such as -1.
 func jqLetters(s string) bool {
 	ch := s[0]
 	return ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z'

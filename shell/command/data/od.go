@@ -15,7 +15,7 @@ import (
 
 var Od = shell.Command{Name: "od", Run: runOd}
 
-// An odType is one way of showing a line.
+// An odType is one output format.
 type odType struct {
 	kind  byte // a c d o u x f
 	size  int  // bytes in a field
@@ -38,7 +38,8 @@ type odDump struct {
 var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "fF", "i": "dI", "l": "dL", "o": "o2",
 	"s": "d2", "x": "x2", "h": "x2"}
 
-func runOd(ctx context.Context, c *shell.Call) error {
+func runOd(_ context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	d := &odDump{Call: c, radix: 'o', lineBytes: 16, order: binary.LittleEndian}
 	var skip int64
 	limit := int64(-1)
@@ -61,7 +62,8 @@ func runOd(ctx context.Context, c *shell.Call) error {
 		d.addTypes("o2")
 	}
 	d.fitWidth()
-	return d.dump(ctx, names, skip, limit)
+	d.dump(names, skip, limit)
+	return c.Stdout.Err()
 }
 
 func (d *odDump) setRadix(text string) error {
@@ -159,32 +161,24 @@ func (d *odDump) fitWidth() {
 	}
 }
 
-func (d *odDump) dump(ctx context.Context, names []string, skip, limit int64) error {
+func (d *odDump) dump(names []string, skip, limit int64) {
 	in, _ := concatBytes(d.Call, names)
 	skipped, err := io.CopyN(io.Discard, in, skip)
 	if err == io.EOF && skipped < skip {
-		if d.Failed() {
-			return shell.Status(1)
+		if !d.Failed() {
+			d.Warn("cannot skip past end of combined input")
 		}
-		return d.Fail(1, "cannot skip past end of combined input")
+		cli.Check(shell.Status(1))
 	}
-	if err != nil {
-		return err
-	}
+	cli.Check(err)
 	d.at = skip
-	src := io.Reader(in)
 	if limit >= 0 {
-		src = io.LimitReader(in, limit)
+		in = io.LimitReader(in, limit)
 	}
-	if err := eachRow(src, d.lineBytes, d.all, d.row, d.Stdout); err != nil {
-		return err
+	eachRow(in, d.lineBytes, d.all, d.row, d.Stdout)
+	if d.radix != 'n' && (d.at != skip || !d.Failed()) {
+		d.Stdout.Write(append(d.address(d.out[:0]), '\n'))
 	}
-	if d.radix == 'n' || d.at == skip && d.Failed() {
-		return nil
-	}
-	d.out = append(d.address(d.out[:0]), '\n')
-	_, err = d.Stdout.Write(d.out)
-	return err
 }
 
 func (d *odDump) address(b []byte) []byte {
@@ -196,10 +190,10 @@ func (d *odDump) address(b []byte) []byte {
 }
 
 // row prints one line once for each type; skip only advances.
-func (d *odDump) row(data []byte, skip bool) error {
+func (d *odDump) row(data []byte, skip bool) {
 	if skip {
 		d.at += int64(len(data))
-		return nil
+		return
 	}
 	full := 0
 	for _, t := range d.types {
@@ -220,11 +214,11 @@ func (d *odDump) row(data []byte, skip bool) error {
 	d.at += int64(len(data))
 	d.out = b
 	_, err := d.Stdout.Write(b)
-	return err
+	cli.Check(err)
 }
 
 // fields prints the fields of one type, spread over the width that the widest
-// type needs so that columns stand under each other.
+// type needs, so that columns are aligned.
 func (d *odDump) fields(b []byte, t odType, data []byte, full int) []byte {
 	n := d.lineBytes / t.size
 	pad := full - t.width*n
@@ -302,7 +296,7 @@ func concatBytes(c *shell.Call, names []string) (r io.Reader, failed *int) {
 	}
 	var files []io.Reader
 	for _, name := range names {
-		files = append(files, &lateFile{c: c, name: name, failed: failed})
+		files = append(files, &lazyFile{c: c, name: name, failed: failed})
 	}
 	return io.MultiReader(files...), failed
 }
@@ -310,7 +304,7 @@ func concatBytes(c *shell.Call, names []string) (r io.Reader, failed *int) {
 // eachRow cuts a stream into rows of n bytes. A row equal to the one before is
 // passed with skip, and a star is written for the first of a run; the last row is
 // always shown. With all, nothing is skipped.
-func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool) error, stars io.Writer) error {
+func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool), stars io.Writer) {
 	buf, prev := make([]byte, n), make([]byte, 0, n)
 	starred := false
 	for {
@@ -318,21 +312,15 @@ func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool) er
 		if m > 0 {
 			same := !all && m == n && bytes.Equal(prev, buf)
 			if same && !starred {
-				if _, werr := io.WriteString(stars, "*\n"); werr != nil {
-					return werr
-				}
+				io.WriteString(stars, "*\n")
 			}
 			starred = same
-			if rerr := row(buf[:m], same); rerr != nil {
-				return rerr
-			}
+			row(buf[:m], same)
 			prev = append(prev[:0], buf[:m]...)
 		}
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil
+			return
 		}
-		if err != nil {
-			return err
-		}
+		cli.Check(err)
 	}
 }

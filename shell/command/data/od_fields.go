@@ -92,9 +92,9 @@ func (d *odDump) float(b []byte, word []byte) []byte {
 	}
 }
 
-// A lateFile opens its file at the first read; one that cannot be opened is
+// A lazyFile opens its file at the first read; one that cannot be opened is
 // reported and counts as empty.
-type lateFile struct {
+type lazyFile struct {
 	c      *shell.Call
 	name   string
 	f      *vfs.File
@@ -102,7 +102,7 @@ type lateFile struct {
 	failed *int // counts files that could not be opened
 }
 
-func (l *lateFile) Read(p []byte) (int, error) {
+func (l *lazyFile) Read(p []byte) (int, error) {
 	if l.done {
 		return 0, io.EOF
 	}

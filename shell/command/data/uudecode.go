@@ -21,7 +21,7 @@ import (
 
 var Uudecode = shell.Command{Name: "uudecode", Run: runUudecode}
 
-func runUudecode(ctx context.Context, c *shell.Call) error {
+func runUudecode(_ context.Context, c *shell.Call) error {
 	to := ""
 	names, err := cli.Parse(c, cli.Flags{"o": &to})
 	if err != nil {

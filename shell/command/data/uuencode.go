@@ -13,7 +13,8 @@ import (
 
 var Uuencode = shell.Command{Name: "uuencode", Run: runUuencode}
 
-func runUuencode(ctx context.Context, c *shell.Call) error {
+func runUuencode(_ context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	base, encodeName := false, false
 	names, err := cli.Parse(c, cli.Flags{"m": &base, "e": &encodeName})
 	if err != nil {
@@ -45,16 +46,13 @@ func runUuencode(ctx context.Context, c *shell.Call) error {
 	}
 	fmt.Fprintf(c.Stdout, "%s %o %s\n", kind, mode, name)
 	if base {
-		err = baseCodec{base64.StdEncoding, 3, 4}.encode(c.Stdout, in, 60)
+		baseCodec{base64.StdEncoding, 3, 4}.encode(c.Stdout, in, 60)
 		c.Stdout.WriteString("====\n")
-		return err
+	} else {
+		eachRow(in, 45, true, func(data []byte, _ bool) { c.Stdout.Write(uuLine(data)) }, nil)
+		c.Stdout.WriteString("`\nend\n")
 	}
-	err = eachRow(in, 45, true, func(data []byte, _ bool) error {
-		_, err := c.Stdout.Write(uuLine(data))
-		return err
-	}, nil)
-	c.Stdout.WriteString("`\nend\n")
-	return err
+	return c.Stdout.Err()
 }
 
 // uuLine is a length and the bytes, six bits to a letter.

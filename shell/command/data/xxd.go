@@ -30,7 +30,8 @@ type xxd struct {
 	held                                                                 []byte // a line of zeros that was swallowed
 }
 
-func runXxd(ctx context.Context, c *shell.Call) error {
+func runXxd(_ context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	x := &xxd{Call: c, limit: -1, given: map[string]bool{}, digits: cli.LowerHex, w: c.Stdout}
 	names, err := x.parse(c.Args)
 	if err != nil {
@@ -65,7 +66,14 @@ func runXxd(ctx context.Context, c *shell.Call) error {
 		defer f.Close()
 		x.w = f
 	}
-	return x.run(in)
+	x.run(in)
+	return nil
+}
+
+// write writes to the output file.
+func (x *xxd) write(b []byte) {
+	_, err := x.w.Write(b)
+	cli.Check(err)
 }
 
 // xxdTruncate keeps the rest of an output file that a dump patches.
@@ -108,8 +116,8 @@ var xxdLong = map[string]string{
 	"revert": "r", "uppercase": "u", "cols": "c", "groupsize": "g", "len": "l", "name": "n", "seek": "s", "skip": "s",
 }
 
-// value sets an option that takes a value; used is 1 if it was glued, 2 if it
-// was the next word, 0 if the option takes none.
+// value sets an option that takes a value; used is 1 if it was in the same word,
+// 2 if it was the next word, 0 if the option takes no value.
 func (x *xxd) value(opt string, args []string) (used int, err error) {
 	if short, ok := xxdLong[opt]; ok {
 		opt = short
@@ -184,44 +192,44 @@ func (x *xxd) defaults() {
 	}
 }
 
-func (x *xxd) run(in io.Reader) error {
+func (x *xxd) run(in io.Reader) {
 	if x.reverse {
-		return x.revert(in)
+		x.revert(in)
+		return
 	}
-	if err := x.skip(in); err != nil {
-		return cli.NotEOF(err)
+	if !x.skip(in) {
+		return
 	}
 	if x.limit >= 0 {
 		in = io.LimitReader(in, x.limit)
 	}
 	switch {
 	case x.plain:
-		return x.dumpPlain(in)
+		x.dumpPlain(in)
 	case x.include:
-		return x.dumpC(in)
+		x.dumpC(in)
+	default:
+		eachRow(in, x.cols, true, func(data []byte, _ bool) { x.row(data) }, nil)
+		x.lastRow()
 	}
-	if err := eachRow(in, x.cols, true, func(data []byte, _ bool) error { return x.row(data) }, nil); err != nil {
-		return err
-	}
-	return x.lastRow()
 }
 
-// skip moves to the start; a negative one counts from the end of the file.
-func (x *xxd) skip(in io.Reader) error {
+// skip moves to the start; a negative one counts from the end of the file. It
+// returns false if the input ends before.
+func (x *xxd) skip(in io.Reader) bool {
 	n := x.seek
-	if f, ok := in.(*vfs.File); ok {
-		if n < 0 {
-			n = max(0, f.Size()+n)
-		}
+	if f, ok := in.(*vfs.File); ok && n < 0 {
+		n = max(0, f.Size()+n)
 	} else if n < 0 {
-		return x.Fail(4, "Sorry, cannot seek.")
+		cli.Check(x.Fail(4, "Sorry, cannot seek."))
 	}
 	x.at = n
 	_, err := io.CopyN(io.Discard, in, n)
-	return err
+	cli.Check(cli.NotEOF(err))
+	return err == nil
 }
 
-func (x *xxd) dumpPlain(in io.Reader) error {
+func (x *xxd) dumpPlain(in io.Reader) {
 	wrap := &lineWrapper{w: x.w, cols: 2 * x.cols}
 	buf, text := make([]byte, 4096), make([]byte, 0, 8192)
 	any := false
@@ -232,30 +240,27 @@ func (x *xxd) dumpPlain(in io.Reader) error {
 			text = append(text, x.digits[ch>>4], x.digits[ch&15])
 		}
 		any = any || n > 0
-		if werr := wrap.write(text); werr != nil {
-			return werr
-		}
+		wrap.write(text)
 		if err == io.EOF {
-			if x.cols == 0 && any {
-				_, err = x.w.Write([]byte{'\n'})
-				return err
-			}
-			return wrap.end()
+			break
 		}
-		if err != nil {
-			return err
-		}
+		cli.Check(err)
+	}
+	if x.cols == 0 && any {
+		x.write([]byte{'\n'})
+	} else {
+		wrap.end()
 	}
 }
 
 // dumpC writes a C array; without a name only its elements.
-func (x *xxd) dumpC(in io.Reader) error {
+func (x *xxd) dumpC(in io.Reader) {
 	name := x.cName()
 	if name != "" {
 		fmt.Fprintf(x.w, "unsigned char %s[] = {\n", name)
 	}
 	total := 0
-	err := eachRow(in, x.cols, true, func(data []byte, _ bool) error {
+	eachRow(in, x.cols, true, func(data []byte, _ bool) {
 		b := x.out[:0]
 		for i, ch := range data {
 			switch {
@@ -270,20 +275,15 @@ func (x *xxd) dumpC(in io.Reader) error {
 		}
 		total += len(data)
 		x.out = b
-		_, err := x.w.Write(b)
-		return err
+		x.write(b)
 	}, nil)
-	if err != nil {
-		return err
-	}
 	if total > 0 {
-		fmt.Fprint(x.w, "\n")
+		x.write([]byte{'\n'})
 	}
 	if name != "" {
-		_, err = fmt.Fprintf(x.w, "};\nunsigned int %s_%s = %d;\n", name,
-			map[bool]string{true: "LEN", false: "len"}[x.capital], total)
+		x.write(fmt.Appendf(nil, "};\nunsigned int %s_%s = %d;\n", name,
+			map[bool]string{true: "LEN", false: "len"}[x.capital], total))
 	}
-	return err
 }
 
 // cName makes an identifier of the file's name.

@@ -10,10 +10,10 @@ import (
 	"hako/shell/vfs"
 )
 
-// row prints one line of the usual dump.
-func (x *xxd) row(data []byte) error {
+// row prints one line of the default dump.
+func (x *xxd) row(data []byte) {
 	if x.auto && x.zeroRun(data) {
-		return nil
+		return
 	}
 	base := 16
 	if x.decimal {
@@ -42,8 +42,7 @@ func (x *xxd) row(data []byte) error {
 	b = append(append(b, dotted(data)...), '\n')
 	x.at += int64(len(data))
 	x.out = b
-	_, err := x.w.Write(b)
-	return err
+	x.write(b)
 }
 
 func (x *xxd) cell(b []byte, ch byte) []byte {
@@ -56,7 +55,7 @@ func (x *xxd) cell(b []byte, ch byte) []byte {
 	return b
 }
 
-// words prints groups with their bytes reversed; a short last one is set right.
+// words prints groups with their bytes reversed; a short last one is right-aligned.
 func (x *xxd) words(b, data []byte) []byte {
 	for i := 0; i < len(data); i += x.group {
 		for k := x.group - 1; k >= 0; k-- {
@@ -71,7 +70,7 @@ func (x *xxd) words(b, data []byte) []byte {
 	return b
 }
 
-// zeroRun swallows lines of zeros after the first, printing '*' once.
+// zeroRun skips lines of zeros after the first, printing '*' once.
 func (x *xxd) zeroRun(data []byte) bool {
 	zero := len(data) == x.cols && len(bytes.Trim(data, "\x00")) == 0
 	before := x.given["zero"]
@@ -89,71 +88,59 @@ func (x *xxd) zeroRun(data []byte) bool {
 	return true
 }
 
-// lastRow shows the last line even if it was swallowed.
-func (x *xxd) lastRow() error {
+// lastRow shows the last line even if it was skipped.
+func (x *xxd) lastRow() {
 	if !x.given["star"] || len(x.held) == 0 {
-		return nil
+		return
 	}
 	x.at -= int64(len(x.held))
 	x.auto = false
-	return x.row(x.held)
+	x.row(x.held)
 }
 
 // revert turns a dump back into bytes.
-func (x *xxd) revert(in io.Reader) error {
+func (x *xxd) revert(in io.Reader) {
 	r, ok := in.(*stream.Reader)
 	if !ok {
 		r = x.Reader(in)
 		defer r.Release()
 	}
-	if x.plain {
-		return x.revertPlain(r)
-	}
 	written := int64(0)
-	for {
-		line, err := r.Line()
-		if err == io.EOF {
-			return nil
+	half := -1 // the digit that waits for the second one of its byte
+	err := cli.EachLine(r, '\n', func(line []byte, _ bool) error {
+		if x.plain {
+			half = x.revertPlain(line, half)
+		} else if at, data, ok := x.parseRow(line); ok {
+			written = x.place(at+x.seek, written, data)
 		}
-		if err != nil {
-			return err
-		}
-		at, data, ok := x.parseRow(line)
-		if !ok {
-			continue
-		}
-		if written, err = x.place(at+x.seek, written, data); err != nil {
-			return err
-		}
-	}
+		return nil
+	})
+	cli.Check(err)
 }
 
 // place writes data at an address: by seeking in a file, else by filling the
 // gap with zeros.
-func (x *xxd) place(at, written int64, data []byte) (int64, error) {
+func (x *xxd) place(at, written int64, data []byte) int64 {
 	if f, ok := x.w.(*vfs.File); ok {
-		if _, err := f.Seek(at, io.SeekStart); err != nil {
-			return 0, err
-		}
+		_, err := f.Seek(at, io.SeekStart)
+		cli.Check(err)
 		written = at
 	}
 	if at < written {
-		return 0, x.Fail(5, "Sorry, cannot seek backwards.")
+		cli.Check(x.Fail(5, "Sorry, cannot seek backwards."))
 	}
 	var zeros [4096]byte
 	for written < at {
-		n, err := x.w.Write(zeros[:min(int64(len(zeros)), at-written)])
-		if err != nil {
-			return 0, err
-		}
-		written += int64(n)
+		n := min(int64(len(zeros)), at-written)
+		x.write(zeros[:n])
+		written += n
 	}
-	_, err := x.w.Write(data)
-	return written + int64(len(data)), err
+	x.write(data)
+	return written + int64(len(data))
 }
 
 // parseRow reads "address: hex groups  text". The bytes end where two blanks
-// or something that is no hexadecimal follows, or where the line is full.
+// or something that is not hexadecimal follows, or where the line is full.
 func (x *xxd) parseRow(line []byte) (at int64, data []byte, ok bool) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 {
@@ -188,38 +175,27 @@ func (x *xxd) parseRow(line []byte) (at int64, data []byte, ok bool) {
 	return at, data, true
 }
 
-// revertPlain joins hexadecimal digits, whatever blanks stand between them;
-// anything else ends the line.
-func (x *xxd) revertPlain(r *stream.Reader) error {
-	half := -1
-	for {
-		line, err := r.Line()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		b := x.out[:0]
-		for _, ch := range line {
-			v := cli.HexValue(ch)
-			if v < 0 {
-				if ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r' {
-					continue
-				}
-				half = -1
-				break
-			}
-			if half < 0 {
-				half = v
-				continue
-			}
+// revertPlain decodes hexadecimal digits, with any blanks between them; anything
+// else ends the line. half is a digit without its pair, or -1, before and after.
+func (x *xxd) revertPlain(line []byte, half int) int {
+	b := x.out[:0]
+	for _, ch := range line {
+		v := cli.HexValue(ch)
+		switch {
+		case ch == ' ' || ch == '\t' || ch == '\r':
+			continue
+		case v >= 0 && half < 0:
+			half = v
+			continue
+		case v >= 0:
 			b = append(b, byte(half<<4|v))
-			half = -1
 		}
-		x.out = b
-		if _, err := x.w.Write(b); err != nil {
-			return err
+		half = -1
+		if v < 0 {
+			break
 		}
 	}
+	x.out = b
+	x.write(b)
+	return half
 }

@@ -52,7 +52,7 @@ func runYq(ctx context.Context, c *shell.Call) error {
 
 func (y *yqCall) main(words []string) error {
 	src, files := y.words(words)
-	if len(src) > jq.LongestProgram { // before anything looks at it
+	if len(src) > jq.LongestProgram { // before the regular expression below runs on it
 		src = src[:jq.LongestProgram+1]
 	}
 	f, err := y.run.Compile(yqEnv(src))
@@ -62,15 +62,16 @@ func (y *yqCall) main(words []string) error {
 	if err != nil {
 		return y.Fail(1, "error: %v: %.200s", err, src)
 	}
-	switch {
-	case y.null:
-		err = y.once(f, nil, y.Stdout)
-	case y.inplace:
-		err = y.replace(f, files)
-	default:
-		err = y.stream(f, files)
-	}
-	return y.finish(err)
+	return y.finish(cli.Try(func() {
+		switch {
+		case y.null:
+			y.once(f, nil, y.Stdout)
+		case y.inplace:
+			y.replace(f, files)
+		default:
+			y.stream(f, files)
+		}
+	}))
 }
 
 func (y *yqCall) format(name string) (string, error) {
@@ -83,7 +84,7 @@ func (y *yqCall) format(name string) (string, error) {
 	return "", y.Fail(1, "error: the format '%s' is not available here; use yaml or json", name)
 }
 
-// words tells the expression from the files: it may be left out.
+// words separates the expression, which is optional, from the files.
 func (y *yqCall) words(words []string) (src string, files []string) {
 	if len(words) > 0 {
 		switch words[0] {
@@ -104,10 +105,10 @@ func (y *yqCall) words(words []string) (src string, files []string) {
 	return words[0], words[1:]
 }
 
-// Compiled when yq is used: every start of the program would pay for it.
+// Compiled when yq is used, not at every start of the program.
 var yqEnvCall = lazyregexp.New(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 
-// yqEnv writes env(NAME) the way jq does. env reads the value as data.
+// yqEnv translates env(NAME) to jq. env parses the value, strenv does not.
 func yqEnv(src string) string {
 	return yqEnvCall.Get().ReplaceAllStringFunc(src, func(call string) string {
 		m := yqEnvCall.Get().FindStringSubmatch(call)
@@ -119,116 +120,88 @@ func yqEnv(src string) string {
 }
 
 // stream prints the results for every document.
-func (y *yqCall) stream(f jq.Filter, files []string) error {
-	if y.all {
-		docs, err := y.everything(files)
-		if err != nil {
-			return err
-		}
-		y.run.Globals["$all"] = jq.NewArray(docs...)
-		return y.once(f, jq.NewArray(docs...), y.Stdout)
-	}
+func (y *yqCall) stream(f jq.Filter, files []string) {
+	var docs []any
 	for in := range y.Inputs(files) {
-		err := y.documents(in, func(v any) error { return y.once(f, v, y.Stdout) })
-		if err != nil {
-			return y.inFile(in.Name, err)
-		}
-	}
-	return nil
-}
-
-func (y *yqCall) everything(files []string) (docs []any, err error) {
-	for in := range y.Inputs(files) {
-		err := y.documents(in, func(v any) error {
+		y.documents(in.Name, in, func(v any) {
+			if !y.all {
+				y.once(f, v, y.Stdout)
+				return
+			}
 			docs = append(docs, v)
 			y.run.Waiting = &docs
 			y.run.Alloc(32)
-			return nil
 		})
-		if err != nil {
-			return nil, y.inFile(in.Name, err)
-		}
 	}
-	return docs, nil
+	if y.all {
+		y.run.Globals["$all"] = jq.NewArray(docs...)
+		y.once(f, jq.NewArray(docs...), y.Stdout)
+	}
 }
 
-// inFile says in which file the data is wrong.
-func (y *yqCall) inFile(name string, err error) error {
-	var bad *yqBadData
-	var syntax *jq.SyntaxError
-	if errors.As(err, &bad) || errors.As(err, &syntax) {
-		return y.Fail(1, "Error: bad file '%s': %v", name, err)
-	}
-	return err
-}
-
-// documents reads one input.
-func (y *yqCall) documents(in io.Reader, each func(any) error) error {
-	if y.in == "yaml" {
-		return y.readYAML(in, each)
-	}
-	p := &jq.Parser{Usage: y.run.Usage, In: y.Reader(in)}
-	for {
-		v, err := p.Value()
-		if err == io.EOF {
-			return nil
+// documents reads one input. An error of its data is reported with its name.
+func (y *yqCall) documents(name string, in io.Reader, each func(any)) {
+	err := cli.Try(func() {
+		if y.in == "yaml" {
+			y.readYAML(in, each)
+			return
 		}
-		if err == nil {
-			err = each(v)
+		p := &jq.Parser{Usage: y.run.Usage, In: y.Reader(in)}
+		for {
+			v, err := p.Value()
+			if err == io.EOF {
+				return
+			}
+			cli.Check(err)
+			each(v)
 		}
-		if err != nil {
-			return err
-		}
+	})
+	_, bad := errors.AsType[*yqBadData](err)
+	_, syntax := errors.AsType[*jq.SyntaxError](err)
+	if bad || syntax {
+		err = y.Fail(1, "Error: bad file '%s': %v", name, err)
 	}
+	cli.Check(err)
 }
 
 // replace writes the results into the files they came from. A file is only
-// touched when all went well.
-func (y *yqCall) replace(f jq.Filter, files []string) error {
+// written if there was no error.
+func (y *yqCall) replace(f jq.Filter, files []string) {
 	if len(files) == 0 {
-		return y.Fail(1, "error: write in place flag only applicable when giving an expression and at least one file")
+		cli.Check(y.Fail(1,
+			"error: write in place flag only applicable when giving an expression and at least one file"))
 	}
 	for _, name := range files {
-		if err := y.replaceFile(f, name); err != nil {
-			return err
-		}
+		y.replaceFile(f, name)
 	}
-	return nil
 }
 
-func (y *yqCall) replaceFile(f jq.Filter, name string) error {
+func (y *yqCall) replaceFile(f jq.Filter, name string) {
 	in, err := y.Open(name)
 	if err != nil {
-		return y.Fail(1, "Error: open %s: %s", name, strings.ToLower(vfs.Reason(err)))
+		cli.Check(y.Fail(1, "Error: open %s: %s", name, strings.ToLower(vfs.Reason(err))))
 	}
 	var text strings.Builder
 	out := stream.NewWriter(&text)
 	y.printed = 0
-	err = y.documents(in, func(v any) error { return y.once(f, v, out) })
+	err = cli.Try(func() { y.documents(name, in, func(v any) { y.once(f, v, out) }) })
 	in.Close()
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
-		return y.inFile(name, err)
-	}
+	cli.Check(cmp.Or(err, out.Flush()))
 	info, err := y.FS.Stat(y.Path(name))
-	if err != nil {
-		return err
-	}
-	return y.FS.WriteFile(y.Path(name), []byte(text.String()), info.Mode().Perm())
+	cli.Check(err)
+	cli.Check(y.FS.WriteFile(y.Path(name), []byte(text.String()), info.Mode().Perm()))
 }
 
 // once runs the expression on one document.
-func (y *yqCall) once(f jq.Filter, v any, w *stream.Writer) error {
+func (y *yqCall) once(f jq.Filter, v any, w *stream.Writer) {
 	if y.printed > 0 && y.out == "yaml" && !y.bare {
 		w.WriteString("---\n")
 	}
 	y.printed++
-	return y.run.Evaluate(f, v, func(x any) error {
+	cli.Check(y.run.Evaluate(f, v, func(x any) error {
 		y.last, y.any = x, true
 		return y.print(x, w)
-	})
+	}))
 }
 
 func (y *yqCall) print(v any, w *stream.Writer) error {
@@ -246,7 +219,7 @@ func (y *yqCall) print(v any, w *stream.Writer) error {
 
 func (y *yqCall) finish(err error) error {
 	if failed, ok := errors.AsType[*jq.Error](err); ok {
-		fmt.Fprintf(y.Stderr, "Error: %s\n", y.run.Tostring(failed.Val))
+		fmt.Fprintf(y.Stderr, "Error: %s\n", y.run.ToString(failed.Val))
 		return shell.Status(1)
 	}
 	if halt, ok := errors.AsType[*jq.Halt](err); ok {

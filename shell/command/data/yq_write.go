@@ -38,8 +38,8 @@ func (y *yqCall) node(v any) *yaml.Node {
 	return yamlText(v)
 }
 
-// like returns an empty container that looks as its origin did.
-func like(origin any, kind yaml.Kind, tag string, empty bool) (n, src *yaml.Node) {
+// newContainer returns an empty container with the style and comments of its origin.
+func newContainer(origin any, kind yaml.Kind, tag string, empty bool) (n, src *yaml.Node) {
 	n = &yaml.Node{Kind: kind, Tag: tag}
 	src, _ = origin.(*yaml.Node)
 	if src != nil {
@@ -54,7 +54,7 @@ func like(origin any, kind yaml.Kind, tag string, empty bool) (n, src *yaml.Node
 }
 
 func (y *yqCall) sequence(a *jq.Array) *yaml.Node {
-	n, src := like(a.Origin, yaml.SequenceNode, "!!seq", len(a.Items) == 0)
+	n, src := newContainer(a.Origin, yaml.SequenceNode, "!!seq", len(a.Items) == 0)
 	for i, item := range a.Items {
 		c := y.node(item)
 		if src != nil && i < len(src.Content) {
@@ -66,7 +66,7 @@ func (y *yqCall) sequence(a *jq.Array) *yaml.Node {
 }
 
 func (y *yqCall) mapping(o *jq.Object) *yaml.Node {
-	n, src := like(o.Origin, yaml.MappingNode, "!!map", len(o.Keys) == 0)
+	n, src := newContainer(o.Origin, yaml.MappingNode, "!!map", len(o.Keys) == 0)
 	old := map[string]int{}
 	if src != nil {
 		for i := 0; i+1 < len(src.Content); i += 2 {
@@ -87,9 +87,8 @@ func (y *yqCall) mapping(o *jq.Object) *yaml.Node {
 	return n
 }
 
-// restyle gives a scalar the looks of the one that stood in its place: all of
-// them if the value is the same, else its comments and, if both are text, its
-// quotes.
+// restyle gives a scalar the style of the one that it replaces: its spelling if the
+// value is the same, else its comments and, if both are text, its quotes.
 func restyle(n, was *yaml.Node, v any) *yaml.Node {
 	if n.Kind != yaml.ScalarNode || was.Kind != yaml.ScalarNode {
 		return n
@@ -107,10 +106,10 @@ func restyle(n, was *yaml.Node, v any) *yaml.Node {
 	return n
 }
 
-// yamlRisky is text that readers of YAML 1.1 take for a boolean or a number.
+// yamlRisky matches text that YAML 1.1 reads as a boolean or a number.
 var yamlRisky = lazyregexp.New(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
-// yamlKey writes a key. Whole numbers stay without quotes, as people write them.
+// yamlKey writes a key. Whole numbers are not quoted.
 func yamlKey(k string) *yaml.Node {
 	n := yamlText(k)
 	if _, err := strconv.ParseUint(k, 10, 32); err == nil && (k == "0" || k[0] != '0') {

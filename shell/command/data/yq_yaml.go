@@ -1,7 +1,9 @@
 package data
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"hako/shell/command/internal/cli"
 	"hako/shell/jq"
 )
 
@@ -20,29 +23,22 @@ func (e *yqBadData) Error() string { return e.why }
 // readYAML reads the documents of a stream. The tree the library builds is
 // many times larger than the text, so the text is charged to the limiter with
 // a factor before it is parsed. An alias becomes another reference to the same
-// value, not a copy: expanding them all is what makes a bomb.
-func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
+// value, not a copy, so that nested aliases cannot exhaust memory.
+func (y *yqCall) readYAML(in io.Reader, each func(any)) {
 	counter := &yamlReader{in: in, usage: y.run.Usage}
 	dec := yaml.NewDecoder(counter)
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
-		switch {
-		case counter.err != nil:
-			return counter.err
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return &yqBadData{strings.TrimPrefix(err.Error(), "yaml: ")}
-		}
-		d := &yqDecoder{run: y.run, made: map[*yaml.Node]any{}}
-		v, err := d.value(&doc)
-		if err == nil {
-			err = each(v)
+		cli.Check(counter.err)
+		if errors.Is(err, io.EOF) {
+			return
 		}
 		if err != nil {
-			return err
+			badYAML("%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		}
+		d := &yqDecoder{run: y.run, made: map[*yaml.Node]any{}}
+		each(d.value(&doc))
 		if !y.all {
 			y.run.Fixed -= counter.kept
 			counter.kept = 0
@@ -50,11 +46,13 @@ func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 	}
 }
 
-// yqByteCost is how many bytes of tree one byte of YAML becomes: "[a,a,…" has
-// a node for every two of them.
+func badYAML(format string, args ...any) { cli.Check(&yqBadData{fmt.Sprintf(format, args...)}) }
+
+// yqByteCost is how many bytes of tree one byte of YAML becomes at most: "[a,a,…" has
+// a node for every two bytes.
 const yqByteCost = 120
 
-// yamlReader charges what the parser reads.
+// yamlReader charges the bytes that the parser reads.
 type yamlReader struct {
 	in    io.Reader
 	usage *jq.Usage
@@ -78,62 +76,52 @@ type yqDecoder struct {
 	made map[*yaml.Node]any // values that have an anchor
 }
 
-func (d *yqDecoder) value(n *yaml.Node) (any, error) {
+func (d *yqDecoder) value(n *yaml.Node) any {
 	at := d.run.EnterValue()
 	defer d.run.Leave(at)
-	v, err := d.plain(n)
-	if err == nil && n.Anchor != "" {
+	v := d.plain(n)
+	if n.Anchor != "" {
 		d.made[n] = v
 	}
-	return v, err
+	return v
 }
 
-func (d *yqDecoder) plain(n *yaml.Node) (any, error) {
+func (d *yqDecoder) plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.DocumentNode:
 		if len(n.Content) == 0 {
-			return nil, nil
+			return nil
 		}
 		root := n.Content[0]
-		if root.HeadComment == "" {
-			root.HeadComment = n.HeadComment
-		}
-		if root.FootComment == "" {
-			root.FootComment = n.FootComment
-		}
+		root.HeadComment = cmp.Or(root.HeadComment, n.HeadComment)
+		root.FootComment = cmp.Or(root.FootComment, n.FootComment)
 		return d.value(root)
 	case yaml.AliasNode:
-		if v, ok := d.made[n.Alias]; ok {
-			return v, nil
+		v, ok := d.made[n.Alias]
+		if !ok {
+			badYAML("anchor '%s' contains itself", n.Value)
 		}
-		return nil, &yqBadData{"anchor '" + n.Value + "' contains itself"}
+		return v
 	case yaml.SequenceNode:
 		list := &jq.Array{Items: make([]any, 0, len(n.Content)), Origin: n}
 		for _, c := range n.Content {
-			v, err := d.value(c)
-			if err != nil {
-				return nil, err
-			}
-			list.Items = append(list.Items, v)
+			list.Items = append(list.Items, d.value(c))
 		}
 		d.run.Alloc(24 * int64(len(list.Items)))
-		return list, nil
+		return list
 	case yaml.MappingNode:
 		return d.mapping(n)
 	}
-	return yamlScalar(n), nil
+	return yamlScalar(n)
 }
 
-// mapping keeps the order of keys; merged keys never replace written ones.
-func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
+// mapping keeps the order of keys; merged keys never replace explicit ones.
+func (d *yqDecoder) mapping(n *yaml.Node) any {
 	o := jq.NewObject(len(n.Content) / 2)
 	d.run.Alloc(40 * int64(len(n.Content)))
 	var merged []any
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		v, err := d.value(n.Content[i+1])
-		if err != nil {
-			return nil, err
-		}
+		v := d.value(n.Content[i+1])
 		key := n.Content[i]
 		if key.Kind == yaml.ScalarNode && key.Value == "<<" && key.ShortTag() == "!!merge" {
 			merged = append(merged, v)
@@ -143,7 +131,7 @@ func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			return nil, &yqBadData{"line " + strconv.Itoa(key.Line) + ": a key must be a scalar"}
+			badYAML("line %d: a key must be a scalar", key.Line)
 		}
 		o.Put(key.Value, v)
 	}
@@ -153,7 +141,7 @@ func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
 	for _, v := range merged {
 		d.merge(o, v)
 	}
-	return o, nil
+	return o
 }
 
 func (d *yqDecoder) merge(o *jq.Object, v any) {

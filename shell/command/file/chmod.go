@@ -60,8 +60,8 @@ func runChmod(ctx context.Context, c *shell.Call) (err error) {
 	return nil
 }
 
-// cutDashMode takes a mode such as -x or -w,g-r, which looks like an option,
-// out of the words.
+// cutDashMode removes a mode such as -x or -w,g-r, which looks like an option,
+// from the words.
 func cutDashMode(args []string) (rest []string, mode string) {
 	for i, a := range args {
 		if a == "--" {

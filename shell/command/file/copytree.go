@@ -14,7 +14,7 @@ import (
 	"hako/shell/vfs"
 )
 
-// A transfer is what cp and mv have in common: options, the search for the
+// A transfer is one run of cp or mv: options, the search for the
 // destination, and copying of trees.
 type transfer struct {
 	c   *shell.Call
@@ -24,21 +24,21 @@ type transfer struct {
 	preserve, parents, replace, backup                bool
 	hardLink, symLink                                 bool
 	follow                                            byte // 'L' always, 'P' never, 'H' operands only, 0 undecided
-	into                                              string
-	noInto                                            bool // -T
+	targetDir                                         string
+	noTargetDir                                       bool // -T
 }
 
 // places splits the operands of cp and mv.
-func (t *transfer) places(operands []string) (sources []string, dest string, dir bool, err error) {
+func (t *transfer) destination(operands []string) (sources []string, dest string, dir bool, err error) {
 	switch {
 	case len(operands) == 0:
 		err = cli.Misuse(t.c, "missing file operand")
-	case t.into == "" && len(operands) == 1:
+	case t.targetDir == "" && len(operands) == 1:
 		err = cli.Misuse(t.c, "missing destination file operand after %s", cli.Quote(operands[0]))
-	case t.into == "" && t.noInto && len(operands) > 2:
+	case t.targetDir == "" && t.noTargetDir && len(operands) > 2:
 		err = cli.Misuse(t.c, "extra operand %s", cli.Quote(operands[2]))
 	default:
-		return splitOperands(t.c, operands, t.into, t.noInto, true)
+		return splitOperands(t.c, operands, t.targetDir, t.noTargetDir, true)
 	}
 	return nil, "", false, err
 }
@@ -46,18 +46,18 @@ func (t *transfer) places(operands []string) (sources []string, dest string, dir
 // splitOperands splits operands into sources and destination. into is the
 // destination of -t; noInto and follow decide whether the last operand is a
 // directory to put the sources in, which dir reports.
-func splitOperands(c *shell.Call, operands []string, into string, noInto, follow bool) (
+func splitOperands(c *shell.Call, operands []string, targetDir string, noTargetDir, follow bool) (
 	sources []string, dest string, dir bool, err error) {
-	if into != "" {
-		if fi, err := stat(c, into, true); err != nil || !fi.IsDir() {
-			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(into), cli.NotDirReason(err))
+	if targetDir != "" {
+		if fi, err := stat(c, targetDir, true); err != nil || !fi.IsDir() {
+			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(targetDir), cli.NotDirReason(err))
 		}
-		return operands, into, true, nil
+		return operands, targetDir, true, nil
 	}
 	last := len(operands) - 1
 	sources, dest = operands[:last], operands[last]
 	fi, err := stat(c, dest, follow)
-	dir = err == nil && fi.IsDir() && !noInto
+	dir = err == nil && fi.IsDir() && !noTargetDir
 	if !dir && len(sources) > 1 {
 		return nil, "", false, c.Fail(1, "target %s: %s", cli.Quote(dest), cli.NotDirReason(err))
 	}
@@ -66,7 +66,7 @@ func splitOperands(c *shell.Call, operands []string, into string, noInto, follow
 
 // copy copies src to dst; top is set for operands, above are the directories
 // on the way down.
-func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) {
+func (t *transfer) copy(src, dst string, top bool, parents []fs.FileInfo) {
 	cli.CheckStopped(t.ctx, t.c)
 	fi, err := stat(t.c, src, t.follows(top))
 	switch {
@@ -76,13 +76,13 @@ func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) {
 	case fi.IsDir() && !t.recursive:
 		t.c.Warn("-r not specified; omitting directory %s", cli.Quote(src))
 		return
-	case t.follow == 'L' && fi.IsDir() && cli.IndexFile(above, fi) >= 0:
+	case t.follow == 'L' && fi.IsDir() && cli.IndexFile(parents, fi) >= 0:
 		t.c.Warn("cannot copy cyclic symbolic link %s", cli.Quote(src))
 		return
 	case !t.mayReplace(src, dst, fi):
 		return
 	case fi.IsDir():
-		t.copyDir(src, dst, fi, append(slices.Clip(above), fi))
+		t.copyDir(src, dst, fi, append(slices.Clip(parents), fi))
 		return
 	case isLink(fi):
 		err = t.copyLink(src, dst)
@@ -117,7 +117,7 @@ func (t *transfer) follows(top bool) bool {
 	return !t.recursive
 }
 
-// mayReplace decides about a destination that exists, and reports what cannot be.
+// mayReplace reports whether an existing destination may be replaced, and warns if not.
 func (t *transfer) mayReplace(src, dst string, fi fs.FileInfo) bool {
 	old, err := stat(t.c, strings.TrimRight(dst, "/"), false)
 	if err != nil {
@@ -133,11 +133,11 @@ func (t *transfer) mayReplace(src, dst string, fi fs.FileInfo) bool {
 	case fi.IsDir() && old.IsDir():
 		return true
 	}
-	return t.mayReplaceName(src, dst, fi, old) && t.makeRoom(dst, old)
+	return t.mayReplaceName(src, dst, fi, old) && t.clearDestination(dst, old)
 }
 
-// makeRoom moves or removes what is in the way, if that was asked for.
-func (t *transfer) makeRoom(dst string, old fs.FileInfo) bool {
+// clearDestination moves or removes what is in the way, if that was asked for.
+func (t *transfer) clearDestination(dst string, old fs.FileInfo) bool {
 	var err error
 	switch {
 	case t.backup:
@@ -156,7 +156,7 @@ func (t *transfer) makeRoom(dst string, old fs.FileInfo) bool {
 	return err == nil
 }
 
-func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo) {
+func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, parents []fs.FileInfo) {
 	c := t.c
 	from, to := c.Path(src), c.Path(dst)
 	if real, err := c.FS.Realpath(from); err == nil {
@@ -183,7 +183,7 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 		return
 	}
 	for _, e := range list {
-		t.copy(cli.Join(src, e.Name()), cli.Join(dst, e.Name()), false, above)
+		t.copy(cli.Join(src, e.Name()), cli.Join(dst, e.Name()), false, parents)
 	}
 	if made || t.preserve {
 		c.FS.Chmod(to, t.newMode(fi))
@@ -191,8 +191,8 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 	t.keepTimes(to, fi)
 }
 
-// newMode is the source's mode, without what the umask takes unless everything
-// is to be preserved.
+// newMode is the source's mode, without the bits of the umask unless the mode is
+// preserved.
 func (t *transfer) newMode(fi fs.FileInfo) fs.FileMode {
 	if t.preserve {
 		return cli.FileMode(cli.UnixMode(fi.Mode()))

@@ -19,7 +19,7 @@ func runCp(ctx context.Context, c *shell.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	sources, dest, dir, err := t.places(operands)
+	sources, dest, dir, err := t.destination(operands)
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,6 @@ func (t *transfer) parse() ([]string, error) {
 		"n": func() { t.noClobber, t.ask = true, false },
 		"L": cli.Set(&t.follow, 'L'), "P d": cli.Set(&t.follow, 'P'), "H": cli.Set(&t.follow, 'H'),
 		"u update": &t.update, "v": &t.verbose, "b backup": &t.backup, "l": &t.hardLink, "s": &t.symLink,
-		"t": &t.into, "T": &t.noInto, "parents": &t.parents, "remove-destination": &t.replace,
+		"t": &t.targetDir, "T": &t.noTargetDir, "parents": &t.parents, "remove-destination": &t.replace,
 	})
 }

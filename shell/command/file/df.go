@@ -32,7 +32,7 @@ func runDf(_ context.Context, c *shell.Call) error {
 	}
 	text := func(n int64) string {
 		if readable > 0 {
-			return human(n, readable)
+			return humanSize(n, readable)
 		}
 		return strconv.FormatInt((n+unit-1)/unit, 10)
 	}

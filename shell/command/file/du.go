@@ -107,17 +107,17 @@ func (d *diskUsage) run(operands []string) {
 	}
 }
 
-// walk adds up name and what is below it, and prints what is near enough.
-func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.FileInfo) int64 {
+// walk adds up name and what is below it, and prints it unless it is too deep.
+func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, parents []fs.FileInfo) int64 {
 	cli.CheckStopped(d.ctx, d.c)
 	cli.Check(d.c.Stdout.Err())
-	if d.excluded(name) || d.counted(fi) || d.follow && cli.IndexFile(above, fi) >= 0 {
+	if d.excluded(name) || d.counted(fi) || d.follow && cli.IndexFile(parents, fi) >= 0 {
 		return 0
 	}
 	sum := d.size(fi)
 	own := sum
 	if fi.IsDir() {
-		below, files := d.below(name, depth, append(slices.Clip(above), fi))
+		below, files := d.below(name, depth, append(slices.Clip(parents), fi))
 		sum += below
 		own += files
 	}
@@ -133,7 +133,7 @@ func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.File
 
 // below adds up the entries of a directory; files is the part that is not in
 // subdirectories.
-func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, files int64) {
+func (d *diskUsage) below(name string, depth int, parents []fs.FileInfo) (all, files int64) {
 	list, err := d.c.FS.ReadDir(d.c.Path(name))
 	if err != nil {
 		d.c.Warn("cannot read directory %s: %s", cli.Quote(name), vfs.Reason(err))
@@ -148,7 +148,7 @@ func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, fil
 			d.c.Warn("cannot access %s: %s", cli.Quote(full), vfs.Reason(err))
 			continue
 		}
-		n := d.walk(full, fi, depth+1, above)
+		n := d.walk(full, fi, depth+1, parents)
 		all += n
 		if !fi.IsDir() {
 			files += n
@@ -190,7 +190,7 @@ func (d *diskUsage) print(n int64, name string) {
 	}
 	text := strconv.FormatInt((n+d.unit-1)/d.unit, 10) + d.suffix
 	if d.human > 0 {
-		text = human(n, d.human)
+		text = humanSize(n, d.human)
 	}
 	fmt.Fprintf(d.c.Stdout, "%s\t%s%s", text, name, d.end)
 }

@@ -86,7 +86,7 @@ func (f *identifier) title(name string, width int) {
 func (f *identifier) identify(name string) (string, error) {
 	if shell.IsStdin(name) {
 		head, err := headOfReader(f.c.Stdin)
-		return f.spell(sniffKind(head, int64(len(head)))), err
+		return f.format(sniffKind(head, int64(len(head)))), err
 	}
 	fi, err := stat(f.c, name, f.follow)
 	if err != nil {
@@ -94,11 +94,11 @@ func (f *identifier) identify(name string) (string, error) {
 	}
 	switch cli.TypeLetter(fi.Mode()) {
 	case 'd':
-		return f.spell(dataKind{"directory", "inode/directory", "binary"}), nil
+		return f.format(dataKind{"directory", "inode/directory", "binary"}), nil
 	case 'l':
 		return f.link(name), nil
 	case 'c':
-		return f.spell(dataKind{"character special", "inode/chardevice", "binary"}), nil
+		return f.format(dataKind{"character special", "inode/chardevice", "binary"}), nil
 	}
 	file, err := f.c.OpenBytes(name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f *identifier) identify(name string) (string, error) {
 	}
 	defer file.Close()
 	head, err := headOfReader(file)
-	return f.spell(sniffKind(head, fi.Size())), err
+	return f.format(sniffKind(head, fi.Size())), err
 }
 
 func (f *identifier) link(name string) string {
@@ -115,10 +115,10 @@ func (f *identifier) link(name string) string {
 	if _, err := f.c.FS.Stat(f.c.Path(name)); err != nil && errors.Is(err, fs.ErrNotExist) {
 		text = "broken symbolic link to " + target
 	}
-	return f.spell(dataKind{text, "inode/symlink", "binary"})
+	return f.format(dataKind{text, "inode/symlink", "binary"})
 }
 
-func (f *identifier) spell(k dataKind) string {
+func (f *identifier) format(k dataKind) string {
 	switch {
 	case f.mimeType && f.mimeEncoding:
 		return k.mime + "; charset=" + k.charset

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +14,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// A dataKind is what file says about some data.
+// A dataKind is the description of some data.
 type dataKind struct{ text, mime, charset string }
 
-// sniffKind tells the kind of data from its beginning; size is the length of
+// sniffKind detects the kind of data from its beginning; size is the length of
 // the whole.
 func sniffKind(head []byte, size int64) dataKind {
 	if len(head) == 0 {
@@ -168,7 +169,7 @@ func textKind(b []byte, whole bool) dataKind {
 	return dataKind{what + encoding + executable + lineNotes(b, whole), mime, charset}
 }
 
-// encodingOf names the encoding of a text; charset "binary" means it is none.
+// encodingOf names the encoding of a text; charset "binary" means that it is not text.
 func encodingOf(b []byte, whole bool) (text, charset string) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xfe\xff")):
@@ -215,7 +216,7 @@ func looksJSON(b []byte) bool {
 	return len(t) > 0 && (t[0] == '{' || t[0] == '[') && json.Valid(b)
 }
 
-// looksCSV wants several lines with the same number of commas.
+// looksCSV reports whether several lines have the same number of commas.
 func looksCSV(b []byte) bool {
 	lines := bytes.SplitN(b, []byte("\n"), 12)
 	if len(lines) < 3 {
@@ -230,7 +231,7 @@ func looksCSV(b []byte) bool {
 	return commas > 0
 }
 
-// languageOf recognises what a text is written in by its first lines.
+// languageOf detects the language of a text by its first lines.
 func languageOf(b []byte) (what, mime string) {
 	first, _, _ := strings.Cut(string(b[:min(len(b), 512)]), "\n")
 	if line, ok := strings.CutPrefix(first, "#!"); ok {
@@ -253,7 +254,19 @@ func languageOf(b []byte) (what, mime string) {
 	return "", "text/plain"
 }
 
-// interpreter names the script after what is behind its "#!".
+// scripts are the kinds of scripts by the name of their interpreter.
+var scripts = []struct{ pattern, what, mime string }{
+	{"sh", "POSIX shell script", "text/x-shellscript"},
+	{"dash", "POSIX shell script", "text/x-shellscript"},
+	{"bash", "Bourne-Again shell script", "text/x-shellscript"},
+	{"python*", "Python script", "text/x-script.python"},
+	{"perl*", "Perl script text executable", "text/x-perl"},
+	{"node", "Node.js script", "application/javascript"},
+	{"ruby", "Ruby script", "text/x-ruby"},
+	{"*awk", "awk script", "text/x-awk"},
+}
+
+// interpreter names the script by its "#!" line.
 func interpreter(line string) (what, mime string) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -263,26 +276,15 @@ func interpreter(line string) (what, mime string) {
 	if name == "env" && len(words) > 1 {
 		name = words[1]
 	}
-	switch {
-	case name == "sh" || name == "dash":
-		return "POSIX shell script, ", "text/x-shellscript"
-	case name == "bash":
-		return "Bourne-Again shell script, ", "text/x-shellscript"
-	case strings.HasPrefix(name, "python"):
-		return "Python script, ", "text/x-script.python"
-	case strings.HasPrefix(name, "perl"):
-		return "Perl script text executable, ", "text/x-perl"
-	case name == "node":
-		return "Node.js script, ", "application/javascript"
-	case name == "ruby":
-		return "Ruby script, ", "text/x-ruby"
-	case strings.HasSuffix(name, "awk"):
-		return "awk script, ", "text/x-awk"
+	for _, s := range scripts {
+		if ok, _ := path.Match(s.pattern, name); ok {
+			return s.what + ", ", s.mime
+		}
 	}
 	return "a " + line + " script, ", "text/plain"
 }
 
-// lineNotes says what is unusual about the lines.
+// lineNotes describes unusual lines.
 func lineNotes(b []byte, whole bool) string {
 	var notes []string
 	longest := 0

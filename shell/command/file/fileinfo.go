@@ -34,14 +34,6 @@ func eachOperand(ctx context.Context, c *shell.Call, operands []string, f func(n
 	return nil
 }
 
-// failedOr is the exit status of a command that reported its failures itself.
-func failedOr(failed bool) error {
-	if failed {
-		return shell.Status(1)
-	}
-	return nil
-}
-
 // stat is Lstat, or Stat for a name that follows links: one that ends in a
 // slash, or any name if follow is set.
 func stat(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {
@@ -106,8 +98,8 @@ func blocksOf(fi fs.FileInfo) int64 {
 	return (sizeOf(fi) + 4095) / 4096 * 8
 }
 
-// human writes a size as ls -h does: at most three digits, rounded up.
-func human(n, unit int64) string {
+// humanSize writes a size as ls -h does: at most three digits, rounded up.
+func humanSize(n, unit int64) string {
 	if n < unit {
 		return strconv.FormatInt(n, 10)
 	}

@@ -31,7 +31,7 @@ type finder struct {
 	warned                 bool
 }
 
-// A findFile is the file the expression is looking at.
+// A findFile is a file that the expression is evaluated for.
 type findFile struct {
 	path  string // as it is printed
 	root  string // the operand it was found under
@@ -64,10 +64,10 @@ func runFind(ctx context.Context, c *shell.Call) (err error) {
 	for _, b := range f.batches {
 		b.flush()
 	}
-	return failedOr(f.warned)
+	return cli.StatusOr(cli.BoolInt(f.warned), nil)
 }
 
-// operands takes the leading options and the paths off the words.
+// operands splits the words into leading options, paths and the expression.
 func (f *finder) operands(words []string) (paths, rest []string) {
 	for len(words) > 0 && slices.Contains([]string{"-L", "-P", "-H"}, words[0]) {
 		f.follow, f.followOperands = words[0] == "-L", words[0] != "-P"
@@ -102,7 +102,7 @@ func (f *finder) search(name string) {
 	f.visit(&findFile{path: name, root: name, abs: f.c.Path(name), fi: fi}, nil)
 }
 
-// look is lstat, or stat for links that lead somewhere.
+// look is lstat, or stat for links that are not broken.
 func (f *finder) look(abs string, follow bool) (fs.FileInfo, error) {
 	if follow {
 		if fi, err := f.c.FS.Stat(abs); err == nil {
@@ -120,28 +120,28 @@ func (f *finder) warn(path string, err error) {
 
 // visit evaluates the expression for a file and what is below it. above are the
 // directories on the way: with -L a link may lead back to one of them.
-func (f *finder) visit(file *findFile, above []fs.FileInfo) {
+func (f *finder) visit(file *findFile, parents []fs.FileInfo) {
 	cli.CheckStopped(f.ctx, f.c)
 	cli.Check(f.c.Stdout.Err())
-	if f.follow && file.fi.IsDir() && cli.IndexFile(above, file.fi) >= 0 {
+	if f.follow && file.fi.IsDir() && cli.IndexFile(parents, file.fi) >= 0 {
 		f.warned = true
 		f.c.Warn("File system loop detected; %s is part of the same file system loop as %s.",
-			cli.QuoteCurly(file.path), cli.QuoteCurly(loopStart(file, above)))
+			cli.QuoteCurly(file.path), cli.QuoteCurly(loopStart(file, parents)))
 		return
 	}
 	tested := file.depth >= f.minDepth
 	if tested && !f.depthFirst {
 		f.expr(file)
 	}
-	f.descend(file, above)
+	f.descend(file, parents)
 	if tested && f.depthFirst {
 		f.expr(file)
 	}
 }
 
 // loopStart is the path of the directory a looping link leads back to.
-func loopStart(file *findFile, above []fs.FileInfo) string {
-	up := len(above) - cli.IndexFile(above, file.fi)
+func loopStart(file *findFile, parents []fs.FileInfo) string {
+	up := len(parents) - cli.IndexFile(parents, file.fi)
 	p := file.path
 	for ; up > 0; up-- {
 		p = cli.Dir(p)
@@ -149,7 +149,7 @@ func loopStart(file *findFile, above []fs.FileInfo) string {
 	return p
 }
 
-func (f *finder) descend(file *findFile, above []fs.FileInfo) {
+func (f *finder) descend(file *findFile, parents []fs.FileInfo) {
 	if !file.fi.IsDir() || file.prune && !f.depthFirst || f.maxDepth >= 0 && file.depth >= f.maxDepth {
 		return
 	}
@@ -158,7 +158,7 @@ func (f *finder) descend(file *findFile, above []fs.FileInfo) {
 		f.warn(file.path, err)
 		return
 	}
-	above = append(slices.Clip(above), file.fi)
+	parents = append(slices.Clip(parents), file.fi)
 	for _, e := range list {
 		abs, path := cli.Join(file.abs, e.Name()), cli.Join(file.path, e.Name())
 		fi, err := f.look(abs, f.follow)
@@ -166,11 +166,11 @@ func (f *finder) descend(file *findFile, above []fs.FileInfo) {
 			f.warn(path, err)
 			continue
 		}
-		f.visit(&findFile{path: path, root: file.root, abs: abs, depth: file.depth + 1, fi: fi}, above)
+		f.visit(&findFile{path: path, root: file.root, abs: abs, depth: file.depth + 1, fi: fi}, parents)
 	}
 }
 
-// name is what -name looks at: the last part, "/" for the root.
+// name is the last part of the path, "/" for the root.
 func (file *findFile) name() string { return cli.Base(file.path) }
 
 // below is the path without the operand it was found under.

@@ -112,10 +112,10 @@ func (f *finder) execPath(file *findFile, inDir bool) (path, dir string) {
 	return file.path, ""
 }
 
-// batchBytes is how long the words of one command of "-exec … +" may get.
+// batchBytes limits the length of the words of one command of "-exec … +".
 const batchBytes = 128 << 10
 
-// A findBatch gathers files for one command.
+// A findBatch collects files for one command.
 type findBatch struct {
 	f     *finder
 	argv  []string
@@ -209,7 +209,7 @@ func (f *finder) printfPart(format string) (part func(*findFile) string, rest st
 	return func(file *findFile) string { return padField(value(f, file), width, left) }, format[i+1:]
 }
 
-// maxPad bounds the width somebody may ask of one field.
+// maxPad limits the width of one field.
 const maxPad = 1024
 
 func parseWidth(spec string) (left bool, width int) {
@@ -272,7 +272,7 @@ func headOf(file *findFile) string {
 	return file.path[:i]
 }
 
-// targetType is the type of what a link leads to: N for nothing there.
+// targetType is the type of the target of a link: N if it does not exist.
 func (f *finder) targetType(file *findFile) string {
 	fi := file.fi
 	if isLink(fi) {

@@ -14,22 +14,23 @@ import (
 var Ln = shell.Command{Name: "ln", Run: runLn}
 
 type linker struct {
-	c                                         *shell.Call
-	symbolic, force, noDir, relative, verbose bool
-	noInto, backup, ask                       bool
-	into                                      string
+	c                                                 *shell.Call
+	symbolic, force, noDereference, relative, verbose bool
+	noTargetDir, backup, ask                          bool
+	targetDir                                         string
 }
 
 func runLn(ctx context.Context, c *shell.Call) error {
 	l := &linker{c: c}
 	operands, err := parseOperands(c, cli.Flags{
-		"s": &l.symbolic, "f": &l.force, "n": &l.noDir, "r": &l.relative, "v": &l.verbose, "t": &l.into, "T": &l.noInto,
+		"s": &l.symbolic, "f": &l.force, "n": &l.noDereference, "r": &l.relative, "v": &l.verbose,
+		"t": &l.targetDir, "T": &l.noTargetDir,
 		"b backup": &l.backup, "i": &l.ask,
 	}, "missing file operand")
 	if err != nil {
 		return err
 	}
-	targets, dest, dir, err := l.places(operands)
+	targets, dest, dir, err := l.destination(operands)
 	if err != nil {
 		return err
 	}
@@ -42,14 +43,14 @@ func runLn(ctx context.Context, c *shell.Call) error {
 	})
 }
 
-func (l *linker) places(operands []string) (targets []string, dest string, dir bool, err error) {
+func (l *linker) destination(operands []string) (targets []string, dest string, dir bool, err error) {
 	switch {
-	case l.into == "" && l.noInto && len(operands) != 2:
+	case l.targetDir == "" && l.noTargetDir && len(operands) != 2:
 		return nil, "", false, cli.Misuse(l.c, "missing destination file operand after %s", cli.Quote(operands[0]))
-	case l.into == "" && len(operands) == 1:
+	case l.targetDir == "" && len(operands) == 1:
 		return operands, ".", true, nil
 	}
-	return splitOperands(l.c, operands, l.into, l.noInto, !l.noDir)
+	return splitOperands(l.c, operands, l.targetDir, l.noTargetDir, !l.noDereference)
 }
 
 func (l *linker) link(target, name string) {
@@ -71,7 +72,7 @@ func (l *linker) link(target, name string) {
 	if l.symbolic && l.relative {
 		target = relativePath(resolveMissing(c, path.Dir(c.Path(name))), resolveMissing(c, c.Path(target)))
 	}
-	if !l.makeRoom(target, name) {
+	if !l.clearDestination(target, name) {
 		return
 	}
 	var err error
@@ -90,8 +91,8 @@ func (l *linker) link(target, name string) {
 	}
 }
 
-// makeRoom removes what is in the way if that was asked for.
-func (l *linker) makeRoom(target, name string) bool {
+// clearDestination removes what is in the way if that was asked for.
+func (l *linker) clearDestination(target, name string) bool {
 	c := l.c
 	old, err := c.FS.Lstat(c.Path(name))
 	if err != nil || !l.force && !l.backup && !l.ask {

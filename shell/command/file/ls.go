@@ -39,7 +39,7 @@ type ls struct {
 	printed                                    bool
 }
 
-// An lsEntry is one line to be.
+// An lsEntry is one file to list.
 type lsEntry struct {
 	name string
 	path string
@@ -172,11 +172,11 @@ func (l *ls) operand(name string) (lsEntry, error) {
 }
 
 // dir lists one directory, and with -R what is below it. above are the
-// directories it is in: a link back to one of them is a loop.
-func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) {
+// directories it is in: a link to one of them is a loop.
+func (l *ls) dir(d lsEntry, titled bool, parents []fs.FileInfo) {
 	cli.CheckStopped(l.ctx, l.c)
 	cli.Check(l.c.Stdout.Err())
-	if l.follow && cli.IndexFile(above, d.fi) >= 0 {
+	if l.follow && cli.IndexFile(parents, d.fi) >= 0 {
 		l.c.Warn("%s: not listing already-listed directory", d.name)
 		l.status = 2
 		return
@@ -184,7 +184,7 @@ func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) {
 	entries, err := l.read(d)
 	if err != nil {
 		l.c.Warn("cannot open directory %s: %s", cli.Quote(d.name), vfs.Reason(err))
-		l.status = max(l.status, map[bool]int{true: 2, false: 1}[above == nil])
+		l.status = max(l.status, map[bool]int{true: 2, false: 1}[parents == nil])
 		return
 	}
 	l.title(d.name, titled)
@@ -195,7 +195,7 @@ func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) {
 	for _, e := range entries {
 		if l.recursive && e.name != "." && e.name != ".." && e.fi.IsDir() {
 			e.name = cli.Join(d.name, e.name)
-			l.dir(e, true, append(slices.Clip(above), d.fi))
+			l.dir(e, true, append(slices.Clip(parents), d.fi))
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (l *ls) title(name string, titled bool) {
 	}
 	l.printed = true
 	if titled {
-		fmt.Fprintf(l.c.Stdout, "%s:\n", l.spell(name))
+		fmt.Fprintf(l.c.Stdout, "%s:\n", l.quoteName(name))
 	}
 }
 

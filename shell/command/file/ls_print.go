@@ -22,7 +22,7 @@ func (l *ls) total(entries []lsEntry) {
 // blockText writes a number of 512-byte blocks in units of 1K.
 func (l *ls) blockText(blocks int64) string {
 	if l.unit > 0 {
-		return human(blocks*512, l.unit)
+		return humanSize(blocks*512, l.unit)
 	}
 	return strconv.FormatInt(blocks/2, 10)
 }
@@ -63,13 +63,13 @@ func prefix(cells, column []string) {
 	}
 }
 
-// label is the name with its mark, and in the long form where a link leads.
+// label is the name with its indicator, and in the long form the target of a link.
 func (l *ls) label(e lsEntry) string {
-	text := l.spell(e.name)
+	text := l.quoteName(e.name)
 	if !isLink(e.fi) || !l.long {
 		return text + l.marker(e.fi.Mode())
 	}
-	text += " -> " + l.spell(readlink(l.c, e.path))
+	text += " -> " + l.quoteName(readlink(l.c, e.path))
 	if l.mark != 0 {
 		if to, err := l.c.FS.Stat(e.path); err == nil {
 			text += l.marker(to.Mode())
@@ -92,7 +92,7 @@ func (l *ls) marker(m fs.FileMode) string {
 	return ""
 }
 
-func (l *ls) spell(name string) string {
+func (l *ls) quoteName(name string) string {
 	switch l.quote {
 	case 'Q':
 		return `"` + strings.ReplaceAll(escapeName(name), `"`, `\"`) + `"`
@@ -132,7 +132,7 @@ func (l *ls) printLong(entries []lsEntry) {
 		links[i] = strconv.Itoa(linksOf(e.fi))
 		sizes[i] = strconv.FormatInt(sizeOf(e.fi), 10)
 		if l.unit > 0 {
-			sizes[i] = human(sizeOf(e.fi), l.unit)
+			sizes[i] = humanSize(sizeOf(e.fi), l.unit)
 		}
 		times[i] = l.lsTime(e.fi.ModTime().In(zone), now)
 	}
@@ -146,8 +146,8 @@ func (l *ls) printLong(entries []lsEntry) {
 	}
 	rows := make([]string, n)
 	for i, e := range entries {
-		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", cli.ModeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i], wt, times[i],
-			l.label(e))
+		rows[i] = fmt.Sprintf("%s %*s %s%*s %-*s %s", cli.ModeText(e.fi.Mode()), wl, links[i], owners, ws, sizes[i],
+			wt, times[i], l.label(e))
 	}
 	l.numbers(rows, entries)
 	for _, row := range rows {
@@ -250,7 +250,7 @@ func (l *ls) printRow(cells []string, widths, fit []int, r, rows, count int) {
 	l.c.Stdout.WriteString("\n")
 }
 
-// gap leads from one column to another, with tabs where that is shorter.
+// gap fills the space between two columns, with tabs where that is shorter.
 func gap(from, to int) string {
 	var b strings.Builder
 	for from < to {

@@ -43,7 +43,7 @@ func runMkdir(ctx context.Context, c *shell.Call) error {
 // make creates a directory; at is the directory that could not be created.
 func (m *dirMaker) make(name string) (at string, err error) {
 	if m.parents {
-		if at, err := m.above(name); err != nil {
+		if at, err := m.makeParents(name); err != nil {
 			return at, err
 		}
 		if cli.IsDir(m.c, m.c.Path(name)) {
@@ -53,8 +53,8 @@ func (m *dirMaker) make(name string) (at string, err error) {
 	return name, m.one(name, m.mode)
 }
 
-// above creates the parents of name, with the default mode.
-func (m *dirMaker) above(name string) (at string, err error) {
+// makeParents creates the parents of name, with the default mode.
+func (m *dirMaker) makeParents(name string) (at string, err error) {
 	name = strings.TrimRight(name, "/")
 	for i := 1; i < len(name); i++ {
 		if name[i] != '/' || name[i-1] == '/' || cli.IsDir(m.c, m.c.Path(name[:i])) {

@@ -58,7 +58,7 @@ func runMktemp(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-// split cuts a template into what is before and after the X.
+// split cuts a template into the parts before and after the X, and counts those.
 func (m *tempMaker) split(template string) (head string, x int, tail string, err error) {
 	if m.hasSuffix {
 		if !strings.HasSuffix(template, "X") {

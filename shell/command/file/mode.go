@@ -8,8 +8,8 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-// A modeChange is what chmod, mkdir -m and find -perm understand: an octal
-// number or symbolic clauses such as u+x,go-w.
+// A modeChange is an octal number or symbolic clauses such as u+x,go-w, as in chmod,
+// mkdir -m and find -perm.
 type modeChange []modeClause
 
 type modeClause struct {
@@ -22,7 +22,7 @@ type modeClause struct {
 	short   bool // octal of at most four digits leaves set-id bits of directories alone
 }
 
-// umask is what a new file does not get.
+// umask are the permissions that a new file does not get.
 const umask = 0o022
 
 var errMode = errors.New("invalid mode")

@@ -21,7 +21,7 @@ func runMv(ctx context.Context, c *shell.Call) (err error) {
 	if err != nil {
 		return err
 	}
-	sources, dest, dir, err := t.places(operands)
+	sources, dest, dir, err := t.destination(operands)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (t *transfer) mayMove(src, dst string, fi fs.FileInfo) bool {
 	if fi.Mode().IsRegular() && cli.SameFile(old, fi) {
 		return true // two names of one file: the rename drops one
 	}
-	return t.mayReplaceName(src, dst, fi, old) && (!t.backup || t.makeRoom(dst, old))
+	return t.mayReplaceName(src, dst, fi, old) && (!t.backup || t.clearDestination(dst, old))
 }
 
 // mayReplaceName decides by the kinds of the two files and the options of cp and mv.

@@ -37,7 +37,7 @@ func runReadlink(ctx context.Context, c *shell.Call) error {
 			c.WarnFile(name, err)
 		}
 	}
-	return failedOr(failed)
+	return cli.StatusOr(cli.BoolInt(failed), nil)
 }
 
 func readlinkOne(r *pathResolver, name string, canonical bool) (string, error) {

@@ -42,12 +42,12 @@ func runRealpath(ctx context.Context, c *shell.Call) error {
 			}
 			continue
 		}
-		c.Stdout.WriteString(r.spell(abs) + end)
+		c.Stdout.WriteString(r.relative(abs) + end)
 	}
-	return failedOr(failed)
+	return cli.StatusOr(cli.BoolInt(failed), nil)
 }
 
-func (r *pathResolver) spell(abs string) string {
+func (r *pathResolver) relative(abs string) string {
 	inBase := r.base == "" || abs == r.base || strings.HasPrefix(abs, strings.TrimSuffix(r.base, "/")+"/")
 	switch {
 	case r.to != "" && inBase:
@@ -84,7 +84,7 @@ func (r *pathResolver) resolve(name string) (string, error) {
 	return missing, nil
 }
 
-// maxLinks is how many links in a row may lead nowhere.
+// maxLinks limits chains of broken links.
 const maxLinks = 40
 
 // resolveMissing is Realpath for paths whose end does not exist.

@@ -141,46 +141,42 @@ func (s *stater) directive(format, name string, fi fs.FileInfo) (string, int) {
 	return padField(text, width, strings.Contains(flags, "-")), n
 }
 
+// statFields are the fields of a format that are not times.
+var statFields = map[byte]func(s *stater, name string, fi fs.FileInfo) string{
+	'n': func(_ *stater, name string, _ fs.FileInfo) string { return name },
+	'N': (*stater).quotedName,
+	'l': func(s *stater, name string, _ fs.FileInfo) string { return s.target(name) },
+	's': func(_ *stater, _ string, fi fs.FileInfo) string { return strconv.FormatInt(sizeOf(fi), 10) },
+	'b': func(_ *stater, _ string, fi fs.FileInfo) string { return strconv.FormatInt(blocksOf(fi), 10) },
+	'B': statConst("512"), 'o': statConst("4096"), 'm': statConst("/"),
+	'a': func(_ *stater, _ string, fi fs.FileInfo) string { return fmt.Sprintf("%o", cli.UnixMode(fi.Mode())) },
+	'A': func(_ *stater, _ string, fi fs.FileInfo) string { return cli.ModeText(fi.Mode()) },
+	'f': func(_ *stater, _ string, fi fs.FileInfo) string {
+		return fmt.Sprintf("%x", cli.UnixMode(fi.Mode())|rawType(fi.Mode()))
+	},
+	'F': func(_ *stater, _ string, fi fs.FileInfo) string { return cli.FileKind(fi) },
+	'h': func(_ *stater, _ string, fi fs.FileInfo) string { return strconv.Itoa(linksOf(fi)) },
+	'i': func(_ *stater, _ string, fi fs.FileInfo) string { return strconv.FormatUint(inodeOf(fi), 10) },
+	'u': statConst(strconv.Itoa(cli.UserID)), 'g': statConst(strconv.Itoa(cli.UserID)),
+	'U': statConst(cli.UserName), 'G': statConst(cli.UserName),
+	'd': statConst("0"), 'D': statConst("0"), 't': statConst("0"), 'T': statConst("0"), 'r': statConst("0"),
+	'R': statConst("0"),
+}
+
+func statConst(text string) func(*stater, string, fs.FileInfo) string {
+	return func(*stater, string, fs.FileInfo) string { return text }
+}
+
+func (s *stater) quotedName(name string, fi fs.FileInfo) string {
+	if isLink(fi) {
+		return cli.Quote(name) + " -> " + cli.Quote(s.target(name))
+	}
+	return cli.Quote(name)
+}
+
 func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, numeric bool) {
-	number := func(n int64) (string, bool) { return strconv.FormatInt(n, 10), true }
-	switch letter {
-	case 'n':
-		return name, false
-	case 'N':
-		if isLink(fi) {
-			return cli.Quote(name) + " -> " + cli.Quote(s.target(name)), false
-		}
-		return cli.Quote(name), false
-	case 'l':
-		return s.target(name), false
-	case 's':
-		return number(sizeOf(fi))
-	case 'b':
-		return number(blocksOf(fi))
-	case 'B':
-		return number(512)
-	case 'o':
-		return number(4096)
-	case 'a':
-		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())), 8), true
-	case 'A':
-		return cli.ModeText(fi.Mode()), false
-	case 'f':
-		return strconv.FormatUint(uint64(cli.UnixMode(fi.Mode())|rawType(fi.Mode())), 16), true
-	case 'F':
-		return cli.FileKind(fi), false
-	case 'h':
-		return number(int64(linksOf(fi)))
-	case 'i':
-		return strconv.FormatUint(inodeOf(fi), 10), true
-	case 'u', 'g':
-		return number(cli.UserID)
-	case 'U', 'G':
-		return cli.UserName, false
-	case 'd', 'D', 't', 'T', 'r', 'R':
-		return number(0)
-	case 'm':
-		return "/", false
+	if f, ok := statFields[letter]; ok {
+		return f(s, name, fi), strings.IndexByte("nNlAFUGm", letter) < 0
 	}
 	return s.timeField(letter, fi)
 }

@@ -66,7 +66,7 @@ func (t *treeDrawer) parse() ([]string, error) {
 	})
 }
 
-// A treeNode is one file with what will be shown below it.
+// A treeNode is one file with its children.
 type treeNode struct {
 	name, path string
 	fi         fs.FileInfo
@@ -109,7 +109,7 @@ func (t *treeDrawer) run(operands []string) error {
 }
 
 // fill reads what is below a directory and counts it.
-func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) {
+func (t *treeDrawer) fill(n *treeNode, depth int, parents []fs.FileInfo) {
 	cli.CheckStopped(t.ctx, t.c)
 	if t.depth > 0 && depth > t.depth {
 		return
@@ -119,16 +119,16 @@ func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) {
 		n.bad, t.failed = true, true
 		return
 	}
-	above = append(slices.Clip(above), n.fi)
+	parents = append(slices.Clip(parents), n.fi)
 	for _, e := range list {
 		child, ok := t.child(n, e)
 		if !ok {
 			continue
 		}
-		child.loop = child.toDir && t.follow && cli.IndexFile(above, child.fi) >= 0
+		child.loop = child.toDir && t.follow && cli.IndexFile(parents, child.fi) >= 0
 		isDir := child.fi.IsDir() || child.toDir
 		if child.fi.IsDir() && !child.loop && (!child.toDir || t.follow) {
-			t.fill(child, depth+1, above)
+			t.fill(child, depth+1, parents)
 		}
 		if t.prune && isDir && len(child.children) == 0 {
 			continue
@@ -143,7 +143,7 @@ func (t *treeDrawer) fill(n *treeNode, depth int, above []fs.FileInfo) {
 	t.order(n.children)
 }
 
-// child is the node for an entry, unless the options leave it out.
+// child is the node for an entry, unless the options exclude it.
 func (t *treeDrawer) child(n *treeNode, e fs.DirEntry) (*treeNode, bool) {
 	name := e.Name()
 	fi, err := e.Info()
@@ -222,7 +222,7 @@ func (t *treeDrawer) print(n *treeNode, indent string) {
 	}
 }
 
-// label is a name with everything the options put around it.
+// label is a name with the columns and marks that the options add.
 func (t *treeDrawer) label(n *treeNode, name string) string {
 	var cols []string
 	if t.mode {
@@ -236,7 +236,7 @@ func (t *treeDrawer) label(n *treeNode, name string) string {
 	}
 	switch {
 	case t.human:
-		cols = append(cols, fmt.Sprintf("%4s", human(sizeOf(n.fi), 1024)))
+		cols = append(cols, fmt.Sprintf("%4s", humanSize(sizeOf(n.fi), 1024)))
 	case t.size:
 		cols = append(cols, fmt.Sprintf("%11d", sizeOf(n.fi)))
 	}
@@ -248,10 +248,10 @@ func (t *treeDrawer) label(n *treeNode, name string) string {
 	if cols != nil {
 		text = "[" + strings.Join(cols, " ") + "]  "
 	}
-	return text + t.spell(name) + t.suffix(n)
+	return text + t.quoteName(name) + t.suffix(n)
 }
 
-func (t *treeDrawer) spell(name string) string {
+func (t *treeDrawer) quoteName(name string) string {
 	if t.quote {
 		return `"` + name + `"`
 	}
@@ -266,7 +266,7 @@ func (t *treeDrawer) suffix(n *treeNode) string {
 	if n.target == "" {
 		return marks.marker(n.fi.Mode())
 	}
-	text := " -> " + t.spell(n.target)
+	text := " -> " + t.quoteName(n.target)
 	if to, err := t.c.FS.Stat(t.c.Path(n.path)); err == nil {
 		text += marks.marker(to.Mode())
 	}

@@ -31,7 +31,7 @@ type bc struct {
 	ibase, obase int
 	last, ret    calcNum
 	library      bool
-	column       int // where the output stands
+	column       int // of the output
 	width        int
 	level        int
 	file         string
@@ -73,15 +73,7 @@ func runBC(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	return statusOf(c)
-}
-
-// statusOf is the exit status of a command that may have warned.
-func statusOf(c *shell.Call) error {
-	if c.Failed() {
-		return shell.Status(1)
-	}
-	return nil
+	return cli.StatusOr(cli.BoolInt(c.Failed()), nil)
 }
 
 // lineLength is the width at which numbers are broken; 0 never.
@@ -135,7 +127,7 @@ func (m *bc) source(text string) (done bool, err error) {
 	}
 }
 
-// bcAddress is where GNU's machine stands in the simplest program that fails so.
+// bcAddress is the address that GNU bc reports for the simplest program with the error.
 func bcAddress(err error) int {
 	if errors.Is(err, errRoot) {
 		return 4
@@ -143,7 +135,7 @@ func bcAddress(err error) int {
 	return 3
 }
 
-// A bcError is a mistake of the program, which goes on behind it.
+// A bcError is a runtime error, after which the program continues.
 type bcError string
 
 func (e bcError) Error() string { return string(e) }
@@ -162,7 +154,7 @@ func (m *bc) guarded(f func() string) (end string, err error) {
 	return end, err
 }
 
-// skipLine goes on behind the line that made no sense.
+// skipLine skips the rest of a line with a syntax error.
 func (m *bc) skipLine() {
 	if m.is("\n") {
 		return
@@ -175,7 +167,7 @@ func (m *bc) skipLine() {
 	m.line++
 }
 
-// skipRest passes over what was read of the line in which something failed.
+// skipRest skips the rest of a line with a runtime error.
 func (m *bc) skipRest() {
 	for m.kind != 0 && !m.is("\n") {
 		if _, err := m.guarded(func() string { m.next(); return "" }); err != nil {

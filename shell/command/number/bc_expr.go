@@ -9,8 +9,8 @@ func (p *bcParser) expr() *bcNode {
 	return p.binary(0)
 }
 
-// bcLevels are the left-associative operators by rank. Between the second and
-// the third stands "!".
+// bcLevels are the left-associative operators by rank. "!" binds tighter than
+// the second and weaker than the third.
 var bcLevels = [][]string{{"||"}, {"&&"}, {"<", "<=", ">", ">=", "==", "!="}}
 
 func (p *bcParser) binary(level int) *bcNode {

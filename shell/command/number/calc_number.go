@@ -150,7 +150,7 @@ func (a *calculator) div(x, y calcNum, scale int) calcNum {
 	return calcNum{new(big.Int).Quo(n, new(big.Int).Mul(y.n, calcTen(-shift))), scale}
 }
 
-// mod is what division at the given scale leaves over.
+// mod is the remainder of the division at the given scale.
 func (a *calculator) mod(x, y calcNum, scale int) calcNum {
 	q := a.div(x, y, scale)
 	s := max(x.scale, y.scale+scale)
@@ -211,7 +211,7 @@ func (a *calculator) parseNum(s string, base int) calcNum {
 	}
 	clip := base - 1
 	if len(head)+len(tail) == 1 || !a.clips {
-		clip = 35 // a single digit means what it says
+		clip = 35 // a single digit is not clipped
 	}
 	n := calcDigits(head, base, clip)
 	if tail == "" {

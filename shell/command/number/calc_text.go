@@ -83,7 +83,7 @@ func calcDigit(b *strings.Builder, digit, base int, first bool) {
 }
 
 // calcWrap writes s, broken with backslashes into lines shorter than the
-// given width; 0 leaves it whole. It returns the column it stands in afterwards.
+// given width; 0 leaves it whole. It returns the new column.
 func calcWrap(w io.Writer, s string, column, width int) int {
 	if width == 0 {
 		_, _ = io.WriteString(w, s) // the writer keeps its error

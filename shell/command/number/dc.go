@@ -97,7 +97,7 @@ func (m *dc) end(err error) error {
 		return nil
 	}
 	if err == nil {
-		return statusOf(m.call)
+		return cli.StatusOr(cli.BoolInt(m.call.Failed()), nil)
 	}
 	return err
 }

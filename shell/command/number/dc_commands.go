@@ -224,7 +224,7 @@ func (m *dc) element(r *dcRegister, i int) (dcValue, bool) {
 	return v, ok
 }
 
-// compare runs a register if the top of the stack stands to the one below as asked.
+// compare runs a register if the comparison of the top of the stack with the value below holds.
 func (m *dc) compare(op string, name byte) {
 	below, top := m.nums()
 	c := m.cmp(top, below)
@@ -244,7 +244,7 @@ func (m *dc) execute(v dcValue) {
 	}
 }
 
-// arrange deals with the stack itself and with the parameters of calculation.
+// arrange carries out commands for the stack, the scale and the bases.
 func (m *dc) arrange(c byte) {
 	switch c {
 	case 'c':

@@ -29,7 +29,8 @@ type sequence struct {
 	equalWidth        bool
 }
 
-func runSeq(ctx context.Context, c *shell.Call) error {
+func runSeq(_ context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	c.Args = protectNegatives(c.Args)
 	s := sequence{sep: "\n"}
 	names, err := cli.Parse(c, cli.Flags{"w": &s.equalWidth, "s": &s.sep, "f": &s.format})
@@ -41,11 +42,13 @@ func runSeq(ctx context.Context, c *shell.Call) error {
 	}
 	switch {
 	case s.format != "":
-		return s.formatted(c)
+		s.formatted(c)
 	case s.scaled(0) && s.plainCount():
-		return s.count(c)
+		s.count(c)
+	default:
+		s.decimal(c)
 	}
-	return s.decimal(c)
+	return c.Stdout.Err()
 }
 
 // protectNegatives puts "--" before the first number, so that -5 is no option.
@@ -138,10 +141,10 @@ func (s *sequence) plainCount() bool {
 }
 
 // count adds to the digits in place instead of formatting every number.
-func (s *sequence) count(c *shell.Call) error {
+func (s *sequence) count(c *shell.Call) {
 	now, step, last := s.first.times(0), s.step.times(0), s.last.times(0)
 	if now > last {
-		return nil
+		return
 	}
 	var buf [24]byte
 	end := len(buf) - 1
@@ -149,14 +152,12 @@ func (s *sequence) count(c *shell.Call) error {
 	start := end - len(strconv.AppendInt(buf[:0:0], now, 10))
 	copy(buf[start:end], strconv.AppendInt(nil, now, 10))
 	for ; now <= last-step; now += step {
-		if _, err := c.Stdout.Write(buf[start:]); err != nil {
-			return err
-		}
+		_, err := c.Stdout.Write(buf[start:])
+		cli.Check(err)
 		start = addDigits(&buf, start, end, step)
 	}
 	buf[end] = '\n'
-	_, err := c.Stdout.Write(buf[start:])
-	return err
+	c.Stdout.Write(buf[start:])
 }
 
 // addDigits adds n to the decimal number in buf[start:end] and returns its new start.
@@ -178,37 +179,36 @@ func addDigits(buf *[24]byte, start, end int, n int64) int {
 }
 
 // decimal prints numbers with as many decimals as the operands have.
-func (s *sequence) decimal(c *shell.Call) error {
+func (s *sequence) decimal(c *shell.Call) {
 	shown := max(s.first.decimals, s.step.decimals)
 	digits := max(shown, s.last.decimals)
 	width := 0
 	if s.equalWidth {
 		width = max(len(s.text(s.first.value, shown)), len(s.text(s.last.value, shown)))
-		if err := c.Limiter.Fits(int64(width)); err != nil {
-			return err
-		}
+		cli.Check(c.Limiter.Fits(int64(width)))
 	}
 	switch {
 	case !s.scaled(digits) && s.integers():
-		return s.large(c)
-	case !s.scaled(digits):
-		return s.floats(c, shown, width)
+		s.large(c)
+		return
+	case !s.scaled(digits): // too large or fine to count exactly
+		s.each(c, func(v float64) []byte { return zeroFill([]byte(s.text(v, shown)), width) })
+		return
 	}
 	now, step, last := s.first.times(digits), s.step.times(digits), s.last.times(digits)
 	scale := math.Pow10(digits)
 	var buf []byte
-	for i := 0; step > 0 && now <= last || step < 0 && now >= last; i++ {
+	i := 0
+	for ; step > 0 && now <= last || step < 0 && now >= last; i++ {
 		if digits == 0 {
 			buf = strconv.AppendInt(buf[:0], now, 10)
 		} else {
 			buf = strconv.AppendFloat(buf[:0], float64(now)/scale, 'f', shown, 64)
 		}
-		if err := s.write(c, i, zeroFill(buf, width)); err != nil {
-			return err
-		}
+		s.write(c, i, zeroFill(buf, width))
 		now += step
 	}
-	return s.close(c, step > 0 && s.first.value <= s.last.value || step < 0 && s.first.value >= s.last.value)
+	s.close(c, i)
 }
 
 func (s *sequence) text(v float64, decimals int) string {
@@ -224,19 +224,19 @@ func zeroFill(b []byte, width int) []byte {
 	return slices.Concat(b[:sign], bytes.Repeat([]byte("0"), width-len(b)), b[sign:])
 }
 
-func (s *sequence) write(c *shell.Call, i int, number []byte) error {
+func (s *sequence) write(c *shell.Call, i int, number []byte) {
 	if i > 0 {
 		c.Stdout.WriteString(s.sep)
 	}
 	_, err := c.Stdout.Write(number)
-	return err
+	cli.Check(err)
 }
 
-func (s *sequence) close(c *shell.Call, any bool) error {
-	if any {
+// close ends the output of n numbers.
+func (s *sequence) close(c *shell.Call, n int) {
+	if n > 0 {
 		c.Stdout.WriteByte('\n')
 	}
-	return c.Stdout.Err()
 }
 
 // integers reports whether all numbers are written as plain digits.
@@ -245,7 +245,7 @@ func (s *sequence) integers() bool {
 }
 
 // large counts with as many digits as there are.
-func (s *sequence) large(c *shell.Call) error {
+func (s *sequence) large(c *shell.Call) {
 	var now, step, last big.Int
 	for n, text := range map[*big.Int]string{&now: s.first.text, &step: s.step.text, &last: s.last.text} {
 		n.SetString(text, 10)
@@ -256,20 +256,14 @@ func (s *sequence) large(c *shell.Call) error {
 	}
 	i := 0
 	for ; now.Cmp(&last)*step.Sign() <= 0; i++ {
-		if err := s.write(c, i, zeroFill(now.Append(nil, 10), width)); err != nil {
-			return err
-		}
+		s.write(c, i, zeroFill(now.Append(nil, 10), width))
 		now.Add(&now, &step)
 	}
-	return s.close(c, i > 0)
+	s.close(c, i)
 }
 
-// floats is for numbers that are too large or fine to count exactly.
-func (s *sequence) floats(c *shell.Call, decimals, width int) error {
-	return s.each(c, func(v float64) []byte { return zeroFill([]byte(s.text(v, decimals)), width) })
-}
-
-func (s *sequence) each(c *shell.Call, format func(float64) []byte) error {
+// each prints floating point numbers.
+func (s *sequence) each(c *shell.Call, format func(float64) []byte) {
 	digits := max(s.first.decimals, s.step.decimals, s.last.decimals)
 	slack := math.Abs(s.step.value) / 1e6 * float64(min(1, digits))
 	i := 0
@@ -278,23 +272,19 @@ func (s *sequence) each(c *shell.Call, format func(float64) []byte) error {
 		if s.step.value > 0 && v > s.last.value+slack || s.step.value < 0 && v < s.last.value-slack {
 			break
 		}
-		if err := s.write(c, i, format(v)); err != nil {
-			return err
-		}
+		s.write(c, i, format(v))
 	}
-	return s.close(c, i > 0)
+	s.close(c, i)
 }
 
 // formatted prints by -f.
-func (s *sequence) formatted(c *shell.Call) error {
+func (s *sequence) formatted(c *shell.Call) {
 	format, size, why := seqFormat(s.format)
 	if why != "" {
-		return c.Fail(1, "format %s %s", cli.QuoteCurly(s.format), why)
+		cli.Check(c.Fail(1, "format %s %s", cli.QuoteCurly(s.format), why))
 	}
-	if err := c.Limiter.Fits(size); err != nil {
-		return err
-	}
-	return s.each(c, func(v float64) []byte { return fmt.Appendf(nil, format, v) })
+	cli.Check(c.Limiter.Fits(size))
+	s.each(c, func(v float64) []byte { return fmt.Appendf(nil, format, v) })
 }
 
 // seqFormat checks a printf format with one floating point verb and translates it

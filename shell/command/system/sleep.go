@@ -44,7 +44,7 @@ func runSleep(ctx context.Context, c *shell.Call) error {
 	}
 	timer := time.NewTimer(total)
 	defer timer.Stop()
-	c.Stdout.Flush() // whoever reads should not wait for what is already there
+	c.Stdout.Flush() // the reader should not wait for output that exists already
 	select {
 	case <-timer.C:
 		return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,8 @@ type xargs struct {
 
 const xargsBytes = 128 << 10
 
-func runXargs(ctx context.Context, c *shell.Call) error {
+func runXargs(ctx context.Context, c *shell.Call) (err error) {
+	defer cli.Catch(&err)
 	x := &xargs{c: c, ctx: ctx, delimiter: -1, maxBytes: xargsBytes}
 	if err := x.parse(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func runXargs(ctx context.Context, c *shell.Call) error {
 		return c.Fail(1, "Cannot open input file %s: %s", cli.Quote(x.file), vfs.Reason(err))
 	}
 	defer done()
-	if err := x.run(in); err != nil {
+	if err := cli.Try(func() { x.run(in) }); err != nil && err != errXargsDone {
 		return err
 	}
 	return cli.StatusOr(x.status, nil)
@@ -144,25 +144,24 @@ func (x *xargs) input() (*stream.Reader, func(), error) {
 var errXargsDone = errors.New("done")
 
 // run reads all items and runs commands as soon as one is full.
-func (x *xargs) run(in *stream.Reader) error {
+func (x *xargs) run(in *stream.Reader) {
 	x.clear()
 	if x.bytes > x.maxBytes {
-		return x.c.Fail(1, "cannot fit single argument within argument list size limit")
+		x.fail(1, "cannot fit single argument within argument list size limit")
 	}
-	err := x.split(in)
-	if err == errXargsDone {
-		return nil
-	}
-	if err != nil {
-		return err
+	if x.delimiter >= 0 {
+		x.splitAt(in, byte(x.delimiter))
+	} else {
+		x.splitWords(in)
 	}
 	if len(x.args) > 0 || !x.ran && !x.noEmpty && x.replace == "" {
-		err = x.flush()
+		x.flush()
 	}
-	if err == errXargsDone {
-		err = nil
-	}
-	return err
+}
+
+// fail ends the command with a message.
+func (x *xargs) fail(status int, format string, args ...any) {
+	cli.Check(x.c.Fail(status, format, args...))
 }
 
 func (x *xargs) clear() {
@@ -173,102 +172,92 @@ func (x *xargs) clear() {
 }
 
 // add takes one item; with -I an item is a whole line.
-func (x *xargs) add(item string) error {
+func (x *xargs) add(item string) {
 	if x.eofWord && item == x.eof {
-		if err := x.rest(); err != nil {
-			return err
-		}
-		return errXargsDone
+		x.rest()
+		cli.Check(errXargsDone)
 	}
 	if x.replace != "" {
-		return x.each(item)
+		x.each(item)
+		return
 	}
 	if x.bytes+len(item)+1 > x.maxBytes {
 		if len(x.args) == 0 || x.strict {
-			return x.c.Fail(1, "argument line too long")
+			x.fail(1, "argument line too long")
 		}
-		if err := x.flush(); err != nil {
-			return err
-		}
+		x.flush()
 	}
 	x.args = append(x.args, item)
 	x.bytes += len(item) + 1
 	if x.maxArgs > 0 && len(x.args) >= x.maxArgs {
-		return x.flush()
+		x.flush()
 	}
-	return nil
 }
 
-func (x *xargs) rest() error {
-	if len(x.args) == 0 {
-		return nil
+func (x *xargs) rest() {
+	if len(x.args) > 0 {
+		x.flush()
 	}
-	return x.flush()
 }
 
 // lineEnd counts the end of a line that had items on it.
-func (x *xargs) lineEnd() error {
+func (x *xargs) lineEnd() {
 	if x.lines++; x.maxLines > 0 && x.lines >= x.maxLines {
-		return x.rest()
+		x.rest()
 	}
-	return nil
 }
 
 // each runs the command with the line in place of the replacement word.
-func (x *xargs) each(line string) error {
+func (x *xargs) each(line string) {
 	words := make([]string, len(x.command))
 	size := 0
 	for i, w := range x.command {
 		grown := int64(len(w)) + int64(strings.Count(w, x.replace))*int64(len(line))
 		if grown > int64(x.maxBytes) {
-			return x.c.Fail(1, "argument list too long")
+			x.fail(1, "argument list too long")
 		}
 		words[i] = w
 		if i > 0 {
 			words[i] = strings.ReplaceAll(w, x.replace, line)
 		}
 		if size += len(words[i]) + 1; size > x.maxBytes {
-			return x.c.Fail(1, "argument list too long")
+			x.fail(1, "argument list too long")
 		}
 	}
-	return x.start(words)
+	x.start(words)
 }
 
-func (x *xargs) flush() error {
+func (x *xargs) flush() {
 	words := append(slices.Clone(x.command), x.args...)
 	x.clear()
-	return x.start(words)
+	x.start(words)
 }
 
 // start runs one command and records its status.
-func (x *xargs) start(words []string) error {
-	if err := cli.Stopped(x.ctx, x.c); err != nil {
-		return err
-	}
+func (x *xargs) start(words []string) {
+	cli.CheckStopped(x.ctx, x.c)
 	x.ran = true
 	if x.trace {
 		fmt.Fprintln(x.c.Stderr, strings.Join(words, " "))
 	}
 	if _, ok := x.c.Lookup(words[0]); !ok {
-		return x.c.Fail(127, "%s: No such file or directory", words[0])
+		x.fail(127, "%s: No such file or directory", words[0])
 	}
 	status, err := cli.Exec(x.ctx, x.c, words, shell.ExecIO{Stdin: x.childInput()})
+	cli.Check(err)
 	switch {
-	case err != nil:
-		return err
 	case status == 255:
-		return x.c.Fail(124, "%s: exited with status 255; aborting", words[0])
+		x.fail(124, "%s: exited with status 255; aborting", words[0])
 	case status > 128:
-		return x.c.Fail(125, "%s: terminated by signal %d", words[0], status-128)
+		x.fail(125, "%s: terminated by signal %d", words[0], status-128)
 	case status == 126 || status == 127:
-		return shell.Status(status)
+		cli.Check(shell.Status(status))
 	case status != 0:
 		x.status = 123
 	}
-	return nil
 }
 
-// childInput keeps commands from eating the list they are built from.
+// childInput keeps commands from reading the list of items.
 func (x *xargs) childInput() *stream.Reader {
 	if x.file != "" {
 		return x.c.Stdin
@@ -276,32 +265,10 @@ func (x *xargs) childInput() *stream.Reader {
 	return stream.NewReader(nil)
 }
 
-// split cuts the input into items.
-func (x *xargs) split(in *stream.Reader) error {
-	if x.delimiter >= 0 {
-		return x.splitAt(in, byte(x.delimiter))
-	}
-	return x.splitWords(in)
-}
-
-func (x *xargs) splitAt(in *stream.Reader, end byte) error {
-	for {
-		b, err := in.Record(end)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		item := b
-		if n := len(b); b[n-1] == end {
-			item = b[:n-1]
-		}
-		if err := x.add(string(item)); err != nil {
-			return err
-		}
-		if err := x.lineEnd(); err != nil {
-			return err
-		}
-	}
+func (x *xargs) splitAt(in *stream.Reader, end byte) {
+	cli.Check(cli.EachLine(in, end, func(item []byte, _ bool) error {
+		x.add(string(item))
+		x.lineEnd()
+		return nil
+	}))
 }
