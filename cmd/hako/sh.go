@@ -79,7 +79,7 @@ at the end. Granted files are $1, $2… in the order given.`,
 // runSh decides where the script comes from and runs it.
 func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
 	if !command && len(args) == 0 && isTerminal(s.in) {
-		o.Limits = setup.Unhurried
+		o.Limits = setup.TerminalLimits
 		b, err := o.open()
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		}
 	}
 	if !o.Strict {
-		stdin = setup.Waiting(stdin, b.Limiter)
+		stdin = setup.PauseWhileReading(stdin, b.Limiter)
 	}
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
 }
@@ -146,5 +146,5 @@ func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin 
 // watchdog ends the process if a script outlives its time limit: the last
 // resort against a command that does not notice that it was stopped.
 func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
-	return setup.Watch(g, func(err error) int { return report(err, stderr) })
+	return setup.KillOverdue(g, func(err error) int { return report(err, stderr) })
 }

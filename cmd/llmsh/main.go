@@ -144,7 +144,7 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		}
 	}
 	if typed {
-		o.ShellOptions.Limits = setup.Unhurried
+		o.ShellOptions.Limits = setup.TerminalLimits
 		handOver(o.words)
 	} else if strings.Contains(script, "llmcmd") {
 		handOver(append(o.words[:len(o.words)-o.flags.NArg()], append([]string{"-c", script, "--"}, args...)...))
@@ -163,9 +163,9 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		return (&term.Prompt{Streams: s, Name: "llmsh", Session: b.Session, Runner: b.Runner}).Run(ctx)
 	}
 	if !o.Strict {
-		stdin = setup.Waiting(stdin, b.Limiter)
+		stdin = setup.PauseWhileReading(stdin, b.Limiter)
 	}
-	defer setup.Watch(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
+	defer setup.KillOverdue(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
 	res, err := b.Runner.Run(ctx, &run.Request{
 		Actor: "user", Script: script, Args: append(b.Granted, args...), Stdin: stdin, Stdout: s.Out, Stderr: s.Err,
 	})
