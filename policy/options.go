@@ -76,6 +76,7 @@ type optionParser struct {
 func (c *command) parseArgs(prog *program, args []word) (*arguments, *finding) {
 	c.cost.spend(costParam * len(args))
 	p := optionParser{options: prog.options, check: c, prog: prog}
+	p.operands = make([]word, 0, len(args))
 	_, f := p.parse(args)
 	if f != nil {
 		return nil, f
@@ -115,11 +116,12 @@ func (p *optionParser) parse(args []word) (n int, f *finding) {
 			}
 			return i + 1, nil
 		}
-		parse := p.short
+		took := false
 		if w.text[1] == '-' {
-			parse = p.long
+			took, f = p.long(w, args[i+1:])
+		} else {
+			took, f = p.short(w, args[i+1:])
 		}
-		took, f := parse(w, args[i+1:])
 		if f != nil {
 			return 0, f
 		}
