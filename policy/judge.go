@@ -155,7 +155,7 @@ func (c *command) refuseByRule(r *rule, name string) *finding {
 	case r == nil && c.mayBeAllowed():
 		return c.refuseLate(nil, c.firstLate())
 	case r == nil:
-		return byRule(refusal("no rule", "no rule allows it", c.cachedHint(name)), name)
+		return byRule(refusal("no rule", "no rule allows it", cached(&c.cost.hints, name, func() string { return c.hintToAllow(name) })), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
@@ -180,16 +180,6 @@ func (c *command) gitOption() *finding {
 func byRule(f *finding, name string) *finding {
 	f.ruled, f.unlisted = true, name
 	return f
-}
-
-// cachedHint caches hintToAllow: finding a similar name takes a while.
-func (c *command) cachedHint(name string) string {
-	if hint, ok := c.cost.hint(name); ok {
-		return hint
-	}
-	hint := c.hintToAllow(name)
-	c.cost.keepHint(name, hint)
-	return hint
 }
 
 // hintToAllow tells how to permit a command that no rule names, or which of its subcommands are allowed.
