@@ -72,7 +72,7 @@ func (f *fieldList) end() {
 // addText adds a value without splitting it.
 func (f *fieldList) addText(v value) {
 	f.w.cost.spend(1 + 2*len(v.text))
-	if len(f.cur)+len(v.text) > MaxScript {
+	if len(f.cur)+len(v.text) > maxScript {
 		panic(overrun{"a word in it becomes longer than a megabyte"})
 	}
 	if v.late && !f.part.late {

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,33 +79,36 @@ func (c *command) costOfRules() int {
 
 // findRule returns the most specific rule for the command, or nil.
 func (c *command) findRule() *rule {
-	argv := c.texts()
+	name, args := c.words[0].text, withoutLate(c.words[1:])
 	if !c.p.checks.opaque {
-		return c.p.rules.find(argv)
+		return c.p.rules.find(name, args)
 	}
-	name := argv[0]
-	r := c.pathRule(argv)
+	r := c.pathRule(name, args)
 	if base := path.Base(name); base != name && (r == nil || r.name() != name) {
 		// In /bin, ./rm is the rm of the rules.
-		argv[0] = base
-		if by := c.p.rules.find(argv); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
+		if by := c.p.rules.find(base, args); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
 			return by
 		}
 	}
 	return r
 }
 
+// withoutLate returns words as if their known text were all of it.
+func withoutLate(words []word) []word {
+	if !slices.ContainsFunc(words, func(w word) bool { return w.late }) {
+		return words
+	}
+	return literals(textsOf(words)...)
+}
+
 // pathRule returns the rule for the command's name as it is written.
-func (c *command) pathRule(argv []string) *rule {
-	name := argv[0]
+func (c *command) pathRule(name string, args []word) *rule {
 	if hasParentDir(name) || c.mayBeSystemProgram(name) {
 		return nil // ./../../bin/rm is no program of the project
 	}
-	r := c.p.rules.find(argv)
+	r := c.p.rules.find(name, args)
 	if own := projectPath(name); r == nil && own != name {
-		argv[0] = own
-		r = c.p.rules.find(argv)
-		argv[0] = name
+		r = c.p.rules.find(own, args)
 	}
 	return r
 }
@@ -139,8 +143,6 @@ func projectPath(name string) string {
 func hasParentDir(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
 }
-
-func (c *command) texts() []string { return textsOf(c.words) }
 
 // refuseByRule refuses a command that no rule allows, that a rule denies, or that is named by a path: a file ./ls
 // in the workspace is not the ls of the rules.

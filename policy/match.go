@@ -7,9 +7,8 @@ import (
 
 // find returns the most specific rule for a command, or nil. On a tie the stricter effect wins. A line of a
 // whitelist never overrides a rule that denies.
-func (s *ruleSet) find(argv []string) *rule {
+func (s *ruleSet) find(name string, args []word) *rule {
 	var best, listed *rule
-	args := literals(argv[1:]...)
 	consider := func(list []int) {
 		for _, i := range list {
 			r := &s.all[i]
@@ -17,15 +16,15 @@ func (s *ruleSet) find(argv []string) *rule {
 			if r.listed {
 				top = &listed
 			}
-			if r.mayMatch(argv[0], args, r.effect != Allow) && (*top == nil || r.beats(*top)) {
+			if r.mayMatch(name, args, r.effect != Allow) && (*top == nil || r.beats(*top)) {
 				*top = r
 			}
 		}
 	}
-	consider(s.byName[argv[0]])
+	consider(s.byName[name])
 	consider(s.globs)
-	if base := path.Base(argv[0]); best == nil && listed != nil && base != argv[0] {
-		if r := s.find(append([]string{base}, argv[1:]...)); r != nil && r.effect == Deny {
+	if base := path.Base(name); best == nil && listed != nil && base != name {
+		if r := s.find(base, args); r != nil && r.effect == Deny {
 			return r // /bin/sh on a list is the sh of the rules
 		}
 	}

@@ -153,7 +153,7 @@ func (p *Policy) against(deny *rule) error {
 
 // speaksOfMoreThan reports whether p allows r's command by a less specific rule.
 func (p *Policy) speaksOfMoreThan(r *rule) bool {
-	own := p.rules.find(r.words)
+	own := p.rules.find(r.name(), literals(r.words[min(1, len(r.words)):]...))
 	return own != nil && own.effect != Deny && own.size() < r.size()
 }
 
