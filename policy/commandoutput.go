@@ -323,14 +323,7 @@ func (w *walker) gitOutput(args []word) pipeInput {
 }
 
 func hasAny(args []word, texts ...string) bool {
-	for _, a := range args {
-		for _, t := range texts {
-			if a.text == t {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(w word) bool { return slices.Contains(texts, w.text) })
 }
 
 // operands counts the operands; a number after an option counts as its value.

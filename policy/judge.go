@@ -308,12 +308,8 @@ func (c *command) judgeScript(src word) *finding {
 
 // refuseOption refuses an option, unless the rule for the command names it.
 func (c *command) refuseOption(option, why, hint string) *finding {
-	if c.rule != nil && c.rule.effect == Allow {
-		for _, f := range c.rule.flags {
-			if f == option {
-				return nil
-			}
-		}
+	if c.rule != nil && c.rule.effect == Allow && slices.Contains(c.rule.flags, option) {
+		return nil
 	}
 	return refusal(c.words[0].text+": "+option, why, hint)
 }
