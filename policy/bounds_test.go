@@ -56,9 +56,9 @@ func boundedPolicies() []*Policy {
 }
 
 func TestJudgingIsBounded(t *testing.T) {
-	sizes := []int{MaxScript, MaxScript / 8}
+	sizes := []int{maxScript, maxScript / 8}
 	if testing.Short() {
-		sizes = []int{MaxScript / 256}
+		sizes = []int{maxScript / 256}
 	}
 	policies := boundedPolicies()
 	for _, size := range sizes {
@@ -71,9 +71,9 @@ func TestJudgingIsBounded(t *testing.T) {
 }
 
 func TestNestingIsBounded(t *testing.T) {
-	size := MaxScript
+	size := maxScript
 	if testing.Short() {
-		size = MaxScript / 64
+		size = maxScript / 64
 	}
 	policies := boundedPolicies()
 	for i, g := range nestedScripts(size) {
@@ -84,10 +84,10 @@ func TestNestingIsBounded(t *testing.T) {
 // A script that is given up on is denied as a whole, with a reason.
 func TestTooMuchIsDenied(t *testing.T) {
 	for name, src := range map[string]string{
-		"commands":         fill("mkdir -p out/dir\n", MaxScript/2),
+		"commands":         fill("mkdir -p out/dir\n", maxScript/2),
 		"values":           "x=" + fill("a", 2000) + "; echo " + fill("$x", 20000),
 		"arrays":           "a=(" + fill("x ", 20000) + "); " + fill(`echo "${a[@]}"; `, 20000),
-		"arrays in arrays": nesting{open: "a=( $(", core: "echo a", end: ") )"}.nested(200, MaxScript),
+		"arrays in arrays": nesting{open: "a=( $(", core: "echo a", end: ") )"}.nested(200, maxScript),
 	} {
 		vs, err := judgedWithin(t, name, src, hostPolicy())
 		if err != nil || len(vs) != 1 || vs[0].Effect != Deny || vs[0].Late || vs[0].Where != "too much to judge" {
@@ -168,10 +168,10 @@ func TestLongScriptsAreJudged(t *testing.T) {
 		"lines": strings.Repeat("echo some ordinary words of a line in a script\n", 20000),
 		"commands": strings.Repeat(
 			"cp source.txt target.txt\ngrep -n x src/a.go\nmkdir -p out/dir\necho one two three\n", 4500),
-		"heredoc":       "cat <<'E' > a.txt\n" + fill("some ordinary words of a text, and more\n", MaxScript-100) + "E\n",
-		"open heredoc":  "cat <<E > a.txt\n" + fill("some ordinary words of a text, and $more\n", MaxScript/2) + "E\n",
-		"quoted":        "printf '%s' '" + fill("some ordinary words of a text, and more\n", MaxScript-100) + "' > a.txt",
-		"base64":        "echo " + fill("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo", MaxScript-100) + " > a.txt",
+		"heredoc":       "cat <<'E' > a.txt\n" + fill("some ordinary words of a text, and more\n", maxScript-100) + "E\n",
+		"open heredoc":  "cat <<E > a.txt\n" + fill("some ordinary words of a text, and $more\n", maxScript/2) + "E\n",
+		"quoted":        "printf '%s' '" + fill("some ordinary words of a text, and more\n", maxScript-100) + "' > a.txt",
+		"base64":        "echo " + fill("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo", maxScript-100) + " > a.txt",
 		"comments":      strings.Repeat("# some ordinary words of a comment in a script\n", 5000) + "ls\n",
 		"list":          "true" + strings.Repeat(" && true", 1000),
 		"many branches": strings.Repeat("if [ -f a ]; then x=1; else x=2; fi\n", 3000),
@@ -186,23 +186,23 @@ func TestLongScriptsAreJudged(t *testing.T) {
 
 // Commands are judged within bounds also when they are about to run.
 func TestLateJudgingIsBounded(t *testing.T) {
-	long := fill("a/../", MaxScript)
+	long := fill("a/../", maxScript)
 	for _, p := range boundedPolicies() {
 		for _, argv := range [][]string{
-			append([]string{"find", "."}, strings.Fields(fill("-exec find . ", MaxScript))...),
+			append([]string{"find", "."}, strings.Fields(fill("-exec find . ", maxScript))...),
 			append([]string{"find", "."},
 				strings.Fields(strings.Repeat("-exec find . ", 14)+strings.Repeat("-o -regex (((a{9}){9}){9}) ", 100))...),
-			{"ls", "-" + fill("a", MaxScript)}, {"cat", long}, {"cat", fill("../", MaxScript)}, {"awk", fill("/[[:", MaxScript)},
-			{"sed", "s/" + fill("[[.", MaxScript)},
-			{"sh", "-c", fill("n=n+n+n; echo $((n));", MaxScript)}, {"sh", "-c", fill("a;", MaxScript)},
+			{"ls", "-" + fill("a", maxScript)}, {"cat", long}, {"cat", fill("../", maxScript)}, {"awk", fill("/[[:", maxScript)},
+			{"sed", "s/" + fill("[[.", maxScript)},
+			{"sh", "-c", fill("n=n+n+n; echo $((n));", maxScript)}, {"sh", "-c", fill("a;", maxScript)},
 			{"eval", "n=n+n+n+n+n+n+n+n; echo $((n))"},
-			append([]string{"env"}, strings.Fields(fill("A=b ", MaxScript))...),
-			append([]string{"git"}, strings.Fields(fill("-C a ", MaxScript))...),
-			append([]string{"cp"}, strings.Fields(fill("-r a ", MaxScript))...),
-			append([]string{"sed"}, strings.Fields(fill("-e p ", MaxScript))...),
-			append([]string{"chmod"}, strings.Fields(fill("-v ", MaxScript))...),
-			append([]string{"make"}, strings.Fields(fill("CC=ls ", MaxScript))...),
-			append(strings.Fields(fill("xargs -I{} ", MaxScript)), "ls"),
+			append([]string{"env"}, strings.Fields(fill("A=b ", maxScript))...),
+			append([]string{"git"}, strings.Fields(fill("-C a ", maxScript))...),
+			append([]string{"cp"}, strings.Fields(fill("-r a ", maxScript))...),
+			append([]string{"sed"}, strings.Fields(fill("-e p ", maxScript))...),
+			append([]string{"chmod"}, strings.Fields(fill("-v ", maxScript))...),
+			append([]string{"make"}, strings.Fields(fill("CC=ls ", maxScript))...),
+			append(strings.Fields(fill("xargs -I{} ", maxScript)), "ls"),
 		} {
 			start := time.Now()
 			v := p.CallAt(testRoot, argv)
@@ -233,7 +233,7 @@ func FuzzBounds(f *testing.F) {
 	}
 	policies := boundedPolicies()
 	f.Fuzz(func(t *testing.T, open, core, end string, times uint8) {
-		n := min(1<<(times%16), MaxScript/(1+len(open)+len(end)))
+		n := min(1<<(times%16), maxScript/(1+len(open)+len(end)))
 		src := wrap(open, core, end, n)
 		before := totalAllocated()
 		start := time.Now()

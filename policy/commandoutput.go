@@ -11,9 +11,8 @@ import (
 // outputOf returns what is known about the standard output of a command.
 func (w *walker) outputOf(words []word) pipeInput {
 	w.cost.spend(costWord + costSource*len(words))
-	unknown := unknownInput
-	args := words[1:]
-	switch words[0].text {
+	name, args := words[0].text, words[1:]
+	switch name {
 	case "true", "false", ":", "test", "[":
 		return pipeInput{kind: inputKnown}
 	case "cd":
@@ -29,82 +28,25 @@ func (w *walker) outputOf(words []word) pipeInput {
 			return pipeInput{kind: inputKnown, text: w.sc.dirs[0]}
 		}
 		return pipeInput{kind: inputConfined, sure: true}
-	case "find":
-		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.staysInside(args) {
-			out := w.listingOutput(args)
-			out.dashes = false // the names it finds begin with where it started
-			c := w.newCommand(words)
-			out.git = c.searchGit(args).shown
-			return out
-		}
-	case "stat", "jq", "expr", "awk", "git", "seq":
-		if printsNumber(words[0].text, args) && w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true, number: true}
-		}
-	}
-	switch words[0].text {
-	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
-		if w.staysInside(args) && listsNamesOnly(words[0].text, args) {
-			out := w.listingOutput(args)
-			if hasWord(" ls fd ", words[0].text) {
-				c := w.newCommand(words)
-				out.git = c.listedGit(words[0].text, args)
-			}
-			return out
-		}
-	case "wc", "nproc", "id":
-		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true, number: operands(args) == 0 &&
-				(words[0].text != "id" || hasAny(args, "-u", "-g"))}
+	case "expr":
+		return w.exprOutput(args)
+	case "mktemp":
+		if name := mktempOutput(args); w.p.checks.opaque && name != "" {
+			return pipeInput{kind: inputKnown, text: name}
 		}
 	case "tr":
 		if w.sc.input.number && hasAny(args, "-d") {
 			return w.sc.input
 		}
-	case "date":
-		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") &&
-				strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
-		}
-	case "mktemp":
-		if name := mktempOutput(args); w.p.checks.opaque && name != "" {
-			return pipeInput{kind: inputKnown, text: name}
-		}
-		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true}
-		}
-	case "seq", "basename", "uname", "whoami", "realpath":
-		if w.staysInside(args) {
-			return pipeInput{kind: inputConfined, sure: true}
-		}
-	case "dirname":
-		if w.staysInside(args) && w.staysInside(parentDirs(args)) {
-			return pipeInput{kind: inputConfined, sure: true}
-		}
-	case "expr":
-		for _, a := range args {
-			if a.late && a.text != "1" || strings.ContainsAny(a.text, "/.") {
-				return unknown
-			}
-		}
-		return confinedInput
-	case "git":
-		if w.staysInside(args) {
-			return w.gitOutput(args)
-		}
-	case "go":
-		if len(args) > 0 && args[0].text == "list" && plainPackages(args[1:]) && w.staysInside(args) {
-			return confinedInput
-		}
 	case "rg", "grep":
 		out := w.grepOutput(args)
 		if out.kind == inputConfined && out.git == "" && !out.number {
 			c := w.newCommand(words)
-			out.git = c.listedGit(words[0].text, args)
+			out.git = c.listedGit(name, args)
 		}
 		return out
 	case "sort", "uniq", "head", "tail", "tac", "shuf", "cat":
-		if words[0].text == "cat" && len(args) == 0 {
+		if name == "cat" && len(args) == 0 {
 			return w.sc.input
 		}
 		if w.readsNoFile(words) && !hasShortOption(args, "c") {
@@ -113,7 +55,73 @@ func (w *walker) outputOf(words []word) pipeInput {
 	case "xargs":
 		return w.xargsOutput(args)
 	}
-	return unknown
+	if !hasWord(namePrinters, name) || !w.staysInside(args) {
+		return unknownInput
+	}
+	return w.namesOutput(words)
+}
+
+// namePrinters are programs that print names and numbers only, with some options.
+const namePrinters = " find ls fd du stat sha256sum md5sum wc nproc id date mktemp seq basename uname whoami realpath " +
+	"dirname git go jq awk "
+
+// namesOutput is the output of a program that prints names and numbers, whose arguments stay inside the root.
+func (w *walker) namesOutput(words []word) pipeInput {
+	name, args, c := words[0].text, words[1:], w.newCommand(words)
+	sure := pipeInput{kind: inputConfined, sure: true}
+	if sure.number = printsNumber(name, args); sure.number {
+		return sure
+	}
+	switch name {
+	case "find":
+		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") {
+			out := w.listingOutput(args)
+			out.dashes = false // the names it finds begin with where it started
+			out.git = c.searchGit(args).shown
+			return out
+		}
+	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
+		if listsNamesOnly(name, args) {
+			out := w.listingOutput(args)
+			if name == "ls" || name == "fd" {
+				out.git = c.listedGit(name, args)
+			}
+			return out
+		}
+	case "wc", "nproc", "id":
+		sure.number = operands(args) == 0 && (name != "id" || hasAny(args, "-u", "-g"))
+		return sure
+	case "date":
+		sure.number = len(args) == 1 && strings.HasPrefix(args[0].text, "+%") &&
+			strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""
+		return sure
+	case "mktemp", "seq", "basename", "uname", "whoami", "realpath":
+		return sure
+	case "dirname":
+		if w.staysInside(parentDirs(args)) {
+			return sure
+		}
+	case "git":
+		return w.gitOutput(args)
+	case "go":
+		if len(args) > 0 && args[0].text == "list" && plainPackages(args[1:]) {
+			return confinedInput
+		}
+	}
+	return unknownInput
+}
+
+// exprOutput is the output of expr, which may print any of its arguments.
+func (w *walker) exprOutput(args []word) pipeInput {
+	if printsNumber("expr", args) && w.staysInside(args) {
+		return pipeInput{kind: inputConfined, sure: true, number: true}
+	}
+	for _, a := range args {
+		if a.late && a.text != "1" || strings.ContainsAny(a.text, "/.") {
+			return unknownInput
+		}
+	}
+	return confinedInput
 }
 
 // listingOutput is the output of a program that lists files. If the script created files, a name may be 'a
@@ -315,14 +323,7 @@ func (w *walker) gitOutput(args []word) pipeInput {
 }
 
 func hasAny(args []word, texts ...string) bool {
-	for _, a := range args {
-		for _, t := range texts {
-			if a.text == t {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(w word) bool { return slices.Contains(texts, w.text) })
 }
 
 // operands counts the operands; a number after an option counts as its value.

@@ -105,25 +105,6 @@ func (b *costMeter) enter() {
 
 func (b *costMeter) leave() { b.levels-- }
 
-// hint returns the cached hint for a name.
-func (b *costMeter) hint(name string) (string, bool) {
-	if b == nil {
-		return "", false
-	}
-	hint, ok := b.hints[name]
-	return hint, ok
-}
-
-func (b *costMeter) keepHint(name, hint string) {
-	if b == nil {
-		return
-	}
-	if b.hints == nil {
-		b.hints = make(map[string]string)
-	}
-	b.hints[name] = hint
-}
-
 // source charges for looking through a part of the script again.
 func (b *costMeter) source(n syntax.Node) {
 	b.spend(costStmt + costSource*sizeOf(n))
@@ -147,4 +128,17 @@ func overrunFinding(thrown any) *finding {
 		"write it more simply, or split it into several scripts that run one after the other")
 	f.final = true
 	return f
+}
+
+// cached returns the value of a key, which compute computes once.
+func cached(values *map[string]string, key string, compute func() string) string {
+	value, ok := (*values)[key]
+	if !ok {
+		if *values == nil {
+			*values = make(map[string]string)
+		}
+		value = compute()
+		(*values)[key] = value
+	}
+	return value
 }

@@ -9,33 +9,20 @@ import (
 )
 
 // unescape removes the backslashes of unquoted text.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-			if s[i] == '\n' {
-				continue
-			}
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
-}
+func unescape(s string) string { return removeBackslashes(s, "") }
 
 // unescapeQuoted removes the backslashes that are special in double quotes.
-func unescapeQuoted(s string) string {
+func unescapeQuoted(s string) string { return removeBackslashes(s, "$`\"\\\n") }
+
+// removeBackslashes removes backslashes before the special bytes; none means all bytes.
+func removeBackslashes(s, special string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
-			i++
-			if s[i] == '\n' {
+		if s[i] == '\\' && i+1 < len(s) && (special == "" || strings.IndexByte(special, s[i+1]) >= 0) {
+			if i++; s[i] == '\n' {
 				continue
 			}
 		}

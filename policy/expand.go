@@ -72,7 +72,7 @@ func (f *fieldList) end() {
 // addText adds a value without splitting it.
 func (f *fieldList) addText(v value) {
 	f.w.cost.spend(1 + 2*len(v.text))
-	if len(f.cur)+len(v.text) > MaxScript {
+	if len(f.cur)+len(v.text) > maxScript {
 		panic(overrun{"a word in it becomes longer than a megabyte"})
 	}
 	if v.late && !f.part.late {
@@ -165,15 +165,7 @@ func (w *walker) expandUnsplit(src *syntax.Word) value {
 	return value{text: string(f.cur), late: f.part.late, loose: f.part.loose}
 }
 
-func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\', '{', '~':
-			return false
-		}
-	}
-	return true
-}
+func plain(s string) bool { return !strings.ContainsAny(s, `\{~`) }
 
 // maxBraces bounds the braces of one word: matching them takes quadratic time.
 const maxBraces = 1000

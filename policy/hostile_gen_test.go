@@ -46,7 +46,7 @@ type generated struct {
 // nestedScripts are all nestings, shallow to very deep.
 func nestedScripts(mega int) (out []generated) {
 	for _, n := range nestings {
-		for _, depth := range []int{2, 10, 15, 20, 50, 200, 450, 1000, 20000, MaxScript} {
+		for _, depth := range []int{2, 10, 15, 20, 50, 200, 450, 1000, 20000, maxScript} {
 			out = append(out, generated{fmt.Sprintf("nested %s %d", n.name, depth),
 				func() string { return n.nested(depth, mega) }})
 		}

@@ -43,7 +43,7 @@ func TestHostileSource(t *testing.T) {
 	if _, err := ParseScript(strings.Repeat("( ", 300) + ":" + strings.Repeat(")", 300)); err != nil {
 		t.Errorf("300 levels: %v", err)
 	}
-	if _, err := ParseScript(strings.Repeat("#", MaxScript+1)); fault.KindOf(err) != fault.TooLarge {
+	if _, err := ParseScript(strings.Repeat("#", maxScript+1)); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("too long: %v", err)
 	}
 }

@@ -130,7 +130,7 @@ func (c *command) judgeUvRun(words []word, module bool) *finding {
 	}
 	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1,
 		wrote: c.wrote, linked: c.linked}
-	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
+	if !named || in.depth > maxWrapped || c.p.rules.find(words[0].text, withoutLate(words[1:])) != nil {
 		return c.judgeInner(words)
 	}
 	return in.judgeProgram()

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,33 +79,36 @@ func (c *command) costOfRules() int {
 
 // findRule returns the most specific rule for the command, or nil.
 func (c *command) findRule() *rule {
-	argv := c.texts()
+	name, args := c.words[0].text, withoutLate(c.words[1:])
 	if !c.p.checks.opaque {
-		return c.p.rules.find(argv)
+		return c.p.rules.find(name, args)
 	}
-	name := argv[0]
-	r := c.pathRule(argv)
+	r := c.pathRule(name, args)
 	if base := path.Base(name); base != name && (r == nil || r.name() != name) {
 		// In /bin, ./rm is the rm of the rules.
-		argv[0] = base
-		if by := c.p.rules.find(argv); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
+		if by := c.p.rules.find(base, args); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
 			return by
 		}
 	}
 	return r
 }
 
+// withoutLate returns words as if their known text were all of it.
+func withoutLate(words []word) []word {
+	if !slices.ContainsFunc(words, func(w word) bool { return w.late }) {
+		return words
+	}
+	return literals(textsOf(words)...)
+}
+
 // pathRule returns the rule for the command's name as it is written.
-func (c *command) pathRule(argv []string) *rule {
-	name := argv[0]
+func (c *command) pathRule(name string, args []word) *rule {
 	if hasParentDir(name) || c.mayBeSystemProgram(name) {
 		return nil // ./../../bin/rm is no program of the project
 	}
-	r := c.p.rules.find(argv)
+	r := c.p.rules.find(name, args)
 	if own := projectPath(name); r == nil && own != name {
-		argv[0] = own
-		r = c.p.rules.find(argv)
-		argv[0] = name
+		r = c.p.rules.find(own, args)
 	}
 	return r
 }
@@ -140,8 +144,6 @@ func hasParentDir(name string) bool {
 	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
 }
 
-func (c *command) texts() []string { return textsOf(c.words) }
-
 // refuseByRule refuses a command that no rule allows, that a rule denies, or that is named by a path: a file ./ls
 // in the workspace is not the ls of the rules.
 func (c *command) refuseByRule(r *rule, name string) *finding {
@@ -155,7 +157,7 @@ func (c *command) refuseByRule(r *rule, name string) *finding {
 	case r == nil && c.mayBeAllowed():
 		return c.refuseLate(nil, c.firstLate())
 	case r == nil:
-		return byRule(refusal("no rule", "no rule allows it", c.cachedHint(name)), name)
+		return byRule(refusal("no rule", "no rule allows it", cached(&c.cost.hints, name, func() string { return c.hintToAllow(name) })), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
@@ -180,16 +182,6 @@ func (c *command) gitOption() *finding {
 func byRule(f *finding, name string) *finding {
 	f.ruled, f.unlisted = true, name
 	return f
-}
-
-// cachedHint caches hintToAllow: finding a similar name takes a while.
-func (c *command) cachedHint(name string) string {
-	if hint, ok := c.cost.hint(name); ok {
-		return hint
-	}
-	hint := c.hintToAllow(name)
-	c.cost.keepHint(name, hint)
-	return hint
 }
 
 // hintToAllow tells how to permit a command that no rule names, or which of its subcommands are allowed.
@@ -316,12 +308,8 @@ func (c *command) judgeScript(src word) *finding {
 
 // refuseOption refuses an option, unless the rule for the command names it.
 func (c *command) refuseOption(option, why, hint string) *finding {
-	if c.rule != nil && c.rule.effect == Allow {
-		for _, f := range c.rule.flags {
-			if f == option {
-				return nil
-			}
-		}
+	if c.rule != nil && c.rule.effect == Allow && slices.Contains(c.rule.flags, option) {
+		return nil
 	}
 	return refusal(c.words[0].text+": "+option, why, hint)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func (c *command) mayBeAllowed() bool {
 	c.cost.spend(c.costOfRules())
 	name, found := c.words[0].text, false
 	c.p.rules.each(name, func(r *rule) {
-		found = found || r.effect != Deny && r.mayMatch(name, c.words[1:])
+		found = found || r.effect != Deny && r.mayMatch(name, c.words[1:], true)
 	})
 	return found
 }
@@ -101,7 +102,7 @@ func (c *command) opposingRule(allow *rule) *rule {
 	for _, name := range names {
 		c.p.rules.each(name, func(r *rule) {
 			yields := allow.beats(r) && (r.listed || !allow.listed || r.effect != Deny)
-			if r.effect != Allow && !yields && r.mayMatch(name, c.words[1:]) {
+			if r.effect != Allow && !yields && r.mayMatch(name, c.words[1:], true) {
 				found = r
 			}
 		})
@@ -119,28 +120,6 @@ func (s *ruleSet) each(name string, do func(*rule)) {
 	}
 }
 
-// mayMatch reports whether the rule matches for some value of the late words.
-func (r *rule) mayMatch(name string, args []word) bool {
-	if len(r.words) == 0 {
-		return len(r.flags) == 0
-	}
-	if !wordMatches(r.words[0], name) {
-		return false
-	}
-	for _, f := range r.flags {
-		if !mayBeOption(args) && !hasFlag(name, textsOf(args), f, true) {
-			return false
-		}
-	}
-	switch {
-	case len(r.words) == 1:
-		return true
-	case r.words[0] == "chmod" && len(r.words) == 2:
-		return mayBeMode(args, r.words[1])
-	}
-	return mayLead(name, args, r.words[1:])
-}
-
 // mayBeOption reports whether a late word before -- may be an option.
 func mayBeOption(args []word) bool {
 	for _, a := range args {
@@ -156,6 +135,9 @@ func mayBeOption(args []word) bool {
 
 // mayBeMode reports whether chmod may be given the mode. Late words behind the mode do not matter.
 func mayBeMode(args []word, want string) bool {
+	if !slices.ContainsFunc(args, func(w word) bool { return w.late }) {
+		return sameMode(modeWords(textsOf(args)), want)
+	}
 	for i, a := range args {
 		if a.late {
 			return true
@@ -167,8 +149,8 @@ func mayBeMode(args []word, want string) bool {
 	return false
 }
 
-// mayLead is [leads] for a restricting rule and late words.
-func mayLead(name string, args []word, words []string) bool {
+// mayLead reports whether words may be the first operands of args.
+func mayLead(name string, args []word, words []string, restricting bool) bool {
 	for i := 0; i < len(args) && len(words) > 0; i++ {
 		a := args[i]
 		switch {
@@ -186,7 +168,7 @@ func mayLead(name string, args []word, words []string) bool {
 			}
 		case !a.late && wordMatches(words[0], a.text):
 			words = words[1:]
-		case i == 0 || !args[i-1].mayBeAnything() && (len(args[i-1].text) < 2 || args[i-1].text[0] != '-'):
+		case !restricting || i == 0 || !args[i-1].mayBeAnything() && (len(args[i-1].text) < 2 || args[i-1].text[0] != '-'):
 			return false
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // find returns the most specific rule for a command, or nil. On a tie the stricter effect wins. A line of a
 // whitelist never overrides a rule that denies.
-func (s *ruleSet) find(argv []string) *rule {
+func (s *ruleSet) find(name string, args []word) *rule {
 	var best, listed *rule
 	consider := func(list []int) {
 		for _, i := range list {
@@ -16,15 +16,15 @@ func (s *ruleSet) find(argv []string) *rule {
 			if r.listed {
 				top = &listed
 			}
-			if r.matches(argv) && (*top == nil || r.beats(*top)) {
+			if r.mayMatch(name, args, r.effect != Allow) && (*top == nil || r.beats(*top)) {
 				*top = r
 			}
 		}
 	}
-	consider(s.byName[argv[0]])
+	consider(s.byName[name])
 	consider(s.globs)
-	if base := path.Base(argv[0]); best == nil && listed != nil && base != argv[0] {
-		if r := s.find(append([]string{base}, argv[1:]...)); r != nil && r.effect == Deny {
+	if base := path.Base(name); best == nil && listed != nil && base != name {
+		if r := s.find(base, args); r != nil && r.effect == Deny {
 			return r // /bin/sh on a list is the sh of the rules
 		}
 	}
@@ -57,58 +57,30 @@ func (r *rule) literals() int {
 // matches reports whether the rule matches argv: its words are the first operands, and its flags are given
 // anywhere, in any spelling.
 func (r *rule) matches(argv []string) bool {
-	if len(argv) == 0 {
-		return false
-	}
+	return len(argv) > 0 && r.mayMatch(argv[0], literals(argv[1:]...), r.effect != Allow)
+}
+
+// mayMatch reports whether the rule matches for some value of the late words. A restricting rule also skips the values
+// of options: git -C sub push is a push.
+func (r *rule) mayMatch(name string, args []word, restricting bool) bool {
 	if len(r.words) == 0 {
 		return len(r.flags) == 0
 	}
-	if !wordMatches(r.words[0], argv[0]) {
+	if !wordMatches(r.words[0], name) {
 		return false
 	}
 	for _, f := range r.flags {
-		if !hasFlag(argv[0], argv[1:], f, r.effect != Allow) {
+		if !hasFlag(name, args, f, restricting) && !mayBeOption(args) {
 			return false
 		}
 	}
-	if len(r.words) == 1 {
+	switch {
+	case len(r.words) == 1:
 		return true
+	case r.words[0] == "chmod" && len(r.words) == 2:
+		return mayBeMode(args, r.words[1])
 	}
-	if r.words[0] == "chmod" && len(r.words) == 2 {
-		return sameMode(modeWords(argv[1:]), r.words[1])
-	}
-	return leads(argv[0], argv[1:], r.words[1:], r.effect != Allow)
-}
-
-// leads reports whether words are the first operands of args. A restricting rule also skips the values of
-// options: git -C sub push is a push.
-func leads(name string, args, words []string, restricting bool) bool {
-	i := 0
-	for i < len(args) && len(words) > 0 {
-		a := args[i]
-		switch {
-		case a == "--":
-			i++
-			continue
-		case len(a) > 1 && a[0] == '-':
-			if takesNext(name, a) {
-				i++
-			}
-			i++
-			continue
-		}
-		if wordMatches(words[0], a) {
-			words = words[1:]
-			i++
-			continue
-		}
-		afterFlag := i > 0 && len(args[i-1]) > 1 && args[i-1][0] == '-'
-		if !restricting || !afterFlag {
-			return false
-		}
-		i++
-	}
-	return len(words) == 0
+	return mayLead(name, args, r.words[1:], restricting)
 }
 
 // takesNext reports whether an option before a subcommand takes the next word.
@@ -127,12 +99,12 @@ func takesNext(name, option string) bool {
 // hasFlag reports whether args have the flags of f: a cluster -rf, a long --force, or a single-dash word such as
 // -delete. The short and long name of an option are equivalent. Restricting rules also match abbreviations, which
 // GNU programs accept.
-func hasFlag(name string, args []string, f string, restricting bool) bool {
+func hasFlag(name string, args []word, f string, restricting bool) bool {
 	for _, a := range args {
-		if a == "--" {
+		if a.text == "--" {
 			break
 		}
-		if a == f {
+		if a.text == f {
 			return true
 		}
 	}
@@ -149,11 +121,12 @@ func hasFlag(name string, args []string, f string, restricting bool) bool {
 }
 
 // hasOption looks for an option by its short letter or its long name.
-func hasOption(name string, args []string, short byte, long string, restricting bool) bool {
+func hasOption(name string, args []word, short byte, long string, restricting bool) bool {
 	if short != 0 {
 		long = longName(name, short)
 	}
-	for _, a := range args {
+	for _, w := range args {
+		a := w.text
 		if a == "--" {
 			return false
 		}

@@ -59,24 +59,24 @@ func (a *arguments) has(names ...string) bool {
 	return ok
 }
 
-// An optionParser splits the words of a command into options and operands.
+// An optionParser splits the words of a command into options and operands. Its methods judge them for a command c. If c
+// is nil, any option may be given: one that is not known takes no value, and an abbreviation counts as the option that
+// it may stand for. (With c in a field, every command would be allocated on the heap.)
 type optionParser struct {
 	arguments
 	options options
 	prefix  bool // stop at the first operand, where the command begins that a wrapper runs
 
-	// Where check is nil, any option may be given: one that is not known takes no
-	// value, and an abbreviation counts as the option that it may stand for.
-	check *command
-	prog  *program
+	prog *program
 }
 
 // parseArgs splits the words of a command by the options of its program. An
 // option that is not listed is refused.
 func (c *command) parseArgs(prog *program, args []word) (*arguments, *finding) {
 	c.cost.spend(costParam * len(args))
-	p := optionParser{options: prog.options, check: c, prog: prog}
-	_, f := p.parse(args)
+	p := optionParser{options: prog.options, prog: prog}
+	p.operands = make([]word, 0, len(args))
+	_, f := p.parse(c, args)
 	if f != nil {
 		return nil, f
 	}
@@ -86,20 +86,20 @@ func (c *command) parseArgs(prog *program, args []word) (*arguments, *finding) {
 // parseOwn splits the options of a program that runs another command, up to that
 // command. n is how many words they are.
 func (c *command) parseOwn(prog *program, args []word) (a *arguments, n int, f *finding) {
-	p := optionParser{options: prog.options, check: c, prog: prog, prefix: true}
-	n, f = p.parse(args)
+	p := optionParser{options: prog.options, prog: prog, prefix: true}
+	n, f = p.parse(c, args)
 	return &p.arguments, n, f
 }
 
 // parseLoosely splits the words of a command to which any option may be given.
 func parseLoosely(known options, args []word) *arguments {
 	p := optionParser{options: known}
-	_, _ = p.parse(args) // refuses nothing
+	_, _ = p.parse(nil, args) // refuses nothing
 	return &p.arguments
 }
 
 // parse returns how many words it took.
-func (p *optionParser) parse(args []word) (n int, f *finding) {
+func (p *optionParser) parse(c *command, args []word) (n int, f *finding) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
@@ -115,11 +115,12 @@ func (p *optionParser) parse(args []word) (n int, f *finding) {
 			}
 			return i + 1, nil
 		}
-		parse := p.short
+		took := false
 		if w.text[1] == '-' {
-			parse = p.long
+			took, f = p.long(c, w, args[i+1:])
+		} else {
+			took, f = p.short(c, w, args[i+1:])
 		}
-		took, f := parse(w, args[i+1:])
 		if f != nil {
 			return 0, f
 		}
@@ -131,11 +132,11 @@ func (p *optionParser) parse(args []word) (n int, f *finding) {
 }
 
 // long parses --name or --name=value and reports whether the next word is the value.
-func (p *optionParser) long(w word, rest []word) (took bool, f *finding) {
+func (p *optionParser) long(c *command, w word, rest []word) (took bool, f *finding) {
 	key, val, given := strings.Cut(w.text[2:], "=")
 	kind, ok := p.options[key]
-	if ok = ok && len(key) > 1; !ok && p.check != nil {
-		return false, p.check.unlisted("--"+key, p.prog)
+	if ok = ok && len(key) > 1; !ok && c != nil {
+		return false, c.unlisted("--"+key, p.prog)
 	}
 	if full, some := p.options.long(key); !ok && key != "" && some {
 		key, kind = full, p.options[full]
@@ -144,11 +145,11 @@ func (p *optionParser) long(w word, rest []word) (took bool, f *finding) {
 	if (kind == ':' || kind == '@') && !given {
 		if len(rest) > 0 {
 			o.val, took = rest[0], true
-		} else if p.check != nil {
+		} else if c != nil {
 			return false, nil // the program itself will complain
 		}
 	}
-	return took, p.add(o, given || took)
+	return took, p.add(c, o, given || took)
 }
 
 // maxLetters bounds the options that are written as one word.
@@ -156,18 +157,18 @@ const maxLetters = 256
 
 // short parses a cluster such as -xzf and reports whether the next word is the
 // value of its last letter.
-func (p *optionParser) short(w word, rest []word) (took bool, f *finding) {
+func (p *optionParser) short(c *command, w word, rest []word) (took bool, f *finding) {
 	t := w.text
-	if p.check != nil && p.prog.number && strings.Trim(t[1:], "0123456789") == "" {
+	if c != nil && p.prog.number && strings.Trim(t[1:], "0123456789") == "" {
 		return false, nil
 	}
 	for i := 1; i < len(t); i++ {
-		if i > maxLetters && p.check != nil {
-			return false, refusal(p.check.words[0].text+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
+		if i > maxLetters && c != nil {
+			return false, refusal(c.words[0].text+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
 		}
 		kind, ok := p.options[t[i:i+1]]
-		if !ok && p.check != nil {
-			return false, p.check.unlisted("-"+t[i:i+1], p.prog)
+		if !ok && c != nil {
+			return false, c.unlisted("-"+t[i:i+1], p.prog)
 		}
 		o := option{name: "-" + t[i:i+1], kind: kind}
 		if kind == 0 {
@@ -179,18 +180,18 @@ func (p *optionParser) short(w word, rest []word) (took bool, f *finding) {
 		if !given && kind != '?' && len(rest) > 0 {
 			o.val, took, given = rest[0], true, true
 		}
-		return took, p.add(o, given)
+		return took, p.add(c, o, given)
 	}
 	return false, nil
 }
 
 // add keeps an option and judges the file that its value names.
-func (p *optionParser) add(o option, given bool) *finding {
+func (p *optionParser) add(c *command, o option, given bool) *finding {
 	p.arguments.options = append(p.arguments.options, o)
-	if p.check == nil {
+	if c == nil {
 		return nil
 	}
-	return p.check.optionFile(o, given)
+	return c.optionFile(o, given)
 }
 
 func (c *command) optionFile(o option, given bool) *finding {

@@ -176,7 +176,7 @@ func (c *command) tool(words []word) *finding {
 	if c.p.checks.opaque {
 		return c.nestedWords(words)
 	}
-	name, r := words[0].text, c.p.rules.find(textsOf(words))
+	name, r := words[0].text, c.p.rules.find(words[0].text, withoutLate(words[1:]))
 	if c.p.known(name) == nil && c.p.wrapping(name) == nil && (r == nil || r.effect != Deny) {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"hako/run/fault"
 )
 
-// MaxScript is the size of the largest script that is parsed.
-const MaxScript = 1 << 20
+// maxScript is the size of the largest script that is parsed.
+const maxScript = 1 << 20
 
 // maxFrames bounds the recursion of the parser, at some five hundred levels of nesting.
 const maxFrames = 4000
@@ -30,9 +30,9 @@ var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant
 // ParseScript parses shell source as bash. The source has at most a megabyte and some five hundred levels of
 // nesting. All parts of hako use this function, so that what is judged is what runs.
 func ParseScript(src string) (*syntax.File, error) {
-	if len(src) > MaxScript {
+	if len(src) > maxScript {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
-			Why:  fmt.Sprintf("it has %d bytes, at most %d are read", len(src), MaxScript),
+			Why:  fmt.Sprintf("it has %d bytes, at most %d are read", len(src), maxScript),
 			Hint: "put the data into a file and the commands into the script"}
 	}
 	size := treeSize(src)

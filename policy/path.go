@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,14 +99,7 @@ func within(root, abs string) bool {
 }
 
 // goesUp reports whether a path contains "..".
-func goesUp(text string) bool {
-	for _, part := range strings.Split(text, "/") {
-		if part == ".." {
-			return true
-		}
-	}
-	return false
-}
+func goesUp(text string) bool { return slices.Contains(strings.Split(text, "/"), "..") }
 
 // upAfterName reports whether ".." follows a name. If the name is a link, or only known at run time, L/.. may be
 // any directory: ln -s . L; cat L/../x. Unless unsure is set, only unknown names count.

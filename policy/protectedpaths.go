@@ -179,21 +179,13 @@ func (c *command) resolvedPaths(text string) []string {
 
 // resolve calls Options.Resolve and caches its results.
 func (c *command) resolve(abs string) string {
-	if c.cost == nil {
-		return c.p.opts.Resolve(abs)
-	}
-	if to, ok := c.cost.links[abs]; ok {
-		c.cost.spend(costEntry)
+	c.cost.spend(costEntry)
+	return cached(&c.cost.links, abs, func() string {
+		c.cost.spend(costResolve)
+		to := c.p.opts.Resolve(abs)
+		c.cost.keep(verdictSize + len(abs) + len(to))
 		return to
-	}
-	c.cost.spend(costResolve)
-	to := c.p.opts.Resolve(abs)
-	c.cost.keep(verdictSize + len(abs) + len(to))
-	if c.cost.links == nil {
-		c.cost.links = make(map[string]string)
-	}
-	c.cost.links[abs] = to
-	return to
+	})
 }
 
 // resolveExisting follows the links in a path, of whose parts the last need not exist.

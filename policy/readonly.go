@@ -100,7 +100,7 @@ func (r *readOnlyJudge) call(n *syntax.CallExpr) bool {
 	}
 	for _, a := range n.Assigns {
 		if a.Name == nil || a.Index != nil || a.Array != nil || !hasWord(wordList("harmless-variables"), a.Name.Value) &&
-			!harmlessPrefix(a.Name.Value) {
+			!hasPrefixIn(a.Name.Value, "harmless-prefixes") {
 			return false
 		}
 	}
@@ -340,20 +340,12 @@ var (
 )
 
 func anyMatch(re *regexp.Regexp, args []word) bool {
-	for _, w := range args {
-		if re.MatchString(w.text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(w word) bool { return re.MatchString(w.text) })
 }
 
 // anyShort reports whether a letter is in a cluster of short options.
 func anyShort(args []word, letter byte) bool {
-	for _, w := range args {
-		if len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.IndexByte(w.text, letter) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, func(w word) bool {
+		return len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.IndexByte(w.text, letter) > 0
+	})
 }

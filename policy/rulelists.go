@@ -102,7 +102,7 @@ func (p *Policy) overridden(r *rule) bool {
 	if len(r.words) == 0 || isGlob(r.words[0]) {
 		return false
 	}
-	best := p.rules.find(r.argv())
+	best := p.rules.find(r.words[0], literals(r.argv()[1:]...))
 	return best != nil && best.effect != r.effect
 }
 

@@ -174,13 +174,9 @@ func union(a, b []string) []string {
 	if a == nil || b == nil || len(a) > 8 {
 		return nil
 	}
-	out := a[:len(a):len(a)]
+	out := slices.Clip(a)
 	for _, d := range b {
-		known := false
-		for _, have := range a {
-			known = known || have == d
-		}
-		if !known {
+		if !slices.Contains(a, d) {
 			out = append(out, d)
 		}
 	}

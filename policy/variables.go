@@ -5,7 +5,7 @@ import "strings"
 // judgeVariable refuses to set a variable that controls programs. Exported variables are allowed by list; others
 // may have any name that is not likely to be exported already.
 func judgeVariable(name string, exported bool) *finding {
-	if hasWord(wordList("harmless-variables"), name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
+	if hasWord(wordList("harmless-variables"), name) || hasPrefixIn(name, "harmless-prefixes") || len(name) == 1 && name != "_" {
 		return nil // no program listens to a single letter
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
@@ -13,29 +13,10 @@ func judgeVariable(name string, exported bool) *finding {
 		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported",
 			hint)
 	}
-	if hasWord(wordList("special-variables"), name) || specialPrefix(name) {
+	if hasWord(wordList("special-variables"), name) || hasPrefixIn(name, "special-prefixes") {
 		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
 	}
 	return nil
-}
-
-func harmlessPrefix(name string) bool {
-	for _, p := range [...]string{"LC_", "MY_", "APP_", "TEST_", "VITE_", "REACT_APP_", "NEXT_PUBLIC_"} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
-}
-
-func specialPrefix(name string) bool {
-	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL5", "PERLLIB", "RUBY", "BASH_FUNC_",
-		"npm_config_", "NPM_CONFIG_", "PIP_", "MALLOC_", "GLIBC_"} {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // refuseZoneFile refuses a time zone that is a file: TZ=/etc/passwd date opens it.

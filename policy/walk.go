@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -328,9 +329,7 @@ func flattenList(cmd *syntax.BinaryCmd) (first *syntax.Stmt, rest []*syntax.Bina
 		cmd = left
 	}
 	first = cmd.X
-	for i, j := 0, len(rest)-1; i < j; i, j = i+1, j-1 {
-		rest[i], rest[j] = rest[j], rest[i]
-	}
+	slices.Reverse(rest)
 	return first, rest
 }
 
@@ -360,10 +359,8 @@ func pipeStages(out []*syntax.Stmt, cmd *syntax.BinaryCmd) []*syntax.Stmt {
 		cmd = left
 	}
 	out = append(out, cmd.X)
-	for i := len(backward) - 1; i >= 0; i-- {
-		out = append(out, backward[i])
-	}
-	return out
+	slices.Reverse(backward)
+	return append(out, backward...)
 }
 
 func (w *walker) ifClause(cmd *syntax.IfClause) {

@@ -153,7 +153,7 @@ func (p *Policy) against(deny *rule) error {
 
 // speaksOfMoreThan reports whether p allows r's command by a less specific rule.
 func (p *Policy) speaksOfMoreThan(r *rule) bool {
-	own := p.rules.find(r.words)
+	own := p.rules.find(r.name(), literals(r.words[min(1, len(r.words)):]...))
 	return own != nil && own.effect != Deny && own.size() < r.size()
 }
 
@@ -205,20 +205,10 @@ func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) 
 
 // excludes reports whether a default rule is about an excluded command.
 func (a AllowedCommands) excludes(r rule) bool {
-	for _, line := range a.Exclude {
+	return slices.ContainsFunc(a.Exclude, func(line string) bool {
 		words := strings.Fields(line)
-		if len(words) == 0 || len(r.words) < len(words) {
-			continue
-		}
-		same := true
-		for i, w := range words {
-			same = same && r.words[i] == w
-		}
-		if same {
-			return true
-		}
-	}
-	return false
+		return len(words) > 0 && len(r.words) >= len(words) && slices.Equal(r.words[:len(words)], words)
+	})
 }
 
 func (a AllowedCommands) exclusions() []rule {

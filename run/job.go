@@ -5,7 +5,7 @@ import "time"
 // A JobHandle names a background job.
 type JobHandle string
 
-// A JobState is how a background job is.
+// A JobState is the state of a background job.
 type JobState string
 
 // The states of a job. All but the first are final.
@@ -22,9 +22,9 @@ const (
 type Job struct {
 	Handle  JobHandle `json:"handle"`
 	Command string    `json:"command"`
-	Reason  string    `json:"reason,omitempty"` // why, in the asker's words
+	Reason  string    `json:"reason,omitempty"` // why, in the actor's words
 	Actor   string    `json:"actor,omitempty"`
-	Pid     int       `json:"pid,omitempty"` // zero means that it has none of its own
+	Pid     int       `json:"pid,omitempty"` // zero means none
 	State   JobState  `json:"state"`
 	Exit    int       `json:"exit_code"` // zero while it is running
 	Signal  int       `json:"signal,omitempty"`
@@ -33,7 +33,7 @@ type Job struct {
 	Bytes   int64     `json:"bytes"`             // printed so far
 	Dropped int64     `json:"dropped,omitempty"` // of these, how many are not kept
 	DropWhy string    `json:"dropped_why,omitempty"`
-	Why     string    `json:"note,omitempty"` // why it did not run, or ended otherwise than by itself
+	Why     string    `json:"note,omitempty"` // why it did not run, or was ended
 	Hint    string    `json:"hint,omitempty"` // what to do about that
 }
 

@@ -1,7 +1,6 @@
-// Package run is the vocabulary of execution: what is asked, what came of it,
-// and the one interface behind which every way of executing lives.
-//
-// It imports nothing of ours, so that everything of ours can import it.
+// Package run defines the [Request] to run a script, its [Result], and the [Runner]
+// interface that every runner implements: the closed shell, the host runner, the
+// container runner, and the gate before them.
 package run
 
 import (
@@ -12,20 +11,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A Request is one script somebody wants executed.
+// A Request is one script to run.
 type Request struct {
-	ID     string // unique; ties the audit events of one request together; "agent/2" shows its parent
-	Actor  string // who asks: "user", "agent:coder", "mcp:claude"
-	Reason string // why, in the asker's words; shown to whoever approves
-	Script string // shell source, exactly as written; before an opaque runner the gate writes the judged tree anew
+	ID     string // unique; correlates the audit events of a request; "agent/2" is a child of "agent"
+	Actor  string // who requests it: "user", "agent:coder", "mcp:claude"
+	Reason string // why, in the actor's words; shown to the approver
+	Script string // shell source; for an opaque runner the gate replaces it by the printed tree
 
-	// Program is Script parsed by policy.ParseScript, for a caller that has
-	// parsed it already; Script may be empty then. Nil means that the gate
-	// parses Script. The gate judges this tree and hands it to the runner:
-	// nobody parses the text a second time.
+	// Program is Script parsed by policy.ParseScript; Script may be empty then.
+	// Nil means that the gate parses Script. The gate judges this tree and passes
+	// it to the runner, so that the text is parsed only once.
 	Program *syntax.File `json:"-"`
 
-	Dir     string        // working directory; empty means where the session stands
+	Dir     string        // working directory; empty means that of the session
 	Env     []string      // NAME=value pairs added to the session's environment
 	Args    []string      // positional parameters $1, $2…
 	Name    string        // $0; empty means File, or hako
@@ -35,46 +33,43 @@ type Request struct {
 	Stdin          io.Reader `json:"-"` // nil means empty
 	Stdout, Stderr io.Writer `json:"-"` // nil means discard
 
-	// Confirm says that a person must agree to the whole script before any
-	// of it runs, whatever the policy says. The gate sees to it.
+	// Confirm requires the approval of a person for the whole script, whatever the
+	// policy says. The gate enforces it.
 	Confirm bool
 
-	// Check is called with the expanded words of every command just before
-	// it runs, and with the directory the shell stands in then. A non-nil
-	// error stops the script and becomes Run's error. The gate sets it; a
-	// Runner that cannot honour it is opaque, see [Opaque].
+	// Check is called with the working directory and the expanded words of every
+	// command just before it runs. A non-nil error stops the script and becomes
+	// Run's error. The gate sets it; a Runner that never calls it is [Opaque].
 	Check func(ctx context.Context, dir string, argv []string) error `json:"-"`
 
-	// Redirect is called in the same way for every file that a redirection
-	// is about to open: op is the operator (">", "<", "&>"), file its
-	// expanded word. What opens no file (2>&1, here-documents) is not asked
-	// about. Nil means that nobody is interested.
+	// Redirect is called in the same way for every file that a redirection is
+	// about to open: op is the operator (">", "<", "&>"), file its expanded word.
+	// It is not called for what opens no file (2>&1, here-documents). Nil means
+	// that redirections are not checked.
 	Redirect func(ctx context.Context, dir, op, file string) error `json:"-"`
 
 	// Touched is called when a file is closed or removed, or its opening is
-	// refused, for the record.
-	// Nil means nobody is interested.
+	// refused. Nil means that effects are not reported.
 	Touched func(Effect) `json:"-"`
 }
 
-// An Effect is one thing a script did to the world it was given.
+// An Effect is an access of a script to a file or the network.
 type Effect struct {
 	What  string `json:"what"` // read, written, removed, network; refused is not in results
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
 
-// A Result is what a finished script leaves behind.
-// A non-zero Exit is an answer, not an error.
+// A Result is the outcome of a finished script. A non-zero Exit is not an error.
 type Result struct {
 	Exit     int
 	TimedOut bool
 	Bytes    int64 // written to Stdout and Stderr together
 	Duration time.Duration
-	Dir      string         // where the session stands now
+	Dir      string         // working directory of the session
 	Effects  []Effect       // one for each path and kind, in order of first touch
 	Commands map[string]int // how often each command ran
-	Stages   []Stage        // of pipelines, that failed though the pipeline went on; the first few
+	Stages   []Stage        // failed stages of pipelines that went on; the first few
 }
 
 // A Stage is a command of a pipeline.
@@ -83,18 +78,17 @@ type Stage struct {
 	Status int
 }
 
-// Passing is implemented by a stream of a [Request] that may lead to another
-// request rather than out: what goes there is written by whoever passes it on in
-// the end, and is not charged on the way.
+// Passing is implemented by a stream of a [Request] that may be the input of
+// another request. What passes such a stream is charged when it leaves the last one.
 type Passing interface{ Passing() bool }
 
-// A Runner executes requests. Its error means that the script did not run to
-// its end: it was refused, cut short, or the runner itself broke.
+// A Runner executes requests. Its error means that the script was refused or
+// stopped, or that the runner failed.
 type Runner interface {
 	Run(ctx context.Context, req *Request) (Result, error)
 }
 
-// Opaque is implemented by a [Runner] that hands the script to somebody else's
-// shell and so never calls Check or Redirect. Before such a runner the gate refuses every
-// script whose command names it cannot read off the source.
+// Opaque is implemented by a [Runner] that passes the script to another shell and
+// so never calls Check or Redirect. For such a runner the gate refuses scripts
+// whose commands are only known at run time.
 type Opaque interface{ Opaque() }

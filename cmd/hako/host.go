@@ -109,7 +109,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer h.Close()
-	defer setup.Watch(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout)) })()
+	defer setup.KillOverdue(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout)) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))

@@ -66,7 +66,7 @@ func newSh(s streams) *cobra.Command {
 // runSh decides where the script comes from and runs it.
 func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
 	if !command && len(args) == 0 && isTerminal(s.in) {
-		o.Limits = setup.Unhurried
+		o.Limits = setup.TerminalLimits
 		b, err := o.open()
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	}
 	defer b.Close()
 	if !o.Strict {
-		req.Stdin = setup.Waiting(req.Stdin, b.Limiter)
+		req.Stdin = setup.PauseWhileReading(req.Stdin, b.Limiter)
 	}
 	req.Args = append(b.Granted, req.Args...)
 	return runOnce(ctx, s, b, req)
@@ -130,5 +130,5 @@ func runOnce(ctx context.Context, s streams, b *app.Shell, req *run.Request) err
 
 // watchdog ends the process if a script exceeds its time limit: the last resort against a command that does not stop.
 func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
-	return setup.Watch(g, func(err error) int { return report(err, stderr) })
+	return setup.KillOverdue(g, func(err error) int { return report(err, stderr) })
 }

@@ -143,7 +143,7 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		}
 	}
 	if typed {
-		o.ShellOptions.Limits = setup.Unhurried
+		o.ShellOptions.Limits = setup.TerminalLimits
 		handOver(o.words)
 	} else if strings.Contains(req.Script, "llmcmd") {
 		words := o.words
@@ -166,10 +166,10 @@ func (o *options) run(ctx context.Context, s term.Streams) (int, error) {
 		return (&term.Prompt{Streams: s, Name: "llmsh", Session: b.Session, Runner: b.Runner}).Run(ctx)
 	}
 	if !o.Strict {
-		req.Stdin = setup.Waiting(req.Stdin, b.Limiter)
+		req.Stdin = setup.PauseWhileReading(req.Stdin, b.Limiter)
 	}
 	req.Args = append(b.Granted, req.Args...)
-	defer setup.Watch(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
+	defer setup.KillOverdue(b.Limiter, func(err error) int { return term.Report(err, s.Err) })()
 	res, err := b.Runner.Run(ctx, req)
 	return res.Exit, err
 }

@@ -1,12 +1,11 @@
-// Package protect names the files in a directory that programs outside of a
-// sandbox run, or believe, later: hooks and settings of git, of editors, of hako
-// itself. Whoever can write them is no longer in the sandbox.
+// Package protect lists the files in a directory that programs outside of a
+// sandbox run or trust later: hooks and settings of git, of editors, of hako
+// itself. Whoever can write them can escape from the sandbox.
 //
-// Inside is the one list of these names and the comparison of paths with it.
-// Deliberately not inside is the refusal: the closed shell refuses an operation,
-// the sandbox for programs mounts over the name and looks again when a command
-// has ended. The rule to keep: every spelling that some file system takes for a
-// protected name is that name.
+// It compares paths with the list, in every spelling that some file system takes
+// for a protected name. Enforcement is up to the callers: the closed shell refuses
+// the operation, the host sandbox mounts over the name and checks again when a
+// command has ended.
 package protect
 
 import (
@@ -15,7 +14,7 @@ import (
 	"unicode"
 )
 
-// Default returns the names that are protected unless somebody set others.
+// Default returns the names that are protected by default.
 func Default() []string {
 	var list []string
 	for _, name := range GitNames() {
@@ -24,27 +23,25 @@ func Default() []string {
 	return slices.Concat(list, Dirs(), Files())
 }
 
-// Files are the names of files in it that are not git's: what direnv runs on
-// entering a directory, and the settings of hako and of the programs it replaces.
+// Files returns the protected files outside of .git: what direnv runs on entering a directory, and the settings
+// of hako and of the programs it replaces.
 func Files() []string { return []string{".envrc", "hako.yaml", ".aicli.json", ".llmcmdrc"} }
 
-// Dirs are the names of directories in it that are not git's: what editors run.
+// Dirs returns the protected directories outside of .git: those of editors.
 func Dirs() []string { return []string{".vscode", ".idea"} }
 
-// GitNames are the entries of a directory of git that make it run something, or
-// read its settings elsewhere.
+// GitNames returns the entries of a git directory that make git run something, or read its settings elsewhere.
 func GitNames() []string { return []string{"hooks", "config", "config.worktree", "commondir"} }
 
-// A Set compares paths with protected names. Nil protects nothing.
+// A Set compares paths with protected names. A nil Set protects nothing.
 type Set struct {
 	deep   [][]string // at any depth
 	rooted [][]string // from the top
 	git    bool       // submodules and linked worktrees as well
 }
 
-// New returns the set of these names. Those of the default list are protected in
-// every directory, since any may be opened as a project of its own; others are
-// names from the top.
+// New returns the set of these names. Those of the default list are protected in every directory, since any may
+// be opened as a project; others are relative to the top.
 func New(names []string) *Set {
 	s := &Set{}
 	for _, name := range names {
@@ -65,8 +62,7 @@ func New(names []string) *Set {
 // Git reports whether names of git are protected.
 func (s *Set) Git() bool { return s != nil && s.git }
 
-// Match returns the protected name that a path is or lies in, or "". The path is
-// free of symbolic links.
+// Match returns the protected name that a path is or lies in, or "". The path must not contain symbolic links.
 func (s *Set) Match(path string) string {
 	if s == nil {
 		return ""
@@ -90,8 +86,7 @@ func (s *Set) Match(path string) string {
 	return ""
 }
 
-// module finds what makes git run something in the directories that it keeps for
-// submodules and linked worktrees.
+// module matches the directories of submodules and linked worktrees.
 func (s *Set) module(parts []string) string {
 	if !s.git || len(parts) < 3 || parts[0] != ".git" || parts[1] != "modules" && parts[1] != "worktrees" {
 		return ""
@@ -104,9 +99,8 @@ func (s *Set) module(parts []string) string {
 	return ""
 }
 
-// Holds reports whether a protected name would lie right in a directory at this
-// path, as .git/hooks lies in .git. Such a path can be a directory that stays
-// where it is, and nothing else: a file or a link in its place leads elsewhere.
+// Holds reports whether a protected name would be a direct child of a directory at this path, as .git/hooks is of
+// .git. Such a path must stay a directory: a file or a link in its place would lead elsewhere.
 func (s *Set) Holds(path string) bool {
 	if s == nil {
 		return false
@@ -132,9 +126,7 @@ func hasPrefix(parts, prefix []string) bool {
 	return len(parts) >= len(prefix) && slices.Equal(parts[:len(prefix)], prefix)
 }
 
-// fold splits a path and spells every name in the one way that all its spellings
-// share on file systems that ignore case, invisible characters (HFS+), or dots and
-// blanks at the end (NTFS, which also has short names).
+// fold splits a path and normalizes its names.
 func fold(path string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(path, "/") {
@@ -149,6 +141,8 @@ func fold(path string) []string {
 // SameName reports whether some file system takes one name for the other.
 func SameName(a, b string) bool { return foldName(a) == foldName(b) }
 
+// foldName normalizes a name for file systems that ignore case, invisible characters (HFS+), or dots and blanks
+// at the end (NTFS, which also has short names).
 func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if ignored(r) {
@@ -165,7 +159,7 @@ func foldName(name string) string {
 	return name
 }
 
-// simple returns the least of the letters that differ from r in case only.
+// simple returns the lower-case ASCII letter that r folds to, or else r in lower case.
 func simple(r rune) rune {
 	least := unicode.ToLower(r)
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
@@ -176,7 +170,7 @@ func simple(r rune) rune {
 	return least
 }
 
-// ignored are the characters that HFS+ does not see in a name.
+// ignored reports whether HFS+ ignores a character in names.
 func ignored(r rune) bool {
 	switch {
 	case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used of the processors.
+// cpuTime returns the processor time that this process has used.
 func cpuTime() time.Duration {
 	var made, ended, kernel, user syscall.Filetime
 	self, err := syscall.GetCurrentProcess()

@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// Settings are where settings come from, with the flags that override them.
+// Settings tell where settings come from, with the flags that override them.
 type Settings struct {
 	File   string   // the settings file; empty means where hako looks for it
 	NoFile bool     // read no settings file

@@ -9,10 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// CheckGrants refuses names, of files or directories that are about to be granted for
-// writing or written, through which hako's own record or state could be changed:
-// whoever is recorded must not be able to destroy the record. It looks at what is
-// there, not only at names: links and mounts give directories more than one.
+// CheckGrants refuses to grant, for writing, files or directories through which hako's record or state could be
+// changed. It compares files, not only names: links and mounts give directories more than one name.
 func CheckGrants(conf *config.Config, granted ...string) error {
 	for _, name := range granted {
 		if name == "" || name == "-" {
@@ -40,9 +38,8 @@ func overlaps(granted, own string) bool {
 	return below(real, own) || below(own, real)
 }
 
-// below reports whether a path is a directory or lies in it, by their names and by
-// what they are: a directory can be mounted a second time, and some file systems
-// take names for one that differ in case.
+// below reports whether a path is a directory or lies in it, by name and by file: a directory can be mounted
+// twice, and some file systems ignore case.
 func below(dir, path string) bool {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return true
@@ -63,8 +60,7 @@ func below(dir, path string) bool {
 	}
 }
 
-// checkHardLinks refuses a record that has a second name when a directory is granted:
-// nobody knows whether that lies in it.
+// checkHardLinks refuses to grant a directory if the record has a second name, which may lie in it.
 func checkHardLinks(conf *config.Config, granted []string) error {
 	record := config.AuditPath.Of(conf).V
 	info, err := os.Stat(record)
@@ -82,9 +78,8 @@ func isDir(name string) bool {
 	return name != "" && err == nil && info.IsDir()
 }
 
-// trustedFiles returns the names, from one of the directories on, of files that hako
-// reads its rules and settings from: who can write them judges himself the next
-// time.
+// trustedFiles returns the names, relative to one of the directories, of files that hako reads its rules and
+// settings from. Whoever can write them can change the policy.
 func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
 	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V,
 		config.PolicyPrograms.Of(conf).V, config.BashWhitelist.Of(conf).V)
@@ -105,13 +100,13 @@ func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
 	return list
 }
 
-// ProtectedFiles returns everything that cannot be changed in these directories.
+// ProtectedFiles returns all names that cannot be changed in these directories.
 func ProtectedFiles(conf *config.Config, dirs ...string) []string {
 	list := append([]string{}, config.BashProtect.Of(conf).V...) // empty is not nil, which means the default
 	return append(list, trustedFiles(conf, dirs...)...)
 }
 
-// OwnFiles are hako's own: no program is to read or write the record.
+// OwnFiles returns hako's own files, which no program may access.
 func OwnFiles(conf *config.Config) []string {
 	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
 	for i, name := range files {

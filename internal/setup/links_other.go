@@ -4,5 +4,5 @@ package setup
 
 import "io/fs"
 
-// linkCount tells how many names a file has, as far as it can be told here.
+// linkCount returns the number of hard links of a file, as far as the system tells.
 func linkCount(fs.FileInfo) int { return 1 }

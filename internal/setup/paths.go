@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Within returns where a name, as it was given, leads from dir.
+// Within resolves a name relative to dir.
 func Within(dir, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.FromSlash(dir), name)
@@ -16,8 +16,8 @@ func Within(dir, name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// Resolve follows the links in a path as far as it exists, and a last one that
-// leads to nothing: whoever writes there makes what it leads to.
+// Resolve follows the links in a path as far as it exists. A dangling last link is followed, too, since writing
+// to it creates its target.
 func Resolve(path string) string { return resolveLinks(path, 40) }
 
 func resolveLinks(path string, hops int) string {
@@ -39,8 +39,7 @@ func resolveLinks(path string, hops int) string {
 	return resolveLinks(filepath.Join(dir, target), hops-1)
 }
 
-// ReasonOf strips the operation and path from an error of package os; our own
-// errors name both already.
+// ReasonOf removes the operation and path from an error of package os.
 func ReasonOf(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

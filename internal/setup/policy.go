@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// LoadPolicy returns the policy of a profile with what the user added.
+// LoadPolicy returns the policy of a profile with the user's rules.
 func LoadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	if v := config.PolicyProfile.Of(conf).V; profile == "" {
 		profile = v
@@ -44,7 +44,7 @@ func LoadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	return TeachPrograms(p, conf)
 }
 
-// TeachPrograms returns p with what the file of policy.programs describes.
+// TeachPrograms returns p with the programs of the file policy.programs.
 func TeachPrograms(p *policy.Policy, conf *config.Config) (*policy.Policy, error) {
 	path := config.PolicyPrograms.Of(conf).V
 	if path == "" {
@@ -58,7 +58,7 @@ func TeachPrograms(p *policy.Policy, conf *config.Config) (*policy.Policy, error
 	return p.Teach(programs), nil
 }
 
-// A RulesReader reads a file of rules: [policy.Parse] and [policy.Whitelist] do.
+// A RulesReader parses a file of rules: [policy.Parse] and [policy.Whitelist] do.
 type RulesReader = func(name string, r io.Reader) (*policy.Policy, error)
 
 // AddRules returns p with the rules of a file; an empty path adds none.
@@ -73,12 +73,12 @@ func AddRules(p *policy.Policy, path string, read RulesReader) (*policy.Policy, 
 	return p.With(more), nil
 }
 
-// ReadRules reads a file of rules that nobody else can change.
+// ReadRules reads a file of rules that only its owner can change.
 func ReadRules(path string, read RulesReader) (*policy.Policy, error) {
 	return readTrusted(path, "name a file of rules; docs/policy.md says how they are written", read)
 }
 
-// readTrusted reads a file that nobody else can change.
+// readTrusted reads a file that only its owner can change.
 func readTrusted[T any](path, hint string, read func(name string, r io.Reader) (T, error)) (none T, _ error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package setup turns settings and grants into a closed shell behind its gate:
-// which files it sees, which rules apply, what is recorded and what must never be
-// shown. The program hako builds on it in package app; llmsh needs nothing else.
+// Package setup builds a closed shell with its gate from settings and grants: its
+// file system, policy, limits, audit log and secrets. Package app builds on it;
+// llmsh uses it directly.
 package setup
 
 import (
@@ -126,16 +126,14 @@ func (o *ShellOptions) NewSession(limiter *quota.Limiter) (*shell.Session, error
 	}), nil
 }
 
-// Secrets gathers what must never be shown: keys of the environment and of
-// the settings.
+// Secrets returns the secrets of the environment and of the settings.
 func Secrets(conf *config.Config) *redact.Set {
 	set := knownSecrets(os.Environ())
 	set.Add(conf.Secrets()...)
 	return set
 }
 
-// knownSecrets gathers the user's own keys from the environment: whatever they
-// look like, they are not to be shown or written down.
+// knownSecrets returns the values of environment variables that are named like secrets.
 func knownSecrets(environ []string) *redact.Set {
 	var set redact.Set
 	for _, pair := range environ {
@@ -150,7 +148,7 @@ func knownSecrets(environ []string) *redact.Set {
 	return &set
 }
 
-// grant makes real files visible in the tree.
+// grant grants real files to the file system.
 func (o *ShellOptions) grant(tree *vfs.FS) error {
 	for _, g := range []struct {
 		names []string
@@ -184,7 +182,7 @@ func (o *ShellOptions) grant(tree *vfs.FS) error {
 	return nil
 }
 
-// mount grants a tree under its own path; the shell starts in the first.
+// mount grants a directory under its own path; the shell starts in the first one.
 func (o *ShellOptions) mount(tree *vfs.FS, name string, write bool) error {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -197,7 +195,7 @@ func (o *ShellOptions) mount(tree *vfs.FS, name string, write bool) error {
 	return tree.Mount(at, abs, write)
 }
 
-// clock returns the clock of a session: the real one, or one that stands still.
+// clock returns the real clock or a fixed one.
 func clock(text string) (func() time.Time, error) {
 	if text == "" {
 		return time.Now, nil

@@ -1,9 +1,8 @@
-// Package fault defines the one error type that crosses package borders.
+// Package fault defines the error type that all packages return.
 //
-// A single failure is shown in five places: a terminal, an exit status, an
-// HTTP response, an MCP result and a message to a model. They all need the
-// class of the failure rather than its text, so the class is a [Kind] and the
-// text is assembled here, once.
+// A failure is shown in five places: on a terminal, as an exit status, in an HTTP
+// response, in an MCP result and in a message to a model. They depend on the [Kind]
+// of the failure, never on its text.
 package fault
 
 import (
@@ -14,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Kind is a class of failure. Front ends switch on it; nothing else does.
+// A Kind is a class of failure.
 type Kind uint8
 
 // The kinds. Other means unclassified: a bug worth reporting.
@@ -35,8 +34,8 @@ var kindNames = [...]string{"other", "invalid", "denied", "exhausted", "timeout"
 // String returns the kind as it is spelled in JSON.
 func (k Kind) String() string { return kindNames[k] }
 
-// Error says what was attempted, on what, and why it did not happen.
-// Only Kind and Op are required.
+// An Error has what was attempted, on what, and why it failed. Only Kind and Op are
+// required.
 type Error struct {
 	Kind    Kind
 	Op      string // a verb: "run", "open", "ask model"
@@ -44,10 +43,10 @@ type Error struct {
 	Why     string // the reason, in words
 	Rule    string // file:line of the rule that decided, when one did
 	Hint    string // what the reader can do next; never part of Error()
-	// FlagHint is Hint for whoever started hako with flags; empty means Hint. Models,
-	// clients of MCP and pages cannot give flags, so that Hint names settings.
+	// FlagHint is the Hint for the command line; empty means Hint. Models, MCP clients
+	// and web pages cannot give flags, so that Hint names settings.
 	FlagHint string
-	Later    bool  // it is worth another try later, which of its kind is not said anyway
+	Later    bool  // retryable, although its Kind does not imply it
 	Err      error // the cause, if it came from below
 }
 
@@ -70,8 +69,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// MarshalJSON spells the error the way models and programs read it. A refusal
-// is marked as not worth retrying, so that a model does not try it again.
+// MarshalJSON implements [json.Marshaler] for models and programs. A refusal is
+// marked as not retryable, so that a model does not repeat it.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -110,7 +109,7 @@ func Hint(err error) string {
 	return ""
 }
 
-// FlagHint returns the first hint in err's chain as the command line has it.
+// FlagHint returns the first hint in err's chain for the command line.
 func FlagHint(err error) string {
 	if e := first(err, func(e *Error) bool { return e.Hint != "" || e.FlagHint != "" }); e != nil {
 		return cmp.Or(e.FlagHint, e.Hint)
@@ -118,8 +117,7 @@ func FlagHint(err error) string {
 	return ""
 }
 
-// first returns the first of our errors that fits, in the chain of err; one that
-// was joined of several has as many chains.
+// first returns the first Error in the tree of err for which fits returns true.
 func first(err error, fits func(*Error) bool) *Error {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if e, ok := err.(*Error); ok && fits(e) {

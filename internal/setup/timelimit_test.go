@@ -19,7 +19,7 @@ func TestWaiting(t *testing.T) {
 			time.Sleep(time.Hour)
 			return copy(p, "late"), io.EOF
 		})
-		text, err := io.ReadAll(Waiting(slow, g))
+		text, err := io.ReadAll(PauseWhileReading(slow, g))
 		if string(text) != "late" || err != nil || ctx.Err() != nil {
 			t.Fatalf("%q, %v, %v", text, err, ctx.Err())
 		}
@@ -28,7 +28,7 @@ func TestWaiting(t *testing.T) {
 			t.Error("its own time does not count any more")
 		}
 	})
-	if Waiting(nil, nil) != nil {
+	if PauseWhileReading(nil, nil) != nil {
 		t.Error("no input became one")
 	}
 }
