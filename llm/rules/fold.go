@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// Marks stand in a request for what was taken out of it as a whole, so that a rule can speak of "a quoted text" or "a
-// file". They are private characters; a request that contains one itself loses it.
+// Marks replace parts of a request, so that a rule can match "a quoted text" or "a file". They are characters of
+// private use, which are removed from requests.
 const (
 	quoteMark  = '\uE000' // a text in quotes
 	fileMark   = '\uE001' // the name of a granted file
 	numberMark = '\uE002' // a number
 	dateMark   = '\uE003' // a date, a time, an address: digits that are no number
 	pathMark   = '\uE004' // a path into JSON: .a.b
-	hole       = '\uE005' // what a rule has understood already
+	hole       = '\uE005' // what a rule has consumed already
 )
 
-// A cell is one character of a request as the rules see it, and where it stands.
+// A cell is one folded character of a request, and its position.
 type cell struct {
 	r        rune
 	from, to int // bytes of the request
@@ -47,7 +47,7 @@ func foldText(s string) []cell {
 	return cells
 }
 
-// foldRune gives characters that mean the same the same code.
+// foldRune maps equivalent characters to one.
 func foldRune(r rune) rune {
 	switch {
 	case r >= 0xFF01 && r <= 0xFF5E: // full-width ASCII
@@ -111,7 +111,7 @@ func canVoice(r rune) bool {
 	return false
 }
 
-// narrow makes full-width ASCII what it looks like.
+// narrow replaces full-width ASCII by ASCII.
 func narrow(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0xFF01 && r <= 0xFF5E {
