@@ -27,15 +27,15 @@ type Recorder struct {
 
 // Next implements [llm.Model].
 func (r *Recorder) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	heard := *d
+	wrapped := *d
 	var said strings.Builder
 	if say := d.OnText; say != nil {
-		heard.OnText = func(piece string) {
+		wrapped.OnText = func(piece string) {
 			said.WriteString(piece)
 			say(piece)
 		}
 	}
-	turn, err := r.Model.Next(ctx, &heard)
+	turn, err := r.Model.Next(ctx, &wrapped)
 	l, ok := written(turn, err, said.String())
 	if !ok {
 		return nil, err
