@@ -1,6 +1,7 @@
 package lenientjson
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,12 +73,7 @@ func (l *MemberStream) begins(before int) bool {
 	return ok
 }
 
-func (l *MemberStream) member() string {
-	if l.Member == "" {
-		return "text"
-	}
-	return l.Member
-}
+func (l *MemberStream) member() string { return cmp.Or(l.Member, "text") }
 
 func (l *MemberStream) members() []string {
 	if l.Members == nil {

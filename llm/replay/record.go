@@ -78,8 +78,7 @@ func written(turn *llm.Turn, err error, said string) (l *scriptLine, ok bool) {
 		Status: r.Status, Code: r.Code, Message: r.Message, Retry: r.Retry,
 		After: int64((r.After + time.Millisecond - 1) / time.Millisecond),
 	}}
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		l.Model, l.Error.Why, l.Error.Hint = f.Subject, f.Why, f.Hint
 	}
 	return l, true

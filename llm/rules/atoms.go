@@ -195,7 +195,7 @@ var atomForms = sync.OnceValue(func() (list []atomForm) {
 func (l *requestText) findForm(f atomForm) {
 	for start := 0; ; {
 		s, index := l.view()
-		begin, ok := byteOf(index, start)
+		begin, ok := slices.BinarySearch(index, start)
 		if !ok {
 			return
 		}
@@ -211,15 +211,9 @@ func (l *requestText) findForm(f atomForm) {
 	}
 }
 
-// byteOf returns where a cell begins in the view.
-func byteOf(index []int, at int) (int, bool) {
-	return slices.BinarySearch(index, at)
-}
-
 // number reads digits of any width; what is no number is 0.
 func number(text string) float64 {
-	plain := strings.ReplaceAll(string(foldedRunes(text)), ",", "")
-	n, err := strconv.ParseFloat(plain, 64)
+	n, err := strconv.ParseFloat(strings.ReplaceAll(string(foldedRunes(text)), ",", ""), 64)
 	if err != nil {
 		return 0
 	}

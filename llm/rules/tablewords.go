@@ -107,12 +107,11 @@ func (g *tableWords) add(column int, value string) {
 		!single(folded[0]) || onlyKana.Get().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
 		return
 	}
-	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
-	if at < 0 {
+	m := g.value(value)
+	if m == nil {
 		g.values = append(g.values, mention{runes: folded})
-		at = len(g.values) - 1
+		m = &g.values[len(g.values)-1]
 	}
-	m := &g.values[at]
 	if !slices.Contains(m.columns, column) {
 		m.columns = append(m.columns, column)
 	}
@@ -183,14 +182,8 @@ func (l *requestText) columnEnd(i int, g *tableWords) (end int) {
 
 // partOfSpan reports whether a date is one end of a span: from that day on is not that day.
 func (l *requestText) partOfSpan(i int) bool {
-	var before, after strings.Builder
-	for _, c := range l.cells[max(0, i-9):i] {
-		before.WriteRune(c.r)
-	}
-	for _, c := range l.cells[i+1 : min(len(l.cells), i+8)] {
-		after.WriteRune(c.r)
-	}
-	return spanBefore.Get().MatchString(before.String()) || spanAfter.Get().MatchString(after.String())
+	return spanBefore.Get().MatchString(l.spelled(max(0, i-9), i)) ||
+		spanAfter.Get().MatchString(l.spelled(i+1, min(len(l.cells), i+8)))
 }
 
 var (
@@ -201,11 +194,9 @@ var (
 // quotedValue sets the value of a text that the table has.
 func (l *requestText) quotedValue(i int, g *tableWords) bool {
 	a := &l.atoms[l.cells[i].atom]
-	for j := range g.values {
-		if slices.Equal(g.values[j].runes, foldedRunes(a.text)) {
-			a.value = &g.values[j]
-			return true
-		}
+	if v := g.value(a.text); v != nil {
+		a.value = v
+		return true
 	}
 	return false
 }
@@ -308,13 +299,17 @@ func (q *query) valueOf(text string) *mention {
 	if q.table == nil {
 		return nil
 	}
+	return q.table.value(text)
+}
+
+// value is the value of the table that a text is; nil if it is none.
+func (g *tableWords) value(text string) *mention {
 	folded := foldedRunes(text)
-	for i := range q.table.values {
-		if slices.Equal(q.table.values[i].runes, folded) {
-			return &q.table.values[i]
-		}
+	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return &g.values[at]
 }
 
 // settleValues makes conditions of the values that a request mentions without saying more about them.
