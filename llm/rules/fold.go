@@ -24,7 +24,7 @@ const (
 type cell struct {
 	r        rune
 	from, to int // bytes of the request
-	atom     int // index of what a mark stands for
+	atom     int // index of what a mark replaces
 }
 
 // foldText returns the cells of a request: one width, one case, no runs of spaces.

@@ -9,7 +9,7 @@
 //	name/want     the outcome, see [describe]
 //
 // The last line of an answer may be (cut) for a body that ends right before it, or (abort) for a connection that breaks
-// there. Long lines may be broken with a backslash. $HOST stands for the address of the server. The rule to keep: what
+// there. Long lines may be broken with a backslash. $HOST is the address of the server. The rule to keep: what
 // a service was once seen to send gets a case here before the client is changed for it.
 package wiretest
 
@@ -121,7 +121,7 @@ func Serve(w http.ResponseWriter, answer string, piece int) {
 	}
 }
 
-// describe spells what came of a request: the error with everything that hangs on it, or the turn. Lines that would be
+// describe prints the outcome of a request: the error with its kind and hint, or the turn. Lines that would be
 // empty are left out.
 func describe(turn *llm.Turn, err error, streamed []string) string {
 	var b bytes.Buffer
